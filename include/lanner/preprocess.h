@@ -1,0 +1,62 @@
+#pragma once
+// From an image of any format to a network's input tensor, in one declared pass.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <lanner/image.h>
+#include <lanner/tensor.h>
+
+namespace lanner {
+
+enum class Resize : std::uint8_t { nearest, bilinear, bicubic, area, antialias };
+/// How a picture of another aspect ratio meets the target size.
+enum class Fit : std::uint8_t {
+  stretch,   ///< Scale both sides on their own.
+  letterbox, ///< Scale to fit, pad the rest with `pad_value`.
+  crop,      ///< Scale to cover, crop the centre.
+};
+
+/// What a network expects of an image. Sample positions follow half-pixel centres. The value of channel c is
+/// `(v * scale + offset - mean[c]) / std[c]` where v is 0..255 and (scale, offset) map 0..255 onto `range`.
+struct Preprocess {
+  std::int32_t width = 0, height = 0; ///< Target size; 0 keeps the source's.
+  DType dtype = DType::f32;           ///< u8, f16, bf16, f32.
+  bool channels_last = false;         ///< Layout: false is NCHW, true NHWC.
+  bool bgr = false;                   ///< Channel order.
+  bool gray = false;                  ///< One channel (luma of BT.601) in place of three.
+  Resize resize = Resize::bilinear;
+  Fit fit = Fit::stretch;
+  std::array<float, 2> range{0.f, 255.f};
+  std::array<float, 3> mean{0.f, 0.f, 0.f}; ///< In units of `range`, in the tensor's channel order.
+  std::array<float, 3> std{1.f, 1.f, 1.f};
+  float pad_value = 0.f; ///< Letterbox padding, 0..255.
+
+  /// `imagenet` (RGB 0..1, mean .485 .456 .406, std .229 .224 .225), `caffe` (BGR 0..255 less 104, 117, 123),
+  /// `tf-inception` (RGB -1..1), `none` (RGB 0..255). Throws Error{invalid_argument} with the known names.
+  static Preprocess preset(std::string_view name);
+  /// One-line JSON with every field, and back; the form that plans and models' metadata keep.
+  std::string to_json() const;
+  static Preprocess from_json(std::string_view json); ///< Unknown keys and wrong types are Error{bad_data}.
+  friend bool operator==(const Preprocess&, const Preprocess&) = default;
+};
+
+/// Where the source picture landed in the target: target = source * scale + offset, per axis, in pixels.
+struct Placement {
+  double scale_x = 1, scale_y = 1, offset_x = 0, offset_y = 0;
+};
+Placement placement(const Preprocess& spec, std::int32_t source_width, std::int32_t source_height);
+
+/// Shape of one batch element: [C, H, W] or [H, W, C].
+Shape output_shape(const Preprocess& spec, std::int32_t source_width, std::int32_t source_height);
+
+/// Fills batch element `batch_index` of `output`, a row-major tensor of shape [N] + output_shape. Runs on the caller's
+/// thread and up to `threads` workers. Throws Error{invalid_argument} when shape or type do not fit.
+void preprocess(const Image& image, const Preprocess& spec, Tensor& output, std::int64_t batch_index = 0, int threads = 1);
+/// The same into a new tensor of shape [1] + output_shape.
+Tensor to_tensor(const Image& image, const Preprocess& spec, int threads = 1);
+
+} // namespace lanner
