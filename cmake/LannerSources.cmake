@@ -3,6 +3,10 @@
 set(LANNER_AVX2_FLAGS -mavx2 -mfma -mf16c)
 set(LANNER_AVX512_FLAGS
     ${LANNER_AVX2_FLAGS} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+# GCC 12's own intrinsics headers set off these two (GCC bug 105593).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  list(APPEND LANNER_AVX512_FLAGS -Wno-uninitialized -Wno-maybe-uninitialized)
+endif()
 set(LANNER_AVX512BF16_FLAGS ${LANNER_AVX512_FLAGS} -mavx512bf16)
 set(LANNER_AVX512VNNI_FLAGS ${LANNER_AVX512_FLAGS} -mavx512vnni)
 set(LANNER_AVXVNNI_FLAGS ${LANNER_AVX2_FLAGS} -mavxvnni)
