@@ -1,0 +1,42 @@
+# Flags, output folders and run paths that every target shares.
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+
+# The same relative run paths serve the build folder and an installed tree.
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+set(CMAKE_INSTALL_RPATH "$ORIGIN;$ORIGIN/../lib")
+
+# COLOR_DIAGNOSTICS would change the command line, and so miss in ccache, by terminal.
+find_program(LANNER_CCACHE ccache)
+if(LANNER_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER "${LANNER_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${LANNER_CCACHE}")
+endif()
+
+set(LANNER_SANITIZE "" CACHE STRING "Sanitizers for every target, for example address,undefined")
+option(LANNER_WERROR "Treat warnings as errors" OFF)
+
+add_library(lanner_flags INTERFACE)
+target_compile_options(lanner_flags INTERFACE -Wall -Wextra -fno-semantic-interposition)
+target_link_options(lanner_flags INTERFACE -Wl,-Bsymbolic-functions -Wl,--as-needed)
+if(LANNER_WERROR)
+  target_compile_options(lanner_flags INTERFACE -Werror)
+endif()
+if(LANNER_SANITIZE)
+  add_compile_options(-fsanitize=${LANNER_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${LANNER_SANITIZE})
+endif()

@@ -1,0 +1,30 @@
+# Sources are found by folder and compiled by suffix, so that a new file needs no edit here.
+
+set(LANNER_AVX2_FLAGS -mavx2 -mfma -mf16c)
+set(LANNER_AVX512_FLAGS
+    ${LANNER_AVX2_FLAGS} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+# GCC 12's own intrinsics headers set off these two (GCC bug 105593).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  list(APPEND LANNER_AVX512_FLAGS -Wno-uninitialized -Wno-maybe-uninitialized)
+endif()
+set(LANNER_AVX512BF16_FLAGS ${LANNER_AVX512_FLAGS} -mavx512bf16)
+set(LANNER_AVX512VNNI_FLAGS ${LANNER_AVX512_FLAGS} -mavx512vnni)
+set(LANNER_AVXVNNI_FLAGS ${LANNER_AVX2_FLAGS} -mavxvnni)
+
+# lanner_glob(<variable> <folder> <pattern>...): all files below the folder, sorted.
+function(lanner_glob variable folder)
+  list(TRANSFORM ARGN PREPEND "${folder}/" OUTPUT_VARIABLE patterns)
+  file(GLOB_RECURSE found CONFIGURE_DEPENDS ${patterns})
+  list(SORT found)
+  set(${variable} ${found} PARENT_SCOPE)
+endfunction()
+
+# lanner_simd_flags(<source>...): a file named *_<isa>.cpp is compiled for that instruction set.
+function(lanner_simd_flags)
+  foreach(source IN LISTS ARGN)
+    if(source MATCHES "_(avx2|avx512|avx512bf16|avx512vnni|avxvnni)\\.cpp$")
+      string(TOUPPER ${CMAKE_MATCH_1} isa)
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${LANNER_${isa}_FLAGS}")
+    endif()
+  endforeach()
+endfunction()
