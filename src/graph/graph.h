@@ -1,0 +1,193 @@
+#pragma once
+// The one intermediate representation: a graph of nodes in nested regions.
+
+#include <cstddef>
+#include <list>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/attribute.h"
+#include "graph/storage.h"
+#include "graph/type.h"
+
+namespace lanner {
+
+struct OpDef;
+class OpTable;
+class Graph;
+class Node;
+class Region;
+
+/// One use of a value: as input `index` of `node`, or, where `node` is null, as output `index` of `region`.
+struct Use {
+  Node* node = nullptr;
+  Region* region = nullptr;
+  std::size_t index = 0;
+  friend bool operator==(const Use&, const Use&) = default;
+};
+
+/// A result of a node or a parameter of a region. Owned by it; the address is stable for its life.
+class Value {
+public:
+  Type type;
+  Storage storage;
+
+  const std::string& name() const noexcept { return name_; } ///< Unique in the graph; without the `%`.
+  Node* producer() const noexcept { return producer_; }      ///< Null for a region's parameter.
+  Region* region() const noexcept { return region_; }        ///< Where it is defined.
+  std::size_t index() const noexcept { return index_; }      ///< Output or parameter number.
+  std::span<const Use> uses() const noexcept { return uses_; }
+  bool unused() const noexcept { return uses_.empty(); }
+  /// Every use takes `other` in its place.
+  void replace_all_uses(Value* other);
+  /// The tensor of a `constant` node, else null.
+  const Tensor* constant() const;
+
+private:
+  friend class Node;
+  friend class Region;
+  friend class Graph;
+  std::string name_;
+  Node* producer_ = nullptr;
+  Region* region_ = nullptr;
+  std::size_t index_ = 0;
+  std::vector<Use> uses_;
+};
+
+/// The kernel that lowering chose for a node; empty before lowering.
+struct TacticChoice {
+  std::string backend, kernel;
+  std::vector<std::byte> config;
+  double seconds = 0; ///< Measured at build, 0 when chosen by heuristics.
+  bool chosen() const noexcept { return !backend.empty(); }
+  friend bool operator==(const TacticChoice&, const TacticChoice&) = default;
+};
+
+/// An application of an operator. Inputs are the operator's own, then `captures()` values of outer regions; every region
+/// of the node has the operator's own parameters first, then one parameter for each capture in the same order.
+class Node {
+public:
+  AttributeMap attributes;
+  std::vector<std::string> sources; ///< Names of the source model's nodes it stands for.
+  TacticChoice tactic;
+
+  const OpDef& op() const noexcept { return *op_; }
+  const std::string& kind() const noexcept; ///< The operator's name.
+  Region* region() const noexcept { return region_; }
+  std::string label() const; ///< For messages: source name if any, else `kind %out`.
+
+  std::span<Value* const> inputs() const noexcept { return inputs_; } ///< With captures. An absent optional input is null.
+  std::size_t captures() const noexcept { return captures_; }
+  std::span<Value* const> own_inputs() const noexcept { return inputs().first(inputs_.size() - captures_); }
+  Value* input(std::size_t i) const { return i < inputs_.size() ? inputs_[i] : nullptr; }
+  void set_input(std::size_t i, Value* value);
+  void add_input(Value* value);      ///< Before the captures.
+  void add_capture(Value* value);    ///< Adds the matching parameter to each region too.
+
+  std::span<const std::unique_ptr<Value>> outputs() const noexcept { return outputs_; }
+  Value* output(std::size_t i = 0) const { return outputs_.at(i).get(); }
+  Value* add_output(std::string name, Type type);
+
+  std::span<const std::unique_ptr<Region>> regions() const noexcept { return regions_; }
+  Region& add_region();
+
+private:
+  friend class Region;
+  friend class Graph;
+  friend class Value;
+  const OpDef* op_ = nullptr;
+  Region* region_ = nullptr;
+  std::vector<Value*> inputs_;
+  std::size_t captures_ = 0;
+  std::vector<std::unique_ptr<Value>> outputs_;
+  std::vector<std::unique_ptr<Region>> regions_;
+  std::list<std::unique_ptr<Node>>::iterator place_;
+};
+
+/// Nodes in execution order, with parameters and outputs. Values of outer regions are seen only through captures.
+class Region {
+public:
+  using Nodes = std::list<std::unique_ptr<Node>>;
+
+  Graph& graph() const noexcept { return *graph_; }
+  Node* owner() const noexcept { return owner_; } ///< Null for a graph's body.
+  std::span<const std::unique_ptr<Value>> parameters() const noexcept { return parameters_; }
+  Value* parameter(std::size_t i) const { return parameters_.at(i).get(); }
+  Value* add_parameter(std::string name, Type type);
+  void remove_parameter(std::size_t i); ///< Must be unused; not a capture's.
+
+  std::span<Value* const> outputs() const noexcept { return outputs_; }
+  void add_output(Value* value);
+  void set_output(std::size_t i, Value* value);
+
+  const Nodes& nodes() const noexcept { return nodes_; }
+  /// Creates a node before `before` (null: at the end) without outputs.
+  Node* create(const OpDef& op, std::span<Value* const> inputs, Node* before = nullptr);
+  /// Removes a node whose outputs are unused.
+  void erase(Node* node);
+  void move_before(Node* node, Node* before);
+
+private:
+  friend class Graph;
+  friend class Node;
+  friend class Value;
+  Graph* graph_ = nullptr;
+  Node* owner_ = nullptr;
+  std::vector<std::unique_ptr<Value>> parameters_;
+  std::vector<Value*> outputs_;
+  Nodes nodes_;
+};
+
+/// A function from named inputs to named outputs, its symbols and the operators it may use.
+class Graph {
+public:
+  explicit Graph(const OpTable& ops, std::string name = "main");
+  ~Graph();
+  Graph(Graph&&) = delete;
+
+  std::string name;
+  Symbols symbols;
+  std::map<std::string, std::string> metadata; ///< Producer, task, labels, preprocess: what a model says of itself.
+
+  const OpTable& ops() const noexcept { return *ops_; }
+  Region& body() noexcept { return *body_; }
+  const Region& body() const noexcept { return *body_; }
+
+  Value* add_input(std::string name, Type type) { return body_->add_parameter(std::move(name), std::move(type)); }
+  void add_output(std::string name, Value* value);
+  std::span<const std::string> output_names() const noexcept { return output_names_; }
+  Value* find(std::string_view name) const; ///< Any value of the graph by name, or null.
+
+  /// A name that no value has yet, `hint` itself if free.
+  std::string unique_name(std::string_view hint);
+  void rename(Value* value, std::string_view hint);
+  /// A dim of unknown size, at most `upper`.
+  Dim fresh_symbol(std::string_view hint, std::int64_t upper);
+
+  /// Appends (or inserts) a node with one output.
+  Value* emit(std::string_view op, std::span<Value* const> inputs, AttributeMap attributes, Type type,
+              std::string_view hint = {}, Node* before = nullptr);
+  Value* constant(Tensor value, std::string_view hint = "c", Node* before = nullptr);
+
+  /// Deep copy; constants share memory. With bindings, symbols are replaced by values.
+  std::unique_ptr<Graph> clone(const Bindings& bindings = {}) const;
+  std::size_t node_count() const; ///< Regions included.
+
+private:
+  friend class Node;
+  friend class Region;
+  void claim(Value& value, std::string_view hint);
+  void release(const Value& value);
+
+  const OpTable* ops_;
+  std::unique_ptr<Region> body_;
+  std::vector<std::string> output_names_;
+  std::map<std::string, Value*, std::less<>> values_;
+  std::uint64_t next_name_ = 0;
+};
+
+} // namespace lanner

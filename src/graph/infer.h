@@ -1,0 +1,31 @@
+#pragma once
+// Runs inference over a graph and over single nodes.
+
+#include <map>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+
+namespace lanner {
+
+/// Sets the type of every value from the inputs' types and the constants, regions included. A value that already has a more
+/// exact compatible type keeps the exact parts; a contradiction is an Error that names the node.
+void infer_types(Graph& graph);
+
+/// Types of one node's outputs for concrete input tensors (null: absent; a sequence input gives its item). Dims that
+/// only the kernel can tell stay symbolic.
+std::vector<Type> infer_node(const Node& node, std::span<const Item* const> inputs);
+
+/// What is known of `value` before running (constants, shapes of static tensors and arithmetic on them).
+class KnownValues {
+public:
+  explicit KnownValues(Graph& graph);
+  ~KnownValues();
+  const Known& of(const Value* value) const;
+
+private:
+  std::map<const Value*, Known> known_;
+};
+
+} // namespace lanner

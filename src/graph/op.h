@@ -1,0 +1,127 @@
+#pragma once
+// Operators: what a node computes. A table value, not a registry.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lanner/tensor.h>
+
+#include "graph/attribute.h"
+#include "graph/graph.h"
+#include "graph/type.h"
+
+namespace lanner {
+
+struct AttributeSpec {
+  std::string name;
+  AttributeKind kind;
+  bool required = false;
+  std::optional<Attribute> fallback; ///< What an absent attribute means, when that is one value.
+};
+
+/// What is known of a value before running: all of it, or, for a small integer tensor, each element as an expression.
+struct Known {
+  std::optional<Tensor> tensor;
+  std::optional<Dims> elements; ///< Row-major; set for integer tensors of at most 64 elements, also when `tensor` is.
+};
+
+/// Inputs and results of shape inference for one node. The same function serves graphs with symbols and a run's
+/// concrete shapes. Failures are Error{invalid_argument} without the node's name, which the caller adds.
+class InferContext {
+public:
+  virtual ~InferContext() = default;
+  virtual const Node& node() const = 0;
+  const AttributeMap& attributes() const { return node().attributes; }
+
+  virtual std::size_t inputs() const = 0; ///< The operator's own, absent ones counted, captures not.
+  virtual bool has(std::size_t i) const = 0;
+  virtual const Type& input(std::size_t i) const = 0; ///< Error{invalid_argument} when absent.
+  virtual const Known& known(std::size_t i) const = 0;
+
+  virtual std::size_t outputs() const = 0;
+  virtual void set_output(std::size_t i, Type type) = 0;
+  virtual void set_known(std::size_t i, Known known) = 0;
+  /// A size that only running tells, at most `upper`.
+  virtual Dim fresh(std::string_view hint, const Dim& upper) = 0;
+  /// Infers region `r` with these parameter types (the operator's own) and returns its outputs' types.
+  virtual std::vector<Type> infer_region(std::size_t r, std::span<const Type> parameters) = 0;
+};
+
+/// A value at run time.
+struct Item {
+  Tensor tensor;                                 ///< Of a tensor.
+  std::shared_ptr<const std::vector<Item>> items;///< Of a sequence.
+  bool absent = false;                           ///< An optional that holds nothing.
+};
+
+/// Inputs and results of a reference kernel. Tensors are row-major on the host.
+class KernelContext {
+public:
+  virtual ~KernelContext() = default;
+  virtual const Node& node() const = 0;
+  const AttributeMap& attributes() const { return node().attributes; }
+
+  virtual std::size_t inputs() const = 0;
+  virtual bool has(std::size_t i) const = 0;
+  virtual const Tensor& input(std::size_t i) const = 0;
+  virtual const Item& item(std::size_t i) const = 0;
+
+  virtual std::size_t outputs() const = 0;
+  virtual bool wanted(std::size_t i) const = 0; ///< Whether anything reads output i.
+  /// The output tensor, allocated as inference said; Error{internal} when its shape is not known before the kernel runs.
+  virtual Tensor& output(std::size_t i) = 0;
+  /// The output with a shape found by the kernel.
+  virtual Tensor& allocate(std::size_t i, DType type, Shape shape) = 0;
+  virtual void set_item(std::size_t i, Item item) = 0;
+  /// Runs region `r` on the operator's own parameters; captures are added.
+  virtual std::vector<Item> run_region(std::size_t r, std::span<const Item> parameters) = 0;
+  virtual int threads() const = 0;
+};
+
+/// Rewrites one node into others.
+struct ExpandContext {
+  Graph& graph;
+  Node& node;                 ///< New nodes go before it.
+  std::vector<Value*> results;///< To be filled: one for each output.
+};
+
+/// The definition of an operator. ONNX's operators carry their newest name in snake_case without a domain
+/// (`conv`, `batch_normalization`); others are `domain.name` (`tf.bias_add`).
+struct OpDef {
+  static constexpr int any = -1;
+
+  std::string name;
+  int min_inputs = 0, max_inputs = 0;   ///< `any` for variadic.
+  int min_outputs = 1, max_outputs = 1;
+  int regions = 0;
+  std::vector<AttributeSpec> attributes;
+  std::function<void(InferContext&)> infer;
+  std::function<void(KernelContext&)> reference; ///< Null when `expand` defines it.
+  std::function<void(ExpandContext&)> expand;    ///< Null when `reference` defines it. Never both.
+
+  bool elementwise = false;  ///< Each output element depends on the broadcast elements of the inputs at its place only.
+  bool view = false;         ///< Output 0 holds input 0's elements in the same row-major order.
+  bool pure = true;          ///< Same inputs, same outputs, no effect: may be folded, merged, dropped.
+};
+
+/// The operators that a graph may use, by name. A value: copy it and add to it.
+class OpTable {
+public:
+  /// Throws Error{invalid_argument} when the name is taken.
+  void add(OpDef op);
+  void add(std::vector<OpDef> ops);
+  const OpDef* find(std::string_view name) const;
+  const OpDef& get(std::string_view name) const; ///< Throws Error{unsupported} with the nearest names.
+  std::vector<std::string> names() const;
+
+private:
+  std::map<std::string, std::shared_ptr<const OpDef>, std::less<>> ops_;
+};
+
+} // namespace lanner

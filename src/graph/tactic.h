@@ -1,0 +1,70 @@
+#pragma once
+// Tactics: ways of running a node on a target, offered by backends and chosen by measured cost.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lanner/device.h>
+#include <lanner/tensor.h>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "graph/target.h"
+
+namespace lanner {
+
+/// One way of running a node: which kernel with which configuration, and how it wants its values stored. A fresh
+/// process with the same backend rebuilds the kernel from node, config and storages alone.
+struct Tactic {
+  std::string kernel;             ///< `conv`, `gemm`, `elementwise`: name within the backend, shown by explain.
+  std::vector<std::byte> config;  ///< Opaque to all but the backend; stored in plans and the timing cache.
+  std::vector<Storage> inputs;    ///< One for each input of the node (captures included); ignored for absent ones.
+  std::vector<Storage> outputs;
+  int in_place = -1;              ///< Input whose memory output 0 may take over (same bytes), -1 none.
+  bool required_in_place = false; ///< The kernel accumulates into that input's memory (convolution + sum).
+  double estimate = 0;            ///< Heuristic cost in seconds, used when nothing is timed; lower is better.
+};
+
+/// Tactics, or why there are none. `reason` is one line and may also tell why fewer were offered.
+struct TacticList {
+  std::vector<Tactic> tactics;
+  std::string reason;
+};
+
+/// What one launch gets. Pointers are to the first byte of each value in the storage its tactic asked for; an absent input
+/// is null. The workspace is 64-byte aligned and belongs to the Context.
+struct Launch {
+  std::span<const void* const> inputs;
+  std::span<void* const> outputs;
+  void* workspace = nullptr;
+  Stream stream;
+};
+
+/// A node made ready for a target: immutable, shared by contexts, callable from several threads at once.
+class Kernel {
+public:
+  virtual ~Kernel() = default;
+  virtual std::size_t workspace() const { return 0; } ///< Bytes.
+  virtual void launch(const Launch& launch) const = 0;
+};
+
+/// A source of tactics. Nodes given to a backend have static types (all dims constant) and constants among their
+/// inputs are `constant` nodes whose tensor may already lie in the storage a tactic asked for.
+class Backend {
+public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+  /// Whether `anchor` extended by `next` (an elementwise node that reads the group's last output) can be one fused node.
+  /// `group` holds the nodes so far in order. Asked by fusion only.
+  virtual bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const = 0;
+  virtual TacticList tactics(const Node& node, const Target& target) const = 0;
+  /// `constants[i]` is input i's tensor where it is a constant, in the tactic's storage; else null.
+  virtual std::unique_ptr<Kernel> prepare(const Node& node, const Tactic& tactic, std::span<const Tensor* const> constants,
+                                          const Target& target) const = 0;
+};
+
+} // namespace lanner

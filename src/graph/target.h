@@ -1,0 +1,21 @@
+#pragma once
+// What a graph is lowered for.
+
+#include <string>
+#include <vector>
+
+#include <lanner/device.h>
+#include <lanner/dtype.h>
+
+namespace lanner {
+
+/// A device and the freedoms a build has on it.
+struct Target {
+  Device device;
+  int threads = 1;                               ///< Fixed for a Context; oneDNN binds it to primitives.
+  std::vector<DType> precisions{DType::f32};     ///< Types kernels may compute in where the model says a real type.
+  bool deterministic = false;
+  std::string isa;                               ///< CPU features or GPU architecture, part of timing keys.
+};
+
+} // namespace lanner
