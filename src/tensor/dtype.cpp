@@ -46,12 +46,18 @@ constexpr std::array<DTypeInfo, dtype_count> infos = {{
     {"f8e8m0", 8, Family::floating, {"float8e8m0", "float8_e8m0fnu", "f8e8m0fnu"}},
 }};
 
-const DTypeInfo& info(DType type) noexcept { return infos[static_cast<std::size_t>(type)]; }
+const DTypeInfo& info(DType type) noexcept {
+  return infos[static_cast<std::size_t>(type)];
+}
 
 } // namespace
 
-std::size_t bit_width(DType type) noexcept { return info(type).bits; }
-std::string_view to_string(DType type) noexcept { return info(type).name; }
+std::size_t bit_width(DType type) noexcept {
+  return info(type).bits;
+}
+std::string_view to_string(DType type) noexcept {
+  return info(type).name;
+}
 
 DType parse_dtype(std::string_view name) {
   for (std::size_t i = 0; i < infos.size(); ++i) {
@@ -59,18 +65,23 @@ DType parse_dtype(std::string_view name) {
     for (std::string_view alias : infos[i].aliases)
       if (!alias.empty() && name == alias) return static_cast<DType>(i);
   }
-  fail(ErrorCode::invalid_argument, "dtype: \"{}\" is not known; expected a name such as f32, f16, i64, u8 or bool",
-       name);
+  fail(ErrorCode::invalid_argument,
+       "dtype: \"{}\" is not known; expected a name such as f32, f16, i64, u8 or bool", name);
 }
 
-bool is_float(DType type) noexcept { return info(type).family == Family::floating; }
+bool is_float(DType type) noexcept {
+  return info(type).family == Family::floating;
+}
 bool is_integer(DType type) noexcept {
   return info(type).family == Family::signed_integer || info(type).family == Family::unsigned_integer;
 }
 bool is_signed(DType type) noexcept {
   const bool unsigned_float = type == DType::f8e8m0;
-  return info(type).family == Family::signed_integer || is_complex(type) || (is_float(type) && !unsigned_float);
+  return info(type).family == Family::signed_integer || is_complex(type) ||
+         (is_float(type) && !unsigned_float);
 }
-bool is_complex(DType type) noexcept { return info(type).family == Family::complex; }
+bool is_complex(DType type) noexcept {
+  return info(type).family == Family::complex;
+}
 
 } // namespace lanner

@@ -21,11 +21,14 @@ std::int64_t Shape::elements() const {
   if (std::find(dims_.begin(), dims_.end(), 0) != dims_.end()) return 0;
   constexpr std::uint64_t bound = std::numeric_limits<std::int64_t>::max();
   std::uint64_t count = 1;
-  for (std::int64_t size : dims_) count = checked_product(count, static_cast<std::uint64_t>(size), bound, "shape");
+  for (std::int64_t size : dims_)
+    count = checked_product(count, static_cast<std::uint64_t>(size), bound, "shape");
   return static_cast<std::int64_t>(count);
 }
 
-std::string Shape::to_string() const { return fmt::format("[{}]", fmt::join(dims_, ", ")); }
+std::string Shape::to_string() const {
+  return fmt::format("[{}]", fmt::join(dims_, ", "));
+}
 
 std::vector<std::int64_t> dense_strides(const Shape& shape) {
   std::vector<std::int64_t> strides(shape.rank());
