@@ -8,17 +8,16 @@
 #include <lanner/error.h>
 
 #include "engine/fusion.h"
+#include "engine/program.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 
 namespace lanner {
 namespace {
 
-bool is_planned(const Value* value) { return !value || value->type.is_static(); }
-
 bool all_planned(const Node& node) {
-  return std::ranges::all_of(node.inputs(), is_planned) &&
-         std::ranges::all_of(node.outputs(), [](const auto& value) { return is_planned(value.get()); });
+  return std::ranges::all_of(node.inputs(), [](const Value* value) { return !value || is_planned(*value); }) &&
+         std::ranges::all_of(node.outputs(), [](const auto& value) { return is_planned(*value); });
 }
 
 Alternative without_kernel(const Node& node, const char* how) {
@@ -27,19 +26,6 @@ Alternative without_kernel(const Node& node, const char* how) {
   alternative.tactic.inputs.resize(node.inputs().size());
   alternative.tactic.outputs.resize(node.outputs().size());
   return alternative;
-}
-
-/// Whether a kernel may overwrite input `i` of `node`: nothing reads it later and it is memory of our own.
-bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order) {
-  const Value* value = node.input(i);
-  if (!value || !value->producer() || value->constant() || is_alias(*value->producer())) return false;
-  if (std::ranges::count(node.inputs(), value) != 1) return false;
-  return std::ranges::all_of(value->uses(), [&](const Use& use) {
-    if (!use.node) return false;
-    if (use.node == &node) return true;
-    const auto place = order.find(use.node);
-    return place != order.end() && place->second < order.at(&node) && !is_alias(*use.node);
-  });
 }
 
 class Collector {
@@ -55,7 +41,7 @@ public:
       offer(node);
     }
     // Bodies that were taken apart put nodes where the walk had been: bring the answers into execution order.
-    number();
+    order_ = execution_order(graph_);
     std::ranges::sort(found_, {}, [&](const NodeAlternatives& entry) { return order_.at(entry.node); });
     for (NodeAlternatives& entry : found_) remove_overwriting(entry);
     time();
@@ -121,11 +107,6 @@ private:
     found_.push_back({&node, std::move(list), std::move(notes)});
   }
 
-  void number() {
-    std::size_t place = 0;
-    for (const auto& node : graph_.body().nodes()) order_[node.get()] = place++;
-  }
-
   void remove_overwriting(NodeAlternatives& entry) {
     std::erase_if(entry.list, [&](const Alternative& alternative) {
       const Tactic& tactic = alternative.tactic;
@@ -175,6 +156,24 @@ std::unique_ptr<Graph> reorder_graph(const OpTable& ops, const Type& type, const
 
 } // namespace
 
+std::map<const Node*, std::size_t> execution_order(const Graph& graph) {
+  std::map<const Node*, std::size_t> order;
+  for (const auto& node : graph.body().nodes()) order.emplace(node.get(), order.size());
+  return order;
+}
+
+bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order) {
+  const Value* value = node.input(i);
+  if (!value || !value->producer() || value->constant() || is_alias(*value->producer())) return false;
+  if (std::ranges::count(node.inputs(), value) != 1) return false;
+  return std::ranges::all_of(value->uses(), [&](const Use& use) {
+    if (!use.node) return false;
+    if (use.node == &node) return true;
+    const auto place = order.find(use.node);
+    return place != order.end() && place->second < order.at(&node) && !is_alias(*use.node);
+  });
+}
+
 std::vector<NodeAlternatives> collect_alternatives(Graph& graph, const LowerOptions& options) {
   return Collector(graph, options).run();
 }
@@ -220,8 +219,7 @@ std::string short_text(const Storage& storage) {
 }
 
 bool is_alias(const Node& node) {
-  return node.op().view && node.input(0) && is_planned(node.input(0)) && is_planned(node.output()) &&
-         node.input(0)->type.is_tensor() && node.input(0)->type.dtype() == node.output()->type.dtype();
+  return node.op().view && node.input(0) && is_planned(*node.input(0)) && is_planned(*node.output()) && node.input(0)->type.dtype() == node.output()->type.dtype();
 }
 
 } // namespace lanner

@@ -40,6 +40,11 @@ private:
 /// The fastest tactic of a reorder node whose input and output storages are set; null tactic list gives nothing.
 std::optional<Alternative> best_reorder(const Node& reorder, const LowerOptions& options);
 
+/// Place of each node of a graph's body.
+std::map<const Node*, std::size_t> execution_order(const Graph& graph);
+/// Whether a kernel may overwrite input `i` of `node`: nothing reads it later and it is memory of our own.
+bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order);
+
 bool same_storage(const Type& type, const Storage& a, const Storage& b);
 std::string short_text(const Storage& storage);
 
