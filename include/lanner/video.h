@@ -62,6 +62,7 @@ struct Packet {
   bool key = false;
   bool discard = false;        ///< Decode, do not show (edit lists).
   bool discontinuity = false;
+  bool corrupt = false;        ///< The container knows that bytes are missing.
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner; ///< Keeps `bytes`; private to the module that made it.
 };
