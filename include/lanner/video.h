@@ -38,6 +38,7 @@ struct StreamInfo {
   PixelFormat format = PixelFormat::yuv420p;
   std::string native_format;  ///< FFmpeg's name of the decoder's format, also where PixelFormat has no twin.
   int bit_depth = 8;
+  bool interlaced = false;    ///< Fields, by the codec's headers.
   Rational time_base;         ///< Seconds of one tick.
   Rational average_rate;      ///< Frames a second, by the container.
   Rational sample_aspect{1, 1};
