@@ -100,7 +100,7 @@ InsideRange inside_range(const Window& window, std::size_t axis, std::int64_t ta
   return {first, std::min(last, window.positions[axis])};
 }
 
-bool advance(std::span<std::int64_t> index, std::span<const std::int64_t> sizes) {
+bool next_index(std::span<std::int64_t> index, std::span<const std::int64_t> sizes) {
   for (std::size_t d = index.size(); d-- > 0;) {
     if (++index[d] < sizes[d]) return true;
     index[d] = 0;

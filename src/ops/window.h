@@ -52,7 +52,7 @@ struct InsideRange {
 InsideRange inside_range(const Window& window, std::size_t axis, std::int64_t tap);
 
 /// Steps `index` through `sizes` in row-major order; false after the last.
-bool advance(std::span<std::int64_t> index, std::span<const std::int64_t> sizes);
+bool next_index(std::span<std::int64_t> index, std::span<const std::int64_t> sizes);
 
 /// Calls `body(image_offset, position_offset, count)` for each run of positions along the last axis whose `tap` lies inside
 /// the image; from one position of a run to the next the image offset grows by the last stride.
@@ -76,7 +76,7 @@ void for_each_run(const Window& window, std::span<const std::int64_t> tap, Body&
       position = position * window.positions[d] + first[d] + step;
     }
     body(image, position, counts[last]);
-  } while (advance(row, std::span(counts).first(last)));
+  } while (next_index(row, std::span(counts).first(last)));
 }
 
 /// Calls `body(tap_number, tap)` for each tap of the kernel in row-major order.
@@ -86,7 +86,7 @@ void for_each_tap(const Window& window, Body&& body) {
   std::vector<std::int64_t> tap(window.kernel.size(), 0);
   std::int64_t number = 0;
   do body(number++, std::span<const std::int64_t>(tap));
-  while (advance(tap, window.kernel));
+  while (next_index(tap, window.kernel));
 }
 
 } // namespace lanner::ops
