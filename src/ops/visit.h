@@ -2,6 +2,7 @@
 // From a DType known at run time to a C++ type, by a function template.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -68,5 +69,31 @@ inline Tensor to_dtype(const Tensor& tensor, DType type) {
   copy(tensor, result);
   return result;
 }
+
+/// `visit_dtype` for kernels written for float and double; sixteen-bit floats compute in float.
+template<typename Body>
+void visit_compute(DType type, Body&& body) {
+  visit_dtype(compute_dtype(type), Types<float, double>{}, std::forward<Body>(body));
+}
+
+/// An output in the type that its kernel computes in: the output itself, or a wider tensor that `store` converts into it.
+class WideOutput {
+public:
+  explicit WideOutput(Tensor& target) : WideOutput(target, compute_dtype(target.dtype())) {}
+  WideOutput(Tensor& target, DType type)
+      : target_(target), wide_(type == target.dtype() ? target : Tensor::allocate(type, target.shape())) {}
+
+  template<typename T>
+  std::span<T> as() {
+    return wide_.as<T>();
+  }
+  void store() {
+    if (wide_.dtype() != target_.dtype()) copy(wide_, target_);
+  }
+
+private:
+  Tensor& target_;
+  Tensor wide_;
+};
 
 } // namespace lanner::ops

@@ -80,13 +80,20 @@ std::int64_t Window::product_of(const std::vector<std::int64_t>& sizes) {
 
 Window resolve_window(const WindowAttributes& attributes, std::span<const std::int64_t> image,
                       std::span<const std::int64_t> positions, std::span<const std::int64_t> kernel) {
-  Window window{{image.begin(), image.end()},   {positions.begin(), positions.end()}, {kernel.begin(), kernel.end()},
-                attributes.strides,             attributes.dilations,                 attributes.begin};
+  Window window;
+  window.image.assign(image.begin(), image.end());
+  window.positions.assign(positions.begin(), positions.end());
+  window.kernel.assign(kernel.begin(), kernel.end());
+  window.strides = attributes.strides;
+  window.dilations = attributes.dilations;
+  window.begin = attributes.begin;
+  window.end = attributes.end;
   if (!attributes.same()) return window;
   for (std::size_t d = 0; d < image.size(); ++d) {
     const std::int64_t extent = (kernel[d] - 1) * window.dilations[d] + 1;
     const std::int64_t total = std::max<std::int64_t>((positions[d] - 1) * window.strides[d] + extent - image[d], 0);
     window.begin[d] = attributes.auto_pad == WindowAttributes::AutoPad::same_upper ? total / 2 : total - total / 2;
+    window.end[d] = total - window.begin[d];
   }
   return window;
 }

@@ -33,7 +33,7 @@ Dims window_positions(const WindowAttributes& window, std::span<const Dim> image
 
 /// Concrete geometry. An image index is `position * stride + tap * dilation - begin`.
 struct Window {
-  std::vector<std::int64_t> image, positions, kernel, strides, dilations, begin;
+  std::vector<std::int64_t> image, positions, kernel, strides, dilations, begin, end;
 
   std::int64_t image_elements() const { return product_of(image); }
   std::int64_t position_count() const { return product_of(positions); }
