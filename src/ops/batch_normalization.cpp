@@ -15,13 +15,13 @@ static void infer_batch_normalization(InferContext& context) {
   const bool training = context.attributes().flag("training_mode");
   check(training || context.outputs() == 1, ErrorCode::invalid_argument, "{} outputs, expected 1 without training_mode",
         context.outputs());
-  infer_same(context);
+  infer_like(context);
   for (std::size_t i = 1; i <= 4; ++i) {
     require_rank(context, i, 1);
     if (x.ranked() && context.input(i).ranked())
       require_equal(context.input(i).dims()[0], channel_count(x), "the size of a channel parameter");
   }
-  for (std::size_t i = 1; i < context.outputs(); ++i) infer_same(context, i + 2, i);
+  for (std::size_t i = 1; i < context.outputs(); ++i) infer_like(context, i + 2, i);
 }
 
 struct ChannelStatistics {

@@ -10,7 +10,7 @@ namespace lanner::ops {
 
 static void infer_channels(InferContext& context) {
   const Type& x = context.input(0);
-  infer_same(context);
+  infer_like(context);
   if (!x.ranked()) return;
   check(x.rank() >= 2, ErrorCode::invalid_argument, "input is {}, expected rank 2 or more", x.to_string());
   for (std::size_t i : {1, 2}) {

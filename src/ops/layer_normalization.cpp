@@ -22,7 +22,7 @@ static DType stash_dtype(const AttributeMap& attributes) {
 
 static void infer_layer_normalization(InferContext& context) {
   const Type& x = context.input(0);
-  infer_same(context);
+  infer_like(context);
   const DType stash = stash_dtype(context.attributes());
   Type statistics = Type::unranked(stash);
   if (x.ranked()) {

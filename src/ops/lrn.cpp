@@ -13,7 +13,7 @@ static void infer_lrn(InferContext& context) {
   const Type& x = context.input(0);
   check(!x.ranked() || x.rank() >= 2, ErrorCode::invalid_argument, "input is {}, expected rank 2 or more",
         x.to_string());
-  infer_same(context);
+  infer_like(context);
 }
 
 static void run_lrn(KernelContext& context) {

@@ -164,7 +164,7 @@ static void run_lp_pool(KernelContext& context) {
 
 static void infer_global_pool(InferContext& context) {
   const Type& x = context.input(0);
-  if (!x.ranked()) return infer_same(context);
+  if (!x.ranked()) return infer_like(context);
   check(x.rank() >= 2, ErrorCode::invalid_argument, "input is {}, expected rank 2 or more", x.to_string());
   Dims dims(x.rank(), Dim(1));
   dims[0] = x.dims()[0];
