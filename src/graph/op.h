@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <lanner/item.h>
 #include <lanner/tensor.h>
 
 #include "graph/attribute.h"
@@ -51,13 +52,6 @@ public:
   virtual Dim fresh(std::string_view hint, const Dim& upper) = 0;
   /// Infers region `r` with these parameter types (the operator's own) and returns its outputs' types.
   virtual std::vector<Type> infer_region(std::size_t r, std::span<const Type> parameters) = 0;
-};
-
-/// A value at run time.
-struct Item {
-  Tensor tensor;                                 ///< Of a tensor.
-  std::shared_ptr<const std::vector<Item>> items;///< Of a sequence.
-  bool absent = false;                           ///< An optional that holds nothing.
 };
 
 /// Inputs and results of a reference kernel. Tensors are row-major on the host.

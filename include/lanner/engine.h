@@ -1,0 +1,155 @@
+#pragma once
+// From a model to a timed plan to answers.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lanner/cancel.h>
+#include <lanner/device.h>
+#include <lanner/item.h>
+#include <lanner/limits.h>
+#include <lanner/preprocess.h>
+#include <lanner/source.h>
+#include <lanner/tensor.h>
+
+namespace lanner {
+
+class Context;
+
+/// Sizes that one input may have. `typical` is what kernels are timed for.
+struct ShapeRange {
+  Shape min, typical, max;
+  static ShapeRange fixed(Shape shape) { return {shape, shape, shape}; }
+};
+
+/// A model's input or output as its users see it.
+struct Binding {
+  std::string name;
+  DType dtype = DType::f32;
+  bool sequence = false;               ///< A sequence or optional: has no dims.
+  bool ranked = true;
+  std::vector<std::int64_t> dims;      ///< -1 where the size is open.
+  std::vector<std::string> dim_names;  ///< Expression of each dim: `3`, `N`, `2*N`.
+  std::string to_string() const;       ///< `input: f32[N, 3, 224, 224]`
+};
+
+struct BuildOptions {
+  /// Shapes by input name. An input that is not named keeps the model's own; its open dims default to 1 for timing.
+  std::map<std::string, ShapeRange> shapes;
+  /// Types that kernels may compute in: `fp32`, `fp16`, `bf16`, comma separated.
+  std::string precision = "fp32";
+  /// Seconds that timing kernels may take; 0 chooses by heuristics at once.
+  double budget = 10;
+  int threads = 0;                     ///< Of contexts; 0 takes the machine's cores.
+  Device device;
+  bool deterministic = false;          ///< Same input, same plan bytes: nothing is timed.
+  std::map<std::string, Preprocess> preprocess; ///< By input name; stored in the plan, used when an Image is bound.
+  std::string stop_after;              ///< Name of a pass; what follows is left out (for `--print-ir`).
+  std::filesystem::path trace_passes;  ///< Folder that gets the IR after each pass.
+  std::filesystem::path timing_cache;  ///< Empty: the user's cache folder.
+  Limits limits;
+  Control control;
+};
+
+struct LoadOptions {
+  int threads = 0; ///< 0 takes what the plan was built for, at most the machine's cores.
+  Limits limits;
+  Control control;
+};
+
+struct ContextOptions {
+  int threads = 0;      ///< Fixed for the context's life; 0 takes the engine's.
+  bool profile = false; ///< Measure every step.
+};
+
+/// An immutable, shareable network ready to run. Copies refer to one engine. Thread-safe.
+class Engine {
+public:
+  /// Imports, optimises and tunes a model. Throws Error whose message starts with `build <name>: `.
+  static Engine build(SourcePtr model, const BuildOptions& options = {}, const std::filesystem::path& folder = {});
+  static Engine build(const std::filesystem::path& model, const BuildOptions& options = {});
+  /// Opens a plan. Every byte is validated; a plan made for another device or version is tuned again from its own IR.
+  static Engine load(SourcePtr plan, const LoadOptions& options = {});
+  static Engine load(const std::filesystem::path& plan, const LoadOptions& options = {});
+  /// Writes a plan beside `path` and renames it.
+  void save(const std::filesystem::path& path) const;
+
+  const std::string& name() const;
+  const std::vector<Binding>& inputs() const;
+  const std::vector<Binding>& outputs() const;
+  int threads() const;
+  const std::map<std::string, std::string>& metadata() const; ///< What the model says of itself.
+  std::optional<Preprocess> preprocess(std::string_view input) const;
+
+  Context create_context(const ContextOptions& options = {}) const;
+  /// Makes the specialisation for these input shapes ahead of its first run.
+  void prepare(const std::map<std::string, Shape>& shapes, int threads = 0) const;
+
+  /// Canonical IR (portable), and the lowered IR of the typical shapes, as text.
+  std::string ir() const;
+  std::string lowered_ir() const;
+  /// What was decided for each node and why, as JSON; see docs/explain.md for its fields.
+  std::string explain_json() const;
+
+  struct State;
+  explicit Engine(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  const State& state() const { return *state_; }
+
+private:
+  std::shared_ptr<const State> state_;
+};
+
+/// Time of one step, summed over the profiled runs.
+struct StepProfile {
+  std::string name;                  ///< Output's name in the lowered IR.
+  std::string op, kernel, backend;
+  std::vector<std::string> sources;  ///< Source model's nodes.
+  std::uint64_t bytes = 0;           ///< Read and written by one run, inputs, outputs and weights.
+  std::uint64_t flops = 0;           ///< Multiply-adds counted twice; 0 where not known.
+  std::uint64_t runs = 0;
+  double seconds = 0;
+};
+
+/// One caller's state to run an Engine: arena, bindings, threads. Movable; used by one thread at a time. Keeps its engine.
+class Context {
+public:
+  Context(Context&&) noexcept;
+  Context& operator=(Context&&) noexcept;
+  ~Context();
+
+  /// Binds an input. A row-major host tensor is used in place and shared until the next bind; others are copied. Type must
+  /// match and shape fit the profile, else Error{invalid_argument} with expected and got.
+  void bind(std::string_view input, Item value);
+  /// Preprocesses images as the engine's plan (or `spec`) says; several images make a batch.
+  void bind(std::string_view input, std::span<const Image> images, const Preprocess* spec = nullptr);
+  /// Gives an output memory of the caller's; dropped when undefined.
+  void bind_output(std::string_view output, Tensor memory);
+
+  /// Runs to completion (`run`) or queues on the stream (`enqueue`; on the CPU both return when done).
+  void run(Stream stream = {});
+  void enqueue(Stream stream) { run(stream); }
+  /// An output of the last run. Its memory is reused by the next run unless somebody still holds it.
+  Item output(std::string_view name) const;
+
+  /// bind, run and output in one: results are the caller's to keep.
+  std::map<std::string, Item> operator()(const std::map<std::string, Item>& inputs);
+
+  int threads() const;
+  std::uint64_t arena_bytes() const;        ///< Bytes of scratch memory of the current specialisation.
+  std::vector<StepProfile> profile() const; ///< In step order; empty unless profiling was asked for.
+
+private:
+  friend class Engine;
+  struct State;
+  explicit Context(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+} // namespace lanner

@@ -1,0 +1,31 @@
+#include <lanner/error.h>
+
+namespace lanner {
+
+std::string_view to_string(ErrorCode code) noexcept {
+  switch (code) {
+  case ErrorCode::invalid_argument:
+    return "invalid_argument";
+  case ErrorCode::not_found:
+    return "not_found";
+  case ErrorCode::bad_data:
+    return "bad_data";
+  case ErrorCode::limit_exceeded:
+    return "limit_exceeded";
+  case ErrorCode::unsupported:
+    return "unsupported";
+  case ErrorCode::out_of_memory:
+    return "out_of_memory";
+  case ErrorCode::io:
+    return "io";
+  case ErrorCode::cancelled:
+    return "cancelled";
+  case ErrorCode::device:
+    return "device";
+  case ErrorCode::internal:
+    return "internal";
+  }
+  return "internal";
+}
+
+} // namespace lanner

@@ -1,0 +1,43 @@
+#pragma once
+// What a node is given: attribute specifications, axes, and inputs whose values inference needs.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/op.h"
+#include "ops/axis.h"
+#include "ops/broadcast.h"
+#include "ops/known.h"
+
+namespace lanner::ops {
+
+AttributeSpec integer_attribute(std::string name, std::int64_t fallback);
+AttributeSpec real_attribute(std::string name, double fallback);
+AttributeSpec string_attribute(std::string name, std::string fallback);
+AttributeSpec required_attribute(std::string name, AttributeKind kind);
+/// Absent means something that no single value says.
+AttributeSpec optional_attribute(std::string name, AttributeKind kind);
+
+/// `axes` of the node, resolved; every axis of `rank` when the attribute is absent.
+std::vector<std::size_t> axes_attribute(const AttributeMap& attributes, std::size_t rank);
+
+/// A row-major shape seen from one axis: element (o, i, k) lies at (o * size + i) * inner + k.
+struct AxisView {
+  std::int64_t outer = 1, size = 1, inner = 1;
+};
+AxisView view_axis(const Shape& shape, std::size_t axis);
+
+/// The one element of a tensor of any number type; Error{invalid_argument} when it has another count.
+double read_real(const Tensor& tensor, std::string_view what);
+
+/// Rank of input `i`, checked to be `rank`, when it is known.
+void require_rank(const InferContext& context, std::size_t i, std::size_t rank);
+/// Error{invalid_argument} when both are constant and differ: `conv: WHAT is A, expected B`.
+void require_equal(const Dim& found, const Dim& expected, std::string_view what);
+/// Output `to` has the type of input `from`.
+void infer_like(InferContext& context, std::size_t from = 0, std::size_t to = 0);
+
+} // namespace lanner::ops

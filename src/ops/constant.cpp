@@ -1,0 +1,25 @@
+#include "graph/infer.h"
+#include "ops/table.h"
+
+namespace lanner::ops {
+
+static void infer_constant(InferContext& context) {
+  const auto& value = context.attributes().get<Tensor>("value");
+  context.set_output(0, Type(value.dtype(), value.shape()));
+  context.set_known(0, known_tensor(value));
+}
+
+static void run_constant(KernelContext& context) {
+  context.set_item(0, Item{context.attributes().get<Tensor>("value"), nullptr});
+}
+
+std::vector<OpDef> constant_ops() {
+  OpDef op;
+  op.name = "constant";
+  op.attributes = {{"value", AttributeKind::tensor, true, {}}};
+  op.infer = infer_constant;
+  op.reference = run_constant;
+  return {op};
+}
+
+} // namespace lanner::ops

@@ -1,0 +1,248 @@
+#include <cmath>
+#include <limits>
+
+#include "ops/rows.h"
+#include "ops/table.h"
+#include "ops/visit.h"
+#include "ops/window.h"
+
+namespace lanner::ops {
+
+// Pooling over windows: max_pool, average_pool and lp_pool.
+
+static void infer_pool(InferContext& context) {
+  const Type& x = context.input(0);
+  const std::vector<std::int64_t> kernel = context.attributes().integers("kernel_shape");
+  for (const std::int64_t size : kernel)
+    check(size >= 1 && size <= INT32_MAX, ErrorCode::invalid_argument, "kernel_shape holds {}, expected at least 1",
+          size);
+  require_rank(context, 0, kernel.size() + 2);
+  const auto window = WindowAttributes::read(context.attributes(), kernel.size());
+  Type result = Type::unranked(x.dtype());
+  if (x.ranked()) {
+    Dims dims{x.dims()[0], x.dims()[1]};
+    const Dims sizes(kernel.begin(), kernel.end());
+    for (Dim& size : window_positions(window, std::span(x.dims()).subspan(2), sizes)) dims.push_back(std::move(size));
+    result = Type(x.dtype(), std::move(dims));
+  }
+  if (context.outputs() > 1) context.set_output(1, result.with_dtype(DType::i64));
+  context.set_output(0, std::move(result));
+}
+
+static Window pool_window(const AttributeMap& attributes, const Shape& x, const Shape& y) {
+  const auto spatial = [](const Shape& shape) { return std::span(shape.dims()).subspan(2); };
+  const auto window = WindowAttributes::read(attributes, x.rank() - 2);
+  return resolve_window(window, spatial(x), spatial(y), attributes.integers("kernel_shape"));
+}
+
+/// Calls `step(accumulated, input, input_offset, output_offset)` for each element of each window; offsets count in the plane.
+template<typename T, typename Step>
+static void fold_windows(const Window& window, const T* in, T* out, Step&& step) {
+  const std::int64_t stride = window.strides.back();
+  for_each_tap(window, [&](std::int64_t, std::span<const std::int64_t> tap) {
+    for_each_run(window, tap, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+      for (std::int64_t i = 0; i < count; ++i) step(out[to + i], in[from + i * stride], from + i * stride, to + i);
+    });
+  });
+}
+
+// storage_order 1 counts a position inside a plane in column-major order.
+static std::vector<std::int64_t> column_major_numbers(const std::vector<std::int64_t>& sizes) {
+  std::vector<std::int64_t> numbers, index(sizes.size(), 0);
+  do {
+    std::int64_t number = 0;
+    for (std::size_t d = sizes.size(); d-- > 0;) number = number * sizes[d] + index[d];
+    numbers.push_back(number);
+  } while (next_index(index, sizes));
+  return numbers;
+}
+
+template<typename T>
+static constexpr T lowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                                 : std::numeric_limits<T>::lowest();
+
+template<typename T>
+static void max_pool(KernelContext& context, const Window& window, std::span<const T> x, std::span<T> y) {
+  const std::int64_t image = window.image_elements(), plane = window.position_count();
+  const std::int64_t planes = plane == 0 ? 0 : static_cast<std::int64_t>(y.size()) / plane;
+  std::int64_t* indices = context.outputs() > 1 && context.wanted(1)
+                              ? context.output(1).as<std::int64_t>().data()
+                              : nullptr;
+  std::vector<std::int64_t> numbers;
+  if (indices && context.attributes().flag("storage_order")) numbers = column_major_numbers(window.image);
+  for_each_row(context.threads(), planes, [&](std::int64_t p) {
+    T* out = y.data() + p * plane;
+    std::fill_n(out, plane, lowest<T>);
+    std::vector<std::int64_t> best(indices ? static_cast<std::size_t>(plane) : 0, 0);
+    fold_windows(window, x.data() + p * image, out, [&](T& most, T value, std::int64_t from, std::int64_t to) {
+      if (!(value > most)) return;
+      most = value;
+      if (indices) best[static_cast<std::size_t>(to)] = from;
+    });
+    for (std::size_t i = 0; i < best.size(); ++i) {
+      const std::int64_t number = numbers.empty() ? best[i] : numbers[static_cast<std::size_t>(best[i])];
+      indices[p * plane + static_cast<std::int64_t>(i)] = p * image + number;
+    }
+  });
+}
+
+static void run_max_pool(KernelContext& context) {
+  const DType given = context.output(0).dtype();
+  const DType type = is_float(given) ? compute_dtype(given) : given;
+  const Tensor x = to_dtype(context.input(0), type);
+  WideOutput y(context.output(0), type);
+  const Window window = pool_window(context.attributes(), x.shape(), context.output(0).shape());
+  visit_dtype(type, Types<float, double, std::int8_t, std::uint8_t>{},
+              [&]<typename T>(Tag<T>) { max_pool<T>(context, window, x.as<T>(), y.as<T>()); });
+  y.store();
+}
+
+// How many elements each window averages over. With padding counted, the padded image is the image.
+static std::vector<double> window_sizes(Window window, bool count_padding) {
+  if (count_padding) {
+    for (std::size_t d = 0; d < window.image.size(); ++d) {
+      window.image[d] += window.begin[d] + window.end[d];
+      window.begin[d] = 0;
+    }
+  }
+  std::vector<double> sizes(static_cast<std::size_t>(window.position_count()), 0.0);
+  for_each_tap(window, [&](std::int64_t, std::span<const std::int64_t> tap) {
+    for_each_run(window, tap, [&](std::int64_t, std::int64_t to, std::int64_t count) {
+      for (std::int64_t i = 0; i < count; ++i) sizes[static_cast<std::size_t>(to + i)] += 1;
+    });
+  });
+  return sizes;
+}
+
+/// Sums `term(x)` over each window and passes the sum through `finish(sum, position)`.
+template<typename T, typename Term, typename Finish>
+static void sum_pool(KernelContext& context, const Window& window, Term&& term, Finish&& finish) {
+  const Tensor x = to_dtype(context.input(0), dtype_of<T>());
+  WideOutput y(context.output(0));
+  const std::int64_t image = window.image_elements(), plane = window.position_count();
+  const std::int64_t planes = plane == 0 ? 0 : context.output(0).elements() / plane;
+  for_each_row(context.threads(), planes, [&](std::int64_t p) {
+    T* out = y.as<T>().data() + p * plane;
+    std::fill_n(out, plane, T{0});
+    fold_windows(window, x.as<T>().data() + p * image, out,
+                 [&](T& sum, T value, std::int64_t, std::int64_t) { sum += term(value); });
+    for (std::int64_t i = 0; i < plane; ++i) out[i] = finish(out[i], i);
+  });
+  y.store();
+}
+
+static void run_average_pool(KernelContext& context) {
+  const Tensor& y = context.output(0);
+  const Window window = pool_window(context.attributes(), context.input(0).shape(), y.shape());
+  const std::vector<double> sizes = window_sizes(window, context.attributes().flag("count_include_pad"));
+  visit_compute(y.dtype(), [&]<typename T>(Tag<T>) {
+    sum_pool<T>(
+        context, window, [](T x) { return x; },
+        [&](T sum, std::int64_t i) { return sum / static_cast<T>(sizes[static_cast<std::size_t>(i)]); });
+  });
+}
+
+static double norm_order(const AttributeMap& attributes) {
+  const std::int64_t p = attributes.integer("p", 2);
+  check(p >= 1, ErrorCode::invalid_argument, "p is {}, expected at least 1", p);
+  return static_cast<double>(p);
+}
+
+static void run_lp_pool(KernelContext& context) {
+  const Tensor& y = context.output(0);
+  const Window window = pool_window(context.attributes(), context.input(0).shape(), y.shape());
+  const double p = norm_order(context.attributes());
+  visit_compute(y.dtype(), [&]<typename T>(Tag<T>) {
+    const T order = static_cast<T>(p);
+    sum_pool<T>(
+        context, window, [=](T x) { return std::pow(std::abs(x), order); },
+        [=](T sum, std::int64_t) { return std::pow(sum, 1 / order); });
+  });
+}
+
+// Pooling over whole planes.
+
+static void infer_global_pool(InferContext& context) {
+  const Type& x = context.input(0);
+  if (!x.ranked()) return infer_like(context);
+  check(x.rank() >= 2, ErrorCode::invalid_argument, "input is {}, expected rank 2 or more", x.to_string());
+  Dims dims(x.rank(), Dim(1));
+  dims[0] = x.dims()[0];
+  dims[1] = x.dims()[1];
+  context.set_output(0, x.with_dims(std::move(dims)));
+}
+
+/// Folds each plane from `start` by `step(accumulated, x)` in double, then `finish(accumulated, count)`.
+template<typename Step, typename Finish>
+static void run_global_pool(KernelContext& context, double start, Step&& step, Finish&& finish) {
+  const Tensor& input = context.input(0);
+  WideOutput y(context.output(0));
+  visit_compute(input.dtype(), [&]<typename T>(Tag<T>) {
+    const Tensor x = to_dtype(input, dtype_of<T>());
+    const std::int64_t planes = context.output(0).elements();
+    const std::int64_t count = planes == 0 ? 0 : x.elements() / planes;
+    for_each_row(context.threads(), planes, [&](std::int64_t p) {
+      double folded = start;
+      for (const T value : x.as<T>().subspan(static_cast<std::size_t>(p * count), static_cast<std::size_t>(count)))
+        folded = step(folded, static_cast<double>(value));
+      y.as<T>()[static_cast<std::size_t>(p)] = static_cast<T>(finish(folded, static_cast<double>(count)));
+    });
+  });
+  y.store();
+}
+
+static void run_global_average_pool(KernelContext& context) {
+  run_global_pool(
+      context, 0, [](double sum, double x) { return sum + x; },
+      [](double sum, double count) { return sum / count; });
+}
+
+static void run_global_max_pool(KernelContext& context) {
+  run_global_pool(
+      context, lowest<double>, [](double most, double x) { return x > most ? x : most; },
+      [](double most, double) { return most; });
+}
+
+static void run_global_lp_pool(KernelContext& context) {
+  const double p = norm_order(context.attributes());
+  run_global_pool(
+      context, 0, [=](double sum, double x) { return sum + std::pow(std::abs(x), p); },
+      [=](double sum, double) { return std::pow(sum, 1 / p); });
+}
+
+static OpDef window_pool(std::string name, std::vector<AttributeSpec> own, std::function<void(KernelContext&)> kernel) {
+  std::vector<AttributeSpec> attributes = window_attribute_specs();
+  attributes.push_back(required_attribute("kernel_shape", AttributeKind::integers));
+  attributes.push_back(integer_attribute("ceil_mode", 0));
+  attributes.insert(attributes.end(), own.begin(), own.end());
+  return OpDef{.name = std::move(name),
+               .min_inputs = 1,
+               .max_inputs = 1,
+               .attributes = std::move(attributes),
+               .infer = infer_pool,
+               .reference = std::move(kernel),
+               .expand = {}};
+}
+
+static OpDef global_pool(std::string name, std::vector<AttributeSpec> own, std::function<void(KernelContext&)> kernel) {
+  return OpDef{.name = std::move(name),
+               .min_inputs = 1,
+               .max_inputs = 1,
+               .attributes = std::move(own),
+               .infer = infer_global_pool,
+               .reference = std::move(kernel),
+               .expand = {}};
+}
+
+std::vector<OpDef> pool_ops() {
+  OpDef max_pool = window_pool("max_pool", {integer_attribute("storage_order", 0)}, run_max_pool);
+  max_pool.max_outputs = 2;
+  return {std::move(max_pool),
+          window_pool("average_pool", {integer_attribute("count_include_pad", 0)}, run_average_pool),
+          window_pool("lp_pool", {integer_attribute("p", 2)}, run_lp_pool),
+          global_pool("global_average_pool", {}, run_global_average_pool),
+          global_pool("global_max_pool", {}, run_global_max_pool),
+          global_pool("global_lp_pool", {integer_attribute("p", 2)}, run_global_lp_pool)};
+}
+
+} // namespace lanner::ops

@@ -1,0 +1,23 @@
+#pragma once
+// The operators that Lanner brings, family by family. Each family's file defines its `NAME_ops`; a new family is one
+// declaration here and one line in table.cpp.
+
+#include <vector>
+
+#include "graph/op.h"
+
+namespace lanner {
+
+/// A table with every built-in operator, for a caller to add to.
+OpTable builtin_ops();
+/// The built-in operators, built once.
+const OpTable& builtin_op_table();
+
+namespace ops {
+
+std::vector<OpDef> constant_ops();
+std::vector<OpDef> fused_ops();
+std::vector<OpDef> reorder_ops();
+
+} // namespace ops
+} // namespace lanner

@@ -1,0 +1,104 @@
+#include <lanner/tensor.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "tensor/float16.h"
+
+namespace lanner {
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+std::shared_ptr<void> allocate_bytes(std::uint64_t bytes) {
+  const std::uint64_t rounded = bytes == 0 ? alignment : (bytes + alignment - 1) / alignment * alignment;
+  void* memory = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
+  check(memory != nullptr, ErrorCode::out_of_memory, "tensor: the system refused {} bytes", bytes);
+  return {memory, &std::free};
+}
+
+std::shared_ptr<void> allocate_strings(std::size_t count) {
+  auto strings = std::make_shared<std::vector<std::string>>(std::max<std::size_t>(count, 1));
+  return {strings, strings->data()};
+}
+
+} // namespace
+
+Tensor Tensor::allocate(DType type, Shape shape, Layout layout, Device device, const Limits& limits) {
+  check(device.is_host(), ErrorCode::unsupported,
+        "tensor: memory on {} comes from a Context; allocate on cpu", device.to_string());
+  check(shape.rank() <= limits.rank, ErrorCode::limit_exceeded, "tensor: rank {} passes the limit of {}",
+        shape.rank(), limits.rank);
+  const std::uint64_t bytes = layout.bytes(shape, type);
+  check(bytes <= limits.tensor_bytes, ErrorCode::limit_exceeded,
+        "tensor: {} {} takes {} bytes, over the limit of {}; raise Limits::tensor_bytes if the input is "
+        "trusted",
+        to_string(type), shape.to_string(), bytes, limits.tensor_bytes);
+  auto owner = type == DType::string
+                   ? allocate_strings(static_cast<std::size_t>(layout.padded(shape).elements()))
+                   : allocate_bytes(bytes);
+  void* data = owner.get();
+  return wrap(data, type, std::move(shape), std::move(owner), std::move(layout), device);
+}
+
+Tensor Tensor::zeros(DType type, Shape shape, Layout layout) {
+  Tensor result = allocate(type, std::move(shape), std::move(layout));
+  if (type != DType::string) std::memset(result.data(), 0, result.bytes());
+  return result;
+}
+
+Tensor Tensor::wrap(void* data, DType type, Shape shape, std::shared_ptr<const void> owner, Layout layout,
+                    Device device) {
+  Tensor result;
+  result.data_ = data;
+  result.owner_ = std::move(owner);
+  result.dtype_ = type;
+  result.device_ = device;
+  result.shape_ = std::move(shape);
+  result.layout_ = std::move(layout);
+  return result;
+}
+
+Tensor Tensor::reshaped(Shape shape) const {
+  check(layout_.row_major(), ErrorCode::invalid_argument,
+        "reshape: layout {} is not row-major; clone() first", layout_.to_string());
+  check(shape.elements() == elements(), ErrorCode::invalid_argument,
+        "reshape: {} has {} elements, {} has {}; they must be equal", shape_.to_string(), elements(),
+        shape.to_string(), shape.elements());
+  Tensor result = *this;
+  result.shape_ = std::move(shape);
+  result.layout_ = {};
+  return result;
+}
+
+Tensor Tensor::clone() const {
+  Limits unbounded;
+  unbounded.tensor_bytes = UINT64_MAX;
+  unbounded.rank = UINT32_MAX;
+  Tensor result = allocate(dtype_, shape_, {}, {}, unbounded);
+  copy(*this, result);
+  return result;
+}
+
+void Tensor::require(DType type) const {
+  check(dtype_ == type, ErrorCode::internal, "tensor: read as {} but holds {}", lanner::to_string(type),
+        lanner::to_string(dtype_));
+  check(device_.is_host(), ErrorCode::internal, "tensor: read on the host but lies on {}",
+        device_.to_string());
+}
+
+std::uint64_t Tensor::storage_elements() const {
+  return static_cast<std::uint64_t>(layout_.padded(shape_).elements());
+}
+
+Half::Half(float value) noexcept : bits(float_to_half(value)) {}
+Half::operator float() const noexcept {
+  return half_to_float(bits);
+}
+BFloat16::BFloat16(float value) noexcept : bits(float_to_bfloat16(value)) {}
+BFloat16::operator float() const noexcept {
+  return bfloat16_to_float(bits);
+}
+
+} // namespace lanner

@@ -1,0 +1,176 @@
+"""Runs the tests that ./dev test asks for and prints their sum as the last line."""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass
+class Outcome:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    failures: list[str] = field(default_factory=list)
+    reasons: dict[str, int] = field(default_factory=dict)
+
+    def fail(self, name: str) -> None:
+        self.failed += 1
+        self.failures.append(name)
+
+    def skip(self, reason: str) -> None:
+        self.skipped += 1
+        self.reasons[reason] = self.reasons.get(reason, 0) + 1
+
+    def add(self, other: "Outcome") -> None:
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.failures += other.failures
+        for reason, count in other.reasons.items():
+            self.reasons[reason] = self.reasons.get(reason, 0) + count
+
+    def line(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+    def exit_code(self) -> int:
+        """1 if a test failed, 2 if none ran (a filter that matches nothing, a broken build)."""
+        if self.failed:
+            return 1
+        return 0 if self.passed else 2
+
+
+def heading(text: str) -> None:
+    print(f"==> {text}", file=sys.stderr, flush=True)
+
+
+def run_checks() -> Outcome:
+    """Each check is a script that prints what is wrong and returns non-zero."""
+    outcome = Outcome()
+    for script in ["tools/check_layers.py"]:
+        heading(f"check: {script}")
+        if subprocess.run([sys.executable, str(ROOT / script)], cwd=ROOT).returncode == 0:
+            outcome.passed += 1
+        else:
+            outcome.fail(script)
+    return outcome
+
+
+def read_gtest(report: dict) -> Outcome:
+    """From GoogleTest's own JSON report."""
+    outcome = Outcome()
+    for suite in report["testsuites"]:
+        for test in suite["testsuite"]:
+            name = f"{suite['name']}.{test['name']}"
+            if test.get("failures"):
+                outcome.fail(name)
+            elif test["result"] == "SKIPPED":
+                outcome.skip(skip_reason(test))
+            elif test["result"] == "COMPLETED":
+                outcome.passed += 1
+    return outcome
+
+
+def skip_reason(test: dict) -> str:
+    # "file.cpp:12\nreason\n"; versions before 1.13 of GoogleTest leave the reason out of the report.
+    message = "".join(part.get("message", "") for part in test.get("skipped", []))
+    lines = [line for line in message.splitlines() if line.strip()]
+    return lines[1] if len(lines) > 1 else "see the output above"
+
+
+def run_gtest(build: Path, pattern: str) -> Outcome:
+    """One process for all; when it dies, the test that was running is the one that failed."""
+    binary = build / "bin" / "lanner_tests"
+    outcome = Outcome()
+    if not binary.exists():
+        heading(f"C++: {binary} was not built: there are no C++ tests")
+        return outcome
+    heading("C++ tests")
+    report = build / "gtest.json"
+    report.unlink(missing_ok=True)
+    command = [str(binary), "--gtest_brief=1", f"--gtest_output=json:{report}"]
+    if pattern:
+        command.append(f"--gtest_filter=*{pattern}*")
+    status = subprocess.run(command, cwd=ROOT).returncode
+    if report.exists():
+        outcome.add(read_gtest(json.loads(report.read_text())))
+    if status != 0 and not outcome.failed:
+        how = f"died with {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+        outcome.fail(f"lanner_tests {how}; to see in which test: {os.path.relpath(binary, ROOT)} --gtest_brief=0")
+    return outcome
+
+
+def read_junit(path: Path) -> Outcome:
+    """From pytest's JUnit report; an error in a fixture or at import counts as a failure."""
+    outcome = Outcome()
+    for case in ElementTree.parse(path).iter("testcase"):
+        skipped = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            outcome.fail(f"{case.get('classname')}::{case.get('name')}")
+        elif skipped is not None:
+            outcome.skip(skipped.get("message", ""))
+        else:
+            outcome.passed += 1
+    return outcome
+
+
+def run_pytest(build: Path, pattern: str, extra: list[str]) -> Outcome:
+    outcome = Outcome()
+    if not any((ROOT / "tests" / "python").glob("test_*.py")):
+        heading("Python: there are no Python tests")
+        return outcome
+    heading("Python tests")
+    report = build / "pytest.xml"
+    report.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}"]
+    if pattern:
+        command += ["-k", pattern]
+    status = subprocess.run(command + extra, cwd=ROOT).returncode
+    if report.exists():
+        outcome.add(read_junit(report))
+    nothing_collected = 5
+    if status not in (0, nothing_collected) and not outcome.failed:
+        outcome.fail(f"pytest ended with status {status}")
+    return outcome
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, default=Path("build"))
+    parser.add_argument("--filter", default="", help="only tests whose name contains this")
+    for part in ("cpp", "python", "checks"):
+        parser.add_argument(f"--{part}", action="store_true")
+    parser.add_argument("extra", nargs="*", help="for pytest")
+    options = parser.parse_args()
+    build = ROOT / options.build
+
+    total = Outcome()
+    try:
+        if options.checks and not options.filter:
+            total.add(run_checks())
+        if options.cpp:
+            total.add(run_gtest(build, options.filter))
+        if options.python:
+            total.add(run_pytest(build, options.filter, options.extra))
+    except KeyboardInterrupt:
+        heading("interrupted: the tests did not run to their end")
+        return 130
+    for reason, count in sorted(total.reasons.items()):
+        heading(f"skipped {count}: {reason}")
+    for name in total.failures:
+        heading(f"FAILED {name}")
+    if total.exit_code() == 2:
+        heading("no test ran")
+    print(total.line(), flush=True)
+    return total.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
