@@ -9,7 +9,8 @@ Dim broadcast_dim(const Dim& a, const Dim& b) {
   const auto x = a.constant(), y = b.constant();
   if (x == 1) return b;
   if (y == 1) return a;
-  if (x && y) fail(ErrorCode::invalid_argument, "sizes {} and {} do not broadcast: expected equal sizes or 1", *x, *y);
+  if (x && y)
+    fail(ErrorCode::invalid_argument, "sizes {} and {} do not broadcast: expected equal sizes or 1", *x, *y);
   if (x) return a;
   if (y) return b;
   return max(a, b);
@@ -20,7 +21,8 @@ Dims broadcast_dims(const Dims& a, const Dims& b) {
   const Dims& shorter = a.size() >= b.size() ? b : a;
   Dims result = longer;
   const std::size_t shift = longer.size() - shorter.size();
-  for (std::size_t i = 0; i < shorter.size(); ++i) result[shift + i] = broadcast_dim(longer[shift + i], shorter[i]);
+  for (std::size_t i = 0; i < shorter.size(); ++i)
+    result[shift + i] = broadcast_dim(longer[shift + i], shorter[i]);
   return result;
 }
 
@@ -44,8 +46,9 @@ DType common_dtype(const InferContext& context) {
   for (std::size_t i = 1; i < context.inputs(); ++i) {
     if (!context.has(i)) continue;
     const DType other = context.input(i).dtype();
-    check(other == dtype, ErrorCode::invalid_argument, "input {} is {}, expected {} as input 0 is; cast one of them", i,
-          to_string(other), to_string(dtype));
+    check(other == dtype, ErrorCode::invalid_argument,
+          "input {} is {}, expected {} as input 0 is; cast one of them", i, to_string(other),
+          to_string(dtype));
   }
   return dtype;
 }
@@ -54,7 +57,8 @@ BroadcastLoop::BroadcastLoop(const Shape& result, std::span<const Shape> operand
   check(operands.size() <= max_operands, ErrorCode::internal, "broadcast: {} operands", operands.size());
   std::vector<std::vector<std::int64_t>> dense;
   for (const Shape& operand : operands) dense.push_back(dense_strides(operand));
-  // From the innermost dim outwards: a dim joins the previous loop when every operand continues without a gap.
+  // From the innermost dim outwards: a dim joins the previous loop when every operand continues without a
+  // gap.
   std::vector<std::int64_t> sizes;
   std::vector<Offsets> strides;
   for (std::size_t d = result.rank(); d-- > 0;) {
@@ -67,7 +71,8 @@ BroadcastLoop::BroadcastLoop(const Shape& result, std::span<const Shape> operand
       if (d >= missing && operands[i][d - missing] != 1) stride[i] = dense[i][d - missing];
     }
     bool joins = !sizes.empty();
-    for (std::size_t i = 0; joins && i < operands.size(); ++i) joins = stride[i] == strides.back()[i] * sizes.back();
+    for (std::size_t i = 0; joins && i < operands.size(); ++i)
+      joins = stride[i] == strides.back()[i] * sizes.back();
     if (joins) {
       sizes.back() *= size;
     } else {

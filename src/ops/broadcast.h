@@ -10,8 +10,8 @@
 
 namespace lanner::ops {
 
-/// The size that two sizes broadcast to. Of two sizes that are neither equal nor constant it is their maximum, which holds
-/// unless one is 0. Error{invalid_argument} for two constants that do not fit.
+/// The size that two sizes broadcast to. Of two sizes that are neither equal nor constant it is their
+/// maximum, which holds unless one is 0. Error{invalid_argument} for two constants that do not fit.
 Dim broadcast_dim(const Dim& a, const Dim& b);
 Dims broadcast_dims(const Dims& a, const Dims& b);
 /// Dims of all inputs broadcast, as a type of `dtype`; unranked when an input is.
@@ -19,7 +19,8 @@ Type broadcast_type(const InferContext& context, DType dtype);
 /// The dtype of all inputs; Error{invalid_argument} when one differs.
 DType common_dtype(const InferContext& context);
 
-/// A nest of loops over a broadcast shape, with dims merged where the operands allow, so that the innermost is long.
+/// A nest of loops over a broadcast shape, with dims merged where the operands allow, so that the innermost
+/// is long.
 class BroadcastLoop {
 public:
   static constexpr std::size_t max_operands = 3;
@@ -31,7 +32,8 @@ public:
   /// By how much operand `i` advances per element of a run: 0 or 1.
   std::int64_t step(std::size_t i) const { return inner_steps_[i]; }
 
-  /// Calls `body(at, offsets, count)` for each run: `count` elements of the result from `at`, operand i from offsets[i].
+  /// Calls `body(at, offsets, count)` for each run: `count` elements of the result from `at`, operand i from
+  /// offsets[i].
   template<typename Body>
   void run(Body&& body) const {
     if (empty_) return;

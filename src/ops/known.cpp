@@ -7,7 +7,9 @@
 
 namespace lanner::ops {
 
-static bool holds_integers(DType type) { return is_integer(type) || type == DType::boolean; }
+static bool holds_integers(DType type) {
+  return is_integer(type) || type == DType::boolean;
+}
 
 std::optional<Dims> known_elements(const InferContext& context, std::size_t i) {
   if (i >= context.inputs() || !context.has(i) || !context.input(i).is_tensor()) return std::nullopt;
@@ -46,7 +48,8 @@ std::optional<Shape> static_shape(const InferContext& context, std::size_t i) {
 std::optional<std::size_t> static_length(const InferContext& context, std::size_t i) {
   const auto shape = static_shape(context, i);
   if (!shape) return std::nullopt;
-  check(shape->rank() <= 1, ErrorCode::invalid_argument, "input {} has rank {}, expected 1", i, shape->rank());
+  check(shape->rank() <= 1, ErrorCode::invalid_argument, "input {} has rank {}, expected 1", i,
+        shape->rank());
   return static_cast<std::size_t>(shape->elements());
 }
 
@@ -89,8 +92,9 @@ void propagate_unary(InferContext& context, const Type& type, const KnownUnary& 
   set_known_elements(context, 0, type, std::move(result));
 }
 
-std::optional<Dims> combine_known(const std::optional<Dims>& a, const Shape& a_shape, const std::optional<Dims>& b,
-                                  const Shape& b_shape, const Shape& shape, const KnownBinary& rule) {
+std::optional<Dims> combine_known(const std::optional<Dims>& a, const Shape& a_shape,
+                                  const std::optional<Dims>& b, const Shape& b_shape, const Shape& shape,
+                                  const KnownBinary& rule) {
   if (!a || !b || shape.elements() > static_cast<std::int64_t>(known_elements_limit)) return std::nullopt;
   Dims result;
   bool complete = true;

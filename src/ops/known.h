@@ -14,7 +14,8 @@ namespace lanner::ops {
 /// Largest tensor whose elements inference follows.
 inline constexpr std::size_t known_elements_limit = 64;
 
-/// The elements of input `i`, an integer or boolean tensor, as expressions; nothing when the input is absent or not known.
+/// The elements of input `i`, an integer or boolean tensor, as expressions; nothing when the input is absent
+/// or not known.
 std::optional<Dims> known_elements(const InferContext& context, std::size_t i);
 /// The elements of input `i` when all are constant.
 std::optional<std::vector<std::int64_t>> known_integers(const InferContext& context, std::size_t i);
@@ -25,8 +26,9 @@ std::optional<Shape> static_shape(const InferContext& context, std::size_t i);
 /// The constant size of the one-dimensional input `i`.
 std::optional<std::size_t> static_length(const InferContext& context, std::size_t i);
 
-/// Says that output `i`, of `type`, holds `elements` (row-major). Does nothing when the type is neither integer nor
-/// boolean, is not static or has other than `elements.size()` or more than known_elements_limit elements.
+/// Says that output `i`, of `type`, holds `elements` (row-major). Does nothing when the type is neither
+/// integer nor boolean, is not static or has other than `elements.size()` or more than known_elements_limit
+/// elements.
 void set_known_elements(InferContext& context, std::size_t i, const Type& type, Dims elements);
 /// Says that output `i`, of `type`, holds input 0's elements in the same order.
 void set_known_view(InferContext& context, std::size_t i, const Type& type);
@@ -37,8 +39,9 @@ using KnownBinary = std::function<std::optional<Dim>(const Dim&, const Dim&)>;
 /// Applies `rule` to what is known of input 0 and says so of output 0.
 void propagate_unary(InferContext& context, const Type& type, const KnownUnary& rule);
 /// The elements that `rule` gives for two known operands, broadcast to `shape`.
-std::optional<Dims> combine_known(const std::optional<Dims>& a, const Shape& a_shape, const std::optional<Dims>& b,
-                                  const Shape& b_shape, const Shape& shape, const KnownBinary& rule);
+std::optional<Dims> combine_known(const std::optional<Dims>& a, const Shape& a_shape,
+                                  const std::optional<Dims>& b, const Shape& b_shape, const Shape& shape,
+                                  const KnownBinary& rule);
 /// Applies `rule` to what is known of inputs 0 and 1 and says so of output 0.
 void propagate_binary(InferContext& context, const Type& type, const KnownBinary& rule);
 
