@@ -111,10 +111,18 @@ PassOptions pass_options(const BuildOptions& options) {
   if (!options.trace_passes.empty()) {
     std::filesystem::create_directories(options.trace_passes);
     passes.trace = [folder = options.trace_passes, number = 0](std::string_view pass, const Graph& graph) mutable {
-      write_file(folder / fmt::format("{:02}-{}.ir", number++, pass), print(graph));
+      const std::string text = print(graph);
+      write_file(folder / fmt::format("{:02}-{}.ir", number++, pass), std::as_bytes(std::span(text)));
     };
   }
   return passes;
+}
+
+/// Where timings are kept between builds; empty: nowhere.
+std::filesystem::path timing_cache_path(const BuildOptions& build) {
+  if (build.deterministic || !build.timing_cache.empty()) return build.deterministic ? "" : build.timing_cache;
+  const std::filesystem::path& folder = options().cache_folder;
+  return folder.empty() ? folder : folder / "timing.txt";
 }
 
 std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOptions& options, const std::filesystem::path& folder) {
@@ -128,8 +136,7 @@ std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOp
   state->graph = std::move(graph);
   state->budget = options.budget;
   state->limits = options.limits;
-  state->timing_cache = options.deterministic ? std::filesystem::path{}
-                        : options.timing_cache.empty() ? cache_folder() / "timing.txt" : options.timing_cache;
+  state->timing_cache = timing_cache_path(options);
   describe(*state);
   if (options.stop_after.empty()) state->specialise(state->typical, state->target.threads, options.control);
   return state;

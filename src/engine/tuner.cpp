@@ -119,7 +119,7 @@ void TimingCache::save() {
     for (const auto& [key, seconds] : TimingCache(file_).entries_) entries_.emplace(key, seconds);
     std::string text;
     for (const auto& [key, seconds] : entries_) text += fmt::format("{} {:.9g}\n", key, seconds);
-    write_file(file_, text);
+    write_file(file_, std::as_bytes(std::span(text)));
     changed_ = false;
   } catch (const std::exception&) {
     // A cache that cannot be kept costs time at the next build, no more.

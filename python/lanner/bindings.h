@@ -1,0 +1,65 @@
+#pragma once
+// Shared by the files of the Python module: one function a noun registers it, and the conversions between them.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <lanner/cancel.h>
+#include <lanner/item.h>
+#include <lanner/preprocess.h>
+#include <lanner/source.h>
+#include <lanner/tensor.h>
+
+namespace nb = nanobind;
+
+namespace lanner::python {
+
+void register_errors(nb::module_& module);
+void register_tensor(nb::module_& module);
+void register_image(nb::module_& module);
+void register_video(nb::module_& module);
+void register_engine(nb::module_& module);
+
+/// A tensor that shares memory with `object` where it can: a Tensor, a NumPy array, anything with DLPack, a number or a
+/// nested list (copied).
+Tensor to_tensor(nb::handle object);
+/// The same for sequences (lists of tensors when `sequence` is wanted) and None (an empty optional).
+Item to_item(nb::handle object, bool sequence);
+nb::object from_item(const Item& item);
+
+/// A source over a path (str, PathLike), bytes-like object or binary file object.
+SourcePtr to_source(nb::handle object);
+
+/// Preprocessing from the keywords that every Python entry shares; `none` values keep `base`'s.
+Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base = {});
+
+/// A Control that looks for Ctrl-C at each step of progress. finish() raises what came.
+class Interruptible {
+public:
+  explicit Interruptible(nb::object progress = nb::none());
+  const Control& control() const { return control_; }
+  /// Calls `body` without the GIL and turns a cancellation by Ctrl-C into KeyboardInterrupt.
+  template<typename Body>
+  auto run(Body&& body) {
+    try {
+      nb::gil_scoped_release release;
+      return body();
+    } catch (const Error&) {
+      raise_interrupt();
+      throw;
+    }
+  }
+
+private:
+  void raise_interrupt() const;
+  Control control_;
+  nb::object progress_;
+};
+
+} // namespace lanner::python

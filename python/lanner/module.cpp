@@ -1,0 +1,13 @@
+// The extension module lanner._lanner.
+
+#include "bindings.h"
+
+NB_MODULE(_lanner, module) {
+  module.doc() = "Lanner's C++ library.";
+  module.attr("__version__") = LANNER_VERSION;
+  lanner::python::register_errors(module);
+  lanner::python::register_tensor(module);
+  lanner::python::register_image(module);
+  lanner::python::register_video(module);
+  lanner::python::register_engine(module);
+}

@@ -1,0 +1,293 @@
+// Tensor, and what can become one.
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <lanner/dlpack.h>
+#include <lanner/error.h>
+
+#include "bindings.h"
+
+namespace lanner::python {
+namespace {
+
+/// NumPy's typestr where NumPy has the type itself.
+const char* typestr(DType type) {
+  switch (type) {
+  case DType::f32: return "<f4";
+  case DType::f64: return "<f8";
+  case DType::f16: return "<f2";
+  case DType::i8: return "|i1";
+  case DType::u8: return "|u1";
+  case DType::i16: return "<i2";
+  case DType::u16: return "<u2";
+  case DType::i32: return "<i4";
+  case DType::u32: return "<u4";
+  case DType::i64: return "<i8";
+  case DType::u64: return "<u8";
+  case DType::boolean: return "|b1";
+  case DType::c64: return "<c8";
+  case DType::c128: return "<c16";
+  default: return nullptr;
+  }
+}
+
+/// The type's name in NumPy or in the package ml_dtypes.
+std::string numpy_name(DType type) {
+  switch (type) {
+  case DType::f32: return "float32";
+  case DType::f64: return "float64";
+  case DType::f16: return "float16";
+  case DType::bf16: return "bfloat16";
+  case DType::i8: return "int8";
+  case DType::u8: return "uint8";
+  case DType::i16: return "int16";
+  case DType::u16: return "uint16";
+  case DType::i32: return "int32";
+  case DType::u32: return "uint32";
+  case DType::i64: return "int64";
+  case DType::u64: return "uint64";
+  case DType::boolean: return "bool";
+  case DType::string: return "str";
+  case DType::c64: return "complex64";
+  case DType::c128: return "complex128";
+  case DType::i4: return "int4";
+  case DType::u4: return "uint4";
+  case DType::i2: return "int2";
+  case DType::u2: return "uint2";
+  case DType::f4e2m1: return "float4_e2m1fn";
+  case DType::f8e4m3fn: return "float8_e4m3fn";
+  case DType::f8e4m3fnuz: return "float8_e4m3fnuz";
+  case DType::f8e5m2: return "float8_e5m2";
+  case DType::f8e5m2fnuz: return "float8_e5m2fnuz";
+  case DType::f8e8m0: return "float8_e8m0fnu";
+  }
+  return "?";
+}
+
+DType from_numpy_name(const std::string& name) {
+  for (std::size_t i = 0; i < dtype_count; ++i)
+    if (numpy_name(static_cast<DType>(i)) == name) return static_cast<DType>(i);
+  fail(ErrorCode::unsupported, "an array of NumPy type {} cannot become a tensor", name);
+}
+
+/// Keeps a Python object for as long as any tensor views its memory; lets go under the GIL.
+std::shared_ptr<const void> keep(nb::object object) {
+  return {new nb::object(std::move(object)), [](const void* held) {
+            nb::gil_scoped_acquire acquire;
+            delete static_cast<const nb::object*>(held);
+          }};
+}
+
+nb::tuple shape_tuple(const Shape& shape) {
+  nb::list dims;
+  for (std::int64_t size : shape) dims.append(size);
+  return nb::tuple(dims);
+}
+
+Tensor packed_below_a_byte(const nb::object& array, DType type, const Shape& shape) {
+  const nb::object bytes = array.attr("view")("uint8").attr("tobytes")();
+  const nb::bytes raw = nb::cast<nb::bytes>(bytes);
+  Tensor tensor = Tensor::zeros(type, shape);
+  auto* data = static_cast<std::uint8_t*>(tensor.data());
+  const std::size_t bits = bit_width(type), per_byte = 8 / bits;
+  const auto mask = static_cast<std::uint8_t>((1u << bits) - 1u);
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    const auto value = static_cast<std::uint8_t>(static_cast<std::uint8_t>(raw.c_str()[i]) & mask);
+    data[i / per_byte] = static_cast<std::uint8_t>(data[i / per_byte] | (value << (i % per_byte * bits)));
+  }
+  return tensor;
+}
+
+Tensor string_tensor(const nb::object& array, const Shape& shape) {
+  Tensor tensor = Tensor::allocate(DType::string, shape);
+  const nb::object flat = array.attr("ravel")().attr("tolist")();
+  std::size_t i = 0;
+  for (nb::handle element : flat) {
+    const bool bytes = nb::isinstance<nb::bytes>(element);
+    tensor.as<std::string>()[i++] = bytes ? std::string(nb::cast<nb::bytes>(element).c_str(), nb::cast<nb::bytes>(element).size())
+                                          : nb::cast<std::string>(nb::str(element));
+  }
+  return tensor;
+}
+
+Tensor from_numpy(nb::object array) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const nb::object dtype = array.attr("dtype");
+  const std::string kind = nb::cast<std::string>(dtype.attr("kind"));
+  if (kind != "O" && kind != "U" && kind != "S") {
+    const bool native = nb::cast<bool>(dtype.attr("isnative"));
+    if (!native) array = array.attr("astype")(dtype.attr("newbyteorder")("="));
+    if (!nb::cast<bool>(array.attr("flags").attr("c_contiguous"))) array = numpy.attr("ascontiguousarray")(array);
+  }
+  Shape shape;
+  for (nb::handle size : array.attr("shape")) shape.push_back(nb::cast<std::int64_t>(size));
+  if (kind == "O" || kind == "U" || kind == "S") return string_tensor(array, shape);
+  const DType type = from_numpy_name(nb::cast<std::string>(dtype.attr("name")));
+  if (bit_width(type) < 8) return packed_below_a_byte(array, type, shape);
+  const auto address = nb::cast<std::uintptr_t>(array.attr("ctypes").attr("data"));
+  return Tensor::wrap(reinterpret_cast<void*>(address), type, shape, keep(std::move(array)));
+}
+
+Tensor take_capsule(nb::handle object) {
+  nb::object capsule;
+  try {
+    capsule = object.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(1, 1));
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+    capsule = object.attr("__dlpack__")();
+  }
+  const char* name = PyCapsule_GetName(capsule.ptr());
+  check(name != nullptr, ErrorCode::bad_data, "__dlpack__ gave a capsule without a name");
+  const std::string_view kind = name;
+  check(kind == "dltensor" || kind == "dltensor_versioned", ErrorCode::bad_data, "__dlpack__ gave a capsule named '{}'", kind);
+  void* pointer = PyCapsule_GetPointer(capsule.ptr(), name);
+  const bool versioned = kind == "dltensor_versioned";
+  PyCapsule_SetName(capsule.ptr(), versioned ? "used_dltensor_versioned" : "used_dltensor");
+  return versioned ? from_dlpack(static_cast<DLManagedTensorVersioned*>(pointer)) : from_dlpack(static_cast<DLManagedTensor*>(pointer));
+}
+
+template<typename Managed>
+nb::object capsule_of(Managed* managed, const char* name) {
+  return nb::steal(PyCapsule_New(managed, name, [](PyObject* capsule) {
+    const char* current = PyCapsule_GetName(capsule);
+    if (!current || std::string_view(current).starts_with("used")) return;
+    // A capsule that nobody consumed is turned into a tensor once more, which drops it.
+    void* pointer = PyCapsule_GetPointer(capsule, current);
+    from_dlpack(static_cast<Managed*>(pointer));
+  }));
+}
+
+nb::object dlpack(const Tensor& self, nb::object, nb::object max_version, nb::object, nb::object copy) {
+  const Tensor tensor = !copy.is_none() && nb::cast<bool>(copy) ? self.clone() : self;
+  const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
+  if (versioned) return capsule_of(to_dlpack_versioned(tensor), "dltensor_versioned");
+  return capsule_of(to_dlpack(tensor), "dltensor");
+}
+
+nb::dict array_interface(const Tensor& self) {
+  const char* type = typestr(self.dtype());
+  if (!type || !self.layout().blocks.empty() || !self.device().is_host())
+    throw nb::attribute_error("no array interface for this type, layout or device");
+  nb::dict interface;
+  interface["version"] = 3;
+  interface["typestr"] = type;
+  interface["shape"] = shape_tuple(self.shape());
+  interface["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(self.data()), false);
+  if (!self.layout().row_major()) {
+    nb::list strides;
+    for (std::int64_t stride : self.layout().strides(self.shape()))
+      strides.append(stride * static_cast<std::int64_t>(bit_width(self.dtype()) / 8));
+    interface["strides"] = nb::tuple(strides);
+  }
+  return interface;
+}
+
+/// Types that NumPy lacks: strings as objects, the small floats by ml_dtypes.
+nb::object to_numpy(const Tensor& self) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const Tensor tensor = self.layout().row_major() ? self : self.clone();
+  const nb::tuple shape = shape_tuple(tensor.shape());
+  if (tensor.dtype() == DType::string) {
+    nb::object array = numpy.attr("empty")(tensor.elements(), "object");
+    std::int64_t i = 0;
+    for (const std::string& text : tensor.as<std::string>()) array[nb::int_(i++)] = nb::str(text.c_str(), text.size());
+    return array.attr("reshape")(shape);
+  }
+  const nb::object type = numpy.attr("dtype")(nb::module_::import_("ml_dtypes").attr(numpy_name(tensor.dtype()).c_str()));
+  const std::size_t bits = bit_width(tensor.dtype());
+  const auto count = static_cast<std::size_t>(tensor.elements());
+  std::string bytes(bits < 8 ? count : count * bits / 8, '\0');
+  const auto* data = static_cast<const std::uint8_t*>(tensor.data());
+  if (bits >= 8) {
+    std::memcpy(bytes.data(), data, bytes.size());
+  } else {
+    const std::size_t per_byte = 8 / bits;
+    const bool sign = is_signed(tensor.dtype()) && is_integer(tensor.dtype());
+    for (std::size_t i = 0; i < count; ++i) {
+      unsigned value = (data[i / per_byte] >> (i % per_byte * bits)) & ((1u << bits) - 1u);
+      if (sign && (value >> (bits - 1))) value |= 0xffu << bits;
+      bytes[i] = static_cast<char>(value);
+    }
+  }
+  return numpy.attr("frombuffer")(nb::bytes(bytes.data(), bytes.size()), type).attr("reshape")(shape).attr("copy")();
+}
+
+nb::object array(const Tensor& self, nb::object dtype, nb::object copy) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  nb::object result;
+  if (typestr(self.dtype())) {
+    nb::object held = nb::cast(self);
+    result = numpy.attr("asarray")(held);
+  } else {
+    result = to_numpy(self);
+  }
+  if (!dtype.is_none()) result = result.attr("astype")(dtype, nb::arg("copy") = false);
+  if (!copy.is_none() && nb::cast<bool>(copy)) result = result.attr("copy")();
+  return result;
+}
+
+std::string describe(const Tensor& self) {
+  return fmt::format("lanner.Tensor({}{}, {}, {})", to_string(self.dtype()), self.shape().to_string(),
+                     self.layout().row_major() ? "row-major" : self.layout().to_string(), self.device().to_string());
+}
+
+} // namespace
+
+Tensor to_tensor(nb::handle object) {
+  if (nb::isinstance<Tensor>(object)) return nb::cast<Tensor>(object);
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  if (nb::isinstance(object, numpy.attr("ndarray"))) return from_numpy(nb::borrow(object));
+  if (nb::hasattr(object, "__dlpack__") && !nb::isinstance(object, numpy.attr("generic"))) return take_capsule(object);
+  return from_numpy(numpy.attr("asarray")(object));
+}
+
+Item to_item(nb::handle object, bool sequence) {
+  Item item;
+  if (object.is_none()) {
+    item.absent = true;
+  } else if (sequence && (nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object))) {
+    auto items = std::make_shared<std::vector<Item>>();
+    for (nb::handle element : object) items->push_back(to_item(element, nb::isinstance<nb::list>(element)));
+    item.items = std::move(items);
+  } else {
+    item.tensor = to_tensor(object);
+  }
+  return item;
+}
+
+nb::object from_item(const Item& item) {
+  if (item.absent) return nb::none();
+  if (!item.is_sequence()) return nb::cast(item.tensor);
+  nb::list list;
+  for (const Item& element : *item.items) list.append(from_item(element));
+  return std::move(list);
+}
+
+void register_tensor(nb::module_& module) {
+  nb::class_<Tensor>(module, "Tensor",
+                     "A typed, shaped block of memory. NumPy reads it without a copy; DLPack works both ways.")
+      .def("__init__", [](Tensor* self, nb::handle object) { new (self) Tensor(to_tensor(object)); }, nb::arg("array"),
+           "From a NumPy array, anything with __dlpack__ (both share memory), or numbers in lists (copied).")
+      .def_prop_ro("shape", [](const Tensor& self) { return shape_tuple(self.shape()); })
+      .def_prop_ro("dtype", [](const Tensor& self) { return numpy_name(self.dtype()); }, "Name as NumPy or ml_dtypes has it.")
+      .def_prop_ro("ndim", &Tensor::rank)
+      .def_prop_ro("size", &Tensor::elements)
+      .def_prop_ro("nbytes", &Tensor::bytes)
+      .def_prop_ro("device", [](const Tensor& self) { return self.device().to_string(); })
+      .def("numpy", [](nb::handle self) { return array(nb::cast<const Tensor&>(self), nb::none(), nb::none()); },
+           "As a NumPy array, without a copy where NumPy has the type.")
+      .def("__array__", &array, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none())
+      .def_prop_ro("__array_interface__", &array_interface)
+      .def("__dlpack__", &dlpack, nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
+           nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none())
+      .def("__dlpack_device__", [](const Tensor& self) { return nb::make_tuple(self.device().is_host() ? 1 : 2, static_cast<int>(self.device().index)); })
+      .def("__len__", [](const Tensor& self) {
+        check(self.rank() > 0, ErrorCode::invalid_argument, "a tensor of rank 0 has no length");
+        return self.shape()[0];
+      })
+      .def("__repr__", &describe);
+}
+
+} // namespace lanner::python

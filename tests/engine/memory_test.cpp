@@ -1,0 +1,41 @@
+#include "engine/memory.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace lanner {
+namespace {
+
+TEST(Memory, BuffersThatLiveTogetherNeverOverlap) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 100; ++round) {
+    std::vector<BufferRequest> requests;
+    for (int i = 0; i < 40; ++i) {
+      const std::size_t first = random() % 30;
+      requests.push_back({random() % 5000, first, first + random() % 8});
+    }
+    const ArenaPlan plan = plan_arena(requests);
+    for (std::size_t a = 0; a < requests.size(); ++a) {
+      EXPECT_EQ(plan.offsets[a] % 64, 0u);
+      EXPECT_LE(plan.offsets[a] + requests[a].bytes, plan.bytes);
+      for (std::size_t b = a + 1; b < requests.size(); ++b) {
+        if (!requests[a].bytes || !requests[b].bytes) continue;
+        const bool together = requests[a].first <= requests[b].last && requests[b].first <= requests[a].last;
+        const bool apart = plan.offsets[a] + requests[a].bytes <= plan.offsets[b] || plan.offsets[b] + requests[b].bytes <= plan.offsets[a];
+        EXPECT_TRUE(!together || apart) << a << " " << b;
+      }
+    }
+  }
+}
+
+TEST(Memory, AChainNeedsTwoBuffers) {
+  std::vector<BufferRequest> requests;
+  for (std::size_t i = 0; i < 10; ++i) requests.push_back({1000, i, i + 1});
+  EXPECT_EQ(plan_arena(requests).bytes, 2048u);
+}
+
+TEST(Memory, NothingToPlace) { EXPECT_EQ(plan_arena({}).bytes, 0u); }
+
+} // namespace
+} // namespace lanner
