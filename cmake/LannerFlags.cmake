@@ -20,12 +20,14 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
 set(CMAKE_INSTALL_RPATH "$ORIGIN;$ORIGIN/../lib")
 
-# COLOR_DIAGNOSTICS would change the command line, and so miss in ccache, by terminal.
+# Checkouts side by side share what they compile: no path of this one is in what is compiled.
 find_program(LANNER_CCACHE ccache)
 if(LANNER_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER "${LANNER_CCACHE}")
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${LANNER_CCACHE}")
+  set(launcher env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${LANNER_CCACHE}")
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
+add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
 
 set(LANNER_SANITIZE "" CACHE STRING "Sanitizers for every target, for example address,undefined")
 option(LANNER_WERROR "Treat warnings as errors" OFF)

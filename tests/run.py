@@ -79,7 +79,10 @@ def read_gtest(report: dict) -> Outcome:
 class GtestOutput:
     """Follows what the binary prints: shows what matters, keeps reasons of skips and which test is running."""
 
-    QUIET = ("[ RUN      ]", "[       OK ]", "[  SKIPPED ]", "[----------]", "[==========]", "[  PASSED  ]")
+    QUIET = (
+        "Running main()", "Note: Google Test filter", "[ RUN      ]", "[       OK ]", "[  SKIPPED ]", "[----------]",
+        "[==========]", "[  PASSED  ]",
+    )
 
     def __init__(self) -> None:
         self.running = ""
