@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -68,21 +67,36 @@ def read_gtest(report: dict) -> Outcome:
     outcome = Outcome()
     for suite in report["testsuites"]:
         for test in suite["testsuite"]:
-            name = f"{suite['name']}.{test['name']}"
             if test.get("failures"):
-                outcome.fail(name)
+                outcome.fail(f"{suite['name']}.{test['name']}")
             elif test["result"] == "SKIPPED":
-                outcome.skip(skip_reason(test))
+                outcome.skipped += 1
             elif test["result"] == "COMPLETED":
                 outcome.passed += 1
     return outcome
 
 
-def skip_reason(test: dict) -> str:
-    # "file.cpp:12\nreason\n"; versions before 1.13 of GoogleTest leave the reason out of the report.
-    message = "".join(part.get("message", "") for part in test.get("skipped", []))
-    lines = [line for line in message.splitlines() if line.strip()]
-    return lines[1] if len(lines) > 1 else "see the output above"
+class GtestOutput:
+    """Follows what the binary prints: shows what matters, keeps reasons of skips and which test is running."""
+
+    QUIET = ("[ RUN      ]", "[       OK ]", "[  SKIPPED ]", "[----------]", "[==========]", "[  PASSED  ]")
+
+    def __init__(self) -> None:
+        self.running = ""
+        self.reasons: dict[str, int] = {}
+        self.after_skip = False
+
+    def feed(self, line: str) -> None:
+        if line.startswith("[ RUN      ]"):
+            self.running = line.split("]", 1)[1].strip()
+        elif line.startswith(("[       OK ]", "[  FAILED  ]", "[  SKIPPED ]")):
+            self.running = ""
+        if self.after_skip and line.strip():
+            self.reasons[line.strip()] = self.reasons.get(line.strip(), 0) + 1
+        was_skip = self.after_skip
+        self.after_skip = line.rstrip().endswith(": Skipped")
+        if line.strip() and not (was_skip or self.after_skip or line.startswith(self.QUIET)):
+            print(line, end="", flush=True)
 
 
 def run_gtest(build: Path, pattern: str) -> Outcome:
@@ -95,15 +109,25 @@ def run_gtest(build: Path, pattern: str) -> Outcome:
     heading("C++ tests")
     report = build / "gtest.json"
     report.unlink(missing_ok=True)
-    command = [str(binary), "--gtest_brief=1", f"--gtest_output=json:{report}"]
+    command = [str(binary), f"--gtest_output=json:{report}"]
     if pattern:
         command.append(f"--gtest_filter=*{pattern}*")
-    status = subprocess.run(command, cwd=ROOT).returncode
+    output = GtestOutput()
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, errors="replace") as process:
+        assert process.stdout
+        try:
+            for line in process.stdout:
+                output.feed(line)
+        except KeyboardInterrupt:
+            process.terminate()
+            raise
+    status = process.returncode
     if report.exists():
         outcome.add(read_gtest(json.loads(report.read_text())))
+    outcome.reasons = output.reasons
     if status != 0 and not outcome.failed:
         how = f"died with {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-        outcome.fail(f"lanner_tests {how}; to see in which test: {os.path.relpath(binary, ROOT)} --gtest_brief=0")
+        outcome.fail(f"lanner_tests {how} in {output.running or 'no test'}")
     return outcome
 
 
@@ -152,6 +176,7 @@ def main() -> int:
     build = ROOT / options.build
 
     total = Outcome()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if options.checks and not options.filter:
             total.add(run_checks())

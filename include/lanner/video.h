@@ -38,6 +38,7 @@ struct StreamInfo {
   PixelFormat format = PixelFormat::yuv420p;
   std::string native_format;  ///< FFmpeg's name of the decoder's format, also where PixelFormat has no twin.
   int bit_depth = 8;
+  bool interlaced = false;    ///< Fields, by the codec's headers.
   Rational time_base;         ///< Seconds of one tick.
   Rational average_rate;      ///< Frames a second, by the container.
   Rational sample_aspect{1, 1};
@@ -49,6 +50,9 @@ struct StreamInfo {
   ColorInfo color;
   std::vector<std::byte> extradata;
   std::map<std::string, std::string> metadata;
+  /// The whole description in the form of the module that made it, private to that module; null where the caller
+  /// filled the fields above by hand. Clear it after changing a field.
+  std::shared_ptr<const void> parameters;
 };
 
 /// A piece of a compressed stream. Copies share the bytes.
@@ -59,11 +63,13 @@ struct Packet {
   bool key = false;
   bool discard = false;        ///< Decode, do not show (edit lists).
   bool discontinuity = false;
+  bool corrupt = false;        ///< The container knows that bytes are missing.
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner; ///< Keeps `bytes`; private to the module that made it.
 };
 
-/// A decoded picture with its time.
+/// A decoded picture with its time. `image` shares memory with the decoder, which may still predict from it: never
+/// write to it, copy first. It stays valid for as long as it is held.
 struct Frame {
   Image image;
   std::int64_t pts = no_pts;
@@ -96,7 +102,9 @@ public:
   virtual double duration() const noexcept = 0; ///< Seconds, 0 when unknown.
   /// The stream a player would show, -1 when there is none.
   virtual int best_video() const noexcept = 0;
-  /// The next packet of any stream in file order; nothing at the end. Throws Error{bad_data, cancelled}.
+  /// Reads only these streams from now on; the others are skipped where the container allows it.
+  virtual void select(std::span<const int> streams) = 0;
+  /// The next packet of any selected stream (all of them by default) in file order; nothing at the end. Throws Error{bad_data, cancelled}.
   virtual std::optional<Packet> next() = 0;
   /// Continues at the last keyframe of `stream` at or before `pts` (its ticks).
   virtual void seek(int stream, std::int64_t pts) = 0;
@@ -127,7 +135,7 @@ std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderO
 
 struct EncoderOptions {
   std::string codec = "h264"; ///< h264, hevc, av1, mjpeg, mpeg4, vp9, ffv1 or an FFmpeg encoder's name.
-  std::int32_t width = 0, height = 0;
+  std::int32_t width = 0, height = 0; ///< VideoWriter takes the first picture's where they are 0.
   PixelFormat format = PixelFormat::yuv420p; ///< What the encoder is fed; other inputs are converted.
   Rational rate{30, 1};       ///< Nominal frames a second.
   Rational time_base;         ///< Of pts; {0,0} takes 1/rate.
@@ -138,7 +146,7 @@ struct EncoderOptions {
   std::string preset;         ///< `ultrafast` ... `placebo`, or the codec's own.
   int threads = 0;
   bool global_header = true;
-  ColorInfo color;
+  ColorInfo color; ///< VideoWriter takes the first picture's where the matrix is unspecified.
   Rational sample_aspect{1, 1};
   std::map<std::string, std::string> codec_options; ///< Passed to the FFmpeg encoder; unknown ones are an error.
 };
@@ -159,6 +167,8 @@ std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options);
 class Muxer {
 public:
   virtual ~Muxer() = default;
+  /// Whether this container keeps codec headers apart: what EncoderOptions::global_header must be.
+  virtual bool wants_global_header() const noexcept = 0;
   /// Declares a stream before the first write; returns its index.
   virtual int add_stream(const StreamInfo& stream) = 0;
   /// Takes a packet whose `stream` is the index given by add_stream and whose times are in that stream's time base.

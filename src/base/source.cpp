@@ -1,0 +1,256 @@
+#include <lanner/source.h>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include <lanner/error.h>
+
+#include "base/beneath.h"
+#include "base/descriptor.h"
+#include "base/system_error.h"
+
+namespace lanner {
+namespace {
+
+void require_file_size(const std::string& name, std::uint64_t size, const Limits& limits) {
+  check(size <= limits.file_bytes, ErrorCode::limit_exceeded,
+        "{}: {} bytes, over the limit of {}; raise Limits::file_bytes if the file is trusted", name, size,
+        limits.file_bytes);
+}
+
+/// A regular file. Reads go through pread and not through the map, so a file that shrinks under a reader
+/// gives a short read and not SIGBUS.
+class FileSource final : public ByteSource {
+public:
+  FileSource(Descriptor fd, std::string name, std::uint64_t size)
+      : fd_(std::move(fd)), name_(std::move(name)), size_(size) {}
+  ~FileSource() override {
+    if (!map_.empty()) ::munmap(const_cast<std::byte*>(map_.data()), map_.size());
+  }
+
+  const std::string& name() const noexcept override { return name_; }
+  std::int64_t size() const noexcept override { return static_cast<std::int64_t>(size_); }
+  bool seekable() const noexcept override { return true; }
+
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> into) override {
+    if (offset >= size_) return 0;
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), size_ - offset));
+    std::size_t done = 0;
+    while (done < wanted) {
+      const ssize_t count =
+          ::pread(fd_.get(), into.data() + done, wanted - done, static_cast<off_t>(offset + done));
+      if (count == 0) break;
+      if (count < 0 && errno != EINTR) fail_system(errno, name_ + ": read");
+      if (count > 0) done += static_cast<std::size_t>(count);
+    }
+    return done;
+  }
+
+  std::span<const std::byte> map() override {
+    if (!map_.empty() || size_ == 0 || !still_whole()) return map_;
+    void* memory = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd_.get(), 0);
+    if (memory != MAP_FAILED) map_ = {static_cast<const std::byte*>(memory), size_};
+    return map_;
+  }
+
+private:
+  bool still_whole() const {
+    struct stat status {};
+    return ::fstat(fd_.get(), &status) == 0 && static_cast<std::uint64_t>(status.st_size) >= size_;
+  }
+
+  Descriptor fd_;
+  std::string name_;
+  std::uint64_t size_;
+  std::span<const std::byte> map_;
+};
+
+/// Something that can only be read through: keeps no bytes, so an offset may only go forward.
+class StreamSource final : public ByteSource {
+public:
+  StreamSource(ReadCallback read, std::string name, std::int64_t size, std::uint64_t limit)
+      : read_(std::move(read)), name_(std::move(name)), size_(size), limit_(limit) {}
+
+  const std::string& name() const noexcept override { return name_; }
+  std::int64_t size() const noexcept override { return size_; }
+  bool seekable() const noexcept override { return false; }
+  std::span<const std::byte> map() override { return {}; }
+
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> into) override {
+    check(offset >= position_, ErrorCode::io,
+          "{}: cannot go back from byte {} to {}; copy it to a file first", name_, position_, offset);
+    std::vector<std::byte> skipped;
+    while (position_ < offset) {
+      skipped.resize(static_cast<std::size_t>(std::min<std::uint64_t>(offset - position_, 1u << 16)));
+      if (advance(skipped) == 0) return 0;
+    }
+    std::size_t done = 0;
+    while (done < into.size()) {
+      const std::size_t count = advance(into.subspan(done));
+      if (count == 0) break;
+      done += count;
+    }
+    return done;
+  }
+
+private:
+  std::size_t advance(std::span<std::byte> into) {
+    const std::size_t count = read_(position_, into);
+    check(count <= into.size(), ErrorCode::invalid_argument,
+          "{}: its callback returned {} bytes for a buffer of {}", name_, count, into.size());
+    position_ += count;
+    check(position_ <= limit_, ErrorCode::limit_exceeded,
+          "{}: more than {} bytes; raise Limits::file_bytes if the input is trusted", name_, limit_);
+    return count;
+  }
+
+  ReadCallback read_;
+  std::string name_;
+  std::int64_t size_;
+  std::uint64_t limit_;
+  std::uint64_t position_ = 0;
+};
+
+class BytesSource final : public ByteSource {
+public:
+  BytesSource(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name)
+      : bytes_(bytes), owner_(std::move(owner)), name_(std::move(name)) {}
+
+  const std::string& name() const noexcept override { return name_; }
+  std::int64_t size() const noexcept override { return static_cast<std::int64_t>(bytes_.size()); }
+  bool seekable() const noexcept override { return true; }
+  std::span<const std::byte> map() override { return bytes_; }
+
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> into) override {
+    if (offset >= bytes_.size()) return 0;
+    const auto rest = bytes_.subspan(static_cast<std::size_t>(offset));
+    const std::size_t count = std::min(rest.size(), into.size());
+    if (count > 0) std::memcpy(into.data(), rest.data(), count);
+    return count;
+  }
+
+private:
+  std::span<const std::byte> bytes_;
+  std::shared_ptr<const void> owner_;
+  std::string name_;
+};
+
+class CallbackSource final : public ByteSource {
+public:
+  CallbackSource(ReadCallback read, std::int64_t size, std::string name)
+      : read_(std::move(read)), size_(size), name_(std::move(name)) {}
+
+  const std::string& name() const noexcept override { return name_; }
+  std::int64_t size() const noexcept override { return size_; }
+  bool seekable() const noexcept override { return true; }
+  std::span<const std::byte> map() override { return {}; }
+
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> into) override {
+    std::size_t done = 0;
+    while (done < into.size()) {
+      const std::size_t count = read_(offset + done, into.subspan(done));
+      check(count <= into.size() - done, ErrorCode::invalid_argument,
+            "{}: it returned {} bytes for a buffer of {}", name_, count, into.size() - done);
+      if (count == 0) break;
+      done += count;
+    }
+    return done;
+  }
+
+private:
+  ReadCallback read_;
+  std::int64_t size_;
+  std::string name_;
+};
+
+SourcePtr stream_of(Descriptor fd, std::string name, const Limits& limits) {
+  auto shared = std::make_shared<Descriptor>(std::move(fd));
+  auto read = [shared, name](std::uint64_t, std::span<std::byte> into) -> std::size_t {
+    for (;;) {
+      const ssize_t count = ::read(shared->get(), into.data(), into.size());
+      if (count >= 0) return static_cast<std::size_t>(count);
+      if (errno != EINTR) fail_system(errno, name + ": read");
+    }
+  };
+  return std::make_shared<StreamSource>(std::move(read), std::move(name), -1, limits.file_bytes);
+}
+
+SourcePtr from_descriptor(Descriptor fd, std::string name, const Limits& limits) {
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) fail_system(errno, name);
+  if (S_ISREG(status.st_mode)) {
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    require_file_size(name, size, limits);
+    return std::make_shared<FileSource>(std::move(fd), std::move(name), size);
+  }
+  check(!S_ISDIR(status.st_mode), ErrorCode::invalid_argument, "{}: is a folder; give a file", name);
+  check(S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode), ErrorCode::invalid_argument,
+        "{}: is neither a file nor a pipe", name);
+  return stream_of(std::move(fd), std::move(name), limits);
+}
+
+Content read_through(ByteSource& source, const Limits& limits) {
+  constexpr std::size_t first_chunk = 1u << 16;
+  const std::int64_t size = source.size();
+  if (size >= 0) require_file_size(source.name(), static_cast<std::uint64_t>(size), limits);
+  auto bytes = std::make_shared<std::vector<std::byte>>();
+  std::size_t done = 0;
+  for (;;) {
+    // A size that a callback claims is not believed before the bytes have come.
+    const std::size_t wanted = std::clamp(done, first_chunk, std::size_t{64} << 20);
+    bytes->resize(done + wanted);
+    const std::size_t count = source.read_at(done, std::span(*bytes).subspan(done));
+    done += count;
+    require_file_size(source.name(), done, limits);
+    if (count < wanted) break;
+  }
+  check(size < 0 || done == static_cast<std::uint64_t>(size), ErrorCode::io,
+        "{}: ended after {} of {} bytes; it was cut while being read", source.name(), done, size);
+  bytes->resize(done);
+  return {std::span<const std::byte>(*bytes), bytes};
+}
+
+} // namespace
+
+SourcePtr open_path(const std::filesystem::path& path, const Limits& limits) {
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!fd) fail_system(errno, path.string());
+  return from_descriptor(std::move(fd), path.string(), limits);
+}
+
+SourcePtr open_beneath(const std::filesystem::path& folder, const std::string& relative,
+                       const Limits& limits) {
+  return from_descriptor(open_file_beneath(folder, relative), (folder / relative).string(), limits);
+}
+
+SourcePtr open_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name) {
+  return std::make_shared<BytesSource>(bytes, std::move(owner), std::move(name));
+}
+
+SourcePtr open_fd(int fd, const Limits& limits) {
+  std::string name = fmt::format("fd {}", fd);
+  Descriptor copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!copy) fail_system(errno, name);
+  return from_descriptor(std::move(copy), std::move(name), limits);
+}
+
+SourcePtr open_callback(ReadCallback read, std::int64_t size, bool seekable, std::string name) {
+  check(static_cast<bool>(read), ErrorCode::invalid_argument, "{}: no function to read with", name);
+  if (seekable) return std::make_shared<CallbackSource>(std::move(read), size, std::move(name));
+  return std::make_shared<StreamSource>(std::move(read), std::move(name), size, UINT64_MAX);
+}
+
+Content read_all(const SourcePtr& source, const Limits& limits) {
+  const std::span<const std::byte> mapped = source->map();
+  if (mapped.empty()) return read_through(*source, limits);
+  require_file_size(source->name(), mapped.size(), limits);
+  return {mapped, source};
+}
+
+} // namespace lanner

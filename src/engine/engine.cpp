@@ -1,0 +1,204 @@
+// Engine: build, and what users ask of it.
+
+#include <lanner/engine.h>
+
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+
+#include "backends/backends.h"
+#include "base/file.h"
+#include "base/options.h"
+#include "device/cpu.h"
+#include "engine/explain.h"
+#include "engine/plan_file.h"
+#include "engine/state.h"
+#include "graph/infer.h"
+#include "graph/text.h"
+#include "importers/importer.h"
+#include "ops/table.h"
+#include "passes/pipeline.h"
+
+namespace lanner {
+namespace {
+
+constexpr const char* preprocess_key = "lanner.preprocess.";
+
+std::vector<DType> parse_precision(const std::string& text) {
+  std::vector<DType> types{DType::f32};
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view name = rest.substr(0, comma);
+    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+    if (name == "fp32") continue;
+    check(name == "fp16" || name == "bf16", ErrorCode::invalid_argument, "precision '{}': expected fp32, fp16 or bf16, comma separated", name);
+    types.push_back(name == "fp16" ? DType::f16 : DType::bf16);
+  }
+  return types;
+}
+
+Target target_for(const BuildOptions& options) {
+  check(options.device.is_host(), ErrorCode::unsupported, "device {}: this build runs on the CPU only; use device cpu", options.device.to_string());
+  Target target;
+  target.device = options.device;
+  target.threads = options.threads > 0 ? options.threads : usable_cores();
+  target.precisions = parse_precision(options.precision);
+  target.deterministic = options.deterministic;
+  target.isa = cpu_features().to_string();
+  return target;
+}
+
+/// Narrows one input to what the caller will give it.
+void apply_range(Graph& graph, Value& input, const ShapeRange& range, Bindings& fixed) {
+  check(input.type.is_tensor(), ErrorCode::invalid_argument, "input {}: a shape was given for a sequence", input.name());
+  const std::size_t rank = range.typical.rank();
+  check(range.min.rank() == rank && range.max.rank() == rank, ErrorCode::invalid_argument,
+        "input {}: smallest, typical and largest shape differ in rank", input.name());
+  if (!input.type.ranked()) {
+    Dims dims;
+    for (std::size_t d = 0; d < rank; ++d) dims.push_back(graph.fresh_symbol(input.name(), range.max[d]));
+    input.type = Type(input.type.dtype(), dims);
+  }
+  const Dims dims = input.type.dims();
+  check(dims.size() == rank, ErrorCode::invalid_argument, "input {}: the model says {}, the shape given is {}", input.name(),
+        input.type.to_string(), range.typical.to_string());
+  for (std::size_t d = 0; d < rank; ++d) {
+    check(range.min[d] >= 0 && range.min[d] <= range.typical[d] && range.typical[d] <= range.max[d], ErrorCode::invalid_argument,
+          "input {}: dim {}: expected smallest <= typical <= largest, got {}, {}, {}", input.name(), d, range.min[d], range.typical[d],
+          range.max[d]);
+    if (const auto size = dims[d].constant()) {
+      check(*size == range.min[d] && *size == range.max[d], ErrorCode::invalid_argument,
+            "input {}: dim {} is {} in the model, {} was asked for", input.name(), d, *size, range.typical[d]);
+      continue;
+    }
+    const auto name = dims[d].as_symbol();
+    if (!name) continue; // checked when shapes are bound
+    if (range.min[d] == range.max[d]) {
+      fixed.emplace(*name, range.min[d]);
+    } else {
+      graph.symbols[*name] = {range.min[d], range.max[d], range.typical[d]};
+    }
+  }
+}
+
+std::unique_ptr<Graph> with_shapes(std::unique_ptr<Graph> graph, const std::map<std::string, ShapeRange>& shapes) {
+  Bindings fixed;
+  for (const auto& [name, range] : shapes) {
+    Value* input = nullptr;
+    std::vector<std::string> known;
+    for (const auto& parameter : graph->body().parameters()) {
+      known.push_back(parameter->name());
+      if (parameter->name() == name) input = parameter.get();
+    }
+    check(input != nullptr, ErrorCode::invalid_argument, "shape for '{}': the model has no such input; there is {}", name,
+          fmt::join(known, ", "));
+    apply_range(*graph, *input, range, fixed);
+  }
+  if (fixed.empty()) return graph;
+  std::unique_ptr<Graph> narrowed = graph->clone(fixed);
+  infer_types(*narrowed);
+  return narrowed;
+}
+
+PassOptions pass_options(const BuildOptions& options) {
+  PassOptions passes;
+  passes.stop_after = options.stop_after;
+  passes.limits = options.limits;
+  passes.control = options.control;
+  if (!options.trace_passes.empty()) {
+    std::filesystem::create_directories(options.trace_passes);
+    passes.trace = [folder = options.trace_passes, number = 0](std::string_view pass, const Graph& graph) mutable {
+      write_file(folder / fmt::format("{:02}-{}.ir", number++, pass), print(graph));
+    };
+  }
+  return passes;
+}
+
+std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOptions& options, const std::filesystem::path& folder) {
+  auto state = std::make_shared<Engine::State>();
+  state->target = target_for(options);
+  options.control.report({"import", 0, 0, ""});
+  std::unique_ptr<Graph> graph = import_model(model, {builtin_op_table(), folder, options.limits});
+  graph = with_shapes(std::move(graph), options.shapes);
+  run_passes(*graph, pass_options(options));
+  for (const auto& [input, spec] : options.preprocess) graph->metadata[preprocess_key + input] = spec.to_json();
+  state->graph = std::move(graph);
+  state->budget = options.budget;
+  state->limits = options.limits;
+  state->timing_cache = options.deterministic ? std::filesystem::path{}
+                        : options.timing_cache.empty() ? cache_folder() / "timing.txt" : options.timing_cache;
+  describe(*state);
+  if (options.stop_after.empty()) state->specialise(state->typical, state->target.threads, options.control);
+  return state;
+}
+
+} // namespace
+
+void describe(Engine::State& state) {
+  state.inputs = input_bindings(*state.graph);
+  state.outputs = output_bindings(*state.graph);
+  state.typical = typical_shapes(*state.graph);
+  for (const auto& [key, value] : state.graph->metadata)
+    if (key.starts_with(preprocess_key)) state.preprocess[key.substr(std::string_view(preprocess_key).size())] = Preprocess::from_json(value);
+}
+
+Engine Engine::build(SourcePtr model, const BuildOptions& options, const std::filesystem::path& folder) {
+  return with_context([&] { return fmt::format("build {}", model->name()); },
+                      [&] { return Engine(build_state(model, options, folder)); });
+}
+
+Engine Engine::build(const std::filesystem::path& model, const BuildOptions& options) {
+  const SourcePtr source = with_context([&] { return fmt::format("build {}", model.string()); },
+                                        [&] { return open_path(model, options.limits); });
+  return build(source, options, model.has_parent_path() ? model.parent_path() : std::filesystem::path("."));
+}
+
+Engine Engine::load(SourcePtr plan, const LoadOptions& options) {
+  return with_context([&] { return fmt::format("load {}", plan->name()); }, [&] { return Engine(load_plan(plan, options)); });
+}
+
+Engine Engine::load(const std::filesystem::path& plan, const LoadOptions& options) {
+  const SourcePtr source = with_context([&] { return fmt::format("load {}", plan.string()); },
+                                        [&] { return open_path(plan, options.limits); });
+  return load(source, options);
+}
+
+void Engine::save(const std::filesystem::path& path) const {
+  with_context([&] { return fmt::format("save {}", path.string()); }, [&] { save_plan(*state_, path); });
+}
+
+const std::string& Engine::name() const { return state_->graph->name; }
+const std::vector<Binding>& Engine::inputs() const { return state_->inputs; }
+const std::vector<Binding>& Engine::outputs() const { return state_->outputs; }
+int Engine::threads() const { return state_->target.threads; }
+const std::map<std::string, std::string>& Engine::metadata() const { return state_->graph->metadata; }
+
+std::optional<Preprocess> Engine::preprocess(std::string_view input) const {
+  const auto found = state_->preprocess.find(input);
+  return found == state_->preprocess.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Engine::prepare(const std::map<std::string, Shape>& shapes, int threads) const {
+  InputShapes all = state_->typical;
+  for (const auto& [name, shape] : shapes) {
+    const auto found = std::ranges::find(state_->inputs, name, &Binding::name);
+    check(found != state_->inputs.end(), ErrorCode::invalid_argument, "prepare: the engine has no input '{}'", name);
+    all[static_cast<std::size_t>(found - state_->inputs.begin())] = shape;
+  }
+  state_->specialise(all, threads > 0 ? threads : state_->target.threads);
+}
+
+std::string Engine::ir() const { return print(*state_->graph); }
+
+std::string Engine::lowered_ir() const {
+  return print(state_->specialise(state_->typical, state_->target.threads)->program->graph());
+}
+
+std::string Engine::explain_json() const {
+  return lanner::explain_json(*state_, *state_->specialise(state_->typical, state_->target.threads));
+}
+
+} // namespace lanner

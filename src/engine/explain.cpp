@@ -1,0 +1,112 @@
+#include "engine/explain.h"
+
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include <lanner/error.h>
+
+#include "engine/alternatives.h"
+#include "graph/op.h"
+
+namespace lanner {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json considered_json(const Considered& one) {
+  return {{"backend", one.backend}, {"kernel", one.kernel}, {"storage", one.storage},
+          {"seconds", one.seconds}, {"measured", one.measured}, {"chosen", one.chosen}};
+}
+
+Json report_json(const NodeReport& report) {
+  Json considered = Json::array();
+  for (const Considered& one : report.considered) considered.push_back(considered_json(one));
+  return {{"node", report.node}, {"considered", std::move(considered)}, {"notes", report.notes}};
+}
+
+Json value_json(const Value& value) {
+  Json json{{"name", value.name()}, {"type", value.type.to_string()}, {"storage", short_text(value.storage)}};
+  if (value.constant()) json["constant"] = true;
+  return json;
+}
+
+Json node_json(const Step& step, const std::map<std::string, const NodeReport*>& reports) {
+  const Node& node = *step.node;
+  Json json;
+  json["name"] = node.output()->name();
+  json["op"] = node.kind();
+  json["kind"] = node.attributes.string("kind", node.kind());
+  json["sources"] = node.sources;
+  json["backend"] = node.tactic.backend;
+  json["kernel"] = node.tactic.kernel;
+  json["seconds"] = node.tactic.seconds;
+  json["bytes"] = step.bytes;
+  json["flops"] = step.flops;
+  json["inputs"] = Json::array();
+  for (const Value* input : node.inputs())
+    if (input) json["inputs"].push_back(value_json(*input));
+  json["outputs"] = Json::array();
+  for (const auto& output : node.outputs()) json["outputs"].push_back(value_json(*output));
+  const auto report = reports.find(node.output()->name());
+  if (report != reports.end()) {
+    const Json details = report_json(*report->second);
+    json["considered"] = details["considered"];
+    json["notes"] = details["notes"];
+  }
+  return json;
+}
+
+std::uint64_t constant_bytes(const Program& program) {
+  std::uint64_t total = 0;
+  std::set<const void*> counted;
+  for (const Tensor& constant : program.constants())
+    if (counted.insert(constant.data()).second) total += constant.dtype() == DType::string ? 0 : constant.bytes();
+  return total;
+}
+
+} // namespace
+
+std::string explain_json(const Engine::State& state, const Specialisation& specialisation) {
+  std::map<std::string, const NodeReport*> reports;
+  for (const NodeReport& report : specialisation.reports) reports[report.node] = &report;
+  const Program& program = *specialisation.program;
+  Json json;
+  json["name"] = state.graph->name;
+  json["target"] = {{"device", state.target.device.to_string()}, {"isa", state.target.isa}, {"threads", state.target.threads},
+                    {"deterministic", state.target.deterministic}};
+  json["memory"] = {{"arena_bytes", program.arena_bytes()}, {"weight_bytes", constant_bytes(program)}};
+  json["inputs"] = Json::array();
+  for (const Binding& binding : state.inputs) json["inputs"].push_back(binding.to_string());
+  json["outputs"] = Json::array();
+  for (const Binding& binding : state.outputs) json["outputs"].push_back(binding.to_string());
+  json["source_nodes"] = state.graph->node_count();
+  json["nodes"] = Json::array();
+  for (const Step& step : program.steps()) json["nodes"].push_back(node_json(step, reports));
+  return json.dump(2);
+}
+
+std::string reports_json(const std::vector<NodeReport>& reports) {
+  Json json = Json::array();
+  for (const NodeReport& report : reports) json.push_back(report_json(report));
+  return json.dump();
+}
+
+std::vector<NodeReport> parse_reports(std::string_view text) {
+  try {
+    std::vector<NodeReport> reports;
+    for (const Json& entry : Json::parse(text)) {
+      NodeReport report{entry.at("node").get<std::string>(), {}, entry.at("notes").get<std::vector<std::string>>()};
+      for (const Json& one : entry.at("considered"))
+        report.considered.push_back({one.at("backend").get<std::string>(), one.at("kernel").get<std::string>(),
+                                     one.at("storage").get<std::string>(), one.at("seconds").get<double>(),
+                                     one.at("measured").get<bool>(), one.at("chosen").get<bool>()});
+      reports.push_back(std::move(report));
+    }
+    return reports;
+  } catch (const Json::exception& error) {
+    fail(ErrorCode::bad_data, "the table of tactics is damaged: {}", error.what());
+  }
+}
+
+} // namespace lanner

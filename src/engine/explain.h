@@ -1,0 +1,17 @@
+#pragma once
+// What `lanner explain` and the report show.
+
+#include <string>
+
+#include "engine/state.h"
+
+namespace lanner {
+
+/// JSON with `target`, `memory` and `nodes`; see docs/explain.md.
+std::string explain_json(const Engine::State& state, const Specialisation& specialisation);
+
+/// The reports alone, as the plan keeps them, and back. Hostile input is Error{bad_data}.
+std::string reports_json(const std::vector<NodeReport>& reports);
+std::vector<NodeReport> parse_reports(std::string_view json);
+
+} // namespace lanner

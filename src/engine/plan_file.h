@@ -1,0 +1,24 @@
+#pragma once
+// The plan file: a safetensors file that holds weights, portable IR and the lowered IR of what was tuned.
+
+#include <filesystem>
+#include <memory>
+
+#include <lanner/source.h>
+
+#include "engine/state.h"
+
+namespace lanner {
+
+inline constexpr int plan_version = 1;
+
+/// Writes the engine and its typical specialisation beside `path`, then renames.
+void save_plan(const Engine::State& state, const std::filesystem::path& path);
+
+/// Validates every byte as hostile, whatever its digest says. Throws Error{bad_data, unsupported}.
+std::shared_ptr<Engine::State> load_plan(const SourcePtr& source, const LoadOptions& options);
+
+/// Fills what follows from the graph: bindings, typical shapes, preprocessing.
+void describe(Engine::State& state);
+
+} // namespace lanner

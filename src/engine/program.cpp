@@ -1,0 +1,213 @@
+#include "engine/program.h"
+
+#include <algorithm>
+#include <map>
+
+#include <lanner/error.h>
+
+#include "engine/alternatives.h"
+#include "engine/memory.h"
+#include "engine/work.h"
+#include "graph/op.h"
+
+namespace lanner {
+
+bool is_planned(const Value& value) { return value.type.is_static() && value.type.dtype() != DType::string; }
+
+std::uint64_t storage_bytes(const Value& value) {
+  return value.storage.layout.bytes(value.type.shape(), value.storage.dtype.value_or(value.type.dtype()));
+}
+
+/// Builds a Program in one walk for steps and one for memory.
+class Program::Builder {
+public:
+  Builder(Program& program, std::span<const Backend* const> backends, const Target& target)
+      : program_(program), graph_(*program.graph_), backends_(backends), target_(target) {}
+
+  void run() {
+    order_ = execution_order(graph_);
+    place_inputs();
+    place_constants();
+    for (const auto& node : graph_.body().nodes())
+      if (node->kind() != "constant") prepare(*node);
+    place_values();
+    bind_steps();
+    place_results();
+  }
+
+private:
+  /// Values that share memory: `offset` bytes into the buffer of `root`.
+  struct Home {
+    const Value* root;
+    std::uint64_t offset;
+  };
+
+  void place_inputs() {
+    std::uint32_t index = 0;
+    for (const auto& parameter : graph_.body().parameters()) {
+      const Value* value = parameter.get();
+      const bool planned = is_planned(*value);
+      places_[value] = planned ? Place{Place::Kind::input, index, 0} : Place{Place::Kind::item, program_.items_++, 0};
+      program_.input_items_.push_back(planned ? Place{} : places_[value]);
+      ++index;
+    }
+  }
+
+  void place_constants() {
+    for (const auto& node : graph_.body().nodes()) {
+      if (node->kind() != "constant") continue;
+      places_[node->output()] = {Place::Kind::constant, static_cast<std::uint32_t>(program_.constants_.size()), 0};
+      program_.constants_.push_back(*node->output()->constant());
+    }
+  }
+
+  void prepare(Node& node) {
+    const std::size_t step = program_.steps_.size();
+    define(node, step);
+    if (node.tactic.backend == alias_backend) return alias(node);
+    Step made;
+    made.node = &node;
+    made.bytes = bytes_of(node);
+    made.flops = flops_of(node);
+    std::size_t workspace = 0;
+    if (node.tactic.backend != interpreter_backend) {
+      const OfferedTactic offered = offered_for(node);
+      program_.kernels_.push_back(make_kernel(node, offered));
+      made.kernel = program_.kernels_.back().get();
+      workspace = made.kernel->workspace();
+      share(node, offered.tactic);
+    }
+    workspaces_.push_back({workspace, step, step});
+    program_.steps_.push_back(made);
+  }
+
+  OfferedTactic offered_for(const Node& node) const {
+    auto offered = find_offered(node, backends_, target_);
+    check(offered.has_value(), ErrorCode::bad_data, "node {}: no backend here offers kernel {}:{}; build the plan again on this machine",
+          node.label(), node.tactic.backend, node.tactic.kernel);
+    return std::move(*offered);
+  }
+
+  std::unique_ptr<Kernel> make_kernel(const Node& node, const OfferedTactic& offered) const {
+    std::vector<const Tensor*> constants;
+    for (const Value* input : node.inputs()) constants.push_back(input ? input->constant() : nullptr);
+    return with_context([&] { return "node " + node.label(); },
+                        [&] { return offered.backend->prepare(node, offered.tactic, constants, target_); });
+  }
+
+  void define(const Node& node, std::size_t step) {
+    for (const auto& output : node.outputs()) first_[output.get()] = last_[output.get()] = step;
+    for (const Value* input : node.inputs())
+      if (input) last_[input] = step;
+  }
+
+  void alias(const Node& node) {
+    check(is_alias(node) && same_storage(node.output()->type, node.output()->storage, {}) &&
+              same_storage(node.input(0)->type, node.input(0)->storage, {}),
+          ErrorCode::bad_data, "node {} is not a change of shape alone", node.label());
+    homes_[node.output()] = home(node.input(0));
+  }
+
+  /// Output 0 takes over an input's memory where the tactic wants that and nothing else needs it.
+  void share(const Node& node, const Tactic& tactic) {
+    if (tactic.in_place < 0) return;
+    const auto i = static_cast<std::size_t>(tactic.in_place);
+    const bool fits = node.input(i) && storage_bytes(*node.input(i)) == storage_bytes(*node.output());
+    const bool allowed = fits && may_overwrite(node, i, order_);
+    check(allowed || !tactic.required_in_place, ErrorCode::bad_data,
+          "node {}: kernel {} would overwrite a value that is still needed", node.label(), tactic.kernel);
+    if (allowed) homes_[node.output()] = home(node.input(i));
+  }
+
+  Home home(const Value* value) const {
+    const auto found = homes_.find(value);
+    return found == homes_.end() ? Home{value, 0} : found->second;
+  }
+
+  void place_values() {
+    std::map<const Value*, std::size_t> request_of;
+    std::vector<BufferRequest> requests;
+    std::vector<const Value*> values;
+    for (const auto& node : graph_.body().nodes()) {
+      if (node->kind() == "constant") continue;
+      for (const auto& output : node->outputs()) values.push_back(output.get());
+    }
+    mark_outputs(values);
+    for (const Value* value : values) {
+      if (!is_planned(*value)) {
+        places_[value] = {Place::Kind::item, program_.items_++, 0};
+        continue;
+      }
+      const Value* root = home(value).root;
+      if (places_.contains(root)) continue;
+      const auto [place, fresh] = request_of.emplace(root, requests.size());
+      if (fresh) requests.push_back({storage_bytes(*root), first_.at(root), last_.at(root)});
+      BufferRequest& request = requests[place->second];
+      request.bytes = std::max(request.bytes, storage_bytes(*value));
+      request.first = std::min(request.first, first_.at(value));
+      request.last = std::max(request.last, last_.at(value));
+    }
+    const std::size_t buffers = requests.size();
+    requests.insert(requests.end(), workspaces_.begin(), workspaces_.end());
+    const ArenaPlan arena = plan_arena(requests);
+    program_.arena_bytes_ = arena.bytes;
+    for (const auto& [root, request] : request_of) places_[root] = {Place::Kind::arena, 0, arena.offsets[request]};
+    for (const Value* value : values) {
+      if (!is_planned(*value) || places_.contains(value)) continue;
+      const Home where = home(value);
+      places_[value] = places_.at(where.root);
+      places_[value].offset += where.offset;
+    }
+    for (std::size_t s = 0; s < program_.steps_.size(); ++s) program_.steps_[s].workspace = arena.offsets[buffers + s];
+  }
+
+  /// The buffer that holds a graph output is the caller's.
+  void mark_outputs(const std::vector<const Value*>&) {
+    std::uint32_t index = 0;
+    for (const Value* output : graph_.body().outputs()) {
+      if (is_planned(*output)) {
+        const Home where = home(output);
+        check(!places_.contains(where.root) && where.offset == 0 && same_storage(output->type, output->storage, {}),
+              ErrorCode::bad_data, "output {} has no memory of its own", output->name());
+        places_[where.root] = {Place::Kind::output, index, 0};
+      }
+      ++index;
+    }
+  }
+
+  void bind_steps() {
+    for (Step& step : program_.steps_) {
+      step.first_input = static_cast<std::uint32_t>(program_.inputs_.size());
+      step.inputs = static_cast<std::uint32_t>(step.node->inputs().size());
+      for (const Value* input : step.node->inputs()) program_.inputs_.push_back(input ? places_.at(input) : Place{});
+      step.first_output = static_cast<std::uint32_t>(program_.outputs_.size());
+      step.outputs = static_cast<std::uint32_t>(step.node->outputs().size());
+      for (const auto& output : step.node->outputs()) program_.outputs_.push_back(places_.at(output.get()));
+    }
+  }
+
+  void place_results() {
+    for (const Value* output : graph_.body().outputs()) {
+      Place place = places_.at(output);
+      if (is_planned(*output)) place.kind = Place::Kind::output, place.index = static_cast<std::uint32_t>(program_.results_.size()), place.offset = 0;
+      program_.results_.push_back(place);
+    }
+  }
+
+  Program& program_;
+  const Graph& graph_;
+  std::span<const Backend* const> backends_;
+  const Target& target_;
+  std::map<const Node*, std::size_t> order_;
+  std::map<const Value*, Place> places_;
+  std::map<const Value*, Home> homes_;
+  std::map<const Value*, std::size_t> first_, last_;
+  std::vector<BufferRequest> workspaces_;
+};
+
+Program::Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends, const Target& target)
+    : graph_(std::move(lowered)) {
+  Builder(*this, backends, target).run();
+}
+
+} // namespace lanner

@@ -1,0 +1,67 @@
+#pragma once
+// A lowered graph made ready to run: kernels, places in memory, a list of steps.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/lower.h"
+#include "graph/graph.h"
+#include "graph/tactic.h"
+
+namespace lanner {
+
+/// Where a value's first byte lies. Arena, input and output pointers are a Context's; constants are the Program's.
+struct Place {
+  enum class Kind : std::uint8_t { none, arena, constant, input, output, item };
+  Kind kind = Kind::none;
+  std::uint32_t index = 0;  ///< Of the constant, input, output or item.
+  std::uint64_t offset = 0; ///< Bytes from there.
+};
+
+/// One thing to run.
+struct Step {
+  const Node* node = nullptr;
+  const Kernel* kernel = nullptr; ///< Null: the interpreter runs the node.
+  std::uint32_t first_input = 0, inputs = 0;   ///< Range of Program::inputs.
+  std::uint32_t first_output = 0, outputs = 0; ///< Range of Program::outputs.
+  std::uint64_t workspace = 0;    ///< Arena offset.
+  std::uint64_t bytes = 0, flops = 0;
+};
+
+/// Immutable; shared by contexts.
+class Program {
+public:
+  /// Makes every kernel and places every value. Throws Error{bad_data} where the graph asks for what no backend offers.
+  Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends, const Target& target);
+
+  const Graph& graph() const noexcept { return *graph_; }
+  std::span<const Step> steps() const noexcept { return steps_; }
+  std::span<const Place> inputs() const noexcept { return inputs_; }   ///< Of all steps, in order.
+  std::span<const Place> outputs() const noexcept { return outputs_; }
+  std::span<const Tensor> constants() const noexcept { return constants_; }
+  std::span<const Place> results() const noexcept { return results_; } ///< Of the graph's outputs: `output` or `item`.
+  std::uint32_t items() const noexcept { return items_; }
+  std::uint64_t arena_bytes() const noexcept { return arena_bytes_; }
+  /// Items of graph inputs that are not plain memory; `none` where the input is.
+  std::span<const Place> input_items() const noexcept { return input_items_; }
+
+private:
+  class Builder;
+  std::unique_ptr<Graph> graph_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::vector<Tensor> constants_;
+  std::vector<Step> steps_;
+  std::vector<Place> inputs_, outputs_, results_, input_items_;
+  std::uint32_t items_ = 0;
+  std::uint64_t arena_bytes_ = 0;
+};
+
+/// Whether a value is plain memory of a size known before running.
+bool is_planned(const Value& value);
+/// Bytes of a planned value in its storage.
+std::uint64_t storage_bytes(const Value& value);
+
+} // namespace lanner

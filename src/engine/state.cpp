@@ -1,0 +1,151 @@
+#include "engine/state.h"
+
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+
+#include "backends/backends.h"
+#include "graph/infer.h"
+#include "graph/op.h"
+#include "passes/pipeline.h"
+
+namespace lanner {
+namespace {
+
+constexpr std::size_t kept_specialisations = 64;
+
+Binding binding(std::string name, const Type& type) {
+  Binding made;
+  made.name = std::move(name);
+  if (!type.is_tensor()) {
+    made.sequence = true;
+    return made;
+  }
+  made.dtype = type.dtype();
+  made.ranked = type.ranked();
+  if (!type.ranked()) return made;
+  for (const Dim& dim : type.dims()) {
+    made.dims.push_back(dim.constant().value_or(-1));
+    made.dim_names.push_back(dim.to_string());
+  }
+  return made;
+}
+
+void bind_dim(const Dim& dim, std::int64_t size, const Graph& graph, Bindings& bindings, const std::string& where) {
+  const auto name = dim.as_symbol();
+  if (!name) return;
+  const auto [place, fresh] = bindings.emplace(*name, size);
+  check(fresh || place->second == size, ErrorCode::invalid_argument, "{}: {} is {} here and {} in another place; sizes of one name are equal",
+        where, *name, size, place->second);
+  const auto symbol = graph.symbols.find(*name);
+  if (symbol == graph.symbols.end()) return;
+  check(size >= symbol->second.min && size <= symbol->second.max, ErrorCode::invalid_argument,
+        "{}: {} is {}, the engine was built for {} to {}", where, *name, size, symbol->second.min, symbol->second.max);
+}
+
+void check_shape(const Value& input, const Shape& shape, const Bindings& bindings) {
+  const Dims& dims = input.type.dims();
+  check(dims.size() == shape.rank(), ErrorCode::invalid_argument, "input {}: expected {}, got rank {} ({})", input.name(),
+        input.type.to_string(), shape.rank(), shape.to_string());
+  for (std::size_t d = 0; d < dims.size(); ++d)
+    check(dims[d].evaluate(bindings) == shape[d], ErrorCode::invalid_argument, "input {}: expected {}, got {}; dim {} differs",
+          input.name(), input.type.to_string(), shape.to_string(), d);
+}
+
+} // namespace
+
+std::string Binding::to_string() const {
+  if (sequence) return name + ": sequence";
+  return fmt::format("{}: {}[{}]", name, lanner::to_string(dtype), ranked ? fmt::format("{}", fmt::join(dim_names, ", ")) : "*");
+}
+
+std::vector<Binding> input_bindings(const Graph& graph) {
+  std::vector<Binding> bindings;
+  for (const auto& parameter : graph.body().parameters()) bindings.push_back(binding(parameter->name(), parameter->type));
+  return bindings;
+}
+
+std::vector<Binding> output_bindings(const Graph& graph) {
+  std::vector<Binding> bindings;
+  for (std::size_t i = 0; i < graph.body().outputs().size(); ++i)
+    bindings.push_back(binding(graph.output_names()[i], graph.body().outputs()[i]->type));
+  return bindings;
+}
+
+Bindings bind_shapes(const Graph& graph, const InputShapes& shapes) {
+  Bindings bindings;
+  const auto parameters = graph.body().parameters();
+  const auto has_dims = [&](std::size_t i) { return parameters[i]->type.is_tensor() && parameters[i]->type.ranked(); };
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (!has_dims(i)) continue;
+    const Dims& dims = parameters[i]->type.dims();
+    for (std::size_t d = 0; d < std::min(dims.size(), shapes[i].rank()); ++d)
+      bind_dim(dims[d], shapes[i][d], graph, bindings, fmt::format("input {}: dim {}", parameters[i]->name(), d));
+  }
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (has_dims(i)) check_shape(*parameters[i], shapes[i], bindings);
+  return bindings;
+}
+
+InputShapes typical_shapes(const Graph& graph) {
+  Bindings bindings;
+  for (const auto& [name, symbol] : graph.symbols) {
+    const std::int64_t wanted = symbol.typical >= 0 ? symbol.typical : 1;
+    bindings[name] = std::clamp(wanted, symbol.min, symbol.max);
+  }
+  InputShapes shapes;
+  for (const auto& parameter : graph.body().parameters()) {
+    Shape shape;
+    if (parameter->type.is_tensor() && parameter->type.ranked())
+      for (const Dim& dim : parameter->type.dims()) shape.push_back(dim.evaluate(bindings));
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
+std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits) {
+  std::unique_ptr<Graph> concrete = graph.clone(bind_shapes(graph, shapes));
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    Value* input = concrete->body().parameter(i);
+    if (input->type.is_tensor()) input->type = Type(input->type.dtype(), shapes[i]);
+  }
+  infer_types(*concrete);
+  PassOptions options;
+  options.limits = limits;
+  run_passes(*concrete, options);
+  return concrete;
+}
+
+bool Engine::State::Key::operator<(const Key& other) const {
+  if (threads != other.threads) return threads < other.threads;
+  const auto less = [](const Shape& a, const Shape& b) { return a.dims() < b.dims(); };
+  return std::lexicographical_compare(shapes.begin(), shapes.end(), other.shapes.begin(), other.shapes.end(), less);
+}
+
+std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShapes& shapes, int threads, const Control& control) const {
+  const Key key{shapes, threads};
+  const std::lock_guard lock(mutex_);
+  if (const auto found = made_.find(key); found != made_.end()) return found->second;
+
+  Target own = target;
+  own.threads = threads;
+  const std::vector<const Backend*> backends = backends_for(own);
+  TimingCache cache(timing_cache);
+  Tuner tuner(own, budget, cache, constants_, control);
+  Lowered lowered = lower(specialised_graph(*graph, shapes, limits), {backends, own, tuner, constants_, control});
+  cache.save();
+  auto program = std::make_shared<const Program>(std::move(lowered.graph), backends, own);
+  auto made = std::make_shared<const Specialisation>(Specialisation{std::move(program), std::move(lowered.reports)});
+  if (made_.size() >= kept_specialisations) made_.erase(made_.begin());
+  made_[key] = made;
+  return made;
+}
+
+void Engine::State::adopt(const InputShapes& shapes, int threads, Specialisation made) const {
+  const std::lock_guard lock(mutex_);
+  made_[{shapes, threads}] = std::make_shared<const Specialisation>(std::move(made));
+}
+
+} // namespace lanner

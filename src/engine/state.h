@@ -1,0 +1,69 @@
+#pragma once
+// What an Engine shares among its copies and contexts.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <lanner/engine.h>
+
+#include "engine/lower.h"
+#include "engine/packing.h"
+#include "engine/program.h"
+#include "graph/graph.h"
+#include "graph/tactic.h"
+
+namespace lanner {
+
+/// A Program for one set of input shapes and one thread count, with what explain tells of it.
+struct Specialisation {
+  std::shared_ptr<const Program> program;
+  std::vector<NodeReport> reports;
+};
+
+/// Concrete shapes of the inputs, in input order; empty Shape for inputs that have none (sequences).
+using InputShapes = std::vector<Shape>;
+
+struct Engine::State {
+  std::unique_ptr<const Graph> graph; ///< Canonical and portable; symbols where sizes are open.
+  std::vector<Binding> inputs, outputs;
+  Target target;
+  double budget = 0;                  ///< Seconds for tuning a specialisation made later.
+  Limits limits;
+  std::map<std::string, Preprocess, std::less<>> preprocess;
+  InputShapes typical;                ///< What the build tuned for.
+  std::shared_ptr<const void> plan;   ///< Keeps the mapped file that constants view.
+  std::filesystem::path timing_cache;
+
+  /// The specialisation for these shapes, made now if it is new. Thread-safe: one maker at a time.
+  std::shared_ptr<const Specialisation> specialise(const InputShapes& shapes, int threads, const Control& control = {}) const;
+  /// Puts a ready one in (a loaded plan's).
+  void adopt(const InputShapes& shapes, int threads, Specialisation made) const;
+
+private:
+  struct Key {
+    InputShapes shapes;
+    int threads;
+    bool operator<(const Key& other) const;
+  };
+  mutable std::mutex mutex_;
+  mutable std::map<Key, std::shared_ptr<const Specialisation>> made_;
+  mutable PackedConstants constants_;
+};
+
+/// Bindings of a graph's inputs or outputs.
+std::vector<Binding> input_bindings(const Graph& graph);
+std::vector<Binding> output_bindings(const Graph& graph);
+
+/// Values of the graph's symbols that follow from concrete input shapes. Throws Error{invalid_argument} with the input,
+/// expected and got where a shape does not fit type or profile.
+Bindings bind_shapes(const Graph& graph, const InputShapes& shapes);
+/// Shapes with every open dim at its typical value (1 where nothing was said).
+InputShapes typical_shapes(const Graph& graph);
+
+/// A copy of `graph` for concrete input shapes, canonical again.
+std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits);
+
+} // namespace lanner

@@ -1,0 +1,66 @@
+#include "engine/work.h"
+
+#include <set>
+
+#include "engine/program.h"
+#include "graph/op.h"
+
+namespace lanner {
+namespace {
+
+std::uint64_t elements(const Value* value) {
+  return value && value->type.is_static() ? static_cast<std::uint64_t>(value->type.shape().elements()) : 0;
+}
+
+std::uint64_t convolution_flops(const Node& node) {
+  const Shape weights = node.input(1)->type.shape();
+  if (weights.rank() < 2 || weights[0] == 0) return 0;
+  return 2 * elements(node.output()) * (elements(node.input(1)) / static_cast<std::uint64_t>(weights[0]));
+}
+
+/// Every input element of a transposed convolution meets the weights of one input channel.
+std::uint64_t transposed_flops(const Node& node) {
+  const Shape weights = node.input(1)->type.shape();
+  if (weights.rank() < 2 || weights[0] == 0) return 0;
+  return 2 * elements(node.input(0)) * (elements(node.input(1)) / static_cast<std::uint64_t>(weights[0]));
+}
+
+std::uint64_t product_flops(const Node& node) {
+  const Shape a = node.input(0)->type.shape();
+  if (a.rank() == 0) return 0;
+  const bool turned = node.kind() == "gemm" && node.attributes.flag("trans_a");
+  const std::int64_t depth = turned && a.rank() == 2 ? a[0] : a.back();
+  return 2 * elements(node.output()) * static_cast<std::uint64_t>(depth);
+}
+
+bool has_static_operands(const Node& node) {
+  return node.input(0) && node.input(1) && node.input(0)->type.is_static() && node.input(1)->type.is_static();
+}
+
+} // namespace
+
+std::uint64_t bytes_of(const Node& node) {
+  std::uint64_t total = 0;
+  std::set<const Value*> counted;
+  for (const Value* input : node.inputs())
+    if (input && is_planned(*input) && counted.insert(input).second) total += storage_bytes(*input);
+  for (const auto& output : node.outputs())
+    if (is_planned(*output)) total += storage_bytes(*output);
+  return total;
+}
+
+std::uint64_t flops_of(const Node& node) {
+  std::uint64_t total = 0;
+  if (node.kind() == "fused") {
+    for (const auto& inner : node.regions().front()->nodes()) total += flops_of(*inner);
+    return total;
+  }
+  if (node.op().elementwise) return node.outputs().empty() ? 0 : elements(node.output());
+  if (!has_static_operands(node)) return 0;
+  if (node.kind() == "conv") return convolution_flops(node);
+  if (node.kind() == "conv_transpose") return transposed_flops(node);
+  if (node.kind() == "gemm" || node.kind() == "matmul") return product_flops(node);
+  return 0;
+}
+
+} // namespace lanner
