@@ -12,7 +12,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
     before = last;
     last = row;
@@ -20,7 +21,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last.back();
 }
 
-std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& names, std::size_t most) {
+std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& names,
+                                 std::size_t most) {
   // Names from hostile files may be long, and nothing that long is a slip of the hand.
   constexpr std::size_t longest = 200;
   if (name.size() > longest) return {};
@@ -38,7 +40,8 @@ std::vector<std::string> nearest(std::string_view name, const std::vector<std::s
 
 std::string suggestion(std::string_view name, const std::vector<std::string>& names) {
   std::string text;
-  for (const std::string& candidate : nearest(name, names)) text += (text.empty() ? "; did you mean " : ", ") + candidate;
+  for (const std::string& candidate : nearest(name, names))
+    text += (text.empty() ? "; did you mean " : ", ") + candidate;
   return text.empty() ? text : text + "?";
 }
 

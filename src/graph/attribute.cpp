@@ -4,15 +4,24 @@ namespace lanner {
 
 std::string_view to_string(AttributeKind kind) noexcept {
   switch (kind) {
-  case AttributeKind::integer: return "integer";
-  case AttributeKind::real: return "real";
-  case AttributeKind::string: return "string";
-  case AttributeKind::integers: return "list of integers";
-  case AttributeKind::reals: return "list of reals";
-  case AttributeKind::strings: return "list of strings";
-  case AttributeKind::dtype: return "element type";
-  case AttributeKind::type: return "type";
-  case AttributeKind::tensor: return "tensor";
+  case AttributeKind::integer:
+    return "integer";
+  case AttributeKind::real:
+    return "real";
+  case AttributeKind::string:
+    return "string";
+  case AttributeKind::integers:
+    return "list of integers";
+  case AttributeKind::reals:
+    return "list of reals";
+  case AttributeKind::strings:
+    return "list of strings";
+  case AttributeKind::dtype:
+    return "element type";
+  case AttributeKind::type:
+    return "type";
+  case AttributeKind::tensor:
+    return "tensor";
   }
   return "unknown";
 }
@@ -34,7 +43,8 @@ const Attribute& AttributeMap::require(std::string_view name) const {
 }
 
 void AttributeMap::wrong_kind(std::string_view name, AttributeKind expected, AttributeKind found) {
-  fail(ErrorCode::invalid_argument, "attribute {}: expected {}, got {}", name, to_string(expected), to_string(found));
+  fail(ErrorCode::invalid_argument, "attribute {}: expected {}, got {}", name, to_string(expected),
+       to_string(found));
 }
 
 } // namespace lanner

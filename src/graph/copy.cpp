@@ -1,5 +1,7 @@
 #include "graph/copy.h"
 
+#include <utility>
+
 #include "graph/op.h"
 
 namespace lanner {
@@ -56,7 +58,8 @@ void NodeCopier::copy_region(const Region& from, Region& to, std::size_t capture
 Node* NodeCopier::copy(const Node& node) {
   std::vector<Value*> inputs;
   for (Value* input : node.own_inputs()) inputs.push_back(mapped(input));
-  const OpDef& op = &to_->graph().ops() == &node.region()->graph().ops() ? node.op() : to_->graph().ops().get(node.kind());
+  const OpDef& op =
+      &to_->graph().ops() == &node.region()->graph().ops() ? node.op() : to_->graph().ops().get(node.kind());
   Node* made = to_->create(op, inputs, before_);
   copy_attributes(node, *made);
   for (const auto& output : node.outputs())

@@ -10,13 +10,16 @@
 
 namespace lanner {
 
-// Bounds that no real model comes near; they keep hostile or degenerate expressions from eating time and stack.
+// Bounds that no real model comes near; they keep hostile or degenerate expressions from eating time and
+// stack.
 static constexpr std::size_t max_terms = 256;
 static constexpr std::size_t max_degree = 64;
 static constexpr std::uint32_t max_depth = 64;
 static constexpr std::uint32_t max_size = 4096;
 
-[[noreturn]] static void overflow() { fail(ErrorCode::limit_exceeded, "dim: a size leaves 64 bits"); }
+[[noreturn]] static void overflow() {
+  fail(ErrorCode::limit_exceeded, "dim: a size leaves 64 bits");
+}
 
 static std::int64_t add(std::int64_t a, std::int64_t b) {
   std::int64_t result;
@@ -82,7 +85,8 @@ static void measure(Dim::Terms& normal) {
   normal.size = 0;
   normal.depth = 1;
   for (const Term& term : normal.terms) {
-    check(term.atoms.size() <= max_degree, ErrorCode::limit_exceeded, "dim: a product of more than {} symbols", max_degree);
+    check(term.atoms.size() <= max_degree, ErrorCode::limit_exceeded,
+          "dim: a product of more than {} symbols", max_degree);
     normal.size += 1;
     for (const AtomPtr& atom : term.atoms) {
       for (const Dim* part : {&atom->a, &atom->b}) {
@@ -90,14 +94,17 @@ static void measure(Dim::Terms& normal) {
         normal.size += inner ? inner->size : 1;
         if (inner) normal.depth = std::max(normal.depth, inner->depth + 1);
       }
-      check(normal.size <= max_size, ErrorCode::limit_exceeded, "dim: an expression of more than {} parts", max_size);
+      check(normal.size <= max_size, ErrorCode::limit_exceeded, "dim: an expression of more than {} parts",
+            max_size);
     }
   }
-  check(normal.depth <= max_depth, ErrorCode::limit_exceeded, "dim: an expression nested deeper than {}", max_depth);
+  check(normal.depth <= max_depth, ErrorCode::limit_exceeded, "dim: an expression nested deeper than {}",
+        max_depth);
 }
 
 Dim DimAccess::make(std::vector<Term> terms) {
-  std::stable_sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return compare_atoms(a, b) < 0; });
+  std::stable_sort(terms.begin(), terms.end(),
+                   [](const Term& a, const Term& b) { return compare_atoms(a, b) < 0; });
   std::vector<Term> merged;
   for (Term& term : terms) {
     if (!merged.empty() && compare_atoms(merged.back(), term) == 0) {
@@ -126,7 +133,8 @@ static Dim from_atom(Atom atom) {
 static bool is_symbol_name(std::string_view name) {
   if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) || name[0] == '.') return false;
   return std::all_of(name.begin(), name.end(), [](char c) {
-    return c == '_' || c == '.' || (static_cast<unsigned char>(c) < 128 && std::isalnum(static_cast<unsigned char>(c)));
+    return c == '_' || c == '.' ||
+           (static_cast<unsigned char>(c) < 128 && std::isalnum(static_cast<unsigned char>(c)));
   });
 }
 
@@ -149,7 +157,8 @@ std::optional<std::int64_t> Dim::constant() const noexcept {
 std::optional<std::string> Dim::as_symbol() const {
   if (!terms_ || terms_->terms.size() != 1) return std::nullopt;
   const Term& term = terms_->terms[0];
-  if (term.factor != 1 || term.atoms.size() != 1 || term.atoms[0]->kind != AtomKind::symbol) return std::nullopt;
+  if (term.factor != 1 || term.atoms.size() != 1 || term.atoms[0]->kind != AtomKind::symbol)
+    return std::nullopt;
   return term.atoms[0]->name;
 }
 
@@ -171,7 +180,8 @@ Dim operator-(const Dim& a, const Dim& b) {
 
 static Term multiply(const Term& a, const Term& b) {
   Term product{multiply(a.factor, b.factor), {}};
-  std::merge(a.atoms.begin(), a.atoms.end(), b.atoms.begin(), b.atoms.end(), std::back_inserter(product.atoms),
+  std::merge(a.atoms.begin(), a.atoms.end(), b.atoms.begin(), b.atoms.end(),
+             std::back_inserter(product.atoms),
              [](const AtomPtr& x, const AtomPtr& y) { return compare(*x, *y) < 0; });
   return product;
 }
@@ -186,7 +196,9 @@ Dim operator*(const Dim& a, const Dim& b) {
   return DimAccess::make(std::move(products));
 }
 
-bool operator==(const Dim& a, const Dim& b) { return compare(a, b) == 0; }
+bool operator==(const Dim& a, const Dim& b) {
+  return compare(a, b) == 0;
+}
 
 // term / by, when by's atoms all occur in term and its factor divides.
 static std::optional<Term> divide(const Term& term, const Term& by) {
@@ -241,7 +253,8 @@ static void split(const Dim& a, std::int64_t divisor, Dim& whole, Dim& rest) {
 static std::optional<Dim> merge_divisions(const Dim& rest, std::int64_t divisor) {
   const std::vector<Term> terms = DimAccess::terms(rest);
   const Term& first = terms[0];
-  if (first.factor != 1 || first.atoms.size() != 1 || first.atoms[0]->kind != AtomKind::floor_div) return std::nullopt;
+  if (first.factor != 1 || first.atoms.size() != 1 || first.atoms[0]->kind != AtomKind::floor_div)
+    return std::nullopt;
   if (terms.size() > 2 || (terms.size() == 2 && !terms[1].atoms.empty())) return std::nullopt;
   const std::optional<std::int64_t> inner = first.atoms[0]->b.constant();
   if (!inner || *inner <= 0) return std::nullopt;
@@ -278,7 +291,9 @@ Dim floor_div(const Dim& a, const Dim& b) {
   return from_atom({AtomKind::floor_div, {}, a, b});
 }
 
-Dim ceil_div(const Dim& a, const Dim& b) { return floor_div(a + b - Dim(1), b); }
+Dim ceil_div(const Dim& a, const Dim& b) {
+  return floor_div(a + b - Dim(1), b);
+}
 
 Dim mod(const Dim& a, const Dim& b) {
   if (a.is_constant() && b.is_constant()) return Dim(remainder(a.constant_, b.constant_));
@@ -310,16 +325,25 @@ static Dim extreme(AtomKind kind, const Dim& a, const Dim& b) {
   return compare(a, b) < 0 ? from_atom({kind, {}, a, b}) : from_atom({kind, {}, b, a});
 }
 
-Dim min(const Dim& a, const Dim& b) { return extreme(AtomKind::min, a, b); }
-Dim max(const Dim& a, const Dim& b) { return extreme(AtomKind::max, a, b); }
+Dim min(const Dim& a, const Dim& b) {
+  return extreme(AtomKind::min, a, b);
+}
+Dim max(const Dim& a, const Dim& b) {
+  return extreme(AtomKind::max, a, b);
+}
 
 Dim apply(AtomKind kind, const Dim& a, const Dim& b) {
   switch (kind) {
-  case AtomKind::floor_div: return floor_div(a, b);
-  case AtomKind::mod: return mod(a, b);
-  case AtomKind::min: return min(a, b);
-  case AtomKind::max: return max(a, b);
-  case AtomKind::symbol: break;
+  case AtomKind::floor_div:
+    return floor_div(a, b);
+  case AtomKind::mod:
+    return mod(a, b);
+  case AtomKind::min:
+    return min(a, b);
+  case AtomKind::max:
+    return max(a, b);
+  case AtomKind::symbol:
+    break;
   }
   fail(ErrorCode::internal, "dim: a symbol takes no operands");
 }

@@ -42,7 +42,8 @@ Dim Dim::substitute(const Bindings& values) const {
 std::int64_t Dim::evaluate(const Bindings& values) const {
   const Dim result = rebuild(*this, [&](const std::string& name) {
     const auto found = values.find(name);
-    check(found != values.end(), ErrorCode::invalid_argument, "dim: symbol {} has no value in {}", name, to_string());
+    check(found != values.end(), ErrorCode::invalid_argument, "dim: symbol {} has no value in {}", name,
+          to_string());
     return Dim(found->second);
   });
   return result.value();
@@ -74,8 +75,9 @@ std::int64_t clamp(__int128 value) {
 }
 
 Range times(Range a, Range b) {
-  const auto ends = {clamp(static_cast<__int128>(a.low) * b.low), clamp(static_cast<__int128>(a.low) * b.high),
-                     clamp(static_cast<__int128>(a.high) * b.low), clamp(static_cast<__int128>(a.high) * b.high)};
+  const auto ends = {
+      clamp(static_cast<__int128>(a.low) * b.low), clamp(static_cast<__int128>(a.low) * b.high),
+      clamp(static_cast<__int128>(a.high) * b.low), clamp(static_cast<__int128>(a.high) * b.high)};
   return {std::min(ends), std::max(ends)};
 }
 
@@ -111,10 +113,14 @@ Range range_of(const Atom& atom, const Symbols& symbols) {
   }
   const Range a = range_of(atom.a, symbols), b = range_of(atom.b, symbols);
   switch (atom.kind) {
-  case AtomKind::floor_div: return quotient(a, b);
-  case AtomKind::mod: return remainder(a, b);
-  case AtomKind::min: return {std::min(a.low, b.low), std::min(a.high, b.high)};
-  default: return {std::max(a.low, b.low), std::max(a.high, b.high)};
+  case AtomKind::floor_div:
+    return quotient(a, b);
+  case AtomKind::mod:
+    return remainder(a, b);
+  case AtomKind::min:
+    return {std::min(a.low, b.low), std::min(a.high, b.high)};
+  default:
+    return {std::max(a.low, b.low), std::max(a.high, b.high)};
   }
 }
 
@@ -124,7 +130,8 @@ Range range_of(const Dim& dim, const Symbols& symbols) {
   for (const Term& term : DimAccess::terms(dim)) {
     Range product{clamp(term.factor), clamp(term.factor)};
     for (const AtomPtr& atom : term.atoms) product = times(product, range_of(*atom, symbols));
-    sum = {clamp(static_cast<__int128>(sum.low) + product.low), clamp(static_cast<__int128>(sum.high) + product.high)};
+    sum = {clamp(static_cast<__int128>(sum.low) + product.low),
+           clamp(static_cast<__int128>(sum.high) + product.high)};
   }
   return sum;
 }

@@ -16,11 +16,16 @@ static std::string operand_text(const Dim& dim) {
 
 static std::string atom_text(const Atom& atom) {
   switch (atom.kind) {
-  case AtomKind::symbol: return atom.name;
-  case AtomKind::floor_div: return operand_text(atom.a) + " // " + operand_text(atom.b);
-  case AtomKind::mod: return operand_text(atom.a) + " % " + operand_text(atom.b);
-  case AtomKind::min: return "min(" + atom.a.to_string() + ", " + atom.b.to_string() + ")";
-  case AtomKind::max: return "max(" + atom.a.to_string() + ", " + atom.b.to_string() + ")";
+  case AtomKind::symbol:
+    return atom.name;
+  case AtomKind::floor_div:
+    return operand_text(atom.a) + " // " + operand_text(atom.b);
+  case AtomKind::mod:
+    return operand_text(atom.a) + " % " + operand_text(atom.b);
+  case AtomKind::min:
+    return "min(" + atom.a.to_string() + ", " + atom.b.to_string() + ")";
+  case AtomKind::max:
+    return "max(" + atom.a.to_string() + ", " + atom.b.to_string() + ")";
   }
   fail(ErrorCode::internal, "dim: unknown kind of atom");
 }
@@ -43,7 +48,8 @@ std::string Dim::to_string() const {
   for (const Term& term : terms_->terms) {
     const bool negative = term.factor < 0;
     const std::uint64_t size = negative ? 0 - static_cast<std::uint64_t>(term.factor) : term.factor;
-    // An operator binds its left side first, so a lone quotient after a minus needs no more than its own precedence.
+    // An operator binds its left side first, so a lone quotient after a minus needs no more than its own
+    // precedence.
     if (text.empty()) {
       text = negative ? "-" + product_text(term, size) : product_text(term, size);
     } else {
@@ -55,7 +61,7 @@ std::string Dim::to_string() const {
 
 std::string to_string(const Dims& dims) {
   std::string text = "[";
-  for (const Dim& dim : dims) text += (text.size() == 1 ? "" : ", ") + dim.to_string();
+  for (const Dim& dim : dims) text += (text.size() == 1 ? std::string() : std::string(", ")).append(dim.to_string());
   return text + "]";
 }
 

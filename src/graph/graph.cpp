@@ -59,9 +59,9 @@ Dim Graph::fresh_symbol(std::string_view hint, std::int64_t upper) {
     const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     if (!fits) c = '_';
   }
-  if (base[0] >= '0' && base[0] <= '9') base.insert(0, "n");
+  if (base[0] >= '0' && base[0] <= '9') base = fmt::format("n{}", base);
   std::string name = base;
-  for (std::size_t i = 1; symbols.contains(name); ++i) name = fmt::format("{}_{}", base, i);
+  while (symbols.contains(name)) name = fmt::format("{}_{}", base, ++next_name_);
   symbols[name] = SymbolInfo{0, upper, -1};
   return Dim::symbol(std::move(name));
 }
@@ -89,6 +89,8 @@ static std::size_t count_nodes(const Region& region) {
   return count;
 }
 
-std::size_t Graph::node_count() const { return count_nodes(*body_); }
+std::size_t Graph::node_count() const {
+  return count_nodes(*body_);
+}
 
 } // namespace lanner

@@ -7,11 +7,21 @@
 
 namespace lanner {
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-static bool is_name_char(char c) { return is_letter(c) || is_digit(c) || c == '.'; }
-static bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
-static int hex_value(char c) { return is_digit(c) ? c - '0' : c - 'a' + 10; }
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+static bool is_name_char(char c) {
+  return is_letter(c) || is_digit(c) || c == '.';
+}
+static bool is_hex(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f');
+}
+static int hex_value(char c) {
+  return is_digit(c) ? c - '0' : c - 'a' + 10;
+}
 
 bool is_simple_name(std::string_view name) {
   return !name.empty() && name[0] != '.' && std::all_of(name.begin(), name.end(), is_name_char);
@@ -19,8 +29,8 @@ bool is_simple_name(std::string_view name) {
 
 Lexer::Lexer(std::string_view text, const Limits& limits, bool in_dims)
     : text_(text), limits_(limits), brackets_(in_dims ? 1 : 0) {
-  check(text.size() <= limits.file_bytes, ErrorCode::limit_exceeded, "text of {} bytes is over the limit of {}",
-        text.size(), limits.file_bytes);
+  check(text.size() <= limits.file_bytes, ErrorCode::limit_exceeded,
+        "text of {} bytes is over the limit of {}", text.size(), limits.file_bytes);
 }
 
 void Lexer::fail_at(std::size_t offset, std::string_view message) const {
@@ -34,10 +44,14 @@ void Lexer::fail_at(std::size_t offset, std::string_view message) const {
 static std::string describe(const Token& token) {
   constexpr std::size_t shown = 40;
   switch (token.kind) {
-  case TokenKind::end: return "the end of the text";
-  case TokenKind::string: return quoted(std::string_view(token.text).substr(0, shown));
-  case TokenKind::value: return "%" + token.text.substr(0, shown);
-  default: return "`" + token.text.substr(0, shown) + "`";
+  case TokenKind::end:
+    return "the end of the text";
+  case TokenKind::string:
+    return quoted(std::string_view(token.text).substr(0, shown));
+  case TokenKind::value:
+    return "%" + token.text.substr(0, shown);
+  default:
+    return "`" + token.text.substr(0, shown) + "`";
   }
 }
 
@@ -202,11 +216,15 @@ char Lexer::read_escape() {
   const char c = current();
   ++place_;
   switch (c) {
-  case 'n': return '\n';
-  case 't': return '\t';
-  case 'r': return '\r';
+  case 'n':
+    return '\n';
+  case 't':
+    return '\t';
+  case 'r':
+    return '\r';
   case '"':
-  case '\\': return c;
+  case '\\':
+    return c;
   case 'x':
     if (is_hex(current()) && is_hex(current(1))) {
       const char byte = static_cast<char>(hex_value(current()) * 16 + hex_value(current(1)));
@@ -214,14 +232,16 @@ char Lexer::read_escape() {
       return byte;
     }
     break;
-  default: break;
+  default:
+    break;
   }
   fail_at(place_ - 2, "unknown escape in a string; expected \\n \\t \\r \\\" \\\\ or \\xHH");
 }
 
 Lexer::Depth::Depth(Lexer& lexer) : lexer_(lexer) {
   if (lexer_.depth_ >= lexer_.limits_.depth)
-    lexer_.fail_at(lexer_.peek().offset, fmt::format("nesting is deeper than the limit of {}", lexer_.limits_.depth));
+    lexer_.fail_at(lexer_.peek().offset,
+                   fmt::format("nesting is deeper than the limit of {}", lexer_.limits_.depth));
   ++lexer_.depth_;
 }
 
@@ -229,11 +249,21 @@ std::string quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     switch (c) {
-    case '"': result += "\\\""; break;
-    case '\\': result += "\\\\"; break;
-    case '\n': result += "\\n"; break;
-    case '\t': result += "\\t"; break;
-    case '\r': result += "\\r"; break;
+    case '"':
+      result += "\\\"";
+      break;
+    case '\\':
+      result += "\\\\";
+      break;
+    case '\n':
+      result += "\\n";
+      break;
+    case '\t':
+      result += "\\t";
+      break;
+    case '\r':
+      result += "\\r";
+      break;
     default:
       if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
         result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));

@@ -1,13 +1,18 @@
 // Value and Node.
 
+#include <utility>
+
 #include "graph/graph.h"
 #include "graph/op.h"
 
 namespace lanner {
 
-void Value::add_use(Use use) { uses_.push_back(use); }
+void Value::add_use(Use use) {
+  uses_.push_back(use);
+}
 
-// Searched from the end: whoever takes a graph apart does so in reverse order, and shared constants have many uses.
+// Searched from the end: whoever takes a graph apart does so in reverse order, and shared constants have many
+// uses.
 void Value::drop_use(const Use& use) {
   for (std::size_t i = uses_.size(); i-- > 0;) {
     if (uses_[i] == use) {
@@ -34,7 +39,9 @@ const Tensor* Value::constant() const {
   return value ? std::get_if<Tensor>(value) : nullptr;
 }
 
-const std::string& Node::kind() const noexcept { return op_->name; }
+const std::string& Node::kind() const noexcept {
+  return op_->name;
+}
 
 std::string Node::label() const {
   if (!sources.empty()) return sources.front();
@@ -42,7 +49,8 @@ std::string Node::label() const {
 }
 
 void Node::set_input(std::size_t i, Value* value) {
-  check(i < inputs_.size(), ErrorCode::internal, "graph: node {} has {} inputs, input {} is set", label(), inputs_.size(), i);
+  check(i < inputs_.size(), ErrorCode::internal, "graph: node {} has {} inputs, input {} is set", label(),
+        inputs_.size(), i);
   if (inputs_[i]) inputs_[i]->drop_use({this, nullptr, i});
   inputs_[i] = value;
   if (value) value->add_use({this, nullptr, i});
@@ -58,16 +66,20 @@ void Node::insert_input(std::size_t place, Value* value) {
   set_input(place, value);
 }
 
-void Node::add_input(Value* value) { insert_input(inputs_.size() - captures_, value); }
+void Node::add_input(Value* value) {
+  insert_input(inputs_.size() - captures_, value);
+}
 
 void Node::add_capture(Value* value) {
   insert_input(inputs_.size(), value);
   ++captures_;
-  for (const auto& region : regions_) region->insert_parameter(region->parameters_.size(), value->name(), value->type);
+  for (const auto& region : regions_)
+    region->insert_parameter(region->parameters_.size(), value->name(), value->type);
 }
 
 void Node::remove_input(std::size_t i) {
-  check(i < inputs_.size() - captures_, ErrorCode::internal, "graph: node {} has no input {} of its own", label(), i);
+  check(i < inputs_.size() - captures_, ErrorCode::internal, "graph: node {} has no input {} of its own",
+        label(), i);
   erase_input(i);
 }
 

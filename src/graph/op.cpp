@@ -5,8 +5,10 @@
 namespace lanner {
 
 void OpTable::add(OpDef op) {
-  check(!op.name.empty() && op.infer, ErrorCode::internal, "operators: \"{}\" has no name or no inference", op.name);
-  check(!(op.reference && op.expand), ErrorCode::internal, "operators: {} has both a reference and an expansion", op.name);
+  check(!op.name.empty() && op.infer, ErrorCode::internal, "operators: \"{}\" has no name or no inference",
+        op.name);
+  check(!(op.reference && op.expand), ErrorCode::internal,
+        "operators: {} has both a reference and an expansion", op.name);
   check(!ops_.contains(op.name), ErrorCode::invalid_argument, "operators: {} is there already", op.name);
   std::string name = op.name;
   ops_.emplace(std::move(name), std::make_shared<const OpDef>(std::move(op)));

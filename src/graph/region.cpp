@@ -31,7 +31,8 @@ void Region::erase_parameter(std::size_t i) {
 
 void Region::remove_parameter(std::size_t i) {
   const std::size_t captures = owner_ ? owner_->captures_ : 0;
-  check(i + captures < parameters_.size(), ErrorCode::internal, "graph: region has no parameter {} of its own", i);
+  check(i + captures < parameters_.size(), ErrorCode::internal,
+        "graph: region has no parameter {} of its own", i);
   erase_parameter(i);
 }
 
@@ -53,7 +54,8 @@ void Region::remove_output(std::size_t i) {
 }
 
 Node* Region::create(const OpDef& op, std::span<Value* const> inputs, Node* before) {
-  check(!before || before->region_ == this, ErrorCode::internal, "graph: a {} is put before a node of another region", op.name);
+  check(!before || before->region_ == this, ErrorCode::internal,
+        "graph: a {} is put before a node of another region", op.name);
   auto made = std::make_unique<Node>();
   Node* node = made.get();
   node->op_ = &op;
@@ -75,9 +77,11 @@ void Node::release_outputs() {
 }
 
 void Region::erase(Node* node) {
-  check(node->region_ == this, ErrorCode::internal, "graph: node {} is erased from another region", node->label());
+  check(node->region_ == this, ErrorCode::internal, "graph: node {} is erased from another region",
+        node->label());
   for (const auto& output : node->outputs_)
-    check(output->unused(), ErrorCode::internal, "graph: node {} is erased but %{} is used", node->label(), output->name());
+    check(output->unused(), ErrorCode::internal, "graph: node {} is erased but %{} is used", node->label(),
+          output->name());
   for (std::size_t i = node->inputs_.size(); i-- > 0;) node->set_input(i, nullptr);
   node->release_outputs();
   nodes_.erase(node->place_);

@@ -3,8 +3,8 @@
 namespace lanner {
 
 bool Storage::is_default() const noexcept {
-  return !dtype && layout.order.empty() && layout.blocks.empty() && device == Device{} && scale == 0 && zero == 0 &&
-         !parent && offset == 0;
+  return !dtype && layout.order.empty() && layout.blocks.empty() && device == Device{} && scale == 0 &&
+         zero == 0 && !parent && offset == 0;
 }
 
 } // namespace lanner

@@ -75,9 +75,12 @@ Type Type::substitute(const Bindings& values) const {
 
 std::string Type::to_string() const {
   switch (kind_) {
-  case Kind::sequence: return "seq(" + element_->to_string() + ")";
-  case Kind::optional: return "opt(" + element_->to_string() + ")";
-  case Kind::tensor: break;
+  case Kind::sequence:
+    return "seq(" + element_->to_string() + ")";
+  case Kind::optional:
+    return "opt(" + element_->to_string() + ")";
+  case Kind::tensor:
+    break;
   }
   std::string text(lanner::to_string(dtype_));
   return text + (dims_ ? lanner::to_string(*dims_) : "[*]");

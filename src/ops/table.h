@@ -15,6 +15,20 @@ const OpTable& builtin_op_table();
 
 namespace ops {
 
+std::vector<OpDef> arg_max_ops();
+std::vector<OpDef> batch_normalization_ops();
+std::vector<OpDef> conv_ops();
+std::vector<OpDef> conv_transpose_ops();
+std::vector<OpDef> cum_sum_ops();
+std::vector<OpDef> group_normalization_ops();
+std::vector<OpDef> layer_normalization_ops();
+std::vector<OpDef> lrn_ops();
+std::vector<OpDef> matmul_ops();
+std::vector<OpDef> pool_ops();
+std::vector<OpDef> reduce_ops();
+std::vector<OpDef> resize_ops();
+std::vector<OpDef> softmax_ops();
+std::vector<OpDef> top_k_ops();
 std::vector<OpDef> constant_ops();
 std::vector<OpDef> fused_ops();
 std::vector<OpDef> reorder_ops();
