@@ -4,9 +4,25 @@ namespace lanner {
 
 OpTable builtin_ops() {
   OpTable table;
+  table.add(ops::activation_ops());
+  table.add(ops::arithmetic_ops());
+  table.add(ops::cast_ops());
+  table.add(ops::comparison_ops());
+  table.add(ops::concat_ops());
   table.add(ops::constant_ops());
+  table.add(ops::expand_ops());
   table.add(ops::fused_ops());
+  table.add(ops::logical_ops());
+  table.add(ops::power_ops());
   table.add(ops::reorder_ops());
+  table.add(ops::reshape_ops());
+  table.add(ops::shape_ops());
+  table.add(ops::slice_ops());
+  table.add(ops::split_ops());
+  table.add(ops::transpose_ops());
+  table.add(ops::unary_ops());
+  table.add(ops::variadic_ops());
+  table.add(ops::where_ops());
   return table;
 }
 
