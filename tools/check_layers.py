@@ -45,6 +45,7 @@ HEADERS = {
     "device": "device",
     "dlpack": "tensor",
     "dtype": "tensor",
+    "item": "tensor",
     "layout": "tensor",
     "shape": "tensor",
     "tensor": "tensor",

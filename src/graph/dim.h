@@ -64,6 +64,7 @@ public:
   struct Terms; ///< Normal form; private to dim.cpp.
 
 private:
+  friend struct DimAccess;
   std::int64_t constant_ = 0;          ///< The value, when terms_ is null.
   std::shared_ptr<const Terms> terms_;
 };

@@ -51,6 +51,8 @@ private:
   friend class Node;
   friend class Region;
   friend class Graph;
+  void add_use(Use use);
+  void drop_use(const Use& use);
   std::string name_;
   Node* producer_ = nullptr;
   Region* region_ = nullptr;
@@ -87,18 +89,23 @@ public:
   void set_input(std::size_t i, Value* value);
   void add_input(Value* value);      ///< Before the captures.
   void add_capture(Value* value);    ///< Adds the matching parameter to each region too.
+  void remove_input(std::size_t i);  ///< One of the operator's own; those after it move up.
+  void remove_capture(std::size_t i);///< Counted among captures; its parameters must be unused and go too.
 
   std::span<const std::unique_ptr<Value>> outputs() const noexcept { return outputs_; }
   Value* output(std::size_t i = 0) const { return outputs_.at(i).get(); }
   Value* add_output(std::string name, Type type);
 
   std::span<const std::unique_ptr<Region>> regions() const noexcept { return regions_; }
-  Region& add_region();
+  Region& add_region(); ///< With a parameter for each capture that the node has.
 
 private:
   friend class Region;
   friend class Graph;
   friend class Value;
+  void insert_input(std::size_t place, Value* value);
+  void erase_input(std::size_t i);
+  void release_outputs();
   const OpDef* op_ = nullptr;
   Region* region_ = nullptr;
   std::vector<Value*> inputs_;
@@ -117,24 +124,28 @@ public:
   Node* owner() const noexcept { return owner_; } ///< Null for a graph's body.
   std::span<const std::unique_ptr<Value>> parameters() const noexcept { return parameters_; }
   Value* parameter(std::size_t i) const { return parameters_.at(i).get(); }
-  Value* add_parameter(std::string name, Type type);
+  Value* add_parameter(std::string name, Type type); ///< Before the parameters of captures.
   void remove_parameter(std::size_t i); ///< Must be unused; not a capture's.
 
   std::span<Value* const> outputs() const noexcept { return outputs_; }
   void add_output(Value* value);
   void set_output(std::size_t i, Value* value);
+  void remove_output(std::size_t i); ///< Those after it move up. Of a graph's body: use Graph::remove_output.
 
   const Nodes& nodes() const noexcept { return nodes_; }
   /// Creates a node before `before` (null: at the end) without outputs.
   Node* create(const OpDef& op, std::span<Value* const> inputs, Node* before = nullptr);
   /// Removes a node whose outputs are unused.
   void erase(Node* node);
-  void move_before(Node* node, Node* before);
+  void move_before(Node* node, Node* before); ///< Within the region; null: to the end.
 
 private:
   friend class Graph;
   friend class Node;
   friend class Value;
+  Value* insert_parameter(std::size_t place, std::string name, Type type);
+  void erase_parameter(std::size_t i);
+  void release_all();
   Graph* graph_ = nullptr;
   Node* owner_ = nullptr;
   std::vector<std::unique_ptr<Value>> parameters_;
@@ -159,6 +170,7 @@ public:
 
   Value* add_input(std::string name, Type type) { return body_->add_parameter(std::move(name), std::move(type)); }
   void add_output(std::string name, Value* value);
+  void remove_output(std::size_t i);
   std::span<const std::string> output_names() const noexcept { return output_names_; }
   Value* find(std::string_view name) const; ///< Any value of the graph by name, or null.
 

@@ -31,6 +31,9 @@ struct Known {
   std::optional<Tensor> tensor;
   std::optional<Dims> elements; ///< Row-major; set for integer tensors of at most 64 elements, also when `tensor` is.
 };
+inline constexpr std::int64_t max_known_elements = 64;
+/// The tensor and, where it is small and of integers, its elements.
+Known known_tensor(Tensor tensor);
 
 /// Inputs and results of shape inference for one node. The same function serves graphs with symbols and a run's
 /// concrete shapes. Failures are Error{invalid_argument} without the node's name, which the caller adds.

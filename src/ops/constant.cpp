@@ -1,4 +1,3 @@
-#include "graph/infer.h"
 #include "ops/table.h"
 
 namespace lanner::ops {
@@ -10,7 +9,7 @@ static void infer_constant(InferContext& context) {
 }
 
 static void run_constant(KernelContext& context) {
-  context.set_item(0, Item{context.attributes().get<Tensor>("value"), nullptr});
+  context.set_item(0, context.attributes().get<Tensor>("value"));
 }
 
 std::vector<OpDef> constant_ops() {

@@ -1,3 +1,4 @@
+#include "graph/copy.h"
 #include "ops/table.h"
 
 namespace lanner::ops {

@@ -2,7 +2,8 @@
 
 namespace lanner::ops {
 
-// A reorder's value is its input's; only the storage of its output differs, and storage is no concern of the reference.
+// A reorder's value is its input's; only the storage of its output differs, and storage is no concern of the
+// reference.
 std::vector<OpDef> reorder_ops() {
   OpDef op;
   op.name = "reorder";

@@ -1,0 +1,227 @@
+#include "engine/alternatives.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+
+#include "engine/fusion.h"
+#include "graph/infer.h"
+#include "graph/op.h"
+
+namespace lanner {
+namespace {
+
+bool is_planned(const Value* value) { return !value || value->type.is_static(); }
+
+bool all_planned(const Node& node) {
+  return std::ranges::all_of(node.inputs(), is_planned) &&
+         std::ranges::all_of(node.outputs(), [](const auto& value) { return is_planned(value.get()); });
+}
+
+Alternative without_kernel(const Node& node, const char* how) {
+  Alternative alternative;
+  alternative.tactic.kernel = how;
+  alternative.tactic.inputs.resize(node.inputs().size());
+  alternative.tactic.outputs.resize(node.outputs().size());
+  return alternative;
+}
+
+/// Whether a kernel may overwrite input `i` of `node`: nothing reads it later and it is memory of our own.
+bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order) {
+  const Value* value = node.input(i);
+  if (!value || !value->producer() || value->constant() || is_alias(*value->producer())) return false;
+  if (std::ranges::count(node.inputs(), value) != 1) return false;
+  return std::ranges::all_of(value->uses(), [&](const Use& use) {
+    if (!use.node) return false;
+    if (use.node == &node) return true;
+    const auto place = order.find(use.node);
+    return place != order.end() && place->second < order.at(&node) && !is_alias(*use.node);
+  });
+}
+
+class Collector {
+public:
+  Collector(Graph& graph, const LowerOptions& options) : graph_(graph), options_(options) {}
+
+  std::vector<NodeAlternatives> run() {
+    const Region::Nodes& nodes = graph_.body().nodes();
+    for (auto it = nodes.begin(); it != nodes.end();) {
+      Node& node = **it;
+      ++it;
+      if (node.kind() == "constant") continue;
+      offer(node);
+    }
+    // Bodies that were taken apart put nodes where the walk had been: bring the answers into execution order.
+    number();
+    std::ranges::sort(found_, {}, [&](const NodeAlternatives& entry) { return order_.at(entry.node); });
+    for (NodeAlternatives& entry : found_) remove_overwriting(entry);
+    time();
+    return std::move(found_);
+  }
+
+private:
+  void offer(Node& node) {
+    if (!all_planned(node) || node.captures() > 0) return add(node, {without_kernel(node, interpreter_backend)}, {});
+    if (is_alias(node)) return add(node, {without_kernel(node, alias_backend)}, {});
+    std::vector<Alternative> list;
+    std::vector<std::string> notes;
+    for (const Backend* backend : options_.backends) {
+      TacticList offered = backend->tactics(node, options_.target);
+      if (!offered.reason.empty()) notes.push_back(fmt::format("{}: {}", backend->name(), offered.reason));
+      for (Tactic& tactic : offered.tactics) list.push_back({backend, std::move(tactic), {}});
+    }
+    if (!list.empty()) return add(node, std::move(list), std::move(notes));
+    if (node.kind() == "fused") return take_apart(node);
+    if (node.op().expand) return expand(node);
+    add(node, {without_kernel(node, interpreter_backend)}, std::move(notes));
+  }
+
+  void take_apart(Node& fused) {
+    const std::vector<Node*> fresh = inserted_before(fused, [&] { unfuse(fused); });
+    for (Node* node : fresh) offer(*node);
+  }
+
+  void expand(Node& node) {
+    const std::vector<Node*> fresh = inserted_before(node, [&] {
+      ExpandContext context{graph_, node, {}};
+      node.op().expand(context);
+      for (std::size_t i = 0; i < node.outputs().size(); ++i)
+        if (context.results.at(i)) node.output(i)->replace_all_uses(context.results[i]);
+      node.region()->erase(&node);
+    });
+    infer_types(graph_);
+    for (Node* inner : fresh)
+      if (inner->kind() != "constant") offer(*inner);
+  }
+
+  /// Runs `change`, which replaces `node` by new nodes in its place, and returns these.
+  template<typename Change>
+  std::vector<Node*> inserted_before(Node& node, Change change) {
+    const Region::Nodes& nodes = node.region()->nodes();
+    auto at = std::ranges::find_if(nodes, [&](const auto& other) { return other.get() == &node; });
+    const bool first = at == nodes.begin();
+    const auto before = first ? nodes.end() : std::prev(at);
+    const auto after = std::next(at);
+    change();
+    std::vector<Node*> fresh;
+    for (auto it = first ? nodes.begin() : std::next(before); it != after; ++it) fresh.push_back(it->get());
+    return fresh;
+  }
+
+  void add(Node& node, std::vector<Alternative> list, std::vector<std::string> notes) {
+    for (Alternative& alternative : list) {
+      check(alternative.tactic.inputs.size() == node.inputs().size() &&
+                alternative.tactic.outputs.size() == node.outputs().size(),
+            ErrorCode::internal, "tactic {} of {} does not give a storage for each value", alternative.tactic.kernel,
+            node.label());
+    }
+    found_.push_back({&node, std::move(list), std::move(notes)});
+  }
+
+  void number() {
+    std::size_t place = 0;
+    for (const auto& node : graph_.body().nodes()) order_[node.get()] = place++;
+  }
+
+  void remove_overwriting(NodeAlternatives& entry) {
+    std::erase_if(entry.list, [&](const Alternative& alternative) {
+      const Tactic& tactic = alternative.tactic;
+      return tactic.required_in_place && !may_overwrite(*entry.node, static_cast<std::size_t>(tactic.in_place), order_);
+    });
+    if (entry.list.empty()) entry.list.push_back(without_kernel(*entry.node, interpreter_backend));
+  }
+
+  void time() {
+    std::size_t done = 0;
+    for (NodeAlternatives& entry : found_) {
+      options_.control.report({"tune", static_cast<double>(done++), static_cast<double>(found_.size()), "kernels"});
+      options_.control.cancel.check();
+      double best = std::numeric_limits<double>::infinity();
+      for (Alternative& alternative : entry.list) {
+        if (!alternative.backend) continue;
+        alternative.cost = options_.tuner.cost(*entry.node, *alternative.backend, alternative.tactic, best);
+        best = std::min(best, alternative.cost.seconds);
+      }
+      drop_guesses(entry);
+    }
+  }
+
+  /// An estimate is no rival to a measurement: where some were measured, the rest are left out.
+  static void drop_guesses(NodeAlternatives& entry) {
+    const auto measured = [](const Alternative& alternative) { return alternative.cost.measured; };
+    if (std::ranges::any_of(entry.list, measured))
+      std::erase_if(entry.list, [&](const Alternative& alternative) { return !measured(alternative); });
+  }
+
+  Graph& graph_;
+  const LowerOptions& options_;
+  std::vector<NodeAlternatives> found_;
+  std::map<const Node*, std::size_t> order_;
+};
+
+/// A graph of one reorder node.
+std::unique_ptr<Graph> reorder_graph(const OpTable& ops, const Type& type, const Storage& from, const Storage& to) {
+  auto graph = std::make_unique<Graph>(ops, "reorder");
+  Value* input = graph->add_input("x", type);
+  input->storage = from;
+  Value* output = graph->emit("reorder", std::vector<Value*>{input}, {}, type, "y");
+  output->storage = to;
+  graph->add_output("y", output);
+  return graph;
+}
+
+} // namespace
+
+std::vector<NodeAlternatives> collect_alternatives(Graph& graph, const LowerOptions& options) {
+  return Collector(graph, options).run();
+}
+
+std::optional<Alternative> best_reorder(const Node& reorder, const LowerOptions& options) {
+  std::optional<Alternative> best;
+  for (const Backend* backend : options.backends) {
+    for (Tactic& tactic : backend->tactics(reorder, options.target).tactics) {
+      if (!same_storage(reorder.input(0)->type, tactic.inputs.at(0), reorder.input(0)->storage)) continue;
+      if (!same_storage(reorder.output()->type, tactic.outputs.at(0), reorder.output()->storage)) continue;
+      const double limit = best ? best->cost.seconds : std::numeric_limits<double>::infinity();
+      const Cost cost = options.tuner.cost(reorder, *backend, tactic, limit);
+      if (!best || cost.seconds < best->cost.seconds) best = Alternative{backend, std::move(tactic), cost};
+    }
+  }
+  return best;
+}
+
+double ReorderCosts::operator()(const Type& type, const Storage& from, const Storage& to) {
+  if (!type.is_static() || same_storage(type, from, to)) return 0;
+  const std::string key = fmt::format("{} {} {}", type.to_string(), short_text(from), short_text(to));
+  const auto [place, fresh] = known_.emplace(key, 0.0);
+  if (!fresh) return place->second;
+  const std::unique_ptr<Graph> graph = reorder_graph(graph_.ops(), type, from, to);
+  const auto best = best_reorder(*graph->body().nodes().front(), options_);
+  // A reorder that nobody offers still works through the interpreter, at a price that avoids it.
+  place->second = best ? best->cost.seconds : 1.0;
+  return place->second;
+}
+
+bool same_storage(const Type& type, const Storage& a, const Storage& b) {
+  const auto dtype = [&](const Storage& storage) {
+    return storage.dtype ? *storage.dtype : type.is_tensor() ? type.dtype() : DType::f32;
+  };
+  const auto same_layout = [&] { return a.layout == b.layout || (a.layout.row_major() && b.layout.row_major()); };
+  return dtype(a) == dtype(b) && same_layout() && a.device == b.device && a.scale == b.scale && a.zero == b.zero;
+}
+
+std::string short_text(const Storage& storage) {
+  std::string text = storage.layout.row_major() ? "row" : storage.layout.to_string();
+  if (storage.dtype) text = fmt::format("{} {}", to_string(*storage.dtype), text);
+  return storage.device.is_host() ? text : fmt::format("{} {}", text, storage.device.to_string());
+}
+
+bool is_alias(const Node& node) {
+  return node.op().view && node.input(0) && is_planned(node.input(0)) && is_planned(node.output()) &&
+         node.input(0)->type.is_tensor() && node.input(0)->type.dtype() == node.output()->type.dtype();
+}
+
+} // namespace lanner

@@ -1,0 +1,46 @@
+#pragma once
+// The alternatives of each node of a graph that is being lowered.
+
+#include <map>
+#include <vector>
+
+#include "engine/lower.h"
+
+namespace lanner {
+
+/// One way of running a node and what it costs.
+struct Alternative {
+  const Backend* backend = nullptr; ///< Null: alias or interpreter.
+  Tactic tactic;                    ///< Storages of inputs and outputs are complete.
+  Cost cost;
+};
+
+struct NodeAlternatives {
+  Node* node = nullptr;
+  std::vector<Alternative> list; ///< Never empty.
+  std::vector<std::string> notes;
+};
+
+/// Collects and times alternatives for every node but constants; takes fused bodies apart and expands operators where no
+/// backend takes the whole. Changes the graph by that only. In execution order.
+std::vector<NodeAlternatives> collect_alternatives(Graph& graph, const LowerOptions& options);
+
+/// Seconds that moving a value of `type` from one storage to another takes; 0 when they are equal.
+class ReorderCosts {
+public:
+  ReorderCosts(const Graph& graph, const LowerOptions& options) : graph_(graph), options_(options) {}
+  double operator()(const Type& type, const Storage& from, const Storage& to);
+
+private:
+  const Graph& graph_;
+  const LowerOptions& options_;
+  std::map<std::string, double> known_;
+};
+
+/// The fastest tactic of a reorder node whose input and output storages are set; null tactic list gives nothing.
+std::optional<Alternative> best_reorder(const Node& reorder, const LowerOptions& options);
+
+bool same_storage(const Type& type, const Storage& a, const Storage& b);
+std::string short_text(const Storage& storage);
+
+} // namespace lanner

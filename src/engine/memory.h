@@ -1,0 +1,25 @@
+#pragma once
+// Places buffers of known size and lifetime in one arena.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace lanner {
+
+/// A buffer that must exist from step `first` to step `last`, both included.
+struct BufferRequest {
+  std::uint64_t bytes = 0;
+  std::size_t first = 0, last = 0;
+};
+
+struct ArenaPlan {
+  std::vector<std::uint64_t> offsets; ///< One for each request, multiples of the alignment.
+  std::uint64_t bytes = 0;            ///< Size of the arena.
+};
+
+/// Greedy by size: the largest buffer first, each at the lowest offset where no buffer that lives at the same time lies
+/// (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020).
+ArenaPlan plan_arena(std::span<const BufferRequest> requests, std::uint64_t alignment = 64);
+
+} // namespace lanner

@@ -1,0 +1,30 @@
+#pragma once
+// Constants in the storage that kernels ask for, each made once.
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include <lanner/tensor.h>
+
+#include "graph/storage.h"
+
+namespace lanner {
+
+/// `tensor` in the layout and type of `storage`; the tensor itself when it already is.
+Tensor pack(const Tensor& tensor, const Storage& storage);
+
+/// Remembers packed constants by memory and storage. Thread-safe.
+class PackedConstants {
+public:
+  Tensor get(const Tensor& tensor, const Storage& storage);
+
+private:
+  std::mutex mutex_;
+  struct Entry {
+    Tensor source, packed; ///< The source is held so that its address is not used again.
+  };
+  std::map<std::pair<const void*, std::string>, Entry> entries_;
+};
+
+} // namespace lanner

@@ -1,0 +1,96 @@
+#include "graph/graph.h"
+
+#include "graph/op.h"
+
+namespace lanner {
+
+Graph::Graph(const OpTable& ops, std::string name) : name(std::move(name)), ops_(&ops), body_(new Region) {
+  body_->graph_ = this;
+}
+
+Graph::~Graph() = default;
+
+void Graph::add_output(std::string name, Value* value) {
+  for (const std::string& taken : output_names_)
+    check(taken != name, ErrorCode::invalid_argument, "graph: output name \"{}\" is given twice", name);
+  body_->add_output(value);
+  output_names_.push_back(std::move(name));
+}
+
+void Graph::remove_output(std::size_t i) {
+  body_->remove_output(i);
+  output_names_.erase(output_names_.begin() + static_cast<std::ptrdiff_t>(i));
+}
+
+Value* Graph::find(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? nullptr : found->second;
+}
+
+std::string Graph::unique_name(std::string_view hint) {
+  if (!hint.empty() && !values_.contains(hint)) return std::string(hint);
+  std::string name;
+  do {
+    ++next_name_;
+    name = hint.empty() ? fmt::format("{}", next_name_) : fmt::format("{}_{}", hint, next_name_);
+  } while (values_.contains(name));
+  return name;
+}
+
+void Graph::claim(Value& value, std::string_view hint) {
+  value.name_ = unique_name(hint);
+  values_.emplace(value.name_, &value);
+}
+
+void Graph::release(const Value& value) {
+  const auto found = values_.find(value.name_);
+  if (found != values_.end() && found->second == &value) values_.erase(found);
+}
+
+void Graph::rename(Value* value, std::string_view hint) {
+  if (value->name_ == hint) return;
+  release(*value);
+  claim(*value, hint);
+}
+
+Dim Graph::fresh_symbol(std::string_view hint, std::int64_t upper) {
+  std::string base(hint.empty() ? "n" : hint);
+  for (char& c : base) {
+    const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (!fits) c = '_';
+  }
+  if (base[0] >= '0' && base[0] <= '9') base = fmt::format("n{}", base);
+  std::string name = base;
+  while (symbols.contains(name)) name = fmt::format("{}_{}", base, ++next_name_);
+  symbols[name] = SymbolInfo{0, upper, -1};
+  return Dim::symbol(std::move(name));
+}
+
+Value* Graph::emit(std::string_view op, std::span<Value* const> inputs, AttributeMap attributes, Type type,
+                   std::string_view hint, Node* before) {
+  Region& region = before ? *before->region() : *body_;
+  Node* node = region.create(ops_->get(op), inputs, before);
+  node->attributes = std::move(attributes);
+  return node->add_output(std::string(hint), std::move(type));
+}
+
+Value* Graph::constant(Tensor value, std::string_view hint, Node* before) {
+  Type type(value.dtype(), value.shape());
+  AttributeMap attributes;
+  attributes.set("value", std::move(value));
+  return emit("constant", {}, std::move(attributes), std::move(type), hint, before);
+}
+
+static std::size_t count_nodes(const Region& region) {
+  std::size_t count = region.nodes().size();
+  for (const auto& node : region.nodes()) {
+    for (const auto& inner : node->regions()) count += count_nodes(*inner);
+  }
+  return count;
+}
+
+std::size_t Graph::node_count() const {
+  return count_nodes(*body_);
+}
+
+} // namespace lanner

@@ -1,0 +1,261 @@
+#include "graph/infer.h"
+
+#include <set>
+#include <unordered_map>
+
+#include "graph/known.h"
+#include "graph/merge_types.h"
+
+namespace lanner {
+
+namespace {
+
+struct Fact {
+  Type type;
+  Known known;
+};
+
+// One pass over a graph, or over one node with concrete inputs. Facts are kept beside the graph, so that a
+// node can be asked about shapes other than its own.
+class Flow {
+public:
+  /// Null: concrete; declared types are not looked at and new symbols are nobody's.
+  explicit Flow(Graph* graph) : graph_(graph) {}
+
+  void set(const Value* value, Fact fact) { facts_[value] = std::move(fact); }
+  const Fact& fact(const Value* value) const;
+  const Fact* find(const Value* value) const;
+  void visit(const Region& region);
+  void visit(const Node& node);
+  std::vector<Type> infer_region(const Node& node, std::size_t r, std::span<const Type> parameters);
+  Dim fresh(const Node& node, std::string_view hint, const Dim& upper, std::set<std::string>& taken);
+  void write_types(Region& region) const;
+  void drop_unused_symbols();
+  template<typename Visit>
+  void each(const Visit& visit) const {
+    for (const auto& [value, fact] : facts_) visit(value, fact.known);
+  }
+
+private:
+  bool merges(const Node& node) const { return graph_ && !node.region()->owner(); }
+  void settle(const Node& node, std::vector<std::optional<Type>>& types, std::vector<Known>& known);
+
+  Graph* graph_;
+  std::unordered_map<const Value*, Fact> facts_;
+  std::set<std::string> fresh_;
+  std::size_t next_ = 0;
+};
+
+class FlowContext : public InferContext {
+public:
+  FlowContext(Flow& flow, const Node& node)
+      : types(node.outputs().size()), knowledge(node.outputs().size()), flow_(flow), node_(node) {}
+
+  const Node& node() const override { return node_; }
+  std::size_t inputs() const override { return node_.own_inputs().size(); }
+  bool has(std::size_t i) const override { return i < inputs() && node_.input(i); }
+  const Type& input(std::size_t i) const override { return flow_.fact(require(i)).type; }
+  const Known& known(std::size_t i) const override {
+    static const Known nothing;
+    return has(i) ? flow_.fact(node_.input(i)).known : nothing;
+  }
+  std::size_t outputs() const override { return node_.outputs().size(); }
+  void set_output(std::size_t i, Type type) override {
+    if (i < types.size()) types[i] = std::move(type);
+  }
+  void set_known(std::size_t i, Known known) override {
+    if (i < knowledge.size()) knowledge[i] = std::move(known);
+  }
+  Dim fresh(std::string_view hint, const Dim& upper) override {
+    return flow_.fresh(node_, hint, upper, symbols_);
+  }
+  std::vector<Type> infer_region(std::size_t r, std::span<const Type> parameters) override {
+    return flow_.infer_region(node_, r, parameters);
+  }
+
+  std::vector<std::optional<Type>> types;
+  std::vector<Known> knowledge;
+
+private:
+  const Value* require(std::size_t i) const {
+    check(has(i), ErrorCode::invalid_argument, "{}: input {} is missing", node_.kind(), i);
+    return node_.input(i);
+  }
+
+  Flow& flow_;
+  const Node& node_;
+  std::set<std::string> symbols_;
+};
+
+const Fact* Flow::find(const Value* value) const {
+  const auto found = facts_.find(value);
+  return found == facts_.end() ? nullptr : &found->second;
+}
+
+const Fact& Flow::fact(const Value* value) const {
+  const Fact* found = find(value);
+  if (!found) fail(ErrorCode::internal, "inference: %{} is used before it is defined", value->name());
+  return *found;
+}
+
+void Flow::visit(const Region& region) {
+  for (const auto& node : region.nodes()) visit(*node);
+}
+
+void Flow::visit(const Node& node) {
+  with_context([&] { return "node " + node.label(); },
+               [&] {
+                 FlowContext context(*this, node);
+                 node.op().infer(context);
+                 settle(node, context.types, context.knowledge);
+               });
+}
+
+void Flow::settle(const Node& node, std::vector<std::optional<Type>>& types, std::vector<Known>& known) {
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (!types[i]) fail(ErrorCode::internal, "{}: inference left output {} without a type", node.kind(), i);
+    Type type =
+        merges(node) ? merge_types(*types[i], node.output(i)->type, graph_->symbols, fresh_) : *types[i];
+    Known knowledge = completed(std::move(known[i]), type);
+    set(node.output(i), {std::move(type), std::move(knowledge)});
+  }
+}
+
+std::vector<Type> Flow::infer_region(const Node& node, std::size_t r, std::span<const Type> parameters) {
+  check(r < node.regions().size(), ErrorCode::invalid_argument, "{}: region {} is missing", node.kind(), r);
+  const Region& region = *node.regions()[r];
+  const std::size_t own = region.parameters().size() - node.captures();
+  check(parameters.size() == own, ErrorCode::invalid_argument, "{}: region {} has {} parameters, expected {}",
+        node.kind(), r, own, parameters.size());
+  for (std::size_t i = 0; i < own; ++i) set(region.parameter(i), {parameters[i], {}});
+  for (std::size_t i = 0; i < node.captures(); ++i)
+    set(region.parameter(own + i), Fact(fact(node.inputs()[node.own_inputs().size() + i])));
+  visit(region);
+  std::vector<Type> types;
+  for (const Value* output : region.outputs()) types.push_back(fact(output).type);
+  return types;
+}
+
+void collect_symbols(const Type& type, std::set<std::string>& into) {
+  if (!type.is_tensor()) return collect_symbols(type.element(), into);
+  if (!type.ranked()) return;
+  for (const Dim& dim : type.dims()) dim.collect_symbols(into);
+}
+
+// Inference runs many times over one graph; a size that only running tells keeps its symbol from one time to
+// the next.
+Dim Flow::fresh(const Node& node, std::string_view hint, const Dim& upper, std::set<std::string>& taken) {
+  if (!graph_) return Dim::symbol(fmt::format("run.{}", next_++));
+  const std::int64_t bound = upper.bounds(graph_->symbols).max;
+  std::set<std::string> from_inputs, from_outputs;
+  for (const Value* input : node.inputs()) {
+    if (input) collect_symbols(fact(input).type, from_inputs);
+  }
+  for (const auto& output : node.outputs()) collect_symbols(output->type, from_outputs);
+  for (const std::string& name : from_outputs) {
+    const auto known = graph_->symbols.find(name);
+    if (!name.starts_with(hint) || from_inputs.contains(name) || taken.contains(name) ||
+        known == graph_->symbols.end())
+      continue;
+    taken.insert(name);
+    known->second.max = std::min(known->second.max, bound);
+    return Dim::symbol(name);
+  }
+  Dim made = graph_->fresh_symbol(hint, bound);
+  taken.insert(*made.as_symbol());
+  fresh_.insert(*made.as_symbol());
+  return made;
+}
+
+void Flow::write_types(Region& region) const {
+  for (const auto& parameter : region.parameters()) {
+    if (const Fact* known = find(parameter.get())) parameter->type = known->type;
+  }
+  for (const auto& node : region.nodes()) {
+    for (const auto& output : node->outputs()) {
+      if (const Fact* known = find(output.get())) output->type = known->type;
+    }
+    for (const auto& inner : node->regions()) write_types(*inner);
+  }
+}
+
+void collect_symbols(const Region& region, std::set<std::string>& into) {
+  for (const auto& parameter : region.parameters()) collect_symbols(parameter->type, into);
+  for (const auto& node : region.nodes()) {
+    for (const auto& output : node->outputs()) collect_symbols(output->type, into);
+    for (const auto& inner : node->regions()) collect_symbols(*inner, into);
+  }
+}
+
+void Flow::drop_unused_symbols() {
+  if (fresh_.empty()) return;
+  std::set<std::string> used;
+  collect_symbols(graph_->body(), used);
+  for (const std::string& name : fresh_) {
+    if (!used.contains(name)) graph_->symbols.erase(name);
+  }
+}
+
+Flow flow_over(Graph& graph) {
+  Flow flow(&graph);
+  for (const auto& parameter : graph.body().parameters()) flow.set(parameter.get(), {parameter->type, {}});
+  flow.visit(graph.body());
+  return flow;
+}
+
+Type type_of(const Item& item, const Type& declared) {
+  if (item.is_sequence()) {
+    const Type& element = declared.kind() == Type::Kind::sequence ? declared.element() : declared;
+    if (item.items->empty()) return Type::sequence(element);
+    Type common = type_of(item.items->front(), element);
+    for (const Item& other : *item.items) {
+      if (!(type_of(other, element) == common))
+        return Type::sequence(Type::unranked(item.items->front().tensor.dtype()));
+    }
+    return Type::sequence(std::move(common));
+  }
+  if (item.absent) return declared;
+  if (declared.kind() == Type::Kind::optional) return Type::optional(type_of(item, declared.element()));
+  return Type(item.tensor.dtype(), item.tensor.shape());
+}
+
+} // namespace
+
+void infer_types(Graph& graph) {
+  Flow flow = flow_over(graph);
+  flow.write_types(graph.body());
+  flow.drop_unused_symbols();
+}
+
+std::vector<Type> infer_node(const Node& node, std::span<const Item* const> inputs) {
+  check(inputs.size() == node.inputs().size(), ErrorCode::internal,
+        "inference: {} items for {} inputs of node {}", inputs.size(), node.inputs().size(), node.label());
+  Flow flow(nullptr);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Value* value = node.input(i);
+    if (!value || !inputs[i]) continue;
+    const bool plain = !inputs[i]->is_sequence() && !inputs[i]->absent;
+    flow.set(value, {type_of(*inputs[i], value->type), plain ? known_tensor(inputs[i]->tensor) : Known{}});
+  }
+  flow.visit(node);
+  std::vector<Type> types;
+  for (const auto& output : node.outputs()) types.push_back(flow.fact(output.get()).type);
+  return types;
+}
+
+KnownValues::KnownValues(Graph& graph) {
+  const Flow flow = flow_over(graph);
+  flow.each([&](const Value* value, const Known& known) {
+    if (known.tensor || known.elements) known_.emplace(value, known);
+  });
+}
+
+KnownValues::~KnownValues() = default;
+
+const Known& KnownValues::of(const Value* value) const {
+  static const Known nothing;
+  const auto found = known_.find(value);
+  return found == known_.end() ? nothing : found->second;
+}
+
+} // namespace lanner

@@ -1,0 +1,120 @@
+// Value and Node.
+
+#include <utility>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+
+namespace lanner {
+
+void Value::add_use(Use use) {
+  uses_.push_back(use);
+}
+
+// Searched from the end: whoever takes a graph apart does so in reverse order, and shared constants have many
+// uses.
+void Value::drop_use(const Use& use) {
+  for (std::size_t i = uses_.size(); i-- > 0;) {
+    if (uses_[i] == use) {
+      uses_[i] = uses_.back();
+      uses_.pop_back();
+      return;
+    }
+  }
+  fail(ErrorCode::internal, "graph: %{} does not list a use that is dropped", name_);
+}
+
+void Value::replace_all_uses(Value* other) {
+  if (other == this) return;
+  const std::vector<Use> uses = std::exchange(uses_, {});
+  for (const Use& use : uses) {
+    (use.node ? use.node->inputs_[use.index] : use.region->outputs_[use.index]) = other;
+    other->uses_.push_back(use);
+  }
+}
+
+const Tensor* Value::constant() const {
+  if (!producer_ || producer_->kind() != "constant") return nullptr;
+  const Attribute* value = producer_->attributes.find("value");
+  return value ? std::get_if<Tensor>(value) : nullptr;
+}
+
+const std::string& Node::kind() const noexcept {
+  return op_->name;
+}
+
+std::string Node::label() const {
+  if (!sources.empty()) return sources.front();
+  return outputs_.empty() ? kind() : fmt::format("{} %{}", kind(), outputs_.front()->name());
+}
+
+void Node::set_input(std::size_t i, Value* value) {
+  check(i < inputs_.size(), ErrorCode::internal, "graph: node {} has {} inputs, input {} is set", label(),
+        inputs_.size(), i);
+  if (inputs_[i]) inputs_[i]->drop_use({this, nullptr, i});
+  inputs_[i] = value;
+  if (value) value->add_use({this, nullptr, i});
+}
+
+void Node::insert_input(std::size_t place, Value* value) {
+  inputs_.push_back(nullptr);
+  for (std::size_t i = inputs_.size() - 1; i > place; --i) {
+    Value* moved = inputs_[i - 1];
+    set_input(i - 1, nullptr);
+    set_input(i, moved);
+  }
+  set_input(place, value);
+}
+
+void Node::add_input(Value* value) {
+  insert_input(inputs_.size() - captures_, value);
+}
+
+void Node::add_capture(Value* value) {
+  insert_input(inputs_.size(), value);
+  ++captures_;
+  for (const auto& region : regions_)
+    region->insert_parameter(region->parameters_.size(), value->name(), value->type);
+}
+
+void Node::remove_input(std::size_t i) {
+  check(i < inputs_.size() - captures_, ErrorCode::internal, "graph: node {} has no input {} of its own",
+        label(), i);
+  erase_input(i);
+}
+
+void Node::erase_input(std::size_t i) {
+  for (; i + 1 < inputs_.size(); ++i) set_input(i, inputs_[i + 1]);
+  set_input(i, nullptr);
+  inputs_.pop_back();
+}
+
+void Node::remove_capture(std::size_t i) {
+  check(i < captures_, ErrorCode::internal, "graph: node {} has no capture {}", label(), i);
+  for (const auto& region : regions_) region->erase_parameter(region->parameters_.size() - captures_ + i);
+  erase_input(inputs_.size() - captures_ + i);
+  --captures_;
+}
+
+Value* Node::add_output(std::string name, Type type) {
+  outputs_.push_back(std::make_unique<Value>());
+  Value& value = *outputs_.back();
+  value.type = std::move(type);
+  value.producer_ = this;
+  value.region_ = region_;
+  value.index_ = outputs_.size() - 1;
+  region_->graph_->claim(value, name);
+  return &value;
+}
+
+Region& Node::add_region() {
+  regions_.push_back(std::make_unique<Region>());
+  Region& region = *regions_.back();
+  region.graph_ = region_->graph_;
+  region.owner_ = this;
+  for (Value* capture : inputs().last(captures_))
+    region.insert_parameter(region.parameters_.size(), capture->name(), capture->type);
+  return region;
+}
+
+} // namespace lanner

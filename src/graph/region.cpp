@@ -1,0 +1,96 @@
+#include <algorithm>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+
+namespace lanner {
+
+Value* Region::insert_parameter(std::size_t place, std::string name, Type type) {
+  auto made = std::make_unique<Value>();
+  Value* value = made.get();
+  value->type = std::move(type);
+  value->region_ = this;
+  graph_->claim(*value, name);
+  parameters_.insert(parameters_.begin() + static_cast<std::ptrdiff_t>(place), std::move(made));
+  for (std::size_t i = place; i < parameters_.size(); ++i) parameters_[i]->index_ = i;
+  return value;
+}
+
+Value* Region::add_parameter(std::string name, Type type) {
+  const std::size_t captures = owner_ ? owner_->captures_ : 0;
+  return insert_parameter(parameters_.size() - captures, std::move(name), std::move(type));
+}
+
+void Region::erase_parameter(std::size_t i) {
+  Value& value = *parameters_.at(i);
+  check(value.unused(), ErrorCode::internal, "graph: parameter %{} is removed but used", value.name());
+  graph_->release(value);
+  parameters_.erase(parameters_.begin() + static_cast<std::ptrdiff_t>(i));
+  for (; i < parameters_.size(); ++i) parameters_[i]->index_ = i;
+}
+
+void Region::remove_parameter(std::size_t i) {
+  const std::size_t captures = owner_ ? owner_->captures_ : 0;
+  check(i + captures < parameters_.size(), ErrorCode::internal,
+        "graph: region has no parameter {} of its own", i);
+  erase_parameter(i);
+}
+
+void Region::add_output(Value* value) {
+  outputs_.push_back(value);
+  value->add_use({nullptr, this, outputs_.size() - 1});
+}
+
+void Region::set_output(std::size_t i, Value* value) {
+  outputs_.at(i)->drop_use({nullptr, this, i});
+  outputs_[i] = value;
+  value->add_use({nullptr, this, i});
+}
+
+void Region::remove_output(std::size_t i) {
+  for (; i + 1 < outputs_.size(); ++i) set_output(i, outputs_[i + 1]);
+  outputs_.at(i)->drop_use({nullptr, this, i});
+  outputs_.pop_back();
+}
+
+Node* Region::create(const OpDef& op, std::span<Value* const> inputs, Node* before) {
+  check(!before || before->region_ == this, ErrorCode::internal,
+        "graph: a {} is put before a node of another region", op.name);
+  auto made = std::make_unique<Node>();
+  Node* node = made.get();
+  node->op_ = &op;
+  node->region_ = this;
+  node->inputs_.resize(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) node->set_input(i, inputs[i]);
+  node->place_ = nodes_.insert(before ? before->place_ : nodes_.end(), std::move(made));
+  return node;
+}
+
+void Region::release_all() {
+  for (const auto& parameter : parameters_) graph_->release(*parameter);
+  for (const auto& node : nodes_) node->release_outputs();
+}
+
+void Node::release_outputs() {
+  for (const auto& output : outputs_) region_->graph_->release(*output);
+  for (const auto& region : regions_) region->release_all();
+}
+
+void Region::erase(Node* node) {
+  check(node->region_ == this, ErrorCode::internal, "graph: node {} is erased from another region",
+        node->label());
+  for (const auto& output : node->outputs_)
+    check(output->unused(), ErrorCode::internal, "graph: node {} is erased but %{} is used", node->label(),
+          output->name());
+  for (std::size_t i = node->inputs_.size(); i-- > 0;) node->set_input(i, nullptr);
+  node->release_outputs();
+  nodes_.erase(node->place_);
+}
+
+void Region::move_before(Node* node, Node* before) {
+  check(node->region_ == this && (!before || before->region_ == this), ErrorCode::internal,
+        "graph: node {} is moved between regions", node->label());
+  if (node != before) nodes_.splice(before ? before->place_ : nodes_.end(), nodes_, node->place_);
+}
+
+} // namespace lanner

@@ -1,0 +1,21 @@
+#include <gtest/gtest.h>
+
+#include "base/nearest.h"
+
+namespace lanner {
+
+TEST(Nearest, CountsEdits) {
+  EXPECT_EQ(edit_distance("", "abc"), 3u);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
+  EXPECT_EQ(edit_distance("form", "from"), 1u);
+}
+
+TEST(Nearest, OffersOnlyWhatIsNearNearestFirst) {
+  const std::vector<std::string> names{"softmax", "softplus", "relu", "max", "soft_max"};
+  EXPECT_EQ(nearest("sofmax", names), (std::vector<std::string>{"softmax", "soft_max"}));
+  EXPECT_TRUE(nearest("convolution", names).empty());
+  EXPECT_EQ(suggestion("rulu", names), "; did you mean relu?");
+  EXPECT_EQ(suggestion("xyz", names), "");
+}
+
+} // namespace lanner
