@@ -1,0 +1,54 @@
+#include "ops/arguments.h"
+#include "ops/matrix_product.h"
+#include "ops/rows.h"
+#include "ops/table.h"
+#include "ops/visit.h"
+
+namespace lanner::ops {
+
+// cum_sum and cum_prod: running folds along one axis.
+
+using CumulativeTypes = Types<float, double, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>;
+
+template<typename Step>
+static void run_cumulative(KernelContext& context, int start, Step step) {
+  const DType given = context.input(0).dtype(), type = is_float(given) ? compute_dtype(given) : given;
+  const Tensor x = to_dtype(context.input(0), type);
+  const AxisView view = view_axis(x.shape(), resolve_axis(read_integer(context.input(1), "axis"), x.rank()));
+  const bool reverse = context.attributes().flag("reverse"), exclusive = context.attributes().flag("exclusive");
+  WideOutput y(context.output(0), type);
+  visit_dtype(type, CumulativeTypes{}, [&]<typename T>(Tag<T>) {
+    for_each_row(context.threads(), view.outer * view.inner, [&](std::int64_t line) {
+      const std::int64_t base = line / view.inner * view.size * view.inner + line % view.inner;
+      const T* in = x.as<T>().data() + base;
+      T* out = y.as<T>().data() + base;
+      T total = static_cast<T>(start);
+      for (std::int64_t i = 0; i < view.size; ++i) {
+        const std::int64_t at = (reverse ? view.size - 1 - i : i) * view.inner;
+        const T next = step(total, in[at]);
+        out[at] = exclusive ? total : next;
+        total = next;
+      }
+    });
+  });
+  y.store();
+}
+
+static OpDef cumulative_op(std::string name, std::function<void(KernelContext&)> kernel) {
+  return OpDef{.name = std::move(name),
+               .min_inputs = 2,
+               .max_inputs = 2,
+               .attributes = {integer_attribute("exclusive", 0), integer_attribute("reverse", 0)},
+               .infer = [](InferContext& context) { infer_like(context); },
+               .reference = std::move(kernel),
+               .expand = {}};
+}
+
+std::vector<OpDef> cum_sum_ops() {
+  const auto add = []<typename T>(T total, T x) { return multiply_add(total, x, T{1}); };
+  const auto times = []<typename T>(T total, T x) { return multiply_add(T{0}, total, x); };
+  return {cumulative_op("cum_sum", [=](KernelContext& context) { run_cumulative(context, 0, add); }),
+          cumulative_op("cum_prod", [=](KernelContext& context) { run_cumulative(context, 1, times); })};
+}
+
+} // namespace lanner::ops

@@ -1,0 +1,268 @@
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "ops/arguments.h"
+#include "ops/rows.h"
+#include "ops/table.h"
+#include "ops/visit.h"
+#include "ops/window.h"
+
+namespace lanner::ops {
+
+// Axes and shapes.
+
+/// The axes that a node reduces, or nothing while its second input is unknown.
+static std::vector<std::size_t> reduced_axes(const AttributeMap& attributes, std::span<const std::int64_t> given,
+                                             std::size_t rank) {
+  if (!given.empty()) return resolve_axes(given, rank);
+  std::vector<std::size_t> all;
+  if (attributes.flag("noop_with_empty_axes")) return all;
+  for (std::size_t i = 0; i < rank; ++i) all.push_back(i);
+  return all;
+}
+
+static std::vector<bool> reduced_flags(std::span<const std::size_t> axes, std::size_t rank) {
+  std::vector<bool> flags(rank, false);
+  for (const std::size_t axis : axes) flags[axis] = true;
+  return flags;
+}
+
+static Type reduced_type(const Type& x, std::span<const std::size_t> axes, bool keep, DType dtype) {
+  const std::vector<bool> reduced = reduced_flags(axes, x.rank());
+  Dims dims;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    if (!reduced[i]) dims.push_back(x.dims()[i]);
+    else if (keep) dims.push_back(Dim(1));
+  }
+  return Type(dtype, std::move(dims));
+}
+
+using FoldDims = Dim (*)(const Dim&, const Dim&);
+
+// What a fold of a small integer vector is, for the arithmetic that models do on shapes.
+static void propagate_fold(InferContext& context, FoldDims fold) {
+  const std::optional<Dims> elements = fold ? known_elements(context, 0) : std::nullopt;
+  if (!elements || elements->empty() || context.input(0).rank() != 1) return;
+  Dim folded = elements->front();
+  for (std::size_t i = 1; i < elements->size(); ++i) folded = fold(folded, (*elements)[i]);
+  const bool keep = context.attributes().flag("keepdims", true);
+  set_known_elements(context, 0, Type(context.input(0).dtype(), keep ? Dims{Dim(1)} : Dims{}), {folded});
+}
+
+static void infer_reduce(InferContext& context, FoldDims fold) {
+  const Type& x = context.input(0);
+  const bool keep = context.attributes().flag("keepdims", true), given = context.inputs() > 1 && context.has(1);
+  const auto axes = given ? known_integers(context, 1) : std::vector<std::int64_t>{};
+  if (!x.ranked() || (!axes && !keep)) return context.set_output(0, Type::unranked(x.dtype()));
+  if (!axes) {
+    Dims dims;
+    for (const Dim& dim : x.dims()) dims.push_back(context.fresh("reduced", max(dim, Dim(1))));
+    return context.set_output(0, x.with_dims(std::move(dims)));
+  }
+  const auto resolved = reduced_axes(context.attributes(), *axes, x.rank());
+  context.set_output(0, reduced_type(x, resolved, keep, x.dtype()));
+  if (resolved.size() == x.rank()) propagate_fold(context, fold);
+}
+
+// Elements that go into one result.
+
+template<typename T>
+struct Reduced {
+  const T* data;
+  std::span<const std::int64_t> offsets; ///< Of runs of `run` elements `stride` apart.
+  std::int64_t run, stride;
+
+  std::int64_t count() const { return static_cast<std::int64_t>(offsets.size()) * run; }
+  template<typename Body>
+  void each(Body&& body) const {
+    for (const std::int64_t offset : offsets)
+      for (std::int64_t i = 0; i < run; ++i) body(data[offset + i * stride]);
+  }
+};
+
+/// Row-major offsets of all positions over `sizes` with `strides`.
+static std::vector<std::int64_t> offsets_over(const std::vector<std::int64_t>& sizes,
+                                              const std::vector<std::int64_t>& strides) {
+  std::vector<std::int64_t> offsets, index(sizes.size(), 0);
+  if (Window::product_of(sizes) == 0) return offsets;
+  do {
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < sizes.size(); ++d) offset += index[d] * strides[d];
+    offsets.push_back(offset);
+  } while (next_index(index, sizes));
+  return offsets;
+}
+
+struct ReducePlan {
+  std::vector<std::int64_t> results, runs; ///< Offset of each result's first element; of its runs from there.
+  std::int64_t run = 1, stride = 1;
+};
+
+static ReducePlan plan_reduce(const Shape& shape, std::span<const std::size_t> axes) {
+  const std::vector<bool> reduced = reduced_flags(axes, shape.rank());
+  const std::vector<std::int64_t> dense = dense_strides(shape);
+  std::vector<std::int64_t> kept_sizes, kept_strides, sizes, strides;
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    (reduced[d] ? sizes : kept_sizes).push_back(shape[d]);
+    (reduced[d] ? strides : kept_strides).push_back(dense[d]);
+  }
+  ReducePlan plan;
+  if (!sizes.empty()) {
+    plan.run = sizes.back();
+    plan.stride = strides.back();
+    sizes.pop_back();
+    strides.pop_back();
+  }
+  plan.results = offsets_over(kept_sizes, kept_strides);
+  plan.runs = offsets_over(sizes, strides);
+  return plan;
+}
+
+// Folds. Integers add and multiply modulo 2^64, which narrows to the right value modulo their own size.
+
+template<typename T>
+using Folded = std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
+
+template<typename T>
+static T magnitude(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::abs(x);
+  else if constexpr (std::is_signed_v<T>) return static_cast<T>(x < 0 ? Folded<T>{0} - static_cast<Folded<T>>(x) : static_cast<Folded<T>>(x));
+  else return x;
+}
+
+template<typename T, typename Term>
+static Folded<T> sum_of(const Reduced<T>& line, Term&& term) {
+  Folded<T> sum = 0;
+  line.each([&](T x) { sum += term(static_cast<Folded<T>>(x)); });
+  return sum;
+}
+
+/// The folded value as a number, signed where T is.
+template<typename T>
+static double as_real(Folded<T> value) {
+  if constexpr (std::is_signed_v<T> && !std::is_floating_point_v<T>) return static_cast<double>(static_cast<std::int64_t>(value));
+  else return static_cast<double>(value);
+}
+
+struct SumFold {
+  template<typename T>
+  T operator()(const Reduced<T>& line) const {
+    return static_cast<T>(sum_of(line, [](auto x) { return x; }));
+  }
+};
+struct SumSquareFold {
+  template<typename T>
+  T operator()(const Reduced<T>& line) const {
+    return static_cast<T>(sum_of(line, [](auto x) { return x * x; }));
+  }
+};
+struct L1Fold {
+  template<typename T>
+  T operator()(const Reduced<T>& line) const {
+    Folded<T> sum = 0;
+    line.each([&](T x) { sum += static_cast<Folded<T>>(magnitude(x)); });
+    return static_cast<T>(sum);
+  }
+};
+struct L2Fold {
+  template<typename T>
+  T operator()(const Reduced<T>& line) const {
+    return static_cast<T>(std::sqrt(as_real<T>(sum_of(line, [](auto x) { return x * x; }))));
+  }
+};
+struct MeanFold {
+  template<typename T>
+  T operator()(const Reduced<T>& line) const {
+    return static_cast<T>(as_real<T>(sum_of(line, [](auto x) { return x; })) / static_cast<double>(line.count()));
+  }
+};
+struct ProdFold {
+  template<typename T>
+  T operator()(const Reduced<T>& line) const {
+    Folded<T> product = 1;
+    line.each([&](T x) { product *= static_cast<Folded<T>>(x); });
+    return static_cast<T>(product);
+  }
+};
+struct LogSumFold {
+  template<typename T>
+  T operator()(const Reduced<T>& line) const {
+    return static_cast<T>(std::log(as_real<T>(sum_of(line, [](auto x) { return x; }))));
+  }
+};
+struct MaxFold {
+  template<typename T>
+  T operator()(const Reduced<T>& line) const {
+    using Bounds = std::numeric_limits<T>;
+    T most = Bounds::has_infinity ? static_cast<T>(-Bounds::infinity()) : Bounds::lowest();
+    line.each([&](T x) { most = x > most || x != x ? x : most; });
+    return most;
+  }
+};
+struct MinFold {
+  template<typename T>
+  T operator()(const Reduced<T>& line) const {
+    using Bounds = std::numeric_limits<T>;
+    T least = Bounds::has_infinity ? Bounds::infinity() : Bounds::max();
+    line.each([&](T x) { least = x < least || x != x ? x : least; });
+    return least;
+  }
+};
+struct LogSumExpFold {
+  template<typename T>
+  T operator()(const Reduced<T>& line) const {
+    const double largest = static_cast<double>(MaxFold{}(line));
+    if (std::isinf(largest)) return static_cast<T>(largest);
+    double sum = 0;
+    line.each([&](T x) { sum += std::exp(static_cast<double>(x) - largest); });
+    return static_cast<T>(line.count() == 0 ? -std::numeric_limits<double>::infinity() : largest + std::log(sum));
+  }
+};
+
+template<typename AllowedTypes, typename Fold>
+static void run_reduce(KernelContext& context, AllowedTypes types, Fold fold) {
+  const DType given = context.input(0).dtype(), type = is_float(given) ? compute_dtype(given) : given;
+  const Tensor x = to_dtype(context.input(0), type);
+  const bool has_axes = context.inputs() > 1 && context.has(1);
+  const auto axes = has_axes ? read_integers(context.input(1), "axes") : std::vector<std::int64_t>{};
+  const ReducePlan plan = plan_reduce(x.shape(), reduced_axes(context.attributes(), axes, x.rank()));
+  WideOutput y(context.output(0), type);
+  visit_dtype(type, types, [&]<typename T>(Tag<T>) {
+    for_each_row(context.threads(), static_cast<std::int64_t>(plan.results.size()), [&](std::int64_t i) {
+      const auto place = static_cast<std::size_t>(i);
+      y.as<T>()[place] = fold(Reduced<T>{x.as<T>().data() + plan.results[place], plan.runs, plan.run, plan.stride});
+    });
+  });
+  y.store();
+}
+
+using SumTypes = Types<float, double, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>;
+using OrderTypes = decltype(join(SumTypes{}, Types<std::int8_t, std::uint8_t, bool>{}));
+
+template<typename AllowedTypes, typename Fold>
+static OpDef reduce_op(std::string name, AllowedTypes types, Fold fold, FoldDims fold_dims = nullptr) {
+  return OpDef{.name = std::move(name),
+               .min_inputs = 1,
+               .max_inputs = 2,
+               .attributes = {integer_attribute("keepdims", 1), integer_attribute("noop_with_empty_axes", 0)},
+               .infer = [=](InferContext& context) { infer_reduce(context, fold_dims); },
+               .reference = [=](KernelContext& context) { run_reduce(context, types, fold); },
+               .expand = {}};
+}
+
+std::vector<OpDef> reduce_ops() {
+  constexpr SumTypes numbers{};
+  return {reduce_op("reduce_sum", numbers, SumFold{}, [](const Dim& a, const Dim& b) { return a + b; }),
+          reduce_op("reduce_prod", numbers, ProdFold{}, [](const Dim& a, const Dim& b) { return a * b; }),
+          reduce_op("reduce_max", OrderTypes{}, MaxFold{}, [](const Dim& a, const Dim& b) { return max(a, b); }),
+          reduce_op("reduce_min", OrderTypes{}, MinFold{}, [](const Dim& a, const Dim& b) { return min(a, b); }),
+          reduce_op("reduce_mean", numbers, MeanFold{}),
+          reduce_op("reduce_l1", numbers, L1Fold{}),
+          reduce_op("reduce_l2", numbers, L2Fold{}),
+          reduce_op("reduce_sum_square", numbers, SumSquareFold{}),
+          reduce_op("reduce_log_sum", numbers, LogSumFold{}),
+          reduce_op("reduce_log_sum_exp", numbers, LogSumExpFold{})};
+}
+
+} // namespace lanner::ops
