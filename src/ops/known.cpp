@@ -80,6 +80,16 @@ void set_known_view(InferContext& context, std::size_t i, const Type& type) {
   context.set_known(i, std::move(known));
 }
 
+void set_known_tensor(InferContext& context, std::size_t i, Tensor value) {
+  Known known;
+  if (is_integer(value.dtype()) && value.elements() <= static_cast<std::int64_t>(known_elements_limit)) {
+    const std::vector<std::int64_t> values = read_integers(value, "constant");
+    known.elements = Dims(values.begin(), values.end());
+  }
+  known.tensor = std::move(value);
+  context.set_known(i, std::move(known));
+}
+
 void propagate_unary(InferContext& context, const Type& type, const KnownUnary& rule) {
   const auto elements = known_elements(context, 0);
   if (!elements) return;
@@ -123,6 +133,13 @@ void propagate_binary(InferContext& context, const Type& type, const KnownBinary
     // The kernel wraps where an expression would overflow; such a value is no size and need not be known.
     if (error.code() != ErrorCode::limit_exceeded) throw;
   }
+}
+
+std::optional<Dims> broadcast_known(const std::optional<Dims>& elements, const Shape& from, const Shape& to) {
+  if (to.elements() > static_cast<std::int64_t>(known_elements_limit)) return std::nullopt;
+  const Dims zeros(static_cast<std::size_t>(to.elements()));
+  return combine_known(elements, from, zeros, to, to,
+                       [](const Dim& a, const Dim&) { return std::optional(a); });
 }
 
 bool surely_nonnegative(const Dim& dim) {

@@ -33,6 +33,9 @@ void set_known_elements(InferContext& context, std::size_t i, const Type& type, 
 /// Says that output `i`, of `type`, holds input 0's elements in the same order.
 void set_known_view(InferContext& context, std::size_t i, const Type& type);
 
+/// Says that output `i` is `value`.
+void set_known_tensor(InferContext& context, std::size_t i, Tensor value);
+
 /// An operation on expressions, or nothing where it cannot be expressed.
 using KnownUnary = std::function<std::optional<Dim>(const Dim&)>;
 using KnownBinary = std::function<std::optional<Dim>(const Dim&, const Dim&)>;
@@ -44,6 +47,9 @@ std::optional<Dims> combine_known(const std::optional<Dims>& a, const Shape& a_s
                                   const KnownBinary& rule);
 /// Applies `rule` to what is known of inputs 0 and 1 and says so of output 0.
 void propagate_binary(InferContext& context, const Type& type, const KnownBinary& rule);
+
+/// Known elements broadcast from one shape to another.
+std::optional<Dims> broadcast_known(const std::optional<Dims>& elements, const Shape& from, const Shape& to);
 
 /// Whether an expression over sizes is surely >= 0.
 bool surely_nonnegative(const Dim& dim);

@@ -18,9 +18,25 @@ OpTable builtin_ops() {
   table.add(ops::resize_ops());
   table.add(ops::softmax_ops());
   table.add(ops::top_k_ops());
+  table.add(ops::activation_ops());
+  table.add(ops::arithmetic_ops());
+  table.add(ops::cast_ops());
+  table.add(ops::comparison_ops());
+  table.add(ops::concat_ops());
   table.add(ops::constant_ops());
+  table.add(ops::expand_ops());
   table.add(ops::fused_ops());
+  table.add(ops::logical_ops());
+  table.add(ops::power_ops());
   table.add(ops::reorder_ops());
+  table.add(ops::reshape_ops());
+  table.add(ops::shape_ops());
+  table.add(ops::slice_ops());
+  table.add(ops::split_ops());
+  table.add(ops::transpose_ops());
+  table.add(ops::unary_ops());
+  table.add(ops::variadic_ops());
+  table.add(ops::where_ops());
   return table;
 }
 

@@ -29,9 +29,25 @@ std::vector<OpDef> reduce_ops();
 std::vector<OpDef> resize_ops();
 std::vector<OpDef> softmax_ops();
 std::vector<OpDef> top_k_ops();
+std::vector<OpDef> activation_ops();
+std::vector<OpDef> arithmetic_ops();
+std::vector<OpDef> cast_ops();
+std::vector<OpDef> comparison_ops();
+std::vector<OpDef> concat_ops();
 std::vector<OpDef> constant_ops();
+std::vector<OpDef> expand_ops();
 std::vector<OpDef> fused_ops();
+std::vector<OpDef> logical_ops();
+std::vector<OpDef> power_ops();
 std::vector<OpDef> reorder_ops();
+std::vector<OpDef> reshape_ops();
+std::vector<OpDef> shape_ops();
+std::vector<OpDef> slice_ops();
+std::vector<OpDef> split_ops();
+std::vector<OpDef> transpose_ops();
+std::vector<OpDef> unary_ops();
+std::vector<OpDef> variadic_ops();
+std::vector<OpDef> where_ops();
 
 } // namespace ops
 } // namespace lanner

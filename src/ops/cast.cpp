@@ -1,0 +1,84 @@
+// Conversions of the element type: of values (cast, cast_like) and of bits (bit_cast).
+
+#include <cstring>
+
+#include "ops/arguments.h"
+#include "ops/elementwise.h"
+#include "ops/table.h"
+#include "tensor/cast.h"
+
+namespace lanner::ops {
+
+static CastRules cast_rules(const AttributeMap& attributes) {
+  CastRules rules;
+  rules.saturate = attributes.flag("saturate", true);
+  const std::string mode = attributes.string("round_mode", "up");
+  if (mode == "down")
+    rules.power_rounding = PowerRounding::down;
+  else if (mode == "nearest")
+    rules.power_rounding = PowerRounding::nearest;
+  else
+    check(mode == "up", ErrorCode::invalid_argument,
+          "round_mode is \"{}\", expected \"up\", \"down\" or \"nearest\"", mode);
+  return rules;
+}
+
+static void propagate_cast(InferContext& context, const Type& type) {
+  const Known& known = context.known(0);
+  if (known.tensor && known.tensor->elements() <= static_cast<std::int64_t>(known_elements_limit)) {
+    Tensor value = Tensor::allocate(type.dtype(), known.tensor->shape());
+    copy(*known.tensor, value, cast_rules(context.attributes()));
+    set_known_tensor(context, 0, std::move(value));
+  } else if (known.elements && is_integer(type.dtype()) && bit_width(type.dtype()) >= 32) {
+    // Sizes fit 32 bits wherever a model stores them so.
+    set_known_elements(context, 0, type, *known.elements);
+  }
+}
+
+static void infer_cast_to(InferContext& context, DType to) {
+  const Type type = context.input(0).with_dtype(to);
+  context.set_output(0, type);
+  propagate_cast(context, type);
+}
+
+static void run_cast(KernelContext& context) {
+  copy(context.input(0), context.output(0), cast_rules(context.attributes()));
+}
+
+static void infer_bit_cast(InferContext& context) {
+  const DType from = context.input(0).dtype(), to = context.attributes().get<DType>("to");
+  check(from != DType::string && bit_width(from) == bit_width(to), ErrorCode::invalid_argument,
+        "bit_cast: {} to {}, expected types of the same width", to_string(from), to_string(to));
+  context.set_output(0, context.input(0).with_dtype(to));
+}
+
+static void run_bit_cast(KernelContext& context) {
+  Tensor& out = context.output(0);
+  if (out.bytes() != 0) std::memmove(out.data(), context.input(0).data(), out.bytes());
+}
+
+std::vector<OpDef> cast_ops() {
+  const std::vector<AttributeSpec> rules = {integer_attribute("saturate", 1),
+                                            string_attribute("round_mode", "up")};
+  OpDef cast = elementwise_op("cast", 1);
+  cast.attributes = rules;
+  cast.attributes.push_back(required_attribute("to", AttributeKind::dtype));
+  cast.infer = [](InferContext& context) { infer_cast_to(context, context.attributes().get<DType>("to")); };
+  cast.reference = run_cast;
+
+  // The second input gives its type alone, so no element of it is met: not elementwise.
+  OpDef cast_like;
+  cast_like.name = "cast_like";
+  cast_like.min_inputs = cast_like.max_inputs = 2;
+  cast_like.attributes = rules;
+  cast_like.infer = [](InferContext& context) { infer_cast_to(context, context.input(1).dtype()); };
+  cast_like.reference = run_cast;
+
+  OpDef bit_cast = elementwise_op("bit_cast", 1);
+  bit_cast.attributes = {required_attribute("to", AttributeKind::dtype)};
+  bit_cast.infer = infer_bit_cast;
+  bit_cast.reference = run_bit_cast;
+  return {cast, cast_like, bit_cast};
+}
+
+} // namespace lanner::ops

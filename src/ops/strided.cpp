@@ -1,0 +1,124 @@
+#include "ops/strided.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lanner::ops {
+
+Walk dense_walk(const Shape& shape) {
+  return {0, dense_strides(shape)};
+}
+
+template<typename T>
+static void copy_run(void* to, std::int64_t at, std::int64_t step, const void* from, std::int64_t from_at,
+                     std::int64_t from_step, std::int64_t count) {
+  T* const target = static_cast<T*>(to) + at;
+  const T* const source = static_cast<const T*>(from) + from_at;
+  if (step == 1 && from_step == 1)
+    std::copy_n(source, count, target);
+  else
+    for (std::int64_t i = 0; i < count; ++i) target[i * step] = source[i * from_step];
+}
+
+template<unsigned width>
+static void copy_packed_run(void* to, std::int64_t at, std::int64_t step, const void* from,
+                            std::int64_t from_at, std::int64_t from_step, std::int64_t count) {
+  constexpr unsigned per_byte = 8 / width, mask = (1u << width) - 1;
+  auto* const target = static_cast<std::uint8_t*>(to);
+  const auto* const source = static_cast<const std::uint8_t*>(from);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto read = static_cast<std::uint64_t>(from_at + i * from_step);
+    const auto write = static_cast<std::uint64_t>(at + i * step);
+    const unsigned code = (source[read / per_byte] >> (read % per_byte * width)) & mask;
+    const unsigned shift = write % per_byte * width;
+    std::uint8_t& byte = target[write / per_byte];
+    byte = static_cast<std::uint8_t>((byte & ~(mask << shift)) | (code << shift));
+  }
+}
+
+RunCopy::RunCopy(DType dtype) {
+  switch (bit_width(dtype)) {
+  case 2:
+    function_ = copy_packed_run<2>;
+    break;
+  case 4:
+    function_ = copy_packed_run<4>;
+    break;
+  default:
+    visit_storage(dtype, [&]<typename T>(Tag<T>) { function_ = copy_run<T>; });
+  }
+}
+
+namespace {
+
+struct Loop {
+  std::int64_t size, from, to, index = 0;
+};
+
+/// The loops of a copy, innermost first, where two that continue each other are one.
+std::vector<Loop> merged_loops(const Shape& shape, const Walk& source, const Walk& target) {
+  std::vector<Loop> loops;
+  for (std::size_t d = shape.rank(); d-- > 0;) {
+    if (shape[d] == 1) continue;
+    const Loop loop{shape[d], source.strides[d], target.strides[d]};
+    if (!loops.empty() && loop.from == loops.back().from * loops.back().size &&
+        loop.to == loops.back().to * loops.back().size)
+      loops.back().size *= loop.size;
+    else
+      loops.push_back(loop);
+  }
+  if (loops.empty()) loops.push_back({1, 1, 1});
+  return loops;
+}
+
+} // namespace
+
+void copy_strided(const Shape& shape, const Tensor& from, const Walk& source, Tensor& to,
+                  const Walk& target) {
+  check(from.dtype() == to.dtype(), ErrorCode::internal, "copy_strided from {} to {}",
+        to_string(from.dtype()), to_string(to.dtype()));
+  if (shape.elements() == 0) return;
+  std::vector<Loop> loops = merged_loops(shape, source, target);
+  const RunCopy run(from.dtype());
+  const Loop inner = loops.front();
+  std::int64_t from_at = source.offset, to_at = target.offset;
+  while (true) {
+    run(to.data(), to_at, inner.to, from.data(), from_at, inner.from, inner.size);
+    std::size_t d = 1;
+    for (; d < loops.size(); ++d) {
+      Loop& loop = loops[d];
+      from_at += loop.from;
+      to_at += loop.to;
+      if (++loop.index < loop.size) break;
+      from_at -= loop.from * loop.size;
+      to_at -= loop.to * loop.size;
+      loop.index = 0;
+    }
+    if (d == loops.size()) return;
+  }
+}
+
+void copy_elements(const Tensor& from, Tensor& to) {
+  check(from.dtype() == to.dtype() && from.elements() == to.elements(), ErrorCode::internal,
+        "copy_elements from {} {} to {} {}", to_string(from.dtype()), from.shape().to_string(),
+        to_string(to.dtype()), to.shape().to_string());
+  if (from.data() == to.data()) return;
+  if (from.dtype() == DType::string)
+    std::ranges::copy(from.as<std::string>(), to.as<std::string>().begin());
+  else if (to.bytes() != 0)
+    std::memcpy(to.data(), from.data(), to.bytes());
+}
+
+void fill_elements(Tensor& to, const Tensor& value) {
+  const std::vector<std::int64_t> still(to.rank(), 0);
+  copy_strided(to.shape(), value, {0, still}, to, dense_walk(to.shape()));
+}
+
+void clear_elements(Tensor& to) {
+  if (to.dtype() == DType::string)
+    std::ranges::fill(to.as<std::string>(), std::string());
+  else if (to.bytes() != 0)
+    std::memset(to.data(), 0, to.bytes());
+}
+
+} // namespace lanner::ops
