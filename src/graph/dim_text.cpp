@@ -61,7 +61,8 @@ std::string Dim::to_string() const {
 
 std::string to_string(const Dims& dims) {
   std::string text = "[";
-  for (const Dim& dim : dims) text += (text.size() == 1 ? std::string() : std::string(", ")).append(dim.to_string());
+  for (const Dim& dim : dims)
+    text += (text.size() == 1 ? std::string() : std::string(", ")).append(dim.to_string());
   return text + "]";
 }
 

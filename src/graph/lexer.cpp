@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 namespace lanner {
@@ -98,28 +99,47 @@ void Lexer::expect_end() {
   if (peek().kind != TokenKind::end) fail_expected("the end of the text");
 }
 
-std::int64_t Lexer::integer(std::string_view what) {
-  const bool negative = take("-");
-  const Token token = expect(TokenKind::integer, what);
-  const std::string digits = (negative ? "-" : "") + token.text;
-  std::int64_t value = 0;
+template<typename T>
+T Lexer::number(const Token& token, std::string_view digits, std::string_view what) const {
+  T value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size())
-    fail_at(token.offset, fmt::format("{} {} leaves 64 bits", what, digits.substr(0, 40)));
+  // A real too small for T is written with more digits than T has; it is 0.
+  const bool tiny = std::is_floating_point_v<T> && error == std::errc::result_out_of_range &&
+                    std::strtod(std::string(digits).c_str(), nullptr) < 1;
+  if (!tiny && (error != std::errc() || end != digits.data() + digits.size()))
+    fail_at(token.offset, fmt::format("{} {} is out of range", what, digits.substr(0, 40)));
   return value;
 }
 
-double Lexer::real(std::string_view what) {
-  const double sign = take("-") ? -1.0 : 1.0;
-  if (take_name("inf")) return sign * std::numeric_limits<double>::infinity();
-  if (take_name("nan")) return std::numeric_limits<double>::quiet_NaN();
+std::int64_t Lexer::integer(std::string_view what) {
+  return integer(what, take("-"));
+}
+
+std::int64_t Lexer::integer(std::string_view what, bool negative) {
+  const Token token = expect(TokenKind::integer, what);
+  return number<std::int64_t>(token, negative ? fmt::format("-{}", token.text) : token.text, what);
+}
+
+std::uint64_t Lexer::unsigned_integer(std::string_view what) {
+  const Token token = expect(TokenKind::integer, what);
+  return number<std::uint64_t>(token, token.text, what);
+}
+
+template<typename T>
+T Lexer::real_number(std::string_view what) {
+  const T sign = take("-") ? T(-1) : T(1);
+  if (take_name("inf")) return sign * std::numeric_limits<T>::infinity();
+  if (take_name("nan")) return std::numeric_limits<T>::quiet_NaN();
   if (peek().kind != TokenKind::integer && peek().kind != TokenKind::real) fail_expected(what);
   const Token token = next();
-  double value = 0;
-  const auto [end, error] = std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
-  if (error != std::errc() || end != token.text.data() + token.text.size())
-    fail_at(token.offset, fmt::format("{} is no number that 64 bits hold", token.text.substr(0, 40)));
-  return sign * value;
+  return sign * number<T>(token, token.text, what);
+}
+
+double Lexer::real(std::string_view what) {
+  return real_number<double>(what);
+}
+float Lexer::real32(std::string_view what) {
+  return real_number<float>(what);
 }
 
 std::string Lexer::hex() {

@@ -36,8 +36,11 @@ public:
   bool take_name(std::string_view name);
   void expect(std::string_view mark);
   Token expect(TokenKind kind, std::string_view what);
-  std::int64_t integer(std::string_view what); ///< With an optional sign.
+  std::int64_t integer(std::string_view what);          ///< With an optional sign.
+  std::int64_t integer(std::string_view what, bool negative); ///< The sign was taken already.
   double real(std::string_view what);          ///< With an optional sign; also `inf`, `nan` and integers.
+  float real32(std::string_view what);         ///< Rounded once, from the digits.
+  std::uint64_t unsigned_integer(std::string_view what);
   std::string hex();                           ///< A run of hexadecimal digits, returned as bytes.
   void expect_end();
 
@@ -58,6 +61,10 @@ public:
   };
 
 private:
+  template<typename T>
+  T number(const Token& token, std::string_view digits, std::string_view what) const;
+  template<typename T>
+  T real_number(std::string_view what);
   void skip_blank();
   Token read();
   Token read_number();
@@ -78,6 +85,7 @@ private:
 std::optional<DType> dtype_named(std::string_view name); ///< By its name in the text form only.
 Dim parse_dim(Lexer& lexer);
 Type parse_type(Lexer& lexer);
+Type parse_dims_of(Lexer& lexer, DType dtype); ///< From the bracket on.
 
 /// `"text"` with escapes, as the lexer reads it.
 std::string quoted(std::string_view text);

@@ -13,7 +13,8 @@
 //   }
 //
 // `_` is an absent input; values after `;` are captures. A constant is inline up to 16 elements, else a reference by name
-// into a store of tensors. Comments start with `//`.
+// into a store of tensors. Comments start with `//`, except within `[ ]`, where that divides dims. Names of other than
+// letters, digits, `_` and `.` are quoted: `%"data:0"`. A type that is left out is inferred.
 
 #include <functional>
 #include <memory>

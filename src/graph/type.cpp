@@ -125,11 +125,15 @@ Type parse_type(Lexer& lexer) {
   }
   const std::optional<DType> dtype = dtype_named(name);
   if (!dtype) lexer.fail_at(offset, fmt::format("`{}` is no element type", name.substr(0, 40)));
+  return parse_dims_of(lexer, *dtype);
+}
+
+Type parse_dims_of(Lexer& lexer, DType dtype) {
   lexer.expect("[");
   const bool unranked = lexer.take("*");
   Dims dims = unranked ? Dims{} : parse_dims(lexer);
   lexer.expect("]");
-  return unranked ? Type::unranked(*dtype) : Type(*dtype, std::move(dims));
+  return unranked ? Type::unranked(dtype) : Type(dtype, std::move(dims));
 }
 
 Type Type::parse(std::string_view text) {

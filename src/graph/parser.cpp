@@ -1,0 +1,363 @@
+// A graph from text.
+
+#include <utility>
+
+#include "base/nearest.h"
+#include "graph/attribute_text.h"
+#include "graph/infer.h"
+#include "graph/op.h"
+#include "graph/text.h"
+#include "graph/verifier.h"
+
+namespace lanner {
+
+namespace {
+
+/// A value as its definition spells it, before there is a Value.
+struct Definition {
+  std::string name;
+  std::size_t offset = 0;
+  Type type;
+  Storage storage;
+  std::string parent; ///< Name; empty: none.
+};
+
+struct Reference {
+  std::string name;
+  std::size_t offset = 0;
+};
+
+class Parser {
+public:
+  Parser(std::string_view text, const OpTable& ops, const ConstantFinder& find, const Limits& limits)
+      : lexer_(text, limits), ops_(ops), tensors_{find, limits.total_bytes} {}
+
+  std::unique_ptr<Graph> run() {
+    if (!lexer_.take_name("graph")) lexer_.fail_expected("`graph`");
+    lexer_.expect("@");
+    graph_ = std::make_unique<Graph>(ops_, name_or_string("the graph's name"));
+    body();
+    lexer_.expect_end();
+    return std::move(graph_);
+  }
+  bool types_missing() const { return types_missing_; }
+
+private:
+  struct Output {
+    Reference value;
+    std::string name;
+  };
+
+  template<typename Body>
+  auto located(std::size_t offset, const Body& body) {
+    try {
+      return body();
+    } catch (const Error& error) {
+      // A store that fails says more by its own code.
+      const bool of_text = error.code() == ErrorCode::invalid_argument ||
+                           error.code() == ErrorCode::limit_exceeded ||
+                           error.code() == ErrorCode::unsupported;
+      if (!of_text) throw;
+      lexer_.fail_at(offset, error.message());
+    }
+  }
+
+  void body() {
+    for (const Definition& parameter : definitions_in_parentheses()) {
+      place(parameter, graph_->add_input(parameter.name, parameter.type));
+    }
+    const std::vector<Output> outputs = output_list();
+    lexer_.expect("{");
+    while (lexer_.at_name("symbol")) symbol();
+    while (lexer_.at_name("meta")) meta();
+    nodes(graph_->body());
+    for (const Output& output : outputs) {
+      const std::size_t offset = output.value.offset;
+      located(offset, [&] { graph_->add_output(output.name, resolve(output.value, graph_->body())); });
+    }
+  }
+
+  std::string name_or_string(std::string_view what) {
+    if (lexer_.peek().kind != TokenKind::name && lexer_.peek().kind != TokenKind::string)
+      lexer_.fail_expected(what);
+    return lexer_.next().text;
+  }
+
+  std::vector<Output> output_list() {
+    std::vector<Output> outputs;
+    lexer_.expect("->");
+    lexer_.expect("(");
+    while (!lexer_.at(")")) {
+      if (!outputs.empty()) lexer_.expect(",");
+      Output output{reference(), {}};
+      if (lexer_.take(":")) parse_type(lexer_);
+      output.name = lexer_.take_name("as") ? lexer_.expect(TokenKind::string, "an output's name").text
+                                           : output.value.name;
+      outputs.push_back(std::move(output));
+    }
+    lexer_.expect(")");
+    return outputs;
+  }
+
+  void symbol() {
+    lexer_.next();
+    const Token name = lexer_.expect(TokenKind::name, "a symbol's name");
+    SymbolInfo info;
+    if (!lexer_.take_name("in")) lexer_.fail_expected("`in [min, max]`");
+    lexer_.expect("[");
+    info.min = lexer_.integer("a bound");
+    lexer_.expect(",");
+    if (!lexer_.take("*")) info.max = lexer_.integer("a bound");
+    lexer_.expect("]");
+    if (lexer_.take("=")) info.typical = lexer_.integer("a size");
+    if (info.min < 0 || info.min > info.max || info.typical < -1 || info.typical > info.max ||
+        (info.typical >= 0 && info.typical < info.min))
+      lexer_.fail_at(name.offset, fmt::format("symbol {}: expected 0 <= min <= typical <= max", name.text));
+    if (!graph_->symbols.emplace(name.text, info).second)
+      lexer_.fail_at(name.offset, fmt::format("symbol {} is declared twice", name.text));
+  }
+
+  void meta() {
+    lexer_.next();
+    std::string key = lexer_.expect(TokenKind::string, "a key").text;
+    lexer_.expect("=");
+    graph_->metadata[std::move(key)] = lexer_.expect(TokenKind::string, "a text").text;
+  }
+
+  Reference reference() {
+    const Token token = lexer_.expect(TokenKind::value, "a value");
+    return {token.text, token.offset};
+  }
+
+  Value* resolve(const Reference& reference, const Region& region) {
+    Value* value = graph_->find(reference.name);
+    if (!value)
+      lexer_.fail_at(reference.offset, fmt::format("%{} is not defined before it is used", reference.name));
+    if (value->region() != &region)
+      lexer_.fail_at(
+          reference.offset,
+          fmt::format("%{} belongs to another region; it has to be captured after `;`", reference.name));
+    return value;
+  }
+
+  Definition definition() {
+    const Reference name = reference();
+    Definition made{name.name, name.offset, {}, {}, {}};
+    if (name.name.empty()) lexer_.fail_at(name.offset, "a value's name is empty");
+    if (!defined_.insert(name.name).second)
+      lexer_.fail_at(name.offset, fmt::format("%{} is defined twice", name.name));
+    if (lexer_.take(":")) {
+      made.type = parse_type(lexer_);
+    } else {
+      types_missing_ = true;
+    }
+    if (lexer_.take("@")) storage(made);
+    return made;
+  }
+
+  void storage(Definition& made) {
+    while (lexer_.peek().kind == TokenKind::name) {
+      const Token token = lexer_.next();
+      Storage& storage = made.storage;
+      located(token.offset, [&] {
+        if (token.text == "cpu" || token.text == "cuda") {
+          const std::string index =
+              lexer_.take(":") ? fmt::format(":{}", lexer_.integer("a device's number")) : "";
+          storage.device = Device::parse(token.text + index);
+        } else if (token.text == "scale" && lexer_.take("=")) {
+          storage.scale = lexer_.real("a scale");
+        } else if (token.text == "zero" && lexer_.take("=")) {
+          storage.zero = zero_point();
+        } else if (token.text == "in" && lexer_.take("=")) {
+          made.parent = reference().name;
+          if (lexer_.take("+")) storage.offset = lexer_.integer("an offset");
+        } else if (const auto dtype = dtype_named(token.text)) {
+          storage.dtype = dtype;
+        } else {
+          storage.layout = Layout::parse(token.text);
+        }
+      });
+    }
+  }
+
+  std::int32_t zero_point() {
+    const std::size_t offset = lexer_.peek().offset;
+    const std::int64_t zero = lexer_.integer("a zero point");
+    if (!std::in_range<std::int32_t>(zero))
+      lexer_.fail_at(offset, fmt::format("zero point {} leaves 32 bits", zero));
+    return static_cast<std::int32_t>(zero);
+  }
+
+  std::vector<Definition> definitions() {
+    std::vector<Definition> list;
+    do {
+      list.push_back(definition());
+    } while (lexer_.take(","));
+    return list;
+  }
+
+  std::vector<Definition> definitions_in_parentheses() {
+    lexer_.expect("(");
+    std::vector<Definition> list;
+    if (!lexer_.at(")")) list = definitions();
+    lexer_.expect(")");
+    return list;
+  }
+
+  // A capture's parameter that still waits for its own name may hold this one.
+  void place(const Definition& definition, Value* value) {
+    Value* holder = graph_->find(definition.name);
+    if (holder && holder != value) graph_->rename(holder, {});
+    value->type = definition.type;
+    value->storage = definition.storage;
+    graph_->rename(value, definition.name);
+    if (!definition.parent.empty()) parents_.push_back({value, {definition.parent, definition.offset}});
+  }
+
+  void nodes(Region& region) {
+    const std::size_t first_parent = parents_.size();
+    while (!lexer_.take("}")) node(region);
+    for (std::size_t i = first_parent; i < parents_.size(); ++i) {
+      const auto& [value, parent] = parents_[i];
+      if (value->region() == &region) value->storage.parent = resolve(parent, region);
+    }
+  }
+
+  void node(Region& region) {
+    if (++nodes_ > lexer_.limits().nodes)
+      lexer_.fail_at(lexer_.peek().offset, fmt::format("more than {} nodes", lexer_.limits().nodes));
+    std::vector<Definition> outputs;
+    if (!lexer_.take_name("_")) outputs = definitions();
+    lexer_.expect("=");
+    const Token kind = lexer_.expect(TokenKind::name, "an operator");
+    const OpDef* op = ops_.find(kind.text);
+    if (!op)
+      lexer_.fail_at(kind.offset, fmt::format("operator {} is not known{}", kind.text,
+                                              suggestion(kind.text, ops_.names())));
+    std::vector<Value*> captures;
+    Node* node = region.create(*op, inputs(region, captures));
+    if (lexer_.take("{")) attributes(*node);
+    if (lexer_.at("(")) {
+      regions(*node, captures);
+    } else {
+      for (Value* capture : captures) node->add_capture(capture);
+    }
+    for (const Definition& output : outputs) place(output, node->add_output(output.name, output.type));
+    if (lexer_.take_name("source")) node->sources = strings_in_parentheses();
+    if (lexer_.take_name("tactic")) tactic(node->tactic);
+  }
+
+  std::vector<Value*> inputs(const Region& region, std::vector<Value*>& captures) {
+    std::vector<Value*> own;
+    lexer_.expect("(");
+    while (!lexer_.at(")") && !lexer_.at(";")) {
+      if (!own.empty()) lexer_.expect(",");
+      own.push_back(lexer_.take_name("_") ? nullptr : resolve(reference(), region));
+    }
+    if (lexer_.take(";")) {
+      do {
+        captures.push_back(resolve(reference(), region));
+      } while (lexer_.take(","));
+    }
+    lexer_.expect(")");
+    return own;
+  }
+
+  void attributes(Node& node) {
+    while (!lexer_.at("}")) {
+      if (node.attributes.size() > 0) lexer_.expect(",");
+      const Token name = lexer_.expect(TokenKind::name, "an attribute's name");
+      if (node.attributes.has(name.text))
+        lexer_.fail_at(name.offset, fmt::format("attribute {} is given twice", name.text));
+      lexer_.expect("=");
+      node.attributes.set(name.text, located(name.offset, [&] { return parse_attribute(lexer_, tensors_); }));
+    }
+    lexer_.expect("}");
+  }
+
+  void regions(Node& node, const std::vector<Value*>& captures) {
+    const Lexer::Depth depth(lexer_);
+    lexer_.expect("(");
+    do {
+      const std::size_t offset = lexer_.peek().offset;
+      const std::vector<Definition> parameters = definitions_in_parentheses();
+      if (parameters.size() < captures.size())
+        lexer_.fail_at(offset, fmt::format("a region has {} parameters for {} captures", parameters.size(),
+                                           captures.size()));
+      Region& region = node.add_region();
+      const std::size_t own = parameters.size() - captures.size();
+      for (std::size_t i = 0; i < own; ++i) region.add_parameter(parameters[i].name, parameters[i].type);
+      if (node.regions().size() == 1) {
+        for (Value* capture : captures) node.add_capture(capture);
+      }
+      for (std::size_t i = 0; i < parameters.size(); ++i) place(parameters[i], region.parameter(i));
+      region_body(region);
+    } while (lexer_.take(","));
+    lexer_.expect(")");
+  }
+
+  void region_body(Region& region) {
+    lexer_.expect("->");
+    lexer_.expect("(");
+    std::vector<Reference> outputs;
+    while (!lexer_.at(")")) {
+      if (!outputs.empty()) lexer_.expect(",");
+      outputs.push_back(reference());
+    }
+    lexer_.expect(")");
+    lexer_.expect("{");
+    nodes(region);
+    for (const Reference& output : outputs) region.add_output(resolve(output, region));
+  }
+
+  std::vector<std::string> strings_in_parentheses() {
+    std::vector<std::string> list;
+    lexer_.expect("(");
+    do {
+      list.push_back(lexer_.expect(TokenKind::string, "a name").text);
+    } while (lexer_.take(","));
+    lexer_.expect(")");
+    return list;
+  }
+
+  void tactic(TacticChoice& choice) {
+    lexer_.expect("(");
+    choice.backend = lexer_.expect(TokenKind::string, "a backend").text;
+    lexer_.expect(",");
+    choice.kernel = lexer_.expect(TokenKind::string, "a kernel").text;
+    lexer_.expect(",");
+    if (!lexer_.take_name("_")) {
+      for (char byte : lexer_.hex()) choice.config.push_back(static_cast<std::byte>(byte));
+    }
+    lexer_.expect(",");
+    choice.seconds = lexer_.real("a time");
+    lexer_.expect(")");
+  }
+
+  Lexer lexer_;
+  const OpTable& ops_;
+  TensorSource tensors_;
+  std::unique_ptr<Graph> graph_;
+  std::set<std::string> defined_;
+  std::vector<std::pair<Value*, Reference>> parents_;
+  std::uint32_t nodes_ = 0;
+  bool types_missing_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<Graph> parse_graph(std::string_view text, const OpTable& ops,
+                                   const ConstantFinder& find_constant, const Limits& limits) {
+  Parser parser(text, ops, find_constant, limits);
+  std::unique_ptr<Graph> graph = parser.run();
+  try {
+    verify(*graph);
+    if (parser.types_missing()) infer_types(*graph);
+  } catch (const Error& error) {
+    // What breaks a rule of graphs here is the text's fault, not Lanner's.
+    fail(ErrorCode::bad_data, "graph {}: {}", graph->name, error.message());
+  }
+  return graph;
+}
+
+} // namespace lanner
