@@ -35,6 +35,7 @@ BELOW = {
 HEADERS = {
     "cancel": "base",
     "error": "base",
+    "version": "base",
     "limits": "base",
     "log": "base",
     "metrics": "base",

@@ -1,10 +1,12 @@
 // The extension module lanner._lanner.
 
+#include <lanner/version.h>
+
 #include "bindings.h"
 
 NB_MODULE(_lanner, module) {
   module.doc() = "Lanner's C++ library.";
-  module.attr("__version__") = LANNER_VERSION;
+  module.attr("__version__") = std::string(lanner::version());
   lanner::python::register_errors(module);
   lanner::python::register_tensor(module);
   lanner::python::register_image(module);

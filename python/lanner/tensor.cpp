@@ -262,7 +262,7 @@ nb::object from_item(const Item& item) {
   if (!item.is_sequence()) return nb::cast(item.tensor);
   nb::list list;
   for (const Item& element : *item.items) list.append(from_item(element));
-  return std::move(list);
+  return list;
 }
 
 void register_tensor(nb::module_& module) {
