@@ -3,43 +3,11 @@
 #include <cmath>
 
 #include "ops/arguments.h"
+#include "ops/arithmetic.h"
 #include "ops/elementwise.h"
 #include "ops/table.h"
 
 namespace lanner::ops {
-
-struct Add {
-  template<typename T>
-  T operator()(T a, T b) const {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-    else
-      return a + b;
-  }
-  static std::optional<Dim> known(const Dim& a, const Dim& b) { return a + b; }
-};
-
-struct Subtract {
-  template<typename T>
-  T operator()(T a, T b) const {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-    else
-      return a - b;
-  }
-  static std::optional<Dim> known(const Dim& a, const Dim& b) { return a - b; }
-};
-
-struct Multiply {
-  template<typename T>
-  T operator()(T a, T b) const {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-    else
-      return a * b;
-  }
-  static std::optional<Dim> known(const Dim& a, const Dim& b) { return a * b; }
-};
 
 /// Whether a / b has no value in T: by zero, or the smallest integer by -1.
 template<typename T>

@@ -24,4 +24,10 @@ std::vector<std::size_t> resolve_axes(std::span<const std::int64_t> axes, std::s
   return result;
 }
 
+std::int64_t resolve_index(std::int64_t index, std::int64_t size) {
+  check(index >= -size && index < size, ErrorCode::invalid_argument, "index {} out of range for size {}",
+        index, size);
+  return index < 0 ? index + size : index;
+}
+
 } // namespace lanner::ops

@@ -16,4 +16,7 @@ std::size_t resolve_axis(std::int64_t axis, std::size_t rank, std::string_view w
 std::vector<std::size_t> resolve_axes(std::span<const std::int64_t> axes, std::size_t rank,
                                       std::string_view what = "axes");
 
+/// `index` counted from the front; Error{invalid_argument} outside [-size, size).
+std::int64_t resolve_index(std::int64_t index, std::int64_t size);
+
 } // namespace lanner::ops

@@ -25,10 +25,10 @@ static CastRules cast_rules(const AttributeMap& attributes) {
 
 static void propagate_cast(InferContext& context, const Type& type) {
   const Known& known = context.known(0);
-  if (known.tensor && known.tensor->elements() <= static_cast<std::int64_t>(known_elements_limit)) {
+  if (known.tensor && known.tensor->elements() <= max_known_elements) {
     Tensor value = Tensor::allocate(type.dtype(), known.tensor->shape());
     copy(*known.tensor, value, cast_rules(context.attributes()));
-    set_known_tensor(context, 0, std::move(value));
+    context.set_known(0, known_tensor(std::move(value)));
   } else if (known.elements && is_integer(type.dtype()) && bit_width(type.dtype()) >= 32) {
     // Sizes fit 32 bits wherever a model stores them so.
     set_known_elements(context, 0, type, *known.elements);

@@ -64,7 +64,7 @@ static void infer_tile(InferContext& context) {
   context.set_output(0, type);
   const auto elements = known_elements(context, 0);
   if (!elements || input.rank() != 1 || !type.is_static() ||
-      type.shape().elements() > static_cast<std::int64_t>(known_elements_limit))
+      type.shape().elements() > max_known_elements)
     return;
   Dims repeated;
   for (std::int64_t i = 0; i < type.shape().elements(); ++i)

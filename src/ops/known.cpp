@@ -16,7 +16,7 @@ std::optional<Dims> known_elements(const InferContext& context, std::size_t i) {
   const Known& known = context.known(i);
   if (known.elements) return known.elements;
   if (!known.tensor || !holds_integers(known.tensor->dtype())) return std::nullopt;
-  if (known.tensor->elements() > static_cast<std::int64_t>(known_elements_limit)) return std::nullopt;
+  if (known.tensor->elements() > max_known_elements) return std::nullopt;
   const std::vector<std::int64_t> values = read_integers(*known.tensor, "constant");
   return Dims(values.begin(), values.end());
 }
@@ -64,9 +64,10 @@ static std::optional<Tensor> constant_tensor(DType type, const Shape& shape, con
 }
 
 void set_known_elements(InferContext& context, std::size_t i, const Type& type, Dims elements) {
-  if (!type.is_static() || !holds_integers(type.dtype()) || elements.size() > known_elements_limit) return;
+  if (!type.is_static() || !holds_integers(type.dtype())) return;
   const Shape shape = type.shape();
-  if (shape.elements() != static_cast<std::int64_t>(elements.size())) return;
+  const auto count = static_cast<std::int64_t>(elements.size());
+  if (count > max_known_elements || shape.elements() != count) return;
   Known known;
   known.tensor = constant_tensor(type.dtype(), shape, elements);
   if (is_integer(type.dtype())) known.elements = std::move(elements);
@@ -77,16 +78,6 @@ void set_known_view(InferContext& context, std::size_t i, const Type& type) {
   if (!type.is_static()) return;
   Known known = context.known(0);
   if (known.tensor) known.tensor = known.tensor->reshaped(type.shape());
-  context.set_known(i, std::move(known));
-}
-
-void set_known_tensor(InferContext& context, std::size_t i, Tensor value) {
-  Known known;
-  if (is_integer(value.dtype()) && value.elements() <= static_cast<std::int64_t>(known_elements_limit)) {
-    const std::vector<std::int64_t> values = read_integers(value, "constant");
-    known.elements = Dims(values.begin(), values.end());
-  }
-  known.tensor = std::move(value);
   context.set_known(i, std::move(known));
 }
 
@@ -105,7 +96,7 @@ void propagate_unary(InferContext& context, const Type& type, const KnownUnary& 
 std::optional<Dims> combine_known(const std::optional<Dims>& a, const Shape& a_shape,
                                   const std::optional<Dims>& b, const Shape& b_shape, const Shape& shape,
                                   const KnownBinary& rule) {
-  if (!a || !b || shape.elements() > static_cast<std::int64_t>(known_elements_limit)) return std::nullopt;
+  if (!a || !b || shape.elements() > max_known_elements) return std::nullopt;
   Dims result;
   bool complete = true;
   const std::array shapes = {a_shape, b_shape};
@@ -136,7 +127,7 @@ void propagate_binary(InferContext& context, const Type& type, const KnownBinary
 }
 
 std::optional<Dims> broadcast_known(const std::optional<Dims>& elements, const Shape& from, const Shape& to) {
-  if (to.elements() > static_cast<std::int64_t>(known_elements_limit)) return std::nullopt;
+  if (to.elements() > max_known_elements) return std::nullopt;
   const Dims zeros(static_cast<std::size_t>(to.elements()));
   return combine_known(elements, from, zeros, to, to,
                        [](const Dim& a, const Dim&) { return std::optional(a); });

@@ -11,9 +11,6 @@
 
 namespace lanner::ops {
 
-/// Largest tensor whose elements inference follows.
-inline constexpr std::size_t known_elements_limit = 64;
-
 /// The elements of input `i`, an integer or boolean tensor, as expressions; nothing when the input is absent
 /// or not known.
 std::optional<Dims> known_elements(const InferContext& context, std::size_t i);
@@ -27,14 +24,11 @@ std::optional<Shape> static_shape(const InferContext& context, std::size_t i);
 std::optional<std::size_t> static_length(const InferContext& context, std::size_t i);
 
 /// Says that output `i`, of `type`, holds `elements` (row-major). Does nothing when the type is neither
-/// integer nor boolean, is not static or has other than `elements.size()` or more than known_elements_limit
+/// integer nor boolean, is not static or has other than `elements.size()` or more than max_known_elements
 /// elements.
 void set_known_elements(InferContext& context, std::size_t i, const Type& type, Dims elements);
 /// Says that output `i`, of `type`, holds input 0's elements in the same order.
 void set_known_view(InferContext& context, std::size_t i, const Type& type);
-
-/// Says that output `i` is `value`.
-void set_known_tensor(InferContext& context, std::size_t i, Tensor value);
 
 /// An operation on expressions, or nothing where it cannot be expressed.
 using KnownUnary = std::function<std::optional<Dim>(const Dim&)>;

@@ -1,37 +1,10 @@
 // min, max, sum and mean of any number of operands with broadcasting, and clip.
 
+#include "ops/arithmetic.h"
 #include "ops/elementwise.h"
 #include "ops/table.h"
 
 namespace lanner::ops {
-
-// A NaN among the operands is the answer.
-struct Minimum {
-  template<typename T>
-  T operator()(T a, T b) const {
-    return a < b || a != a ? a : b;
-  }
-  static std::optional<Dim> known(const Dim& a, const Dim& b) { return min(a, b); }
-};
-
-struct Maximum {
-  template<typename T>
-  T operator()(T a, T b) const {
-    return a > b || a != a ? a : b;
-  }
-  static std::optional<Dim> known(const Dim& a, const Dim& b) { return max(a, b); }
-};
-
-struct Total {
-  template<typename T>
-  T operator()(T a, T b) const {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-    else
-      return a + b;
-  }
-  static std::optional<Dim> known(const Dim& a, const Dim& b) { return a + b; }
-};
 
 template<typename Function>
 static void infer_variadic(InferContext& context) {
@@ -80,7 +53,7 @@ static OpDef mean_op() {
     const DType type = kernel_dtype(context.input(0).dtype());
     through_dtype(context.output(0), type, [&](Tensor& out) {
       visit_dtype(type, Types<float, double>{}, [&]<typename T>(Tag<T>) {
-        fold_operands<T>(context, out, Total{});
+        fold_operands<T>(context, out, Add{});
         const T count = static_cast<T>(context.inputs());
         map_elements<T, T>(out, out, [count](T x) { return x / count; });
       });
@@ -136,8 +109,7 @@ std::vector<OpDef> variadic_ops() {
   clip.max_inputs = 3;
   clip.infer = infer_clip;
   clip.reference = run_clip;
-  return {variadic_op<Minimum>("min"), variadic_op<Maximum>("max"), variadic_op<Total>("sum"), mean_op(),
-          clip};
+  return {variadic_op<Minimum>("min"), variadic_op<Maximum>("max"), variadic_op<Add>("sum"), mean_op(), clip};
 }
 
 } // namespace lanner::ops

@@ -1,0 +1,166 @@
+#include "ops/arguments.h"
+#include "ops/strided.h"
+#include "ops/table.h"
+
+namespace lanner::ops {
+
+enum class PadMode : std::uint8_t { constant, reflect, edge, wrap };
+
+static PadMode pad_mode(const AttributeMap& attributes) {
+  const std::string mode = attributes.string("mode", "constant");
+  if (mode == "constant") return PadMode::constant;
+  if (mode == "reflect") return PadMode::reflect;
+  if (mode == "edge") return PadMode::edge;
+  if (mode == "wrap") return PadMode::wrap;
+  fail(ErrorCode::invalid_argument,
+       "pad: mode is \"{}\", expected \"constant\", \"reflect\", \"edge\" or \"wrap\"", mode);
+}
+
+static std::vector<std::size_t> padded_axes(const std::optional<std::vector<std::int64_t>>& axes,
+                                            std::size_t rank) {
+  if (axes) return resolve_axes(*axes, rank);
+  std::vector<std::size_t> all(rank);
+  for (std::size_t i = 0; i < rank; ++i) all[i] = i;
+  return all;
+}
+
+static void infer_pad(InferContext& context) {
+  const Type& input = context.input(0);
+  if (!input.ranked()) return context.set_output(0, input);
+  pad_mode(context.attributes());
+  const auto pads = known_elements(context, 1);
+  const auto axes_input = known_integers(context, 3);
+  Dims dims = input.dims();
+  if (!pads || (context.has(3) && !axes_input)) {
+    for (Dim& dim : dims) dim = context.fresh("pad", Dim(INT64_MAX));
+    return context.set_output(0, input.with_dims(std::move(dims)));
+  }
+  const std::vector<std::size_t> axes = padded_axes(axes_input, input.rank());
+  check(pads->size() == 2 * axes.size(), ErrorCode::invalid_argument,
+        "pad: {} pads for {} axes, expected two each", pads->size(), axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    Dim& dim = dims[axes[i]];
+    dim = dim + (*pads)[i] + (*pads)[axes.size() + i];
+    check(!dim.is_constant() || dim.value() >= 0, ErrorCode::invalid_argument,
+          "pad: axis {} of {} would have size {}", axes[i], input.to_string(), dim.to_string());
+  }
+  context.set_output(0, input.with_dims(std::move(dims)));
+}
+
+/// Which place of an axis of `size` stands at `at`, counted from the axis's own first place, in the padded
+/// axis; -1 for the constant.
+static std::int64_t source_place(std::int64_t at, std::int64_t size, PadMode mode) {
+  if (at >= 0 && at < size) return at;
+  switch (mode) {
+  case PadMode::constant:
+    return -1;
+  case PadMode::edge:
+    return at < 0 ? 0 : size - 1;
+  case PadMode::wrap:
+    return ((at % size) + size) % size;
+  case PadMode::reflect:
+    break;
+  }
+  if (size == 1) return 0;
+  const std::int64_t period = 2 * (size - 1);
+  const std::int64_t folded = ((at % period) + period) % period;
+  return folded < size ? folded : period - folded;
+}
+
+/// For each axis and each place of the output, the place of the input.
+static std::vector<std::vector<std::int64_t>> source_places(const KernelContext& context, const Shape& input,
+                                                            const Shape& out) {
+  const PadMode mode = pad_mode(context.attributes());
+  const std::vector<std::int64_t> pads = read_integers(context.input(1), "pads");
+  std::optional<std::vector<std::int64_t>> axes_input;
+  if (context.has(3)) axes_input = read_integers(context.input(3), "axes");
+  const std::vector<std::size_t> axes = padded_axes(axes_input, input.rank());
+  std::vector<std::int64_t> begins(input.rank(), 0);
+  for (std::size_t i = 0; i < axes.size(); ++i) begins[axes[i]] = pads[i];
+  std::vector<std::vector<std::int64_t>> places(input.rank());
+  for (std::size_t d = 0; d < input.rank(); ++d) {
+    check(mode == PadMode::constant || input[d] > 0 || out[d] == 0, ErrorCode::invalid_argument,
+          "pad: axis {} of shape {} has nothing to repeat", d, input.to_string());
+    for (std::int64_t i = 0; i < out[d]; ++i)
+      places[d].push_back(source_place(i - begins[d], input[d], mode));
+  }
+  return places;
+}
+
+namespace {
+
+/// Fills the output row by row: runs of consecutive places are copied at once.
+class PadKernel {
+public:
+  PadKernel(const Tensor& input, Tensor& out, const Tensor& value,
+            std::vector<std::vector<std::int64_t>> places)
+      : input_(input), out_(out), value_(value), places_(std::move(places)),
+        strides_(dense_strides(input.shape())), copy_run_(input.dtype()) {}
+
+  void run() {
+    if (out_.elements() == 0) return;
+    if (out_.rank() == 0) return copy_elements(input_, out_);
+    fill(0, 0, false);
+  }
+
+private:
+  void fill(std::size_t axis, std::int64_t from, bool outside) {
+    const std::vector<std::int64_t>& places = places_[axis];
+    if (axis + 1 == places_.size()) return fill_row(places, from, outside);
+    for (const std::int64_t place : places)
+      fill(axis + 1, from + std::max<std::int64_t>(place, 0) * strides_[axis], outside || place < 0);
+  }
+
+  void fill_row(const std::vector<std::int64_t>& places, std::int64_t from, bool outside) {
+    const auto count = static_cast<std::int64_t>(places.size());
+    for (std::int64_t begin = 0, end = 0; begin < count; begin = end) {
+      const auto at = [&](std::int64_t i) { return places[static_cast<std::size_t>(i)]; };
+      const bool constant = outside || at(begin) < 0;
+      for (end = begin + 1; end < count; ++end)
+        if (constant ? !outside && at(end) >= 0 : at(end) != at(end - 1) + 1) break;
+      if (constant)
+        copy_run_(out_.data(), at_ + begin, 1, value_.data(), 0, 0, end - begin);
+      else
+        copy_run_(out_.data(), at_ + begin, input_.data(), from + at(begin), end - begin);
+    }
+    at_ += count;
+  }
+
+  const Tensor& input_;
+  Tensor& out_;
+  const Tensor& value_;
+  std::vector<std::vector<std::int64_t>> places_;
+  std::vector<std::int64_t> strides_;
+  RunCopy copy_run_;
+  std::int64_t at_ = 0;
+};
+
+} // namespace
+
+static void run_pad(KernelContext& context) {
+  const Tensor& input = context.input(0);
+  Tensor& out = context.output(0);
+  Tensor value = Tensor::allocate(input.dtype(), Shape{});
+  clear_elements(value);
+  if (context.has(2)) {
+    check(context.input(2).dtype() == input.dtype() && context.input(2).elements() == 1,
+          ErrorCode::invalid_argument, "pad: constant_value of type {} and shape {}, expected one {}",
+          to_string(context.input(2).dtype()), context.input(2).shape().to_string(),
+          to_string(input.dtype()));
+    value = context.input(2);
+  }
+  PadKernel(input, out, value, source_places(context, input.shape(), out.shape())).run();
+}
+
+std::vector<OpDef> pad_ops() {
+  OpDef op;
+  op.name = "pad";
+  op.min_inputs = 2;
+  op.max_inputs = 4;
+  op.attributes = {string_attribute("mode", "constant")};
+  op.infer = infer_pad;
+  op.reference = run_pad;
+  return {op};
+}
+
+} // namespace lanner::ops
