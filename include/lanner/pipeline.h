@@ -1,0 +1,50 @@
+#pragma once
+// From a video to answers: decoding, preprocessing and inference side by side.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <lanner/cancel.h>
+#include <lanner/engine.h>
+#include <lanner/trace.h>
+#include <lanner/video.h>
+
+namespace lanner {
+
+struct PipelineOptions {
+  std::string input;                    ///< The engine's image input; empty when it has but one.
+  std::optional<Preprocess> preprocess; ///< Unset: what the engine says.
+  int batch = 1;                        ///< Frames in one run; the last run of a video may have fewer.
+  std::size_t queue = 4;                ///< Batches decoded ahead.
+  Trace trace;
+  CancelToken cancel;
+};
+
+/// A frame and the network's answers to it, batch dimension kept at 1.
+struct PipelineResult {
+  Frame frame;
+  std::map<std::string, Tensor> outputs;
+  double decode_seconds = 0, infer_seconds = 0; ///< Of this frame; a batch's time is shared out evenly.
+};
+
+/// Runs a context over a reader's frames in order. Owns one thread, which decodes and preprocesses ahead; next() runs
+/// the network on the caller's thread. Memory is bounded by `queue`. Outputs whose first dimension is not the batch are given whole.
+class Pipeline {
+public:
+  Pipeline(VideoReader reader, const Engine& engine, Context context, const PipelineOptions& options = {});
+  ~Pipeline(); ///< Stops decoding and waits for the thread.
+  Pipeline(Pipeline&&) noexcept;
+
+  /// The next frame's answers; nothing at the end. Throws what decoding or inference threw.
+  std::optional<PipelineResult> next();
+  const Context& context() const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace lanner

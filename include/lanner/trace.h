@@ -1,0 +1,58 @@
+#pragma once
+// What ran when: spans on one clock, for reports and Perfetto.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lanner {
+
+/// One piece of work. Times are seconds since the Trace was made.
+struct Span {
+  std::string name;  ///< `decode`, `infer`, `encode`, or a kernel's name.
+  std::string track; ///< The line it is drawn on: a thread or a stream.
+  double start = 0, end = 0;
+  std::int64_t frame = -1; ///< Presentation index, -1 where none belongs to it.
+};
+
+/// Collects spans from any thread, up to a limit; later ones are counted, not kept. Copies refer to one collection; a
+/// default-made Trace collects nothing and costs one test.
+class Trace {
+public:
+  Trace() = default;
+  static Trace create(std::size_t limit = 1 << 20);
+
+  bool on() const noexcept { return state_ != nullptr; }
+  double now() const; ///< Seconds since create().
+  void add(Span span) const;
+  std::vector<Span> spans() const; ///< By start time.
+  std::size_t dropped() const;
+  /// Chrome's trace event format, which Perfetto opens.
+  std::string to_json() const;
+
+private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// Measures from construction to destruction.
+class TraceScope {
+public:
+  TraceScope(const Trace& trace, std::string_view name, std::string_view track, std::int64_t frame = -1)
+      : trace_(trace), name_(name), track_(track), frame_(frame), start_(trace.on() ? trace.now() : 0) {}
+  ~TraceScope() {
+    if (trace_.on()) trace_.add({std::string(name_), std::string(track_), start_, trace_.now(), frame_});
+  }
+  TraceScope(const TraceScope&) = delete;
+  TraceScope& operator=(const TraceScope&) = delete;
+
+private:
+  const Trace& trace_;
+  std::string_view name_, track_;
+  std::int64_t frame_;
+  double start_;
+};
+
+} // namespace lanner
