@@ -55,6 +55,7 @@ struct ThreadPool::State {
       dropped.swap(tasks);
     }
     filled.notify_all();
+    dropped.clear();
     for (std::thread& thread : threads) thread.join();
   }
 
