@@ -1,0 +1,101 @@
+#include "image/color.h"
+
+namespace lanner {
+
+namespace {
+
+struct LumaWeights {
+  double red, blue;
+};
+
+LumaWeights luma_weights(ColorMatrix matrix) noexcept {
+  switch (matrix) {
+  case ColorMatrix::bt709: return {0.2126, 0.0722};
+  case ColorMatrix::bt2020: return {0.2627, 0.0593};
+  case ColorMatrix::fcc: return {0.30, 0.11};
+  case ColorMatrix::smpte240m: return {0.212, 0.087};
+  default: return {0.299, 0.114};
+  }
+}
+
+} // namespace
+
+ColorInfo resolved(ColorInfo color, PixelFormat format, std::int32_t height) noexcept {
+  const PixelFormatInfo& facts = info(format);
+  if (!facts.yuv) {
+    const bool gray = facts.samples[0] == 1 && facts.planes == 1;
+    if (!gray || color.range == ColorRange::unspecified) color.range = ColorRange::full;
+    color.matrix = ColorMatrix::rgb;
+    return color;
+  }
+  if (color.matrix == ColorMatrix::unspecified || color.matrix == ColorMatrix::rgb)
+    color.matrix = height >= 720 ? ColorMatrix::bt709 : ColorMatrix::bt601;
+  if (color.range == ColorRange::unspecified) color.range = ColorRange::limited;
+  if (color.siting == ChromaSiting::unspecified) color.siting = ChromaSiting::left;
+  return color;
+}
+
+SampleScale sample_scale(PixelFormat format, const ColorInfo& color, int component) noexcept {
+  const PixelFormatInfo& facts = info(format);
+  const double unit = 1 << facts.shift;
+  const double top = (1 << facts.bits) - 1;
+  const double step = 1 << (facts.bits - 8); // One eight-bit code in this depth.
+  const bool chroma = facts.yuv && component > 0;
+  double span = top, zero = chroma ? 128 * step : 0;
+  if (color.range == ColorRange::limited) {
+    span = (chroma ? 224 : 219) * step;
+    if (!chroma) zero = 16 * step;
+  }
+  return {1 / (span * unit), -zero / span, top * unit};
+}
+
+Matrix3 rgb_from_ycc(ColorMatrix matrix) noexcept {
+  const auto [red, blue] = luma_weights(matrix);
+  const double green = 1 - red - blue;
+  return {{{1, 0, 2 * (1 - red)},
+           {1, -2 * blue * (1 - blue) / green, -2 * red * (1 - red) / green},
+           {1, 2 * (1 - blue), 0}}};
+}
+
+Matrix3 ycc_from_rgb(ColorMatrix matrix) noexcept {
+  const auto [red, blue] = luma_weights(matrix);
+  const double green = 1 - red - blue;
+  const double cb = 2 * (1 - blue), cr = 2 * (1 - red);
+  return {{{red, green, blue}, {-red / cb, -green / cb, (1 - blue) / cb}, {(1 - red) / cr, -green / cr, -blue / cr}}};
+}
+
+Matrix3 product(const Matrix3& a, const Matrix3& b) noexcept {
+  Matrix3 result{};
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j)
+      for (int k = 0; k < 3; ++k) result[i][j] += a[i][k] * b[k][j];
+  return result;
+}
+
+ChromaOffset chroma_offset(PixelFormat format, ChromaSiting siting) noexcept {
+  ChromaOffset offset;
+  switch (siting) {
+  case ChromaSiting::unspecified:
+  case ChromaSiting::left: offset = {0, 0.5}; break;
+  case ChromaSiting::center: offset = {0.5, 0.5}; break;
+  case ChromaSiting::top_left: offset = {0, 0}; break;
+  case ChromaSiting::top: offset = {0.5, 0}; break;
+  case ChromaSiting::bottom_left: offset = {0, 1}; break;
+  case ChromaSiting::bottom: offset = {0.5, 1}; break;
+  }
+  const PixelFormatInfo& facts = info(format);
+  if (facts.chroma_x == 0) offset.x = 0;
+  if (facts.chroma_y == 0) offset.y = 0;
+  return offset;
+}
+
+ComponentPlace component_place(PixelFormat format, int component) noexcept {
+  const PixelFormatInfo& facts = info(format);
+  const bool bgr = format == PixelFormat::bgr24 || format == PixelFormat::bgra32 || format == PixelFormat::bgr_planar;
+  const int position = bgr ? 2 - component : component;
+  if (facts.planes == 3) return {position, 0, 1};
+  if (facts.planes == 2) return component == 0 ? ComponentPlace{0, 0, 1} : ComponentPlace{1, component - 1, 2};
+  return facts.samples[0] == 1 ? ComponentPlace{0, 0, 1} : ComponentPlace{0, position, facts.samples[0]};
+}
+
+} // namespace lanner

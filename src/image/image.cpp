@@ -1,0 +1,145 @@
+#include <lanner/image.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace lanner {
+
+namespace {
+
+using Samples = std::array<std::uint8_t, 3>;
+
+constexpr PixelFormatInfo planar(std::string_view name, int bits, int chroma_x, int chroma_y) {
+  const auto u8 = [](int value) { return static_cast<std::uint8_t>(value); };
+  return {name, 3, u8(bits > 8 ? 2 : 1), u8(bits), 0, u8(chroma_x), u8(chroma_y), Samples{1, 1, 1}, true};
+}
+
+constexpr PixelFormatInfo semi_planar(std::string_view name, int bits, int shift, int chroma_y) {
+  const auto u8 = [](int value) { return static_cast<std::uint8_t>(value); };
+  return {name, 2, u8(bits > 8 ? 2 : 1), u8(bits), u8(shift), 1, u8(chroma_y), Samples{1, 2, 0}, true};
+}
+
+// In the order of PixelFormat.
+constexpr PixelFormatInfo formats[] = {
+    {"gray8", 1, 1, 8, 0, 0, 0, Samples{1, 0, 0}, false},
+    {"gray16", 1, 2, 16, 0, 0, 0, Samples{1, 0, 0}, false},
+    {"rgb24", 1, 1, 8, 0, 0, 0, Samples{3, 0, 0}, false},
+    {"bgr24", 1, 1, 8, 0, 0, 0, Samples{3, 0, 0}, false},
+    {"rgba32", 1, 1, 8, 0, 0, 0, Samples{4, 0, 0}, false},
+    {"bgra32", 1, 1, 8, 0, 0, 0, Samples{4, 0, 0}, false},
+    {"rgb_planar", 3, 1, 8, 0, 0, 0, Samples{1, 1, 1}, false},
+    {"bgr_planar", 3, 1, 8, 0, 0, 0, Samples{1, 1, 1}, false},
+    semi_planar("nv12", 8, 0, 1),
+    semi_planar("p010", 10, 6, 1),
+    semi_planar("p016", 16, 0, 1),
+    semi_planar("nv16", 8, 0, 0),
+    semi_planar("p210", 10, 6, 0),
+    semi_planar("p216", 16, 0, 0),
+    planar("yuv420p", 8, 1, 1),
+    planar("yuv422p", 8, 1, 0),
+    planar("yuv444p", 8, 0, 0),
+    planar("yuv420p10", 10, 1, 1),
+    planar("yuv422p10", 10, 1, 0),
+    planar("yuv444p10", 10, 0, 0),
+    planar("yuv420p12", 12, 1, 1),
+    planar("yuv422p12", 12, 1, 0),
+    planar("yuv444p12", 12, 0, 0),
+    planar("yuv420p16", 16, 1, 1),
+    planar("yuv422p16", 16, 1, 0),
+    planar("yuv444p16", 16, 0, 0),
+    {"rgb48", 1, 2, 16, 0, 0, 0, Samples{3, 0, 0}, false},
+};
+
+constexpr std::string_view matrix_names[] = {"unspecified", "bt601", "bt709", "bt2020", "fcc", "smpte240m", "rgb"};
+constexpr std::string_view range_names[] = {"unspecified", "limited", "full"};
+constexpr std::string_view siting_names[] = {"unspecified", "left", "center", "top_left", "top", "bottom_left", "bottom"};
+
+std::int32_t subsampled(std::int32_t size, int log2) {
+  return static_cast<std::int32_t>((std::int64_t{size} + (1 << log2) - 1) >> log2);
+}
+
+std::int64_t row_bytes(const Image& image, int plane) {
+  const PixelFormatInfo& facts = info(image.format);
+  return std::int64_t{image.planes[plane].width} * facts.samples[plane] * facts.bytes_per_sample;
+}
+
+} // namespace
+
+const PixelFormatInfo& info(PixelFormat format) noexcept { return formats[static_cast<std::size_t>(format)]; }
+std::string_view to_string(PixelFormat format) noexcept { return info(format).name; }
+std::string_view to_string(ColorMatrix matrix) noexcept { return matrix_names[static_cast<std::size_t>(matrix)]; }
+std::string_view to_string(ColorRange range) noexcept { return range_names[static_cast<std::size_t>(range)]; }
+std::string_view to_string(ChromaSiting siting) noexcept { return siting_names[static_cast<std::size_t>(siting)]; }
+
+PixelFormat parse_pixel_format(std::string_view name) {
+  std::string known;
+  for (std::size_t i = 0; i < std::size(formats); ++i) {
+    if (formats[i].name == name) return static_cast<PixelFormat>(i);
+    known += (i ? ", " : "") + std::string(formats[i].name);
+  }
+  fail(ErrorCode::invalid_argument, "pixel format '{}' is not known: expected one of {}", name, known);
+}
+
+Image Image::allocate(PixelFormat format, std::int32_t width, std::int32_t height, const Limits& limits) {
+  check(width > 0 && height > 0, ErrorCode::invalid_argument, "image: size {}x{}, expected at least 1x1", width, height);
+  checked_product(static_cast<std::uint64_t>(width), static_cast<std::uint64_t>(height), limits.pixels, "pixels of an image");
+  const PixelFormatInfo& facts = info(format);
+  Image image;
+  image.format = format;
+  image.width = width;
+  image.height = height;
+  std::array<std::int64_t, 3> offsets{};
+  std::int64_t bytes = 0;
+  for (int p = 0; p < facts.planes; ++p) {
+    Plane& plane = image.planes[p];
+    const bool chroma = p > 0 && facts.yuv;
+    plane.width = chroma ? subsampled(width, facts.chroma_x) : width;
+    plane.height = chroma ? subsampled(height, facts.chroma_y) : height;
+    plane.pitch = (row_bytes(image, p) + 63) / 64 * 64;
+    offsets[p] = bytes;
+    bytes += plane.pitch * plane.height;
+  }
+  constexpr std::align_val_t alignment{64};
+  bytes += 64; // Codecs read and write whole vectors at the end of the last row.
+  void* memory = ::operator new(static_cast<std::size_t>(bytes), alignment);
+  image.owner = std::shared_ptr<void>(memory, [](void* owned) { ::operator delete(owned, alignment); });
+  for (int p = 0; p < facts.planes; ++p) image.planes[p].data = static_cast<std::byte*>(memory) + offsets[p];
+  return image;
+}
+
+Image Image::from_tensor(const Tensor& tensor, PixelFormat format) {
+  const PixelFormatInfo& facts = info(format);
+  const Shape& shape = tensor.shape();
+  check(facts.planes == 1 && facts.bytes_per_sample == 1, ErrorCode::invalid_argument,
+        "image from tensor: format {}, expected gray8, rgb24, bgr24, rgba32 or bgra32", facts.name);
+  check(tensor.dtype() == DType::u8 && tensor.layout().row_major() && tensor.device().is_host() && shape.rank() == 3 &&
+            shape[2] == facts.samples[0],
+        ErrorCode::invalid_argument, "image from tensor: {} of shape {}, expected row-major u8 [height, width, {}] on the host",
+        to_string(tensor.dtype()), shape.to_string(), facts.samples[0]);
+  check(shape[0] > 0 && shape[1] > 0 && shape[0] <= INT32_MAX && shape[1] <= INT32_MAX, ErrorCode::invalid_argument,
+        "image from tensor: shape {}, expected at least 1x1", shape.to_string());
+  Image image;
+  image.format = format;
+  image.width = static_cast<std::int32_t>(shape[1]);
+  image.height = static_cast<std::int32_t>(shape[0]);
+  auto* data = static_cast<std::byte*>(const_cast<void*>(tensor.data()));
+  image.planes[0] = {data, shape[1] * shape[2], image.width, image.height};
+  image.owner = tensor.owner();
+  return image;
+}
+
+void copy(const Image& from, Image& to) {
+  check(from.defined() && to.defined() && from.format == to.format && from.width == to.width && from.height == to.height,
+        ErrorCode::invalid_argument, "image copy: {} {}x{} into {} {}x{}, expected the same format and size",
+        to_string(from.format), from.width, from.height, to_string(to.format), to.width, to.height);
+  check(from.device.is_host() && to.device.is_host(), ErrorCode::unsupported, "image copy: expected host memory on both sides");
+  for (int p = 0; p < info(from.format).planes; ++p) {
+    const auto bytes = static_cast<std::size_t>(row_bytes(from, p));
+    for (std::int64_t y = 0; y < from.planes[p].height; ++y)
+      std::memcpy(to.planes[p].data + y * to.planes[p].pitch, from.planes[p].data + y * from.planes[p].pitch, bytes);
+  }
+  to.color = from.color;
+}
+
+} // namespace lanner

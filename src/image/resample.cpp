@@ -1,0 +1,154 @@
+#include "image/resample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "image/color.h"
+
+namespace lanner {
+
+namespace {
+
+struct Span {
+  std::int64_t first, last;
+};
+
+double cubic(double x) {
+  constexpr double a = -0.75;
+  x = std::abs(x);
+  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  if (x < 2) return ((x - 5) * x + 8) * x * a - 4 * a;
+  return 0;
+}
+
+double weight_at(Resize kind, double step, double distance) {
+  switch (kind) {
+  case Resize::nearest: return 1;
+  case Resize::bilinear: return std::max(0.0, 1 - std::abs(distance));
+  case Resize::bicubic: return cubic(distance);
+  case Resize::area: return std::max(0.0, std::min(distance + 0.5, step / 2) - std::max(distance - 0.5, -step / 2));
+  case Resize::antialias: return std::max(0.0, 1 - std::abs(distance) / std::max(1.0, step));
+  }
+  return 0;
+}
+
+// Input samples that may have weight, before clamping to the border.
+Span reach(Resize kind, double step, double centre) {
+  const auto floor = [](double x) { return static_cast<std::int64_t>(std::floor(x)); };
+  switch (kind) {
+  case Resize::nearest: return {floor(centre + 0.5), floor(centre + 0.5)};
+  case Resize::bilinear: return {floor(centre), floor(centre) + 1};
+  case Resize::bicubic: return {floor(centre) - 1, floor(centre) + 2};
+  case Resize::area: return {floor(centre - step / 2 + 0.5), floor(centre + step / 2 + 0.5)};
+  case Resize::antialias: break;
+  }
+  const double radius = std::max(1.0, step);
+  return {floor(centre - radius) + 1, floor(centre + radius)};
+}
+
+struct Weighted {
+  std::int64_t first = 0;
+  std::vector<double> weights;
+};
+
+Weighted weights_of(Resize kind, double step, double centre, std::int64_t inputs) {
+  const Span span = reach(kind, step, centre);
+  const auto inside = [&](std::int64_t k) { return std::clamp<std::int64_t>(k, 0, inputs - 1); };
+  Weighted result;
+  result.first = inside(span.first);
+  result.weights.assign(static_cast<std::size_t>(inside(span.last) - result.first + 1), 0.0);
+  double sum = 0;
+  for (std::int64_t k = span.first; k <= span.last; ++k) {
+    if (kind == Resize::antialias && k != inside(k)) continue;
+    const double weight = weight_at(kind, step, static_cast<double>(k) - centre);
+    result.weights[static_cast<std::size_t>(inside(k) - result.first)] += weight;
+    sum += weight;
+  }
+  for (double& weight : result.weights) weight /= sum;
+  return result;
+}
+
+} // namespace
+
+Taps make_taps(Resize kind, std::int64_t size, double step, double origin, std::int64_t inputs) {
+  std::vector<Weighted> all;
+  all.reserve(static_cast<std::size_t>(size));
+  std::size_t count = 1;
+  for (std::int64_t i = 0; i < size; ++i) {
+    all.push_back(weights_of(kind, step, step * static_cast<double>(i) + origin, inputs));
+    count = std::max(count, all.back().weights.size());
+  }
+  Taps taps;
+  taps.size = size;
+  taps.count = static_cast<int>(count);
+  taps.index.resize(all.size());
+  taps.weights.assign(count * all.size(), 0.f);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    // All outputs read `count` samples: near the end they begin earlier, with zeros.
+    const std::int64_t first = std::min(all[i].first, inputs - static_cast<std::int64_t>(count));
+    const auto shift = static_cast<std::size_t>(all[i].first - first);
+    taps.index[i] = static_cast<std::int32_t>(first);
+    for (std::size_t t = 0; t < all[i].weights.size(); ++t)
+      taps.weights[(t + shift) * all.size() + i] = static_cast<float>(all[i].weights[t]);
+  }
+  return taps;
+}
+
+Taps nearest_chroma(const Taps& luma, int log2) {
+  Taps taps = luma;
+  for (std::int32_t& index : taps.index) index >>= log2;
+  return taps;
+}
+
+RowSampler::RowSampler(const Image& image, const Sampling& sampling, const RowKernels& kernels)
+    : image_(image), sampling_(sampling), kernels_(kernels) {
+  const PixelFormatInfo& facts = info(image.format);
+  std::int64_t widest = 0;
+  for (int p = 0; p < facts.planes; ++p) {
+    const Taps& taps = p > 0 && facts.yuv ? sampling.chroma_x : sampling.luma_x;
+    plane_index_[p] = taps.index;
+    for (std::int32_t& index : plane_index_[p]) index *= facts.samples[p];
+    widest = std::max(widest, std::int64_t{image.planes[p].width} * facts.samples[p]);
+  }
+  blended_.resize(static_cast<std::size_t>(widest));
+  const auto most = static_cast<std::size_t>(std::max(sampling.luma_y.count, sampling.chroma_y.count));
+  rows_.resize(most);
+  weights_.resize(most);
+}
+
+void RowSampler::blend(int plane, const Taps& taps, std::int64_t y) {
+  const PixelFormatInfo& facts = info(image_.format);
+  const Plane& from = image_.planes[plane];
+  const std::int64_t first = taps.index[static_cast<std::size_t>(y)];
+  for (int t = 0; t < taps.count; ++t) {
+    const auto place = static_cast<std::size_t>(t);
+    rows_[place] = reinterpret_cast<const std::uint8_t*>(from.data + (first + t) * from.pitch);
+    weights_[place] = taps.weights[place * static_cast<std::size_t>(taps.size) + static_cast<std::size_t>(y)];
+  }
+  const std::int64_t samples = std::int64_t{from.width} * facts.samples[plane];
+  if (facts.bytes_per_sample == 1)
+    kernels_.blend_u8(rows_.data(), weights_.data(), taps.count, samples, blended_.data());
+  else
+    kernels_.blend_u16(reinterpret_cast<const std::uint16_t* const*>(rows_.data()), weights_.data(), taps.count, samples,
+                       blended_.data());
+}
+
+void RowSampler::read(std::int64_t y, float* const rows[3]) {
+  const PixelFormatInfo& facts = info(image_.format);
+  int blended_plane = -1;
+  const bool gray = facts.planes == 1 && facts.samples[0] == 1;
+  for (int c = 0; c < (gray ? 1 : 3); ++c) {
+    const ComponentPlace place = component_place(image_.format, c);
+    const bool chroma = facts.yuv && place.plane > 0;
+    const Taps& x = chroma ? sampling_.chroma_x : sampling_.luma_x;
+    if (place.plane != blended_plane) blend(place.plane, chroma ? sampling_.chroma_y : sampling_.luma_y, y);
+    blended_plane = place.plane;
+    kernels_.gather(blended_.data() + place.first, plane_index_[place.plane].data(), x.weights.data(), x.count, place.step, x.size,
+                    rows[c]);
+  }
+  if (!gray) return;
+  for (int c = 1; c < 3; ++c) std::memcpy(rows[c], rows[0], static_cast<std::size_t>(sampling_.luma_x.size) * sizeof(float));
+}
+
+} // namespace lanner

@@ -1,0 +1,159 @@
+#include "video/bitstream.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace lanner {
+
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+std::uint8_t byte_at(Bytes bytes, std::size_t i) { return std::to_integer<std::uint8_t>(bytes[i]); }
+
+/// Walks the NAL units of a packet, by length prefix or by start code.
+class NalWalker {
+public:
+  NalWalker(Bytes bytes, int length_bytes) : rest_(bytes), length_bytes_(static_cast<std::size_t>(length_bytes)) {
+    if (length_bytes_ == 0) skip_to_start_code();
+  }
+
+  std::optional<Bytes> next() { return length_bytes_ ? next_by_length() : next_by_start_code(); }
+
+private:
+  std::optional<Bytes> next_by_length() {
+    if (rest_.size() <= length_bytes_) return std::nullopt;
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < length_bytes_; ++i) size = size << 8 | byte_at(rest_, i);
+    rest_ = rest_.subspan(length_bytes_);
+    const Bytes unit = rest_.first(std::min(size, rest_.size()));
+    rest_ = rest_.subspan(unit.size());
+    return unit;
+  }
+
+  std::optional<Bytes> next_by_start_code() {
+    if (rest_.empty()) return std::nullopt;
+    const Bytes from = rest_;
+    skip_to_start_code();
+    return from.first(from.size() - rest_.size());
+  }
+
+  void skip_to_start_code() {
+    std::size_t i = 0;
+    for (; i + 3 <= rest_.size(); ++i) {
+      if (byte_at(rest_, i + 2) > 1) i += 2;
+      else if (byte_at(rest_, i) == 0 && byte_at(rest_, i + 1) == 0 && byte_at(rest_, i + 2) == 1) break;
+    }
+    rest_ = i + 3 <= rest_.size() ? rest_.subspan(i + 3) : Bytes();
+  }
+
+  Bytes rest_;
+  std::size_t length_bytes_;
+};
+
+int nal_length_bytes(const std::vector<std::byte>& extradata, std::size_t position, std::size_t least) {
+  const bool prefixed = extradata.size() >= least && byte_at(extradata, 0) == 1;
+  return prefixed ? (byte_at(extradata, position) & 3) + 1 : 0;
+}
+
+// Whether an SEI unit of H.264 holds a recovery point that is reached at once and exactly: the payload begins with
+// recovery_frame_cnt as ue(v), `1` for zero, and then exact_match_flag.
+bool exact_recovery_point(Bytes unit) {
+  std::size_t i = 1;
+  while (i + 2 < unit.size()) {
+    std::size_t type = 0, size = 0;
+    for (; i < unit.size() && byte_at(unit, i) == 0xff; ++i) type += 0xff;
+    if (i >= unit.size()) return false;
+    type += byte_at(unit, i++);
+    for (; i < unit.size() && byte_at(unit, i) == 0xff; ++i) size += 0xff;
+    if (i >= unit.size()) return false;
+    size += byte_at(unit, i++);
+    if (size > unit.size() - i) return false;
+    if (type == 6) return size > 0 && (byte_at(unit, i) & 0xc0) == 0xc0;
+    i += size;
+  }
+  return false;
+}
+
+// VP9: frame_marker, profile, show_existing_frame, frame_type, show_frame. A superframe, known by its last byte, always
+// ends in a shown frame.
+bool vp9_shown(Bytes bytes) {
+  if (bytes.empty() || (byte_at(bytes, bytes.size() - 1) & 0xe0) == 0xc0) return true;
+  const std::uint8_t first = byte_at(bytes, 0);
+  const int profile = (first >> 5 & 1) | (first >> 3 & 2);
+  const int shift = profile == 3 ? 1 : 0;
+  const bool show_existing = first >> (3 - shift) & 1;
+  if (show_existing) return true;
+  return first >> (1 - shift) & 1;
+}
+
+constexpr std::string_view resetting_codecs[] = {"av1",  "mjpeg",  "ffv1",    "prores", "dnxhd", "png",
+                                                 "gif",  "huffyuv", "ffvhuff", "rawvideo", "v210", "utvideo",
+                                                 "qtrle", "jpeg2000", "cfhd",  "magicyuv", "webp", "bmp"};
+
+} // namespace
+
+PacketScanner::PacketScanner(const StreamInfo& stream) {
+  if (stream.codec == "h264") {
+    codec_ = Codec::h264;
+    length_bytes_ = nal_length_bytes(stream.extradata, 4, 7);
+  } else if (stream.codec == "hevc") {
+    codec_ = Codec::hevc;
+    length_bytes_ = nal_length_bytes(stream.extradata, 21, 23);
+  } else if (stream.codec == "vp8") {
+    codec_ = Codec::vp8;
+  } else if (stream.codec == "vp9") {
+    codec_ = Codec::vp9;
+  } else if (std::find(std::begin(resetting_codecs), std::end(resetting_codecs), stream.codec) != std::end(resetting_codecs)) {
+    codec_ = Codec::resetting;
+  }
+}
+
+PacketTraits PacketScanner::scan(const Packet& packet) {
+  const StartPoint clean = packet.key ? StartPoint::clean : StartPoint::none;
+  if (packet.bytes.empty()) return {StartPoint::none, false};
+  switch (codec_) {
+  case Codec::h264: return scan_h264(packet);
+  case Codec::hevc: return scan_hevc(packet);
+  case Codec::vp8: return {clean, (byte_at(packet.bytes, 0) & 0x10) != 0};
+  case Codec::vp9: return {clean, vp9_shown(packet.bytes)};
+  case Codec::resetting: return {clean, true};
+  case Codec::other: break;
+  }
+  return {packet.key ? StartPoint::open : StartPoint::none, true};
+}
+
+PacketTraits PacketScanner::scan_h264(const Packet& packet) const {
+  NalWalker walker(packet.bytes, length_bytes_);
+  bool recovery = false;
+  while (const auto unit = walker.next()) {
+    if (unit->empty()) continue;
+    const int type = byte_at(*unit, 0) & 31;
+    if (type == 5) return {StartPoint::clean, true};
+    if (type == 6) recovery = recovery || exact_recovery_point(*unit);
+    if (type == 1) return {packet.key && recovery ? StartPoint::open : StartPoint::none, true};
+  }
+  return {StartPoint::none, true};
+}
+
+PacketTraits PacketScanner::scan_hevc(const Packet& packet) {
+  NalWalker walker(packet.bytes, length_bytes_);
+  PacketTraits traits;
+  bool seen = false;
+  while (const auto unit = walker.next()) {
+    if (unit->empty()) continue;
+    const int type = byte_at(*unit, 0) >> 1 & 63;
+    if (type == 36 || type == 37) sequence_begins_ = true; // End of sequence, end of bitstream.
+    if (type > 31 || seen) continue;
+    seen = true;
+    if (type >= 16 && type <= 21) { // BLA, IDR, CRA.
+      skips_leading_ = type <= 20 || sequence_begins_;
+      sequence_begins_ = false;
+      traits.start = type <= 20 ? StartPoint::clean : StartPoint::open;
+    }
+    if ((type == 8 || type == 9) && skips_leading_) traits.shown = false;
+  }
+  return traits;
+}
+
+} // namespace lanner

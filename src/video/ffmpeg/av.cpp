@@ -1,0 +1,103 @@
+#include "video/ffmpeg/av.h"
+
+#include <cstdarg>
+#include <limits>
+#include <mutex>
+#include <new>
+
+#include <lanner/log.h>
+
+extern "C" {
+#include <libavutil/error.h>
+#include <libavutil/log.h>
+}
+
+namespace lanner::ffmpeg {
+
+namespace {
+
+thread_local std::string logged_error;
+
+// File names and metadata reach the log unchanged: one line, no control characters.
+std::string one_line(const char* text) {
+  std::string result;
+  for (const char* c = text; *c && result.size() < 300; ++c) {
+    const auto byte = static_cast<unsigned char>(*c);
+    if (byte == '\n' || byte == '\r') continue;
+    result += byte < 0x20 || byte >= 0x7f ? '?' : *c;
+  }
+  return result;
+}
+
+void forward_log(void* context, int level, const char* format, va_list arguments) noexcept {
+  if (level > AV_LOG_INFO || level < 0) return;
+  try {
+    char line[512];
+    int print_prefix = 0;
+    av_log_format_line2(nullptr, level, format, arguments, line, sizeof line, &print_prefix);
+    std::string text = one_line(line);
+    if (text.empty()) return;
+    if (level <= AV_LOG_ERROR && logged_error.empty()) logged_error = text;
+    const AVClass* type = context ? *static_cast<const AVClass* const*>(context) : nullptr;
+    if (type && type->item_name) text = one_line(type->item_name(context)) + ": " + text;
+    log(level <= AV_LOG_WARNING ? LogLevel::warning : LogLevel::debug, "ffmpeg: " + text);
+  } catch (...) { // A lost message is the lesser harm inside a C callback.
+  }
+}
+
+template<typename Pointer>
+Pointer not_null(Pointer pointer) {
+  if (!pointer) throw std::bad_alloc();
+  return pointer;
+}
+
+} // namespace
+
+FramePtr make_frame() { return not_null(FramePtr(av_frame_alloc())); }
+PacketPtr make_packet() { return not_null(PacketPtr(av_packet_alloc())); }
+ParametersPtr make_parameters() { return not_null(ParametersPtr(avcodec_parameters_alloc())); }
+
+void Dictionary::set(const std::string& key, const std::string& value) {
+  if (av_dict_set(&dictionary_, key.c_str(), value.c_str(), 0) < 0) throw std::bad_alloc();
+}
+
+bool Dictionary::has(const std::string& key) const { return av_dict_get(dictionary_, key.c_str(), nullptr, 0) != nullptr; }
+
+std::string Dictionary::leftover() const {
+  const AVDictionaryEntry* entry = av_dict_get(dictionary_, "", nullptr, AV_DICT_IGNORE_SUFFIX);
+  return entry ? entry->key : "";
+}
+
+void route_log() {
+  static std::once_flag once;
+  std::call_once(once, [] { av_log_set_callback(forward_log); });
+}
+
+void clear_logged_error() { logged_error.clear(); }
+
+std::string error_text(int error) {
+  char text[AV_ERROR_MAX_STRING_SIZE] = {};
+  av_strerror(error, text, sizeof text);
+  return logged_error.empty() ? std::string(text) : fmt::format("{} ({})", text, logged_error);
+}
+
+ErrorCode error_code(int error) {
+  switch (error) {
+  case AVERROR(ENOMEM): return ErrorCode::out_of_memory;
+  case AVERROR_EXIT: return ErrorCode::cancelled;
+  case AVERROR(EIO): return ErrorCode::io;
+  case AVERROR_PATCHWELCOME:
+  case AVERROR_DECODER_NOT_FOUND:
+  case AVERROR_DEMUXER_NOT_FOUND:
+  case AVERROR(ENOSYS): return ErrorCode::unsupported;
+  default: return ErrorCode::bad_data;
+  }
+}
+
+AVRational from_rational(Rational value) {
+  AVRational result{0, 1};
+  if (value.den > 0) av_reduce(&result.num, &result.den, value.num, value.den, std::numeric_limits<int>::max());
+  return result;
+}
+
+} // namespace lanner::ffmpeg

@@ -1,0 +1,147 @@
+#include <algorithm>
+#include <utility>
+
+#include "video/ffmpeg/av.h"
+#include "video/ffmpeg/entry_points.h"
+#include "video/ffmpeg/frame.h"
+#include "video/ffmpeg/packet.h"
+#include "video/ffmpeg/stream_info.h"
+
+namespace lanner::ffmpeg {
+
+namespace {
+
+// Facts of a frame that moved from fields to flags between FFmpeg 5.1 and 7.
+bool is_key(const AVFrame& frame) {
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 7, 100)
+  return frame.flags & AV_FRAME_FLAG_KEY;
+#else
+  return frame.key_frame;
+#endif
+}
+
+bool is_interlaced(const AVFrame& frame) {
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 7, 100)
+  return frame.flags & AV_FRAME_FLAG_INTERLACED;
+#else
+  return frame.interlaced_frame;
+#endif
+}
+
+std::int64_t duration_of(const AVFrame& frame) {
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
+  return frame.duration;
+#else
+  return frame.pkt_duration;
+#endif
+}
+
+CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& options) {
+  const ParametersPtr parameters = to_parameters(stream);
+  const AVCodec* codec = avcodec_find_decoder(parameters->codec_id);
+  check(codec != nullptr, ErrorCode::unsupported, "decoder for '{}' is not in FFmpeg {}; `lanner doctor` lists those that are",
+        stream.codec, av_version_info());
+  check(codec->type == AVMEDIA_TYPE_VIDEO, ErrorCode::invalid_argument, "stream {} is {}, not video", stream.index, stream.kind);
+  CodecContextPtr context(avcodec_alloc_context3(codec));
+  if (!context) throw std::bad_alloc();
+  check(avcodec_parameters_to_context(context.get(), parameters.get()) >= 0, ErrorCode::bad_data,
+        "stream {}: its description is malformed", stream.index);
+  context->pkt_timebase = from_rational(stream.time_base);
+  context->thread_count = std::max(0, options.threads);
+  context->max_pixels = static_cast<std::int64_t>(std::min<std::uint64_t>(options.limits.pixels, INT64_MAX));
+  context->flags |= AV_CODEC_FLAG_UNALIGNED; // Crops to the exact pixel.
+  clear_logged_error();
+  const int status = avcodec_open2(context.get(), codec, nullptr);
+  check(status >= 0, error_code(status), "stream {}: cannot open decoder {}: {}", stream.index, codec->name, error_text(status));
+  return context;
+}
+
+class FfmpegDecoder final : public Decoder {
+public:
+  FfmpegDecoder(const StreamInfo& stream, const DecoderOptions& options)
+      : options_(options), context_(open_codec(stream, options)), time_base_(stream.time_base),
+        rotation_(stream.rotation), sample_aspect_(stream.sample_aspect) {}
+
+  bool send(const Packet* packet) override {
+    check(!draining_, ErrorCode::invalid_argument, "decoder: packet after the end; flush() first");
+    clear_logged_error();
+    PacketPtr input;
+    if (packet) {
+      if (packet->bytes.empty()) return true; // FFmpeg would take it for the end.
+      input = to_av(*packet);
+    }
+    const int status = avcodec_send_packet(context_.get(), input.get());
+    if (status == AVERROR(EAGAIN)) return false;
+    draining_ = packet == nullptr;
+    if (status < 0) report(status);
+    return true;
+  }
+
+  std::optional<Frame> receive() override {
+    while (true) {
+      clear_logged_error();
+      FramePtr frame = make_frame();
+      const int status = avcodec_receive_frame(context_.get(), frame.get());
+      if (status == AVERROR(EAGAIN)) return std::nullopt;
+      if (status == AVERROR_EOF) {
+        finished_ = true;
+        return std::nullopt;
+      }
+      if (status >= 0) return to_frame(std::move(frame));
+      report(status);
+    }
+  }
+
+  bool finished() const noexcept override { return finished_; }
+
+  void flush() override {
+    avcodec_flush_buffers(context_.get());
+    draining_ = finished_ = false;
+  }
+
+  std::string description() const override {
+    const int threads = context_->active_thread_type ? context_->thread_count : 1;
+    return fmt::format("ffmpeg {}, {} thread{}", context_->codec->name, threads, threads == 1 ? "" : "s");
+  }
+
+private:
+  // Concealing goes on with the next packet; what memory or a limit refused is never concealed.
+  void report(int status) {
+    if (options_.raise_on_error || status == AVERROR(ENOMEM))
+      fail(error_code(status), "decode: {}: {}", context_->codec->name, error_text(status));
+  }
+
+  Frame to_frame(FramePtr from) {
+    Frame frame;
+    frame.pts = to_pts(from->best_effort_timestamp);
+    frame.duration = std::max<std::int64_t>(0, duration_of(*from));
+    frame.time_base = time_base_;
+    const std::int32_t* matrix = display_matrix(*from);
+    frame.rotation = matrix ? rotation_of(matrix) : rotation_;
+    frame.sample_aspect = from->sample_aspect_ratio.num > 0 ? to_rational(from->sample_aspect_ratio) : sample_aspect_;
+    frame.key = is_key(*from);
+    frame.corrupt = (from->flags & AV_FRAME_FLAG_CORRUPT) || from->decode_error_flags;
+    frame.interlaced = is_interlaced(*from);
+    check(!frame.corrupt || !options_.raise_on_error, ErrorCode::bad_data, "decode: {}: the picture at pts {} is damaged",
+          context_->codec->name, frame.pts);
+    frame.image = to_image(std::move(from), options_.limits);
+    return frame;
+  }
+
+  DecoderOptions options_;
+  CodecContextPtr context_;
+  Rational time_base_;
+  double rotation_;
+  Rational sample_aspect_;
+  bool draining_ = false, finished_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options) {
+  check(options.device.is_host(), ErrorCode::unsupported, "decoder of the FFmpeg module runs on the CPU, not on {}",
+        options.device.to_string());
+  return std::make_unique<FfmpegDecoder>(stream, options);
+}
+
+} // namespace lanner::ffmpeg

@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <utility>
+
+#include "video/ffmpeg/av.h"
+#include "video/ffmpeg/encoder_choice.h"
+#include "video/ffmpeg/entry_points.h"
+#include "video/ffmpeg/frame.h"
+#include "video/ffmpeg/packet.h"
+#include "video/ffmpeg/pixel_format.h"
+#include "video/ffmpeg/stream_info.h"
+
+namespace lanner::ffmpeg {
+
+namespace {
+
+// A colour description without gaps: what is not said is written as what convert() would assume.
+ColorInfo complete(ColorInfo color, const DirectFormat& format, int height) {
+  if (format.full_range || !info(format.format).yuv) color.range = ColorRange::full;
+  if (color.range == ColorRange::unspecified) color.range = ColorRange::limited;
+  if (!info(format.format).yuv) color.matrix = ColorMatrix::rgb;
+  if (color.matrix == ColorMatrix::unspecified || (info(format.format).yuv && color.matrix == ColorMatrix::rgb))
+    color.matrix = height >= 720 ? ColorMatrix::bt709 : ColorMatrix::bt601;
+  return color;
+}
+
+void check_options(const EncoderOptions& options) {
+  check(options.width > 0 && options.height > 0 && options.width <= 65536 && options.height <= 65536,
+        ErrorCode::invalid_argument, "encoder: size {}x{}, expected 1 to 65536 each", options.width, options.height);
+  check(options.rate.num > 0 && options.rate.den > 0, ErrorCode::invalid_argument,
+        "encoder: rate {}/{}, expected a positive number of frames a second", options.rate.num, options.rate.den);
+  check(options.bit_rate >= 0, ErrorCode::invalid_argument, "encoder: bit rate {}, expected 0 or more", options.bit_rate);
+}
+
+class FfmpegEncoder final : public Encoder {
+public:
+  explicit FfmpegEncoder(const EncoderOptions& options) : options_(options) {
+    check_options(options_);
+    const AVCodec* codec = find_encoder(options_.codec);
+    configure(*codec);
+    Dictionary settings;
+    fill_settings(*codec, options_, settings);
+    clear_logged_error();
+    const int status = avcodec_open2(context_.get(), codec, settings.out());
+    check(status >= 0, status == AVERROR(ENOMEM) ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
+          "encoder {}: refused {}x{} {}: {}", codec->name, options_.width, options_.height, to_string(target_.format),
+          error_text(status));
+    const std::string unknown = settings.leftover();
+    check(unknown.empty(), ErrorCode::invalid_argument, "encoder {} has no option '{}'", codec->name, unknown);
+    describe_stream();
+  }
+
+  const StreamInfo& stream() const noexcept override { return stream_; }
+
+  bool send(const Image* image, std::int64_t pts) override {
+    check(!draining_, ErrorCode::invalid_argument, "encoder: picture after the end");
+    FramePtr frame;
+    if (image) {
+      frame = prepare(*image);
+      frame->pts = from_pts(pts);
+    }
+    clear_logged_error();
+    const int status = avcodec_send_frame(context_.get(), frame.get());
+    if (status == AVERROR(EAGAIN)) return false;
+    check(status >= 0, status == AVERROR(ENOMEM) ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
+          "encode: {}: {}", context_->codec->name, error_text(status));
+    draining_ = image == nullptr;
+    return true;
+  }
+
+  std::optional<Packet> receive() override {
+    PacketPtr packet = make_packet();
+    clear_logged_error();
+    const int status = avcodec_receive_packet(context_.get(), packet.get());
+    if (status == AVERROR(EAGAIN)) return std::nullopt;
+    if (status == AVERROR_EOF) {
+      finished_ = true;
+      return std::nullopt;
+    }
+    check(status >= 0, ErrorCode::internal, "encode: {}: {}", context_->codec->name, error_text(status));
+    return to_packet(std::move(packet));
+  }
+
+  bool finished() const noexcept override { return finished_; }
+
+private:
+  void configure(const AVCodec& codec) {
+    context_.reset(avcodec_alloc_context3(&codec));
+    if (!context_) throw std::bad_alloc();
+    context_->width = options_.width;
+    context_->height = options_.height;
+    context_->pix_fmt = encoder_format(codec, options_);
+    target_ = *direct_format(context_->pix_fmt);
+    options_.color = complete(options_.color, target_, options_.height);
+    context_->colorspace = to_av(options_.color.matrix);
+    context_->color_range = to_av(options_.color.range);
+    context_->chroma_sample_location = to_av(options_.color.siting);
+    context_->color_primaries = static_cast<AVColorPrimaries>(options_.color.primaries);
+    context_->color_trc = static_cast<AVColorTransferCharacteristic>(options_.color.transfer);
+    context_->sample_aspect_ratio = from_rational(options_.sample_aspect);
+    context_->framerate = from_rational(options_.rate);
+    context_->time_base = options_.time_base.den > 0 ? from_rational(options_.time_base) : av_inv_q(context_->framerate);
+    context_->thread_count = std::max(0, options_.threads);
+    if (options_.bit_rate > 0) context_->bit_rate = options_.bit_rate;
+    else if (options_.crf >= 0) context_->bit_rate = 0;
+    if (options_.gop > 0) context_->gop_size = options_.gop;
+    if (options_.b_frames >= 0) context_->max_b_frames = options_.b_frames;
+    if (options_.global_header) context_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  }
+
+  void describe_stream() {
+    const ParametersPtr parameters = make_parameters();
+    check(avcodec_parameters_from_context(parameters.get(), context_.get()) >= 0, ErrorCode::out_of_memory,
+          "encoder: memory was refused by the system");
+    stream_.kind = "video";
+    describe_codec(*parameters, stream_);
+    stream_.time_base = to_rational(context_->time_base);
+    stream_.average_rate = options_.rate;
+    stream_.sample_aspect = options_.sample_aspect;
+  }
+
+  // Matrix and range count as the same when the encoder would convert nothing.
+  bool fits(const Image& image) const {
+    if (image.format != target_.format) return false;
+    if (!info(image.format).yuv) return true;
+    const ColorInfo given = complete(image.color, {image.format}, image.height);
+    return given.matrix == options_.color.matrix && given.range == options_.color.range;
+  }
+
+  FramePtr prepare(const Image& image) {
+    check(image.defined() && image.width == options_.width && image.height == options_.height, ErrorCode::invalid_argument,
+          "encode: picture of {}x{}, the encoder was created for {}x{}", image.width, image.height, options_.width,
+          options_.height);
+    check(image.device.is_host(), ErrorCode::unsupported, "encode: picture lies on {}; copy it to the host first",
+          image.device.to_string());
+    Image input = image;
+    if (!fits(image)) {
+      input = Image::allocate(target_.format, image.width, image.height);
+      input.color = options_.color;
+      convert(image, input);
+    }
+    FramePtr frame = to_av(input, context_->pix_fmt);
+    frame->colorspace = context_->colorspace;
+    frame->color_range = context_->color_range;
+    frame->chroma_location = context_->chroma_sample_location;
+    frame->color_primaries = context_->color_primaries;
+    frame->color_trc = context_->color_trc;
+    frame->sample_aspect_ratio = context_->sample_aspect_ratio;
+    return frame;
+  }
+
+  EncoderOptions options_;
+  CodecContextPtr context_;
+  DirectFormat target_{};
+  StreamInfo stream_;
+  bool draining_ = false, finished_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options) { return std::make_unique<FfmpegEncoder>(options); }
+
+} // namespace lanner::ffmpeg

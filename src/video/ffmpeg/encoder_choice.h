@@ -1,0 +1,18 @@
+#pragma once
+// Which FFmpeg encoder stands behind a codec's name, and how Lanner's options are spelled for it.
+
+#include <lanner/video.h>
+
+#include "video/ffmpeg/av.h"
+
+namespace lanner::ffmpeg {
+
+/// The encoder of an FFmpeg encoder's name or, for a codec's name, the best that this FFmpeg has. Throws
+/// Error{unsupported}.
+const AVCodec* find_encoder(const std::string& name);
+/// The encoder's pixel format for `options`; the nearest to `options.format` where that is not taken.
+AVPixelFormat encoder_format(const AVCodec& codec, const EncoderOptions& options);
+/// Preset, quality and quietness in the encoder's own option names, less what `options.codec_options` sets.
+void fill_settings(const AVCodec& codec, const EncoderOptions& options, Dictionary& settings);
+
+} // namespace lanner::ffmpeg

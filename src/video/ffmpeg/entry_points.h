@@ -1,0 +1,20 @@
+#pragma once
+// What the module's files give to its function table. Each follows the public function of its name.
+
+#include <memory>
+#include <string>
+
+#include <lanner/image.h>
+#include <lanner/video.h>
+
+namespace lanner::ffmpeg {
+
+std::unique_ptr<Demuxer> open_demuxer(SourcePtr source, const DemuxerOptions& options);
+std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options);
+std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options);
+std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& format);
+Image load_image(const std::string& path, const Limits& limits);
+void save_image(const std::string& path, const Image& image);
+VideoSupport video_support();
+
+} // namespace lanner::ffmpeg

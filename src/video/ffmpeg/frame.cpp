@@ -1,0 +1,130 @@
+#include "video/ffmpeg/frame.h"
+
+#include <climits>
+#include <new>
+#include <utility>
+
+#include "video/ffmpeg/pixel_format.h"
+
+extern "C" {
+#include <libavutil/pixdesc.h>
+#include <libswscale/swscale.h>
+}
+
+namespace lanner::ffmpeg {
+
+namespace {
+
+ColorInfo color_of(const AVFrame& frame) {
+  ColorInfo color = color_info(frame.colorspace, frame.color_range, frame.chroma_location, frame.color_primaries, frame.color_trc);
+  const auto direct = direct_format(static_cast<AVPixelFormat>(frame.format));
+  if (direct && direct->full_range) color.range = ColorRange::full;
+  return color;
+}
+
+std::int32_t subsampled(std::int32_t size, int log2) { return (size + (1 << log2) - 1) >> log2; }
+
+Image describe_planes(PixelFormat format, const AVFrame& frame) {
+  Image image;
+  image.format = format;
+  image.width = frame.width;
+  image.height = frame.height;
+  image.color = color_of(frame);
+  const PixelFormatInfo& facts = info(format);
+  for (int p = 0; p < facts.planes; ++p) {
+    const bool chroma = p > 0 && facts.yuv;
+    image.planes[p].width = chroma ? subsampled(frame.width, facts.chroma_x) : frame.width;
+    image.planes[p].height = chroma ? subsampled(frame.height, facts.chroma_y) : frame.height;
+  }
+  return image;
+}
+
+bool usable_as_it_is(const AVFrame& frame, const DirectFormat& direct) {
+  for (int p = 0; p < info(direct.format).planes; ++p)
+    if (!frame.data[direct.planes[p]] || frame.linesize[direct.planes[p]] <= 0) return false;
+  return frame.buf[0] != nullptr;
+}
+
+struct ScalerFree {
+  void operator()(SwsContext* context) const { sws_freeContext(context); }
+};
+
+// swscale between two formats of one size; matrix and range stay those of the frame.
+void scale_into(const AVFrame& frame, Image& image) {
+  const auto from = static_cast<AVPixelFormat>(frame.format);
+  const std::unique_ptr<SwsContext, ScalerFree> scaler(
+      sws_getContext(frame.width, frame.height, from, frame.width, frame.height, to_av(image.format),
+                     SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP | SWS_BITEXACT, nullptr,
+                     nullptr, nullptr));
+  const char* name = av_get_pix_fmt_name(from);
+  check(scaler != nullptr, ErrorCode::unsupported, "decode: cannot convert pixel format {} to {}", name ? name : "unknown",
+        to_string(image.format));
+  const int* coefficients = sws_getCoefficients(frame.colorspace);
+  const int full = frame.color_range == AVCOL_RANGE_JPEG;
+  sws_setColorspaceDetails(scaler.get(), coefficients, full, coefficients, full, 0, 1 << 16, 1 << 16);
+  std::uint8_t* data[4] = {};
+  int pitch[4] = {};
+  const auto direct = direct_format(to_av(image.format));
+  for (int p = 0; p < info(image.format).planes; ++p) {
+    data[direct->planes[p]] = reinterpret_cast<std::uint8_t*>(image.planes[p].data);
+    pitch[direct->planes[p]] = static_cast<int>(image.planes[p].pitch);
+  }
+  const int rows = sws_scale(scaler.get(), frame.data, frame.linesize, 0, frame.height, data, pitch);
+  check(rows == frame.height, ErrorCode::internal, "decode: swscale gave {} of {} rows", rows, frame.height);
+}
+
+} // namespace
+
+Image to_image(FramePtr frame, const Limits& limits) {
+  const auto format = static_cast<AVPixelFormat>(frame->format);
+  const auto direct = direct_format(format);
+  if (!direct || !usable_as_it_is(*frame, *direct)) {
+    const char* name = av_get_pix_fmt_name(format);
+    check(name != nullptr, ErrorCode::unsupported, "decode: FFmpeg gave pixel format {}, which it cannot name", frame->format);
+    Image image = Image::allocate(nearest_format(format), frame->width, frame->height, limits);
+    image.color = color_of(*frame);
+    if (!info(image.format).yuv) image.color.range = ColorRange::full;
+    scale_into(*frame, image);
+    return image;
+  }
+  Image image = describe_planes(direct->format, *frame);
+  for (int p = 0; p < info(direct->format).planes; ++p) {
+    image.planes[p].data = reinterpret_cast<std::byte*>(frame->data[direct->planes[p]]);
+    image.planes[p].pitch = frame->linesize[direct->planes[p]];
+  }
+  image.owner = std::shared_ptr<const void>(frame.release(), [](AVFrame* owned) { av_frame_free(&owned); });
+  return image;
+}
+
+namespace {
+
+void release_owner(void* owner, std::uint8_t*) { delete static_cast<std::shared_ptr<const void>*>(owner); }
+
+} // namespace
+
+FramePtr to_av(const Image& image, AVPixelFormat format) {
+  const auto direct = direct_format(format);
+  check(direct && direct->format == image.format, ErrorCode::internal, "encode: image of format {} given as {}",
+        to_string(image.format), format);
+  FramePtr frame = make_frame();
+  frame->format = format;
+  frame->width = image.width;
+  frame->height = image.height;
+  for (int p = 0; p < info(image.format).planes; ++p) {
+    check(image.planes[p].pitch <= INT_MAX, ErrorCode::limit_exceeded, "encode: pitch of {} bytes", image.planes[p].pitch);
+    frame->data[direct->planes[p]] = reinterpret_cast<std::uint8_t*>(image.planes[p].data);
+    frame->linesize[direct->planes[p]] = static_cast<int>(image.planes[p].pitch);
+  }
+  auto owner = std::make_unique<std::shared_ptr<const void>>(image.owner);
+  frame->buf[0] = av_buffer_create(frame->data[0], 1, release_owner, owner.get(), AV_BUFFER_FLAG_READONLY);
+  if (!frame->buf[0]) throw std::bad_alloc();
+  owner.release();
+  return frame;
+}
+
+const std::int32_t* display_matrix(const AVFrame& frame) {
+  const AVFrameSideData* side = av_frame_get_side_data(&frame, AV_FRAME_DATA_DISPLAYMATRIX);
+  return side && side->size >= 36 ? reinterpret_cast<const std::int32_t*>(side->data) : nullptr;
+}
+
+} // namespace lanner::ffmpeg

@@ -1,0 +1,20 @@
+#include "video/ffmpeg_module.h"
+
+#include "video/ffmpeg/av.h"
+#include "video/ffmpeg/entry_points.h"
+
+extern "C" const void* lanner_ffmpeg_module() {
+  using namespace lanner;
+  ffmpeg::route_log();
+  static const FfmpegModule table{
+      .abi_version = ffmpeg_module_version,
+      .open_demuxer = ffmpeg::open_demuxer,
+      .create_decoder = ffmpeg::create_decoder,
+      .create_encoder = ffmpeg::create_encoder,
+      .create_muxer = ffmpeg::create_muxer,
+      .load_image = ffmpeg::load_image,
+      .save_image = ffmpeg::save_image,
+      .video_support = ffmpeg::video_support,
+  };
+  return &table;
+}

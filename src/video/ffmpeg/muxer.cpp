@@ -1,0 +1,222 @@
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <utility>
+
+#include "base/file.h"
+#include "video/ffmpeg/av.h"
+#include "video/ffmpeg/byte_io.h"
+#include "video/ffmpeg/entry_points.h"
+#include "video/ffmpeg/packet.h"
+#include "video/ffmpeg/stream_info.h"
+
+extern "C" {
+#include <libavutil/mathematics.h>
+}
+
+namespace lanner::ffmpeg {
+
+namespace {
+
+// LIBAVFORMAT 61 made the buffer that a write callback gets const.
+#if LIBAVFORMAT_VERSION_MAJOR >= 61
+using WriteBytes = const std::uint8_t*;
+#else
+using WriteBytes = std::uint8_t*;
+#endif
+
+/// One of FFmpeg's views of the file that is being written. Errors are kept and thrown by rethrow().
+class FileIo {
+public:
+  FileIo(AtomicFile& file, bool writes) : file_(file) {
+    constexpr int buffer_bytes = 64 << 10;
+    auto* buffer = static_cast<unsigned char*>(av_malloc(buffer_bytes));
+    if (!buffer) throw std::bad_alloc();
+    io_.reset(avio_alloc_context(buffer, buffer_bytes, writes, this, read, write, seek));
+    if (io_) return;
+    av_free(buffer);
+    throw std::bad_alloc();
+  }
+
+  AVIOContext* context() noexcept { return io_.get(); }
+  void rethrow() {
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+
+private:
+  static int write(void* opaque, WriteBytes bytes, int size) noexcept {
+    auto& self = *static_cast<FileIo*>(opaque);
+    if (self.error_) return AVERROR_EXIT;
+    try {
+      const auto count = static_cast<std::size_t>(size);
+      self.file_.write_at(self.position_, {reinterpret_cast<const std::byte*>(bytes), count});
+      self.position_ += count;
+      return size;
+    } catch (...) {
+      self.error_ = std::current_exception();
+      return AVERROR_EXIT;
+    }
+  }
+
+  static int read(void* opaque, std::uint8_t* into, int size) noexcept {
+    auto& self = *static_cast<FileIo*>(opaque);
+    try {
+      const std::span<std::byte> span{reinterpret_cast<std::byte*>(into), static_cast<std::size_t>(size)};
+      const std::size_t count = self.file_.read_at(self.position_, span);
+      self.position_ += count;
+      return count ? static_cast<int>(count) : AVERROR_EOF;
+    } catch (...) {
+      self.error_ = std::current_exception();
+      return AVERROR_EXIT;
+    }
+  }
+
+  static std::int64_t seek(void* opaque, std::int64_t offset, int whence) noexcept {
+    auto& self = *static_cast<FileIo*>(opaque);
+    const auto size = static_cast<std::int64_t>(self.file_.size());
+    whence &= ~AVSEEK_FORCE;
+    if (whence == AVSEEK_SIZE) return size;
+    const std::int64_t base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? static_cast<std::int64_t>(self.position_) : size;
+    if (base + offset < 0) return AVERROR(EINVAL);
+    self.position_ = static_cast<std::uint64_t>(base + offset);
+    return base + offset;
+  }
+
+  AtomicFile& file_;
+  std::uint64_t position_ = 0;
+  std::exception_ptr error_;
+  AvioPtr io_;
+};
+
+struct OutputFree {
+  void operator()(AVFormatContext* context) const { avformat_free_context(context); }
+};
+
+const AVOutputFormat* output_format(const std::string& path, const std::string& name) {
+  // Only the extension is of interest: FFmpeg reads patterns in full names.
+  const std::string extension = std::filesystem::path(path).extension().string();
+  const AVOutputFormat* format = av_guess_format(name.empty() ? nullptr : name.c_str(),
+                                                 name.empty() ? ("output" + extension).c_str() : nullptr, nullptr);
+  check(format != nullptr, ErrorCode::unsupported,
+        "{}: no container for {} '{}': expected a file name that ends in .mp4, .mkv, .webm, .avi, .mov or .ts, or a format name",
+        path, name.empty() ? "extension" : "format", name.empty() ? extension : name);
+  check(!(format->flags & AVFMT_NOFILE), ErrorCode::unsupported, "{}: format {} does not write one file", path, format->name);
+  return format;
+}
+
+class FfmpegMuxer final : public Muxer {
+public:
+  FfmpegMuxer(const std::string& path, const std::string& format) : path_(path), file_(path), io_(file_, true) {
+    AVFormatContext* context = nullptr;
+    const int status = avformat_alloc_output_context2(&context, output_format(path, format), nullptr, nullptr);
+    context_.reset(context);
+    check(status >= 0, ErrorCode::out_of_memory, "{}: memory was refused by the system", path_);
+    context->pb = io_.context();
+    context->flags |= AVFMT_FLAG_CUSTOM_IO;
+    context->opaque = this;
+    context->io_open = reopen;
+    context->io_close2 = [](AVFormatContext*, AVIOContext*) { return 0; }; // Both views belong to this object.
+  }
+
+  bool wants_global_header() const noexcept override { return context_->oformat->flags & AVFMT_GLOBALHEADER; }
+
+  int add_stream(const StreamInfo& info) override {
+    check(!begun_, ErrorCode::invalid_argument, "{}: stream added after the first packet", path_);
+    AVStream* stream = avformat_new_stream(context_.get(), nullptr);
+    if (!stream) throw std::bad_alloc();
+    const ParametersPtr parameters = to_parameters(info);
+    check(avcodec_parameters_copy(stream->codecpar, parameters.get()) >= 0, ErrorCode::out_of_memory,
+          "{}: memory was refused by the system", path_);
+    adopt_tag(*stream->codecpar);
+    stream->time_base = from_rational(info.time_base);
+    stream->avg_frame_rate = from_rational(info.average_rate);
+    stream->sample_aspect_ratio = from_rational(info.sample_aspect);
+    time_bases_.push_back(stream->time_base);
+    return stream->index;
+  }
+
+  void write(const Packet& packet) override {
+    check(!finished_, ErrorCode::invalid_argument, "{}: packet after finish()", path_);
+    check(packet.stream >= 0 && static_cast<std::size_t>(packet.stream) < time_bases_.size(), ErrorCode::invalid_argument,
+          "{}: no stream {}; {} were added", path_, packet.stream, time_bases_.size());
+    begin();
+    const PacketPtr input = to_av(packet);
+    const auto stream = static_cast<std::size_t>(packet.stream);
+    av_packet_rescale_ts(input.get(), time_bases_[stream], context_->streams[stream]->time_base);
+    input->pos = -1;
+    clear_logged_error();
+    require(av_interleaved_write_frame(context_.get(), input.get()), "write a packet");
+  }
+
+  void finish() override {
+    check(!finished_, ErrorCode::invalid_argument, "{}: finish() was called before", path_);
+    begin();
+    finished_ = true;
+    clear_logged_error();
+    require(av_write_trailer(context_.get()), "end the file");
+    avio_flush(io_.context());
+    io_.rethrow();
+    file_.commit();
+  }
+
+private:
+  // A tag from another container (a demuxed stream) is kept only where this one knows it.
+  void adopt_tag(AVCodecParameters& parameters) const {
+    const bool encoded = parameters.codec_tag == 0 && parameters.extradata_size > 0;
+    const AVCodecTag* const* tables = context_->oformat->codec_tag;
+    if (!tables || av_codec_get_id(tables, parameters.codec_tag) != parameters.codec_id) parameters.codec_tag = 0;
+    // Some players take no other tag; it promises that all headers lie apart, as the encoder was told.
+    const unsigned hvc1 = MKTAG('h', 'v', 'c', '1');
+    const bool knows_hvc1 = tables && av_codec_get_id(tables, hvc1) == AV_CODEC_ID_HEVC;
+    if (parameters.codec_id == AV_CODEC_ID_HEVC && encoded && knows_hvc1) parameters.codec_tag = hvc1;
+  }
+
+  void begin() {
+    if (begun_) return;
+    check(!time_bases_.empty(), ErrorCode::invalid_argument, "{}: no stream was added", path_);
+    Dictionary settings;
+    settings.set("movflags", "+faststart"); // Players may start before the whole file has arrived.
+    clear_logged_error();
+    const int status = avformat_write_header(context_.get(), settings.out());
+    io_.rethrow();
+    check(status >= 0, status == AVERROR(ENOMEM) ? ErrorCode::out_of_memory : ErrorCode::unsupported,
+          "{}: container {} refuses the stream: {}", path_, context_->oformat->name, error_text(status));
+    begun_ = true;
+  }
+
+  void require(int status, const char* what) {
+    io_.rethrow();
+    if (reread_) reread_->rethrow();
+    check(status >= 0, error_code(status) == ErrorCode::io ? ErrorCode::io : ErrorCode::invalid_argument,
+          "{}: cannot {}: {}", path_, what, error_text(status));
+  }
+
+  // To move the header to the front, the muxer opens its own output for reading. Nothing else may be opened.
+  static int reopen(AVFormatContext* context, AVIOContext** io, const char*, int flags, AVDictionary**) noexcept {
+    auto& self = *static_cast<FfmpegMuxer*>(context->opaque);
+    if (flags & AVIO_FLAG_WRITE) return AVERROR(EPERM);
+    try {
+      self.reread_ = std::make_unique<FileIo>(self.file_, false);
+      *io = self.reread_->context();
+      return 0;
+    } catch (...) {
+      return AVERROR(ENOMEM);
+    }
+  }
+
+  std::string path_;
+  AtomicFile file_;
+  FileIo io_;
+  std::unique_ptr<FileIo> reread_;
+  std::unique_ptr<AVFormatContext, OutputFree> context_;
+  std::vector<AVRational> time_bases_;
+  bool begun_ = false, finished_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& format) {
+  return std::make_unique<FfmpegMuxer>(path, format);
+}
+
+} // namespace lanner::ffmpeg

@@ -1,0 +1,133 @@
+#include "video/ffmpeg/stream_info.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "video/ffmpeg/pixel_format.h"
+
+extern "C" {
+#include <libavutil/display.h>
+#include <libavutil/pixdesc.h>
+}
+
+namespace lanner::ffmpeg {
+
+namespace {
+
+const std::int32_t* display_matrix(const AVStream& stream) {
+  const std::uint8_t* data = nullptr;
+  std::size_t size = 0;
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 30, 100)
+  const AVPacketSideData* side =
+      av_packet_side_data_get(stream.codecpar->coded_side_data, stream.codecpar->nb_coded_side_data,
+                              AV_PKT_DATA_DISPLAYMATRIX);
+  if (side) data = side->data, size = side->size;
+#else
+  data = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
+#endif
+  return data && size >= 36 ? reinterpret_cast<const std::int32_t*>(data) : nullptr;
+}
+
+void describe_video(const AVCodecParameters& parameters, StreamInfo& info) {
+  const auto format = static_cast<AVPixelFormat>(parameters.format);
+  info.width = parameters.width;
+  info.height = parameters.height;
+  info.interlaced = parameters.field_order > AV_FIELD_PROGRESSIVE;
+  if (parameters.sample_aspect_ratio.num > 0) info.sample_aspect = to_rational(parameters.sample_aspect_ratio);
+  info.color = color_info(parameters.color_space, parameters.color_range, parameters.chroma_location,
+                          parameters.color_primaries, parameters.color_trc);
+  const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(format);
+  if (!descriptor) return;
+  info.format = nearest_format(format);
+  info.native_format = descriptor->name;
+  info.bit_depth = descriptor->comp[0].depth;
+  const auto direct = direct_format(format);
+  if (direct && direct->full_range) info.color.range = ColorRange::full;
+}
+
+Rational frame_rate(AVFormatContext* context, AVStream* stream) {
+  if (stream->avg_frame_rate.num > 0 && stream->avg_frame_rate.den > 0) return to_rational(stream->avg_frame_rate);
+  const AVRational guess = av_guess_frame_rate(context, stream, nullptr);
+  return guess.num > 0 && guess.den > 0 ? to_rational(guess) : Rational{};
+}
+
+} // namespace
+
+double rotation_of(const std::int32_t* matrix) {
+  const double counter_clockwise = av_display_rotation_get(matrix);
+  if (std::isnan(counter_clockwise)) return 0;
+  const double clockwise = std::fmod(-std::round(counter_clockwise * 100) / 100 + 720, 360);
+  return clockwise == 0 ? 0 : clockwise;
+}
+
+void describe_codec(const AVCodecParameters& parameters, StreamInfo& info) {
+  info.codec = avcodec_get_name(parameters.codec_id);
+  const char* profile = avcodec_profile_name(parameters.codec_id, parameters.profile);
+  info.profile = profile ? profile : "";
+  info.bit_rate = std::max<std::int64_t>(0, parameters.bit_rate);
+  if (parameters.codec_type == AVMEDIA_TYPE_VIDEO) describe_video(parameters, info);
+  info.extradata.resize(parameters.extradata ? static_cast<std::size_t>(parameters.extradata_size) : 0);
+  if (!info.extradata.empty()) std::memcpy(info.extradata.data(), parameters.extradata, info.extradata.size());
+  ParametersPtr copy = make_parameters();
+  check(avcodec_parameters_copy(copy.get(), &parameters) >= 0, ErrorCode::out_of_memory,
+        "stream: memory was refused by the system");
+  info.parameters = std::shared_ptr<const AVCodecParameters>(copy.release(), ParametersFree());
+}
+
+StreamInfo describe(AVFormatContext* context, const AVStream& stream) {
+  StreamInfo info;
+  info.index = stream.index;
+  const char* kind = av_get_media_type_string(stream.codecpar->codec_type);
+  info.kind = kind ? kind : "data";
+  describe_codec(*stream.codecpar, info);
+  info.time_base = to_rational(stream.time_base);
+  info.average_rate = frame_rate(context, const_cast<AVStream*>(&stream));
+  if (stream.sample_aspect_ratio.num > 0) info.sample_aspect = to_rational(stream.sample_aspect_ratio);
+  if (const std::int32_t* matrix = display_matrix(stream)) info.rotation = rotation_of(matrix);
+  info.start_pts = to_pts(stream.start_time);
+  info.duration = stream.duration == AV_NOPTS_VALUE ? 0 : std::max<std::int64_t>(0, stream.duration);
+  info.frames = std::max<std::int64_t>(0, stream.nb_frames);
+  const AVDictionaryEntry* entry = nullptr;
+  while ((entry = av_dict_get(stream.metadata, "", entry, AV_DICT_IGNORE_SUFFIX))) info.metadata[entry->key] = entry->value;
+  return info;
+}
+
+AVCodecID codec_id(const std::string& name) {
+  if (const AVCodecDescriptor* descriptor = avcodec_descriptor_get_by_name(name.c_str())) return descriptor->id;
+  if (const AVCodec* codec = avcodec_find_decoder_by_name(name.c_str())) return codec->id;
+  fail(ErrorCode::unsupported, "codec '{}' is not known to FFmpeg {}; `lanner doctor` lists those that are", name,
+       av_version_info());
+}
+
+ParametersPtr to_parameters(const StreamInfo& info) {
+  ParametersPtr result = make_parameters();
+  if (std::get_deleter<ParametersFree>(info.parameters)) {
+    const auto* own = static_cast<const AVCodecParameters*>(info.parameters.get());
+    check(avcodec_parameters_copy(result.get(), own) >= 0, ErrorCode::out_of_memory,
+          "stream: memory was refused by the system");
+    return result;
+  }
+  result->codec_type = AVMEDIA_TYPE_VIDEO;
+  result->codec_id = codec_id(info.codec);
+  result->width = info.width;
+  result->height = info.height;
+  result->format = to_av(info.format);
+  result->bit_rate = info.bit_rate;
+  result->sample_aspect_ratio = from_rational(info.sample_aspect);
+  result->color_space = to_av(info.color.matrix);
+  result->color_range = to_av(info.color.range);
+  result->chroma_location = to_av(info.color.siting);
+  result->color_primaries = static_cast<AVColorPrimaries>(info.color.primaries);
+  result->color_trc = static_cast<AVColorTransferCharacteristic>(info.color.transfer);
+  const std::size_t size = info.extradata.size();
+  check(size < (1u << 28), ErrorCode::limit_exceeded, "stream: {} bytes of extradata, at most {} are taken", size, 1 << 28);
+  if (size == 0) return result;
+  result->extradata = static_cast<std::uint8_t*>(av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE));
+  check(result->extradata != nullptr, ErrorCode::out_of_memory, "stream: memory was refused by the system");
+  std::memcpy(result->extradata, info.extradata.data(), size);
+  result->extradata_size = static_cast<int>(size);
+  return result;
+}
+
+} // namespace lanner::ffmpeg

@@ -1,0 +1,21 @@
+#pragma once
+// StreamInfo in FFmpeg's terms.
+
+#include <lanner/video.h>
+
+#include "video/ffmpeg/av.h"
+
+namespace lanner::ffmpeg {
+
+/// Describes a demuxed stream.
+StreamInfo describe(AVFormatContext* context, const AVStream& stream);
+/// Fills codec, sizes, format, colour, extradata and `parameters` of `info`.
+void describe_codec(const AVCodecParameters& parameters, StreamInfo& info);
+/// The parameters that `info` stands for: its own, when this module made it, else built from the fields.
+ParametersPtr to_parameters(const StreamInfo& info);
+/// Degrees clockwise that a display matrix of 36 bytes turns the picture by, 0 to 360.
+double rotation_of(const std::int32_t* matrix);
+/// The codec of FFmpeg's name. Throws Error{unsupported}.
+AVCodecID codec_id(const std::string& name);
+
+} // namespace lanner::ffmpeg

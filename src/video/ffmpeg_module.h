@@ -1,0 +1,35 @@
+#pragma once
+// The table of functions that liblanner-ffmpeg.so gives to liblanner.so.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <lanner/image.h>
+#include <lanner/video.h>
+
+namespace lanner {
+
+/// Raised whenever FfmpegModule or a type that crosses it changes.
+inline constexpr std::uint32_t ffmpeg_module_version = 1;
+
+/// Entry points of the FFmpeg module. Each follows the rules of the public function of its name.
+struct FfmpegModule {
+  std::uint32_t abi_version;
+  std::unique_ptr<Demuxer> (*open_demuxer)(SourcePtr source, const DemuxerOptions& options);
+  std::unique_ptr<Decoder> (*create_decoder)(const StreamInfo& stream, const DecoderOptions& options);
+  std::unique_ptr<Encoder> (*create_encoder)(const EncoderOptions& options);
+  std::unique_ptr<Muxer> (*create_muxer)(const std::string& path, const std::string& format);
+  Image (*load_image)(const std::string& path, const Limits& limits);
+  void (*save_image)(const std::string& path, const Image& image);
+  VideoSupport (*video_support)();
+};
+
+/// The opened module; opens it at first use. Throws Error{unsupported} that says why it is missing and what to
+/// install. Safe from any thread.
+const FfmpegModule& ffmpeg_module();
+
+} // namespace lanner
+
+/// What the module exports: a lanner::FfmpegModule.
+extern "C" const void* lanner_ffmpeg_module();
