@@ -1,0 +1,153 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include <lanner/error.h>
+
+#include "base/system_error.h"
+
+namespace lanner {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder_of(const fs::path& path) {
+  const fs::path folder = path.parent_path();
+  return folder.empty() ? fs::path(".") : folder;
+}
+
+/// Where `path` leads: renaming over a symbolic link would replace the link, and over a device node the
+/// device.
+fs::path target_of(const fs::path& path) {
+  check(path.has_filename(), ErrorCode::invalid_argument, "{}: is no name for a file", path.string());
+  std::error_code error;
+  const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : path;
+  if (error && error.value() != ENOENT && error.value() != ENOTDIR) fail_system(error.value(), path.string());
+  const fs::file_status status = fs::status(target, error);
+  check(!fs::is_directory(status), ErrorCode::invalid_argument, "{}: is a folder; give a file name",
+        path.string());
+  check(!fs::exists(status) || fs::is_regular_file(status), ErrorCode::invalid_argument,
+        "{}: is not a regular file, so it cannot be replaced; choose another name", path.string());
+  return target;
+}
+
+std::string random_suffix() {
+  std::uint64_t random = 0;
+  if (::getrandom(&random, sizeof random, 0) != sizeof random) fail_system(errno, "random numbers");
+  return fmt::format("{:016x}", random);
+}
+
+fs::path temporary_beside(const fs::path& path) {
+  constexpr std::size_t longest_stem = 200; // A name may have 255 bytes.
+  const std::string name = path.filename().string().substr(0, longest_stem);
+  return folder_of(path) / fmt::format(".{}.{}.part", name, random_suffix());
+}
+
+void sync_folder(const fs::path& path) {
+  const Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some file systems refuse to sync a folder; the file is whole all the same.
+  if (folder) (void)::fsync(folder.get());
+}
+
+} // namespace
+
+AtomicFile::AtomicFile(const fs::path& path) : path_(target_of(path)) {
+  do {
+    temporary_ = temporary_beside(path_);
+    fd_ = Descriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+  } while (!fd_ && errno == EEXIST);
+  if (!fd_) {
+    const int error = errno;
+    temporary_.clear();
+    if (error == ENOENT)
+      fail(ErrorCode::not_found, "{}: its folder does not exist; create it first", path_.string());
+    fail_system(error, path_.string());
+  }
+  struct stat existing {};
+  if (::stat(path_.c_str(), &existing) == 0) (void)::fchmod(fd_.get(), existing.st_mode & 07777);
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})),
+      fd_(std::move(other.fd_)), position_(other.position_), size_(other.size_) {}
+
+AtomicFile::~AtomicFile() {
+  discard();
+}
+
+void AtomicFile::discard() noexcept {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
+  fd_.close();
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  write_at(position_, bytes);
+  position_ += bytes.size();
+}
+
+void AtomicFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+  check(static_cast<bool>(fd_), ErrorCode::internal, "{}: written to after commit", path_.string());
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t count =
+        ::pwrite(fd_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+    if (count < 0 && errno != EINTR) fail_system(errno, path_.string() + ": write");
+    if (count > 0) done += static_cast<std::size_t>(count);
+  }
+  size_ = std::max(size_, offset + bytes.size());
+}
+
+std::size_t AtomicFile::read_at(std::uint64_t offset, std::span<std::byte> into) const {
+  for (;;) {
+    const ssize_t count = ::pread(fd_.get(), into.data(), into.size(), static_cast<off_t>(offset));
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EINTR) fail_system(errno, path_.string() + ": read");
+  }
+}
+
+void AtomicFile::commit() {
+  check(static_cast<bool>(fd_), ErrorCode::internal, "{}: committed twice", path_.string());
+  if (::fsync(fd_.get()) != 0 && errno != EINVAL) fail_system(errno, path_.string() + ": write");
+  if (!fd_.close()) fail_system(errno, path_.string() + ": write");
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_system(errno, path_.string());
+  temporary_.clear();
+  sync_folder(path_);
+}
+
+void write_file(const fs::path& path, std::span<const std::byte> bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+std::optional<FileLock> FileLock::try_acquire(const fs::path& path) {
+  Descriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (!fd) fail_system(errno, path.string());
+  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return std::nullopt;
+    if (errno != EINTR) fail_system(errno, path.string() + ": lock");
+  }
+  return FileLock(std::move(fd));
+}
+
+FileLock FileLock::acquire(const fs::path& path, const CancelToken& cancel) {
+  // Polled, because a blocking flock() could not be cancelled.
+  for (auto pause = std::chrono::milliseconds(1);;
+       pause = std::min(pause * 2, std::chrono::milliseconds(50))) {
+    if (auto lock = try_acquire(path)) return std::move(*lock);
+    cancel.check();
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+} // namespace lanner

@@ -1,0 +1,57 @@
+#include "base/json.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <lanner/error.h>
+
+namespace lanner {
+namespace {
+
+/// Bounds what a parse may build, and finds names that come twice.
+class Guard {
+public:
+  explicit Guard(const Limits& limits) : limits_(limits) {}
+
+  bool operator()(int depth, nlohmann::json::parse_event_t event, nlohmann::json& value) {
+    using Event = nlohmann::json::parse_event_t;
+    if (event == Event::object_start || event == Event::array_start) {
+      check(static_cast<std::uint32_t>(depth) < limits_.depth, ErrorCode::limit_exceeded,
+            "json: nested deeper than {}", limits_.depth);
+      names_.emplace_back();
+    } else if (event == Event::object_end || event == Event::array_end) {
+      names_.pop_back();
+    } else if (event == Event::key) {
+      const auto& name = value.get_ref<const std::string&>();
+      check(names_.back().insert(name).second, ErrorCode::bad_data, "json: the name \"{}\" comes twice",
+            name.substr(0, 80));
+    }
+    constexpr std::uint64_t values_per_node = 16;
+    check(++events_ <= values_per_node * limits_.nodes, ErrorCode::limit_exceeded,
+          "json: more than {} values", values_per_node * limits_.nodes);
+    return true;
+  }
+
+private:
+  const Limits& limits_;
+  std::vector<std::set<std::string>> names_;
+  std::uint64_t events_ = 0;
+};
+
+} // namespace
+
+nlohmann::json parse_json(std::string_view text, const Limits& limits) {
+  auto guard = std::make_shared<Guard>(limits);
+  try {
+    return nlohmann::json::parse(text.begin(), text.end(),
+                                 [guard](int depth, nlohmann::json::parse_event_t event,
+                                         nlohmann::json& value) { return (*guard)(depth, event, value); });
+  } catch (const nlohmann::json::parse_error& error) {
+    fail(ErrorCode::bad_data, "json: not well formed at byte {} of {}", error.byte, text.size());
+  } catch (const nlohmann::json::exception&) {
+    fail(ErrorCode::bad_data, "json: a number or text is out of range");
+  }
+}
+
+} // namespace lanner

@@ -1,0 +1,83 @@
+#include "base/options.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace lanner {
+namespace {
+
+std::string_view value_of(const EnvironmentLookup& lookup, const char* name) {
+  const char* value = lookup(name);
+  return value ? std::string_view(value) : std::string_view();
+}
+
+std::filesystem::path cache_folder(const EnvironmentLookup& lookup) {
+  if (const auto own = value_of(lookup, "LANNER_CACHE_DIR"); !own.empty()) return own;
+  // The XDG base directory specification has relative paths ignored.
+  const std::filesystem::path shared = value_of(lookup, "XDG_CACHE_HOME");
+  if (shared.is_absolute()) return shared / "lanner";
+  const std::filesystem::path home = value_of(lookup, "HOME");
+  return home.is_absolute() ? home / ".cache" / "lanner" : std::filesystem::path();
+}
+
+std::vector<std::filesystem::path> split_path(std::string_view text) {
+  std::vector<std::filesystem::path> folders;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(':'), text.size());
+    if (end > 0) folders.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return folders;
+}
+
+struct Number {
+  const char* name;
+  int low, high;
+};
+
+int number(const EnvironmentLookup& lookup, Number wanted, int otherwise,
+           std::vector<std::string>& problems) {
+  const std::string_view text = value_of(lookup, wanted.name);
+  if (text.empty()) return otherwise;
+  int value = 0;
+  const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = status == std::errc() && stop == text.data() + text.size();
+  if (whole && value >= wanted.low && value <= wanted.high) return value;
+  problems.push_back(fmt::format("{}=\"{}\" is ignored: expected a number from {} to {}", wanted.name, text,
+                                 wanted.low, wanted.high));
+  return otherwise;
+}
+
+std::string log_level(const EnvironmentLookup& lookup, std::vector<std::string>& problems) {
+  const std::string_view text = value_of(lookup, "LANNER_LOG");
+  if (text == "debug" || text == "info" || text == "warning") return std::string(text);
+  if (!text.empty() && text != "off")
+    problems.push_back(
+        fmt::format("LANNER_LOG=\"{}\" is ignored: expected debug, info, warning or off", text));
+  return "off";
+}
+
+} // namespace
+
+Options read_options(const EnvironmentLookup& lookup) {
+  Options result;
+  result.cache_folder = cache_folder(lookup);
+  result.module_path = split_path(value_of(lookup, "LANNER_MODULE_PATH"));
+  result.log = log_level(lookup, result.problems);
+  result.threads = number(lookup, {"LANNER_THREADS", 1, 4096}, 0, result.problems);
+  result.spin_microseconds = number(lookup, {"LANNER_SPIN_US", 0, 1'000'000}, -1, result.problems);
+  const std::string_view cuda = value_of(lookup, "CUDA_PATH");
+  result.cuda_path = cuda.empty() ? value_of(lookup, "CUDA_HOME") : cuda;
+  return result;
+}
+
+const Options& options() {
+  // secure_getenv: a program with raised rights must not load modules that its caller chose.
+  static const Options result = read_options([](const char* name) { return ::secure_getenv(name); });
+  return result;
+}
+
+} // namespace lanner

@@ -1,0 +1,31 @@
+#pragma once
+// What the environment says. Nothing else in the library reads it.
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace lanner {
+
+/// Settings from the environment, each with its default. A value that makes no sense is dropped and named in
+/// `problems`, for `lanner doctor`: loading the library never fails.
+struct Options {
+  /// LANNER_CACHE_DIR, else XDG_CACHE_HOME/lanner, else HOME/.cache/lanner; empty when there is none of them.
+  std::filesystem::path cache_folder;
+  std::vector<std::filesystem::path> module_path; ///< LANNER_MODULE_PATH: folders separated by `:`.
+  std::string log;                 ///< LANNER_LOG: `debug`, `info`, `warning` or `off` (default).
+  int threads = 0;                 ///< LANNER_THREADS: default of every thread count; 0 is not set.
+  int spin_microseconds = -1;      ///< LANNER_SPIN_US: see device/cpu.h; -1 is not set.
+  std::filesystem::path cuda_path; ///< CUDA_PATH, else CUDA_HOME.
+  std::vector<std::string> problems;
+};
+
+/// Gives the value of a variable, or nullptr.
+using EnvironmentLookup = std::function<const char*(const char* name)>;
+Options read_options(const EnvironmentLookup& lookup);
+
+/// The process's environment, read once at first use.
+const Options& options();
+
+} // namespace lanner

@@ -1,0 +1,98 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <lanner/source.h>
+
+#include "expect_error.h"
+#include "temporary_folder.h"
+
+namespace lanner {
+namespace {
+
+std::string content_of(const std::filesystem::path& path) {
+  const Content content = read_all(open_path(path));
+  return {reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size()};
+}
+
+TEST(AtomicFile, AppearsAtCommit) {
+  const TemporaryFolder folder;
+  const auto path = folder / "out.bin";
+  AtomicFile file(path);
+  file.write("0123456789");
+  file.seek(2);
+  file.write("ab");
+  EXPECT_EQ(file.position(), 4u);
+  EXPECT_EQ(file.size(), 10u);
+  std::byte back[3];
+  EXPECT_EQ(file.read_at(1, back), 3u);
+  EXPECT_EQ(static_cast<char>(back[1]), 'a');
+  EXPECT_FALSE(std::filesystem::exists(path));
+  file.commit();
+  EXPECT_EQ(content_of(path), "01ab456789");
+  EXPECT_EQ(folder.entries(), 1u);
+  LANNER_EXPECT_ERROR(file.write("x"), ErrorCode::internal, "after commit");
+  LANNER_EXPECT_ERROR(file.commit(), ErrorCode::internal, "twice");
+}
+
+TEST(AtomicFile, LeavesNothingBehind) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("out.bin", "old");
+  {
+    AtomicFile file(path);
+    file.write("new");
+    AtomicFile moved(std::move(file));
+    moved.write("er");
+    EXPECT_EQ(folder.entries(), 2u);
+  }
+  EXPECT_EQ(folder.entries(), 1u);
+  EXPECT_EQ(content_of(path), "old");
+}
+
+TEST(AtomicFile, ReplacesAndKeepsMode) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("out.bin", "old content");
+  ASSERT_EQ(::chmod(path.c_str(), 0640), 0);
+  std::filesystem::create_symlink("out.bin", folder / "link");
+  write_file(folder / "link", std::as_bytes(std::span(std::string_view("new"))));
+  EXPECT_EQ(content_of(path), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  struct stat status {};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0640u);
+}
+
+TEST(AtomicFile, LongNamesFit) {
+  const TemporaryFolder folder;
+  write_file(folder / std::string(255, 'n'), {});
+  EXPECT_EQ(folder.entries(), 1u);
+}
+
+TEST(AtomicFile, SaysWhyNot) {
+  const TemporaryFolder folder;
+  LANNER_EXPECT_ERROR(AtomicFile(folder / "none/out.bin"), ErrorCode::not_found, "folder does not exist");
+  LANNER_EXPECT_ERROR(AtomicFile(folder.path()), ErrorCode::invalid_argument, "is a folder");
+  LANNER_EXPECT_ERROR(AtomicFile("/dev/null"), ErrorCode::invalid_argument, "not a regular file");
+  LANNER_EXPECT_ERROR(AtomicFile(folder / ""), ErrorCode::invalid_argument, "no name");
+  LANNER_EXPECT_ERROR(AtomicFile("/proc/out.bin"), ErrorCode::not_found, "/proc/out.bin");
+  EXPECT_EQ(folder.entries(), 0u);
+}
+
+TEST(FileLock, ExcludesOthers) {
+  const TemporaryFolder folder;
+  const auto path = folder / "cache.lock";
+  {
+    const FileLock lock = FileLock::acquire(path);
+    EXPECT_FALSE(FileLock::try_acquire(path).has_value());
+    const CancelToken cancel = CancelToken::create();
+    cancel.cancel();
+    LANNER_EXPECT_ERROR(FileLock::acquire(path, cancel), ErrorCode::cancelled, "cancelled");
+  }
+  EXPECT_TRUE(FileLock::try_acquire(path).has_value());
+  LANNER_EXPECT_ERROR(FileLock::acquire(folder / "none/cache.lock"), ErrorCode::not_found, "cache.lock");
+}
+
+} // namespace
+} // namespace lanner
