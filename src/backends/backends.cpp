@@ -1,0 +1,44 @@
+#include "backends/backends.h"
+
+#include "backends/cpu/onednn/module.h"
+#include "backends/reference/reference_backend.h"
+#include "base/module.h"
+
+namespace lanner {
+
+namespace {
+
+struct Onednn {
+  std::unique_ptr<Backend> backend;
+  BackendStatus status;
+};
+
+const Onednn& onednn() {
+  static const Onednn opened = [] {
+    Onednn result;
+    const ModuleResult& module = load_module("onednn", OnednnModule::version);
+    result.status = {"onednn", module.table != nullptr, module.reason};
+    if (!module.table) return result;
+    const auto& table = *static_cast<const OnednnModule*>(module.table);
+    result.backend = table.create_backend();
+    result.status.detail = fmt::format("oneDNN {} by {}", table.onednn_version, module.path);
+    return result;
+  }();
+  return opened;
+}
+
+} // namespace
+
+std::vector<const Backend*> backends_for(const Target& target) {
+  std::vector<const Backend*> found;
+  if (!target.device.is_host()) return found;
+  if (onednn().backend) found.push_back(onednn().backend.get());
+  found.push_back(&reference_backend());
+  return found;
+}
+
+std::vector<BackendStatus> backend_statuses() {
+  return {onednn().status, {"reference", true, "loops of the operators' definitions"}};
+}
+
+} // namespace lanner

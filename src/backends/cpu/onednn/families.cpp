@@ -1,0 +1,30 @@
+#include "backends/cpu/onednn/families.h"
+
+#include <algorithm>
+#include <array>
+
+#include "backends/cpu/onednn/library.h"
+
+namespace lanner::onednn {
+
+std::span<const KernelFamily> families() {
+  static const std::array all = {
+      conv_family,    conv_transpose_family,      matmul_family,              inner_product_family,
+      pool_family,    softmax_family,             layer_normalization_family, batch_normalization_family,
+      lrn_family,     resize_family,              reduce_family,              concat_family,
+      reorder_family,
+  };
+  return all;
+}
+
+std::vector<Layout> activation_layouts(std::size_t rank) {
+  if (rank < 3) return {Layout{}};
+  return {Layout::channels_last(rank), Layout::channels_blocked(rank, has_avx512() ? 16 : 8), Layout{}};
+}
+
+double rough_seconds(double operations, double bytes, int threads) {
+  const double flops = (has_avx512() ? 150e9 : 70e9) * threads, bandwidth = 15e9;
+  return std::max(operations / flops, bytes / bandwidth) + 1e-6;
+}
+
+} // namespace lanner::onednn

@@ -1,0 +1,343 @@
+#include "backends/cpu/onednn/library.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include <dnnl_debug.h>
+
+#include <lanner/error.h>
+
+namespace lanner::onednn {
+
+namespace {
+
+using Algorithm = dnnl::algorithm;
+using Tag = dnnl::memory::format_tag;
+
+constexpr bool third = DNNL_VERSION_MAJOR >= 3;
+
+/// oneDNN's own names for blocked layouts, which are those of Layout::to_string.
+const std::map<std::string, Tag>& blocked_tags() {
+  static const std::map<std::string, Tag> tags = [] {
+    std::map<std::string, Tag> result;
+    for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
+      const char* name = dnnl_fmt_tag2str(static_cast<dnnl_format_tag_t>(tag));
+      result.emplace(name, static_cast<Tag>(tag));
+    }
+    return result;
+  }();
+  return tags;
+}
+
+/// A descriptor's blocking, read alike from both versions.
+struct Blocking {
+  Dims dims, padded, strides;
+  std::vector<Layout::Block> blocks;
+};
+
+#if DNNL_VERSION_MAJOR >= 3
+std::optional<Blocking> blocking_of(const Desc& desc) {
+  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked) return std::nullopt;
+  Blocking result{desc.get_dims(), desc.get_padded_dims(), desc.get_strides(), {}};
+  const Dims sizes = desc.get_inner_blks(), dims = desc.get_inner_idxs();
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    result.blocks.push_back({static_cast<std::uint8_t>(dims[i]), static_cast<std::uint16_t>(sizes[i])});
+  return result;
+}
+#else
+std::optional<Blocking> blocking_of(const Desc& desc) {
+  const dnnl_memory_desc_t& data = desc.data;
+  if (data.format_kind != dnnl_blocked || data.extra.flags != dnnl_memory_extra_flag_none || data.offset0 != 0)
+    return std::nullopt;
+  const dnnl_blocking_desc_t& blocking = data.format_desc.blocking;
+  const auto list = [&](const dnnl_dim_t* values) { return Dims(values, values + data.ndims); };
+  Blocking result{list(data.dims), list(data.padded_dims), list(blocking.strides), {}};
+  for (int i = 0; i < blocking.inner_nblks; ++i)
+    result.blocks.push_back({static_cast<std::uint8_t>(blocking.inner_idxs[i]),
+                             static_cast<std::uint16_t>(blocking.inner_blks[i])});
+  return result;
+}
+#endif
+
+/// Calls `make` with the arguments, the version's way: 2.6 wants an operation descriptor in between, 3.x the engine.
+template<typename Primitive, typename... Args>
+dnnl::primitive_desc make(const dnnl::primitive_attr& attr, Args&&... args) {
+  try {
+#if DNNL_VERSION_MAJOR >= 3
+    return typename Primitive::primitive_desc(engine(), dnnl::prop_kind::forward_inference, std::forward<Args>(args)..., attr,
+                                              true);
+#else
+    const typename Primitive::desc desc(dnnl::prop_kind::forward_inference, std::forward<Args>(args)...);
+    return typename Primitive::primitive_desc(desc, attr, engine(), true);
+#endif
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    return {};
+  }
+}
+
+Dims less_one(Dims dims) {
+  for (auto& size : dims) --size;
+  return dims;
+}
+
+template<typename Primitive>
+dnnl::primitive_desc windowed(Algorithm algorithm, const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
+                              const Window& w, const dnnl::primitive_attr& attr) {
+  const Dims dilations = less_one(w.dilations);
+  if (bias) return make<Primitive>(attr, algorithm, src, weights, *bias, dst, w.strides, dilations, w.begin, w.end);
+  return make<Primitive>(attr, algorithm, src, weights, dst, w.strides, dilations, w.begin, w.end);
+}
+
+} // namespace
+
+const dnnl::engine& engine() {
+  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+  return cpu;
+}
+
+bool has_avx512() {
+  static const bool result = [] {
+    const auto isa = dnnl::get_effective_cpu_isa();
+    return (static_cast<unsigned>(isa) & static_cast<unsigned>(dnnl::cpu_isa::avx512_core)) ==
+           static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+  }();
+  return result;
+}
+
+dnnl::memory::data_type data_type(DType type) {
+  using T = dnnl::memory::data_type;
+  switch (type) {
+  case DType::f32: return T::f32;
+  case DType::f16: return T::f16;
+  case DType::bf16: return T::bf16;
+  case DType::i8: return T::s8;
+  case DType::u8: return T::u8;
+  case DType::i32: return T::s32;
+  default: fail(ErrorCode::unsupported, "onednn: no element type {}", to_string(type));
+  }
+}
+
+std::optional<Desc> describe(const Shape& shape, const Layout& layout, DType type) {
+  const Dims dims = shape.rank() == 0 ? Dims{1} : Dims(shape.begin(), shape.end());
+  if (dims.size() > DNNL_MAX_NDIMS || shape.elements() == 0) return std::nullopt;
+  if (!layout.blocks.empty()) {
+    const auto tag = blocked_tags().find(layout.to_string());
+    if (tag == blocked_tags().end()) return std::nullopt;
+    return Desc(dims, data_type(type), tag->second);
+  }
+  const auto strides = shape.rank() == 0 ? std::vector<std::int64_t>{1} : layout.strides(shape);
+  return Desc(dims, data_type(type), Dims(strides.begin(), strides.end()));
+}
+
+Desc describe_any(const Dims& dims, DType type) { return Desc(dims, data_type(type), Tag::any); }
+
+Desc describe_bytes(std::size_t bytes) {
+  return Desc({static_cast<dnnl::memory::dim>(bytes)}, dnnl::memory::data_type::u8, Tag::a);
+}
+
+std::optional<Layout> layout_of(const Desc& desc) {
+  const auto blocking = blocking_of(desc);
+  if (!blocking) return std::nullopt;
+  const std::size_t rank = blocking->dims.size();
+  Dims outer = blocking->padded;
+  std::int64_t stride = 1;
+  Layout layout;
+  layout.blocks = blocking->blocks;
+  for (const Layout::Block& block : layout.blocks) {
+    outer[block.dim] /= block.size;
+    stride *= block.size;
+  }
+  layout.order.resize(rank);
+  std::iota(layout.order.begin(), layout.order.end(), std::uint8_t{0});
+  std::stable_sort(layout.order.begin(), layout.order.end(), [&](std::uint8_t a, std::uint8_t b) {
+    return blocking->strides[a] > blocking->strides[b] || (blocking->strides[a] == blocking->strides[b] && outer[a] > outer[b]);
+  });
+  for (auto dim = layout.order.rbegin(); dim != layout.order.rend(); ++dim) {
+    if (outer[*dim] != 1 && blocking->strides[*dim] != stride) return std::nullopt;
+    stride *= outer[*dim];
+  }
+  const Shape shape(std::vector<std::int64_t>(blocking->dims.begin(), blocking->dims.end()));
+  const Shape padded = layout.padded(shape);
+  if (!std::equal(padded.begin(), padded.end(), blocking->padded.begin(), blocking->padded.end())) return std::nullopt;
+  if (desc.get_size() != layout.bytes(shape, DType::u8) * dnnl::memory::data_type_size(
+#if DNNL_VERSION_MAJOR >= 3
+                                                              desc.get_data_type()
+#else
+                                                              desc.data_type()
+#endif
+                                                              ))
+    return std::nullopt;
+  return layout;
+}
+
+bool is_padded(const Desc& desc) {
+  const auto blocking = blocking_of(desc);
+  return !blocking || blocking->dims != blocking->padded;
+}
+
+dnnl::primitive_desc convolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst, const Window& window,
+                                 const dnnl::primitive_attr& attr) {
+  return windowed<dnnl::convolution_forward>(Algorithm::convolution_direct, src, weights, bias, dst, window, attr);
+}
+
+dnnl::primitive_desc deconvolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
+                                   const Window& window, const dnnl::primitive_attr& attr) {
+  return windowed<dnnl::deconvolution_forward>(Algorithm::deconvolution_direct, src, weights, bias, dst, window, attr);
+}
+
+dnnl::primitive_desc matmul(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
+                            const dnnl::primitive_attr& attr) {
+  try {
+#if DNNL_VERSION_MAJOR >= 3
+    if (bias) return dnnl::matmul::primitive_desc(engine(), src, weights, *bias, dst, attr, true);
+    return dnnl::matmul::primitive_desc(engine(), src, weights, dst, attr, true);
+#else
+    const auto desc = bias ? dnnl::matmul::desc(src, weights, *bias, dst) : dnnl::matmul::desc(src, weights, dst);
+    return dnnl::matmul::primitive_desc(desc, attr, engine(), true);
+#endif
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    return {};
+  }
+}
+
+dnnl::primitive_desc inner_product(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
+                                   const dnnl::primitive_attr& attr) {
+  if (bias) return make<dnnl::inner_product_forward>(attr, src, weights, *bias, dst);
+  return make<dnnl::inner_product_forward>(attr, src, weights, dst);
+}
+
+dnnl::primitive_desc pooling(Algorithm algorithm, const Desc& src, const Desc& dst, const Window& w,
+                             const dnnl::primitive_attr& attr) {
+#if DNNL_VERSION_MAJOR >= 3
+  return make<dnnl::pooling_forward>(attr, algorithm, src, dst, w.strides, w.kernel, less_one(w.dilations), w.begin, w.end);
+#else
+  const bool dense = std::all_of(w.dilations.begin(), w.dilations.end(), [](auto size) { return size == 1; });
+  if (dense) return make<dnnl::pooling_forward>(attr, algorithm, src, dst, w.strides, w.kernel, w.begin, w.end);
+  return make<dnnl::pooling_v2_forward>(attr, algorithm, src, dst, w.strides, w.kernel, less_one(w.dilations), w.begin, w.end);
+#endif
+}
+
+dnnl::primitive_desc softmax(const Desc& data, int axis, bool logarithm, const dnnl::primitive_attr& attr) {
+  const auto algorithm = logarithm ? Algorithm::softmax_log : Algorithm::softmax_accurate;
+#if DNNL_VERSION_MAJOR >= 3
+  return make<dnnl::softmax_forward>(attr, algorithm, data, data, axis);
+#else
+  return make<dnnl::softmax_v2_forward>(attr, algorithm, data, data, axis);
+#endif
+}
+
+dnnl::primitive_desc layer_normalization(const Desc& data, float epsilon, const dnnl::primitive_attr& attr) {
+  const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
+#if DNNL_VERSION_MAJOR >= 3
+  return make<dnnl::layer_normalization_forward>(attr, data, data, epsilon, flags);
+#else
+  return make<dnnl::layer_normalization_forward>(attr, data, epsilon, flags);
+#endif
+}
+
+dnnl::primitive_desc batch_normalization(const Desc& data, float epsilon, const dnnl::primitive_attr& attr) {
+  const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift |
+                     dnnl::normalization_flags::use_global_stats;
+#if DNNL_VERSION_MAJOR >= 3
+  return make<dnnl::batch_normalization_forward>(attr, data, data, epsilon, flags);
+#else
+  return make<dnnl::batch_normalization_forward>(attr, data, epsilon, flags);
+#endif
+}
+
+dnnl::primitive_desc lrn(const Desc& data, std::int64_t size, float alpha, float beta, float k,
+                         const dnnl::primitive_attr& attr) {
+#if DNNL_VERSION_MAJOR >= 3
+  return make<dnnl::lrn_forward>(attr, Algorithm::lrn_across_channels, data, data, size, alpha, beta, k);
+#else
+  return make<dnnl::lrn_forward>(attr, Algorithm::lrn_across_channels, data, size, alpha, beta, k);
+#endif
+}
+
+dnnl::primitive_desc resampling(Algorithm algorithm, const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr) {
+  return make<dnnl::resampling_forward>(attr, algorithm, src, dst);
+}
+
+dnnl::primitive_desc reduction(Algorithm algorithm, const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr) {
+  try {
+#if DNNL_VERSION_MAJOR >= 3
+    return dnnl::reduction::primitive_desc(engine(), algorithm, src, dst, 1, 0, attr, true);
+#else
+    return dnnl::reduction::primitive_desc(dnnl::reduction::desc(algorithm, src, dst, 1, 0), attr, engine(), true);
+#endif
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    return {};
+  }
+}
+
+dnnl::primitive_desc_base concat(const Desc& dst, int axis, const std::vector<Desc>& sources,
+                                 const dnnl::primitive_attr& attr) {
+  try {
+#if DNNL_VERSION_MAJOR >= 3
+    return dnnl::concat::primitive_desc(engine(), dst, axis, sources, attr, true);
+#else
+    return dnnl::concat::primitive_desc(dst, axis, sources, engine(), attr);
+#endif
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    return {};
+  }
+}
+
+dnnl::primitive_desc_base reorder(const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr) {
+  return dnnl::reorder::primitive_desc(engine(), src, engine(), dst, attr, true);
+}
+
+namespace {
+
+void append_eltwise(dnnl::post_ops& ops, Algorithm algorithm, float alpha = 0, float beta = 0) {
+#if DNNL_VERSION_MAJOR >= 3
+  ops.append_eltwise(algorithm, alpha, beta);
+#else
+  ops.append_eltwise(1.0F, algorithm, alpha, beta);
+#endif
+}
+
+} // namespace
+
+bool append(dnnl::post_ops& ops, const Activation& a) {
+  using K = ActivationKind;
+  switch (a.kind) {
+  case K::relu: append_eltwise(ops, Algorithm::eltwise_relu); break;
+  case K::leaky_relu: append_eltwise(ops, Algorithm::eltwise_relu, a.alpha); break;
+  case K::clip: append_eltwise(ops, Algorithm::eltwise_clip, a.alpha, a.beta); break;
+  case K::sigmoid: append_eltwise(ops, Algorithm::eltwise_logistic); break;
+  case K::tanh: append_eltwise(ops, Algorithm::eltwise_tanh); break;
+  case K::elu: append_eltwise(ops, Algorithm::eltwise_elu, a.alpha); break;
+  case K::hard_sigmoid:
+    append_eltwise(ops, Algorithm::eltwise_linear, a.alpha, a.beta);
+    append_eltwise(ops, Algorithm::eltwise_clip, 0, 1);
+    break;
+  case K::hard_swish: append_eltwise(ops, Algorithm::eltwise_hardswish, third ? 1.0F / 6 : 0, third ? 0.5F : 0); break;
+  case K::swish: append_eltwise(ops, Algorithm::eltwise_swish, a.alpha); break;
+  case K::gelu_erf: append_eltwise(ops, Algorithm::eltwise_gelu_erf); break;
+  case K::gelu_tanh: append_eltwise(ops, Algorithm::eltwise_gelu_tanh); break;
+  case K::softplus: append_eltwise(ops, Algorithm::eltwise_soft_relu, third ? 1.0F : 0); break;
+  case K::mish: append_eltwise(ops, Algorithm::eltwise_mish); break;
+  case K::abs: append_eltwise(ops, Algorithm::eltwise_abs); break;
+  case K::sqrt: append_eltwise(ops, Algorithm::eltwise_sqrt); break;
+  case K::exp: append_eltwise(ops, Algorithm::eltwise_exp); break;
+  case K::log: append_eltwise(ops, Algorithm::eltwise_log); break;
+  case K::linear: append_eltwise(ops, Algorithm::eltwise_linear, a.alpha, a.beta); break;
+  }
+  return true;
+}
+
+dnnl::primitive_attr attributes(const dnnl::post_ops& ops) {
+  dnnl::primitive_attr result;
+  result.set_post_ops(ops);
+  result.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return result;
+}
+
+} // namespace lanner::onednn

@@ -1,0 +1,72 @@
+#pragma once
+// What differs between oneDNN 2.6 (Debian 12) and 3.x (Debian 13) is here and in library.cpp, and nowhere else: how
+// primitive descriptors are made, what activations are called, how a memory descriptor's blocks are read.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dnnl.hpp>
+
+#include <lanner/layout.h>
+#include <lanner/shape.h>
+
+#include "backends/tail.h"
+
+namespace lanner::onednn {
+
+using Desc = dnnl::memory::desc;
+using Dims = dnnl::memory::dims;
+
+/// The CPU engine that every primitive of this module is made on.
+const dnnl::engine& engine();
+/// Whether oneDNN uses AVX-512 here.
+bool has_avx512();
+/// Throws Error{unsupported} for types that oneDNN does not know.
+dnnl::memory::data_type data_type(DType type);
+
+/// A descriptor of `shape` in `layout`; nothing when oneDNN has no name for the layout.
+std::optional<Desc> describe(const Shape& shape, const Layout& layout, DType type);
+Desc describe_any(const Dims& dims, DType type);
+/// The opaque descriptor of so many bytes. Handing a buffer to such a memory never touches it, while oneDNN zeroes the
+/// padding of a blocked one each time, also where the buffer is a read-only constant.
+Desc describe_bytes(std::size_t bytes);
+
+/// The blocking of a descriptor over its own dims; nothing when there are gaps, an opaque format or extra data behind it.
+std::optional<Layout> layout_of(const Desc& desc);
+bool is_padded(const Desc& desc);
+
+/// Spatial parameters, outermost dimension first. Dilation 1 is dense, as in ONNX.
+struct Window {
+  Dims kernel, strides, dilations, begin, end;
+};
+
+// Each gives an empty descriptor when oneDNN has no implementation. `bias` may be null.
+dnnl::primitive_desc convolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst, const Window& window,
+                                 const dnnl::primitive_attr& attr);
+dnnl::primitive_desc deconvolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
+                                   const Window& window, const dnnl::primitive_attr& attr);
+dnnl::primitive_desc matmul(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
+                            const dnnl::primitive_attr& attr);
+dnnl::primitive_desc inner_product(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
+                                   const dnnl::primitive_attr& attr);
+dnnl::primitive_desc pooling(dnnl::algorithm algorithm, const Desc& src, const Desc& dst, const Window& window,
+                             const dnnl::primitive_attr& attr);
+dnnl::primitive_desc softmax(const Desc& data, int axis, bool logarithm, const dnnl::primitive_attr& attr);
+dnnl::primitive_desc layer_normalization(const Desc& data, float epsilon, const dnnl::primitive_attr& attr);
+dnnl::primitive_desc batch_normalization(const Desc& data, float epsilon, const dnnl::primitive_attr& attr);
+dnnl::primitive_desc lrn(const Desc& data, std::int64_t size, float alpha, float beta, float k,
+                         const dnnl::primitive_attr& attr);
+dnnl::primitive_desc resampling(dnnl::algorithm algorithm, const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr);
+dnnl::primitive_desc reduction(dnnl::algorithm algorithm, const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr);
+dnnl::primitive_desc_base concat(const Desc& dst, int axis, const std::vector<Desc>& sources,
+                                 const dnnl::primitive_attr& attr);
+dnnl::primitive_desc_base reorder(const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr);
+
+/// Appends an activation; false when this version has none like it.
+bool append(dnnl::post_ops& ops, const Activation& activation);
+
+/// Attributes with the scratchpad given by the caller.
+dnnl::primitive_attr attributes(const dnnl::post_ops& ops = {});
+
+} // namespace lanner::onednn

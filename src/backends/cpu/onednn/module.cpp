@@ -1,0 +1,30 @@
+#include "backends/cpu/onednn/module.h"
+
+#include <fmt/format.h>
+
+#include "backends/cpu/onednn/families.h"
+#include "backends/cpu/onednn/library.h"
+
+namespace lanner::onednn {
+
+namespace {
+
+std::unique_ptr<Backend> create_backend() { return std::make_unique<FamilyBackend>("onednn", families()); }
+
+const char* version_text() {
+  static const std::string text = [] {
+    const auto* found = dnnl::version();
+    return fmt::format("{}.{}.{}", found->major, found->minor, found->patch);
+  }();
+  return text.c_str();
+}
+
+} // namespace
+
+} // namespace lanner::onednn
+
+extern "C" const void* lanner_onednn_module() {
+  static const lanner::OnednnModule module{lanner::OnednnModule::version, lanner::onednn::version_text(),
+                                           lanner::onednn::create_backend};
+  return &module;
+}

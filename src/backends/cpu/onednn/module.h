@@ -1,0 +1,21 @@
+#pragma once
+// The table that liblanner-onednn.so exports. Needs no oneDNN to include.
+
+#include <cstdint>
+#include <memory>
+
+#include "graph/tactic.h"
+
+namespace lanner {
+
+/// See load_module of base/module.h; opened by the name "onednn". Both sides share C++ types, so that any change of
+/// graph/tactic.h or of what it includes raises the version.
+struct OnednnModule {
+  static constexpr std::uint32_t version = 1;
+
+  std::uint32_t abi_version;
+  const char* onednn_version; ///< `2.6.3`, for `lanner doctor`.
+  std::unique_ptr<Backend> (*create_backend)();
+};
+
+} // namespace lanner

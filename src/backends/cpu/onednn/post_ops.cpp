@@ -1,0 +1,72 @@
+#include "backends/cpu/onednn/post_ops.h"
+
+#include "backends/storage_layout.h"
+
+namespace lanner::onednn {
+
+namespace {
+
+dnnl::algorithm algorithm_of(BinaryKind kind) {
+  using A = dnnl::algorithm;
+  switch (kind) {
+  case BinaryKind::add: return A::binary_add;
+  case BinaryKind::subtract: return A::binary_sub;
+  case BinaryKind::multiply: return A::binary_mul;
+  case BinaryKind::divide: return A::binary_div;
+  case BinaryKind::minimum: return A::binary_min;
+  case BinaryKind::maximum: return A::binary_max;
+  }
+  return A::undef;
+}
+
+bool can_add_in_place(const TailStep& step) {
+  return step.binary == BinaryKind::add && step.spread == Spread::full && step.operand.is_input() && !step.operand.constant;
+}
+
+std::optional<Desc> operand_desc(const TailStep& step, const Shape& result, const Layout& layout, std::size_t channel_axis) {
+  if (step.spread == Spread::full) return describe(result, layout, step.operand.dtype());
+  Shape shape(std::vector<std::int64_t>(result.rank(), 1));
+  if (step.spread == Spread::channel) shape[channel_axis] = result[channel_axis];
+  return describe(shape, {}, step.operand.dtype());
+}
+
+} // namespace
+
+bool adds_in_place(const Tail& tail) {
+  for (const TailStep& step : tail)
+    if (step.binary && can_add_in_place(step)) return true;
+  return false;
+}
+
+std::optional<PostOps> post_ops(const Tail& tail, Residual residual, const Shape& result, const Layout& layout,
+                                std::size_t channel_axis) {
+  PostOps post;
+  for (const TailStep& step : tail) {
+    if (!step.binary) {
+      if (!append(post.ops, step.activation)) return std::nullopt;
+      continue;
+    }
+    if (step.operand.dtype() != DType::f32) return std::nullopt;
+    if (residual == Residual::in_place && !post.added && can_add_in_place(step)) {
+      post.ops.append_sum(1.0F);
+      post.added = step.operand.index;
+      continue;
+    }
+    const auto desc = operand_desc(step, result, layout, channel_axis);
+    if (!desc) return std::nullopt;
+    const int place = post.ops.len();
+    post.ops.append_binary(algorithm_of(*step.binary), *desc);
+    post.arguments.push_back(argument(DNNL_ARG_ATTR_MULTIPLE_POST_OP(place) | DNNL_ARG_SRC_1, *desc, step.operand));
+  }
+  return post;
+}
+
+void store_operands(const Tail& tail, const Layout& layout, const Shape& result, Tactic& tactic) {
+  for (const TailStep& step : tail) {
+    if (!step.binary || !step.operand.is_input()) continue;
+    const bool full = step.spread == Spread::full;
+    tactic.inputs[step.operand.index] = stored(full ? operand_layout(layout, result.rank(), step.operand.shape()) : Layout{});
+  }
+}
+
+} // namespace lanner::onednn

@@ -1,0 +1,32 @@
+#pragma once
+// A group's tail as oneDNN post-operations.
+
+#include <optional>
+#include <vector>
+
+#include "backends/cpu/onednn/execution.h"
+#include "backends/tail.h"
+
+namespace lanner::onednn {
+
+/// How one tail is done: with the first full-size addition in place, or all operands read beside the result.
+enum class Residual : std::uint8_t { none, in_place, read };
+
+struct PostOps {
+  dnnl::post_ops ops;
+  std::vector<Argument> arguments;  ///< Of binary operations.
+  std::optional<std::size_t> added; ///< Input whose memory becomes the result's (Residual::in_place).
+};
+
+/// Whether some step adds a full-size input, so that Residual::in_place makes sense.
+bool adds_in_place(const Tail& tail);
+
+/// `result` is the output's shape, `layout` its storage (which full-size operands share), `channel_axis` the axis of
+/// Spread::channel. Nothing when a step has no post-operation.
+std::optional<PostOps> post_ops(const Tail& tail, Residual residual, const Shape& result, const Layout& layout,
+                                std::size_t channel_axis);
+
+/// Sets the storages of the tail's operands in `tactic`.
+void store_operands(const Tail& tail, const Layout& layout, const Shape& result, Tactic& tactic);
+
+} // namespace lanner::onednn

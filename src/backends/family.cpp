@@ -1,0 +1,49 @@
+#include "backends/family.h"
+
+#include <iterator>
+
+namespace lanner {
+
+bool FamilyBackend::fuses(std::span<const Node* const> group, const Node& next, const Target& target) const {
+  if (!target.device.is_host()) return false;
+  std::vector<const Node*> nodes(group.begin(), group.end());
+  nodes.push_back(&next);
+  const Group joined = Group::of(nodes);
+  if (joined.empty()) return false;
+  for (const KernelFamily& family : families_)
+    if (family.fuses && family.fuses(joined, target)) return true;
+  return false;
+}
+
+TacticList FamilyBackend::tactics(const Node& node, const Target& target) const {
+  TacticList all;
+  if (!target.device.is_host()) {
+    all.reason = "runs on the CPU only";
+    return all;
+  }
+  const Group group = Group::of(node);
+  if (group.empty()) {
+    all.reason = group.reason();
+    return all;
+  }
+  for (const KernelFamily& family : families_) {
+    TacticList some = family.tactics(node, group, target);
+    std::move(some.tactics.begin(), some.tactics.end(), std::back_inserter(all.tactics));
+    if (some.reason.empty()) continue;
+    if (!all.reason.empty()) all.reason += "; ";
+    all.reason += some.reason;
+  }
+  if (all.tactics.empty() && all.reason.empty()) all.reason = "no kernel for " + node.kind();
+  return all;
+}
+
+std::unique_ptr<Kernel> FamilyBackend::prepare(const Node& node, const Tactic& tactic,
+                                               std::span<const Tensor* const> constants, const Target& target) const {
+  const Group group = Group::of(node);
+  check(!group.empty(), ErrorCode::internal, "{}: {}", name_, group.reason());
+  for (const KernelFamily& family : families_)
+    if (family.kernel == tactic.kernel) return family.prepare({node, group, tactic, constants, target});
+  fail(ErrorCode::unsupported, "{}: no kernel is named {}: build the plan again with this version", name_, tactic.kernel);
+}
+
+} // namespace lanner

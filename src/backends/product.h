@@ -1,0 +1,33 @@
+#pragma once
+// matmul and gemm nodes, and groups that begin with one, read as one kind of product.
+
+#include <optional>
+#include <string>
+
+#include "backends/group.h"
+#include "backends/tail.h"
+
+namespace lanner {
+
+/// result = a x b + bias, then the tail. `a` is rows x depth with leading batch dims, `b` depth x columns.
+struct Product {
+  Operand a, b;
+  Operand bias;              ///< `columns` numbers, or absent.
+  bool transpose_a = false;  ///< Stored depth x rows.
+  bool transpose_b = false;  ///< Stored columns x depth.
+  Shape result;
+  Tail tail;                 ///< Spread::channel is the last axis.
+
+  std::int64_t depth() const;
+  std::int64_t columns() const { return result.rank() == 0 ? 1 : result.back(); }
+  /// Rows of a when all its leading dims are taken together; for a `b` of rank 2.
+  std::int64_t rows() const { return columns() == 0 ? 0 : result.elements() / columns(); }
+  /// `b` is one matrix, so that the product is a single one of rows() x depth() by depth() x columns().
+  bool single() const;
+  double operations() const;
+};
+
+/// Nothing when the group does not begin with a product (then `reason` stays empty) or cannot be read as one.
+std::optional<Product> product_of(const Group& group, std::string& reason);
+
+} // namespace lanner

@@ -1,0 +1,117 @@
+#include "backends/reference/reference_backend.h"
+
+#include <optional>
+
+#include <lanner/error.h>
+
+#include "graph/op.h"
+
+namespace lanner {
+
+namespace {
+
+/// A launch's pointers as tensors.
+class LaunchContext final : public KernelContext {
+public:
+  LaunchContext(const Node& node, const Launch& launch, int threads)
+      : node_(node), threads_(threads), inputs_(node.own_inputs().size()), outputs_(node.outputs().size()) {
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      if (const Value* value = node.input(i)) inputs_[i].tensor = wrap(value->type, const_cast<void*>(launch.inputs[i]));
+    for (std::size_t i = 0; i < outputs_.size(); ++i)
+      if (launch.outputs[i]) outputs_[i] = wrap(node.output(i)->type, launch.outputs[i]);
+  }
+
+  const Node& node() const override { return node_; }
+  std::size_t inputs() const override { return inputs_.size(); }
+  bool has(std::size_t i) const override { return i < inputs_.size() && node_.input(i) != nullptr; }
+  const Tensor& input(std::size_t i) const override { return item(i).tensor; }
+  const Item& item(std::size_t i) const override {
+    check(has(i), ErrorCode::invalid_argument, "{}: input {} is absent", node_.kind(), i);
+    return inputs_[i];
+  }
+  std::size_t outputs() const override { return outputs_.size(); }
+  bool wanted(std::size_t i) const override { return i < outputs_.size() && outputs_[i].has_value(); }
+  Tensor& output(std::size_t i) override {
+    if (!outputs_.at(i)) outputs_[i] = Tensor::allocate(node_.output(i)->type.dtype(), node_.output(i)->type.shape());
+    return *outputs_[i];
+  }
+  Tensor& allocate(std::size_t i, DType type, Shape shape) override {
+    Tensor& tensor = output(i);
+    check(tensor.dtype() == type && tensor.shape() == shape, ErrorCode::internal, "{}: the kernel gives {}, inference said {}",
+          node_.kind(), shape.to_string(), tensor.shape().to_string());
+    return tensor;
+  }
+  void set_item(std::size_t, Item) override { fail(ErrorCode::internal, "{}: not a tensor", node_.kind()); }
+  std::vector<Item> run_region(std::size_t, std::span<const Item>) override {
+    fail(ErrorCode::internal, "{}: has regions", node_.kind());
+  }
+  int threads() const override { return threads_; }
+
+private:
+  static Tensor wrap(const Type& type, void* data) { return Tensor::wrap(data, type.dtype(), type.shape(), nullptr); }
+
+  const Node& node_;
+  int threads_;
+  std::vector<Item> inputs_;
+  std::vector<std::optional<Tensor>> outputs_;
+};
+
+class ReferenceKernel final : public Kernel {
+public:
+  ReferenceKernel(const Node& node, int threads) : node_(node), threads_(threads) {}
+  void launch(const Launch& launch) const override {
+    LaunchContext context(node_, launch, threads_);
+    node_.op().reference(context);
+  }
+
+private:
+  const Node& node_;
+  int threads_;
+};
+
+std::string why_not(const Node& node) {
+  if (!node.op().reference) return node.kind() + " is defined by other operators";
+  if (!node.regions().empty()) return node.kind() + " has regions";
+  const auto planned = [](const Type& type) { return type.is_static() && type.dtype() != DType::string; };
+  for (const Value* value : node.inputs())
+    if (value && !planned(value->type)) return "an input is not a tensor of known shape";
+  for (const auto& value : node.outputs())
+    if (!planned(value->type)) return "an output is not a tensor of known shape";
+  return {};
+}
+
+class ReferenceBackend final : public Backend {
+public:
+  std::string_view name() const override { return "reference"; }
+  bool fuses(std::span<const Node* const>, const Node&, const Target&) const override { return false; }
+
+  TacticList tactics(const Node& node, const Target& target) const override {
+    TacticList list;
+    list.reason = target.device.is_host() ? why_not(node) : "runs on the CPU only";
+    if (!list.reason.empty()) return list;
+    Tactic tactic;
+    tactic.kernel = "reference";
+    tactic.inputs.resize(node.inputs().size());
+    tactic.outputs.resize(node.outputs().size());
+    // Scalar loops with checks: a microsecond for the call and a nanosecond an element, several times what kernels take.
+    double elements = 0;
+    for (const auto& value : node.outputs()) elements += static_cast<double>(value->type.shape().elements());
+    tactic.estimate = 2e-6 + elements * 4e-9;
+    list.tactics.push_back(std::move(tactic));
+    return list;
+  }
+
+  std::unique_ptr<Kernel> prepare(const Node& node, const Tactic&, std::span<const Tensor* const>,
+                                  const Target& target) const override {
+    return std::make_unique<ReferenceKernel>(node, target.threads);
+  }
+};
+
+} // namespace
+
+const Backend& reference_backend() {
+  static const ReferenceBackend backend;
+  return backend;
+}
+
+} // namespace lanner

@@ -1,0 +1,190 @@
+#include "backends/tail.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string_view>
+
+namespace lanner {
+
+namespace {
+
+using K = ActivationKind;
+
+std::optional<Activation> clip_of(const GroupOp& op) {
+  Activation result{K::clip, -std::numeric_limits<float>::max(), std::numeric_limits<float>::max()};
+  for (std::size_t i : {1, 2}) {
+    if (!op.input(i)) continue;
+    const auto bound = scalar_value(op.input(i).constant);
+    if (!bound) return std::nullopt;
+    (i == 1 ? result.alpha : result.beta) = *bound;
+  }
+  return result;
+}
+
+std::optional<BinaryKind> binary_of(std::string_view kind) {
+  static const std::map<std::string_view, BinaryKind> kinds = {
+      {"add", BinaryKind::add},      {"sub", BinaryKind::subtract}, {"mul", BinaryKind::multiply},
+      {"div", BinaryKind::divide},   {"min", BinaryKind::minimum},  {"max", BinaryKind::maximum},
+      {"sum", BinaryKind::add}};
+  const auto found = kinds.find(kind);
+  return found == kinds.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// `x kind c` for one number as a linear map or a clip.
+std::optional<Activation> scalar_step(BinaryKind kind, float c, bool reversed) {
+  constexpr float most = std::numeric_limits<float>::max();
+  switch (kind) {
+  case BinaryKind::add: return Activation{K::linear, 1, c};
+  case BinaryKind::subtract: return reversed ? Activation{K::linear, -1, c} : Activation{K::linear, 1, -c};
+  case BinaryKind::multiply: return Activation{K::linear, c, 0};
+  case BinaryKind::divide: return reversed ? std::nullopt : std::optional(Activation{K::linear, 1 / c, 0});
+  case BinaryKind::minimum: return Activation{K::clip, -most, c};
+  case BinaryKind::maximum: return c == 0 ? Activation{K::relu} : Activation{K::clip, c, most};
+  }
+  return std::nullopt;
+}
+
+/// Reads the operations of a group one after the other, each using the result before it.
+class TailReader {
+public:
+  TailReader(const Group& group, std::size_t channel_axis, std::string& reason)
+      : group_(group), axis_(channel_axis), reason_(reason), shape_(group.ops().front().type().shape()) {}
+
+  std::optional<Tail> read() {
+    for (std::size_t next = 1; next < group_.ops().size();) {
+      const std::size_t taken = gate(next) ? 2 : step(group_.ops()[next]) ? 1 : 0;
+      if (taken == 0) {
+        if (reason_.empty()) reason_ = "cannot fuse " + group_.ops()[next].kind();
+        return std::nullopt;
+      }
+      next += taken;
+      current_ = next - 1;
+    }
+    const auto& outputs = group_.outputs();
+    if (outputs.size() != 1 || !outputs[0].is_op() || outputs[0].index != current_) {
+      reason_ = "the group has other outputs than its last operation";
+      return std::nullopt;
+    }
+    return std::move(tail_);
+  }
+
+private:
+  bool reads_current(const Operand& operand) const { return operand.is_op() && operand.index == current_; }
+
+  /// x * sigmoid(x), x * hard_sigmoid(x) or x * tanh(softplus(x)) less its first step.
+  bool gate(std::size_t next) {
+    if (next + 1 >= group_.ops().size() || group_.uses_of_op(current_) != 2 || group_.uses_of_op(next) != 1) return false;
+    const GroupOp &inner = group_.ops()[next], &product = group_.ops()[next + 1];
+    if (product.kind() != "mul" || !reads_current(inner.input(0))) return false;
+    const Operand a = product.input(0), b = product.input(1);
+    const auto is_inner = [&](const Operand& operand) { return operand.is_op() && operand.index == next; };
+    if (!(reads_current(a) && is_inner(b)) && !(reads_current(b) && is_inner(a))) return false;
+    const auto activation = activation_of(inner);
+    if (!activation) return false;
+    if (activation->kind == K::sigmoid) {
+      tail_.push_back({std::nullopt, {K::swish, 1, 0}, {}, Spread::full});
+      return true;
+    }
+    if (activation->kind != K::hard_sigmoid || std::abs(activation->alpha - 1.0F / 6) > 1e-6F || activation->beta != 0.5F)
+      return false;
+    tail_.push_back({std::nullopt, {K::hard_swish}, {}, Spread::full});
+    return true;
+  }
+
+  bool step(const GroupOp& op) {
+    if (op.type().shape() != shape_ || op.type().dtype() != group_.ops().front().type().dtype()) {
+      reason_ = op.kind() + " changes shape or type";
+      return false;
+    }
+    if (group_.uses_of_op(current_) != 1) {
+      reason_ = "a result inside the group has several uses";
+      return false;
+    }
+    if (const auto activation = activation_of(op); activation && reads_current(op.input(0))) {
+      tail_.push_back({std::nullopt, *activation, {}, Spread::full});
+      return true;
+    }
+    const auto binary = binary_of(op.kind());
+    return binary && op.inputs.size() == 2 && binary_step(op, *binary);
+  }
+
+  bool binary_step(const GroupOp& op, BinaryKind binary) {
+    const bool reversed = !reads_current(op.input(0));
+    const Operand operand = op.input(reversed ? 0 : 1);
+    if (!reads_current(op.input(reversed ? 1 : 0)) || operand.is_op()) return false;
+    if (const auto scalar = scalar_value(operand.constant)) {
+      const auto activation = scalar_step(binary, *scalar, reversed);
+      if (activation) tail_.push_back({std::nullopt, *activation, {}, Spread::full});
+      return activation.has_value();
+    }
+    const auto spread = spread_of(operand.shape(), shape_, axis_);
+    if (!spread || (reversed && binary == BinaryKind::divide)) return false;
+    if (reversed && binary == BinaryKind::subtract) {
+      tail_.push_back({std::nullopt, {K::linear, -1, 0}, {}, Spread::full});
+      binary = BinaryKind::add;
+    }
+    tail_.push_back({binary, {}, operand, *spread});
+    return true;
+  }
+
+  const Group& group_;
+  std::size_t axis_;
+  std::string& reason_;
+  Shape shape_;
+  std::size_t current_ = 0;
+  Tail tail_;
+};
+
+} // namespace
+
+std::optional<Activation> activation_of(const GroupOp& op) {
+  const auto real = [&](const char* name, double fallback) {
+    return static_cast<float>(op.attributes().real(name, fallback));
+  };
+  const std::string& kind = op.kind();
+  if (kind == "relu") return Activation{K::relu};
+  if (kind == "clip") return clip_of(op);
+  if (kind == "leaky_relu") return Activation{K::leaky_relu, real("alpha", 0.01)};
+  if (kind == "sigmoid") return Activation{K::sigmoid};
+  if (kind == "tanh") return Activation{K::tanh};
+  if (kind == "elu") return Activation{K::elu, real("alpha", 1)};
+  if (kind == "hard_sigmoid") return Activation{K::hard_sigmoid, real("alpha", 0.2), real("beta", 0.5)};
+  if (kind == "hard_swish") return Activation{K::hard_swish};
+  if (kind == "swish") return Activation{K::swish, real("alpha", 1)};
+  if (kind == "gelu")
+    return Activation{op.attributes().string("approximate", "none") == "tanh" ? K::gelu_tanh : K::gelu_erf};
+  if (kind == "softplus") return Activation{K::softplus};
+  if (kind == "mish") return Activation{K::mish};
+  if (kind == "abs") return Activation{K::abs};
+  if (kind == "sqrt") return Activation{K::sqrt};
+  if (kind == "exp") return Activation{K::exp};
+  if (kind == "log") return Activation{K::log};
+  if (kind == "neg") return Activation{K::linear, -1, 0};
+  if (kind == "identity") return Activation{K::linear, 1, 0};
+  return std::nullopt;
+}
+
+std::optional<Spread> spread_of(const Shape& operand, const Shape& result, std::size_t channel_axis) {
+  if (operand.elements() == 1) return Spread::scalar;
+  if (operand.rank() > result.rank()) return std::nullopt;
+  const std::size_t missing = result.rank() - operand.rank();
+  bool full = true, channel = true;
+  for (std::size_t axis = 0; axis < result.rank(); ++axis) {
+    const std::int64_t size = axis < missing ? 1 : operand[axis - missing];
+    full &= size == result[axis];
+    channel &= size == (axis == channel_axis ? result[axis] : 1);
+  }
+  if (channel) return Spread::channel;
+  return full ? std::optional(Spread::full) : std::nullopt;
+}
+
+std::optional<Tail> tail_of(const Group& group, std::size_t channel_axis, std::string& reason) {
+  if (group.empty()) {
+    reason = group.reason();
+    return std::nullopt;
+  }
+  return TailReader(group, channel_axis, reason).read();
+}
+
+} // namespace lanner
