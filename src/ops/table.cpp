@@ -18,6 +18,11 @@ OpTable builtin_ops() {
   table.add(ops::resize_ops());
   table.add(ops::softmax_ops());
   table.add(ops::top_k_ops());
+  table.add(ops::quantize_linear_ops());
+  table.add(ops::quantized_product_ops());
+  table.add(ops::einsum_ops());
+  table.add(ops::det_ops());
+  table.add(ops::cross_entropy_ops());
   table.add(ops::constant_ops());
   table.add(ops::fused_ops());
   table.add(ops::reorder_ops());
