@@ -23,6 +23,11 @@ OpTable builtin_ops() {
   table.add(ops::cast_ops());
   table.add(ops::comparison_ops());
   table.add(ops::concat_ops());
+  table.add(ops::quantize_linear_ops());
+  table.add(ops::quantized_product_ops());
+  table.add(ops::einsum_ops());
+  table.add(ops::det_ops());
+  table.add(ops::cross_entropy_ops());
   table.add(ops::constant_ops());
   table.add(ops::expand_ops());
   table.add(ops::fill_ops());
