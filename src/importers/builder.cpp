@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -43,6 +44,27 @@ Type named_unknowns(const Type& type, Graph& graph, const std::string& input) {
     else graph.symbols.emplace(*name, SymbolInfo{});
   }
   return type.with_dims(std::move(dims));
+}
+
+/// Nodes of a function's body with the caller's attributes, else the defaults, in place of references.
+std::vector<ImportNode> with_values(std::vector<ImportNode> nodes, const ImportNode& caller, const ImportFunction& function) {
+  for (ImportNode& node : nodes) {
+    if (node.name.empty()) node.name = label_of(caller);
+    for (auto it = node.attributes.begin(); it != node.attributes.end();) {
+      ImportAttribute& attribute = it->second;
+      if (auto* graph = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value)) {
+        auto copy = std::make_shared<ImportGraph>(**graph);
+        copy->nodes = with_values(std::move(copy->nodes), caller, function);
+        *graph = std::move(copy);
+      }
+      const auto given = caller.attributes.find(attribute.reference);
+      const auto fallback = function.default_attributes.find(attribute.reference);
+      if (!attribute.reference.empty() && given != caller.attributes.end()) attribute = ImportAttribute(given->second);
+      else if (!attribute.reference.empty() && fallback != function.default_attributes.end()) attribute = ImportAttribute(fallback->second);
+      it = attribute.reference.empty() ? std::next(it) : node.attributes.erase(it);
+    }
+  }
+  return nodes;
 }
 
 std::string identifier(std::string_view text) {
@@ -170,20 +192,7 @@ void GraphBuilder::inline_function(const ImportNode& node, const ImportFunction&
   scope.sealed = true;
   for (std::size_t i = 0; i < function.inputs.size(); ++i)
     scope.values[function.inputs[i]] = i < node.inputs.size() && !node.inputs[i].empty() ? lookup(node.inputs[i]) : nullptr;
-  // References to the function's attributes take the caller's values, else the defaults.
-  std::vector<ImportNode> body = function.nodes;
-  for (ImportNode& inner : body) {
-    std::erase_if(inner.attributes, [&](auto& entry) {
-      const std::string& name = entry.second.reference;
-      if (name.empty()) return false;
-      const auto given = node.attributes.find(name);
-      const auto fallback = function.default_attributes.find(name);
-      if (given == node.attributes.end() && fallback == function.default_attributes.end()) return true;
-      entry.second = given != node.attributes.end() ? given->second : fallback->second;
-      return false;
-    });
-    if (inner.name.empty()) inner.name = label_of(node);
-  }
+  const std::vector<ImportNode> body = with_values(function.nodes, node, function);
   Scope* outer = std::exchange(scope_, &scope);
   std::vector<Value*> results;
   add_nodes(body);
