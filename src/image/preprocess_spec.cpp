@@ -123,6 +123,20 @@ Preprocess Preprocess::preset(std::string_view name) {
   fail(ErrorCode::invalid_argument, "preset '{}' is not known: expected one of {}", name, known);
 }
 
+namespace {
+
+// The shortest decimal that reads back as the same float.
+double shortest(float value) { return std::stod(fmt::format("{}", value)); }
+
+template<std::size_t N>
+std::array<double, N> shortest(const std::array<float, N>& values) {
+  std::array<double, N> result;
+  std::transform(values.begin(), values.end(), result.begin(), [](float value) { return shortest(value); });
+  return result;
+}
+
+} // namespace
+
 std::string Preprocess::to_json() const {
   nlohmann::ordered_json object;
   object["width"] = width;
@@ -133,10 +147,10 @@ std::string Preprocess::to_json() const {
   object["gray"] = gray;
   object["resize"] = resize_names[static_cast<std::size_t>(resize)];
   object["fit"] = fit_names[static_cast<std::size_t>(fit)];
-  object["range"] = range;
-  object["mean"] = mean;
-  object["std"] = std;
-  object["pad_value"] = pad_value;
+  object["range"] = shortest(range);
+  object["mean"] = shortest(mean);
+  object["std"] = shortest(std);
+  object["pad_value"] = shortest(pad_value);
   return object.dump();
 }
 
