@@ -28,6 +28,11 @@ OpTable builtin_ops() {
   table.add(ops::einsum_ops());
   table.add(ops::det_ops());
   table.add(ops::cross_entropy_ops());
+  table.add(ops::max_unpool_ops());
+  table.add(ops::roi_pool_ops());
+  table.add(ops::col2_im_ops());
+  table.add(ops::depth_to_space_ops());
+  table.add(ops::center_crop_pad_ops());
   table.add(ops::constant_ops());
   table.add(ops::expand_ops());
   table.add(ops::fill_ops());
