@@ -158,10 +158,11 @@ static double align_bin(const RoiAlign& align, const Plane& plane, const Extent&
     const double y = ys.start + (static_cast<double>(i / columns) + 0.5) * ys.size / static_cast<double>(rows);
     const double x = xs.start + (static_cast<double>(i % columns) + 0.5) * xs.size / static_cast<double>(columns);
     const Corners corners = corners_at(plane, y, x);
-    double sample = 0;
-    for (int c = 0; c < 4; ++c) sample += corners.weights[c] * corners.values[c];
-    sum += sample;
-    most = std::max(most, sample);
+    for (int c = 0; c < 4; ++c) {
+      const double share = corners.weights[c] * corners.values[c];
+      sum += share;
+      most = std::max(most, share); // ONNX's numbers take the largest share, not the largest interpolated sample.
+    }
   }
   if (rows * columns == 0) return 0;
   return align.average ? sum / static_cast<double>(rows * columns) : most;

@@ -33,6 +33,9 @@ OpTable builtin_ops() {
   table.add(ops::col2_im_ops());
   table.add(ops::depth_to_space_ops());
   table.add(ops::center_crop_pad_ops());
+  table.add(ops::deform_conv_ops());
+  table.add(ops::grid_sample_ops());
+  table.add(ops::non_max_suppression_ops());
   table.add(ops::constant_ops());
   table.add(ops::expand_ops());
   table.add(ops::fill_ops());
