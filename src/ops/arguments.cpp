@@ -43,6 +43,12 @@ double read_real(const Tensor& tensor, std::string_view what) {
   return to_dtype(tensor, DType::f64).as<double>()[0];
 }
 
+std::vector<double> doubles_of(const Tensor& tensor) {
+  const Tensor wide = to_dtype(tensor, DType::f64);
+  const auto values = wide.as<double>();
+  return {values.begin(), values.end()};
+}
+
 void require_rank(const InferContext& context, std::size_t i, std::size_t rank) {
   const Type& type = context.input(i);
   check(!type.ranked() || type.rank() == rank, ErrorCode::invalid_argument,

@@ -51,12 +51,6 @@ static ChannelStatistics channel_statistics(std::span<const T> x, const AxisView
   return found;
 }
 
-static std::vector<double> doubles_of(const Tensor& tensor) {
-  const Tensor wide = to_dtype(tensor, DType::f64);
-  const auto values = wide.as<double>();
-  return {values.begin(), values.end()};
-}
-
 static void store_running(KernelContext& context, std::size_t output, const std::vector<double>& current) {
   if (context.outputs() <= output || !context.wanted(output)) return;
   const double momentum = context.attributes().real("momentum", 0.9);

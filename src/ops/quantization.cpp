@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/visit.h"
-
 namespace lanner::ops {
 
 std::optional<StoredRange> stored_range(DType type) {
@@ -24,12 +22,6 @@ double quantized(double scaled, double zero_point, const std::optional<StoredRan
   if (!range) return scaled + zero_point;
   if (std::isnan(scaled)) return zero_point;
   return std::clamp(round_half_even(scaled) + zero_point, range->least, range->most);
-}
-
-std::vector<double> doubles_of(const Tensor& tensor) {
-  const Tensor wide = to_dtype(tensor, DType::f64);
-  const auto values = wide.as<double>();
-  return {values.begin(), values.end()};
 }
 
 ParameterIndex::ParameterIndex(const Shape& shape, const Shape& parameter, std::int64_t axis, std::int64_t block) {

@@ -23,9 +23,6 @@ double round_half_even(double x);
 /// What is stored for `scaled` = real / scale, before the conversion to the stored type. Integers are rounded and held in range.
 double quantized(double scaled, double zero_point, const std::optional<StoredRange>& range);
 
-/// All elements in double.
-std::vector<double> doubles_of(const Tensor& tensor);
-
 /// Which element of a parameter belongs to which element of a tensor.
 class ParameterIndex {
 public:

@@ -11,19 +11,12 @@ namespace lanner::ops {
 
 // quantize_linear, dequantize_linear and dynamic_quantize_linear.
 
-static DType quantized_dtype(const AttributeMap& attributes, std::optional<DType> zero_point) {
-  if (const Attribute* found = attributes.find("output_dtype")) {
-    const DType type = std::get<DType>(*found);
-    check(!zero_point || *zero_point == type, ErrorCode::invalid_argument, "output_dtype is {}, y_zero_point's type {}",
-          to_string(type), to_string(*zero_point));
-    return type;
-  }
-  return zero_point.value_or(DType::u8);
-}
-
 static void infer_quantize(InferContext& context) {
-  const auto zero_point = context.has(2) ? std::optional(context.input(2).dtype()) : std::nullopt;
-  context.set_output(0, context.input(0).with_dtype(quantized_dtype(context.attributes(), zero_point)));
+  const DType zero_point = context.has(2) ? context.input(2).dtype() : DType::u8;
+  const DType type = context.attributes().get<DType>("output_dtype", zero_point);
+  check(!context.has(2) || zero_point == type, ErrorCode::invalid_argument,
+        "output_dtype is {}, y_zero_point's type {}", to_string(type), to_string(zero_point));
+  context.set_output(0, context.input(0).with_dtype(type));
 }
 
 static ParameterIndex parameter_index(const KernelContext& context) {

@@ -52,12 +52,6 @@ static std::optional<Dim> scaled_dim(const Dim& size, double scale) {
   return std::nullopt;
 }
 
-static std::vector<double> reals_of(const Tensor& tensor) {
-  const Tensor wide = to_dtype(tensor, DType::f64);
-  const auto values = wide.as<double>();
-  return {values.begin(), values.end()};
-}
-
 static void require_count(std::size_t found, std::size_t expected, std::string_view what) {
   check(found == expected, ErrorCode::invalid_argument, "{} has {} values, expected {}", what, found,
         expected);
@@ -99,10 +93,10 @@ static void size_by_sizes(InferContext& context, std::span<const std::size_t> ax
 
 static void size_by_scales(InferContext& context, std::span<const std::size_t> axes, Dims& dims) {
   std::vector<double> scales;
-  if (context.known(2).tensor) scales = reals_of(*context.known(2).tensor);
+  if (context.known(2).tensor) scales = doubles_of(*context.known(2).tensor);
   const bool cropped = crops(context.attributes()) && given(context, 1);
   std::vector<double> roi;
-  if (cropped && context.known(1).tensor) roi = reals_of(*context.known(1).tensor);
+  if (cropped && context.known(1).tensor) roi = doubles_of(*context.known(1).tensor);
   if (!scales.empty()) require_count(scales.size(), axes.size(), "scales");
   if (!roi.empty()) require_count(roi.size(), 2 * axes.size(), "roi");
   const bool known = !scales.empty() && (!cropped || !roi.empty());
@@ -298,16 +292,14 @@ static std::vector<ResizedAxis> read_axes(const KernelContext& context) {
   };
   const std::vector<std::size_t> numbers = axes_attribute(attributes, x.rank());
   std::vector<double> scales, roi;
-  if (present(2))
-    scales = reals_of(context.input(2));
-  else
-    for (const double size : reals_of(context.input(3))) {
-      const auto in = static_cast<double>(x[numbers[scales.size()]]);
-      scales.push_back(in == 0 ? 1 : size / in);
-    }
+  if (present(2)) scales = doubles_of(context.input(2));
+  else for (const double size : doubles_of(context.input(3))) {
+    const auto in = static_cast<double>(x[numbers[scales.size()]]);
+    scales.push_back(in == 0 ? 1 : size / in);
+  }
   if (const AspectPolicy policy = aspect_policy(attributes); !present(2) && policy != AspectPolicy::stretch)
     scales.assign(scales.size(), common_scale(policy, scales));
-  if (crops(attributes) && present(1)) roi = reals_of(context.input(1));
+  if (crops(attributes) && present(1)) roi = doubles_of(context.input(1));
   std::vector<ResizedAxis> axes;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     ResizedAxis axis{numbers[i], x[numbers[i]], 0, scales[i]};

@@ -28,6 +28,14 @@ OpTable builtin_ops() {
   table.add(ops::einsum_ops());
   table.add(ops::det_ops());
   table.add(ops::cross_entropy_ops());
+  table.add(ops::max_unpool_ops());
+  table.add(ops::roi_pool_ops());
+  table.add(ops::col2_im_ops());
+  table.add(ops::depth_to_space_ops());
+  table.add(ops::center_crop_pad_ops());
+  table.add(ops::deform_conv_ops());
+  table.add(ops::grid_sample_ops());
+  table.add(ops::non_max_suppression_ops());
   table.add(ops::constant_ops());
   table.add(ops::expand_ops());
   table.add(ops::fill_ops());
