@@ -11,6 +11,7 @@
 #include "engine/program.h"
 #include "graph/infer.h"
 #include "graph/op.h"
+#include "ops/expansion.h"
 
 namespace lanner {
 namespace {
@@ -73,13 +74,7 @@ private:
   }
 
   void expand(Node& node) {
-    const std::vector<Node*> fresh = inserted_before(node, [&] {
-      ExpandContext context{graph_, node, {}};
-      node.op().expand(context);
-      for (std::size_t i = 0; i < node.outputs().size(); ++i)
-        if (context.results.at(i)) node.output(i)->replace_all_uses(context.results[i]);
-      node.region()->erase(&node);
-    });
+    const std::vector<Node*> fresh = inserted_before(node, [&] { expand_node(node); });
     infer_types(graph_);
     for (Node* inner : fresh)
       if (inner->kind() != "constant") offer(*inner);
