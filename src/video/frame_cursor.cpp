@@ -52,6 +52,8 @@ PacketTable FrameCursor::read_table(const Control& control) const {
 std::optional<Packet> FrameCursor::stream_packet() {
   while (true) {
     std::optional<Packet> packet = next_or_end(*demuxer_, options_.decoder.raise_on_error);
+    const std::string& damage = demuxer_->damage();
+    check(packet || damage.empty() || !options_.decoder.raise_on_error, ErrorCode::bad_data, "{}", damage);
     if (!packet || packet->stream == stream_.index) return packet;
   }
 }
@@ -73,7 +75,11 @@ void FrameCursor::remember(const Packet& packet) {
 std::optional<TaggedFrame> FrameCursor::next() {
   while (true) {
     if (std::optional<Frame> frame = decoder_->receive()) return tag(std::move(*frame));
-    if (decoder_->finished() || drained_) return std::nullopt;
+    if (decoder_->finished() || drained_) {
+      check(gave_frames_, ErrorCode::bad_data, "{}: no picture of stream {} ({}) can be decoded from {} packets",
+            source_->name(), stream_.index, stream_.codec, position_);
+      return std::nullopt;
+    }
     std::optional<Packet> packet = next_packet();
     if (!packet) {
       drained_ = !decoder_->send(nullptr);
@@ -93,6 +99,7 @@ TaggedFrame FrameCursor::tag(Frame frame) {
   const std::int64_t ordinal = tagged.frame.pts;
   tagged.frame.pts = no_pts;
   tagged.frame.duration = 0;
+  gave_frames_ = true;
   if (ordinal < oldest || ordinal >= position_) return tagged;
   const Times& times = times_[static_cast<std::size_t>(ordinal - oldest)];
   tagged.ordinal = ordinal;

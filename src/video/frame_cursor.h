@@ -33,7 +33,8 @@ public:
   const Demuxer& demuxer() const noexcept { return *demuxer_; }
   const Decoder& decoder() const noexcept { return *decoder_; }
 
-  /// The next frame in the decoder's order; its pts and duration are those of its packet.
+  /// The next frame in the decoder's order; its pts and duration are those of its packet. Throws Error{bad_data} at the
+  /// end of a stream that gave none.
   std::optional<TaggedFrame> next();
   /// Ordinal of the packet that is read next.
   std::int64_t position() const noexcept { return position_; }
@@ -66,7 +67,7 @@ private:
   std::int64_t position_ = 0;
   std::optional<Packet> pending_; ///< Read but not yet given to the decoder.
   std::deque<Times> times_;       ///< Of the newest packets, up to position_.
-  bool drained_ = false;
+  bool drained_ = false, gave_frames_ = false;
 };
 
 } // namespace lanner

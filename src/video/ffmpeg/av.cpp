@@ -75,6 +75,8 @@ void route_log() {
 
 void clear_logged_error() { logged_error.clear(); }
 
+bool has_logged_error() { return !logged_error.empty(); }
+
 std::string error_text(int error) {
   char text[AV_ERROR_MAX_STRING_SIZE] = {};
   av_strerror(error, text, sizeof text);

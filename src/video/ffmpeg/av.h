@@ -65,6 +65,7 @@ private:
 void route_log();
 /// Forgets the errors that FFmpeg logged on this thread, so that the next failure quotes only its own.
 void clear_logged_error();
+bool has_logged_error();
 /// FFmpeg's text for `error`, with what it logged on this thread since clear_logged_error().
 std::string error_text(int error);
 /// The ErrorCode that suits an AVERROR met while reading or decoding.

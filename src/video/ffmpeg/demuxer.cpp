@@ -74,7 +74,11 @@ public:
       const int status = av_read_frame(context_.get(), packet.get());
       reader_.rethrow();
       if (status == AVERROR(EAGAIN)) continue;
-      if (status == AVERROR_EOF) return std::nullopt;
+      if (status == AVERROR_EOF) {
+        // Containers that end before their own tables say so only by an error in the log.
+        if (has_logged_error()) damage_ = fmt::format("{}: ends early: {}", name(), error_text(status));
+        return std::nullopt;
+      }
       if (status < 0) fail_reading("read", status);
       check(static_cast<std::uint64_t>(packet->size) <= options_.limits.packet_bytes, ErrorCode::limit_exceeded,
             "{}: packet of {} bytes, Limits::packet_bytes is {}", name(), packet->size, options_.limits.packet_bytes);
@@ -82,6 +86,8 @@ public:
       return to_packet(std::move(packet));
     }
   }
+
+  const std::string& damage() const noexcept override { return damage_; }
 
   void seek(int stream, std::int64_t pts) override {
     require_stream(stream);
@@ -186,7 +192,7 @@ private:
   DemuxerOptions options_;
   StopWatch stop_;
   SourceReader reader_;
-  std::string refused_;
+  std::string refused_, damage_;
   FormatPtr context_; // After reader_: closing may still read.
   std::string format_name_;
   std::vector<StreamInfo> streams_;
