@@ -25,7 +25,8 @@ protected:
 };
 
 TEST_F(Hostile, PlaylistOpensNothing) {
-  expect_refused("#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\ngood.mp4\n#EXT-X-ENDLIST\n", "hls would open other files");
+  expect_refused("#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\ngood.mp4\n#EXT-X-ENDLIST\n",
+                 "hls would open other files");
 }
 
 TEST_F(Hostile, ConcatScriptOpensNothing) {
@@ -43,13 +44,15 @@ TEST_F(Hostile, NamedFormatsOpenNothingEither) {
   test::make_clip(folder_ / "good.mp4", 3);
   DemuxerOptions options;
   options.format = "concat";
-  const auto path = folder_.write("clip.mp4", "ffconcat version 1.0\nfile " + (folder_ / "good.mp4").string() + "\n");
+  const auto path =
+      folder_.write("clip.mp4", "ffconcat version 1.0\nfile " + (folder_ / "good.mp4").string() + "\n");
   LANNER_EXPECT_ERROR(open_demuxer(open_path(path), options), ErrorCode::unsupported, "refused");
 }
 
 TEST_F(Hostile, PlaylistMayOpenWhenAllowed) {
   test::make_clip(folder_ / "good.ts", 37);
-  const auto path = folder_.write("clip.m3u8", "#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\ngood.ts\n#EXT-X-ENDLIST\n");
+  const auto path =
+      folder_.write("clip.m3u8", "#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\ngood.ts\n#EXT-X-ENDLIST\n");
   DemuxerOptions options;
   options.allow_nested_opens = true;
   const auto demuxer = open_demuxer(open_path(path), options);
@@ -67,7 +70,8 @@ TEST_F(Hostile, PatternInTheNameIsOnlyAName) {
 }
 
 TEST_F(Hostile, NoVideoAtAll) {
-  for (const std::string& content : {std::string(), std::string("\0\0\0\x18", 4), std::string(5000, 'x'), std::string("{\"a\": 1}")}) {
+  for (const std::string& content :
+       {std::string(), std::string("\0\0\0\x18", 4), std::string(5000, 'x'), std::string("{\"a\": 1}")}) {
     const auto path = folder_.write("clip.mp4", content);
     LANNER_EXPECT_ERROR(open_demuxer(open_path(path)), ErrorCode::bad_data, "clip.mp4");
   }
@@ -104,7 +108,8 @@ TEST_F(Hostile, UnknownFormatName) {
   DemuxerOptions options;
   options.format = "nosuchformat";
   const auto path = folder_.write("clip.mp4", "x");
-  LANNER_EXPECT_ERROR(open_demuxer(open_path(path), options), ErrorCode::unsupported, "no demuxer 'nosuchformat'");
+  LANNER_EXPECT_ERROR(open_demuxer(open_path(path), options), ErrorCode::unsupported,
+                      "no demuxer 'nosuchformat'");
 }
 
 TEST_F(Hostile, PacketsFromTheCallerAreChecked) {

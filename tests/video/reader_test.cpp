@@ -30,7 +30,8 @@ struct Case {
   std::map<std::string, std::string> settings;
 };
 
-// Containers and structures that differ in how frames are found: no timestamps at all, cues, byte positions, open GOPs.
+// Containers and structures that differ in how frames are found: no timestamps at all, cues, byte positions,
+// open GOPs.
 const Case cases[] = {
     {"h264", ".mp4", {}},
     {"h264", ".mkv", {}},
@@ -39,8 +40,12 @@ const Case cases[] = {
     {"h264", ".avi", {}},
     {"h264", ".flv", {}},
     {"h264", ".mp4", {{"x264-params", "open-gop=1:keyint=8:min-keyint=8:bframes=3:scenecut=0"}}},
-    {"hevc", ".mp4", {{"x265-params", "log-level=none:open-gop=1:keyint=8:min-keyint=8:bframes=3:scenecut=0"}}},
-    {"hevc", ".265", {{"x265-params", "log-level=none:open-gop=1:keyint=8:min-keyint=8:bframes=3:scenecut=0"}}},
+    {"hevc",
+     ".mp4",
+     {{"x265-params", "log-level=none:open-gop=1:keyint=8:min-keyint=8:bframes=3:scenecut=0"}}},
+    {"hevc",
+     ".265",
+     {{"x265-params", "log-level=none:open-gop=1:keyint=8:min-keyint=8:bframes=3:scenecut=0"}}},
     {"mpeg2", ".mpg", {}},
     {"mpeg2", ".ts", {}},
     {"mpeg4", ".avi", {}},
@@ -59,7 +64,8 @@ protected:
     EncoderOptions options;
     options.codec = parameter.codec;
     options.codec_options = parameter.settings;
-    if (std::string(parameter.codec) == "mjpeg" || std::string(parameter.codec).substr(0, 2) == "vp") options.b_frames = 0;
+    if (std::string(parameter.codec) == "mjpeg" || std::string(parameter.codec).substr(0, 2) == "vp")
+      options.b_frames = 0;
     if (std::string(parameter.codec) == "ffv1") options.b_frames = 0;
     try {
       path_ = make_clip(folder_ / (std::string("clip") + parameter.extension), frames_, options);
@@ -109,9 +115,11 @@ TEST_P(OwnClip, SurvivesTruncationAndFlippedBytes) {
   const auto random = [&] { return seed = seed * 1664525u + 1013904223u; };
   for (int trial = 0; trial < 12; ++trial) {
     std::string bytes = whole;
-    if (trial % 2) bytes.resize(random() % whole.size());
+    if (trial % 2)
+      bytes.resize(random() % whole.size());
     else
-      for (std::size_t i = 0; i < whole.size() / 100; ++i) bytes[random() % whole.size()] ^= static_cast<char>(1 + random() % 255);
+      for (std::size_t i = 0; i < whole.size() / 100; ++i)
+        bytes[random() % whole.size()] ^= static_cast<char>(1 + random() % 255);
     const auto read = [&] {
       VideoReaderOptions options;
       options.decoder.threads = 1;
@@ -132,10 +140,12 @@ TEST_P(OwnClip, SurvivesTruncationAndFlippedBytes) {
   EXPECT_EQ(checksums(path_).size(), static_cast<std::size_t>(frames_));
 }
 
-INSTANTIATE_TEST_SUITE_P(Video, OwnClip, ::testing::Range(0, static_cast<int>(std::size(cases))), [](const auto& parameter) {
-  const Case& entry = cases[parameter.param];
-  return fmt::format("{}_{}{}", entry.codec, entry.extension + 1, entry.settings.empty() ? "" : "_special");
-});
+INSTANTIATE_TEST_SUITE_P(Video, OwnClip, ::testing::Range(0, static_cast<int>(std::size(cases))),
+                         [](const auto& parameter) {
+                           const Case& entry = cases[parameter.param];
+                           return fmt::format("{}_{}{}", entry.codec, entry.extension + 1,
+                                              entry.settings.empty() ? "" : "_special");
+                         });
 
 class Reader : public ::testing::Test {
 protected:
@@ -177,13 +187,15 @@ TEST_F(Reader, TimesOfVariableRate) {
   options.time_base = {1, 1000};
   const std::vector<std::int64_t> times{0, 40, 41, 200, 1000, 1033, 5000};
   VideoWriter writer((folder_ / "v.mp4").string(), options);
-  for (const std::int64_t pts : times) writer.write(test::pattern(PixelFormat::rgb24, 64, 48, static_cast<int>(pts)), pts);
+  for (const std::int64_t pts : times)
+    writer.write(test::pattern(PixelFormat::rgb24, 64, 48, static_cast<int>(pts)), pts);
   writer.finish();
   VideoReader reader(open_path(folder_ / "v.mp4"));
   std::vector<double> seconds;
   while (const auto frame = reader.next()) seconds.push_back(frame->seconds());
   ASSERT_EQ(seconds.size(), times.size());
-  for (std::size_t i = 0; i < times.size(); ++i) EXPECT_DOUBLE_EQ(seconds[i], static_cast<double>(times[i]) / 1000);
+  for (std::size_t i = 0; i < times.size(); ++i)
+    EXPECT_DOUBLE_EQ(seconds[i], static_cast<double>(times[i]) / 1000);
   ASSERT_EQ(reader.index().frames.size(), times.size());
   EXPECT_DOUBLE_EQ(reader.at(3).seconds(), 0.2);
 }
@@ -203,7 +215,8 @@ TEST_F(Reader, IndexTellsKeyframes) {
 TEST_F(Reader, ReadsAPipeOnlyForwards) {
   const std::string bytes = test::bytes_of(make_clip(folder_ / "a.ts", 20));
   const auto read = [&](std::uint64_t offset, std::span<std::byte> into) {
-    const std::size_t count = offset < bytes.size() ? std::min(into.size(), bytes.size() - static_cast<std::size_t>(offset)) : 0;
+    const std::size_t count =
+        offset < bytes.size() ? std::min(into.size(), bytes.size() - static_cast<std::size_t>(offset)) : 0;
     std::memcpy(into.data(), bytes.data() + offset, count);
     return count;
   };
@@ -236,14 +249,16 @@ TEST_F(Reader, StopsWhenCancelled) {
   int reads = 0;
   const auto read = [&](std::uint64_t offset, std::span<std::byte> into) {
     if (++reads == 2) cancel.cancel();
-    const std::size_t count = std::min({into.size(), bytes.size() - static_cast<std::size_t>(offset), std::size_t{512}});
+    const std::size_t count =
+        std::min({into.size(), bytes.size() - static_cast<std::size_t>(offset), std::size_t{512}});
     std::memcpy(into.data(), bytes.data() + offset, count);
     return count;
   };
   VideoReaderOptions options;
   options.demuxer.cancel = cancel;
-  LANNER_EXPECT_ERROR(VideoReader(open_callback(read, static_cast<std::int64_t>(bytes.size()), true), options),
-                      ErrorCode::cancelled, "");
+  LANNER_EXPECT_ERROR(
+      VideoReader(open_callback(read, static_cast<std::int64_t>(bytes.size()), true), options),
+      ErrorCode::cancelled, "");
 }
 
 TEST_F(Reader, FramesOutliveTheReader) {
@@ -286,7 +301,8 @@ TEST_F(Reader, LimitsHold) {
   LANNER_EXPECT_ERROR(counted.size(), ErrorCode::limit_exceeded, "Limits::frames");
   options = {};
   options.demuxer.limits.packet_bytes = 16;
-  LANNER_EXPECT_ERROR(VideoReader(open_path(path), options).next(), ErrorCode::limit_exceeded, "Limits::packet_bytes");
+  LANNER_EXPECT_ERROR(VideoReader(open_path(path), options).next(), ErrorCode::limit_exceeded,
+                      "Limits::packet_bytes");
 }
 
 } // namespace

@@ -41,7 +41,7 @@ struct Quality {
 };
 
 TEST_F(Writer, WhatIsReadIsWhatWasWritten) {
-  const Quality cases[] = {{"h264", "a.mp4", 12, 28}, {"hevc", "a.mkv", 12, 28}, {"av1", "b.mp4", 12, 28},
+  const Quality cases[] = {{"h264", "a.mp4", 12, 28}, {"hevc", "a.mkv", 12, 28},  {"av1", "b.mp4", 12, 28},
                            {"vp9", "a.webm", 12, 28}, {"mpeg4", "c.mp4", -1, 26}, {"mjpeg", "a.avi", -1, 26},
                            {"ffv1", "b.mkv", -1, 28}};
   int tried = 0;
@@ -177,8 +177,10 @@ TEST_F(Writer, WrongRequestsAreNamed) {
   VideoWriter writer(path, {});
   LANNER_EXPECT_ERROR(writer.finish(), ErrorCode::invalid_argument, "no picture");
   writer.write(test::pattern(PixelFormat::rgb24, 64, 48, 0), 5);
-  LANNER_EXPECT_ERROR(writer.write(test::pattern(PixelFormat::rgb24, 64, 48, 0), 5), ErrorCode::invalid_argument, "after pts 5");
-  LANNER_EXPECT_ERROR(writer.write(test::pattern(PixelFormat::rgb24, 32, 48, 0)), ErrorCode::invalid_argument, "32x48");
+  LANNER_EXPECT_ERROR(writer.write(test::pattern(PixelFormat::rgb24, 64, 48, 0), 5),
+                      ErrorCode::invalid_argument, "after pts 5");
+  LANNER_EXPECT_ERROR(writer.write(test::pattern(PixelFormat::rgb24, 32, 48, 0)), ErrorCode::invalid_argument,
+                      "32x48");
 }
 
 TEST_F(Writer, StillImages) {
@@ -196,10 +198,12 @@ TEST_F(Writer, StillImages) {
   folder_.write("half.png", bytes);
   EXPECT_THROW(load_image((folder_ / "half.png").string()), Error);
   folder_.write("none.png", "not an image");
-  LANNER_EXPECT_ERROR(load_image((folder_ / "none.png").string()), ErrorCode::bad_data, "no known image format");
+  LANNER_EXPECT_ERROR(load_image((folder_ / "none.png").string()), ErrorCode::bad_data,
+                      "no known image format");
 }
 
-// The eight EXIF orientations: tag value, and where the stored first row and first column are shown (TIFF 6.0).
+// The eight EXIF orientations: tag value, and where the stored first row and first column are shown
+// (TIFF 6.0).
 TEST_F(Writer, ExifOrientation) {
   Image upright = Image::allocate(PixelFormat::rgb24, 48, 32);
   for (std::int32_t y = 0; y < 32; ++y)
@@ -216,7 +220,8 @@ TEST_F(Writer, ExifOrientation) {
   const char* shown[9] = {"", "0123", "1032", "3210", "2301", "0213", "2031", "3120", "1302"};
   for (char value = 1; value <= 8; ++value) {
     std::string app1("\xff\xe1\x00\x22"
-                     "Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0", 29);
+                     "Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0",
+                     29);
     app1 += value;
     app1 += std::string("\0\0\0\0\0\0", 36 - app1.size());
     folder_.write("o.jpg", plain.substr(0, 2) + app1 + plain.substr(2));
@@ -224,7 +229,8 @@ TEST_F(Writer, ExifOrientation) {
     EXPECT_EQ(image.width, value <= 4 ? 48 : 32);
     std::string seen;
     for (const auto& [x, y] : {std::pair{1, 1}, {3, 1}, {1, 3}, {3, 3}}) {
-      const std::byte* pixel = image.planes[0].data + y * image.height / 4 * image.planes[0].pitch + 3 * (x * image.width / 4);
+      const std::byte* pixel =
+          image.planes[0].data + y * image.height / 4 * image.planes[0].pitch + 3 * (x * image.width / 4);
       const auto bit = [&](int c) { return std::to_integer<int>(pixel[c]) > 127; };
       seen += static_cast<char>('0' + (bit(0) ? 1 : 0) + (bit(1) ? 2 : 0));
     }
