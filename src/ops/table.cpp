@@ -36,6 +36,9 @@ OpTable builtin_ops() {
   table.add(ops::deform_conv_ops());
   table.add(ops::grid_sample_ops());
   table.add(ops::non_max_suppression_ops());
+  table.add(ops::lstm_ops());
+  table.add(ops::gru_ops());
+  table.add(ops::rnn_ops());
   table.add(ops::constant_ops());
   table.add(ops::expand_ops());
   table.add(ops::fill_ops());
