@@ -39,6 +39,10 @@ OpTable builtin_ops() {
   table.add(ops::lstm_ops());
   table.add(ops::gru_ops());
   table.add(ops::rnn_ops());
+  table.add(ops::mean_variance_normalization_ops());
+  table.add(ops::dropout_ops());
+  table.add(ops::dft_ops());
+  table.add(ops::signal_window_ops());
   table.add(ops::constant_ops());
   table.add(ops::expand_ops());
   table.add(ops::fill_ops());
