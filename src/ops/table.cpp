@@ -43,6 +43,8 @@ OpTable builtin_ops() {
   table.add(ops::dropout_ops());
   table.add(ops::dft_ops());
   table.add(ops::signal_window_ops());
+  table.add(ops::attention_ops());
+  table.add(ops::rotary_embedding_ops());
   table.add(ops::constant_ops());
   table.add(ops::expand_ops());
   table.add(ops::fill_ops());

@@ -54,6 +54,8 @@ std::vector<OpDef> mean_variance_normalization_ops();
 std::vector<OpDef> dropout_ops();
 std::vector<OpDef> dft_ops();
 std::vector<OpDef> signal_window_ops();
+std::vector<OpDef> attention_ops();
+std::vector<OpDef> rotary_embedding_ops();
 std::vector<OpDef> constant_ops();
 std::vector<OpDef> expand_ops();
 std::vector<OpDef> fill_ops();
