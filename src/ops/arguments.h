@@ -32,6 +32,8 @@ AxisView view_axis(const Shape& shape, std::size_t axis);
 
 /// The one element of a tensor of any number type; Error{invalid_argument} when it has another count.
 double read_real(const Tensor& tensor, std::string_view what);
+/// All elements in double.
+std::vector<double> doubles_of(const Tensor& tensor);
 
 /// Rank of input `i`, checked to be `rank`, when it is known.
 void require_rank(const InferContext& context, std::size_t i, std::size_t rank);

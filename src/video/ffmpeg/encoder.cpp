@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "video/ffmpeg/av.h"
@@ -14,7 +15,7 @@ namespace lanner::ffmpeg {
 namespace {
 
 // A colour description without gaps: what is not said is written as what convert() would assume.
-ColorInfo complete(ColorInfo color, const DirectFormat& format, int height) {
+ColorInfo complete(ColorInfo color, const DirectFormat& format, std::int32_t height) {
   if (format.full_range || !info(format.format).yuv) color.range = ColorRange::full;
   if (color.range == ColorRange::unspecified) color.range = ColorRange::limited;
   if (!info(format.format).yuv) color.matrix = ColorMatrix::rgb;
@@ -36,6 +37,8 @@ public:
   explicit FfmpegEncoder(const EncoderOptions& options) : options_(options) {
     check_options(options_);
     const AVCodec* codec = find_encoder(options_.codec);
+    // The external libraries copy what they keep; FFmpeg's own encoders hold references and may run threads.
+    copies_input_ = std::string_view(codec->name).substr(0, 3) == "lib";
     configure(*codec);
     Dictionary settings;
     fill_settings(*codec, options_, settings);
@@ -91,6 +94,7 @@ private:
     context_->pix_fmt = encoder_format(codec, options_);
     target_ = *direct_format(context_->pix_fmt);
     options_.color = complete(options_.color, target_, options_.height);
+    if (codec.id == AV_CODEC_ID_MJPEG) options_.color.matrix = ColorMatrix::bt601; // JFIF 1.02 knows no other.
     context_->colorspace = to_av(options_.color.matrix);
     context_->color_range = to_av(options_.color.range);
     context_->chroma_sample_location = to_av(options_.color.siting);
@@ -133,7 +137,7 @@ private:
     check(image.device.is_host(), ErrorCode::unsupported, "encode: picture lies on {}; copy it to the host first",
           image.device.to_string());
     Image input = image;
-    if (!fits(image)) {
+    if (!fits(image) || !image.owner || !copies_input_) {
       input = Image::allocate(target_.format, image.width, image.height);
       input.color = options_.color;
       convert(image, input);
@@ -151,6 +155,7 @@ private:
   EncoderOptions options_;
   CodecContextPtr context_;
   DirectFormat target_{};
+  bool copies_input_ = false; ///< The encoder is done with a picture's memory when send() returns.
   StreamInfo stream_;
   bool draining_ = false, finished_ = false;
 };

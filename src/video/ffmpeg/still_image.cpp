@@ -109,7 +109,7 @@ Image load_image(const std::string& path, const Limits& limits) {
 
 void save_image(const std::string& path, const Image& image) {
   check(image.defined(), ErrorCode::invalid_argument, "{}: no image was given", path);
-  const auto encoder = create_encoder(image_options(path, image));
+  const auto encoder = ffmpeg::create_encoder(image_options(path, image));
   encoder->send(&image, 0);
   encoder->send(nullptr, no_pts);
   const std::optional<Packet> packet = encoder->receive();

@@ -1,0 +1,83 @@
+#include "ops/arguments.h"
+#include "ops/strided.h"
+#include "ops/table.h"
+#include "ops/window.h"
+
+namespace lanner::ops {
+
+/// Spatial sizes of the image that max_pool had, as far as the attributes tell.
+static Dims pooled_from(const AttributeMap& attributes, std::span<const Dim> x) {
+  const std::vector<std::int64_t> kernel = attributes.integers("kernel_shape");
+  check(kernel.size() == x.size(), ErrorCode::invalid_argument, "kernel_shape has {} values, expected {}", kernel.size(),
+        x.size());
+  const auto window = WindowAttributes::read(attributes, x.size());
+  Dims sizes;
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    sizes.push_back((x[d] - 1) * window.strides[d] + kernel[d] - window.begin[d] - window.end[d]);
+    check(!sizes[d].is_constant() || sizes[d].value() >= 0, ErrorCode::invalid_argument,
+          "pads leave {} elements of spatial axis {}", sizes[d].to_string(), d);
+  }
+  return sizes;
+}
+
+static void infer_max_unpool(InferContext& context) {
+  const Type& x = context.input(0);
+  if (!x.ranked()) return infer_like(context);
+  check(x.rank() >= 3, ErrorCode::invalid_argument, "input is {}, expected rank 3 or more", x.to_string());
+  Dims dims{x.dims()[0], x.dims()[1]};
+  for (Dim& size : pooled_from(context.attributes(), std::span(x.dims()).subspan(2))) dims.push_back(std::move(size));
+  if (context.has(2)) {
+    const auto given = known_elements(context, 2);
+    check(!given || given->size() == x.rank(), ErrorCode::invalid_argument, "output_shape has {} values, expected {}",
+          given ? given->size() : 0, x.rank());
+    for (std::size_t d = 0; d < dims.size(); ++d) dims[d] = given ? (*given)[d] : context.fresh("unpooled", INT32_MAX);
+  }
+  context.set_output(0, x.with_dims(std::move(dims)));
+}
+
+/// Sizes that the indices count in.
+static std::vector<std::int64_t> indexed_sizes(const KernelContext& context) {
+  const Shape& x = context.input(0).shape();
+  const Dims spatial(x.begin() + 2, x.end());
+  std::vector<std::int64_t> sizes{x[0], x[1]};
+  for (const Dim& size : pooled_from(context.attributes(), spatial)) sizes.push_back(size.value());
+  return sizes;
+}
+
+static void run_max_unpool(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  Tensor& y = context.output(0);
+  clear_elements(y);
+  const std::vector<std::int64_t> sizes = indexed_sizes(context);
+  const std::int64_t bound = Window::product_of(sizes);
+  const std::vector<std::int64_t> dense = dense_strides(y.shape());
+  const auto places = context.input(1).as<std::int64_t>();
+  check(static_cast<std::int64_t>(places.size()) == x.elements(), ErrorCode::invalid_argument,
+        "{} indices for {} values", places.size(), x.elements());
+  const RunCopy copy_run(x.dtype());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    std::int64_t rest = places[i], to = 0;
+    check(rest >= 0 && rest < bound, ErrorCode::invalid_argument, "index {} is out of range for {} elements", rest, bound);
+    for (std::size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) {
+      const std::int64_t place = rest % sizes[d];
+      check(place < y.shape()[d], ErrorCode::invalid_argument, "index {} lies outside the output {}", places[i],
+            y.shape().to_string());
+      to += place * dense[d];
+    }
+    copy_run(y.data(), to, x.data(), static_cast<std::int64_t>(i), 1);
+  }
+}
+
+std::vector<OpDef> max_unpool_ops() {
+  return {OpDef{.name = "max_unpool",
+                .min_inputs = 2,
+                .max_inputs = 3,
+                .attributes = {required_attribute("kernel_shape", AttributeKind::integers),
+                               optional_attribute("pads", AttributeKind::integers),
+                               optional_attribute("strides", AttributeKind::integers)},
+                .infer = infer_max_unpool,
+                .reference = run_max_unpool,
+                .expand = {}}};
+}
+
+} // namespace lanner::ops

@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <cmath>
+
+#include "ops/quantization.h"
+#include "ops/rows.h"
+#include "ops/table.h"
+#include "ops/visit.h"
+#include "tensor/cast.h"
+
+namespace lanner::ops {
+
+// quantize_linear, dequantize_linear and dynamic_quantize_linear.
+
+static void infer_quantize(InferContext& context) {
+  const DType zero_point = context.has(2) ? context.input(2).dtype() : DType::u8;
+  const DType type = context.attributes().get<DType>("output_dtype", zero_point);
+  check(!context.has(2) || zero_point == type, ErrorCode::invalid_argument,
+        "output_dtype is {}, y_zero_point's type {}", to_string(type), to_string(zero_point));
+  context.set_output(0, context.input(0).with_dtype(type));
+}
+
+static ParameterIndex parameter_index(const KernelContext& context) {
+  const AttributeMap& attributes = context.attributes();
+  return ParameterIndex(context.input(0).shape(), context.input(1).shape(), attributes.integer("axis", 1),
+                        attributes.integer("block_size", 0));
+}
+
+static std::vector<double> zero_points(const KernelContext& context, std::size_t count) {
+  if (!context.has(2)) return std::vector<double>(count, 0);
+  std::vector<double> values = doubles_of(context.input(2));
+  check(values.size() == count, ErrorCode::invalid_argument, "the zero point has {} values, the scale {}",
+        values.size(), count);
+  return values;
+}
+
+/// x / scale, rounded as the type that the division is to be done in would.
+static double divided(double x, double scale, DType precision) {
+  if (precision == DType::f64) return x / scale;
+  const float quotient = static_cast<float>(x) / static_cast<float>(scale);
+  if (precision == DType::f16) return static_cast<double>(static_cast<float>(Half(quotient)));
+  if (precision == DType::bf16) return static_cast<double>(static_cast<float>(BFloat16(quotient)));
+  return static_cast<double>(quotient);
+}
+
+static void run_quantize(KernelContext& context) {
+  Tensor& y = context.output(0);
+  const std::vector<double> x = doubles_of(context.input(0)), scale = doubles_of(context.input(1));
+  const std::vector<double> zero = zero_points(context, scale.size());
+  const ParameterIndex index = parameter_index(context);
+  const DType precision = context.attributes().get<DType>("precision", context.input(1).dtype());
+  const auto range = stored_range(y.dtype());
+  Tensor stored = Tensor::allocate(DType::f32, y.shape());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t p = index(static_cast<std::int64_t>(i));
+    stored.as<float>()[i] = static_cast<float>(quantized(divided(x[i], scale[p], precision), zero[p], range));
+  }
+  CastRules rules;
+  rules.saturate = context.attributes().flag("saturate", true);
+  copy(stored, y, rules);
+}
+
+static void infer_dequantize(InferContext& context) {
+  const DType type = context.attributes().get<DType>("output_dtype", context.input(1).dtype());
+  context.set_output(0, context.input(0).with_dtype(type));
+}
+
+static void run_dequantize(KernelContext& context) {
+  const std::vector<double> x = doubles_of(context.input(0)), scale = doubles_of(context.input(1));
+  const std::vector<double> zero = zero_points(context, scale.size());
+  const ParameterIndex index = parameter_index(context);
+  Tensor real = Tensor::allocate(DType::f32, context.output(0).shape());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t p = index(static_cast<std::int64_t>(i));
+    real.as<float>()[i] = static_cast<float>((x[i] - zero[p]) * scale[p]);
+  }
+  copy(real, context.output(0));
+}
+
+static void infer_dynamic_quantize(InferContext& context) {
+  context.set_output(0, context.input(0).with_dtype(DType::u8));
+  context.set_output(1, Type(DType::f32, Dims{}));
+  context.set_output(2, Type(DType::u8, Dims{}));
+}
+
+static void run_dynamic_quantize(KernelContext& context) {
+  const auto x = context.input(0).as<float>();
+  float least = 0, most = 0; // The range takes in zero, so that zero is stored exactly.
+  for (const float value : x) {
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+  const float scale = (most - least) / 255.0f;
+  const auto range = stored_range(DType::u8);
+  const double zero = scale == 0 ? 0 : quantized(static_cast<double>(-least / scale), 0, range);
+  const auto y = context.output(0).as<std::uint8_t>();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double scaled = scale == 0 ? 0 : static_cast<double>(x[i] / scale);
+    y[i] = static_cast<std::uint8_t>(quantized(scaled, zero, range));
+  }
+  context.output(1).as<float>()[0] = scale;
+  context.output(2).as<std::uint8_t>()[0] = static_cast<std::uint8_t>(zero);
+}
+
+std::vector<OpDef> quantize_linear_ops() {
+  const std::vector<AttributeSpec> shared = {integer_attribute("axis", 1), integer_attribute("block_size", 0),
+                                             optional_attribute("output_dtype", AttributeKind::dtype)};
+  OpDef quantize{.name = "quantize_linear",
+                 .min_inputs = 2,
+                 .max_inputs = 3,
+                 .attributes = shared,
+                 .infer = infer_quantize,
+                 .reference = run_quantize,
+                 .expand = {}};
+  quantize.attributes.push_back(optional_attribute("precision", AttributeKind::dtype));
+  quantize.attributes.push_back(integer_attribute("saturate", 1));
+  OpDef dequantize{.name = "dequantize_linear",
+                   .min_inputs = 2,
+                   .max_inputs = 3,
+                   .attributes = shared,
+                   .infer = infer_dequantize,
+                   .reference = run_dequantize,
+                   .expand = {}};
+  OpDef dynamic{.name = "dynamic_quantize_linear",
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .min_outputs = 3,
+                .max_outputs = 3,
+                .attributes = {},
+                .infer = infer_dynamic_quantize,
+                .reference = run_dynamic_quantize,
+                .expand = {}};
+  return {std::move(quantize), std::move(dequantize), std::move(dynamic)};
+}
+
+} // namespace lanner::ops
