@@ -24,6 +24,9 @@ OpTable builtin_ops() {
   table.add(ops::deform_conv_ops());
   table.add(ops::grid_sample_ops());
   table.add(ops::non_max_suppression_ops());
+  table.add(ops::lstm_ops());
+  table.add(ops::gru_ops());
+  table.add(ops::rnn_ops());
   table.add(ops::constant_ops());
   table.add(ops::conv_ops());
   table.add(ops::conv_transpose_ops());
