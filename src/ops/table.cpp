@@ -53,8 +53,10 @@ OpTable builtin_ops() {
   table.add(ops::pad_ops());
   table.add(ops::pool_ops());
   table.add(ops::power_ops());
+  table.add(ops::random_ops());
   table.add(ops::range_ops());
   table.add(ops::reduce_ops());
+  table.add(ops::regex_full_match_ops());
   table.add(ops::reorder_ops());
   table.add(ops::reshape_ops());
   table.add(ops::resize_ops());
@@ -68,6 +70,8 @@ OpTable builtin_ops() {
   table.add(ops::slice_ops());
   table.add(ops::softmax_ops());
   table.add(ops::split_ops());
+  table.add(ops::string_ops());
+  table.add(ops::tf_idf_vectorizer_ops());
   table.add(ops::top_k_ops());
   table.add(ops::transpose_ops());
   table.add(ops::trilu_ops());
