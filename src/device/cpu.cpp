@@ -34,23 +34,56 @@ bool amx_permitted() {
   return ::syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
 }
 
+struct Leaf {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+};
+
+Leaf leaf_of(unsigned leaf, unsigned part) {
+  Leaf result;
+  __get_cpuid_count(leaf, part, &result.eax, &result.ebx, &result.ecx, &result.edx);
+  return result;
+}
+
+bool bit(unsigned word, int index) {
+  return (word >> index) & 1u;
+}
+
+/// Which register files the operating system saves (XCR0), 0 when it saves none.
+std::uint64_t saved_state() {
+  constexpr int osxsave = 27;
+  if (!bit(leaf_of(1, 0).ecx, osxsave)) return 0;
+  std::uint32_t low = 0, high = 0;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (static_cast<std::uint64_t>(high) << 32) | low;
+}
+
+// Bits by the Intel 64 manual, volume 2, CPUID, leaves 1 and 7.
 CpuFeatures detect() {
-  __builtin_cpu_init();
+  constexpr std::uint64_t ymm = 0x6, zmm = 0xe6, tiles = 0x60000;
+  const std::uint64_t saved = saved_state();
+  const Leaf basic = leaf_of(1, 0), extended = leaf_of(7, 0);
+  const Leaf newer = extended.eax >= 1 ? leaf_of(7, 1) : Leaf{};
   CpuFeatures f;
-  f.avx2 = __builtin_cpu_supports("avx2");
-  f.fma = __builtin_cpu_supports("fma");
-  f.f16c = f.avx2 && __builtin_cpu_supports("f16c");
-  f.avx512f = __builtin_cpu_supports("avx512f");
-  f.avx512bw = __builtin_cpu_supports("avx512bw");
-  f.avx512dq = __builtin_cpu_supports("avx512dq");
-  f.avx512vl = __builtin_cpu_supports("avx512vl");
-  f.avx_vnni = __builtin_cpu_supports("avxvnni");
-  f.avx512_vnni = __builtin_cpu_supports("avx512vnni");
-  f.avx512_bf16 = __builtin_cpu_supports("avx512bf16");
-  f.avx512_fp16 = __builtin_cpu_supports("avx512fp16");
-  f.amx_tile = __builtin_cpu_supports("amx-tile") && amx_permitted();
-  f.amx_int8 = f.amx_tile && __builtin_cpu_supports("amx-int8");
-  f.amx_bf16 = f.amx_tile && __builtin_cpu_supports("amx-bf16");
+  if ((saved & ymm) == ymm) {
+    f.avx2 = bit(extended.ebx, 5);
+    f.fma = bit(basic.ecx, 12);
+    f.f16c = bit(basic.ecx, 29);
+    f.avx_vnni = bit(newer.eax, 4);
+  }
+  if ((saved & zmm) == zmm) {
+    f.avx512f = bit(extended.ebx, 16);
+    f.avx512dq = bit(extended.ebx, 17);
+    f.avx512bw = bit(extended.ebx, 30);
+    f.avx512vl = bit(extended.ebx, 31);
+    f.avx512_vnni = bit(extended.ecx, 11);
+    f.avx512_bf16 = bit(newer.eax, 5);
+    f.avx512_fp16 = bit(extended.edx, 23);
+  }
+  if ((saved & tiles) == tiles && bit(extended.edx, 24) && amx_permitted()) {
+    f.amx_tile = true;
+    f.amx_int8 = bit(extended.edx, 25);
+    f.amx_bf16 = bit(extended.edx, 22);
+  }
   return f;
 }
 

@@ -27,6 +27,12 @@ OpTable builtin_ops() {
   table.add(ops::lstm_ops());
   table.add(ops::gru_ops());
   table.add(ops::rnn_ops());
+  table.add(ops::mean_variance_normalization_ops());
+  table.add(ops::dropout_ops());
+  table.add(ops::dft_ops());
+  table.add(ops::signal_window_ops());
+  table.add(ops::attention_ops());
+  table.add(ops::rotary_embedding_ops());
   table.add(ops::constant_ops());
   table.add(ops::conv_ops());
   table.add(ops::conv_transpose_ops());

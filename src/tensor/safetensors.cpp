@@ -158,13 +158,13 @@ Safetensors Safetensors::open(const SourcePtr& source, const Limits& limits) {
                         const nlohmann::json header = parse_json(text, header_limits);
                         check(header.size() <= limits.nodes, ErrorCode::limit_exceeded,
                               "{} tensors; at most {}", header.size(), limits.nodes);
-                        for (const auto& [name, value] : header.items()) {
-                          if (name == safetensors_metadata_key)
-                            file.metadata_ = read_metadata(value);
+                        for (const auto& item : header.items()) {
+                          if (item.key() == safetensors_metadata_key)
+                            file.metadata_ = read_metadata(item.value());
                           else
-                            file.entries_.push_back(
-                                with_context([&] { return fmt::format("tensor \"{}\"", name.substr(0, 80)); },
-                                             [&] { return read_entry(name, value, limits); }));
+                            file.entries_.push_back(with_context(
+                                [&] { return fmt::format("tensor \"{}\"", item.key().substr(0, 80)); },
+                                [&] { return read_entry(item.key(), item.value(), limits); }));
                         }
                         require_whole_cover(file.entries_, file.content_.bytes.size() - file.data_begin_);
                         std::erase_if(file.entries_, [](const SafetensorsEntry& entry) {
