@@ -2,7 +2,7 @@
 
 #include <lanner/engine.h>
 
-#include <fstream>
+#include <algorithm>
 
 #include <fmt/format.h>
 

@@ -41,7 +41,8 @@ std::string joined(const std::string_view (&names)[N]) {
 class FieldReader {
 public:
   explicit FieldReader(json object) : object_(std::move(object)) {
-    check(object_.is_object(), ErrorCode::bad_data, "preprocess: expected a JSON object, got {}", object_.type_name());
+    check(object_.is_object(), ErrorCode::bad_data, "preprocess: expected a JSON object, got {}",
+          object_.type_name());
   }
 
   bool take(const char* key, json& value) {
@@ -85,12 +86,14 @@ public:
     json value;
     if (!take(key, value)) return;
     const auto place = value.is_string() ? std::find(names, names + N, value.get<std::string>()) : names + N;
-    check(place != names + N, ErrorCode::bad_data, "preprocess: {} is {}, expected one of {}", key, value.dump(), joined(names));
+    check(place != names + N, ErrorCode::bad_data, "preprocess: {} is {}, expected one of {}", key,
+          value.dump(), joined(names));
     into = static_cast<Enum>(place - names);
   }
 
   void finish() const {
-    check(object_.empty(), ErrorCode::bad_data, "preprocess: unknown field '{}'", object_.empty() ? "" : object_.begin().key());
+    check(object_.empty(), ErrorCode::bad_data, "preprocess: unknown field '{}'",
+          object_.empty() ? "" : object_.begin().key());
   }
 
 private:
@@ -126,7 +129,9 @@ Preprocess Preprocess::preset(std::string_view name) {
 namespace {
 
 // The shortest decimal that reads back as the same float.
-double shortest(float value) { return std::stod(fmt::format("{}", value)); }
+double shortest(float value) {
+  return std::stod(fmt::format("{}", value));
+}
 
 template<std::size_t N>
 std::array<double, N> shortest(const std::array<float, N>& values) {
@@ -162,7 +167,11 @@ Preprocess Preprocess::from_json(std::string_view text) {
   json dtype;
   if (reader.take("dtype", dtype)) {
     check(dtype.is_string(), ErrorCode::bad_data, "preprocess: dtype is {}, expected a string", dtype.dump());
-    spec.dtype = with_context([] { return "preprocess"; }, [&] { return parse_dtype(dtype.get<std::string>()); });
+    try {
+      spec.dtype = parse_dtype(dtype.get<std::string>());
+    } catch (const Error& error) {
+      fail(ErrorCode::bad_data, "preprocess: {}", error.message());
+    }
   }
   reader.read("channels_last", spec.channels_last);
   reader.read("bgr", spec.bgr);

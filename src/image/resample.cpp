@@ -24,11 +24,16 @@ double cubic(double x) {
 
 double weight_at(Resize kind, double step, double distance) {
   switch (kind) {
-  case Resize::nearest: return 1;
-  case Resize::bilinear: return std::max(0.0, 1 - std::abs(distance));
-  case Resize::bicubic: return cubic(distance);
-  case Resize::area: return std::max(0.0, std::min(distance + 0.5, step / 2) - std::max(distance - 0.5, -step / 2));
-  case Resize::antialias: return std::max(0.0, 1 - std::abs(distance) / std::max(1.0, step));
+  case Resize::nearest:
+    return 1;
+  case Resize::bilinear:
+    return std::max(0.0, 1 - std::abs(distance));
+  case Resize::bicubic:
+    return cubic(distance);
+  case Resize::area:
+    return std::max(0.0, std::min(distance + 0.5, step / 2) - std::max(distance - 0.5, -step / 2));
+  case Resize::antialias:
+    return std::max(0.0, 1 - std::abs(distance) / std::max(1.0, step));
   }
   return 0;
 }
@@ -37,11 +42,16 @@ double weight_at(Resize kind, double step, double distance) {
 Span reach(Resize kind, double step, double centre) {
   const auto floor = [](double x) { return static_cast<std::int64_t>(std::floor(x)); };
   switch (kind) {
-  case Resize::nearest: return {floor(centre + 0.5), floor(centre + 0.5)};
-  case Resize::bilinear: return {floor(centre), floor(centre) + 1};
-  case Resize::bicubic: return {floor(centre) - 1, floor(centre) + 2};
-  case Resize::area: return {floor(centre - step / 2 + 0.5), floor(centre + step / 2 + 0.5)};
-  case Resize::antialias: break;
+  case Resize::nearest:
+    return {floor(centre + 0.5), floor(centre + 0.5)};
+  case Resize::bilinear:
+    return {floor(centre), floor(centre) + 1};
+  case Resize::bicubic:
+    return {floor(centre) - 1, floor(centre) + 2};
+  case Resize::area:
+    return {floor(centre - step / 2 + 0.5), floor(centre + step / 2 + 0.5)};
+  case Resize::antialias:
+    break;
   }
   const double radius = std::max(1.0, step);
   return {floor(centre - radius) + 1, floor(centre + radius)};
@@ -130,8 +140,8 @@ void RowSampler::blend(int plane, const Taps& taps, std::int64_t y) {
   if (facts.bytes_per_sample == 1)
     kernels_.blend_u8(rows_.data(), weights_.data(), taps.count, samples, blended_.data());
   else
-    kernels_.blend_u16(reinterpret_cast<const std::uint16_t* const*>(rows_.data()), weights_.data(), taps.count, samples,
-                       blended_.data());
+    kernels_.blend_u16(reinterpret_cast<const std::uint16_t* const*>(rows_.data()), weights_.data(),
+                       taps.count, samples, blended_.data());
 }
 
 void RowSampler::read(std::int64_t y, float* const rows[3]) {
@@ -144,11 +154,12 @@ void RowSampler::read(std::int64_t y, float* const rows[3]) {
     const Taps& x = chroma ? sampling_.chroma_x : sampling_.luma_x;
     if (place.plane != blended_plane) blend(place.plane, chroma ? sampling_.chroma_y : sampling_.luma_y, y);
     blended_plane = place.plane;
-    kernels_.gather(blended_.data() + place.first, plane_index_[place.plane].data(), x.weights.data(), x.count, place.step, x.size,
-                    rows[c]);
+    kernels_.gather(blended_.data() + place.first, plane_index_[place.plane].data(), x.weights.data(),
+                    x.count, place.step, x.size, rows[c]);
   }
   if (!gray) return;
-  for (int c = 1; c < 3; ++c) std::memcpy(rows[c], rows[0], static_cast<std::size_t>(sampling_.luma_x.size) * sizeof(float));
+  for (int c = 1; c < 3; ++c)
+    std::memcpy(rows[c], rows[0], static_cast<std::size_t>(sampling_.luma_x.size) * sizeof(float));
 }
 
 } // namespace lanner

@@ -7,7 +7,9 @@ namespace {
 constexpr RowKernels table = table_named("baseline");
 } // namespace
 
-const RowKernels* row_kernels_baseline() noexcept { return &table; }
+const RowKernels* row_kernels_baseline() noexcept {
+  return &table;
+}
 
 const RowKernels& row_kernels() noexcept {
   static const RowKernels& chosen = [&]() -> const RowKernels& {

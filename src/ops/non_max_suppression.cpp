@@ -53,7 +53,7 @@ static std::vector<std::int64_t> select_boxes(std::span<const Box> boxes, std::s
                                               const Thresholds& limit) {
   std::vector<std::int64_t> order;
   for (std::size_t i = 0; i < scores.size(); ++i)
-    if (scores[i] > limit.score) order.push_back(static_cast<std::int64_t>(i));
+    if (scores[i] >= limit.score) order.push_back(static_cast<std::int64_t>(i));
   const auto score = [&](std::int64_t i) { return scores[static_cast<std::size_t>(i)]; };
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return score(a) > score(b); });
   std::vector<std::int64_t> kept;

@@ -3,10 +3,10 @@
 #include <type_traits>
 
 #include "ops/arguments.h"
+#include "ops/reduce_plan.h"
 #include "ops/rows.h"
 #include "ops/table.h"
 #include "ops/visit.h"
-#include "ops/window.h"
 
 namespace lanner::ops {
 
@@ -20,12 +20,6 @@ static std::vector<std::size_t> reduced_axes(const AttributeMap& attributes,
   if (attributes.flag("noop_with_empty_axes")) return all;
   for (std::size_t i = 0; i < rank; ++i) all.push_back(i);
   return all;
-}
-
-static std::vector<bool> reduced_flags(std::span<const std::size_t> axes, std::size_t rank) {
-  std::vector<bool> flags(rank, false);
-  for (const std::size_t axis : axes) flags[axis] = true;
-  return flags;
 }
 
 static Type reduced_type(const Type& x, std::span<const std::size_t> axes, bool keep, DType dtype) {
@@ -83,44 +77,6 @@ struct Reduced {
       for (std::int64_t i = 0; i < run; ++i) body(data[offset + i * stride]);
   }
 };
-
-/// Row-major offsets of all positions over `sizes` with `strides`.
-static std::vector<std::int64_t> offsets_over(const std::vector<std::int64_t>& sizes,
-                                              const std::vector<std::int64_t>& strides) {
-  std::vector<std::int64_t> offsets, index(sizes.size(), 0);
-  if (Window::product_of(sizes) == 0) return offsets;
-  do {
-    std::int64_t offset = 0;
-    for (std::size_t d = 0; d < sizes.size(); ++d) offset += index[d] * strides[d];
-    offsets.push_back(offset);
-  } while (next_index(index, sizes));
-  return offsets;
-}
-
-struct ReducePlan {
-  std::vector<std::int64_t> results, runs; ///< Offset of each result's first element; of its runs from there.
-  std::int64_t run = 1, stride = 1;
-};
-
-static ReducePlan plan_reduce(const Shape& shape, std::span<const std::size_t> axes) {
-  const std::vector<bool> reduced = reduced_flags(axes, shape.rank());
-  const std::vector<std::int64_t> dense = dense_strides(shape);
-  std::vector<std::int64_t> kept_sizes, kept_strides, sizes, strides;
-  for (std::size_t d = 0; d < shape.rank(); ++d) {
-    (reduced[d] ? sizes : kept_sizes).push_back(shape[d]);
-    (reduced[d] ? strides : kept_strides).push_back(dense[d]);
-  }
-  ReducePlan plan;
-  if (!sizes.empty()) {
-    plan.run = sizes.back();
-    plan.stride = strides.back();
-    sizes.pop_back();
-    strides.pop_back();
-  }
-  plan.results = offsets_over(kept_sizes, kept_strides);
-  plan.runs = offsets_over(sizes, strides);
-  return plan;
-}
 
 // Folds. Integers add and multiply modulo 2^64, which narrows to the right value modulo their own size.
 

@@ -24,6 +24,15 @@ OpTable builtin_ops() {
   table.add(ops::deform_conv_ops());
   table.add(ops::grid_sample_ops());
   table.add(ops::non_max_suppression_ops());
+  table.add(ops::lstm_ops());
+  table.add(ops::gru_ops());
+  table.add(ops::rnn_ops());
+  table.add(ops::mean_variance_normalization_ops());
+  table.add(ops::dropout_ops());
+  table.add(ops::dft_ops());
+  table.add(ops::signal_window_ops());
+  table.add(ops::attention_ops());
+  table.add(ops::rotary_embedding_ops());
   table.add(ops::constant_ops());
   table.add(ops::conv_ops());
   table.add(ops::conv_transpose_ops());
@@ -44,8 +53,10 @@ OpTable builtin_ops() {
   table.add(ops::pad_ops());
   table.add(ops::pool_ops());
   table.add(ops::power_ops());
+  table.add(ops::random_ops());
   table.add(ops::range_ops());
   table.add(ops::reduce_ops());
+  table.add(ops::regex_full_match_ops());
   table.add(ops::reorder_ops());
   table.add(ops::reshape_ops());
   table.add(ops::resize_ops());
@@ -59,6 +70,8 @@ OpTable builtin_ops() {
   table.add(ops::slice_ops());
   table.add(ops::softmax_ops());
   table.add(ops::split_ops());
+  table.add(ops::string_ops());
+  table.add(ops::tf_idf_vectorizer_ops());
   table.add(ops::top_k_ops());
   table.add(ops::transpose_ops());
   table.add(ops::trilu_ops());

@@ -18,7 +18,8 @@ Image pattern(PixelFormat format, std::int32_t width, std::int32_t height, int t
     std::byte* row = rgb.planes[0].data + y * rgb.planes[0].pitch;
     for (std::int32_t x = 0; x < width; ++x) {
       const bool inside = x >= left && x < left + width / 4 && y >= top && y < top + height / 4;
-      const int color[3] = {inside ? 230 : x * 200 / width, inside ? 40 : y * 200 / height, inside ? 60 : (x + y + time) % 200};
+      const int color[3] = {inside ? 230 : x * 200 / width, inside ? 40 : y * 200 / height,
+                            inside ? 60 : (x + y + time) % 200};
       for (int c = 0; c < 3; ++c) row[3 * x + c] = static_cast<std::byte>(color[c]);
     }
   }
@@ -35,7 +36,8 @@ std::filesystem::path make_clip(const std::filesystem::path& path, int frames, E
   if (options.b_frames < 0) options.b_frames = 2;
   options.threads = 1;
   VideoWriter writer(path.string(), options);
-  for (int i = 0; i < frames; ++i) writer.write(pattern(PixelFormat::rgb24, options.width, options.height, i));
+  for (int i = 0; i < frames; ++i)
+    writer.write(pattern(PixelFormat::rgb24, options.width, options.height, i));
   writer.finish();
   return path;
 }
@@ -91,7 +93,10 @@ void Md5::block(const std::uint8_t* bytes) {
   auto [a, b, c, d] = std::array{state_[0], state_[1], state_[2], state_[3]};
   for (int i = 0; i < 64; ++i) {
     const int round = i / 16;
-    const std::uint32_t f = round == 0 ? (b & c) | (~b & d) : round == 1 ? (b & d) | (c & ~d) : round == 2 ? b ^ c ^ d : c ^ (b | ~d);
+    const std::uint32_t f = round == 0   ? (b & c) | (~b & d)
+                            : round == 1 ? (b & d) | (c & ~d)
+                            : round == 2 ? b ^ c ^ d
+                                         : c ^ (b | ~d);
     const int word = (round == 0 ? i : round == 1 ? 5 * i + 1 : round == 2 ? 3 * i + 5 : 7 * i) % 16;
     const auto sine = static_cast<std::uint32_t>(std::floor(std::abs(std::sin(i + 1.0)) * 4294967296.0));
     const std::uint32_t next = b + std::rotl(a + f + sine + words[word], shifts[round][i % 4]);
@@ -129,7 +134,9 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-std::string quoted(const std::filesystem::path& path) { return "'" + path.string() + "'"; }
+std::string quoted(const std::filesystem::path& path) {
+  return "'" + path.string() + "'";
+}
 
 std::string bytes_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -140,7 +147,9 @@ double psnr(const Image& a, const Image& b) {
   double sum = 0;
   for (std::int32_t y = 0; y < a.height; ++y)
     for (std::int32_t x = 0; x < a.width * 3; ++x) {
-      const auto at = [&](const Image& image) { return std::to_integer<int>(image.planes[0].data[y * image.planes[0].pitch + x]); };
+      const auto at = [&](const Image& image) {
+        return std::to_integer<int>(image.planes[0].data[y * image.planes[0].pitch + x]);
+      };
       sum += (at(a) - at(b)) * (at(a) - at(b));
     }
   const double mean = sum / (static_cast<double>(a.width) * a.height * 3);

@@ -21,7 +21,8 @@ namespace lanner::test {
 /// A smooth picture with a moving square, known exactly: the same for the same arguments.
 Image pattern(PixelFormat format, std::int32_t width, std::int32_t height, int time);
 
-/// Encodes `frames` patterns. Options without a size get 96x64; a gop of 8 and 2 B-frames unless they say otherwise.
+/// Encodes `frames` patterns. Options without a size get 96x64; a gop of 8 and 2 B-frames unless they say
+/// otherwise.
 std::filesystem::path make_clip(const std::filesystem::path& path, int frames, EncoderOptions options = {});
 
 /// Adler-32 of the picture's samples, row by row without padding, as FFmpeg's framecrc takes it.

@@ -53,15 +53,23 @@ Pointer not_null(Pointer pointer) {
 
 } // namespace
 
-FramePtr make_frame() { return not_null(FramePtr(av_frame_alloc())); }
-PacketPtr make_packet() { return not_null(PacketPtr(av_packet_alloc())); }
-ParametersPtr make_parameters() { return not_null(ParametersPtr(avcodec_parameters_alloc())); }
+FramePtr make_frame() {
+  return not_null(FramePtr(av_frame_alloc()));
+}
+PacketPtr make_packet() {
+  return not_null(PacketPtr(av_packet_alloc()));
+}
+ParametersPtr make_parameters() {
+  return not_null(ParametersPtr(avcodec_parameters_alloc()));
+}
 
 void Dictionary::set(const std::string& key, const std::string& value) {
   if (av_dict_set(&dictionary_, key.c_str(), value.c_str(), 0) < 0) throw std::bad_alloc();
 }
 
-bool Dictionary::has(const std::string& key) const { return av_dict_get(dictionary_, key.c_str(), nullptr, 0) != nullptr; }
+bool Dictionary::has(const std::string& key) const {
+  return av_dict_get(dictionary_, key.c_str(), nullptr, 0) != nullptr;
+}
 
 std::string Dictionary::leftover() const {
   const AVDictionaryEntry* entry = av_dict_get(dictionary_, "", nullptr, AV_DICT_IGNORE_SUFFIX);
@@ -73,7 +81,13 @@ void route_log() {
   std::call_once(once, [] { av_log_set_callback(forward_log); });
 }
 
-void clear_logged_error() { logged_error.clear(); }
+void clear_logged_error() {
+  logged_error.clear();
+}
+
+bool has_logged_error() {
+  return !logged_error.empty();
+}
 
 std::string error_text(int error) {
   char text[AV_ERROR_MAX_STRING_SIZE] = {};
@@ -83,20 +97,26 @@ std::string error_text(int error) {
 
 ErrorCode error_code(int error) {
   switch (error) {
-  case AVERROR(ENOMEM): return ErrorCode::out_of_memory;
-  case AVERROR_EXIT: return ErrorCode::cancelled;
-  case AVERROR(EIO): return ErrorCode::io;
+  case AVERROR(ENOMEM):
+    return ErrorCode::out_of_memory;
+  case AVERROR_EXIT:
+    return ErrorCode::cancelled;
+  case AVERROR(EIO):
+    return ErrorCode::io;
   case AVERROR_PATCHWELCOME:
   case AVERROR_DECODER_NOT_FOUND:
   case AVERROR_DEMUXER_NOT_FOUND:
-  case AVERROR(ENOSYS): return ErrorCode::unsupported;
-  default: return ErrorCode::bad_data;
+  case AVERROR(ENOSYS):
+    return ErrorCode::unsupported;
+  default:
+    return ErrorCode::bad_data;
   }
 }
 
 AVRational from_rational(Rational value) {
   AVRational result{0, 1};
-  if (value.den > 0) av_reduce(&result.num, &result.den, value.num, value.den, std::numeric_limits<int>::max());
+  if (value.den > 0)
+    av_reduce(&result.num, &result.den, value.num, value.den, std::numeric_limits<int>::max());
   return result;
 }
 

@@ -39,9 +39,11 @@ std::int64_t duration_of(const AVFrame& frame) {
 CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& options) {
   const ParametersPtr parameters = to_parameters(stream);
   const AVCodec* codec = avcodec_find_decoder(parameters->codec_id);
-  check(codec != nullptr, ErrorCode::unsupported, "decoder for '{}' is not in FFmpeg {}; `lanner doctor` lists those that are",
-        stream.codec, av_version_info());
-  check(codec->type == AVMEDIA_TYPE_VIDEO, ErrorCode::invalid_argument, "stream {} is {}, not video", stream.index, stream.kind);
+  check(codec != nullptr, ErrorCode::unsupported,
+        "decoder for '{}' is not in FFmpeg {}; `lanner doctor` lists those that are", stream.codec,
+        av_version_info());
+  check(codec->type == AVMEDIA_TYPE_VIDEO, ErrorCode::invalid_argument, "stream {} is {}, not video",
+        stream.index, stream.kind);
   CodecContextPtr context(avcodec_alloc_context3(codec));
   if (!context) throw std::bad_alloc();
   check(avcodec_parameters_to_context(context.get(), parameters.get()) >= 0, ErrorCode::bad_data,
@@ -52,7 +54,8 @@ CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& optio
   context->flags |= AV_CODEC_FLAG_UNALIGNED; // Crops to the exact pixel.
   clear_logged_error();
   const int status = avcodec_open2(context.get(), codec, nullptr);
-  check(status >= 0, error_code(status), "stream {}: cannot open decoder {}: {}", stream.index, codec->name, error_text(status));
+  check(status >= 0, error_code(status), "stream {}: cannot open decoder {}: {}", stream.index, codec->name,
+        error_text(status));
   return context;
 }
 
@@ -118,12 +121,13 @@ private:
     frame.time_base = time_base_;
     const std::int32_t* matrix = display_matrix(*from);
     frame.rotation = matrix ? rotation_of(matrix) : rotation_;
-    frame.sample_aspect = from->sample_aspect_ratio.num > 0 ? to_rational(from->sample_aspect_ratio) : sample_aspect_;
+    frame.sample_aspect =
+        from->sample_aspect_ratio.num > 0 ? to_rational(from->sample_aspect_ratio) : sample_aspect_;
     frame.key = is_key(*from);
     frame.corrupt = (from->flags & AV_FRAME_FLAG_CORRUPT) || from->decode_error_flags;
     frame.interlaced = is_interlaced(*from);
-    check(!frame.corrupt || !options_.raise_on_error, ErrorCode::bad_data, "decode: {}: the picture at pts {} is damaged",
-          context_->codec->name, frame.pts);
+    check(!frame.corrupt || !options_.raise_on_error, ErrorCode::bad_data,
+          "decode: {}: the picture at pts {} is damaged", context_->codec->name, frame.pts);
     frame.image = to_image(std::move(from), options_.limits);
     return frame;
   }
@@ -139,8 +143,8 @@ private:
 } // namespace
 
 std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options) {
-  check(options.device.is_host(), ErrorCode::unsupported, "decoder of the FFmpeg module runs on the CPU, not on {}",
-        options.device.to_string());
+  check(options.device.is_host(), ErrorCode::unsupported,
+        "decoder of the FFmpeg module runs on the CPU, not on {}", options.device.to_string());
   return std::make_unique<FfmpegDecoder>(stream, options);
 }
 

@@ -1,0 +1,170 @@
+#include "ops/recurrent.h"
+
+#include <optional>
+
+#include "ops/arguments.h"
+
+namespace lanner::ops {
+
+std::vector<AttributeSpec> recurrent_attribute_specs() {
+  return {optional_attribute("activation_alpha", AttributeKind::reals),
+          optional_attribute("activation_beta", AttributeKind::reals),
+          optional_attribute("activations", AttributeKind::strings),
+          optional_attribute("clip", AttributeKind::real),
+          string_attribute("direction", "forward"),
+          optional_attribute("hidden_size", AttributeKind::integer),
+          integer_attribute("layout", 0)};
+}
+
+static std::int64_t direction_count(const AttributeMap& attributes) {
+  const std::string direction = attributes.string("direction", "forward");
+  if (direction == "bidirectional") return 2;
+  check(direction == "forward" || direction == "reverse", ErrorCode::invalid_argument,
+        "direction is \"{}\", expected forward, reverse or bidirectional", direction);
+  return 1;
+}
+
+bool RecurrentShape::reversed(const AttributeMap& attributes, std::int64_t d) {
+  return d == 1 || attributes.string("direction", "forward") == "reverse";
+}
+
+// Takes alpha or beta for one function: the next given value, or the function's own.
+static double take(std::span<const double>& given, double fallback) {
+  if (given.empty()) return fallback;
+  const double value = given.front();
+  given = given.subspan(1);
+  return value;
+}
+
+static CellActivation make_activation(const std::string& name, std::span<const double>& alphas,
+                                      std::span<const double>& betas) {
+  if (name == "Relu") return [](double x) { return std::max(x, 0.0); };
+  if (name == "Tanh") return [](double x) { return std::tanh(x); };
+  if (name == "Sigmoid") return [](double x) { return 1 / (1 + std::exp(-x)); };
+  if (name == "Softsign") return [](double x) { return x / (1 + std::abs(x)); };
+  if (name == "Softplus") return [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); };
+  if (name == "Affine")
+    return [a = take(alphas, 1), b = take(betas, 0)](double x) { return a * x + b; };
+  if (name == "LeakyRelu")
+    return [a = take(alphas, 0.01)](double x) { return x >= 0 ? x : a * x; };
+  if (name == "ThresholdedRelu")
+    return [a = take(alphas, 1)](double x) { return x >= a ? x : 0; };
+  if (name == "ScaledTanh")
+    return [a = take(alphas, 1), b = take(betas, 1)](double x) { return a * std::tanh(b * x); };
+  if (name == "HardSigmoid")
+    return [a = take(alphas, 0.2), b = take(betas, 0.5)](double x) { return std::clamp(a * x + b, 0.0, 1.0); };
+  if (name == "Elu")
+    return [a = take(alphas, 1)](double x) { return x >= 0 ? x : a * std::expm1(x); };
+  fail(ErrorCode::unsupported, "activation \"{}\" is none of ONNX's", name);
+}
+
+static CellActivation clipped(CellActivation function, std::optional<double> bound) {
+  if (!bound) return function;
+  return [function = std::move(function), most = *bound](double x) { return function(std::clamp(x, -most, most)); };
+}
+
+std::vector<std::vector<CellActivation>> cell_activations(const AttributeMap& attributes,
+                                                          const std::vector<std::string>& fallback) {
+  const auto directions = static_cast<std::size_t>(direction_count(attributes));
+  auto names = attributes.get<std::vector<std::string>>("activations", {});
+  if (names.empty())
+    for (std::size_t d = 0; d < directions; ++d) names.insert(names.end(), fallback.begin(), fallback.end());
+  // ONNX's default of rnn names both directions' functions whatever the direction is.
+  check(names.size() >= fallback.size() * directions, ErrorCode::invalid_argument,
+        "activations has {} values, expected {}", names.size(), fallback.size() * directions);
+  const auto alphas = attributes.get<std::vector<double>>("activation_alpha", {});
+  const auto betas = attributes.get<std::vector<double>>("activation_beta", {});
+  std::optional<double> bound;
+  if (attributes.has("clip") && attributes.real("clip", 0) > 0) bound = attributes.real("clip", 0);
+  std::span<const double> rest_alphas = alphas, rest_betas = betas;
+  std::vector<std::vector<CellActivation>> found(directions);
+  for (std::size_t i = 0; i < fallback.size() * directions; ++i)
+    found[i / fallback.size()].push_back(clipped(make_activation(names[i], rest_alphas, rest_betas), bound));
+  return found;
+}
+
+static void check_layout(const AttributeMap& attributes) {
+  const std::int64_t layout = attributes.integer("layout", 0);
+  check(layout == 0 || layout == 1, ErrorCode::invalid_argument, "layout is {}, expected 0 or 1", layout);
+}
+
+static void check_weights(const InferContext& context, std::int64_t gates) {
+  const Dim directions(direction_count(context.attributes()));
+  const Type &x = context.input(0), &w = context.input(1), &r = context.input(2);
+  for (std::size_t i : {1, 2}) {
+    require_rank(context, i, 3);
+    if (context.input(i).ranked()) require_equal(context.input(i).dims()[0], directions, "the weights' direction count");
+  }
+  if (!r.ranked()) return;
+  const Dim hidden = r.dims()[2];
+  require_equal(r.dims()[1], hidden * gates, "the recurrence's row count");
+  if (context.attributes().has("hidden_size"))
+    require_equal(hidden, context.attributes().integer("hidden_size", 0), "the hidden size");
+  if (w.ranked()) require_equal(w.dims()[1], hidden * gates, "the weights' row count");
+  if (w.ranked() && x.ranked()) require_equal(w.dims()[2], x.dims()[2], "the weights' column count");
+  if (context.has(3) && context.input(3).ranked()) {
+    require_rank(context, 3, 2);
+    require_equal(context.input(3).dims()[0], directions, "the bias's direction count");
+    require_equal(context.input(3).dims()[1], hidden * 2 * gates, "the bias's size");
+  }
+  if (gates == 4 && context.has(7) && context.input(7).ranked()) {
+    require_rank(context, 7, 2);
+    require_equal(context.input(7).dims()[0], directions, "the peepholes' direction count");
+    require_equal(context.input(7).dims()[1], hidden * 3, "the peepholes' size");
+  }
+}
+
+static void check_states(const InferContext& context, const Dims& state, std::int64_t gates) {
+  for (std::size_t i : {5, 6}) {
+    if ((i == 6 && gates != 4) || !context.has(i) || !context.input(i).ranked()) continue;
+    require_rank(context, i, 3);
+    for (std::size_t d = 0; d < 3; ++d) require_equal(context.input(i).dims()[d], state[d], "a size of an initial state");
+  }
+}
+
+void infer_recurrent(InferContext& context, std::int64_t gates) {
+  const Type &x = context.input(0), &r = context.input(2);
+  check_layout(context.attributes());
+  require_rank(context, 0, 3);
+  check_weights(context, gates);
+  if (!x.ranked() || !r.ranked()) {
+    for (std::size_t i = 0; i < context.outputs(); ++i) context.set_output(i, Type::unranked(x.dtype()));
+    return;
+  }
+  const Dim directions(direction_count(context.attributes())), hidden = r.dims()[2];
+  const bool batch_first = context.attributes().integer("layout", 0) == 1;
+  const Dim steps = x.dims()[batch_first ? 1 : 0], batch = x.dims()[batch_first ? 0 : 1];
+  if (context.has(4) && context.input(4).ranked() && context.input(4).rank() == 1)
+    require_equal(context.input(4).dims()[0], batch, "the count of sequence lengths");
+  const Dims all = batch_first ? Dims{batch, steps, directions, hidden} : Dims{steps, directions, batch, hidden};
+  const Dims state = batch_first ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
+  check_states(context, state, gates);
+  context.set_output(0, x.with_dims(all));
+  for (std::size_t i = 1; i < context.outputs(); ++i) context.set_output(i, x.with_dims(state));
+}
+
+RecurrentShape RecurrentShape::read(const KernelContext& context, std::int64_t gates) {
+  const Shape& x = context.input(0).shape();
+  RecurrentShape shape;
+  shape.batch_first = context.attributes().integer("layout", 0) == 1;
+  shape.steps = x[shape.batch_first ? 1 : 0];
+  shape.batch = x[shape.batch_first ? 0 : 1];
+  shape.inputs = x[2];
+  shape.hidden = context.input(2).shape()[2];
+  shape.directions = direction_count(context.attributes());
+  shape.gates = gates;
+  return shape;
+}
+
+std::vector<std::int64_t> sequence_lengths(const KernelContext& context, const RecurrentShape& shape) {
+  if (!context.has(4)) return std::vector<std::int64_t>(static_cast<std::size_t>(shape.batch), shape.steps);
+  std::vector<std::int64_t> lengths = read_integers(context.input(4), "sequence_lens");
+  check(static_cast<std::int64_t>(lengths.size()) == shape.batch, ErrorCode::invalid_argument,
+        "sequence_lens has {} values, expected {}", lengths.size(), shape.batch);
+  for (const std::int64_t length : lengths)
+    check(length >= 0 && length <= shape.steps, ErrorCode::invalid_argument,
+          "sequence_lens holds {}, expected 0 to {}", length, shape.steps);
+  return lengths;
+}
+
+} // namespace lanner::ops

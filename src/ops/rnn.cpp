@@ -1,0 +1,33 @@
+#include "ops/arguments.h"
+#include "ops/recurrent.h"
+#include "ops/table.h"
+
+namespace lanner::ops {
+
+template<typename T>
+static void rnn_step(const DirectionWeights<T>& weights, const T* x_gates, CellState<T>& state) {
+  const auto width = static_cast<std::int64_t>(state.gates.size());
+  std::copy_n(x_gates, state.gates.size(), state.gates.begin());
+  for (std::size_t i = 0; i < weights.recurrence_bias.size(); ++i) state.gates[i] += weights.recurrence_bias[i];
+  add_product<T>(state.hidden, weights.recurrence.data(), width, 0, width, state.gates.data());
+  for (std::size_t j = 0; j < state.hidden.size(); ++j)
+    state.hidden[j] = static_cast<T>((*weights.activations)[0](static_cast<double>(state.gates[j])));
+}
+
+static void run_rnn(KernelContext& context) {
+  visit_compute(context.input(0).dtype(),
+                [&]<typename T>(Tag<T>) { run_recurrent<T>(context, 1, {"Tanh"}, rnn_step<T>); });
+}
+
+std::vector<OpDef> rnn_ops() {
+  return {OpDef{.name = "rnn",
+                .min_inputs = 3,
+                .max_inputs = 6,
+                .max_outputs = 2,
+                .attributes = recurrent_attribute_specs(),
+                .infer = [](InferContext& context) { infer_recurrent(context, 1); },
+                .reference = run_rnn,
+                .expand = {}}};
+}
+
+} // namespace lanner::ops
