@@ -8,34 +8,45 @@
 
 #include <lanner/error.h>
 
+#include "base/one_line.h"
 #include "graph/verifier.h"
 
 namespace lanner {
 namespace {
 
+/// Names become part of every value and node made from them, so a file's long ones are cut.
+constexpr std::size_t longest_name = 200;
+
 std::string label_of(const ImportNode& node) {
-  if (!node.name.empty()) return node.name;
-  return node.outputs.empty() ? node.op : node.outputs[0];
+  const std::string& name = !node.name.empty() ? node.name : node.outputs.empty() ? node.op : node.outputs[0];
+  return one_line(name, longest_name);
 }
 
-/// Names that a subgraph reads, inner subgraphs included.
-void collect_reads(const ImportGraph& graph, std::set<std::string>& reads, int depth);
+void collect_reads(const ImportGraph& graph, std::set<std::string>& reads);
 
-void collect_reads(const ImportNode& node, std::set<std::string>& reads, int depth) {
-  for (const std::string& input : node.inputs) reads.insert(input);
+/// Names of outer values that a node reads, its subgraphs included.
+void collect_reads(const ImportNode& node, std::set<std::string>& reads) {
+  reads.insert(node.inputs.begin(), node.inputs.end());
   for (const auto& [name, attribute] : node.attributes)
-    if (const auto* inner = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value)) collect_reads(**inner, reads, depth + 1);
+    if (const auto* inner = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value)) collect_reads(**inner, reads);
 }
 
-void collect_reads(const ImportGraph& graph, std::set<std::string>& reads, int depth) {
-  check(depth < 64, ErrorCode::limit_exceeded, "graphs are nested deeper than 64");
-  for (const ImportNode& node : graph.nodes) collect_reads(node, reads, depth);
-  for (const ImportValue& output : graph.outputs) reads.insert(output.name);
+void collect_reads(const ImportGraph& graph, std::set<std::string>& reads) {
+  std::set<std::string> inner;
+  for (const ImportNode& node : graph.nodes) collect_reads(node, inner);
+  for (const ImportValue& output : graph.outputs) inner.insert(output.name);
+  for (const ImportValue& input : graph.inputs) inner.erase(input.name);
+  for (const auto& [name, tensor] : graph.constants) inner.erase(name);
+  for (const ImportNode& node : graph.nodes)
+    for (const std::string& output : node.outputs) inner.erase(output);
+  reads.merge(inner);
 }
 
 /// Dims that the file leaves open get symbols of their own.
 Type named_unknowns(const Type& type, Graph& graph, const std::string& input) {
-  if (!type.is_tensor() || !type.ranked()) return type;
+  if (type.kind() == Type::Kind::sequence) return Type::sequence(named_unknowns(type.element(), graph, input));
+  if (type.kind() == Type::Kind::optional) return Type::optional(named_unknowns(type.element(), graph, input));
+  if (!type.ranked()) return type;
   Dims dims = type.dims();
   for (std::size_t d = 0; d < dims.size(); ++d) {
     const auto name = dims[d].as_symbol();
@@ -69,7 +80,7 @@ std::vector<ImportNode> with_values(std::vector<ImportNode> nodes, const ImportN
 
 std::string identifier(std::string_view text) {
   std::string name;
-  for (char c : text) name += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
+  for (char c : text.substr(0, longest_name)) name += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
   return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? "x" + name : name;
 }
 
@@ -80,12 +91,13 @@ std::vector<const ImportNode*> in_dependence_order(const std::vector<ImportNode>
   for (std::size_t i = 0; i < nodes.size(); ++i)
     for (const std::string& output : nodes[i].outputs)
       if (!output.empty())
-        check(writers.emplace(output, i).second, ErrorCode::bad_data, "node {}: value '{}' is written twice", label_of(nodes[i]), output);
+        check(writers.emplace(output, i).second, ErrorCode::bad_data, "node {}: value '{}' is written twice", label_of(nodes[i]),
+              one_line(output, longest_name));
   std::vector<std::vector<std::size_t>> readers(nodes.size());
   std::vector<std::size_t> waiting(nodes.size(), 0);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     std::set<std::string> reads;
-    collect_reads(nodes[i], reads, 0);
+    collect_reads(nodes[i], reads);
     for (const std::string& name : reads) {
       const auto writer = writers.find(name);
       if (writer == writers.end()) continue;
@@ -117,7 +129,7 @@ GraphBuilder::GraphBuilder(const ImportModel& model, const OpTable& ops, RuleFin
 
 std::unique_ptr<Graph> GraphBuilder::run() {
   std::map<std::string, std::vector<std::string>> missing;
-  check_supported(model_.graph.nodes, missing, 0);
+  collect_missing(model_.graph.nodes, missing);
   if (!missing.empty()) {
     std::string list;
     for (const auto& [op, nodes] : missing)
@@ -142,8 +154,11 @@ std::unique_ptr<Graph> GraphBuilder::run() {
 }
 
 void GraphBuilder::add_inputs() {
+  std::set<std::string_view> constants;
+  for (const auto& [name, tensor] : model_.graph.constants) constants.insert(name);
   for (const ImportValue& input : model_.graph.inputs) {
-    if (scope_->values.contains(input.name)) continue; // a constant that old files list among the inputs
+    if (constants.contains(input.name)) continue; // old files list their constants among the inputs
+    check(!input.name.empty(), ErrorCode::bad_data, "an input has no name");
     check(input.type.has_value(), ErrorCode::bad_data, "input {}: its type is missing", input.name);
     Value* value = graph_->add_input(input.name, named_unknowns(*input.type, *graph_, identifier(input.name)));
     inference_->declare(*value);
@@ -174,10 +189,16 @@ void GraphBuilder::add_node(const ImportNode& node) {
   const ImportNode* outer = std::exchange(current_, &node);
   with_context([&] { return fmt::format("node {} ({})", label_of(node), node.op); },
                [&] {
-                 const auto function = model_.functions.find(node.domain + "." + node.op + (node.overload.empty() ? "" : ":" + node.overload));
-                 if (function != model_.functions.end()) return inline_function(node, function->second);
+                 // Functions that call each other make more work than the file has nodes.
+                 check(++visited_ <= limits_.nodes, ErrorCode::limit_exceeded, "more than {} nodes, those of functions counted at each call", limits_.nodes);
+                 if (const ImportFunction* function = function_of(node)) return inline_function(node, *function);
+                 const Rule rule = rules_(node);
+                 check(static_cast<bool>(rule), ErrorCode::unsupported, "this version does not know the operator");
+                 for (const auto& [name, attribute] : node.attributes)
+                   check(attribute.reference.empty(), ErrorCode::bad_data, "attribute {} refers to attribute {} of a function, but is in none", name,
+                         attribute.reference);
                  RuleContext context(*this, node, version_of(node.domain));
-                 rules_(node)(context);
+                 rule(context);
                  for (const std::string& output : node.outputs)
                    check(output.empty() || scope_->values.contains(output), ErrorCode::unsupported, "output '{}' is not one that the operator gives", output);
                });
@@ -186,12 +207,13 @@ void GraphBuilder::add_node(const ImportNode& node) {
 
 void GraphBuilder::inline_function(const ImportNode& node, const ImportFunction& function) {
   check(++depth_ <= limits_.depth, ErrorCode::limit_exceeded, "functions call each other deeper than {}", limits_.depth);
+  check(node.inputs.size() <= function.inputs.size(), ErrorCode::bad_data, "{} inputs for a function of {}", node.inputs.size(), function.inputs.size());
   Scope scope;
   scope.region = scope_->region;
   scope.opsets = &function.opsets;
   scope.sealed = true;
   for (std::size_t i = 0; i < function.inputs.size(); ++i)
-    scope.values[function.inputs[i]] = i < node.inputs.size() && !node.inputs[i].empty() ? lookup(node.inputs[i]) : nullptr;
+    scope.values[function.inputs[i]] = i < node.inputs.size() ? lookup_optional(node.inputs[i]) : nullptr;
   const std::vector<ImportNode> body = with_values(function.nodes, node, function);
   Scope* outer = std::exchange(scope_, &scope);
   std::vector<Value*> results;
@@ -228,17 +250,32 @@ Value* GraphBuilder::capture(Scope& scope, Value* outer) {
 }
 
 Value* GraphBuilder::lookup(const std::string& name) {
-  Value* value = find(*scope_, name);
-  check(value != nullptr, ErrorCode::bad_data, "value '{}' is read, but nothing before writes it", name);
+  Value* value = lookup_optional(name);
+  check(value != nullptr, ErrorCode::bad_data, "value '{}' is read, but nothing before writes it", one_line(name, longest_name));
   return value;
+}
+
+Value* GraphBuilder::lookup_optional(const std::string& name) {
+  if (name.empty()) return nullptr;
+  if (Value* value = find(*scope_, name)) return value;
+  // Inside a function: a parameter that the caller left out.
+  for (const Scope* scope = scope_; scope; scope = scope->sealed ? nullptr : scope->parent)
+    if (scope->values.contains(name)) return nullptr;
+  fail(ErrorCode::bad_data, "value '{}' is read, but nothing before writes it", one_line(name, longest_name));
 }
 
 void GraphBuilder::define(const std::string& name, Value* value) {
   if (name.empty()) return;
-  check(scope_->values.insert_or_assign(name, value).second || scope_->values[name] == value, ErrorCode::bad_data, "value '{}' is written twice", name);
+  check(scope_->values.emplace(name, value).second, ErrorCode::bad_data, "value '{}' is written twice", one_line(name, longest_name));
+}
+
+const ImportFunction* GraphBuilder::function_of(const ImportNode& node) const {
+  const auto found = model_.functions.find(node.domain + "." + node.op + (node.overload.empty() ? "" : ":" + node.overload));
+  return found == model_.functions.end() ? nullptr : &found->second;
 }
 
 Node* GraphBuilder::create(std::string_view op, std::span<Value* const> inputs, AttributeMap attributes, std::size_t outputs) {
+  check(++created_ <= limits_.nodes, ErrorCode::limit_exceeded, "more than {} nodes", limits_.nodes);
   Node* node = scope_->region->create(ops_.get(op), inputs);
   node->attributes = std::move(attributes);
   if (current_) node->sources = {label_of(*current_)};
@@ -249,19 +286,24 @@ Node* GraphBuilder::create(std::string_view op, std::span<Value* const> inputs, 
   return node;
 }
 
+int GraphBuilder::loops_around() const {
+  int count = 0;
+  for (const Region* region = scope_->region; region && region->owner(); region = region->owner()->region())
+    count += region->owner()->kind() == "loop";
+  return count;
+}
+
 std::int64_t GraphBuilder::version_of(const std::string& domain) const {
   const auto found = scope_->opsets->find(domain);
   return found == scope_->opsets->end() ? 1 : found->second;
 }
 
-void GraphBuilder::check_supported(const std::vector<ImportNode>& nodes, std::map<std::string, std::vector<std::string>>& missing, int depth) const {
-  check(depth < 64, ErrorCode::limit_exceeded, "graphs are nested deeper than 64");
+void GraphBuilder::collect_missing(const std::vector<ImportNode>& nodes, std::map<std::string, std::vector<std::string>>& missing) const {
   for (const ImportNode& node : nodes) {
-    const std::string function = node.domain + "." + node.op + (node.overload.empty() ? "" : ":" + node.overload);
-    if (!rules_(node) && !model_.functions.contains(function))
-      missing[node.domain.empty() ? node.op : node.domain + "." + node.op].push_back(label_of(node));
+    if (!function_of(node) && !rules_(node))
+      missing[one_line(node.domain.empty() ? node.op : node.domain + "." + node.op, longest_name)].push_back(label_of(node));
     for (const auto& [name, attribute] : node.attributes)
-      if (const auto* inner = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value)) check_supported((*inner)->nodes, missing, depth + 1);
+      if (const auto* inner = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value)) collect_missing((*inner)->nodes, missing);
   }
 }
 

@@ -29,7 +29,7 @@ public:
   const std::int64_t version; ///< Of the node's operator set.
 
   std::size_t inputs() const noexcept { return node.inputs.size(); }
-  bool has(std::size_t i) const { return i < node.inputs.size() && !node.inputs[i].empty(); }
+  bool has(std::size_t i) const { return input(i) != nullptr; }
   Value* input(std::size_t i) const;           ///< Null when absent.
   Value* required(std::size_t i) const;        ///< Throws Error{bad_data} when absent.
   std::vector<Value*> all_inputs() const;
@@ -92,11 +92,14 @@ private:
   void add_constants(const ImportGraph& graph);
   Value* find(Scope& scope, const std::string& name);
   Value* capture(Scope& scope, Value* outer);
-  Value* lookup(const std::string& name);
+  Value* lookup(const std::string& name);          ///< Throws Error{bad_data} when absent.
+  Value* lookup_optional(const std::string& name); ///< Null for an empty name and for what a function's caller left out.
+  const ImportFunction* function_of(const ImportNode& node) const;
+  int loops_around() const;
   void define(const std::string& name, Value* value);
   Node* create(std::string_view op, std::span<Value* const> inputs, AttributeMap attributes, std::size_t outputs);
   std::int64_t version_of(const std::string& domain) const;
-  void check_supported(const std::vector<ImportNode>& nodes, std::map<std::string, std::vector<std::string>>& missing, int depth) const;
+  void collect_missing(const std::vector<ImportNode>& nodes, std::map<std::string, std::vector<std::string>>& missing) const;
 
   const ImportModel& model_;
   const OpTable& ops_;
@@ -107,6 +110,7 @@ private:
   Scope* scope_ = nullptr;
   const ImportNode* current_ = nullptr;
   std::uint32_t depth_ = 0;
+  std::uint64_t visited_ = 0, created_ = 0; ///< Source nodes and nodes made of them.
 };
 
 /// Nodes in an order in which every input is defined before it is read; source order where that holds already. Throws

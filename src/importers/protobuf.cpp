@@ -12,24 +12,34 @@
 namespace lanner {
 namespace {
 
+// What one element of a parsed file takes in memory, at least: small fields of a file must not become large objects.
+constexpr std::uint64_t scalar_cost = 8, text_cost = 48, message_cost = 256;
+
 /// Reads one message after the other, keeping the path for messages.
 class BinaryReader {
 public:
   BinaryReader(std::span<const std::byte> bytes, const Limits& limits)
-      : begin_(reinterpret_cast<const char*>(bytes.data())), limits_(limits) {}
+      : begin_(reinterpret_cast<const char*>(bytes.data())), at_(begin_), limits_(limits) {}
 
   void read(protozero::data_view view, std::span<const FieldEntry> table, void* object);
 
-  std::string where(const char* at) const {
+  std::string where() const {
     std::string path;
     for (const std::string& part : path_) path += (path.empty() ? "" : ".") + part;
-    return fmt::format("byte {}{}{}", at - begin_, path.empty() ? "" : ", ", path);
+    return fmt::format("byte {}{}{}", at_ - begin_, path.empty() ? "" : ", ", path);
+  }
+  void charge(std::uint64_t bytes) {
+    taken_ += bytes;
+    check(taken_ <= limits_.total_bytes, ErrorCode::limit_exceeded, "the file unpacks to more than {} bytes; raise Limits::total_bytes if it is trusted",
+          limits_.total_bytes);
   }
 
 private:
   friend class BinaryValue;
   const char* begin_;
+  const char* at_; ///< Data of the field that is being read.
   const Limits& limits_;
+  std::uint64_t taken_ = 0;
   std::vector<std::string> path_;
 };
 
@@ -37,9 +47,18 @@ private:
 class BinaryValue : public FieldValue {
 public:
   BinaryValue(BinaryReader& reader, const FieldEntry& entry, std::size_t index) : reader_(reader), entry_(entry), index_(index) {}
-  void set_integer(std::uint64_t value) { integer_ = static_cast<std::int64_t>(value), kind_ = 0; }
-  void set_real(double value) { real_ = value, kind_ = 1; }
-  void set_bytes(protozero::data_view view) { view_ = view, kind_ = 2; }
+  void set_integer(std::uint64_t value) {
+    reader_.charge(scalar_cost);
+    integer_ = static_cast<std::int64_t>(value), kind_ = 0;
+  }
+  void set_real(double value) {
+    reader_.charge(scalar_cost);
+    real_ = value, kind_ = 1;
+  }
+  void set_bytes(protozero::data_view view) {
+    reader_.charge(entry_.wire == Wire::message ? message_cost : text_cost + view.size());
+    view_ = view, kind_ = 2;
+  }
 
   std::int64_t integer() override { return kind_ == 0 ? integer_ : mismatch(); }
   double real() override { return kind_ == 1 ? real_ : static_cast<double>(mismatch()); }
@@ -104,22 +123,17 @@ void read_field(protozero::pbf_reader& message, BinaryValue& value, const FieldE
 }
 
 void BinaryReader::read(protozero::data_view view, std::span<const FieldEntry> table, void* object) {
-  const char* at = view.data();
-  try {
-    std::map<std::uint32_t, std::size_t> seen;
-    protozero::pbf_reader message(view);
-    while (message.next()) {
-      at = message.data().data();
-      const FieldEntry* entry = find(table, message.tag());
-      if (!entry) {
-        message.skip();
-        continue;
-      }
-      BinaryValue value(*this, *entry, seen[entry->number]++);
-      read_field(message, value, *entry, object);
+  std::map<std::uint32_t, std::size_t> seen;
+  protozero::pbf_reader message(view);
+  while (message.next()) {
+    at_ = message.data().data();
+    const FieldEntry* entry = find(table, message.tag());
+    if (!entry) {
+      message.skip();
+      continue;
     }
-  } catch (const protozero::exception& error) {
-    fail(ErrorCode::bad_data, "{}: not a whole protobuf message ({}); the file is cut off or damaged", where(at), error.what());
+    BinaryValue value(*this, *entry, seen[entry->number]++);
+    read_field(message, value, *entry, object);
   }
 }
 
@@ -129,9 +143,10 @@ void read_protobuf(std::span<const std::byte> bytes, std::span<const FieldEntry>
   BinaryReader reader(bytes, limits);
   try {
     reader.read({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, table, object);
+  } catch (const protozero::exception& error) {
+    fail(ErrorCode::bad_data, "{}: not a whole protobuf message ({}); the file is cut off or damaged", reader.where(), error.what());
   } catch (const Error& error) {
-    if (error.message().starts_with("byte ")) throw;
-    throw error.within(reader.where(reinterpret_cast<const char*>(bytes.data())));
+    throw error.within(reader.where());
   }
 }
 

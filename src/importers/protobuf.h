@@ -43,7 +43,8 @@ constexpr FieldEntry field(std::uint32_t number, const char* name, Wire wire) {
 }
 
 /// Reads binary protobuf. Unknown fields are skipped. Throws Error{bad_data, limit_exceeded} with the path of the message
-/// (`graph.node[12].attribute`) and the byte where it starts.
+/// (`graph.node[12].attribute`) and the byte
+/// where the field begins that could not be read.
 void read_protobuf(std::span<const std::byte> bytes, std::span<const FieldEntry> table, void* object, const Limits& limits);
 
 } // namespace lanner

@@ -10,6 +10,9 @@
 namespace lanner {
 namespace {
 
+/// Each level of loops infers its body some times over.
+constexpr int deepest_loop = 8;
+
 template<typename T>
 T typed(const ImportAttribute::Value& value, std::string_view name, const char* expected) {
   if (const T* held = std::get_if<T>(&value)) return *held;
@@ -35,11 +38,12 @@ Attribute converted(const ImportAttribute::Value& value, const AttributeSpec& sp
 
 } // namespace
 
-Value* RuleContext::input(std::size_t i) const { return has(i) ? builder_.lookup(node.inputs[i]) : nullptr; }
+Value* RuleContext::input(std::size_t i) const { return i < inputs() ? builder_.lookup_optional(node.inputs[i]) : nullptr; }
 
 Value* RuleContext::required(std::size_t i) const {
-  check(has(i), ErrorCode::bad_data, "input {} is missing", i);
-  return input(i);
+  Value* value = input(i);
+  check(value != nullptr, ErrorCode::bad_data, "input {} is missing", i);
+  return value;
 }
 
 std::vector<Value*> RuleContext::all_inputs() const {
@@ -129,6 +133,7 @@ Value* RuleContext::scalar(DType type, double value) {
 
 void RuleContext::fill_region(Node& owner, Region& region, const ImportGraph& graph, const std::vector<Type>& parameters) {
   check(++builder_.depth_ <= builder_.limits_.depth, ErrorCode::limit_exceeded, "graphs are nested deeper than {}", builder_.limits_.depth);
+  check(builder_.loops_around() <= deepest_loop, ErrorCode::limit_exceeded, "loops are nested deeper than {}", deepest_loop);
   check(graph.inputs.size() == parameters.size(), ErrorCode::bad_data, "its graph '{}' has {} inputs, expected {}", graph.name, graph.inputs.size(),
         parameters.size());
   GraphBuilder::Scope scope;

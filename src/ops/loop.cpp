@@ -83,7 +83,8 @@ static void run_loop(KernelContext& context) {
 std::vector<OpDef> loop_ops() {
   OpDef op;
   op.name = "loop";
-  op.min_inputs = 2;
+  // Trip count and condition keep their places but may both be absent.
+  op.min_inputs = 0;
   op.max_inputs = OpDef::any;
   op.max_outputs = OpDef::any;
   op.regions = 1;

@@ -6,6 +6,6 @@
 namespace lanner::onnx {
 
 /// Reads a model of any operator set from 1 to the newest; operators come out in their newest form.
-std::unique_ptr<Graph> import_onnx(const SourcePtr& source, const ImportOptions& options);
+std::unique_ptr<Graph> import_onnx(const Content& content, const ImportOptions& options);
 
 } // namespace lanner::onnx

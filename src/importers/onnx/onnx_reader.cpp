@@ -15,7 +15,7 @@ namespace {
 
 /// What every message needs to become part of the tree.
 struct Reading {
-  TensorSource tensors;
+  TensorReader tensors;
   const Limits& limits;
   std::uint64_t nodes = 0;
 };
@@ -107,9 +107,9 @@ constexpr FieldEntry sparse_fields[] = {
     field<SparseRecord, [](SparseRecord& r, FieldValue& v) { r.dims.push_back(v.integer()); }>(3, "dims", Wire::varint),
 };
 
-Tensor sparse_tensor(const SparseRecord& record, const Reading& reading) {
+Tensor sparse_tensor(const SparseRecord& record, Reading& reading) {
   const auto make = [&] {
-    return densify(make_tensor(record.values, reading.tensors), make_tensor(record.indices, reading.tensors), record.dims, reading.limits);
+    return reading.tensors.densify(reading.tensors.make(record.values), reading.tensors.make(record.indices), record.dims);
   };
   return with_context([&] { return "sparse tensor '" + record.values.name + "'"; }, make);
 }
@@ -190,7 +190,7 @@ std::shared_ptr<ImportGraph> read_graph(FieldValue& value, Reading* reading) {
 Tensor read_tensor(FieldValue& value, Reading* reading) {
   TensorRecord record;
   value.message(tensor_fields, &record);
-  return make_tensor(record, reading->tensors);
+  return reading->tensors.make(record);
 }
 
 constexpr FieldEntry attribute_fields[] = {
@@ -272,7 +272,7 @@ constexpr FieldEntry graph_table[] = {
     field<GraphRecord, [](GraphRecord& r, FieldValue& v) {
       TensorRecord tensor;
       v.message(tensor_fields, &tensor);
-      r.graph.constants.emplace_back(tensor.name, make_tensor(tensor, r.reading->tensors));
+      r.graph.constants.emplace_back(tensor.name, r.reading->tensors.make(tensor));
     }>(5, "initializer", Wire::message),
     field<GraphRecord, [](GraphRecord& r, FieldValue& v) { r.graph.inputs.push_back(read_value(v, r.reading)); }>(11, "input", Wire::message),
     field<GraphRecord, [](GraphRecord& r, FieldValue& v) { r.graph.outputs.push_back(read_value(v, r.reading)); }>(12, "output", Wire::message),
@@ -351,9 +351,8 @@ bool looks_like_onnx(std::span<const std::byte> bytes) {
   }
 }
 
-ImportModel read_onnx(const SourcePtr& source, const std::filesystem::path& folder, const Limits& limits) {
-  const Content content = read_all(source, limits);
-  Reading reading{{content.owner, folder, limits}, limits, 0};
+ImportModel read_onnx(const Content& content, const std::filesystem::path& folder, const Limits& limits) {
+  Reading reading{TensorReader(content.owner, folder, limits), limits, 0};
   ModelRecord record{&reading, {}};
   read_protobuf(content.bytes, model_fields, &record, limits);
   return std::move(record.model);

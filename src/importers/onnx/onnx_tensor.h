@@ -34,17 +34,31 @@ struct TensorRecord {
 /// ONNX's TensorProto.DataType. Throws Error{unsupported}.
 DType dtype_of_onnx(std::int64_t data_type);
 
-/// Where a model's tensors may come from.
-struct TensorSource {
-  std::shared_ptr<const void> owner; ///< Keeps the memory that `raw` views.
-  std::filesystem::path folder;
-  const Limits& limits;
+/// Makes the tensors of one model, from its own bytes and from files beside it, within the model's limits.
+class TensorReader {
+public:
+  /// `owner` keeps the memory that TensorRecord::raw views.
+  TensorReader(std::shared_ptr<const void> owner, std::filesystem::path folder, const Limits& limits)
+      : owner_(std::move(owner)), folder_(std::move(folder)), limits_(limits) {}
+
+  /// Checks counts and sizes before memory is taken. Throws Error{bad_data, limit_exceeded, not_found} that names the tensor.
+  Tensor make(const TensorRecord& record);
+  /// A tensor with `values` at `indices` (both COO, as SparseTensorProto has them) and zero elsewhere.
+  Tensor densify(const Tensor& values, const Tensor& indices, const std::vector<std::int64_t>& dims);
+
+private:
+  Tensor make_unnamed(const TensorRecord& record);
+  Tensor external(const TensorRecord& record, DType type, const Shape& shape);
+  Tensor from_fields(const TensorRecord& record, DType type, const Shape& shape);
+  Tensor view_or_copy(std::span<const std::byte> bytes, DType type, const Shape& shape, std::shared_ptr<const void> owner);
+  const Content& file(const std::string& location);
+  void charge(std::uint64_t bytes); ///< Before memory is taken.
+
+  std::shared_ptr<const void> owner_;
+  std::filesystem::path folder_;
+  const Limits& limits_;
+  std::map<std::string, Content> files_;
+  std::uint64_t taken_ = 0;
 };
-
-/// Checks counts and sizes before memory is taken. Throws Error{bad_data, limit_exceeded, not_found} that names the tensor.
-Tensor make_tensor(const TensorRecord& record, const TensorSource& source);
-
-/// A tensor with `values` at `indices` (both COO, as SparseTensorProto has them) and zero elsewhere.
-Tensor densify(const Tensor& values, const Tensor& indices, const std::vector<std::int64_t>& dims, const Limits& limits);
 
 } // namespace lanner::onnx
