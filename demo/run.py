@@ -24,7 +24,7 @@ def make_clip(clip, path):
     import lanner
 
     with lanner.VideoWriter(
-        str(path), width=clip.width, height=clip.height, fps=clip.fps, codec="h264", crf=18
+        path, width=clip.width, height=clip.height, fps=clip.fps, codec="h264", crf=18
     ) as writer:
         for frame in clip:
             writer.write(frame.rgb)
@@ -34,26 +34,15 @@ def make_clip(clip, path):
 def find_shapes(folder, device):
     """Runs the command on the clip; seconds it took from start to end."""
     started = time.monotonic()
-    subprocess.run(
-        [
-            COMMAND,
-            "run",
-            FOLDER / "shapes.onnx",
-            "-i",
-            folder / "clip.mp4",
-            "-o",
-            folder / "annotated.mp4",
-            "--json",
-            folder / "answers.jsonl",
-            "--report",
-            folder / "report.html",
-            "--truth",
-            folder / "truth.jsonl",
-            "--device",
-            device,
-        ],
-        check=True,
-    )
+    files = {
+        "-i": "clip.mp4",
+        "-o": "annotated.mp4",
+        "--json": "answers.jsonl",
+        "--truth": "truth.jsonl",
+        "--report": "report.html",
+    }
+    arguments = [part for flag, name in files.items() for part in (flag, folder / name)]
+    subprocess.run([COMMAND, "run", FOLDER / "shapes.onnx", *arguments, "--device", device], check=True)
     return time.monotonic() - started
 
 

@@ -106,6 +106,8 @@ public:
   virtual void select(std::span<const int> streams) = 0;
   /// The next packet of any selected stream (all of them by default) in file order; nothing at the end. Throws Error{bad_data, cancelled}.
   virtual std::optional<Packet> next() = 0;
+  /// What next() found missing when the container ended early; empty while nothing is known to be.
+  virtual const std::string& damage() const noexcept = 0;
   /// Continues at the last keyframe of `stream` at or before `pts` (its ticks).
   virtual void seek(int stream, std::int64_t pts) = 0;
 };
@@ -113,7 +115,9 @@ std::unique_ptr<Demuxer> open_demuxer(SourcePtr source, const DemuxerOptions& op
 
 struct DecoderOptions {
   int threads = 0;            ///< Codec threads; 0 takes the machine's cores.
-  bool raise_on_error = false;///< A damaged packet is Error{bad_data}; else it is concealed and the frame is marked.
+  /// A damaged packet is Error{bad_data}, for a VideoReader a container that ends early too. Else damage is concealed,
+  /// the frame is marked, and what cannot be read ends the stream.
+  bool raise_on_error = false;
   Limits limits;
   Device device;
 };
@@ -212,7 +216,7 @@ public:
   /// Exact number of frames that decoding gives.
   std::int64_t size();
   const StreamIndex& index();
-  /// The next frame in presentation order; nothing at the end.
+  /// The next frame in presentation order; nothing at the end. A stream without any is Error{bad_data}.
   std::optional<Frame> next();
   /// Frame `i` of 0..size()-1, the same bytes as linear decoding gives. Continues from there with next().
   Frame at(std::int64_t i);

@@ -33,22 +33,17 @@ std::vector<std::filesystem::path> split_path(std::string_view text) {
   return folders;
 }
 
-struct Number {
-  const char* name;
-  int low, high;
-};
-
-int number(const EnvironmentLookup& lookup, Number wanted, int otherwise,
-           std::vector<std::string>& problems) {
-  const std::string_view text = value_of(lookup, wanted.name);
-  if (text.empty()) return otherwise;
+int thread_count(const EnvironmentLookup& lookup, std::vector<std::string>& problems) {
+  constexpr int most = 4096;
+  const std::string_view text = value_of(lookup, "LANNER_THREADS");
+  if (text.empty()) return 0;
   int value = 0;
   const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = status == std::errc() && stop == text.data() + text.size();
-  if (whole && value >= wanted.low && value <= wanted.high) return value;
-  problems.push_back(fmt::format("{}=\"{}\" is ignored: expected a number from {} to {}", wanted.name, text,
-                                 wanted.low, wanted.high));
-  return otherwise;
+  if (whole && value >= 1 && value <= most) return value;
+  problems.push_back(
+      fmt::format("LANNER_THREADS=\"{}\" is ignored: expected a number from 1 to {}", text, most));
+  return 0;
 }
 
 std::string log_level(const EnvironmentLookup& lookup, std::vector<std::string>& problems) {
@@ -67,8 +62,9 @@ Options read_options(const EnvironmentLookup& lookup) {
   result.cache_folder = cache_folder(lookup);
   result.module_path = split_path(value_of(lookup, "LANNER_MODULE_PATH"));
   result.log = log_level(lookup, result.problems);
-  result.threads = number(lookup, {"LANNER_THREADS", 1, 4096}, 0, result.problems);
-  result.spin_microseconds = number(lookup, {"LANNER_SPIN_US", 0, 1'000'000}, -1, result.problems);
+  result.threads = thread_count(lookup, result.problems);
+  result.spin_chosen =
+      !value_of(lookup, "OMP_WAIT_POLICY").empty() || !value_of(lookup, "GOMP_SPINCOUNT").empty();
   const std::string_view cuda = value_of(lookup, "CUDA_PATH");
   result.cuda_path = cuda.empty() ? value_of(lookup, "CUDA_HOME") : cuda;
   return result;

@@ -14,9 +14,10 @@ struct Options {
   /// LANNER_CACHE_DIR, else XDG_CACHE_HOME/lanner, else HOME/.cache/lanner; empty when there is none of them.
   std::filesystem::path cache_folder;
   std::vector<std::filesystem::path> module_path; ///< LANNER_MODULE_PATH: folders separated by `:`.
-  std::string log;                 ///< LANNER_LOG: `debug`, `info`, `warning` or `off` (default).
-  int threads = 0;                 ///< LANNER_THREADS: default of every thread count; 0 is not set.
-  int spin_microseconds = -1;      ///< LANNER_SPIN_US: see device/cpu.h; -1 is not set.
+  std::string log; ///< LANNER_LOG: `debug`, `info`, `warning` or `off` (default).
+  int threads = 0; ///< LANNER_THREADS: default of every thread count; 0 is not set.
+  bool spin_chosen =
+      false; ///< OMP_WAIT_POLICY or GOMP_SPINCOUNT is set: the user says how long OpenMP's threads spin.
   std::filesystem::path cuda_path; ///< CUDA_PATH, else CUDA_HOME.
   std::vector<std::string> problems;
 };

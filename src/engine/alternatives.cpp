@@ -11,6 +11,7 @@
 #include "engine/program.h"
 #include "graph/infer.h"
 #include "graph/op.h"
+#include "ops/expansion.h"
 
 namespace lanner {
 namespace {
@@ -44,6 +45,8 @@ public:
     order_ = execution_order(graph_);
     std::ranges::sort(found_, {}, [&](const NodeAlternatives& entry) { return order_.at(entry.node); });
     for (NodeAlternatives& entry : found_) remove_overwriting(entry);
+    if (options_.like)
+      for (NodeAlternatives& entry : found_) keep_chosen(entry);
     time();
     return std::move(found_);
   }
@@ -71,13 +74,7 @@ private:
   }
 
   void expand(Node& node) {
-    const std::vector<Node*> fresh = inserted_before(node, [&] {
-      ExpandContext context{graph_, node, {}};
-      node.op().expand(context);
-      for (std::size_t i = 0; i < node.outputs().size(); ++i)
-        if (context.results.at(i)) node.output(i)->replace_all_uses(context.results[i]);
-      node.region()->erase(&node);
-    });
+    const std::vector<Node*> fresh = inserted_before(node, [&] { expand_node(node); });
     infer_types(graph_);
     for (Node* inner : fresh)
       if (inner->kind() != "constant") offer(*inner);
@@ -113,6 +110,25 @@ private:
       return tactic.required_in_place && !may_overwrite(*entry.node, static_cast<std::size_t>(tactic.in_place), order_);
     });
     if (entry.list.empty()) entry.list.push_back(without_kernel(*entry.node, interpreter_backend));
+  }
+
+  /// Where the same node of another lowered graph has a tactic that is offered here too, it is taken over.
+  static bool same_choice(const Alternative& alternative, const Node& model, bool exactly) {
+    if (!alternative.backend || alternative.backend->name() != model.tactic.backend) return false;
+    if (alternative.tactic.kernel != model.tactic.kernel || (exactly && alternative.tactic.config != model.tactic.config)) return false;
+    return short_text(alternative.tactic.outputs.at(0)) == short_text(model.output()->storage);
+  }
+
+  void keep_chosen(NodeAlternatives& entry) const {
+    const Value* value = options_.like->find(entry.node->output()->name());
+    const Node* model = value ? value->producer() : nullptr;
+    if (!model || model->kind() != entry.node->kind()) return;
+    for (const bool exactly : {true, false}) {
+      const auto found = std::ranges::find_if(entry.list, [&](const Alternative& one) { return same_choice(one, *model, exactly); });
+      if (found == entry.list.end()) continue;
+      entry.list = {*found};
+      return;
+    }
   }
 
   void time() {

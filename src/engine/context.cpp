@@ -192,7 +192,7 @@ std::size_t Context::State::output(std::string_view name) const { return find_bi
 
 void Context::State::choose_program() {
   if (!shapes_changed && execution) return;
-  auto specialisation = engine->specialise(shapes, threads);
+  auto specialisation = engine->specialise(shapes, threads, {}, false);
   const std::uint64_t bytes = specialisation->program->arena_bytes();
   if (!arena.defined() || arena.bytes() < bytes)
     arena = Tensor::allocate(DType::u8, {static_cast<std::int64_t>(std::max<std::uint64_t>(bytes, 64))});

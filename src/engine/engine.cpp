@@ -2,7 +2,7 @@
 
 #include <lanner/engine.h>
 
-#include <fstream>
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 
 #include "backends/backends.h"
 #include "base/file.h"
-#include "base/options.h"
 #include "device/cpu.h"
 #include "engine/explain.h"
 #include "engine/plan_file.h"
@@ -121,8 +120,7 @@ PassOptions pass_options(const BuildOptions& options) {
 /// Where timings are kept between builds; empty: nowhere.
 std::filesystem::path timing_cache_path(const BuildOptions& build) {
   if (build.deterministic || !build.timing_cache.empty()) return build.deterministic ? "" : build.timing_cache;
-  const std::filesystem::path& folder = options().cache_folder;
-  return folder.empty() ? folder : folder / "timing.txt";
+  return default_timing_cache();
 }
 
 std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOptions& options, const std::filesystem::path& folder) {

@@ -35,6 +35,7 @@ struct LowerOptions {
   Tuner& tuner;
   PackedConstants& constants;
   const Control& control;
+  const Graph* like = nullptr; ///< A lowered graph of other shapes whose choices are taken over where they fit.
 };
 
 struct Lowered {

@@ -22,4 +22,13 @@ Tensor PackedConstants::get(const Tensor& tensor, const Storage& storage) {
   return entry.packed;
 }
 
+const void* PackedConstants::packed_form(const Tensor& tensor) const {
+  const std::lock_guard lock(mutex_);
+  for (auto it = entries_.lower_bound({tensor.data(), {}}); it != entries_.end() && it->first.first == tensor.data(); ++it) {
+    const Tensor& packed = it->second.packed;
+    if (packed.dtype() == tensor.dtype() && packed.shape() == tensor.shape()) return packed.data();
+  }
+  return nullptr;
+}
+
 } // namespace lanner

@@ -18,9 +18,11 @@ Tensor pack(const Tensor& tensor, const Storage& storage);
 class PackedConstants {
 public:
   Tensor get(const Tensor& tensor, const Storage& storage);
+  /// Memory of a packed form of `tensor` that has the same element type, or null.
+  const void* packed_form(const Tensor& tensor) const;
 
 private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   struct Entry {
     Tensor source, packed; ///< The source is held so that its address is not used again.
   };

@@ -46,6 +46,7 @@ private:
     std::uint32_t index = 0;
     for (const auto& parameter : graph_.body().parameters()) {
       const Value* value = parameter.get();
+      check(value->storage.is_default(), ErrorCode::bad_data, "input {} is not stored row-major", value->name());
       const bool planned = is_planned(*value);
       places_[value] = planned ? Place{Place::Kind::input, index, 0} : Place{Place::Kind::item, program_.items_++, 0};
       program_.input_items_.push_back(planned ? Place{} : places_[value]);
@@ -70,7 +71,9 @@ private:
     made.bytes = bytes_of(node);
     made.flops = flops_of(node);
     std::size_t workspace = 0;
-    if (node.tactic.backend != interpreter_backend) {
+    if (node.tactic.backend == interpreter_backend) {
+      check_plain(node);
+    } else {
       const OfferedTactic offered = offered_for(node);
       program_.kernels_.push_back(make_kernel(node, offered));
       made.kernel = program_.kernels_.back().get();
@@ -79,6 +82,13 @@ private:
     }
     workspaces_.push_back({workspace, step, step});
     program_.steps_.push_back(made);
+  }
+
+  /// The interpreter knows row-major values of their own types only.
+  static void check_plain(const Node& node) {
+    const auto plain = [](const Value* value) { return !value || value->storage.is_default(); };
+    check(std::ranges::all_of(node.inputs(), plain) && std::ranges::all_of(node.outputs(), [&](const auto& value) { return plain(value.get()); }),
+          ErrorCode::bad_data, "node {} is run by its definition, but a value of it is not stored row-major", node.label());
   }
 
   OfferedTactic offered_for(const Node& node) const {

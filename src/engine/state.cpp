@@ -7,6 +7,7 @@
 #include <lanner/error.h>
 
 #include "backends/backends.h"
+#include "base/options.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "passes/pipeline.h"
@@ -59,6 +60,11 @@ void check_shape(const Value& input, const Shape& shape, const Bindings& binding
 std::string Binding::to_string() const {
   if (sequence) return name + ": sequence";
   return fmt::format("{}: {}[{}]", name, lanner::to_string(dtype), ranked ? fmt::format("{}", fmt::join(dim_names, ", ")) : "*");
+}
+
+std::filesystem::path default_timing_cache() {
+  const std::filesystem::path& folder = options().cache_folder;
+  return folder.empty() ? folder : folder / "timing.txt";
 }
 
 std::vector<Binding> input_bindings(const Graph& graph) {
@@ -124,7 +130,8 @@ bool Engine::State::Key::operator<(const Key& other) const {
   return std::lexicographical_compare(shapes.begin(), shapes.end(), other.shapes.begin(), other.shapes.end(), less);
 }
 
-std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShapes& shapes, int threads, const Control& control) const {
+std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShapes& shapes, int threads, const Control& control,
+                                                                bool tune) const {
   const Key key{shapes, threads};
   const std::lock_guard lock(mutex_);
   if (const auto found = made_.find(key); found != made_.end()) return found->second;
@@ -132,15 +139,36 @@ std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShape
   Target own = target;
   own.threads = threads;
   const std::vector<const Backend*> backends = backends_for(own);
-  TimingCache cache(timing_cache);
-  Tuner tuner(own, budget, cache, constants_, control);
-  Lowered lowered = lower(specialised_graph(*graph, shapes, limits), {backends, own, tuner, constants_, control});
-  cache.save();
-  auto program = std::make_shared<const Program>(std::move(lowered.graph), backends, own);
-  auto made = std::make_shared<const Specialisation>(Specialisation{std::move(program), std::move(lowered.reports)});
+  const std::shared_ptr<const Specialisation> model = tune ? nullptr : like(shapes, threads);
+  std::vector<NodeReport> reports;
+  std::unique_ptr<Graph> lowered;
+  if (model && made_.contains({shapes, model->threads})) {
+    lowered = model->program->graph().clone();
+    reports = model->reports;
+  } else {
+    TimingCache cache(timing_cache);
+    Tuner tuner(own, tune ? budget : 0, cache, constants_, control);
+    const Graph* chosen = model ? &model->program->graph() : nullptr;
+    Lowered result = lower(specialised_graph(*graph, shapes, limits), {backends, own, tuner, constants_, control, chosen});
+    cache.save();
+    lowered = std::move(result.graph);
+    reports = std::move(result.reports);
+  }
+  auto program = std::make_shared<const Program>(std::move(lowered), backends, own);
+  auto made = std::make_shared<const Specialisation>(Specialisation{std::move(program), std::move(reports), threads});
   if (made_.size() >= kept_specialisations) made_.erase(made_.begin());
   made_[key] = made;
   return made;
+}
+
+/// One with the same shapes and other threads, else the one that the build tuned.
+std::shared_ptr<const Specialisation> Engine::State::like(const InputShapes& shapes, int threads) const {
+  std::shared_ptr<const Specialisation> typical_one;
+  for (const auto& [key, made] : made_) {
+    if (key.shapes == shapes && key.threads != threads) return made;
+    if (key.shapes == typical) typical_one = made;
+  }
+  return typical_one;
 }
 
 void Engine::State::adopt(const InputShapes& shapes, int threads, Specialisation made) const {

@@ -21,6 +21,7 @@ namespace lanner {
 struct Specialisation {
   std::shared_ptr<const Program> program;
   std::vector<NodeReport> reports;
+  int threads = 1;
 };
 
 /// Concrete shapes of the inputs, in input order; empty Shape for inputs that have none (sequences).
@@ -34,15 +35,19 @@ struct Engine::State {
   Limits limits;
   std::map<std::string, Preprocess, std::less<>> preprocess;
   InputShapes typical;                ///< What the build tuned for.
-  std::shared_ptr<const void> plan;   ///< Keeps the mapped file that constants view.
   std::filesystem::path timing_cache;
 
   /// The specialisation for these shapes, made now if it is new. Thread-safe: one maker at a time.
-  std::shared_ptr<const Specialisation> specialise(const InputShapes& shapes, int threads, const Control& control = {}) const;
+  /// `tune` measures within the budget; else it takes over what the typical shapes' tuning chose.
+  std::shared_ptr<const Specialisation> specialise(const InputShapes& shapes, int threads, const Control& control = {}, bool tune = true) const;
   /// Puts a ready one in (a loaded plan's).
   void adopt(const InputShapes& shapes, int threads, Specialisation made) const;
+  /// Memory of a packed form of `constant` of equal element type, or null.
+  const void* packed_form(const Tensor& constant) const { return constants_.packed_form(constant); }
 
 private:
+  std::shared_ptr<const Specialisation> like(const InputShapes& shapes, int threads) const;
+
   struct Key {
     InputShapes shapes;
     int threads;
@@ -52,6 +57,9 @@ private:
   mutable std::map<Key, std::shared_ptr<const Specialisation>> made_;
   mutable PackedConstants constants_;
 };
+
+/// Where timings are kept between builds unless the caller says; empty: nowhere.
+std::filesystem::path default_timing_cache();
 
 /// Bindings of a graph's inputs or outputs.
 std::vector<Binding> input_bindings(const Graph& graph);

@@ -28,7 +28,7 @@ std::uint64_t transposed_flops(const Node& node) {
 std::uint64_t product_flops(const Node& node) {
   const Shape a = node.input(0)->type.shape();
   if (a.rank() == 0) return 0;
-  const bool turned = node.kind() == "gemm" && node.attributes.flag("trans_a");
+  const bool turned = node.kind() == "gemm" && node.attributes.flag("transA");
   const std::int64_t depth = turned && a.rank() == 2 ? a[0] : a.back();
   return 2 * elements(node.output()) * static_cast<std::uint64_t>(depth);
 }

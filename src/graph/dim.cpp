@@ -66,7 +66,7 @@ std::strong_ordering compare_atoms(const Term& a, const Term& b) {
 std::strong_ordering compare(const Dim& a, const Dim& b) {
   if (DimAccess::normal(a) == DimAccess::normal(b) && !a.is_constant()) return std::strong_ordering::equal;
   if (a.is_constant() && b.is_constant()) return a.value() <=> b.value();
-  if (a.is_constant() != b.is_constant()) return b.is_constant() <=> a.is_constant();
+  if (a.is_constant() != b.is_constant()) return a.is_constant() <=> b.is_constant();
   const auto &left = DimAccess::normal(a)->terms, &right = DimAccess::normal(b)->terms;
   for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
     if (auto order = compare_atoms(left[i], right[i]); order != 0) return order;
@@ -230,22 +230,15 @@ static std::optional<Dim> divide_exactly(const Dim& a, const Dim& b) {
   return std::nullopt;
 }
 
-// a = divisor * whole + rest; the constant of rest is in [0, divisor).
+// a = divisor * whole + rest; the factors of rest are in [0, divisor).
 static void split(const Dim& a, std::int64_t divisor, Dim& whole, Dim& rest) {
-  std::vector<Term> divisible, others;
-  for (Term& term : DimAccess::terms(a)) {
-    if (term.atoms.empty()) {
-      std::int64_t left = remainder(term.factor, divisor);
-      divisible.push_back({floor_quotient(term.factor, divisor), {}});
-      if (left != 0) others.push_back({left, {}});
-    } else if (term.factor % divisor == 0) {
-      term.factor /= divisor;
-      divisible.push_back(std::move(term));
-    } else {
-      others.push_back(std::move(term));
-    }
+  std::vector<Term> multiples, others;
+  for (const Term& term : DimAccess::terms(a)) {
+    const std::int64_t times = floor_quotient(term.factor, divisor), left = remainder(term.factor, divisor);
+    if (times != 0) multiples.push_back({times, term.atoms});
+    if (left != 0) others.push_back({left, term.atoms});
   }
-  whole = DimAccess::make(std::move(divisible));
+  whole = DimAccess::make(std::move(multiples));
   rest = DimAccess::make(std::move(others));
 }
 

@@ -80,6 +80,7 @@ static Dim parse_call(Lexer& lexer, const std::string& name) {
 
 static Dim parse_primary(Lexer& lexer) {
   const Lexer::Depth depth(lexer);
+  if (lexer.take("-")) return Dim(-1) * parse_primary(lexer);
   if (lexer.take("(")) {
     Dim inner = parse_sum(lexer);
     lexer.expect(")");

@@ -133,6 +133,8 @@ public:
   void remove_output(std::size_t i); ///< Those after it move up. Of a graph's body: use Graph::remove_output.
 
   const Nodes& nodes() const noexcept { return nodes_; }
+  Node* previous(const Node* node) const; ///< Null for the first.
+  Node* next(const Node* node) const;     ///< Null for the last.
   /// Creates a node before `before` (null: at the end) without outputs.
   Node* create(const OpDef& op, std::span<Value* const> inputs, Node* before = nullptr);
   /// Removes a node whose outputs are unused.

@@ -20,7 +20,7 @@ struct Fact {
 class Flow {
 public:
   /// Null: concrete; declared types are not looked at and new symbols are nobody's.
-  explicit Flow(Graph* graph) : graph_(graph) {}
+  explicit Flow(Graph* graph, bool keeps_types = true) : graph_(graph), keeps_types_(keeps_types) {}
 
   void set(const Value* value, Fact fact) { facts_[value] = std::move(fact); }
   const Fact& fact(const Value* value) const;
@@ -30,6 +30,7 @@ public:
   std::vector<Type> infer_region(const Node& node, std::size_t r, std::span<const Type> parameters);
   Dim fresh(const Node& node, std::string_view hint, const Dim& upper, std::set<std::string>& taken);
   void write_types(Region& region) const;
+  void write_types(Node& node) const;
   void drop_unused_symbols();
   template<typename Visit>
   void each(const Visit& visit) const {
@@ -37,10 +38,11 @@ public:
   }
 
 private:
-  bool merges(const Node& node) const { return graph_ && !node.region()->owner(); }
+  bool merges(const Node& node) const { return graph_ && keeps_types_ && !node.region()->owner(); }
   void settle(const Node& node, std::vector<std::optional<Type>>& types, std::vector<Known>& known);
 
   Graph* graph_;
+  bool keeps_types_; ///< Declared types of outputs are merged with inferred ones.
   std::unordered_map<const Value*, Fact> facts_;
   std::set<std::string> fresh_;
   std::size_t next_ = 0;
@@ -171,12 +173,14 @@ void Flow::write_types(Region& region) const {
   for (const auto& parameter : region.parameters()) {
     if (const Fact* known = find(parameter.get())) parameter->type = known->type;
   }
-  for (const auto& node : region.nodes()) {
-    for (const auto& output : node->outputs()) {
-      if (const Fact* known = find(output.get())) output->type = known->type;
-    }
-    for (const auto& inner : node->regions()) write_types(*inner);
+  for (const auto& node : region.nodes()) write_types(*node);
+}
+
+void Flow::write_types(Node& node) const {
+  for (const auto& output : node.outputs()) {
+    if (const Fact* known = find(output.get())) output->type = known->type;
   }
+  for (const auto& inner : node.regions()) write_types(*inner);
 }
 
 void collect_symbols(const Region& region, std::set<std::string>& into) {
@@ -242,6 +246,22 @@ std::vector<Type> infer_node(const Node& node, std::span<const Item* const> inpu
   for (const auto& output : node.outputs()) types.push_back(flow.fact(output.get()).type);
   return types;
 }
+
+struct RunningInference::State {
+  Flow flow;
+};
+
+RunningInference::RunningInference(Graph& graph) : state_(new State{Flow(&graph, false)}) {}
+RunningInference::~RunningInference() = default;
+
+void RunningInference::declare(const Value& parameter) { state_->flow.set(&parameter, {parameter.type, {}}); }
+
+void RunningInference::add(Node& node) {
+  state_->flow.visit(node);
+  state_->flow.write_types(node);
+}
+
+const Known& RunningInference::known(const Value* value) const { return state_->flow.fact(value).known; }
 
 KnownValues::KnownValues(Graph& graph) {
   const Flow flow = flow_over(graph);

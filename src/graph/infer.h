@@ -2,6 +2,7 @@
 // Runs inference over a graph and over single nodes.
 
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "graph/graph.h"
@@ -16,6 +17,22 @@ void infer_types(Graph& graph);
 /// Types of one node's outputs for concrete input tensors (null: absent; a sequence input gives its item). Dims that
 /// only the kernel can tell stay symbolic.
 std::vector<Type> infer_node(const Node& node, std::span<const Item* const> inputs);
+
+/// Infers node by node while a graph is being made, so that its maker can look at types.
+class RunningInference {
+public:
+  explicit RunningInference(Graph& graph);
+  ~RunningInference();
+  /// Takes the type of a parameter as it stands.
+  void declare(const Value& parameter);
+  /// Sets the types of the node's outputs, whatever they were, and of its regions' values. Its inputs were declared or added before.
+  void add(Node& node);
+  const Known& known(const Value* value) const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// What is known of `value` before running (constants, shapes of static tensors and arithmetic on them).
 class KnownValues {

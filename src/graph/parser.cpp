@@ -174,9 +174,17 @@ private:
         } else if (const auto dtype = dtype_named(token.text)) {
           storage.dtype = dtype;
         } else {
-          storage.layout = Layout::parse(token.text);
+          storage.layout = layout(token);
         }
       });
+    }
+  }
+
+  Layout layout(const Token& token) const {
+    try {
+      return Layout::parse(token.text);
+    } catch (const Error& error) {
+      lexer_.fail_at(token.offset, error.message());
     }
   }
 

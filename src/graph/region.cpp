@@ -53,6 +53,15 @@ void Region::remove_output(std::size_t i) {
   outputs_.pop_back();
 }
 
+Node* Region::previous(const Node* node) const {
+  return node->place_ == nodes_.begin() ? nullptr : std::prev(node->place_)->get();
+}
+
+Node* Region::next(const Node* node) const {
+  const Nodes::const_iterator after = std::next(node->place_);
+  return after == nodes_.end() ? nullptr : after->get();
+}
+
 Node* Region::create(const OpDef& op, std::span<Value* const> inputs, Node* before) {
   check(!before || before->region_ == this, ErrorCode::internal,
         "graph: a {} is put before a node of another region", op.name);

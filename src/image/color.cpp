@@ -10,11 +10,16 @@ struct LumaWeights {
 
 LumaWeights luma_weights(ColorMatrix matrix) noexcept {
   switch (matrix) {
-  case ColorMatrix::bt709: return {0.2126, 0.0722};
-  case ColorMatrix::bt2020: return {0.2627, 0.0593};
-  case ColorMatrix::fcc: return {0.30, 0.11};
-  case ColorMatrix::smpte240m: return {0.212, 0.087};
-  default: return {0.299, 0.114};
+  case ColorMatrix::bt709:
+    return {0.2126, 0.0722};
+  case ColorMatrix::bt2020:
+    return {0.2627, 0.0593};
+  case ColorMatrix::fcc:
+    return {0.30, 0.11};
+  case ColorMatrix::smpte240m:
+    return {0.212, 0.087};
+  default:
+    return {0.299, 0.114};
   }
 }
 
@@ -61,7 +66,9 @@ Matrix3 ycc_from_rgb(ColorMatrix matrix) noexcept {
   const auto [red, blue] = luma_weights(matrix);
   const double green = 1 - red - blue;
   const double cb = 2 * (1 - blue), cr = 2 * (1 - red);
-  return {{{red, green, blue}, {-red / cb, -green / cb, (1 - blue) / cb}, {(1 - red) / cr, -green / cr, -blue / cr}}};
+  return {{{red, green, blue},
+           {-red / cb, -green / cb, (1 - blue) / cb},
+           {(1 - red) / cr, -green / cr, -blue / cr}}};
 }
 
 Matrix3 product(const Matrix3& a, const Matrix3& b) noexcept {
@@ -76,12 +83,24 @@ ChromaOffset chroma_offset(PixelFormat format, ChromaSiting siting) noexcept {
   ChromaOffset offset;
   switch (siting) {
   case ChromaSiting::unspecified:
-  case ChromaSiting::left: offset = {0, 0.5}; break;
-  case ChromaSiting::center: offset = {0.5, 0.5}; break;
-  case ChromaSiting::top_left: offset = {0, 0}; break;
-  case ChromaSiting::top: offset = {0.5, 0}; break;
-  case ChromaSiting::bottom_left: offset = {0, 1}; break;
-  case ChromaSiting::bottom: offset = {0.5, 1}; break;
+  case ChromaSiting::left:
+    offset = {0, 0.5};
+    break;
+  case ChromaSiting::center:
+    offset = {0.5, 0.5};
+    break;
+  case ChromaSiting::top_left:
+    offset = {0, 0};
+    break;
+  case ChromaSiting::top:
+    offset = {0.5, 0};
+    break;
+  case ChromaSiting::bottom_left:
+    offset = {0, 1};
+    break;
+  case ChromaSiting::bottom:
+    offset = {0.5, 1};
+    break;
   }
   const PixelFormatInfo& facts = info(format);
   if (facts.chroma_x == 0) offset.x = 0;
@@ -91,10 +110,12 @@ ChromaOffset chroma_offset(PixelFormat format, ChromaSiting siting) noexcept {
 
 ComponentPlace component_place(PixelFormat format, int component) noexcept {
   const PixelFormatInfo& facts = info(format);
-  const bool bgr = format == PixelFormat::bgr24 || format == PixelFormat::bgra32 || format == PixelFormat::bgr_planar;
+  const bool bgr =
+      format == PixelFormat::bgr24 || format == PixelFormat::bgra32 || format == PixelFormat::bgr_planar;
   const int position = bgr ? 2 - component : component;
   if (facts.planes == 3) return {position, 0, 1};
-  if (facts.planes == 2) return component == 0 ? ComponentPlace{0, 0, 1} : ComponentPlace{1, component - 1, 2};
+  if (facts.planes == 2)
+    return component == 0 ? ComponentPlace{0, 0, 1} : ComponentPlace{1, component - 1, 2};
   return facts.samples[0] == 1 ? ComponentPlace{0, 0, 1} : ComponentPlace{0, position, facts.samples[0]};
 }
 

@@ -7,12 +7,12 @@
 
 namespace lanner {
 
-/// `color` of an image of this format and height with everything filled in: BT.709 from 720 rows up, BT.601 below,
-/// limited range, chroma at the left; RGB and gray are full range.
+/// `color` of an image of this format and height with everything filled in: BT.709 from 720 rows up, BT.601
+/// below, limited range, chroma at the left; RGB and gray are full range.
 ColorInfo resolved(ColorInfo color, PixelFormat format, std::int32_t height) noexcept;
 
-/// normal = sample * scale + offset: R'G'B' and Y' in 0..1, Cb and Cr in -0.5..0.5. `sample` is the stored number,
-/// with any shift. `top` is the largest one that may be stored.
+/// normal = sample * scale + offset: R'G'B' and Y' in 0..1, Cb and Cr in -0.5..0.5. `sample` is the stored
+/// number, with any shift. `top` is the largest one that may be stored.
 struct SampleScale {
   double scale = 1, offset = 0;
   double top = 255;
@@ -32,7 +32,8 @@ struct ChromaOffset {
 };
 ChromaOffset chroma_offset(PixelFormat format, ChromaSiting siting) noexcept;
 
-/// Where a component's samples lie: the plane, and the first sample of a row with the step between neighbours.
+/// Where a component's samples lie: the plane, and the first sample of a row with the step between
+/// neighbours.
 struct ComponentPlace {
   int plane = 0;
   int first = 0, step = 1;

@@ -11,7 +11,9 @@ namespace lanner {
 
 namespace {
 
-bool is_gray(PixelFormat format) { return info(format).planes == 1 && info(format).samples[0] == 1; }
+bool is_gray(PixelFormat format) {
+  return info(format).planes == 1 && info(format).samples[0] == 1;
+}
 
 // Every pixel where it is; chroma between its samples by a triangle, at its siting.
 Sampling same_size(const Image& image, const ColorInfo& color) {
@@ -27,12 +29,13 @@ Sampling same_size(const Image& image, const ColorInfo& color) {
   return sampling;
 }
 
-// The kernel that chroma is taken by from rows or columns of full size: two samples about a centre between them, else
-// one with half of each neighbour.
+// The kernel that chroma is taken by from rows or columns of full size: two samples about a centre between
+// them, else one with half of each neighbour.
 Taps subsampling(std::int64_t size, double offset, int log2, std::int64_t inputs) {
   if (log2 == 0) return make_taps(Resize::nearest, size, 1, 0, inputs);
   if (offset == 0.5) return make_taps(Resize::area, size, 2, 0.5, inputs);
-  // A triangle of radius 2, the border repeated: the mean of two triangles of radius 1, half a sample to either side.
+  // A triangle of radius 2, the border repeated: the mean of two triangles of radius 1, half a sample to
+  // either side.
   const Taps left = make_taps(Resize::bilinear, size, 2, offset - 0.5, inputs);
   const Taps right = make_taps(Resize::bilinear, size, 2, offset + 0.5, inputs);
   Taps taps;
@@ -42,7 +45,8 @@ Taps subsampling(std::int64_t size, double offset, int log2, std::int64_t inputs
   taps.weights.assign(static_cast<std::size_t>(taps.count * size), 0.f);
   for (std::int64_t i = 0; i < size; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    const std::int64_t first = std::clamp<std::int64_t>(std::min(left.index[at], right.index[at]), 0, inputs - taps.count);
+    const std::int64_t first =
+        std::clamp<std::int64_t>(std::min(left.index[at], right.index[at]), 0, inputs - taps.count);
     taps.index[at] = static_cast<std::int32_t>(first);
     for (const Taps* part : {&left, &right})
       for (int t = 0; t < part->count; ++t) {
@@ -54,19 +58,23 @@ Taps subsampling(std::int64_t size, double offset, int log2, std::int64_t inputs
   return taps;
 }
 
-Matrix3 normal_matrix(const Image& from, const ColorInfo& from_color, const Image& to, const ColorInfo& to_color) {
+Matrix3 normal_matrix(const Image& from, const ColorInfo& from_color, const Image& to,
+                      const ColorInfo& to_color) {
   constexpr Matrix3 identity{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
   const bool from_yuv = info(from.format).yuv, to_yuv = info(to.format).yuv;
-  if (is_gray(to.format)) return from_yuv || is_gray(from.format) ? identity : ycc_from_rgb(ColorMatrix::bt601);
+  if (is_gray(to.format))
+    return from_yuv || is_gray(from.format) ? identity : ycc_from_rgb(ColorMatrix::bt601);
   if (from_yuv && to_yuv)
-    return from_color.matrix == to_color.matrix ? identity
-                                                : product(ycc_from_rgb(to_color.matrix), rgb_from_ycc(from_color.matrix));
+    return from_color.matrix == to_color.matrix
+               ? identity
+               : product(ycc_from_rgb(to_color.matrix), rgb_from_ycc(from_color.matrix));
   if (from_yuv) return rgb_from_ycc(from_color.matrix);
   return to_yuv ? ycc_from_rgb(to_color.matrix) : identity;
 }
 
 // From stored samples of one image to codes (samples less their shift) of the other.
-RowMatrix code_matrix(const Image& from, const ColorInfo& from_color, const Image& to, const ColorInfo& to_color) {
+RowMatrix code_matrix(const Image& from, const ColorInfo& from_color, const Image& to,
+                      const ColorInfo& to_color) {
   const Matrix3 normal = normal_matrix(from, from_color, to, to_color);
   RowMatrix rule{};
   for (int i = 0; i < 3; ++i) {
@@ -89,14 +97,17 @@ public:
   RowWriter(Image& image, const RowKernels& kernels)
       : image_(image), facts_(info(image.format)), kernels_(kernels),
         top_(static_cast<float>((1 << facts_.bits) - 1)), unit_(static_cast<float>(1 << facts_.shift)),
-        bytes_(static_cast<std::size_t>(image.width) * 3), words_(facts_.bytes_per_sample == 2 ? bytes_.size() : 0) {}
+        bytes_(static_cast<std::size_t>(image.width) * 3),
+        words_(facts_.bytes_per_sample == 2 ? bytes_.size() : 0) {}
 
   /// One row of plane `plane`, of 1 to 3 interleaved components.
   void write(int plane, std::int64_t y, const float* const* rows, int count) {
     const Plane& to = image_.planes[plane];
     std::byte* out = to.data + y * to.pitch;
-    if (facts_.bytes_per_sample == 2) write_words(reinterpret_cast<std::uint16_t*>(out), rows, count, to.width);
-    else write_bytes(reinterpret_cast<std::uint8_t*>(out), rows, count, to.width, facts_.samples[plane]);
+    if (facts_.bytes_per_sample == 2)
+      write_words(reinterpret_cast<std::uint16_t*>(out), rows, count, to.width);
+    else
+      write_bytes(reinterpret_cast<std::uint8_t*>(out), rows, count, to.width, facts_.samples[plane]);
   }
 
 private:
@@ -144,8 +155,8 @@ class Converter {
 public:
   Converter(const Image& from, const ColorInfo& from_color, Image& to, const ColorInfo& to_color)
       : to_(to), facts_(info(to.format)), kernels_(row_kernels()), sampling_(same_size(from, from_color)),
-        sampler_(from, sampling_, kernels_), writer_(to, kernels_), rule_(code_matrix(from, from_color, to, to_color)),
-        rows_(from.width) {
+        sampler_(from, sampling_, kernels_), writer_(to, kernels_),
+        rule_(code_matrix(from, from_color, to, to_color)), rows_(from.width) {
     if (!facts_.yuv) return;
     const ChromaOffset offset = chroma_offset(to.format, to_color.siting);
     chroma_x_ = subsampling(to.planes[1].width, offset.x, facts_.chroma_x, to.width);
@@ -186,7 +197,8 @@ private:
     const float* ordered[3] = {rows_.row[order[0]], rows_.row[order[1]], rows_.row[order[2]]};
     for (std::int64_t y = 0; y < to_.height; ++y) {
       read(y);
-      if (facts_.planes == 1) writer_.write(0, y, ordered, std::min<int>(3, facts_.samples[0]));
+      if (facts_.planes == 1)
+        writer_.write(0, y, ordered, std::min<int>(3, facts_.samples[0]));
       else
         for (int p = 0; p < 3; ++p) writer_.write(p, y, &ordered[p], 1);
     }
@@ -194,7 +206,8 @@ private:
 
   void write_chroma(std::int64_t y, const Rows& sum, Rows& small) {
     for (int c = 1; c < 3; ++c)
-      kernels_.gather(sum.row[c], chroma_x_.index.data(), chroma_x_.weights.data(), chroma_x_.count, 1, chroma_x_.size, small.row[c]);
+      kernels_.gather(sum.row[c], chroma_x_.index.data(), chroma_x_.weights.data(), chroma_x_.count, 1,
+                      chroma_x_.size, small.row[c]);
     if (facts_.planes == 2) return writer_.write(1, y, &small.row[1], 2);
     writer_.write(1, y, &small.row[1], 1);
     writer_.write(2, y, &small.row[2], 1);
@@ -212,10 +225,12 @@ private:
 };
 
 // Planes that differ in storage, depth or range only: no sample is mixed with another.
-bool same_structure(const Image& from, const ColorInfo& from_color, const Image& to, const ColorInfo& to_color) {
+bool same_structure(const Image& from, const ColorInfo& from_color, const Image& to,
+                    const ColorInfo& to_color) {
   const PixelFormatInfo& a = info(from.format);
   const PixelFormatInfo& b = info(to.format);
-  return a.yuv && b.yuv && a.chroma_x == b.chroma_x && a.chroma_y == b.chroma_y && from_color.matrix == to_color.matrix &&
+  return a.yuv && b.yuv && a.chroma_x == b.chroma_x && a.chroma_y == b.chroma_y &&
+         from_color.matrix == to_color.matrix &&
          (from_color.siting == to_color.siting || (a.chroma_x == 0 && a.chroma_y == 0));
 }
 
@@ -235,10 +250,13 @@ void convert_planes(const Image& from, const ColorInfo& from_color, Image& to, c
     samples.resize(static_cast<std::size_t>(n));
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(data);
     const auto* words = reinterpret_cast<const std::uint16_t*>(data);
-    if (facts.bytes_per_sample == 1) kernels.blend_u8(&bytes, &one, 1, n, samples.data());
-    else kernels.blend_u16(&words, &one, 1, n, samples.data());
+    if (facts.bytes_per_sample == 1)
+      kernels.blend_u8(&bytes, &one, 1, n, samples.data());
+    else
+      kernels.blend_u16(&words, &one, 1, n, samples.data());
     for (std::int64_t i = 0; i < plane.width; ++i)
-      rows.row[c][i] = samples[static_cast<std::size_t>(i * place.step + place.first)] * rule.m[c][c] + rule.b[c];
+      rows.row[c][i] =
+          samples[static_cast<std::size_t>(i * place.step + place.first)] * rule.m[c][c] + rule.b[c];
   };
   for (std::int64_t y = 0; y < from.planes[0].height; ++y) {
     read(0, y);
@@ -247,17 +265,21 @@ void convert_planes(const Image& from, const ColorInfo& from_color, Image& to, c
   for (std::int64_t y = 0; y < from.planes[1].height; ++y) {
     read(1, y);
     read(2, y);
-    if (info(to.format).planes == 2) writer.write(1, y, &rows.row[1], 2);
-    else writer.write(1, y, &rows.row[1], 1), writer.write(2, y, &rows.row[2], 1);
+    if (info(to.format).planes == 2)
+      writer.write(1, y, &rows.row[1], 2);
+    else
+      writer.write(1, y, &rows.row[1], 1), writer.write(2, y, &rows.row[2], 1);
   }
 }
 
 } // namespace
 
 void convert(const Image& from, Image& to) {
-  check(from.defined() && to.defined() && from.width == to.width && from.height == to.height, ErrorCode::invalid_argument,
-        "convert: {}x{} into {}x{}, expected two images of one size", from.width, from.height, to.width, to.height);
-  check(from.device.is_host() && to.device.is_host(), ErrorCode::unsupported, "convert: expected host memory on both sides");
+  check(from.defined() && to.defined() && from.width == to.width && from.height == to.height,
+        ErrorCode::invalid_argument, "convert: {}x{} into {}x{}, expected two images of one size", from.width,
+        from.height, to.width, to.height);
+  check(from.device.is_host() && to.device.is_host(), ErrorCode::unsupported,
+        "convert: expected host memory on both sides");
   const ColorInfo from_color = resolved(from.color, from.format, from.height);
   const ColorInfo to_color = resolved(to.color, to.format, to.height);
   if (from.format == to.format && (from_color == to_color || !info(from.format).yuv)) {

@@ -51,9 +51,11 @@ constexpr PixelFormatInfo formats[] = {
     {"rgb48", 1, 2, 16, 0, 0, 0, Samples{3, 0, 0}, false},
 };
 
-constexpr std::string_view matrix_names[] = {"unspecified", "bt601", "bt709", "bt2020", "fcc", "smpte240m", "rgb"};
+constexpr std::string_view matrix_names[] = {"unspecified", "bt601",     "bt709", "bt2020",
+                                             "fcc",         "smpte240m", "rgb"};
 constexpr std::string_view range_names[] = {"unspecified", "limited", "full"};
-constexpr std::string_view siting_names[] = {"unspecified", "left", "center", "top_left", "top", "bottom_left", "bottom"};
+constexpr std::string_view siting_names[] = {"unspecified", "left",        "center", "top_left",
+                                             "top",         "bottom_left", "bottom"};
 
 std::int32_t subsampled(std::int32_t size, int log2) {
   return static_cast<std::int32_t>((std::int64_t{size} + (1 << log2) - 1) >> log2);
@@ -66,11 +68,21 @@ std::int64_t row_bytes(const Image& image, int plane) {
 
 } // namespace
 
-const PixelFormatInfo& info(PixelFormat format) noexcept { return formats[static_cast<std::size_t>(format)]; }
-std::string_view to_string(PixelFormat format) noexcept { return info(format).name; }
-std::string_view to_string(ColorMatrix matrix) noexcept { return matrix_names[static_cast<std::size_t>(matrix)]; }
-std::string_view to_string(ColorRange range) noexcept { return range_names[static_cast<std::size_t>(range)]; }
-std::string_view to_string(ChromaSiting siting) noexcept { return siting_names[static_cast<std::size_t>(siting)]; }
+const PixelFormatInfo& info(PixelFormat format) noexcept {
+  return formats[static_cast<std::size_t>(format)];
+}
+std::string_view to_string(PixelFormat format) noexcept {
+  return info(format).name;
+}
+std::string_view to_string(ColorMatrix matrix) noexcept {
+  return matrix_names[static_cast<std::size_t>(matrix)];
+}
+std::string_view to_string(ColorRange range) noexcept {
+  return range_names[static_cast<std::size_t>(range)];
+}
+std::string_view to_string(ChromaSiting siting) noexcept {
+  return siting_names[static_cast<std::size_t>(siting)];
+}
 
 PixelFormat parse_pixel_format(std::string_view name) {
   std::string known;
@@ -82,8 +94,10 @@ PixelFormat parse_pixel_format(std::string_view name) {
 }
 
 Image Image::allocate(PixelFormat format, std::int32_t width, std::int32_t height, const Limits& limits) {
-  check(width > 0 && height > 0, ErrorCode::invalid_argument, "image: size {}x{}, expected at least 1x1", width, height);
-  checked_product(static_cast<std::uint64_t>(width), static_cast<std::uint64_t>(height), limits.pixels, "pixels of an image");
+  check(width > 0 && height > 0, ErrorCode::invalid_argument, "image: size {}x{}, expected at least 1x1",
+        width, height);
+  checked_product(static_cast<std::uint64_t>(width), static_cast<std::uint64_t>(height), limits.pixels,
+                  "pixels of an image");
   const PixelFormatInfo& facts = info(format);
   Image image;
   image.format = format;
@@ -113,12 +127,13 @@ Image Image::from_tensor(const Tensor& tensor, PixelFormat format) {
   const Shape& shape = tensor.shape();
   check(facts.planes == 1 && facts.bytes_per_sample == 1, ErrorCode::invalid_argument,
         "image from tensor: format {}, expected gray8, rgb24, bgr24, rgba32 or bgra32", facts.name);
-  check(tensor.dtype() == DType::u8 && tensor.layout().row_major() && tensor.device().is_host() && shape.rank() == 3 &&
-            shape[2] == facts.samples[0],
-        ErrorCode::invalid_argument, "image from tensor: {} of shape {}, expected row-major u8 [height, width, {}] on the host",
+  check(tensor.dtype() == DType::u8 && tensor.layout().row_major() && tensor.device().is_host() &&
+            shape.rank() == 3 && shape[2] == facts.samples[0],
+        ErrorCode::invalid_argument,
+        "image from tensor: {} of shape {}, expected row-major u8 [height, width, {}] on the host",
         to_string(tensor.dtype()), shape.to_string(), facts.samples[0]);
-  check(shape[0] > 0 && shape[1] > 0 && shape[0] <= INT32_MAX && shape[1] <= INT32_MAX, ErrorCode::invalid_argument,
-        "image from tensor: shape {}, expected at least 1x1", shape.to_string());
+  check(shape[0] > 0 && shape[1] > 0 && shape[0] <= INT32_MAX && shape[1] <= INT32_MAX,
+        ErrorCode::invalid_argument, "image from tensor: shape {}, expected at least 1x1", shape.to_string());
   Image image;
   image.format = format;
   image.width = static_cast<std::int32_t>(shape[1]);
@@ -130,14 +145,17 @@ Image Image::from_tensor(const Tensor& tensor, PixelFormat format) {
 }
 
 void copy(const Image& from, Image& to) {
-  check(from.defined() && to.defined() && from.format == to.format && from.width == to.width && from.height == to.height,
+  check(from.defined() && to.defined() && from.format == to.format && from.width == to.width &&
+            from.height == to.height,
         ErrorCode::invalid_argument, "image copy: {} {}x{} into {} {}x{}, expected the same format and size",
         to_string(from.format), from.width, from.height, to_string(to.format), to.width, to.height);
-  check(from.device.is_host() && to.device.is_host(), ErrorCode::unsupported, "image copy: expected host memory on both sides");
+  check(from.device.is_host() && to.device.is_host(), ErrorCode::unsupported,
+        "image copy: expected host memory on both sides");
   for (int p = 0; p < info(from.format).planes; ++p) {
     const auto bytes = static_cast<std::size_t>(row_bytes(from, p));
     for (std::int64_t y = 0; y < from.planes[p].height; ++y)
-      std::memcpy(to.planes[p].data + y * to.planes[p].pitch, from.planes[p].data + y * from.planes[p].pitch, bytes);
+      std::memcpy(to.planes[p].data + y * to.planes[p].pitch, from.planes[p].data + y * from.planes[p].pitch,
+                  bytes);
   }
   to.color = from.color;
 }

@@ -6,7 +6,8 @@ namespace lanner {
 
 Orientation orientation_of(const std::int32_t* matrix) noexcept {
   if (!matrix) return {};
-  // Rows map the stored x and y axes; y points down. (a b; c d) are signs once quarter turns are all there is.
+  // Rows map the stored x and y axes; y points down. (a b; c d) are signs once quarter turns are all there
+  // is.
   const auto sign = [](std::int32_t value) { return value > 0 ? 1 : value < 0 ? -1 : 0; };
   const int a = sign(matrix[0]), b = sign(matrix[1]), c = sign(matrix[3]), d = sign(matrix[4]);
   if ((a != 0) == (b != 0) || (c != 0) == (d != 0) || (a != 0) == (c != 0)) return {};
@@ -29,7 +30,8 @@ Step step_of(const Plane& plane, std::int64_t pixel, Orientation orientation) {
   }
   std::int64_t width = plane.width, height = plane.height;
   for (int turn = 0; turn < orientation.quarter_turns; ++turn) {
-    // Clockwise: the first shown pixel is the lowest of the left column, and columns read upwards become rows.
+    // Clockwise: the first shown pixel is the lowest of the left column, and columns read upwards become
+    // rows.
     origin += (height - 1) * y;
     const std::int64_t right = -y;
     y = x;
@@ -50,14 +52,16 @@ Image oriented(const Image& image, Orientation orientation) {
     convert(image, flat);
   }
   const bool swapped = orientation.quarter_turns % 2;
-  Image result = Image::allocate(flat.format, swapped ? flat.height : flat.width, swapped ? flat.width : flat.height);
+  Image result =
+      Image::allocate(flat.format, swapped ? flat.height : flat.width, swapped ? flat.width : flat.height);
   result.color = flat.color;
   const std::int64_t pixel = std::int64_t{info(flat.format).samples[0]} * info(flat.format).bytes_per_sample;
   const Step step = step_of(flat.planes[0], pixel, orientation);
   for (std::int64_t y = 0; y < result.height; ++y) {
     std::byte* row = result.planes[0].data + y * result.planes[0].pitch;
     const std::byte* from = flat.planes[0].data + step.origin + y * step.y;
-    for (std::int64_t x = 0; x < result.width; ++x) std::memcpy(row + x * pixel, from + x * step.x, static_cast<std::size_t>(pixel));
+    for (std::int64_t x = 0; x < result.width; ++x)
+      std::memcpy(row + x * pixel, from + x * step.x, static_cast<std::size_t>(pixel));
   }
   return result;
 }

@@ -7,15 +7,16 @@
 
 namespace lanner {
 
-/// How to get from the stored picture to the one that is shown: mirror left to right first, then turn clockwise.
+/// How to get from the stored picture to the one that is shown: mirror left to right first, then turn
+/// clockwise.
 struct Orientation {
   bool mirror = false;
   int quarter_turns = 0; ///< 0 to 3, clockwise.
   friend bool operator==(const Orientation&, const Orientation&) = default;
 };
 
-/// From a display matrix (ISO/IEC 14496-12, 8.2.2.1: nine numbers in 16.16 and 2.30), null for none. Other than
-/// quarter turns count as none.
+/// From a display matrix (ISO/IEC 14496-12, 8.2.2.1: nine numbers in 16.16 and 2.30), null for none. Other
+/// than quarter turns count as none.
 Orientation orientation_of(const std::int32_t* display_matrix) noexcept;
 
 /// The picture as shown: `image` itself when there is nothing to do, else a new image (RGB, or gray of gray).

@@ -11,8 +11,8 @@
 
 namespace lanner {
 
-/// For each of `size` outputs along one axis: `count` neighbouring input samples from index[i] on, with weights. Inputs
-/// beyond the border are the border's own sample; unused weights are zero.
+/// For each of `size` outputs along one axis: `count` neighbouring input samples from index[i] on, with
+/// weights. Inputs beyond the border are the border's own sample; unused weights are zero.
 struct Taps {
   std::int64_t size = 0;
   int count = 1;
@@ -22,12 +22,13 @@ struct Taps {
 
 /// Output i is centred at input sample `step * i + origin` (sample k has its centre at k).
 ///
-/// nearest: the sample whose unit cell holds the centre. bilinear: a triangle of radius 1. bicubic: Keys' kernel with
-/// a = -0.75, radius 2. area: the mean over `step` samples about the centre. antialias: a triangle of radius
-/// max(1, step), normalised over the samples that exist.
+/// nearest: the sample whose unit cell holds the centre. bilinear: a triangle of radius 1. bicubic: Keys'
+/// kernel with a = -0.75, radius 2. area: the mean over `step` samples about the centre. antialias: a
+/// triangle of radius max(1, step), normalised over the samples that exist.
 Taps make_taps(Resize kind, std::int64_t size, double step, double origin, std::int64_t inputs);
 
-/// Taps of the chroma axis where each output takes the chroma sample that belongs to the pixel that `luma` chose.
+/// Taps of the chroma axis where each output takes the chroma sample that belongs to the pixel that `luma`
+/// chose.
 Taps nearest_chroma(const Taps& luma, int log2);
 
 /// How an image is sampled along both axes; luma also stands for RGB and gray.
@@ -43,12 +44,13 @@ public:
   void read(std::int64_t y, float* const rows[3]);
 
 private:
-  void blend(int plane, const Taps& taps, std::int64_t y);
+  void blend(int plane, const Taps& taps, std::int64_t y, float* out);
 
   const Image& image_;
   const Sampling& sampling_;
   const RowKernels& kernels_;
   std::vector<std::int32_t> plane_index_[3]; ///< Horizontal index in samples of the plane's row.
+  bool luma_in_place_ = false, chroma_in_place_ = false;
   std::vector<float> blended_;
   std::vector<const std::uint8_t*> rows_;
   std::vector<float> weights_;

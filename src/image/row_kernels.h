@@ -15,11 +15,13 @@ struct RowMatrix {
 struct RowKernels {
   const char* name;
   /// out[i] = sum over t < taps of weights[t] * rows[t][i].
-  void (*blend_u8)(const std::uint8_t* const* rows, const float* weights, int taps, std::int64_t n, float* out);
-  void (*blend_u16)(const std::uint16_t* const* rows, const float* weights, int taps, std::int64_t n, float* out);
+  void (*blend_u8)(const std::uint8_t* const* rows, const float* weights, int taps, std::int64_t n,
+                   float* out);
+  void (*blend_u16)(const std::uint16_t* const* rows, const float* weights, int taps, std::int64_t n,
+                    float* out);
   /// out[i] = sum over t < taps of weights[t * n + i] * in[index[i] + t * step].
-  void (*gather)(const float* in, const std::int32_t* index, const float* weights, int taps, int step, std::int64_t n,
-                 float* out);
+  void (*gather)(const float* in, const std::int32_t* index, const float* weights, int taps, int step,
+                 std::int64_t n, float* out);
   /// In place on three rows.
   void (*matrix)(const RowMatrix& matrix, std::int64_t n, float* a, float* b, float* c);
   /// x = min(max(x, low), high) * scale + offset, in place.

@@ -1,7 +1,9 @@
-// Bodies of the row kernels, included by one file per instruction set inside its own anonymous namespace. They call no
-// inline function of another header: the linker would keep one copy of it, compiled for whichever instruction set.
+// Bodies of the row kernels, included by one file per instruction set inside its own anonymous namespace.
+// They call no inline function of another header: the linker would keep one copy of it, compiled for
+// whichever instruction set.
 
-void blend_u8(const std::uint8_t* const* rows, const float* weights, int taps, std::int64_t n, float* __restrict out) {
+void blend_u8(const std::uint8_t* const* rows, const float* weights, int taps, std::int64_t n,
+              float* __restrict out) {
   const std::uint8_t* a = rows[0];
   const float u = weights[0];
   if (taps == 1) {
@@ -21,7 +23,8 @@ void blend_u8(const std::uint8_t* const* rows, const float* weights, int taps, s
   }
 }
 
-void blend_u16(const std::uint16_t* const* rows, const float* weights, int taps, std::int64_t n, float* __restrict out) {
+void blend_u16(const std::uint16_t* const* rows, const float* weights, int taps, std::int64_t n,
+               float* __restrict out) {
   const std::uint16_t* first = rows[0];
   const float u = weights[0];
 #pragma omp simd
@@ -34,8 +37,8 @@ void blend_u16(const std::uint16_t* const* rows, const float* weights, int taps,
   }
 }
 
-void gather(const float* in, const std::int32_t* index, const float* weights, int taps, int step, std::int64_t n,
-            float* __restrict out) {
+void gather(const float* in, const std::int32_t* index, const float* weights, int taps, int step,
+            std::int64_t n, float* __restrict out) {
 #pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) out[i] = weights[i] * in[index[i]];
   for (int t = 1; t < taps; ++t) {
@@ -46,7 +49,8 @@ void gather(const float* in, const std::int32_t* index, const float* weights, in
   }
 }
 
-void matrix(const RowMatrix& rule, std::int64_t n, float* __restrict a, float* __restrict b, float* __restrict c) {
+void matrix(const RowMatrix& rule, std::int64_t n, float* __restrict a, float* __restrict b,
+            float* __restrict c) {
   const RowMatrix r = rule;
 #pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) {
@@ -93,7 +97,8 @@ void store_u16(const float* in, float top, float unit, std::int64_t n, std::uint
   }
 }
 
-void interleave2_u8(const std::uint8_t* a, const std::uint8_t* b, std::int64_t n, std::uint8_t* __restrict out) {
+void interleave2_u8(const std::uint8_t* a, const std::uint8_t* b, std::int64_t n,
+                    std::uint8_t* __restrict out) {
 #pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) {
     out[2 * i] = a[i];
@@ -121,6 +126,6 @@ void interleave3_f32(const float* a, const float* b, const float* c, std::int64_
 }
 
 constexpr RowKernels table_named(const char* name) {
-  return {name,     blend_u8,   blend_u16,      gather,         matrix,         clamp_affine,
+  return {name,       blend_u8, blend_u16, gather,         matrix,         clamp_affine,
           accumulate, store_u8, store_u16, interleave2_u8, interleave3_u8, interleave3_f32};
 }

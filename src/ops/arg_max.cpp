@@ -11,9 +11,12 @@ static void infer_arg(InferContext& context) {
   const Type& x = context.input(0);
   if (!x.ranked()) return context.set_output(0, Type::unranked(DType::i64));
   Dims dims = x.dims();
-  const auto axis = static_cast<std::ptrdiff_t>(resolve_axis(context.attributes().integer("axis", 0), x.rank()));
-  if (context.attributes().flag("keepdims", true)) dims[static_cast<std::size_t>(axis)] = Dim(1);
-  else dims.erase(dims.begin() + axis);
+  const auto axis =
+      static_cast<std::ptrdiff_t>(resolve_axis(context.attributes().integer("axis", 0), x.rank()));
+  if (context.attributes().flag("keepdims", true))
+    dims[static_cast<std::size_t>(axis)] = Dim(1);
+  else
+    dims.erase(dims.begin() + axis);
   context.set_output(0, Type(DType::i64, std::move(dims)));
 }
 
@@ -23,7 +26,8 @@ static void run_arg(KernelContext& context, Better better) {
   const DType given = context.input(0).dtype();
   const Tensor x = to_dtype(context.input(0), is_float(given) ? compute_dtype(given) : given);
   const AxisView view = view_axis(x.shape(), resolve_axis(context.attributes().integer("axis", 0), x.rank()));
-  check(view.size > 0 || view.outer * view.inner == 0, ErrorCode::invalid_argument, "the axis has no elements");
+  check(view.size > 0 || view.outer * view.inner == 0, ErrorCode::invalid_argument,
+        "the axis has no elements");
   const bool last = context.attributes().flag("select_last_index");
   std::int64_t* out = context.output(0).as<std::int64_t>().data();
   visit_dtype(x.dtype(), decltype(join(Types<float, double>{}, IntegerTypes{})){}, [&]<typename T>(Tag<T>) {
@@ -51,8 +55,10 @@ static OpDef arg_op(std::string name, std::function<void(KernelContext&)> kernel
 }
 
 std::vector<OpDef> arg_max_ops() {
-  return {arg_op("arg_max", [](KernelContext& context) { run_arg(context, [](auto a, auto b) { return a > b; }); }),
-          arg_op("arg_min", [](KernelContext& context) { run_arg(context, [](auto a, auto b) { return a < b; }); })};
+  return {arg_op("arg_max",
+                 [](KernelContext& context) { run_arg(context, [](auto a, auto b) { return a > b; }); }),
+          arg_op("arg_min",
+                 [](KernelContext& context) { run_arg(context, [](auto a, auto b) { return a < b; }); })};
 }
 
 } // namespace lanner::ops

@@ -13,8 +13,12 @@ AttributeSpec real_attribute(std::string name, double fallback) {
 AttributeSpec string_attribute(std::string name, std::string fallback) {
   return {std::move(name), AttributeKind::string, false, Attribute(std::move(fallback))};
 }
-AttributeSpec required_attribute(std::string name, AttributeKind kind) { return {std::move(name), kind, true, {}}; }
-AttributeSpec optional_attribute(std::string name, AttributeKind kind) { return {std::move(name), kind, false, {}}; }
+AttributeSpec required_attribute(std::string name, AttributeKind kind) {
+  return {std::move(name), kind, true, {}};
+}
+AttributeSpec optional_attribute(std::string name, AttributeKind kind) {
+  return {std::move(name), kind, false, {}};
+}
 
 std::vector<std::size_t> axes_attribute(const AttributeMap& attributes, std::size_t rank) {
   if (attributes.has("axes")) return resolve_axes(attributes.integers("axes"), rank);
@@ -47,14 +51,14 @@ std::vector<double> doubles_of(const Tensor& tensor) {
 
 void require_rank(const InferContext& context, std::size_t i, std::size_t rank) {
   const Type& type = context.input(i);
-  check(!type.ranked() || type.rank() == rank, ErrorCode::invalid_argument, "input {} is {}, expected rank {}", i,
-        type.to_string(), rank);
+  check(!type.ranked() || type.rank() == rank, ErrorCode::invalid_argument,
+        "input {} is {}, expected rank {}", i, type.to_string(), rank);
 }
 
 void require_equal(const Dim& found, const Dim& expected, std::string_view what) {
   if (!found.is_constant() || !expected.is_constant()) return;
-  check(found.value() == expected.value(), ErrorCode::invalid_argument, "{} is {}, expected {}", what, found.value(),
-        expected.value());
+  check(found.value() == expected.value(), ErrorCode::invalid_argument, "{} is {}, expected {}", what,
+        found.value(), expected.value());
 }
 
 void infer_like(InferContext& context, std::size_t from, std::size_t to) {

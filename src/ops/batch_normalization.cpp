@@ -8,13 +8,15 @@
 namespace lanner::ops {
 
 // A batch of single values has one channel.
-static Dim channel_count(const Type& x) { return x.rank() > 1 ? x.dims()[1] : Dim(1); }
+static Dim channel_count(const Type& x) {
+  return x.rank() > 1 ? x.dims()[1] : Dim(1);
+}
 
 static void infer_batch_normalization(InferContext& context) {
   const Type& x = context.input(0);
   const bool training = context.attributes().flag("training_mode");
-  check(training || context.outputs() == 1, ErrorCode::invalid_argument, "{} outputs, expected 1 without training_mode",
-        context.outputs());
+  check(training || context.outputs() == 1, ErrorCode::invalid_argument,
+        "{} outputs, expected 1 without training_mode", context.outputs());
   infer_like(context);
   for (std::size_t i = 1; i <= 4; ++i) {
     require_rank(context, i, 1);
@@ -72,8 +74,9 @@ static void run_batch_normalization(KernelContext& context) {
   WideOutput y(context.output(0));
   visit_compute(x.dtype(), [&]<typename T>(Tag<T>) {
     const bool training = context.attributes().flag("training_mode");
-    const ChannelStatistics used = training ? channel_statistics(x.as<T>(), view)
-                                            : ChannelStatistics{doubles_of(context.input(3)), doubles_of(context.input(4))};
+    const ChannelStatistics used =
+        training ? channel_statistics(x.as<T>(), view)
+                 : ChannelStatistics{doubles_of(context.input(3)), doubles_of(context.input(4))};
     if (training) {
       store_running(context, 1, used.mean);
       store_running(context, 2, used.variance);

@@ -28,10 +28,10 @@ static void infer_concat(InferContext& context) {
   const Type* ranked = nullptr;
   bool complete = true;
   for (std::size_t i = 0; i < context.inputs(); ++i) {
-    if (context.input(i).ranked())
-      ranked = &context.input(i);
-    else
+    if (!context.input(i).ranked())
       complete = false;
+    else if (!ranked)
+      ranked = &context.input(i);
   }
   if (!ranked) return context.set_output(0, Type::unranked(dtype));
   const std::size_t axis = resolve_axis(context.attributes().get<std::int64_t>("axis"), ranked->rank());

@@ -4,7 +4,8 @@
 
 namespace lanner::ops {
 
-// The adjoint of conv: the output is the image that windows slide over, the input one value a window position.
+// The adjoint of conv: the output is the image that windows slide over, the input one value a window
+// position.
 
 static std::vector<std::int64_t> output_padding(const AttributeMap& attributes, std::size_t rank) {
   std::vector<std::int64_t> padding = attributes.integers("output_padding");
@@ -12,12 +13,13 @@ static std::vector<std::int64_t> output_padding(const AttributeMap& attributes, 
   check(padding.size() == rank, ErrorCode::invalid_argument, "output_padding has {} values, expected {}",
         padding.size(), rank);
   for (const std::int64_t value : padding)
-    check(value >= 0 && value <= INT32_MAX, ErrorCode::invalid_argument, "output_padding holds {}, expected at least 0",
-          value);
+    check(value >= 0 && value <= INT32_MAX, ErrorCode::invalid_argument,
+          "output_padding holds {}, expected at least 0", value);
   return padding;
 }
 
-static Dims output_sizes(const AttributeMap& attributes, std::span<const Dim> x, std::span<const Dim> kernel) {
+static Dims output_sizes(const AttributeMap& attributes, std::span<const Dim> x,
+                         std::span<const Dim> kernel) {
   const std::vector<std::int64_t> declared = attributes.integers("output_shape");
   if (!declared.empty()) {
     // Some exporters include the batch and channel sizes.
@@ -76,7 +78,8 @@ static void resolve_padding(const AttributeMap& attributes, const WindowAttribut
   }
 }
 
-static Convolution read_adjoint(const AttributeMap& attributes, const Shape& x, const Shape& w, const Shape& y) {
+static Convolution read_adjoint(const AttributeMap& attributes, const Shape& x, const Shape& w,
+                                const Shape& y) {
   const auto spatial = [](const Shape& shape) { return std::span(shape.dims()).subspan(2); };
   const auto given = WindowAttributes::read(attributes, x.rank() - 2);
   Convolution conv;
@@ -90,7 +93,8 @@ static Convolution read_adjoint(const AttributeMap& attributes, const Shape& x, 
 }
 
 template<typename T>
-static void scatter(const Convolution& conv, std::span<const T> x, std::span<const T> w, std::span<T> y, int threads) {
+static void scatter(const Convolution& conv, std::span<const T> x, std::span<const T> w, std::span<T> y,
+                    int threads) {
   const Window& window = conv.window;
   const std::int64_t depth = conv.inputs / conv.groups, width = conv.outputs / conv.groups;
   const std::int64_t image = window.image_elements(), plane = window.position_count(), taps = window.taps();

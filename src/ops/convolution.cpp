@@ -12,9 +12,10 @@ std::vector<AttributeSpec> convolution_attribute_specs() {
 static void check_kernel_shape(const AttributeMap& attributes, std::span<const Dim> kernel) {
   const std::vector<std::int64_t> declared = attributes.integers("kernel_shape");
   if (declared.empty()) return;
-  check(declared.size() == kernel.size(), ErrorCode::invalid_argument, "kernel_shape has {} values, expected {}",
-        declared.size(), kernel.size());
-  for (std::size_t d = 0; d < kernel.size(); ++d) require_equal(kernel[d], declared[d], "the weights' kernel size");
+  check(declared.size() == kernel.size(), ErrorCode::invalid_argument,
+        "kernel_shape has {} values, expected {}", declared.size(), kernel.size());
+  for (std::size_t d = 0; d < kernel.size(); ++d)
+    require_equal(kernel[d], declared[d], "the weights' kernel size");
 }
 
 void infer_convolution(InferContext& context, std::size_t x, std::size_t w, DType type) {
@@ -22,7 +23,8 @@ void infer_convolution(InferContext& context, std::size_t x, std::size_t w, DTyp
   if (!image.ranked() || !weights.ranked()) return context.set_output(0, Type::unranked(type));
   const std::size_t rank = image.rank();
   check(rank >= 3 && weights.rank() == rank, ErrorCode::invalid_argument,
-        "image {} and weights {}: expected equal ranks of at least 3", image.to_string(), weights.to_string());
+        "image {} and weights {}: expected equal ranks of at least 3", image.to_string(),
+        weights.to_string());
   const std::int64_t groups = context.attributes().integer("group", 1);
   check(groups >= 1, ErrorCode::invalid_argument, "group is {}, expected at least 1", groups);
   require_equal(image.dims()[1], weights.dims()[1] * groups, "the image's channel count");
@@ -37,7 +39,8 @@ void infer_convolution(InferContext& context, std::size_t x, std::size_t w, DTyp
   context.set_output(0, Type(type, std::move(dims)));
 }
 
-Convolution Convolution::read(const AttributeMap& attributes, const Shape& x, const Shape& w, const Shape& y) {
+Convolution Convolution::read(const AttributeMap& attributes, const Shape& x, const Shape& w,
+                              const Shape& y) {
   const auto spatial = [](const Shape& shape) { return std::span(shape.dims()).subspan(2); };
   Convolution conv;
   conv.batch = x[0];

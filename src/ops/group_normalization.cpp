@@ -53,10 +53,13 @@ static void normalize_groups(KernelContext& context, std::int64_t channels_per_g
   y.store();
 }
 
-static void run_instance_normalization(KernelContext& context) { normalize_groups(context, 1); }
+static void run_instance_normalization(KernelContext& context) {
+  normalize_groups(context, 1);
+}
 
 static void run_group_normalization(KernelContext& context) {
-  normalize_groups(context, context.input(0).shape()[1] / context.attributes().get<std::int64_t>("num_groups"));
+  normalize_groups(context,
+                   context.input(0).shape()[1] / context.attributes().get<std::int64_t>("num_groups"));
 }
 
 std::vector<OpDef> group_normalization_ops() {

@@ -41,8 +41,8 @@ static void infer_rms_normalization(InferContext& context) {
 template<typename T>
 static std::vector<T> spread(const Tensor& tensor, const Shape& shape) {
   const Tensor source = to_dtype(tensor, dtype_of<T>());
-  check(source.rank() <= shape.rank(), ErrorCode::invalid_argument, "a parameter of shape {} does not broadcast to {}",
-        source.shape().to_string(), shape.to_string());
+  check(source.rank() <= shape.rank(), ErrorCode::invalid_argument,
+        "a parameter of shape {} does not broadcast to {}", source.shape().to_string(), shape.to_string());
   const std::size_t missing = shape.rank() - source.rank();
   const std::vector<std::int64_t> dense = dense_strides(source.shape());
   std::vector<T> result(static_cast<std::size_t>(shape.elements()));
@@ -51,7 +51,8 @@ static std::vector<T> spread(const Tensor& tensor, const Shape& shape) {
     for (std::size_t d = shape.rank(); d-- > missing;) {
       const std::int64_t size = source.shape()[d - missing];
       check(size == 1 || size == shape[d], ErrorCode::invalid_argument,
-            "a parameter of shape {} does not broadcast to {}", source.shape().to_string(), shape.to_string());
+            "a parameter of shape {} does not broadcast to {}", source.shape().to_string(),
+            shape.to_string());
       if (size != 1) from += rest % shape[d] * dense[d - missing];
       rest /= shape[d];
     }
@@ -134,7 +135,8 @@ static void run_rms_normalization(KernelContext& context) {
     for_each_row(context.threads(), rows, [&](std::int64_t row) {
       const auto first = static_cast<std::size_t>(row * length), count = static_cast<std::size_t>(length);
       double squares = 0;
-      for (const T value : x.as<T>().subspan(first, count)) squares += static_cast<double>(value) * static_cast<double>(value);
+      for (const T value : x.as<T>().subspan(first, count))
+        squares += static_cast<double>(value) * static_cast<double>(value);
       const double factor = 1 / std::sqrt(squares / static_cast<double>(length) + epsilon);
       for (std::size_t i = first; i < first + count; ++i)
         y.as<T>()[i] = affine.apply(static_cast<T>(static_cast<double>(x.as<T>()[i]) * factor), i);
@@ -144,8 +146,8 @@ static void run_rms_normalization(KernelContext& context) {
 }
 
 std::vector<OpDef> layer_normalization_ops() {
-  const std::vector<AttributeSpec> attributes = {integer_attribute("axis", -1), real_attribute("epsilon", 1e-5),
-                                                 integer_attribute("stash_type", 1)};
+  const std::vector<AttributeSpec> attributes = {
+      integer_attribute("axis", -1), real_attribute("epsilon", 1e-5), integer_attribute("stash_type", 1)};
   OpDef layer{.name = "layer_normalization",
               .min_inputs = 2,
               .max_inputs = 3,

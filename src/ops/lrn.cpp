@@ -48,8 +48,8 @@ std::vector<OpDef> lrn_ops() {
   return {OpDef{.name = "lrn",
                 .min_inputs = 1,
                 .max_inputs = 1,
-                .attributes = {real_attribute("alpha", 1e-4), real_attribute("beta", 0.75), real_attribute("bias", 1),
-                               required_attribute("size", AttributeKind::integer)},
+                .attributes = {real_attribute("alpha", 1e-4), real_attribute("beta", 0.75),
+                               real_attribute("bias", 1), required_attribute("size", AttributeKind::integer)},
                 .infer = infer_lrn,
                 .reference = run_lrn,
                 .expand = {}}};

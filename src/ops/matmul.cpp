@@ -7,7 +7,9 @@ namespace lanner::ops {
 
 using ProductTypes = Types<float, double, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>;
 
-static DType product_dtype(DType type) { return is_float(type) ? compute_dtype(type) : type; }
+static DType product_dtype(DType type) {
+  return is_float(type) ? compute_dtype(type) : type;
+}
 
 static void infer_matmul(InferContext& context) {
   context.set_output(0, infer_product(context.input(0), context.input(1), context.input(0).dtype()));
@@ -35,7 +37,8 @@ static void infer_gemm(InferContext& context) {
   const Dims dims{a.dims()[a_row], b.dims()[1 - b_row]};
   if (context.has(2) && context.input(2).ranked()) {
     const Dims& c = context.input(2).dims();
-    check(c.size() <= 2, ErrorCode::invalid_argument, "C is {}, expected rank 2 or less", context.input(2).to_string());
+    check(c.size() <= 2, ErrorCode::invalid_argument, "C is {}, expected rank 2 or less",
+          context.input(2).to_string());
     const Dims all = broadcast_dims(c, dims);
     for (std::size_t i : {0, 1}) require_equal(all[i], dims[i], "a size of C");
   }
@@ -55,13 +58,15 @@ static Tensor transposed(const Tensor& matrix) {
 
 // y = alpha * y + beta * c, where c broadcasts to y. With integers the factors are applied in double.
 template<typename T>
-static void scale_and_add(const AttributeMap& attributes, const Tensor* c, const Shape& shape, std::span<T> y) {
+static void scale_and_add(const AttributeMap& attributes, const Tensor* c, const Shape& shape,
+                          std::span<T> y) {
   const double alpha = attributes.real("alpha", 1), beta = attributes.real("beta", 1);
   if (alpha != 1)
     for (T& value : y) value = static_cast<T>(alpha * static_cast<double>(value));
   if (!c || beta == 0) return;
   const std::int64_t columns = shape[1];
-  const std::int64_t c_rows = c->rank() == 2 ? c->shape()[0] : 1, c_columns = c->rank() >= 1 ? c->shape().back() : 1;
+  const std::int64_t c_rows = c->rank() == 2 ? c->shape()[0] : 1,
+                     c_columns = c->rank() >= 1 ? c->shape().back() : 1;
   const T* values = c->as<T>().data();
   for (std::int64_t i = 0; i < shape[0]; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
@@ -82,7 +87,8 @@ static void run_gemm(KernelContext& context) {
     const auto product = MatrixProduct::single(a.shape()[0], a.shape()[1], b.shape()[1]);
     multiply<T>(product, std::as_const(a).as<T>(), std::as_const(b).as<T>(), y.as<T>(), context.threads());
     const Tensor c = context.has(2) ? to_dtype(context.input(2), type) : Tensor();
-    scale_and_add<T>(context.attributes(), context.has(2) ? &c : nullptr, context.output(0).shape(), y.as<T>());
+    scale_and_add<T>(context.attributes(), context.has(2) ? &c : nullptr, context.output(0).shape(),
+                     y.as<T>());
   });
   y.store();
 }
@@ -98,8 +104,8 @@ std::vector<OpDef> matmul_ops() {
   OpDef gemm{.name = "gemm",
              .min_inputs = 2,
              .max_inputs = 3,
-             .attributes = {real_attribute("alpha", 1), real_attribute("beta", 1), integer_attribute("transA", 0),
-                            integer_attribute("transB", 0)},
+             .attributes = {real_attribute("alpha", 1), real_attribute("beta", 1),
+                            integer_attribute("transA", 0), integer_attribute("transB", 0)},
              .infer = infer_gemm,
              .reference = run_gemm,
              .expand = {}};

@@ -18,7 +18,8 @@ Type infer_product(const Type& a, const Type& b, DType dtype) {
   return Type(dtype, std::move(dims));
 }
 
-// Starts of the matrices of an operand with stacked sizes `own`, for each matrix of a result with stacked sizes `all`.
+// Starts of the matrices of an operand with stacked sizes `own`, for each matrix of a result with stacked
+// sizes `all`.
 static std::vector<std::int64_t> matrix_starts(const Shape& all, const Shape& own, std::int64_t matrix) {
   std::vector<std::int64_t> starts(static_cast<std::size_t>(all.elements()), 0);
   const std::vector<std::int64_t> dense = dense_strides(own);

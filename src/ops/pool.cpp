@@ -14,15 +14,16 @@ static void infer_pool(InferContext& context) {
   const Type& x = context.input(0);
   const std::vector<std::int64_t> kernel = context.attributes().integers("kernel_shape");
   for (const std::int64_t size : kernel)
-    check(size >= 1 && size <= INT32_MAX, ErrorCode::invalid_argument, "kernel_shape holds {}, expected at least 1",
-          size);
+    check(size >= 1 && size <= INT32_MAX, ErrorCode::invalid_argument,
+          "kernel_shape holds {}, expected at least 1", size);
   require_rank(context, 0, kernel.size() + 2);
   const auto window = WindowAttributes::read(context.attributes(), kernel.size());
   Type result = Type::unranked(x.dtype());
   if (x.ranked()) {
     Dims dims{x.dims()[0], x.dims()[1]};
     const Dims sizes(kernel.begin(), kernel.end());
-    for (Dim& size : window_positions(window, std::span(x.dims()).subspan(2), sizes)) dims.push_back(std::move(size));
+    for (Dim& size : window_positions(window, std::span(x.dims()).subspan(2), sizes))
+      dims.push_back(std::move(size));
     result = Type(x.dtype(), std::move(dims));
   }
   if (context.outputs() > 1) context.set_output(1, result.with_dtype(DType::i64));
@@ -35,13 +36,15 @@ static Window pool_window(const AttributeMap& attributes, const Shape& x, const 
   return resolve_window(window, spatial(x), spatial(y), attributes.integers("kernel_shape"));
 }
 
-/// Calls `step(accumulated, input, input_offset, output_offset)` for each element of each window; offsets count in the plane.
+/// Calls `step(accumulated, input, input_offset, output_offset)` for each element of each window; offsets
+/// count in the plane.
 template<typename T, typename Step>
 static void fold_windows(const Window& window, const T* in, T* out, Step&& step) {
   const std::int64_t stride = window.strides.back();
   for_each_tap(window, [&](std::int64_t, std::span<const std::int64_t> tap) {
     for_each_run(window, tap, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
-      for (std::int64_t i = 0; i < count; ++i) step(out[to + i], in[from + i * stride], from + i * stride, to + i);
+      for (std::int64_t i = 0; i < count; ++i)
+        step(out[to + i], in[from + i * stride], from + i * stride, to + i);
     });
   });
 }
@@ -65,20 +68,20 @@ template<typename T>
 static void max_pool(KernelContext& context, const Window& window, std::span<const T> x, std::span<T> y) {
   const std::int64_t image = window.image_elements(), plane = window.position_count();
   const std::int64_t planes = plane == 0 ? 0 : static_cast<std::int64_t>(y.size()) / plane;
-  std::int64_t* indices = context.outputs() > 1 && context.wanted(1)
-                              ? context.output(1).as<std::int64_t>().data()
-                              : nullptr;
+  std::int64_t* indices =
+      context.outputs() > 1 && context.wanted(1) ? context.output(1).as<std::int64_t>().data() : nullptr;
   std::vector<std::int64_t> numbers;
   if (indices && context.attributes().flag("storage_order")) numbers = column_major_numbers(window.image);
   for_each_row(context.threads(), planes, [&](std::int64_t p) {
     T* out = y.data() + p * plane;
     std::fill_n(out, plane, lowest<T>);
     std::vector<std::int64_t> best(indices ? static_cast<std::size_t>(plane) : 0, 0);
-    fold_windows(window, x.data() + p * image, out, [&](T& most, T value, std::int64_t from, std::int64_t to) {
-      if (!(value > most)) return;
-      most = value;
-      if (indices) best[static_cast<std::size_t>(to)] = from;
-    });
+    fold_windows(window, x.data() + p * image, out,
+                 [&](T& most, T value, std::int64_t from, std::int64_t to) {
+                   if (!(value > most)) return;
+                   most = value;
+                   if (indices) best[static_cast<std::size_t>(to)] = from;
+                 });
     for (std::size_t i = 0; i < best.size(); ++i) {
       const std::int64_t number = numbers.empty() ? best[i] : numbers[static_cast<std::size_t>(best[i])];
       indices[p * plane + static_cast<std::int64_t>(i)] = p * image + number;
@@ -183,7 +186,8 @@ static void run_global_pool(KernelContext& context, double start, Step&& step, F
     const std::int64_t count = planes == 0 ? 0 : x.elements() / planes;
     for_each_row(context.threads(), planes, [&](std::int64_t p) {
       double folded = start;
-      for (const T value : x.as<T>().subspan(static_cast<std::size_t>(p * count), static_cast<std::size_t>(count)))
+      for (const T value :
+           x.as<T>().subspan(static_cast<std::size_t>(p * count), static_cast<std::size_t>(count)))
         folded = step(folded, static_cast<double>(value));
       y.as<T>()[static_cast<std::size_t>(p)] = static_cast<T>(finish(folded, static_cast<double>(count)));
     });
@@ -210,7 +214,8 @@ static void run_global_lp_pool(KernelContext& context) {
       [=](double sum, double) { return std::pow(sum, 1 / p); });
 }
 
-static OpDef window_pool(std::string name, std::vector<AttributeSpec> own, std::function<void(KernelContext&)> kernel) {
+static OpDef window_pool(std::string name, std::vector<AttributeSpec> own,
+                         std::function<void(KernelContext&)> kernel) {
   std::vector<AttributeSpec> attributes = window_attribute_specs();
   attributes.push_back(required_attribute("kernel_shape", AttributeKind::integers));
   attributes.push_back(integer_attribute("ceil_mode", 0));
@@ -224,7 +229,8 @@ static OpDef window_pool(std::string name, std::vector<AttributeSpec> own, std::
                .expand = {}};
 }
 
-static OpDef global_pool(std::string name, std::vector<AttributeSpec> own, std::function<void(KernelContext&)> kernel) {
+static OpDef global_pool(std::string name, std::vector<AttributeSpec> own,
+                         std::function<void(KernelContext&)> kernel) {
   return OpDef{.name = std::move(name),
                .min_inputs = 1,
                .max_inputs = 1,

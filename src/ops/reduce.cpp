@@ -13,8 +13,8 @@ namespace lanner::ops {
 // Axes and shapes.
 
 /// The axes that a node reduces, or nothing while its second input is unknown.
-static std::vector<std::size_t> reduced_axes(const AttributeMap& attributes, std::span<const std::int64_t> given,
-                                             std::size_t rank) {
+static std::vector<std::size_t> reduced_axes(const AttributeMap& attributes,
+                                             std::span<const std::int64_t> given, std::size_t rank) {
   if (!given.empty()) return resolve_axes(given, rank);
   std::vector<std::size_t> all;
   if (attributes.flag("noop_with_empty_axes")) return all;
@@ -26,8 +26,10 @@ static Type reduced_type(const Type& x, std::span<const std::size_t> axes, bool 
   const std::vector<bool> reduced = reduced_flags(axes, x.rank());
   Dims dims;
   for (std::size_t i = 0; i < x.rank(); ++i) {
-    if (!reduced[i]) dims.push_back(x.dims()[i]);
-    else if (keep) dims.push_back(Dim(1));
+    if (!reduced[i])
+      dims.push_back(x.dims()[i]);
+    else if (keep)
+      dims.push_back(Dim(1));
   }
   return Type(dtype, std::move(dims));
 }
@@ -46,7 +48,8 @@ static void propagate_fold(InferContext& context, FoldDims fold) {
 
 static void infer_reduce(InferContext& context, FoldDims fold) {
   const Type& x = context.input(0);
-  const bool keep = context.attributes().flag("keepdims", true), given = context.inputs() > 1 && context.has(1);
+  const bool keep = context.attributes().flag("keepdims", true),
+             given = context.inputs() > 1 && context.has(1);
   const auto axes = given ? known_integers(context, 1) : std::vector<std::int64_t>{};
   if (!x.ranked() || (!axes && !keep)) return context.set_output(0, Type::unranked(x.dtype()));
   if (!axes) {
@@ -82,9 +85,12 @@ using Folded = std::conditional_t<std::is_floating_point_v<T>, double, std::uint
 
 template<typename T>
 static T magnitude(T x) {
-  if constexpr (std::is_floating_point_v<T>) return std::abs(x);
-  else if constexpr (std::is_signed_v<T>) return static_cast<T>(x < 0 ? Folded<T>{0} - static_cast<Folded<T>>(x) : static_cast<Folded<T>>(x));
-  else return x;
+  if constexpr (std::is_floating_point_v<T>)
+    return std::abs(x);
+  else if constexpr (std::is_signed_v<T>)
+    return static_cast<T>(x < 0 ? Folded<T>{0} - static_cast<Folded<T>>(x) : static_cast<Folded<T>>(x));
+  else
+    return x;
 }
 
 template<typename T, typename Term>
@@ -97,8 +103,10 @@ static Folded<T> sum_of(const Reduced<T>& line, Term&& term) {
 /// The folded value as a number, signed where T is.
 template<typename T>
 static double as_real(Folded<T> value) {
-  if constexpr (std::is_signed_v<T> && !std::is_floating_point_v<T>) return static_cast<double>(static_cast<std::int64_t>(value));
-  else return static_cast<double>(value);
+  if constexpr (std::is_signed_v<T> && !std::is_floating_point_v<T>)
+    return static_cast<double>(static_cast<std::int64_t>(value));
+  else
+    return static_cast<double>(value);
 }
 
 struct SumFold {
@@ -130,7 +138,8 @@ struct L2Fold {
 struct MeanFold {
   template<typename T>
   T operator()(const Reduced<T>& line) const {
-    return static_cast<T>(as_real<T>(sum_of(line, [](auto x) { return x; })) / static_cast<double>(line.count()));
+    return static_cast<T>(as_real<T>(sum_of(line, [](auto x) { return x; })) /
+                          static_cast<double>(line.count()));
   }
 };
 struct ProdFold {
@@ -172,7 +181,8 @@ struct LogSumExpFold {
     if (std::isinf(largest)) return static_cast<T>(largest);
     double sum = 0;
     line.each([&](T x) { sum += std::exp(static_cast<double>(x) - largest); });
-    return static_cast<T>(line.count() == 0 ? -std::numeric_limits<double>::infinity() : largest + std::log(sum));
+    return static_cast<T>(line.count() == 0 ? -std::numeric_limits<double>::infinity()
+                                            : largest + std::log(sum));
   }
 };
 
@@ -187,7 +197,8 @@ static void run_reduce(KernelContext& context, AllowedTypes types, Fold fold) {
   visit_dtype(type, types, [&]<typename T>(Tag<T>) {
     for_each_row(context.threads(), static_cast<std::int64_t>(plan.results.size()), [&](std::int64_t i) {
       const auto place = static_cast<std::size_t>(i);
-      y.as<T>()[place] = fold(Reduced<T>{x.as<T>().data() + plan.results[place], plan.runs, plan.run, plan.stride});
+      y.as<T>()[place] =
+          fold(Reduced<T>{x.as<T>().data() + plan.results[place], plan.runs, plan.run, plan.stride});
     });
   });
   y.store();
@@ -209,16 +220,17 @@ static OpDef reduce_op(std::string name, AllowedTypes types, Fold fold, FoldDims
 
 std::vector<OpDef> reduce_ops() {
   constexpr SumTypes numbers{};
-  return {reduce_op("reduce_sum", numbers, SumFold{}, [](const Dim& a, const Dim& b) { return a + b; }),
-          reduce_op("reduce_prod", numbers, ProdFold{}, [](const Dim& a, const Dim& b) { return a * b; }),
-          reduce_op("reduce_max", OrderTypes{}, MaxFold{}, [](const Dim& a, const Dim& b) { return max(a, b); }),
-          reduce_op("reduce_min", OrderTypes{}, MinFold{}, [](const Dim& a, const Dim& b) { return min(a, b); }),
-          reduce_op("reduce_mean", numbers, MeanFold{}),
-          reduce_op("reduce_l1", numbers, L1Fold{}),
-          reduce_op("reduce_l2", numbers, L2Fold{}),
-          reduce_op("reduce_sum_square", numbers, SumSquareFold{}),
-          reduce_op("reduce_log_sum", numbers, LogSumFold{}),
-          reduce_op("reduce_log_sum_exp", numbers, LogSumExpFold{})};
+  return {
+      reduce_op("reduce_sum", numbers, SumFold{}, [](const Dim& a, const Dim& b) { return a + b; }),
+      reduce_op("reduce_prod", numbers, ProdFold{}, [](const Dim& a, const Dim& b) { return a * b; }),
+      reduce_op("reduce_max", OrderTypes{}, MaxFold{}, [](const Dim& a, const Dim& b) { return max(a, b); }),
+      reduce_op("reduce_min", OrderTypes{}, MinFold{}, [](const Dim& a, const Dim& b) { return min(a, b); }),
+      reduce_op("reduce_mean", numbers, MeanFold{}),
+      reduce_op("reduce_l1", numbers, L1Fold{}),
+      reduce_op("reduce_l2", numbers, L2Fold{}),
+      reduce_op("reduce_sum_square", numbers, SumSquareFold{}),
+      reduce_op("reduce_log_sum", numbers, LogSumFold{}),
+      reduce_op("reduce_log_sum_exp", numbers, LogSumExpFold{})};
 }
 
 } // namespace lanner::ops

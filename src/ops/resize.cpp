@@ -29,13 +29,15 @@ static double common_scale(AspectPolicy policy, std::span<const double> scales) 
   return policy == AspectPolicy::not_larger ? *least : *most;
 }
 
-static std::int64_t round_half_up(double x) { return static_cast<std::int64_t>(std::floor(x + 0.5)); }
+static std::int64_t round_half_up(double x) {
+  return static_cast<std::int64_t>(std::floor(x + 0.5));
+}
 
 // A scale is written in a model as a float, so sizes are computed in float: floor(10 * 0.7f) is 7, not 6.
 static std::int64_t scaled_size(std::int64_t size, double scale) {
   const float product = static_cast<float>(size) * static_cast<float>(scale);
-  check(product >= 0 && product < 1e15f, ErrorCode::invalid_argument, "size {} times scale {} is out of range", size,
-        scale);
+  check(product >= 0 && product < 1e15f, ErrorCode::invalid_argument,
+        "size {} times scale {} is out of range", size, scale);
   return static_cast<std::int64_t>(std::floor(product));
 }
 
@@ -51,7 +53,8 @@ static std::optional<Dim> scaled_dim(const Dim& size, double scale) {
 }
 
 static void require_count(std::size_t found, std::size_t expected, std::string_view what) {
-  check(found == expected, ErrorCode::invalid_argument, "{} has {} values, expected {}", what, found, expected);
+  check(found == expected, ErrorCode::invalid_argument, "{} has {} values, expected {}", what, found,
+        expected);
 }
 
 static bool crops(const AttributeMap& attributes) {
@@ -77,11 +80,14 @@ static void size_by_sizes(InferContext& context, std::span<const std::size_t> ax
   }
   for (std::size_t i = 0; i < axes.size(); ++i) {
     Dim& size = dims[axes[i]];
-    if (!known) size = context.fresh("resized", Dim(INT32_MAX));
-    else if (policy == AspectPolicy::stretch) size = (*sizes)[i];
-    else size = Dim(round_half_up(common_scale(policy, scales) * static_cast<double>(size.value())));
-    check(!size.is_constant() || size.value() >= 0, ErrorCode::invalid_argument, "sizes holds {}, expected at least 0",
-          size.to_string());
+    if (!known)
+      size = context.fresh("resized", Dim(INT32_MAX));
+    else if (policy == AspectPolicy::stretch)
+      size = (*sizes)[i];
+    else
+      size = Dim(round_half_up(common_scale(policy, scales) * static_cast<double>(size.value())));
+    check(!size.is_constant() || size.value() >= 0, ErrorCode::invalid_argument,
+          "sizes holds {}, expected at least 0", size.to_string());
   }
 }
 
@@ -112,8 +118,10 @@ static void infer_resize(InferContext& context) {
   if (!x.ranked()) return infer_like(context);
   const std::vector<std::size_t> axes = axes_attribute(context.attributes(), x.rank());
   Dims dims = x.dims();
-  if (by_sizes) size_by_sizes(context, axes, dims);
-  else size_by_scales(context, axes, dims);
+  if (by_sizes)
+    size_by_sizes(context, axes, dims);
+  else
+    size_by_scales(context, axes, dims);
   context.set_output(0, x.with_dims(std::move(dims)));
 }
 
@@ -125,7 +133,14 @@ struct ResizedAxis {
   double scale = 1, start = 0, end = 1; ///< `start` and `end` are the region of interest, as fractions.
 };
 
-enum class Transform { half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric, crop };
+enum class Transform {
+  half_pixel,
+  half_pixel_symmetric,
+  pytorch_half_pixel,
+  align_corners,
+  asymmetric,
+  crop
+};
 
 static Transform parse_transform(const std::string& name) {
   if (name == "half_pixel") return Transform::half_pixel;
@@ -144,11 +159,16 @@ static double original_coordinate(const ResizedAxis& axis, Transform transform, 
   const double length = axis.scale * in;
   const double centred = (x + 0.5) / axis.scale - 0.5;
   switch (transform) {
-  case Transform::half_pixel: return centred;
-  case Transform::half_pixel_symmetric: return in / 2 * (1 - static_cast<double>(axis.out) / length) + centred;
-  case Transform::pytorch_half_pixel: return axis.out > 1 ? centred : 0;
-  case Transform::align_corners: return length == 1 ? 0 : x * (in - 1) / (length - 1);
-  case Transform::asymmetric: return x / axis.scale;
+  case Transform::half_pixel:
+    return centred;
+  case Transform::half_pixel_symmetric:
+    return in / 2 * (1 - static_cast<double>(axis.out) / length) + centred;
+  case Transform::pytorch_half_pixel:
+    return axis.out > 1 ? centred : 0;
+  case Transform::align_corners:
+    return length == 1 ? 0 : x * (in - 1) / (length - 1);
+  case Transform::asymmetric:
+    return x / axis.scale;
   case Transform::crop:
     if (axis.out <= 1) return 0.5 * (axis.start + axis.end) * (in - 1);
     return axis.start * (in - 1) + x * (axis.end - axis.start) * (in - 1) / static_cast<double>(axis.out - 1);
@@ -241,7 +261,8 @@ static AxisPlan plan_axis(const ResizedAxis& axis, const AttributeMap& attribute
   const Filter filter = Filter::read(attributes);
   const Transform transform =
       parse_transform(attributes.string("coordinate_transformation_mode", "half_pixel"));
-  check(axis.in > 0 || axis.out == 0, ErrorCode::invalid_argument, "an empty axis cannot grow to {}", axis.out);
+  check(axis.in > 0 || axis.out == 0, ErrorCode::invalid_argument, "an empty axis cannot grow to {}",
+        axis.out);
   AxisPlan plan{axis, {}, {}};
   for (std::int64_t i = 0; i < axis.out; ++i) {
     const double x = original_coordinate(axis, transform, i);
@@ -325,7 +346,8 @@ static void extrapolate(Tensor& y, const AxisPlan& plan, double value) {
   for (std::int64_t row = 0; row < view.outer * view.size; ++row) {
     if (!plan.outside[static_cast<std::size_t>(row % view.size)]) continue;
     if constexpr (!std::is_same_v<T, std::string>)
-      std::fill_n(y.as<T>().begin() + row * view.inner, view.inner, static_cast<T>(static_cast<float>(value)));
+      std::fill_n(y.as<T>().begin() + row * view.inner, view.inner,
+                  static_cast<T>(static_cast<float>(value)));
   }
 }
 
@@ -353,20 +375,20 @@ static void run_resize(KernelContext& context) {
 }
 
 std::vector<OpDef> resize_ops() {
-  return {OpDef{.name = "resize",
-                .min_inputs = 1,
-                .max_inputs = 4,
-                .attributes = {integer_attribute("antialias", 0),
-                               optional_attribute("axes", AttributeKind::integers),
-                               string_attribute("coordinate_transformation_mode", "half_pixel"),
-                               real_attribute("cubic_coeff_a", -0.75), integer_attribute("exclude_outside", 0),
-                               real_attribute("extrapolation_value", 0),
-                               string_attribute("keep_aspect_ratio_policy", "stretch"),
-                               string_attribute("mode", "nearest"),
-                               string_attribute("nearest_mode", "round_prefer_floor")},
-                .infer = infer_resize,
-                .reference = run_resize,
-                .expand = {}}};
+  return {OpDef{
+      .name = "resize",
+      .min_inputs = 1,
+      .max_inputs = 4,
+      .attributes = {integer_attribute("antialias", 0), optional_attribute("axes", AttributeKind::integers),
+                     string_attribute("coordinate_transformation_mode", "half_pixel"),
+                     real_attribute("cubic_coeff_a", -0.75), integer_attribute("exclude_outside", 0),
+                     real_attribute("extrapolation_value", 0),
+                     string_attribute("keep_aspect_ratio_policy", "stretch"),
+                     string_attribute("mode", "nearest"),
+                     string_attribute("nearest_mode", "round_prefer_floor")},
+      .infer = infer_resize,
+      .reference = run_resize,
+      .expand = {}}};
 }
 
 } // namespace lanner::ops

@@ -24,13 +24,20 @@ static std::optional<Dim> held_place(const Dim& place, const Dim& size, const Di
     // The ends that exporters write for "to the end" pass any size.
     if (*value >= INT32_MAX) return high;
     if (*value <= INT32_MIN) return low;
-    if (*value < 0) return max(low, size + place);
+    if (*value < 0) return size + place == high ? high : max(low, size + place);
     return *value == 0 && low == Dim(0) ? Dim(0) : min(place, high);
   }
   if (place == size || place == high) return high;
   if (surely_nonnegative(place)) return min(place, high);
   if (surely_nonnegative(Dim(-1) - place)) return max(low, size + place);
   return std::nullopt;
+}
+
+/// Steps that start within `length`; exact for every constant, however large the step.
+static Dim step_count(const Dim& length, std::int64_t step) {
+  if (step == 1 || length == Dim(0)) return length;
+  if (length.is_constant()) return Dim((length.value() - 1) / step + 1);
+  return ceil_div(length, Dim(step));
 }
 
 static std::optional<Dim> sliced_size(const AxisSlice& slice, const Dim& size) {
@@ -42,14 +49,14 @@ static std::optional<Dim> sliced_size(const AxisSlice& slice, const Dim& size) {
     if (!start || !end) return std::nullopt;
     const bool ordered = *start == zero || *end == size;
     const Dim length = ordered ? *end - *start : max(*end - *start, zero);
-    return slice.step == 1 ? length : ceil_div(length, Dim(slice.step));
+    return step_count(length, slice.step);
   }
   const Dim last = size - one;
   const auto start = held_place(*slice.start, size, zero, last),
              end = held_place(*slice.end, size, Dim(-1), last);
   if (!start || !end) return std::nullopt;
   const Dim length = *start == last && *end == Dim(-1) ? size : max(*start - *end, zero);
-  return slice.step == -1 ? length : ceil_div(length, Dim(-slice.step));
+  return step_count(length, -slice.step);
 }
 
 /// What the node asks along each axis of the input; nothing when not even the axes are known.

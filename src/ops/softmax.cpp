@@ -19,7 +19,8 @@ static void infer_along_axis(InferContext& context) {
 template<typename Body>
 static void for_each_line(KernelContext& context, Body&& body) {
   const Tensor x = to_dtype(context.input(0), compute_dtype(context.input(0).dtype()));
-  const AxisView view = view_axis(x.shape(), resolve_axis(context.attributes().integer("axis", -1), x.rank()));
+  const AxisView view =
+      view_axis(x.shape(), resolve_axis(context.attributes().integer("axis", -1), x.rank()));
   WideOutput y(context.output(0));
   visit_compute(x.dtype(), [&]<typename T>(Tag<T>) {
     for_each_row(context.threads(), view.outer * view.inner, [&](std::int64_t line) {

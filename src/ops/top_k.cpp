@@ -28,7 +28,8 @@ static void infer_top_k(InferContext& context) {
 }
 
 template<typename T>
-static void select_top(const T* in, const AxisView& view, std::int64_t k, bool largest, std::span<std::int64_t> order) {
+static void select_top(const T* in, const AxisView& view, std::int64_t k, bool largest,
+                       std::span<std::int64_t> order) {
   std::iota(order.begin(), order.end(), 0);
   const auto before = [&](std::int64_t a, std::int64_t b) {
     const T left = in[a * view.inner], right = in[b * view.inner];

@@ -15,14 +15,15 @@ static WindowAttributes::AutoPad parse_auto_pad(const std::string& text) {
 }
 
 static std::vector<std::int64_t> sizes_attribute(const AttributeMap& attributes, std::string_view name,
-                                                 std::size_t count, std::int64_t fallback, std::int64_t smallest) {
+                                                 std::size_t count, std::int64_t fallback,
+                                                 std::int64_t smallest) {
   std::vector<std::int64_t> values = attributes.integers(name);
   if (values.empty()) values.assign(count, fallback);
-  check(values.size() == count, ErrorCode::invalid_argument, "{} has {} values, expected {}", name, values.size(),
-        count);
+  check(values.size() == count, ErrorCode::invalid_argument, "{} has {} values, expected {}", name,
+        values.size(), count);
   for (const std::int64_t value : values)
-    check(value >= smallest && value <= INT32_MAX, ErrorCode::invalid_argument, "{} holds {}, expected at least {}",
-          name, value, smallest);
+    check(value >= smallest && value <= INT32_MAX, ErrorCode::invalid_argument,
+          "{} holds {}, expected at least {}", name, value, smallest);
   return values;
 }
 
@@ -49,7 +50,8 @@ std::vector<AttributeSpec> window_attribute_specs() {
           optional_attribute("dilations", AttributeKind::integers)};
 }
 
-static Dim axis_positions(const WindowAttributes& window, std::size_t axis, const Dim& image, const Dim& kernel) {
+static Dim axis_positions(const WindowAttributes& window, std::size_t axis, const Dim& image,
+                          const Dim& kernel) {
   const std::int64_t stride = window.strides[axis];
   if (window.same()) return ceil_div(image, stride);
   const Dim extent = (kernel - 1) * window.dilations[axis] + 1;
@@ -57,13 +59,15 @@ static Dim axis_positions(const WindowAttributes& window, std::size_t axis, cons
   check(!room.is_constant() || room.value() >= 0, ErrorCode::invalid_argument,
         "a window of {} does not fit spatial axis {} of size {} with padding", extent.to_string(), axis,
         image.to_string());
-  // A window that would start in the padding at the end is left out, so its first element bounds the count too.
+  // A window that would start in the padding at the end is left out, so its first element bounds the count
+  // too.
   if (window.ceil_mode && window.auto_pad == WindowAttributes::AutoPad::notset)
     return min(ceil_div(room, stride) + 1, ceil_div(image + window.begin[axis], stride));
   return floor_div(room, stride) + 1;
 }
 
-Dims window_positions(const WindowAttributes& window, std::span<const Dim> image, std::span<const Dim> kernel) {
+Dims window_positions(const WindowAttributes& window, std::span<const Dim> image,
+                      std::span<const Dim> kernel) {
   check(image.size() == window.strides.size() && kernel.size() == image.size(), ErrorCode::invalid_argument,
         "the kernel has {} axes, the image has {}", kernel.size(), image.size());
   Dims positions;
@@ -91,8 +95,10 @@ Window resolve_window(const WindowAttributes& attributes, std::span<const std::i
   if (!attributes.same()) return window;
   for (std::size_t d = 0; d < image.size(); ++d) {
     const std::int64_t extent = (kernel[d] - 1) * window.dilations[d] + 1;
-    const std::int64_t total = std::max<std::int64_t>((positions[d] - 1) * window.strides[d] + extent - image[d], 0);
-    window.begin[d] = attributes.auto_pad == WindowAttributes::AutoPad::same_upper ? total / 2 : total - total / 2;
+    const std::int64_t total =
+        std::max<std::int64_t>((positions[d] - 1) * window.strides[d] + extent - image[d], 0);
+    window.begin[d] =
+        attributes.auto_pad == WindowAttributes::AutoPad::same_upper ? total / 2 : total - total / 2;
     window.end[d] = total - window.begin[d];
   }
   return window;

@@ -9,12 +9,15 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-std::uint8_t byte_at(Bytes bytes, std::size_t i) { return std::to_integer<std::uint8_t>(bytes[i]); }
+std::uint8_t byte_at(Bytes bytes, std::size_t i) {
+  return std::to_integer<std::uint8_t>(bytes[i]);
+}
 
 /// Walks the NAL units of a packet, by length prefix or by start code.
 class NalWalker {
 public:
-  NalWalker(Bytes bytes, int length_bytes) : rest_(bytes), length_bytes_(static_cast<std::size_t>(length_bytes)) {
+  NalWalker(Bytes bytes, int length_bytes)
+      : rest_(bytes), length_bytes_(static_cast<std::size_t>(length_bytes)) {
     if (length_bytes_ == 0) skip_to_start_code();
   }
 
@@ -41,8 +44,10 @@ private:
   void skip_to_start_code() {
     std::size_t i = 0;
     for (; i + 3 <= rest_.size(); ++i) {
-      if (byte_at(rest_, i + 2) > 1) i += 2;
-      else if (byte_at(rest_, i) == 0 && byte_at(rest_, i + 1) == 0 && byte_at(rest_, i + 2) == 1) break;
+      if (byte_at(rest_, i + 2) > 1)
+        i += 2;
+      else if (byte_at(rest_, i) == 0 && byte_at(rest_, i + 1) == 0 && byte_at(rest_, i + 2) == 1)
+        break;
     }
     rest_ = i + 3 <= rest_.size() ? rest_.subspan(i + 3) : Bytes();
   }
@@ -56,8 +61,8 @@ int nal_length_bytes(const std::vector<std::byte>& extradata, std::size_t positi
   return prefixed ? (byte_at(extradata, position) & 3) + 1 : 0;
 }
 
-// Whether an SEI unit of H.264 holds a recovery point that is reached at once and exactly: the payload begins with
-// recovery_frame_cnt as ue(v), `1` for zero, and then exact_match_flag.
+// Whether an SEI unit of H.264 holds a recovery point that is reached at once and exactly: the payload begins
+// with recovery_frame_cnt as ue(v), `1` for zero, and then exact_match_flag.
 bool exact_recovery_point(Bytes unit) {
   std::size_t i = 1;
   while (i + 2 < unit.size()) {
@@ -75,8 +80,8 @@ bool exact_recovery_point(Bytes unit) {
   return false;
 }
 
-// VP9: frame_marker, profile, show_existing_frame, frame_type, show_frame. A superframe, known by its last byte, always
-// ends in a shown frame.
+// VP9: frame_marker, profile, show_existing_frame, frame_type, show_frame. A superframe, known by its last
+// byte, always ends in a shown frame.
 bool vp9_shown(Bytes bytes) {
   if (bytes.empty() || (byte_at(bytes, bytes.size() - 1) & 0xe0) == 0xc0) return true;
   const std::uint8_t first = byte_at(bytes, 0);
@@ -87,9 +92,9 @@ bool vp9_shown(Bytes bytes) {
   return first >> (1 - shift) & 1;
 }
 
-constexpr std::string_view resetting_codecs[] = {"av1",  "mjpeg",  "ffv1",    "prores", "dnxhd", "png",
-                                                 "gif",  "huffyuv", "ffvhuff", "rawvideo", "v210", "utvideo",
-                                                 "qtrle", "jpeg2000", "cfhd",  "magicyuv", "webp", "bmp"};
+constexpr std::string_view resetting_codecs[] = {
+    "av1",      "mjpeg", "ffv1",    "prores", "dnxhd",    "png",  "gif",      "huffyuv", "ffvhuff",
+    "rawvideo", "v210",  "utvideo", "qtrle",  "jpeg2000", "cfhd", "magicyuv", "webp",    "bmp"};
 
 } // namespace
 
@@ -104,7 +109,8 @@ PacketScanner::PacketScanner(const StreamInfo& stream) {
     codec_ = Codec::vp8;
   } else if (stream.codec == "vp9") {
     codec_ = Codec::vp9;
-  } else if (std::find(std::begin(resetting_codecs), std::end(resetting_codecs), stream.codec) != std::end(resetting_codecs)) {
+  } else if (std::find(std::begin(resetting_codecs), std::end(resetting_codecs), stream.codec) !=
+             std::end(resetting_codecs)) {
     codec_ = Codec::resetting;
   }
 }
@@ -113,12 +119,18 @@ PacketTraits PacketScanner::scan(const Packet& packet) {
   const StartPoint clean = packet.key ? StartPoint::clean : StartPoint::none;
   if (packet.bytes.empty()) return {StartPoint::none, false};
   switch (codec_) {
-  case Codec::h264: return scan_h264(packet);
-  case Codec::hevc: return scan_hevc(packet);
-  case Codec::vp8: return {clean, (byte_at(packet.bytes, 0) & 0x10) != 0};
-  case Codec::vp9: return {clean, vp9_shown(packet.bytes)};
-  case Codec::resetting: return {clean, true};
-  case Codec::other: break;
+  case Codec::h264:
+    return scan_h264(packet);
+  case Codec::hevc:
+    return scan_hevc(packet);
+  case Codec::vp8:
+    return {clean, (byte_at(packet.bytes, 0) & 0x10) != 0};
+  case Codec::vp9:
+    return {clean, vp9_shown(packet.bytes)};
+  case Codec::resetting:
+    return {clean, true};
+  case Codec::other:
+    break;
   }
   return {packet.key ? StartPoint::open : StartPoint::none, true};
 }

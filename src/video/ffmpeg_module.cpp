@@ -6,14 +6,17 @@ namespace lanner {
 
 namespace {
 
-const ModuleResult& opened() { return load_module("ffmpeg", ffmpeg_module_version); }
+const ModuleResult& opened() {
+  return load_module("ffmpeg", ffmpeg_module_version);
+}
 
 } // namespace
 
 const FfmpegModule& ffmpeg_module() {
   const ModuleResult& result = opened();
   check(result.table != nullptr, ErrorCode::unsupported,
-        "video needs liblanner-ffmpeg.so and FFmpeg's libraries: {}; on Debian: apt-get install libavformat-dev "
+        "video needs liblanner-ffmpeg.so and FFmpeg's libraries: {}; on Debian: apt-get install "
+        "libavformat-dev "
         "libavcodec-dev libswscale-dev, and build again",
         result.reason);
   return *static_cast<const FfmpegModule*>(result.table);
@@ -27,15 +30,21 @@ std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderO
   return ffmpeg_module().create_decoder(stream, options);
 }
 
-std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options) { return ffmpeg_module().create_encoder(options); }
+std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options) {
+  return ffmpeg_module().create_encoder(options);
+}
 
 std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& format) {
   return ffmpeg_module().create_muxer(path, format);
 }
 
-Image load_image(const std::string& path, const Limits& limits) { return ffmpeg_module().load_image(path, limits); }
+Image load_image(const std::string& path, const Limits& limits) {
+  return ffmpeg_module().load_image(path, limits);
+}
 
-void save_image(const std::string& path, const Image& image) { ffmpeg_module().save_image(path, image); }
+void save_image(const std::string& path, const Image& image) {
+  ffmpeg_module().save_image(path, image);
+}
 
 VideoSupport video_support() {
   const ModuleResult& result = opened();

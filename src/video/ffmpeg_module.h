@@ -25,8 +25,8 @@ struct FfmpegModule {
   VideoSupport (*video_support)();
 };
 
-/// The opened module; opens it at first use. Throws Error{unsupported} that says why it is missing and what to
-/// install. Safe from any thread.
+/// The opened module; opens it at first use. Throws Error{unsupported} that says why it is missing and what
+/// to install. Safe from any thread.
 const FfmpegModule& ffmpeg_module();
 
 } // namespace lanner

@@ -17,18 +17,20 @@ constexpr int packets_to_orient = 512;
 StreamInfo choose_stream(const Demuxer& demuxer, int wanted, const std::string& name) {
   const auto& streams = demuxer.streams();
   const int index = wanted >= 0 ? wanted : demuxer.best_video();
-  check(index >= 0, ErrorCode::bad_data, "{}: no video stream among {} streams of format {}", name, streams.size(),
-        demuxer.format());
-  check(static_cast<std::size_t>(index) < streams.size(), ErrorCode::invalid_argument, "{}: no stream {}; there are {}", name,
-        index, streams.size());
+  check(index >= 0, ErrorCode::bad_data, "{}: no video stream among {} streams of format {}", name,
+        streams.size(), demuxer.format());
+  check(static_cast<std::size_t>(index) < streams.size(), ErrorCode::invalid_argument,
+        "{}: no stream {}; there are {}", name, index, streams.size());
   const StreamInfo& stream = streams[static_cast<std::size_t>(index)];
-  check(stream.kind == "video", ErrorCode::invalid_argument, "{}: stream {} is {}, not video", name, index, stream.kind);
+  check(stream.kind == "video", ErrorCode::invalid_argument, "{}: stream {} is {}, not video", name, index,
+        stream.kind);
   return stream;
 }
 
 } // namespace
 
-FrameCursor::FrameCursor(SourcePtr source, const VideoReaderOptions& options) : source_(std::move(source)), options_(options) {
+FrameCursor::FrameCursor(SourcePtr source, const VideoReaderOptions& options)
+    : source_(std::move(source)), options_(options) {
   check(source_ != nullptr, ErrorCode::invalid_argument, "VideoReader: no source was given");
   demuxer_ = lanner::open_demuxer(source_, options_.demuxer);
   stream_ = choose_stream(*demuxer_, options_.stream, source_->name());
@@ -38,7 +40,8 @@ FrameCursor::FrameCursor(SourcePtr source, const VideoReaderOptions& options) : 
 
 std::unique_ptr<Demuxer> FrameCursor::new_demuxer() const {
   check(source_->seekable(), ErrorCode::unsupported,
-        "{}: random access and counting need a source that can go back; write the stream to a file first", source_->name());
+        "{}: random access and counting need a source that can go back; write the stream to a file first",
+        source_->name());
   auto demuxer = lanner::open_demuxer(source_, options_.demuxer);
   demuxer->select(std::span<const int>(&stream_.index, 1));
   return demuxer;
@@ -52,6 +55,8 @@ PacketTable FrameCursor::read_table(const Control& control) const {
 std::optional<Packet> FrameCursor::stream_packet() {
   while (true) {
     std::optional<Packet> packet = next_or_end(*demuxer_, options_.decoder.raise_on_error);
+    const std::string& damage = demuxer_->damage();
+    check(packet || damage.empty() || !options_.decoder.raise_on_error, ErrorCode::bad_data, "{}", damage);
     if (!packet || packet->stream == stream_.index) return packet;
   }
 }
@@ -73,7 +78,12 @@ void FrameCursor::remember(const Packet& packet) {
 std::optional<TaggedFrame> FrameCursor::next() {
   while (true) {
     if (std::optional<Frame> frame = decoder_->receive()) return tag(std::move(*frame));
-    if (decoder_->finished() || drained_) return std::nullopt;
+    if (decoder_->finished() || drained_) {
+      check(gave_frames_, ErrorCode::bad_data,
+            "{}: no picture of stream {} ({}) can be decoded from {} packets", source_->name(), stream_.index,
+            stream_.codec, position_);
+      return std::nullopt;
+    }
     std::optional<Packet> packet = next_packet();
     if (!packet) {
       drained_ = !decoder_->send(nullptr);
@@ -93,6 +103,7 @@ TaggedFrame FrameCursor::tag(Frame frame) {
   const std::int64_t ordinal = tagged.frame.pts;
   tagged.frame.pts = no_pts;
   tagged.frame.duration = 0;
+  gave_frames_ = true;
   if (ordinal < oldest || ordinal >= position_) return tagged;
   const Times& times = times_[static_cast<std::size_t>(ordinal - oldest)];
   tagged.ordinal = ordinal;
@@ -141,8 +152,10 @@ bool FrameCursor::seek_to(std::int64_t ordinal, std::int64_t pts, PacketTable& t
     if (found > ordinal) return false;
     position_ = found;
     remember(*packet);
-    if (found < ordinal) skip_to(ordinal);
-    else pending_ = std::move(packet);
+    if (found < ordinal)
+      skip_to(ordinal);
+    else
+      pending_ = std::move(packet);
     return true;
   }
   return false;
@@ -152,8 +165,9 @@ bool FrameCursor::seek_to(std::int64_t ordinal, std::int64_t pts, PacketTable& t
 void FrameCursor::skip_to(std::int64_t ordinal) {
   while (position_ <= ordinal) {
     std::optional<Packet> packet = next_packet();
-    check(packet.has_value(), ErrorCode::bad_data, "{}: ends at packet {}, the index has packet {}; was the file changed?",
-          source_->name(), position_, ordinal);
+    check(packet.has_value(), ErrorCode::bad_data,
+          "{}: ends at packet {}, the index has packet {}; was the file changed?", source_->name(), position_,
+          ordinal);
     if (position_ > ordinal) pending_ = std::move(packet);
   }
 }

@@ -12,9 +12,10 @@
 namespace lanner {
 
 // Note [Frames by ordinal]
-// Timestamps cannot name frames: they may be missing, or come twice. So packets are given to the decoder with their
-// ordinal (place in file order) as pts and without a dts. Decoders carry a packet's pts to the frame that begins in
-// it, through any reordering, and use it for nothing else. The frame's real time is looked up by that ordinal.
+// Timestamps cannot name frames: they may be missing, or come twice. So packets are given to the decoder with
+// their ordinal (place in file order) as pts and without a dts. Decoders carry a packet's pts to the frame
+// that begins in it, through any reordering, and use it for nothing else. The frame's real time is looked up
+// by that ordinal.
 
 /// A decoded frame with its packet's ordinal, -1 when the decoder lost it.
 struct TaggedFrame {
@@ -33,14 +34,15 @@ public:
   const Demuxer& demuxer() const noexcept { return *demuxer_; }
   const Decoder& decoder() const noexcept { return *decoder_; }
 
-  /// The next frame in the decoder's order; its pts and duration are those of its packet.
+  /// The next frame in the decoder's order; its pts and duration are those of its packet. Throws
+  /// Error{bad_data} at the end of a stream that gave none.
   std::optional<TaggedFrame> next();
   /// Ordinal of the packet that is read next.
   std::int64_t position() const noexcept { return position_; }
   /// Continues at the stream's first packet, with all state as after opening.
   void restart();
-  /// Continues at packet `ordinal` of `table`, a place to start. Seeks where the container finds the way, else reads
-  /// up to it.
+  /// Continues at packet `ordinal` of `table`, a place to start. Seeks where the container finds the way,
+  /// else reads up to it.
   void start_at(std::int64_t ordinal, PacketTable& table);
   /// All packets of the stream, by a demuxer of its own.
   PacketTable read_table(const Control& control) const;
@@ -66,7 +68,7 @@ private:
   std::int64_t position_ = 0;
   std::optional<Packet> pending_; ///< Read but not yet given to the decoder.
   std::deque<Times> times_;       ///< Of the newest packets, up to position_.
-  bool drained_ = false;
+  bool drained_ = false, gave_frames_ = false;
 };
 
 } // namespace lanner

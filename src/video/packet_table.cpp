@@ -93,7 +93,9 @@ std::vector<ShownFrame> predict_frames(const PacketTable& table) {
     frames.push_back({static_cast<std::int64_t>(i), packet.pts, packet.duration});
     timed = timed && packet.pts != no_pts;
   }
-  if (timed) std::stable_sort(frames.begin(), frames.end(), [](const auto& a, const auto& b) { return a.pts < b.pts; });
+  if (timed)
+    std::stable_sort(frames.begin(), frames.end(),
+                     [](const auto& a, const auto& b) { return a.pts < b.pts; });
   fill_missing_times(frames);
   return frames;
 }
@@ -101,7 +103,8 @@ std::vector<ShownFrame> predict_frames(const PacketTable& table) {
 void fill_missing_times(std::vector<ShownFrame>& frames) {
   for (std::size_t i = 1; i < frames.size(); ++i) {
     const ShownFrame& before = frames[i - 1];
-    if (frames[i].pts == no_pts && before.pts != no_pts && before.duration > 0) frames[i].pts = before.pts + before.duration;
+    if (frames[i].pts == no_pts && before.pts != no_pts && before.duration > 0)
+      frames[i].pts = before.pts + before.duration;
   }
 }
 

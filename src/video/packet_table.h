@@ -41,15 +41,15 @@ struct ShownFrame {
   std::int64_t pts = no_pts, duration = 0;
 };
 
-/// The next packet. Damage that stops the container's reading ends the stream like its end, with a line in the log,
-/// unless `raise_on_damage`.
+/// The next packet. Damage that stops the container's reading ends the stream like its end, with a line in
+/// the log, unless `raise_on_damage`.
 std::optional<Packet> next_or_end(Demuxer& demuxer, bool raise_on_damage);
 
 /// Reads what is left in `demuxer` of `stream`. Throws Error{limit_exceeded, cancelled, io}.
 PacketTable read_packets(Demuxer& demuxer, int stream, const Limits& limits, const Control& control);
 
-/// Whether the frames follow from the packets alone: every shown packet has a pts of its own, the first is a place to
-/// start, none is damaged and none can be a single field.
+/// Whether the frames follow from the packets alone: every shown packet has a pts of its own, the first is a
+/// place to start, none is damaged and none can be a single field.
 bool frames_are_certain(const PacketTable& table, const StreamInfo& stream);
 
 /// The frames by the packets' word, in presentation order: by pts, or in file order when one is missing.

@@ -11,10 +11,11 @@
 namespace lanner {
 
 // Note [Exact frames]
-// The frames of a stream are those that decoding from its first packet gives. They are first predicted from the packets.
-// Where the packets do not decide (see frames_are_certain), and wherever decoding ever contradicts the prediction, the
-// list is settled by decoding the stream once. Random access starts at a place that resets the decoder; if damage shows
-// on the way, concealment may have used older pictures, so the place is struck off and an earlier one is taken.
+// The frames of a stream are those that decoding from its first packet gives. They are first predicted from
+// the packets. Where the packets do not decide (see frames_are_certain), and wherever decoding ever
+// contradicts the prediction, the list is settled by decoding the stream once. Random access starts at a
+// place that resets the decoder; if damage shows on the way, concealment may have used older pictures, so the
+// place is struck off and an earlier one is taken.
 struct VideoReader::State {
   State(SourcePtr source, const VideoReaderOptions& options) : cursor(std::move(source), options) {}
 
@@ -43,7 +44,9 @@ private:
 };
 
 std::int64_t VideoReader::State::index_by_ordinal(std::int64_t ordinal) const {
-  return ordinal < 0 || ordinal >= static_cast<std::int64_t>(index_of.size()) ? -1 : index_of[static_cast<std::size_t>(ordinal)];
+  return ordinal < 0 || ordinal >= static_cast<std::int64_t>(index_of.size())
+             ? -1
+             : index_of[static_cast<std::size_t>(ordinal)];
 }
 
 void VideoReader::State::adopt(std::vector<ShownFrame> list) {
@@ -57,7 +60,8 @@ void VideoReader::State::adopt(std::vector<ShownFrame> list) {
     const ShownFrame& frame = frames[i];
     const bool known = frame.ordinal >= 0 && frame.ordinal < static_cast<std::int64_t>(table.packets.size());
     if (known) index_of[static_cast<std::size_t>(frame.ordinal)] = static_cast<std::int64_t>(i);
-    public_index.frames.push_back({frame.pts, frame.duration, known && table.packets[static_cast<std::size_t>(frame.ordinal)].key});
+    public_index.frames.push_back(
+        {frame.pts, frame.duration, known && table.packets[static_cast<std::size_t>(frame.ordinal)].key});
   }
 }
 
@@ -70,15 +74,18 @@ void VideoReader::State::need_index() {
 }
 
 void VideoReader::State::settle() {
-  log(LogLevel::info, "video: the packets do not say which frames there are; decoding the stream once to count them");
+  log(LogLevel::info,
+      "video: the packets do not say which frames there are; decoding the stream once to count them");
   settled = true;
   std::vector<ShownFrame> list;
   std::vector<bool> seen(table.packets.size());
   FrameCursor counter = cursor.again();
   while (const auto tagged = counter.next()) {
     const auto place = static_cast<std::size_t>(tagged->ordinal);
-    if (place >= seen.size() || seen[place]) certain_ordinals = false;
-    else seen[place] = true;
+    if (place >= seen.size() || seen[place])
+      certain_ordinals = false;
+    else
+      seen[place] = true;
     list.push_back({tagged->ordinal, tagged->frame.pts, tagged->frame.duration});
   }
   fill_missing_times(list);
@@ -93,8 +100,10 @@ void VideoReader::State::rewind() {
 
 Frame VideoReader::State::finish(TaggedFrame tagged, std::int64_t index) {
   Frame frame = std::move(tagged.frame);
-  if (indexed) frame.pts = frames[static_cast<std::size_t>(index)].pts;
-  else if (frame.pts == no_pts) frame.pts = last_end;
+  if (indexed)
+    frame.pts = frames[static_cast<std::size_t>(index)].pts;
+  else if (frame.pts == no_pts)
+    frame.pts = last_end;
   frame.index = last = index;
   last_end = frame.pts != no_pts && frame.duration > 0 ? frame.pts + frame.duration : no_pts;
   return frame;
@@ -105,7 +114,8 @@ std::optional<Frame> VideoReader::State::next() {
   if (!indexed) return tagged ? std::optional(finish(std::move(*tagged), last + 1)) : std::nullopt;
   const auto count = static_cast<std::int64_t>(frames.size());
   if (!tagged && last + 1 == count) return std::nullopt;
-  const bool expected = tagged && last + 1 < count && frames[static_cast<std::size_t>(last + 1)].ordinal == tagged->ordinal;
+  const bool expected =
+      tagged && last + 1 < count && frames[static_cast<std::size_t>(last + 1)].ordinal == tagged->ordinal;
   if (expected || (settled && tagged && last + 1 < count)) return finish(std::move(*tagged), last + 1);
   if (settled) return std::nullopt;
   // Decoding contradicts the prediction: frames given so far keep their numbers only in the settled list.
@@ -156,7 +166,8 @@ Frame VideoReader::State::at(std::int64_t i) {
   need_index();
   while (true) {
     const auto count = static_cast<std::int64_t>(frames.size());
-    check(i >= 0 && i < count, ErrorCode::invalid_argument, "frame {} is out of range: the stream has {} frames", i, count);
+    check(i >= 0 && i < count, ErrorCode::invalid_argument,
+          "frame {} is out of range: the stream has {} frames", i, count);
     std::optional<Frame> frame = certain_ordinals ? decode_to(i, start_for(i)) : count_to(i);
     if (!frame && settled) frame = count_to(i);
     if (frame) return std::move(*frame);
@@ -171,28 +182,44 @@ VideoReader::~VideoReader() = default;
 VideoReader::VideoReader(VideoReader&&) noexcept = default;
 VideoReader& VideoReader::operator=(VideoReader&&) noexcept = default;
 
-const StreamInfo& VideoReader::stream() const noexcept { return state_->cursor.stream(); }
-const Demuxer& VideoReader::demuxer() const noexcept { return state_->cursor.demuxer(); }
-std::string VideoReader::decoder_description() const { return state_->cursor.decoder().description(); }
+const StreamInfo& VideoReader::stream() const noexcept {
+  return state_->cursor.stream();
+}
+const Demuxer& VideoReader::demuxer() const noexcept {
+  return state_->cursor.demuxer();
+}
+std::string VideoReader::decoder_description() const {
+  return state_->cursor.decoder().description();
+}
 
-std::int64_t VideoReader::size() { return static_cast<std::int64_t>(index().frames.size()); }
+std::int64_t VideoReader::size() {
+  return static_cast<std::int64_t>(index().frames.size());
+}
 
 const StreamIndex& VideoReader::index() {
   state_->need_index();
   return state_->public_index;
 }
 
-std::optional<Frame> VideoReader::next() { return state_->next(); }
-Frame VideoReader::at(std::int64_t i) { return state_->at(i); }
-void VideoReader::rewind() { state_->rewind(); }
+std::optional<Frame> VideoReader::next() {
+  return state_->next();
+}
+Frame VideoReader::at(std::int64_t i) {
+  return state_->at(i);
+}
+void VideoReader::rewind() {
+  state_->rewind();
+}
 
 std::vector<Frame> VideoReader::at(std::span<const std::int64_t> indices) {
   const std::int64_t count = size();
   for (const std::int64_t i : indices)
-    check(i >= 0 && i < count, ErrorCode::invalid_argument, "frame {} is out of range: the stream has {} frames", i, count);
+    check(i >= 0 && i < count, ErrorCode::invalid_argument,
+          "frame {} is out of range: the stream has {} frames", i, count);
   std::vector<std::size_t> order(indices.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return indices[a] < indices[b]; });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return indices[a] < indices[b]; });
   std::vector<Frame> frames(indices.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     const bool same = i > 0 && indices[order[i]] == indices[order[i - 1]];
@@ -205,13 +232,15 @@ StreamIndex build_index(SourcePtr source, int stream, const DemuxerOptions& opti
   const std::string name = source ? source->name() : "";
   const auto demuxer = open_demuxer(std::move(source), options);
   const int chosen = stream >= 0 ? stream : demuxer->best_video();
-  check(chosen >= 0 && static_cast<std::size_t>(chosen) < demuxer->streams().size(), ErrorCode::invalid_argument,
-        "{}: no {} stream; there are {} streams", name, stream >= 0 ? "such" : "video", demuxer->streams().size());
+  check(chosen >= 0 && static_cast<std::size_t>(chosen) < demuxer->streams().size(),
+        ErrorCode::invalid_argument, "{}: no {} stream; there are {} streams", name,
+        stream >= 0 ? "such" : "video", demuxer->streams().size());
   demuxer->select(std::span<const int>(&chosen, 1));
   const PacketTable table = read_packets(*demuxer, chosen, options.limits, control);
   StreamIndex index{chosen, table.time_base, {}};
   for (const ShownFrame& frame : predict_frames(table))
-    index.frames.push_back({frame.pts, frame.duration, table.packets[static_cast<std::size_t>(frame.ordinal)].key});
+    index.frames.push_back(
+        {frame.pts, frame.duration, table.packets[static_cast<std::size_t>(frame.ordinal)].key});
   return index;
 }
 

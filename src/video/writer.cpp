@@ -6,7 +6,8 @@
 namespace lanner {
 
 struct VideoWriter::State {
-  State(const std::string& path, const EncoderOptions& encoder_options) : options(encoder_options), muxer(create_muxer(path)) {
+  State(const std::string& path, const EncoderOptions& encoder_options)
+      : options(encoder_options), muxer(create_muxer(path)) {
     options.global_header = muxer->wants_global_header();
     if (options.time_base.den <= 0) options.time_base = {options.rate.den, options.rate.num};
     if (options.width > 0 && options.height > 0 && options.color.matrix != ColorMatrix::unspecified) open();
@@ -17,7 +18,8 @@ struct VideoWriter::State {
     if (encoder) return;
     if (options.width <= 0) options.width = first.width;
     if (options.height <= 0) options.height = first.height;
-    if (options.color.matrix == ColorMatrix::unspecified && info(first.format).yuv) options.color = first.color;
+    if (options.color.matrix == ColorMatrix::unspecified && info(first.format).yuv)
+      options.color = first.color;
     open();
   }
 
@@ -42,7 +44,8 @@ struct VideoWriter::State {
   // Ticks of one frame at the nominal rate.
   std::int64_t step() const {
     const double seconds = static_cast<double>(options.rate.den) / static_cast<double>(options.rate.num);
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(seconds / options.time_base.to_double() + 0.5));
+    return std::max<std::int64_t>(1,
+                                  static_cast<std::int64_t>(seconds / options.time_base.to_double() + 0.5));
   }
 
   EncoderOptions options;

@@ -36,15 +36,16 @@ TEST(Options, SplitsModulePath) {
 }
 
 TEST(Options, BadValuesAreNamed) {
-  const Options bad = read({{"LANNER_THREADS", "many"}, {"LANNER_LOG", "loud"}, {"LANNER_SPIN_US", "-1"}});
+  const Options bad = read({{"LANNER_THREADS", "many"}, {"LANNER_LOG", "loud"}});
   EXPECT_EQ(bad.threads, 0);
   EXPECT_EQ(bad.log, "off");
-  EXPECT_EQ(bad.problems.size(), 3u);
+  EXPECT_EQ(bad.problems.size(), 2u);
   EXPECT_EQ(read({{"LANNER_THREADS", "0"}}).problems.size(), 1u);
-  const Options good = read({{"LANNER_THREADS", "2"}, {"LANNER_LOG", "debug"}, {"LANNER_SPIN_US", "0"}});
+  const Options good = read({{"LANNER_THREADS", "2"}, {"LANNER_LOG", "debug"}});
   EXPECT_EQ(good.threads, 2);
   EXPECT_EQ(good.log, "debug");
-  EXPECT_EQ(good.spin_microseconds, 0);
+  EXPECT_FALSE(good.spin_chosen);
+  EXPECT_TRUE(read({{"OMP_WAIT_POLICY", "passive"}}).spin_chosen);
   EXPECT_TRUE(good.problems.empty());
 }
 

@@ -29,6 +29,15 @@ def test_the_library_shows_its_own_symbols_only():
     assert [symbol for symbol in symbols if not OURS.match(symbol)] == []
 
 
+def test_files_for_one_instruction_set_share_no_inline_function():
+    """The linker keeps one copy of an inline function: from such a file, it would run on processors that lack the set."""
+    objects = sorted((BUILD / "src").rglob("*_avx*.cpp.o"))
+    assert objects
+    for path in objects:
+        symbols = [line.split()[:2] for line in output("nm", "-P", path).splitlines()]
+        assert [name for name, kind in symbols if kind in "WVu" and not name.startswith("DW.ref.")] == [], path
+
+
 @pytest.mark.parametrize("product", ["lib/liblanner.so", "bin/lanner", "python/lanner/_lanner.abi3.so"])
 def test_heavy_libraries_are_opened_and_not_linked(product):
     foreign = ("libav", "libsw", "libdnnl", "libcuda", "libcudart", "libnv", "libpython")

@@ -1,5 +1,6 @@
 #include "video/ffmpeg/av.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <limits>
 #include <mutex>
@@ -53,15 +54,23 @@ Pointer not_null(Pointer pointer) {
 
 } // namespace
 
-FramePtr make_frame() { return not_null(FramePtr(av_frame_alloc())); }
-PacketPtr make_packet() { return not_null(PacketPtr(av_packet_alloc())); }
-ParametersPtr make_parameters() { return not_null(ParametersPtr(avcodec_parameters_alloc())); }
+FramePtr make_frame() {
+  return not_null(FramePtr(av_frame_alloc()));
+}
+PacketPtr make_packet() {
+  return not_null(PacketPtr(av_packet_alloc()));
+}
+ParametersPtr make_parameters() {
+  return not_null(ParametersPtr(avcodec_parameters_alloc()));
+}
 
 void Dictionary::set(const std::string& key, const std::string& value) {
   if (av_dict_set(&dictionary_, key.c_str(), value.c_str(), 0) < 0) throw std::bad_alloc();
 }
 
-bool Dictionary::has(const std::string& key) const { return av_dict_get(dictionary_, key.c_str(), nullptr, 0) != nullptr; }
+bool Dictionary::has(const std::string& key) const {
+  return av_dict_get(dictionary_, key.c_str(), nullptr, 0) != nullptr;
+}
 
 std::string Dictionary::leftover() const {
   const AVDictionaryEntry* entry = av_dict_get(dictionary_, "", nullptr, AV_DICT_IGNORE_SUFFIX);
@@ -73,7 +82,13 @@ void route_log() {
   std::call_once(once, [] { av_log_set_callback(forward_log); });
 }
 
-void clear_logged_error() { logged_error.clear(); }
+void clear_logged_error() {
+  logged_error.clear();
+}
+
+bool has_logged_error() {
+  return !logged_error.empty();
+}
 
 std::string error_text(int error) {
   char text[AV_ERROR_MAX_STRING_SIZE] = {};
@@ -83,20 +98,59 @@ std::string error_text(int error) {
 
 ErrorCode error_code(int error) {
   switch (error) {
-  case AVERROR(ENOMEM): return ErrorCode::out_of_memory;
-  case AVERROR_EXIT: return ErrorCode::cancelled;
-  case AVERROR(EIO): return ErrorCode::io;
+  case AVERROR(ENOMEM):
+    return ErrorCode::out_of_memory;
+  case AVERROR_EXIT:
+    return ErrorCode::cancelled;
+  case AVERROR(EIO):
+    return ErrorCode::io;
   case AVERROR_PATCHWELCOME:
   case AVERROR_DECODER_NOT_FOUND:
   case AVERROR_DEMUXER_NOT_FOUND:
-  case AVERROR(ENOSYS): return ErrorCode::unsupported;
-  default: return ErrorCode::bad_data;
+  case AVERROR(ENOSYS):
+    return ErrorCode::unsupported;
+  default:
+    return ErrorCode::bad_data;
   }
+}
+
+namespace {
+
+// Bytes of the UTF-8 character (RFC 3629) that `text` begins with, 0 when it begins with none.
+std::size_t utf8_length(const std::uint8_t* text) {
+  if (text[0] < 0x80) return 1;
+  const std::size_t length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
+  std::uint32_t code = text[0] & (0x7f >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((text[i] & 0xc0) != 0x80) return 0;
+    code = code << 6 | (text[i] & 0x3f);
+  }
+  constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool valid =
+      text[0] >= 0xc0 && code >= least[length] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+  return valid ? length : 0;
+}
+
+} // namespace
+
+std::string clean_text(const char* text) {
+  std::string result;
+  for (const auto* at = reinterpret_cast<const std::uint8_t*>(text); *at;) {
+    const std::size_t length = utf8_length(at);
+    const bool control = length <= 1 && (*at < 0x20 || *at == 0x7f) && *at != '\t' && *at != '\n';
+    if (length == 0 || control)
+      result += '?';
+    else
+      result.append(reinterpret_cast<const char*>(at), length);
+    at += std::max<std::size_t>(1, length);
+  }
+  return result;
 }
 
 AVRational from_rational(Rational value) {
   AVRational result{0, 1};
-  if (value.den > 0) av_reduce(&result.num, &result.den, value.num, value.den, std::numeric_limits<int>::max());
+  if (value.den > 0)
+    av_reduce(&result.num, &result.den, value.num, value.den, std::numeric_limits<int>::max());
   return result;
 }
 

@@ -39,7 +39,9 @@ PacketPtr make_packet();
 /// Also the deleter of StreamInfo::parameters.
 struct ParametersFree {
   void operator()(AVCodecParameters* parameters) const { avcodec_parameters_free(&parameters); }
-  void operator()(const AVCodecParameters* parameters) const { (*this)(const_cast<AVCodecParameters*>(parameters)); }
+  void operator()(const AVCodecParameters* parameters) const {
+    (*this)(const_cast<AVCodecParameters*>(parameters));
+  }
 };
 using ParametersPtr = std::unique_ptr<AVCodecParameters, ParametersFree>;
 ParametersPtr make_parameters();
@@ -65,14 +67,24 @@ private:
 void route_log();
 /// Forgets the errors that FFmpeg logged on this thread, so that the next failure quotes only its own.
 void clear_logged_error();
+bool has_logged_error();
 /// FFmpeg's text for `error`, with what it logged on this thread since clear_logged_error().
 std::string error_text(int error);
 /// The ErrorCode that suits an AVERROR met while reading or decoding.
 ErrorCode error_code(int error);
 
-inline std::int64_t to_pts(std::int64_t value) { return value == AV_NOPTS_VALUE ? no_pts : value; }
-inline std::int64_t from_pts(std::int64_t value) { return value == no_pts ? AV_NOPTS_VALUE : value; }
-inline Rational to_rational(AVRational value) { return {value.num, value.den}; }
+/// Text from a file as UTF-8: bytes that are not, and control characters but tab and new line, become `?`.
+std::string clean_text(const char* text);
+
+inline std::int64_t to_pts(std::int64_t value) {
+  return value == AV_NOPTS_VALUE ? no_pts : value;
+}
+inline std::int64_t from_pts(std::int64_t value) {
+  return value == no_pts ? AV_NOPTS_VALUE : value;
+}
+inline Rational to_rational(AVRational value) {
+  return {value.num, value.den};
+}
 AVRational from_rational(Rational value);
 
 } // namespace lanner::ffmpeg

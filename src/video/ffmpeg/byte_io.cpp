@@ -32,7 +32,8 @@ void StopWatch::check() const {
                 "reading took longer than {} s; raise Limits::seconds to allow more", seconds_);
 }
 
-SourceReader::SourceReader(SourcePtr source, const StopWatch& stop) : source_(std::move(source)), stop_(stop) {
+SourceReader::SourceReader(SourcePtr source, const StopWatch& stop)
+    : source_(std::move(source)), stop_(stop) {
   constexpr int buffer_bytes = 64 << 10;
   auto* buffer = static_cast<unsigned char*>(av_malloc(buffer_bytes));
   if (!buffer) throw std::bad_alloc();
@@ -53,8 +54,8 @@ int SourceReader::read(void* opaque, std::uint8_t* into, int size) noexcept {
   auto& self = *static_cast<SourceReader*>(opaque);
   if (self.error_ || self.stop_.stopped()) return AVERROR_EXIT;
   try {
-    const std::size_t count =
-        self.source_->read_at(self.position_, {reinterpret_cast<std::byte*>(into), static_cast<std::size_t>(size)});
+    const std::size_t count = self.source_->read_at(
+        self.position_, {reinterpret_cast<std::byte*>(into), static_cast<std::size_t>(size)});
     self.position_ += count;
     return count ? static_cast<int>(count) : AVERROR_EOF;
   } catch (...) {
@@ -68,15 +69,20 @@ std::int64_t SourceReader::seek(void* opaque, std::int64_t offset, int whence) n
   const std::int64_t size = self.source_->size();
   std::int64_t target = 0;
   switch (whence & ~AVSEEK_FORCE) {
-  case AVSEEK_SIZE: return size >= 0 ? size : AVERROR(ENOSYS);
-  case SEEK_SET: target = offset; break;
+  case AVSEEK_SIZE:
+    return size >= 0 ? size : AVERROR(ENOSYS);
+  case SEEK_SET:
+    target = offset;
+    break;
   case SEEK_CUR:
-    if (__builtin_add_overflow(static_cast<std::int64_t>(self.position_), offset, &target)) return AVERROR(EINVAL);
+    if (__builtin_add_overflow(static_cast<std::int64_t>(self.position_), offset, &target))
+      return AVERROR(EINVAL);
     break;
   case SEEK_END:
     if (size < 0 || __builtin_add_overflow(size, offset, &target)) return AVERROR(EINVAL);
     break;
-  default: return AVERROR(EINVAL);
+  default:
+    return AVERROR(EINVAL);
   }
   if (target < 0) return AVERROR(EINVAL);
   self.position_ = static_cast<std::uint64_t>(target);

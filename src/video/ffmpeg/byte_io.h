@@ -35,7 +35,8 @@ private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// Reads a source for FFmpeg. Errors of the source cannot pass through C: they are kept and thrown by rethrow().
+/// Reads a source for FFmpeg. Errors of the source cannot pass through C: they are kept and thrown by
+/// rethrow().
 class SourceReader {
 public:
   SourceReader(SourcePtr source, const StopWatch& stop);

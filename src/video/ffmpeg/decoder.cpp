@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/cpu.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/frame.h"
@@ -39,20 +40,25 @@ std::int64_t duration_of(const AVFrame& frame) {
 CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& options) {
   const ParametersPtr parameters = to_parameters(stream);
   const AVCodec* codec = avcodec_find_decoder(parameters->codec_id);
-  check(codec != nullptr, ErrorCode::unsupported, "decoder for '{}' is not in FFmpeg {}; `lanner doctor` lists those that are",
-        stream.codec, av_version_info());
-  check(codec->type == AVMEDIA_TYPE_VIDEO, ErrorCode::invalid_argument, "stream {} is {}, not video", stream.index, stream.kind);
+  check(codec != nullptr, ErrorCode::unsupported,
+        "decoder for '{}' is not in FFmpeg {}; `lanner doctor` lists those that are", stream.codec,
+        av_version_info());
+  check(codec->type == AVMEDIA_TYPE_VIDEO, ErrorCode::invalid_argument, "stream {} is {}, not video",
+        stream.index, stream.kind);
   CodecContextPtr context(avcodec_alloc_context3(codec));
   if (!context) throw std::bad_alloc();
   check(avcodec_parameters_to_context(context.get(), parameters.get()) >= 0, ErrorCode::bad_data,
         "stream {}: its description is malformed", stream.index);
   context->pkt_timebase = from_rational(stream.time_base);
-  context->thread_count = std::max(0, options.threads);
+  // One frame more than there are cores keeps them busy while the caller looks at the last one.
+  const int cores = default_threads();
+  context->thread_count = options.threads > 0 ? options.threads : cores > 1 ? std::min(cores + 1, 16) : 1;
   context->max_pixels = static_cast<std::int64_t>(std::min<std::uint64_t>(options.limits.pixels, INT64_MAX));
   context->flags |= AV_CODEC_FLAG_UNALIGNED; // Crops to the exact pixel.
   clear_logged_error();
   const int status = avcodec_open2(context.get(), codec, nullptr);
-  check(status >= 0, error_code(status), "stream {}: cannot open decoder {}: {}", stream.index, codec->name, error_text(status));
+  check(status >= 0, error_code(status), "stream {}: cannot open decoder {}: {}", stream.index, codec->name,
+        error_text(status));
   return context;
 }
 
@@ -118,12 +124,13 @@ private:
     frame.time_base = time_base_;
     const std::int32_t* matrix = display_matrix(*from);
     frame.rotation = matrix ? rotation_of(matrix) : rotation_;
-    frame.sample_aspect = from->sample_aspect_ratio.num > 0 ? to_rational(from->sample_aspect_ratio) : sample_aspect_;
+    frame.sample_aspect =
+        from->sample_aspect_ratio.num > 0 ? to_rational(from->sample_aspect_ratio) : sample_aspect_;
     frame.key = is_key(*from);
     frame.corrupt = (from->flags & AV_FRAME_FLAG_CORRUPT) || from->decode_error_flags;
     frame.interlaced = is_interlaced(*from);
-    check(!frame.corrupt || !options_.raise_on_error, ErrorCode::bad_data, "decode: {}: the picture at pts {} is damaged",
-          context_->codec->name, frame.pts);
+    check(!frame.corrupt || !options_.raise_on_error, ErrorCode::bad_data,
+          "decode: {}: the picture at pts {} is damaged", context_->codec->name, frame.pts);
     frame.image = to_image(std::move(from), options_.limits);
     return frame;
   }
@@ -139,8 +146,8 @@ private:
 } // namespace
 
 std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options) {
-  check(options.device.is_host(), ErrorCode::unsupported, "decoder of the FFmpeg module runs on the CPU, not on {}",
-        options.device.to_string());
+  check(options.device.is_host(), ErrorCode::unsupported,
+        "decoder of the FFmpeg module runs on the CPU, not on {}", options.device.to_string());
   return std::make_unique<FfmpegDecoder>(stream, options);
 }
 

@@ -18,19 +18,21 @@ struct FormatClose {
 using FormatPtr = std::unique_ptr<AVFormatContext, FormatClose>;
 
 // Note [Nested opens]
-// Some formats are lists of other files: playlists, concat scripts, numbered images. A file of one name must not make
-// Lanner read another, so they are refused by name right after probing; every open that FFmpeg asks for goes to
-// `io_open`, which refuses it; and formats that open contexts of their own inherit a protocol whitelist that matches
-// nothing. The source's name never reaches FFmpeg, which would otherwise read patterns and extensions in it.
+// Some formats are lists of other files: playlists, concat scripts, numbered images. A file of one name must
+// not make Lanner read another, so they are refused by name right after probing; every open that FFmpeg asks
+// for goes to `io_open`, which refuses it; and formats that open contexts of their own inherit a protocol
+// whitelist that matches nothing. The source's name never reaches FFmpeg, which would otherwise read patterns
+// and extensions in it.
 constexpr std::string_view nesting_formats[] = {
-    "hls",    "applehttp", "concat", "dash", "imf",     "image2", "webm_dash_manifest", "rtsp",   "sdp",
-    "vobsub", "avisynth",  "lavfi"};
+    "hls",  "applehttp", "concat", "dash",     "imf",  "image2", "webm_dash_manifest",
+    "rtsp", "sdp",       "vobsub", "avisynth", "lavfi"};
 
 bool nests(const AVInputFormat& format) {
   std::string_view names = format.name;
   while (!names.empty()) {
     const std::string_view name = names.substr(0, names.find(','));
-    if (std::find(std::begin(nesting_formats), std::end(nesting_formats), name) != std::end(nesting_formats)) return true;
+    if (std::find(std::begin(nesting_formats), std::end(nesting_formats), name) != std::end(nesting_formats))
+      return true;
     names.remove_prefix(std::min(names.size(), name.size() + 1));
   }
   return false;
@@ -45,7 +47,8 @@ public:
     open(format);
     probe_streams();
     format_name_ = context_->iformat->name;
-    for (unsigned i = 0; i < context_->nb_streams; ++i) streams_.push_back(describe(context_.get(), *context_->streams[i]));
+    for (unsigned i = 0; i < context_->nb_streams; ++i)
+      streams_.push_back(describe(context_.get(), *context_->streams[i]));
     best_video_ = find_best_video();
   }
 
@@ -74,18 +77,26 @@ public:
       const int status = av_read_frame(context_.get(), packet.get());
       reader_.rethrow();
       if (status == AVERROR(EAGAIN)) continue;
-      if (status == AVERROR_EOF) return std::nullopt;
+      if (status == AVERROR_EOF) {
+        // Containers that end before their own tables say so only by an error in the log.
+        if (has_logged_error()) damage_ = fmt::format("{}: ends early: {}", name(), error_text(status));
+        return std::nullopt;
+      }
       if (status < 0) fail_reading("read", status);
-      check(static_cast<std::uint64_t>(packet->size) <= options_.limits.packet_bytes, ErrorCode::limit_exceeded,
-            "{}: packet of {} bytes, Limits::packet_bytes is {}", name(), packet->size, options_.limits.packet_bytes);
+      check(static_cast<std::uint64_t>(packet->size) <= options_.limits.packet_bytes,
+            ErrorCode::limit_exceeded, "{}: packet of {} bytes, Limits::packet_bytes is {}", name(),
+            packet->size, options_.limits.packet_bytes);
       if (static_cast<std::size_t>(packet->stream_index) >= streams_.size()) adopt_new_streams();
       return to_packet(std::move(packet));
     }
   }
 
+  const std::string& damage() const noexcept override { return damage_; }
+
   void seek(int stream, std::int64_t pts) override {
     require_stream(stream);
-    check(reader_.source().seekable(), ErrorCode::unsupported, "{}: cannot seek: the source cannot go back", name());
+    check(reader_.source().seekable(), ErrorCode::unsupported, "{}: cannot seek: the source cannot go back",
+          name());
     stop_.restart();
     clear_logged_error();
     const int status = av_seek_frame(context_.get(), stream, from_pts(pts), AVSEEK_FLAG_BACKWARD);
@@ -106,30 +117,35 @@ private:
     reader_.rethrow();
     stop_.check();
     if (!refused_.empty())
-      fail(ErrorCode::unsupported, "{}: asks to open another file, '{}': refused (allow_nested_opens permits it)", name(),
-           refused_);
+      fail(ErrorCode::unsupported,
+           "{}: asks to open another file, '{}': refused (allow_nested_opens permits it)", name(), refused_);
     const ErrorCode code = error_code(status);
-    fail(code == ErrorCode::cancelled ? ErrorCode::bad_data : code, "{}: cannot {}: {}", name(), what, error_text(status));
+    fail(code == ErrorCode::cancelled ? ErrorCode::bad_data : code, "{}: cannot {}: {}", name(), what,
+         error_text(status));
   }
 
   const AVInputFormat* choose_format() {
     const AVInputFormat* format = nullptr;
     if (!options_.format.empty()) {
       format = av_find_input_format(options_.format.c_str());
-      check(format != nullptr, ErrorCode::unsupported, "{}: no demuxer '{}' in FFmpeg {}; leave the format empty to probe",
-            name(), options_.format, av_version_info());
+      check(format != nullptr, ErrorCode::unsupported,
+            "{}: no demuxer '{}' in FFmpeg {}; leave the format empty to probe", name(), options_.format,
+            av_version_info());
     } else {
       const int status = av_probe_input_buffer2(reader_.context(), &format, "", nullptr, 0, 0);
       if (status == AVERROR_INVALIDDATA) {
         reader_.rethrow();
         stop_.check();
-        fail(ErrorCode::bad_data, "{}: no known video or image format: expected a container such as MP4, MKV or AVI, "
-                                  "or an elementary stream", name());
+        fail(ErrorCode::bad_data,
+             "{}: no known video or image format: expected a container such as MP4, MKV or AVI, "
+             "or an elementary stream",
+             name());
       }
       if (status < 0) fail_reading("probe the format", status);
     }
     check(options_.allow_nested_opens || !nests(*format), ErrorCode::unsupported,
-          "{}: format {} would open other files: refused (allow_nested_opens permits it)", name(), format->name);
+          "{}: format {} would open other files: refused (allow_nested_opens permits it)", name(),
+          format->name);
     return format;
   }
 
@@ -172,12 +188,14 @@ private:
 
   static int interrupted(void* self) { return static_cast<FfmpegDemuxer*>(self)->stop_.stopped(); }
 
-  static int refuse_open(AVFormatContext* context, AVIOContext**, const char* url, int, AVDictionary**) noexcept {
+  static int refuse_open(AVFormatContext* context, AVIOContext**, const char* url, int,
+                         AVDictionary**) noexcept {
     auto* self = static_cast<FfmpegDemuxer*>(context->opaque);
     try {
       self->refused_.clear();
       for (const char* c = url; *c && self->refused_.size() < 200; ++c)
-        self->refused_ += static_cast<unsigned char>(*c) < 0x20 || static_cast<unsigned char>(*c) >= 0x7f ? '?' : *c;
+        self->refused_ +=
+            static_cast<unsigned char>(*c) < 0x20 || static_cast<unsigned char>(*c) >= 0x7f ? '?' : *c;
     } catch (...) { // Without the name the refusal still stands.
     }
     return AVERROR(EPERM);
@@ -186,7 +204,7 @@ private:
   DemuxerOptions options_;
   StopWatch stop_;
   SourceReader reader_;
-  std::string refused_;
+  std::string refused_, damage_;
   FormatPtr context_; // After reader_: closing may still read.
   std::string format_name_;
   std::vector<StreamInfo> streams_;

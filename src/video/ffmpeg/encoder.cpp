@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "video/ffmpeg/av.h"
@@ -14,21 +15,25 @@ namespace lanner::ffmpeg {
 namespace {
 
 // A colour description without gaps: what is not said is written as what convert() would assume.
-ColorInfo complete(ColorInfo color, const DirectFormat& format, int height) {
+ColorInfo complete(ColorInfo color, const DirectFormat& format, std::int32_t height) {
   if (format.full_range || !info(format.format).yuv) color.range = ColorRange::full;
   if (color.range == ColorRange::unspecified) color.range = ColorRange::limited;
   if (!info(format.format).yuv) color.matrix = ColorMatrix::rgb;
-  if (color.matrix == ColorMatrix::unspecified || (info(format.format).yuv && color.matrix == ColorMatrix::rgb))
+  if (color.matrix == ColorMatrix::unspecified ||
+      (info(format.format).yuv && color.matrix == ColorMatrix::rgb))
     color.matrix = height >= 720 ? ColorMatrix::bt709 : ColorMatrix::bt601;
   return color;
 }
 
 void check_options(const EncoderOptions& options) {
   check(options.width > 0 && options.height > 0 && options.width <= 65536 && options.height <= 65536,
-        ErrorCode::invalid_argument, "encoder: size {}x{}, expected 1 to 65536 each", options.width, options.height);
+        ErrorCode::invalid_argument, "encoder: size {}x{}, expected 1 to 65536 each", options.width,
+        options.height);
   check(options.rate.num > 0 && options.rate.den > 0, ErrorCode::invalid_argument,
-        "encoder: rate {}/{}, expected a positive number of frames a second", options.rate.num, options.rate.den);
-  check(options.bit_rate >= 0, ErrorCode::invalid_argument, "encoder: bit rate {}, expected 0 or more", options.bit_rate);
+        "encoder: rate {}/{}, expected a positive number of frames a second", options.rate.num,
+        options.rate.den);
+  check(options.bit_rate >= 0, ErrorCode::invalid_argument, "encoder: bit rate {}, expected 0 or more",
+        options.bit_rate);
 }
 
 class FfmpegEncoder final : public Encoder {
@@ -36,16 +41,19 @@ public:
   explicit FfmpegEncoder(const EncoderOptions& options) : options_(options) {
     check_options(options_);
     const AVCodec* codec = find_encoder(options_.codec);
+    // The external libraries copy what they keep; FFmpeg's own encoders hold references and may run threads.
+    copies_input_ = std::string_view(codec->name).substr(0, 3) == "lib";
     configure(*codec);
     Dictionary settings;
     fill_settings(*codec, options_, settings);
     clear_logged_error();
     const int status = avcodec_open2(context_.get(), codec, settings.out());
     check(status >= 0, status == AVERROR(ENOMEM) ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
-          "encoder {}: refused {}x{} {}: {}", codec->name, options_.width, options_.height, to_string(target_.format),
-          error_text(status));
+          "encoder {}: refused {}x{} {}: {}", codec->name, options_.width, options_.height,
+          to_string(target_.format), error_text(status));
     const std::string unknown = settings.leftover();
-    check(unknown.empty(), ErrorCode::invalid_argument, "encoder {} has no option '{}'", codec->name, unknown);
+    check(unknown.empty(), ErrorCode::invalid_argument, "encoder {} has no option '{}'", codec->name,
+          unknown);
     describe_stream();
   }
 
@@ -91,6 +99,8 @@ private:
     context_->pix_fmt = encoder_format(codec, options_);
     target_ = *direct_format(context_->pix_fmt);
     options_.color = complete(options_.color, target_, options_.height);
+    if (codec.id == AV_CODEC_ID_MJPEG)
+      options_.color.matrix = ColorMatrix::bt601; // JFIF 1.02 knows no other.
     context_->colorspace = to_av(options_.color.matrix);
     context_->color_range = to_av(options_.color.range);
     context_->chroma_sample_location = to_av(options_.color.siting);
@@ -98,10 +108,13 @@ private:
     context_->color_trc = static_cast<AVColorTransferCharacteristic>(options_.color.transfer);
     context_->sample_aspect_ratio = from_rational(options_.sample_aspect);
     context_->framerate = from_rational(options_.rate);
-    context_->time_base = options_.time_base.den > 0 ? from_rational(options_.time_base) : av_inv_q(context_->framerate);
+    context_->time_base =
+        options_.time_base.den > 0 ? from_rational(options_.time_base) : av_inv_q(context_->framerate);
     context_->thread_count = std::max(0, options_.threads);
-    if (options_.bit_rate > 0) context_->bit_rate = options_.bit_rate;
-    else if (options_.crf >= 0) context_->bit_rate = 0;
+    if (options_.bit_rate > 0)
+      context_->bit_rate = options_.bit_rate;
+    else if (options_.crf >= 0)
+      context_->bit_rate = 0;
     if (options_.gop > 0) context_->gop_size = options_.gop;
     if (options_.b_frames >= 0) context_->max_b_frames = options_.b_frames;
     if (options_.global_header) context_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
@@ -127,13 +140,13 @@ private:
   }
 
   FramePtr prepare(const Image& image) {
-    check(image.defined() && image.width == options_.width && image.height == options_.height, ErrorCode::invalid_argument,
-          "encode: picture of {}x{}, the encoder was created for {}x{}", image.width, image.height, options_.width,
-          options_.height);
-    check(image.device.is_host(), ErrorCode::unsupported, "encode: picture lies on {}; copy it to the host first",
-          image.device.to_string());
+    check(image.defined() && image.width == options_.width && image.height == options_.height,
+          ErrorCode::invalid_argument, "encode: picture of {}x{}, the encoder was created for {}x{}",
+          image.width, image.height, options_.width, options_.height);
+    check(image.device.is_host(), ErrorCode::unsupported,
+          "encode: picture lies on {}; copy it to the host first", image.device.to_string());
     Image input = image;
-    if (!fits(image)) {
+    if (!fits(image) || !image.owner || !copies_input_) {
       input = Image::allocate(target_.format, image.width, image.height);
       input.color = options_.color;
       convert(image, input);
@@ -151,12 +164,15 @@ private:
   EncoderOptions options_;
   CodecContextPtr context_;
   DirectFormat target_{};
+  bool copies_input_ = false; ///< The encoder is done with a picture's memory when send() returns.
   StreamInfo stream_;
   bool draining_ = false, finished_ = false;
 };
 
 } // namespace
 
-std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options) { return std::make_unique<FfmpegEncoder>(options); }
+std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options) {
+  return std::make_unique<FfmpegEncoder>(options);
+}
 
 } // namespace lanner::ffmpeg

@@ -21,10 +21,10 @@ struct Choice {
 
 // In order of preference: quality at a given speed on a CPU first.
 constexpr Choice choices[] = {
-    {"h264", "libx264"},      {"h264", "libopenh264"}, {"hevc", "libx265"},      {"h265", "libx265"},
-    {"av1", "libsvtav1"},     {"av1", "libaom-av1"},   {"av1", "librav1e"},      {"vp9", "libvpx-vp9"},
-    {"vp8", "libvpx"},        {"mpeg4", "mpeg4"},      {"mjpeg", "mjpeg"},       {"ffv1", "ffv1"},
-    {"mpeg2", "mpeg2video"},  {"png", "png"},
+    {"h264", "libx264"},     {"h264", "libopenh264"}, {"hevc", "libx265"}, {"h265", "libx265"},
+    {"av1", "libsvtav1"},    {"av1", "libaom-av1"},   {"av1", "librav1e"}, {"vp9", "libvpx-vp9"},
+    {"vp8", "libvpx"},       {"mpeg4", "mpeg4"},      {"mjpeg", "mjpeg"},  {"ffv1", "ffv1"},
+    {"mpeg2", "mpeg2video"}, {"png", "png"},
 };
 
 // How each encoder spells what EncoderOptions names.
@@ -70,9 +70,11 @@ const AVCodec* find_encoder(const std::string& name) {
     if (descriptor) codec = avcodec_find_encoder(descriptor->id);
   }
   check(codec != nullptr, ErrorCode::unsupported,
-        "no encoder '{}' in FFmpeg {}: expected h264, hevc, av1, vp9, mpeg4, mjpeg, ffv1 or a name that `lanner doctor` lists",
+        "no encoder '{}' in FFmpeg {}: expected h264, hevc, av1, vp9, mpeg4, mjpeg, ffv1 or a name that "
+        "`lanner doctor` lists",
         name, av_version_info());
-  check(codec->type == AVMEDIA_TYPE_VIDEO, ErrorCode::invalid_argument, "encoder '{}' is not for video", name);
+  check(codec->type == AVMEDIA_TYPE_VIDEO, ErrorCode::invalid_argument, "encoder '{}' is not for video",
+        name);
   return codec;
 }
 
@@ -98,7 +100,8 @@ AVPixelFormat encoder_format(const AVCodec& codec, const EncoderOptions& options
     candidates[count++] = *formats;
   }
   candidates[count] = AV_PIX_FMT_NONE;
-  check(count > 0, ErrorCode::unsupported, "encoder {} takes no pixel format that Lanner can make", codec.name);
+  check(count > 0, ErrorCode::unsupported, "encoder {} takes no pixel format that Lanner can make",
+        codec.name);
   return avcodec_find_best_pix_fmt_of_list(candidates, wanted, 0, nullptr);
 }
 
@@ -110,8 +113,8 @@ void fill_settings(const AVCodec& codec, const EncoderOptions& options, Dictiona
     if (key && !value.empty() && !settings.has(key)) settings.set(key, value);
   };
   if (dialect) put(dialect->speed, !options.preset.empty() ? options.preset : dialect->default_speed);
-  check(dialect || options.preset.empty(), ErrorCode::invalid_argument, "encoder {} has no presets; got '{}'", codec.name,
-        options.preset);
+  check(dialect || options.preset.empty(), ErrorCode::invalid_argument, "encoder {} has no presets; got '{}'",
+        codec.name, options.preset);
   if (options.crf < 0) return;
   check(dialect != nullptr, ErrorCode::invalid_argument,
         "encoder {} has no constant quality scale; give a bit rate, or its own options", codec.name);

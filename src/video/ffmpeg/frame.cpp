@@ -16,13 +16,16 @@ namespace lanner::ffmpeg {
 namespace {
 
 ColorInfo color_of(const AVFrame& frame) {
-  ColorInfo color = color_info(frame.colorspace, frame.color_range, frame.chroma_location, frame.color_primaries, frame.color_trc);
+  ColorInfo color = color_info(frame.colorspace, frame.color_range, frame.chroma_location,
+                               frame.color_primaries, frame.color_trc);
   const auto direct = direct_format(static_cast<AVPixelFormat>(frame.format));
   if (direct && direct->full_range) color.range = ColorRange::full;
   return color;
 }
 
-std::int32_t subsampled(std::int32_t size, int log2) { return (size + (1 << log2) - 1) >> log2; }
+std::int32_t subsampled(std::int32_t size, int log2) {
+  return (size + (1 << log2) - 1) >> log2;
+}
 
 Image describe_planes(PixelFormat format, const AVFrame& frame) {
   Image image;
@@ -54,11 +57,11 @@ void scale_into(const AVFrame& frame, Image& image) {
   const auto from = static_cast<AVPixelFormat>(frame.format);
   const std::unique_ptr<SwsContext, ScalerFree> scaler(
       sws_getContext(frame.width, frame.height, from, frame.width, frame.height, to_av(image.format),
-                     SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP | SWS_BITEXACT, nullptr,
-                     nullptr, nullptr));
+                     SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP | SWS_BITEXACT,
+                     nullptr, nullptr, nullptr));
   const char* name = av_get_pix_fmt_name(from);
-  check(scaler != nullptr, ErrorCode::unsupported, "decode: cannot convert pixel format {} to {}", name ? name : "unknown",
-        to_string(image.format));
+  check(scaler != nullptr, ErrorCode::unsupported, "decode: cannot convert pixel format {} to {}",
+        name ? name : "unknown", to_string(image.format));
   const int* coefficients = sws_getCoefficients(frame.colorspace);
   const int full = frame.color_range == AVCOL_RANGE_JPEG;
   sws_setColorspaceDetails(scaler.get(), coefficients, full, coefficients, full, 0, 1 << 16, 1 << 16);
@@ -80,7 +83,8 @@ Image to_image(FramePtr frame, const Limits& limits) {
   const auto direct = direct_format(format);
   if (!direct || !usable_as_it_is(*frame, *direct)) {
     const char* name = av_get_pix_fmt_name(format);
-    check(name != nullptr, ErrorCode::unsupported, "decode: FFmpeg gave pixel format {}, which it cannot name", frame->format);
+    check(name != nullptr, ErrorCode::unsupported,
+          "decode: FFmpeg gave pixel format {}, which it cannot name", frame->format);
     Image image = Image::allocate(nearest_format(format), frame->width, frame->height, limits);
     image.color = color_of(*frame);
     if (!info(image.format).yuv) image.color.range = ColorRange::full;
@@ -98,20 +102,23 @@ Image to_image(FramePtr frame, const Limits& limits) {
 
 namespace {
 
-void release_owner(void* owner, std::uint8_t*) { delete static_cast<std::shared_ptr<const void>*>(owner); }
+void release_owner(void* owner, std::uint8_t*) {
+  delete static_cast<std::shared_ptr<const void>*>(owner);
+}
 
 } // namespace
 
 FramePtr to_av(const Image& image, AVPixelFormat format) {
   const auto direct = direct_format(format);
-  check(direct && direct->format == image.format, ErrorCode::internal, "encode: image of format {} given as {}",
-        to_string(image.format), format);
+  check(direct && direct->format == image.format, ErrorCode::internal,
+        "encode: image of format {} given as {}", to_string(image.format), format);
   FramePtr frame = make_frame();
   frame->format = format;
   frame->width = image.width;
   frame->height = image.height;
   for (int p = 0; p < info(image.format).planes; ++p) {
-    check(image.planes[p].pitch <= INT_MAX, ErrorCode::limit_exceeded, "encode: pitch of {} bytes", image.planes[p].pitch);
+    check(image.planes[p].pitch <= INT_MAX, ErrorCode::limit_exceeded, "encode: pitch of {} bytes",
+          image.planes[p].pitch);
     frame->data[direct->planes[p]] = reinterpret_cast<std::uint8_t*>(image.planes[p].data);
     frame->linesize[direct->planes[p]] = static_cast<int>(image.planes[p].pitch);
   }

@@ -7,8 +7,8 @@
 
 namespace lanner::ffmpeg {
 
-/// The picture of `frame` without a copy where its format has a twin, else converted to the nearest format. Takes over
-/// the frame.
+/// The picture of `frame` without a copy where its format has a twin, else converted to the nearest format.
+/// Takes over the frame.
 Image to_image(FramePtr frame, const Limits& limits);
 /// A frame whose planes are those of `image`, kept alive by a reference. The format must have an FFmpeg twin.
 FramePtr to_av(const Image& image, AVPixelFormat format);

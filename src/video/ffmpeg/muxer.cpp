@@ -76,7 +76,9 @@ private:
     const auto size = static_cast<std::int64_t>(self.file_.size());
     whence &= ~AVSEEK_FORCE;
     if (whence == AVSEEK_SIZE) return size;
-    const std::int64_t base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? static_cast<std::int64_t>(self.position_) : size;
+    const std::int64_t base = whence == SEEK_SET   ? 0
+                              : whence == SEEK_CUR ? static_cast<std::int64_t>(self.position_)
+                                                   : size;
     if (base + offset < 0) return AVERROR(EINVAL);
     self.position_ = static_cast<std::uint64_t>(base + offset);
     return base + offset;
@@ -95,27 +97,34 @@ struct OutputFree {
 const AVOutputFormat* output_format(const std::string& path, const std::string& name) {
   // Only the extension is of interest: FFmpeg reads patterns in full names.
   const std::string extension = std::filesystem::path(path).extension().string();
-  const AVOutputFormat* format = av_guess_format(name.empty() ? nullptr : name.c_str(),
-                                                 name.empty() ? ("output" + extension).c_str() : nullptr, nullptr);
+  const AVOutputFormat* format =
+      av_guess_format(name.empty() ? nullptr : name.c_str(),
+                      name.empty() ? ("output" + extension).c_str() : nullptr, nullptr);
   check(format != nullptr, ErrorCode::unsupported,
-        "{}: no container for {} '{}': expected a file name that ends in .mp4, .mkv, .webm, .avi, .mov or .ts, or a format name",
+        "{}: no container for {} '{}': expected a file name that ends in .mp4, .mkv, .webm, .avi, .mov or "
+        ".ts, or a format name",
         path, name.empty() ? "extension" : "format", name.empty() ? extension : name);
-  check(!(format->flags & AVFMT_NOFILE), ErrorCode::unsupported, "{}: format {} does not write one file", path, format->name);
+  check(!(format->flags & AVFMT_NOFILE), ErrorCode::unsupported, "{}: format {} does not write one file",
+        path, format->name);
   return format;
 }
 
 class FfmpegMuxer final : public Muxer {
 public:
-  FfmpegMuxer(const std::string& path, const std::string& format) : path_(path), file_(path), io_(file_, true) {
+  FfmpegMuxer(const std::string& path, const std::string& format)
+      : path_(path), file_(path), io_(file_, true) {
     AVFormatContext* context = nullptr;
-    const int status = avformat_alloc_output_context2(&context, output_format(path, format), nullptr, nullptr);
+    const int status =
+        avformat_alloc_output_context2(&context, output_format(path, format), nullptr, nullptr);
     context_.reset(context);
     check(status >= 0, ErrorCode::out_of_memory, "{}: memory was refused by the system", path_);
     context->pb = io_.context();
     context->flags |= AVFMT_FLAG_CUSTOM_IO;
     context->opaque = this;
     context->io_open = reopen;
-    context->io_close2 = [](AVFormatContext*, AVIOContext*) { return 0; }; // Both views belong to this object.
+    context->io_close2 = [](AVFormatContext*, AVIOContext*) {
+      return 0;
+    }; // Both views belong to this object.
   }
 
   bool wants_global_header() const noexcept override { return context_->oformat->flags & AVFMT_GLOBALHEADER; }
@@ -137,8 +146,9 @@ public:
 
   void write(const Packet& packet) override {
     check(!finished_, ErrorCode::invalid_argument, "{}: packet after finish()", path_);
-    check(packet.stream >= 0 && static_cast<std::size_t>(packet.stream) < time_bases_.size(), ErrorCode::invalid_argument,
-          "{}: no stream {}; {} were added", path_, packet.stream, time_bases_.size());
+    check(packet.stream >= 0 && static_cast<std::size_t>(packet.stream) < time_bases_.size(),
+          ErrorCode::invalid_argument, "{}: no stream {}; {} were added", path_, packet.stream,
+          time_bases_.size());
     begin();
     const PacketPtr input = to_av(packet);
     const auto stream = static_cast<std::size_t>(packet.stream);
@@ -164,7 +174,8 @@ private:
   void adopt_tag(AVCodecParameters& parameters) const {
     const bool encoded = parameters.codec_tag == 0 && parameters.extradata_size > 0;
     const AVCodecTag* const* tables = context_->oformat->codec_tag;
-    if (!tables || av_codec_get_id(tables, parameters.codec_tag) != parameters.codec_id) parameters.codec_tag = 0;
+    if (!tables || av_codec_get_id(tables, parameters.codec_tag) != parameters.codec_id)
+      parameters.codec_tag = 0;
     // Some players take no other tag; it promises that all headers lie apart, as the encoder was told.
     const unsigned hvc1 = MKTAG('h', 'v', 'c', '1');
     const bool knows_hvc1 = tables && av_codec_get_id(tables, hvc1) == AV_CODEC_ID_HEVC;
@@ -192,7 +203,8 @@ private:
   }
 
   // To move the header to the front, the muxer opens its own output for reading. Nothing else may be opened.
-  static int reopen(AVFormatContext* context, AVIOContext** io, const char*, int flags, AVDictionary**) noexcept {
+  static int reopen(AVFormatContext* context, AVIOContext** io, const char*, int flags,
+                    AVDictionary**) noexcept {
     auto& self = *static_cast<FfmpegMuxer*>(context->opaque);
     if (flags & AVIO_FLAG_WRITE) return AVERROR(EPERM);
     try {

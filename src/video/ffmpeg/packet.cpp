@@ -24,8 +24,8 @@ namespace {
 
 // Bytes that the caller changed, or made, need FFmpeg's padding behind them.
 void set_bytes(AVPacket& packet, std::span<const std::byte> bytes) {
-  check(bytes.size() < (1u << 30), ErrorCode::limit_exceeded, "packet: {} bytes, at most {} are taken", bytes.size(),
-        1 << 30);
+  check(bytes.size() < (1u << 30), ErrorCode::limit_exceeded, "packet: {} bytes, at most {} are taken",
+        bytes.size(), 1 << 30);
   AVBufferRef* buffer = av_buffer_allocz(bytes.size() + AV_INPUT_BUFFER_PADDING_SIZE);
   check(buffer != nullptr, ErrorCode::out_of_memory, "packet: memory was refused by the system");
   if (!bytes.empty()) std::memcpy(buffer->data, bytes.data(), bytes.size());
@@ -46,9 +46,11 @@ PacketPtr to_av(const Packet& from) {
   const AVPacket* own = nullptr;
   if (std::get_deleter<PacketFree>(from.owner)) own = static_cast<const AVPacket*>(from.owner.get());
   if (own)
-    check(av_packet_ref(packet.get(), own) >= 0, ErrorCode::out_of_memory, "packet: memory was refused by the system");
+    check(av_packet_ref(packet.get(), own) >= 0, ErrorCode::out_of_memory,
+          "packet: memory was refused by the system");
   const auto* data = reinterpret_cast<const std::uint8_t*>(from.bytes.data());
-  if (!own || data != own->data || from.bytes.size() != static_cast<std::size_t>(own->size)) set_bytes(*packet, from.bytes);
+  if (!own || data != own->data || from.bytes.size() != static_cast<std::size_t>(own->size))
+    set_bytes(*packet, from.bytes);
   packet->stream_index = from.stream;
   packet->pts = from_pts(from.pts);
   packet->dts = from_pts(from.dts);

@@ -48,9 +48,12 @@ constexpr Twin twins[] = {
 
 // FFmpeg's other names for the same planes: full range by name, or an alpha plane after the colour planes.
 constexpr Twin aliases[] = {
-    {PixelFormat::yuv420p, AV_PIX_FMT_YUVJ420P},     {PixelFormat::yuv422p, AV_PIX_FMT_YUVJ422P},
-    {PixelFormat::yuv444p, AV_PIX_FMT_YUVJ444P},     {PixelFormat::yuv420p, AV_PIX_FMT_YUVA420P},
-    {PixelFormat::yuv422p, AV_PIX_FMT_YUVA422P},     {PixelFormat::yuv444p, AV_PIX_FMT_YUVA444P},
+    {PixelFormat::yuv420p, AV_PIX_FMT_YUVJ420P},
+    {PixelFormat::yuv422p, AV_PIX_FMT_YUVJ422P},
+    {PixelFormat::yuv444p, AV_PIX_FMT_YUVJ444P},
+    {PixelFormat::yuv420p, AV_PIX_FMT_YUVA420P},
+    {PixelFormat::yuv422p, AV_PIX_FMT_YUVA422P},
+    {PixelFormat::yuv444p, AV_PIX_FMT_YUVA444P},
     {PixelFormat::rgb_planar, AV_PIX_FMT_GBRAP, gbr_planes},
 };
 
@@ -90,38 +93,53 @@ PixelFormat nearest_format(AVPixelFormat format) noexcept {
 
 ColorMatrix to_matrix(AVColorSpace space) noexcept {
   switch (space) {
-  case AVCOL_SPC_RGB: return ColorMatrix::rgb;
-  case AVCOL_SPC_BT709: return ColorMatrix::bt709;
-  case AVCOL_SPC_FCC: return ColorMatrix::fcc;
+  case AVCOL_SPC_RGB:
+    return ColorMatrix::rgb;
+  case AVCOL_SPC_BT709:
+    return ColorMatrix::bt709;
+  case AVCOL_SPC_FCC:
+    return ColorMatrix::fcc;
   case AVCOL_SPC_BT470BG:
-  case AVCOL_SPC_SMPTE170M: return ColorMatrix::bt601;
-  case AVCOL_SPC_SMPTE240M: return ColorMatrix::smpte240m;
-  case AVCOL_SPC_BT2020_NCL: return ColorMatrix::bt2020;
-  default: return ColorMatrix::unspecified;
+  case AVCOL_SPC_SMPTE170M:
+    return ColorMatrix::bt601;
+  case AVCOL_SPC_SMPTE240M:
+    return ColorMatrix::smpte240m;
+  case AVCOL_SPC_BT2020_NCL:
+    return ColorMatrix::bt2020;
+  default:
+    return ColorMatrix::unspecified;
   }
 }
 
 AVColorSpace to_av(ColorMatrix matrix) noexcept {
   switch (matrix) {
-  case ColorMatrix::rgb: return AVCOL_SPC_RGB;
-  case ColorMatrix::bt709: return AVCOL_SPC_BT709;
-  case ColorMatrix::fcc: return AVCOL_SPC_FCC;
-  case ColorMatrix::bt601: return AVCOL_SPC_SMPTE170M;
-  case ColorMatrix::smpte240m: return AVCOL_SPC_SMPTE240M;
-  case ColorMatrix::bt2020: return AVCOL_SPC_BT2020_NCL;
-  case ColorMatrix::unspecified: break;
+  case ColorMatrix::rgb:
+    return AVCOL_SPC_RGB;
+  case ColorMatrix::bt709:
+    return AVCOL_SPC_BT709;
+  case ColorMatrix::fcc:
+    return AVCOL_SPC_FCC;
+  case ColorMatrix::bt601:
+    return AVCOL_SPC_SMPTE170M;
+  case ColorMatrix::smpte240m:
+    return AVCOL_SPC_SMPTE240M;
+  case ColorMatrix::bt2020:
+    return AVCOL_SPC_BT2020_NCL;
+  case ColorMatrix::unspecified:
+    break;
   }
   return AVCOL_SPC_UNSPECIFIED;
 }
 
-ColorInfo color_info(AVColorSpace space, AVColorRange range, AVChromaLocation siting, AVColorPrimaries primaries,
-                     AVColorTransferCharacteristic transfer) noexcept {
+ColorInfo color_info(AVColorSpace space, AVColorRange range, AVChromaLocation siting,
+                     AVColorPrimaries primaries, AVColorTransferCharacteristic transfer) noexcept {
   ColorInfo color;
   color.matrix = to_matrix(space);
   if (range == AVCOL_RANGE_MPEG) color.range = ColorRange::limited;
   if (range == AVCOL_RANGE_JPEG) color.range = ColorRange::full;
   // FFmpeg numbers the places as H.273 does, plus one, and so does ChromaSiting.
-  if (siting > AVCHROMA_LOC_UNSPECIFIED && siting <= AVCHROMA_LOC_BOTTOM) color.siting = static_cast<ChromaSiting>(siting);
+  if (siting > AVCHROMA_LOC_UNSPECIFIED && siting <= AVCHROMA_LOC_BOTTOM)
+    color.siting = static_cast<ChromaSiting>(siting);
   if (primaries > 0 && primaries < 256) color.primaries = static_cast<std::uint8_t>(primaries);
   if (transfer > 0 && transfer < 256) color.transfer = static_cast<std::uint8_t>(transfer);
   return color;
@@ -132,6 +150,8 @@ AVColorRange to_av(ColorRange range) noexcept {
   return range == ColorRange::limited ? AVCOL_RANGE_MPEG : AVCOL_RANGE_UNSPECIFIED;
 }
 
-AVChromaLocation to_av(ChromaSiting siting) noexcept { return static_cast<AVChromaLocation>(siting); }
+AVChromaLocation to_av(ChromaSiting siting) noexcept {
+  return static_cast<AVChromaLocation>(siting);
+}
 
 } // namespace lanner::ffmpeg

@@ -28,8 +28,8 @@ PixelFormat nearest_format(AVPixelFormat format) noexcept;
 
 ColorMatrix to_matrix(AVColorSpace space) noexcept;
 AVColorSpace to_av(ColorMatrix matrix) noexcept;
-ColorInfo color_info(AVColorSpace space, AVColorRange range, AVChromaLocation siting, AVColorPrimaries primaries,
-                     AVColorTransferCharacteristic transfer) noexcept;
+ColorInfo color_info(AVColorSpace space, AVColorRange range, AVChromaLocation siting,
+                     AVColorPrimaries primaries, AVColorTransferCharacteristic transfer) noexcept;
 AVColorRange to_av(ColorRange range) noexcept;
 AVChromaLocation to_av(ChromaSiting siting) noexcept;
 

@@ -25,31 +25,43 @@ struct Signature {
 using namespace std::string_view_literals;
 
 constexpr Signature signatures[] = {
-    {"\x89PNG\r\n\x1a\n"sv, AV_CODEC_ID_PNG}, {"\xff\xd8\xff"sv, AV_CODEC_ID_MJPEG}, {"BM"sv, AV_CODEC_ID_BMP},
-    {"GIF8"sv, AV_CODEC_ID_GIF},              {"II*\0"sv, AV_CODEC_ID_TIFF},         {"MM\0*"sv, AV_CODEC_ID_TIFF},
-    {"P1"sv, AV_CODEC_ID_PBM},                {"P2"sv, AV_CODEC_ID_PGM},             {"P3"sv, AV_CODEC_ID_PPM},
-    {"P4"sv, AV_CODEC_ID_PBM},                {"P5"sv, AV_CODEC_ID_PGM},             {"P6"sv, AV_CODEC_ID_PPM},
+    {"\x89PNG\r\n\x1a\n"sv, AV_CODEC_ID_PNG},
+    {"\xff\xd8\xff"sv, AV_CODEC_ID_MJPEG},
+    {"BM"sv, AV_CODEC_ID_BMP},
+    {"GIF8"sv, AV_CODEC_ID_GIF},
+    {"II*\0"sv, AV_CODEC_ID_TIFF},
+    {"MM\0*"sv, AV_CODEC_ID_TIFF},
+    {"P1"sv, AV_CODEC_ID_PBM},
+    {"P2"sv, AV_CODEC_ID_PGM},
+    {"P3"sv, AV_CODEC_ID_PPM},
+    {"P4"sv, AV_CODEC_ID_PBM},
+    {"P5"sv, AV_CODEC_ID_PGM},
+    {"P6"sv, AV_CODEC_ID_PPM},
     {"P7"sv, AV_CODEC_ID_PAM},
 };
 
 AVCodecID image_codec(std::span<const std::byte> bytes, const std::string& name) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 16));
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
+                              std::min<std::size_t>(bytes.size(), 16));
   for (const Signature& signature : signatures)
     if (text.substr(0, signature.magic.size()) == signature.magic) return signature.codec;
-  if (text.substr(0, 4) == "RIFF" && text.size() >= 12 && text.substr(8, 4) == "WEBP") return AV_CODEC_ID_WEBP;
-  fail(ErrorCode::bad_data, "{}: no known image format: expected PNG, JPEG, BMP, GIF, PPM, PGM, PBM, PAM, WebP or TIFF", name);
+  if (text.substr(0, 4) == "RIFF" && text.size() >= 12 && text.substr(8, 4) == "WEBP")
+    return AV_CODEC_ID_WEBP;
+  fail(ErrorCode::bad_data,
+       "{}: no known image format: expected PNG, JPEG, BMP, GIF, PPM, PGM, PBM, PAM, WebP or TIFF", name);
 }
 
 CodecContextPtr open_image_decoder(AVCodecID id, const std::string& name, const Limits& limits) {
   const AVCodec* codec = avcodec_find_decoder(id);
-  check(codec != nullptr, ErrorCode::unsupported, "{}: FFmpeg {} has no decoder for {}", name, av_version_info(),
-        avcodec_get_name(id));
+  check(codec != nullptr, ErrorCode::unsupported, "{}: FFmpeg {} has no decoder for {}", name,
+        av_version_info(), avcodec_get_name(id));
   CodecContextPtr context(avcodec_alloc_context3(codec));
   if (!context) throw std::bad_alloc();
   context->thread_count = 1;
   context->max_pixels = static_cast<std::int64_t>(std::min<std::uint64_t>(limits.pixels, INT64_MAX));
   const int status = avcodec_open2(context.get(), codec, nullptr);
-  check(status >= 0, error_code(status), "{}: cannot open decoder {}: {}", name, codec->name, error_text(status));
+  check(status >= 0, error_code(status), "{}: cannot open decoder {}: {}", name, codec->name,
+        error_text(status));
   return context;
 }
 
@@ -58,8 +70,8 @@ FramePtr decode_one(AVCodecContext& context, const AVPacket& packet, const std::
   int status = avcodec_send_packet(&context, &packet);
   if (status >= 0) status = avcodec_send_packet(&context, nullptr);
   if (status >= 0) status = avcodec_receive_frame(&context, frame.get());
-  check(status >= 0, status == AVERROR_EOF ? ErrorCode::bad_data : error_code(status), "{}: cannot decode the {} image: {}", name,
-        context.codec->name, error_text(status));
+  check(status >= 0, status == AVERROR_EOF ? ErrorCode::bad_data : error_code(status),
+        "{}: cannot decode the {} image: {}", name, context.codec->name, error_text(status));
   check(!(frame->flags & AV_FRAME_FLAG_CORRUPT) && !frame->decode_error_flags, ErrorCode::bad_data,
         "{}: the {} image is damaged: {}", name, context.codec->name, error_text(AVERROR_INVALIDDATA));
   return frame;
@@ -75,8 +87,8 @@ EncoderOptions image_options(const std::string& path, const Image& image) {
   EncoderOptions options;
   const std::string extension = lower_extension(path);
   const bool jpeg = extension == ".jpg" || extension == ".jpeg";
-  check(jpeg || extension == ".png", ErrorCode::unsupported, "{}: cannot write '{}' images: expected .png, .jpg or .jpeg", path,
-        extension);
+  check(jpeg || extension == ".png", ErrorCode::unsupported,
+        "{}: cannot write '{}' images: expected .png, .jpg or .jpeg", path, extension);
   options.codec = jpeg ? "mjpeg" : "png";
   options.width = image.width;
   options.height = image.height;
@@ -85,7 +97,9 @@ EncoderOptions image_options(const std::string& path, const Image& image) {
   if (jpeg) options.color = {ColorMatrix::bt601, ColorRange::full, ChromaSiting::center}; // JFIF 1.02.
   options.threads = 1;
   options.global_header = false;
-  if (jpeg) options.codec_options = {{"flags", "+qscale"}, {"global_quality", "236"}}; // Quantiser 2, the finest but one.
+  if (jpeg)
+    options.codec_options = {{"flags", "+qscale"},
+                             {"global_quality", "236"}}; // Quantiser 2, the finest but one.
   return options;
 }
 
@@ -103,13 +117,14 @@ Image load_image(const std::string& path, const Limits& limits) {
   FramePtr frame = decode_one(*context, *to_av(packet), path);
   const Orientation orientation = orientation_of(display_matrix(*frame));
   Image image = to_image(std::move(frame), limits);
-  if (codec == AV_CODEC_ID_MJPEG && image.color.matrix == ColorMatrix::unspecified) image.color.matrix = ColorMatrix::bt601;
+  if (codec == AV_CODEC_ID_MJPEG && image.color.matrix == ColorMatrix::unspecified)
+    image.color.matrix = ColorMatrix::bt601;
   return oriented(image, orientation);
 }
 
 void save_image(const std::string& path, const Image& image) {
   check(image.defined(), ErrorCode::invalid_argument, "{}: no image was given", path);
-  const auto encoder = create_encoder(image_options(path, image));
+  const auto encoder = ffmpeg::create_encoder(image_options(path, image));
   encoder->send(&image, 0);
   encoder->send(nullptr, no_pts);
   const std::optional<Packet> packet = encoder->receive();

@@ -19,9 +19,8 @@ const std::int32_t* display_matrix(const AVStream& stream) {
   const std::uint8_t* data = nullptr;
   std::size_t size = 0;
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 30, 100)
-  const AVPacketSideData* side =
-      av_packet_side_data_get(stream.codecpar->coded_side_data, stream.codecpar->nb_coded_side_data,
-                              AV_PKT_DATA_DISPLAYMATRIX);
+  const AVPacketSideData* side = av_packet_side_data_get(
+      stream.codecpar->coded_side_data, stream.codecpar->nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
   if (side) data = side->data, size = side->size;
 #else
   data = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
@@ -34,7 +33,8 @@ void describe_video(const AVCodecParameters& parameters, StreamInfo& info) {
   info.width = parameters.width;
   info.height = parameters.height;
   info.interlaced = parameters.field_order > AV_FIELD_PROGRESSIVE;
-  if (parameters.sample_aspect_ratio.num > 0) info.sample_aspect = to_rational(parameters.sample_aspect_ratio);
+  if (parameters.sample_aspect_ratio.num > 0)
+    info.sample_aspect = to_rational(parameters.sample_aspect_ratio);
   info.color = color_info(parameters.color_space, parameters.color_range, parameters.chroma_location,
                           parameters.color_primaries, parameters.color_trc);
   const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(format);
@@ -47,7 +47,8 @@ void describe_video(const AVCodecParameters& parameters, StreamInfo& info) {
 }
 
 Rational frame_rate(AVFormatContext* context, AVStream* stream) {
-  if (stream->avg_frame_rate.num > 0 && stream->avg_frame_rate.den > 0) return to_rational(stream->avg_frame_rate);
+  if (stream->avg_frame_rate.num > 0 && stream->avg_frame_rate.den > 0)
+    return to_rational(stream->avg_frame_rate);
   const AVRational guess = av_guess_frame_rate(context, stream, nullptr);
   return guess.num > 0 && guess.den > 0 ? to_rational(guess) : Rational{};
 }
@@ -68,7 +69,8 @@ void describe_codec(const AVCodecParameters& parameters, StreamInfo& info) {
   info.bit_rate = std::max<std::int64_t>(0, parameters.bit_rate);
   if (parameters.codec_type == AVMEDIA_TYPE_VIDEO) describe_video(parameters, info);
   info.extradata.resize(parameters.extradata ? static_cast<std::size_t>(parameters.extradata_size) : 0);
-  if (!info.extradata.empty()) std::memcpy(info.extradata.data(), parameters.extradata, info.extradata.size());
+  if (!info.extradata.empty())
+    std::memcpy(info.extradata.data(), parameters.extradata, info.extradata.size());
   ParametersPtr copy = make_parameters();
   check(avcodec_parameters_copy(copy.get(), &parameters) >= 0, ErrorCode::out_of_memory,
         "stream: memory was refused by the system");
@@ -89,15 +91,17 @@ StreamInfo describe(AVFormatContext* context, const AVStream& stream) {
   info.duration = stream.duration == AV_NOPTS_VALUE ? 0 : std::max<std::int64_t>(0, stream.duration);
   info.frames = std::max<std::int64_t>(0, stream.nb_frames);
   const AVDictionaryEntry* entry = nullptr;
-  while ((entry = av_dict_get(stream.metadata, "", entry, AV_DICT_IGNORE_SUFFIX))) info.metadata[entry->key] = entry->value;
+  while ((entry = av_dict_get(stream.metadata, "", entry, AV_DICT_IGNORE_SUFFIX)))
+    info.metadata[clean_text(entry->key)] = clean_text(entry->value);
   return info;
 }
 
 AVCodecID codec_id(const std::string& name) {
-  if (const AVCodecDescriptor* descriptor = avcodec_descriptor_get_by_name(name.c_str())) return descriptor->id;
+  if (const AVCodecDescriptor* descriptor = avcodec_descriptor_get_by_name(name.c_str()))
+    return descriptor->id;
   if (const AVCodec* codec = avcodec_find_decoder_by_name(name.c_str())) return codec->id;
-  fail(ErrorCode::unsupported, "codec '{}' is not known to FFmpeg {}; `lanner doctor` lists those that are", name,
-       av_version_info());
+  fail(ErrorCode::unsupported, "codec '{}' is not known to FFmpeg {}; `lanner doctor` lists those that are",
+       name, av_version_info());
 }
 
 ParametersPtr to_parameters(const StreamInfo& info) {
@@ -121,7 +125,8 @@ ParametersPtr to_parameters(const StreamInfo& info) {
   result->color_primaries = static_cast<AVColorPrimaries>(info.color.primaries);
   result->color_trc = static_cast<AVColorTransferCharacteristic>(info.color.transfer);
   const std::size_t size = info.extradata.size();
-  check(size < (1u << 28), ErrorCode::limit_exceeded, "stream: {} bytes of extradata, at most {} are taken", size, 1 << 28);
+  check(size < (1u << 28), ErrorCode::limit_exceeded, "stream: {} bytes of extradata, at most {} are taken",
+        size, 1 << 28);
   if (size == 0) return result;
   result->extradata = static_cast<std::uint8_t*>(av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE));
   check(result->extradata != nullptr, ErrorCode::out_of_memory, "stream: memory was refused by the system");

@@ -26,7 +26,8 @@ VideoSupport video_support() {
   while (const AVInputFormat* format = av_demuxer_iterate(&state)) support.demuxers.push_back(format->name);
   state = nullptr;
   while (const AVOutputFormat* format = av_muxer_iterate(&state)) support.muxers.push_back(format->name);
-  for (auto* names : {&support.decoders, &support.encoders, &support.demuxers, &support.muxers}) sort_unique(*names);
+  for (auto* names : {&support.decoders, &support.encoders, &support.demuxers, &support.muxers})
+    sort_unique(*names);
   return support;
 }
 

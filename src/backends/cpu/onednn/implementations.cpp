@@ -22,7 +22,7 @@ int rank_of_isa(std::string_view name) {
 
 } // namespace
 
-std::vector<Implementation> implementations(dnnl::primitive_desc descriptor, std::size_t most) {
+std::vector<Implementation> implementations(Descriptor descriptor, std::size_t most) {
   std::vector<Implementation> found;
   if (!descriptor) return found;
   int best = 0;
@@ -37,11 +37,11 @@ std::vector<Implementation> implementations(dnnl::primitive_desc descriptor, std
   return found;
 }
 
-Implementation find_implementation(const std::function<dnnl::primitive_desc()>& make, const ConfigText& config) {
+Implementation find_implementation(const std::function<Descriptor()>& make, const ConfigText& config) {
   const std::int64_t index = config.integer("impl");
   const std::string& name = config.text("name");
   for (const bool exact : {true, false}) {
-    dnnl::primitive_desc descriptor = make();
+    Descriptor descriptor = make();
     if (!descriptor) break;
     std::int64_t at = 0;
     do {

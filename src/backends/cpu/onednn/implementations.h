@@ -5,25 +5,25 @@
 #include <string>
 #include <vector>
 
-#include <dnnl.hpp>
 
 #include "backends/config_text.h"
+#include "backends/cpu/onednn/library.h"
 
 namespace lanner::onednn {
 
 /// A descriptor standing at one implementation.
 struct Implementation {
-  dnnl::primitive_desc descriptor;
+  Descriptor descriptor;
   std::int64_t index = 0;
   std::string name;
 };
 
 /// The first `most` implementations that are not reference loops and not of a much older instruction set than the first.
-std::vector<Implementation> implementations(dnnl::primitive_desc descriptor, std::size_t most);
+std::vector<Implementation> implementations(Descriptor descriptor, std::size_t most);
 
 /// Moves to the implementation that a configuration names: that index when the name agrees, else the first of that name.
 /// Throws Error{unsupported} when this oneDNN has none.
-Implementation find_implementation(const std::function<dnnl::primitive_desc()>& make, const ConfigText& config);
+Implementation find_implementation(const std::function<Descriptor()>& make, const ConfigText& config);
 
 void name_implementation(ConfigText& config, const Implementation& implementation);
 

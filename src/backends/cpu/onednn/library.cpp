@@ -63,19 +63,23 @@ std::optional<Blocking> blocking_of(const Desc& desc) {
 
 /// Calls `make` with the arguments, the version's way: 2.6 wants an operation descriptor in between, 3.x the engine.
 template<typename Primitive, typename... Args>
-dnnl::primitive_desc make(const dnnl::primitive_attr& attr, Args&&... args) {
+Descriptor make_any(const dnnl::primitive_attr& attr, Args&&... args) {
   try {
 #if DNNL_VERSION_MAJOR >= 3
-    return typename Primitive::primitive_desc(engine(), dnnl::prop_kind::forward_inference, std::forward<Args>(args)..., attr,
-                                              true);
+    return Descriptor(typename Primitive::primitive_desc(engine(), std::forward<Args>(args)..., attr, true));
 #else
-    const typename Primitive::desc desc(dnnl::prop_kind::forward_inference, std::forward<Args>(args)...);
-    return typename Primitive::primitive_desc(desc, attr, engine(), true);
+    auto operation = std::make_shared<const typename Primitive::desc>(std::forward<Args>(args)...);
+    return Descriptor(typename Primitive::primitive_desc(*operation, attr, engine(), true), operation);
 #endif
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
     return {};
   }
+}
+
+template<typename Primitive, typename... Args>
+Descriptor make(const dnnl::primitive_attr& attr, Args&&... args) {
+  return make_any<Primitive>(attr, dnnl::prop_kind::forward_inference, std::forward<Args>(args)...);
 }
 
 Dims less_one(Dims dims) {
@@ -84,7 +88,7 @@ Dims less_one(Dims dims) {
 }
 
 template<typename Primitive>
-dnnl::primitive_desc windowed(Algorithm algorithm, const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
+Descriptor windowed(Algorithm algorithm, const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
                               const Window& w, const dnnl::primitive_attr& attr) {
   const Dims dilations = less_one(w.dilations);
   if (bias) return make<Primitive>(attr, algorithm, src, weights, *bias, dst, w.strides, dilations, w.begin, w.end);
@@ -178,39 +182,29 @@ bool is_padded(const Desc& desc) {
   return !blocking || blocking->dims != blocking->padded;
 }
 
-dnnl::primitive_desc convolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst, const Window& window,
+Descriptor convolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst, const Window& window,
                                  const dnnl::primitive_attr& attr) {
   return windowed<dnnl::convolution_forward>(Algorithm::convolution_direct, src, weights, bias, dst, window, attr);
 }
 
-dnnl::primitive_desc deconvolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
+Descriptor deconvolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
                                    const Window& window, const dnnl::primitive_attr& attr) {
   return windowed<dnnl::deconvolution_forward>(Algorithm::deconvolution_direct, src, weights, bias, dst, window, attr);
 }
 
-dnnl::primitive_desc matmul(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
+Descriptor matmul(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
                             const dnnl::primitive_attr& attr) {
-  try {
-#if DNNL_VERSION_MAJOR >= 3
-    if (bias) return dnnl::matmul::primitive_desc(engine(), src, weights, *bias, dst, attr, true);
-    return dnnl::matmul::primitive_desc(engine(), src, weights, dst, attr, true);
-#else
-    const auto desc = bias ? dnnl::matmul::desc(src, weights, *bias, dst) : dnnl::matmul::desc(src, weights, dst);
-    return dnnl::matmul::primitive_desc(desc, attr, engine(), true);
-#endif
-  } catch (const dnnl::error& error) {
-    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
-    return {};
-  }
+  if (bias) return make_any<dnnl::matmul>(attr, src, weights, *bias, dst);
+  return make_any<dnnl::matmul>(attr, src, weights, dst);
 }
 
-dnnl::primitive_desc inner_product(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
+Descriptor inner_product(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
                                    const dnnl::primitive_attr& attr) {
   if (bias) return make<dnnl::inner_product_forward>(attr, src, weights, *bias, dst);
   return make<dnnl::inner_product_forward>(attr, src, weights, dst);
 }
 
-dnnl::primitive_desc pooling(Algorithm algorithm, const Desc& src, const Desc& dst, const Window& w,
+Descriptor pooling(Algorithm algorithm, const Desc& src, const Desc& dst, const Window& w,
                              const dnnl::primitive_attr& attr) {
 #if DNNL_VERSION_MAJOR >= 3
   return make<dnnl::pooling_forward>(attr, algorithm, src, dst, w.strides, w.kernel, less_one(w.dilations), w.begin, w.end);
@@ -221,7 +215,7 @@ dnnl::primitive_desc pooling(Algorithm algorithm, const Desc& src, const Desc& d
 #endif
 }
 
-dnnl::primitive_desc softmax(const Desc& data, int axis, bool logarithm, const dnnl::primitive_attr& attr) {
+Descriptor softmax(const Desc& data, int axis, bool logarithm, const dnnl::primitive_attr& attr) {
   const auto algorithm = logarithm ? Algorithm::softmax_log : Algorithm::softmax_accurate;
 #if DNNL_VERSION_MAJOR >= 3
   return make<dnnl::softmax_forward>(attr, algorithm, data, data, axis);
@@ -230,7 +224,7 @@ dnnl::primitive_desc softmax(const Desc& data, int axis, bool logarithm, const d
 #endif
 }
 
-dnnl::primitive_desc layer_normalization(const Desc& data, float epsilon, const dnnl::primitive_attr& attr) {
+Descriptor layer_normalization(const Desc& data, float epsilon, const dnnl::primitive_attr& attr) {
   const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
 #if DNNL_VERSION_MAJOR >= 3
   return make<dnnl::layer_normalization_forward>(attr, data, data, epsilon, flags);
@@ -239,7 +233,7 @@ dnnl::primitive_desc layer_normalization(const Desc& data, float epsilon, const 
 #endif
 }
 
-dnnl::primitive_desc batch_normalization(const Desc& data, float epsilon, const dnnl::primitive_attr& attr) {
+Descriptor batch_normalization(const Desc& data, float epsilon, const dnnl::primitive_attr& attr) {
   const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift |
                      dnnl::normalization_flags::use_global_stats;
 #if DNNL_VERSION_MAJOR >= 3
@@ -249,7 +243,7 @@ dnnl::primitive_desc batch_normalization(const Desc& data, float epsilon, const 
 #endif
 }
 
-dnnl::primitive_desc lrn(const Desc& data, std::int64_t size, float alpha, float beta, float k,
+Descriptor lrn(const Desc& data, std::int64_t size, float alpha, float beta, float k,
                          const dnnl::primitive_attr& attr) {
 #if DNNL_VERSION_MAJOR >= 3
   return make<dnnl::lrn_forward>(attr, Algorithm::lrn_across_channels, data, data, size, alpha, beta, k);
@@ -258,21 +252,12 @@ dnnl::primitive_desc lrn(const Desc& data, std::int64_t size, float alpha, float
 #endif
 }
 
-dnnl::primitive_desc resampling(Algorithm algorithm, const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr) {
+Descriptor resampling(Algorithm algorithm, const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr) {
   return make<dnnl::resampling_forward>(attr, algorithm, src, dst);
 }
 
-dnnl::primitive_desc reduction(Algorithm algorithm, const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr) {
-  try {
-#if DNNL_VERSION_MAJOR >= 3
-    return dnnl::reduction::primitive_desc(engine(), algorithm, src, dst, 1, 0, attr, true);
-#else
-    return dnnl::reduction::primitive_desc(dnnl::reduction::desc(algorithm, src, dst, 1, 0), attr, engine(), true);
-#endif
-  } catch (const dnnl::error& error) {
-    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
-    return {};
-  }
+Descriptor reduction(Algorithm algorithm, const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr) {
+  return make_any<dnnl::reduction>(attr, algorithm, src, dst, 1.0F, 0.0F);
 }
 
 dnnl::primitive_desc_base concat(const Desc& dst, int axis, const std::vector<Desc>& sources,

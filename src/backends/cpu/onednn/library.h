@@ -2,6 +2,7 @@
 // What differs between oneDNN 2.6 (Debian 12) and 3.x (Debian 13) is here and in library.cpp, and nowhere else: how
 // primitive descriptors are made, what activations are called, how a memory descriptor's blocks are read.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,24 +42,33 @@ struct Window {
   Dims kernel, strides, dilations, begin, end;
 };
 
+/// A primitive descriptor that can be moved to further implementations. 2.6 reads the operation descriptor again when it
+/// moves on, so that it is kept.
+struct Descriptor : dnnl::primitive_desc {
+  Descriptor() = default;
+  explicit Descriptor(dnnl::primitive_desc descriptor, std::shared_ptr<const void> operation = nullptr)
+      : dnnl::primitive_desc(std::move(descriptor)), operation(std::move(operation)) {}
+  std::shared_ptr<const void> operation;
+};
+
 // Each gives an empty descriptor when oneDNN has no implementation. `bias` may be null.
-dnnl::primitive_desc convolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst, const Window& window,
+Descriptor convolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst, const Window& window,
                                  const dnnl::primitive_attr& attr);
-dnnl::primitive_desc deconvolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
+Descriptor deconvolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
                                    const Window& window, const dnnl::primitive_attr& attr);
-dnnl::primitive_desc matmul(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
+Descriptor matmul(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
                             const dnnl::primitive_attr& attr);
-dnnl::primitive_desc inner_product(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
+Descriptor inner_product(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
                                    const dnnl::primitive_attr& attr);
-dnnl::primitive_desc pooling(dnnl::algorithm algorithm, const Desc& src, const Desc& dst, const Window& window,
+Descriptor pooling(dnnl::algorithm algorithm, const Desc& src, const Desc& dst, const Window& window,
                              const dnnl::primitive_attr& attr);
-dnnl::primitive_desc softmax(const Desc& data, int axis, bool logarithm, const dnnl::primitive_attr& attr);
-dnnl::primitive_desc layer_normalization(const Desc& data, float epsilon, const dnnl::primitive_attr& attr);
-dnnl::primitive_desc batch_normalization(const Desc& data, float epsilon, const dnnl::primitive_attr& attr);
-dnnl::primitive_desc lrn(const Desc& data, std::int64_t size, float alpha, float beta, float k,
+Descriptor softmax(const Desc& data, int axis, bool logarithm, const dnnl::primitive_attr& attr);
+Descriptor layer_normalization(const Desc& data, float epsilon, const dnnl::primitive_attr& attr);
+Descriptor batch_normalization(const Desc& data, float epsilon, const dnnl::primitive_attr& attr);
+Descriptor lrn(const Desc& data, std::int64_t size, float alpha, float beta, float k,
                          const dnnl::primitive_attr& attr);
-dnnl::primitive_desc resampling(dnnl::algorithm algorithm, const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr);
-dnnl::primitive_desc reduction(dnnl::algorithm algorithm, const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr);
+Descriptor resampling(dnnl::algorithm algorithm, const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr);
+Descriptor reduction(dnnl::algorithm algorithm, const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr);
 dnnl::primitive_desc_base concat(const Desc& dst, int axis, const std::vector<Desc>& sources,
                                  const dnnl::primitive_attr& attr);
 dnnl::primitive_desc_base reorder(const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr);

@@ -23,7 +23,7 @@ std::optional<Product> read_product(const Group& group, std::string& reason) {
 }
 
 struct Candidate {
-  dnnl::primitive_desc descriptor;
+  Descriptor descriptor;
   std::vector<Argument> arguments;
 };
 

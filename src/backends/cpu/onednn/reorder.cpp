@@ -19,8 +19,6 @@ dnnl::primitive_desc_base make(const Operand& operand, const Storage& from, cons
   const auto src = describe(shape, from.layout, stored_type(from, operand)),
              dst = describe(shape, to.layout, stored_type(to, operand));
   if (!src || !dst) return {};
-  // Padding of the source is not to be zeroed by oneDNN, see describe_bytes; its reorders read the memory's own descriptor.
-  if (is_padded(*src) && is_padded(*dst) && from.layout == to.layout) return {};
   return reorder(*src, *dst, attributes());
 }
 

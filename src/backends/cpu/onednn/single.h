@@ -10,14 +10,14 @@ namespace lanner::onednn {
 
 /// A primitive for chosen layouts of its data input (input 0 of the node) and of its output.
 struct Primitive {
-  dnnl::primitive_desc descriptor;
+  Descriptor descriptor;
   std::vector<Argument> arguments; ///< DNNL_ARG_DST or whatever the output is, included.
 };
 
 /// What a family tells about itself.
 struct SinglePrimitive {
   std::string_view kernel;
-  /// Whether the group is of this family; may throw nothing. `reason` tells why one that looks like it is not taken.
+  /// Whether the group is of this family. `reason` tells why one that looks like it is not taken.
   bool (*takes)(const Group& group, std::string& reason);
   /// Empty descriptor when oneDNN has none.
   Primitive (*make)(const Group& group, const Layout& input, const Layout& output);

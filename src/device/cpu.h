@@ -1,0 +1,47 @@
+#pragma once
+// What the processor is and how much of it this process may use.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lanner {
+
+/// Instruction sets that both the processor and the operating system serve. All false on other architectures.
+struct CpuFeatures {
+  bool avx2 = false, fma = false, f16c = false;
+  bool avx512f = false, avx512bw = false, avx512dq = false, avx512vl = false;
+  bool avx_vnni = false, avx512_vnni = false, avx512_bf16 = false, avx512_fp16 = false;
+  bool amx_tile = false, amx_int8 = false, amx_bf16 = false;
+
+  /// Names of those that are there (`avx2`, `avx512_vnni`).
+  std::vector<std::string_view> names() const;
+  /// The names joined by `+`, or `baseline`: part of timing keys.
+  std::string to_string() const;
+  /// What kernels compiled for AVX2 and for AVX-512 rely on (see cmake/LannerSources.cmake).
+  bool has_avx2() const noexcept { return avx2 && fma && f16c; }
+  bool has_avx512() const noexcept { return has_avx2() && avx512f && avx512bw && avx512dq && avx512vl; }
+};
+const CpuFeatures& cpu_features() noexcept;
+
+/// The processor's own name (`AMD EPYC 9654 96-Core Processor`), empty when it has none.
+std::string cpu_name();
+
+/// Data cache of one core, in bytes; customary sizes where the system does not say.
+struct CacheSizes {
+  std::uint64_t l1 = 32u << 10, l2 = 512u << 10, l3 = 4u << 20;
+};
+const CacheSizes& cache_sizes() noexcept;
+
+/// Cores that this process may keep busy: those of its affinity mask, at most its cgroup's quota rounded up.
+int usable_cores();
+/// Thread count of a Context whose user gives none: LANNER_THREADS, else usable_cores().
+int default_threads();
+
+/// CPU quota of a process in cores, 0 when it has none. `groups` is the text of /proc/self/cgroup, `mount`
+/// where the control groups are mounted (/sys/fs/cgroup); both versions of control groups are understood.
+double cgroup_quota(std::string_view groups, const std::filesystem::path& mount);
+
+} // namespace lanner

@@ -1,0 +1,42 @@
+#pragma once
+// Loops over several threads of the CPU. The only place that starts OpenMP threads for Lanner's own kernels.
+
+#include <cstdint>
+#include <memory>
+
+namespace lanner {
+
+/// How many threads a parallel region may ask for instead of `wanted`: 1 inside another region and in a child
+/// that was forked from a process with OpenMP threads. Everything that calls OpenMP, oneDNN included, asks
+/// here first; see Note [Spinning threads] in parallel.cpp.
+int openmp_threads(int wanted);
+
+/// A borrowed `void(std::int64_t begin, std::int64_t end)`.
+class RangeBody {
+public:
+  template<typename Body>
+  explicit RangeBody(Body& body) noexcept
+      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(body)))),
+        call_([](void* object, std::int64_t begin, std::int64_t end) {
+          (*static_cast<Body*>(object))(begin, end);
+        }) {}
+  void operator()(std::int64_t begin, std::int64_t end) const { call_(object_, begin, end); }
+
+private:
+  void* object_;
+  void (*call_)(void*, std::int64_t, std::int64_t);
+};
+void run_parallel(int threads, std::int64_t begin, std::int64_t end, std::int64_t grain, RangeBody body);
+
+/// Calls `body(first, last)` for ranges that cover [begin, end) once, on up to `threads` threads, the
+/// caller's among them. Every range starts a multiple of `grain` behind `begin`; which thread gets which
+/// range depends on nothing but the arguments. A call from within a region runs on the caller's thread alone.
+/// When bodies throw, the others still end, then one of the exceptions is rethrown.
+template<typename Body>
+void parallel_for(int threads, std::int64_t begin, std::int64_t end, std::int64_t grain, Body&& body) {
+  if (begin >= end) return;
+  if (threads <= 1 || end - begin <= grain) return static_cast<void>(body(begin, end));
+  run_parallel(threads, begin, end, grain, RangeBody(body));
+}
+
+} // namespace lanner

@@ -1,0 +1,189 @@
+#include <lanner/preprocess.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace lanner {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view resize_names[] = {"nearest", "bilinear", "bicubic", "area", "antialias"};
+constexpr std::string_view fit_names[] = {"stretch", "letterbox", "crop"};
+
+struct Preset {
+  std::string_view name;
+  bool bgr;
+  std::array<float, 2> range;
+  std::array<float, 3> mean, std;
+};
+
+constexpr Preset presets[] = {
+    {"none", false, {0, 255}, {0, 0, 0}, {1, 1, 1}},
+    {"imagenet", false, {0, 1}, {0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}},
+    {"caffe", true, {0, 255}, {104, 117, 123}, {1, 1, 1}},
+    {"tf-inception", false, {-1, 1}, {0, 0, 0}, {1, 1, 1}},
+};
+
+template<std::size_t N>
+std::string joined(const std::string_view (&names)[N]) {
+  std::string text;
+  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+/// Takes fields out of a JSON object and refuses what is left.
+class FieldReader {
+public:
+  explicit FieldReader(json object) : object_(std::move(object)) {
+    check(object_.is_object(), ErrorCode::bad_data, "preprocess: expected a JSON object, got {}",
+          object_.type_name());
+  }
+
+  bool take(const char* key, json& value) {
+    const auto found = object_.find(key);
+    if (found == object_.end()) return false;
+    value = std::move(*found);
+    object_.erase(found);
+    return true;
+  }
+
+  void read(const char* key, bool& into) {
+    json value;
+    if (!take(key, value)) return;
+    require(value.is_boolean(), key, "true or false", value);
+    into = value.get<bool>();
+  }
+
+  void read(const char* key, std::int32_t& into) {
+    json value;
+    if (!take(key, value)) return;
+    const bool good = value.is_number_integer() && value.get<double>() >= 0 && value.get<double>() <= 65536;
+    require(good, key, "a whole number of 0 to 65536", value);
+    into = value.get<std::int32_t>();
+  }
+
+  void read(const char* key, float& into) {
+    json value;
+    if (take(key, value)) into = number(key, value);
+  }
+
+  template<std::size_t N>
+  void read(const char* key, std::array<float, N>& into) {
+    json value;
+    if (!take(key, value)) return;
+    require(value.is_array() && value.size() == N, key, "an array of the right length", value);
+    for (std::size_t i = 0; i < N; ++i) into[i] = number(key, value[i]);
+  }
+
+  template<typename Enum, std::size_t N>
+  void read(const char* key, Enum& into, const std::string_view (&names)[N]) {
+    json value;
+    if (!take(key, value)) return;
+    const auto place = value.is_string() ? std::find(names, names + N, value.get<std::string>()) : names + N;
+    check(place != names + N, ErrorCode::bad_data, "preprocess: {} is {}, expected one of {}", key,
+          value.dump(), joined(names));
+    into = static_cast<Enum>(place - names);
+  }
+
+  void finish() const {
+    check(object_.empty(), ErrorCode::bad_data, "preprocess: unknown field '{}'",
+          object_.empty() ? "" : object_.begin().key());
+  }
+
+private:
+  static void require(bool good, const char* key, const char* expected, const json& got) {
+    check(good, ErrorCode::bad_data, "preprocess: {} is {}, expected {}", key, got.dump(), expected);
+  }
+
+  static float number(const char* key, const json& value) {
+    require(value.is_number() && std::abs(value.get<double>()) < 1e30, key, "a number", value);
+    return value.get<float>();
+  }
+
+  json object_;
+};
+
+} // namespace
+
+Preprocess Preprocess::preset(std::string_view name) {
+  std::string known;
+  for (const Preset& preset : presets) {
+    known += (known.empty() ? "" : ", ") + std::string(preset.name);
+    if (preset.name != name) continue;
+    Preprocess spec;
+    spec.bgr = preset.bgr;
+    spec.range = preset.range;
+    spec.mean = preset.mean;
+    spec.std = preset.std;
+    return spec;
+  }
+  fail(ErrorCode::invalid_argument, "preset '{}' is not known: expected one of {}", name, known);
+}
+
+namespace {
+
+// The shortest decimal that reads back as the same float.
+double shortest(float value) {
+  return std::stod(fmt::format("{}", value));
+}
+
+template<std::size_t N>
+std::array<double, N> shortest(const std::array<float, N>& values) {
+  std::array<double, N> result;
+  std::transform(values.begin(), values.end(), result.begin(), [](float value) { return shortest(value); });
+  return result;
+}
+
+} // namespace
+
+std::string Preprocess::to_json() const {
+  nlohmann::ordered_json object;
+  object["width"] = width;
+  object["height"] = height;
+  object["dtype"] = lanner::to_string(dtype);
+  object["channels_last"] = channels_last;
+  object["bgr"] = bgr;
+  object["gray"] = gray;
+  object["resize"] = resize_names[static_cast<std::size_t>(resize)];
+  object["fit"] = fit_names[static_cast<std::size_t>(fit)];
+  object["range"] = shortest(range);
+  object["mean"] = shortest(mean);
+  object["std"] = shortest(std);
+  object["pad_value"] = shortest(pad_value);
+  return object.dump();
+}
+
+Preprocess Preprocess::from_json(std::string_view text) {
+  FieldReader reader(parse_json(text));
+  Preprocess spec;
+  reader.read("width", spec.width);
+  reader.read("height", spec.height);
+  json dtype;
+  if (reader.take("dtype", dtype)) {
+    check(dtype.is_string(), ErrorCode::bad_data, "preprocess: dtype is {}, expected a string", dtype.dump());
+    try {
+      spec.dtype = parse_dtype(dtype.get<std::string>());
+    } catch (const Error& error) {
+      fail(ErrorCode::bad_data, "preprocess: {}", error.message());
+    }
+  }
+  reader.read("channels_last", spec.channels_last);
+  reader.read("bgr", spec.bgr);
+  reader.read("gray", spec.gray);
+  reader.read("resize", spec.resize, resize_names);
+  reader.read("fit", spec.fit, fit_names);
+  reader.read("range", spec.range);
+  reader.read("mean", spec.mean);
+  reader.read("std", spec.std);
+  reader.read("pad_value", spec.pad_value);
+  reader.finish();
+  return spec;
+}
+
+} // namespace lanner

@@ -1,0 +1,310 @@
+#include "importers/builder.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+
+#include "base/one_line.h"
+#include "graph/verifier.h"
+
+namespace lanner {
+namespace {
+
+/// Names become part of every value and node made from them, so a file's long ones are cut.
+constexpr std::size_t longest_name = 200;
+
+std::string label_of(const ImportNode& node) {
+  const std::string& name = !node.name.empty() ? node.name : node.outputs.empty() ? node.op : node.outputs[0];
+  return one_line(name, longest_name);
+}
+
+void collect_reads(const ImportGraph& graph, std::set<std::string>& reads);
+
+/// Names of outer values that a node reads, its subgraphs included.
+void collect_reads(const ImportNode& node, std::set<std::string>& reads) {
+  reads.insert(node.inputs.begin(), node.inputs.end());
+  for (const auto& [name, attribute] : node.attributes)
+    if (const auto* inner = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value)) collect_reads(**inner, reads);
+}
+
+void collect_reads(const ImportGraph& graph, std::set<std::string>& reads) {
+  std::set<std::string> inner;
+  for (const ImportNode& node : graph.nodes) collect_reads(node, inner);
+  for (const ImportValue& output : graph.outputs) inner.insert(output.name);
+  for (const ImportValue& input : graph.inputs) inner.erase(input.name);
+  for (const auto& [name, tensor] : graph.constants) inner.erase(name);
+  for (const ImportNode& node : graph.nodes)
+    for (const std::string& output : node.outputs) inner.erase(output);
+  reads.merge(inner);
+}
+
+/// Dims that the file leaves open get symbols of their own.
+Type named_unknowns(const Type& type, Graph& graph, const std::string& input) {
+  if (type.kind() == Type::Kind::sequence) return Type::sequence(named_unknowns(type.element(), graph, input));
+  if (type.kind() == Type::Kind::optional) return Type::optional(named_unknowns(type.element(), graph, input));
+  if (!type.ranked()) return type;
+  Dims dims = type.dims();
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    const auto name = dims[d].as_symbol();
+    if (!name) continue;
+    if (name->starts_with("unknown__")) dims[d] = graph.fresh_symbol(fmt::format("{}_{}", input, d), INT64_MAX);
+    else graph.symbols.emplace(*name, SymbolInfo{});
+  }
+  return type.with_dims(std::move(dims));
+}
+
+/// Nodes of a function's body with the caller's attributes, else the defaults, in place of references.
+std::vector<ImportNode> with_values(std::vector<ImportNode> nodes, const ImportNode& caller, const ImportFunction& function) {
+  for (ImportNode& node : nodes) {
+    if (node.name.empty()) node.name = label_of(caller);
+    for (auto it = node.attributes.begin(); it != node.attributes.end();) {
+      ImportAttribute& attribute = it->second;
+      if (auto* graph = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value)) {
+        auto copy = std::make_shared<ImportGraph>(**graph);
+        copy->nodes = with_values(std::move(copy->nodes), caller, function);
+        *graph = std::move(copy);
+      }
+      const auto given = caller.attributes.find(attribute.reference);
+      const auto fallback = function.default_attributes.find(attribute.reference);
+      if (!attribute.reference.empty() && given != caller.attributes.end()) attribute = ImportAttribute(given->second);
+      else if (!attribute.reference.empty() && fallback != function.default_attributes.end()) attribute = ImportAttribute(fallback->second);
+      it = attribute.reference.empty() ? std::next(it) : node.attributes.erase(it);
+    }
+  }
+  return nodes;
+}
+
+std::string identifier(std::string_view text) {
+  std::string name;
+  for (char c : text.substr(0, longest_name)) name += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
+  return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? "x" + name : name;
+}
+
+} // namespace
+
+std::vector<const ImportNode*> in_dependence_order(const std::vector<ImportNode>& nodes) {
+  std::map<std::string_view, std::size_t> writers;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (const std::string& output : nodes[i].outputs)
+      if (!output.empty())
+        check(writers.emplace(output, i).second, ErrorCode::bad_data, "node {}: value '{}' is written twice", label_of(nodes[i]),
+              one_line(output, longest_name));
+  std::vector<std::vector<std::size_t>> readers(nodes.size());
+  std::vector<std::size_t> waiting(nodes.size(), 0);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    std::set<std::string> reads;
+    collect_reads(nodes[i], reads);
+    for (const std::string& name : reads) {
+      const auto writer = writers.find(name);
+      if (writer == writers.end()) continue;
+      readers[writer->second].push_back(i);
+      ++waiting[i];
+    }
+  }
+  std::set<std::size_t> ready;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (waiting[i] == 0) ready.insert(i);
+  std::vector<const ImportNode*> order;
+  while (!ready.empty()) {
+    const std::size_t i = *ready.begin();
+    ready.erase(ready.begin());
+    order.push_back(&nodes[i]);
+    for (std::size_t reader : readers[i])
+      if (--waiting[reader] == 0) ready.insert(reader);
+  }
+  if (order.size() != nodes.size()) {
+    const auto stuck = std::ranges::find_if(waiting, [](std::size_t count) { return count > 0; });
+    fail(ErrorCode::bad_data, "node {} reads, directly or not, what it writes: the graph has a cycle",
+         label_of(nodes[static_cast<std::size_t>(stuck - waiting.begin())]));
+  }
+  return order;
+}
+
+GraphBuilder::GraphBuilder(const ImportModel& model, const OpTable& ops, RuleFinder rules, const Limits& limits)
+    : model_(model), ops_(ops), rules_(std::move(rules)), limits_(limits) {}
+
+std::unique_ptr<Graph> GraphBuilder::run() {
+  std::map<std::string, std::vector<std::string>> missing;
+  collect_missing(model_.graph.nodes, missing);
+  if (!missing.empty()) {
+    std::string list;
+    for (const auto& [op, nodes] : missing)
+      list += fmt::format("{}{} ({}{})", list.empty() ? "" : "; ", op, fmt::join(std::span(nodes).first(std::min<std::size_t>(nodes.size(), 3)), ", "),
+                          nodes.size() > 3 ? fmt::format(" and {} more", nodes.size() - 3) : "");
+    fail(ErrorCode::unsupported, "operators that this version does not know: {}", list);
+  }
+  graph_ = std::make_unique<Graph>(ops_, identifier(model_.graph.name.empty() ? "main" : model_.graph.name));
+  graph_->metadata = model_.metadata;
+  inference_ = std::make_unique<RunningInference>(*graph_);
+  Scope body;
+  body.region = &graph_->body();
+  body.opsets = &model_.opsets;
+  scope_ = &body;
+  add_constants(model_.graph);
+  add_inputs();
+  add_nodes(model_.graph.nodes);
+  add_outputs();
+  infer_types(*graph_);
+  verify(*graph_);
+  return std::move(graph_);
+}
+
+void GraphBuilder::add_inputs() {
+  std::set<std::string_view> constants;
+  for (const auto& [name, tensor] : model_.graph.constants) constants.insert(name);
+  for (const ImportValue& input : model_.graph.inputs) {
+    if (constants.contains(input.name)) continue; // old files list their constants among the inputs
+    check(!input.name.empty(), ErrorCode::bad_data, "an input has no name");
+    check(input.type.has_value(), ErrorCode::bad_data, "input {}: its type is missing", input.name);
+    Value* value = graph_->add_input(input.name, named_unknowns(*input.type, *graph_, identifier(input.name)));
+    inference_->declare(*value);
+    define(input.name, value);
+  }
+}
+
+void GraphBuilder::add_outputs() {
+  for (const ImportValue& output : model_.graph.outputs) graph_->add_output(output.name, lookup(output.name));
+  check(!model_.graph.outputs.empty(), ErrorCode::bad_data, "the graph has no outputs");
+}
+
+void GraphBuilder::add_constants(const ImportGraph& graph) {
+  for (const auto& [name, tensor] : graph.constants) {
+    Node* node = create("constant", {}, {}, 0);
+    node->attributes.set("value", tensor);
+    Value* value = node->add_output(graph_->unique_name(identifier(name)), Type(tensor.dtype(), tensor.shape()));
+    inference_->add(*node);
+    define(name, value);
+  }
+}
+
+void GraphBuilder::add_nodes(const std::vector<ImportNode>& nodes) {
+  for (const ImportNode* node : in_dependence_order(nodes)) add_node(*node);
+}
+
+void GraphBuilder::add_node(const ImportNode& node) {
+  const ImportNode* outer = std::exchange(current_, &node);
+  with_context([&] { return fmt::format("node {} ({})", label_of(node), node.op); },
+               [&] {
+                 // Functions that call each other make more work than the file has nodes.
+                 check(++visited_ <= limits_.nodes, ErrorCode::limit_exceeded, "more than {} nodes, those of functions counted at each call", limits_.nodes);
+                 if (const ImportFunction* function = function_of(node)) return inline_function(node, *function);
+                 const Rule rule = rules_(node);
+                 check(static_cast<bool>(rule), ErrorCode::unsupported, "this version does not know the operator");
+                 for (const auto& [name, attribute] : node.attributes)
+                   check(attribute.reference.empty(), ErrorCode::bad_data, "attribute {} refers to attribute {} of a function, but is in none", name,
+                         attribute.reference);
+                 RuleContext context(*this, node, version_of(node.domain));
+                 rule(context);
+                 for (const std::string& output : node.outputs)
+                   check(output.empty() || scope_->values.contains(output), ErrorCode::unsupported, "output '{}' is not one that the operator gives", output);
+               });
+  current_ = outer;
+}
+
+void GraphBuilder::inline_function(const ImportNode& node, const ImportFunction& function) {
+  check(++depth_ <= limits_.depth, ErrorCode::limit_exceeded, "functions call each other deeper than {}", limits_.depth);
+  check(node.inputs.size() <= function.inputs.size(), ErrorCode::bad_data, "{} inputs for a function of {}", node.inputs.size(), function.inputs.size());
+  Scope scope;
+  scope.region = scope_->region;
+  scope.opsets = &function.opsets;
+  scope.sealed = true;
+  for (std::size_t i = 0; i < function.inputs.size(); ++i)
+    scope.values[function.inputs[i]] = i < node.inputs.size() ? lookup_optional(node.inputs[i]) : nullptr;
+  const std::vector<ImportNode> body = with_values(function.nodes, node, function);
+  Scope* outer = std::exchange(scope_, &scope);
+  std::vector<Value*> results;
+  add_nodes(body);
+  for (const std::string& output : function.outputs) results.push_back(lookup(output));
+  scope_ = outer;
+  for (std::size_t i = 0; i < std::min(results.size(), node.outputs.size()); ++i)
+    if (!node.outputs[i].empty()) define(node.outputs[i], results[i]);
+  --depth_;
+}
+
+Value* GraphBuilder::find(Scope& scope, const std::string& name) {
+  if (const auto found = scope.values.find(name); found != scope.values.end()) return found->second;
+  if (!scope.parent || scope.sealed) return nullptr;
+  Value* outer = find(*scope.parent, name);
+  if (!outer) return nullptr;
+  Value* inner = scope.owner ? capture(scope, outer) : outer;
+  scope.values[name] = inner;
+  return inner;
+}
+
+Value* GraphBuilder::capture(Scope& scope, Value* outer) {
+  Node& owner = *scope.owner;
+  const std::size_t own = owner.own_inputs().size();
+  std::size_t place = owner.captures();
+  for (std::size_t i = 0; i < owner.captures(); ++i)
+    if (owner.inputs()[own + i] == outer) place = i;
+  if (place == owner.captures()) owner.add_capture(outer);
+  const auto parameters = scope.region->parameters();
+  Value* inner = parameters[parameters.size() - owner.captures() + place].get();
+  inner->type = outer->type;
+  inference_->declare(*inner);
+  return inner;
+}
+
+Value* GraphBuilder::lookup(const std::string& name) {
+  Value* value = lookup_optional(name);
+  check(value != nullptr, ErrorCode::bad_data, "value '{}' is read, but nothing before writes it", one_line(name, longest_name));
+  return value;
+}
+
+Value* GraphBuilder::lookup_optional(const std::string& name) {
+  if (name.empty()) return nullptr;
+  if (Value* value = find(*scope_, name)) return value;
+  // Inside a function: a parameter that the caller left out.
+  for (const Scope* scope = scope_; scope; scope = scope->sealed ? nullptr : scope->parent)
+    if (scope->values.contains(name)) return nullptr;
+  fail(ErrorCode::bad_data, "value '{}' is read, but nothing before writes it", one_line(name, longest_name));
+}
+
+void GraphBuilder::define(const std::string& name, Value* value) {
+  if (name.empty()) return;
+  check(scope_->values.emplace(name, value).second, ErrorCode::bad_data, "value '{}' is written twice", one_line(name, longest_name));
+}
+
+const ImportFunction* GraphBuilder::function_of(const ImportNode& node) const {
+  const auto found = model_.functions.find(node.domain + "." + node.op + (node.overload.empty() ? "" : ":" + node.overload));
+  return found == model_.functions.end() ? nullptr : &found->second;
+}
+
+Node* GraphBuilder::create(std::string_view op, std::span<Value* const> inputs, AttributeMap attributes, std::size_t outputs) {
+  check(++created_ <= limits_.nodes, ErrorCode::limit_exceeded, "more than {} nodes", limits_.nodes);
+  Node* node = scope_->region->create(ops_.get(op), inputs);
+  node->attributes = std::move(attributes);
+  if (current_) node->sources = {label_of(*current_)};
+  for (std::size_t i = 0; i < outputs; ++i) {
+    const bool named = current_ && i < current_->outputs.size() && !current_->outputs[i].empty();
+    node->add_output(graph_->unique_name(named ? identifier(current_->outputs[i]) : std::string(op)), Type::unranked(DType::f32));
+  }
+  return node;
+}
+
+int GraphBuilder::loops_around() const {
+  int count = 0;
+  for (const Region* region = scope_->region; region && region->owner(); region = region->owner()->region())
+    count += region->owner()->kind() == "loop";
+  return count;
+}
+
+std::int64_t GraphBuilder::version_of(const std::string& domain) const {
+  const auto found = scope_->opsets->find(domain);
+  return found == scope_->opsets->end() ? 1 : found->second;
+}
+
+void GraphBuilder::collect_missing(const std::vector<ImportNode>& nodes, std::map<std::string, std::vector<std::string>>& missing) const {
+  for (const ImportNode& node : nodes) {
+    if (!function_of(node) && !rules_(node))
+      missing[one_line(node.domain.empty() ? node.op : node.domain + "." + node.op, longest_name)].push_back(label_of(node));
+    for (const auto& [name, attribute] : node.attributes)
+      if (const auto* inner = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value)) collect_missing((*inner)->nodes, missing);
+  }
+}
+
+} // namespace lanner

@@ -1,0 +1,120 @@
+#pragma once
+// From a parse tree to a Graph: names to values, regions, captures. The rules of a format do the rest.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lanner/limits.h>
+
+#include "graph/graph.h"
+#include "graph/infer.h"
+#include "graph/op.h"
+#include "importers/import_graph.h"
+
+namespace lanner {
+
+class GraphBuilder;
+
+/// One source node on its way into the graph.
+class RuleContext {
+public:
+  RuleContext(GraphBuilder& builder, const ImportNode& node, std::int64_t version) : node(node), version(version), builder_(builder) {}
+
+  const ImportNode& node;
+  const std::int64_t version; ///< Of the node's operator set.
+
+  std::size_t inputs() const noexcept { return node.inputs.size(); }
+  bool has(std::size_t i) const { return input(i) != nullptr; }
+  Value* input(std::size_t i) const;           ///< Null when absent.
+  Value* required(std::size_t i) const;        ///< Throws Error{bad_data} when absent.
+  std::vector<Value*> all_inputs() const;
+  const Tensor* constant(std::size_t i) const; ///< The input's tensor where it is known before running.
+
+  bool has_attribute(std::string_view name) const { return node.attributes.contains(name); }
+  std::int64_t integer(std::string_view name, std::int64_t fallback) const;
+  double real(std::string_view name, double fallback) const;
+  std::string string(std::string_view name, std::string fallback) const;
+  std::vector<std::int64_t> integers(std::string_view name, std::vector<std::int64_t> fallback = {}) const;
+  std::vector<double> reals(std::string_view name) const;
+  const ImportAttribute::Value* attribute(std::string_view name) const;
+  /// The node's attributes in the kinds that `op` wants, without those named. Unknown ones are Error{bad_data}.
+  AttributeMap attributes(std::string_view op, std::initializer_list<std::string_view> without = {}) const;
+
+  /// New nodes take the source node's name.
+  Value* emit(std::string_view op, std::vector<Value*> inputs, AttributeMap attributes = {});
+  Node* emit_node(std::string_view op, std::vector<Value*> inputs, AttributeMap attributes, std::size_t outputs);
+  Value* tensor(Tensor value);
+  Value* ints(std::vector<std::int64_t> values); ///< A constant i64 list.
+  Value* scalar(DType type, double value);       ///< A constant of rank 0.
+  /// Fills region `r` of `owner` with a subgraph; `parameters` are the types of the operator's own parameters.
+  void fill_region(Node& owner, Region& region, const ImportGraph& graph, const std::vector<Type>& parameters);
+  void infer(Node& owner); ///< After its regions are filled.
+
+  void set_output(std::size_t i, Value* value);
+  void set_outputs(const Node& node);
+
+private:
+  GraphBuilder& builder_;
+};
+
+using Rule = std::function<void(RuleContext&)>;
+
+/// Finds the rule of a source operator, or nothing.
+using RuleFinder = std::function<Rule(const ImportNode& node)>;
+
+/// Makes one Graph. Names are resolved scope by scope; what an inner graph uses of an outer one becomes a capture.
+class GraphBuilder {
+public:
+  GraphBuilder(const ImportModel& model, const OpTable& ops, RuleFinder rules, const Limits& limits);
+  std::unique_ptr<Graph> run();
+
+private:
+  friend class RuleContext;
+  struct Scope {
+    Scope* parent = nullptr;
+    Node* owner = nullptr;     ///< Of the region; null for the graph's body and inlined functions.
+    Region* region = nullptr;
+    std::map<std::string, Value*, std::less<>> values;
+    const std::map<std::string, std::int64_t>* opsets = nullptr;
+    bool sealed = false;       ///< A function's body sees nothing outside.
+  };
+
+  void add_inputs();
+  void add_outputs();
+  void add_nodes(const std::vector<ImportNode>& nodes);
+  void add_node(const ImportNode& node);
+  void inline_function(const ImportNode& node, const ImportFunction& function);
+  void add_constants(const ImportGraph& graph);
+  Value* find(Scope& scope, const std::string& name);
+  Value* capture(Scope& scope, Value* outer);
+  Value* lookup(const std::string& name);          ///< Throws Error{bad_data} when absent.
+  Value* lookup_optional(const std::string& name); ///< Null for an empty name and for what a function's caller left out.
+  const ImportFunction* function_of(const ImportNode& node) const;
+  int loops_around() const;
+  void define(const std::string& name, Value* value);
+  Node* create(std::string_view op, std::span<Value* const> inputs, AttributeMap attributes, std::size_t outputs);
+  std::int64_t version_of(const std::string& domain) const;
+  void collect_missing(const std::vector<ImportNode>& nodes, std::map<std::string, std::vector<std::string>>& missing) const;
+
+  const ImportModel& model_;
+  const OpTable& ops_;
+  RuleFinder rules_;
+  const Limits& limits_;
+  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<RunningInference> inference_;
+  Scope* scope_ = nullptr;
+  const ImportNode* current_ = nullptr;
+  std::uint32_t depth_ = 0;
+  std::uint64_t visited_ = 0, created_ = 0; ///< Source nodes and nodes made of them.
+};
+
+/// Nodes in an order in which every input is defined before it is read; source order where that holds already. Throws
+/// Error{bad_data} for a cycle.
+std::vector<const ImportNode*> in_dependence_order(const std::vector<ImportNode>& nodes);
+
+} // namespace lanner

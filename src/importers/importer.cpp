@@ -1,0 +1,62 @@
+#include "importers/importer.h"
+
+#include <algorithm>
+#include <new>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+
+#include "base/one_line.h"
+#include "importers/onnx/onnx_importer.h"
+#include "importers/onnx/onnx_reader.h"
+
+namespace lanner {
+namespace {
+
+/// A format: how its content is recognised and read. The first that recognises the content reads it.
+struct Format {
+  const char* name;
+  bool (*recognises)(std::span<const std::byte> bytes);
+  std::unique_ptr<Graph> (*import)(const Content& content, const ImportOptions& options);
+};
+
+constexpr Format formats[] = {
+    {"ONNX", onnx::looks_like_onnx, onnx::import_onnx},
+};
+
+std::string first_bytes(std::span<const std::byte> bytes) {
+  std::string hex;
+  for (std::byte b : bytes.first(std::min<std::size_t>(bytes.size(), 8))) hex += fmt::format("{:02x} ", static_cast<unsigned>(b));
+  return hex.empty() ? "nothing" : hex.substr(0, hex.size() - 1);
+}
+
+/// Names from the file are part of messages.
+constexpr std::size_t longest_message = 2000;
+
+/// What a bad file may throw from below is an Error like any other.
+std::unique_ptr<Graph> import_as(const Format& format, const Content& content, const ImportOptions& options) {
+  try {
+    return format.import(content, options);
+  } catch (const Error& error) {
+    throw Error(error.code(), one_line(error.message(), longest_message));
+  } catch (const std::bad_alloc&) {
+    fail(ErrorCode::out_of_memory, "memory was refused by the system while the {} file was read", format.name);
+  } catch (const std::exception& error) {
+    fail(ErrorCode::internal, "the {} file met a fault of the importer: {}; please report it", format.name, error.what());
+  }
+}
+
+} // namespace
+
+std::unique_ptr<Graph> import_model(const SourcePtr& source, const ImportOptions& options) {
+  const Content content = read_all(source, options.limits);
+  for (const Format& format : formats)
+    if (format.recognises(content.bytes)) return import_as(format, content, options);
+  std::string known;
+  for (const Format& format : formats) known += (known.empty() ? "" : ", ") + std::string(format.name);
+  fail(ErrorCode::bad_data, "not a model of a known format ({}): it has {} bytes and starts with {}", known, content.bytes.size(),
+       first_bytes(content.bytes));
+}
+
+} // namespace lanner

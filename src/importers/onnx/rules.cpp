@@ -1,0 +1,59 @@
+#include "importers/onnx/rules.h"
+
+#include <array>
+#include <cctype>
+
+#include <lanner/error.h>
+
+namespace lanner::onnx {
+namespace {
+
+// Names whose capitals are no word boundaries.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> irregular{{
+    {"LRN", "lrn"}, {"LSTM", "lstm"}, {"GRU", "gru"}, {"RNN", "rnn"}, {"DFT", "dft"}, {"STFT", "stft"},
+    {"MatMul", "matmul"}, {"MatMulInteger", "matmul_integer"}, {"QLinearMatMul", "q_linear_matmul"}, {"QLinearConv", "q_linear_conv"},
+    {"PRelu", "prelu"}, {"IsNaN", "is_nan"}, {"GatherND", "gather_nd"}, {"ScatterND", "scatter_nd"}, {"RMSNormalization", "rms_normalization"},
+    {"TfIdfVectorizer", "tf_idf_vectorizer"}, {"Col2Im", "col2_im"}, {"SwiGLU", "swi_glu"}, {"Upsample", "resize"}, {"Scatter", "scatter_elements"},
+}};
+
+const Rules& all_rules() {
+  static const Rules rules = [] {
+    Rules made;
+    add_shape_rules(made);
+    add_layer_rules(made);
+    add_math_rules(made);
+    add_control_rules(made);
+    add_microsoft_rules(made);
+    return made;
+  }();
+  return rules;
+}
+
+} // namespace
+
+std::string snake_case(std::string_view name) {
+  for (const auto& [from, to] : irregular)
+    if (from == name) return std::string(to);
+  std::string snake;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const auto c = static_cast<unsigned char>(name[i]);
+    if (std::isupper(c) && i > 0) snake += '_';
+    snake += static_cast<char>(std::tolower(c));
+  }
+  return snake;
+}
+
+void direct_as(RuleContext& context, std::string_view op, std::initializer_list<std::string_view> without) {
+  context.set_outputs(*context.emit_node(op, context.all_inputs(), context.attributes(op, without), context.node.outputs.size()));
+}
+
+void direct(RuleContext& context) { direct_as(context, snake_case(context.node.op)); }
+
+Rule find_rule(const ImportNode& node, const OpTable& ops) {
+  const std::string key = node.domain.empty() ? node.op : node.domain + "." + node.op;
+  if (const auto found = all_rules().find(key); found != all_rules().end()) return found->second;
+  if (node.domain.empty() && ops.find(snake_case(node.op))) return direct;
+  return {};
+}
+
+} // namespace lanner::onnx

@@ -1,0 +1,32 @@
+#pragma once
+// Rules of ONNX operators. One line an operator; most map to the operator of the same name in snake_case.
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "importers/builder.h"
+
+namespace lanner::onnx {
+
+using Rules = std::map<std::string, Rule, std::less<>>;
+
+// Each family adds its rules; a rule may leave newer versions to direct().
+void add_shape_rules(Rules& rules);
+void add_layer_rules(Rules& rules);
+void add_math_rules(Rules& rules);
+void add_control_rules(Rules& rules);
+void add_microsoft_rules(Rules& rules); ///< Domain com.microsoft; keys carry the domain.
+
+/// The newest operator's name of an ONNX operator: `BatchNormalization` is `batch_normalization`.
+std::string snake_case(std::string_view name);
+
+/// Takes inputs and attributes over as they are.
+void direct(RuleContext& context);
+/// The same as another operator.
+void direct_as(RuleContext& context, std::string_view op, std::initializer_list<std::string_view> without = {});
+
+/// Finds the rule of a node: a special one, else direct() where the table knows the operator, else nothing.
+Rule find_rule(const ImportNode& node, const OpTable& ops);
+
+} // namespace lanner::onnx

@@ -1,0 +1,97 @@
+// Layers: normalisation, pooling, resampling, recurrence, dropout.
+
+#include <lanner/error.h>
+
+#include "importers/onnx/rules.h"
+
+namespace lanner::onnx {
+namespace {
+
+void batch_normalization(RuleContext& context) {
+  check(context.integer("spatial", 1) == 1, ErrorCode::unsupported, "BatchNormalization with spatial = 0");
+  AttributeMap attributes = context.attributes("batch_normalization", {"spatial", "is_test", "consumed_inputs"});
+  // Before version 14 the outputs past the first told training; inference leaves them out.
+  const bool training = context.version >= 14 && context.integer("training_mode", 0) != 0;
+  context.set_outputs(*context.emit_node("batch_normalization", context.all_inputs(), std::move(attributes), training ? context.node.outputs.size() : 1));
+}
+
+void dropout(RuleContext& context) {
+  if (context.version >= 12) return direct(context);
+  // Networks are imported for inference, where dropout passes its input on.
+  Value* x = context.required(0);
+  context.set_outputs(*context.emit_node("dropout", {x}, {}, context.node.outputs.size()));
+}
+
+void group_normalization(RuleContext& context) {
+  if (context.version >= 21) return direct(context);
+  // Version 18 has one scale and bias a group; the newest one a channel.
+  Value* x = context.required(0);
+  check(x->type.ranked() && x->type.rank() >= 2 && x->type.dims()[1].is_constant(), ErrorCode::unsupported,
+        "GroupNormalization of version 18 needs a known number of channels");
+  const std::int64_t channels = x->type.dims()[1].value(), groups = context.integer("num_groups", 1);
+  check(groups > 0 && channels % groups == 0, ErrorCode::bad_data, "{} channels do not divide into {} groups", channels, groups);
+  const auto spread = [&](Value* list) {
+    Value* column = context.emit("unsqueeze", {list, context.ints({1})});
+    Value* wide = context.emit("expand", {column, context.ints({groups, channels / groups})});
+    return context.emit("reshape", {wide, context.ints({channels})});
+  };
+  context.set_output(0, context.emit("group_normalization", {x, spread(context.required(1)), spread(context.required(2))},
+                                     context.attributes("group_normalization")));
+}
+
+Value* scales_of(RuleContext& context) {
+  if (context.has_attribute("scales")) {
+    const std::vector<double> scales = context.reals("scales");
+    std::vector<float> narrow(scales.begin(), scales.end());
+    return context.tensor(Tensor::from<float>(std::span<const float>(narrow), {static_cast<std::int64_t>(narrow.size())}));
+  }
+  if (context.has_attribute("width_scale")) {
+    const float values[] = {1, 1, static_cast<float>(context.real("height_scale", 1)), static_cast<float>(context.real("width_scale", 1))};
+    return context.tensor(Tensor::from<float>(std::span<const float>(values), {4}));
+  }
+  return context.required(1);
+}
+
+/// Upsample and the first Resize: positions scale from the corner, nearest rounds down.
+void upsample(RuleContext& context) {
+  AttributeMap attributes;
+  const std::string mode = context.string("mode", "nearest");
+  attributes.set("mode", mode == "bilinear" ? std::string("linear") : mode);
+  attributes.set("coordinate_transformation_mode", std::string("asymmetric"));
+  if (mode == "nearest") attributes.set("nearest_mode", std::string("floor"));
+  context.set_output(0, context.emit("resize", {context.required(0), nullptr, scales_of(context)}, std::move(attributes)));
+}
+
+void resize(RuleContext& context) {
+  if (context.version < 11) return upsample(context);
+  AttributeMap attributes = context.attributes("resize");
+  if (context.version < 13 && attributes.string("coordinate_transformation_mode", "") == "tf_half_pixel_for_nn")
+    attributes.set("coordinate_transformation_mode", std::string("half_pixel"));
+  std::vector<Value*> inputs = context.all_inputs();
+  // An empty tensor in place of roi or scales means that it is absent.
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    const Value* value = inputs[i];
+    if (value && value->type.is_static() && value->type.shape().elements() == 0) inputs[i] = nullptr;
+  }
+  while (!inputs.empty() && !inputs.back()) inputs.pop_back();
+  context.set_output(0, context.emit("resize", inputs, std::move(attributes)));
+}
+
+Rule recurrent(const char* op) {
+  return [op](RuleContext& context) { direct_as(context, op, {"output_sequence"}); };
+}
+
+} // namespace
+
+void add_layer_rules(Rules& rules) {
+  rules["BatchNormalization"] = batch_normalization;
+  rules["Dropout"] = dropout;
+  rules["GroupNormalization"] = group_normalization;
+  rules["Upsample"] = upsample;
+  rules["Resize"] = resize;
+  rules["LSTM"] = recurrent("lstm");
+  rules["GRU"] = recurrent("gru");
+  rules["RNN"] = recurrent("rnn");
+}
+
+} // namespace lanner::onnx

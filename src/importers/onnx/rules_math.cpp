@@ -1,0 +1,89 @@
+// Arithmetic and activations of older versions.
+
+#include <limits>
+
+#include <lanner/error.h>
+
+#include "importers/onnx/rules.h"
+
+namespace lanner::onnx {
+namespace {
+
+/// Before version 7 a second operand lined up at `axis` only when the attribute `broadcast` said so.
+void legacy_binary(RuleContext& context) {
+  const std::string op = snake_case(context.node.op);
+  if (context.version >= 7) return direct(context);
+  Value *a = context.required(0), *b = context.required(1);
+  if (context.integer("broadcast", 0) != 0 && context.has_attribute("axis")) {
+    check(a->type.ranked() && b->type.ranked(), ErrorCode::unsupported, "broadcasting along an axis needs known ranks");
+    const auto rank = static_cast<std::int64_t>(a->type.rank());
+    std::int64_t axis = context.integer("axis", 0);
+    axis = axis < 0 ? axis + rank : axis;
+    std::vector<std::int64_t> trailing;
+    for (std::int64_t d = axis + static_cast<std::int64_t>(b->type.rank()); d < rank; ++d)
+      trailing.push_back(d - axis);
+    if (!trailing.empty()) b = context.emit("unsqueeze", {b, context.ints(trailing)});
+  }
+  context.set_output(0, context.emit(op, {a, b}, context.attributes(op, {"axis", "broadcast", "consumed_inputs"})));
+}
+
+void without_consumed(RuleContext& context) { direct_as(context, snake_case(context.node.op), {"consumed_inputs"}); }
+
+void clip(RuleContext& context) {
+  if (context.version >= 11) return direct(context);
+  Value* x = context.required(0);
+  std::vector<Value*> inputs{x, nullptr, nullptr};
+  if (context.has_attribute("min")) inputs[1] = context.scalar(x->type.dtype(), context.real("min", 0));
+  if (context.has_attribute("max")) inputs[2] = context.scalar(x->type.dtype(), context.real("max", 0));
+  while (!inputs.back()) inputs.pop_back();
+  context.set_output(0, context.emit("clip", inputs));
+}
+
+/// Before version 13 these saw a matrix: the dims before `axis` by the rest.
+void softmax_family(RuleContext& context) {
+  const std::string op = snake_case(context.node.op);
+  AttributeMap attributes;
+  if (context.version >= 13) {
+    attributes.set("axis", context.integer("axis", -1));
+    return context.set_output(0, context.emit(op, {context.required(0)}, std::move(attributes)));
+  }
+  Value* x = context.required(0);
+  const std::int64_t axis = context.integer("axis", 1);
+  check(x->type.ranked(), ErrorCode::unsupported, "{} before version 13 needs a known rank", context.node.op);
+  const auto rank = static_cast<std::int64_t>(x->type.rank());
+  attributes.set("axis", std::int64_t{-1});
+  if (axis == rank - 1 || axis == -1) return context.set_output(0, context.emit(op, {x}, std::move(attributes)));
+  AttributeMap flatten;
+  flatten.set("axis", axis);
+  Value* matrix = context.emit("flatten", {x}, std::move(flatten));
+  Value* result = context.emit(op, {matrix}, std::move(attributes));
+  context.set_output(0, context.emit("reshape", {result, context.emit("shape", {x})}));
+}
+
+void gemm(RuleContext& context) { direct_as(context, "gemm", {"broadcast"}); }
+
+void prelu(RuleContext& context) {
+  if (context.version >= 7) return without_consumed(context);
+  Value *x = context.required(0), *slope = context.required(1);
+  if (x->type.ranked() && slope->type.ranked() && slope->type.rank() == 1 && x->type.rank() > 2) {
+    std::vector<std::int64_t> axes;
+    for (std::size_t d = 1; d + 1 < x->type.rank(); ++d) axes.push_back(static_cast<std::int64_t>(d));
+    slope = context.emit("unsqueeze", {slope, context.ints(axes)});
+  }
+  context.set_output(0, context.emit("prelu", {x, slope}));
+}
+
+} // namespace
+
+void add_math_rules(Rules& rules) {
+  for (const char* name : {"Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less"}) rules[name] = legacy_binary;
+  for (const char* name : {"Relu", "Sigmoid", "Tanh", "Exp", "Log", "Sqrt", "Abs", "Neg", "Reciprocal", "Floor", "Ceil", "Elu", "Selu", "LeakyRelu",
+                           "HardSigmoid", "Max", "Min", "Mean", "Sum", "InstanceNormalization"})
+    rules[name] = without_consumed;
+  rules["Clip"] = clip;
+  rules["Softmax"] = rules["LogSoftmax"] = rules["Hardmax"] = softmax_family;
+  rules["Gemm"] = gemm;
+  rules["PRelu"] = prelu;
+}
+
+} // namespace lanner::onnx

@@ -1,0 +1,153 @@
+#include "importers/protobuf.h"
+
+#include <bit>
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+#include <protozero/pbf_reader.hpp>
+
+#include <lanner/error.h>
+
+namespace lanner {
+namespace {
+
+// What one element of a parsed file takes in memory, at least: small fields of a file must not become large objects.
+constexpr std::uint64_t scalar_cost = 8, text_cost = 48, message_cost = 256;
+
+/// Reads one message after the other, keeping the path for messages.
+class BinaryReader {
+public:
+  BinaryReader(std::span<const std::byte> bytes, const Limits& limits)
+      : begin_(reinterpret_cast<const char*>(bytes.data())), at_(begin_), limits_(limits) {}
+
+  void read(protozero::data_view view, std::span<const FieldEntry> table, void* object);
+
+  std::string where() const {
+    std::string path;
+    for (const std::string& part : path_) path += (path.empty() ? "" : ".") + part;
+    return fmt::format("byte {}{}{}", at_ - begin_, path.empty() ? "" : ", ", path);
+  }
+  void charge(std::uint64_t bytes) {
+    taken_ += bytes;
+    check(taken_ <= limits_.total_bytes, ErrorCode::limit_exceeded, "the file unpacks to more than {} bytes; raise Limits::total_bytes if it is trusted",
+          limits_.total_bytes);
+  }
+
+private:
+  friend class BinaryValue;
+  const char* begin_;
+  const char* at_; ///< Data of the field that is being read.
+  const Limits& limits_;
+  std::uint64_t taken_ = 0;
+  std::vector<std::string> path_;
+};
+
+/// A value that the wire gave.
+class BinaryValue : public FieldValue {
+public:
+  BinaryValue(BinaryReader& reader, const FieldEntry& entry, std::size_t index) : reader_(reader), entry_(entry), index_(index) {}
+  void set_integer(std::uint64_t value) {
+    reader_.charge(scalar_cost);
+    integer_ = static_cast<std::int64_t>(value), kind_ = 0;
+  }
+  void set_real(double value) {
+    reader_.charge(scalar_cost);
+    real_ = value, kind_ = 1;
+  }
+  void set_bytes(protozero::data_view view) {
+    reader_.charge(entry_.wire == Wire::message ? message_cost : text_cost + view.size());
+    view_ = view, kind_ = 2;
+  }
+
+  std::int64_t integer() override { return kind_ == 0 ? integer_ : mismatch(); }
+  double real() override { return kind_ == 1 ? real_ : static_cast<double>(mismatch()); }
+  std::string_view bytes() override { return kind_ == 2 ? std::string_view(view_.data(), view_.size()) : (mismatch(), std::string_view{}); }
+  void message(std::span<const FieldEntry> table, void* object) override {
+    if (kind_ != 2) mismatch();
+    check(reader_.path_.size() < reader_.limits_.depth, ErrorCode::limit_exceeded, "messages are nested deeper than {}", reader_.limits_.depth);
+    reader_.path_.push_back(index_ ? fmt::format("{}[{}]", entry_.name, index_) : entry_.name);
+    reader_.read(view_, table, object);
+    reader_.path_.pop_back();
+  }
+
+private:
+  [[noreturn]] std::int64_t mismatch() const { fail(ErrorCode::bad_data, "field {} has another type than the schema says", entry_.name); }
+
+  BinaryReader& reader_;
+  const FieldEntry& entry_;
+  std::size_t index_;
+  int kind_ = 0;
+  std::int64_t integer_ = 0;
+  double real_ = 0;
+  protozero::data_view view_;
+};
+
+const FieldEntry* find(std::span<const FieldEntry> table, std::uint32_t number) {
+  for (const FieldEntry& entry : table)
+    if (entry.number == number) return &entry;
+  return nullptr;
+}
+
+/// Packed scalars: the same entry for each.
+template<typename Range, typename Set>
+void each(const Range& range, BinaryValue& value, const FieldEntry& entry, void* object, Set set) {
+  for (const auto element : range) {
+    set(element);
+    entry.read(object, value);
+  }
+}
+
+void read_packed(protozero::pbf_reader& message, BinaryValue& value, const FieldEntry& entry, void* object) {
+  if (entry.wire == Wire::varint)
+    each(message.get_packed_uint64(), value, entry, object, [&](std::uint64_t v) { value.set_integer(v); });
+  else if (entry.wire == Wire::fixed32)
+    each(message.get_packed_float(), value, entry, object, [&](float v) { value.set_real(static_cast<double>(v)); });
+  else
+    each(message.get_packed_double(), value, entry, object, [&](double v) { value.set_real(v); });
+}
+
+void read_field(protozero::pbf_reader& message, BinaryValue& value, const FieldEntry& entry, void* object) {
+  const bool scalar = entry.wire == Wire::varint || entry.wire == Wire::fixed32 || entry.wire == Wire::fixed64;
+  switch (message.wire_type()) {
+  case protozero::pbf_wire_type::length_delimited:
+    if (scalar) return read_packed(message, value, entry, object);
+    value.set_bytes(message.get_view());
+    break;
+  case protozero::pbf_wire_type::varint: value.set_integer(message.get_uint64()); break;
+  case protozero::pbf_wire_type::fixed32: value.set_real(static_cast<double>(message.get_float())); break;
+  case protozero::pbf_wire_type::fixed64: value.set_real(message.get_double()); break;
+  default: fail(ErrorCode::bad_data, "field {} has an unknown wire type", entry.name);
+  }
+  entry.read(object, value);
+}
+
+void BinaryReader::read(protozero::data_view view, std::span<const FieldEntry> table, void* object) {
+  std::map<std::uint32_t, std::size_t> seen;
+  protozero::pbf_reader message(view);
+  while (message.next()) {
+    at_ = message.data().data();
+    const FieldEntry* entry = find(table, message.tag());
+    if (!entry) {
+      message.skip();
+      continue;
+    }
+    BinaryValue value(*this, *entry, seen[entry->number]++);
+    read_field(message, value, *entry, object);
+  }
+}
+
+} // namespace
+
+void read_protobuf(std::span<const std::byte> bytes, std::span<const FieldEntry> table, void* object, const Limits& limits) {
+  BinaryReader reader(bytes, limits);
+  try {
+    reader.read({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, table, object);
+  } catch (const protozero::exception& error) {
+    fail(ErrorCode::bad_data, "{}: not a whole protobuf message ({}); the file is cut off or damaged", reader.where(), error.what());
+  } catch (const Error& error) {
+    throw error.within(reader.where());
+  }
+}
+
+} // namespace lanner

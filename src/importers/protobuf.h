@@ -1,0 +1,50 @@
+#pragma once
+// Protobuf messages by field tables. One table a message names its fields once; a reader of any encoding drives it.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <lanner/limits.h>
+
+namespace lanner {
+
+struct FieldEntry;
+
+/// The value of one field that is being read. A repeated scalar field calls its entry once an element.
+class FieldValue {
+public:
+  virtual ~FieldValue() = default;
+  virtual std::int64_t integer() = 0;
+  virtual double real() = 0;
+  virtual std::string_view bytes() = 0; ///< A view into the source.
+  /// Reads a message into `object`, whose fields `table` lists.
+  virtual void message(std::span<const FieldEntry> table, void* object) = 0;
+};
+
+/// How a field's value is encoded in binary.
+enum class Wire : std::uint8_t { varint, fixed32, fixed64, bytes, message };
+
+/// One field of a message: its number, its name in the schema, and what it sets.
+struct FieldEntry {
+  std::uint32_t number;
+  const char* name;
+  Wire wire;
+  void (*read)(void* object, FieldValue& value);
+};
+
+/// `field<Node, [](Node& node, FieldValue& value) {...}>(1, "input", Wire::bytes)`
+template<typename Message, auto set>
+constexpr FieldEntry field(std::uint32_t number, const char* name, Wire wire) {
+  return {number, name, wire, [](void* object, FieldValue& value) { set(*static_cast<Message*>(object), value); }};
+}
+
+/// Reads binary protobuf. Unknown fields are skipped. Throws Error{bad_data, limit_exceeded} with the path of the message
+/// (`graph.node[12].attribute`) and the byte
+/// where the field begins that could not be read.
+void read_protobuf(std::span<const std::byte> bytes, std::span<const FieldEntry> table, void* object, const Limits& limits);
+
+} // namespace lanner

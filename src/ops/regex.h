@@ -1,0 +1,45 @@
+#pragma once
+// Regular expressions in RE2's syntax, matched in time linear in the text: patterns and texts come from
+// strangers.
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lanner::ops {
+
+/// A set of code points, as ranges with both ends in.
+struct CodeSet {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;
+  bool inverted = false;
+  bool holds(std::uint32_t code) const noexcept;
+};
+
+/// A compiled pattern. Taken in: literals, `.`, classes (`[a-z]`, `[^...]`, `[[:alpha:]]`, `\d \w \s` and
+/// their opposites), groups (capturing, `(?:`, `(?P<name>`, flags `i` and `s`), `|`, `* + ? {n,m}` greedy or
+/// lazy, `^ $ \A \z \b \B`. Unicode property classes are not. Immutable.
+class Regex {
+public:
+  /// Throws Error{invalid_argument} with the place of a fault, Error{limit_exceeded} for a pattern too large.
+  explicit Regex(std::string_view pattern);
+  /// Whether all of `text` (UTF-8; a byte that is none counts as U+FFFD) matches. Any number of threads may
+  /// ask.
+  bool full_match(std::string_view text) const;
+
+  enum class Step : std::uint8_t { set, split, begin, end, word_edge, inside_word, match };
+  /// One state: `set` consumes a code point and goes to `next`; `split` goes to `next` and `other`; the rest
+  /// go to `next` where they hold.
+  struct State {
+    Step step = Step::match;
+    std::uint32_t set = 0, next = 0, other = 0;
+  };
+
+private:
+  friend class RegexCompiler;
+  std::vector<State> states_;
+  std::vector<CodeSet> sets_;
+  std::uint32_t start_ = 0;
+};
+
+} // namespace lanner::ops

@@ -1,0 +1,24 @@
+#include "ops/arguments.h"
+#include "ops/elementwise.h"
+#include "ops/regex.h"
+#include "ops/table.h"
+
+namespace lanner::ops {
+
+std::vector<OpDef> regex_full_match_ops() {
+  OpDef op = elementwise_op("regex_full_match", 1);
+  op.attributes = {required_attribute("pattern", AttributeKind::string)};
+  op.infer = [](InferContext& context) {
+    check(context.input(0).dtype() == DType::string, ErrorCode::invalid_argument,
+          "regex_full_match: input is {}, expected string", to_string(context.input(0).dtype()));
+    context.set_output(0, context.input(0).with_dtype(DType::boolean));
+  };
+  op.reference = [](KernelContext& context) {
+    const Regex regex(context.attributes().get<std::string>("pattern"));
+    map_elements<std::string, bool>(context.input(0), context.output(0),
+                                    [&](const std::string& text) { return regex.full_match(text); });
+  };
+  return {op};
+}
+
+} // namespace lanner::ops

@@ -1,0 +1,141 @@
+// The region takes the states and one slice of each scanned input; it gives the states and one slice of each
+// stacked output.
+
+#include "ops/arguments.h"
+#include "ops/control_flow.h"
+#include "ops/strided.h"
+#include "ops/table.h"
+
+namespace lanner::ops {
+
+namespace {
+
+/// How the inputs and outputs of a node divide.
+struct ScanPlan {
+  std::size_t states = 0, scanned = 0, stacked = 0;
+  std::vector<std::int64_t> input_axes, output_axes, input_directions, output_directions;
+};
+
+std::vector<std::int64_t> list_of(const AttributeMap& attributes, std::string_view name, std::size_t count) {
+  std::vector<std::int64_t> list = attributes.integers(name, std::vector<std::int64_t>(count, 0));
+  check(list.size() == count, ErrorCode::invalid_argument, "scan: {} has {} entries, expected {}", name,
+        list.size(), count);
+  return list;
+}
+
+ScanPlan plan_scan(const AttributeMap& attributes, std::size_t inputs, std::size_t outputs) {
+  const auto scanned = attributes.get<std::int64_t>("num_scan_inputs");
+  check(scanned >= 1 && scanned <= static_cast<std::int64_t>(inputs), ErrorCode::invalid_argument,
+        "scan: num_scan_inputs is {} of {} inputs", scanned, inputs);
+  ScanPlan plan;
+  plan.scanned = static_cast<std::size_t>(scanned);
+  plan.states = inputs - plan.scanned;
+  check(outputs >= plan.states, ErrorCode::invalid_argument, "scan: {} outputs for {} states", outputs,
+        plan.states);
+  plan.stacked = outputs - plan.states;
+  plan.input_axes = list_of(attributes, "scan_input_axes", plan.scanned);
+  plan.input_directions = list_of(attributes, "scan_input_directions", plan.scanned);
+  plan.output_axes = list_of(attributes, "scan_output_axes", plan.stacked);
+  plan.output_directions = list_of(attributes, "scan_output_directions", plan.stacked);
+  return plan;
+}
+
+} // namespace
+
+static Type without_axis(const Type& type, std::int64_t axis) {
+  if (!type.ranked()) return type;
+  Dims dims = type.dims();
+  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(resolve_axis(axis, dims.size())));
+  return type.with_dims(std::move(dims));
+}
+
+static void infer_scan(InferContext& context) {
+  const ScanPlan plan = plan_scan(context.attributes(), context.inputs(), context.outputs());
+  std::vector<Type> parameters;
+  for (std::size_t i = 0; i < plan.states; ++i) parameters.push_back(context.input(i));
+  std::optional<Dim> steps;
+  for (std::size_t i = 0; i < plan.scanned; ++i) {
+    const Type& type = context.input(plan.states + i);
+    parameters.push_back(without_axis(type, plan.input_axes[i]));
+    if (!type.ranked()) continue;
+    const Dim size = type.dims()[resolve_axis(plan.input_axes[i], type.rank())];
+    if (steps) require_equal(size, *steps, "scan: length of a scanned input");
+    if (!steps || size.is_constant()) steps = size;
+  }
+  const std::vector<Type> results = context.infer_region(0, parameters);
+  check(results.size() == context.outputs(), ErrorCode::invalid_argument,
+        "scan: the body gives {} values, the node has {} outputs", results.size(), context.outputs());
+  if (!steps) steps = context.fresh("steps", Dim(INT64_MAX));
+  for (std::size_t i = 0; i < plan.states; ++i)
+    context.set_output(i, common_type(context, parameters[i], results[i], "scan: state"));
+  for (std::size_t i = 0; i < plan.stacked; ++i) {
+    const Type& step = results[plan.states + i];
+    if (!step.ranked()) {
+      context.set_output(plan.states + i, step);
+      continue;
+    }
+    Dims dims = step.dims();
+    const std::size_t axis = resolve_axis(plan.output_axes[i], dims.size() + 1);
+    dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), *steps);
+    context.set_output(plan.states + i, step.with_dims(std::move(dims)));
+  }
+}
+
+static Tensor slice_at(const Tensor& tensor, std::size_t axis, std::int64_t place) {
+  Walk source = dense_walk(tensor.shape());
+  source.offset = place * source.strides[axis];
+  std::vector<std::int64_t> dims = tensor.shape().dims();
+  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  source.strides.erase(source.strides.begin() + static_cast<std::ptrdiff_t>(axis));
+  Tensor slice = Tensor::allocate(tensor.dtype(), Shape(std::move(dims)));
+  copy_strided(slice.shape(), tensor, source, slice, dense_walk(slice.shape()));
+  return slice;
+}
+
+static void run_scan(KernelContext& context) {
+  const ScanPlan plan = plan_scan(context.attributes(), context.inputs(), context.outputs());
+  std::vector<Item> parameters;
+  for (std::size_t i = 0; i < plan.states; ++i) parameters.push_back(context.item(i));
+  parameters.resize(plan.states + plan.scanned);
+  std::vector<std::size_t> axes;
+  for (std::size_t i = 0; i < plan.scanned; ++i)
+    axes.push_back(resolve_axis(plan.input_axes[i], context.input(plan.states + i).rank()));
+  const std::int64_t steps = context.input(plan.states).shape()[axes[0]];
+  for (std::size_t i = 0; i < plan.scanned; ++i)
+    check(context.input(plan.states + i).shape()[axes[i]] == steps, ErrorCode::invalid_argument,
+          "scan: scanned input {} has length {}, the first has {}", i,
+          context.input(plan.states + i).shape()[axes[i]], steps);
+  std::vector<Stack> stacks;
+  for (std::size_t i = 0; i < plan.stacked; ++i)
+    stacks.emplace_back(plan.output_axes[i], plan.output_directions[i] != 0);
+  for (std::int64_t step = 0; step < steps; ++step) {
+    for (std::size_t i = 0; i < plan.scanned; ++i) {
+      const std::int64_t place = plan.input_directions[i] != 0 ? steps - 1 - step : step;
+      parameters[plan.states + i] = Item(slice_at(context.input(plan.states + i), axes[i], place));
+    }
+    std::vector<Item> results = context.run_region(0, parameters);
+    for (std::size_t i = 0; i < plan.stacked; ++i) stacks[i].push(results[plan.states + i].tensor);
+    for (std::size_t i = 0; i < plan.states; ++i) parameters[i] = std::move(results[i]);
+  }
+  for (std::size_t i = 0; i < plan.states; ++i) context.set_item(i, std::move(parameters[i]));
+  for (std::size_t i = 0; i < plan.stacked; ++i) stacks[i].store(context, plan.states + i);
+}
+
+std::vector<OpDef> scan_ops() {
+  OpDef op;
+  op.name = "scan";
+  op.min_inputs = 1;
+  op.max_inputs = OpDef::any;
+  op.max_outputs = OpDef::any;
+  op.regions = 1;
+  op.attributes = {required_attribute("num_scan_inputs", AttributeKind::integer),
+                   optional_attribute("scan_input_axes", AttributeKind::integers),
+                   optional_attribute("scan_input_directions", AttributeKind::integers),
+                   optional_attribute("scan_output_axes", AttributeKind::integers),
+                   optional_attribute("scan_output_directions", AttributeKind::integers)};
+  op.infer = infer_scan;
+  op.reference = run_scan;
+  return {op};
+}
+
+} // namespace lanner::ops

@@ -1,0 +1,95 @@
+#include <algorithm>
+
+#include "graph/infer.h"
+#include "graph/op.h"
+#include "ops/interpreter.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace lanner::passes {
+
+namespace {
+
+// A folded result may take this much, or as much as casting its inputs to a wider type may need; a short
+// model file must not turn into a large plan.
+constexpr std::uint64_t free_bytes = 1u << 20;
+constexpr std::uint64_t growth = 4;
+
+std::uint64_t bytes_of(const Type& type) {
+  if (type.dtype() == DType::string)
+    return static_cast<std::uint64_t>(type.shape().elements()) * sizeof(std::string);
+  return Layout{}.bytes(type.shape(), type.dtype());
+}
+
+bool is_moderate(const Node& node) {
+  std::uint64_t given = 0, made = 0;
+  for (const Value* input : node.inputs()) {
+    if (input) given += bytes_of(input->type);
+  }
+  for (const auto& output : node.outputs()) {
+    if (!output->type.is_static()) return false;
+    made += bytes_of(output->type);
+  }
+  return made <= std::max(free_bytes, given * growth);
+}
+
+bool has_constant_inputs(const Node& node) {
+  return !node.outputs().empty() &&
+         std::ranges::all_of(node.inputs(), [](const Value* input) { return !input || input->constant(); });
+}
+
+void put_constant(Node& node, std::size_t i, Tensor tensor) {
+  Value* value = node.region()->graph().constant(std::move(tensor), node.output(i)->name(), &node);
+  value->producer()->sources = node.sources;
+  node.output(i)->replace_all_uses(value);
+}
+
+bool is_folded_away(const Node& node) {
+  return std::ranges::all_of(node.outputs(), [](const auto& output) { return output->unused(); });
+}
+
+bool compute(Node& node) {
+  if (node.kind() == "constant" || !has_constant_inputs(node) || !is_pure(node) || !is_moderate(node))
+    return false;
+  std::vector<Item> items;
+  std::vector<const Item*> inputs;
+  items.reserve(node.inputs().size());
+  for (const Value* input : node.inputs()) {
+    inputs.push_back(input ? &items.emplace_back(*input->constant()) : nullptr);
+  }
+  std::vector<Item> results;
+  try {
+    results = run_node(node, inputs);
+  } catch (const Error& error) {
+    // Not every operator has a reference, and a branch that never runs may hold what cannot be computed.
+    if (error.code() == ErrorCode::cancelled || error.code() == ErrorCode::out_of_memory) throw;
+    return false;
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!node.output(i)->unused()) put_constant(node, i, results[i].tensor);
+  }
+  node.region()->erase(&node);
+  return true;
+}
+
+bool place_known(Node& node, const KnownValues& known) {
+  if (node.kind() == "constant" || !is_pure(node)) return false;
+  bool changed = false;
+  for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+    const Known& about = known.of(node.output(i));
+    if (!about.tensor || node.output(i)->unused()) continue;
+    put_constant(node, i, *about.tensor);
+    changed = true;
+  }
+  if (changed && is_folded_away(node)) node.region()->erase(&node);
+  return changed;
+}
+
+} // namespace
+
+bool fold_constants(Graph& graph) {
+  const KnownValues known(graph);
+  return for_each_node(graph, [&](Node& node) { return place_known(node, known) || compute(node); });
+}
+
+} // namespace lanner::passes

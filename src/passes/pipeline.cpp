@@ -1,0 +1,87 @@
+#include "passes/pipeline.h"
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "base/nearest.h"
+#include "graph/infer.h"
+#include "graph/text.h"
+#include "graph/verifier.h"
+#include "passes/passes.h"
+
+namespace lanner {
+
+namespace {
+
+constexpr Pass list[] = {
+    {"remove_identities", passes::remove_identities},
+    {"fold_constants", passes::fold_constants},
+    {"merge_equal_nodes", passes::merge_equal_nodes},
+    {"drop_dead_nodes", passes::drop_dead_nodes},
+};
+
+// One pass may give another something to do; real models settle in two or three rounds.
+constexpr int max_rounds = 6;
+
+class PassRun {
+public:
+  PassRun(Graph& graph, const PassOptions& options) : graph_(graph), options_(options) {}
+
+  /// Whether to go on.
+  bool run(const Pass& pass) {
+    options_.control.cancel.check();
+    const bool changed =
+        with_context([&] { return fmt::format("pass {}", pass.name); }, [&] { return pass.run(graph_); });
+    changed_ = changed_ || changed;
+    if (changed)
+      with_context([&] { return fmt::format("after pass {}", pass.name); }, [&] { check_and_show(pass); });
+    return pass.name != options_.stop_after;
+  }
+  bool take_changed() { return std::exchange(changed_, false); }
+
+private:
+  void check_and_show(const Pass& pass) {
+    if (options_.verify) verify(graph_);
+    check(graph_.node_count() <= options_.limits.nodes, ErrorCode::limit_exceeded,
+          "the graph has more than {} nodes", options_.limits.nodes);
+    if (options_.trace) options_.trace(pass.name, graph_);
+    if (options_.trace_folder.empty()) return;
+    const std::string text = print(graph_);
+    write_file(options_.trace_folder / fmt::format("{:02}_{}.ir", ++written_, pass.name), std::as_bytes(std::span(text)));
+  }
+
+  Graph& graph_;
+  const PassOptions& options_;
+  int written_ = 0;
+  bool changed_ = false;
+};
+
+void require_known(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Pass& pass : list) names.emplace_back(pass.name);
+  const bool known = name.empty() || std::find(names.begin(), names.end(), name) != names.end();
+  check(known, ErrorCode::invalid_argument, "there is no pass {}{}", name,
+        known ? "" : suggestion(name, names));
+}
+
+} // namespace
+
+std::span<const Pass> canonical_passes() {
+  return list;
+}
+
+void run_passes(Graph& graph, const PassOptions& options) {
+  require_known(options.stop_after);
+  PassRun run(graph, options);
+  for (int round = 0; round < max_rounds; ++round) {
+    // What a round folded may make types more exact for the next.
+    infer_types(graph);
+    options.control.report({"simplify", static_cast<double>(round), 0, "rounds"});
+    for (const Pass& pass : list) {
+      if (!run.run(pass)) return;
+    }
+    if (!run.take_changed()) return;
+  }
+}
+
+} // namespace lanner

@@ -1,0 +1,40 @@
+#pragma once
+// The canonical passes in their order.
+
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <lanner/cancel.h>
+#include <lanner/limits.h>
+
+#include "graph/graph.h"
+
+namespace lanner {
+
+/// A rewriting of a graph under a name; `run` returns whether anything changed.
+struct Pass {
+  std::string_view name;
+  bool (*run)(Graph&);
+};
+
+/// In the order in which they run. The list is run until nothing changes, a few times at most.
+std::span<const Pass> canonical_passes();
+
+struct PassOptions {
+  std::string stop_after; ///< Name of the pass after whose first run to stop; empty: none.
+  bool verify = false;    ///< Check the graph after every pass that changed it.
+  std::filesystem::path
+      trace_folder; ///< When set, gets `NN_name.ir` after every pass that changed the graph.
+  std::function<void(std::string_view pass, const Graph& graph)> trace; ///< Called likewise.
+  Limits limits;
+  Control control;
+};
+
+/// Infers types, then runs the canonical passes in place. Throws Error{invalid_argument} for an unknown
+/// `stop_after`, Error{cancelled}, Error{limit_exceeded}, and what inference throws.
+void run_passes(Graph& graph, const PassOptions& options = {});
+
+} // namespace lanner

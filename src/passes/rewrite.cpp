@@ -1,0 +1,98 @@
+#include "passes/rewrite.h"
+
+#include <algorithm>
+
+#include "graph/op.h"
+
+namespace lanner::passes {
+
+static void visit_regions(Region& region, const std::function<void(Region&)>& visit) {
+  for (const auto& node : region.nodes()) {
+    for (const auto& inner : node->regions()) visit_regions(*inner, visit);
+  }
+  visit(region);
+}
+
+void for_each_region(Graph& graph, const std::function<void(Region&)>& visit) {
+  visit_regions(graph.body(), visit);
+}
+
+bool for_each_node(Graph& graph, const std::function<bool(Node&)>& rewrite) {
+  bool changed = false;
+  for_each_region(graph, [&](Region& region) {
+    Node* node = region.nodes().empty() ? nullptr : region.nodes().front().get();
+    while (node) {
+      Node* const next = region.next(node);
+      if (rewrite(*node)) changed = true;
+      node = next;
+    }
+  });
+  return changed;
+}
+
+bool is_pure(const Node& node) {
+  if (!node.op().pure) return false;
+  return std::ranges::all_of(node.regions(), [](const auto& region) {
+    return std::ranges::all_of(region->nodes(), [](const auto& inner) { return is_pure(*inner); });
+  });
+}
+
+void replace(Node& node, Value* replacement) {
+  node.output()->replace_all_uses(replacement);
+  node.region()->erase(&node);
+}
+
+Node* producer(const Value* value, std::string_view kind) {
+  return value && value->producer() && value->producer()->kind() == kind ? value->producer() : nullptr;
+}
+
+Node* sole_producer(const Value* value, std::string_view kind) {
+  return value && value->uses().size() == 1 ? producer(value, kind) : nullptr;
+}
+
+template<typename T>
+static std::optional<std::vector<T>> read_constant(const Value* value, DType as) {
+  const Tensor* tensor = value ? value->constant() : nullptr;
+  const bool number = tensor && (is_float(tensor->dtype()) || is_integer(tensor->dtype()));
+  if (!number || !tensor->device().is_host()) return std::nullopt;
+  Tensor wide = Tensor::allocate(as, tensor->shape());
+  copy(*tensor, wide);
+  const auto elements = wide.as<T>();
+  return std::vector<T>(elements.begin(), elements.end());
+}
+
+std::optional<std::vector<double>> constant_reals(const Value* value) {
+  return read_constant<double>(value, DType::f64);
+}
+
+std::optional<std::vector<std::int64_t>> constant_integers(const Value* value) {
+  const Tensor* tensor = value ? value->constant() : nullptr;
+  if (!tensor || !is_integer(tensor->dtype())) return std::nullopt;
+  return read_constant<std::int64_t>(value, DType::i64);
+}
+
+std::optional<double> constant_scalar(const Value* value) {
+  const Tensor* tensor = value ? value->constant() : nullptr;
+  if (!tensor || tensor->elements() != 1) return std::nullopt;
+  const auto values = constant_reals(value);
+  return values ? std::optional(values->front()) : std::nullopt;
+}
+
+void take_sources(Node& to, const Node& from) {
+  constexpr std::size_t most = 32;
+  for (const std::string& source : from.sources) {
+    if (to.sources.size() >= most) return;
+    if (std::ranges::find(to.sources, source) == to.sources.end()) to.sources.push_back(source);
+  }
+}
+
+Value* emit_before(Node& before, std::string_view kind, std::span<Value* const> inputs,
+                   AttributeMap attributes, Type type) {
+  Graph& graph = before.region()->graph();
+  Value* made =
+      graph.emit(kind, inputs, std::move(attributes), std::move(type), before.output()->name(), &before);
+  made->producer()->sources = before.sources;
+  return made;
+}
+
+} // namespace lanner::passes

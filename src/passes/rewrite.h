@@ -1,0 +1,46 @@
+#pragma once
+// What passes have in common: walking a graph, asking after nodes, putting one thing in another's place.
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace lanner::passes {
+
+/// Calls `visit` with every region, inner ones first.
+void for_each_region(Graph& graph, const std::function<void(Region&)>& visit);
+
+/// Calls `rewrite` with every node in order, inner regions first, and returns whether any call returned true.
+/// `rewrite` may erase the node it is given and those before it, and add nodes before it.
+bool for_each_node(Graph& graph, const std::function<bool(Node&)>& rewrite);
+
+/// Whether the operator and everything in its regions is pure.
+bool is_pure(const Node& node);
+
+/// The node's only result takes `replacement`; the node goes. Whatever lost its last use stays for
+/// drop_dead_nodes.
+void replace(Node& node, Value* replacement);
+
+/// The producer of `value` if it is of this operator and nothing else uses the value; else null.
+Node* sole_producer(const Value* value, std::string_view kind);
+/// Likewise, whoever else uses it.
+Node* producer(const Value* value, std::string_view kind);
+
+/// A small host constant's elements as doubles, when `value` is a constant of reals or integers.
+std::optional<std::vector<double>> constant_reals(const Value* value);
+std::optional<std::vector<std::int64_t>> constant_integers(const Value* value);
+/// The one number that all elements of a constant are.
+std::optional<double> constant_scalar(const Value* value);
+
+/// Adds the sources of `from` that `to` does not have, up to some tens in all.
+void take_sources(Node& to, const Node& from);
+
+/// `kind(inputs)` before `before`, with one output, which takes over `before`'s sources.
+Value* emit_before(Node& before, std::string_view kind, std::span<Value* const> inputs,
+                   AttributeMap attributes, Type type);
+
+} // namespace lanner::passes

@@ -1,0 +1,99 @@
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "backends/tactic_check.h"
+
+namespace lanner {
+namespace {
+
+struct ConvCase {
+  std::string input, weights, attributes;
+};
+
+void PrintTo(const ConvCase& c, std::ostream* out) { *out << c.input << " * " << c.weights << " {" << c.attributes << "}"; }
+
+class Conv : public testing::TestWithParam<ConvCase> {};
+
+std::string plain(const ConvCase& c, std::string_view op = "conv") {
+  return fmt::format("graph @g(%x: f32{}) -> (%y: f32[*] as \"y\") {{\n"
+                     "%w: f32{} = constant() {{value = random(f32{}, seed = 5, std = 0.3)}}\n"
+                     "%y: f32[*] = {}(%x, %w, _) {{{}}}\n}}",
+                     c.input, c.weights, c.weights, op, c.attributes);
+}
+
+TEST_P(Conv, agrees_with_the_reference) {
+  const auto ran = check_tactics(plain(GetParam()));
+  EXPECT_TRUE(ran.contains("reference/reference"));
+}
+
+const ConvCase conv_cases[] = {
+    {"[1, 3, 9, 11]", "[16, 3, 3, 3]", "pads = [1, 1, 1, 1]"},
+    {"[2, 32, 7, 7]", "[48, 32, 1, 1]", ""},
+    {"[2, 64, 7, 5]", "[64, 64, 3, 3]", "pads = [1, 1, 1, 1], strides = [2, 2]"},
+    {"[1, 5, 9, 9]", "[7, 5, 3, 3]", "pads = [0, 1, 2, 1]"},
+    {"[1, 24, 9, 9]", "[40, 24, 1, 1]", "strides = [2, 2]"},
+    {"[1, 33, 10, 10]", "[17, 33, 3, 3]", "dilations = [2, 2], pads = [2, 2, 2, 2]"},
+    {"[1, 32, 8, 8]", "[32, 1, 3, 3]", "group = 32, pads = [1, 1, 1, 1]"},
+    {"[2, 24, 9, 9]", "[24, 1, 3, 3]", "group = 24, pads = [1, 1, 1, 1], strides = [2, 2]"},
+    {"[1, 20, 9, 9]", "[20, 1, 5, 5]", "group = 20, auto_pad = \"SAME_UPPER\""},
+    {"[1, 64, 6, 6]", "[64, 16, 3, 3]", "group = 4, pads = [1, 1, 1, 1]"},
+    {"[1, 12, 6, 6]", "[18, 4, 3, 3]", "group = 3, pads = [1, 1, 1, 1]"},
+    {"[1, 16, 10]", "[32, 16, 3]", "pads = [1, 1]"},
+    {"[1, 8, 5, 6, 7]", "[16, 8, 3, 3, 3]", "pads = [1, 1, 1, 1, 1, 1]"},
+    {"[1, 3, 32, 32]", "[64, 3, 7, 7]", "pads = [3, 3, 3, 3], strides = [2, 2]"},
+    {"[1, 16, 8, 8]", "[16, 16, 3, 3]", "auto_pad = \"SAME_LOWER\", strides = [2, 2]"},
+};
+INSTANTIATE_TEST_SUITE_P(shapes, Conv, testing::ValuesIn(conv_cases));
+
+class ConvTranspose : public testing::TestWithParam<ConvCase> {};
+TEST_P(ConvTranspose, agrees_with_the_reference) { check_tactics(plain(GetParam(), "conv_transpose")); }
+const ConvCase transposed_cases[] = {
+    {"[1, 16, 5, 5]", "[16, 32, 3, 3]", ""},
+    {"[2, 16, 5, 7]", "[16, 16, 2, 2]", "strides = [2, 2]"},
+    {"[1, 8, 5, 5]", "[8, 5, 3, 3]", "strides = [2, 2], pads = [1, 1, 1, 1], output_padding = [1, 1]"},
+    {"[1, 12, 4, 4]", "[12, 2, 3, 3]", "group = 3, pads = [1, 1, 1, 1]"},
+    {"[1, 16, 4, 4]", "[16, 1, 3, 3]", "group = 16, strides = [2, 2]"},
+};
+INSTANTIATE_TEST_SUITE_P(shapes, ConvTranspose, testing::ValuesIn(transposed_cases));
+
+/// conv of 2x16x6x6 to 2x24x6x6 with a bias, then `body`, which makes %r of %c and may read %o, of type `other`.
+std::string fused(std::string_view body, std::string_view other = "[2, 24, 6, 6]", bool constant_other = false) {
+  const std::string parameter = constant_other ? "" : fmt::format(", %o: f32{}", other);
+  const std::string constant =
+      constant_other ? fmt::format("%o: f32{} = constant() {{value = random(f32{}, seed = 9, std = 1.0)}}\n", other, other) : "";
+  return fmt::format("graph @g(%x: f32[2, 16, 6, 6]{}) -> (%y: f32[*] as \"y\") {{\n{}"
+                     "%w: f32[24, 16, 3, 3] = constant() {{value = random(f32[24, 16, 3, 3], seed = 5, std = 0.1)}}\n"
+                     "%b: f32[24] = constant() {{value = random(f32[24], seed = 6, std = 1.0)}}\n"
+                     "%y: f32[*] = fused(%x, %w, %b, %o) {{kind = \"t\"}} "
+                     "((%xi: f32[2, 16, 6, 6], %wi: f32[24, 16, 3, 3], %bi: f32[24], %oi: f32{}) -> (%r) {{\n"
+                     "%c: f32[*] = conv(%xi, %wi, %bi) {{pads = [1, 1, 1, 1]}}\n{}}})\n}}",
+                     parameter, constant, other, body);
+}
+
+class Tails : public testing::TestWithParam<const char*> {};
+TEST_P(Tails, are_fused) {
+  const auto ran = check_tactics(fused(GetParam()));
+  EXPECT_TRUE(ran.contains("onednn/conv"));
+}
+INSTANTIATE_TEST_SUITE_P(
+    bodies, Tails,
+    testing::Values("%r: f32[*] = add(%c, %oi)\n", "%s: f32[*] = add(%oi, %c)\n%r: f32[*] = relu(%s)\n",
+                    "%s: f32[*] = relu(%c)\n%r: f32[*] = add(%s, %oi)\n", "%r: f32[*] = mul(%c, %oi)\n",
+                    "%r: f32[*] = sub(%oi, %c)\n", "%s: f32[*] = sigmoid(%c)\n%r: f32[*] = add(%s, %oi)\n",
+                    "%s: f32[*] = sigmoid(%c)\n%t: f32[*] = mul(%c, %s)\n%r: f32[*] = add(%t, %oi)\n",
+                    "%s: f32[*] = hard_swish(%c)\n%r: f32[*] = add(%s, %oi)\n",
+                    "%s: f32[*] = leaky_relu(%c) {alpha = 0.1}\n%r: f32[*] = max(%s, %oi)\n",
+                    "%s: f32[*] = hard_sigmoid(%c)\n%r: f32[*] = mul(%s, %oi)\n"));
+
+TEST(ConvTail, takes_channel_operands) {
+  EXPECT_TRUE(check_tactics(fused("%r: f32[*] = mul(%c, %oi)\n", "[24, 1, 1]", true)).contains("onednn/conv"));
+  EXPECT_TRUE(check_tactics(fused("%r: f32[*] = mul(%c, %oi)\n", "[1, 24, 1, 1]")).contains("onednn/conv"));
+}
+
+TEST(ConvTail, refuses_other_broadcasts) {
+  EXPECT_FALSE(check_tactics(fused("%r: f32[*] = mul(%c, %oi)\n", "[2, 24, 1, 1]")).contains("onednn/conv"));
+}
+
+} // namespace
+} // namespace lanner

@@ -1,0 +1,171 @@
+#include "backends/tactic_check.h"
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "backends/backends.h"
+#include "backends/reference/reference_backend.h"
+#include "graph/infer.h"
+#include "graph/op.h"
+#include "graph/text.h"
+#include "ops/table.h"
+
+namespace lanner {
+
+namespace {
+
+Tensor random_tensor(const Type& type, std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  Tensor real = Tensor::allocate(DType::f32, type.shape());
+  std::normal_distribution<float> normal(0, 1);
+  for (float& value : real.as<float>()) value = normal(generator) * (is_float(type.dtype()) ? 1.0F : 3.0F);
+  if (type.dtype() == DType::f32) return real;
+  Tensor result = Tensor::allocate(type.dtype(), type.shape());
+  copy(real, result);
+  return result;
+}
+
+using Values = std::map<const Value*, Tensor>;
+
+void run_reference(const Node& node, Values& values);
+
+void run_body(const Node& node, Values& values) {
+  const Region& body = *node.regions().front();
+  for (std::size_t i = 0; i < body.parameters().size(); ++i) values[body.parameter(i)] = values.at(node.input(i));
+  for (const auto& inner : body.nodes()) run_reference(*inner, values);
+  for (std::size_t i = 0; i < body.outputs().size(); ++i) values[node.output(i)] = values.at(body.outputs()[i]);
+}
+
+void run_reference(const Node& node, Values& values) {
+  if (const Tensor* constant = node.output()->constant()) {
+    values[node.output()] = *constant;
+    return;
+  }
+  if (!node.regions().empty()) return run_body(node, values);
+  std::vector<const void*> inputs;
+  for (const Value* value : node.inputs()) inputs.push_back(value ? values.at(value).data() : nullptr);
+  std::vector<void*> outputs;
+  for (const auto& value : node.outputs()) {
+    values[value.get()] = Tensor::allocate(value->type.dtype(), value->type.shape());
+    outputs.push_back(values[value.get()].data());
+  }
+  reference_backend().prepare(node, {}, {}, {})->launch({inputs, outputs, nullptr, {}});
+}
+
+Tensor packed(const Tensor& tensor, const Storage& storage) {
+  Tensor result = Tensor::zeros(storage.dtype.value_or(tensor.dtype()), tensor.shape(), storage.layout);
+  copy(tensor, result);
+  return result;
+}
+
+bool same_bytes(const Tensor& a, const Tensor& b) { return std::memcmp(a.data(), b.data(), a.bytes()) == 0; }
+
+/// Compares all of the storage, padding included.
+void expect_close(const Tensor& found, const Tensor& expected, double tolerance, const std::string& what) {
+  if (expected.dtype() != DType::f32) {
+    EXPECT_TRUE(same_bytes(found, expected)) << what;
+    return;
+  }
+  double largest = 1;
+  for (float value : expected.as<float>())
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(static_cast<double>(value)));
+  const auto a = found.as<float>(), b = expected.as<float>();
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    const bool equal = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
+    if (equal || std::abs(static_cast<double>(a[i]) - b[i]) <= tolerance * largest) continue;
+    FAIL() << what << ": element " << i << " of " << b.size() << " is " << a[i] << ", expected " << b[i];
+  }
+}
+
+std::string describe(const Backend& backend, const Tactic& tactic) {
+  std::string text = std::string(backend.name()) + "/" + tactic.kernel + " [" +
+                     std::string(reinterpret_cast<const char*>(tactic.config.data()), tactic.config.size()) + "]";
+  for (const Storage& storage : tactic.inputs) text += " " + storage.layout.to_string();
+  text += " ->";
+  for (const Storage& storage : tactic.outputs) text += " " + storage.layout.to_string();
+  return text;
+}
+
+void check_tactic(const NodeCase& node_case, const Backend& backend, const Tactic& tactic, const Target& target,
+                  double tolerance) {
+  const std::string what = describe(backend, tactic);
+  SCOPED_TRACE(what);
+  ReadyTactic ready = make_ready(node_case, backend, tactic, target);
+  if (tactic.required_in_place)
+    ready.outputs[0] = ready.inputs[static_cast<std::size_t>(tactic.in_place)];
+  std::vector<Tensor> before;
+  for (std::size_t i = 0; i < ready.inputs.size(); ++i)
+    before.push_back(ready.inputs[i].defined() ? packed(node_case.inputs[i], tactic.inputs[i]) : Tensor{});
+  ready.launch();
+  for (std::size_t i = 0; i < node_case.results.size(); ++i)
+    expect_close(ready.outputs[i], packed(node_case.results[i], tactic.outputs[i]), tolerance, what);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (!before[i].defined() || (tactic.required_in_place && static_cast<int>(i) == tactic.in_place)) continue;
+    EXPECT_TRUE(same_bytes(ready.inputs[i], before[i])) << what << ": input " << i << " was written";
+  }
+}
+
+} // namespace
+
+NodeCase make_case(std::string_view ir) {
+  NodeCase result;
+  result.graph = parse_graph(ir, builtin_op_table());
+  infer_types(*result.graph);
+  const Region& body = result.graph->body();
+  result.node = body.nodes().back().get();
+  Values values;
+  std::uint64_t seed = 1;
+  for (const auto& parameter : body.parameters()) values[parameter.get()] = random_tensor(parameter->type, seed++);
+  for (const auto& node : body.nodes()) run_reference(*node, values);
+  for (const Value* value : result.node->inputs()) result.inputs.push_back(value ? values.at(value) : Tensor{});
+  for (const auto& value : result.node->outputs()) result.results.push_back(values.at(value.get()));
+  return result;
+}
+
+ReadyTactic make_ready(const NodeCase& node_case, const Backend& backend, const Tactic& tactic, const Target& target) {
+  ReadyTactic ready;
+  std::vector<const Tensor*> constants;
+  for (std::size_t i = 0; i < node_case.inputs.size(); ++i)
+    ready.inputs.push_back(node_case.inputs[i].defined() ? packed(node_case.inputs[i], tactic.inputs.at(i)) : Tensor{});
+  for (std::size_t i = 0; i < ready.inputs.size(); ++i) {
+    const Value* value = node_case.node->input(i);
+    constants.push_back(value && value->constant() ? &ready.inputs[i] : nullptr);
+  }
+  ready.kernel = backend.prepare(*node_case.node, tactic, constants, target);
+  for (std::size_t i = 0; i < node_case.results.size(); ++i) {
+    const Tensor& result = node_case.results[i];
+    const Storage& storage = tactic.outputs.at(i);
+    ready.outputs.push_back(Tensor::allocate(storage.dtype.value_or(result.dtype()), result.shape(), storage.layout));
+    std::memset(ready.outputs.back().data(), 0xFF, ready.outputs.back().bytes());
+  }
+  ready.workspace = Tensor::allocate(DType::u8, Shape{static_cast<std::int64_t>(ready.kernel->workspace())});
+  return ready;
+}
+
+void ReadyTactic::launch() {
+  std::vector<const void*> from;
+  std::vector<void*> to;
+  for (const Tensor& tensor : inputs) from.push_back(tensor.data());
+  for (Tensor& tensor : outputs) to.push_back(tensor.data());
+  kernel->launch({from, to, workspace.data(), {}});
+}
+
+std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& check) {
+  SCOPED_TRACE(ir);
+  const NodeCase node_case = make_case(ir);
+  Target target;
+  target.threads = check.threads;
+  std::set<std::string> ran;
+  for (const Backend* backend : backends_for(target))
+    for (const Tactic& tactic : backend->tactics(*node_case.node, target).tactics) {
+      check_tactic(node_case, *backend, tactic, target, check.tolerance);
+      ran.insert(std::string(backend->name()) + "/" + tactic.kernel);
+    }
+  return ran;
+}
+
+} // namespace lanner

@@ -1,0 +1,44 @@
+#pragma once
+// Runs every tactic that the backends offer for a node against the operators' reference kernels.
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <lanner/tensor.h>
+
+#include "graph/graph.h"
+#include "graph/tactic.h"
+
+namespace lanner {
+
+struct TacticCheck {
+  int threads = 2;
+  double tolerance = 2e-5; ///< Of the largest magnitude of the reference result.
+};
+
+/// Parses `ir` (types of results may be `f32[*]`), takes the last node of the body as the one to run, and expects of each
+/// tactic: the reference result in the storage it declares, padding of zeros, inputs left as they were (but for one taken in
+/// place). Returns `backend/kernel` of every tactic that ran. Weights and data are random from a fixed seed.
+std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& check = {});
+
+/// A parsed graph with one node to run.
+struct NodeCase {
+  std::unique_ptr<Graph> graph;
+  Node* node = nullptr;
+  std::vector<Tensor> inputs;  ///< Row-major; undefined where absent.
+  std::vector<Tensor> results; ///< Of the reference.
+};
+NodeCase make_case(std::string_view ir);
+
+/// A tactic made ready with packed inputs and outputs.
+struct ReadyTactic {
+  std::unique_ptr<Kernel> kernel;
+  std::vector<Tensor> inputs, outputs;
+  Tensor workspace;
+
+  void launch();
+};
+ReadyTactic make_ready(const NodeCase& node_case, const Backend& backend, const Tactic& tactic, const Target& target);
+
+} // namespace lanner

@@ -1,0 +1,82 @@
+#include "device/parallel.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "device/fork.h"
+#include "expect_error.h"
+
+namespace lanner {
+namespace {
+
+TEST(ParallelFor, CoversEveryIndexOnce) {
+  for (const std::int64_t count : {0, 1, 7, 64, 1000}) {
+    for (const std::int64_t grain : {0, 1, 16, 5000}) {
+      std::vector<std::atomic<int>> hits(static_cast<std::size_t>(count));
+      parallel_for(3, 10, 10 + count, grain, [&](std::int64_t first, std::int64_t last) {
+        EXPECT_LT(first, last);
+        EXPECT_EQ((first - 10) % std::max<std::int64_t>(grain, 1), 0);
+        for (std::int64_t i = first; i < last; ++i) ++hits[static_cast<std::size_t>(i - 10)];
+      });
+      for (const auto& hit : hits) ASSERT_EQ(hit, 1);
+    }
+  }
+}
+
+TEST(ParallelFor, UsesSeveralThreads) {
+  std::mutex mutex;
+  std::vector<std::int64_t> firsts;
+  parallel_for(4, 0, 10, 1, [&](std::int64_t first, std::int64_t) {
+    std::lock_guard lock(mutex);
+    firsts.push_back(first);
+  });
+  std::sort(firsts.begin(), firsts.end());
+  EXPECT_EQ(firsts, (std::vector<std::int64_t>{0, 3, 6, 8}));
+}
+
+TEST(ParallelFor, RethrowsAfterTheOthersEnd) {
+  std::atomic<int> ended{0};
+  LANNER_EXPECT_ERROR(parallel_for(4, 0, 4, 1,
+                                   [&](std::int64_t first, std::int64_t) {
+                                     if (first == 2) fail(ErrorCode::bad_data, "row {}", first);
+                                     ++ended;
+                                   }),
+                      ErrorCode::bad_data, "row 2");
+  EXPECT_EQ(ended, 3);
+}
+
+TEST(ParallelFor, DoesNotNest) {
+  std::atomic<int> ranges{0};
+  parallel_for(2, 0, 2, 1, [&](std::int64_t, std::int64_t) {
+    const auto outer = std::this_thread::get_id();
+    parallel_for(2, 0, 100, 1, [&](std::int64_t first, std::int64_t last) {
+      EXPECT_EQ(std::this_thread::get_id(), outer);
+      EXPECT_EQ(last - first, 100);
+      ++ranges;
+    });
+  });
+  EXPECT_EQ(ranges, 2);
+}
+
+TEST(ParallelFor, ForkedChildRunsAlone) {
+  parallel_for(2, 0, 2, 1, [](std::int64_t, std::int64_t) {});
+  EXPECT_FALSE(openmp_lost());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    int calls = 0;
+    parallel_for(2, 0, 100, 1, [&](std::int64_t, std::int64_t) { ++calls; });
+    ::_exit(openmp_lost() && calls == 1 ? 7 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+} // namespace
+} // namespace lanner

@@ -1,0 +1,273 @@
+#include <lanner/image.h>
+
+#include <cmath>
+
+#include "expect_error.h"
+#include "image/color.h"
+#include "image/orientation.h"
+#include "image/reference.h"
+#include "image/row_kernels.h"
+
+namespace lanner {
+namespace {
+
+using test::random_image;
+using test::rgb_at;
+using test::sample_at;
+
+constexpr PixelFormat yuv_formats[] = {
+    PixelFormat::nv12,      PixelFormat::p010,      PixelFormat::p016,      PixelFormat::nv16,
+    PixelFormat::p210,      PixelFormat::p216,      PixelFormat::yuv420p,   PixelFormat::yuv422p,
+    PixelFormat::yuv444p,   PixelFormat::yuv420p10, PixelFormat::yuv422p10, PixelFormat::yuv444p10,
+    PixelFormat::yuv420p12, PixelFormat::yuv422p12, PixelFormat::yuv444p12, PixelFormat::yuv420p16,
+    PixelFormat::yuv422p16, PixelFormat::yuv444p16};
+constexpr PixelFormat rgb_formats[] = {PixelFormat::rgb24,  PixelFormat::bgr24,      PixelFormat::rgba32,
+                                       PixelFormat::bgra32, PixelFormat::rgb_planar, PixelFormat::bgr_planar,
+                                       PixelFormat::rgb48};
+
+// The code that `exact` must round to; one that lies between two codes may go either way.
+bool rounds_to(double got, double exact, double top) {
+  exact = std::clamp(exact, 0.0, top);
+  return std::abs(got - exact) <= 0.5 + top * 2e-6;
+}
+
+TEST(Convert, EveryYuvToEveryRgb) {
+  for (const PixelFormat from : yuv_formats)
+    for (const PixelFormat to : rgb_formats) {
+      Image source = random_image(from, 23, 17, 1);
+      Image target = Image::allocate(to, 23, 17);
+      convert(source, target);
+      const double top = std::pow(2, info(to).bits) - 1;
+      for (std::int32_t y = 0; y < 17; ++y)
+        for (std::int32_t x = 0; x < 23; ++x) {
+          const auto rgb = rgb_at(source, x, y);
+          for (int c = 0; c < 3; ++c)
+            ASSERT_TRUE(rounds_to(sample_at(target, c, x, y), rgb[static_cast<std::size_t>(c)] * top, top))
+                << to_string(from) << " to " << to_string(to) << " at " << x << "," << y << " component " << c
+                << ": got " << sample_at(target, c, x, y) << ", expected "
+                << rgb[static_cast<std::size_t>(c)] * top;
+        }
+    }
+}
+
+// Luma needs no neighbours, so it is exact; chroma is checked on pictures of one colour and by the round
+// trip.
+TEST(Convert, EveryRgbToEveryYuv) {
+  for (const PixelFormat from : rgb_formats)
+    for (const PixelFormat to : yuv_formats) {
+      const Image source = random_image(from, 22, 16, 2);
+      Image target = Image::allocate(to, 22, 16);
+      convert(source, target);
+      const double unit = std::pow(2, info(to).bits - 8), top = 256 * unit - 1;
+      for (std::int32_t y = 0; y < 16; ++y)
+        for (std::int32_t x = 0; x < 22; ++x) {
+          const auto rgb = rgb_at(source, x, y);
+          const double luma = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2];
+          ASSERT_TRUE(rounds_to(sample_at(target, 0, x, y), (16 + 219 * luma) * unit, top))
+              << to_string(from) << " to " << to_string(to);
+        }
+    }
+}
+
+TEST(Convert, ChromaIsTakenAtItsSiting) {
+  // A ramp across: each chroma sample must be the value at its own place, away from the border.
+  for (const ChromaSiting siting : {ChromaSiting::left, ChromaSiting::center, ChromaSiting::top_left,
+                                    ChromaSiting::top, ChromaSiting::bottom_left, ChromaSiting::bottom})
+    for (const bool across : {true, false}) {
+      Image source = Image::allocate(PixelFormat::yuv444p16, 32, 32);
+      source.color = {ColorMatrix::bt709, ColorRange::full};
+      for (int p = 0; p < 3; ++p)
+        for (std::int32_t y = 0; y < 32; ++y)
+          for (std::int32_t x = 0; x < 32; ++x)
+            reinterpret_cast<std::uint16_t*>(source.planes[p].data + y * source.planes[p].pitch)[x] =
+                static_cast<std::uint16_t>(1000 * (across ? x : y));
+      Image target = Image::allocate(PixelFormat::yuv420p16, 32, 32);
+      target.color = {ColorMatrix::bt709, ColorRange::full, siting};
+      convert(source, target);
+      const ChromaOffset offset = chroma_offset(PixelFormat::yuv420p16, siting);
+      for (std::int32_t i = 1; i < 15; ++i) {
+        const double place = 2 * i + (across ? offset.x : offset.y);
+        ASSERT_NEAR(sample_at(target, 1, across ? i : 7, across ? 7 : i), 1000 * place, 1)
+            << to_string(siting) << " across " << across;
+      }
+    }
+}
+
+TEST(Convert, OneColourSurvivesTheRoundTrip) {
+  for (const PixelFormat format : yuv_formats)
+    for (const ColorRange range : {ColorRange::limited, ColorRange::full})
+      for (const ColorMatrix matrix : {ColorMatrix::bt601, ColorMatrix::bt709, ColorMatrix::bt2020}) {
+        Image source = Image::allocate(PixelFormat::rgb24, 5, 7);
+        for (std::int32_t y = 0; y < 7; ++y)
+          for (std::int32_t x = 0; x < 5; ++x)
+            for (int c = 0; c < 3; ++c)
+              source.planes[0].data[y * source.planes[0].pitch + 3 * x + c] =
+                  static_cast<std::byte>(200 - 70 * c);
+        Image middle = Image::allocate(format, 5, 7);
+        middle.color = {matrix, range};
+        convert(source, middle);
+        Image back = Image::allocate(PixelFormat::rgb24, 5, 7);
+        convert(middle, back);
+        for (int c = 0; c < 3; ++c)
+          ASSERT_NEAR(sample_at(back, c, 3, 4), 200 - 70 * c, 2) << to_string(format);
+      }
+}
+
+TEST(Convert, StorageAloneIsLossless) {
+  const std::pair<PixelFormat, PixelFormat> pairs[] = {
+      {PixelFormat::yuv420p, PixelFormat::nv12},   {PixelFormat::yuv422p, PixelFormat::nv16},
+      {PixelFormat::yuv420p10, PixelFormat::p010}, {PixelFormat::yuv422p10, PixelFormat::p210},
+      {PixelFormat::yuv420p16, PixelFormat::p016}, {PixelFormat::yuv420p, PixelFormat::p010},
+      {PixelFormat::nv12, PixelFormat::yuv420p16}};
+  for (const auto& [a, b] : pairs) {
+    const Image source = random_image(a, 19, 13, 3);
+    Image middle = Image::allocate(b, 19, 13), back = Image::allocate(a, 19, 13);
+    convert(source, middle);
+    convert(middle, back);
+    for (int c = 0; c < 3; ++c)
+      for (std::int32_t y = 0; y < source.planes[c ? 1 : 0].height; ++y)
+        for (std::int32_t x = 0; x < source.planes[c ? 1 : 0].width; ++x) {
+          ASSERT_EQ(sample_at(back, c, x, y), sample_at(source, c, x, y))
+              << to_string(a) << " " << to_string(b);
+          ASSERT_TRUE(info(a).bits != info(b).bits ||
+                      sample_at(middle, c, x, y) == sample_at(source, c, x, y));
+        }
+  }
+}
+
+TEST(Convert, GrayBothWays) {
+  const Image rgb = random_image(PixelFormat::rgb24, 9, 9, 4);
+  Image gray = Image::allocate(PixelFormat::gray8, 9, 9);
+  convert(rgb, gray);
+  const auto pixel = rgb_at(rgb, 4, 5);
+  EXPECT_TRUE(rounds_to(sample_at(gray, 0, 4, 5),
+                        255 * (0.299 * pixel[0] + 0.587 * pixel[1] + 0.114 * pixel[2]), 255));
+  Image back = Image::allocate(PixelFormat::bgra32, 9, 9);
+  convert(gray, back);
+  for (int c = 0; c < 3; ++c) EXPECT_EQ(sample_at(back, c, 4, 5), sample_at(gray, 0, 4, 5));
+  EXPECT_EQ(std::to_integer<int>(back.planes[0].data[3]), 255);
+  Image yuv = Image::allocate(PixelFormat::yuv420p, 9, 9);
+  convert(gray, yuv);
+  EXPECT_EQ(sample_at(yuv, 1, 2, 2), 128);
+}
+
+TEST(Convert, SmallestSizes) {
+  for (const PixelFormat format : yuv_formats)
+    for (const auto& [width, height] : {std::pair{1, 1}, {2, 1}, {1, 2}, {3, 3}}) {
+      const Image source = random_image(PixelFormat::rgb24, width, height, 5);
+      Image middle = Image::allocate(format, width, height),
+            back = Image::allocate(PixelFormat::rgb24, width, height);
+      for (const ChromaSiting siting :
+           {ChromaSiting::left, ChromaSiting::center, ChromaSiting::top_left, ChromaSiting::bottom}) {
+        middle.color.siting = siting;
+        convert(source, middle);
+        convert(middle, back);
+        EXPECT_TRUE(rounds_to(sample_at(back, 0, 0, 0), 255 * rgb_at(middle, 0, 0)[0], 255));
+      }
+    }
+}
+
+TEST(Convert, WrongImagesAreNamed) {
+  const Image a = random_image(PixelFormat::rgb24, 4, 4, 6);
+  Image b = Image::allocate(PixelFormat::yuv420p, 4, 5);
+  LANNER_EXPECT_ERROR(convert(a, b), ErrorCode::invalid_argument, "4x4 into 4x5");
+  LANNER_EXPECT_ERROR(copy(a, b), ErrorCode::invalid_argument, "rgb24 4x4 into yuv420p 4x5");
+  Image none;
+  LANNER_EXPECT_ERROR(convert(a, none), ErrorCode::invalid_argument, "");
+}
+
+TEST(ImageTest, AllocationIsBounded) {
+  Limits limits;
+  limits.pixels = 100;
+  EXPECT_NO_THROW(Image::allocate(PixelFormat::rgb24, 10, 10, limits));
+  LANNER_EXPECT_ERROR(Image::allocate(PixelFormat::rgb24, 10, 11, limits), ErrorCode::limit_exceeded,
+                      "pixels");
+  LANNER_EXPECT_ERROR(Image::allocate(PixelFormat::rgb24, 0, 11), ErrorCode::invalid_argument, "0x11");
+  LANNER_EXPECT_ERROR(Image::allocate(PixelFormat::rgb24, INT32_MAX, INT32_MAX), ErrorCode::limit_exceeded,
+                      "pixels");
+  const Image image = Image::allocate(PixelFormat::nv12, 7, 5);
+  EXPECT_EQ(image.planes[0].pitch % 64, 0);
+  EXPECT_EQ(image.planes[1].width, 4);
+  EXPECT_EQ(image.planes[1].height, 3);
+}
+
+TEST(ImageTest, FormatsByName) {
+  for (int i = 0; i <= static_cast<int>(PixelFormat::rgb48); ++i) {
+    const auto format = static_cast<PixelFormat>(i);
+    EXPECT_EQ(parse_pixel_format(to_string(format)), format);
+  }
+  LANNER_EXPECT_ERROR(parse_pixel_format("rgb23"), ErrorCode::invalid_argument, "rgb24");
+}
+
+TEST(ImageTest, ViewsOfTensors) {
+  Tensor tensor = Tensor::zeros(DType::u8, {4, 6, 3});
+  const Image image = Image::from_tensor(tensor, PixelFormat::bgr24);
+  EXPECT_EQ(image.width, 6);
+  EXPECT_EQ(image.height, 4);
+  EXPECT_EQ(static_cast<const void*>(image.planes[0].data), tensor.data());
+  LANNER_EXPECT_ERROR(Image::from_tensor(tensor, PixelFormat::gray8), ErrorCode::invalid_argument,
+                      "[4, 6, 3]");
+  LANNER_EXPECT_ERROR(Image::from_tensor(Tensor::zeros(DType::f32, {4, 6, 3}), PixelFormat::rgb24),
+                      ErrorCode::invalid_argument, "f32");
+}
+
+TEST(ImageTest, Orientations) {
+  const Image image = random_image(PixelFormat::rgb24, 5, 3, 8);
+  const Image turned = oriented(image, {false, 1});
+  EXPECT_EQ(turned.width, 3);
+  EXPECT_EQ(turned.height, 5);
+  EXPECT_EQ(sample_at(turned, 0, 2, 0), sample_at(image, 0, 0, 0)); // Clockwise: top left goes to top right.
+  EXPECT_EQ(sample_at(turned, 1, 0, 4), sample_at(image, 1, 4, 2));
+  const Image mirrored = oriented(image, {true, 0});
+  EXPECT_EQ(sample_at(mirrored, 2, 0, 1), sample_at(image, 2, 4, 1));
+  const Image both = oriented(oriented(image, {false, 3}), {false, 1});
+  EXPECT_EQ(sample_at(both, 0, 3, 2), sample_at(image, 0, 3, 2));
+  const std::int32_t clockwise[9] = {0, 1 << 16, 0, -(1 << 16), 0, 0, 0, 0, 1 << 30};
+  EXPECT_EQ(orientation_of(clockwise), (Orientation{false, 1}));
+  const std::int32_t slanted[9] = {1 << 15, 1 << 15, 0, -(1 << 15), 1 << 15, 0, 0, 0, 1 << 30};
+  EXPECT_EQ(orientation_of(slanted), Orientation{});
+}
+
+// Every instruction set must give what the baseline gives, up to the rounding of fused multiplications.
+TEST(RowKernels, VersionsAgree) {
+  const RowKernels& base = *row_kernels_baseline();
+  for (const RowKernels* kernels : {row_kernels_avx2(), row_kernels_avx512()}) {
+    if (!kernels) continue;
+    constexpr std::int64_t n = 203;
+    const Image bytes = random_image(PixelFormat::gray8, n, 5, 9),
+                words = random_image(PixelFormat::gray16, n, 5, 10);
+    const std::uint8_t* rows8[5];
+    const std::uint16_t* rows16[5];
+    for (int t = 0; t < 5; ++t) {
+      rows8[t] = reinterpret_cast<const std::uint8_t*>(bytes.planes[0].data + t * bytes.planes[0].pitch);
+      rows16[t] = reinterpret_cast<const std::uint16_t*>(words.planes[0].data + t * words.planes[0].pitch);
+    }
+    const float weights[5] = {0.1f, 0.4f, -0.2f, 0.5f, 0.2f};
+    for (const int taps : {1, 2, 5}) {
+      std::vector<float> a(n), b(n), c(n), d(n);
+      base.blend_u8(rows8, weights, taps, n, a.data());
+      kernels->blend_u8(rows8, weights, taps, n, b.data());
+      base.blend_u16(rows16, weights, taps, n, c.data());
+      kernels->blend_u16(rows16, weights, taps, n, d.data());
+      for (std::size_t i = 0; i < n; ++i) {
+        ASSERT_NEAR(a[i], b[i], 1e-3) << kernels->name;
+        ASSERT_NEAR(c[i], d[i], 0.1) << kernels->name;
+      }
+      std::vector<std::uint8_t> e(n), f(n);
+      base.store_u8(a.data(), 255, n, e.data());
+      kernels->store_u8(a.data(), 255, n, f.data());
+      EXPECT_EQ(e, f) << kernels->name;
+      std::vector<std::uint16_t> g(n), h(n);
+      base.store_u16(c.data(), 1023, 64, n, g.data());
+      kernels->store_u16(c.data(), 1023, 64, n, h.data());
+      EXPECT_EQ(g, h) << kernels->name;
+      std::vector<std::uint8_t> wide(3 * n), wide_too(3 * n);
+      base.interleave3_u8(e.data(), f.data(), e.data(), n, wide.data());
+      kernels->interleave3_u8(e.data(), f.data(), e.data(), n, wide_too.data());
+      EXPECT_EQ(wide, wide_too) << kernels->name;
+    }
+  }
+}
+
+} // namespace
+} // namespace lanner

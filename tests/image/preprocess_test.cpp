@@ -1,0 +1,224 @@
+#include <lanner/preprocess.h>
+
+#include <cmath>
+
+#include "expect_error.h"
+#include "image/reference.h"
+
+namespace lanner {
+namespace {
+
+using test::preprocessed;
+using test::random_image;
+
+double element(const Tensor& tensor, std::int64_t i) {
+  switch (tensor.dtype()) {
+  case DType::f32:
+    return tensor.as<float>()[static_cast<std::size_t>(i)];
+  case DType::u8:
+    return tensor.as<std::uint8_t>()[static_cast<std::size_t>(i)];
+  case DType::f16:
+    return static_cast<float>(tensor.as<Half>()[static_cast<std::size_t>(i)]);
+  default:
+    return static_cast<float>(tensor.as<BFloat16>()[static_cast<std::size_t>(i)]);
+  }
+}
+
+// Largest difference from the float64 reference, in units of 1/255 of the range.
+double worst(const Image& image, const Preprocess& spec, const Tensor& tensor) {
+  const Shape shape = output_shape(spec, image.width, image.height);
+  const std::int64_t channels = spec.gray ? 1 : 3;
+  const std::int64_t height = shape[spec.channels_last ? 0 : 1], width = shape[spec.channels_last ? 1 : 2];
+  double most = 0;
+  for (std::int64_t c = 0; c < channels; ++c)
+    for (std::int64_t y = 0; y < height; ++y)
+      for (std::int64_t x = 0; x < width; ++x) {
+        const double got = element(tensor, spec.channels_last ? (y * width + x) * channels + c
+                                                              : (c * height + y) * width + x);
+        double want = preprocessed(image, spec, static_cast<int>(c), x, y);
+        if (spec.dtype == DType::u8) want = std::clamp(want, 0.0, 255.0);
+        const double unit =
+            std::abs(spec.range[1] - spec.range[0]) / 255 / spec.std[static_cast<std::size_t>(c)];
+        most = std::max(most, std::abs(got - want) / unit);
+      }
+  return most;
+}
+
+constexpr PixelFormat all_formats[] = {
+    PixelFormat::gray8,     PixelFormat::gray16,    PixelFormat::rgb24,      PixelFormat::bgr24,
+    PixelFormat::rgba32,    PixelFormat::bgra32,    PixelFormat::rgb_planar, PixelFormat::bgr_planar,
+    PixelFormat::nv12,      PixelFormat::p010,      PixelFormat::p016,       PixelFormat::nv16,
+    PixelFormat::p210,      PixelFormat::p216,      PixelFormat::yuv420p,    PixelFormat::yuv422p,
+    PixelFormat::yuv444p,   PixelFormat::yuv420p10, PixelFormat::yuv422p10,  PixelFormat::yuv444p10,
+    PixelFormat::yuv420p12, PixelFormat::yuv422p12, PixelFormat::yuv444p12,  PixelFormat::yuv420p16,
+    PixelFormat::yuv422p16, PixelFormat::yuv444p16, PixelFormat::rgb48};
+
+TEST(Preprocess, EveryFormatFollowsTheFormula) {
+  for (const PixelFormat format : all_formats) {
+    const Image image = random_image(format, 37, 23, 1);
+    Preprocess spec = Preprocess::preset("imagenet");
+    spec.width = 16;
+    spec.height = 29;
+    EXPECT_LT(worst(image, spec, to_tensor(image, spec)), 0.01) << to_string(format);
+  }
+}
+
+TEST(Preprocess, EveryResizeAndFit) {
+  for (const PixelFormat format : {PixelFormat::yuv420p, PixelFormat::nv12, PixelFormat::rgb24})
+    for (const Resize resize :
+         {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias})
+      for (const Fit fit : {Fit::stretch, Fit::letterbox, Fit::crop})
+        for (const auto& [width, height] : {std::pair{50, 31}, {9, 12}, {33, 47}}) {
+          const Image image = random_image(format, 33, 47, 2);
+          Preprocess spec;
+          spec.width = width;
+          spec.height = height;
+          spec.resize = resize;
+          spec.fit = fit;
+          spec.pad_value = 114;
+          EXPECT_LT(worst(image, spec, to_tensor(image, spec)), 0.02)
+              << to_string(format) << " resize " << static_cast<int>(resize) << " fit "
+              << static_cast<int>(fit) << " to " << width << "x" << height;
+        }
+}
+
+TEST(Preprocess, EveryColourDescription) {
+  for (const ColorMatrix matrix : {ColorMatrix::unspecified, ColorMatrix::bt601, ColorMatrix::bt709,
+                                   ColorMatrix::bt2020, ColorMatrix::fcc, ColorMatrix::smpte240m})
+    for (const ColorRange range : {ColorRange::unspecified, ColorRange::limited, ColorRange::full})
+      for (const ChromaSiting siting :
+           {ChromaSiting::unspecified, ChromaSiting::left, ChromaSiting::center, ChromaSiting::top_left,
+            ChromaSiting::top, ChromaSiting::bottom_left, ChromaSiting::bottom}) {
+        Image image = random_image(PixelFormat::yuv420p10, 21, 18, 3);
+        image.color = {matrix, range, siting};
+        Preprocess spec;
+        spec.width = 17;
+        spec.height = 25;
+        EXPECT_LT(worst(image, spec, to_tensor(image, spec)), 0.01)
+            << to_string(matrix) << " " << to_string(range) << " " << to_string(siting);
+      }
+}
+
+TEST(Preprocess, EveryTypeLayoutAndOrder) {
+  const Image image = random_image(PixelFormat::nv12, 40, 30, 4);
+  for (const DType dtype : {DType::f32, DType::u8, DType::f16, DType::bf16})
+    for (const bool last : {false, true})
+      for (const bool bgr : {false, true})
+        for (const bool gray : {false, true}) {
+          Preprocess spec;
+          spec.width = 24;
+          spec.height = 20;
+          spec.dtype = dtype;
+          spec.channels_last = last;
+          spec.bgr = bgr;
+          spec.gray = gray;
+          spec.fit = Fit::letterbox;
+          if (dtype != DType::u8)
+            spec.range = {0, 1}, spec.mean = {0.1f, 0.2f, 0.3f}, spec.std = {0.5f, 0.6f, 0.7f};
+          const double bound = dtype == DType::f32 ? 0.01 : dtype == DType::bf16 ? 1.0 : 0.51;
+          EXPECT_LE(worst(image, spec, to_tensor(image, spec)), bound)
+              << to_string(dtype) << last << bgr << gray;
+        }
+}
+
+TEST(Preprocess, ThreadsGiveTheSameBytes) {
+  const Image image = random_image(PixelFormat::yuv420p, 200, 150, 5);
+  Preprocess spec = Preprocess::preset("tf-inception");
+  spec.width = 64;
+  spec.height = 96;
+  spec.channels_last = true;
+  const Tensor one = to_tensor(image, spec, 1);
+  for (const int threads : {2, 3, 6}) {
+    const Tensor many = to_tensor(image, spec, threads);
+    EXPECT_TRUE(std::equal(one.as<float>().begin(), one.as<float>().end(), many.as<float>().begin()))
+        << threads;
+  }
+}
+
+TEST(Preprocess, FillsOnlyItsBatchElement) {
+  const Image image = random_image(PixelFormat::rgb24, 8, 8, 6);
+  const Preprocess spec;
+  Tensor batch = Tensor::zeros(DType::f32, {3, 3, 8, 8});
+  preprocess(image, spec, batch, 1);
+  const Tensor alone = to_tensor(image, spec);
+  const auto all = batch.as<float>();
+  EXPECT_TRUE(std::all_of(all.begin(), all.begin() + 192, [](float v) { return v == 0; }));
+  EXPECT_TRUE(std::equal(all.begin() + 192, all.begin() + 384, alone.as<float>().begin()));
+  EXPECT_TRUE(std::all_of(all.begin() + 384, all.end(), [](float v) { return v == 0; }));
+}
+
+TEST(Preprocess, Presets) {
+  const Preprocess caffe = Preprocess::preset("caffe");
+  Image image = Image::allocate(PixelFormat::rgb24, 1, 1);
+  image.planes[0].data[0] = std::byte{10};
+  image.planes[0].data[1] = std::byte{20};
+  image.planes[0].data[2] = std::byte{30};
+  const Tensor blue_first = to_tensor(image, caffe);
+  EXPECT_FLOAT_EQ(blue_first.as<float>()[0], 30 - 104);
+  EXPECT_FLOAT_EQ(blue_first.as<float>()[1], 20 - 117);
+  EXPECT_FLOAT_EQ(blue_first.as<float>()[2], 10 - 123);
+  const Tensor signed_values = to_tensor(image, Preprocess::preset("tf-inception"));
+  EXPECT_NEAR(signed_values.as<float>()[0], 10 / 127.5 - 1, 1e-6);
+  const Tensor imagenet = to_tensor(image, Preprocess::preset("imagenet"));
+  EXPECT_NEAR(imagenet.as<float>()[2], (30 / 255.0 - 0.406) / 0.225, 1e-5);
+  LANNER_EXPECT_ERROR(Preprocess::preset("nosuch"), ErrorCode::invalid_argument, "imagenet");
+}
+
+TEST(Preprocess, PlacementMapsBack) {
+  Preprocess spec;
+  spec.width = spec.height = 100;
+  spec.fit = Fit::letterbox;
+  const Placement wide = placement(spec, 200, 100);
+  EXPECT_DOUBLE_EQ(wide.scale_x, 0.5);
+  EXPECT_DOUBLE_EQ(wide.scale_y, 0.5);
+  EXPECT_DOUBLE_EQ(wide.offset_x, 0);
+  EXPECT_DOUBLE_EQ(wide.offset_y, 25);
+  spec.fit = Fit::crop;
+  const Placement cut = placement(spec, 200, 100);
+  EXPECT_DOUBLE_EQ(cut.scale_x, 1);
+  EXPECT_DOUBLE_EQ(cut.offset_x, -50);
+}
+
+TEST(Preprocess, JsonRoundTrip) {
+  Preprocess spec = Preprocess::preset("imagenet");
+  spec.width = 640;
+  spec.height = 384;
+  spec.dtype = DType::bf16;
+  spec.resize = Resize::antialias;
+  spec.fit = Fit::letterbox;
+  spec.bgr = spec.channels_last = true;
+  spec.pad_value = 114;
+  EXPECT_EQ(Preprocess::from_json(spec.to_json()), spec);
+  EXPECT_NE(spec.to_json().find("0.485,0.456,0.406"), std::string::npos) << spec.to_json();
+  EXPECT_EQ(Preprocess::from_json("{}"), Preprocess());
+  const auto refuse = [](const char* text, const char* reason) {
+    LANNER_EXPECT_ERROR(Preprocess::from_json(text), ErrorCode::bad_data, reason);
+  };
+  refuse("[]", "expected a JSON object");
+  refuse("{\"size\": 3}", "unknown field 'size'");
+  refuse("{\"width\": -1}", "width is -1");
+  refuse("{\"width\": 1e9}", "width");
+  refuse("{\"resize\": \"lanczos\"}", "bilinear");
+  refuse("{\"mean\": [1, 2]}", "mean");
+  refuse("{\"bgr\": 1}", "bgr is 1");
+  refuse("{\"width\": 3", "");
+  LANNER_EXPECT_ERROR(Preprocess::from_json("{\"dtype\": \"complex\"}"), ErrorCode::bad_data, "dtype");
+}
+
+TEST(Preprocess, WrongTensorsAreNamed) {
+  const Image image = random_image(PixelFormat::rgb24, 8, 8, 7);
+  Preprocess spec;
+  Tensor wrong = Tensor::zeros(DType::f32, {1, 3, 8, 9});
+  LANNER_EXPECT_ERROR(preprocess(image, spec, wrong), ErrorCode::invalid_argument, "[3, 8, 8]");
+  Tensor right = Tensor::zeros(DType::f32, {1, 3, 8, 8});
+  LANNER_EXPECT_ERROR(preprocess(image, spec, right, 1), ErrorCode::invalid_argument, "batch index 1");
+  spec.dtype = DType::i32;
+  LANNER_EXPECT_ERROR(preprocess(image, spec, right), ErrorCode::invalid_argument, "i32");
+  spec.dtype = DType::f32;
+  spec.std[1] = 0;
+  LANNER_EXPECT_ERROR(preprocess(image, spec, right), ErrorCode::invalid_argument, "std[1]");
+  LANNER_EXPECT_ERROR(to_tensor(Image(), Preprocess()), ErrorCode::invalid_argument, "no image");
+}
+
+} // namespace
+} // namespace lanner

@@ -1,0 +1,194 @@
+#include "image/reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace lanner::test {
+
+namespace {
+
+struct Weights {
+  double r, g, b;
+};
+
+Weights luma(ColorMatrix matrix) {
+  switch (matrix) {
+  case ColorMatrix::bt709:
+    return {0.2126, 0.7152, 0.0722};
+  case ColorMatrix::bt2020:
+    return {0.2627, 0.6780, 0.0593};
+  case ColorMatrix::fcc:
+    return {0.30, 0.59, 0.11};
+  case ColorMatrix::smpte240m:
+    return {0.212, 0.701, 0.087};
+  default:
+    return {0.299, 0.587, 0.114};
+  }
+}
+
+ColorMatrix matrix_of(const Image& image) {
+  if (image.color.matrix != ColorMatrix::unspecified) return image.color.matrix;
+  return image.height >= 720 ? ColorMatrix::bt709 : ColorMatrix::bt601;
+}
+
+std::array<double, 3> to_rgb(const Image& image, const std::array<double, 3>& code) {
+  const PixelFormatInfo& facts = info(image.format);
+  const double top = std::pow(2, facts.bits) - 1, unit = std::pow(2, facts.bits - 8);
+  if (!facts.yuv) return {code[0] / top, code[1] / top, code[2] / top};
+  const bool full = image.color.range == ColorRange::full;
+  const double y = full ? code[0] / top : (code[0] - 16 * unit) / (219 * unit);
+  const double span = full ? top : 224 * unit;
+  const double cb = (code[1] - 128 * unit) / span, cr = (code[2] - 128 * unit) / span;
+  const Weights k = luma(matrix_of(image));
+  const double r = y + 2 * (1 - k.r) * cr, b = y + 2 * (1 - k.b) * cb;
+  return {r, (y - k.r * r - k.b * b) / k.g, b};
+}
+
+// Luma coordinate of the first chroma sample.
+std::pair<double, double> siting(const Image& image) {
+  const PixelFormatInfo& facts = info(image.format);
+  double x = 0, y = 0.5;
+  switch (image.color.siting) {
+  case ChromaSiting::center:
+    x = 0.5;
+    break;
+  case ChromaSiting::top_left:
+    y = 0;
+    break;
+  case ChromaSiting::top:
+    x = 0.5, y = 0;
+    break;
+  case ChromaSiting::bottom_left:
+    y = 1;
+    break;
+  case ChromaSiting::bottom:
+    x = 0.5, y = 1;
+    break;
+  default:
+    break;
+  }
+  return {facts.chroma_x ? x : 0, facts.chroma_y ? y : 0};
+}
+
+double kernel(Resize kind, double step, double distance) {
+  const double d = std::abs(distance);
+  switch (kind) {
+  case Resize::bilinear:
+    return std::max(0.0, 1 - d);
+  case Resize::antialias:
+    return std::max(0.0, 1 - d / std::max(1.0, step));
+  case Resize::bicubic:
+    if (d < 1) return 1.25 * d * d * d - 2.25 * d * d + 1;
+    return d < 2 ? -0.75 * d * d * d + 3.75 * d * d - 6 * d + 3 : 0;
+  case Resize::area:
+    return std::max(0.0, std::min(distance + 0.5, step / 2) - std::max(distance - 0.5, -step / 2));
+  default:
+    return 0;
+  }
+}
+
+// One component around a point, both axes at once.
+double resampled(const Image& image, int component, Resize kind, double x, double y, double step_x,
+                 double step_y) {
+  const PixelFormatInfo& facts = info(image.format);
+  const bool chroma = facts.yuv && component > 0;
+  const Plane& plane = image.planes[chroma ? 1 : 0];
+  const double reach_x = std::max(2.0, step_x) + 1, reach_y = std::max(2.0, step_y) + 1;
+  double sum = 0, weights = 0;
+  for (auto j = static_cast<std::int64_t>(std::floor(y - reach_y)); j <= y + reach_y; ++j)
+    for (auto i = static_cast<std::int64_t>(std::floor(x - reach_x)); i <= x + reach_x; ++i) {
+      const bool inside = i >= 0 && j >= 0 && i < plane.width && j < plane.height;
+      if (kind == Resize::antialias && !inside) continue;
+      const double weight =
+          kernel(kind, step_x, static_cast<double>(i) - x) * kernel(kind, step_y, static_cast<double>(j) - y);
+      sum += weight * sample_at(image, component, i, j);
+      weights += weight;
+    }
+  return sum / weights;
+}
+
+} // namespace
+
+Image random_image(PixelFormat format, std::int32_t width, std::int32_t height, unsigned seed) {
+  Image image = Image::allocate(format, width, height);
+  const PixelFormatInfo& facts = info(format);
+  std::mt19937 random(seed);
+  for (int p = 0; p < facts.planes; ++p)
+    for (std::int32_t y = 0; y < image.planes[p].height; ++y) {
+      std::byte* row = image.planes[p].data + y * image.planes[p].pitch;
+      for (std::int32_t i = 0; i < image.planes[p].width * facts.samples[p]; ++i) {
+        const unsigned code = random() >> (32 - facts.bits);
+        if (facts.bytes_per_sample == 1)
+          row[i] = static_cast<std::byte>(code);
+        else
+          reinterpret_cast<std::uint16_t*>(row)[i] = static_cast<std::uint16_t>(code << facts.shift);
+      }
+    }
+  return image;
+}
+
+double sample_at(const Image& image, int component, std::int64_t x, std::int64_t y) {
+  const PixelFormatInfo& facts = info(image.format);
+  const bool bgr = image.format == PixelFormat::bgr24 || image.format == PixelFormat::bgra32 ||
+                   image.format == PixelFormat::bgr_planar;
+  if (bgr) component = 2 - component;
+  const bool gray = facts.planes == 1 && facts.samples[0] == 1;
+  const int p = gray || facts.planes == 1 ? 0 : facts.planes == 2 ? std::min(component, 1) : component;
+  const Plane& plane = image.planes[p];
+  const int step = facts.samples[p];
+  const int first = step == 1 ? 0 : facts.planes == 2 ? component - 1 : component;
+  x = std::clamp<std::int64_t>(x, 0, plane.width - 1);
+  y = std::clamp<std::int64_t>(y, 0, plane.height - 1);
+  const std::byte* row = plane.data + y * plane.pitch;
+  if (facts.bytes_per_sample == 1) return std::to_integer<int>(row[x * step + first]);
+  return reinterpret_cast<const std::uint16_t*>(row)[x * step + first] >> facts.shift;
+}
+
+std::array<double, 3> rgb_at(const Image& image, std::int32_t x, std::int32_t y) {
+  const PixelFormatInfo& facts = info(image.format);
+  std::array<double, 3> code{sample_at(image, 0, x, y), 0, 0};
+  const auto [sx, sy] = siting(image);
+  for (int c = 1; c < 3; ++c)
+    code[static_cast<std::size_t>(c)] =
+        facts.yuv ? resampled(image, c, Resize::bilinear, (x - sx) / (1 << facts.chroma_x),
+                              (y - sy) / (1 << facts.chroma_y), 1, 1)
+                  : sample_at(image, c, x, y);
+  return to_rgb(image, code);
+}
+
+double preprocessed(const Image& image, const Preprocess& spec, int c, std::int64_t x, std::int64_t y) {
+  const Placement place = placement(spec, image.width, image.height);
+  const std::int64_t columns = std::llround(image.width * place.scale_x),
+                     rows = std::llround(image.height * place.scale_y);
+  const auto channel = static_cast<std::size_t>(c);
+  const auto finish = [&](double v) {
+    return (v * (spec.range[1] - spec.range[0]) / 255 + spec.range[0] - spec.mean[channel]) /
+           spec.std[channel];
+  };
+  const double left = place.offset_x, top = place.offset_y;
+  if (x < left || y < top || x >= left + columns || y >= top + rows) return finish(spec.pad_value);
+  const double step_x = 1 / place.scale_x, step_y = 1 / place.scale_y;
+  const double sx = (x + 0.5 - left) * step_x - 0.5, sy = (y + 0.5 - top) * step_y - 0.5;
+  const PixelFormatInfo& facts = info(image.format);
+  std::array<double, 3> code{};
+  for (int k = 0; k < 3; ++k) {
+    const bool chroma = facts.yuv && k > 0;
+    const double fx = chroma ? 1 << facts.chroma_x : 1, fy = chroma ? 1 << facts.chroma_y : 1;
+    double& value = code[static_cast<std::size_t>(k)];
+    if (spec.resize == Resize::nearest) {
+      value = sample_at(image, k, static_cast<std::int64_t>(std::floor(std::floor(sx + 0.5) / fx)),
+                        static_cast<std::int64_t>(std::floor(std::floor(sy + 0.5) / fy)));
+      continue;
+    }
+    const auto [ox, oy] = siting(image);
+    value = resampled(image, k, spec.resize, chroma ? (sx - ox) / fx : sx, chroma ? (sy - oy) / fy : sy,
+                      step_x / fx, step_y / fy);
+  }
+  std::array<double, 3> rgb = to_rgb(image, code);
+  for (double& v : rgb) v = std::clamp(v * 255, 0.0, 255.0);
+  if (spec.gray) return finish(0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]);
+  return finish(rgb[static_cast<std::size_t>(spec.bgr ? 2 - c : c)]);
+}
+
+} // namespace lanner::test
