@@ -79,6 +79,11 @@ static void infer_tile(InferContext& context) {
 static void run_tile(KernelContext& context) {
   const Tensor& input = context.input(0);
   Tensor& out = context.output(0);
+  const std::vector<std::int64_t> repeats = read_integers(context.input(1), "repeats");
+  Shape expected = input.shape();
+  for (std::size_t i = 0; i < expected.rank() && i < repeats.size(); ++i)
+    expected[i] = (Dim(expected[i]) * Dim(repeats[i])).value();
+  require_shape(out, expected, "tile");
   if (out.elements() == 0) return;
   const std::vector<std::int64_t> strides = dense_strides(input.shape()),
                                   out_strides = dense_strides(out.shape());
