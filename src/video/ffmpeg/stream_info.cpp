@@ -92,7 +92,7 @@ StreamInfo describe(AVFormatContext* context, const AVStream& stream) {
   info.frames = std::max<std::int64_t>(0, stream.nb_frames);
   const AVDictionaryEntry* entry = nullptr;
   while ((entry = av_dict_get(stream.metadata, "", entry, AV_DICT_IGNORE_SUFFIX)))
-    info.metadata[entry->key] = entry->value;
+    info.metadata[clean_text(entry->key)] = clean_text(entry->value);
   return info;
 }
 
