@@ -14,34 +14,53 @@
 
 namespace lanner {
 
-/// Memory order of an image's samples. Names follow FFmpeg's; 10 to 16 bit samples are little endian in 16 bits,
-/// in the low bits for yuv...pNN and in the high bits for p010/p210/p016/p216.
+/// Memory order of an image's samples. Names follow FFmpeg's; 10 to 16 bit samples are little endian in 16
+/// bits, in the low bits for yuv...pNN and in the high bits for p010/p210/p016/p216.
 enum class PixelFormat : std::uint8_t {
-  gray8, gray16,
-  rgb24, bgr24, rgba32, bgra32, ///< Interleaved.
-  rgb_planar, bgr_planar,       ///< Three planes of 8 bits.
-  nv12, p010, p016, nv16, p210, p216,
-  yuv420p, yuv422p, yuv444p,
-  yuv420p10, yuv422p10, yuv444p10,
-  yuv420p12, yuv422p12, yuv444p12,
-  yuv420p16, yuv422p16, yuv444p16,
+  gray8,
+  gray16,
+  rgb24,
+  bgr24,
+  rgba32,
+  bgra32, ///< Interleaved.
+  rgb_planar,
+  bgr_planar, ///< Three planes of 8 bits.
+  nv12,
+  p010,
+  p016,
+  nv16,
+  p210,
+  p216,
+  yuv420p,
+  yuv422p,
+  yuv444p,
+  yuv420p10,
+  yuv422p10,
+  yuv444p10,
+  yuv420p12,
+  yuv422p12,
+  yuv444p12,
+  yuv420p16,
+  yuv422p16,
+  yuv444p16,
   rgb48,
 };
 
 /// Facts of a format that every loop over planes needs.
 struct PixelFormatInfo {
   std::string_view name;
-  std::uint8_t planes;          ///< 1 to 3.
-  std::uint8_t bytes_per_sample;///< 1 or 2.
-  std::uint8_t bits;            ///< Significant bits of a sample.
-  std::uint8_t shift;           ///< Left shift of the significant bits inside a sample (6 for p010).
-  std::uint8_t chroma_x, chroma_y; ///< log2 of the chroma subsampling.
+  std::uint8_t planes;                 ///< 1 to 3.
+  std::uint8_t bytes_per_sample;       ///< 1 or 2.
+  std::uint8_t bits;                   ///< Significant bits of a sample.
+  std::uint8_t shift;                  ///< Left shift of the significant bits inside a sample (6 for p010).
+  std::uint8_t chroma_x, chroma_y;     ///< log2 of the chroma subsampling.
   std::array<std::uint8_t, 3> samples; ///< Samples interleaved in each plane (2 for nv12's second).
   bool yuv;
 };
 const PixelFormatInfo& info(PixelFormat format) noexcept;
 std::string_view to_string(PixelFormat format) noexcept;
-PixelFormat parse_pixel_format(std::string_view name); ///< Throws Error{invalid_argument} with the known names.
+PixelFormat
+parse_pixel_format(std::string_view name); ///< Throws Error{invalid_argument} with the known names.
 
 /// Coefficients between R'G'B' and Y'CbCr (ITU-T H.273, MatrixCoefficients).
 enum class ColorMatrix : std::uint8_t { unspecified, bt601, bt709, bt2020, fcc, smpte240m, rgb };
@@ -69,7 +88,8 @@ struct Plane {
   std::int32_t height = 0; ///< Rows.
 };
 
-/// Pixels of one picture. Copies share the memory, which lives as long as any of them. Thread rule as for Tensor.
+/// Pixels of one picture. Copies share the memory, which lives as long as any of them. Thread rule as for
+/// Tensor.
 struct Image {
   PixelFormat format = PixelFormat::rgb24;
   std::int32_t width = 0, height = 0; ///< In luma samples.
@@ -79,18 +99,24 @@ struct Image {
   std::shared_ptr<const void> owner;
 
   /// Fresh host memory with 64-byte aligned rows. Throws Error{limit_exceeded}.
-  static Image allocate(PixelFormat format, std::int32_t width, std::int32_t height, const Limits& limits = {});
+  static Image allocate(PixelFormat format, std::int32_t width, std::int32_t height,
+                        const Limits& limits = {});
   /// A view of a u8 tensor `[height, width, 3 or 1]` on the host.
   static Image from_tensor(const Tensor& tensor, PixelFormat format);
   bool defined() const noexcept { return planes[0].data != nullptr; }
 };
 
-/// Copies pixels between two images of one format and size.
+/// Copies pixels between two images of one format and size, and the colour description with them.
 void copy(const Image& from, Image& to);
 /// Converts colour format only (same size) on the host. Matrix and range come from `from.color` (unspecified:
-/// BT.709 from 720 rows up, BT.601 below, limited); `to.color` describes the target in the same way.
+/// BT.709 from 720 rows up, BT.601 below, limited, chroma at the left); `to.color` describes the target in
+/// the same way. Results are the rounded exact values. Chroma between samples is interpolated linearly at its
+/// siting and taken, the other way, by the mean of two pixels where it lies between them, else by weights 1 2
+/// 1; formats that differ in storage, depth or range only keep every sample. Gray of colour is Y', of R'G'B'
+/// by BT.601's weights; alpha is opaque.
 void convert(const Image& from, Image& to);
-/// Reads a still image (PNG, JPEG, BMP, PPM/PGM, WebP, TIFF...) through the FFmpeg module; rotation from EXIF is applied.
+/// Reads a still image (PNG, JPEG, BMP, PPM/PGM, WebP, TIFF...) through the FFmpeg module; rotation from EXIF
+/// is applied.
 Image load_image(const std::string& path, const Limits& limits = {});
 /// Writes PNG or JPEG, by the path's extension, through the FFmpeg module.
 void save_image(const std::string& path, const Image& image);

@@ -12,7 +12,15 @@
 
 namespace lanner {
 
-enum class Resize : std::uint8_t { nearest, bilinear, bicubic, area, antialias };
+/// How samples between pixels are made; each is separable and repeats the border.
+enum class Resize : std::uint8_t {
+  nearest,   ///< The pixel that the position lies in.
+  bilinear,  ///< A triangle over two pixels.
+  bicubic,   ///< Keys' kernel with a = -0.75, as in ONNX's Resize and OpenCV.
+  area,      ///< The mean over the pixels that the target pixel covers.
+  antialias, ///< A triangle as wide as the target pixel, never narrower than two pixels; ends at the border
+             ///< (Pillow).
+};
 /// How a picture of another aspect ratio meets the target size.
 enum class Fit : std::uint8_t {
   stretch,   ///< Scale both sides on their own.
@@ -20,7 +28,9 @@ enum class Fit : std::uint8_t {
   crop,      ///< Scale to cover, crop the centre.
 };
 
-/// What a network expects of an image. Sample positions follow half-pixel centres. The value of channel c is
+/// What a network expects of an image. Sample positions follow half-pixel centres; Y', Cb and Cr are sampled
+/// each in its own plane at its siting (nearest: the chroma of the chosen pixel), then become R'G'B', clamped
+/// to 0..255. Colour descriptions that are unspecified count as for convert(). The value of channel c is
 /// `(v * scale + offset - mean[c]) / std[c]` where v is 0..255 and (scale, offset) map 0..255 onto `range`.
 struct Preprocess {
   std::int32_t width = 0, height = 0; ///< Target size; 0 keeps the source's.
@@ -53,9 +63,10 @@ Placement placement(const Preprocess& spec, std::int32_t source_width, std::int3
 /// Shape of one batch element: [C, H, W] or [H, W, C].
 Shape output_shape(const Preprocess& spec, std::int32_t source_width, std::int32_t source_height);
 
-/// Fills batch element `batch_index` of `output`, a row-major tensor of shape [N] + output_shape. Runs on the caller's
-/// thread and up to `threads` workers. Throws Error{invalid_argument} when shape or type do not fit.
-void preprocess(const Image& image, const Preprocess& spec, Tensor& output, std::int64_t batch_index = 0, int threads = 1);
+/// Fills batch element `batch_index` of `output`, a row-major tensor of shape [N] + output_shape. Runs on the
+/// caller's thread and up to `threads` workers. Throws Error{invalid_argument} when shape or type do not fit.
+void preprocess(const Image& image, const Preprocess& spec, Tensor& output, std::int64_t batch_index = 0,
+                int threads = 1);
 /// The same into a new tensor of shape [1] + output_shape.
 Tensor to_tensor(const Image& image, const Preprocess& spec, int threads = 1);
 

@@ -1,8 +1,10 @@
 #include "backends/backends.h"
 
+#include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/onednn/module.h"
 #include "backends/reference/reference_backend.h"
 #include "base/module.h"
+#include "device/cpu.h"
 
 namespace lanner {
 
@@ -33,12 +35,13 @@ std::vector<const Backend*> backends_for(const Target& target) {
   std::vector<const Backend*> found;
   if (!target.device.is_host()) return found;
   if (onednn().backend) found.push_back(onednn().backend.get());
+  found.push_back(&cpu_backend());
   found.push_back(&reference_backend());
   return found;
 }
 
 std::vector<BackendStatus> backend_statuses() {
-  return {onednn().status, {"reference", true, "loops of the operators' definitions"}};
+  return {onednn().status, {"cpu", true, cpu_features().to_string()}, {"reference", true, "loops of the operators' definitions"}};
 }
 
 } // namespace lanner

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "device/parallel.h"
 #include "image/color.h"
 #include "image/resample.h"
 #include "image/row_kernels.h"
@@ -271,16 +272,11 @@ void preprocess(const Image& image, const Preprocess& spec, Tensor& output, std:
   const Plan plan = plan_of(image, spec);
   const auto bytes = element.elements() * static_cast<std::int64_t>(bit_width(spec.dtype) / 8);
   const TensorRows out(spec, plan.region, static_cast<std::byte*>(output.data()) + batch_index * bytes);
-  const std::int64_t rows = plan.region.height;
-  const auto workers =
-      static_cast<int>(std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(1, rows / 16)));
-  std::vector<RowWorker> all;
-  all.reserve(static_cast<std::size_t>(workers));
-  for (int i = 0; i < workers; ++i) all.emplace_back(image, plan, out);
-#pragma omp parallel for num_threads(workers) schedule(static, 1) if (workers > 1)
-  for (int i = 0; i < workers; ++i)
-    for (std::int64_t y = rows * i / workers; y < rows * (i + 1) / workers; ++y)
-      all[static_cast<std::size_t>(i)].run(y);
+  constexpr std::int64_t rows_at_once = 16;
+  parallel_for(threads, 0, plan.region.height, rows_at_once, [&](std::int64_t first, std::int64_t last) {
+    RowWorker worker(image, plan, out);
+    for (std::int64_t y = first; y < last; ++y) worker.run(y);
+  });
 }
 
 Tensor to_tensor(const Image& image, const Preprocess& spec, int threads) {

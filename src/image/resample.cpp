@@ -111,6 +111,18 @@ Taps nearest_chroma(const Taps& luma, int log2) {
   return taps;
 }
 
+namespace {
+
+// Whether every output is the input of the same number.
+bool in_place(const Taps& taps, std::int64_t inputs) {
+  if (taps.count != 1 || taps.size != inputs) return false;
+  for (std::int64_t i = 0; i < taps.size; ++i)
+    if (taps.index[static_cast<std::size_t>(i)] != i) return false;
+  return true;
+}
+
+} // namespace
+
 RowSampler::RowSampler(const Image& image, const Sampling& sampling, const RowKernels& kernels)
     : image_(image), sampling_(sampling), kernels_(kernels) {
   const PixelFormatInfo& facts = info(image.format);
@@ -121,27 +133,32 @@ RowSampler::RowSampler(const Image& image, const Sampling& sampling, const RowKe
     for (std::int32_t& index : plane_index_[p]) index *= facts.samples[p];
     widest = std::max(widest, std::int64_t{image.planes[p].width} * facts.samples[p]);
   }
+  luma_in_place_ = in_place(sampling.luma_x, image.planes[0].width);
+  chroma_in_place_ = facts.yuv && in_place(sampling.chroma_x, image.planes[1].width);
   blended_.resize(static_cast<std::size_t>(widest));
   const auto most = static_cast<std::size_t>(std::max(sampling.luma_y.count, sampling.chroma_y.count));
   rows_.resize(most);
   weights_.resize(most);
 }
 
-void RowSampler::blend(int plane, const Taps& taps, std::int64_t y) {
+void RowSampler::blend(int plane, const Taps& taps, std::int64_t y, float* out) {
   const PixelFormatInfo& facts = info(image_.format);
   const Plane& from = image_.planes[plane];
   const std::int64_t first = taps.index[static_cast<std::size_t>(y)];
+  std::size_t count = 0;
   for (int t = 0; t < taps.count; ++t) {
-    const auto place = static_cast<std::size_t>(t);
-    rows_[place] = reinterpret_cast<const std::uint8_t*>(from.data + (first + t) * from.pitch);
-    weights_[place] = taps.weights[place * static_cast<std::size_t>(taps.size) + static_cast<std::size_t>(y)];
+    const float weight = taps.weights[static_cast<std::size_t>(t * taps.size + y)];
+    if (weight == 0) continue;
+    rows_[count] = reinterpret_cast<const std::uint8_t*>(from.data + (first + t) * from.pitch);
+    weights_[count++] = weight;
   }
   const std::int64_t samples = std::int64_t{from.width} * facts.samples[plane];
+  const int used = static_cast<int>(count);
   if (facts.bytes_per_sample == 1)
-    kernels_.blend_u8(rows_.data(), weights_.data(), taps.count, samples, blended_.data());
+    kernels_.blend_u8(rows_.data(), weights_.data(), used, samples, out);
   else
-    kernels_.blend_u16(reinterpret_cast<const std::uint16_t* const*>(rows_.data()), weights_.data(),
-                       taps.count, samples, blended_.data());
+    kernels_.blend_u16(reinterpret_cast<const std::uint16_t* const*>(rows_.data()), weights_.data(), used,
+                       samples, out);
 }
 
 void RowSampler::read(std::int64_t y, float* const rows[3]) {
@@ -152,7 +169,12 @@ void RowSampler::read(std::int64_t y, float* const rows[3]) {
     const ComponentPlace place = component_place(image_.format, c);
     const bool chroma = facts.yuv && place.plane > 0;
     const Taps& x = chroma ? sampling_.chroma_x : sampling_.luma_x;
-    if (place.plane != blended_plane) blend(place.plane, chroma ? sampling_.chroma_y : sampling_.luma_y, y);
+    const Taps& down = chroma ? sampling_.chroma_y : sampling_.luma_y;
+    if (place.step == 1 && (chroma ? chroma_in_place_ : luma_in_place_)) {
+      blend(place.plane, down, y, rows[c]);
+      continue;
+    }
+    if (place.plane != blended_plane) blend(place.plane, down, y, blended_.data());
     blended_plane = place.plane;
     kernels_.gather(blended_.data() + place.first, plane_index_[place.plane].data(), x.weights.data(),
                     x.count, place.step, x.size, rows[c]);

@@ -44,12 +44,13 @@ public:
   void read(std::int64_t y, float* const rows[3]);
 
 private:
-  void blend(int plane, const Taps& taps, std::int64_t y);
+  void blend(int plane, const Taps& taps, std::int64_t y, float* out);
 
   const Image& image_;
   const Sampling& sampling_;
   const RowKernels& kernels_;
   std::vector<std::int32_t> plane_index_[3]; ///< Horizontal index in samples of the plane's row.
+  bool luma_in_place_ = false, chroma_in_place_ = false;
   std::vector<float> blended_;
   std::vector<const std::uint8_t*> rows_;
   std::vector<float> weights_;

@@ -4,12 +4,10 @@ namespace lanner {
 
 namespace {
 #include "image/row_kernels_body.h"
-constexpr RowKernels table = table_named("avx2");
 } // namespace
 
-const RowKernels* row_kernels_avx2() noexcept {
-  const bool runs = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  return runs ? &table : nullptr;
-}
+// Whether the machine runs these is asked in row_kernels.cpp, which is compiled for every machine.
+extern const RowKernels row_kernels_table_avx2;
+const RowKernels row_kernels_table_avx2 = table_named("avx2");
 
 } // namespace lanner

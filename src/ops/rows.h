@@ -3,13 +3,16 @@
 
 #include <cstdint>
 
+#include "device/parallel.h"
+
 namespace lanner::ops {
 
 /// Calls `body(i)` for 0 <= i < count, on up to `threads` threads.
 template<typename Body>
 void for_each_row(int threads, std::int64_t count, Body&& body) {
-  (void)threads;
-  for (std::int64_t i = 0; i < count; ++i) body(i);
+  parallel_for(threads, 0, count, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) body(i);
+  });
 }
 
 } // namespace lanner::ops

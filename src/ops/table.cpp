@@ -33,6 +33,8 @@ OpTable builtin_ops() {
   table.add(ops::signal_window_ops());
   table.add(ops::attention_ops());
   table.add(ops::rotary_embedding_ops());
+  table.add(ops::linear_attention_ops());
+  table.add(ops::causal_conv_with_state_ops());
   table.add(ops::constant_ops());
   table.add(ops::conv_ops());
   table.add(ops::conv_transpose_ops());

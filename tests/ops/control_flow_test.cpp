@@ -5,6 +5,7 @@
 #include "expect_error.h"
 #include "graph/infer.h"
 #include "graph/text.h"
+#include "ops/interpreter.h"
 #include "ops/node_run.h"
 #include "ops/table.h"
 
@@ -13,8 +14,9 @@ using namespace lanner::test;
 
 static std::string run_text(std::string_view text, std::vector<Item> inputs) {
   const auto graph = parse_graph(text, builtin_op_table());
+  infer_types(*graph);
   std::string shown;
-  for (const Item& item : run_graph(*graph, inputs)) shown += (shown.empty() ? "" : " ") + show(item);
+  for (const Item& item : run_reference(*graph, inputs)) shown += (shown.empty() ? "" : " ") + show(item);
   return shown;
 }
 
@@ -38,7 +40,7 @@ TEST(If, runs_one_branch) {
   EXPECT_EQ(run_text(if_text, {bools({0}, {}), f32s({1, 2})}), "f32[4](1, 2, 1, 2)");
   EXPECT_EQ(type_in(if_text, "y"), "f32[case]");
   LANNER_EXPECT_ERROR(run_text(if_text, {bools({1, 0}, {2}), f32s({1, 2})}), ErrorCode::invalid_argument,
-                      "expected one bool");
+                      "expected bool[], got bool[2]");
 }
 
 // Sums 0 + 1 + ... and stops when the sum passes the limit; keeps every sum.

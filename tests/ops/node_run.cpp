@@ -1,8 +1,9 @@
 #include "ops/node_run.h"
 
-#include <map>
+#include <set>
 
 #include "graph/infer.h"
+#include "ops/interpreter.h"
 #include "ops/table.h"
 #include "ops/visit.h"
 
@@ -14,76 +15,6 @@ using ops::WholeByteTypes;
 using ops::widen;
 
 namespace {
-
-using Values = std::map<const Value*, Item>;
-
-std::vector<Item> evaluate_region(const Region& region, std::span<const Item> parameters);
-
-/// The plainest run of a node: outputs are allocated as inference says for the inputs at hand.
-class PlainContext final : public KernelContext {
-public:
-  PlainContext(const Node& node, std::vector<Item> inputs) : node_(node), inputs_(std::move(inputs)) {
-    std::vector<const Item*> items;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) items.push_back(node.input(i) ? &inputs_[i] : nullptr);
-    types_ = infer_node(node, items);
-    results_.resize(types_.size());
-  }
-
-  const Node& node() const override { return node_; }
-  std::size_t inputs() const override { return node_.own_inputs().size(); }
-  bool has(std::size_t i) const override { return i < inputs() && node_.input(i); }
-  const Tensor& input(std::size_t i) const override { return item(i).tensor; }
-  const Item& item(std::size_t i) const override {
-    check(has(i), ErrorCode::internal, "input {} is absent", i);
-    return inputs_[i];
-  }
-  std::size_t outputs() const override { return results_.size(); }
-  bool wanted(std::size_t) const override { return true; }
-  Tensor& output(std::size_t i) override {
-    check(types_.at(i).is_static(), ErrorCode::internal, "output {} has type {} before running", i,
-          types_[i].to_string());
-    return allocate(i, types_[i].dtype(), types_[i].shape());
-  }
-  Tensor& allocate(std::size_t i, DType type, Shape shape) override {
-    Tensor& result = results_.at(i).tensor;
-    if (!result.defined()) result = Tensor::allocate(type, std::move(shape));
-    return result;
-  }
-  void set_item(std::size_t i, Item item) override { results_.at(i) = std::move(item); }
-  std::vector<Item> run_region(std::size_t r, std::span<const Item> parameters) override {
-    std::vector<Item> all(parameters.begin(), parameters.end());
-    all.insert(all.end(), inputs_.begin() + static_cast<std::ptrdiff_t>(inputs()), inputs_.end());
-    return evaluate_region(*node_.regions()[r], all);
-  }
-  int threads() const override { return 1; }
-
-  std::vector<Item> results() { return std::move(results_); }
-
-private:
-  const Node& node_;
-  std::vector<Item> inputs_, results_;
-  std::vector<Type> types_;
-};
-
-std::vector<Item> evaluate(const Node& node, const Values& values) {
-  std::vector<Item> inputs;
-  for (const Value* input : node.inputs()) inputs.push_back(input ? values.at(input) : Item{});
-  PlainContext context(node, std::move(inputs));
-  node.op().reference(context);
-  return context.results();
-}
-
-std::vector<Item> evaluate_region(const Region& region, std::span<const Item> parameters) {
-  Values values;
-  for (std::size_t i = 0; i < parameters.size(); ++i) values[region.parameter(i)] = parameters[i];
-  for (const auto& node : region.nodes()) {
-    std::vector<Item> results = evaluate(*node, values);
-    for (std::size_t i = 0; i < results.size(); ++i) values[node->output(i)] = std::move(results[i]);
-  }
-  std::vector<Item> outputs;
-  for (const Value* output : region.outputs()) outputs.push_back(values.at(output));
-  return outputs;
-}
 
 Type type_of(const Item& item) {
   if (item.is_sequence()) {
@@ -178,10 +109,12 @@ Tensor strings(std::vector<std::string> values, Shape shape) {
 
 std::vector<Item> run_items(const NodeSpec& spec) {
   OneNode one(spec, false);
+  for (const auto& output : one.node->outputs()) one.graph.add_output(output->name(), output.get());
   infer_types(one.graph);
-  PlainContext context(*one.node, one.items);
-  one.node->op().reference(context);
-  return context.results();
+  std::vector<const Item*> inputs;
+  for (std::size_t i = 0; i < one.items.size(); ++i)
+    inputs.push_back(one.node->input(i) ? &one.items[i] : nullptr);
+  return run_node(*one.node, inputs);
 }
 
 Tensor run(const NodeSpec& spec) {
@@ -192,11 +125,6 @@ std::vector<Tensor> run_all(const NodeSpec& spec) {
   std::vector<Tensor> tensors;
   for (Item& item : run_items(spec)) tensors.push_back(item.tensor);
   return tensors;
-}
-
-std::vector<Item> run_graph(Graph& graph, std::span<const Item> inputs) {
-  infer_types(graph);
-  return evaluate_region(graph.body(), inputs);
 }
 
 std::string inferred(const NodeSpec& spec, std::size_t i) {

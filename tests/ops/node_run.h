@@ -3,7 +3,6 @@
 
 #include <initializer_list>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,8 +53,6 @@ Tensor tensor(std::vector<T> values, Shape shape) {
 std::vector<Item> run_items(const NodeSpec& spec);
 Tensor run(const NodeSpec& spec); ///< The first output.
 std::vector<Tensor> run_all(const NodeSpec& spec);
-/// Runs every node of a graph by reference kernels.
-std::vector<Item> run_graph(Graph& graph, std::span<const Item> inputs);
 
 /// Text of the inferred type of output 0 (of output `i`), `error: ...` when inference refuses.
 std::string inferred(const NodeSpec& spec, std::size_t i = 0);

@@ -261,6 +261,16 @@ TEST_F(Reader, StopsWhenCancelled) {
       ErrorCode::cancelled, "");
 }
 
+// Titles reach Python as text, whatever bytes a file has there.
+TEST_F(Reader, MetadataIsText) {
+  std::string bytes = test::bytes_of(make_clip(folder_ / "a.mp4", 3));
+  const auto place = bytes.find("VideoHandler");
+  ASSERT_NE(place, std::string::npos);
+  bytes.replace(place, 6, "\xff\x1b\xc3\xa9\xc0\xaf");
+  const auto demuxer = open_demuxer(open_bytes(std::as_bytes(std::span(bytes))));
+  EXPECT_EQ(demuxer->streams().at(0).metadata.at("handler_name"), "?\?\xc3\xa9??andler");
+}
+
 TEST_F(Reader, FramesOutliveTheReader) {
   const auto path = make_clip(folder_ / "a.mp4", 37);
   const auto expected = checksums(path);

@@ -1,5 +1,6 @@
 #include "video/ffmpeg/av.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <limits>
 #include <mutex>
@@ -111,6 +112,39 @@ ErrorCode error_code(int error) {
   default:
     return ErrorCode::bad_data;
   }
+}
+
+namespace {
+
+// Bytes of the UTF-8 character (RFC 3629) that `text` begins with, 0 when it begins with none.
+std::size_t utf8_length(const std::uint8_t* text) {
+  if (text[0] < 0x80) return 1;
+  const std::size_t length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
+  std::uint32_t code = text[0] & (0x7f >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((text[i] & 0xc0) != 0x80) return 0;
+    code = code << 6 | (text[i] & 0x3f);
+  }
+  constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool valid =
+      text[0] >= 0xc0 && code >= least[length] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+  return valid ? length : 0;
+}
+
+} // namespace
+
+std::string clean_text(const char* text) {
+  std::string result;
+  for (const auto* at = reinterpret_cast<const std::uint8_t*>(text); *at;) {
+    const std::size_t length = utf8_length(at);
+    const bool control = length <= 1 && (*at < 0x20 || *at == 0x7f) && *at != '\t' && *at != '\n';
+    if (length == 0 || control)
+      result += '?';
+    else
+      result.append(reinterpret_cast<const char*>(at), length);
+    at += std::max<std::size_t>(1, length);
+  }
+  return result;
 }
 
 AVRational from_rational(Rational value) {

@@ -73,6 +73,9 @@ std::string error_text(int error);
 /// The ErrorCode that suits an AVERROR met while reading or decoding.
 ErrorCode error_code(int error);
 
+/// Text from a file as UTF-8: bytes that are not, and control characters but tab and new line, become `?`.
+std::string clean_text(const char* text);
+
 inline std::int64_t to_pts(std::int64_t value) {
   return value == AV_NOPTS_VALUE ? no_pts : value;
 }

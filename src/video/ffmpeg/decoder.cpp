@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/cpu.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/frame.h"
@@ -49,7 +50,9 @@ CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& optio
   check(avcodec_parameters_to_context(context.get(), parameters.get()) >= 0, ErrorCode::bad_data,
         "stream {}: its description is malformed", stream.index);
   context->pkt_timebase = from_rational(stream.time_base);
-  context->thread_count = std::max(0, options.threads);
+  // One frame more than there are cores keeps them busy while the caller looks at the last one.
+  const int cores = default_threads();
+  context->thread_count = options.threads > 0 ? options.threads : cores > 1 ? std::min(cores + 1, 16) : 1;
   context->max_pixels = static_cast<std::int64_t>(std::min<std::uint64_t>(options.limits.pixels, INT64_MAX));
   context->flags |= AV_CODEC_FLAG_UNALIGNED; // Crops to the exact pixel.
   clear_logged_error();

@@ -1,0 +1,16 @@
+#include "backends/cpu/cpu_backend.h"
+
+#include <array>
+
+#include "backends/cpu/elementwise/elementwise.h"
+#include "backends/family.h"
+
+namespace lanner {
+
+const Backend& cpu_backend() {
+  static const std::array families = {elementwise_family};
+  static const FamilyBackend backend("cpu", families);
+  return backend;
+}
+
+} // namespace lanner

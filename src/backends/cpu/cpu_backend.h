@@ -1,0 +1,11 @@
+#pragma once
+// Lanner's own kernels for the CPU.
+
+#include "graph/tactic.h"
+
+namespace lanner {
+
+/// The backend named "cpu"; there is one.
+const Backend& cpu_backend();
+
+} // namespace lanner

@@ -1,0 +1,232 @@
+#include "backends/cpu/elementwise/elementwise.h"
+
+#include <algorithm>
+#include <array>
+
+#include "backends/cpu/elementwise/program.h"
+#include "backends/cpu/elementwise/tiles.h"
+#include "backends/storage_layout.h"
+#include "device/cpu.h"
+#include "device/parallel.h"
+#include "tensor/cast.h"
+
+namespace lanner {
+
+namespace {
+
+/// Floats in a tile: with all registers of a program this stays in the first cache.
+constexpr std::int64_t tile_size = 512;
+constexpr int most_slots = 48;
+
+struct Source {
+  enum class Way : std::uint8_t {
+    direct,   ///< Floats where they lie.
+    periodic, ///< Floats where they lie, from the start again after each period.
+    once,     ///< One tile serves all.
+    fetched,  ///< Each tile is gathered.
+    cast,     ///< Each tile is converted.
+  };
+  Way way = Way::direct;
+  OperandWalk walk;
+  ProgramInput input;
+};
+
+/// The tile step: whole periods of the operands that repeat within a tile, or a divisor of one that is longer.
+std::int64_t choose_step(const std::vector<Source>& sources) {
+  std::int64_t step = tile_size;
+  for (const Source& source : sources) {
+    const std::int64_t period = source.walk.period();
+    if (source.way != Source::Way::once || source.walk.scalar()) continue;
+    if (period <= step) step -= step % period;
+  }
+  for (const Source& source : sources) {
+    if (source.way != Source::Way::periodic) continue;
+    std::int64_t divisor = std::min(step, source.walk.period());
+    while (source.walk.period() % divisor != 0) --divisor;
+    if (divisor >= tile_size / 4) step = divisor;
+  }
+  return step;
+}
+
+class ElementwiseKernel final : public Kernel {
+public:
+  ElementwiseKernel(ElementwiseProgram program, const Layout& layout, int threads)
+      : program_(std::move(program)), layout_(layout), threads_(threads), total_(layout.padded(program_.shape).elements()) {
+    for (const ProgramInput& input : program_.inputs) {
+      const OperandWalk walk(program_.shape, layout, input.operand.shape());
+      sources_.push_back({way_of(walk, input), walk, input});
+    }
+    step_ = choose_step(sources_);
+    for (Source& source : sources_) settle(source);
+    const double grain = 4000 / program_.weight(); // About four microseconds of work pay for waking a thread.
+    grain_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(grain) / step_);
+  }
+
+  void launch(const Launch& launch) const override {
+    parallel_for(threads_, 0, (total_ + step_ - 1) / step_, grain_, [&](std::int64_t begin, std::int64_t end) {
+      run(launch, begin, end);
+    });
+    for (std::size_t i = 0; i < program_.outputs.size(); ++i)
+      clear_padding(launch.outputs[i], layout_, program_.shape, bit_width(program_.outputs[i].dtype) / 8);
+  }
+
+private:
+  using Tiles = float[][tile_size];
+
+  Source::Way way_of(const OperandWalk& walk, const ProgramInput& input) const {
+    if (walk.contiguous()) return input.dtype == DType::f32 ? Source::Way::direct : Source::Way::cast;
+    if (walk.scalar() || walk.period() <= tile_size) return Source::Way::once;
+    return walk.contiguous_in_period() && input.dtype == DType::f32 ? Source::Way::periodic : Source::Way::fetched;
+  }
+
+  /// Once the step is known, operands that do not fit it are fetched tile by tile.
+  void settle(Source& source) const {
+    const std::int64_t period = source.walk.period();
+    const bool fits = source.way == Source::Way::once ? source.walk.scalar() || step_ % period == 0 : period % step_ == 0;
+    if ((source.way == Source::Way::once || source.way == Source::Way::periodic) && !fits) source.way = Source::Way::fetched;
+  }
+
+  static const void* bytes_of(const Source& source, const Launch& launch) {
+    const Operand& operand = source.input.operand;
+    return operand.is_input() ? launch.inputs[operand.index] : operand.constant->data();
+  }
+
+  static void fetch(const Source& source, const void* bytes, std::int64_t first, std::int64_t count, float* tile) {
+    if (source.input.dtype == DType::f32) source.walk.fetch(static_cast<const float*>(bytes), first, count, tile);
+    else source.walk.fetch(static_cast<const bool*>(bytes), first, count, tile);
+  }
+
+  const float* read(const Source& source, const Launch& launch, std::int64_t first, std::int64_t count, float* tile) const {
+    const void* bytes = bytes_of(source, launch);
+    switch (source.way) {
+    case Source::Way::direct: return static_cast<const float*>(bytes) + first;
+    case Source::Way::periodic: return static_cast<const float*>(bytes) + first % source.walk.period();
+    case Source::Way::once: return tile;
+    case Source::Way::fetched: fetch(source, bytes, first, count, tile); return tile;
+    case Source::Way::cast: {
+      const auto offset = first * static_cast<std::int64_t>(bit_width(source.input.dtype) / 8);
+      cast_elements(source.input.dtype, static_cast<const std::byte*>(bytes) + offset, DType::f32, tile,
+                    static_cast<std::size_t>(count));
+      return tile;
+    }
+    }
+    return tile;
+  }
+
+  void run(const Launch& launch, std::int64_t begin, std::int64_t end) const {
+    alignas(64) float tiles[most_slots][tile_size];
+    const std::size_t inputs = sources_.size();
+    for (std::size_t i = 0; i < inputs; ++i)
+      if (sources_[i].way == Source::Way::once)
+        fetch(sources_[i], bytes_of(sources_[i], launch), 0, std::min(step_, total_), tiles[i]);
+    const TileFunctions& functions = tile_functions();
+    std::array<const float*, most_slots> slots;
+    for (std::size_t i = inputs; i < static_cast<std::size_t>(program_.slots()); ++i) slots[i] = tiles[i];
+    for (std::int64_t tile = begin; tile < end; ++tile) {
+      const std::int64_t first = tile * step_, count = std::min(step_, total_ - first);
+      for (std::size_t i = 0; i < inputs; ++i) slots[i] = read(sources_[i], launch, first, count, tiles[i]);
+      for (const TileInstruction& instruction : program_.instructions) {
+        const auto operand = [&](int i) { return instruction.operands[i] < 0 ? nullptr : slots[static_cast<std::size_t>(instruction.operands[i])]; };
+        float* out = &instruction == &program_.instructions.back() && writes_last_directly()
+                         ? static_cast<float*>(launch.outputs[0]) + first
+                         : tiles[instruction.out];
+        functions[static_cast<std::size_t>(instruction.opcode)](out, operand(0), operand(1), operand(2), count,
+                                                                instruction.numbers);
+      }
+      write(launch, tiles, first, count);
+    }
+  }
+
+  bool writes_last_directly() const { return program_.outputs.size() == 1 && program_.outputs[0].dtype == DType::f32; }
+
+  void write(const Launch& launch, const Tiles tiles, std::int64_t first, std::int64_t count) const {
+    if (writes_last_directly()) return;
+    for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
+      const ProgramOutput& output = program_.outputs[i];
+      const auto offset = first * static_cast<std::int64_t>(bit_width(output.dtype) / 8);
+      cast_elements(DType::f32, tiles[output.slot], output.dtype, static_cast<std::byte*>(launch.outputs[i]) + offset,
+                    static_cast<std::size_t>(count));
+    }
+  }
+
+  ElementwiseProgram program_;
+  Layout layout_;
+  int threads_;
+  std::int64_t total_, step_ = tile_size, grain_ = 1;
+  std::vector<Source> sources_;
+};
+
+bool readable(const ElementwiseProgram& program, const Layout& layout) {
+  if (program.slots() > most_slots) return false;
+  for (const ProgramInput& input : program.inputs) {
+    const OperandWalk walk(program.shape, layout, input.operand.shape());
+    if (!walk.contiguous() && input.dtype != DType::f32 && input.dtype != DType::boolean) return false;
+    // An inner constant lies in row-major order.
+    if (!input.operand.is_input() && !operand_layout(layout, program.shape.rank(), input.operand.shape()).row_major()) return false;
+  }
+  return true;
+}
+
+/// An input that the result may replace: of its type and shape and read at one place only.
+int replaceable(const ElementwiseProgram& program) {
+  if (program.outputs.size() != 1 || program.outputs[0].dtype != DType::f32) return -1;
+  for (const ProgramInput& input : program.inputs)
+    if (input.operand.is_input() && !input.operand.constant && input.dtype == DType::f32 &&
+        input.operand.shape() == program.shape)
+      return static_cast<int>(input.operand.index);
+  return -1;
+}
+
+std::vector<Layout> offered_layouts(const Shape& shape) {
+  std::vector<Layout> layouts;
+  const auto offer = [&](const Layout& layout) {
+    const Layout form = canonical(layout, shape);
+    if (std::find(layouts.begin(), layouts.end(), form) == layouts.end()) layouts.push_back(form);
+  };
+  offer({});
+  if (shape.rank() < 3) return layouts;
+  offer(Layout::channels_last(shape.rank()));
+  offer(Layout::channels_blocked(shape.rank(), cpu_features().has_avx512() ? 16 : 8));
+  return layouts;
+}
+
+TacticList elementwise_tactics(const Node& node, const Group& group, const Target& target) {
+  TacticList list;
+  const auto program = compile_elementwise(group, list.reason);
+  if (!program) return list;
+  for (const Layout& layout : offered_layouts(program->shape)) {
+    if (!readable(*program, layout)) continue;
+    Tactic tactic;
+    tactic.kernel = "elementwise";
+    tactic.inputs.resize(node.inputs().size());
+    for (const ProgramInput& input : program->inputs)
+      if (input.operand.is_input())
+        tactic.inputs[input.operand.index] = stored(operand_layout(layout, program->shape.rank(), input.operand.shape()));
+    for (std::size_t i = 0; i < node.outputs().size(); ++i) tactic.outputs.push_back(stored(layout));
+    tactic.in_place = replaceable(*program);
+    const double elements = static_cast<double>(program->shape.elements());
+    tactic.estimate = 5e-7 + elements * (program->weight() / target.threads + 0.3) * 1e-9;
+    list.tactics.push_back(std::move(tactic));
+  }
+  return list;
+}
+
+std::unique_ptr<Kernel> elementwise_prepare(const Preparation& p) {
+  std::string reason;
+  auto program = compile_elementwise(p.group, reason);
+  check(program && readable(*program, p.tactic.outputs.at(0).layout), ErrorCode::unsupported,
+        "cpu: elementwise: {}: build the plan again", reason);
+  return std::make_unique<ElementwiseKernel>(std::move(*program), p.tactic.outputs[0].layout, p.target.threads);
+}
+
+bool elementwise_fuses(const Group& group, const Target&) {
+  std::string reason;
+  const auto program = compile_elementwise(group, reason);
+  return program && readable(*program, {});
+}
+
+} // namespace
+
+const KernelFamily elementwise_family{"elementwise", elementwise_tactics, elementwise_prepare, elementwise_fuses};
+
+} // namespace lanner

@@ -1,0 +1,187 @@
+#include "backends/cpu/elementwise/program.h"
+
+#include <algorithm>
+
+#include "backends/cpu/elementwise/operations.h"
+#include "graph/op.h"
+
+namespace lanner {
+
+namespace {
+
+constexpr int most_registers = 24;
+
+bool is_real_or_truth(DType type) { return type == DType::f32 || type == DType::boolean; }
+
+/// Types that survive a way through f32 when they are only converted.
+bool is_castable(DType type) { return is_real_or_truth(type) || is_integer(type) || type == DType::f16 || type == DType::bf16; }
+
+/// Translates operations one after the other; each result gets a virtual register of its own, numbered from the inputs on.
+class Compiler {
+public:
+  Compiler(const Group& group, std::string& reason) : group_(group), reason_(reason) {}
+
+  std::optional<ElementwiseProgram> run() {
+    program_.shape = group_.ops().front().type().shape();
+    for (const GroupOp& op : group_.ops())
+      if (!fits(op)) return std::nullopt;
+    collect_inputs();
+    next_ = static_cast<int>(program_.inputs.size());
+    for (const GroupOp& op : group_.ops()) {
+      if (!emit(op)) {
+        reason_ = "elementwise: no instruction for " + op.kind();
+        return std::nullopt;
+      }
+      results_.push_back(last_);
+    }
+    for (const Operand& output : group_.outputs()) {
+      if (!output.is_op()) {
+        reason_ = "elementwise: an output is an input";
+        return std::nullopt;
+      }
+      program_.outputs.push_back({results_[output.index], group_.ops()[output.index].type().dtype()});
+    }
+    allocate_registers();
+    if (program_.registers > most_registers) {
+      reason_ = "elementwise: too many values are live at once";
+      return std::nullopt;
+    }
+    return std::move(program_);
+  }
+
+private:
+  bool fits(const GroupOp& op) {
+    if (!op.node->op().elementwise || op.kind() == "reorder") return false; // Not of this family: no reason.
+    const bool cast = op.kind() == "cast";
+    bool types = cast ? is_castable(op.type().dtype()) : is_real_or_truth(op.type().dtype());
+    for (const Operand& operand : op.inputs)
+      if (operand) types &= fits(op, operand);
+    if (types && op.type().shape() == program_.shape) return true;
+    reason_ = types ? "elementwise: results of several shapes" : "elementwise: " + op.kind() + " of these types";
+    return false;
+  }
+
+  /// Only at the edges of a program are there types that a tile does not hold.
+  bool fits(const GroupOp& op, const Operand& operand) const {
+    if (op.kind() != "cast" || operand.is_op()) return is_real_or_truth(operand.dtype());
+    return is_castable(operand.dtype()) && cast_is_exact(op);
+  }
+
+  /// Between integers a value would have to pass through f32 unharmed, and wrap around as integers do.
+  static bool cast_is_exact(const GroupOp& op) {
+    const DType from = op.input(0).dtype(), to = op.type().dtype();
+    return is_real_or_truth(from) || is_real_or_truth(to);
+  }
+
+  void collect_inputs() {
+    for (const GroupOp& op : group_.ops())
+      for (const Operand& operand : op.inputs)
+        if (operand && !operand.is_op() && find_input(operand) < 0) program_.inputs.push_back({operand, operand.dtype()});
+  }
+
+  int find_input(const Operand& operand) const {
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i)
+      if (program_.inputs[i].operand.value == operand.value) return static_cast<int>(i);
+    return -1;
+  }
+
+  int slot_of(const Operand& operand) const { return operand.is_op() ? results_[operand.index] : find_input(operand); }
+
+  void push(Opcode opcode, Numbers numbers, int x, int y = -1, int z = -1) {
+    last_ = next_++;
+    program_.instructions.push_back({opcode, numbers, last_, {x, y, z}});
+  }
+
+  bool emit(const GroupOp& op) {
+    if (op.kind() == "cast") {
+      push(op.type().dtype() == DType::boolean ? Opcode::truth : Opcode::move, {}, slot_of(op.input(0)));
+      return true;
+    }
+    if (const auto joined = translate_variadic(op)) {
+      int sum = slot_of(op.input(0));
+      for (std::size_t i = 1; i < op.inputs.size(); ++i) {
+        push(*joined, {}, sum, slot_of(op.input(i)));
+        sum = last_;
+      }
+      if (op.kind() == "mean") push(Opcode::linear, {1.0F / static_cast<float>(op.inputs.size()), 0}, sum);
+      else if (op.inputs.size() == 1) push(Opcode::move, {}, sum);
+      return true;
+    }
+    const auto translation = translate(op);
+    if (!translation) return false;
+    int slots[3] = {-1, -1, -1};
+    for (std::size_t i = 0; i < translation->operands.size(); ++i) {
+      const Operand operand = op.input(translation->operands[i]);
+      if (!operand) return false;
+      slots[i] = slot_of(operand);
+    }
+    push(translation->opcode, translation->numbers, slots[0], slots[1], slots[2]);
+    return true;
+  }
+
+  /// Virtual registers become few: one is free again after its last reader. Results that leave the program stay.
+  void allocate_registers() {
+    const int inputs = static_cast<int>(program_.inputs.size());
+    std::vector<int> last_use(static_cast<std::size_t>(next_), -1), place(static_cast<std::size_t>(next_), -1);
+    const int count = static_cast<int>(program_.instructions.size());
+    for (int i = 0; i < count; ++i)
+      for (int slot : program_.instructions[static_cast<std::size_t>(i)].operands)
+        if (slot >= 0) last_use[static_cast<std::size_t>(slot)] = i;
+    for (const ProgramOutput& output : program_.outputs) last_use[static_cast<std::size_t>(output.slot)] = count;
+    for (int i = 0; i < inputs; ++i) place[static_cast<std::size_t>(i)] = i;
+
+    std::vector<int> free;
+    for (int i = 0; i < count; ++i) {
+      TileInstruction& instruction = program_.instructions[static_cast<std::size_t>(i)];
+      for (int& slot : instruction.operands) {
+        if (slot < 0) continue;
+        const int virtual_slot = slot;
+        slot = place[static_cast<std::size_t>(virtual_slot)];
+        if (virtual_slot >= inputs && last_use[static_cast<std::size_t>(virtual_slot)] == i) {
+          free.push_back(slot);
+          last_use[static_cast<std::size_t>(virtual_slot)] = -1;
+        }
+      }
+      if (free.empty()) free.push_back(inputs + program_.registers++);
+      place[static_cast<std::size_t>(instruction.out)] = free.back();
+      instruction.out = free.back();
+      free.pop_back();
+    }
+    for (ProgramOutput& output : program_.outputs) output.slot = place[static_cast<std::size_t>(output.slot)];
+  }
+
+  const Group& group_;
+  std::string& reason_;
+  ElementwiseProgram program_;
+  std::vector<int> results_; ///< Virtual register of each operation.
+  int next_ = 0, last_ = -1;
+};
+
+bool is_light(Opcode opcode) {
+  switch (opcode) {
+  case Opcode::exponential: case Opcode::logarithm: case Opcode::logistic: case Opcode::hyperbolic_tangent:
+  case Opcode::error_function: case Opcode::elu: case Opcode::celu: case Opcode::selu: case Opcode::softplus:
+  case Opcode::gelu: case Opcode::gelu_by_tanh: case Opcode::swish: case Opcode::mish: return false;
+  default: return true;
+  }
+}
+
+bool is_library(Opcode opcode) {
+  return opcode == Opcode::raise || (opcode >= Opcode::sine && opcode <= Opcode::area_tangent);
+}
+
+} // namespace
+
+double ElementwiseProgram::weight() const {
+  double sum = 0.05;
+  for (const TileInstruction& instruction : instructions)
+    sum += is_library(instruction.opcode) ? 10 : is_light(instruction.opcode) ? 0.04 : 0.5;
+  return sum;
+}
+
+std::optional<ElementwiseProgram> compile_elementwise(const Group& group, std::string& reason) {
+  if (group.empty()) return std::nullopt;
+  return Compiler(group, reason).run();
+}
+
+} // namespace lanner

@@ -1,0 +1,48 @@
+#pragma once
+// A group of elementwise operations as a straight program over tiles.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/cpu/elementwise/instruction.h"
+#include "backends/group.h"
+
+namespace lanner {
+
+/// Operands are slots: first the program's inputs, then its registers.
+struct TileInstruction {
+  Opcode opcode;
+  Numbers numbers;
+  int out = -1;
+  int operands[3] = {-1, -1, -1};
+};
+
+/// What a program reads: an input or an inner constant, converted to f32 where it is of another type.
+struct ProgramInput {
+  Operand operand;
+  DType dtype = DType::f32;
+};
+/// What it writes: a slot, converted to `dtype`.
+struct ProgramOutput {
+  int slot = -1;
+  DType dtype = DType::f32;
+};
+
+struct ElementwiseProgram {
+  Shape shape; ///< Of every result.
+  std::vector<ProgramInput> inputs;
+  std::vector<TileInstruction> instructions;
+  std::vector<ProgramOutput> outputs;
+  int registers = 0; ///< Each is one tile.
+
+  int slots() const { return static_cast<int>(inputs.size()) + registers; }
+  double weight() const; ///< Rough nanoseconds an element takes on one core.
+};
+
+/// Nothing, with `reason` set, when some operation, type or shape has no place in such a program. `reason` stays empty when
+/// the group is not elementwise at all.
+std::optional<ElementwiseProgram> compile_elementwise(const Group& group, std::string& reason);
+
+
+} // namespace lanner

@@ -1,0 +1,10 @@
+#include "backends/cpu/elementwise/tile_functions.h"
+
+namespace lanner {
+
+const TileFunctions& tile_functions_avx2() {
+  static const TileFunctions functions = LANNER_SIMD::make_tile_functions();
+  return functions;
+}
+
+} // namespace lanner

@@ -1,0 +1,90 @@
+#pragma once
+// Vectors of floats as wide as the instruction set that the including file is compiled for. Everything lives in a namespace
+// of that instruction set, so that the same templates compiled thrice stay three functions.
+
+#include <cstdint>
+#include <cstring>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+#define LANNER_SIMD simd_avx512
+#define LANNER_SIMD_BYTES 64
+#elif defined(__AVX2__)
+#define LANNER_SIMD simd_avx2
+#define LANNER_SIMD_BYTES 32
+#else
+#define LANNER_SIMD simd_baseline
+#define LANNER_SIMD_BYTES 16
+#endif
+
+namespace lanner::LANNER_SIMD {
+
+/// GCC and Clang give vectors arithmetic, comparison (a mask of all ones) and `mask ? a : b`, lane by lane.
+using F = float __attribute__((vector_size(LANNER_SIMD_BYTES)));
+using I = std::int32_t __attribute__((vector_size(LANNER_SIMD_BYTES)));
+inline constexpr std::int64_t lanes = LANNER_SIMD_BYTES / 4;
+
+inline F load(const float* from) {
+  F result;
+  std::memcpy(&result, from, sizeof(F));
+  return result;
+}
+inline void store(float* to, F value) { std::memcpy(to, &value, sizeof(F)); }
+inline F load_some(const float* from, std::int64_t count) {
+  F result{};
+  std::memcpy(&result, from, static_cast<std::size_t>(count) * sizeof(float));
+  return result;
+}
+inline void store_some(float* to, F value, std::int64_t count) {
+  std::memcpy(to, &value, static_cast<std::size_t>(count) * sizeof(float));
+}
+inline F splat(float value) { return F{} + value; }
+inline I as_bits(F value) { return reinterpret_cast<I>(value); }
+inline F as_float(I value) { return reinterpret_cast<F>(value); }
+inline I to_int(F value) { return __builtin_convertvector(value, I); }
+inline F to_float(I value) { return __builtin_convertvector(value, F); }
+
+/// a * b + c, rounded once where the instruction set has it.
+inline F multiply_add(F a, F b, F c) {
+#if defined(__AVX512F__)
+  return F(_mm512_fmadd_ps(__m512(a), __m512(b), __m512(c)));
+#elif defined(__AVX2__)
+  return F(_mm256_fmadd_ps(__m256(a), __m256(b), __m256(c)));
+#else
+  return a * b + c;
+#endif
+}
+
+inline F square_root(F x) {
+#if defined(__AVX512F__)
+  return F(_mm512_sqrt_ps(__m512(x)));
+#elif defined(__AVX2__)
+  return F(_mm256_sqrt_ps(__m256(x)));
+#else
+  for (int i = 0; i < lanes; ++i) x[i] = __builtin_sqrtf(x[i]);
+  return x;
+#endif
+}
+
+/// To the nearest whole number, halves to even.
+inline F nearest(F x) {
+#if defined(__AVX512F__)
+  return F(_mm512_roundscale_ps(__m512(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#elif defined(__AVX2__)
+  return F(_mm256_round_ps(__m256(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#else
+  for (int i = 0; i < lanes; ++i) x[i] = __builtin_nearbyintf(x[i]);
+  return x;
+#endif
+}
+
+inline F magnitude(F x) { return as_float(as_bits(x) & 0x7FFFFFFF); }
+inline F with_sign_of(F x, F sign) { return as_float((as_bits(x) & 0x7FFFFFFF) | (as_bits(sign) & INT32_MIN)); }
+/// `above` where x is NaN.
+inline F at_least(F x, float low) { return x < low ? splat(low) : x; }
+inline F at_most(F x, float high) { return x > high ? splat(high) : x; }
+
+} // namespace lanner::LANNER_SIMD
