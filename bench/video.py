@@ -32,7 +32,7 @@ def measure(folder, options):
         raise RuntimeError("the program ffmpeg is missing: decoding cannot be measured; apt-get install ffmpeg")
     clip = folder / "clip.mp4"
     make_clip(clip)
-    ours = [COMMAND, "bench", clip, "--passes", "1", "--threads", str(options.threads)]
+    ours = [COMMAND, "bench", clip, "--duration", "600s", "--threads", str(options.threads)]
     rival = ["ffmpeg", "-v", "error", "-threads", str(options.threads), "-i", clip, "-f", "null", "-"]
     found = summary(*alternate(lambda: timed(ours), lambda: timed(rival), options.pairs, "decode, ffmpeg"))
     return [
