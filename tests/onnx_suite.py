@@ -7,6 +7,7 @@
 
 import argparse
 import collections
+import faulthandler
 import glob
 import multiprocessing
 import multiprocessing.connection
@@ -126,6 +127,7 @@ def serve(cases: list[Case], pipe: multiprocessing.connection.Connection) -> Non
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_AS, (BYTES_A_WORKER, BYTES_A_WORKER))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    faulthandler.disable()
     warnings.simplefilter("ignore")
     numpy.seterr(all="ignore")
     while (number := pipe.recv()) is not None:

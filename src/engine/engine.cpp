@@ -9,7 +9,6 @@
 #include <lanner/error.h>
 
 #include "backends/backends.h"
-#include "base/file.h"
 #include "device/cpu.h"
 #include "engine/explain.h"
 #include "engine/plan_file.h"
@@ -109,10 +108,7 @@ PassOptions pass_options(const BuildOptions& options) {
   passes.control = options.control;
   if (!options.trace_passes.empty()) {
     std::filesystem::create_directories(options.trace_passes);
-    passes.trace = [folder = options.trace_passes, number = 0](std::string_view pass, const Graph& graph) mutable {
-      const std::string text = print(graph);
-      write_file(folder / fmt::format("{:02}-{}.ir", number++, pass), std::as_bytes(std::span(text)));
-    };
+    passes.trace_folder = options.trace_passes;
   }
   return passes;
 }

@@ -10,6 +10,7 @@
 #include "engine/alternatives.h"
 #include "engine/assign.h"
 #include "engine/fusion.h"
+#include "engine/widen.h"
 #include "graph/op.h"
 #include "graph/verifier.h"
 
@@ -24,6 +25,7 @@ public:
   Lowering(Graph& graph, const LowerOptions& options) : graph_(graph), options_(options), reorder_costs_(graph, options) {}
 
   std::vector<NodeReport> run() {
+    widen_halves(graph_, options_.target);
     fuse(graph_, options_.backends, options_.target);
     entries_ = collect_alternatives(graph_, options_);
     const std::vector<std::size_t> choice = assign(problem());

@@ -78,13 +78,13 @@ std::vector<ImportNode> with_values(std::vector<ImportNode> nodes, const ImportN
   return nodes;
 }
 
+} // namespace
+
 std::string identifier(std::string_view text) {
   std::string name;
   for (char c : text.substr(0, longest_name)) name += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
   return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? "x" + name : name;
 }
-
-} // namespace
 
 std::vector<const ImportNode*> in_dependence_order(const std::vector<ImportNode>& nodes) {
   std::map<std::string_view, std::size_t> writers;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <lanner/error.h>
 #include <lanner/limits.h>
 
 #include "graph/graph.h"
@@ -42,6 +43,14 @@ public:
   std::vector<std::int64_t> integers(std::string_view name, std::vector<std::int64_t> fallback = {}) const;
   std::vector<double> reals(std::string_view name) const;
   const ImportAttribute::Value* attribute(std::string_view name) const;
+  /// Of one kind, which `expected` names in the message; Error{bad_data} when absent or of another.
+  template<typename T>
+  const T& get(std::string_view name, const char* expected) const {
+    const auto* value = attribute(name);
+    const T* held = value ? std::get_if<T>(value) : nullptr;
+    if (!held) fail(ErrorCode::bad_data, "attribute {}: expected {}, {}", name, expected, value ? "got another kind" : "it is missing");
+    return *held;
+  }
   /// The node's attributes in the kinds that `op` wants, without those named. Unknown ones are Error{bad_data}.
   AttributeMap attributes(std::string_view op, std::initializer_list<std::string_view> without = {}) const;
 
@@ -112,6 +121,9 @@ private:
   std::uint32_t depth_ = 0;
   std::uint64_t visited_ = 0, created_ = 0; ///< Source nodes and nodes made of them.
 };
+
+/// A name for a value or graph from the file's own, of bounded length.
+std::string identifier(std::string_view text);
 
 /// Nodes in an order in which every input is defined before it is read; source order where that holds already. Throws
 /// Error{bad_data} for a cycle.

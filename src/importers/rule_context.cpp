@@ -16,7 +16,7 @@ constexpr int deepest_loop = 8;
 template<typename T>
 T typed(const ImportAttribute::Value& value, std::string_view name, const char* expected) {
   if (const T* held = std::get_if<T>(&value)) return *held;
-  fail(ErrorCode::bad_data, "attribute {}: expected {}", name, expected);
+  fail(ErrorCode::bad_data, "attribute {}: expected {}, got another kind", name, expected);
 }
 
 Attribute converted(const ImportAttribute::Value& value, const AttributeSpec& spec, DType (*dtype_of)(std::int64_t)) {
@@ -67,28 +67,23 @@ const ImportAttribute::Value* RuleContext::attribute(std::string_view name) cons
 }
 
 std::int64_t RuleContext::integer(std::string_view name, std::int64_t fallback) const {
-  const auto* value = attribute(name);
-  return value ? typed<std::int64_t>(*value, name, "an integer") : fallback;
+  return attribute(name) ? get<std::int64_t>(name, "an integer") : fallback;
 }
 
 double RuleContext::real(std::string_view name, double fallback) const {
-  const auto* value = attribute(name);
-  return value ? typed<double>(*value, name, "a number") : fallback;
+  return attribute(name) ? get<double>(name, "a number") : fallback;
 }
 
 std::string RuleContext::string(std::string_view name, std::string fallback) const {
-  const auto* value = attribute(name);
-  return value ? typed<std::string>(*value, name, "a string") : std::move(fallback);
+  return attribute(name) ? get<std::string>(name, "a string") : std::move(fallback);
 }
 
 std::vector<std::int64_t> RuleContext::integers(std::string_view name, std::vector<std::int64_t> fallback) const {
-  const auto* value = attribute(name);
-  return value ? typed<std::vector<std::int64_t>>(*value, name, "integers") : std::move(fallback);
+  return attribute(name) ? get<std::vector<std::int64_t>>(name, "integers") : std::move(fallback);
 }
 
 std::vector<double> RuleContext::reals(std::string_view name) const {
-  const auto* value = attribute(name);
-  return value ? typed<std::vector<double>>(*value, name, "numbers") : std::vector<double>{};
+  return attribute(name) ? get<std::vector<double>>(name, "numbers") : std::vector<double>{};
 }
 
 AttributeMap RuleContext::attributes(std::string_view op, std::initializer_list<std::string_view> without) const {
@@ -143,7 +138,7 @@ void RuleContext::fill_region(Node& owner, Region& region, const ImportGraph& gr
   scope.opsets = builder_.scope_->opsets;
   GraphBuilder::Scope* outer = std::exchange(builder_.scope_, &scope);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    Value* parameter = region.add_parameter(builder_.graph_->unique_name(graph.inputs[i].name), parameters[i]);
+    Value* parameter = region.add_parameter(builder_.graph_->unique_name(identifier(graph.inputs[i].name)), parameters[i]);
     builder_.inference_->declare(*parameter);
     builder_.define(graph.inputs[i].name, parameter);
   }

@@ -61,6 +61,11 @@ void require_equal(const Dim& found, const Dim& expected, std::string_view what)
         found.value(), expected.value());
 }
 
+void require_shape(const Tensor& output, const Shape& expected, std::string_view what) {
+  check(output.shape() == expected, ErrorCode::invalid_argument, "{}: the output is declared as {}, but has shape {}",
+        what, output.shape().to_string(), expected.to_string());
+}
+
 void infer_like(InferContext& context, std::size_t from, std::size_t to) {
   context.set_output(to, context.input(from));
 }

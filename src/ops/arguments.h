@@ -39,6 +39,8 @@ std::vector<double> doubles_of(const Tensor& tensor);
 void require_rank(const InferContext& context, std::size_t i, std::size_t rank);
 /// Error{invalid_argument} when both are constant and differ: `conv: WHAT is A, expected B`.
 void require_equal(const Dim& found, const Dim& expected, std::string_view what);
+/// Error{invalid_argument} unless an output has the shape that a kernel finds; a model may declare another.
+void require_shape(const Tensor& output, const Shape& expected, std::string_view what);
 /// Output `to` has the type of input `from`.
 void infer_like(InferContext& context, std::size_t from = 0, std::size_t to = 0);
 

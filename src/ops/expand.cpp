@@ -1,5 +1,7 @@
 // expand and tile: repetition of a tensor along its axes.
 
+#include <array>
+
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"
@@ -36,6 +38,8 @@ static void infer_expand(InferContext& context) {
 static void run_expand(KernelContext& context) {
   const Tensor& input = context.input(0);
   Tensor& out = context.output(0);
+  const std::array shapes = {input.shape(), Shape(read_integers(context.input(1), "shape"))};
+  require_shape(out, broadcast(shapes), "expand");
   const std::vector<std::int64_t> strides = dense_strides(input.shape());
   Walk source{0, std::vector<std::int64_t>(out.rank(), 0)};
   const std::size_t missing = out.rank() - input.rank();
@@ -63,8 +67,7 @@ static void infer_tile(InferContext& context) {
   const Type type = input.with_dims(std::move(dims));
   context.set_output(0, type);
   const auto elements = known_elements(context, 0);
-  if (!elements || input.rank() != 1 || !type.is_static() ||
-      type.shape().elements() > max_known_elements)
+  if (!elements || input.rank() != 1 || !type.is_static() || type.shape().elements() > max_known_elements)
     return;
   Dims repeated;
   for (std::int64_t i = 0; i < type.shape().elements(); ++i)
@@ -76,6 +79,11 @@ static void infer_tile(InferContext& context) {
 static void run_tile(KernelContext& context) {
   const Tensor& input = context.input(0);
   Tensor& out = context.output(0);
+  const std::vector<std::int64_t> repeats = read_integers(context.input(1), "repeats");
+  Shape expected = input.shape();
+  for (std::size_t i = 0; i < expected.rank() && i < repeats.size(); ++i)
+    expected[i] = (Dim(expected[i]) * Dim(repeats[i])).value();
+  require_shape(out, expected, "tile");
   if (out.elements() == 0) return;
   const std::vector<std::int64_t> strides = dense_strides(input.shape()),
                                   out_strides = dense_strides(out.shape());

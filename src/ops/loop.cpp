@@ -72,6 +72,8 @@ static void run_loop(KernelContext& context) {
     parameters[0] = Item(Tensor::scalar(iteration));
     parameters[1] = Item(Tensor::scalar(goes_on));
     std::vector<Item> results = context.run_region(0, parameters);
+    check(results.size() == context.outputs() + 1, ErrorCode::internal, "loop: the body gives {} values",
+          results.size());
     goes_on = read_condition(results[0].tensor, "loop: condition of the body");
     for (std::size_t i = 0; i < stacks.size(); ++i) stacks[i].push(results[carried + 1 + i].tensor);
     for (std::size_t i = 0; i < carried; ++i) parameters[i + 2] = std::move(results[i + 1]);

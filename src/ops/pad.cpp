@@ -76,6 +76,8 @@ static std::vector<std::vector<std::int64_t>> source_places(const KernelContext&
   if (context.has(3)) axes_input = read_integers(context.input(3), "axes");
   const std::vector<std::size_t> axes = padded_axes(axes_input, input.rank());
   std::vector<std::int64_t> begins(input.rank(), 0);
+  check(pads.size() == 2 * axes.size(), ErrorCode::invalid_argument,
+        "pad: {} pads for {} axes, expected two each", pads.size(), axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) begins[axes[i]] = pads[i];
   std::vector<std::vector<std::int64_t>> places(input.rank());
   for (std::size_t d = 0; d < input.rank(); ++d) {

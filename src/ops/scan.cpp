@@ -114,6 +114,8 @@ static void run_scan(KernelContext& context) {
       parameters[plan.states + i] = Item(slice_at(context.input(plan.states + i), axes[i], place));
     }
     std::vector<Item> results = context.run_region(0, parameters);
+    check(results.size() == context.outputs(), ErrorCode::internal, "scan: the body gives {} values",
+          results.size());
     for (std::size_t i = 0; i < plan.stacked; ++i) stacks[i].push(results[plan.states + i].tensor);
     for (std::size_t i = 0; i < plan.states; ++i) parameters[i] = std::move(results[i]);
   }

@@ -148,6 +148,8 @@ static void run_sequence_map(KernelContext& context) {
       parameters.push_back(item.is_sequence() ? (*item.items)[k] : item);
     }
     Items given = context.run_region(0, parameters);
+    check(given.size() == results.size(), ErrorCode::internal, "sequence_map: the body gives {} values",
+          given.size());
     for (std::size_t i = 0; i < results.size(); ++i) results[i].push_back(std::move(given[i]));
   }
   for (std::size_t i = 0; i < results.size(); ++i) context.set_item(i, sequence_of(std::move(results[i])));

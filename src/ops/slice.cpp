@@ -122,20 +122,27 @@ static void run_slice(KernelContext& context) {
   const Tensor& input = context.input(0);
   Tensor& out = context.output(0);
   const std::vector<std::int64_t> starts = read_integers(context.input(1), "starts");
+  const std::vector<std::int64_t> ends = read_integers(context.input(2), "ends");
   std::vector<std::int64_t> axes, steps(starts.size(), 1);
   for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
   if (context.has(3)) axes = read_integers(context.input(3), "axes");
   if (context.has(4)) steps = read_integers(context.input(4), "steps");
+  check(axes.size() == starts.size() && steps.size() == starts.size() && ends.size() == starts.size(),
+        ErrorCode::invalid_argument, "slice: starts, ends, axes and steps differ in length; {} starts given",
+        starts.size());
   Walk source = dense_walk(input.shape());
+  Shape shape = input.shape();
   const std::vector<std::size_t> resolved = resolve_axes(axes, input.rank());
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const std::int64_t size = input.shape()[resolved[i]];
     const auto start = held_place(Dim(starts[i]), Dim(size), Dim(0), Dim(steps[i] > 0 ? size : size - 1));
+    shape[resolved[i]] = sliced_size({Dim(starts[i]), Dim(ends[i]), steps[i]}, Dim(size))->value();
     source.offset += start->value() * source.strides[resolved[i]];
     // A step beyond the size takes one element as a step of the size does, and could overflow.
     source.strides[resolved[i]] *= std::clamp(steps[i], -size - 1, size + 1);
   }
-  copy_strided(out.shape(), input, source, out, dense_walk(out.shape()));
+  require_shape(out, shape, "slice");
+  copy_strided(shape, input, source, out, dense_walk(shape));
 }
 
 std::vector<OpDef> slice_ops() {

@@ -16,7 +16,8 @@ void add_shape_rules(Rules& rules);
 void add_layer_rules(Rules& rules);
 void add_math_rules(Rules& rules);
 void add_control_rules(Rules& rules);
-void add_microsoft_rules(Rules& rules); ///< Domain com.microsoft; keys carry the domain.
+void add_training_rules(Rules& rules);
+void add_microsoft_rules(Rules& rules); ///< Keys of domains other than ONNX's own carry the domain.
 
 /// The newest operator's name of an ONNX operator: `BatchNormalization` is `batch_normalization`.
 std::string snake_case(std::string_view name);

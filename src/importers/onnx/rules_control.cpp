@@ -1,5 +1,7 @@
 // Control flow: subgraphs become regions.
 
+#include <algorithm>
+
 #include <lanner/error.h>
 
 #include "importers/onnx/rules.h"
@@ -8,10 +10,7 @@ namespace lanner::onnx {
 namespace {
 
 const ImportGraph& graph_of(const RuleContext& context, std::string_view name) {
-  const auto* value = context.attribute(name);
-  const auto* graph = value ? std::get_if<std::shared_ptr<ImportGraph>>(value) : nullptr;
-  check(graph != nullptr, ErrorCode::bad_data, "attribute {}: expected a graph", name);
-  return **graph;
+  return *context.get<std::shared_ptr<ImportGraph>>(name, "a graph");
 }
 
 /// What the subgraph's file says of its parameters, where the node's inputs do not tell more.
@@ -50,8 +49,44 @@ void loop(RuleContext& context) {
   context.set_outputs(*node);
 }
 
+ImportAttribute attribute_of(ImportAttribute::Value value) { return {std::move(value), {}}; }
+
+/// Version 8 scans each entry of a batch on its own: a scan over the batch whose body is the newer scan.
+void batched_scan(RuleContext& context) {
+  check(!context.has(0), ErrorCode::unsupported, "Scan of version 8 with lengths of its sequences");
+  const ImportGraph& body = graph_of(context, "body");
+  const std::int64_t scanned = context.integer("num_scan_inputs", 0);
+  ImportNode inner = context.node;
+  inner.inputs.clear();
+  inner.outputs.clear();
+  inner.attributes = {{"body", attribute_of(context.get<std::shared_ptr<ImportGraph>>("body", "a graph"))},
+                      {"num_scan_inputs", attribute_of(scanned)},
+                      {"scan_input_axes", attribute_of(std::vector<std::int64_t>(static_cast<std::size_t>(std::max<std::int64_t>(scanned, 0)), 0))}};
+  if (context.has_attribute("directions")) inner.attributes["scan_input_directions"] = attribute_of(context.integers("directions"));
+  ImportGraph entry;
+  entry.name = body.name + "_batch";
+  for (const ImportValue& input : body.inputs) entry.inputs.push_back({"batch/" + input.name, {}}), inner.inputs.push_back("batch/" + input.name);
+  for (const ImportValue& output : body.outputs) entry.outputs.push_back({"batch/" + output.name, {}}), inner.outputs.push_back("batch/" + output.name);
+  entry.nodes.push_back(std::move(inner));
+
+  std::vector<Value*> inputs = context.all_inputs();
+  inputs.erase(inputs.begin());
+  std::vector<Type> types;
+  for (const Value* input : inputs) {
+    check(input && input->type.ranked() && input->type.rank() >= 1, ErrorCode::unsupported, "Scan of version 8 needs inputs of known ranks");
+    types.push_back(input->type.with_dims({input->type.dims().begin() + 1, input->type.dims().end()}));
+  }
+  AttributeMap attributes;
+  attributes.set("num_scan_inputs", static_cast<std::int64_t>(inputs.size()));
+  Node* node = context.emit_node("scan", inputs, std::move(attributes), context.node.outputs.size());
+  context.fill_region(*node, node->add_region(), entry, types);
+  context.infer(*node);
+  context.set_outputs(*node);
+}
+
 void scan(RuleContext& context) {
-  check(context.version >= 9, ErrorCode::unsupported, "Scan of version 8 (with a batch dimension)");
+  // The scan inside a batched one has what only the newer versions have.
+  if (context.version < 9 && !context.has_attribute("scan_input_axes")) return batched_scan(context);
   const ImportGraph& body = graph_of(context, "body");
   Node* node = context.emit_node("scan", context.all_inputs(), context.attributes("scan", {"body"}), context.node.outputs.size());
   context.fill_region(*node, node->add_region(), body, declared_types(body));
@@ -66,7 +101,6 @@ void sequence_map(RuleContext& context) {
   context.infer(*node);
   context.set_outputs(*node);
 }
-
 
 } // namespace
 

@@ -65,8 +65,13 @@ void upsample(RuleContext& context) {
 void resize(RuleContext& context) {
   if (context.version < 11) return upsample(context);
   AttributeMap attributes = context.attributes("resize");
-  if (context.version < 13 && attributes.string("coordinate_transformation_mode", "") == "tf_half_pixel_for_nn")
+  if (attributes.string("coordinate_transformation_mode", "") == "tf_half_pixel_for_nn") {
+    // (x + 0.5) / scale rounded down is (x + 0.5) / scale - 0.5 rounded to the nearest, halves up.
+    check(attributes.string("mode", "nearest") == "nearest" && attributes.string("nearest_mode", "round_prefer_floor") == "floor",
+          ErrorCode::unsupported, "coordinate_transformation_mode tf_half_pixel_for_nn without nearest_mode floor");
     attributes.set("coordinate_transformation_mode", std::string("half_pixel"));
+    attributes.set("nearest_mode", std::string("round_prefer_ceil"));
+  }
   std::vector<Value*> inputs = context.all_inputs();
   // An empty tensor in place of roi or scales means that it is absent.
   for (std::size_t i = 1; i < inputs.size(); ++i) {
@@ -75,6 +80,15 @@ void resize(RuleContext& context) {
   }
   while (!inputs.empty() && !inputs.back()) inputs.pop_back();
   context.set_output(0, context.emit("resize", inputs, std::move(attributes)));
+}
+
+/// Version 1 has a real exponent.
+void lp_pool(RuleContext& context) {
+  const std::string op = snake_case(context.node.op);
+  AttributeMap attributes = context.attributes(op, {"p"});
+  if (context.version == 1) attributes.set("p", static_cast<std::int64_t>(context.real("p", 2)));
+  else if (context.has_attribute("p")) attributes.set("p", context.integer("p", 2));
+  context.set_output(0, context.emit(op, {context.required(0)}, std::move(attributes)));
 }
 
 Rule recurrent(const char* op) {
@@ -89,6 +103,7 @@ void add_layer_rules(Rules& rules) {
   rules["GroupNormalization"] = group_normalization;
   rules["Upsample"] = upsample;
   rules["Resize"] = resize;
+  rules["LpPool"] = rules["GlobalLpPool"] = lp_pool;
   rules["LSTM"] = recurrent("lstm");
   rules["GRU"] = recurrent("gru");
   rules["RNN"] = recurrent("rnn");

@@ -62,6 +62,15 @@ void softmax_family(RuleContext& context) {
 
 void gemm(RuleContext& context) { direct_as(context, "gemm", {"broadcast"}); }
 
+/// The first version's constants are shorter.
+void selu(RuleContext& context) {
+  if (context.version >= 6) return direct(context);
+  AttributeMap attributes;
+  attributes.set("alpha", context.real("alpha", 1.6732));
+  attributes.set("gamma", context.real("gamma", 1.0507));
+  context.set_output(0, context.emit("selu", {context.required(0)}, std::move(attributes)));
+}
+
 void prelu(RuleContext& context) {
   if (context.version >= 7) return without_consumed(context);
   Value *x = context.required(0), *slope = context.required(1);
@@ -77,12 +86,13 @@ void prelu(RuleContext& context) {
 
 void add_math_rules(Rules& rules) {
   for (const char* name : {"Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less"}) rules[name] = legacy_binary;
-  for (const char* name : {"Relu", "Sigmoid", "Tanh", "Exp", "Log", "Sqrt", "Abs", "Neg", "Reciprocal", "Floor", "Ceil", "Elu", "Selu", "LeakyRelu",
+  for (const char* name : {"Relu", "Sigmoid", "Tanh", "Exp", "Log", "Sqrt", "Abs", "Neg", "Reciprocal", "Floor", "Ceil", "Elu", "LeakyRelu",
                            "HardSigmoid", "Max", "Min", "Mean", "Sum", "InstanceNormalization"})
     rules[name] = without_consumed;
   rules["Clip"] = clip;
   rules["Softmax"] = rules["LogSoftmax"] = rules["Hardmax"] = softmax_family;
   rules["Gemm"] = gemm;
+  rules["Selu"] = selu;
   rules["PRelu"] = prelu;
 }
 

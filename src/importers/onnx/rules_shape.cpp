@@ -89,19 +89,21 @@ void concat(RuleContext& context) {
   context.set_output(0, context.emit("concat", context.all_inputs(), std::move(attributes)));
 }
 
-std::string text_of(const ImportAttribute::Value& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  check(text != nullptr, ErrorCode::bad_data, "attribute 'to': expected an element type");
-  return *text;
+/// Version 1 names the type by the word that TensorProto.DataType has for it.
+DType named_type(std::string_view name) {
+  static constexpr std::pair<std::string_view, DType> types[] = {
+      {"FLOAT", DType::f32}, {"UINT8", DType::u8},      {"INT8", DType::i8},     {"UINT16", DType::u16},  {"INT16", DType::i16},
+      {"INT32", DType::i32}, {"INT64", DType::i64},     {"STRING", DType::string}, {"BOOL", DType::boolean}, {"FLOAT16", DType::f16},
+      {"DOUBLE", DType::f64}, {"UINT32", DType::u32},   {"UINT64", DType::u64}};
+  const auto found = std::ranges::find(types, name, &std::pair<std::string_view, DType>::first);
+  check(found != std::end(types), ErrorCode::bad_data, "attribute to: '{}' is not an element type", name);
+  return found->second;
 }
 
 void cast(RuleContext& context) {
-  const auto* to = context.attribute("to");
-  if (!to || !std::holds_alternative<std::string>(*to)) return direct(context);
-  std::string name = text_of(*to);
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (context.version >= 6) return direct(context);
   AttributeMap attributes;
-  attributes.set("to", parse_dtype(name));
+  attributes.set("to", named_type(context.string("to", "")));
   context.set_output(0, context.emit("cast", {context.required(0)}, std::move(attributes)));
 }
 
@@ -113,14 +115,15 @@ Tensor list_tensor(const std::vector<From>& values) {
 
 void constant(RuleContext& context) {
   Tensor tensor;
-  if (const auto* value = context.attribute("value")) tensor = std::get<Tensor>(*value);
-  else if (const auto* sparse = context.attribute("sparse_value")) tensor = std::get<Tensor>(*sparse);
+  if (context.has_attribute("value")) tensor = context.get<Tensor>("value", "a tensor");
+  else if (context.has_attribute("sparse_value")) tensor = context.get<Tensor>("sparse_value", "a sparse tensor");
   else if (context.has_attribute("value_float")) tensor = Tensor::scalar(static_cast<float>(context.real("value_float", 0)));
   else if (context.has_attribute("value_floats")) tensor = list_tensor<float>(context.reals("value_floats"));
   else if (context.has_attribute("value_int")) tensor = Tensor::scalar(context.integer("value_int", 0));
   else if (context.has_attribute("value_ints")) tensor = list_tensor<std::int64_t>(context.integers("value_ints"));
   else if (context.has_attribute("value_string")) tensor = Tensor::scalar(context.string("value_string", ""));
-  else if (const auto* strings = context.attribute("value_strings")) tensor = list_tensor<std::string>(std::get<std::vector<std::string>>(*strings));
+  else if (context.has_attribute("value_strings"))
+    tensor = list_tensor<std::string>(context.get<std::vector<std::string>>("value_strings", "strings"));
   else fail(ErrorCode::bad_data, "a constant without a value");
   context.set_output(0, context.tensor(std::move(tensor)));
 }

@@ -15,14 +15,6 @@ namespace lanner::ffmpeg {
 
 namespace {
 
-ColorInfo color_of(const AVFrame& frame) {
-  ColorInfo color = color_info(frame.colorspace, frame.color_range, frame.chroma_location,
-                               frame.color_primaries, frame.color_trc);
-  const auto direct = direct_format(static_cast<AVPixelFormat>(frame.format));
-  if (direct && direct->full_range) color.range = ColorRange::full;
-  return color;
-}
-
 std::int32_t subsampled(std::int32_t size, int log2) {
   return (size + (1 << log2) - 1) >> log2;
 }
@@ -62,8 +54,8 @@ void scale_into(const AVFrame& frame, Image& image) {
   const char* name = av_get_pix_fmt_name(from);
   check(scaler != nullptr, ErrorCode::unsupported, "decode: cannot convert pixel format {} to {}",
         name ? name : "unknown", to_string(image.format));
-  const int* coefficients = sws_getCoefficients(frame.colorspace);
-  const int full = frame.color_range == AVCOL_RANGE_JPEG;
+  const int* coefficients = sws_getCoefficients(code_of(frame.colorspace));
+  const int full = code_of(frame.color_range) == AVCOL_RANGE_JPEG;
   sws_setColorspaceDetails(scaler.get(), coefficients, full, coefficients, full, 0, 1 << 16, 1 << 16);
   std::uint8_t* data[4] = {};
   int pitch[4] = {};

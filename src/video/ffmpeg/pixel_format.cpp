@@ -91,26 +91,6 @@ PixelFormat nearest_format(AVPixelFormat format) noexcept {
   return direct ? direct->format : PixelFormat::rgb24;
 }
 
-ColorMatrix to_matrix(AVColorSpace space) noexcept {
-  switch (space) {
-  case AVCOL_SPC_RGB:
-    return ColorMatrix::rgb;
-  case AVCOL_SPC_BT709:
-    return ColorMatrix::bt709;
-  case AVCOL_SPC_FCC:
-    return ColorMatrix::fcc;
-  case AVCOL_SPC_BT470BG:
-  case AVCOL_SPC_SMPTE170M:
-    return ColorMatrix::bt601;
-  case AVCOL_SPC_SMPTE240M:
-    return ColorMatrix::smpte240m;
-  case AVCOL_SPC_BT2020_NCL:
-    return ColorMatrix::bt2020;
-  default:
-    return ColorMatrix::unspecified;
-  }
-}
-
 AVColorSpace to_av(ColorMatrix matrix) noexcept {
   switch (matrix) {
   case ColorMatrix::rgb:
@@ -131,8 +111,29 @@ AVColorSpace to_av(ColorMatrix matrix) noexcept {
   return AVCOL_SPC_UNSPECIFIED;
 }
 
-ColorInfo color_info(AVColorSpace space, AVColorRange range, AVChromaLocation siting,
-                     AVColorPrimaries primaries, AVColorTransferCharacteristic transfer) noexcept {
+namespace {
+
+ColorMatrix to_matrix(int space) noexcept {
+  switch (space) {
+  case AVCOL_SPC_RGB:
+    return ColorMatrix::rgb;
+  case AVCOL_SPC_BT709:
+    return ColorMatrix::bt709;
+  case AVCOL_SPC_FCC:
+    return ColorMatrix::fcc;
+  case AVCOL_SPC_BT470BG:
+  case AVCOL_SPC_SMPTE170M:
+    return ColorMatrix::bt601;
+  case AVCOL_SPC_SMPTE240M:
+    return ColorMatrix::smpte240m;
+  case AVCOL_SPC_BT2020_NCL:
+    return ColorMatrix::bt2020;
+  default:
+    return ColorMatrix::unspecified;
+  }
+}
+
+ColorInfo color_info(int space, int range, int siting, int primaries, int transfer) noexcept {
   ColorInfo color;
   color.matrix = to_matrix(space);
   if (range == AVCOL_RANGE_MPEG) color.range = ColorRange::limited;
@@ -140,8 +141,28 @@ ColorInfo color_info(AVColorSpace space, AVColorRange range, AVChromaLocation si
   // FFmpeg numbers the places as H.273 does, plus one, and so does ChromaSiting.
   if (siting > AVCHROMA_LOC_UNSPECIFIED && siting <= AVCHROMA_LOC_BOTTOM)
     color.siting = static_cast<ChromaSiting>(siting);
-  if (primaries > 0 && primaries < 256) color.primaries = static_cast<std::uint8_t>(primaries);
-  if (transfer > 0 && transfer < 256) color.transfer = static_cast<std::uint8_t>(transfer);
+  if (primaries > 0 && primaries < AVCOL_PRI_NB) color.primaries = static_cast<std::uint8_t>(primaries);
+  if (transfer > 0 && transfer < AVCOL_TRC_NB) color.transfer = static_cast<std::uint8_t>(transfer);
+  return color;
+}
+
+} // namespace
+
+ColorInfo color_of(const AVFrame& frame) noexcept {
+  ColorInfo color =
+      color_info(code_of(frame.colorspace), code_of(frame.color_range), code_of(frame.chroma_location),
+                 code_of(frame.color_primaries), code_of(frame.color_trc));
+  const auto direct = direct_format(static_cast<AVPixelFormat>(frame.format));
+  if (direct && direct->full_range) color.range = ColorRange::full;
+  return color;
+}
+
+ColorInfo color_of(const AVCodecParameters& parameters) noexcept {
+  ColorInfo color = color_info(code_of(parameters.color_space), code_of(parameters.color_range),
+                               code_of(parameters.chroma_location), code_of(parameters.color_primaries),
+                               code_of(parameters.color_trc));
+  const auto direct = direct_format(static_cast<AVPixelFormat>(parameters.format));
+  if (direct && direct->full_range) color.range = ColorRange::full;
   return color;
 }
 

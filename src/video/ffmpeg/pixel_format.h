@@ -1,11 +1,13 @@
 #pragma once
 // PixelFormat and ColorInfo in FFmpeg's terms.
 
+#include <cstring>
 #include <optional>
 
 #include <lanner/image.h>
 
 extern "C" {
+#include <libavcodec/codec_par.h>
 #include <libavutil/frame.h>
 #include <libavutil/pixfmt.h>
 }
@@ -26,11 +28,23 @@ AVPixelFormat to_av(PixelFormat format) noexcept;
 /// The PixelFormat that loses least of `format`.
 PixelFormat nearest_format(AVPixelFormat format) noexcept;
 
-ColorMatrix to_matrix(AVColorSpace space) noexcept;
 AVColorSpace to_av(ColorMatrix matrix) noexcept;
-ColorInfo color_info(AVColorSpace space, AVColorRange range, AVChromaLocation siting,
-                     AVColorPrimaries primaries, AVColorTransferCharacteristic transfer) noexcept;
 AVColorRange to_av(ColorRange range) noexcept;
 AVChromaLocation to_av(ChromaSiting siting) noexcept;
+
+/// An enum's number. Decoders copy code points from files into FFmpeg's enums unchecked, and C++ has no other
+/// way to look at a number that the enum does not name.
+template<typename Enum>
+int code_of(const Enum& value) noexcept {
+  static_assert(sizeof(Enum) == sizeof(int));
+  int code;
+  std::memcpy(&code, &value, sizeof code);
+  return code;
+}
+
+/// The colour description in an AVFrame or in AVCodecParameters; code points without a meaning are
+/// unspecified.
+ColorInfo color_of(const AVFrame& frame) noexcept;
+ColorInfo color_of(const AVCodecParameters& parameters) noexcept;
 
 } // namespace lanner::ffmpeg

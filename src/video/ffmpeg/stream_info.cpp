@@ -32,18 +32,15 @@ void describe_video(const AVCodecParameters& parameters, StreamInfo& info) {
   const auto format = static_cast<AVPixelFormat>(parameters.format);
   info.width = parameters.width;
   info.height = parameters.height;
-  info.interlaced = parameters.field_order > AV_FIELD_PROGRESSIVE;
+  info.interlaced = code_of(parameters.field_order) > AV_FIELD_PROGRESSIVE;
   if (parameters.sample_aspect_ratio.num > 0)
     info.sample_aspect = to_rational(parameters.sample_aspect_ratio);
-  info.color = color_info(parameters.color_space, parameters.color_range, parameters.chroma_location,
-                          parameters.color_primaries, parameters.color_trc);
+  info.color = color_of(parameters);
   const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(format);
   if (!descriptor) return;
   info.format = nearest_format(format);
   info.native_format = descriptor->name;
   info.bit_depth = descriptor->comp[0].depth;
-  const auto direct = direct_format(format);
-  if (direct && direct->full_range) info.color.range = ColorRange::full;
 }
 
 Rational frame_rate(AVFormatContext* context, AVStream* stream) {

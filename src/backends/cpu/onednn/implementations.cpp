@@ -1,5 +1,6 @@
 #include "backends/cpu/onednn/implementations.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include <lanner/error.h>
@@ -26,34 +27,27 @@ std::vector<Implementation> implementations(Descriptor descriptor, std::size_t m
   std::vector<Implementation> found;
   if (!descriptor) return found;
   int best = 0;
-  std::int64_t index = 0;
   do {
     const std::string name = descriptor.impl_info_str();
     const int isa = rank_of_isa(name);
     best = std::max(best, isa);
-    if (!is_reference(name) && (isa == 0 || isa == best)) found.push_back({descriptor, index, name});
-    ++index;
+    // One name may stand several times, and not in each process as often: names tell implementations apart, places do not.
+    if (std::ranges::find(found, name, &Implementation::name) != found.end()) continue;
+    if (!is_reference(name) && (isa == 0 || isa == best)) found.push_back({descriptor, name});
   } while (found.size() < most && descriptor.next_impl());
   return found;
 }
 
 Implementation find_implementation(const std::function<Descriptor()>& make, const ConfigText& config) {
-  const std::int64_t index = config.integer("impl");
   const std::string& name = config.text("name");
-  for (const bool exact : {true, false}) {
-    Descriptor descriptor = make();
-    if (!descriptor) break;
-    std::int64_t at = 0;
+  if (Descriptor descriptor = make()) {
     do {
-      if (name == descriptor.impl_info_str() && (!exact || at == index)) return {descriptor, at, name};
-      ++at;
+      if (name == descriptor.impl_info_str()) return {descriptor, name};
     } while (descriptor.next_impl());
   }
   fail(ErrorCode::unsupported, "onednn: this version or processor has no implementation {}: build the plan again", name);
 }
 
-void name_implementation(ConfigText& config, const Implementation& implementation) {
-  config.set("impl", implementation.index).set("name", implementation.name);
-}
+void name_implementation(ConfigText& config, const Implementation& implementation) { config.set("name", implementation.name); }
 
 } // namespace lanner::onednn

@@ -14,15 +14,14 @@ namespace lanner::onednn {
 /// A descriptor standing at one implementation.
 struct Implementation {
   Descriptor descriptor;
-  std::int64_t index = 0;
   std::string name;
 };
 
-/// The first `most` implementations that are not reference loops and not of a much older instruction set than the first.
+/// The first `most` implementations of different names that are not reference loops and not of a much older
+/// instruction set than the first.
 std::vector<Implementation> implementations(Descriptor descriptor, std::size_t most);
 
-/// Moves to the implementation that a configuration names: that index when the name agrees, else the first of that name.
-/// Throws Error{unsupported} when this oneDNN has none.
+/// Moves to the first implementation of the name that a configuration has. Throws Error{unsupported} when this oneDNN has none.
 Implementation find_implementation(const std::function<Descriptor()>& make, const ConfigText& config);
 
 void name_implementation(ConfigText& config, const Implementation& implementation);

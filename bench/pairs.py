@@ -1,0 +1,36 @@
+"""Alternating measurement and what it says."""
+
+import random
+import statistics
+import sys
+
+
+def ratio_interval(ratios, samples=2000, seed=0):
+    """Median of the ratios and its 95 % bootstrap interval (Efron, percentile method)."""
+    chooser = random.Random(seed)
+    medians = sorted(statistics.median(chooser.choices(ratios, k=len(ratios))) for _ in range(samples))
+    return statistics.median(ratios), (medians[int(samples * 0.025)], medians[int(samples * 0.975)])
+
+
+def alternate(ours, rival, pairs, label):
+    """Calls `ours()` and `rival()` in turn; each gives seconds. Which goes first changes from pair to pair."""
+    own, other = [], []
+    for pair in range(pairs):
+        if sys.stderr.isatty():
+            print(f"\r{label}: {pair + 1} of {pairs}", end="\n" if pair + 1 == pairs else "", file=sys.stderr, flush=True)
+        for measured, times in ((ours, own), (rival, other)) if pair % 2 == 0 else ((rival, other), (ours, own)):
+            times.append(measured())
+    return own, other
+
+
+def summary(own, other):
+    """Ratio above 1: Lanner is faster."""
+    ratio, interval = ratio_interval([b / a for a, b in zip(own, other, strict=True)])
+    return {
+        "ratio": ratio,
+        "interval": interval,
+        "seconds": statistics.median(own),
+        "rival_seconds": statistics.median(other),
+        "own_times": own,
+        "rival_times": other,
+    }

@@ -1,0 +1,82 @@
+"""Speed against other products: `./dev bench` runs this after the build.
+
+Every system runs in a process of its own and waits while another is measured. One pair is a measurement of Lanner and of a
+rival, one right after the other; the ratio is taken pair by pair, so that a machine that changes its speed changes both.
+"""
+
+import argparse
+import json
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import nets
+import video
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def machine():
+    """What the figures were taken on, without its name."""
+    model = next(
+        (line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("model name")),
+        platform.machine(),
+    )
+    return {"cpu": model, "python": platform.python_version()}
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.splitlines()[0])
+    parser.add_argument("suites", nargs="*", default=["nets", "decode"], help="nets, decode (default: both)")
+    parser.add_argument("--nets", default="resnet50,mobilenet_v2,mlp", help="names that make_nets.py knows, comma separated")
+    parser.add_argument("--batch", default="1,8", help="batch sizes, comma separated (default: 1,8)")
+    parser.add_argument("--threads", type=int, default=2, help="of every system (default: 2)")
+    parser.add_argument("--pairs", type=int, default=20, help="measurements of each rival against Lanner (default: 20)")
+    parser.add_argument("--budget", type=float, default=30, help="seconds that tuning may take (default: 30)")
+    parser.add_argument("--json", type=pathlib.Path, help="file that gets every measurement")
+    return parser.parse_args()
+
+
+def table(rows):
+    """Markdown: a line for each network and rival."""
+    lines = ["| job | Lanner | rival | | ratio (95 % interval) |", "|---|---|---|---|---|"]
+    for row in rows:
+        low, high = row["interval"]
+        lines.append(
+            f"| {row['job']} | {row['lanner']} | {row['rival_name']} | {row['rival']} | "
+            f"**{row['ratio']:.2f}** ({low:.2f} to {high:.2f}) |"
+        )
+    return "\n".join(lines)
+
+
+def main():
+    options = parse_options()
+    unknown = set(options.suites) - {"nets", "decode"}
+    if unknown:
+        print(f"bench: unknown suite {', '.join(sorted(unknown))}; known are nets, decode", file=sys.stderr)
+        return 2
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="lanner-bench-") as folder:
+        folder = pathlib.Path(folder)
+        try:
+            if "nets" in options.suites:
+                rows += nets.measure(folder, options)
+            if "decode" in options.suites:
+                rows += video.measure(folder, options)
+        except (RuntimeError, subprocess.CalledProcessError) as error:
+            print(f"bench: {error}", file=sys.stderr)
+            return 1
+    print(table(rows))
+    best = [row["ratio"] for row in rows if row.get("best")]
+    if best:
+        print(f"\nmedian ratio to the better rival over {len(best)} networks and batches: {statistics.median(best):.2f}")
+    if options.json:
+        options.json.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
