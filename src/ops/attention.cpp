@@ -226,6 +226,7 @@ static Tensor scaled(const Tensor& heads, double factor, const StageRounding& ro
 }
 
 static void run_attention(KernelContext& context) {
+  WideOutput y(context.output(0), DType::f64);
   const AttributeMap& attributes = context.attributes();
   const auto wide = [&](std::size_t i, std::string_view heads, std::size_t past) {
     const Tensor* before = past != 0 && context.has(past) ? &context.input(past) : nullptr;
@@ -245,7 +246,6 @@ static void run_attention(KernelContext& context) {
   const AttentionRun run{scaled(q, factor, rounded), scaled(k, factor, rounded), to_dtype(v, DType::f64),
                          read_bias(context, scores_shape), rounded, attributes.real("softcap", 0),
                          attributes.integer("qk_matmul_output_mode", 0)};
-  WideOutput y(context.output(0), DType::f64);
   Tensor scores = wants(3) ? Tensor::allocate(DType::f64, scores_shape) : Tensor();
   const bool split = context.output(0).rank() == 4;
   for_each_row(context.threads(), batch * heads * queries, [&](std::int64_t row) {

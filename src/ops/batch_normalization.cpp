@@ -67,11 +67,11 @@ static AxisView channel_view(const Shape& shape) {
 }
 
 static void run_batch_normalization(KernelContext& context) {
+  WideOutput y(context.output(0));
   const Tensor x = to_dtype(context.input(0), compute_dtype(context.input(0).dtype()));
   const AxisView view = channel_view(x.shape());
   const std::vector<double> scale = doubles_of(context.input(1)), bias = doubles_of(context.input(2));
   const double epsilon = context.attributes().real("epsilon", 1e-5);
-  WideOutput y(context.output(0));
   visit_compute(x.dtype(), [&]<typename T>(Tag<T>) {
     const bool training = context.attributes().flag("training_mode");
     const ChannelStatistics used =

@@ -35,13 +35,13 @@ static void infer_causal_conv(InferContext& context) {
 }
 
 static void run_causal_conv(KernelContext& context) {
+  WideOutput y(context.output(0)), present(context.output(1));
   const DType type = compute_dtype(context.input(0).dtype());
   const Tensor x = to_dtype(context.input(0), type), w = to_dtype(context.input(1), type);
   const auto optional = [&](std::size_t i) { return context.has(i) ? to_dtype(context.input(i), type) : Tensor(); };
   const Tensor bias = optional(2), past = optional(3);
   const std::int64_t channels = x.shape()[1], length = x.shape()[2], taps = w.shape()[2], before = taps - 1;
   const bool silu = has_silu(context.attributes());
-  WideOutput y(context.output(0)), present(context.output(1));
   visit_compute(type, [&]<typename T>(Tag<T>) {
     for_each_row(context.threads(), x.shape()[0] * channels, [&](std::int64_t row) {
       std::vector<T> line(static_cast<std::size_t>(before + length), T{0});

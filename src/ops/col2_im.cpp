@@ -37,8 +37,8 @@ static Window fold_window(const KernelContext& context) {
 static void run_col2_im(KernelContext& context) {
   const Window window = fold_window(context);
   const DType given = context.input(0).dtype(), type = is_float(given) ? compute_dtype(given) : given;
-  const Tensor x = to_dtype(context.input(0), type);
   WideOutput y(context.output(0), type);
+  const Tensor x = to_dtype(context.input(0), type);
   const std::int64_t image = window.image_elements(), plane = window.position_count(), taps = window.taps();
   const std::int64_t stride = window.strides.back(), planes = image == 0 ? 0 : context.output(0).elements() / image;
   visit_dtype(type, decltype(join(Types<float, double>{}, IntegerTypes{})){}, [&]<typename T>(Tag<T>) {

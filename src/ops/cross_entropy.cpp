@@ -74,6 +74,7 @@ static Losses losses_of(const KernelContext& context, const Tensor& log_probabil
 }
 
 static void run_loss(KernelContext& context, bool softmax) {
+  Tensor& y = context.output(0);
   Tensor scores = Tensor::allocate(DType::f64, context.input(0).shape());
   copy(context.input(0), scores);
   const AxisView view = view_axis(scores.shape(), 1);
@@ -81,7 +82,6 @@ static void run_loss(KernelContext& context, bool softmax) {
   if (context.outputs() > 1 && context.wanted(1)) copy(logs, context.output(1));
   const Losses losses = losses_of(context, logs, view);
   const std::string reduction = reduction_of(context.attributes());
-  Tensor& y = context.output(0);
   if (reduction == "none") return copy(Tensor::from<double>(losses.values, y.shape()), y);
   double sum = 0;
   for (const double value : losses.values) sum += value;

@@ -13,11 +13,11 @@ using CumulativeTypes = Types<float, double, std::int32_t, std::int64_t, std::ui
 template<typename Step>
 static void run_cumulative(KernelContext& context, int start, Step step) {
   const DType given = context.input(0).dtype(), type = is_float(given) ? compute_dtype(given) : given;
+  WideOutput y(context.output(0), type);
   const Tensor x = to_dtype(context.input(0), type);
   const AxisView view = view_axis(x.shape(), resolve_axis(read_integer(context.input(1), "axis"), x.rank()));
   const bool reverse = context.attributes().flag("reverse"),
              exclusive = context.attributes().flag("exclusive");
-  WideOutput y(context.output(0), type);
   visit_dtype(type, CumulativeTypes{}, [&]<typename T>(Tag<T>) {
     for_each_row(context.threads(), view.outer * view.inner, [&](std::int64_t line) {
       const std::int64_t base = line / view.inner * view.size * view.inner + line % view.inner;

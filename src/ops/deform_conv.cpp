@@ -72,6 +72,7 @@ static void multiply_columns(const Convolution& conv, const DeformInputs& in, co
 }
 
 static void run_deform_conv(KernelContext& context) {
+  WideOutput y(context.output(0), DType::f64);
   const auto wide = [&](std::size_t i) { return context.has(i) ? to_dtype(context.input(i), DType::f64) : Tensor(); };
   const DeformInputs in{wide(0), wide(1), wide(2), wide(3), wide(4)};
   const Shape& shape = context.output(0).shape();
@@ -81,7 +82,6 @@ static void run_deform_conv(KernelContext& context) {
         "the offset has shape {}, which does not fit output {}", in.offset.shape().to_string(), shape.to_string());
   check(!in.mask.defined() || in.mask.elements() == conv.batch * in.mask.shape()[1] * plane, ErrorCode::invalid_argument,
         "the mask does not fit output {}", shape.to_string());
-  WideOutput y(context.output(0), DType::f64);
   const std::int64_t offset_groups = context.attributes().integer("offset_group", 1);
   for (std::int64_t n = 0; n < conv.batch && plane > 0; ++n) {
     const Tensor columns = sample_columns(conv, in, n, offset_groups, context.threads());

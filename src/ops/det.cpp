@@ -39,10 +39,10 @@ static double determinant(std::span<double> matrix, std::size_t size) {
 }
 
 static void run_det(KernelContext& context) {
+  WideOutput y(context.output(0), DType::f64);
   Tensor work = Tensor::allocate(DType::f64, context.input(0).shape());
   copy(context.input(0), work);
   const auto size = static_cast<std::size_t>(work.shape().back());
-  WideOutput y(context.output(0), DType::f64);
   const auto results = y.as<double>();
   for_each_row(context.threads(), static_cast<std::int64_t>(results.size()), [&](std::int64_t i) {
     const auto matrix = static_cast<std::size_t>(i);

@@ -71,6 +71,7 @@ static void mirror_spectrum(std::vector<Complex>& spectrum) {
 }
 
 static void run_dft(KernelContext& context) {
+  WideOutput y(context.output(0), DType::f64);
   const DftModes modes = DftModes::read(context.attributes());
   const Tensor x = to_dtype(context.input(0), DType::f64);
   const std::size_t axis = signal_axis(context.has(2) ? read_integer(context.input(2), "axis") : -2, x.rank());
@@ -80,7 +81,6 @@ static void run_dft(KernelContext& context) {
   const std::int64_t length =
       checked_length(context.has(1) ? read_integer(context.input(1), "dft_length") : natural, "dft_length");
   const std::int64_t lines = from.inner / in_parts;
-  WideOutput y(context.output(0), DType::f64);
   for_each_row(context.threads(), from.outer * lines, [&](std::int64_t row) {
     const std::int64_t o = row / lines, i = row % lines;
     const double* in = x.as<double>().data() + o * from.size * from.inner + i * in_parts;
@@ -121,6 +121,7 @@ static void infer_stft(InferContext& context) {
 }
 
 static void run_stft(KernelContext& context) {
+  WideOutput y(context.output(0), DType::f64);
   const Tensor x = to_dtype(context.input(0), DType::f64);
   const std::int64_t samples = x.shape()[1], parts = x.shape()[2];
   const std::int64_t step = checked_length(read_integer(context.input(1), "frame_step"), "frame_step");
@@ -133,7 +134,6 @@ static void run_stft(KernelContext& context) {
         "the window has {} values, expected frame_length {}", window.size(), length);
   const Shape& shape = context.output(0).shape();
   const std::int64_t frames = shape[1], bins = shape[2];
-  WideOutput y(context.output(0), DType::f64);
   for_each_row(context.threads(), shape[0] * frames, [&](std::int64_t row) {
     const double* in = x.as<double>().data() + (row / frames * samples + row % frames * step) * parts;
     std::vector<Complex> frame = read_line(in, length, parts, parts == 2, length);

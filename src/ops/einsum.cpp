@@ -186,6 +186,7 @@ static T contract_one(const Contraction& plan, std::span<const T* const> operand
 
 static void run_einsum(KernelContext& context) {
   const DType given = context.output(0).dtype(), type = is_float(given) ? compute_dtype(given) : given;
+  WideOutput y(context.output(0), type);
   std::vector<Tensor> inputs;
   std::vector<Shape> shapes;
   std::vector<std::size_t> ranks;
@@ -197,7 +198,6 @@ static void run_einsum(KernelContext& context) {
   const auto terms = parse_equation(context.attributes().get<std::string>("equation"), ranks);
   const Contraction plan = plan_contraction(terms, shapes);
   const bool empty = Window::product_of(plan.summed) == 0;
-  WideOutput y(context.output(0), type);
   visit_dtype(type, decltype(join(Types<float, double>{}, IntegerTypes{})){}, [&]<typename T>(Tag<T>) {
     std::vector<const T*> operands;
     for (const Tensor& input : inputs) operands.push_back(input.as<T>().data());

@@ -136,6 +136,7 @@ static void combine_taps(std::span<const AxisTaps> axes, std::span<const std::in
 }
 
 static void run_grid_sample(KernelContext& context) {
+  WideOutput y(context.output(0), DType::f64);
   const Tensor x = to_dtype(context.input(0), DType::f64), grid = to_dtype(context.input(1), DType::f64);
   const Sampler sampler = Sampler::read(context.attributes());
   const std::vector<std::int64_t> sizes(x.shape().begin() + 2, x.shape().end());
@@ -143,7 +144,6 @@ static void run_grid_sample(KernelContext& context) {
   const auto rank = static_cast<std::int64_t>(sizes.size());
   const std::int64_t points = x.shape()[0] == 0 ? 0 : grid.elements() / rank / x.shape()[0];
   check(image > 0 || context.output(0).elements() == 0, ErrorCode::invalid_argument, "an empty image has no samples");
-  WideOutput y(context.output(0), DType::f64);
   for_each_row(context.threads(), x.shape()[0] * points, [&](std::int64_t row) {
     const std::int64_t n = row / points, point = row % points;
     std::vector<AxisTaps> axes(sizes.size());
@@ -184,11 +184,11 @@ static void infer_affine_grid(InferContext& context) {
 }
 
 static void run_affine_grid(KernelContext& context) {
+  WideOutput y(context.output(0), DType::f64);
   const std::vector<double> theta = doubles_of(context.input(0));
   const Shape& shape = context.output(0).shape();
   const bool align = context.attributes().flag("align_corners");
   const std::size_t rank = shape.rank() - 2;
-  WideOutput y(context.output(0), DType::f64);
   if (context.output(0).elements() == 0) return;
   std::vector<std::int64_t> index(rank + 1, 0);
   const std::span<const std::int64_t> sizes = std::span(shape.dims()).first(rank + 1);

@@ -29,13 +29,13 @@ static void infer_group_normalization(InferContext& context) {
 }
 
 static void normalize_groups(KernelContext& context, std::int64_t channels_per_group) {
+  WideOutput y(context.output(0));
   const DType type = compute_dtype(context.input(0).dtype());
   const Tensor x = to_dtype(context.input(0), type);
   const Tensor scale = to_dtype(context.input(1), type), bias = to_dtype(context.input(2), type);
   const AxisView view = view_axis(x.shape(), 1);
   const std::int64_t group = channels_per_group * view.inner;
   const double epsilon = context.attributes().real("epsilon", 1e-5);
-  WideOutput y(context.output(0));
   visit_compute(type, [&]<typename T>(Tag<T>) {
     const std::int64_t groups = group == 0 ? 0 : x.elements() / group;
     for_each_row(context.threads(), groups, [&](std::int64_t g) {

@@ -91,6 +91,7 @@ static std::int64_t row_length(const Shape& shape, std::size_t axis) {
 }
 
 static void run_layer_normalization(KernelContext& context) {
+  WideOutput y(context.output(0));
   const DType type = compute_dtype(context.input(0).dtype());
   const Tensor x = to_dtype(context.input(0), type);
   const std::size_t axis = first_axis(context.attributes(), x.rank());
@@ -98,7 +99,6 @@ static void run_layer_normalization(KernelContext& context) {
   const std::int64_t rows = length == 0 ? 0 : x.elements() / length;
   const double epsilon = context.attributes().real("epsilon", 1e-5);
   Tensor statistics = Tensor::allocate(DType::f64, {2, rows});
-  WideOutput y(context.output(0));
   visit_compute(type, [&]<typename T>(Tag<T>) {
     const Affine<T> affine = read_affine<T>(context, x.shape(), axis);
     for_each_row(context.threads(), rows, [&](std::int64_t row) {
@@ -124,12 +124,12 @@ static void run_layer_normalization(KernelContext& context) {
 
 static void run_rms_normalization(KernelContext& context) {
   const DType type = compute_dtype(context.input(0).dtype());
+  WideOutput y(context.output(0), type);
   const Tensor x = to_dtype(context.input(0), type);
   const std::size_t axis = first_axis(context.attributes(), x.rank());
   const std::int64_t length = row_length(x.shape(), axis);
   const std::int64_t rows = length == 0 ? 0 : x.elements() / length;
   const double epsilon = context.attributes().real("epsilon", 1e-5);
-  WideOutput y(context.output(0), type);
   visit_compute(type, [&]<typename T>(Tag<T>) {
     const Affine<T> affine = read_affine<T>(context, x.shape(), axis);
     for_each_row(context.threads(), rows, [&](std::int64_t row) {

@@ -109,6 +109,7 @@ static void check_gate(const Tensor& gate, const HeadSizes& sizes, std::int64_t 
 }
 
 static void run_linear_attention(KernelContext& context) {
+  WideOutput y(context.output(0), DType::f64);
   const HeadCounts heads = HeadCounts::read(context.attributes());
   const UpdateRule rule = UpdateRule::read(context.attributes());
   const Packed q(context.input(query)), k(context.input(key)), v(context.input(value));
@@ -122,7 +123,6 @@ static void run_linear_attention(KernelContext& context) {
   if (context.has(past_state)) copy(context.input(past_state), states);
   double scale = context.attributes().real("scale", 0);
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(sizes.key));
-  WideOutput y(context.output(0), DType::f64);
   const std::int64_t group = heads.query / heads.kv;
   for_each_row(context.threads(), sizes.batch * heads.kv, [&](std::int64_t row) {
     const std::int64_t b = row / heads.kv, h = row % heads.kv;

@@ -17,13 +17,13 @@ static void infer_lrn(InferContext& context) {
 }
 
 static void run_lrn(KernelContext& context) {
+  WideOutput y(context.output(0));
   const AttributeMap& attributes = context.attributes();
   const std::int64_t size = attributes.get<std::int64_t>("size");
   const double scale = attributes.real("alpha", 1e-4) / static_cast<double>(size);
   const double beta = attributes.real("beta", 0.75), bias = attributes.real("bias", 1);
   const Tensor x = to_dtype(context.input(0), compute_dtype(context.input(0).dtype()));
   const AxisView view = view_axis(x.shape(), 1);
-  WideOutput y(context.output(0));
   visit_compute(x.dtype(), [&]<typename T>(Tag<T>) {
     for_each_row(context.threads(), view.outer * view.size, [&](std::int64_t row) {
       const std::int64_t c = row % view.size;

@@ -17,9 +17,9 @@ static void infer_matmul(InferContext& context) {
 
 static void run_matmul(KernelContext& context) {
   const DType type = product_dtype(context.output(0).dtype());
+  WideOutput y(context.output(0), type);
   const Tensor a = to_dtype(context.input(0), type), b = to_dtype(context.input(1), type);
   const auto product = MatrixProduct::read(a.shape(), b.shape());
-  WideOutput y(context.output(0), type);
   visit_dtype(type, ProductTypes{}, [&]<typename T>(Tag<T>) {
     multiply<T>(product, a.as<T>(), b.as<T>(), y.as<T>(), context.threads());
   });
@@ -79,8 +79,8 @@ static void scale_and_add(const AttributeMap& attributes, const Tensor* c, const
 
 static void run_gemm(KernelContext& context) {
   const DType type = product_dtype(context.output(0).dtype());
-  Tensor a = to_dtype(context.input(0), type), b = to_dtype(context.input(1), type);
   WideOutput y(context.output(0), type);
+  Tensor a = to_dtype(context.input(0), type), b = to_dtype(context.input(1), type);
   visit_dtype(type, ProductTypes{}, [&]<typename T>(Tag<T>) {
     if (context.attributes().flag("transA")) a = transposed<T>(a);
     if (context.attributes().flag("transB")) b = transposed<T>(b);

@@ -18,11 +18,11 @@ static void infer_mean_variance_normalization(InferContext& context) {
 }
 
 static void run_mean_variance_normalization(KernelContext& context) {
+  WideOutput y(context.output(0));
   const Tensor x = to_dtype(context.input(0), compute_dtype(context.input(0).dtype()));
   const ReducePlan plan = plan_reduce(x.shape(), normalized_axes(context.attributes(), x.rank()));
   const double count = static_cast<double>(plan.runs.size()) * static_cast<double>(plan.run);
   constexpr double epsilon = 1e-9; // ONNX's definition adds it to the deviation.
-  WideOutput y(context.output(0));
   visit_compute(x.dtype(), [&]<typename T>(Tag<T>) {
     for_each_row(context.threads(), static_cast<std::int64_t>(plan.results.size()), [&](std::int64_t group) {
       const auto each = [&](auto&& body) {

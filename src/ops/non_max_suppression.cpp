@@ -68,8 +68,15 @@ static std::vector<std::int64_t> select_boxes(std::span<const Box> boxes, std::s
   return kept;
 }
 
+static void check_shapes(const Shape& boxes, const Shape& scores) {
+  const bool fit = boxes.rank() == 3 && boxes[2] == 4 && scores.rank() == 3 && scores[0] == boxes[0] && scores[2] == boxes[1];
+  check(fit, ErrorCode::invalid_argument, "boxes {} and scores {}: expected [batch, boxes, 4] and [batch, classes, boxes]",
+        boxes.to_string(), scores.to_string());
+}
+
 static void run_non_max_suppression(KernelContext& context) {
   const Tensor &boxes = context.input(0), &scores = context.input(1);
+  check_shapes(boxes.shape(), scores.shape());
   const auto real = [&](std::size_t i, float fallback) {
     return context.has(i) ? static_cast<float>(read_real(context.input(i), "threshold")) : fallback;
   };

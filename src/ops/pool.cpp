@@ -92,8 +92,8 @@ static void max_pool(KernelContext& context, const Window& window, std::span<con
 static void run_max_pool(KernelContext& context) {
   const DType given = context.output(0).dtype();
   const DType type = is_float(given) ? compute_dtype(given) : given;
-  const Tensor x = to_dtype(context.input(0), type);
   WideOutput y(context.output(0), type);
+  const Tensor x = to_dtype(context.input(0), type);
   const Window window = pool_window(context.attributes(), x.shape(), context.output(0).shape());
   visit_dtype(type, Types<float, double, std::int8_t, std::uint8_t>{},
               [&]<typename T>(Tag<T>) { max_pool<T>(context, window, x.as<T>(), y.as<T>()); });
@@ -120,8 +120,8 @@ static std::vector<double> window_sizes(Window window, bool count_padding) {
 /// Sums `term(x)` over each window and passes the sum through `finish(sum, position)`.
 template<typename T, typename Term, typename Finish>
 static void sum_pool(KernelContext& context, const Window& window, Term&& term, Finish&& finish) {
-  const Tensor x = to_dtype(context.input(0), dtype_of<T>());
   WideOutput y(context.output(0));
+  const Tensor x = to_dtype(context.input(0), dtype_of<T>());
   const std::int64_t image = window.image_elements(), plane = window.position_count();
   const std::int64_t planes = plane == 0 ? 0 : context.output(0).elements() / plane;
   for_each_row(context.threads(), planes, [&](std::int64_t p) {
@@ -178,8 +178,8 @@ static void infer_global_pool(InferContext& context) {
 /// Folds each plane from `start` by `step(accumulated, x)` in double, then `finish(accumulated, count)`.
 template<typename Step, typename Finish>
 static void run_global_pool(KernelContext& context, double start, Step&& step, Finish&& finish) {
-  const Tensor& input = context.input(0);
   WideOutput y(context.output(0));
+  const Tensor& input = context.input(0);
   visit_compute(input.dtype(), [&]<typename T>(Tag<T>) {
     const Tensor x = to_dtype(input, dtype_of<T>());
     const std::int64_t planes = context.output(0).elements();

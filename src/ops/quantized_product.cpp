@@ -65,9 +65,10 @@ static void infer_matmul_integer(InferContext& context) {
 }
 
 static void run_matmul_integer(KernelContext& context) {
+  Tensor& y = context.output(0);
   const Tensor a = shifted_left(context.input(0), optional_input(context, 2));
   const Tensor b = shifted_right(context.input(1), optional_input(context, 3));
-  copy(product_of(a, b, context.output(0).shape(), context.threads()), context.output(0));
+  copy(product_of(a, b, y.shape(), context.threads()), y);
 }
 
 static void infer_q_linear_matmul(InferContext& context) {
@@ -94,9 +95,10 @@ static std::vector<double> scales_of(const Tensor& tensor, std::int64_t places, 
 }
 
 static void run_q_linear_matmul(KernelContext& context) {
+  Tensor& y = context.output(0);
   const Tensor &a = context.input(0), &b = context.input(3);
-  const Tensor sums = product_of(shifted_left(a, &context.input(2)), shifted_right(b, &context.input(5)),
-                                 context.output(0).shape(), context.threads());
+  const Tensor sums = product_of(shifted_left(a, &context.input(2)), shifted_right(b, &context.input(5)), y.shape(),
+                                 context.threads());
   const double y_scale = read_real(context.input(6), "y_scale");
   const std::int64_t rows = a.rank() > 1 ? a.shape()[a.rank() - 2] : 1;
   const auto columns = static_cast<std::size_t>(b.rank() > 1 ? b.shape().back() : 1);

@@ -189,11 +189,11 @@ struct LogSumExpFold {
 template<typename AllowedTypes, typename Fold>
 static void run_reduce(KernelContext& context, AllowedTypes types, Fold fold) {
   const DType given = context.input(0).dtype(), type = is_float(given) ? compute_dtype(given) : given;
+  WideOutput y(context.output(0), type);
   const Tensor x = to_dtype(context.input(0), type);
   const bool has_axes = context.inputs() > 1 && context.has(1);
   const auto axes = has_axes ? read_integers(context.input(1), "axes") : std::vector<std::int64_t>{};
   const ReducePlan plan = plan_reduce(x.shape(), reduced_axes(context.attributes(), axes, x.rank()));
-  WideOutput y(context.output(0), type);
   visit_dtype(type, types, [&]<typename T>(Tag<T>) {
     for_each_row(context.threads(), static_cast<std::int64_t>(plan.results.size()), [&](std::int64_t i) {
       const auto place = static_cast<std::size_t>(i);

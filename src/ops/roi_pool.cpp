@@ -29,9 +29,9 @@ struct Plane {
 /// Calls `bin(plane, region, row, column)` for each element of the output; `image` gives a region's image number.
 template<typename Image, typename Bin>
 static void pool_regions(KernelContext& context, Image&& image, Bin&& bin) {
+  WideOutput y(context.output(0), DType::f64);
   const Tensor x = to_dtype(context.input(0), DType::f64);
   const Shape &in = x.shape(), out = context.output(0).shape();
-  WideOutput y(context.output(0), DType::f64);
   const auto pooled = y.as<double>();
   for (std::int64_t region = 0; region < out[0]; ++region) {
     const std::int64_t n = image(region);
@@ -44,6 +44,12 @@ static void pool_regions(KernelContext& context, Image&& image, Bin&& bin) {
       pooled[static_cast<std::size_t>(row * out[2] * out[3] + i)] = bin(plane, region, i / out[3], i % out[3]);
   });
   y.store();
+}
+
+static void require_roi_size(const KernelContext& context, std::int64_t size) {
+  const Shape& rois = context.input(1).shape();
+  check(rois.rank() == 2 && rois[1] == size, ErrorCode::invalid_argument, "rois have shape {}, expected [any, {}]",
+        rois.to_string(), size);
 }
 
 static std::vector<std::int64_t> pooled_shape(const AttributeMap& attributes) {
@@ -72,11 +78,10 @@ static PixelRange bin_pixels(double start, double end, std::int64_t i, std::int6
 }
 
 static void run_max_roi_pool(KernelContext& context) {
+  require_roi_size(context, 5);
   const std::vector<double> rois = doubles_of(context.input(1));
   const std::vector<std::int64_t> shape = pooled_shape(context.attributes());
   const double scale = context.attributes().real("spatial_scale", 1);
-  check(context.input(1).shape()[1] == 5, ErrorCode::invalid_argument, "rois have shape {}, expected [any, 5]",
-        context.input(1).shape().to_string());
   const auto value = [&](std::int64_t region, std::int64_t i) { return rois[static_cast<std::size_t>(region * 5 + i)]; };
   const auto corner = [&](std::int64_t region, std::int64_t i) { return std::round(value(region, i) * scale); };
   const auto image = [&](std::int64_t region) { return static_cast<std::int64_t>(value(region, 0)); };
@@ -169,12 +174,12 @@ static double align_bin(const RoiAlign& align, const Plane& plane, const Extent&
 }
 
 static void run_roi_align(KernelContext& context) {
+  require_roi_size(context, 4);
   const RoiAlign align = RoiAlign::read(context.attributes());
   const std::vector<double> rois = doubles_of(context.input(1));
   const std::vector<std::int64_t> images = read_integers(context.input(2), "batch_indices");
-  check(context.input(1).shape()[1] == 4 && images.size() * 4 == rois.size(), ErrorCode::invalid_argument,
-        "rois have shape {} and {} batch indices, expected [any, 4] and as many", context.input(1).shape().to_string(),
-        images.size());
+  check(images.size() * 4 == rois.size(), ErrorCode::invalid_argument, "{} batch indices for {} rois", images.size(),
+        rois.size() / 4);
   const auto image = [&](std::int64_t region) { return images[static_cast<std::size_t>(region)]; };
   pool_regions(context, image, [&](const Plane& plane, std::int64_t region, std::int64_t row, std::int64_t column) {
     const double* box = rois.data() + region * 4;

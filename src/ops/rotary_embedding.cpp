@@ -58,6 +58,7 @@ static std::vector<std::int64_t> cache_rows(const KernelContext& context, const 
 }
 
 static void run_rotary(KernelContext& context) {
+  WideOutput y(context.output(0));
   const DType type = compute_dtype(context.input(0).dtype());
   const Tensor x = to_dtype(context.input(0), type), cos = to_dtype(context.input(1), type);
   const Tensor sin = to_dtype(context.input(2), type);
@@ -65,7 +66,6 @@ static void run_rotary(KernelContext& context) {
   const std::vector<std::int64_t> rows = cache_rows(context, shape);
   const bool interleaved = context.attributes().flag("interleaved");
   const std::int64_t half = shape.rotated / 2, step = interleaved ? 2 : 1, apart = interleaved ? 1 : half;
-  WideOutput y(context.output(0));
   visit_compute(type, [&]<typename T>(Tag<T>) {
     for_each_row(context.threads(), shape.batch * shape.length * shape.heads, [&](std::int64_t i) {
       const std::int64_t token = i / shape.heads, h = i % shape.heads;

@@ -18,10 +18,10 @@ static void infer_along_axis(InferContext& context) {
 /// Calls `body(in, out, count, stride)` for each line along `axis`.
 template<typename Body>
 static void for_each_line(KernelContext& context, Body&& body) {
+  WideOutput y(context.output(0));
   const Tensor x = to_dtype(context.input(0), compute_dtype(context.input(0).dtype()));
   const AxisView view =
       view_axis(x.shape(), resolve_axis(context.attributes().integer("axis", -1), x.rank()));
-  WideOutput y(context.output(0));
   visit_compute(x.dtype(), [&]<typename T>(Tag<T>) {
     for_each_row(context.threads(), view.outer * view.inner, [&](std::int64_t line) {
       const std::int64_t start = line / view.inner * view.size * view.inner + line % view.inner;
