@@ -1,0 +1,58 @@
+#include <gtest/gtest.h>
+
+#include "ops/node_run.h"
+
+using namespace lanner;
+using namespace lanner::test;
+
+TEST(Matmul, broadcasts_stacks) {
+  EXPECT_EQ(inferred({"matmul", {"f32[N, 1, 4, K]", "f32[3, K, 5]"}}), "f32[N, 3, 4, 5]");
+  EXPECT_EQ(inferred({"matmul", {"f32[K]", "f32[N, K, 5]"}}), "f32[N, 5]");
+  EXPECT_NE(inferred({"matmul", {"f32[2, 3]", "f32[4, 5]"}}).find("row count is 4, expected 3"), std::string::npos);
+  EXPECT_NE(inferred({"matmul", {"f32[]", "f32[4, 5]"}}).find("rank 1 or more"), std::string::npos);
+}
+
+TEST(Matmul, multiplies) {
+  const Tensor a = f32s({1, 2, 3, 4}, {2, 2}), b = f32s({1, 0, 0, 1, 2, 0, 0, 2}, {2, 2, 2});
+  EXPECT_EQ(show(run({"matmul", {a, b}})), "f32[2, 2, 2](1, 2, 3, 4, 2, 4, 6, 8)");
+  EXPECT_EQ(show(run({"matmul", {f32s({1, 2}), f32s({3, 4})}})), "f32[](11)");
+  const Tensor big = tensor<std::int32_t>({65536}, {1, 1});
+  EXPECT_EQ(show(run({"matmul", {big, big}})), "i32[1, 1](0)"); // Integers wrap around.
+}
+
+TEST(Gemm, transposes_and_adds) {
+  const Tensor a = f32s({1, 2, 3, 4}, {2, 2}), b = f32s({1, 1, 0, 1}, {2, 2});
+  const auto both = attributes({{"transA", std::int64_t{1}}, {"transB", std::int64_t{1}}, {"beta", 2.0}});
+  EXPECT_EQ(show(run({"gemm", {a, b, f32s({10, 20})}, both})), "f32[2, 2](24, 43, 26, 44)");
+  EXPECT_NE(inferred({"gemm", {"f32[2, 3]", "f32[3, 4]", "f32[3, 4]"}}).find("do not broadcast"), std::string::npos);
+}
+
+TEST(Einsum, reads_equations) {
+  const auto equation = [](const char* text) { return attributes({{"equation", Attribute(std::string(text))}}); };
+  const Tensor m = f32s({1, 2, 3, 4}, {2, 2});
+  EXPECT_EQ(show(run({"einsum", {m}, equation("ii")})), "f32[](5)");
+  EXPECT_EQ(show(run({"einsum", {m}, equation("ij -> ji")})), "f32[2, 2](1, 3, 2, 4)");
+  EXPECT_EQ(show(run({"einsum", {m, m}, equation("ij,jk")})), "f32[2, 2](7, 10, 15, 22)");
+  EXPECT_EQ(inferred({"einsum", {"f32[N, 2, K]", "f32[K, M]"}, equation("...k,km->...m")}), "f32[N, 2, M]");
+  EXPECT_NE(inferred({"einsum", {"f32[2]"}, equation("ij->i")}).find("does not fit"), std::string::npos);
+}
+
+TEST(Det, eliminates_with_pivots) {
+  EXPECT_EQ(show(run({"det", {f32s({0, 1, 1, 0, 2, 0, 0, 3}, {2, 2, 2})}})), "f32[2](-1, 6)");
+}
+
+TEST(QuantizeLinear, rounds_halves_to_even_and_saturates) {
+  const Tensor scale = f32s({2}, {}), zero = tensor<std::int8_t>({1}, {});
+  EXPECT_EQ(show(run({"quantize_linear", {f32s({1, 3, 5, 1000, -1000}), scale, zero}})), "i8[5](1, 3, 3, 127, -128)");
+  EXPECT_EQ(show(run({"dequantize_linear", {tensor<std::int8_t>({1, 3}, {2}), scale, zero}})), "f32[2](0, 4)");
+}
+
+TEST(QuantizeLinear, takes_scales_by_axis_and_by_block) {
+  const auto axis = attributes({{"axis", std::int64_t{1}}});
+  const Tensor x = f32s({2, 4, 6, 8}, {1, 4});
+  EXPECT_EQ(show(run({"quantize_linear", {x, f32s({1, 2, 3, 4})}, axis})), "u8[1, 4](2, 2, 2, 2)");
+  auto blocks = axis;
+  blocks.set("block_size", std::int64_t{2});
+  EXPECT_EQ(show(run({"quantize_linear", {x, f32s({1, 2}, {1, 2})}, blocks})), "u8[1, 4](2, 4, 3, 4)");
+  EXPECT_THROW(run({"quantize_linear", {x, f32s({1, 2})}, axis}), Error);
+}

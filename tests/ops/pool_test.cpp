@@ -1,0 +1,56 @@
+#include <gtest/gtest.h>
+
+#include "ops/node_run.h"
+
+using namespace lanner;
+using namespace lanner::test;
+
+static AttributeMap window(std::vector<std::int64_t> kernel, std::vector<std::int64_t> strides, std::int64_t ceil_mode) {
+  return attributes({{"kernel_shape", ints(std::move(kernel))}, {"strides", ints(std::move(strides))},
+                     {"ceil_mode", ceil_mode}});
+}
+
+TEST(Pool, counts_windows) {
+  EXPECT_EQ(inferred({"max_pool", {"f32[N, C, 7, 8]"}, window({3, 3}, {2, 2}, 0)}), "f32[N, C, 3, 3]");
+  EXPECT_EQ(inferred({"max_pool", {"f32[N, C, 7, 8]"}, window({3, 3}, {2, 2}, 1)}), "f32[N, C, 3, 4]");
+  auto padded = window({2}, {2}, 1);
+  padded.set("pads", ints({0, 1}));
+  EXPECT_EQ(inferred({"max_pool", {"f32[1, 1, 4]"}, padded}), "f32[1, 1, 2]"); // A window in the padding is left out.
+}
+
+TEST(MaxPool, gives_places_in_the_whole_tensor) {
+  const NodeSpec spec{"max_pool", {f32s({1, 5, 2, 9, 9, 0}, {1, 2, 3})}, window({2}, {1}, 0), 2};
+  const std::vector<Tensor> found = run_all(spec);
+  EXPECT_EQ(show(found[0]), "f32[1, 2, 2](5, 5, 9, 9)");
+  EXPECT_EQ(show(found[1]), "i64[1, 2, 2](1, 1, 3, 4)");
+}
+
+TEST(AveragePool, counts_padding_only_when_told) {
+  auto spec = window({2}, {2}, 0);
+  spec.set("pads", ints({1, 1}));
+  EXPECT_EQ(show(run({"average_pool", {f32s({2, 4, 6, 8}, {1, 1, 4})}, spec})), "f32[1, 1, 3](2, 5, 8)");
+  spec.set("count_include_pad", std::int64_t{1});
+  EXPECT_EQ(show(run({"average_pool", {f32s({2, 4, 6, 8}, {1, 1, 4})}, spec})), "f32[1, 1, 3](1, 5, 4)");
+}
+
+TEST(GlobalPool, folds_planes) {
+  const Tensor x = f32s({3, 4, 6, 8}, {1, 2, 2});
+  EXPECT_EQ(show(run({"global_average_pool", {x}})), "f32[1, 2, 1](3.5, 7)");
+  EXPECT_EQ(show(run({"global_max_pool", {x}})), "f32[1, 2, 1](4, 8)");
+  EXPECT_EQ(show(run({"global_lp_pool", {x}})), "f32[1, 2, 1](5, 10)");
+  EXPECT_EQ(inferred({"global_max_pool", {"f32[N, 8, H, W]"}}), "f32[N, 8, 1, 1]");
+}
+
+TEST(MaxUnpool, puts_values_back) {
+  const auto kernel = attributes({{"kernel_shape", ints({2})}, {"strides", ints({2})}});
+  EXPECT_EQ(show(run({"max_unpool", {f32s({5, 7}, {1, 1, 2}), i64s({1, 2}, {1, 1, 2})}, kernel})),
+            "f32[1, 1, 4](0, 5, 7, 0)");
+  EXPECT_THROW(run({"max_unpool", {f32s({5, 7}, {1, 1, 2}), i64s({1, 4}, {1, 1, 2})}, kernel}), Error);
+}
+
+TEST(RoiPool, refuses_images_that_are_not_there) {
+  const auto shape = attributes({{"pooled_shape", ints({1, 1})}});
+  const Tensor x = f32s({1, 2, 3, 4}, {1, 1, 2, 2});
+  EXPECT_EQ(show(run({"max_roi_pool", {x, f32s({0, 0, 0, 1, 0}, {1, 5})}, shape})), "f32[1, 1, 1, 1](2)");
+  EXPECT_THROW(run({"max_roi_pool", {x, f32s({1, 0, 0, 1, 0}, {1, 5})}, shape}), Error);
+}
