@@ -51,7 +51,7 @@ struct BuildOptions {
   Device device;
   bool deterministic = false;          ///< Same input, same plan bytes: nothing is timed.
   std::map<std::string, Preprocess> preprocess; ///< By input name; stored in the plan, used when an Image is bound.
-  std::string stop_after;              ///< Name of a pass; what follows is left out (for `--print-ir`).
+  std::string stop_after;              ///< Name of a pass, or `import`; what follows is left out (for `--print-ir`).
   std::filesystem::path trace_passes;  ///< Folder that gets the IR after each pass.
   std::filesystem::path timing_cache;  ///< Empty: the user's cache folder.
   Limits limits;
@@ -95,6 +95,9 @@ public:
   /// Canonical IR (portable), and the lowered IR of the typical shapes, as text.
   std::string ir() const;
   std::string lowered_ir() const;
+  /// Nodes of the canonical graph, for pictures of it, as JSON: `{"name", "nodes": [{"name", "op", "sources", "inputs": [names],
+  /// "outputs": [{"name", "type"}]}]}`; constants are left out, names are values'.
+  std::string graph_json() const;
   /// What was decided for each node and why, as JSON; see docs/explain.md for its fields.
   std::string explain_json() const;
 

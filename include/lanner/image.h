@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <lanner/device.h>
 #include <lanner/limits.h>
@@ -120,5 +121,10 @@ void convert(const Image& from, Image& to);
 Image load_image(const std::string& path, const Limits& limits = {});
 /// Writes PNG or JPEG, by the path's extension, through the FFmpeg module.
 void save_image(const std::string& path, const Image& image);
+/// The bytes of a PNG or JPEG file; `kind` is `png`, `jpg` or `jpeg`.
+std::vector<std::byte> encode_image(const Image& image, std::string_view kind);
+/// The picture turned clockwise by `quarter_turns` times 90 degrees (any whole number): `image` itself when there is nothing
+/// to do, else a new image (RGB, or gray of gray).
+Image turned(const Image& image, int quarter_turns);
 
 } // namespace lanner

@@ -17,13 +17,14 @@ namespace lanner {
 struct PipelineOptions {
   std::string input;                    ///< The engine's image input; empty when it has but one.
   std::optional<Preprocess> preprocess; ///< Unset: what the engine says.
-  int batch = 1;                        ///< Frames in one run; the last run of a video may have fewer.
+  /// Frames in one run. The last run of a video has fewer, or, for a network of fixed batch size, repeats its last frame.
+  int batch = 1;
   std::size_t queue = 4;                ///< Batches decoded ahead.
   Trace trace;
   CancelToken cancel;
 };
 
-/// A frame and the network's answers to it, batch dimension kept at 1.
+/// A frame, turned as a player shows it (its rotation is then 0), and the network's answers to it, batch dimension kept at 1.
 struct PipelineResult {
   Frame frame;
   std::map<std::string, Tensor> outputs;

@@ -110,6 +110,9 @@ public:
   virtual const std::string& damage() const noexcept = 0;
   /// Continues at the last keyframe of `stream` at or before `pts` (its ticks).
   virtual void seek(int stream, std::int64_t pts) = 0;
+  /// Continues with what begins at byte `pos` (Packet::pos): the way in streams without timestamps. Throws
+  /// Error{unsupported} for containers that can only be entered through their tables.
+  virtual void seek_to_byte(std::int64_t pos) = 0;
 };
 std::unique_ptr<Demuxer> open_demuxer(SourcePtr source, const DemuxerOptions& options = {});
 

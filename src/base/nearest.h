@@ -1,20 +1,14 @@
 #pragma once
-// What the user may have meant.
+// How near two names are.
 
-#include <string>
+#include <cstddef>
 #include <string_view>
-#include <vector>
+
+#include <lanner/nearest.h>
 
 namespace lanner {
 
 /// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b);
-
-/// Up to `most` of `names` near enough to `name` to be what was meant, nearest first.
-std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& names,
-                                 std::size_t most = 3);
-
-/// `; did you mean a, b?` for the end of a message, or nothing.
-std::string suggestion(std::string_view name, const std::vector<std::string>& names);
 
 } // namespace lanner

@@ -125,7 +125,7 @@ std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOp
   options.control.report({"import", 0, 0, ""});
   std::unique_ptr<Graph> graph = import_model(model, {builtin_op_table(), folder, options.limits});
   graph = with_shapes(std::move(graph), options.shapes);
-  run_passes(*graph, pass_options(options));
+  if (options.stop_after != "import") run_passes(*graph, pass_options(options));
   for (const auto& [input, spec] : options.preprocess) graph->metadata[preprocess_key + input] = spec.to_json();
   state->graph = std::move(graph);
   state->budget = options.budget;
@@ -193,6 +193,8 @@ void Engine::prepare(const std::map<std::string, Shape>& shapes, int threads) co
 }
 
 std::string Engine::ir() const { return print(*state_->graph); }
+
+std::string Engine::graph_json() const { return lanner::graph_json(*state_->graph); }
 
 std::string Engine::lowered_ir() const {
   return print(state_->specialise(state_->typical, state_->target.threads)->program->graph());

@@ -86,6 +86,19 @@ std::string explain_json(const Engine::State& state, const Specialisation& speci
   return json.dump(2);
 }
 
+std::string graph_json(const Graph& graph) {
+  Json json{{"name", graph.name}, {"nodes", Json::array()}};
+  for (const auto& node : graph.body().nodes()) {
+    if (node->kind() == "constant") continue;
+    Json one{{"name", node->output()->name()}, {"op", node->kind()}, {"sources", node->sources}, {"inputs", Json::array()}, {"outputs", Json::array()}};
+    for (const Value* input : node->inputs())
+      if (input && !input->constant()) one["inputs"].push_back(input->name());
+    for (const auto& output : node->outputs()) one["outputs"].push_back({{"name", output->name()}, {"type", output->type.to_string()}});
+    json["nodes"].push_back(std::move(one));
+  }
+  return json.dump();
+}
+
 std::string reports_json(const std::vector<NodeReport>& reports) {
   Json json = Json::array();
   for (const NodeReport& report : reports) json.push_back(report_json(report));

@@ -10,6 +10,9 @@ namespace lanner {
 /// JSON with `target`, `memory` and `nodes`; see docs/explain.md.
 std::string explain_json(const Engine::State& state, const Specialisation& specialisation);
 
+/// What Engine::graph_json gives.
+std::string graph_json(const Graph& graph);
+
 /// The reports alone, as the plan keeps them, and back. Hostile input is Error{bad_data}.
 std::string reports_json(const std::vector<NodeReport>& reports);
 std::vector<NodeReport> parse_reports(std::string_view json);

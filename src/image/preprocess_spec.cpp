@@ -15,6 +15,12 @@ using nlohmann::json;
 
 constexpr std::string_view resize_names[] = {"nearest", "bilinear", "bicubic", "area", "antialias"};
 constexpr std::string_view fit_names[] = {"stretch", "letterbox", "crop"};
+constexpr std::string_view layout_names[] = {"nchw", "nhwc"};
+
+enum class Channels : std::uint8_t { rgb, bgr, gray };
+constexpr std::string_view channels_names[] = {"rgb", "bgr", "gray"};
+
+Channels channels_of(const Preprocess& spec) { return spec.gray ? Channels::gray : spec.bgr ? Channels::bgr : Channels::rgb; }
 
 struct Preset {
   std::string_view name;
@@ -51,13 +57,6 @@ public:
     value = std::move(*found);
     object_.erase(found);
     return true;
-  }
-
-  void read(const char* key, bool& into) {
-    json value;
-    if (!take(key, value)) return;
-    require(value.is_boolean(), key, "true or false", value);
-    into = value.get<bool>();
   }
 
   void read(const char* key, std::int32_t& into) {
@@ -147,9 +146,8 @@ std::string Preprocess::to_json() const {
   object["width"] = width;
   object["height"] = height;
   object["dtype"] = lanner::to_string(dtype);
-  object["channels_last"] = channels_last;
-  object["bgr"] = bgr;
-  object["gray"] = gray;
+  object["layout"] = layout_names[channels_last];
+  object["channels"] = channels_names[static_cast<std::size_t>(channels_of(*this))];
   object["resize"] = resize_names[static_cast<std::size_t>(resize)];
   object["fit"] = fit_names[static_cast<std::size_t>(fit)];
   object["range"] = shortest(range);
@@ -173,9 +171,13 @@ Preprocess Preprocess::from_json(std::string_view text) {
       fail(ErrorCode::bad_data, "preprocess: {}", error.message());
     }
   }
-  reader.read("channels_last", spec.channels_last);
-  reader.read("bgr", spec.bgr);
-  reader.read("gray", spec.gray);
+  std::uint8_t layout = 0;
+  reader.read("layout", layout, layout_names);
+  spec.channels_last = layout == 1;
+  Channels channels = Channels::rgb;
+  reader.read("channels", channels, channels_names);
+  spec.bgr = channels == Channels::bgr;
+  spec.gray = channels == Channels::gray;
   reader.read("resize", spec.resize, resize_names);
   reader.read("fit", spec.fit, fit_names);
   reader.read("range", spec.range);

@@ -1,6 +1,8 @@
 #include <lanner/pipeline.h>
 
-#include <cstring>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <deque>
 #include <thread>
 
@@ -20,6 +22,26 @@ struct Batch {
   Tensor input;
   double decode_seconds = 0;
 };
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// As a player shows it: what answers and drawings refer to.
+void turn_upright(Frame& frame) {
+  const int turns = static_cast<int>(std::lround(frame.rotation / 90)) % 4;
+  if (turns == 0) return;
+  frame.image = turned(frame.image, turns);
+  if (turns % 2) std::swap(frame.sample_aspect.num, frame.sample_aspect.den);
+  frame.rotation -= 90.0 * turns;
+}
+
+/// Size of the batch that a network insists on; 0 where it takes any.
+std::int64_t fixed_batch(const Engine& engine, const std::string& input) {
+  for (const Binding& binding : engine.inputs())
+    if (binding.name == input) return binding.dims.empty() ? 0 : std::max<std::int64_t>(0, binding.dims[0]);
+  return 0;
+}
 
 std::string only_image_input(const Engine& engine) {
   check(engine.inputs().size() == 1, ErrorCode::invalid_argument, "the network has {} inputs; say which one takes the frames",
@@ -48,6 +70,9 @@ struct Pipeline::State {
     check(options.preprocess.has_value(), ErrorCode::invalid_argument,
           "the plan says nothing of preprocessing for input {}; give it when building or running", options.input);
     check(options.batch > 0, ErrorCode::invalid_argument, "batch: expected at least 1, got {}", options.batch);
+    input_batch = fixed_batch(engine, options.input);
+    check(input_batch == 0 || input_batch == options.batch, ErrorCode::invalid_argument,
+          "batch: the network takes {} frames in one run, {} were asked for", input_batch, options.batch);
     decoder = std::thread([this] { decode(); });
   }
 
@@ -69,48 +94,51 @@ struct Pipeline::State {
 
   std::optional<Batch> read_batch() {
     Batch batch;
-    const double start = options.trace.now();
+    const auto start = Clock::now();
     while (batch.frames.size() < static_cast<std::size_t>(options.batch)) {
       options.cancel.check();
       const TraceScope scope(options.trace, "decode", "decode", decoded);
       std::optional<Frame> frame = reader.next();
       if (!frame) break;
       frame->index = decoded++;
+      turn_upright(*frame);
       batch.frames.push_back(std::move(*frame));
     }
     if (batch.frames.empty()) return std::nullopt;
     fill(batch);
-    batch.decode_seconds = options.trace.now() - start;
+    batch.decode_seconds = seconds_since(start);
     return batch;
   }
 
   void fill(Batch& batch) {
     const TraceScope scope(options.trace, "preprocess", "decode", batch.frames[0].index);
     const Image& first = batch.frames[0].image;
-    Shape shape{static_cast<std::int64_t>(batch.frames.size())};
+    const auto count = static_cast<std::int64_t>(batch.frames.size());
+    Shape shape{std::max(count, input_batch)};
     for (std::int64_t size : output_shape(*options.preprocess, first.width, first.height)) shape.push_back(size);
     batch.input = Tensor::allocate(options.preprocess->dtype, shape);
-    for (std::size_t n = 0; n < batch.frames.size(); ++n)
-      preprocess(batch.frames[n].image, *options.preprocess, batch.input, static_cast<std::int64_t>(n));
+    for (std::int64_t n = 0; n < shape[0]; ++n)
+      preprocess(batch.frames[static_cast<std::size_t>(std::min(n, count - 1))].image, *options.preprocess, batch.input, n);
   }
 
   /// Runs the next batch and leaves its answers in `ready`; false at the end.
   bool infer() {
     std::optional<Batch> batch = queue.pop();
     if (!batch) return false;
-    const double start = options.trace.now();
+    const auto start = Clock::now();
     {
       const TraceScope scope(options.trace, "infer", "infer", batch->frames[0].index);
       context.bind(options.input, Item(batch->input));
       context.run();
     }
     const std::size_t count = batch->frames.size();
+    const auto run = static_cast<std::size_t>(batch->input.shape()[0]);
     const double share = 1.0 / static_cast<double>(count);
-    const double seconds = options.trace.now() - start;
+    const double seconds = seconds_since(start);
     for (std::size_t n = 0; n < count; ++n) {
       PipelineResult result{std::move(batch->frames[n]), {}, batch->decode_seconds * share, seconds * share};
       for (const Binding& binding : engine.outputs())
-        if (!binding.sequence) result.outputs[binding.name] = element(context.output(binding.name).tensor, n, count);
+        if (!binding.sequence) result.outputs[binding.name] = element(context.output(binding.name).tensor, n, run);
       ready.push_back(std::move(result));
     }
     return true;
@@ -124,6 +152,7 @@ struct Pipeline::State {
   BoundedQueue<Batch> queue;
   std::deque<PipelineResult> ready;
   std::int64_t decoded = 0;
+  std::int64_t input_batch = 0;
   std::thread decoder;
 };
 

@@ -11,7 +11,7 @@
 namespace lanner {
 
 /// Raised whenever FfmpegModule or a type that crosses it changes.
-inline constexpr std::uint32_t ffmpeg_module_version = 1;
+inline constexpr std::uint32_t ffmpeg_module_version = 2;
 
 /// Entry points of the FFmpeg module. Each follows the rules of the public function of its name.
 struct FfmpegModule {
@@ -22,6 +22,7 @@ struct FfmpegModule {
   std::unique_ptr<Muxer> (*create_muxer)(const std::string& path, const std::string& format);
   Image (*load_image)(const std::string& path, const Limits& limits);
   void (*save_image)(const std::string& path, const Image& image);
+  std::vector<std::byte> (*encode_image)(const Image& image, std::string_view kind);
   VideoSupport (*video_support)();
 };
 

@@ -126,16 +126,23 @@ void FrameCursor::start_at(std::int64_t ordinal, PacketTable& table) {
   if (ordinal == 0) return restart();
   const std::int64_t second = stream_.time_base.num > 0 ? stream_.time_base.den / stream_.time_base.num : 0;
   const std::int64_t earlier = target.dts != no_pts ? target.dts - second : target.pts;
+  const auto by_time = [this](std::int64_t pts) {
+    return [this, pts] { demuxer_->seek(stream_.index, pts); };
+  };
   for (const std::int64_t pts : {target.pts, target.dts, earlier})
-    if (pts != no_pts && seek_to(ordinal, pts, table)) return;
+    if (pts != no_pts && enter(ordinal, table, by_time(pts))) return;
+  const bool timed = target.pts != no_pts || target.dts != no_pts;
+  if (!timed && target.pos >= 0 && enter(ordinal, table, [&] { demuxer_->seek_to_byte(target.pos); })) return;
+  log(LogLevel::debug,
+      fmt::format("{}: no seek finds packet {}; reading from the start", source_->name(), ordinal));
   restart();
   skip_to(ordinal);
 }
 
 // Containers may land anywhere, so the packet that was found is compared with the table.
-bool FrameCursor::seek_to(std::int64_t ordinal, std::int64_t pts, PacketTable& table) {
+bool FrameCursor::enter(std::int64_t ordinal, PacketTable& table, const std::function<void()>& seek) {
   try {
-    demuxer_->seek(stream_.index, pts);
+    seek();
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled || error.code() == ErrorCode::io) throw;
     return false;

@@ -2,6 +2,7 @@
 // Decodes one stream from any packet on and says of every frame which packet it came from.
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -51,7 +52,7 @@ private:
   std::unique_ptr<Demuxer> new_demuxer() const;
   std::optional<Packet> next_packet();
   std::optional<Packet> stream_packet();
-  bool seek_to(std::int64_t ordinal, std::int64_t pts, PacketTable& table);
+  bool enter(std::int64_t ordinal, PacketTable& table, const std::function<void()>& seek);
   void skip_to(std::int64_t ordinal);
   TaggedFrame tag(Frame frame);
 

@@ -13,8 +13,12 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   return hash * 0xbf58476d1ce4e5b9ull;
 }
 
-std::uint64_t look_of(std::int64_t pts, std::int64_t dts, std::uint64_t size) {
-  return mix(mix(static_cast<std::uint64_t>(pts), static_cast<std::uint64_t>(dts)), size);
+// Positions tell packets without times apart; where there are times, some containers give others after a
+// seek.
+std::uint64_t look_of(std::int64_t pts, std::int64_t dts, std::int64_t pos, std::uint64_t size) {
+  const bool timed = pts != no_pts || dts != no_pts;
+  const std::uint64_t place = timed ? static_cast<std::uint64_t>(dts) : static_cast<std::uint64_t>(pos);
+  return mix(mix(static_cast<std::uint64_t>(pts), place), size);
 }
 
 } // namespace
@@ -23,12 +27,12 @@ std::int64_t PacketTable::find(const Packet& packet) {
   if (by_look_.empty()) {
     by_look_.reserve(packets.size());
     for (std::size_t i = 0; i < packets.size(); ++i) {
-      const auto look = look_of(packets[i].pts, packets[i].dts, packets[i].size);
+      const auto look = look_of(packets[i].pts, packets[i].dts, packets[i].pos, packets[i].size);
       const auto [place, fresh] = by_look_.emplace(look, static_cast<std::int64_t>(i));
       if (!fresh) place->second = -1;
     }
   }
-  const auto found = by_look_.find(look_of(packet.pts, packet.dts, packet.bytes.size()));
+  const auto found = by_look_.find(look_of(packet.pts, packet.dts, packet.pos, packet.bytes.size()));
   return found == by_look_.end() ? -1 : found->second;
 }
 

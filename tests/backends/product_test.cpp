@@ -57,6 +57,7 @@ TEST_P(ProductTails, are_fused) {
     const auto ran = check_tactics(
         fused_product(rows, "[64, 48]", "[48]", std::string("%m: f32[*] = matmul(%ai, %bi)\n") + GetParam(), true));
     EXPECT_TRUE(ran.contains("onednn/inner_product"));
+    EXPECT_TRUE(ran.contains("cpu/gemm"));
   }
 }
 INSTANTIATE_TEST_SUITE_P(

@@ -244,7 +244,7 @@ TEST(HostileModel, LongAndStrangeNames) {
   for (const char* name : {"a\nb", "a\rb", "\x1b[2J", "\xff\xfe", "a\tb"}) {
     outcome(through({node({"Relu", {"x"}, {"y"}, {}, "", name}), node({"Relu", {name}, {"z"}})}));
     outcome(through({node({name, {"x"}, {"y"}})}));
-    outcome(through({node({"Elu", {"x"}, {"y"}, {attribute(name, 1)}})}));
+    outcome(through({node({"Elu", {"x"}, {"y"}, {attribute(name, std::int64_t{1})}})}));
     outcome(model(graph({.nodes = {node({"Relu", {name}, {"y"}}), node({"Bad", {"y"}, {"z"}})}, .inputs = {value(name, f32, {name})}, .outputs = ys()})));
   }
 }

@@ -95,18 +95,29 @@ public:
 
   void seek(int stream, std::int64_t pts) override {
     require_stream(stream);
-    check(reader_.source().seekable(), ErrorCode::unsupported, "{}: cannot seek: the source cannot go back",
-          name());
-    stop_.restart();
-    clear_logged_error();
-    const int status = av_seek_frame(context_.get(), stream, from_pts(pts), AVSEEK_FLAG_BACKWARD);
-    reader_.rethrow();
-    stop_.check();
-    if (status < 0) fail_reading("seek", status);
+    seek_by(stream, from_pts(pts), AVSEEK_FLAG_BACKWARD);
+  }
+
+  void seek_to_byte(std::int64_t pos) override {
+    check(!(context_->iformat->flags & AVFMT_NO_BYTE_SEEK) && context_->iformat->flags & AVFMT_GENERIC_INDEX,
+          ErrorCode::unsupported, "{}: format {} cannot be entered at a byte", name(), format_name_);
+    check(pos >= 0, ErrorCode::invalid_argument, "{}: byte {}, expected 0 or more", name(), pos);
+    seek_by(-1, pos, AVSEEK_FLAG_BYTE);
   }
 
 private:
   const std::string& name() { return reader_.source().name(); }
+
+  void seek_by(int stream, std::int64_t target, int flags) {
+    check(reader_.source().seekable(), ErrorCode::unsupported, "{}: cannot seek: the source cannot go back",
+          name());
+    stop_.restart();
+    clear_logged_error();
+    const int status = av_seek_frame(context_.get(), stream, target, flags);
+    reader_.rethrow();
+    stop_.check();
+    if (status < 0) fail_reading("seek", status);
+  }
 
   void require_stream(int stream) {
     check(stream >= 0 && static_cast<std::size_t>(stream) < streams_.size(), ErrorCode::invalid_argument,

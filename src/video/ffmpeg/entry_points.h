@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <lanner/image.h>
 #include <lanner/video.h>
@@ -15,6 +17,7 @@ std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options);
 std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& format);
 Image load_image(const std::string& path, const Limits& limits);
 void save_image(const std::string& path, const Image& image);
+std::vector<std::byte> encode_image(const Image& image, std::string_view kind);
 VideoSupport video_support();
 
 } // namespace lanner::ffmpeg

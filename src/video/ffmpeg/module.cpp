@@ -14,6 +14,7 @@ extern "C" const void* lanner_ffmpeg_module() {
       .create_muxer = ffmpeg::create_muxer,
       .load_image = ffmpeg::load_image,
       .save_image = ffmpeg::save_image,
+      .encode_image = ffmpeg::encode_image,
       .video_support = ffmpeg::video_support,
   };
   return &table;

@@ -83,12 +83,11 @@ std::string lower_extension(const std::string& path) {
   return text;
 }
 
-EncoderOptions image_options(const std::string& path, const Image& image) {
+/// Of files' names and of encode_image: `.png`, `png`.
+bool is_jpeg(std::string_view kind) { return kind.ends_with("jpg") || kind.ends_with("jpeg"); }
+
+EncoderOptions image_options(bool jpeg, const Image& image) {
   EncoderOptions options;
-  const std::string extension = lower_extension(path);
-  const bool jpeg = extension == ".jpg" || extension == ".jpeg";
-  check(jpeg || extension == ".png", ErrorCode::unsupported,
-        "{}: cannot write '{}' images: expected .png, .jpg or .jpeg", path, extension);
   options.codec = jpeg ? "mjpeg" : "png";
   options.width = image.width;
   options.height = image.height;
@@ -101,6 +100,16 @@ EncoderOptions image_options(const std::string& path, const Image& image) {
     options.codec_options = {{"flags", "+qscale"},
                              {"global_quality", "236"}}; // Quantiser 2, the finest but one.
   return options;
+}
+
+Packet encode_packet(const Image& image, bool jpeg, std::string_view name) {
+  check(image.defined(), ErrorCode::invalid_argument, "{}: no image was given", name);
+  const auto encoder = ffmpeg::create_encoder(image_options(jpeg, image));
+  encoder->send(&image, 0);
+  encoder->send(nullptr, no_pts);
+  std::optional<Packet> packet = encoder->receive();
+  check(packet.has_value(), ErrorCode::internal, "{}: the encoder gave no image", name);
+  return *std::move(packet);
 }
 
 } // namespace
@@ -123,13 +132,17 @@ Image load_image(const std::string& path, const Limits& limits) {
 }
 
 void save_image(const std::string& path, const Image& image) {
-  check(image.defined(), ErrorCode::invalid_argument, "{}: no image was given", path);
-  const auto encoder = ffmpeg::create_encoder(image_options(path, image));
-  encoder->send(&image, 0);
-  encoder->send(nullptr, no_pts);
-  const std::optional<Packet> packet = encoder->receive();
-  check(packet.has_value(), ErrorCode::internal, "{}: the encoder gave no image", path);
-  write_file(path, packet->bytes);
+  const std::string extension = lower_extension(path);
+  check(is_jpeg(extension) || extension == ".png", ErrorCode::unsupported,
+        "{}: cannot write '{}' images: expected .png, .jpg or .jpeg", path, extension);
+  write_file(path, encode_packet(image, is_jpeg(extension), path).bytes);
+}
+
+std::vector<std::byte> encode_image(const Image& image, std::string_view kind) {
+  check(kind == "png" || kind == "jpg" || kind == "jpeg", ErrorCode::invalid_argument,
+        "encode image: kind '{}', expected png, jpg or jpeg", kind);
+  const Packet packet = encode_packet(image, is_jpeg(kind), "encode image");
+  return {packet.bytes.begin(), packet.bytes.end()};
 }
 
 } // namespace lanner::ffmpeg

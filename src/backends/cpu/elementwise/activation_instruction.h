@@ -1,0 +1,16 @@
+#pragma once
+// Steps of a tail as instructions.
+
+#include "backends/cpu/elementwise/instruction.h"
+#include "backends/tail.h"
+
+namespace lanner {
+
+struct ActivationInstruction {
+  Opcode opcode;
+  Numbers numbers;
+};
+ActivationInstruction instruction_of(const Activation& activation);
+Opcode instruction_of(BinaryKind kind);
+
+} // namespace lanner

@@ -1,0 +1,166 @@
+#include "backends/cpu/gemm/gemm.h"
+
+#include <algorithm>
+
+#include "backends/cpu/elementwise/activation_instruction.h"
+#include "backends/cpu/gemm/panel.h"
+#include "backends/product.h"
+#include "backends/storage_layout.h"
+#include "device/parallel.h"
+
+namespace lanner {
+
+namespace {
+
+/// Beyond this many rows the weights are read so often that oneDNN's blocking for the caches wins.
+constexpr std::int64_t most_rows = 64;
+
+/// Weights with the columns of a panel next to each other: `Ba32b` for depth x columns, `Ab32a` for columns x depth.
+Layout panel_layout(const Product& product, int width) {
+  const std::uint8_t columns = product.transpose_b ? 0 : 1, depth = 1 - columns;
+  return {{columns, depth}, {{columns, static_cast<std::uint16_t>(width)}}};
+}
+
+/// A step of the tail over a stretch of a row of results.
+struct RowStep {
+  Opcode opcode;
+  Numbers numbers;
+  Operand operand; ///< Absent, one row, or as many rows as the result.
+  bool full = false;
+};
+
+std::optional<std::vector<RowStep>> row_steps(const Tail& tail) {
+  std::vector<RowStep> steps;
+  for (const TailStep& step : tail) {
+    if (!step.binary) {
+      const ActivationInstruction instruction = instruction_of(step.activation);
+      steps.push_back({instruction.opcode, instruction.numbers, {}, false});
+      continue;
+    }
+    if (step.spread == Spread::scalar || step.operand.dtype() != DType::f32) return std::nullopt;
+    steps.push_back({instruction_of(*step.binary), {}, step.operand, step.spread == Spread::full});
+  }
+  return steps;
+}
+
+struct Gemm {
+  Product product;
+  std::vector<RowStep> steps;
+  bool relu = false; ///< The first step, done in registers.
+};
+
+std::optional<Gemm> read_gemm(const Group& group, std::string& reason) {
+  auto product = product_of(group, reason);
+  if (!product) return std::nullopt;
+  const bool reals = product->a.dtype() == DType::f32 && product->b.dtype() == DType::f32 &&
+                     (!product->bias || product->bias.dtype() == DType::f32);
+  if (!reals || !product->single() || product->transpose_a || !product->a.is_input() || !product->b.is_input()) {
+    reason = "cpu: gemm takes f32, one matrix of weights and rows as they lie";
+    return std::nullopt;
+  }
+  if (product->rows() > most_rows) {
+    reason = "cpu: gemm is for 64 rows at most";
+    return std::nullopt;
+  }
+  auto steps = row_steps(product->tail);
+  if (!steps) return std::nullopt;
+  Gemm gemm{std::move(*product), std::move(*steps), false};
+  if (!gemm.steps.empty() && gemm.steps.front().opcode == Opcode::relu) {
+    gemm.relu = true;
+    gemm.steps.erase(gemm.steps.begin());
+  }
+  return gemm;
+}
+
+class GemmKernel final : public Kernel {
+public:
+  GemmKernel(Gemm gemm, int threads)
+      : gemm_(std::move(gemm)), rows_(gemm_.product.rows()), depth_(gemm_.product.depth()), columns_(gemm_.product.columns()),
+        panels_((columns_ + width() - 1) / width()), threads_(threads) {
+    // A thread should have some ten thousand products to do before another is woken.
+    grain_ = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, rows_ * depth_ * width()));
+  }
+
+  void launch(const Launch& launch) const override {
+    parallel_for(threads_, 0, panels_, grain_, [&](std::int64_t begin, std::int64_t end) { run(launch, begin, end); });
+  }
+
+private:
+  static std::int64_t width() { return panel_function().width; }
+
+  static const float* floats(const Operand& operand, const Launch& launch) {
+    const void* bytes = operand.is_input() ? launch.inputs[operand.index] : operand.constant->data();
+    return static_cast<const float*>(bytes);
+  }
+
+  void run(const Launch& launch, std::int64_t begin, std::int64_t end) const {
+    const float* weights = static_cast<const float*>(launch.inputs[gemm_.product.b.index]);
+    const float* bias = gemm_.product.bias ? floats(gemm_.product.bias, launch) : nullptr;
+    float* out = static_cast<float*>(launch.outputs[0]);
+    PanelProduct product{static_cast<const float*>(launch.inputs[gemm_.product.a.index]), nullptr, nullptr, nullptr, depth_,
+                         columns_, rows_, depth_, 0, gemm_.relu};
+    for (std::int64_t panel = begin; panel < end; ++panel) {
+      const std::int64_t column = panel * width();
+      product.panel = weights + column * depth_;
+      product.bias = bias ? bias + column : nullptr;
+      product.out = out + column;
+      product.columns = std::min(width(), columns_ - column);
+      panel_function().run(product);
+    }
+    if (!gemm_.steps.empty()) finish(launch, begin * width(), std::min(columns_, end * width()));
+  }
+
+  /// The rest of the tail on columns [first, last) of each row.
+  void finish(const Launch& launch, std::int64_t first, std::int64_t last) const {
+    for (std::int64_t row = 0; row < rows_; ++row) {
+      float* out = static_cast<float*>(launch.outputs[0]) + row * columns_ + first;
+      for (const RowStep& step : gemm_.steps) {
+        const float* operand = step.operand ? floats(step.operand, launch) + first + (step.full ? row * columns_ : 0) : nullptr;
+        tile_functions()[static_cast<std::size_t>(step.opcode)](out, out, operand, nullptr, last - first, step.numbers);
+      }
+    }
+  }
+
+  Gemm gemm_;
+  std::int64_t rows_, depth_, columns_, panels_, grain_ = 1;
+  int threads_;
+};
+
+TacticList gemm_tactics(const Node& node, const Group& group, const Target& target) {
+  TacticList list;
+  const auto gemm = read_gemm(group, list.reason);
+  if (!gemm) return list;
+  Tactic tactic;
+  tactic.kernel = "gemm";
+  tactic.inputs.resize(node.inputs().size());
+  const Product& product = gemm->product;
+  tactic.inputs[product.b.index] = stored(canonical(panel_layout(product, panel_function().width), product.b.shape()));
+  tactic.outputs.resize(node.outputs().size());
+  const double bytes = 4.0 * static_cast<double>(product.b.shape().elements());
+  tactic.estimate = 5e-7 + std::max(bytes / 30e9, product.operations() / 80e9) / target.threads;
+  list.tactics.push_back(std::move(tactic));
+  return list;
+}
+
+std::unique_ptr<Kernel> gemm_prepare(const Preparation& p) {
+  std::string reason;
+  auto gemm = read_gemm(p.group, reason);
+  check(gemm.has_value(), ErrorCode::unsupported, "cpu: gemm: {}", reason);
+  const Product& product = gemm->product;
+  const Layout wanted = canonical(panel_layout(product, panel_function().width), product.b.shape());
+  check(p.tactic.inputs.at(product.b.index).layout == wanted, ErrorCode::unsupported,
+        "cpu: gemm: weights lie as {}, this processor wants {}: build the plan again",
+        p.tactic.inputs[product.b.index].layout.to_string(), wanted.to_string());
+  return std::make_unique<GemmKernel>(std::move(*gemm), p.target.threads);
+}
+
+bool gemm_fuses(const Group& group, const Target&) {
+  std::string reason;
+  return read_gemm(group, reason).has_value();
+}
+
+} // namespace
+
+const KernelFamily gemm_family{"gemm", gemm_tactics, gemm_prepare, gemm_fuses};
+
+} // namespace lanner

@@ -1,0 +1,193 @@
+#include "backends/cpu/movement/boxes.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+namespace lanner {
+
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+std::optional<Integers> integers_of(const Operand& operand) {
+  if (!operand.constant) return std::nullopt;
+  if (operand.constant->dtype() == DType::i64) {
+    const auto values = operand.constant->as<std::int64_t>();
+    return Integers(values.begin(), values.end());
+  }
+  if (operand.constant->dtype() != DType::i32) return std::nullopt;
+  const auto values = operand.constant->as<std::int32_t>();
+  return Integers(values.begin(), values.end());
+}
+
+std::size_t from_front(std::int64_t axis, std::size_t rank) {
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+}
+
+Integers sizes_of(const Shape& shape) { return shape.dims(); }
+
+/// What every operator of this file gets.
+struct Movement {
+  const GroupOp& op;
+  const std::vector<Strides>& inputs;
+  const std::vector<Strides>& outputs;
+
+  Shape input(std::size_t i = 0) const { return op.input(i).shape(); }
+  Shape output(std::size_t i = 0) const { return op.node->output(i)->type.shape(); }
+};
+
+using Result = std::optional<Moves>;
+
+Result one(Box box) { return Moves{{{0, 0, std::move(box)}}, false, {}}; }
+
+Result transpose(const Movement& m) {
+  const std::size_t rank = m.input().rank();
+  Integers order = m.op.attributes().integers("perm");
+  if (order.empty())
+    for (std::size_t i = 0; i < rank; ++i) order.push_back(static_cast<std::int64_t>(rank - 1 - i));
+  Box box{sizes_of(m.output()), {}, m.outputs[0]};
+  for (std::int64_t axis : order) box.source_strides.push_back(m.inputs[0][static_cast<std::size_t>(axis)]);
+  return one(std::move(box));
+}
+
+Result reorder(const Movement& m) { return one({sizes_of(m.output()), m.inputs[0], m.outputs[0]}); }
+
+Result slice(const Movement& m) {
+  const auto starts = integers_of(m.op.input(1));
+  const Shape input = m.input();
+  Integers axes, steps;
+  if (!starts || (m.op.input(3) && !integers_of(m.op.input(3))) || (m.op.input(4) && !integers_of(m.op.input(4))))
+    return std::nullopt;
+  if (m.op.input(3)) axes = *integers_of(m.op.input(3));
+  else
+    for (std::size_t i = 0; i < starts->size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  steps = m.op.input(4) ? *integers_of(m.op.input(4)) : Integers(starts->size(), 1);
+  Box box{sizes_of(m.output()), m.inputs[0], m.outputs[0]};
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    const std::size_t axis = from_front(axes[i], input.rank());
+    const std::int64_t size = input[axis], start = (*starts)[i];
+    const std::int64_t place = std::clamp<std::int64_t>(start < 0 ? (start < -size ? -1 : start + size) : start, 0,
+                                                        steps[i] > 0 ? size : size - 1);
+    if (box.sizes[axis] == 0) continue;
+    box.source_offset += place * m.inputs[0][axis];
+    box.source_strides[axis] *= std::clamp<std::int64_t>(steps[i], -size - 1, size + 1);
+  }
+  return one(std::move(box));
+}
+
+Result concat(const Movement& m) {
+  Moves moves;
+  const std::size_t axis = from_front(m.op.attributes().integer("axis", 0), m.output().rank());
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < m.op.inputs.size(); ++i) {
+    moves.moves.push_back({i, 0, {sizes_of(m.input(i)), m.inputs[i], m.outputs[0], 0, at * m.outputs[0][axis]}});
+    at += m.input(i)[axis];
+  }
+  return moves;
+}
+
+Result split(const Movement& m) {
+  Moves moves;
+  const std::size_t axis = from_front(m.op.attributes().integer("axis", 0), m.input().rank());
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < m.op.node->outputs().size(); ++i) {
+    moves.moves.push_back({0, i, {sizes_of(m.output(i)), m.inputs[0], m.outputs[i], at * m.inputs[0][axis], 0}});
+    at += m.output(i)[axis];
+  }
+  return moves;
+}
+
+/// Negative padding cuts off.
+Result pad(const Movement& m) {
+  const auto pads = integers_of(m.op.input(1));
+  if (!pads || m.op.attributes().string("mode", "constant") != "constant") return std::nullopt;
+  const std::size_t rank = m.input().rank();
+  Integers axes;
+  if (m.op.input(3)) {
+    const auto given = integers_of(m.op.input(3));
+    if (!given) return std::nullopt;
+    axes = *given;
+  } else {
+    for (std::size_t i = 0; i < rank; ++i) axes.push_back(static_cast<std::int64_t>(i));
+  }
+  Box box{sizes_of(m.input()), m.inputs[0], m.outputs[0]};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::size_t axis = from_front(axes[i], rank);
+    const std::int64_t before = (*pads)[i], after = (*pads)[axes.size() + i];
+    box.sizes[axis] += std::min<std::int64_t>(before, 0) + std::min<std::int64_t>(after, 0);
+    if (box.sizes[axis] <= 0) return std::nullopt;
+    if (before < 0) box.source_offset -= before * m.inputs[0][axis];
+    else box.target_offset += before * m.outputs[0][axis];
+  }
+  Result result = one(std::move(box));
+  result->fill = true;
+  result->fill_value = m.op.input(2);
+  return result;
+}
+
+Result expand(const Movement& m) {
+  const Shape input = m.input(), output = m.output();
+  Box box{sizes_of(output), Integers(output.rank(), 0), m.outputs[0]};
+  for (std::size_t i = 0; i < input.rank(); ++i)
+    if (input[i] != 1) box.source_strides[output.rank() - input.rank() + i] = m.inputs[0][i];
+  return one(std::move(box));
+}
+
+/// Each axis becomes two: which copy, and the place in it.
+Result tile(const Movement& m) {
+  const Shape input = m.input(), output = m.output();
+  Box box;
+  for (std::size_t i = 0; i < input.rank(); ++i) {
+    box.sizes.insert(box.sizes.end(), {output[i] / input[i], input[i]});
+    box.source_strides.insert(box.source_strides.end(), {0, m.inputs[0][i]});
+    box.target_strides.insert(box.target_strides.end(), {m.outputs[0][i] * input[i], m.outputs[0][i]});
+  }
+  return one(std::move(box));
+}
+
+/// Both sides seen as batch, depth, block row, block column, row, column.
+Result space(const Movement& m, bool to_space) {
+  const std::int64_t block = m.op.attributes().integer("blocksize", 1);
+  const bool depth_last = m.op.attributes().string("mode", "DCR") == "DCR";
+  const Shape deep = to_space ? m.input() : m.output();
+  const Strides& d = to_space ? m.inputs[0] : m.outputs[0];
+  const Strides& s = to_space ? m.outputs[0] : m.inputs[0];
+  const std::int64_t depth = deep[1] / (block * block);
+  const std::int64_t place = depth_last ? depth * d[1] : d[1], channel = depth_last ? d[1] : block * block * d[1];
+  const Strides deep_strides{d[0], channel, place * block, place, d[2], d[3]};
+  const Strides space_strides{s[0], s[1], s[2], s[3], s[2] * block, s[3] * block};
+  return one({{deep[0], depth, block, block, deep[2], deep[3]},
+              to_space ? deep_strides : space_strides,
+              to_space ? space_strides : deep_strides});
+}
+
+using Maker = Result (*)(const Movement&);
+
+const std::map<std::string_view, Maker>& makers() {
+  static const std::map<std::string_view, Maker> table = {
+      {"transpose", transpose}, {"reorder", reorder}, {"slice", slice},   {"concat", concat},
+      {"split", split},         {"pad", pad},         {"expand", expand}, {"tile", tile},
+      {"depth_to_space", [](const Movement& m) { return space(m, true); }},
+      {"space_to_depth", [](const Movement& m) { return space(m, false); }},
+  };
+  return table;
+}
+
+} // namespace
+
+std::optional<Moves> moves_of(const GroupOp& op, const std::vector<Strides>& inputs, const std::vector<Strides>& outputs) {
+  const auto maker = makers().find(op.kind());
+  if (maker == makers().end()) return std::nullopt;
+  auto moves = maker->second({op, inputs, outputs});
+  if (!moves) return std::nullopt;
+  for (Move& move : moves->moves) move.box = simplified(std::move(move.box));
+  return moves;
+}
+
+std::size_t moved_inputs(const GroupOp& op) {
+  if (!makers().contains(op.kind())) return 0;
+  return op.kind() == "concat" ? op.inputs.size() : 1;
+}
+
+} // namespace lanner

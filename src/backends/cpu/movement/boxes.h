@@ -1,0 +1,38 @@
+#pragma once
+// Operators as boxes to be copied.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <lanner/layout.h>
+
+#include "backends/cpu/movement/box.h"
+#include "backends/group.h"
+
+namespace lanner {
+
+/// A box from one input to one output.
+struct Move {
+  std::size_t input = 0, output = 0;
+  Box box;
+};
+
+/// What an operator moves. `fill` is set where elements remain that no box writes.
+struct Moves {
+  std::vector<Move> moves;
+  bool fill = false;
+  Operand fill_value; ///< Absent: zero.
+};
+
+/// How a tensor lies: strides of its logical dims. Only for layouts without blocks.
+using Strides = std::vector<std::int64_t>;
+
+/// The moves of an operation when all inputs and outputs that are moved lie by the given strides (small operands that say
+/// what to do are constants). Nothing when the operator does more than move or its parameters are not known.
+std::optional<Moves> moves_of(const GroupOp& op, const std::vector<Strides>& inputs, const std::vector<Strides>& outputs);
+
+/// Inputs 0 to this number are moved; the rest say how.
+std::size_t moved_inputs(const GroupOp& op);
+
+} // namespace lanner

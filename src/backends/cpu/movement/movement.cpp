@@ -1,0 +1,163 @@
+#include "backends/cpu/movement/movement.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/movement/boxes.h"
+#include "backends/storage_layout.h"
+
+namespace lanner {
+
+namespace {
+
+/// Layouts of what is moved, for each moved input and each output.
+struct Places {
+  std::vector<Layout> inputs, outputs;
+};
+
+std::optional<Moves> moves_at(const GroupOp& op, const Places& places) {
+  std::vector<Strides> inputs, outputs;
+  for (std::size_t i = 0; i < places.inputs.size(); ++i) {
+    if (!places.inputs[i].blocks.empty()) return std::nullopt;
+    inputs.push_back(places.inputs[i].strides(op.input(i).shape()));
+  }
+  for (std::size_t i = 0; i < places.outputs.size(); ++i) {
+    if (!places.outputs[i].blocks.empty()) return std::nullopt;
+    outputs.push_back(places.outputs[i].strides(op.node->output(i)->type.shape()));
+  }
+  return moves_of(op, inputs, outputs);
+}
+
+/// One copy from start to end: input and output may be the same memory.
+bool is_plain_copy(const Moves& moves, const GroupOp& op) {
+  if (moves.moves.size() != 1 || moves.fill || op.node->outputs().size() != 1) return false;
+  const Box& box = moves.moves[0].box;
+  if (box.source_offset != 0 || box.target_offset != 0 || box.sizes.size() > 1) return false;
+  if (op.input(0).shape().elements() != op.type().shape().elements()) return false;
+  return box.sizes.empty() || (box.source_strides[0] == 1 && box.target_strides[0] == 1);
+}
+
+class MovementKernel final : public Kernel {
+public:
+  MovementKernel(Moves moves, const GroupOp& op, int threads)
+      : moves_(std::move(moves)), element_(bit_width(op.type().dtype()) / 8),
+        filled_(moves_.fill ? op.type().shape().elements() : 0), plain_(is_plain_copy(moves_, op)), threads_(threads) {}
+
+  void launch(const Launch& launch) const override {
+    if (plain_ && launch.inputs[0] == launch.outputs[0]) return;
+    if (filled_ > 0) fill(launch);
+    for (const Move& move : moves_.moves)
+      if (launch.outputs[move.output])
+        copy_box(move.box, launch.inputs[move.input], launch.outputs[move.output], element_, threads_);
+  }
+
+private:
+  void fill(const Launch& launch) const {
+    const Operand& value = moves_.fill_value;
+    if (!value) {
+      std::memset(launch.outputs[0], 0, static_cast<std::size_t>(filled_) * element_);
+      return;
+    }
+    const void* bytes = value.is_input() ? launch.inputs[value.index] : value.constant->data();
+    copy_box({{filled_}, {0}, {1}}, bytes, launch.outputs[0], element_, threads_);
+  }
+
+  Moves moves_;
+  std::size_t element_;
+  std::int64_t filled_;
+  bool plain_;
+  int threads_;
+};
+
+bool takes(const Group& group) {
+  if (group.ops().size() != 1) return false;
+  const GroupOp& op = group.ops().front();
+  if (moved_inputs(op) == 0) return false;
+  const std::size_t bits = bit_width(op.input(0).dtype());
+  for (std::size_t i = 0; i < moved_inputs(op); ++i)
+    if (!op.input(i)) return false;
+  for (const auto& value : op.node->outputs())
+    if (value->type.shape().elements() == 0) return false;
+  return (bits == 8 || bits == 16 || bits == 32 || bits == 64) && op.input(0).shape().elements() > 0;
+}
+
+/// Output layouts in which a transpose moves nothing, and the other way round.
+std::vector<Places> transpose_places(const GroupOp& op) {
+  const std::size_t rank = op.type().rank();
+  std::vector<std::int64_t> order = op.attributes().integers("perm");
+  if (order.empty())
+    for (std::size_t i = 0; i < rank; ++i) order.push_back(static_cast<std::int64_t>(rank - 1 - i));
+  Layout from, to; // The input's memory read with the output's letters, and the output's with the input's.
+  from.order.resize(rank);
+  for (std::size_t i = 0; i < rank; ++i) {
+    to.order.push_back(static_cast<std::uint8_t>(std::find(order.begin(), order.end(), static_cast<std::int64_t>(i)) - order.begin()));
+    from.order[i] = static_cast<std::uint8_t>(order[i]);
+  }
+  const Shape input = op.input(0).shape(), output = op.type().shape();
+  return {{{Layout{}}, {Layout{}}}, {{Layout{}}, {canonical(to, output)}}, {{canonical(from, input)}, {Layout{}}}};
+}
+
+std::vector<Places> places_of(const GroupOp& op, const Node& node) {
+  if (op.kind() == "transpose") return transpose_places(op);
+  if (op.kind() == "reorder") return {{{node.input(0)->storage.layout}, {node.output(0)->storage.layout}}};
+  std::vector<Places> result;
+  const std::size_t rank = op.type().rank();
+  for (const Layout& layout : {Layout{}, Layout::channels_last(rank)}) {
+    Places places;
+    bool fits = true;
+    for (std::size_t i = 0; i < moved_inputs(op); ++i) {
+      const Shape shape = op.input(i).shape();
+      fits &= shape.rank() == rank || layout.row_major();
+      places.inputs.push_back(fits ? canonical(layout, shape) : Layout{});
+    }
+    for (const auto& value : op.node->outputs()) places.outputs.push_back(canonical(layout, value->type.shape()));
+    if (fits) result.push_back(std::move(places));
+    if (layout.row_major() && rank < 3) break;
+  }
+  return result;
+}
+
+TacticList movement_tactics(const Node& node, const Group& group, const Target& target) {
+  TacticList list;
+  if (!takes(group)) return list;
+  const GroupOp& op = group.ops().front();
+  const bool reorder = op.kind() == "reorder";
+  if (reorder) {
+    const Storage &from = node.input(0)->storage, &to = node.output(0)->storage;
+    if (from.dtype != to.dtype || from.scale != to.scale) return list;
+    if (from.dtype && bit_width(*from.dtype) != bit_width(op.type().dtype())) return list;
+  }
+  for (const Places& places : places_of(op, node)) {
+    const auto moves = moves_at(op, places);
+    if (!moves) continue;
+    Tactic tactic;
+    tactic.kernel = "movement";
+    tactic.inputs.resize(node.inputs().size());
+    for (std::size_t i = 0; i < places.inputs.size(); ++i)
+      tactic.inputs[op.input(i).index] = reorder ? node.input(0)->storage : stored(places.inputs[i]);
+    for (const Layout& layout : places.outputs) tactic.outputs.push_back(stored(layout));
+    if (reorder) tactic.outputs[0] = node.output(0)->storage;
+    const bool plain = is_plain_copy(*moves, op);
+    if (plain) tactic.in_place = static_cast<int>(op.input(0).index);
+    const double bytes = static_cast<double>(op.type().shape().elements()) * static_cast<double>(bit_width(op.type().dtype())) / 8;
+    tactic.estimate = 1e-6 + bytes / (plain ? 20e9 : 6e9) / target.threads;
+    list.tactics.push_back(std::move(tactic));
+  }
+  return list;
+}
+
+std::unique_ptr<Kernel> movement_prepare(const Preparation& p) {
+  const GroupOp& op = p.group.ops().front();
+  Places places;
+  for (std::size_t i = 0; i < moved_inputs(op); ++i) places.inputs.push_back(p.tactic.inputs.at(op.input(i).index).layout);
+  for (const Storage& storage : p.tactic.outputs) places.outputs.push_back(storage.layout);
+  auto moves = moves_at(op, places);
+  check(moves.has_value(), ErrorCode::unsupported, "cpu: movement: {} in these layouts: build the plan again", op.kind());
+  return std::make_unique<MovementKernel>(std::move(*moves), op, p.target.threads);
+}
+
+} // namespace
+
+const KernelFamily movement_family{"movement", movement_tactics, movement_prepare, nullptr};
+
+} // namespace lanner

@@ -1,0 +1,11 @@
+#pragma once
+// Operators that only move elements, as boxes: transpose, slice, concat, split, constant pad, expand, tile,
+// depth_to_space, space_to_depth, and reorder between layouts without blocks.
+
+#include "backends/family.h"
+
+namespace lanner {
+
+extern const KernelFamily movement_family;
+
+} // namespace lanner

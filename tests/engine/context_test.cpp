@@ -1,0 +1,124 @@
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "engine/shapes_network.h"
+#include "engine/state.h"
+#include "expect_error.h"
+#include "ops/interpreter.h"
+
+namespace lanner {
+namespace {
+
+using test::shapes_engine;
+using test::waves;
+
+void expect_close(const Tensor& a, const Tensor& b, float tolerance) {
+  ASSERT_EQ(a.shape(), b.shape());
+  const auto x = a.as<float>(), y = b.as<float>();
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], tolerance) << "element " << i;
+}
+
+TEST(Context, AgreesWithTheDefinitionOfTheNetwork) {
+  const Engine engine = shapes_engine();
+  Context context = engine.create_context();
+  const auto got = context({{"input", waves()}});
+  const std::vector<Item> inputs{waves()};
+  const auto want = run_reference(*engine.state().graph, inputs);
+  for (std::size_t i = 0; i < want.size(); ++i) expect_close(got.at(engine.outputs()[i].name).tensor, want[i].tensor, 2e-4f);
+}
+
+TEST(Context, ABatchIsItsElements) {
+  const Engine one = shapes_engine(1, 1), two = shapes_engine(1, 2);
+  Context single = one.create_context(), pair = two.create_context();
+  const Tensor both = waves(2);
+  const auto got = pair({{"input", both}}).at("scores").tensor;
+  for (std::int64_t n = 0; n < 2; ++n) {
+    auto* place = const_cast<std::byte*>(static_cast<const std::byte*>(both.data())) + both.bytes() / 2 * static_cast<std::uint64_t>(n);
+    const auto alone = single({{"input", Tensor::wrap(place, DType::f32, {1, 3, 192, 320}, both.owner())}}).at("scores").tensor;
+    const auto a = alone.as<float>(), b = got.as<float>().subspan(static_cast<std::size_t>(n) * alone.as<float>().size(), alone.as<float>().size());
+    for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-5f);
+  }
+}
+
+TEST(Context, ResultsThatAreHeldAreNotOverwritten) {
+  const Engine engine = shapes_engine();
+  Context context = engine.create_context();
+  context.bind("input", waves(1, 1));
+  context.run();
+  const Tensor first = context.output("scores").tensor;
+  const Tensor copy = first.clone();
+  context.bind("input", waves(1, 2));
+  context.run();
+  expect_close(first, copy, 0);
+  EXPECT_NE(context.output("scores").tensor.data(), first.data());
+}
+
+TEST(Context, MemoryOfTheCallersIsFilled) {
+  const Engine engine = shapes_engine();
+  Context context = engine.create_context();
+  context.bind("input", waves());
+  context.run();
+  const Tensor want = context.output("boxes").tensor.clone();
+  Tensor own = Tensor::zeros(DType::f32, want.shape());
+  context.bind_output("boxes", own);
+  context.run();
+  expect_close(own, want, 0);
+  LANNER_EXPECT_ERROR((context.bind_output("boxes", Tensor::zeros(DType::f32, {3})), context.run()), ErrorCode::invalid_argument, "output boxes");
+}
+
+TEST(Context, SaysWhatDoesNotFit) {
+  const Engine engine = shapes_engine();
+  Context context = engine.create_context();
+  LANNER_EXPECT_ERROR(context.run(), ErrorCode::invalid_argument, "not bound");
+  LANNER_EXPECT_ERROR(context.bind("inptu", waves()), ErrorCode::invalid_argument, "there is input");
+  LANNER_EXPECT_ERROR(context.bind("input", Tensor::zeros(DType::u8, {1, 3, 192, 320})), ErrorCode::invalid_argument, "got u8");
+  context.bind("input", waves(2));
+  LANNER_EXPECT_ERROR(context.run(), ErrorCode::invalid_argument, "expected");
+}
+
+TEST(Context, ThreadsShareAnEngine) {
+  const Engine engine = shapes_engine();
+  Context reference = engine.create_context();
+  const Tensor want = reference({{"input", waves()}}).at("scores").tensor;
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(4, 0);
+  for (std::size_t t = 0; t < wrong.size(); ++t)
+    threads.emplace_back([&, t] {
+      Context own = engine.create_context();
+      for (int run = 0; run < 5; ++run) {
+        const Tensor got = own({{"input", waves()}}).at("scores").tensor;
+        wrong[t] += !std::ranges::equal(got.as<float>(), want.as<float>());
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(4, 0));
+}
+
+TEST(Context, ProfilesEveryStep) {
+  const Engine engine = shapes_engine();
+  Context context = engine.create_context({.threads = 1, .profile = true});
+  context({{"input", waves()}});
+  context({{"input", waves()}});
+  ASSERT_FALSE(context.profile().empty());
+  for (const StepProfile& step : context.profile()) {
+    EXPECT_EQ(step.runs, 2u);
+    EXPECT_FALSE(step.backend.empty());
+    EXPECT_FALSE(step.kernel.empty());
+  }
+}
+
+TEST(Context, OpenSizesAreSpecialisedAtFirstUse) {
+  BuildOptions options;
+  options.budget = 0;
+  options.threads = 1;
+  options.shapes["input"] = {{1, 3, 192, 320}, {1, 3, 192, 320}, {3, 3, 192, 320}};
+  const Engine engine = Engine::build(test::shapes_network(), options);
+  Context context = engine.create_context();
+  EXPECT_EQ(context({{"input", waves(3)}}).at("scores").tensor.shape()[0], 3);
+  EXPECT_EQ(context({{"input", waves(1)}}).at("scores").tensor.shape()[0], 1);
+  LANNER_EXPECT_ERROR(context({{"input", waves(4)}}), ErrorCode::invalid_argument, "was built for 1 to 3");
+}
+
+} // namespace
+} // namespace lanner

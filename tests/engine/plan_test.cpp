@@ -1,0 +1,157 @@
+#include <fstream>
+#include <random>
+#include <regex>
+
+#include <gtest/gtest.h>
+
+#include "base/hash.h"
+#include "engine/shapes_network.h"
+#include "expect_error.h"
+#include "temporary_folder.h"
+#include "tensor/safetensors.h"
+
+namespace lanner {
+namespace {
+
+using test::shapes_engine;
+using test::waves;
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+Engine load_text(const std::string& content) {
+  auto held = std::make_shared<std::string>(content);
+  return Engine::load(open_bytes(std::as_bytes(std::span(*held)), held, "plan"));
+}
+
+/// A plan taken apart, so that one part can be changed and the digest made right again.
+struct Parts {
+  explicit Parts(const std::filesystem::path& path) : file(Safetensors::open(open_path(path))), metadata(file.metadata()) {
+    for (const SafetensorsEntry& entry : file.entries()) {
+      const auto bytes = file.bytes(entry);
+      content[entry.name] = std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+  }
+
+  void write(const std::filesystem::path& path) {
+    std::vector<SafetensorsItem> items;
+    for (const SafetensorsEntry& entry : file.entries()) {
+      const std::string& bytes = content.at(entry.name);
+      const bool text = entry.name == "ir" || entry.name == "lowered" || entry.name == "reports";
+      items.push_back({entry.name, entry.dtype, text ? Shape{static_cast<std::int64_t>(bytes.size())} : entry.shape, std::as_bytes(std::span(bytes))});
+    }
+    Hasher hasher;
+    for (const auto& [key, value] : metadata)
+      if (key != "lanner.digest") hasher.update(key + "=" + value + ";");
+    for (const SafetensorsItem& item : items) {
+      hasher.update(item.name + ":" + std::string(to_string(item.dtype)) + item.shape.to_string() + ";");
+      hasher.update(item.bytes);
+    }
+    metadata["lanner.digest"] = hasher.hex();
+    write_safetensors(path, items, metadata);
+  }
+
+  Safetensors file;
+  SafetensorsMetadata metadata;
+  std::map<std::string, std::string> content;
+};
+
+class Plan : public testing::Test {
+protected:
+  void SetUp() override { shapes_engine().save(plan()); }
+  std::filesystem::path plan() const { return folder / "shapes.plan"; }
+  TemporaryFolder folder;
+};
+
+TEST_F(Plan, GivesTheSameAnswersAsTheEngineThatWroteIt) {
+  const Engine built = shapes_engine(), loaded = Engine::load(plan());
+  Context a = built.create_context(), b = loaded.create_context();
+  const auto x = a({{"input", waves()}}), y = b({{"input", waves()}});
+  for (const auto& [name, item] : x) EXPECT_TRUE(std::ranges::equal(item.tensor.as<float>(), y.at(name).tensor.as<float>())) << name;
+  EXPECT_EQ(built.ir(), loaded.ir());
+  EXPECT_EQ(built.metadata(), loaded.metadata());
+}
+
+TEST_F(Plan, DeterministicBuildsAreByteEqual) {
+  shapes_engine().save(folder / "again.plan");
+  EXPECT_EQ(content_of(plan()), content_of(folder / "again.plan"));
+}
+
+TEST_F(Plan, NothingLiesBesideIt) { EXPECT_EQ(folder.entries(), 1u); }
+
+TEST_F(Plan, ServesOtherThreadCounts) {
+  const Engine loaded = Engine::load(plan());
+  Context context = loaded.create_context({.threads = 2, .profile = false});
+  EXPECT_EQ(context({{"input", waves()}}).at("scores").tensor.shape()[2], 6);
+}
+
+TEST_F(Plan, AChangedByteIsRefused) {
+  const std::string whole = content_of(plan());
+  std::mt19937 random(5);
+  for (int i = 0; i < 100; ++i) {
+    std::string changed = whole;
+    changed[random() % changed.size()] ^= static_cast<char>(1 << random() % 8);
+    EXPECT_THROW(load_text(changed), Error) << i;
+  }
+}
+
+TEST_F(Plan, ATruncatedOneIsRefused) {
+  const std::string whole = content_of(plan());
+  for (std::size_t i = 0; i < 50; ++i) EXPECT_THROW(load_text(whole.substr(0, whole.size() * i / 50)), Error) << i;
+}
+
+TEST_F(Plan, ARightDigestProvesNothing) {
+  const std::vector<std::array<std::string, 3>> attacks{
+      {"lowered", "320\\]", "32000]"},           // another size of the input
+      {"lowered", "onednn", "interpreter"},       // blocked values for the interpreter
+      {"lowered", "onednn", "alias"},             // computing nodes that would compute nothing
+      {"lowered", "aBcd16b", "aBcd8b"},           // storages that no kernel offered
+      {"lowered", "acdb", "abdc"},
+      {"lowered", "= conv\\(", "= relu("},
+      {"lowered", "\"w1\"", "\"w2\""},            // weights of another shape
+      {"ir", "\"w1\"", "\"w2\""},
+      {"ir", "symbol", "simbol"},
+      {"reports", "\"node\"", "\"none\""},
+  };
+  for (const auto& [part, from, to] : attacks) {
+    Parts parts(plan());
+    const std::string changed = std::regex_replace(parts.content.at(part), std::regex(from), to);
+    if (changed == parts.content.at(part)) continue; // this machine's kernels have no such storage
+    parts.content[part] = changed;
+    parts.write(folder / "changed.plan");
+    EXPECT_THROW(Engine::load(folder / "changed.plan"), Error) << part << ": " << from << " -> " << to;
+  }
+}
+
+TEST_F(Plan, TablesThatLieAreRefused) {
+  for (const auto& [key, value] : std::map<std::string, std::string>{{"lanner.plan", "99"},
+                                                                    {"lanner.weights", "{}"},
+                                                                    {"lanner.weights", "[1, 2"},
+                                                                    {"lanner.target", "{}"},
+                                                                    {"lanner.target", "{\"device\": \"cuda:0\"}"}}) {
+    Parts parts(plan());
+    parts.metadata[key] = value;
+    parts.write(folder / "changed.plan");
+    EXPECT_THROW(Engine::load(folder / "changed.plan"), Error) << key << " = " << value;
+  }
+}
+
+TEST_F(Plan, IsTunedAgainOnAnotherCpu) {
+  Parts parts(plan());
+  parts.metadata["lanner.target"] = std::regex_replace(parts.metadata["lanner.target"], std::regex("\"isa\":\"[^\"]*\""), "\"isa\":\"another\"");
+  parts.write(folder / "foreign.plan");
+  const Engine foreign = Engine::load(folder / "foreign.plan"), own = Engine::load(plan());
+  Context a = foreign.create_context(), b = own.create_context();
+  const Tensor x = a({{"input", waves()}}).at("scores").tensor, y = b({{"input", waves()}}).at("scores").tensor;
+  for (std::size_t i = 0; i < x.as<float>().size(); ++i) ASSERT_NEAR(x.as<float>()[i], y.as<float>()[i], 1e-4f);
+}
+
+TEST(PlanOfNothing, SaysWhatItIsNot) {
+  LANNER_EXPECT_ERROR(load_text(""), ErrorCode::bad_data, "load plan: ");
+  LANNER_EXPECT_ERROR(Engine::load(std::filesystem::path("absent.plan")), ErrorCode::not_found, "absent.plan");
+}
+
+} // namespace
+} // namespace lanner

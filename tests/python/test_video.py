@@ -1,0 +1,133 @@
+"""Video from Python: frames written, read by number and by iteration, made tensors."""
+
+import fractions
+import io
+import threading
+
+import numpy as np
+import pytest
+
+lanner = pytest.importorskip("lanner")
+
+WIDTH, HEIGHT, COUNT = 160, 96, 40
+
+
+def drawn(i):
+    """A ramp that moves: smooth, so that coding keeps it."""
+    x = np.arange(WIDTH)[None, :, None] + np.zeros((HEIGHT, 1, 3))
+    return ((x + 4 * i + np.array([0, 40, 80])) % 256 // 2 + 40).astype(np.uint8)
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    path = tmp_path_factory.mktemp("clip") / "ramp.mp4"
+    with lanner.VideoWriter(path, width=WIDTH, height=HEIGHT, fps=25, crf=12, gop=10) as writer:
+        for i in range(COUNT):
+            writer.write(drawn(i))
+    return path
+
+
+def bytes_of(frame):
+    return b"".join(np.asarray(plane).tobytes() for plane in frame.planes)
+
+
+def test_length_numbers_and_slices_are_a_lists(clip):
+    reader = lanner.VideoReader(clip)
+    linear = [bytes_of(frame) for frame in lanner.VideoReader(clip)]
+    assert len(reader) == len(linear) == COUNT
+    for i in (0, 17, COUNT - 1, -1, -COUNT, 3):
+        assert bytes_of(reader[i]) == linear[i]
+    for part in (slice(None, None, 7), slice(5, 2), slice(30, 10, -6), slice(-3, None), slice(0, 1000, 13)):
+        assert [bytes_of(frame) for frame in reader[part]] == linear[part]
+    assert [bytes_of(frame) for frame in reader[[3, 3, 0, -1]]] == [linear[i] for i in (3, 3, 0, -1)]
+    for outside in (COUNT, -COUNT - 1):
+        with pytest.raises(IndexError):
+            reader[outside]
+
+
+def test_iteration_starts_anew(clip):
+    reader = lanner.VideoReader(clip)
+    assert [frame.index for frame in reader] == [frame.index for frame in reader] == list(range(COUNT))
+
+
+def test_times_are_exact(clip):
+    frames = list(lanner.VideoReader(clip))
+    assert [frame.pts * frame.time_base for frame in frames] == [fractions.Fraction(i, 25) for i in range(COUNT)]
+    assert frames[1].seconds == pytest.approx(0.04)
+    assert {frame.duration * frame.time_base for frame in frames[:-1]} == {fractions.Fraction(1, 25)}
+
+
+def test_pictures_survive_coding(clip):
+    for i, frame in enumerate(lanner.VideoReader(clip)):
+        difference = np.abs(frame.to_rgb().numpy().astype(int) - drawn(i))
+        assert np.median(difference) <= 4, i
+    assert (frame.width, frame.height, frame.color_range) == (WIDTH, HEIGHT, "limited")
+
+
+def test_held_frames_stay_as_they_were(clip):
+    frames = list(lanner.VideoReader(clip))
+    before = [bytes_of(frame) for frame in frames]
+    list(lanner.VideoReader(clip))
+    assert [bytes_of(frame) for frame in frames] == before
+
+
+def test_a_tensor_has_the_declared_size_type_and_layout(clip):
+    frame = lanner.VideoReader(clip)[0]
+    tensor = frame.to_tensor(size=(48, 64), layout="nhwc", dtype="float32", range=(0, 1), mean=0.5, std=0.5)
+    assert (tensor.shape, tensor.dtype) == ((1, 48, 64, 3), "float32")
+    assert -1 <= tensor.numpy().min() < tensor.numpy().max() <= 1
+    rgb = frame.to_rgb().numpy().transpose(2, 0, 1)[None]
+    np.testing.assert_allclose(frame.to_tensor(), rgb, atol=1.01)
+    with pytest.raises(lanner.InvalidArgument, match="unknown option 'sizes'"):
+        frame.to_tensor(sizes=(1, 2))
+    with pytest.raises(lanner.InvalidArgument, match="bilinear"):
+        frame.to_tensor(resize="smooth")
+
+
+def test_sources_are_paths_bytes_and_files(clip):
+    whole = clip.read_bytes()
+    first = bytes_of(lanner.VideoReader(str(clip))[0])
+    for source in (whole, bytearray(whole), io.BytesIO(whole), clip.open("rb")):
+        assert bytes_of(lanner.VideoReader(source)[0]) == first
+
+
+def test_other_threads_run_while_one_decodes(clip):
+    ticks, stop = [], threading.Event()
+
+    def count():
+        while not stop.is_set():
+            ticks.append(1)
+
+    other = threading.Thread(target=count)
+    other.start()
+    for _ in range(3):
+        list(lanner.VideoReader(clip))
+    stop.set()
+    other.join()
+    assert len(ticks) > 100
+
+
+def test_a_writer_that_fails_leaves_nothing(tmp_path):
+    with pytest.raises(RuntimeError, match="mine"):
+        with lanner.VideoWriter(tmp_path / "out.mp4", width=WIDTH, height=HEIGHT) as writer:
+            writer.write(drawn(0))
+            raise RuntimeError("mine")
+    del writer
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_errors_are_one_line(tmp_path, clip):
+    with pytest.raises(FileNotFoundError):
+        lanner.VideoReader(tmp_path / "absent.mp4")
+    (tmp_path / "noise.mp4").write_bytes(np.random.default_rng(3).bytes(10000))
+    with pytest.raises(lanner.Error) as caught:
+        lanner.VideoReader(tmp_path / "noise.mp4")
+    assert "\n" not in str(caught.value) and "noise.mp4" in str(caught.value)
+    with pytest.raises(lanner.InvalidArgument):
+        lanner.VideoReader(42)
+
+
+def test_pictures_are_saved_and_loaded(tmp_path):
+    image = lanner.Image(drawn(3))
+    lanner.save_image(tmp_path / "ramp.png", image)
+    np.testing.assert_array_equal(lanner.load_image(tmp_path / "ramp.png").to_rgb(), drawn(3))
