@@ -165,21 +165,10 @@ static void normalize_scores(std::span<double> row) {
     for (double& score : row) score /= sum;
 }
 
-// ONNX defines attention by operators on the inputs' type, so that each stage's result is rounded to it.
-struct StageRounding {
-  DType type;
-  double operator()(double x) const {
-    if (type == DType::f16) return static_cast<double>(static_cast<float>(Half(static_cast<float>(x))));
-    if (type == DType::bf16) return static_cast<double>(static_cast<float>(BFloat16(static_cast<float>(x))));
-    return x;
-  }
-};
-
 struct AttentionRun {
-  Tensor q, k, v; ///< In double, as [batch, heads, sequence, head size]; q and k times the square root of the scale.
+  Tensor q, k, v; ///< In double, as [batch, heads, sequence, head size].
   ScoreBias bias;
-  StageRounding rounded;
-  double softcap;
+  double scale, softcap;
   std::int64_t mode; ///< What `scores` gets: 0 products, 1 capped, 2 with bias, 3 after softmax.
 
   /// The attention of one query of one head; `scores` may be empty.
@@ -200,29 +189,20 @@ void AttentionRun::row(std::int64_t b, std::int64_t h, std::int64_t i, std::span
   for (std::size_t j = 0; j < work.size(); ++j, key_row += size) {
     double product = 0;
     for (std::int64_t d = 0; d < size; ++d) product += from[d] * key_row[d];
-    work[j] = rounded(product);
+    work[j] = product * scale;
   }
   report(0);
   if (softcap != 0)
-    for (double& score : work) score = rounded(softcap * rounded(std::tanh(rounded(score / softcap))));
+    for (double& score : work) score = softcap * std::tanh(score / softcap);
   report(1);
-  for (std::size_t j = 0; j < work.size(); ++j)
-    work[j] = rounded(work[j] + bias.at(b, h, i, static_cast<std::int64_t>(j), queries));
+  for (std::size_t j = 0; j < work.size(); ++j) work[j] += bias.at(b, h, i, static_cast<std::int64_t>(j), queries);
   report(2);
   normalize_scores(work);
-  for (double& weight : work) weight = rounded(weight);
   report(3);
   std::fill(y.begin(), y.end(), 0.0);
   for (std::size_t j = 0; j < work.size(); ++j, value_row += out)
     if (work[j] != 0)
       for (std::size_t d = 0; d < y.size(); ++d) y[d] += work[j] * value_row[d];
-}
-
-static Tensor scaled(const Tensor& heads, double factor, const StageRounding& rounded) {
-  Tensor result = Tensor::allocate(DType::f64, heads.shape());
-  copy(heads, result);
-  for (double& value : result.as<double>()) value = rounded(value * factor);
-  return result;
 }
 
 static void run_attention(KernelContext& context) {
@@ -241,11 +221,9 @@ static void run_attention(KernelContext& context) {
   const std::int64_t out = v.shape()[3];
   const Shape scores_shape{batch, heads, queries, keys};
   const double head_size = static_cast<double>(q.shape()[3]);
-  const StageRounding rounded{q.dtype()};
-  const double factor = rounded(std::sqrt(attributes.real("scale", 1 / std::sqrt(head_size))));
-  const AttentionRun run{scaled(q, factor, rounded), scaled(k, factor, rounded), to_dtype(v, DType::f64),
-                         read_bias(context, scores_shape), rounded, attributes.real("softcap", 0),
-                         attributes.integer("qk_matmul_output_mode", 0)};
+  const AttentionRun run{to_dtype(q, DType::f64), to_dtype(k, DType::f64), to_dtype(v, DType::f64),
+                         read_bias(context, scores_shape), attributes.real("scale", 1 / std::sqrt(head_size)),
+                         attributes.real("softcap", 0), attributes.integer("qk_matmul_output_mode", 0)};
   Tensor scores = wants(3) ? Tensor::allocate(DType::f64, scores_shape) : Tensor();
   const bool split = context.output(0).rank() == 4;
   for_each_row(context.threads(), batch * heads * queries, [&](std::int64_t row) {
