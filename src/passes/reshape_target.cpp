@@ -1,3 +1,4 @@
+#include <utility>
 #include "passes/reshape_target.h"
 
 #include "passes/rewrite.h"

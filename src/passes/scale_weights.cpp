@@ -1,5 +1,7 @@
 #include "passes/scale_weights.h"
 
+#include "graph/op.h"
+
 #include <cmath>
 
 #include "passes/rewrite.h"
