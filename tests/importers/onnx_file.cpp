@@ -69,7 +69,7 @@ Message reference(std::string_view name, std::string_view function_attribute, st
   return Message().bytes(1, name).bytes(21, function_attribute).integer(20, type);
 }
 
-Message node(const NodeSpec& spec) {
+Message node(const onnx_file::NodeSpec& spec) {
   Message made;
   for (const std::string& input : spec.inputs) made.bytes(1, input);
   for (const std::string& output : spec.outputs) made.bytes(2, output);

@@ -17,7 +17,7 @@ namespace {
 
 using namespace onnx_file;
 
-Message one_node(const NodeSpec& spec, std::vector<Message> inputs, std::vector<Message> constants = {}) {
+Message one_node(const onnx_file::NodeSpec& spec, std::vector<Message> inputs, std::vector<Message> constants = {}) {
   std::vector<Message> outputs;
   for (const std::string& name : spec.outputs) outputs.push_back(value(name, f32, {}));
   return graph({.nodes = {node(spec)}, .inputs = std::move(inputs), .outputs = std::move(outputs), .constants = std::move(constants)});

@@ -13,7 +13,7 @@ namespace {
 using namespace onnx_file;
 
 /// A model of one node on inputs `x`, `x1`, ... of those shapes.
-std::string of_node(std::int64_t version, const NodeSpec& spec, const std::vector<std::vector<std::string>>& shapes, std::vector<Message> constants = {}) {
+std::string of_node(std::int64_t version, const onnx_file::NodeSpec& spec, const std::vector<std::vector<std::string>>& shapes, std::vector<Message> constants = {}) {
   std::vector<Message> inputs, outputs;
   for (const auto& dims : shapes) inputs.push_back(value(inputs.empty() ? "x" : "x" + std::to_string(inputs.size()), f32, dims));
   for (const std::string& name : spec.outputs) outputs.push_back(value(name, f32, {}));
@@ -60,7 +60,7 @@ TEST(OnnxRules, UpsamplingIsResizing) {
 }
 
 TEST(OnnxRules, ResizeForNearestNeighboursOfTensorFlow) {
-  const NodeSpec spec{"Resize", {"x", "", "s"}, {"y"}, {attribute("coordinate_transformation_mode", "tf_half_pixel_for_nn"), attribute("nearest_mode", "floor")}};
+  const onnx_file::NodeSpec spec{"Resize", {"x", "", "s"}, {"y"}, {attribute("coordinate_transformation_mode", "tf_half_pixel_for_nn"), attribute("nearest_mode", "floor")}};
   // Positions 0.75, 2.25 and so on: (i + 0.5) * 1.5, rounded down.
   EXPECT_EQ(result(of_node(11, spec, {{"6"}}, {floats("s", {1}, {2.0f / 3.0f})}), {f32s({0, 1, 2, 3, 4, 5})}), "f32[4](0, 2, 3, 5)");
 }
@@ -89,7 +89,7 @@ TEST(OnnxRules, ScanOfVersion8ScansEachEntryOfTheBatch) {
 }
 
 TEST(OnnxRules, OptimisersOperatorsOfMicrosoft) {
-  const NodeSpec spec{"BiasGelu", {"x", "x1"}, {"y"}, {}, "com.microsoft"};
+  const onnx_file::NodeSpec spec{"BiasGelu", {"x", "x1"}, {"y"}, {}, "com.microsoft"};
   EXPECT_EQ(result(of_node(11, spec, {{"2"}, {"2"}}), {f32s({0, 0}), f32s({0, 0})}), "f32[2](0, 0)");
 }
 
