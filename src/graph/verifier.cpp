@@ -82,8 +82,9 @@ private:
     arity("outputs", node.outputs().size(), op.min_outputs, op.max_outputs);
     arity("regions", node.regions().size(), op.regions, op.regions);
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
-      const bool required = i < static_cast<std::size_t>(op.min_inputs) || i >= node.own_inputs().size();
-      check(node.input(i) || !required, ErrorCode::internal, "{}: input {} is missing", op.name, i);
+      // Which of its own inputs an operator can do without is known to its inference alone.
+      check(node.input(i) || i < node.own_inputs().size(), ErrorCode::internal, "{}: capture {} is missing",
+            op.name, i - node.own_inputs().size());
       if (node.input(i)) use(node.input(i), region, {const_cast<Node*>(&node), nullptr, i});
     }
     attributes(node);

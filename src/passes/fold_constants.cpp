@@ -42,6 +42,7 @@ void put_constant(Node& node, std::size_t i, Tensor tensor) {
   Value* value = node.region()->graph().constant(std::move(tensor), node.output(i)->name(), &node);
   value->producer()->sources = node.sources;
   node.output(i)->replace_all_uses(value);
+  take_name(*value, *node.output(i));
 }
 
 bool is_folded_away(const Node& node) {

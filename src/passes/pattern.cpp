@@ -106,6 +106,7 @@ bool Pattern::apply(Node& node) const {
     if (matched != found.end()) take_sources(*result->producer(), *matched->second->producer());
   }
   node.output()->replace_all_uses(result);
+  take_name(*result, *node.output());
   return true;
 }
 

@@ -1,5 +1,6 @@
 #include "passes/permutation.h"
 
+#include "passes/reshape_target.h"
 #include "passes/rewrite.h"
 
 namespace lanner::passes {
@@ -46,6 +47,39 @@ Value* emit_transpose(Node& before, Value* value, const Permutation& p) {
   attributes.set("perm", p);
   return emit_before(before, "transpose", std::vector<Value*>{value}, std::move(attributes),
                      permuted(value->type, p));
+}
+
+// Dims of size 1 have no place in memory; if the others keep their order, nothing moves.
+static bool moves_nothing(const Type& type, const Permutation& p) {
+  std::int64_t last = -1;
+  for (std::int64_t i : p) {
+    if (type.dims()[static_cast<std::size_t>(i)] == Dim(1)) continue;
+    if (i < last) return false;
+    last = i;
+  }
+  return true;
+}
+
+bool simplify_transpose(Node& node) {
+  auto p = permutation_of(&node);
+  if (!p) return false;
+  Value* from = node.input(0);
+  while (const auto earlier = permutation_of(from->producer())) {
+    p = compose(*earlier, *p);
+    from = from->producer()->input(0);
+  }
+  if (is_identity(*p)) {
+    replace(node, from);
+    return true;
+  }
+  const auto target = reshape_target(from->type, node.output()->type);
+  if (target && moves_nothing(from->type, *p)) {
+    replace(node, emit_reshape(node, from, *target, node.output()->type));
+    return true;
+  }
+  if (from == node.input(0)) return false;
+  replace(node, emit_transpose(node, from, *p));
+  return true;
 }
 
 } // namespace lanner::passes

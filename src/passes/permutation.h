@@ -21,5 +21,7 @@ bool is_identity(const Permutation& p);
 Type permuted(const Type& type, const Permutation& p);
 /// A transpose of `value` before `before`.
 Value* emit_transpose(Node& before, Value* value, const Permutation& p);
+/// Joins a transpose with those it follows, and drops it or makes it a reshape where it moves nothing.
+bool simplify_transpose(Node& node);
 
 } // namespace lanner::passes

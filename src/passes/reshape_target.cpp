@@ -1,6 +1,8 @@
 #include <utility>
 #include "passes/reshape_target.h"
 
+#include <utility>
+
 #include "passes/rewrite.h"
 
 namespace lanner::passes {

@@ -37,12 +37,18 @@ bool is_pure(const Node& node) {
   });
 }
 
+void take_name(Value& to, Value& from) {
+  Graph& graph = to.region()->graph();
+  const std::string name = from.name();
+  graph.rename(&from, {});
+  graph.rename(&to, name);
+}
+
 void replace(Node& node, Value* replacement) {
-  Graph& graph = node.region()->graph();
-  const std::string name = node.output()->name();
-  node.output()->replace_all_uses(replacement);
+  Value& old = *node.output();
+  old.replace_all_uses(replacement);
+  if (replacement->name().starts_with(old.name() + "_")) take_name(*replacement, old);
   node.region()->erase(&node);
-  if (replacement->name().starts_with(name + "_")) graph.rename(replacement, name);
 }
 
 Node* producer(const Value* value, std::string_view kind) {

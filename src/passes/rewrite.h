@@ -25,6 +25,9 @@ bool is_pure(const Node& node);
 /// drop_dead_nodes.
 void replace(Node& node, Value* replacement);
 
+/// `to` gets the name of `from`, which is about to go.
+void take_name(Value& to, Value& from);
+
 /// The producer of `value` if it is of this operator and nothing else uses the value; else null.
 Node* sole_producer(const Value* value, std::string_view kind);
 /// Likewise, whoever else uses it.

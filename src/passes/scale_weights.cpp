@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "graph/op.h"
 #include "passes/rewrite.h"
 
 namespace lanner::passes {
@@ -162,8 +163,10 @@ bool scale_channels(Value* value, std::span<const double> scale, std::span<const
     if (!moved) return false;
   }
   if (weights) {
-    const std::string name = anchor.input(1)->name();
-    anchor.set_input(1, anchor.region()->graph().constant(std::move(*weights), name, &anchor));
+    Value* const old = anchor.input(1);
+    Value* const made = anchor.region()->graph().constant(std::move(*weights), old->name(), &anchor);
+    anchor.set_input(1, made);
+    if (old->unused()) take_name(*made, *old);
   }
   if (biased && is_product(anchor) && !source.bias_add) {
     add_behind(value, std::move(*moved));

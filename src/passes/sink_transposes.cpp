@@ -191,6 +191,9 @@ bool sink_pad(Node& node) {
 }
 
 bool sink(Node& node) {
+  // What came down from above may end here.
+  if (node.kind() == "transpose" && permutation_of(node.input(0)->producer()))
+    return simplify_transpose(node);
   if (!lets_through(node) || !has_transpose(node)) return false;
   if (is_elementwise(node)) return sink_elementwise(node);
   if (is_reduction(node)) return sink_reduction(node);

@@ -126,7 +126,7 @@ TEST(Text, MistakesAreNamedWithTheirPlace) {
       {"graph @g(%x: f32[1]) -> (%x) { symbol N in [3, 2] }", "expected 0 <= min"},
       {"graph @g(%x: f32[1]) -> (%x) { symbol N in [0, *] symbol N in [0, *] }", "declared twice"},
       {"graph @g(%x: f32[1]) -> () { %y: f32[1] = positive(%x, %x) }", "2 inputs, expected 1 to 1"},
-      {"graph @g(%x: f32[1]) -> () { %y: f32[1] = positive(_) }", "input 0 is missing"},
+      {"graph @g(%x: f32[1]) -> () { %y = positive(_) }", "input 0 is missing"},
       {"graph @g(%x: f32[1]) -> () { %y: f32[1] = positive(%x) {a = 1} }", "positive has no attribute a"},
       {"graph @g(%x: f32[1]) -> () { %y: f32[1] = constant() {value = 1} }", "expected tensor, got integer"},
       {"graph @g(%x: f32[1]) -> () { %y: f32[1] = constant() }", "attribute value is missing"},
