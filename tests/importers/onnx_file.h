@@ -34,6 +34,7 @@ Message external(std::string_view name, const std::vector<std::int64_t>& dims, c
 Message value(std::string_view name, std::int64_t type, const std::vector<std::string>& dims);
 
 Message attribute(std::string_view name, std::int64_t value);
+inline Message attribute(std::string_view name, int value) { return attribute(name, std::int64_t{value}); }
 Message attribute(std::string_view name, float value);
 Message attribute(std::string_view name, std::string_view value);
 Message attribute(std::string_view name, const std::vector<std::int64_t>& values);
