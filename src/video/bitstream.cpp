@@ -145,7 +145,7 @@ PacketTraits PacketScanner::scan_h264(const Packet& packet) const {
     if (type == 6) recovery = recovery || exact_recovery_point(*unit);
     if (type == 1) return {packet.key && recovery ? StartPoint::open : StartPoint::none, true};
   }
-  return {StartPoint::none, true};
+  return {StartPoint::none, false}; // No slice, no picture.
 }
 
 PacketTraits PacketScanner::scan_hevc(const Packet& packet) {
@@ -165,6 +165,7 @@ PacketTraits PacketScanner::scan_hevc(const Packet& packet) {
     }
     if ((type == 8 || type == 9) && skips_leading_) traits.shown = false;
   }
+  traits.shown = traits.shown && seen;
   return traits;
 }
 

@@ -48,7 +48,9 @@ void save_image(const std::string& path, const Image& image) {
   ffmpeg_module().save_image(path, image);
 }
 
-std::vector<std::byte> encode_image(const Image& image, std::string_view kind) { return ffmpeg_module().encode_image(image, kind); }
+std::vector<std::byte> encode_image(const Image& image, std::string_view kind) {
+  return ffmpeg_module().encode_image(image, kind);
+}
 
 VideoSupport video_support() {
   const ModuleResult& result = opened();

@@ -79,7 +79,7 @@ std::optional<TaggedFrame> FrameCursor::next() {
   while (true) {
     if (std::optional<Frame> frame = decoder_->receive()) return tag(std::move(*frame));
     if (decoder_->finished() || drained_) {
-      check(gave_frames_, ErrorCode::bad_data,
+      check(gave_frames_ || !from_start_, ErrorCode::bad_data,
             "{}: no picture of stream {} ({}) can be decoded from {} packets", source_->name(), stream_.index,
             stream_.codec, position_);
       return std::nullopt;
@@ -116,6 +116,7 @@ void FrameCursor::restart() {
   demuxer_ = new_demuxer();
   decoder_ = create_decoder(stream_, options_.decoder);
   position_ = 0;
+  from_start_ = true;
   times_.clear();
   pending_.reset();
   drained_ = false;
@@ -124,6 +125,7 @@ void FrameCursor::restart() {
 void FrameCursor::start_at(std::int64_t ordinal, PacketTable& table) {
   const PacketEntry& target = table.packets.at(static_cast<std::size_t>(ordinal));
   if (ordinal == 0) return restart();
+  from_start_ = false;
   const std::int64_t second = stream_.time_base.num > 0 ? stream_.time_base.den / stream_.time_base.num : 0;
   const std::int64_t earlier = target.dts != no_pts ? target.dts - second : target.pts;
   const auto by_time = [this](std::int64_t pts) {
@@ -136,6 +138,7 @@ void FrameCursor::start_at(std::int64_t ordinal, PacketTable& table) {
   log(LogLevel::debug,
       fmt::format("{}: no seek finds packet {}; reading from the start", source_->name(), ordinal));
   restart();
+  from_start_ = false;
   skip_to(ordinal);
 }
 

@@ -69,7 +69,7 @@ private:
   std::int64_t position_ = 0;
   std::optional<Packet> pending_; ///< Read but not yet given to the decoder.
   std::deque<Times> times_;       ///< Of the newest packets, up to position_.
-  bool drained_ = false, gave_frames_ = false;
+  bool drained_ = false, gave_frames_ = false, from_start_ = true;
 };
 
 } // namespace lanner

@@ -218,6 +218,8 @@ TEST(ImageTest, Orientations) {
   EXPECT_EQ(turned.height, 5);
   EXPECT_EQ(sample_at(turned, 0, 2, 0), sample_at(image, 0, 0, 0)); // Clockwise: top left goes to top right.
   EXPECT_EQ(sample_at(turned, 1, 0, 4), sample_at(image, 1, 4, 2));
+  EXPECT_EQ(sample_at(lanner::turned(image, -3), 1, 0, 4), sample_at(turned, 1, 0, 4));
+  EXPECT_EQ(lanner::turned(image, 4).planes[0].data, image.planes[0].data);
   const Image mirrored = oriented(image, {true, 0});
   EXPECT_EQ(sample_at(mirrored, 2, 0, 1), sample_at(image, 2, 4, 1));
   const Image both = oriented(oriented(image, {false, 3}), {false, 1});

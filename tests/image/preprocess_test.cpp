@@ -200,7 +200,8 @@ TEST(Preprocess, JsonRoundTrip) {
   refuse("{\"width\": 1e9}", "width");
   refuse("{\"resize\": \"lanczos\"}", "bilinear");
   refuse("{\"mean\": [1, 2]}", "mean");
-  refuse("{\"bgr\": 1}", "bgr is 1");
+  refuse("{\"channels\": 1}", "channels is 1");
+  refuse("{\"layout\": \"chwn\"}", "nchw, nhwc");
   refuse("{\"width\": 3", "");
   LANNER_EXPECT_ERROR(Preprocess::from_json("{\"dtype\": \"complex\"}"), ErrorCode::bad_data, "dtype");
 }

@@ -283,6 +283,31 @@ TEST_F(Reader, FramesOutliveTheReader) {
   for (std::size_t i = 0; i < held.size(); ++i) EXPECT_EQ(test::frame_checksum(held[i].image), expected[i]);
 }
 
+// A container may count packets that hold no picture, or one that the decoder refuses.
+TEST_F(Reader, CountsOnlyWhatDecodes) {
+  for (const char* codec : {"h264", "mpeg4"}) {
+    EncoderOptions options;
+    options.codec = codec;
+    options.b_frames = 0;
+    const auto path = make_clip(folder_ / "a.mp4", 37, options);
+    std::string bytes = test::bytes_of(path);
+    const auto demuxer = open_demuxer(open_path(path));
+    for (int i = 0; const auto packet = demuxer->next(); ++i)
+      if (i >= 30)
+        bytes.replace(static_cast<std::size_t>(packet->pos), packet->bytes.size(), packet->bytes.size(),
+                      '\0');
+    VideoReader reader(open_bytes(std::as_bytes(std::span(bytes))));
+    EXPECT_EQ(reader.demuxer().streams().at(0).frames, 37);
+    std::int64_t count = 0;
+    while (reader.next()) ++count;
+    EXPECT_EQ(count, 30) << codec;
+    VideoReader other(open_bytes(std::as_bytes(std::span(bytes))));
+    EXPECT_THROW(other.at(33), Error) << codec;
+    EXPECT_EQ(other.at(29).index, 29) << codec;
+    EXPECT_EQ(other.size(), 30) << codec;
+  }
+}
+
 TEST_F(Reader, RaisesOnDamageWhenAsked) {
   std::string bytes = test::bytes_of(make_clip(folder_ / "a.mp4", 37));
   bytes.resize(bytes.size() * 2 / 3); // The header lies in front.

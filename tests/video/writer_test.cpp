@@ -202,6 +202,16 @@ TEST_F(Writer, StillImages) {
                       "no known image format");
 }
 
+TEST_F(Writer, StillImagesAsBytes) {
+  const Image original = test::pattern(PixelFormat::rgb24, 40, 30, 0);
+  for (const char* kind : {"png", "jpg"}) {
+    const std::vector<std::byte> bytes = encode_image(original, kind);
+    const auto path = folder_.write("a.bin", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    EXPECT_GT(test::psnr(original, to_rgb(load_image(path.string()))), 38) << kind;
+  }
+  LANNER_EXPECT_ERROR(encode_image(original, "gif"), ErrorCode::invalid_argument, "png, jpg");
+}
+
 // The eight EXIF orientations: tag value, and where the stored first row and first column are shown
 // (TIFF 6.0).
 TEST_F(Writer, ExifOrientation) {
