@@ -25,7 +25,8 @@ std::vector<AttributeSpec> convolution_attribute_specs();
 
 /// y[n, m] += sum over c and taps of x[n, c] * w[m, c]; y holds the bias, or zeros, before.
 template<typename T>
-void convolve(const Convolution& conv, std::span<const T> x, std::span<const T> w, std::span<T> y, int threads) {
+void convolve(const Convolution& conv, std::span<const T> x, std::span<const T> w, std::span<T> y,
+              int threads) {
   const Window& window = conv.window;
   const std::int64_t depth = conv.inputs / conv.groups, width = conv.outputs / conv.groups;
   const std::int64_t image = window.image_elements(), plane = window.position_count(), taps = window.taps();

@@ -292,11 +292,13 @@ static std::vector<ResizedAxis> read_axes(const KernelContext& context) {
   };
   const std::vector<std::size_t> numbers = axes_attribute(attributes, x.rank());
   std::vector<double> scales, roi;
-  if (present(2)) scales = doubles_of(context.input(2));
-  else for (const double size : doubles_of(context.input(3))) {
-    const auto in = static_cast<double>(x[numbers[scales.size()]]);
-    scales.push_back(in == 0 ? 1 : size / in);
-  }
+  if (present(2))
+    scales = doubles_of(context.input(2));
+  else
+    for (const double size : doubles_of(context.input(3))) {
+      const auto in = static_cast<double>(x[numbers[scales.size()]]);
+      scales.push_back(in == 0 ? 1 : size / in);
+    }
   if (const AspectPolicy policy = aspect_policy(attributes); !present(2) && policy != AspectPolicy::stretch)
     scales.assign(scales.size(), common_scale(policy, scales));
   if (crops(attributes) && present(1)) roi = doubles_of(context.input(1));
