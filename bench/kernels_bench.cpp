@@ -159,15 +159,46 @@ constexpr ConvShape convs[] = {
     {"mobilenet_dw_7", 1, 960, 7, 960, 3, 1, 960},
 };
 
-void gemv(benchmark::State& state, std::int64_t rows, std::int64_t depth, std::int64_t columns) {
-  const std::string ir = fmt::format(
+std::string gemm_ir(std::int64_t rows, std::int64_t depth, std::int64_t columns) {
+  return fmt::format(
       "graph @g(%x: f32[{0}, {1}]) -> (%y: f32[*] as \"y\") {{\n"
       "%w: f32[{1}, {2}] = constant() {{value = random(f32[{1}, {2}], seed = 5, std = 0.05)}}\n"
       "%b: f32[{2}] = constant() {{value = random(f32[{2}], seed = 6, std = 0.1)}}\n"
       "%y: f32[*] = fused(%x, %w, %b) {{kind = \"matmul+add+relu\"}} ((%i: f32[{0}, {1}], %v: f32[{1}, {2}], %c: f32[{2}]) -> (%r) {{\n"
       "%t: f32[*] = matmul(%i, %v)\n%s: f32[*] = add(%t, %c)\n%r: f32[*] = relu(%s)\n}})\n}}",
       rows, depth, columns);
+}
+
+void gemm(benchmark::State& state, std::int64_t rows, std::int64_t depth, std::int64_t columns) {
+  const std::string ir = gemm_ir(rows, depth, columns);
   run(state, ir, 2.0 * static_cast<double>(rows * depth * columns), 4.0 * static_cast<double>(depth * columns));
+}
+
+/// Layers one after the other, each with weights of its own, so that these come from the cache that holds all of them.
+void layers(benchmark::State& state, std::int64_t rows, const std::string& kernel) {
+  constexpr std::int64_t count = 24, width = 256;
+  Target target;
+  target.threads = default_threads();
+  std::vector<Work> works;
+  std::vector<std::unique_ptr<Ready>> chain;
+  for (std::int64_t i = 0; i < count; ++i) {
+    works.push_back(make_work(gemm_ir(rows, width, width)));
+    for (const Backend* backend : backends_for(target))
+      for (const Tactic& tactic : backend->tactics(*works.back().node, target).tactics)
+        if (kernel == tactic.kernel && static_cast<std::int64_t>(chain.size()) == i)
+          chain.push_back(std::make_unique<Ready>(works.back(), *backend, tactic, target));
+  }
+  double best = 1e9;
+  for (auto _ : state) {
+    const auto start = std::chrono::steady_clock::now();
+    for (const auto& layer : chain) layer->launch();
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  const double bytes = 4.0 * count * width * width;
+  state.SetLabel(kernel);
+  state.counters["best_us"] = best * 1e6;
+  state.counters["of_read"] = bytes / best / read_bandwidth(static_cast<std::size_t>(bytes), target.threads);
+  state.counters["of_flops"] = 2.0 * static_cast<double>(rows * count * width * width) / best / peak_flops(target.threads);
 }
 
 void swish(benchmark::State& state, std::int64_t elements) {
@@ -179,9 +210,12 @@ void register_all() {
   for (const ConvShape& shape : convs)
     benchmark::RegisterBenchmark(fmt::format("conv/{}", shape.name).c_str(), conv, shape)->MinTime(0.1);
   for (std::int64_t rows : {1, 8}) {
-    benchmark::RegisterBenchmark(fmt::format("gemm/{}x256x256", rows).c_str(), gemv, rows, 256, 256)->MinTime(0.1);
-    benchmark::RegisterBenchmark(fmt::format("gemm/{}x2048x1000", rows).c_str(), gemv, rows, 2048, 1000)->MinTime(0.1);
+    benchmark::RegisterBenchmark(fmt::format("gemm/{}x256x256", rows).c_str(), gemm, rows, 256, 256)->MinTime(0.1);
+    benchmark::RegisterBenchmark(fmt::format("gemm/{}x2048x1000", rows).c_str(), gemm, rows, 2048, 1000)->MinTime(0.1);
   }
+  for (std::int64_t rows : {1, 8})
+    for (const char* kernel : {"gemm", "inner_product", "matmul"})
+      benchmark::RegisterBenchmark(fmt::format("mlp/{}/{}", rows, kernel).c_str(), layers, rows, kernel)->MinTime(0.1);
   benchmark::RegisterBenchmark("elementwise/swish_800k", swish, 802816)->MinTime(0.1);
 }
 

@@ -15,7 +15,7 @@ namespace lanner::bench {
 namespace {
 
 using Vector = float __attribute__((vector_size(64)));
-#define LANNER_CLONES __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#define LANNER_CLONES __attribute__((target_clones("avx512f", "fma", "default")))
 
 constexpr int chains = 10;
 constexpr std::int64_t flops_a_step = chains * 16 * 2;

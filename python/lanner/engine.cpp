@@ -193,18 +193,20 @@ void register_engine(nb::module_& module) {
           if (self.dims[i] >= 0) dims.append(self.dims[i]);
           else dims.append(self.dim_names[i]);
         return nb::tuple(dims);
-      }, "Sizes; a name or an expression where a size is open.")
+      }, nb::sig("def shape(self) -> tuple[int | str, ...]"), "Sizes; a name or an expression where a size is open.")
       .def_ro("sequence", &Binding::sequence)
       .def("__repr__", &Binding::to_string);
 
   nb::class_<PyContext>(module, "Context", "One caller's state to run an engine: memory and threads. One thread at a time.")
-      .def("__call__", &PyContext::run, nb::arg("inputs"), "Runs; a dict from output name to Tensor.")
+      .def("__call__", &PyContext::run, nb::arg("inputs"), nb::sig("def __call__(self, inputs: dict[str, typing.Any]) -> dict[str, Tensor]"),
+           "Runs; a dict from output name to Tensor.")
       .def_prop_ro("threads", [](const PyContext& self) { return self.context.threads(); })
       .def_prop_ro("arena_bytes", [](const PyContext& self) { return self.context.arena_bytes(); })
-      .def("profile", &profile, "A dict for each step, in order; empty unless the context was made with profile=True.");
+      .def("profile", &profile, nb::sig("def profile(self) -> list[dict[str, typing.Any]]"),
+           "A dict for each step, in order; empty unless the context was made with profile=True.");
 
   nb::class_<PyEngine>(module, "Engine", "An immutable network ready to run; threads may share it.")
-      .def("__call__", &PyEngine::call, nb::arg("inputs"),
+      .def("__call__", &PyEngine::call, nb::arg("inputs"), nb::sig("def __call__(self, inputs: dict[str, typing.Any]) -> dict[str, Tensor]"),
            "Runs on a dict from input name to array, Tensor, Image, Frame or list of images; a dict from output name to Tensor.")
       .def("create_context", [](const PyEngine& self, int threads, bool profile) {
         return PyContext{self.get(), self.get().create_context({threads, profile})};
@@ -213,21 +215,27 @@ void register_engine(nb::module_& module) {
         const std::string name = nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
         nb::gil_scoped_release release;
         self.get().save(name);
-      }, nb::arg("path"), "Writes a plan beside the path and renames it.")
+      }, nb::arg("path"), nb::sig("def save(self, path: str | os.PathLike[str]) -> None"), "Writes a plan beside the path and renames it.")
       .def_prop_ro("name", [](const PyEngine& self) { return self.get().name(); })
-      .def_prop_ro("inputs", [](const PyEngine& self) { return bindings(self.get().inputs()); })
-      .def_prop_ro("outputs", [](const PyEngine& self) { return bindings(self.get().outputs()); })
+      .def_prop_ro("inputs", [](const PyEngine& self) { return bindings(self.get().inputs()); },
+                   nb::sig("def inputs(self) -> list[Binding]"))
+      .def_prop_ro("outputs", [](const PyEngine& self) { return bindings(self.get().outputs()); },
+                   nb::sig("def outputs(self) -> list[Binding]"))
       .def_prop_ro("threads", [](const PyEngine& self) { return self.get().threads(); })
       .def_prop_ro("metadata", [](const PyEngine& self) { return self.get().metadata(); })
       .def("ir", [](const PyEngine& self) { return self.get().ir(); }, "The canonical graph as text.")
       .def("lowered_ir", [](const PyEngine& self) { return self.get().lowered_ir(); }, "The graph as it runs, with storages and kernels.")
       .def("explain", [](const PyEngine& self) {
         return nb::module_::import_("json").attr("loads")(self.get().explain_json());
-      }, "What was decided for each node and why.");
+      }, nb::sig("def explain(self) -> dict[str, typing.Any]"), "What was decided for each node and why.");
 
   module.def("build", &build, nb::arg("model"), nb::kw_only(), nb::arg("precision") = "fp32", nb::arg("shapes") = nb::dict(),
              nb::arg("threads") = 0, nb::arg("budget") = 10.0, nb::arg("device") = "auto", nb::arg("deterministic") = false,
              nb::arg("preprocess") = nb::dict(), nb::arg("progress") = nb::none(),
+             nb::sig("def build(model: object, *, precision: str = 'fp32', shapes: dict[str, typing.Any] = {}, threads: int = 0, "
+                     "budget: float = 10.0, device: str = 'auto', deterministic: bool = False, "
+                     "preprocess: dict[str, Preprocess] = {}, "
+                     "progress: collections.abc.Callable[[str, int, int], object] | None = None) -> Engine"),
              "Imports, optimises and tunes a model.\n\nmodel: path, bytes or an onnx.ModelProto. shapes: input name to shape, or to (smallest, "
              "typical, largest). budget: seconds that timing kernels may take; 0 chooses by heuristics. preprocess: input name to Preprocess. "
              "progress: called with (stage, done, total).");

@@ -18,7 +18,7 @@ class NotFound(Error, FileNotFoundError):
 
     code = "not_found"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
 
@@ -51,7 +51,7 @@ class InputOutput(Error, OSError):
 
     code = "io"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
 

@@ -108,10 +108,12 @@ Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base) {
 
 void register_image(nb::module_& module) {
   nb::class_<Preprocess>(module, "Preprocess", "What a network expects of a picture; `to_tensor` takes the same keywords.")
-      .def("__init__", [](Preprocess* self, nb::kwargs keywords) { new (self) Preprocess(to_preprocess(keywords)); }, nb::arg("options"))
+      .def("__init__", [](Preprocess* self, nb::kwargs keywords) { new (self) Preprocess(to_preprocess(keywords)); }, nb::arg("options"),
+           nb::sig("def __init__(self, **options: object) -> None"))
       .def("to_json", &Preprocess::to_json)
       .def_static("from_json", [](const std::string& text) { return Preprocess::from_json(text); }, nb::arg("text"))
-      .def("__eq__", [](const Preprocess& a, const Preprocess& b) { return a == b; }, nb::arg("other"))
+      .def("__eq__", [](const Preprocess& a, const Preprocess& b) { return a == b; }, nb::arg("other"), nb::is_operator(),
+           nb::sig("def __eq__(self, other: object) -> bool"))
       .def("__repr__", [](const Preprocess& self) { return "lanner.Preprocess(" + self.to_json() + ")"; });
 
   nb::class_<Image>(module, "Image", "Pixels of one picture with their colour description.")
@@ -123,25 +125,28 @@ void register_image(nb::module_& module) {
       .def_prop_ro("format", [](const Image& self) { return std::string(to_string(self.format)); })
       .def_prop_ro("color_space", [](const Image& self) { return std::string(to_string(self.color.matrix)); })
       .def_prop_ro("color_range", [](const Image& self) { return std::string(to_string(self.color.range)); })
-      .def_prop_ro("planes", &planes, "Copies of the planes, without padding: [height, width] or [height, width, 2 or 3].")
+      .def_prop_ro("planes", &planes, nb::sig("def planes(self) -> list[Tensor]"), "Copies of the planes, without padding: [height, width] or [height, width, 2 or 3].")
       .def("to_rgb", &to_rgb, "uint8 [height, width, 3].")
       .def("to_tensor", [](const Image& self, nb::kwargs options) {
         const Preprocess spec = to_preprocess(options);
         nb::gil_scoped_release release;
         return to_tensor(self, spec);
-      }, nb::arg("options"), "One batch element [1, 3, height, width]: see Preprocess for the keywords; size is (height, width).")
+      }, nb::arg("options"), nb::sig("def to_tensor(self, **options: object) -> Tensor"), 
+           "One batch element [1, 3, height, width]: see Preprocess for the keywords; size is (height, width).")
       .def("__repr__", &describe);
 
   module.def("load_image", [](nb::handle path) {
     const std::string name = nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
     nb::gil_scoped_release release;
     return load_image(name);
-  }, nb::arg("path"), "Reads a still picture: PNG, JPEG, BMP, PPM, WebP, TIFF and what else FFmpeg knows.");
+  }, nb::arg("path"), nb::sig("def load_image(path: str | os.PathLike[str]) -> Image"),
+             "Reads a still picture: PNG, JPEG, BMP, PPM, WebP, TIFF and what else FFmpeg knows.");
   module.def("save_image", [](nb::handle path, const Image& image) {
     const std::string name = nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
     nb::gil_scoped_release release;
     save_image(name, image);
-  }, nb::arg("path"), nb::arg("image"), "Writes PNG or JPEG, by the path's extension.");
+  }, nb::arg("path"), nb::arg("image"), nb::sig("def save_image(path: str | os.PathLike[str], image: Image) -> None"),
+             "Writes PNG or JPEG, by the path's extension.");
 }
 
 } // namespace lanner::python

@@ -270,7 +270,7 @@ void register_tensor(nb::module_& module) {
                      "A typed, shaped block of memory. NumPy reads it without a copy; DLPack works both ways.")
       .def("__init__", [](Tensor* self, nb::handle object) { new (self) Tensor(to_tensor(object)); }, nb::arg("array"),
            "From a NumPy array, anything with __dlpack__ (both share memory), or numbers in lists (copied).")
-      .def_prop_ro("shape", [](const Tensor& self) { return shape_tuple(self.shape()); })
+      .def_prop_ro("shape", [](const Tensor& self) { return shape_tuple(self.shape()); }, nb::sig("def shape(self) -> tuple[int, ...]"))
       .def_prop_ro("dtype", [](const Tensor& self) { return numpy_name(self.dtype()); }, "Name as NumPy or ml_dtypes has it.")
       .def_prop_ro("ndim", &Tensor::rank)
       .def_prop_ro("size", &Tensor::elements)
@@ -279,10 +279,11 @@ void register_tensor(nb::module_& module) {
       .def("numpy", [](nb::handle self) { return array(nb::cast<const Tensor&>(self), nb::none(), nb::none()); },
            "As a NumPy array, without a copy where NumPy has the type.")
       .def("__array__", &array, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none())
-      .def_prop_ro("__array_interface__", &array_interface)
+      .def_prop_ro("__array_interface__", &array_interface, nb::sig("def __array_interface__(self) -> dict[str, typing.Any]"))
       .def("__dlpack__", &dlpack, nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
            nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none())
-      .def("__dlpack_device__", [](const Tensor& self) { return nb::make_tuple(self.device().is_host() ? 1 : 2, static_cast<int>(self.device().index)); })
+      .def("__dlpack_device__", [](const Tensor& self) { return nb::make_tuple(self.device().is_host() ? 1 : 2, static_cast<int>(self.device().index)); },
+           nb::sig("def __dlpack_device__(self) -> tuple[int, int]"))
       .def("__len__", [](const Tensor& self) {
         check(self.rank() > 0, ErrorCode::invalid_argument, "a tensor of rank 0 has no length");
         return self.shape()[0];

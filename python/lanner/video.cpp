@@ -80,9 +80,11 @@ std::vector<Frame> frames_at(VideoReader& self, const std::vector<std::int64_t>&
 void register_frame(nb::module_& module) {
   nb::class_<Frame>(module, "Frame", "A decoded picture and its time. It stays valid for as long as it is held.")
       .def_ro("image", &Frame::image)
-      .def_prop_ro("pts", [](const Frame& self) { return pts_or_none(self.pts); }, "In ticks of time_base; None when the stream gives none.")
+      .def_prop_ro("pts", [](const Frame& self) { return pts_or_none(self.pts); },
+                   nb::sig("def pts(self) -> int | None"), "In ticks of time_base; None when the stream gives none.")
       .def_ro("duration", &Frame::duration, "In ticks of time_base.")
-      .def_prop_ro("time_base", [](const Frame& self) { return time_base(self.time_base); }, "Seconds of one tick, a Fraction.")
+      .def_prop_ro("time_base", [](const Frame& self) { return time_base(self.time_base); },
+                   nb::sig("def time_base(self) -> fractions.Fraction"), "Seconds of one tick, a Fraction.")
       .def_prop_ro("seconds", &Frame::seconds)
       .def_ro("index", &Frame::index, "Number in presentation order, -1 when not known.")
       .def_ro("key", &Frame::key)
@@ -93,13 +95,16 @@ void register_frame(nb::module_& module) {
       .def_prop_ro("format", [](const Frame& self) { return std::string(to_string(self.image.format)); })
       .def_prop_ro("color_space", [](const Frame& self) { return std::string(to_string(self.image.color.matrix)); })
       .def_prop_ro("color_range", [](const Frame& self) { return std::string(to_string(self.image.color.range)); })
-      .def_prop_ro("planes", [](nb::handle self) { return self.attr("image").attr("planes"); })
-      .def("to_rgb", [](nb::handle self) { return self.attr("image").attr("to_rgb")(); }, "uint8 [height, width, 3].")
+      .def_prop_ro("planes", [](nb::handle self) { return self.attr("image").attr("planes"); },
+                   nb::sig("def planes(self) -> list[Tensor]"))
+      .def("to_rgb", [](nb::handle self) { return self.attr("image").attr("to_rgb")(); },
+           nb::sig("def to_rgb(self) -> Tensor"), "uint8 [height, width, 3].")
       .def("to_tensor", [](const Frame& self, nb::kwargs options) {
         const Preprocess spec = to_preprocess(options);
         nb::gil_scoped_release release;
         return to_tensor(self.image, spec);
-      }, nb::arg("options"), "One batch element: see Preprocess for the keywords; size is (height, width).")
+      }, nb::arg("options"), nb::sig("def to_tensor(self, **options: object) -> Tensor"), 
+           "One batch element: see Preprocess for the keywords; size is (height, width).")
       .def("__repr__", [](const Frame& self) {
         return fmt::format("lanner.Frame({}x{} {}, {:.3f} s)", self.image.width, self.image.height, to_string(self.image.format), self.seconds());
       });
@@ -118,7 +123,8 @@ void register_reader(nb::module_& module) {
       .def_ro("rotation", &StreamInfo::rotation)
       .def_ro("frames", &StreamInfo::frames)
       .def_ro("bit_rate", &StreamInfo::bit_rate)
-      .def_prop_ro("time_base", [](const StreamInfo& self) { return time_base(self.time_base); })
+      .def_prop_ro("time_base", [](const StreamInfo& self) { return time_base(self.time_base); },
+                   nb::sig("def time_base(self) -> fractions.Fraction"))
       .def_prop_ro("average_rate", [](const StreamInfo& self) { return self.average_rate.to_double(); })
       .def("__repr__", [](const StreamInfo& self) {
         return fmt::format("lanner.StreamInfo({} {} {}x{})", self.kind, self.codec, self.width, self.height);
@@ -141,7 +147,7 @@ void register_reader(nb::module_& module) {
       .def("__iter__", [](nb::handle self) {
         nb::cast<VideoReader&>(self).rewind();
         return nb::borrow(self);
-      })
+      }, nb::sig("def __iter__(self) -> VideoReader"))
       .def("__next__", &next_frame)
       .def("__getitem__", &frame_at, nb::arg("index"))
       .def("__getitem__", [](VideoReader& self, const nb::slice& slice) { return frames_at(self, slice_indices(slice, size_of(self))); }, nb::arg("slice"))
@@ -178,7 +184,7 @@ void register_writer(nb::module_& module) {
         nb::gil_scoped_release release;
         self.finish();
       })
-      .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
+      .def("__enter__", [](nb::handle self) { return nb::borrow(self); }, nb::sig("def __enter__(self) -> VideoWriter"))
       .def("__exit__", [](nb::handle self, nb::handle kind, nb::handle, nb::handle) {
         if (kind.is_none()) self.attr("close")();
       }, nb::arg("kind").none(), nb::arg("value").none(), nb::arg("trace").none());

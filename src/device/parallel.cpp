@@ -19,12 +19,12 @@ namespace lanner {
 namespace {
 
 // Note [Spinning threads]
-// After a parallel region libgomp's threads spin for about ten milliseconds before they sleep. On few cores
-// that time is taken from the decoder, and from every other process. The count is read from the environment
-// when libgomp is loaded, before any code of ours; but libgomp spins 300 times shorter while it manages more
-// threads than there are cores (libgomp's manual, GOMP_SPINCOUNT). So one team of that many threads is made
-// and put to sleep for good. It costs no time afterwards, and the next region of a running engine still finds
-// its threads awake. A user who sets OMP_WAIT_POLICY or GOMP_SPINCOUNT keeps what was chosen.
+// After a parallel region libgomp's threads spin for about ten milliseconds before they sleep. An engine that runs
+// alone is fastest so; but where the process decodes video beside it, on few cores, that time is taken from the
+// decoder. The count is read from the environment when libgomp is loaded, before any code of ours; but libgomp spins
+// 300 times shorter while it manages more threads than there are cores (libgomp's manual, GOMP_SPINCOUNT). So with
+// the first decoder one team of that many threads is made and put to sleep for good. A user who sets
+// OMP_WAIT_POLICY or GOMP_SPINCOUNT keeps what was chosen.
 constexpr int most_parked = 128;
 
 void park_team() {
@@ -36,7 +36,7 @@ void park_team() {
   for (;;) ::pause();
 }
 
-void bound_spin() {
+void park_once() {
   if (options().spin_chosen || omp_get_num_procs() >= most_parked) return;
   // The parked threads inherit the mask: no signal of the program may be handled on them.
   sigset_t all, before;
@@ -64,9 +64,12 @@ struct Partition {
 int openmp_threads(int wanted) {
   if (wanted <= 1 || omp_in_parallel() || openmp_lost()) return 1;
   note_openmp_use();
-  static std::once_flag once;
-  std::call_once(once, bound_spin);
   return wanted;
+}
+
+void bound_openmp_spin() {
+  static std::once_flag once;
+  std::call_once(once, park_once);
 }
 
 void run_parallel(int threads, std::int64_t begin, std::int64_t end, std::int64_t grain, RangeBody body) {

@@ -8,8 +8,12 @@ namespace lanner {
 
 /// How many threads a parallel region may ask for instead of `wanted`: 1 inside another region and in a child
 /// that was forked from a process with OpenMP threads. Everything that calls OpenMP, oneDNN included, asks
-/// here first; see Note [Spinning threads] in parallel.cpp.
+/// here first.
 int openmp_threads(int wanted);
+
+/// From now on idle OpenMP threads go to sleep soon: asked for when other threads of the process want the cores.
+/// See Note [Spinning threads] in parallel.cpp.
+void bound_openmp_spin();
 
 /// A borrowed `void(std::int64_t begin, std::int64_t end)`.
 class RangeBody {

@@ -8,6 +8,7 @@
 
 #include <lanner/error.h>
 
+#include "graph/copy.h"
 #include "graph/op.h"
 
 namespace lanner {
@@ -178,22 +179,9 @@ void fuse(Graph& graph, std::span<const Backend* const> backends, const Target& 
 }
 
 void unfuse(Node& fused) {
-  Region& region = *fused.region();
-  Graph& graph = region.graph();
-  const Region& body = *fused.regions().front();
-  std::map<const Value*, Value*> outer;
-  for (std::size_t i = 0; i < body.parameters().size(); ++i) outer[body.parameter(i)] = fused.input(i);
-  for (const auto& node : body.nodes()) {
-    std::vector<Value*> mapped;
-    for (Value* input : node->inputs()) mapped.push_back(input ? outer.at(input) : nullptr);
-    Node* copy = region.create(node->op(), mapped, &fused);
-    copy->attributes = node->attributes;
-    copy->sources = node->sources;
-    for (const auto& output : node->outputs())
-      outer[output.get()] = copy->add_output(graph.unique_name(output->name()), output->type);
-  }
-  fused.output()->replace_all_uses(outer.at(body.outputs().front()));
-  region.erase(&fused);
+  const std::vector<Value*> results = inline_region(*fused.regions().front(), fused.own_inputs(), &fused);
+  fused.output()->replace_all_uses(results.front());
+  fused.region()->erase(&fused);
 }
 
 } // namespace lanner

@@ -42,6 +42,7 @@ public:
   std::string string(std::string_view name, std::string fallback) const;
   std::vector<std::int64_t> integers(std::string_view name, std::vector<std::int64_t> fallback = {}) const;
   std::vector<double> reals(std::string_view name) const;
+  DType dtype(std::string_view name) const; ///< By the format's number.
   const ImportAttribute::Value* attribute(std::string_view name) const;
   /// Of one kind, which `expected` names in the message; Error{bad_data} when absent or of another.
   template<typename T>
@@ -63,6 +64,8 @@ public:
   /// Fills region `r` of `owner` with a subgraph; `parameters` are the types of the operator's own parameters.
   void fill_region(Node& owner, Region& region, const ImportGraph& graph, const std::vector<Type>& parameters);
   void infer(Node& owner); ///< After its regions are filled.
+  /// The nodes of a subgraph in place, on `arguments`; gives its outputs.
+  std::vector<Value*> inline_graph(const ImportGraph& graph, const std::vector<Value*>& arguments);
 
   void set_output(std::size_t i, Value* value);
   void set_outputs(const Node& node);

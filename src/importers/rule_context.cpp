@@ -86,6 +86,8 @@ std::vector<double> RuleContext::reals(std::string_view name) const {
   return attribute(name) ? get<std::vector<double>>(name, "numbers") : std::vector<double>{};
 }
 
+DType RuleContext::dtype(std::string_view name) const { return builder_.model_.dtype_of(get<std::int64_t>(name, "an element type")); }
+
 AttributeMap RuleContext::attributes(std::string_view op, std::initializer_list<std::string_view> without) const {
   AttributeMap map;
   const OpDef& definition = builder_.ops_.get(op);
@@ -147,6 +149,25 @@ void RuleContext::fill_region(Node& owner, Region& region, const ImportGraph& gr
   for (const ImportValue& output : graph.outputs) region.add_output(builder_.lookup(output.name));
   builder_.scope_ = outer;
   --builder_.depth_;
+}
+
+std::vector<Value*> RuleContext::inline_graph(const ImportGraph& graph, const std::vector<Value*>& arguments) {
+  check(++builder_.depth_ <= builder_.limits_.depth, ErrorCode::limit_exceeded, "graphs are nested deeper than {}", builder_.limits_.depth);
+  check(graph.inputs.size() == arguments.size(), ErrorCode::bad_data, "its graph '{}' has {} inputs, expected {}", graph.name, graph.inputs.size(),
+        arguments.size());
+  GraphBuilder::Scope scope;
+  scope.parent = builder_.scope_;
+  scope.region = builder_.scope_->region;
+  scope.opsets = builder_.scope_->opsets;
+  GraphBuilder::Scope* outer = std::exchange(builder_.scope_, &scope);
+  for (std::size_t i = 0; i < arguments.size(); ++i) builder_.define(graph.inputs[i].name, arguments[i]);
+  builder_.add_constants(graph);
+  builder_.add_nodes(graph.nodes);
+  std::vector<Value*> results;
+  for (const ImportValue& output : graph.outputs) results.push_back(builder_.lookup(output.name));
+  builder_.scope_ = outer;
+  --builder_.depth_;
+  return results;
 }
 
 void RuleContext::infer(Node& owner) { builder_.inference_->add(owner); }

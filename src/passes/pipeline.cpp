@@ -16,6 +16,17 @@ namespace {
 constexpr Pass list[] = {
     {"remove_identities", passes::remove_identities},
     {"fold_constants", passes::fold_constants},
+    {"simplify_reshapes", passes::simplify_reshapes},
+    {"explicit_padding", passes::explicit_padding},
+    {"absorb_pads", passes::absorb_pads},
+    {"decompose_gemm", passes::decompose_gemm},
+    {"recognise_activations", passes::recognise_activations},
+    {"recognise_global_pooling", passes::recognise_global_pooling},
+    {"fold_batch_normalization", passes::fold_batch_normalization},
+    {"fold_scales", passes::fold_scales},
+    {"merge_arithmetic", passes::merge_arithmetic},
+    {"simplify_transposes", passes::simplify_transposes},
+    {"sink_transposes", passes::sink_transposes},
     {"merge_equal_nodes", passes::merge_equal_nodes},
     {"drop_dead_nodes", passes::drop_dead_nodes},
 };
@@ -47,7 +58,8 @@ private:
     if (options_.trace) options_.trace(pass.name, graph_);
     if (options_.trace_folder.empty()) return;
     const std::string text = print(graph_);
-    write_file(options_.trace_folder / fmt::format("{:02}_{}.ir", ++written_, pass.name), std::as_bytes(std::span(text)));
+    write_file(options_.trace_folder / fmt::format("{:02}_{}.ir", ++written_, pass.name),
+               std::as_bytes(std::span(text)));
   }
 
   Graph& graph_;

@@ -38,8 +38,11 @@ bool is_pure(const Node& node) {
 }
 
 void replace(Node& node, Value* replacement) {
+  Graph& graph = node.region()->graph();
+  const std::string name = node.output()->name();
   node.output()->replace_all_uses(replacement);
   node.region()->erase(&node);
+  if (replacement->name().starts_with(name + "_")) graph.rename(replacement, name);
 }
 
 Node* producer(const Value* value, std::string_view kind) {

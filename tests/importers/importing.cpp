@@ -6,6 +6,7 @@
 
 #include "graph/text.h"
 #include "importers/importer.h"
+#include "ops/interpreter.h"
 #include "ops/node_run.h"
 #include "ops/table.h"
 
@@ -28,7 +29,7 @@ std::string outcome(std::string_view file, const std::filesystem::path& folder, 
 std::string result(std::string_view file, std::vector<Tensor> inputs, const std::filesystem::path& folder) {
   const std::unique_ptr<Graph> graph = imported(file, folder);
   std::vector<Item> items(inputs.begin(), inputs.end());
-  return show(run_graph(*graph, items).at(0));
+  return show(run_reference(*graph, items).at(0));
 }
 
 } // namespace lanner::test

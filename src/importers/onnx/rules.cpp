@@ -23,6 +23,8 @@ const Rules& all_rules() {
     add_layer_rules(made);
     add_math_rules(made);
     add_control_rules(made);
+    add_attention_rules(made);
+    add_ml_rules(made);
     add_training_rules(made);
     add_microsoft_rules(made);
     return made;

@@ -16,6 +16,8 @@ void add_shape_rules(Rules& rules);
 void add_layer_rules(Rules& rules);
 void add_math_rules(Rules& rules);
 void add_control_rules(Rules& rules);
+void add_attention_rules(Rules& rules);
+void add_ml_rules(Rules& rules);
 void add_training_rules(Rules& rules);
 void add_microsoft_rules(Rules& rules); ///< Keys of domains other than ONNX's own carry the domain.
 

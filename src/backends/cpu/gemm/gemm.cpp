@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/config_text.h"
 #include "backends/cpu/elementwise/activation_instruction.h"
 #include "backends/cpu/gemm/panel.h"
 #include "backends/product.h"
@@ -76,13 +77,10 @@ class GemmKernel final : public Kernel {
 public:
   GemmKernel(Gemm gemm, int threads)
       : gemm_(std::move(gemm)), rows_(gemm_.product.rows()), depth_(gemm_.product.depth()), columns_(gemm_.product.columns()),
-        panels_((columns_ + width() - 1) / width()), threads_(threads) {
-    // A thread should have some ten thousand products to do before another is woken.
-    grain_ = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, rows_ * depth_ * width()));
-  }
+        panels_((columns_ + width() - 1) / width()), threads_(threads) {}
 
   void launch(const Launch& launch) const override {
-    parallel_for(threads_, 0, panels_, grain_, [&](std::int64_t begin, std::int64_t end) { run(launch, begin, end); });
+    parallel_for(threads_, 0, panels_, 1, [&](std::int64_t begin, std::int64_t end) { run(launch, begin, end); });
   }
 
 private:
@@ -122,23 +120,39 @@ private:
   }
 
   Gemm gemm_;
-  std::int64_t rows_, depth_, columns_, panels_, grain_ = 1;
+  std::int64_t rows_, depth_, columns_, panels_;
   int threads_;
 };
+
+/// Seconds on one core, whether the weights or the products take longer.
+double lone_seconds(const Product& product) {
+  return std::max(4.0 * static_cast<double>(product.b.shape().elements()) / 60e9, product.operations() / 120e9);
+}
+
+/// Waking and joining threads takes about as long as the smallest layers: for those between, timing decides.
+std::vector<int> thread_counts(const Product& product, int most) {
+  constexpr double too_short = 1e-6, long_enough = 50e-6;
+  const double seconds = lone_seconds(product);
+  if (most == 1 || seconds < too_short) return {1};
+  if (seconds > long_enough) return {most};
+  return {most, 1};
+}
 
 TacticList gemm_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
   const auto gemm = read_gemm(group, list.reason);
   if (!gemm) return list;
-  Tactic tactic;
-  tactic.kernel = "gemm";
-  tactic.inputs.resize(node.inputs().size());
   const Product& product = gemm->product;
-  tactic.inputs[product.b.index] = stored(canonical(panel_layout(product, panel_function().width), product.b.shape()));
-  tactic.outputs.resize(node.outputs().size());
-  const double bytes = 4.0 * static_cast<double>(product.b.shape().elements());
-  tactic.estimate = 5e-7 + std::max(bytes / 30e9, product.operations() / 80e9) / target.threads;
-  list.tactics.push_back(std::move(tactic));
+  for (int threads : thread_counts(product, target.threads)) {
+    Tactic tactic;
+    tactic.kernel = "gemm";
+    tactic.config = ConfigText().set("threads", threads).bytes();
+    tactic.inputs.resize(node.inputs().size());
+    tactic.inputs[product.b.index] = stored(canonical(panel_layout(product, panel_function().width), product.b.shape()));
+    tactic.outputs.resize(node.outputs().size());
+    tactic.estimate = 1e-7 + lone_seconds(product) / threads + (threads > 1 ? 2e-6 : 0);
+    list.tactics.push_back(std::move(tactic));
+  }
   return list;
 }
 
@@ -151,7 +165,8 @@ std::unique_ptr<Kernel> gemm_prepare(const Preparation& p) {
   check(p.tactic.inputs.at(product.b.index).layout == wanted, ErrorCode::unsupported,
         "cpu: gemm: weights lie as {}, this processor wants {}: build the plan again",
         p.tactic.inputs[product.b.index].layout.to_string(), wanted.to_string());
-  return std::make_unique<GemmKernel>(std::move(*gemm), p.target.threads);
+  const auto threads = static_cast<int>(ConfigText(p.tactic.config).integer("threads"));
+  return std::make_unique<GemmKernel>(std::move(*gemm), std::clamp(threads, 1, p.target.threads));
 }
 
 bool gemm_fuses(const Group& group, const Target&) {

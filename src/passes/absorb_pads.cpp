@@ -1,0 +1,66 @@
+// A `pad` of the spatial dims becomes padding of the convolution or pooling behind it, where that means the
+// same.
+
+#include <algorithm>
+#include <cmath>
+
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace lanner::passes {
+
+/// Begins, then ends, of the spatial dims; nothing for a pad that does more than add there.
+static std::optional<std::vector<std::int64_t>> spatial_pads(const Node& pad) {
+  const auto pads = constant_integers(pad.input(1));
+  if (!pads || pad.input(3) || pad.attributes.string("mode", "constant") != "constant") return std::nullopt;
+  const std::size_t rank = pads->size() / 2;
+  if (rank < 3 || std::ranges::any_of(*pads, [](std::int64_t size) { return size < 0; })) return std::nullopt;
+  for (std::size_t i : {std::size_t{0}, std::size_t{1}, rank, rank + 1}) {
+    if ((*pads)[i] != 0) return std::nullopt;
+  }
+  std::vector<std::int64_t> spatial(pads->begin() + 2, pads->begin() + static_cast<std::ptrdiff_t>(rank));
+  spatial.insert(spatial.end(), pads->begin() + static_cast<std::ptrdiff_t>(rank) + 2, pads->end());
+  return spatial;
+}
+
+static std::optional<double> fill_of(const Node& pad) {
+  if (!pad.input(2)) return 0.0;
+  return constant_scalar(pad.input(2));
+}
+
+// What the window itself sees beyond the edge: a convolution zeros; max pooling nothing, which is -infinity;
+// average pooling zeros, if it counts them.
+static bool agrees(const Node& window, double fill) {
+  if (window.kind() == "conv") return fill == 0;
+  if (window.attributes.integer("ceil_mode", 0) != 0) return false;
+  if (window.kind() == "max_pool") return std::isinf(fill) && fill < 0;
+  const auto pads = window.attributes.integers("pads");
+  const bool unpadded = std::ranges::all_of(pads, [](std::int64_t size) { return size == 0; });
+  return window.kind() == "average_pool" && fill == 0 &&
+         (unpadded || window.attributes.flag("count_include_pad"));
+}
+
+static bool absorb(Node& window) {
+  const bool slides =
+      window.kind() == "conv" || window.kind() == "max_pool" || window.kind() == "average_pool";
+  if (!slides || window.attributes.string("auto_pad", "NOTSET") != "NOTSET") return false;
+  const Node* pad = producer(window.input(0), "pad");
+  const auto added = pad ? spatial_pads(*pad) : std::nullopt;
+  const auto fill = pad ? fill_of(*pad) : std::nullopt;
+  if (!added || !fill || !agrees(window, *fill)) return false;
+  std::vector<std::int64_t> pads =
+      window.attributes.integers("pads", std::vector<std::int64_t>(added->size(), 0));
+  if (pads.size() != added->size()) return false;
+  for (std::size_t i = 0; i < pads.size(); ++i) pads[i] += (*added)[i];
+  window.attributes.set("pads", pads);
+  if (window.kind() == "average_pool") window.attributes.set("count_include_pad", std::int64_t{1});
+  take_sources(window, *pad);
+  window.set_input(0, pad->input(0));
+  return true;
+}
+
+bool absorb_pads(Graph& graph) {
+  return for_each_node(graph, absorb);
+}
+
+} // namespace lanner::passes

@@ -1,0 +1,67 @@
+// Chains of adds or muls of constants become one; a subtracted constant becomes an added one.
+
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace lanner::passes {
+
+namespace {
+
+// The constant operand comes second.
+bool turn(Node& node) {
+  if (!node.input(0)->constant() || node.input(1)->constant()) return false;
+  Value* const constant = node.input(0);
+  node.set_input(0, node.input(1));
+  node.set_input(1, constant);
+  return true;
+}
+
+bool negate(Node& node) {
+  if (!node.input(1)->constant() || node.input(0)->constant() || !is_float(node.output()->type.dtype()))
+    return false;
+  Value* const negative =
+      emit_before(node, "neg", std::vector<Value*>{node.input(1)}, {}, node.input(1)->type);
+  replace(node,
+          emit_before(node, "add", std::vector<Value*>{node.input(0), negative}, {}, node.output()->type));
+  return true;
+}
+
+std::optional<Shape> broadcast_shape(const Value& a, const Value& b) {
+  try {
+    return broadcast(std::vector<Shape>{a.type.shape(), b.type.shape()});
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+bool join(Node& node) {
+  if (!node.input(1)->constant()) return false;
+  const Node* inner = sole_producer(node.input(0), node.kind());
+  if (!inner || !inner->input(1)->constant() || inner->input(0)->constant()) return false;
+  const auto shape = broadcast_shape(*inner->input(1), *node.input(1));
+  if (!shape) return false;
+  const Type type(node.output()->type.dtype(), *shape);
+  Value* const both =
+      emit_before(node, node.kind(), std::vector<Value*>{inner->input(1), node.input(1)}, {}, type);
+  both->producer()->sources.clear();
+  Value* const result =
+      emit_before(node, node.kind(), std::vector<Value*>{inner->input(0), both}, {}, node.output()->type);
+  take_sources(*result->producer(), *inner);
+  replace(node, result);
+  return true;
+}
+
+bool simplify(Node& node) {
+  if (node.kind() == "sub") return negate(node);
+  if (node.kind() != "add" && node.kind() != "mul") return false;
+  const bool turned = turn(node);
+  return join(node) || turned;
+}
+
+} // namespace
+
+bool merge_arithmetic(Graph& graph) {
+  return for_each_node(graph, simplify);
+}
+
+} // namespace lanner::passes

@@ -1,0 +1,208 @@
+// Transposes move down through nodes that do not mind the order of dims, until they meet their inverse or
+// another to join with. Models of channels-last frameworks wrap every convolution in a pair.
+
+#include <algorithm>
+
+#include "graph/op.h"
+#include "passes/passes.h"
+#include "passes/permutation.h"
+#include "passes/rewrite.h"
+
+namespace lanner::passes {
+
+namespace {
+
+bool is_elementwise(const Node& node) {
+  return node.op().elementwise && node.regions().empty() && node.outputs().size() == 1 &&
+         !node.attributes.has("axis") && node.kind() != "reorder";
+}
+
+bool is_reduction(const Node& node) {
+  return node.kind().starts_with("reduce_") && node.outputs().size() == 1;
+}
+
+// Whether a transpose above the node could go below it, by its operator alone.
+bool lets_through(const Node& node) {
+  const std::string& kind = node.kind();
+  return is_elementwise(node) || is_reduction(node) || kind == "concat" || kind == "softmax" ||
+         kind == "log_softmax" || kind == "pad";
+}
+
+bool has_one_element(const Value& value) {
+  return value.type.is_static() && value.type.shape().elements() == 1;
+}
+
+// Sinking leaves the transpose to its other uses; it pays only if those let go of it as well.
+bool every_use_lets_go(const Value& value) {
+  return std::ranges::all_of(value.uses(), [](const Use& use) {
+    return use.node && (use.node->kind() == "transpose" ||
+                        (lets_through(*use.node) && use.index < use.node->own_inputs().size()));
+  });
+}
+
+bool has_transpose(const Node& node) {
+  return std::ranges::any_of(node.own_inputs(),
+                             [](const Value* input) { return input && permutation_of(input->producer()); });
+}
+
+/// The permutation that all transposed inputs share, when they could all go.
+std::optional<Permutation> common_permutation(const Node& node, std::size_t inputs) {
+  std::optional<Permutation> common;
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const Value* input = node.input(i);
+    const auto p = input ? permutation_of(input->producer()) : std::nullopt;
+    if (!p) continue;
+    if ((common && *common != *p) || !every_use_lets_go(*input)) return std::nullopt;
+    common = p;
+  }
+  return common;
+}
+
+// The constant as it lies beside an input before its transpose.
+Value* unpermuted_constant(Node& before, Value* value, const Permutation& p) {
+  const Tensor& tensor = *value->constant();
+  Shape shape(std::vector<std::int64_t>(p.size() - tensor.rank(), 1));
+  for (std::int64_t size : tensor.shape()) shape.push_back(size);
+  Graph& graph = before.region()->graph();
+  return emit_transpose(before, graph.constant(tensor.reshaped(shape), value->name(), &before), inverse(p));
+}
+
+/// Node's inputs before the transpose; empty when one cannot be had.
+std::vector<Value*> inputs_above(Node& node, const Permutation& p) {
+  for (const Value* input : node.own_inputs()) {
+    if (!input || permutation_of(input->producer()) || has_one_element(*input)) continue;
+    const bool constant =
+        input->constant() && input->constant()->layout().row_major() && input->type.rank() <= p.size();
+    if (!constant) return {};
+  }
+  std::vector<Value*> inputs;
+  for (Value* input : node.own_inputs()) {
+    if (!input || (!permutation_of(input->producer()) && has_one_element(*input))) {
+      inputs.push_back(input);
+    } else if (permutation_of(input->producer())) {
+      inputs.push_back(input->producer()->input(0));
+    } else {
+      inputs.push_back(unpermuted_constant(node, input, p));
+    }
+  }
+  return inputs;
+}
+
+void put_below(Node& node, Value* above, const Permutation& p) {
+  replace(node, is_identity(p) ? above : emit_transpose(node, above, p));
+}
+
+bool sink_elementwise(Node& node) {
+  const auto p = common_permutation(node, node.own_inputs().size());
+  if (!p || !node.output()->type.ranked() || node.output()->type.rank() != p->size()) return false;
+  const std::vector<Value*> inputs = inputs_above(node, *p);
+  if (inputs.empty()) return false;
+  put_below(
+      node,
+      emit_before(node, node.kind(), inputs, node.attributes, permuted(node.output()->type, inverse(*p))),
+      *p);
+  return true;
+}
+
+bool sink_concat(Node& node) {
+  const auto p = common_permutation(node, node.own_inputs().size());
+  const bool all = p && std::ranges::all_of(node.own_inputs(), [](const Value* input) {
+                     return permutation_of(input->producer()).has_value();
+                   });
+  if (!all) return false;
+  std::vector<Value*> inputs;
+  for (Value* input : node.own_inputs()) inputs.push_back(input->producer()->input(0));
+  AttributeMap attributes = node.attributes;
+  const std::int64_t axis = attributes.get<std::int64_t>("axis");
+  attributes.set(
+      "axis", (*p)[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(p->size()) : axis)]);
+  put_below(node, emit_before(node, "concat", inputs, attributes, permuted(node.output()->type, inverse(*p))),
+            *p);
+  return true;
+}
+
+bool sink_softmax(Node& node) {
+  const auto p = common_permutation(node, 1);
+  if (!p) return false;
+  AttributeMap attributes = node.attributes;
+  const std::int64_t axis = attributes.integer("axis", -1);
+  attributes.set(
+      "axis", (*p)[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(p->size()) : axis)]);
+  Value* const from = node.input(0)->producer()->input(0);
+  put_below(node, emit_before(node, node.kind(), std::vector<Value*>{from}, attributes, from->type), *p);
+  return true;
+}
+
+std::vector<std::int64_t> permuted_axes(std::vector<std::int64_t> axes, const Permutation& p) {
+  for (std::int64_t& axis : axes)
+    axis = p[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(p.size()) : axis)];
+  std::ranges::sort(axes);
+  return axes;
+}
+
+Value* integer_constant(Node& before, const std::vector<std::int64_t>& values, std::string_view name) {
+  const auto size = static_cast<std::int64_t>(values.size());
+  return before.region()->graph().constant(Tensor::from<std::int64_t>(values, {size}), name, &before);
+}
+
+// Without the reduced dims the others close ranks: the permutation of what is left.
+Permutation without(const Permutation& p, const std::vector<std::int64_t>& reduced) {
+  Permutation left;
+  for (std::int64_t i : p) {
+    if (std::ranges::find(reduced, i) != reduced.end()) continue;
+    left.push_back(i - std::ranges::count_if(reduced, [&](std::int64_t axis) { return axis < i; }));
+  }
+  return left;
+}
+
+bool sink_reduction(Node& node) {
+  const auto p = common_permutation(node, 1);
+  const auto axes = constant_integers(node.input(1));
+  if (!p || !axes || axes->empty() || !node.output()->type.ranked()) return false;
+  const std::vector<std::int64_t> reduced = permuted_axes(*axes, *p);
+  const bool keep = node.attributes.flag("keepdims", true);
+  const Permutation below = keep ? *p : without(*p, reduced);
+  Value* const from = node.input(0)->producer()->input(0);
+  const std::vector<Value*> inputs{from, integer_constant(node, reduced, "axes")};
+  put_below(
+      node,
+      emit_before(node, node.kind(), inputs, node.attributes, permuted(node.output()->type, inverse(below))),
+      below);
+  return true;
+}
+
+bool sink_pad(Node& node) {
+  const auto p = common_permutation(node, 1);
+  const auto pads = constant_integers(node.input(1));
+  if (!p || !pads || node.input(3) || pads->size() != 2 * p->size() || !node.output()->type.ranked())
+    return false;
+  std::vector<std::int64_t> above(pads->size());
+  for (std::size_t i = 0; i < p->size(); ++i) {
+    const auto to = static_cast<std::size_t>((*p)[i]);
+    above[to] = (*pads)[i];
+    above[to + p->size()] = (*pads)[i + p->size()];
+  }
+  std::vector<Value*> inputs{node.input(0)->producer()->input(0), integer_constant(node, above, "pads")};
+  if (node.input(2)) inputs.push_back(node.input(2));
+  put_below(node,
+            emit_before(node, "pad", inputs, node.attributes, permuted(node.output()->type, inverse(*p))),
+            *p);
+  return true;
+}
+
+bool sink(Node& node) {
+  if (!lets_through(node) || !has_transpose(node)) return false;
+  if (is_elementwise(node)) return sink_elementwise(node);
+  if (is_reduction(node)) return sink_reduction(node);
+  if (node.kind() == "concat") return sink_concat(node);
+  if (node.kind() == "pad") return sink_pad(node);
+  return sink_softmax(node);
+}
+
+} // namespace
+
+bool sink_transposes(Graph& graph) {
+  return for_each_node(graph, sink);
+}
+
+} // namespace lanner::passes

@@ -1,0 +1,153 @@
+#include "accuracy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include <lanner/error.h>
+#include <lanner/source.h>
+
+#include "boxes.h"
+
+namespace lanner::tool {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double match_iou = 0.5;
+constexpr std::int64_t most_classes = 1000;
+
+struct Thing {
+  std::int64_t number;
+  std::string label;
+  Box box;
+};
+using Frames = std::map<std::int64_t, std::vector<Thing>>;
+
+Thing read_thing(const Json& json) {
+  Thing thing{json.at("class").get<std::int64_t>(), json.at("label").get<std::string>(), {}};
+  check(thing.number >= 0 && thing.number < most_classes, ErrorCode::bad_data, "class {}: expected 0 to {}", thing.number, most_classes - 1);
+  const Json& box = json.at("box");
+  check(box.is_array() && box.size() == 4, ErrorCode::bad_data, "box {}: expected four numbers", box.dump());
+  for (std::size_t i = 0; i < 4; ++i) thing.box[i] = box[i].get<double>();
+  check(std::ranges::all_of(thing.box, [](double v) { return std::isfinite(v); }), ErrorCode::bad_data, "box {}: expected finite numbers", box.dump());
+  return thing;
+}
+
+void read_line(std::string_view line, const char* key, Frames& frames) {
+  const Json json = Json::parse(line);
+  const auto frame = json.at("frame").get<std::int64_t>();
+  std::vector<Thing> things;
+  for (const Json& thing : json.at(key)) things.push_back(read_thing(thing));
+  check(frames.emplace(frame, std::move(things)).second, ErrorCode::bad_data, "frame {} comes twice", frame);
+}
+
+Frames read_frames(const std::string& path, const char* key) {
+  const Content content = read_all(open_path(path));
+  std::string_view rest(reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size());
+  Frames frames;
+  for (std::size_t number = 1; !rest.empty(); ++number) {
+    const std::size_t end = rest.find('\n');
+    const std::string_view line = rest.substr(0, end);
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    with_context([&] { return fmt::format("{}:{}", path, number); }, [&] {
+      try {
+        read_line(line, key, frames);
+      } catch (const Json::exception& error) {
+        fail(ErrorCode::bad_data, "expected an object with frame and {} (label, class, box): {}", key, error.what());
+      }
+    });
+  }
+  return frames;
+}
+
+void name_classes(const Frames& frames, Accuracy& accuracy) {
+  for (const auto& [number, things] : frames)
+    for (const Thing& thing : things) {
+      const auto at = static_cast<std::size_t>(thing.number);
+      if (accuracy.classes.size() <= at) accuracy.classes.resize(at + 1);
+      std::string& label = accuracy.classes[at].label;
+      check(label.empty() || label == thing.label, ErrorCode::bad_data, "class {} is called both '{}' and '{}'", thing.number, label, thing.label);
+      label = thing.label;
+    }
+}
+
+/// Pairs off the boxes of one frame, the best overlap first.
+void match(const std::vector<Thing>& truth, std::vector<Thing> found, Accuracy& accuracy) {
+  std::vector<bool> taken(truth.size(), false);
+  std::vector<bool> used(found.size(), false);
+  while (true) {
+    double best = 0;
+    std::size_t row = 0, column = 0;
+    for (std::size_t t = 0; t < truth.size(); ++t)
+      for (std::size_t f = 0; f < found.size() && !taken[t]; ++f) {
+        const double iou = used[f] ? 0 : box_iou(truth[t].box, found[f].box);
+        if (iou <= best) continue;
+        best = iou;
+        row = t;
+        column = f;
+      }
+    if (best < match_iou) return;
+    taken[row] = used[column] = true;
+    Accuracy::Class& wanted = accuracy.classes[static_cast<std::size_t>(truth[row].number)];
+    ++wanted.found;
+    wanted.overlap += best;
+    ++wanted.said[static_cast<std::size_t>(found[column].number)];
+    ++accuracy.histogram[std::min<std::size_t>(19, static_cast<std::size_t>(best * 20))];
+  }
+}
+
+double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+} // namespace
+
+std::int64_t Accuracy::objects() const {
+  std::int64_t sum = 0;
+  for (const Class& one : classes) sum += one.drawn;
+  return sum;
+}
+
+std::int64_t Accuracy::found() const {
+  std::int64_t sum = 0;
+  for (const Class& one : classes) sum += one.found;
+  return sum;
+}
+
+double Accuracy::mean_iou() const {
+  double sum = 0;
+  for (const Class& one : classes) sum += one.overlap;
+  return share(sum, static_cast<double>(objects()));
+}
+
+double Accuracy::class_accuracy() const {
+  std::int64_t right = 0;
+  for (std::size_t i = 0; i < classes.size(); ++i) right += classes[i].said[i];
+  return share(static_cast<double>(right), static_cast<double>(found()));
+}
+
+double Accuracy::recall() const { return share(static_cast<double>(found()), static_cast<double>(objects())); }
+double Accuracy::precision() const { return share(static_cast<double>(found()), static_cast<double>(detections)); }
+
+Accuracy measure_accuracy(const std::string& answers, const std::string& truth) {
+  const Frames wanted = read_frames(truth, "objects");
+  Frames said = read_frames(answers, "detections");
+  Accuracy accuracy;
+  name_classes(wanted, accuracy);
+  name_classes(said, accuracy);
+  for (Accuracy::Class& one : accuracy.classes) one.said.resize(accuracy.classes.size());
+  accuracy.frames = static_cast<std::int64_t>(wanted.size());
+  for (const auto& [frame, things] : said)
+    check(wanted.contains(frame), ErrorCode::bad_data, "{}: frame {} is not in {}, which has {} frames", answers, frame, truth, wanted.size());
+  for (const auto& [frame, things] : wanted) {
+    for (const Thing& thing : things) ++accuracy.classes[static_cast<std::size_t>(thing.number)].drawn;
+    accuracy.detections += static_cast<std::int64_t>(said[frame].size());
+    match(things, said[frame], accuracy);
+  }
+  return accuracy;
+}
+
+} // namespace lanner::tool

@@ -1,0 +1,33 @@
+#pragma once
+// How good a detector's answers are, from the files of answers and truth.
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace lanner::tool {
+
+/// Boxes are matched frame by frame, best overlap first, each once, down to an IoU of 0.5.
+struct Accuracy {
+  struct Class {
+    std::string label;
+    std::int64_t drawn = 0, found = 0;
+    double overlap = 0;             ///< Sum of the IoU of those found.
+    std::vector<std::int64_t> said; ///< Of those found, by the class that was answered.
+  };
+  std::int64_t frames = 0, detections = 0;
+  std::vector<Class> classes;
+  std::array<std::int64_t, 20> histogram{}; ///< Of the IoU of matches, in steps of 0.05.
+
+  std::int64_t objects() const;
+  std::int64_t found() const;
+  double mean_iou() const;       ///< Over all true boxes; one that was not found counts 0.
+  double class_accuracy() const; ///< Share of the found boxes that carry the right class.
+  double recall() const;
+  double precision() const;
+};
+
+/// Reads both files; each holds one JSON object a line. Throws Error{bad_data} with file and line.
+Accuracy measure_accuracy(const std::string& answers, const std::string& truth);
+
+} // namespace lanner::tool

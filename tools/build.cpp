@@ -1,0 +1,75 @@
+// lanner build: from a model to a plan.
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+
+#include "clip_output.h"
+#include "command.h"
+#include "console.h"
+#include "engine_options.h"
+
+namespace lanner::tool {
+namespace {
+
+constexpr double default_budget = 10;
+
+struct BuildCommandOptions {
+  EngineOptions engine;
+  PreprocessOptions preprocess;
+  std::string output, input, print_ir, stop_after, trace_passes;
+};
+
+void check_options(const BuildCommandOptions& options) {
+  check(!options.output.empty() || !options.print_ir.empty() || !options.stop_after.empty() || !options.trace_passes.empty(),
+        ErrorCode::invalid_argument, "build: nothing to do with the plan; give -o FILE or --print-ir");
+  check(options.output.empty() || options.stop_after.empty(), ErrorCode::invalid_argument,
+        "build: --stop-after leaves out what a plan needs; give it with --print-ir, without -o");
+  check(options.print_ir != "lowered" || options.stop_after.empty(), ErrorCode::invalid_argument,
+        "build: --stop-after ends before lowering; give --print-ir without =lowered");
+  check(options.print_ir.empty() || options.print_ir == "canonical" || options.print_ir == "lowered", ErrorCode::invalid_argument,
+        "--print-ir={}: expected canonical or lowered", options.print_ir);
+  if (!options.output.empty()) refuse_same_file(options.engine.model, options.output);
+}
+
+int run_build(const BuildCommandOptions& options) {
+  check_options(options);
+  const ModelFacts facts = inspect(options.engine);
+  check(!facts.plan, ErrorCode::invalid_argument, "{}: is a plan already; expected a model", options.engine.model);
+  BuildOptions build = build_options(options.engine, default_budget);
+  build.stop_after = options.stop_after;
+  build.trace_passes = options.trace_passes;
+  std::optional<PictureInput> picture;
+  if (options.preprocess.given() || !options.input.empty()) {
+    const Binding& input = picture_input(*facts.engine, options.input);
+    picture = resolve_preprocess(options.preprocess, *facts.engine, input);
+  }
+  const Engine engine = open_engine(facts, options.engine, build, picture, 1);
+  if (!options.print_ir.empty()) print_out(options.print_ir == "lowered" ? engine.lowered_ir() : engine.ir());
+  flush_out();
+  if (!options.output.empty()) engine.save(options.output);
+  return 0;
+}
+
+} // namespace
+
+CLI::App* add_build(CLI::App& app, Action& action) {
+  auto [command, options] = make_command<BuildCommandOptions>(app, action, "build", "Optimise and tune a model for this machine, into a plan.", run_build);
+  command->add_option("model", options->engine.model, "An ONNX model")->required();
+  command->add_option("-o,--output", options->output, "The plan to write");
+  command->add_option("--input", options->input, "The input that takes pictures, where there are several");
+  command->add_flag("--print-ir{canonical}", options->print_ir, "Print the graph on stdout; --print-ir=lowered with fusion, storage and kernels");
+  command->add_option("--stop-after", options->stop_after, "Name of the last pass to run");
+  command->add_option("--trace-passes", options->trace_passes, "Folder that gets the graph after each pass");
+  add_engine_options(*command, options->engine);
+  add_preprocess_options(*command, options->preprocess);
+  command->footer("Preprocessing that is given here is stored in the plan.\n\n"
+                  "Examples:\n  lanner build model.onnx -o model.plan\n  lanner build resnet50.onnx -o resnet50.plan --preset imagenet --budget 30s --threads 2\n"
+                  "  lanner build model.onnx -o model.plan --shape input:1x3x224x224:8x3x224x224:32x3x224x224\n"
+                  "  lanner build model.onnx --print-ir --stop-after fold_constants");
+  return command;
+}
+
+} // namespace lanner::tool

@@ -1,0 +1,62 @@
+#include "clip_output.h"
+
+#include <cmath>
+#include <system_error>
+#include <utility>
+
+#include <lanner/error.h>
+
+namespace lanner::tool {
+namespace {
+
+const std::string& checked_output(const std::string& path, const std::string& input) {
+  refuse_same_file(input, path);
+  return path;
+}
+
+int quarter_turns(double rotation) { return static_cast<int>(std::lround(rotation / 90)) % 4; }
+
+} // namespace
+
+void turn_upright(Frame& frame) {
+  const int turns = quarter_turns(frame.rotation);
+  if (turns == 0) return;
+  frame.image = turned(frame.image, turns);
+  frame.rotation -= 90.0 * turns;
+}
+
+double expected_frames(const VideoReader& reader) {
+  const StreamInfo& stream = reader.stream();
+  if (stream.frames > 0) return static_cast<double>(stream.frames);
+  return std::round(reader.demuxer().duration() * stream.average_rate.to_double());
+}
+
+void refuse_same_file(const std::string& input, const std::string& output) {
+  std::error_code ignored;
+  check(!std::filesystem::equivalent(input, output, ignored), ErrorCode::invalid_argument,
+        "{}: is the input too; give the output another name", output);
+}
+
+ClipOutput::ClipOutput(const std::string& path, const std::string& input, const StreamInfo& stream, EncoderOptions options)
+    : writer_(checked_output(path, input), completed(std::move(options), stream)) {}
+
+EncoderOptions ClipOutput::completed(EncoderOptions options, const StreamInfo& stream) {
+  if (stream.average_rate.den > 0 && stream.average_rate.num > 0) options.rate = stream.average_rate;
+  if (stream.time_base.den > 0) options.time_base = stream.time_base;
+  if (stream.sample_aspect.den > 0 && stream.sample_aspect.num > 0) options.sample_aspect = stream.sample_aspect;
+  const bool turned = quarter_turns(stream.rotation) != 0;
+  if (quarter_turns(stream.rotation) % 2 != 0) std::swap(options.sample_aspect.num, options.sample_aspect.den);
+  // Turned pictures are RGB by then: the file keeps what the stream was.
+  if (info(stream.format).yuv) options.format = stream.format;
+  if (turned) options.color = stream.color;
+  return options;
+}
+
+void ClipOutput::write(const Image& image, std::int64_t pts) {
+  if (pts != no_pts && last_pts_ != no_pts && pts <= last_pts_) pts = last_pts_ + 1;
+  writer_.write(image, pts);
+  if (pts != no_pts) last_pts_ = pts;
+  else if (last_pts_ != no_pts) last_pts_ = no_pts;
+}
+
+} // namespace lanner::tool

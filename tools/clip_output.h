@@ -1,0 +1,34 @@
+#pragma once
+// Video that is written frame by frame with the times of the clip it came from.
+
+#include <filesystem>
+#include <string>
+
+#include <lanner/video.h>
+
+namespace lanner::tool {
+
+/// The frame as a player shows it; its rotation becomes 0.
+void turn_upright(Frame& frame);
+/// Frames that a reader may give, by the container; 0 when it does not say.
+double expected_frames(const VideoReader& reader);
+/// Throws Error{invalid_argument} when both names lead to one file.
+void refuse_same_file(const std::string& input, const std::string& output);
+
+/// A VideoWriter that takes time base, rate, aspect and colours from the stream that it follows.
+class ClipOutput {
+public:
+  ClipOutput(const std::string& path, const std::string& input, const StreamInfo& stream, EncoderOptions options);
+
+  /// Pixels as a player shows them, and the source's pts. A pts that does not grow is moved behind the last.
+  void write(const Image& image, std::int64_t pts);
+  void finish() { writer_.finish(); }
+
+private:
+  static EncoderOptions completed(EncoderOptions options, const StreamInfo& stream);
+
+  VideoWriter writer_;
+  std::int64_t last_pts_ = no_pts;
+};
+
+} // namespace lanner::tool

@@ -1,0 +1,95 @@
+// The command `lanner`.
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+#include <lanner/version.h>
+
+#include "command.h"
+#include "console.h"
+#include "interrupt.h"
+#include "usage.h"
+
+namespace lanner::tool {
+namespace {
+
+enum ExitCode { exit_ok = 0, exit_fault = 1, exit_bad_input = 2, exit_interrupted = 130 };
+
+constexpr const char* footer = R"(Examples:
+  lanner doctor                                        what this machine offers
+  lanner probe clip.mp4                                what is in a clip
+  lanner run model.onnx -i clip.mp4 -o marked.mp4      answers on stdout, marked video
+  lanner build model.onnx -o model.plan && lanner bench model.plan
+
+Exit codes: 0 done, 1 a fault of the program or the machine, 2 bad input or usage, 130 interrupted.)";
+
+int complain(std::string_view message, int code) {
+  std::fprintf(stderr, "lanner: %s\n", one_line(message).c_str());
+  return code;
+}
+
+int exit_code(ErrorCode code) {
+  switch (code) {
+  case ErrorCode::cancelled:
+    return exit_interrupted;
+  case ErrorCode::internal:
+  case ErrorCode::device:
+  case ErrorCode::out_of_memory:
+    return exit_fault;
+  default:
+    return exit_bad_input;
+  }
+}
+
+/// Does the work and turns what it throws into a line and a code.
+int carry_out(const Action& action) {
+  try {
+    const int code = action();
+    flush_out();
+    return code;
+  } catch (const Error& error) {
+    if (interrupted()) return complain("interrupted", exit_interrupted);
+    return complain(error.message(), exit_code(error.code()));
+  } catch (const std::bad_alloc&) {
+    return complain("memory was refused by the system", exit_fault);
+  } catch (const std::exception& error) {
+    return complain(fmt::format("unexpected: {}", error.what()), exit_fault);
+  }
+}
+
+void add_commands(CLI::App& app, Action& action) {
+  for (const auto add : {add_run, add_probe, add_transcode, add_build, add_bench, add_explain, add_verify, add_doctor}) {
+    CLI::App* command = add(app, action);
+    command->get_formatter()->column_width(34);
+  }
+}
+
+int main(int count, char** arguments) {
+  CLI::App app("Video and trained models in, answers and video out.", "lanner");
+  app.footer(footer);
+  app.set_version_flag("--version", fmt::format("lanner {}", version()));
+  app.require_subcommand(1);
+  Action action;
+  add_commands(app, action);
+  std::vector<std::string> words = with_long_names(count, arguments);
+  std::reverse(words.begin(), words.end());
+  try {
+    app.parse(std::move(words));
+  } catch (const CLI::Success& request) {
+    return app.exit(request);
+  } catch (const CLI::ParseError& error) {
+    return complain(count < 2 ? "no command was given; see lanner --help" : usage_error(app, error), exit_bad_input);
+  }
+  std::signal(SIGPIPE, SIG_IGN); // A reader that goes away is an error of write(), after which files are cleaned up.
+  interrupt_token();
+  return carry_out(action);
+}
+
+} // namespace
+} // namespace lanner::tool
+
+int main(int count, char** arguments) { return lanner::tool::main(count, arguments); }

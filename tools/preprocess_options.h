@@ -1,0 +1,31 @@
+#pragma once
+// Declared preprocessing: from flags, a plan or a model's metadata, never guessed.
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include <lanner/engine.h>
+
+namespace lanner::tool {
+
+/// As given on the command line; empty where not.
+struct PreprocessOptions {
+  std::string preset, layout, channels, resize, fit, mean, std, range, size, pad;
+
+  bool given() const;
+};
+void add_preprocess_options(CLI::App& command, PreprocessOptions& options);
+
+/// How pictures enter a network.
+struct PictureInput {
+  std::string input;
+  Preprocess spec;
+  std::string source; ///< Who declared it: `the command line`, `the plan`, `the model's metadata`.
+};
+
+/// Command line over plan over the model's metadata; sizes and type from the input where they are fixed. Throws
+/// Error{invalid_argument} that says what to declare.
+PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& engine, const Binding& input);
+
+} // namespace lanner::tool

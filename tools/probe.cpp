@@ -1,0 +1,231 @@
+// lanner probe: what is in a clip.
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <lanner/error.h>
+#include <lanner/video.h>
+
+#include "command.h"
+#include "console.h"
+#include "interrupt.h"
+#include "media.h"
+
+namespace lanner::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ProbeOptions {
+  std::string path;
+  bool exact = false, json = false;
+};
+
+/// Frames of the video stream: as its packets say, or as decoding gives them.
+struct FrameFacts {
+  bool decoded = false;
+  std::vector<std::int64_t> pts; ///< Of frames that have one.
+  std::int64_t frames = 0, keyframes = 0, corrupt = 0;
+  std::int64_t longest_gop = 0;
+  Rational time_base;
+
+  void add(std::int64_t time, bool key, bool damaged) {
+    if (key) ++keyframes;
+    since_key_ = key ? 1 : since_key_ + 1;
+    longest_gop = std::max(longest_gop, since_key_);
+    if (damaged) ++corrupt;
+    if (time != no_pts) pts.push_back(time);
+    ++frames;
+  }
+
+  /// Whether the steps from frame to frame differ by more than the rounding to ticks.
+  bool variable() const {
+    std::int64_t least = INT64_MAX, most = 0;
+    for (std::size_t i = 1; i < pts.size(); ++i) {
+      least = std::min(least, pts[i] - pts[i - 1]);
+      most = std::max(most, pts[i] - pts[i - 1]);
+    }
+    return pts.size() > 2 && most - least > 1;
+  }
+
+private:
+  std::int64_t since_key_ = 0;
+};
+
+FrameFacts read_index(const std::string& path, int stream) {
+  ProgressBar bar("probe");
+  DemuxerOptions options;
+  options.cancel = interrupt_token();
+  const StreamIndex index = build_index(open_path(path), stream, options, {interrupt_token(), bar.callback()});
+  FrameFacts facts;
+  facts.time_base = index.time_base;
+  for (const IndexEntry& entry : index.frames) facts.add(entry.pts, entry.key, false);
+  return facts;
+}
+
+FrameFacts decode_all(const std::string& path, int stream, std::int64_t expected) {
+  VideoReaderOptions options;
+  options.stream = stream;
+  options.demuxer.cancel = interrupt_token();
+  VideoReader reader(open_path(path), options);
+  FrameFacts facts;
+  facts.decoded = true;
+  facts.time_base = reader.stream().time_base;
+  ProgressBar bar("probe");
+  while (const auto frame = reader.next()) {
+    interrupt_token().check();
+    facts.add(frame->pts, frame->key, frame->corrupt);
+    bar.update(static_cast<double>(facts.frames), static_cast<double>(expected), "frames");
+  }
+  return facts;
+}
+
+Json rational_json(const Rational& value) { return value.den ? Json{value.num, value.den} : Json(); }
+
+Json time_json(std::int64_t ticks, const Rational& base) {
+  return ticks == no_pts || base.den == 0 ? Json() : Json(static_cast<double>(ticks) * base.to_double());
+}
+
+Json video_json(const StreamInfo& stream) {
+  return {{"width", stream.width},
+          {"height", stream.height},
+          {"pixel_format", stream.native_format},
+          {"bit_depth", stream.bit_depth},
+          {"interlaced", stream.interlaced},
+          {"fps", stream.average_rate.den ? Json(stream.average_rate.to_double()) : Json()},
+          {"average_rate", rational_json(stream.average_rate)},
+          {"sample_aspect", rational_json(stream.sample_aspect)},
+          {"rotation", stream.rotation},
+          {"color", {{"matrix", std::string(to_string(stream.color.matrix))},
+                     {"range", std::string(to_string(stream.color.range))},
+                     {"siting", std::string(to_string(stream.color.siting))},
+                     {"primaries", stream.color.primaries},
+                     {"transfer", stream.color.transfer}}}};
+}
+
+Json stream_json(const StreamInfo& stream) {
+  Json json{{"index", stream.index}, {"kind", stream.kind}, {"codec", stream.codec}, {"profile", stream.profile}};
+  if (stream.kind == "video") json.update(video_json(stream));
+  json["time_base"] = rational_json(stream.time_base);
+  json["start"] = time_json(stream.start_pts, stream.time_base);
+  json["duration"] = stream.duration > 0 ? time_json(stream.duration, stream.time_base) : Json();
+  json["frames_by_container"] = stream.frames > 0 ? Json(stream.frames) : Json();
+  json["bit_rate"] = stream.bit_rate > 0 ? Json(stream.bit_rate) : Json();
+  return json;
+}
+
+Json facts_json(const FrameFacts& facts) {
+  Json json{{"by", facts.decoded ? "decoding" : "packets"}, {"count", facts.frames}, {"keyframes", facts.keyframes},
+            {"longest_gop", facts.longest_gop}};
+  if (!facts.pts.empty()) {
+    json["first_pts"] = time_json(facts.pts.front(), facts.time_base);
+    json["last_pts"] = time_json(facts.pts.back(), facts.time_base);
+    json["variable_rate"] = facts.variable();
+  }
+  if (!facts.decoded) return json;
+  json["corrupt"] = facts.corrupt;
+  json["time_base"] = rational_json(facts.time_base);
+  json["pts"] = facts.pts;
+  return json;
+}
+
+std::string bits_text(std::int64_t bits) {
+  return bits >= 1'000'000 ? fmt::format("{:.2f} Mb/s", static_cast<double>(bits) / 1e6) : fmt::format("{:.0f} kb/s", static_cast<double>(bits) / 1e3);
+}
+
+std::string color_text(const StreamInfo& stream) {
+  const ColorInfo& color = stream.color;
+  if (color.matrix == ColorMatrix::unspecified && color.range == ColorRange::unspecified) return "colour unspecified";
+  return fmt::format("{} {}", to_string(color.matrix), to_string(color.range));
+}
+
+std::string stream_text(const StreamInfo& stream) {
+  std::string text = fmt::format("  #{} {} {}", stream.index, stream.kind, stream.codec);
+  const auto add = [&](const std::string& part) { text += ", " + part; };
+  if (!stream.profile.empty()) text += " " + one_line(stream.profile);
+  if (stream.kind == "video") {
+    add(fmt::format("{}x{}", stream.width, stream.height));
+    if (stream.average_rate.den) add(fmt::format("{:.3f} fps", stream.average_rate.to_double()));
+    add(fmt::format("{} ({} bits)", stream.native_format, stream.bit_depth));
+    add(color_text(stream));
+    if (stream.sample_aspect.den && stream.sample_aspect.num != stream.sample_aspect.den && stream.sample_aspect.num > 0)
+      add(fmt::format("sample aspect {}:{}", stream.sample_aspect.num, stream.sample_aspect.den));
+    if (stream.rotation != 0) add(fmt::format("shown turned by {:g} degrees", stream.rotation));
+    if (stream.interlaced) add("interlaced");
+  }
+  if (stream.bit_rate > 0) add(bits_text(stream.bit_rate));
+  return text + "\n";
+}
+
+std::string facts_text(const FrameFacts& facts) {
+  std::string text = fmt::format("     {} {} by {}, {} {}, at most {} frames apart", facts.frames, facts.frames == 1 ? "frame" : "frames",
+                                 facts.decoded ? "decoding" : "packets", facts.keyframes, facts.keyframes == 1 ? "keyframe" : "keyframes", facts.longest_gop);
+  if (!facts.pts.empty()) {
+    const double tick = facts.time_base.to_double();
+    text += fmt::format("\n     pts {:.3f} to {:.3f} s, {} rate", static_cast<double>(facts.pts.front()) * tick,
+                        static_cast<double>(facts.pts.back()) * tick, facts.variable() ? "variable" : "constant");
+  }
+  if (facts.corrupt > 0) text += fmt::format("\n     {} frames are damaged", facts.corrupt);
+  return text + "\n";
+}
+
+void print_image(const ProbeOptions& options) {
+  const Image image = load_image(options.path);
+  if (options.json) {
+    const Json json{{"path", options.path}, {"kind", "image"}, {"width", image.width}, {"height", image.height},
+                    {"pixel_format", std::string(to_string(image.format))}};
+    print_out(json.dump(2) + "\n");
+  } else {
+    print_out(fmt::format("{}: image, {}x{}, {}\n", one_line(options.path), image.width, image.height, to_string(image.format)));
+  }
+}
+
+void print_clip(const ProbeOptions& options) {
+  DemuxerOptions demuxer_options;
+  demuxer_options.cancel = interrupt_token();
+  const SourcePtr source = open_path(options.path);
+  const auto demuxer = open_demuxer(source, demuxer_options);
+  const int video = demuxer->best_video();
+  FrameFacts facts;
+  if (video >= 0) facts = read_index(options.path, video);
+  if (video >= 0 && options.exact) facts = decode_all(options.path, video, facts.frames);
+  Json json{{"path", options.path}, {"kind", "clip"}, {"format", demuxer->format()}, {"bytes", source->size()},
+            {"duration", demuxer->duration() > 0 ? Json(demuxer->duration()) : Json()}};
+  std::string text = fmt::format("{}: {}, {:.3f} s, {}\n", one_line(options.path), demuxer->format(), demuxer->duration(),
+                                 source->size() < 0 ? "size unknown" : bytes_text(static_cast<std::uint64_t>(source->size())));
+  json["streams"] = Json::array();
+  for (const StreamInfo& stream : demuxer->streams()) {
+    json["streams"].push_back(stream_json(stream));
+    text += stream_text(stream);
+    if (stream.index != video) continue;
+    json["streams"].back()["frames"] = facts_json(facts);
+    text += facts_text(facts);
+  }
+  print_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text);
+}
+
+int run_probe(const ProbeOptions& options) {
+  with_context([&] { return "probe " + options.path; }, [&] {
+    if (kind_of(options.path) == FileKind::image) print_image(options);
+    else print_clip(options);
+  });
+  return 0;
+}
+
+} // namespace
+
+CLI::App* add_probe(CLI::App& app, Action& action) {
+  auto [command, options] = make_command<ProbeOptions>(app, action, "probe", "What is in a clip or an image.", run_probe);
+  command->add_option("file", options->path, "A clip or an image")->required();
+  command->add_flag("--exact", options->exact, "Decode everything: exact frame count, pts of every frame (in --json), damage");
+  command->add_flag("--json", options->json, "As one JSON object");
+  command->footer("Times are seconds; `pts` in JSON is in ticks of the time base beside it. Without --exact, frames and keyframes are those\n"
+                  "of the packets, which are all read.\n\n"
+                  "Examples:\n  lanner probe clip.mp4\n  lanner probe clip.mp4 --exact\n  lanner probe clip.mp4 --exact --json | jq '.streams[0].frames.pts'");
+  return command;
+}
+
+} // namespace lanner::tool

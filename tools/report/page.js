@@ -1,0 +1,399 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const main = document.getElementById("main");
+  const redraws = [];
+
+  // Elements. Text always goes in as text: nothing that a file says becomes markup.
+  const SVG = "http://www.w3.org/2000/svg";
+  function fill(node, attributes, children) {
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (name === "tip") tip(node, value);
+      else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+      else if (value !== null && value !== undefined) node.setAttribute(name, value);
+    }
+    for (const child of children.flat(Infinity)) if (child !== null && child !== undefined) node.append(child);
+    return node;
+  }
+  const el = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
+  const svg = (name, attributes, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
+
+  const tipBox = document.getElementById("tip");
+  function tip(node, text) {
+    const move = (event) => {
+      tipBox.textContent = text;
+      tipBox.hidden = false;
+      const width = tipBox.offsetWidth, height = tipBox.offsetHeight;
+      tipBox.style.left = Math.max(8, Math.min(innerWidth - width - 8, event.clientX + 14)) + "px";
+      tipBox.style.top = (event.clientY + 18 + height > innerHeight ? event.clientY - height - 12 : event.clientY + 18) + "px";
+    };
+    node.addEventListener("pointermove", move);
+    node.addEventListener("pointerleave", () => { tipBox.hidden = true; });
+  }
+
+  // Numbers.
+  const fixed = (value, digits) => value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const digitsFor = (value) => (value >= 100 ? 0 : value >= 10 ? 1 : 2);
+  const number = (value) => fixed(value, digitsFor(Math.abs(value)));
+  const ms = (seconds) => (seconds >= 1 ? number(seconds) + " s" : seconds >= 1e-3 ? number(seconds * 1e3) + " ms" : number(seconds * 1e6) + " µs");
+  const percent = (share, digits = 1) => fixed(share * 100, digits) + " %";
+  function bytes(count) {
+    const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let unit = 0;
+    for (; count >= 1024 && unit < 4; ++unit) count /= 1024;
+    return (unit === 0 ? count : number(count)) + " " + units[unit];
+  }
+  const giga = (count) => (count >= 1e9 ? number(count / 1e9) + " G" : count >= 1e6 ? number(count / 1e6) + " M" : count >= 1e3 ? number(count / 1e3) + " k" : String(count));
+  function quantile(sorted, share) {
+    if (!sorted.length) return 0;
+    const place = share * (sorted.length - 1), low = Math.floor(place);
+    return sorted[low] + (sorted[Math.min(low + 1, sorted.length - 1)] - sorted[low]) * (place - low);
+  }
+  function niceStep(span, count) {
+    const rough = span / Math.max(1, count), power = 10 ** Math.floor(Math.log10(rough || 1));
+    return [1, 2, 5, 10].map((n) => n * power).find((step) => step >= rough) || power * 10;
+  }
+
+  // Page.
+  const nav = document.getElementById("nav");
+  function section(id, title, note) {
+    const node = el("section", { id }, el("h2", null, title), note ? el("p", { class: "note" }, note) : null);
+    main.append(node);
+    nav.append(el("a", { href: "#" + id }, title));
+    return node;
+  }
+  const card = (title, note, ...children) => el("div", { class: "card" }, el("div", { class: "head" }, el("div", null, el("h3", null, title), note ? el("div", { class: "muted", style: "font-size:13px" }, note) : null)), ...children);
+  // A chart knows its width only when it is on the page, and again when the page changes.
+  function chart(draw) {
+    const holder = el("div", { class: "plot" });
+    const redraw = () => { if (holder.clientWidth) holder.replaceChildren(draw(holder.clientWidth)); };
+    redraws.push(redraw);
+    return holder;
+  }
+  function bars(rows) {
+    const box = el("div", { class: "bars" });
+    const most = Math.max(...rows.map((row) => row.value), 1e-30);
+    for (const row of rows) {
+      const name = el("div", { class: "name", title: row.name }, row.name);
+      const track = el("div", { class: "track" }, el("div", { class: "fill", style: `width:${(100 * row.value) / (row.whole || most)}%;background:${row.color}` }));
+      if (row.tip) { tip(name, row.tip); tip(track, row.tip); }
+      box.append(name, track, el("div", { class: "number" }, el("b", null, row.text)), el("div", { class: "number" }, row.more || ""));
+    }
+    return box;
+  }
+
+  function head() {
+    main.append(el("h1", null, data.title), el("p", { class: "lead" }, data.lead));
+    const tiles = el("div", { class: "tiles" });
+    for (const tile of data.tiles)
+      tiles.append(el("div", { class: "tile" }, el("div", { class: "what" }, tile.what), el("div", { class: "value" }, tile.value, tile.unit ? el("span", { class: "unit" }, tile.unit) : null), el("div", { class: "more" }, tile.more || "")));
+    main.append(tiles);
+  }
+
+  function frames() {
+    if (!data.frames.length) return;
+    const node = section("frames", "Frames", "What went in and what came out, evenly spread over the run. Left and right arrow keys step through.");
+    const input = el("img", { alt: "" }), result = el("img", { alt: "" });
+    const where = el("b"), caption = el("span");
+    const strip = el("div", { class: "strip" });
+    let shown = 0;
+    function show(index) {
+      shown = (index + data.frames.length) % data.frames.length;
+      const frame = data.frames[shown];
+      input.src = frame.input;
+      result.src = frame.result;
+      input.alt = "Input, " + frame.name;
+      result.alt = "Result, " + frame.name + (frame.caption ? ": " + frame.caption : "");
+      where.textContent = frame.name;
+      caption.textContent = frame.caption;
+      [...strip.children].forEach((button, i) => button.setAttribute("aria-pressed", String(i === shown)));
+    }
+    data.frames.forEach((frame, i) => strip.append(el("button", { type: "button", "aria-label": "Show " + frame.name, onclick: () => show(i) }, el("img", { src: frame.result, alt: "" }), el("span", null, frame.short))));
+    addEventListener("keydown", (event) => {
+      if (event.target.closest("input, textarea") || event.altKey || event.ctrlKey || event.metaKey) return;
+      if (event.key === "ArrowRight") show(shown + 1);
+      if (event.key === "ArrowLeft") show(shown - 1);
+    });
+    node.append(el("div", { class: "card" }, el("div", { class: "stage" },
+      el("figure", null, el("div", { class: "view" }, input), el("figcaption", null, el("span", null, "Input"), where)),
+      el("figure", null, el("div", { class: "view" }, result), el("figcaption", null, el("span", null, "Result"), caption))), data.frames.length > 1 ? strip : null));
+    show(Math.floor(data.frames.length / 2));
+  }
+
+  function histogram(width, values, low, high, label, tipOf) {
+    const height = 190, left = 34, right = 8, top = 12, bottom = 34;
+    const most = Math.max(...values, 1);
+    const x = (share) => left + share * (width - left - right), y = (value) => height - bottom - (value / most) * (height - top - bottom);
+    const picture = svg("svg", { class: "chart", height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
+    const step = Math.max(1, niceStep(most, 4));
+    for (let value = 0; value <= most; value += step)
+      picture.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }), svg("text", { x: left - 7, y: y(value) + 4, "text-anchor": "end" }, giga(value)));
+    values.forEach((value, i) => {
+      if (!value) return;
+      const x0 = x(i / values.length), x1 = x((i + 1) / values.length);
+      picture.append(svg("rect", { x: x0 + 0.75, width: Math.max(1, x1 - x0 - 1.5), y: y(value), height: height - bottom - y(value), rx: 2, fill: "var(--chart, var(--infer))", tip: tipOf(i, value) }));
+    });
+    picture.append(svg("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }));
+    const tick = niceStep(high - low, width / 90);
+    for (let value = Math.ceil(low / tick - 1e-9) * tick; value <= high + tick * 1e-6; value += tick)
+      picture.append(svg("text", { x: x((value - low) / (high - low)), y: height - bottom + 17, "text-anchor": "middle" }, String(+value.toPrecision(6))));
+    picture.append(svg("text", { x: width - right, y: height - 2, "text-anchor": "end" }, label));
+    return { picture, x: (value) => x((value - low) / (high - low)), top, bottom: height - bottom };
+  }
+
+  function accuracy() {
+    const found = data.accuracy;
+    if (!found) return;
+    const node = section("accuracy", "Accuracy", `Answers, read back from the file that the run wrote, against what is known of the clip: ${found.objects} objects in ${found.frames} frames, ${found.detections} answers. Boxes are matched frame by frame at an IoU of at least 0.5; what was not found counts as IoU 0.`);
+    const byClass = bars(found.classes.filter((one) => one.drawn).map((one) => ({ name: one.label, value: one.mean_iou, whole: 1, color: "var(--good)", text: fixed(one.mean_iou, 3), more: `${one.found} of ${one.drawn} found`, tip: `${one.label}: ${one.found} of ${one.drawn} found` })));
+    const iou = chart((width) => {
+      const values = found.histogram.slice(10);
+      const drawn = histogram(width, values, 0.5, 1, "IoU of matches", (i, value) => `IoU ${fixed(0.5 + i * 0.05, 2)} to ${fixed(0.55 + i * 0.05, 2)}: ${value} boxes`);
+      drawn.picture.style.setProperty("--chart", "var(--good)");
+      return drawn.picture;
+    });
+    const labels = found.classes.map((one) => one.label);
+    const table = el("table", { class: "matrix" }, el("thead", null, el("tr", null, el("th"), labels.map((label) => el("th", { scope: "col" }, label)))));
+    const body = el("tbody");
+    found.classes.forEach((one, row) => {
+      const sum = one.said.reduce((a, b) => a + b, 0) || 1;
+      body.append(el("tr", null, el("th", { scope: "row" }, one.label), one.said.map((count, column) => {
+        const share = count / sum;
+        const wrong = row !== column && count > 0;
+        return el("td", { style: count ? `background:rgba(${wrong ? "213,94,0" : "var(--heat)"},${(0.12 + 0.55 * share).toFixed(3)})` : "color:var(--faint)", tip: `${one.label} answered as ${labels[column]}: ${count} of ${sum}` }, String(count));
+      })));
+    });
+    table.append(body);
+    node.append(el("div", { class: "row three" }, card("Mean IoU by class", "1 is a perfect box", byClass), card("Overlap of the boxes found", "How tightly answers fit", iou),
+      card("Confusion", "Rows: what it is. Columns: what was answered", el("div", { class: "scroll" }, table))));
+  }
+
+  function latency() {
+    const kinds = ["infer", "decode", "encode"].filter((kind) => data.times[kind].some((value) => value > 0));
+    if (!kinds.length) return;
+    const names = { infer: "Inference", decode: "Decoding and preprocessing", encode: "Drawing and encoding" };
+    let chosen = kinds[0];
+    const note = el("div", { class: "muted", style: "font-size:13px" });
+    const plot = chart((width) => {
+      const sorted = data.times[chosen].slice().sort((a, b) => a - b).map((value) => value * 1e3);
+      const marks = [["p50", 0.5], ["p90", 0.9], ["p99", 0.99]].map(([name, share]) => [name, quantile(sorted, share)]);
+      const high = Math.max(quantile(sorted, 0.995) * 1.04, sorted[0] * 1.05 + 1e-6), low = Math.max(0, sorted[0] - (high - sorted[0]) * 0.06);
+      const count = Math.max(8, Math.min(48, Math.round(Math.sqrt(sorted.length) * 2.2)));
+      const values = Array(count).fill(0);
+      for (const value of sorted) ++values[Math.min(count - 1, Math.max(0, Math.floor(((value - low) / (high - low)) * count)))];
+      note.textContent = `${names[chosen]} of one frame, ${sorted.length} frames: median ${ms(marks[0][1] / 1e3)}, 99 % within ${ms(marks[2][1] / 1e3)}`;
+      const size = (high - low) / count;
+      const drawn = histogram(width, values, low, high, "milliseconds", (i, value) => `${number(low + i * size)} to ${number(low + (i + 1) * size)} ms: ${value} frames` + (i === count - 1 ? " (and slower)" : ""));
+      drawn.picture.style.setProperty("--chart", `var(--${chosen})`);
+      let last = -1e9;
+      for (const [name, value] of marks) {
+        const x = Math.min(drawn.x(value), width - 8);
+        const end = x - last < 78 && x > width - 90;
+        drawn.picture.append(svg("line", { x1: x, x2: x, y1: drawn.top - 4, y2: drawn.bottom, stroke: "var(--ink)", "stroke-dasharray": "3 3", "stroke-width": 1.2 }));
+        const text = svg("text", { x: x + (x > width - 84 ? -5 : 5), y: drawn.top + (x - last < 84 ? 20 : 4), class: "strong", "text-anchor": x > width - 84 ? "end" : "start", "paint-order": "stroke", stroke: "var(--card)", "stroke-width": 4, "stroke-linejoin": "round" }, `${name} ${number(value)}`);
+        if (end) text.setAttribute("y", drawn.top + 36);
+        drawn.picture.append(text);
+        last = x;
+      }
+      return drawn.picture;
+    });
+    const tools = el("div", { class: "tools" });
+    const buttons = kinds.map((kind) => el("button", { type: "button", "aria-pressed": String(kind === chosen), onclick: () => {
+      chosen = kind;
+      buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(kinds[i] === kind)));
+      redraws.forEach((redraw) => redraw());
+    } }, { infer: "infer", decode: "decode", encode: "encode" }[kind]));
+    if (kinds.length > 1) tools.append(...buttons);
+    return el("div", { class: "card" }, el("div", { class: "head" }, el("div", null, el("h3", null, "Latency"), note), tools), plot);
+  }
+
+  function timeline() {
+    const spans = data.timeline.spans;
+    if (!spans.length) return;
+    const tracks = ["decode", "infer", "encode"].filter((track) => spans.some((span) => span[0] === track));
+    const end = Math.max(...spans.map((span) => span[3]));
+    // About two dozen frames of the middle: the start is not like the rest.
+    const middle = spans[Math.floor(spans.length / 2)][2];
+    const perFrame = end / Math.max(1, data.times.infer.length);
+    let from = Math.max(0, middle - 12 * perFrame), to = Math.min(end, from + 24 * perFrame);
+    const plot = chart((width) => {
+      const left = 62, right = 8, lane = 38, top = 6, height = top + tracks.length * lane + 34;
+      const x = (time) => left + ((time - from) / (to - from)) * (width - left - right);
+      const picture = svg("svg", { class: "chart timeline", height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "What ran when" });
+      const clip = svg("clipPath", { id: "lanes" }, svg("rect", { x: left, y: 0, width: width - left - right, height }));
+      const inside = svg("g", { "clip-path": "url(#lanes)" });
+      picture.append(clip, inside);
+      tracks.forEach((track, row) => {
+        picture.append(svg("text", { x: 0, y: top + row * lane + lane / 2 + 1, class: "strong" }, track));
+        inside.append(svg("rect", { x: left, y: top + row * lane + 3, width: width - left - right, height: lane - 12, rx: 4, fill: "var(--wash)" }));
+      });
+      let lastRight = {};
+      for (const [track, name, start, stop, frame] of spans) {
+        if (stop < from || start > to) continue;
+        const row = tracks.indexOf(track), x0 = x(start), wide = x(stop) - x0;
+        if (row < 0 || (wide < 0.3 && x0 < (lastRight[track] || 0))) continue;
+        lastRight[track] = x0 + Math.max(wide, 0.6);
+        inside.append(svg("rect", { x: x0, y: top + row * lane + 3, width: Math.max(0.8, wide - 0.6), height: lane - 12, rx: Math.min(3, wide / 3), fill: `var(--${name === "preprocess" ? "preprocess" : track})`, tip: `${name}${frame >= 0 ? ", frame " + frame : ""}\n${ms(stop - start)}, from ${ms(start)}` }));
+      }
+      const tick = niceStep(to - from, (width - left) / 110), base = top + tracks.length * lane + 2;
+      for (let time = Math.ceil(from / tick) * tick; time <= to; time += tick)
+        picture.append(svg("line", { class: "axis", x1: x(time), x2: x(time), y1: base - 4, y2: base + 2 }), svg("text", { x: x(time), y: base + 17, "text-anchor": "middle" }, ms(+time.toPrecision(9))));
+      let held = null;
+      picture.addEventListener("pointerdown", (event) => { held = { x: event.clientX, from, to }; });
+      picture.addEventListener("pointermove", (event) => {
+        if (!held || !event.buttons) return;
+        const shift = ((held.x - event.clientX) / (width - left - right)) * (held.to - held.from);
+        const moved = Math.max(-held.from, Math.min(end - held.to, shift));
+        from = held.from + moved;
+        to = held.to + moved;
+        requestAnimationFrame(redraw);
+      });
+      picture.addEventListener("wheel", (event) => {
+        if (!event.ctrlKey && !event.shiftKey) return;
+        event.preventDefault();
+        const box = picture.getBoundingClientRect();
+        zoom(event.deltaY < 0 ? 0.8 : 1.25, (event.clientX - box.left - left) / (width - left - right));
+      }, { passive: false });
+      return picture;
+    });
+    const redraw = redraws[redraws.length - 1];
+    function zoom(factor, at = 0.5) {
+      const centre = from + (to - from) * at;
+      const span = Math.max(1e-4, Math.min(end, (to - from) * factor));
+      from = Math.max(0, Math.min(end - span, centre - span * at));
+      to = from + span;
+      redraw();
+    }
+    const button = (label, name, act) => el("button", { type: "button", "aria-label": name, onclick: act }, label);
+    const legend = el("div", { class: "legend", style: "margin-top:6px" }, [["decode", "decode"], ["preprocess", "preprocess"], ["infer", "infer"], ["encode", "draw and encode"]].map(([key, name]) => el("span", null, el("i", { style: `background:var(--${key})` }), name)));
+    const left = data.timeline.left_out ? ` The first ${spans.length} spans; ${data.timeline.left_out} more were left out.` : "";
+    return el("div", { class: "card", style: "margin-top:18px" }, el("div", { class: "head" }, el("div", null, el("h3", null, "Timeline"), el("div", { class: "muted", style: "font-size:13px" }, "What ran when, on one clock. Drag to move." + left)),
+      el("div", { class: "tools" }, button("−", "Zoom out", () => zoom(2)), button("+", "Zoom in", () => zoom(0.5)), button("all", "Show all", () => { from = 0; to = end; redraw(); }))), plot, legend);
+  }
+
+  function speed() {
+    if (!data.times.infer.length) return;
+    const node = section("speed", "Speed", data.speed_note);
+    node.append(...[latency(), timeline()].filter(Boolean));
+  }
+
+  const families = [["convolution", /conv/], ["matrix product", /gemm|matmul|einsum|product/], ["normalisation", /norm|lrn/], ["activation", /relu|sigmoid|tanh|clip|elu|gelu|swish|softmax|exp|activation/], ["pooling", /pool|reduce|mean/], ["arithmetic", /add|mul|sub|div|sum|pow|sqrt|elementwise|group|min|max|fused/], ["movement", /reshape|transpose|concat|split|slice|gather|pad|resize|flatten|squeeze|expand|reorder|cast|shape|identity|alias|upsample|copy|tile/]];
+  function family(name) {
+    const found = families.findIndex(([, pattern]) => pattern.test(name.toLowerCase()));
+    return found < 0 ? 7 : found;
+  }
+  const familyName = (index) => (index < 7 ? families[index][0] : "other");
+
+  function nodes() {
+    const steps = data.nodes.filter((step) => step.runs > 0).map((step) => ({ ...step, each: step.seconds / step.runs }));
+    if (!steps.length) return;
+    const total = steps.reduce((sum, step) => sum + step.each, 0) || 1e-30;
+    steps.sort((a, b) => b.each - a.each);
+    const node = section("nodes", "Where the time goes", `Measured inside the run: ${steps.length} steps, ${ms(total)} for one run of the network, mean of ${steps[0].runs} runs.`);
+    const tipOf = (step) => `${step.name}\n${step.op} by ${step.backend}${step.kernel ? ":" + step.kernel : ""}\n${ms(step.each)}, ${percent(step.each / total)}` + (step.flops ? `\n${giga(step.flops / step.each)}FLOP/s` : "") + (step.bytes ? `\n${giga(step.bytes / step.each)}B/s` : "") + (step.sources.length ? "\nfrom " + step.sources.slice(0, 8).join(" ") + (step.sources.length > 8 ? " …" : "") : "");
+    const row = (step) => ({ name: step.name, value: step.each, color: `var(--k${family(step.op)})`, text: ms(step.each), more: percent(step.each / total), tip: tipOf(step) });
+    const few = 18;
+    const holder = el("div", null, bars(steps.slice(0, few).map(row)));
+    const more = steps.length > few ? el("div", { class: "tools", style: "margin-top:12px" }, el("button", { type: "button", onclick: (event) => { holder.replaceChildren(bars(steps.map(row))); event.target.remove(); } }, `all ${steps.length} steps`)) : null;
+    const kinds = new Map();
+    for (const step of steps) {
+      const kind = kinds.get(step.op) || { name: step.op, each: 0, count: 0 };
+      kind.each += step.each;
+      ++kind.count;
+      kinds.set(step.op, kind);
+    }
+    const sorted = [...kinds.values()].sort((a, b) => b.each - a.each);
+    const byKind = bars(sorted.slice(0, 14).map((kind) => ({ name: kind.name, value: kind.each, whole: total, color: `var(--k${family(kind.name)})`, text: percent(kind.each / total), more: `${ms(kind.each)}, ${kind.count} ${kind.count === 1 ? "step" : "steps"}` })));
+    const used = [...new Set(steps.map((step) => family(step.op)))].sort();
+    const legend = el("div", { class: "legend", style: "margin-top:14px" }, used.map((index) => el("span", null, el("i", { style: `background:var(--k${index})` }), familyName(index))));
+    const table = el("table", { class: "data" }, el("thead", null, el("tr", null, ["step", "kind", "kernel"].map((name) => el("th", null, name)), ["time", "share", "FLOP/s", "B/s"].map((name) => el("th", { class: "r" }, name)), el("th", null, "from"))),
+      el("tbody", null, steps.map((step) => el("tr", null, el("td", null, el("code", null, step.name)), el("td", null, step.op), el("td", null, `${step.backend}${step.kernel ? ":" + step.kernel : ""}`), el("td", { class: "r" }, ms(step.each)), el("td", { class: "r" }, percent(step.each / total)), el("td", { class: "r" }, step.flops ? giga(step.flops / step.each) : "–"), el("td", { class: "r" }, step.bytes ? giga(step.bytes / step.each) : "–"), el("td", null, step.sources.slice(0, 6).join(" "))))));
+    node.append(el("div", { class: "row" }, card("By step", "The slowest first", holder, more), card("By kind", "Share of the network's time", byKind, legend)),
+      el("details", { class: "card" }, el("summary", null, "All steps as a table"), el("div", { class: "scroll", style: "max-height:480px" }, table)));
+  }
+
+  function graphBox(title, graph) {
+    const picture = svg("svg", { role: "img", "aria-label": `${title}: ${graph.nodes.length} nodes` });
+    const group = svg("g");
+    picture.append(group);
+    for (const curve of graph.curves) {
+      if (curve.length < 4) continue;
+      let path = `M${curve[0].join(" ")}`;
+      for (let i = 1; i + 2 < curve.length; i += 3) path += `C${curve[i].join(" ")} ${curve[i + 1].join(" ")} ${curve[i + 2].join(" ")}`;
+      group.append(svg("path", { d: path }));
+    }
+    for (const node of graph.nodes) {
+      const short = (text) => (text.length > 23 ? text.slice(0, 22) + "…" : text);
+      group.append(svg("g", { tip: `${node.title}${node.detail ? "\n" + node.detail : ""}\n${node.tip}` },
+        svg("rect", { class: "node", x: node.x - graph.node_width / 2, y: node.y - graph.node_height / 2, width: graph.node_width, height: graph.node_height, rx: 8, stroke: `var(--k${family(node.group)})` }),
+        svg("rect", { x: node.x - graph.node_width / 2, y: node.y - graph.node_height / 2 + 8, width: 3.5, height: graph.node_height - 16, rx: 1.5, fill: `var(--k${family(node.group)})` }),
+        svg("text", { class: "op", x: node.x, y: node.y + (node.detail ? -2 : 4) }, short(node.title)), node.detail ? svg("text", { class: "type", x: node.x, y: node.y + 13 }, short(node.detail)) : null));
+    }
+    const box = el("div", { class: "graph" }, picture);
+    let scale = 1, x = 0, y = 0, fitted = false;
+    const apply = () => group.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
+    function fit(whole) {
+      const width = box.clientWidth, height = box.clientHeight;
+      scale = whole ? Math.min(width / graph.width, height / graph.height) * 0.96 : Math.min(1, Math.max(0.5, (width - 24) / graph.width));
+      x = (width - graph.width * scale) / 2;
+      y = whole ? (height - graph.height * scale) / 2 : 14;
+      apply();
+    }
+    redraws.push(() => { if (!fitted && box.clientWidth) { fitted = true; fit(false); } });
+    function zoom(factor, px = box.clientWidth / 2, py = box.clientHeight / 2) {
+      const next = Math.max(0.04, Math.min(3, scale * factor));
+      x = px - ((px - x) * next) / scale;
+      y = py - ((py - y) * next) / scale;
+      scale = next;
+      apply();
+    }
+    box.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      const place = box.getBoundingClientRect();
+      if (event.ctrlKey || event.metaKey) return zoom(Math.exp(-event.deltaY / 300), event.clientX - place.left, event.clientY - place.top);
+      x -= event.deltaX;
+      y -= event.deltaY;
+      apply();
+    }, { passive: false });
+    let held = null;
+    box.addEventListener("pointerdown", (event) => { held = [event.clientX - x, event.clientY - y]; box.setPointerCapture(event.pointerId); });
+    box.addEventListener("pointermove", (event) => { if (held && event.buttons) { x = event.clientX - held[0]; y = event.clientY - held[1]; apply(); } });
+    box.addEventListener("pointerup", () => { held = null; });
+    const grouped = graph.operators > graph.nodes.length ? `, drawn as ${graph.nodes.length}` : "";
+    const tools = el("div", { class: "tools" }, [["−", "Zoom out", () => zoom(0.7)], ["+", "Zoom in", () => zoom(1.4)], ["fit", "Show all", () => fit(true)]].map(([label, name, act]) => el("button", { type: "button", "aria-label": `${name}: ${title}`, onclick: act }, label)));
+    return el("div", { class: "card" }, el("div", { class: "head" }, el("div", null, el("h3", null, title), el("div", { class: "muted", style: "font-size:13px" }, `${graph.operators} nodes${grouped}. ${graph.note}`)), tools), box);
+  }
+
+  function graphs() {
+    if (!data.graphs.length) return;
+    const node = section("graph", "Graph", "The model as it was given, and what runs: nodes fused, storage and kernels chosen. Drag to move, Ctrl and wheel to zoom; point at a node for its name, kernel and sources.");
+    node.append(el("div", { class: "row" }, data.graphs.map((graph) => graphBox(graph.title, graph))));
+  }
+
+  function facts() {
+    const node = section("details", "Details");
+    const list = (rows) => el("dl", { class: "facts" }, rows.map(([name, value]) => [el("dt", null, name), el("dd", null, value)]));
+    node.append(el("div", { class: "row" }, card("What was run", null, list(data.facts)),
+      card("Memory", null, list([["weights", bytes(data.memory.weight_bytes)], ["activations", bytes(data.memory.arena_bytes)], ["process at its peak", bytes(data.memory.peak_bytes)]].filter(([, text]) => text !== "0 B")))));
+    main.append(el("footer", null, `Made by lanner ${data.version}. This page holds everything that it shows and loads nothing.`));
+  }
+
+  const root = document.documentElement;
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  let chosenTheme = null;
+  try { chosenTheme = localStorage.getItem("lanner-theme"); } catch (error) { chosenTheme = null; }
+  const theme = () => root.setAttribute("data-theme", chosenTheme || (dark.matches ? "dark" : "light"));
+  dark.addEventListener("change", theme);
+  document.getElementById("theme").addEventListener("click", () => {
+    chosenTheme = root.getAttribute("data-theme") === "dark" ? "light" : "dark";
+    try { localStorage.setItem("lanner-theme", chosenTheme); } catch (error) { tipBox.hidden = true; }
+    theme();
+  });
+  theme();
+
+  for (const part of [head, frames, accuracy, speed, nodes, graphs, facts]) part();
+  const redrawAll = () => redraws.forEach((redraw) => redraw());
+  let waiting = 0;
+  addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(redrawAll, 80); });
+  redrawAll();
+})();

@@ -1,0 +1,54 @@
+#include "report/recorder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <lanner/preprocess.h>
+
+namespace lanner::tool {
+namespace {
+
+constexpr std::size_t most_frames = 12;
+constexpr std::int32_t shown_width = 560, shown_height = 560;
+constexpr std::size_t most_times = 20'000;
+
+std::vector<std::byte> to_jpeg(const Image& image) {
+  const double scale = std::min({1.0, static_cast<double>(shown_width) / image.width, static_cast<double>(shown_height) / image.height});
+  Preprocess spec;
+  spec.dtype = DType::u8;
+  spec.channels_last = true;
+  spec.resize = Resize::area;
+  spec.width = std::max(1, static_cast<std::int32_t>(std::lround(image.width * scale)));
+  spec.height = std::max(1, static_cast<std::int32_t>(std::lround(image.height * scale)));
+  const Tensor pixels = to_tensor(image, spec);
+  return encode_image(Image::from_tensor(pixels.reshaped({spec.height, spec.width, 3}), PixelFormat::rgb24), "jpg");
+}
+
+std::string caption_of(const PictureAnswers& picture, TaskKind kind) {
+  if (kind == TaskKind::none) return {};
+  if (kind == TaskKind::detect) return picture.answers.size() == 1 ? "1 detection" : fmt::format("{} detections", picture.answers.size());
+  return picture.answers.empty() ? std::string() : fmt::format("{} {:.1f} %", picture.answers[0].label, picture.answers[0].score * 100);
+}
+
+} // namespace
+
+void Recorder::keep(const PictureAnswers& picture, TaskKind kind, const Image& input, const Image& result) {
+  frames_.push_back({picture.source, caption_of(picture, kind), picture.still ? -1 : picture.frame, next_, to_jpeg(input), to_jpeg(result)});
+}
+
+void Recorder::count(const FrameTimes& times) {
+  if (times_.size() < most_times) times_.push_back(times);
+  ++next_;
+  if (frames_.size() <= most_frames) return;
+  step_ *= 2;
+  std::erase_if(frames_, [this](const ShownFrame& frame) { return frame.number % step_ != 0; });
+}
+
+void Recorder::take_profile(const Context& context) {
+  arena_bytes_ = std::max(arena_bytes_, context.arena_bytes());
+  profile_ = context.profile();
+}
+
+} // namespace lanner::tool

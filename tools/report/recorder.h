@@ -1,0 +1,56 @@
+#pragma once
+// What a run leaves behind for its report.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <lanner/engine.h>
+#include <lanner/trace.h>
+
+#include "answer_lines.h"
+
+namespace lanner::tool {
+
+/// Seconds that one picture took; decoding includes preprocessing, encoding includes drawing.
+struct FrameTimes {
+  double decode = 0, infer = 0, encode = 0;
+};
+
+/// A picture shown in the report: as JPEG, small enough for a page.
+struct ShownFrame {
+  std::string source, caption;
+  std::int64_t frame = 0;
+  std::int64_t number = 0; ///< Of all pictures of the run.
+  std::vector<std::byte> input, result;
+};
+
+/// Collects pictures, times and profiles while a run goes on, in bounded memory.
+class Recorder {
+public:
+  Recorder() : trace_(Trace::create(1 << 18)) {}
+
+  const Trace& trace() const { return trace_; }
+  /// Whether the next picture is one of those to show. They are evenly spread, however long the run is: when there are too
+  /// many, every second one is let go and the step doubled.
+  bool wants_next() const { return next_ % step_ == 0; }
+  /// Keeps the picture that is next; count() follows.
+  void keep(const PictureAnswers& picture, TaskKind kind, const Image& input, const Image& result);
+  void count(const FrameTimes& times);
+  void take_profile(const Context& context);
+
+  const std::vector<ShownFrame>& frames() const { return frames_; }
+  const std::vector<FrameTimes>& times() const { return times_; }
+  const std::vector<StepProfile>& profile() const { return profile_; }
+  std::uint64_t arena_bytes() const { return arena_bytes_; }
+
+private:
+  Trace trace_;
+  std::vector<ShownFrame> frames_;
+  std::vector<FrameTimes> times_;
+  std::vector<StepProfile> profile_;
+  std::uint64_t arena_bytes_ = 0;
+  std::int64_t next_ = 0, step_ = 1;
+};
+
+} // namespace lanner::tool

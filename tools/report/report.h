@@ -1,0 +1,37 @@
+#pragma once
+// The report of a run: one HTML page that holds everything it shows.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <lanner/cancel.h>
+#include <lanner/engine.h>
+#include <lanner/output.h>
+
+#include "accuracy.h"
+#include "engine_options.h"
+#include "report/recorder.h"
+#include "runner.h"
+#include "task.h"
+
+namespace lanner::tool {
+
+/// What a report is made of; everything outlives the call.
+struct ReportParts {
+  const std::string& model;
+  const std::vector<RunInput>& inputs;
+  const Engine& engine;
+  const ModelFacts& facts; ///< The model before it was optimised.
+  const PictureInput& picture;
+  const Task& task;
+  int batch;
+  const RunTotals& totals;
+  const Recorder& recorder;
+  const std::optional<Accuracy>& accuracy;
+};
+
+/// Writes and commits the page. Graph pictures take at most ten seconds each.
+void write_report(OutputFile& file, const ReportParts& parts, const CancelToken& cancel);
+
+} // namespace lanner::tool

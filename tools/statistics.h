@@ -1,0 +1,20 @@
+#pragma once
+// Order statistics.
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace lanner::tool {
+
+/// The value below which `share` (0..1) of the values lie, interpolated between neighbours; 0 of none.
+inline double quantile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  const double place = share * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<std::size_t>(std::floor(place));
+  const std::size_t high = std::min(low + 1, values.size() - 1);
+  return values[low] + (values[high] - values[low]) * (place - static_cast<double>(low));
+}
+
+} // namespace lanner::tool

@@ -1,0 +1,16 @@
+#pragma once
+// What a wrong command line meant.
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace lanner::tool {
+
+/// The arguments with options of two-part names, `-c:v`, replaced by their long names, which is all CLI11 reads.
+std::vector<std::string> with_long_names(int count, char** arguments);
+/// One line for a command line that `app` refused, with the nearest option or subcommand.
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error);
+
+} // namespace lanner::tool
