@@ -36,7 +36,7 @@ struct MatrixProduct {
 /// Dims of the product of inputs `a` and `b`, as a type of `dtype`.
 Type infer_product(const Type& a, const Type& b, DType dtype);
 
-/// c = a * b for dense row-major stacks.
+/// c = a * b for dense row-major stacks. See Note [Vector loops] in convolution.h.
 template<typename T>
 void multiply(const MatrixProduct& product, std::span<const T> a, std::span<const T> b, std::span<T> c,
               int threads) {
@@ -53,6 +53,7 @@ void multiply(const MatrixProduct& product, std::span<const T> a, std::span<cons
     for (std::int64_t i = 0; i < k; ++i) {
       for (std::int64_t row = first; row < last; ++row) {
         const T factor = left[row * k + i];
+#pragma omp simd
         for (std::int64_t j = 0; j < n; ++j)
           out[row * n + j] = multiply_add(out[row * n + j], factor, right[i * n + j]);
       }

@@ -63,6 +63,7 @@ void add_product(std::span<const T> vector, const T* matrix, std::int64_t width,
                  std::int64_t count, T* out) {
   for (std::size_t k = 0; k < vector.size(); ++k) {
     const T* row = matrix + static_cast<std::int64_t>(k) * width + first;
+#pragma omp simd
     for (std::int64_t j = 0; j < count; ++j) out[j] += vector[k] * row[j];
   }
 }

@@ -62,7 +62,7 @@ static bool crops(const AttributeMap& attributes) {
 }
 
 static bool given(const InferContext& context, std::size_t i) {
-  if (i >= context.inputs() || !context.has(i)) return false;
+  if (!context.has(i)) return false;
   const Type& type = context.input(i); // Exporters write an empty tensor for an absent input.
   return !(type.ranked() && type.rank() == 1 && type.dims()[0] == Dim(0));
 }
@@ -287,9 +287,7 @@ static bool is_identity(const AxisPlan& plan) {
 static std::vector<ResizedAxis> read_axes(const KernelContext& context) {
   const AttributeMap& attributes = context.attributes();
   const Shape& x = context.input(0).shape();
-  const auto present = [&](std::size_t i) {
-    return i < context.inputs() && context.has(i) && context.input(i).elements() > 0;
-  };
+  const auto present = [&](std::size_t i) { return context.has(i) && context.input(i).elements() > 0; };
   const std::vector<std::size_t> numbers = axes_attribute(attributes, x.rank());
   std::vector<double> scales, roi;
   if (present(2))
