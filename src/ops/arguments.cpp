@@ -62,8 +62,9 @@ void require_equal(const Dim& found, const Dim& expected, std::string_view what)
 }
 
 void require_shape(const Tensor& output, const Shape& expected, std::string_view what) {
-  check(output.shape() == expected, ErrorCode::invalid_argument, "{}: the output is declared as {}, but has shape {}",
-        what, output.shape().to_string(), expected.to_string());
+  check(output.shape() == expected, ErrorCode::invalid_argument,
+        "{}: the output is declared as {}, but has shape {}", what, output.shape().to_string(),
+        expected.to_string());
 }
 
 void infer_like(InferContext& context, std::size_t from, std::size_t to) {

@@ -17,14 +17,15 @@ enum Input : std::size_t { query, key, value, mask, past_key, past_value, valid_
 
 static std::int64_t head_count(const AttributeMap& attributes, std::string_view name) {
   const std::int64_t heads = attributes.integer(name, 0);
-  check(heads >= 1, ErrorCode::invalid_argument, "{} is {}, expected at least 1 with inputs of rank 3", name, heads);
+  check(heads >= 1, ErrorCode::invalid_argument, "{} is {}, expected at least 1 with inputs of rank 3", name,
+        heads);
   return heads;
 }
 
 /// Dims of an input as [batch, heads, sequence, head size].
 static Dims head_dims(const Type& type, const AttributeMap& attributes, std::string_view heads_name) {
-  check(type.rank() == 3 || type.rank() == 4, ErrorCode::invalid_argument, "input is {}, expected rank 3 or 4",
-        type.to_string());
+  check(type.rank() == 3 || type.rank() == 4, ErrorCode::invalid_argument,
+        "input is {}, expected rank 3 or 4", type.to_string());
   const Dims& dims = type.dims();
   if (type.rank() == 4) return dims;
   const std::int64_t heads = head_count(attributes, heads_name);
@@ -53,7 +54,8 @@ static void infer_attention(InferContext& context) {
     return;
   }
   const AttributeMap& attributes = context.attributes();
-  const Dims q = head_dims(q_type, attributes, "q_num_heads"), k = head_dims(k_type, attributes, "kv_num_heads");
+  const Dims q = head_dims(q_type, attributes, "q_num_heads"),
+             k = head_dims(k_type, attributes, "kv_num_heads");
   const Dims v = head_dims(v_type, attributes, "kv_num_heads");
   check_dims(q, k, v);
   Dim total = k[2];
@@ -67,7 +69,8 @@ static void infer_attention(InferContext& context) {
     }
     total = total + context.input(past_key).dims()[2];
     if (context.input(past_value).ranked())
-      require_equal(context.input(past_value).dims()[2], context.input(past_key).dims()[2], "the past value's length");
+      require_equal(context.input(past_value).dims()[2], context.input(past_key).dims()[2],
+                    "the past value's length");
   }
   const Dims y = q_type.rank() == 4 ? Dims{q[0], q[1], q[2], v[3]} : Dims{q[0], q[2], q[1] * v[3]};
   context.set_output(0, q_type.with_dims(y));
@@ -109,20 +112,23 @@ struct ScoreBias {
       if (!has_past) offset = valid[static_cast<std::size_t>(b)] - queries;
     }
     const std::int64_t place = i + offset;
-    if ((causal && j > place) || (left >= 0 && j < place - left) || (right >= 0 && j > place + right)) return never;
+    if ((causal && j > place) || (left >= 0 && j < place - left) || (right >= 0 && j > place + right))
+      return never;
     return mask.at(b, h, i, j);
   }
 };
 
-AttentionMask::AttentionMask(const Tensor& mask, const Shape& scores) : additive_(mask.dtype() != DType::boolean) {
-  check(mask.rank() >= 1 && mask.rank() <= 4, ErrorCode::invalid_argument, "attn_mask has shape {}, expected rank 1 to 4",
-        mask.shape().to_string());
+AttentionMask::AttentionMask(const Tensor& mask, const Shape& scores)
+    : additive_(mask.dtype() != DType::boolean) {
+  check(mask.rank() >= 1 && mask.rank() <= 4, ErrorCode::invalid_argument,
+        "attn_mask has shape {}, expected rank 1 to 4", mask.shape().to_string());
   values_ = doubles_of(mask);
   const std::vector<std::int64_t> dense = dense_strides(mask.shape());
   for (std::size_t d = 4 - mask.rank(); d < 4; ++d) {
     const std::int64_t size = mask.shape()[d - (4 - mask.rank())];
     check(size == 1 || size == scores[d] || (d == 3 && size < scores[d]), ErrorCode::invalid_argument,
-          "attn_mask has shape {}, which does not broadcast to {}", mask.shape().to_string(), scores.to_string());
+          "attn_mask has shape {}, which does not broadcast to {}", mask.shape().to_string(),
+          scores.to_string());
     strides_[d] = size == 1 && scores[d] != 1 ? 0 : dense[d - (4 - mask.rank())];
     if (d == 3 && size != 1) length_ = size;
   }
@@ -132,7 +138,8 @@ double AttentionMask::at(std::int64_t b, std::int64_t h, std::int64_t i, std::in
   constexpr double never = -std::numeric_limits<double>::infinity();
   if (values_.empty()) return length_ == 0 ? never : 0;
   if (j >= length_) return never;
-  const double found = values_[static_cast<std::size_t>(b * strides_[0] + h * strides_[1] + i * strides_[2] + j * strides_[3])];
+  const double found = values_[static_cast<std::size_t>(b * strides_[0] + h * strides_[1] + i * strides_[2] +
+                                                        j * strides_[3])];
   if (additive_) return found;
   return found != 0 ? 0 : never;
 }
@@ -172,7 +179,8 @@ struct AttentionRun {
   std::int64_t mode; ///< What `scores` gets: 0 products, 1 capped, 2 with bias, 3 after softmax.
 
   /// The attention of one query of one head; `scores` may be empty.
-  void row(std::int64_t b, std::int64_t h, std::int64_t i, std::span<double> y, std::span<double> scores) const;
+  void row(std::int64_t b, std::int64_t h, std::int64_t i, std::span<double> y,
+           std::span<double> scores) const;
 };
 
 void AttentionRun::row(std::int64_t b, std::int64_t h, std::int64_t i, std::span<double> y,
@@ -195,7 +203,8 @@ void AttentionRun::row(std::int64_t b, std::int64_t h, std::int64_t i, std::span
   if (softcap != 0)
     for (double& score : work) score = softcap * std::tanh(score / softcap);
   report(1);
-  for (std::size_t j = 0; j < work.size(); ++j) work[j] += bias.at(b, h, i, static_cast<std::int64_t>(j), queries);
+  for (std::size_t j = 0; j < work.size(); ++j)
+    work[j] += bias.at(b, h, i, static_cast<std::int64_t>(j), queries);
   report(2);
   normalize_scores(work);
   report(3);
@@ -221,9 +230,13 @@ static void run_attention(KernelContext& context) {
   const std::int64_t out = v.shape()[3];
   const Shape scores_shape{batch, heads, queries, keys};
   const double head_size = static_cast<double>(q.shape()[3]);
-  const AttentionRun run{to_dtype(q, DType::f64), to_dtype(k, DType::f64), to_dtype(v, DType::f64),
-                         read_bias(context, scores_shape), attributes.real("scale", 1 / std::sqrt(head_size)),
-                         attributes.real("softcap", 0), attributes.integer("qk_matmul_output_mode", 0)};
+  const AttentionRun run{to_dtype(q, DType::f64),
+                         to_dtype(k, DType::f64),
+                         to_dtype(v, DType::f64),
+                         read_bias(context, scores_shape),
+                         attributes.real("scale", 1 / std::sqrt(head_size)),
+                         attributes.real("softcap", 0),
+                         attributes.integer("qk_matmul_output_mode", 0)};
   Tensor scores = wants(3) ? Tensor::allocate(DType::f64, scores_shape) : Tensor();
   const bool split = context.output(0).rank() == 4;
   for_each_row(context.threads(), batch * heads * queries, [&](std::int64_t row) {
@@ -231,8 +244,10 @@ static void run_attention(KernelContext& context) {
     const std::int64_t to = split ? row : (b * queries + i) * heads + h;
     std::span<double> line;
     if (scores.defined())
-      line = scores.as<double>().subspan(static_cast<std::size_t>(row * keys), static_cast<std::size_t>(keys));
-    run.row(b, h, i, y.as<double>().subspan(static_cast<std::size_t>(to * out), static_cast<std::size_t>(out)), line);
+      line =
+          scores.as<double>().subspan(static_cast<std::size_t>(row * keys), static_cast<std::size_t>(keys));
+    run.row(b, h, i,
+            y.as<double>().subspan(static_cast<std::size_t>(to * out), static_cast<std::size_t>(out)), line);
   });
   y.store();
   if (scores.defined()) copy(scores, context.output(3));

@@ -10,7 +10,8 @@
 
 namespace lanner::ops {
 
-/// What attn_mask adds to each score: minus infinity where a boolean mask says false or a mask is shorter than the keys.
+/// What attn_mask adds to each score: minus infinity where a boolean mask says false or a mask is shorter
+/// than the keys.
 class AttentionMask {
 public:
   AttentionMask() = default; ///< Adds nothing.

@@ -29,7 +29,8 @@ static void infer_causal_conv(InferContext& context) {
   check(!state[2].is_constant() || state[2].value() >= 0, ErrorCode::invalid_argument, "the kernel is empty");
   if (context.has(3) && context.input(3).ranked()) {
     require_rank(context, 3, 3);
-    for (std::size_t d = 0; d < 3; ++d) require_equal(context.input(3).dims()[d], state[d], "a size of past_state");
+    for (std::size_t d = 0; d < 3; ++d)
+      require_equal(context.input(3).dims()[d], state[d], "a size of past_state");
   }
   context.set_output(1, x.with_dims(state));
 }
@@ -38,7 +39,9 @@ static void run_causal_conv(KernelContext& context) {
   WideOutput y(context.output(0)), present(context.output(1));
   const DType type = compute_dtype(context.input(0).dtype());
   const Tensor x = to_dtype(context.input(0), type), w = to_dtype(context.input(1), type);
-  const auto optional = [&](std::size_t i) { return context.has(i) ? to_dtype(context.input(i), type) : Tensor(); };
+  const auto optional = [&](std::size_t i) {
+    return context.has(i) ? to_dtype(context.input(i), type) : Tensor();
+  };
   const Tensor bias = optional(2), past = optional(3);
   const std::int64_t channels = x.shape()[1], length = x.shape()[2], taps = w.shape()[2], before = taps - 1;
   const bool silu = has_silu(context.attributes());

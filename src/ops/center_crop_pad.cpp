@@ -9,8 +9,8 @@ static void infer_center_crop_pad(InferContext& context) {
   if (!x.ranked()) return infer_like(context);
   const std::vector<std::size_t> axes = axes_attribute(context.attributes(), x.rank());
   const auto sizes = known_elements(context, 1);
-  check(!sizes || sizes->size() == axes.size(), ErrorCode::invalid_argument, "shape has {} values, expected {}",
-        sizes ? sizes->size() : 0, axes.size());
+  check(!sizes || sizes->size() == axes.size(), ErrorCode::invalid_argument,
+        "shape has {} values, expected {}", sizes ? sizes->size() : 0, axes.size());
   Dims dims = x.dims();
   for (std::size_t i = 0; i < axes.size(); ++i) {
     dims[axes[i]] = sizes ? (*sizes)[i] : context.fresh("cropped", INT32_MAX);

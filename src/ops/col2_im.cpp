@@ -14,10 +14,12 @@ static void infer_col2_im(InferContext& context) {
   check(image->size() == block->size() && !image->empty(), ErrorCode::invalid_argument,
         "image_shape has {} values, block_shape {}", image->size(), block->size());
   const Dim taps = product(*block);
-  check(taps.is_constant() ? taps.value() > 0 : true, ErrorCode::invalid_argument, "block_shape holds a size below 1");
+  check(taps.is_constant() ? taps.value() > 0 : true, ErrorCode::invalid_argument,
+        "block_shape holds a size below 1");
   require_equal(mod(x.dims()[1], taps), 0, "the remainder of the second size over the block's elements");
   const auto window = WindowAttributes::read(context.attributes(), image->size());
-  require_equal(product(window_positions(window, *image, *block)), x.dims()[2], "the number of blocks in the image");
+  require_equal(product(window_positions(window, *image, *block)), x.dims()[2],
+                "the number of blocks in the image");
   Dims dims{x.dims()[0], floor_div(x.dims()[1], taps)};
   dims.insert(dims.end(), image->begin(), image->end());
   context.set_output(0, x.with_dims(std::move(dims)));
@@ -40,7 +42,8 @@ static void run_col2_im(KernelContext& context) {
   WideOutput y(context.output(0), type);
   const Tensor x = to_dtype(context.input(0), type);
   const std::int64_t image = window.image_elements(), plane = window.position_count(), taps = window.taps();
-  const std::int64_t stride = window.strides.back(), planes = image == 0 ? 0 : context.output(0).elements() / image;
+  const std::int64_t stride = window.strides.back(),
+                     planes = image == 0 ? 0 : context.output(0).elements() / image;
   visit_dtype(type, decltype(join(Types<float, double>{}, IntegerTypes{})){}, [&]<typename T>(Tag<T>) {
     for_each_row(context.threads(), planes, [&](std::int64_t p) {
       T* out = y.as<T>().data() + p * image;

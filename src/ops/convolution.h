@@ -23,9 +23,13 @@ void infer_convolution(InferContext& context, std::size_t x, std::size_t w, DTyp
 /// `window_attribute_specs` with `group` and `kernel_shape`.
 std::vector<AttributeSpec> convolution_attribute_specs();
 
+// Note [Vector loops] GCC leaves loops of unknown length scalar at -O2 unless told; the innermost loops of
+// products are told.
+
 /// y[n, m] += sum over c and taps of x[n, c] * w[m, c]; y holds the bias, or zeros, before.
 template<typename T>
-void convolve(const Convolution& conv, std::span<const T> x, std::span<const T> w, std::span<T> y, int threads) {
+void convolve(const Convolution& conv, std::span<const T> x, std::span<const T> w, std::span<T> y,
+              int threads) {
   const Window& window = conv.window;
   const std::int64_t depth = conv.inputs / conv.groups, width = conv.outputs / conv.groups;
   const std::int64_t image = window.image_elements(), plane = window.position_count(), taps = window.taps();
@@ -41,6 +45,7 @@ void convolve(const Convolution& conv, std::span<const T> x, std::span<const T> 
           const T weight = weights[c * taps + t];
           const T* source = in + c * image + from;
           if (stride == 1)
+#pragma omp simd
             for (std::int64_t i = 0; i < count; ++i) out[to + i] += weight * source[i];
           else
             for (std::int64_t i = 0; i < count; ++i) out[to + i] += weight * source[i * stride];

@@ -8,7 +8,8 @@
 
 namespace lanner::ops {
 
-// negative_log_likelihood_loss, and softmax_cross_entropy_loss, which takes the logarithm of the softmax first.
+// negative_log_likelihood_loss, and softmax_cross_entropy_loss, which takes the logarithm of the softmax
+// first.
 
 static std::string reduction_of(const AttributeMap& attributes) {
   const std::string reduction = attributes.string("reduction", "mean");
@@ -20,12 +21,15 @@ static std::string reduction_of(const AttributeMap& attributes) {
 static void infer_loss(InferContext& context) {
   const Type &scores = context.input(0), &labels = context.input(1);
   const bool whole = reduction_of(context.attributes()) == "none";
-  if (whole && !labels.ranked()) context.set_output(0, Type::unranked(scores.dtype()));
-  else context.set_output(0, Type(scores.dtype(), whole ? labels.dims() : Dims{}));
+  if (whole && !labels.ranked())
+    context.set_output(0, Type::unranked(scores.dtype()));
+  else
+    context.set_output(0, Type(scores.dtype(), whole ? labels.dims() : Dims{}));
   if (context.outputs() > 1) infer_like(context, 0, 1);
   if (!scores.ranked() || !labels.ranked()) return;
   check(scores.rank() >= 2 && labels.rank() + 1 == scores.rank(), ErrorCode::invalid_argument,
-        "scores are {}, labels {}: expected labels without the second axis", scores.to_string(), labels.to_string());
+        "scores are {}, labels {}: expected labels without the second axis", scores.to_string(),
+        labels.to_string());
   for (std::size_t d = 0; d < labels.rank(); ++d)
     require_equal(labels.dims()[d], scores.dims()[d == 0 ? 0 : d + 1], "a size of the labels");
 }
@@ -55,16 +59,16 @@ static Losses losses_of(const KernelContext& context, const Tensor& log_probabil
   const std::vector<std::int64_t> labels = read_integers(context.input(1), "labels");
   const bool weighted = context.has(2);
   const Tensor weights = weighted ? to_dtype(context.input(2), DType::f64) : Tensor();
-  check(!weighted || weights.elements() == view.size, ErrorCode::invalid_argument, "{} weights for {} classes",
-        weighted ? weights.elements() : 0, view.size);
+  check(!weighted || weights.elements() == view.size, ErrorCode::invalid_argument,
+        "{} weights for {} classes", weighted ? weights.elements() : 0, view.size);
   const bool ignores = context.attributes().has("ignore_index");
   const std::int64_t ignored = context.attributes().integer("ignore_index", 0);
   Losses losses{std::vector<double>(labels.size(), 0), 0};
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const std::int64_t label = labels[i], place = static_cast<std::int64_t>(i);
     if (ignores && label == ignored) continue;
-    check(label >= 0 && label < view.size, ErrorCode::invalid_argument, "label {} is out of range for {} classes", label,
-          view.size);
+    check(label >= 0 && label < view.size, ErrorCode::invalid_argument,
+          "label {} is out of range for {} classes", label, view.size);
     const double weight = weighted ? weights.as<double>()[static_cast<std::size_t>(label)] : 1;
     const std::int64_t at = (place / view.inner * view.size + label) * view.inner + place % view.inner;
     losses.values[i] = -weight * log_probabilities.as<double>()[static_cast<std::size_t>(at)];

@@ -5,7 +5,8 @@
 
 namespace lanner::ops {
 
-// Dai et al., "Deformable Convolutional Networks", 2017; with a mask, Zhu et al., "Deformable ConvNets v2", 2018.
+// Dai et al., "Deformable Convolutional Networks", 2017; with a mask, Zhu et al., "Deformable ConvNets v2",
+// 2018.
 
 static void infer_deform_conv(InferContext& context) {
   infer_convolution(context, 0, 1, context.input(0).dtype());
@@ -14,10 +15,12 @@ static void infer_deform_conv(InferContext& context) {
   const Type &x = context.input(0), &w = context.input(1), &offset = context.input(2);
   if (!x.ranked() || !w.ranked() || !offset.ranked()) return;
   require_rank(context, 2, x.rank());
-  check(x.rank() <= 10, ErrorCode::unsupported, "image is {}, expected at most 8 spatial axes", x.to_string());
+  check(x.rank() <= 10, ErrorCode::unsupported, "image is {}, expected at most 8 spatial axes",
+        x.to_string());
   require_equal(mod(x.dims()[1], groups), 0, "the remainder of input channels over offset_group");
   const Dim taps = product(Dims(w.dims().begin() + 2, w.dims().end()));
-  require_equal(offset.dims()[1], taps * groups * static_cast<std::int64_t>(x.rank() - 2), "the offset's channel count");
+  require_equal(offset.dims()[1], taps * groups * static_cast<std::int64_t>(x.rank() - 2),
+                "the offset's channel count");
   require_equal(offset.dims()[0], x.dims()[0], "the offset's batch size");
   if (!context.has(4) || !context.input(4).ranked()) return;
   require_rank(context, 4, x.rank());
@@ -29,8 +32,8 @@ struct DeformInputs {
 };
 
 /// Column c * taps + t of one image: channel c sampled for tap t at every position.
-static Tensor sample_columns(const Convolution& conv, const DeformInputs& in, std::int64_t n, std::int64_t offset_groups,
-                             int threads) {
+static Tensor sample_columns(const Convolution& conv, const DeformInputs& in, std::int64_t n,
+                             std::int64_t offset_groups, int threads) {
   const Window& window = conv.window;
   const std::int64_t taps = window.taps(), plane = window.position_count(), image = window.image_elements();
   const auto rank = static_cast<std::int64_t>(window.image.size());
@@ -57,9 +60,10 @@ static Tensor sample_columns(const Convolution& conv, const DeformInputs& in, st
   return columns;
 }
 
-static void multiply_columns(const Convolution& conv, const DeformInputs& in, const Tensor& columns, double* y,
-                             int threads) {
-  const std::int64_t plane = conv.window.position_count(), depth = conv.inputs / conv.groups * conv.window.taps();
+static void multiply_columns(const Convolution& conv, const DeformInputs& in, const Tensor& columns,
+                             double* y, int threads) {
+  const std::int64_t plane = conv.window.position_count(),
+                     depth = conv.inputs / conv.groups * conv.window.taps();
   for_each_row(threads, conv.outputs, [&](std::int64_t m) {
     const std::int64_t group = m / (conv.outputs / conv.groups);
     const double* weights = in.w.as<double>().data() + m * depth;
@@ -73,15 +77,18 @@ static void multiply_columns(const Convolution& conv, const DeformInputs& in, co
 
 static void run_deform_conv(KernelContext& context) {
   WideOutput y(context.output(0), DType::f64);
-  const auto wide = [&](std::size_t i) { return context.has(i) ? to_dtype(context.input(i), DType::f64) : Tensor(); };
+  const auto wide = [&](std::size_t i) {
+    return context.has(i) ? to_dtype(context.input(i), DType::f64) : Tensor();
+  };
   const DeformInputs in{wide(0), wide(1), wide(2), wide(3), wide(4)};
   const Shape& shape = context.output(0).shape();
   const auto conv = Convolution::read(context.attributes(), in.x.shape(), in.w.shape(), shape);
   const std::int64_t plane = conv.window.position_count();
   check(in.offset.elements() == conv.batch * in.offset.shape()[1] * plane, ErrorCode::invalid_argument,
-        "the offset has shape {}, which does not fit output {}", in.offset.shape().to_string(), shape.to_string());
-  check(!in.mask.defined() || in.mask.elements() == conv.batch * in.mask.shape()[1] * plane, ErrorCode::invalid_argument,
-        "the mask does not fit output {}", shape.to_string());
+        "the offset has shape {}, which does not fit output {}", in.offset.shape().to_string(),
+        shape.to_string());
+  check(!in.mask.defined() || in.mask.elements() == conv.batch * in.mask.shape()[1] * plane,
+        ErrorCode::invalid_argument, "the mask does not fit output {}", shape.to_string());
   const std::int64_t offset_groups = context.attributes().integer("offset_group", 1);
   for (std::int64_t n = 0; n < conv.batch && plane > 0; ++n) {
     const Tensor columns = sample_columns(conv, in, n, offset_groups, context.threads());

@@ -13,9 +13,10 @@ struct SpaceBlocks {
   static SpaceBlocks read(const AttributeMap& attributes) {
     SpaceBlocks blocks{attributes.get<std::int64_t>("blocksize"), true};
     const std::string mode = attributes.string("mode", "DCR");
-    check(mode == "DCR" || mode == "CRD", ErrorCode::invalid_argument, "mode is \"{}\", expected DCR or CRD", mode);
-    check(blocks.size >= 1 && blocks.size <= 65536, ErrorCode::invalid_argument, "blocksize is {}, expected at least 1",
-          blocks.size);
+    check(mode == "DCR" || mode == "CRD", ErrorCode::invalid_argument, "mode is \"{}\", expected DCR or CRD",
+          mode);
+    check(blocks.size >= 1 && blocks.size <= 65536, ErrorCode::invalid_argument,
+          "blocksize is {}, expected at least 1", blocks.size);
     blocks.depth_last = mode == "DCR";
     return blocks;
   }
@@ -29,10 +30,13 @@ static void infer_space(InferContext& context, bool to_space) {
   const Dims& in = x.dims();
   if (to_space) {
     require_equal(mod(in[1], block * block), 0, "the remainder of the depth over the block's elements");
-    return context.set_output(0, x.with_dims({in[0], floor_div(in[1], block * block), in[2] * block, in[3] * block}));
+    return context.set_output(
+        0, x.with_dims({in[0], floor_div(in[1], block * block), in[2] * block, in[3] * block}));
   }
-  for (std::size_t d : {2, 3}) require_equal(mod(in[d], block), 0, "the remainder of a spatial size over the block's");
-  context.set_output(0, x.with_dims({in[0], in[1] * block * block, floor_div(in[2], block), floor_div(in[3], block)}));
+  for (std::size_t d : {2, 3})
+    require_equal(mod(in[d], block), 0, "the remainder of a spatial size over the block's");
+  context.set_output(
+      0, x.with_dims({in[0], in[1] * block * block, floor_div(in[2], block), floor_div(in[3], block)}));
 }
 
 // Both tensors seen as [batch, depth, block row, block column, row, column].
@@ -43,7 +47,8 @@ static void run_space(KernelContext& context, bool to_space) {
   const Shape& deep = to_space ? x.shape() : y.shape();
   const std::int64_t depth = deep[1] / (block * block), plane = deep[2] * deep[3], columns = deep[3];
   const Shape shape{deep[0], depth, block, block, deep[2], columns};
-  const std::int64_t outer = depth_last ? depth * plane : plane, inner = depth_last ? plane : block * block * plane;
+  const std::int64_t outer = depth_last ? depth * plane : plane,
+                     inner = depth_last ? plane : block * block * plane;
   const Walk deep_walk{0, {deep[1] * plane, inner, outer * block, outer, columns, 1}};
   const std::int64_t width = columns * block;
   const Walk space_walk{0, {deep[1] * plane, plane * block * block, width, 1, width * block, block}};
@@ -54,7 +59,8 @@ static OpDef space_op(std::string name, bool to_space) {
   return OpDef{.name = std::move(name),
                .min_inputs = 1,
                .max_inputs = 1,
-               .attributes = {required_attribute("blocksize", AttributeKind::integer), string_attribute("mode", "DCR")},
+               .attributes = {required_attribute("blocksize", AttributeKind::integer),
+                              string_attribute("mode", "DCR")},
                .infer = [=](InferContext& context) { infer_space(context, to_space); },
                .reference = [=](KernelContext& context) { run_space(context, to_space); },
                .expand = {}};

@@ -9,7 +9,8 @@ namespace lanner::ops {
 // dft and stft.
 
 static std::int64_t checked_length(std::int64_t length, std::string_view what) {
-  check(length >= 1 && length <= INT32_MAX, ErrorCode::invalid_argument, "{} is {}, expected at least 1", what, length);
+  check(length >= 1 && length <= INT32_MAX, ErrorCode::invalid_argument, "{} is {}, expected at least 1",
+        what, length);
   return length;
 }
 
@@ -22,7 +23,8 @@ struct DftModes {
 };
 
 static void check_signal(const Type& x, std::size_t rank) {
-  check(x.rank() >= rank, ErrorCode::invalid_argument, "signal is {}, expected rank {} or more", x.to_string(), rank);
+  check(x.rank() >= rank, ErrorCode::invalid_argument, "signal is {}, expected rank {} or more",
+        x.to_string(), rank);
   const Dim& parts = x.dims().back();
   check(!parts.is_constant() || parts.value() == 1 || parts.value() == 2, ErrorCode::invalid_argument,
         "the signal's last size is {}, expected 1 (real) or 2 (complex)", parts.to_string());
@@ -30,8 +32,8 @@ static void check_signal(const Type& x, std::size_t rank) {
 
 static std::size_t signal_axis(std::int64_t axis, std::size_t rank) {
   const std::size_t resolved = resolve_axis(axis, rank);
-  check(resolved + 1 < rank, ErrorCode::invalid_argument, "axis {} holds the parts of a number, expected a signal axis",
-        axis);
+  check(resolved + 1 < rank, ErrorCode::invalid_argument,
+        "axis {} holds the parts of a number, expected a signal axis", axis);
   return resolved;
 }
 
@@ -50,8 +52,10 @@ static void infer_dft(InferContext& context) {
   }
   Dim& size = dims[signal_axis(axis->value(), x.rank())];
   if (!length && !context.has(1)) length = modes.to_real() ? (size - 1) * 2 : size;
-  if (!length) size = context.fresh("transformed", INT32_MAX);
-  else size = modes.onesided && !modes.inverse ? floor_div(*length, 2) + 1 : *length;
+  if (!length)
+    size = context.fresh("transformed", INT32_MAX);
+  else
+    size = modes.onesided && !modes.inverse ? floor_div(*length, 2) + 1 : *length;
   context.set_output(0, x.with_dims(std::move(dims)));
 }
 
@@ -74,7 +78,8 @@ static void run_dft(KernelContext& context) {
   WideOutput y(context.output(0), DType::f64);
   const DftModes modes = DftModes::read(context.attributes());
   const Tensor x = to_dtype(context.input(0), DType::f64);
-  const std::size_t axis = signal_axis(context.has(2) ? read_integer(context.input(2), "axis") : -2, x.rank());
+  const std::size_t axis =
+      signal_axis(context.has(2) ? read_integer(context.input(2), "axis") : -2, x.rank());
   const AxisView from = view_axis(x.shape(), axis), to = view_axis(context.output(0).shape(), axis);
   const std::int64_t in_parts = x.shape().back(), out_parts = modes.to_real() ? 1 : 2;
   const std::int64_t natural = modes.to_real() ? 2 * (from.size - 1) : from.size;
@@ -128,8 +133,9 @@ static void run_stft(KernelContext& context) {
   std::int64_t length = context.has(2) ? context.input(2).elements() : samples;
   if (context.has(3)) length = read_integer(context.input(3), "frame_length");
   checked_length(length, "frame_length");
-  const std::vector<double> window =
-      context.has(2) ? doubles_of(context.input(2)) : std::vector<double>(static_cast<std::size_t>(length), 1.0);
+  const std::vector<double> window = context.has(2)
+                                         ? doubles_of(context.input(2))
+                                         : std::vector<double>(static_cast<std::size_t>(length), 1.0);
   check(static_cast<std::int64_t>(window.size()) == length, ErrorCode::invalid_argument,
         "the window has {} values, expected frame_length {}", window.size(), length);
   const Shape& shape = context.output(0).shape();

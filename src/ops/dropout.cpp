@@ -15,11 +15,13 @@ static void infer_dropout(InferContext& context) {
 static double dropped_ratio(const KernelContext& context) {
   if (!context.has(2) || read_integer(context.input(2), "training_mode") == 0) return 0;
   const double ratio = context.has(1) ? read_real(context.input(1), "ratio") : 0.5;
-  check(ratio >= 0 && ratio < 1, ErrorCode::invalid_argument, "ratio is {}, expected at least 0 and below 1", ratio);
+  check(ratio >= 0 && ratio < 1, ErrorCode::invalid_argument, "ratio is {}, expected at least 0 and below 1",
+        ratio);
   return ratio;
 }
 
-// The numbers of NumPy's RandomState, with which ONNX's cases were made. Without a seed it is 0, so that a run can be repeated.
+// The numbers of NumPy's RandomState, with which ONNX's cases were made. Without a seed it is 0, so that a
+// run can be repeated.
 static std::vector<bool> kept_places(std::int64_t count, double ratio, std::int64_t seed) {
   std::mt19937 generator(static_cast<std::uint32_t>(seed));
   std::vector<bool> kept(static_cast<std::size_t>(count));

@@ -30,8 +30,10 @@ static std::string without_spaces(const std::string& text) {
 static std::vector<std::string> split_terms(const std::string& text) {
   std::vector<std::string> terms(1);
   for (const char c : text) {
-    if (c == ',') terms.emplace_back();
-    else terms.back() += c;
+    if (c == ',')
+      terms.emplace_back();
+    else
+      terms.back() += c;
   }
   return terms;
 }
@@ -57,7 +59,8 @@ static std::vector<Label> parse_term(const std::string& term, std::size_t hidden
   return labels;
 }
 
-static std::vector<Label> implicit_output(const std::vector<std::vector<Label>>& operands, std::size_t hidden) {
+static std::vector<Label> implicit_output(const std::vector<std::vector<Label>>& operands,
+                                          std::size_t hidden) {
   std::array<int, first_hidden> counts{};
   for (const auto& labels : operands)
     for (const Label label : labels)
@@ -73,8 +76,8 @@ static EinsumTerms parse_equation(const std::string& equation, std::span<const s
   const std::string text = without_spaces(equation);
   const std::size_t arrow = text.find("->");
   const std::vector<std::string> terms = split_terms(text.substr(0, arrow));
-  check(terms.size() == ranks.size(), ErrorCode::invalid_argument, "equation \"{}\" has {} terms for {} inputs", equation,
-        terms.size(), ranks.size());
+  check(terms.size() == ranks.size(), ErrorCode::invalid_argument,
+        "equation \"{}\" has {} terms for {} inputs", equation, terms.size(), ranks.size());
   EinsumTerms parsed;
   std::size_t most_hidden = 0;
   for (std::size_t i = 0; i < terms.size(); ++i) {
@@ -120,7 +123,8 @@ static void infer_einsum(InferContext& context) {
   context.set_output(0, Type(type, std::move(dims)));
 }
 
-/// Loops of one contraction: sizes of the output's and of the summed axes, and each operand's steps along them.
+/// Loops of one contraction: sizes of the output's and of the summed axes, and each operand's steps along
+/// them.
 struct Contraction {
   std::vector<std::int64_t> kept, summed;
   std::vector<std::vector<std::int64_t>> kept_steps, summed_steps; ///< By operand, then by axis.
@@ -163,7 +167,8 @@ static std::int64_t offset_of(std::span<const std::int64_t> index, std::span<con
 }
 
 template<typename T>
-static T contract_one(const Contraction& plan, std::span<const T* const> operands, std::span<const std::int64_t> kept) {
+static T contract_one(const Contraction& plan, std::span<const T* const> operands,
+                      std::span<const std::int64_t> kept) {
   std::vector<const T*> starts(operands.begin(), operands.end());
   for (std::size_t i = 0; i < starts.size(); ++i) starts[i] += offset_of(kept, plan.kept_steps[i]);
   std::vector<std::int64_t> index(plan.summed.size(), 0);

@@ -18,7 +18,8 @@ class Transform {
 public:
   Transform(std::size_t count, int sign) : roots_(count) {
     for (std::size_t k = 0; k < count; ++k)
-      roots_[k] = std::polar(1.0, sign * 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(count));
+      roots_[k] =
+          std::polar(1.0, sign * 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(count));
   }
 
   /// Transforms x[0], x[step], ... (`count` of them).

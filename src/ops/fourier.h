@@ -9,8 +9,8 @@ namespace lanner::ops {
 
 using Complex = std::complex<double>;
 
-/// sum over n of x[n] exp(sign * 2 pi i k n / N) for each k, not scaled; `sign` is -1 forward and 1 back. Takes
-/// N * (sum of N's prime factors) steps.
+/// sum over n of x[n] exp(sign * 2 pi i k n / N) for each k, not scaled; `sign` is -1 forward and 1 back.
+/// Takes N * (sum of N's prime factors) steps.
 std::vector<Complex> fourier_transform(std::span<const Complex> x, int sign);
 
 } // namespace lanner::ops

@@ -35,12 +35,15 @@ struct Sampler {
 };
 
 Sampler Sampler::read(const AttributeMap& attributes) {
-  const std::string mode = attributes.string("mode", "linear"), padding = attributes.string("padding_mode", "zeros");
+  const std::string mode = attributes.string("mode", "linear"),
+                    padding = attributes.string("padding_mode", "zeros");
   check(mode == "nearest" || mode == "linear" || mode == "cubic", ErrorCode::invalid_argument,
         "mode is \"{}\", expected nearest, linear or cubic", mode);
   check(padding == "zeros" || padding == "border" || padding == "reflection", ErrorCode::invalid_argument,
         "padding_mode is \"{}\", expected zeros, border or reflection", padding);
-  return {mode == "nearest" ? Mode::nearest : mode == "linear" ? Mode::linear : Mode::cubic,
+  return {mode == "nearest"  ? Mode::nearest
+          : mode == "linear" ? Mode::linear
+                             : Mode::cubic,
           padding == "zeros"    ? Padding::zeros
           : padding == "border" ? Padding::border
                                 : Padding::reflection,
@@ -75,8 +78,8 @@ std::int64_t Sampler::place(std::int64_t i, std::int64_t size) const {
   if (padding == Padding::zeros) return -1;
   if (padding == Padding::border) return std::clamp<std::int64_t>(i, 0, size - 1);
   const double least = align_corners ? 0 : -0.5, most = static_cast<double>(size) - (align_corners ? 1 : 0.5);
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::nearbyint(reflect(static_cast<double>(i), least, most))),
-                                  0, size - 1);
+  return std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(std::nearbyint(reflect(static_cast<double>(i), least, most))), 0, size - 1);
 }
 
 /// The elements along one axis that make a sample.
@@ -119,7 +122,8 @@ struct PlaneTaps {
   std::vector<double> weights;
 };
 
-static void combine_taps(std::span<const AxisTaps> axes, std::span<const std::int64_t> sizes, PlaneTaps& taps) {
+static void combine_taps(std::span<const AxisTaps> axes, std::span<const std::int64_t> sizes,
+                         PlaneTaps& taps) {
   taps.offsets.assign(1, 0);
   taps.weights.assign(1, 1);
   for (std::size_t d = 0; d < axes.size(); ++d) {
@@ -143,7 +147,8 @@ static void run_grid_sample(KernelContext& context) {
   const std::int64_t image = Window::product_of(sizes), channels = x.shape()[1];
   const auto rank = static_cast<std::int64_t>(sizes.size());
   const std::int64_t points = x.shape()[0] == 0 ? 0 : grid.elements() / rank / x.shape()[0];
-  check(image > 0 || context.output(0).elements() == 0, ErrorCode::invalid_argument, "an empty image has no samples");
+  check(image > 0 || context.output(0).elements() == 0, ErrorCode::invalid_argument,
+        "an empty image has no samples");
   for_each_row(context.threads(), x.shape()[0] * points, [&](std::int64_t row) {
     const std::int64_t n = row / points, point = row % points;
     std::vector<AxisTaps> axes(sizes.size());
@@ -169,8 +174,8 @@ static void infer_affine_grid(InferContext& context) {
   require_rank(context, 0, 3);
   const auto size = known_elements(context, 1);
   if (!size) return context.set_output(0, Type::unranked(theta.dtype()));
-  check(size->size() == 4 || size->size() == 5, ErrorCode::invalid_argument, "size has {} values, expected 4 or 5",
-        size->size());
+  check(size->size() == 4 || size->size() == 5, ErrorCode::invalid_argument,
+        "size has {} values, expected 4 or 5", size->size());
   const auto rank = static_cast<std::int64_t>(size->size() - 2);
   if (theta.ranked()) {
     require_equal(theta.dims()[0], size->front(), "theta's batch size");

@@ -4,14 +4,18 @@
 
 namespace lanner::ops {
 
-// Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder", 2014. Gates in the order update, reset, hidden.
+// Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder", 2014. Gates in the order update,
+// reset, hidden.
 
 template<typename T>
-static void gru_step(const DirectionWeights<T>& weights, const T* x_gates, CellState<T>& state, bool linear_before_reset) {
+static void gru_step(const DirectionWeights<T>& weights, const T* x_gates, CellState<T>& state,
+                     bool linear_before_reset) {
   const std::size_t hidden = state.hidden.size();
   const auto size = static_cast<std::int64_t>(hidden), width = 3 * size;
   const std::vector<CellActivation>& f = *weights.activations;
-  const auto bias = [&](std::size_t i) { return weights.recurrence_bias.empty() ? T{0} : weights.recurrence_bias[i]; };
+  const auto bias = [&](std::size_t i) {
+    return weights.recurrence_bias.empty() ? T{0} : weights.recurrence_bias[i];
+  };
   for (std::size_t i = 0; i < state.gates.size(); ++i) state.gates[i] = bias(i);
   const std::int64_t products = linear_before_reset ? width : 2 * size;
   add_product<T>(state.hidden, weights.recurrence.data(), width, 0, products, state.gates.data());
@@ -29,7 +33,8 @@ static void gru_step(const DirectionWeights<T>& weights, const T* x_gates, CellS
   for (std::size_t j = 0; j < hidden; ++j) {
     const double recurrent = static_cast<double>(candidate[j]) * (linear_before_reset ? reset[j] : 1);
     const double next = f[1](static_cast<double>(x_gates[2 * hidden + j]) + recurrent);
-    state.hidden[j] = static_cast<T>((1 - update[j]) * next + update[j] * static_cast<double>(state.hidden[j]));
+    state.hidden[j] =
+        static_cast<T>((1 - update[j]) * next + update[j] * static_cast<double>(state.hidden[j]));
   }
 }
 

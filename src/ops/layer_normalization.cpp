@@ -80,8 +80,7 @@ template<typename T>
 static Affine<T> read_affine(const KernelContext& context, const Shape& x, std::size_t axis) {
   Affine<T> affine;
   affine.scale = spread<T>(context.input(1), parameter_shape(context.input(1), x, axis));
-  if (context.inputs() > 2 && context.has(2))
-    affine.bias = spread<T>(context.input(2), parameter_shape(context.input(2), x, axis));
+  if (context.has(2)) affine.bias = spread<T>(context.input(2), parameter_shape(context.input(2), x, axis));
   return affine;
 }
 

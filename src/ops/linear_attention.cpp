@@ -7,7 +7,8 @@
 
 namespace lanner::ops {
 
-// Attention by a state that each token updates: Yang et al., "Gated Delta Networks", 2024, and its special cases.
+// Attention by a state that each token updates: Yang et al., "Gated Delta Networks", 2024, and its special
+// cases.
 
 enum Input : std::size_t { query, key, value, past_state, decay, beta };
 
@@ -16,8 +17,9 @@ struct UpdateRule {
 
   static UpdateRule read(const AttributeMap& attributes) {
     const std::string rule = attributes.string("update_rule", "gated_delta");
-    check(rule == "linear" || rule == "gated" || rule == "delta" || rule == "gated_delta", ErrorCode::invalid_argument,
-          "update_rule is \"{}\", expected linear, gated, delta or gated_delta", rule);
+    check(rule == "linear" || rule == "gated" || rule == "delta" || rule == "gated_delta",
+          ErrorCode::invalid_argument, "update_rule is \"{}\", expected linear, gated, delta or gated_delta",
+          rule);
     return {rule == "gated" || rule == "gated_delta", rule == "delta" || rule == "gated_delta"};
   }
 };
@@ -26,9 +28,11 @@ struct HeadCounts {
   std::int64_t query, kv;
 
   static HeadCounts read(const AttributeMap& attributes) {
-    const HeadCounts heads{attributes.get<std::int64_t>("q_num_heads"), attributes.get<std::int64_t>("kv_num_heads")};
-    check(heads.kv >= 1 && heads.query >= heads.kv && heads.query % heads.kv == 0, ErrorCode::invalid_argument,
-          "{} query heads over {} key heads: expected a multiple", heads.query, heads.kv);
+    const HeadCounts heads{attributes.get<std::int64_t>("q_num_heads"),
+                           attributes.get<std::int64_t>("kv_num_heads")};
+    check(heads.kv >= 1 && heads.query >= heads.kv && heads.query % heads.kv == 0,
+          ErrorCode::invalid_argument, "{} query heads over {} key heads: expected a multiple", heads.query,
+          heads.kv);
     return heads;
   }
 };
@@ -36,8 +40,10 @@ struct HeadCounts {
 static void infer_linear_attention(InferContext& context) {
   const HeadCounts heads = HeadCounts::read(context.attributes());
   const UpdateRule rule = UpdateRule::read(context.attributes());
-  check(!rule.gated || context.has(decay), ErrorCode::invalid_argument, "decay is missing, which the update rule needs");
-  check(!rule.delta || context.has(beta), ErrorCode::invalid_argument, "beta is missing, which the update rule needs");
+  check(!rule.gated || context.has(decay), ErrorCode::invalid_argument,
+        "decay is missing, which the update rule needs");
+  check(!rule.delta || context.has(beta), ErrorCode::invalid_argument,
+        "beta is missing, which the update rule needs");
   const Type &q = context.input(query), &k = context.input(key), &v = context.input(value);
   for (std::size_t i : {query, key, value}) require_rank(context, i, 3);
   const DType state = context.has(past_state) ? context.input(past_state).dtype() : q.dtype();
@@ -76,7 +82,8 @@ struct StateUpdate {
   const HeadSizes& sizes;
 
   /// `gates` has one value, or one for each row of the state.
-  void apply(double* state, const double* k, const double* v, std::span<const double> gates, double rate) const {
+  void apply(double* state, const double* k, const double* v, std::span<const double> gates,
+             double rate) const {
     if (rule.gated)
       for (std::int64_t i = 0; i < sizes.key; ++i) {
         const double factor = std::exp(gates[gates.size() == 1 ? 0 : static_cast<std::size_t>(i)]);
@@ -85,27 +92,32 @@ struct StateUpdate {
     std::vector<double> change(v, v + sizes.value);
     if (rule.delta) {
       for (std::int64_t i = 0; i < sizes.key; ++i)
-        for (std::size_t j = 0; j < change.size(); ++j) change[j] -= state[i * sizes.value + static_cast<std::int64_t>(j)] * k[i];
+        for (std::size_t j = 0; j < change.size(); ++j)
+          change[j] -= state[i * sizes.value + static_cast<std::int64_t>(j)] * k[i];
       for (double& value : change) value *= rate;
     }
     for (std::int64_t i = 0; i < sizes.key; ++i)
-      for (std::size_t j = 0; j < change.size(); ++j) state[i * sizes.value + static_cast<std::int64_t>(j)] += k[i] * change[j];
+      for (std::size_t j = 0; j < change.size(); ++j)
+        state[i * sizes.value + static_cast<std::int64_t>(j)] += k[i] * change[j];
   }
 };
 
-static std::span<const double> head_values(const Packed* packed, std::int64_t row, std::int64_t head, std::int64_t heads) {
+static std::span<const double> head_values(const Packed* packed, std::int64_t row, std::int64_t head,
+                                           std::int64_t heads) {
   if (!packed) return {};
   const std::int64_t size = packed->width < heads ? packed->width : packed->width / heads;
   const std::int64_t first = packed->width < heads ? 0 : head * size; // One value for all heads.
   return {packed->token(row) + first, static_cast<std::size_t>(size)};
 }
 
-static void check_gate(const Tensor& gate, const HeadSizes& sizes, std::int64_t heads, std::string_view what) {
+static void check_gate(const Tensor& gate, const HeadSizes& sizes, std::int64_t heads,
+                       std::string_view what) {
   const Shape& shape = gate.shape();
-  const bool fits = shape.rank() == 3 && shape[0] == sizes.batch && shape[1] == sizes.tokens &&
-                    (shape[2] == 1 || shape[2] == heads || (what == "decay" && shape[2] == heads * sizes.key));
-  check(fits, ErrorCode::invalid_argument, "{} has shape {}, expected [{}, {}, {}]", what, shape.to_string(), sizes.batch,
-        sizes.tokens, heads);
+  const bool fits =
+      shape.rank() == 3 && shape[0] == sizes.batch && shape[1] == sizes.tokens &&
+      (shape[2] == 1 || shape[2] == heads || (what == "decay" && shape[2] == heads * sizes.key));
+  check(fits, ErrorCode::invalid_argument, "{} has shape {}, expected [{}, {}, {}]", what, shape.to_string(),
+        sizes.batch, sizes.tokens, heads);
 }
 
 static void run_linear_attention(KernelContext& context) {
@@ -130,7 +142,8 @@ static void run_linear_attention(KernelContext& context) {
     for (std::int64_t t = b * sizes.tokens; t < (b + 1) * sizes.tokens; ++t) {
       const auto rate = head_values(rates ? &*rates : nullptr, t, h, heads.kv);
       StateUpdate{rule, sizes}.apply(state, k.token(t) + h * sizes.key, v.token(t) + h * sizes.value,
-                                     head_values(gates ? &*gates : nullptr, t, h, heads.kv), rate.empty() ? 1 : rate[0]);
+                                     head_values(gates ? &*gates : nullptr, t, h, heads.kv),
+                                     rate.empty() ? 1 : rate[0]);
       for (std::int64_t g = h * group; g < (h + 1) * group; ++g) {
         double* out = y.as<double>().data() + (t * heads.query + g) * sizes.value;
         std::fill_n(out, sizes.value, 0.0);
@@ -153,8 +166,8 @@ std::vector<OpDef> linear_attention_ops() {
                 .max_outputs = 2,
                 .attributes = {integer_attribute("chunk_size", 64),
                                required_attribute("kv_num_heads", AttributeKind::integer),
-                               required_attribute("q_num_heads", AttributeKind::integer), real_attribute("scale", 0),
-                               string_attribute("update_rule", "gated_delta")},
+                               required_attribute("q_num_heads", AttributeKind::integer),
+                               real_attribute("scale", 0), string_attribute("update_rule", "gated_delta")},
                 .infer = infer_linear_attention,
                 .reference = run_linear_attention,
                 .expand = {}}};

@@ -7,11 +7,13 @@ namespace lanner::ops {
 // Hochreiter and Schmidhuber, "Long Short-Term Memory", 1997. Gates in the order input, output, forget, cell.
 
 template<typename T>
-static void lstm_step(const DirectionWeights<T>& weights, const T* x_gates, CellState<T>& state, bool coupled) {
+static void lstm_step(const DirectionWeights<T>& weights, const T* x_gates, CellState<T>& state,
+                      bool coupled) {
   const std::size_t hidden = state.hidden.size();
   const auto width = static_cast<std::int64_t>(state.gates.size());
   std::copy_n(x_gates, state.gates.size(), state.gates.begin());
-  for (std::size_t i = 0; i < weights.recurrence_bias.size(); ++i) state.gates[i] += weights.recurrence_bias[i];
+  for (std::size_t i = 0; i < weights.recurrence_bias.size(); ++i)
+    state.gates[i] += weights.recurrence_bias[i];
   add_product<T>(state.hidden, weights.recurrence.data(), width, 0, width, state.gates.data());
   const std::vector<CellActivation>& f = *weights.activations;
   for (std::size_t j = 0; j < hidden; ++j) {

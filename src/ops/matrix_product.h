@@ -36,9 +36,10 @@ struct MatrixProduct {
 /// Dims of the product of inputs `a` and `b`, as a type of `dtype`.
 Type infer_product(const Type& a, const Type& b, DType dtype);
 
-/// c = a * b for dense row-major stacks.
+/// c = a * b for dense row-major stacks. See Note [Vector loops] in convolution.h.
 template<typename T>
-void multiply(const MatrixProduct& product, std::span<const T> a, std::span<const T> b, std::span<T> c, int threads) {
+void multiply(const MatrixProduct& product, std::span<const T> a, std::span<const T> b, std::span<T> c,
+              int threads) {
   constexpr std::int64_t block = 8; // Rows that share one pass over b.
   const std::int64_t m = product.rows, k = product.depth, n = product.columns;
   const std::int64_t blocks = (m + block - 1) / block;
@@ -52,7 +53,9 @@ void multiply(const MatrixProduct& product, std::span<const T> a, std::span<cons
     for (std::int64_t i = 0; i < k; ++i) {
       for (std::int64_t row = first; row < last; ++row) {
         const T factor = left[row * k + i];
-        for (std::int64_t j = 0; j < n; ++j) out[row * n + j] = multiply_add(out[row * n + j], factor, right[i * n + j]);
+#pragma omp simd
+        for (std::int64_t j = 0; j < n; ++j)
+          out[row * n + j] = multiply_add(out[row * n + j], factor, right[i * n + j]);
       }
     }
   });

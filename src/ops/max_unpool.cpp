@@ -8,8 +8,8 @@ namespace lanner::ops {
 /// Spatial sizes of the image that max_pool had, as far as the attributes tell.
 static Dims pooled_from(const AttributeMap& attributes, std::span<const Dim> x) {
   const std::vector<std::int64_t> kernel = attributes.integers("kernel_shape");
-  check(kernel.size() == x.size(), ErrorCode::invalid_argument, "kernel_shape has {} values, expected {}", kernel.size(),
-        x.size());
+  check(kernel.size() == x.size(), ErrorCode::invalid_argument, "kernel_shape has {} values, expected {}",
+        kernel.size(), x.size());
   const auto window = WindowAttributes::read(attributes, x.size());
   Dims sizes;
   for (std::size_t d = 0; d < x.size(); ++d) {
@@ -25,12 +25,14 @@ static void infer_max_unpool(InferContext& context) {
   if (!x.ranked()) return infer_like(context);
   check(x.rank() >= 3, ErrorCode::invalid_argument, "input is {}, expected rank 3 or more", x.to_string());
   Dims dims{x.dims()[0], x.dims()[1]};
-  for (Dim& size : pooled_from(context.attributes(), std::span(x.dims()).subspan(2))) dims.push_back(std::move(size));
+  for (Dim& size : pooled_from(context.attributes(), std::span(x.dims()).subspan(2)))
+    dims.push_back(std::move(size));
   if (context.has(2)) {
     const auto given = known_elements(context, 2);
-    check(!given || given->size() == x.rank(), ErrorCode::invalid_argument, "output_shape has {} values, expected {}",
-          given ? given->size() : 0, x.rank());
-    for (std::size_t d = 0; d < dims.size(); ++d) dims[d] = given ? (*given)[d] : context.fresh("unpooled", INT32_MAX);
+    check(!given || given->size() == x.rank(), ErrorCode::invalid_argument,
+          "output_shape has {} values, expected {}", given ? given->size() : 0, x.rank());
+    for (std::size_t d = 0; d < dims.size(); ++d)
+      dims[d] = given ? (*given)[d] : context.fresh("unpooled", INT32_MAX);
   }
   context.set_output(0, x.with_dims(std::move(dims)));
 }
@@ -57,11 +59,12 @@ static void run_max_unpool(KernelContext& context) {
   const RunCopy copy_run(x.dtype());
   for (std::size_t i = 0; i < places.size(); ++i) {
     std::int64_t rest = places[i], to = 0;
-    check(rest >= 0 && rest < bound, ErrorCode::invalid_argument, "index {} is out of range for {} elements", rest, bound);
+    check(rest >= 0 && rest < bound, ErrorCode::invalid_argument, "index {} is out of range for {} elements",
+          rest, bound);
     for (std::size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) {
       const std::int64_t place = rest % sizes[d];
-      check(place < y.shape()[d], ErrorCode::invalid_argument, "index {} lies outside the output {}", places[i],
-            y.shape().to_string());
+      check(place < y.shape()[d], ErrorCode::invalid_argument, "index {} lies outside the output {}",
+            places[i], y.shape().to_string());
       to += place * dense[d];
     }
     copy_run(y.data(), to, x.data(), static_cast<std::int64_t>(i), 1);

@@ -28,7 +28,8 @@ static void run_mean_variance_normalization(KernelContext& context) {
       const auto each = [&](auto&& body) {
         for (const std::int64_t start : plan.runs)
           for (std::int64_t i = 0; i < plan.run; ++i)
-            body(static_cast<std::size_t>(plan.results[static_cast<std::size_t>(group)] + start + i * plan.stride));
+            body(static_cast<std::size_t>(plan.results[static_cast<std::size_t>(group)] + start +
+                                          i * plan.stride));
       };
       const auto value = [&](std::size_t at) { return static_cast<double>(x.as<T>()[at]); };
       double mean = 0, variance = 0;
@@ -42,13 +43,14 @@ static void run_mean_variance_normalization(KernelContext& context) {
 }
 
 std::vector<OpDef> mean_variance_normalization_ops() {
-  return {OpDef{.name = "mean_variance_normalization",
-                .min_inputs = 1,
-                .max_inputs = 1,
-                .attributes = {{"axes", AttributeKind::integers, false, Attribute(std::vector<std::int64_t>{0, 2, 3})}},
-                .infer = infer_mean_variance_normalization,
-                .reference = run_mean_variance_normalization,
-                .expand = {}}};
+  return {OpDef{
+      .name = "mean_variance_normalization",
+      .min_inputs = 1,
+      .max_inputs = 1,
+      .attributes = {{"axes", AttributeKind::integers, false, Attribute(std::vector<std::int64_t>{0, 2, 3})}},
+      .infer = infer_mean_variance_normalization,
+      .reference = run_mean_variance_normalization,
+      .expand = {}}};
 }
 
 } // namespace lanner::ops

@@ -55,7 +55,8 @@ static std::vector<std::int64_t> select_boxes(std::span<const Box> boxes, std::s
   for (std::size_t i = 0; i < scores.size(); ++i)
     if (scores[i] >= limit.score) order.push_back(static_cast<std::int64_t>(i));
   const auto score = [&](std::int64_t i) { return scores[static_cast<std::size_t>(i)]; };
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return score(a) > score(b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int64_t a, std::int64_t b) { return score(a) > score(b); });
   std::vector<std::int64_t> kept;
   for (const std::int64_t candidate : order) {
     if (static_cast<std::int64_t>(kept.size()) >= limit.most) break;
@@ -69,9 +70,11 @@ static std::vector<std::int64_t> select_boxes(std::span<const Box> boxes, std::s
 }
 
 static void check_shapes(const Shape& boxes, const Shape& scores) {
-  const bool fit = boxes.rank() == 3 && boxes[2] == 4 && scores.rank() == 3 && scores[0] == boxes[0] && scores[2] == boxes[1];
-  check(fit, ErrorCode::invalid_argument, "boxes {} and scores {}: expected [batch, boxes, 4] and [batch, classes, boxes]",
-        boxes.to_string(), scores.to_string());
+  const bool fit = boxes.rank() == 3 && boxes[2] == 4 && scores.rank() == 3 && scores[0] == boxes[0] &&
+                   scores[2] == boxes[1];
+  check(fit, ErrorCode::invalid_argument,
+        "boxes {} and scores {}: expected [batch, boxes, 4] and [batch, classes, boxes]", boxes.to_string(),
+        scores.to_string());
 }
 
 static void run_non_max_suppression(KernelContext& context) {
@@ -80,8 +83,8 @@ static void run_non_max_suppression(KernelContext& context) {
   const auto real = [&](std::size_t i, float fallback) {
     return context.has(i) ? static_cast<float>(read_real(context.input(i), "threshold")) : fallback;
   };
-  const Thresholds limit{context.has(2) ? read_integer(context.input(2), "max_output_boxes_per_class") : 0, real(3, 0),
-                         real(4, -std::numeric_limits<float>::infinity())};
+  const Thresholds limit{context.has(2) ? read_integer(context.input(2), "max_output_boxes_per_class") : 0,
+                         real(3, 0), real(4, -std::numeric_limits<float>::infinity())};
   const bool centered = context.attributes().flag("center_point_box");
   const std::int64_t classes = scores.shape()[1], count = boxes.shape()[1];
   std::vector<std::int64_t> selected;
@@ -92,7 +95,8 @@ static void run_non_max_suppression(KernelContext& context) {
     for (std::int64_t c = 0; c < classes; ++c) {
       const auto first = static_cast<std::size_t>((n * classes + c) * count);
       const auto line = scores.as<float>().subspan(first, static_cast<std::size_t>(count));
-      for (const std::int64_t box : select_boxes(read, line, limit)) selected.insert(selected.end(), {n, c, box});
+      for (const std::int64_t box : select_boxes(read, line, limit))
+        selected.insert(selected.end(), {n, c, box});
     }
   }
   Tensor& y = context.allocate(0, DType::i64, {static_cast<std::int64_t>(selected.size() / 3), 3});

@@ -24,19 +24,20 @@ double quantized(double scaled, double zero_point, const std::optional<StoredRan
   return std::clamp(round_half_even(scaled) + zero_point, range->least, range->most);
 }
 
-ParameterIndex::ParameterIndex(const Shape& shape, const Shape& parameter, std::int64_t axis, std::int64_t block) {
+ParameterIndex::ParameterIndex(const Shape& shape, const Shape& parameter, std::int64_t axis,
+                               std::int64_t block) {
   single_ = parameter.elements() == 1 && block == 0;
   if (single_) return;
   const std::size_t place = resolve_axis(axis, shape.rank());
   view_ = view_axis(shape, place);
   if (parameter.rank() == 1 && block == 0) {
-    check(parameter[0] == view_.size, ErrorCode::invalid_argument, "scale has {} values, expected {} (axis {})",
-          parameter[0], view_.size, axis);
+    check(parameter[0] == view_.size, ErrorCode::invalid_argument,
+          "scale has {} values, expected {} (axis {})", parameter[0], view_.size, axis);
     return;
   }
   check(parameter.rank() == shape.rank(), ErrorCode::invalid_argument,
-        "scale has shape {}, expected one value, one an index of axis {}, or the rank of {}", parameter.to_string(), axis,
-        shape.to_string());
+        "scale has shape {}, expected one value, one an index of axis {}, or the rank of {}",
+        parameter.to_string(), axis, shape.to_string());
   for (std::size_t d = 0; d < shape.rank(); ++d)
     check(d == place || parameter[d] == shape[d], ErrorCode::invalid_argument, "scale has shape {}, input {}",
           parameter.to_string(), shape.to_string());

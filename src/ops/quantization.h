@@ -11,7 +11,8 @@
 
 namespace lanner::ops {
 
-/// The values that a stored integer type holds; nothing for types that are not rounded to whole numbers (float8, float4).
+/// The values that a stored integer type holds; nothing for types that are not rounded to whole numbers
+/// (float8, float4).
 struct StoredRange {
   double least, most;
 };
@@ -20,20 +21,22 @@ std::optional<StoredRange> stored_range(DType type);
 /// The nearest whole number, halves to even.
 double round_half_even(double x);
 
-/// What is stored for `scaled` = real / scale, before the conversion to the stored type. Integers are rounded and held in range.
+/// What is stored for `scaled` = real / scale, before the conversion to the stored type. Integers are rounded
+/// and held in range.
 double quantized(double scaled, double zero_point, const std::optional<StoredRange>& range);
 
 /// Which element of a parameter belongs to which element of a tensor.
 class ParameterIndex {
 public:
-  /// A parameter of one element serves all; one of rank 1 the places along `axis`; one of `shape`'s rank a block of `block`
-  /// places along `axis` (0: as many as make the sizes fit).
+  /// A parameter of one element serves all; one of rank 1 the places along `axis`; one of `shape`'s rank a
+  /// block of `block` places along `axis` (0: as many as make the sizes fit).
   ParameterIndex(const Shape& shape, const Shape& parameter, std::int64_t axis, std::int64_t block);
 
   std::size_t operator()(std::int64_t element) const {
     if (single_) return 0;
     const std::int64_t o = element / (view_.size * view_.inner), i = element / view_.inner % view_.size;
-    return static_cast<std::size_t>(((o * outer_step_) + i / block_) * inner_ + (inner_ == 1 ? 0 : element % view_.inner));
+    return static_cast<std::size_t>(((o * outer_step_) + i / block_) * inner_ +
+                                    (inner_ == 1 ? 0 : element % view_.inner));
   }
 
 private:

@@ -6,8 +6,8 @@
 
 namespace lanner::ops {
 
-// matmul_integer, q_linear_matmul, conv_integer and q_linear_conv. Products of 8-bit integers are summed in double, which is
-// exact up to 2^53.
+// matmul_integer, q_linear_matmul, conv_integer and q_linear_conv. Products of 8-bit integers are summed in
+// double, which is exact up to 2^53.
 
 /// `tensor` less its zero point, in double. The zero point has one value, or one a place along `axis`.
 static Tensor shifted(const Tensor& tensor, const Tensor* zero_point, std::size_t axis) {
@@ -19,7 +19,8 @@ static Tensor shifted(const Tensor& tensor, const Tensor* zero_point, std::size_
   const auto values = result.as<double>();
   // A stack of matrices may bring a zero point for each row or column of each matrix.
   const std::size_t places = static_cast<std::size_t>(view.size);
-  check(zero.size() == 1 || zero.size() == places || zero.size() == places * static_cast<std::size_t>(view.outer),
+  check(zero.size() == 1 || zero.size() == places ||
+            zero.size() == places * static_cast<std::size_t>(view.outer),
         ErrorCode::invalid_argument, "the zero point has {} values, expected 1 or {}", zero.size(), places);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t place = i / static_cast<std::size_t>(view.inner);
@@ -32,15 +33,22 @@ static const Tensor* optional_input(const KernelContext& context, std::size_t i)
   return context.has(i) ? &context.input(i) : nullptr;
 }
 
-static std::size_t row_axis(const Tensor& matrix) { return matrix.rank() < 2 ? 0 : matrix.rank() - 2; }
-static std::size_t column_axis(const Tensor& matrix) { return matrix.rank() == 0 ? 0 : matrix.rank() - 1; }
+static std::size_t row_axis(const Tensor& matrix) {
+  return matrix.rank() < 2 ? 0 : matrix.rank() - 2;
+}
+static std::size_t column_axis(const Tensor& matrix) {
+  return matrix.rank() == 0 ? 0 : matrix.rank() - 1;
+}
 
 // One zero point for all rows of a vector on the left; a vector has no axis of rows.
-static Tensor shifted_left(const Tensor& a, const Tensor* zero_point) { return shifted(a, zero_point, row_axis(a)); }
+static Tensor shifted_left(const Tensor& a, const Tensor* zero_point) {
+  return shifted(a, zero_point, row_axis(a));
+}
 
 // Columns are the innermost axis: the zero point of column j repeats for every row.
 static Tensor shifted_right(const Tensor& b, const Tensor* zero_point) {
-  if (b.rank() <= 2 || !zero_point || zero_point->elements() == 1 || zero_point->elements() == b.shape().back())
+  if (b.rank() <= 2 || !zero_point || zero_point->elements() == 1 ||
+      zero_point->elements() == b.shape().back())
     return shifted(b, zero_point, column_axis(b));
   Tensor result = Tensor::allocate(DType::f64, b.shape());
   copy(b, result);
@@ -50,13 +58,15 @@ static Tensor shifted_right(const Tensor& b, const Tensor* zero_point) {
         ErrorCode::invalid_argument, "the zero point has shape {}, which does not fit {}",
         zero_point->shape().to_string(), b.shape().to_string());
   for (std::int64_t i = 0; i < b.elements(); ++i)
-    result.as<double>()[static_cast<std::size_t>(i)] -= zero[static_cast<std::size_t>(i / matrix * columns + i % columns)];
+    result.as<double>()[static_cast<std::size_t>(i)] -=
+        zero[static_cast<std::size_t>(i / matrix * columns + i % columns)];
   return result;
 }
 
 static Tensor product_of(const Tensor& a, const Tensor& b, const Shape& shape, int threads) {
   Tensor sums = Tensor::allocate(DType::f64, shape);
-  multiply<double>(MatrixProduct::read(a.shape(), b.shape()), a.as<double>(), b.as<double>(), sums.as<double>(), threads);
+  multiply<double>(MatrixProduct::read(a.shape(), b.shape()), a.as<double>(), b.as<double>(),
+                   sums.as<double>(), threads);
   return sums;
 }
 
@@ -76,8 +86,8 @@ static void infer_q_linear_matmul(InferContext& context) {
 }
 
 /// y = quantized(sum * scale of its row and column / y_scale).
-static void requantize(std::span<const double> sums, const std::function<double(std::size_t)>& scale, double zero_point,
-                       Tensor& y) {
+static void requantize(std::span<const double> sums, const std::function<double(std::size_t)>& scale,
+                       double zero_point, Tensor& y) {
   Tensor stored = Tensor::allocate(DType::f32, y.shape());
   const auto range = stored_range(y.dtype());
   for (std::size_t i = 0; i < sums.size(); ++i)
@@ -97,14 +107,15 @@ static std::vector<double> scales_of(const Tensor& tensor, std::int64_t places, 
 static void run_q_linear_matmul(KernelContext& context) {
   Tensor& y = context.output(0);
   const Tensor &a = context.input(0), &b = context.input(3);
-  const Tensor sums = product_of(shifted_left(a, &context.input(2)), shifted_right(b, &context.input(5)), y.shape(),
-                                 context.threads());
+  const Tensor sums = product_of(shifted_left(a, &context.input(2)), shifted_right(b, &context.input(5)),
+                                 y.shape(), context.threads());
   const double y_scale = read_real(context.input(6), "y_scale");
   const std::int64_t rows = a.rank() > 1 ? a.shape()[a.rank() - 2] : 1;
   const auto columns = static_cast<std::size_t>(b.rank() > 1 ? b.shape().back() : 1);
   if (sums.elements() == 0) return;
   const std::vector<double> a_scale = scales_of(context.input(1), rows, "a_scale");
-  const std::vector<double> b_scale = scales_of(context.input(4), static_cast<std::int64_t>(columns), "b_scale");
+  const std::vector<double> b_scale =
+      scales_of(context.input(4), static_cast<std::int64_t>(columns), "b_scale");
   const auto scale = [&](std::size_t i) {
     return a_scale[i / columns % a_scale.size()] * b_scale[i % columns % b_scale.size()] / y_scale;
   };
@@ -120,7 +131,9 @@ static Tensor convolved(KernelContext& context, const Tensor& x, const Tensor& w
   return sums;
 }
 
-static void infer_conv_integer(InferContext& context) { infer_convolution(context, 0, 1, DType::i32); }
+static void infer_conv_integer(InferContext& context) {
+  infer_convolution(context, 0, 1, DType::i32);
+}
 
 static void run_conv_integer(KernelContext& context) {
   const Tensor x = shifted(context.input(0), optional_input(context, 2), 0);
@@ -133,10 +146,13 @@ static void infer_q_linear_conv(InferContext& context) {
 }
 
 static void run_q_linear_conv(KernelContext& context) {
-  const Tensor x = shifted(context.input(0), &context.input(2), 0), w = shifted(context.input(3), &context.input(5), 0);
-  const Tensor bias = context.has(8) ? to_dtype(context.input(8), DType::f64) : Tensor::allocate(DType::f64, {0});
+  const Tensor x = shifted(context.input(0), &context.input(2), 0),
+               w = shifted(context.input(3), &context.input(5), 0);
+  const Tensor bias =
+      context.has(8) ? to_dtype(context.input(8), DType::f64) : Tensor::allocate(DType::f64, {0});
   const Tensor sums = convolved(context, x, w, bias);
-  const double x_scale = read_real(context.input(1), "x_scale"), y_scale = read_real(context.input(6), "y_scale");
+  const double x_scale = read_real(context.input(1), "x_scale"),
+               y_scale = read_real(context.input(6), "y_scale");
   if (sums.elements() == 0) return;
   const AxisView view = view_axis(sums.shape(), 1);
   const std::vector<double> w_scale = scales_of(context.input(4), view.size, "w_scale");
@@ -147,7 +163,8 @@ static void run_q_linear_conv(KernelContext& context) {
   requantize(sums.as<double>(), scale, read_real(context.input(7), "y_zero_point"), context.output(0));
 }
 
-static OpDef product_op(std::string name, int min_inputs, int max_inputs, std::function<void(InferContext&)> infer,
+static OpDef product_op(std::string name, int min_inputs, int max_inputs,
+                        std::function<void(InferContext&)> infer,
                         std::function<void(KernelContext&)> kernel) {
   return OpDef{.name = std::move(name),
                .min_inputs = min_inputs,
@@ -163,8 +180,8 @@ std::vector<OpDef> quantized_product_ops() {
   OpDef q_linear_conv = product_op("q_linear_conv", 8, 9, infer_q_linear_conv, run_q_linear_conv);
   conv_integer.attributes = q_linear_conv.attributes = convolution_attribute_specs();
   return {product_op("matmul_integer", 2, 4, infer_matmul_integer, run_matmul_integer),
-          product_op("q_linear_matmul", 8, 8, infer_q_linear_matmul, run_q_linear_matmul), std::move(conv_integer),
-          std::move(q_linear_conv)};
+          product_op("q_linear_matmul", 8, 8, infer_q_linear_matmul, run_q_linear_matmul),
+          std::move(conv_integer), std::move(q_linear_conv)};
 }
 
 } // namespace lanner::ops

@@ -42,25 +42,25 @@ static CellActivation make_activation(const std::string& name, std::span<const d
   if (name == "Tanh") return [](double x) { return std::tanh(x); };
   if (name == "Sigmoid") return [](double x) { return 1 / (1 + std::exp(-x)); };
   if (name == "Softsign") return [](double x) { return x / (1 + std::abs(x)); };
-  if (name == "Softplus") return [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); };
-  if (name == "Affine")
-    return [a = take(alphas, 1), b = take(betas, 0)](double x) { return a * x + b; };
-  if (name == "LeakyRelu")
-    return [a = take(alphas, 0.01)](double x) { return x >= 0 ? x : a * x; };
-  if (name == "ThresholdedRelu")
-    return [a = take(alphas, 1)](double x) { return x >= a ? x : 0; };
+  if (name == "Softplus")
+    return [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); };
+  if (name == "Affine") return [a = take(alphas, 1), b = take(betas, 0)](double x) { return a * x + b; };
+  if (name == "LeakyRelu") return [a = take(alphas, 0.01)](double x) { return x >= 0 ? x : a * x; };
+  if (name == "ThresholdedRelu") return [a = take(alphas, 1)](double x) { return x >= a ? x : 0; };
   if (name == "ScaledTanh")
     return [a = take(alphas, 1), b = take(betas, 1)](double x) { return a * std::tanh(b * x); };
   if (name == "HardSigmoid")
-    return [a = take(alphas, 0.2), b = take(betas, 0.5)](double x) { return std::clamp(a * x + b, 0.0, 1.0); };
-  if (name == "Elu")
-    return [a = take(alphas, 1)](double x) { return x >= 0 ? x : a * std::expm1(x); };
+    return
+        [a = take(alphas, 0.2), b = take(betas, 0.5)](double x) { return std::clamp(a * x + b, 0.0, 1.0); };
+  if (name == "Elu") return [a = take(alphas, 1)](double x) { return x >= 0 ? x : a * std::expm1(x); };
   fail(ErrorCode::unsupported, "activation \"{}\" is none of ONNX's", name);
 }
 
 static CellActivation clipped(CellActivation function, std::optional<double> bound) {
   if (!bound) return function;
-  return [function = std::move(function), most = *bound](double x) { return function(std::clamp(x, -most, most)); };
+  return [function = std::move(function), most = *bound](double x) {
+    return function(std::clamp(x, -most, most));
+  };
 }
 
 std::vector<std::vector<CellActivation>> cell_activations(const AttributeMap& attributes,
@@ -93,7 +93,8 @@ static void check_weights(const InferContext& context, std::int64_t gates) {
   const Type &x = context.input(0), &w = context.input(1), &r = context.input(2);
   for (std::size_t i : {1, 2}) {
     require_rank(context, i, 3);
-    if (context.input(i).ranked()) require_equal(context.input(i).dims()[0], directions, "the weights' direction count");
+    if (context.input(i).ranked())
+      require_equal(context.input(i).dims()[0], directions, "the weights' direction count");
   }
   if (!r.ranked()) return;
   const Dim hidden = r.dims()[2];
@@ -118,7 +119,8 @@ static void check_states(const InferContext& context, const Dims& state, std::in
   for (std::size_t i : {5, 6}) {
     if ((i == 6 && gates != 4) || !context.has(i) || !context.input(i).ranked()) continue;
     require_rank(context, i, 3);
-    for (std::size_t d = 0; d < 3; ++d) require_equal(context.input(i).dims()[d], state[d], "a size of an initial state");
+    for (std::size_t d = 0; d < 3; ++d)
+      require_equal(context.input(i).dims()[d], state[d], "a size of an initial state");
   }
 }
 
@@ -136,7 +138,8 @@ void infer_recurrent(InferContext& context, std::int64_t gates) {
   const Dim steps = x.dims()[batch_first ? 1 : 0], batch = x.dims()[batch_first ? 0 : 1];
   if (context.has(4) && context.input(4).ranked() && context.input(4).rank() == 1)
     require_equal(context.input(4).dims()[0], batch, "the count of sequence lengths");
-  const Dims all = batch_first ? Dims{batch, steps, directions, hidden} : Dims{steps, directions, batch, hidden};
+  const Dims all =
+      batch_first ? Dims{batch, steps, directions, hidden} : Dims{steps, directions, batch, hidden};
   const Dims state = batch_first ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
   check_states(context, state, gates);
   context.set_output(0, x.with_dims(all));

@@ -1,5 +1,6 @@
 #pragma once
-// What lstm, gru and rnn share: shapes, directions, sequence lengths, activations and the products with the weights.
+// What lstm, gru and rnn share: shapes, directions, sequence lengths, activations and the products with the
+// weights.
 
 #include <algorithm>
 #include <cmath>
@@ -29,11 +30,15 @@ struct RecurrentShape {
   /// Whether direction `d` runs from the end.
   static bool reversed(const AttributeMap& attributes, std::int64_t d);
   /// Where the vector of a step, batch row or direction starts, in vectors.
-  std::int64_t input_row(std::int64_t t, std::int64_t b) const { return batch_first ? b * steps + t : t * batch + b; }
+  std::int64_t input_row(std::int64_t t, std::int64_t b) const {
+    return batch_first ? b * steps + t : t * batch + b;
+  }
   std::int64_t output_row(std::int64_t t, std::int64_t d, std::int64_t b) const {
     return batch_first ? (b * steps + t) * directions + d : (t * directions + d) * batch + b;
   }
-  std::int64_t state_row(std::int64_t d, std::int64_t b) const { return batch_first ? b * directions + d : d * batch + b; }
+  std::int64_t state_row(std::int64_t d, std::int64_t b) const {
+    return batch_first ? b * directions + d : d * batch + b;
+  }
 };
 
 /// The attributes of all three.
@@ -46,18 +51,19 @@ std::vector<std::int64_t> sequence_lengths(const KernelContext& context, const R
 /// One direction's weights. Matrices are transposed: row k holds what input k adds to each gate.
 template<typename T>
 struct DirectionWeights {
-  std::vector<T> recurrence;                     ///< [hidden, gates * hidden]
-  std::span<const T> recurrence_bias;            ///< [gates * hidden], or empty.
-  std::span<const T> peepholes;                  ///< [3 * hidden], or empty.
+  std::vector<T> recurrence;          ///< [hidden, gates * hidden]
+  std::span<const T> recurrence_bias; ///< [gates * hidden], or empty.
+  std::span<const T> peepholes;       ///< [3 * hidden], or empty.
   const std::vector<CellActivation>* activations;
 };
 
 /// One vector's product with columns [first, first + count) of a matrix of `width` columns, added to `out`.
 template<typename T>
-void add_product(std::span<const T> vector, const T* matrix, std::int64_t width, std::int64_t first, std::int64_t count,
-                 T* out) {
+void add_product(std::span<const T> vector, const T* matrix, std::int64_t width, std::int64_t first,
+                 std::int64_t count, T* out) {
   for (std::size_t k = 0; k < vector.size(); ++k) {
     const T* row = matrix + static_cast<std::int64_t>(k) * width + first;
+#pragma omp simd
     for (std::int64_t j = 0; j < count; ++j) out[j] += vector[k] * row[j];
   }
 }
@@ -66,7 +72,8 @@ template<typename T>
 std::vector<T> transposed_rows(const T* matrix, std::int64_t rows, std::int64_t columns) {
   std::vector<T> result(static_cast<std::size_t>(rows * columns));
   for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < columns; ++j) result[static_cast<std::size_t>(j * rows + i)] = matrix[i * columns + j];
+    for (std::int64_t j = 0; j < columns; ++j)
+      result[static_cast<std::size_t>(j * rows + i)] = matrix[i * columns + j];
   return result;
 }
 
@@ -76,14 +83,14 @@ struct CellState {
   std::vector<T> hidden, cell, gates; ///< `gates` is scratch of gates * hidden values.
 };
 
-/// Runs the cells over all directions, rows and steps. `step(weights, x_gates, state)` moves the state on by one step, where
-/// x_gates are the input's products with its bias.
+/// Runs the cells over all directions, rows and steps. `step(weights, x_gates, state)` moves the state on by
+/// one step, where x_gates are the input's products with its bias.
 template<typename T, typename Step>
 class RecurrentRun {
 public:
   RecurrentRun(KernelContext& context, std::int64_t gates, Step step)
-      : context_(context), shape_(RecurrentShape::read(context, gates)), step_(std::move(step)),
-        x_(wide(0)), w_(wide(1)), r_(wide(2)), b_(wide(3)), h_(wide(5)), c_(has_cell() ? wide(6) : Tensor()),
+      : context_(context), shape_(RecurrentShape::read(context, gates)), step_(std::move(step)), x_(wide(0)),
+        w_(wide(1)), r_(wide(2)), b_(wide(3)), h_(wide(5)), c_(has_cell() ? wide(6) : Tensor()),
         p_(has_cell() ? wide(7) : Tensor()) {}
 
   void run(const std::vector<std::vector<CellActivation>>& activations) {
@@ -104,25 +111,30 @@ public:
 private:
   bool has_cell() const { return shape_.gates == 4; }
   std::int64_t width() const { return shape_.gates * shape_.hidden; }
-  Tensor wide(std::size_t i) const { return context_.has(i) ? to_dtype(context_.input(i), dtype_of<T>()) : Tensor(); }
+  Tensor wide(std::size_t i) const {
+    return context_.has(i) ? to_dtype(context_.input(i), dtype_of<T>()) : Tensor();
+  }
   std::span<const T> part(const Tensor& tensor, std::int64_t first, std::int64_t count) const {
     if (!tensor.defined()) return {};
     return tensor.as<T>().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
   }
 
   std::vector<T> input_products(std::int64_t d) const {
-    const std::vector<T> weights = transposed_rows(w_.as<T>().data() + d * width() * shape_.inputs, width(), shape_.inputs);
+    const std::vector<T> weights =
+        transposed_rows(w_.as<T>().data() + d * width() * shape_.inputs, width(), shape_.inputs);
     std::vector<T> products(static_cast<std::size_t>(shape_.steps * shape_.batch * width()));
-    multiply<T>(MatrixProduct::single(shape_.steps * shape_.batch, shape_.inputs, width()), x_.as<T>(), weights, products,
-                context_.threads());
+    multiply<T>(MatrixProduct::single(shape_.steps * shape_.batch, shape_.inputs, width()), x_.as<T>(),
+                weights, products, context_.threads());
     const std::span<const T> bias = part(b_, d * 2 * width(), width());
     for (std::size_t i = 0; !bias.empty() && i < products.size(); ++i) products[i] += bias[i % bias.size()];
     return products;
   }
 
-  DirectionWeights<T> direction_weights(std::int64_t d, const std::vector<CellActivation>& activations) const {
+  DirectionWeights<T> direction_weights(std::int64_t d,
+                                        const std::vector<CellActivation>& activations) const {
     return {transposed_rows(r_.as<T>().data() + d * width() * shape_.hidden, width(), shape_.hidden),
-            part(b_, (d * 2 + 1) * width(), width()), part(p_, d * 3 * shape_.hidden, 3 * shape_.hidden), &activations};
+            part(b_, (d * 2 + 1) * width(), width()), part(p_, d * 3 * shape_.hidden, 3 * shape_.hidden),
+            &activations};
   }
 
   std::vector<T> initial(const Tensor& tensor, std::int64_t row) const {
@@ -134,7 +146,8 @@ private:
   void run_row(std::int64_t d, std::int64_t b, std::int64_t length, const std::vector<T>& x_gates,
                const DirectionWeights<T>& weights, std::vector<Tensor>& results) const {
     const std::int64_t state_row = shape_.state_row(d, b);
-    CellState<T> state{initial(h_, state_row), initial(c_, state_row), std::vector<T>(static_cast<std::size_t>(width()))};
+    CellState<T> state{initial(h_, state_row), initial(c_, state_row),
+                       std::vector<T>(static_cast<std::size_t>(width()))};
     const bool reversed = RecurrentShape::reversed(context_.attributes(), d);
     const auto store = [&](std::size_t output, std::int64_t row, const std::vector<T>& values) {
       if (output >= results.size()) return;
@@ -156,8 +169,10 @@ private:
 };
 
 template<typename T, typename Step>
-void run_recurrent(KernelContext& context, std::int64_t gates, const std::vector<std::string>& activations, Step step) {
-  RecurrentRun<T, Step>(context, gates, std::move(step)).run(cell_activations(context.attributes(), activations));
+void run_recurrent(KernelContext& context, std::int64_t gates, const std::vector<std::string>& activations,
+                   Step step) {
+  RecurrentRun<T, Step>(context, gates, std::move(step))
+      .run(cell_activations(context.attributes(), activations));
 }
 
 } // namespace lanner::ops

@@ -48,8 +48,7 @@ static void propagate_fold(InferContext& context, FoldDims fold) {
 
 static void infer_reduce(InferContext& context, FoldDims fold) {
   const Type& x = context.input(0);
-  const bool keep = context.attributes().flag("keepdims", true),
-             given = context.inputs() > 1 && context.has(1);
+  const bool keep = context.attributes().flag("keepdims", true), given = context.has(1);
   const auto axes = given ? known_integers(context, 1) : std::vector<std::int64_t>{};
   if (!x.ranked() || (!axes && !keep)) return context.set_output(0, Type::unranked(x.dtype()));
   if (!axes) {
@@ -191,7 +190,7 @@ static void run_reduce(KernelContext& context, AllowedTypes types, Fold fold) {
   const DType given = context.input(0).dtype(), type = is_float(given) ? compute_dtype(given) : given;
   WideOutput y(context.output(0), type);
   const Tensor x = to_dtype(context.input(0), type);
-  const bool has_axes = context.inputs() > 1 && context.has(1);
+  const bool has_axes = context.has(1);
   const auto axes = has_axes ? read_integers(context.input(1), "axes") : std::vector<std::int64_t>{};
   const ReducePlan plan = plan_reduce(x.shape(), reduced_axes(context.attributes(), axes, x.rank()));
   visit_dtype(type, types, [&]<typename T>(Tag<T>) {

@@ -62,7 +62,7 @@ static bool crops(const AttributeMap& attributes) {
 }
 
 static bool given(const InferContext& context, std::size_t i) {
-  if (i >= context.inputs() || !context.has(i)) return false;
+  if (!context.has(i)) return false;
   const Type& type = context.input(i); // Exporters write an empty tensor for an absent input.
   return !(type.ranked() && type.rank() == 1 && type.dims()[0] == Dim(0));
 }
@@ -287,16 +287,16 @@ static bool is_identity(const AxisPlan& plan) {
 static std::vector<ResizedAxis> read_axes(const KernelContext& context) {
   const AttributeMap& attributes = context.attributes();
   const Shape& x = context.input(0).shape();
-  const auto present = [&](std::size_t i) {
-    return i < context.inputs() && context.has(i) && context.input(i).elements() > 0;
-  };
+  const auto present = [&](std::size_t i) { return context.has(i) && context.input(i).elements() > 0; };
   const std::vector<std::size_t> numbers = axes_attribute(attributes, x.rank());
   std::vector<double> scales, roi;
-  if (present(2)) scales = doubles_of(context.input(2));
-  else for (const double size : doubles_of(context.input(3))) {
-    const auto in = static_cast<double>(x[numbers[scales.size()]]);
-    scales.push_back(in == 0 ? 1 : size / in);
-  }
+  if (present(2))
+    scales = doubles_of(context.input(2));
+  else
+    for (const double size : doubles_of(context.input(3))) {
+      const auto in = static_cast<double>(x[numbers[scales.size()]]);
+      scales.push_back(in == 0 ? 1 : size / in);
+    }
   if (const AspectPolicy policy = aspect_policy(attributes); !present(2) && policy != AspectPolicy::stretch)
     scales.assign(scales.size(), common_scale(policy, scales));
   if (crops(attributes) && present(1)) roi = doubles_of(context.input(1));

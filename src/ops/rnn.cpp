@@ -8,7 +8,8 @@ template<typename T>
 static void rnn_step(const DirectionWeights<T>& weights, const T* x_gates, CellState<T>& state) {
   const auto width = static_cast<std::int64_t>(state.gates.size());
   std::copy_n(x_gates, state.gates.size(), state.gates.begin());
-  for (std::size_t i = 0; i < weights.recurrence_bias.size(); ++i) state.gates[i] += weights.recurrence_bias[i];
+  for (std::size_t i = 0; i < weights.recurrence_bias.size(); ++i)
+    state.gates[i] += weights.recurrence_bias[i];
   add_product<T>(state.hidden, weights.recurrence.data(), width, 0, width, state.gates.data());
   for (std::size_t j = 0; j < state.hidden.size(); ++j)
     state.hidden[j] = static_cast<T>((*weights.activations)[0](static_cast<double>(state.gates[j])));

@@ -26,7 +26,8 @@ struct Plane {
   double at(std::int64_t y, std::int64_t x) const { return data[y * width + x]; }
 };
 
-/// Calls `bin(plane, region, row, column)` for each element of the output; `image` gives a region's image number.
+/// Calls `bin(plane, region, row, column)` for each element of the output; `image` gives a region's image
+/// number.
 template<typename Image, typename Bin>
 static void pool_regions(KernelContext& context, Image&& image, Bin&& bin) {
   WideOutput y(context.output(0), DType::f64);
@@ -35,21 +36,24 @@ static void pool_regions(KernelContext& context, Image&& image, Bin&& bin) {
   const auto pooled = y.as<double>();
   for (std::int64_t region = 0; region < out[0]; ++region) {
     const std::int64_t n = image(region);
-    check(n >= 0 && n < in[0], ErrorCode::invalid_argument, "region {} names image {} of a batch of {}", region, n, in[0]);
+    check(n >= 0 && n < in[0], ErrorCode::invalid_argument, "region {} names image {} of a batch of {}",
+          region, n, in[0]);
   }
   for_each_row(context.threads(), out[0] * out[1], [&](std::int64_t row) {
     const std::int64_t region = row / out[1], channel = row % out[1];
-    const Plane plane{x.as<double>().data() + (image(region) * in[1] + channel) * in[2] * in[3], in[2], in[3]};
+    const Plane plane{x.as<double>().data() + (image(region) * in[1] + channel) * in[2] * in[3], in[2],
+                      in[3]};
     for (std::int64_t i = 0; i < out[2] * out[3]; ++i)
-      pooled[static_cast<std::size_t>(row * out[2] * out[3] + i)] = bin(plane, region, i / out[3], i % out[3]);
+      pooled[static_cast<std::size_t>(row * out[2] * out[3] + i)] =
+          bin(plane, region, i / out[3], i % out[3]);
   });
   y.store();
 }
 
 static void require_roi_size(const KernelContext& context, std::int64_t size) {
   const Shape& rois = context.input(1).shape();
-  check(rois.rank() == 2 && rois[1] == size, ErrorCode::invalid_argument, "rois have shape {}, expected [any, {}]",
-        rois.to_string(), size);
+  check(rois.rank() == 2 && rois[1] == size, ErrorCode::invalid_argument,
+        "rois have shape {}, expected [any, {}]", rois.to_string(), size);
 }
 
 static std::vector<std::int64_t> pooled_shape(const AttributeMap& attributes) {
@@ -74,7 +78,8 @@ static PixelRange bin_pixels(double start, double end, std::int64_t i, std::int6
   const double first = start + std::floor(static_cast<double>(i) * extent);
   const double last = start + std::ceil(static_cast<double>(i + 1) * extent);
   const auto bound = static_cast<double>(size);
-  return {static_cast<std::int64_t>(std::clamp(first, 0.0, bound)), static_cast<std::int64_t>(std::clamp(last, 0.0, bound))};
+  return {static_cast<std::int64_t>(std::clamp(first, 0.0, bound)),
+          static_cast<std::int64_t>(std::clamp(last, 0.0, bound))};
 }
 
 static void run_max_roi_pool(KernelContext& context) {
@@ -82,18 +87,23 @@ static void run_max_roi_pool(KernelContext& context) {
   const std::vector<double> rois = doubles_of(context.input(1));
   const std::vector<std::int64_t> shape = pooled_shape(context.attributes());
   const double scale = context.attributes().real("spatial_scale", 1);
-  const auto value = [&](std::int64_t region, std::int64_t i) { return rois[static_cast<std::size_t>(region * 5 + i)]; };
-  const auto corner = [&](std::int64_t region, std::int64_t i) { return std::round(value(region, i) * scale); };
+  const auto value = [&](std::int64_t region, std::int64_t i) {
+    return rois[static_cast<std::size_t>(region * 5 + i)];
+  };
+  const auto corner = [&](std::int64_t region, std::int64_t i) {
+    return std::round(value(region, i) * scale);
+  };
   const auto image = [&](std::int64_t region) { return static_cast<std::int64_t>(value(region, 0)); };
-  pool_regions(context, image, [&](const Plane& plane, std::int64_t region, std::int64_t row, std::int64_t column) {
-    const PixelRange xs = bin_pixels(corner(region, 1), corner(region, 3), column, shape[1], plane.width);
-    const PixelRange ys = bin_pixels(corner(region, 2), corner(region, 4), row, shape[0], plane.height);
-    if (xs.first >= xs.last || ys.first >= ys.last) return 0.0;
-    double most = -std::numeric_limits<double>::infinity();
-    for (std::int64_t y = ys.first; y < ys.last; ++y)
-      for (std::int64_t x = xs.first; x < xs.last; ++x) most = std::max(most, plane.at(y, x));
-    return most;
-  });
+  pool_regions(
+      context, image, [&](const Plane& plane, std::int64_t region, std::int64_t row, std::int64_t column) {
+        const PixelRange xs = bin_pixels(corner(region, 1), corner(region, 3), column, shape[1], plane.width);
+        const PixelRange ys = bin_pixels(corner(region, 2), corner(region, 4), row, shape[0], plane.height);
+        if (xs.first >= xs.last || ys.first >= ys.last) return 0.0;
+        double most = -std::numeric_limits<double>::infinity();
+        for (std::int64_t y = ys.first; y < ys.last; ++y)
+          for (std::int64_t x = xs.first; x < xs.last; ++x) most = std::max(most, plane.at(y, x));
+        return most;
+      });
 }
 
 struct RoiAlign {
@@ -105,15 +115,21 @@ struct RoiAlign {
 };
 
 RoiAlign RoiAlign::read(const AttributeMap& attributes) {
-  RoiAlign align{attributes.integer("output_height", 1), attributes.integer("output_width", 1),
-                 attributes.integer("sampling_ratio", 0), attributes.real("spatial_scale", 1), true, true};
+  RoiAlign align{attributes.integer("output_height", 1),
+                 attributes.integer("output_width", 1),
+                 attributes.integer("sampling_ratio", 0),
+                 attributes.real("spatial_scale", 1),
+                 true,
+                 true};
   const std::string mode = attributes.string("mode", "avg");
   const std::string transform = attributes.string("coordinate_transformation_mode", "half_pixel");
-  check(mode == "avg" || mode == "max", ErrorCode::invalid_argument, "mode is \"{}\", expected avg or max", mode);
+  check(mode == "avg" || mode == "max", ErrorCode::invalid_argument, "mode is \"{}\", expected avg or max",
+        mode);
   check(transform == "half_pixel" || transform == "output_half_pixel", ErrorCode::invalid_argument,
         "coordinate_transformation_mode is \"{}\", expected half_pixel or output_half_pixel", transform);
-  check(align.height > 0 && align.width > 0 && align.ratio >= 0 && align.ratio < 4096, ErrorCode::invalid_argument,
-        "output {}x{} with sampling_ratio {} is out of range", align.height, align.width, align.ratio);
+  check(align.height > 0 && align.width > 0 && align.ratio >= 0 && align.ratio < 4096,
+        ErrorCode::invalid_argument, "output {}x{} with sampling_ratio {} is out of range", align.height,
+        align.width, align.ratio);
   align.half_pixel = transform == "half_pixel";
   align.average = mode == "avg";
   return align;
@@ -131,11 +147,13 @@ struct Corners {
 
 static Corners corners_at(const Plane& plane, double y, double x) {
   Corners corners;
-  if (y < -1 || y > static_cast<double>(plane.height) || x < -1 || x > static_cast<double>(plane.width)) return corners;
+  if (y < -1 || y > static_cast<double>(plane.height) || x < -1 || x > static_cast<double>(plane.width))
+    return corners;
   y = std::clamp(y, 0.0, static_cast<double>(plane.height - 1));
   x = std::clamp(x, 0.0, static_cast<double>(plane.width - 1));
   const auto top = static_cast<std::int64_t>(y), left = static_cast<std::int64_t>(x);
-  const std::int64_t bottom = std::min(top + 1, plane.height - 1), right = std::min(left + 1, plane.width - 1);
+  const std::int64_t bottom = std::min(top + 1, plane.height - 1),
+                     right = std::min(left + 1, plane.width - 1);
   const double dy = y - static_cast<double>(top), dx = x - static_cast<double>(left);
   return {{plane.at(top, left), plane.at(top, right), plane.at(bottom, left), plane.at(bottom, right)},
           {(1 - dy) * (1 - dx), (1 - dy) * dx, dy * (1 - dx), dy * dx}};
@@ -160,13 +178,16 @@ static double align_bin(const RoiAlign& align, const Plane& plane, const Extent&
   const std::int64_t rows = samples(ys.size), columns = samples(xs.size);
   double sum = 0, most = -std::numeric_limits<double>::infinity();
   for (std::int64_t i = 0; i < rows * columns; ++i) {
-    const double y = ys.start + (static_cast<double>(i / columns) + 0.5) * ys.size / static_cast<double>(rows);
-    const double x = xs.start + (static_cast<double>(i % columns) + 0.5) * xs.size / static_cast<double>(columns);
+    const double y =
+        ys.start + (static_cast<double>(i / columns) + 0.5) * ys.size / static_cast<double>(rows);
+    const double x =
+        xs.start + (static_cast<double>(i % columns) + 0.5) * xs.size / static_cast<double>(columns);
     const Corners corners = corners_at(plane, y, x);
     for (int c = 0; c < 4; ++c) {
       const double share = corners.weights[c] * corners.values[c];
       sum += share;
-      most = std::max(most, share); // ONNX's numbers take the largest share, not the largest interpolated sample.
+      most = std::max(most,
+                      share); // ONNX's numbers take the largest share, not the largest interpolated sample.
     }
   }
   if (rows * columns == 0) return 0;
@@ -178,25 +199,27 @@ static void run_roi_align(KernelContext& context) {
   const RoiAlign align = RoiAlign::read(context.attributes());
   const std::vector<double> rois = doubles_of(context.input(1));
   const std::vector<std::int64_t> images = read_integers(context.input(2), "batch_indices");
-  check(images.size() * 4 == rois.size(), ErrorCode::invalid_argument, "{} batch indices for {} rois", images.size(),
-        rois.size() / 4);
+  check(images.size() * 4 == rois.size(), ErrorCode::invalid_argument, "{} batch indices for {} rois",
+        images.size(), rois.size() / 4);
   const auto image = [&](std::int64_t region) { return images[static_cast<std::size_t>(region)]; };
-  pool_regions(context, image, [&](const Plane& plane, std::int64_t region, std::int64_t row, std::int64_t column) {
-    const double* box = rois.data() + region * 4;
-    Extent xs = extent_of(align, box[0], box[2]), ys = extent_of(align, box[1], box[3]);
-    xs.size /= static_cast<double>(align.width);
-    ys.size /= static_cast<double>(align.height);
-    xs.start += static_cast<double>(column) * xs.size;
-    ys.start += static_cast<double>(row) * ys.size;
-    return align_bin(align, plane, ys, xs);
-  });
+  pool_regions(context, image,
+               [&](const Plane& plane, std::int64_t region, std::int64_t row, std::int64_t column) {
+                 const double* box = rois.data() + region * 4;
+                 Extent xs = extent_of(align, box[0], box[2]), ys = extent_of(align, box[1], box[3]);
+                 xs.size /= static_cast<double>(align.width);
+                 ys.size /= static_cast<double>(align.height);
+                 xs.start += static_cast<double>(column) * xs.size;
+                 ys.start += static_cast<double>(row) * ys.size;
+                 return align_bin(align, plane, ys, xs);
+               });
 }
 
 std::vector<OpDef> roi_pool_ops() {
   OpDef max{.name = "max_roi_pool",
             .min_inputs = 2,
             .max_inputs = 2,
-            .attributes = {required_attribute("pooled_shape", AttributeKind::integers), real_attribute("spatial_scale", 1)},
+            .attributes = {required_attribute("pooled_shape", AttributeKind::integers),
+                           real_attribute("spatial_scale", 1)},
             .infer = infer_max_roi_pool,
             .reference = run_max_roi_pool,
             .expand = {}};

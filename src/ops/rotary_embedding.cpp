@@ -11,10 +11,12 @@ static void infer_rotary(InferContext& context) {
   const Type& x = context.input(0);
   infer_like(context);
   if (!x.ranked()) return;
-  check(x.rank() == 3 || x.rank() == 4, ErrorCode::invalid_argument, "input is {}, expected rank 3 or 4", x.to_string());
+  check(x.rank() == 3 || x.rank() == 4, ErrorCode::invalid_argument, "input is {}, expected rank 3 or 4",
+        x.to_string());
   if (x.rank() == 4) return;
   const std::int64_t heads = context.attributes().integer("num_heads", 0);
-  check(heads >= 1, ErrorCode::invalid_argument, "num_heads is {}, expected at least 1 with an input of rank 3", heads);
+  check(heads >= 1, ErrorCode::invalid_argument,
+        "num_heads is {}, expected at least 1 with an input of rank 3", heads);
   require_equal(mod(x.dims()[2], heads), 0, "the remainder of the hidden size over num_heads");
 }
 
@@ -33,8 +35,9 @@ static RotaryShape rotary_shape(const KernelContext& context) {
   RotaryShape shape{x[0], heads, split ? x[2] : x[1], split ? x[3] : x[2] / heads, 0, split};
   shape.rotated = context.attributes().integer("rotary_embedding_dim", 0);
   if (shape.rotated == 0) shape.rotated = shape.size;
-  check(shape.rotated >= 0 && shape.rotated <= shape.size && shape.rotated % 2 == 0, ErrorCode::invalid_argument,
-        "{} of {} elements are to be rotated, expected an even number of them", shape.rotated, shape.size);
+  check(shape.rotated >= 0 && shape.rotated <= shape.size && shape.rotated % 2 == 0,
+        ErrorCode::invalid_argument, "{} of {} elements are to be rotated, expected an even number of them",
+        shape.rotated, shape.size);
   return shape;
 }
 
@@ -42,18 +45,20 @@ static RotaryShape rotary_shape(const KernelContext& context) {
 static std::vector<std::int64_t> cache_rows(const KernelContext& context, const RotaryShape& shape) {
   const Shape &cos = context.input(1).shape(), &sin = context.input(2).shape();
   const bool by_position = context.has(3);
-  check(cos == sin && cos.rank() == (by_position ? 2 : 3) && cos.back() == shape.rotated / 2, ErrorCode::invalid_argument,
-        "caches have shapes {} and {}, expected rank {} with {} columns", cos.to_string(), sin.to_string(),
-        by_position ? 2 : 3, shape.rotated / 2);
+  check(cos == sin && cos.rank() == (by_position ? 2 : 3) && cos.back() == shape.rotated / 2,
+        ErrorCode::invalid_argument, "caches have shapes {} and {}, expected rank {} with {} columns",
+        cos.to_string(), sin.to_string(), by_position ? 2 : 3, shape.rotated / 2);
   const std::int64_t count = shape.batch * shape.length;
   std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::int64_t>(i);
   if (by_position) rows = read_integers(context.input(3), "position_ids");
   const std::int64_t bound = by_position ? cos[0] : cos[0] * cos[1];
-  check(static_cast<std::int64_t>(rows.size()) == count && (by_position || bound == count), ErrorCode::invalid_argument,
-        "{} positions and caches of shape {} for {} tokens", rows.size(), cos.to_string(), count);
+  check(static_cast<std::int64_t>(rows.size()) == count && (by_position || bound == count),
+        ErrorCode::invalid_argument, "{} positions and caches of shape {} for {} tokens", rows.size(),
+        cos.to_string(), count);
   for (const std::int64_t row : rows)
-    check(row >= 0 && row < bound, ErrorCode::invalid_argument, "position {} is out of range for {} rows", row, bound);
+    check(row >= 0 && row < bound, ErrorCode::invalid_argument, "position {} is out of range for {} rows",
+          row, bound);
   return rows;
 }
 
@@ -74,7 +79,8 @@ static void run_rotary(KernelContext& context) {
       T* out = y.as<T>().data() + row * shape.size;
       const std::int64_t cache = rows[static_cast<std::size_t>(token)] * half;
       for (std::int64_t k = 0; k < half; ++k) {
-        const T c = cos.as<T>()[static_cast<std::size_t>(cache + k)], s = sin.as<T>()[static_cast<std::size_t>(cache + k)];
+        const T c = cos.as<T>()[static_cast<std::size_t>(cache + k)],
+                s = sin.as<T>()[static_cast<std::size_t>(cache + k)];
         const T first = in[k * step], second = in[k * step + apart];
         out[k * step] = c * first - s * second;
         out[k * step + apart] = s * first + c * second;
@@ -89,7 +95,8 @@ std::vector<OpDef> rotary_embedding_ops() {
   return {OpDef{.name = "rotary_embedding",
                 .min_inputs = 3,
                 .max_inputs = 4,
-                .attributes = {integer_attribute("interleaved", 0), optional_attribute("num_heads", AttributeKind::integer),
+                .attributes = {integer_attribute("interleaved", 0),
+                               optional_attribute("num_heads", AttributeKind::integer),
                                integer_attribute("rotary_embedding_dim", 0)},
                 .infer = infer_rotary,
                 .reference = run_rotary,

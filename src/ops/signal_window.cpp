@@ -19,8 +19,8 @@ static DType table_dtype(const AttributeMap& attributes) {
 
 static Dim known_size(InferContext& context, std::size_t i, std::string_view what) {
   const std::optional<Dim> size = known_scalar(context, i);
-  check(!size || !size->is_constant() || size->value() >= 0, ErrorCode::invalid_argument, "{} is {}, expected at least 0",
-        what, size ? size->to_string() : "");
+  check(!size || !size->is_constant() || size->value() >= 0, ErrorCode::invalid_argument,
+        "{} is {}, expected at least 0", what, size ? size->to_string() : "");
   return size ? *size : context.fresh("size", INT32_MAX);
 }
 
@@ -60,11 +60,16 @@ static void infer_mel(InferContext& context) {
   context.set_output(0, Type(table_dtype(context.attributes()), Dims{floor_div(length, 2) + 1, bins}));
 }
 
-static double mel_of(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
-static double hertz_of(double mel) { return 700 * (std::pow(10, mel / 2595) - 1); }
+static double mel_of(double hertz) {
+  return 2595 * std::log10(1 + hertz / 700);
+}
+static double hertz_of(double mel) {
+  return 700 * (std::pow(10, mel / 2595) - 1);
+}
 
 /// Spectrum bins at which the triangles start, peak and end: triangle m spans edges m, m + 1 and m + 2.
-static std::vector<std::int64_t> mel_edges(const KernelContext& context, std::int64_t triangles, std::int64_t last) {
+static std::vector<std::int64_t> mel_edges(const KernelContext& context, std::int64_t triangles,
+                                           std::int64_t last) {
   const auto length = static_cast<double>(read_integer(context.input(1), "dft_length"));
   const double rate = read_real(context.input(2), "sample_rate");
   check(rate > 0, ErrorCode::invalid_argument, "sample_rate is {}, expected more than 0", rate);

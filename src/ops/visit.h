@@ -40,7 +40,8 @@ void visit_dtype(DType type, Types<Ts...>, Body&& body) {
   if (found) return;
   std::string known;
   ((known += known.empty() ? "" : ", ", known += to_string(dtype_of<Ts>())), ...);
-  fail(ErrorCode::unsupported, "element type {} is not supported here; expected one of {}", to_string(type), known);
+  fail(ErrorCode::unsupported, "element type {} is not supported here; expected one of {}", to_string(type),
+       known);
 }
 
 template<typename T>
@@ -60,7 +61,9 @@ T narrow(Compute<T> value) {
 }
 
 /// What kernels written for float and double compute a tensor of `type` in.
-inline DType compute_dtype(DType type) { return type == DType::f64 ? DType::f64 : DType::f32; }
+inline DType compute_dtype(DType type) {
+  return type == DType::f64 ? DType::f64 : DType::f32;
+}
 
 /// `tensor` itself when it has type `type` already, else a converted row-major copy.
 inline Tensor to_dtype(const Tensor& tensor, DType type) {
@@ -76,7 +79,8 @@ void visit_compute(DType type, Body&& body) {
   visit_dtype(compute_dtype(type), Types<float, double>{}, std::forward<Body>(body));
 }
 
-/// An output in the type that its kernel computes in: the output itself, or a wider tensor that `store` converts into it.
+/// An output in the type that its kernel computes in: the output itself, or a wider tensor that `store`
+/// converts into it.
 class WideOutput {
 public:
   explicit WideOutput(Tensor& target) : WideOutput(target, compute_dtype(target.dtype())) {}

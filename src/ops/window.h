@@ -29,7 +29,8 @@ struct WindowAttributes {
 std::vector<AttributeSpec> window_attribute_specs();
 
 /// Number of window positions along each spatial axis.
-Dims window_positions(const WindowAttributes& window, std::span<const Dim> image, std::span<const Dim> kernel);
+Dims window_positions(const WindowAttributes& window, std::span<const Dim> image,
+                      std::span<const Dim> kernel);
 
 /// Concrete geometry. An image index is `position * stride + tap * dilation - begin`.
 struct Window {
@@ -54,8 +55,9 @@ InsideRange inside_range(const Window& window, std::size_t axis, std::int64_t ta
 /// Steps `index` through `sizes` in row-major order; false after the last.
 bool next_index(std::span<std::int64_t> index, std::span<const std::int64_t> sizes);
 
-/// Calls `body(image_offset, position_offset, count)` for each run of positions along the last axis whose `tap` lies inside
-/// the image; from one position of a run to the next the image offset grows by the last stride.
+/// Calls `body(image_offset, position_offset, count)` for each run of positions along the last axis whose
+/// `tap` lies inside the image; from one position of a run to the next the image offset grows by the last
+/// stride.
 template<typename Body>
 void for_each_run(const Window& window, std::span<const std::int64_t> tap, Body&& body) {
   const std::size_t last = window.image.size() - 1;

@@ -14,7 +14,8 @@ static Tensor ramp(Shape shape) {
 
 TEST(Conv, infers_symbolic_sizes) {
   const auto pads = attributes({{"pads", ints({3, 3, 3, 3})}, {"strides", ints({2, 2})}});
-  EXPECT_EQ(inferred({"conv", {"f32[N, 3, 224, W]", "f32[64, 3, 7, 7]"}, pads}), "f32[N, 64, 112, (W + 1) // 2]");
+  EXPECT_EQ(inferred({"conv", {"f32[N, 3, 224, W]", "f32[64, 3, 7, 7]"}, pads}),
+            "f32[N, 64, 112, (W + 1) // 2]");
   const auto same = attributes({{"auto_pad", Attribute(std::string("SAME_UPPER"))}, {"strides", ints({2})}});
   EXPECT_EQ(inferred({"conv", {"f32[N, 4, 9]", "f32[8, 4, 3]"}, same}), "f32[N, 8, 5]");
 }
@@ -22,9 +23,11 @@ TEST(Conv, infers_symbolic_sizes) {
 TEST(Conv, refuses_what_does_not_fit) {
   EXPECT_NE(inferred({"conv", {"f32[1, 3, 8, 8]", "f32[4, 2, 3, 3]"}}).find("channel count is 3, expected 2"),
             std::string::npos);
-  EXPECT_NE(inferred({"conv", {"f32[1, 2, 4, 4]", "f32[4, 2, 5, 5]"}}).find("does not fit"), std::string::npos);
+  EXPECT_NE(inferred({"conv", {"f32[1, 2, 4, 4]", "f32[4, 2, 5, 5]"}}).find("does not fit"),
+            std::string::npos);
   const auto zero = attributes({{"strides", ints({0, 1})}});
-  EXPECT_NE(inferred({"conv", {"f32[1, 2, 4, 4]", "f32[4, 2, 1, 1]"}, zero}).find("strides holds 0"), std::string::npos);
+  EXPECT_NE(inferred({"conv", {"f32[1, 2, 4, 4]", "f32[4, 2, 1, 1]"}, zero}).find("strides holds 0"),
+            std::string::npos);
 }
 
 TEST(Conv, sums_products_with_padding_stride_and_dilation) {
@@ -62,8 +65,9 @@ TEST(QuantizedConv, subtracts_zero_points_and_rounds_to_even) {
 
 TEST(DeformConv, with_whole_offsets_is_conv_elsewhere) {
   const Tensor offset = f32s({0, 0, 1, 1}, {1, 2, 1, 2}); // y offsets, then x offsets, of two positions
-  EXPECT_EQ(show(run({"deform_conv", {ramp({1, 1, 1, 3}), f32s({1}, {1, 1, 1, 1}),
-                                      f32s({0, 0, 0, 1, 1, 0.5f}, {1, 2, 1, 3})}})),
-            "f32[1, 1, 1, 3](1, 2, 1)");
+  EXPECT_EQ(
+      show(run({"deform_conv",
+                {ramp({1, 1, 1, 3}), f32s({1}, {1, 1, 1, 1}), f32s({0, 0, 0, 1, 1, 0.5f}, {1, 2, 1, 3})}})),
+      "f32[1, 1, 1, 3](1, 2, 1)");
   EXPECT_THROW(run({"deform_conv", {ramp({1, 1, 1, 3}), f32s({1}, {1, 1, 1, 1}), offset}}), Error);
 }

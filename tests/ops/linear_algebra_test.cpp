@@ -8,7 +8,8 @@ using namespace lanner::test;
 TEST(Matmul, broadcasts_stacks) {
   EXPECT_EQ(inferred({"matmul", {"f32[N, 1, 4, K]", "f32[3, K, 5]"}}), "f32[N, 3, 4, 5]");
   EXPECT_EQ(inferred({"matmul", {"f32[K]", "f32[N, K, 5]"}}), "f32[N, 5]");
-  EXPECT_NE(inferred({"matmul", {"f32[2, 3]", "f32[4, 5]"}}).find("row count is 4, expected 3"), std::string::npos);
+  EXPECT_NE(inferred({"matmul", {"f32[2, 3]", "f32[4, 5]"}}).find("row count is 4, expected 3"),
+            std::string::npos);
   EXPECT_NE(inferred({"matmul", {"f32[]", "f32[4, 5]"}}).find("rank 1 or more"), std::string::npos);
 }
 
@@ -24,11 +25,14 @@ TEST(Gemm, transposes_and_adds) {
   const Tensor a = f32s({1, 2, 3, 4}, {2, 2}), b = f32s({1, 1, 0, 1}, {2, 2});
   const auto both = attributes({{"transA", std::int64_t{1}}, {"transB", std::int64_t{1}}, {"beta", 2.0}});
   EXPECT_EQ(show(run({"gemm", {a, b, f32s({10, 20})}, both})), "f32[2, 2](24, 43, 26, 44)");
-  EXPECT_NE(inferred({"gemm", {"f32[2, 3]", "f32[3, 4]", "f32[3, 4]"}}).find("do not broadcast"), std::string::npos);
+  EXPECT_NE(inferred({"gemm", {"f32[2, 3]", "f32[3, 4]", "f32[3, 4]"}}).find("do not broadcast"),
+            std::string::npos);
 }
 
 TEST(Einsum, reads_equations) {
-  const auto equation = [](const char* text) { return attributes({{"equation", Attribute(std::string(text))}}); };
+  const auto equation = [](const char* text) {
+    return attributes({{"equation", Attribute(std::string(text))}});
+  };
   const Tensor m = f32s({1, 2, 3, 4}, {2, 2});
   EXPECT_EQ(show(run({"einsum", {m}, equation("ii")})), "f32[](5)");
   EXPECT_EQ(show(run({"einsum", {m}, equation("ij -> ji")})), "f32[2, 2](1, 3, 2, 4)");
@@ -43,8 +47,10 @@ TEST(Det, eliminates_with_pivots) {
 
 TEST(QuantizeLinear, rounds_halves_to_even_and_saturates) {
   const Tensor scale = f32s({2}, {}), zero = tensor<std::int8_t>({1}, {});
-  EXPECT_EQ(show(run({"quantize_linear", {f32s({1, 3, 5, 1000, -1000}), scale, zero}})), "i8[5](1, 3, 3, 127, -128)");
-  EXPECT_EQ(show(run({"dequantize_linear", {tensor<std::int8_t>({1, 3}, {2}), scale, zero}})), "f32[2](0, 4)");
+  EXPECT_EQ(show(run({"quantize_linear", {f32s({1, 3, 5, 1000, -1000}), scale, zero}})),
+            "i8[5](1, 3, 3, 127, -128)");
+  EXPECT_EQ(show(run({"dequantize_linear", {tensor<std::int8_t>({1, 3}, {2}), scale, zero}})),
+            "f32[2](0, 4)");
 }
 
 TEST(QuantizeLinear, takes_scales_by_axis_and_by_block) {

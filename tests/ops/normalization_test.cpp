@@ -9,8 +9,10 @@ static const auto no_epsilon = attributes({{"epsilon", 0.0}});
 
 TEST(BatchNormalization, scales_by_channel) {
   const Tensor x = f32s({1, 2, 3, 4}, {1, 2, 2});
-  EXPECT_EQ(show(run({"batch_normalization", {x, f32s({1, 2}), f32s({0, 1}), f32s({1, 3}), f32s({1, 4})}, no_epsilon})),
-            "f32[1, 2, 2](0, 1, 1, 2)");
+  EXPECT_EQ(
+      show(run(
+          {"batch_normalization", {x, f32s({1, 2}), f32s({0, 1}), f32s({1, 3}), f32s({1, 4})}, no_epsilon})),
+      "f32[1, 2, 2](0, 1, 1, 2)");
 }
 
 TEST(BatchNormalization, training_updates_running_values) {
@@ -24,7 +26,8 @@ TEST(BatchNormalization, training_updates_running_values) {
 
 TEST(LayerNormalization, normalizes_from_an_axis_on) {
   const auto axis = attributes({{"axis", std::int64_t{1}}, {"epsilon", 0.0}});
-  const std::vector<Tensor> found = run_all({"layer_normalization", {f32s({1, 3, 5, 9}, {2, 2}), f32s({2}), f32s({1})}, axis, 3});
+  const std::vector<Tensor> found =
+      run_all({"layer_normalization", {f32s({1, 3, 5, 9}, {2, 2}), f32s({2}), f32s({1})}, axis, 3});
   EXPECT_EQ(show(found[0]), "f32[2, 2](-1, 3, -1, 3)");
   EXPECT_EQ(show(found[1]), "f32[2, 1](2, 7)");
   EXPECT_EQ(show(found[2]), "f32[2, 1](1, 0.5)");
@@ -36,17 +39,20 @@ TEST(GroupNormalization, instances_are_groups_of_one_channel) {
   EXPECT_EQ(show(run({"instance_normalization", {x, one, zero}, no_epsilon})), "f32[1, 2, 2](-1, 1, -1, 1)");
   auto groups = no_epsilon;
   groups.set("num_groups", std::int64_t{3});
-  EXPECT_NE(inferred({"group_normalization", {"f32[1, 4, 2]", "f32[4]", "f32[4]"}, groups}).find("is 1, expected 0"),
+  EXPECT_NE(inferred({"group_normalization", {"f32[1, 4, 2]", "f32[4]", "f32[4]"}, groups})
+                .find("is 1, expected 0"),
             std::string::npos);
 }
 
 TEST(Softmax, works_along_any_axis) {
   const Tensor x = f32s({0, 100, 0, 100}, {2, 2});
-  EXPECT_EQ(show(run({"softmax", {x}, attributes({{"axis", std::int64_t{0}}})})), "f32[2, 2](0.5, 0.5, 0.5, 0.5)");
+  EXPECT_EQ(show(run({"softmax", {x}, attributes({{"axis", std::int64_t{0}}})})),
+            "f32[2, 2](0.5, 0.5, 0.5, 0.5)");
   EXPECT_EQ(show(run({"hardmax", {f32s({1, 3, 3})}})), "f32[3](0, 1, 0)");
   EXPECT_EQ(show(run({"log_softmax", {f32s({-1000, 0})}})), "f32[2](-1000, 0)");
-  EXPECT_NE(inferred({"softmax", {"f32[2, 2]"}, attributes({{"axis", std::int64_t{2}}})}).find("out of range"),
-            std::string::npos);
+  EXPECT_NE(
+      inferred({"softmax", {"f32[2, 2]"}, attributes({{"axis", std::int64_t{2}}})}).find("out of range"),
+      std::string::npos);
 }
 
 TEST(Lrn, sums_over_neighbouring_channels) {

@@ -5,8 +5,10 @@
 using namespace lanner;
 using namespace lanner::test;
 
-static AttributeMap window(std::vector<std::int64_t> kernel, std::vector<std::int64_t> strides, std::int64_t ceil_mode) {
-  return attributes({{"kernel_shape", ints(std::move(kernel))}, {"strides", ints(std::move(strides))},
+static AttributeMap window(std::vector<std::int64_t> kernel, std::vector<std::int64_t> strides,
+                           std::int64_t ceil_mode) {
+  return attributes({{"kernel_shape", ints(std::move(kernel))},
+                     {"strides", ints(std::move(strides))},
                      {"ceil_mode", ceil_mode}});
 }
 
@@ -15,7 +17,8 @@ TEST(Pool, counts_windows) {
   EXPECT_EQ(inferred({"max_pool", {"f32[N, C, 7, 8]"}, window({3, 3}, {2, 2}, 1)}), "f32[N, C, 3, 4]");
   auto padded = window({2}, {2}, 1);
   padded.set("pads", ints({0, 1}));
-  EXPECT_EQ(inferred({"max_pool", {"f32[1, 1, 4]"}, padded}), "f32[1, 1, 2]"); // A window in the padding is left out.
+  EXPECT_EQ(inferred({"max_pool", {"f32[1, 1, 4]"}, padded}),
+            "f32[1, 1, 2]"); // A window in the padding is left out.
 }
 
 TEST(MaxPool, gives_places_in_the_whole_tensor) {

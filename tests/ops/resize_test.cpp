@@ -11,33 +11,40 @@ static AttributeMap mode(const char* mode, const char* transform = "half_pixel")
 }
 
 TEST(Resize, infers_symbolic_sizes) {
-  EXPECT_EQ(inferred({"resize", {"f32[N, 3, H, 8]", std::nullopt, f32s({1, 1, 2, 0.5f})}}), "f32[N, 3, 2*H, 4]");
-  EXPECT_EQ(inferred({"resize", {"f32[N, 3, H, W]", std::nullopt, std::nullopt, i64s({1, 3, 5, 6})}}), "f32[1, 3, 5, 6]");
+  EXPECT_EQ(inferred({"resize", {"f32[N, 3, H, 8]", std::nullopt, f32s({1, 1, 2, 0.5f})}}),
+            "f32[N, 3, 2*H, 4]");
+  EXPECT_EQ(inferred({"resize", {"f32[N, 3, H, W]", std::nullopt, std::nullopt, i64s({1, 3, 5, 6})}}),
+            "f32[1, 3, 5, 6]");
   auto fit = mode("nearest");
   fit.set("keep_aspect_ratio_policy", Attribute(std::string("not_larger")));
   fit.set("axes", ints({1, 2}));
-  EXPECT_EQ(inferred({"resize", {"f32[N, 4, 2]", std::nullopt, std::nullopt, i64s({6, 6})}, fit}), "f32[N, 6, 3]");
+  EXPECT_EQ(inferred({"resize", {"f32[N, 4, 2]", std::nullopt, std::nullopt, i64s({6, 6})}, fit}),
+            "f32[N, 6, 3]");
   EXPECT_NE(inferred({"resize", {"f32[N, 4]"}}).find("none of scales and sizes"), std::string::npos);
 }
 
 TEST(Resize, repeats_and_interpolates) {
   const Tensor x = f32s({1, 3}, {1, 2}), twice = f32s({1, 2});
-  EXPECT_EQ(show(run({"resize", {x, std::nullopt, twice}, mode("nearest", "asymmetric")})), "f32[1, 4](1, 1, 3, 3)");
+  EXPECT_EQ(show(run({"resize", {x, std::nullopt, twice}, mode("nearest", "asymmetric")})),
+            "f32[1, 4](1, 1, 3, 3)");
   EXPECT_EQ(show(run({"resize", {x, std::nullopt, twice}, mode("linear")})), "f32[1, 4](1, 1.5, 2.5, 3)");
-  EXPECT_EQ(show(run({"resize", {x, std::nullopt, f32s({1, 1.5f})}, mode("linear", "align_corners")})), "f32[1, 3](1, 2, 3)");
+  EXPECT_EQ(show(run({"resize", {x, std::nullopt, f32s({1, 1.5f})}, mode("linear", "align_corners")})),
+            "f32[1, 3](1, 2, 3)");
 }
 
 TEST(Resize, a_shrinking_antialiased_axis_averages) {
   auto smooth = mode("linear");
   smooth.set("antialias", std::int64_t{1});
-  EXPECT_EQ(show(run({"resize", {f32s({0, 0, 8, 8}, {4}), std::nullopt, f32s({0.5f})}, smooth})), "f32[2](1, 7)");
+  EXPECT_EQ(show(run({"resize", {f32s({0, 0, 8, 8}, {4}), std::nullopt, f32s({0.5f})}, smooth})),
+            "f32[2](1, 7)");
 }
 
 TEST(Resize, places_outside_a_crop_get_one_value) {
   auto crop = mode("linear", "tf_crop_and_resize");
   crop.set("extrapolation_value", 9.0);
   const Tensor roi = f32s({0, 2});
-  EXPECT_EQ(show(run({"resize", {f32s({1, 3}, {2}), roi, std::nullopt, i64s({3})}, crop})), "f32[3](1, 3, 9)");
+  EXPECT_EQ(show(run({"resize", {f32s({1, 3}, {2}), roi, std::nullopt, i64s({3})}, crop})),
+            "f32[3](1, 3, 9)");
 }
 
 TEST(GridSample, reads_the_innermost_axis_first) {
@@ -59,9 +66,11 @@ TEST(DepthToSpace, has_two_orders_and_an_inverse) {
 }
 
 TEST(CenterCropPad, cuts_and_pads_at_once) {
-  EXPECT_EQ(show(run({"center_crop_pad", {f32s({1, 2, 3, 4, 5, 6}, {2, 3}), i64s({3, 1})}})), "f32[3, 1](2, 5, 0)");
+  EXPECT_EQ(show(run({"center_crop_pad", {f32s({1, 2, 3, 4, 5, 6}, {2, 3}), i64s({3, 1})}})),
+            "f32[3, 1](2, 5, 0)");
 }
 
 TEST(Col2Im, sums_overlapping_blocks) {
-  EXPECT_EQ(show(run({"col2_im", {f32s({1, 2, 3, 4}, {1, 2, 2}), i64s({3}), i64s({2})}})), "f32[1, 1, 3](1, 5, 4)");
+  EXPECT_EQ(show(run({"col2_im", {f32s({1, 2, 3, 4}, {1, 2, 2}), i64s({3}), i64s({2})}})),
+            "f32[1, 1, 3](1, 5, 4)");
 }

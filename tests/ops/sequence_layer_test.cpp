@@ -8,8 +8,9 @@ using namespace lanner;
 using namespace lanner::test;
 
 static AttributeMap plain_sum(const char* direction) {
-  return attributes({{"activations", Attribute(std::vector<std::string>(direction[0] == 'b' ? 2 : 1, "Affine"))},
-                     {"direction", Attribute(std::string(direction))}});
+  return attributes(
+      {{"activations", Attribute(std::vector<std::string>(direction[0] == 'b' ? 2 : 1, "Affine"))},
+       {"direction", Attribute(std::string(direction))}});
 }
 
 static const Tensor steps = f32s({1, 2, 3}, {3, 1, 1}), weight = f32s({1}, {1, 1, 1});
@@ -33,23 +34,29 @@ TEST(Lstm, infers_all_outputs) {
   const NodeSpec spec{"lstm", {"f32[T, N, 8]", "f32[2, 64, 8]", "f32[2, 64, 16]"}, bidirectional, 3};
   EXPECT_EQ(inferred(spec, 0), "f32[T, 2, N, 16]");
   EXPECT_EQ(inferred(spec, 2), "f32[2, N, 16]");
-  EXPECT_NE(inferred({"lstm", {"f32[T, N, 8]", "f32[1, 64, 8]", "f32[1, 60, 16]"}}).find("row count is 60"), std::string::npos);
+  EXPECT_NE(inferred({"lstm", {"f32[T, N, 8]", "f32[1, 64, 8]", "f32[1, 60, 16]"}}).find("row count is 60"),
+            std::string::npos);
 }
 
 TEST(Lstm, closed_gates_keep_the_cell) {
-  // With gate biases of +-100 the sigmoids are 0 or 1: input and output open, forget closed, candidate tanh(x).
-  const Tensor x = f32s({0.5f}, {1, 1, 1}), w = f32s({0, 0, 0, 1}, {1, 4, 1}), r = f32s({0, 0, 0, 0}, {1, 4, 1});
+  // With gate biases of +-100 the sigmoids are 0 or 1: input and output open, forget closed, candidate
+  // tanh(x).
+  const Tensor x = f32s({0.5f}, {1, 1, 1}), w = f32s({0, 0, 0, 1}, {1, 4, 1}),
+               r = f32s({0, 0, 0, 0}, {1, 4, 1});
   const Tensor bias = f32s({100, 100, -100, 0, 0, 0, 0, 0}, {1, 8});
   const Tensor cell = f32s({7}, {1, 1, 1});
-  const std::vector<Tensor> found = run_all({"lstm", {x, w, r, bias, std::nullopt, std::nullopt, cell}, {}, 3});
+  const std::vector<Tensor> found =
+      run_all({"lstm", {x, w, r, bias, std::nullopt, std::nullopt, cell}, {}, 3});
   EXPECT_FLOAT_EQ(found[2].as<float>()[0], std::tanh(0.5f));
   EXPECT_FLOAT_EQ(found[1].as<float>()[0], std::tanh(std::tanh(0.5f)));
 }
 
 TEST(Gru, an_open_update_gate_keeps_the_state) {
-  const Tensor w = f32s({0, 0, 1}, {1, 3, 1}), r = f32s({0, 0, 0}, {1, 3, 1}), bias = f32s({100, 0, 0, 0, 0, 0}, {1, 6});
+  const Tensor w = f32s({0, 0, 1}, {1, 3, 1}), r = f32s({0, 0, 0}, {1, 3, 1}),
+               bias = f32s({100, 0, 0, 0, 0, 0}, {1, 6});
   const Tensor state = f32s({0.25f}, {1, 1, 1});
-  EXPECT_EQ(show(run({"gru", {steps, w, r, bias, std::nullopt, state}})), "f32[3, 1, 1, 1](0.25, 0.25, 0.25)");
+  EXPECT_EQ(show(run({"gru", {steps, w, r, bias, std::nullopt, state}})),
+            "f32[3, 1, 1, 1](0.25, 0.25, 0.25)");
 }
 
 TEST(Rnn, refuses_lengths_beyond_the_input) {
@@ -60,7 +67,8 @@ TEST(Rnn, refuses_lengths_beyond_the_input) {
 TEST(Attention, attends_to_allowed_keys_only) {
   const Tensor q = f32s({0, 0}, {1, 1, 2, 1}), v = f32s({2, 4}, {1, 1, 2, 1});
   EXPECT_EQ(show(run({"attention", {q, q, v}})), "f32[1, 1, 2, 1](3, 3)");
-  EXPECT_EQ(show(run({"attention", {q, q, v}, attributes({{"is_causal", std::int64_t{1}}})})), "f32[1, 1, 2, 1](2, 3)");
+  EXPECT_EQ(show(run({"attention", {q, q, v}, attributes({{"is_causal", std::int64_t{1}}})})),
+            "f32[1, 1, 2, 1](2, 3)");
   const Tensor mask = bools({0, 0, 0, 1}, {2, 2});
   EXPECT_EQ(show(run({"attention", {q, q, v, mask}})), "f32[1, 1, 2, 1](0, 4)");
 }
@@ -68,17 +76,20 @@ TEST(Attention, attends_to_allowed_keys_only) {
 TEST(Attention, infers_packed_heads_and_caches) {
   const auto heads = attributes({{"q_num_heads", std::int64_t{4}}, {"kv_num_heads", std::int64_t{2}}});
   const NodeSpec spec{"attention",
-                      {"f32[N, S, 64]", "f32[N, S, 32]", "f32[N, S, 32]", std::nullopt, "f32[N, 2, P, 16]", "f32[N, 2, P, 16]"},
+                      {"f32[N, S, 64]", "f32[N, S, 32]", "f32[N, S, 32]", std::nullopt, "f32[N, 2, P, 16]",
+                       "f32[N, 2, P, 16]"},
                       heads,
                       4};
   EXPECT_EQ(inferred(spec, 0), "f32[N, S, 64]");
   EXPECT_EQ(inferred(spec, 1), "f32[N, 2, P + S, 16]");
-  EXPECT_NE(inferred({"attention", {"f32[N, S, 64]", "f32[N, S, 32]", "f32[N, S, 32]"}}).find("q_num_heads is 0"),
-            std::string::npos);
+  EXPECT_NE(
+      inferred({"attention", {"f32[N, S, 64]", "f32[N, S, 32]", "f32[N, S, 32]"}}).find("q_num_heads is 0"),
+      std::string::npos);
 }
 
 TEST(NonMaxSuppression, keeps_the_best_of_overlapping_boxes) {
-  const Tensor boxes = f32s({0, 0, 2, 2, 0, 0, 2, 1.9f, 5, 5, 6, 6}, {1, 3, 4}), scores = f32s({0.5f, 0.9f, 0.1f}, {1, 1, 3});
+  const Tensor boxes = f32s({0, 0, 2, 2, 0, 0, 2, 1.9f, 5, 5, 6, 6}, {1, 3, 4}),
+               scores = f32s({0.5f, 0.9f, 0.1f}, {1, 1, 3});
   const NodeSpec spec{"non_max_suppression", {boxes, scores, i64s({5}, {}), f32s({0.5f}, {})}};
   EXPECT_EQ(show(run(spec)), "i64[2, 3](0, 0, 1, 0, 0, 2)");
   EXPECT_THROW(run({"non_max_suppression", {boxes, f32s({1, 1}, {1, 1, 2})}}), Error);
@@ -91,13 +102,15 @@ TEST(Dft, transforms_lengths_with_any_factors) {
     EXPECT_NEAR(spectrum.as<float>()[static_cast<std::size_t>(2 * k)], std::cos(M_PI * k / 3), 1e-6);
     EXPECT_NEAR(spectrum.as<float>()[static_cast<std::size_t>(2 * k + 1)], -std::sin(M_PI * k / 3), 1e-6);
   }
-  EXPECT_EQ(inferred({"dft", {"f32[N, L, 1]"}, attributes({{"onesided", std::int64_t{1}}})}), "f32[N, L // 2 + 1, 2]");
+  EXPECT_EQ(inferred({"dft", {"f32[N, L, 1]"}, attributes({{"onesided", std::int64_t{1}}})}),
+            "f32[N, L // 2 + 1, 2]");
 }
 
 TEST(Dropout, drops_only_in_training) {
   const Tensor x = f32s({1, 2, 3, 4}), half = f32s({0.5f}, {});
   EXPECT_EQ(show(run({"dropout", {x, half}})), "f32[4](1, 2, 3, 4)");
-  const std::vector<Tensor> found = run_all({"dropout", {x, half, bools({1}, {})}, attributes({{"seed", std::int64_t{1}}}), 2});
+  const std::vector<Tensor> found =
+      run_all({"dropout", {x, half, bools({1}, {})}, attributes({{"seed", std::int64_t{1}}}), 2});
   for (std::size_t i = 0; i < 4; ++i)
     EXPECT_EQ(found[0].as<float>()[i], found[1].as<bool>()[i] ? 2 * x.as<float>()[i] : 0);
 }
