@@ -111,7 +111,7 @@ TEST_F(Plan, ARightDigestProvesNothing) {
       {"lowered", "acdb", "abdc"},
       {"lowered", "= conv\\(", "= relu("},
       {"lowered", "\"w1\"", "\"w2\""},            // weights of another shape
-      {"ir", "\"w1\"", "\"w2\""},
+      {"ir", "\"w1\"", "\"none\""},
       {"ir", "symbol", "simbol"},
       {"reports", "\"node\"", "\"none\""},
   };
