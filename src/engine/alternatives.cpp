@@ -235,7 +235,7 @@ std::string short_text(const Storage& storage) {
 }
 
 bool is_alias(const Node& node) {
-  return node.op().view && node.input(0) && is_planned(*node.input(0)) && is_planned(*node.output()) && node.input(0)->type.dtype() == node.output()->type.dtype();
+  return node.op().view && node.kind() != "reorder" && node.input(0) && is_planned(*node.input(0)) && is_planned(*node.output()) && node.input(0)->type.dtype() == node.output()->type.dtype();
 }
 
 } // namespace lanner
