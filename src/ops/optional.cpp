@@ -1,6 +1,7 @@
 // Values that may be absent: optional, optional_get_element, optional_has_element.
 
 #include "ops/arguments.h"
+#include "ops/strided.h"
 #include "ops/table.h"
 
 namespace lanner::ops {
@@ -28,7 +29,9 @@ static void run_optional(KernelContext& context) {
 static void run_get_element(KernelContext& context) {
   const Item& item = context.item(0);
   check(!item.absent, ErrorCode::invalid_argument, "optional_get_element: the optional holds nothing");
-  context.set_item(0, item);
+  // A tensor goes where the output is planned to be; a sequence is shared.
+  if (item.is_sequence()) return context.set_item(0, item);
+  copy_elements(item.tensor, context.allocate(0, item.tensor.dtype(), item.tensor.shape()));
 }
 
 static void infer_has_element(InferContext& context) {
