@@ -14,6 +14,15 @@ const std::string& checked_output(const std::string& path, const std::string& in
   return path;
 }
 
+/// H.264 and H.265 encoders take halved chroma of even sizes alone: pictures of odd size keep whole chroma.
+PixelFormat encodable(PixelFormat format, const std::string& codec, const StreamInfo& stream) {
+  const PixelFormatInfo& facts = info(format);
+  const bool even = stream.width % (1 << facts.chroma_x) == 0 && stream.height % (1 << facts.chroma_y) == 0;
+  const bool strict = codec == "h264" || codec == "hevc" || codec == "libx264" || codec == "libx265";
+  if (even || !strict || !facts.yuv) return format;
+  return facts.bits > 8 ? PixelFormat::yuv444p10 : PixelFormat::yuv444p;
+}
+
 int quarter_turns(double rotation) { return static_cast<int>(std::lround(rotation / 90)) % 4; }
 
 } // namespace
@@ -37,17 +46,18 @@ void refuse_same_file(const std::string& input, const std::string& output) {
         "{}: is the input too; give the output another name", output);
 }
 
-ClipOutput::ClipOutput(const std::string& path, const std::string& input, const StreamInfo& stream, EncoderOptions options)
-    : writer_(checked_output(path, input), completed(std::move(options), stream)) {}
+ClipOutput::ClipOutput(const std::string& path, const std::string& input, const StreamInfo& stream, PixelChoice pixels, EncoderOptions options)
+    : writer_(checked_output(path, input), completed(std::move(options), stream, pixels)) {}
 
-EncoderOptions ClipOutput::completed(EncoderOptions options, const StreamInfo& stream) {
+EncoderOptions ClipOutput::completed(EncoderOptions options, const StreamInfo& stream, PixelChoice pixels) {
   if (stream.average_rate.den > 0 && stream.average_rate.num > 0) options.rate = stream.average_rate;
   if (stream.time_base.den > 0) options.time_base = stream.time_base;
   if (stream.sample_aspect.den > 0 && stream.sample_aspect.num > 0) options.sample_aspect = stream.sample_aspect;
   const bool turned = quarter_turns(stream.rotation) != 0;
   if (quarter_turns(stream.rotation) % 2 != 0) std::swap(options.sample_aspect.num, options.sample_aspect.den);
   // Turned pictures are RGB by then: the file keeps what the stream was.
-  if (info(stream.format).yuv) options.format = stream.format;
+  if (pixels == PixelChoice::source && info(stream.format).yuv) options.format = stream.format;
+  options.format = encodable(options.format, options.codec, stream);
   if (turned) options.color = stream.color;
   return options;
 }

@@ -15,17 +15,23 @@ double expected_frames(const VideoReader& reader);
 /// Throws Error{invalid_argument} when both names lead to one file.
 void refuse_same_file(const std::string& input, const std::string& output);
 
+enum class PixelChoice {
+  source,  ///< The stream's own pixel format.
+  playable ///< 4:2:0 of 8 bits, which every player shows.
+};
+
 /// A VideoWriter that takes time base, rate, aspect and colours from the stream that it follows.
 class ClipOutput {
 public:
-  ClipOutput(const std::string& path, const std::string& input, const StreamInfo& stream, EncoderOptions options);
+  ClipOutput(const std::string& path, const std::string& input, const StreamInfo& stream, PixelChoice pixels,
+             EncoderOptions options = {});
 
   /// Pixels as a player shows them, and the source's pts. A pts that does not grow is moved behind the last.
   void write(const Image& image, std::int64_t pts);
   void finish() { writer_.finish(); }
 
 private:
-  static EncoderOptions completed(EncoderOptions options, const StreamInfo& stream);
+  static EncoderOptions completed(EncoderOptions options, const StreamInfo& stream, PixelChoice pixels);
 
   VideoWriter writer_;
   std::int64_t last_pts_ = no_pts;

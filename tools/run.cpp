@@ -104,7 +104,17 @@ std::string totals_text(const RunTotals& totals) {
                      totals.seconds > 0 ? static_cast<double>(count) / totals.seconds : 0.0);
 }
 
-int run_run(const RunOptions& options) {
+/// `-i picture model` gives all to -i, which takes any number: the last of them is the model.
+RunOptions with_model(RunOptions options) {
+  if (!options.engine.model.empty()) return options;
+  check(options.inputs.size() > 1, ErrorCode::invalid_argument, "run: model is required; see lanner run --help");
+  options.engine.model = options.inputs.back();
+  options.inputs.pop_back();
+  return options;
+}
+
+int run_run(const RunOptions& given) {
+  const RunOptions options = with_model(given);
   check_options(options);
   const std::vector<RunInput> inputs = resolve_inputs(options);
   const bool clips = std::ranges::any_of(inputs, [](const RunInput& input) { return !input.still; });
@@ -140,7 +150,7 @@ int run_run(const RunOptions& options) {
 
 CLI::App* add_run(CLI::App& app, Action& action) {
   auto [command, options] = make_command<RunOptions>(app, action, "run", "Images and clips through a network: answers, marked video, report.", run_run);
-  command->add_option("model", options->engine.model, "An ONNX model, or a plan of lanner build")->required();
+  command->add_option("model", options->engine.model, "An ONNX model, or a plan of lanner build");
   command->add_option("-i", options->inputs, "Images and clips, in any mixture")->required();
   command->add_option("-o", options->output, "Marked clip or image, or a folder for several");
   command->add_option("--json", options->json, "Answers as one JSON object a line, into a file, or - for stdout");

@@ -108,7 +108,7 @@ void Runner::run_clip(const RunInput& input) {
   const StreamInfo stream = reader.stream();
   const double expected = expected_frames(reader);
   std::optional<ClipOutput> output;
-  if (!input.output.empty()) output.emplace(input.output, input.path, stream, EncoderOptions{});
+  if (!input.output.empty()) output.emplace(input.output, input.path, stream, PixelChoice::playable);
   PipelineOptions options;
   options.input = settings_.picture.input;
   options.preprocess = settings_.picture.spec;

@@ -41,7 +41,7 @@ int run_transcode(const TranscodeOptions& options) {
     reader_options.demuxer.cancel = interrupt_token();
     reader_options.decoder.threads = options.threads;
     VideoReader reader(open_path(options.input), reader_options);
-    ClipOutput output(options.output, options.input, reader.stream(), encoder_options(options));
+    ClipOutput output(options.output, options.input, reader.stream(), PixelChoice::source, encoder_options(options));
     const double expected = expected_frames(reader);
     ProgressBar bar("transcode");
     std::int64_t count = 0;

@@ -31,6 +31,15 @@ Json value_json(const Value& value) {
   return json;
 }
 
+/// An input, and the value in whose memory it lies where a change of shape alone lies between: no step makes that.
+Json input_json(const Value& input) {
+  Json json = value_json(input);
+  const Value* made = &input;
+  while (made->producer() && made->producer()->tactic.backend == alias_backend) made = made->producer()->input(0);
+  if (made != &input) json["from"] = made->name();
+  return json;
+}
+
 Json node_json(const Step& step, const std::map<std::string, const NodeReport*>& reports) {
   const Node& node = *step.node;
   Json json;
@@ -45,7 +54,7 @@ Json node_json(const Step& step, const std::map<std::string, const NodeReport*>&
   json["flops"] = step.flops;
   json["inputs"] = Json::array();
   for (const Value* input : node.inputs())
-    if (input) json["inputs"].push_back(value_json(*input));
+    if (input) json["inputs"].push_back(input_json(*input));
   json["outputs"] = Json::array();
   for (const auto& output : node.outputs()) json["outputs"].push_back(value_json(*output));
   const auto report = reports.find(node.output()->name());

@@ -45,7 +45,10 @@ DrawnNode drawn(const Json& node) {
   return result;
 }
 
-std::string input_name(const Json& input) { return input.is_string() ? input.get<std::string>() : input["name"].get<std::string>(); }
+std::string input_name(const Json& input) {
+  if (input.is_string()) return input.get<std::string>();
+  return input[input.contains("from") ? "from" : "name"].get<std::string>();
+}
 
 /// Shows each run of nodes, in execution order, as one; arrows then still go forward.
 void group_runs(Drawing& drawing) {

@@ -153,7 +153,7 @@
       return drawn.picture;
     });
     const labels = found.classes.map((one) => one.label);
-    const table = el("table", { class: "matrix" }, el("thead", null, el("tr", null, el("th"), labels.map((label) => el("th", { scope: "col" }, label)))));
+    const table = el("table", { class: "matrix" }, el("thead", null, el("tr", null, el("th"), labels.map((label) => el("th", { scope: "col" }, el("span", null, label))))));
     const body = el("tbody");
     found.classes.forEach((one, row) => {
       const sum = one.said.reduce((a, b) => a + b, 0) || 1;

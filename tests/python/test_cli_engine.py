@@ -1,0 +1,148 @@
+"""lanner build, explain, bench and verify."""
+
+import json
+
+import pytest
+
+from command import ROOT, color_classifier, leftovers, make_clip, make_ppm, refuse, succeed
+
+DETECTOR = ROOT / "demo" / "shapes.onnx"
+QUICK = ["--budget", "0", "--threads", "1"]
+
+
+@pytest.fixture
+def model(tmp_path):
+    return color_classifier(tmp_path / "model.onnx")
+
+
+def test_a_plan_says_what_its_model_says(tmp_path, model):
+    plan, picture = tmp_path / "model.plan", make_ppm(tmp_path / "picture.ppm")
+    assert succeed("build", model, "-o", plan, "--preset", "none", "--size", "8x8", *QUICK) == ""
+    assert succeed("run", plan, "-i", picture) == succeed("run", model, "--preset", "none", "--size", "8x8", "-i", picture, *QUICK)
+
+
+def test_a_plan_is_known_by_its_content(tmp_path, model):
+    plan = tmp_path / "misnamed.onnx"
+    succeed("build", model, "-o", plan, "--shape", "input:1x3x8x8", *QUICK)
+    assert "whole" in succeed("verify", plan)
+    assert json.loads(succeed("explain", plan, "--json"))["nodes"]
+    assert "is a plan already" in refuse("build", plan, "-o", tmp_path / "b.plan")
+
+
+def test_deterministic_builds_are_equal(tmp_path):
+    for name in ("a", "b"):
+        succeed("build", DETECTOR, "-o", tmp_path / f"{name}.plan", "--deterministic", "--threads", "1")
+    assert (tmp_path / "a.plan").read_bytes() == (tmp_path / "b.plan").read_bytes()
+
+
+def test_the_graph_is_printed_at_every_stage(tmp_path, model):
+    imported = succeed("build", model, "--print-ir", "--stop-after", "import")
+    canonical = succeed("build", model, "--print-ir", *QUICK)
+    lowered = succeed("build", model, "--print-ir=lowered", "--shape", "input:1x3x8x8", *QUICK)
+    assert all(text.startswith("graph @") and "matmul" in text for text in (imported, canonical))
+    assert "tactic(" in lowered and "tactic(" not in canonical
+    assert leftovers(tmp_path, "model.onnx") == []
+
+
+def test_passes_can_be_watched(tmp_path):
+    folder = tmp_path / "passes"
+    succeed("build", DETECTOR, "--trace-passes", folder, *QUICK)
+    texts = [path.read_text() for path in sorted(folder.glob("*.ir"))]
+    assert texts and all(text.startswith("graph @") for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "-o FILE or --print-ir"),
+        (["-o", "x.plan", "--stop-after", "import"], "--stop-after"),
+        (["--print-ir", "--shape", "input"], "NAME:SIZES"),
+        (["--print-ir", "--shape", "inputs:1x3x8x8"], "inputs"),
+        (["--print-ir", "--shape", "input:2x3x8x8:1x3x8x8:4x3x8x8"], "smallest"),
+        (["--print-ir", "--shape", "input:1x4x8x8"], "input"),
+        (["--print-ir", "--precision", "fp8"], "fp8"),
+        (["--print-ir", "--budget", "soon"], "duration 'soon'"),
+        (["--print-ir", "--stop-after", "no_such_pass"], "no_such_pass"),
+        (["--print-ir", "--device", "cuda:0"], "cuda:0"),
+        (["--print-ir", "--device", "tpu"], "tpu"),
+        (["--print-ir=pretty"], "canonical or lowered"),
+    ],
+)
+def test_options_that_make_no_sense(tmp_path, model, options, said):
+    assert said in refuse("build", model, *options, cwd=tmp_path)
+    assert leftovers(tmp_path, "model.onnx") == []
+
+
+def test_shapes_bound_what_a_plan_takes(tmp_path, model):
+    plan = tmp_path / "model.plan"
+    succeed("build", model, "-o", plan, "--shape", "input:1x3x8x8:2x3x8x8:4x3x8x8", *QUICK)
+    succeed("bench", plan, "--batch", "4", "--duration", "10ms")
+    assert "input" in refuse("bench", plan, "--batch", "5", "--duration", "10ms")
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    plan = tmp_path_factory.mktemp("explain") / "shapes.plan"
+    succeed("build", DETECTOR, "-o", plan, "--budget", "1s", "--threads", "1")
+    return plan
+
+
+class TestExplain:
+    def test_every_source_node_is_somewhere(self, plan):
+        nodes = json.loads(succeed("explain", plan, "--json"))["nodes"]
+        sources = {source for node in nodes for source in node["sources"]}
+        assert {"distances", "boxes", "scores"} <= sources
+        text = succeed("explain", plan)
+        assert all(node["name"] in text for node in nodes)
+        assert "threads" in text and "weights" in text
+
+    def test_one_node_shows_what_was_tried(self, plan):
+        nodes = json.loads(succeed("explain", plan, "--json"))["nodes"]
+        tried = next(node for node in nodes if len(node.get("considered", [])) > 1)
+        text = succeed("explain", plan, "--node", tried["name"])
+        assert text.count("chosen ") == 1
+        assert text.count("rejected ") == len(tried["considered"]) - 1
+        assert text in succeed("explain", plan, "--all")
+
+    def test_a_wrong_node_is_answered_with_the_nearest(self, plan):
+        name = json.loads(succeed("explain", plan, "--json"))["nodes"][0]["name"]
+        assert f"did you mean {name}" in refuse("explain", plan, "--node", name + "x")
+
+
+class TestBench:
+    def test_a_model_by_batch(self, model):
+        found = json.loads(succeed("bench", model, "--shape", "input:1x3x8x8:2x3x8x8:2x3x8x8", "--batch", "1,2", "--duration", "20ms", "--json", *QUICK))
+        assert [result["batch"] for result in found["results"]] == [1, 2]
+        for result in found["results"]:
+            latency = result["latency"]
+            assert result["runs"] >= 1
+            assert 0 < latency["p50"] <= latency["p90"] <= latency["p99"]
+            assert result["items_per_second"] > 0
+        assert found["threads"] == 1
+
+    def test_every_node_by_its_time(self, model):
+        text = succeed("bench", model, "--duration", "20ms", "--profile", *QUICK)
+        assert text.splitlines()[0].split()[:2] == ["batch", "per"]
+        assert "matmul" in text
+
+    def test_a_clip(self, tmp_path):
+        clip = make_clip(tmp_path, frames=9)
+        found = json.loads(succeed("bench", clip, "--duration", "60s", "--json"))
+        assert (found["frames"], found["width"], found["height"]) == (9, 64, 48)
+        assert "--batch" in refuse("bench", clip, "--batch", "2")
+
+    @pytest.mark.parametrize(("options", "said"), [(["--batch", "0"], "--batch"), (["--batch", "1,,2"], "--batch"), (["--duration", "0"], "--duration")])
+    def test_options_that_make_no_sense(self, model, options, said):
+        assert said in refuse("bench", model, *options)
+
+
+def test_a_changed_plan_is_refused(tmp_path, model):
+    plan = tmp_path / "model.plan"
+    succeed("build", model, "-o", plan, "--shape", "input:1x3x8x8", *QUICK)
+    good = plan.read_bytes()
+    for place in (20, len(good) // 2, len(good) - 1):
+        plan.write_bytes(good[:place] + bytes([good[place] ^ 0x55]) + good[place + 1 :])
+        assert str(plan) in refuse("verify", plan)
+    plan.write_bytes(good[:-7])
+    assert str(plan) in refuse("verify", plan)
+    assert "no plan" in refuse("verify", model)

@@ -1,0 +1,118 @@
+"""How the command answers what it does not understand, and asks for help."""
+
+import json
+import os
+import pty
+import subprocess
+
+import pytest
+
+from command import COMMAND, SECONDS, lanner, make_y4m, refuse, succeed
+
+COMMANDS = ["run", "probe", "transcode", "build", "bench", "explain", "verify", "doctor"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples(command):
+    text = succeed(command, "--help")
+    assert "Examples:" in text
+    assert f"  lanner {command}" in text
+
+
+def test_help_names_exit_codes_and_every_command():
+    text = succeed("--help")
+    assert all(f"\n  {command} " in text for command in COMMANDS)
+    assert all(code in text for code in ("0 done", "1 a fault", "2 bad input", "130 interrupted"))
+
+
+def test_version():
+    name, version = succeed("--version").split()
+    assert name == "lanner"
+    assert len(version.split(".")) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["prob", "x"], "did you mean probe?"),
+        (["probe", "x.mp4", "--exat"], "did you mean --exact?"),
+        (["transcode", "a", "b", "--bit-rat=4M"], "did you mean --bit-rate?"),
+        (["build", "m.onnx", "-o", "m.plan", "--budgt", "1s"], "did you mean --budget?"),
+        (["run", "m.onnx", "-i", "c.mp4", "--presett", "caffe"], "did you mean --preset?"),
+        (["bench", "m.onnx", "--durration", "1s"], "did you mean --duration?"),
+    ],
+)
+def test_the_nearest_name_is_suggested(arguments, meant):
+    assert meant in refuse(*arguments)
+
+
+def test_without_arguments_help_is_pointed_at():
+    assert "--help" in refuse()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["probe"], ["transcode", "a.mp4"], ["run", "m.onnx"], ["bench", "a", "b"], ["probe", "x", "--frobnicate"]]
+)
+def test_wrong_usage_is_one_line_and_points_at_help(arguments):
+    assert f"lanner {arguments[0]} --help" in refuse(*arguments)
+
+
+def test_doctor_says_what_is_there():
+    found = json.loads(lanner("doctor", "--json").stdout)
+    rows = {row["name"]: row for section in ("machine", "networks", "video") for row in found[section]}
+    assert rows["FFmpeg"]["state"] == rows["reference"]["state"] == "ok"
+    assert "liblanner-ffmpeg.so" in rows["FFmpeg"]["detail"]
+    assert "libx264" in rows["encoders"]["detail"]
+    assert "cores" in rows
+
+
+def test_doctor_names_reason_and_remedy_for_a_missing_module(tmp_path):
+    copy = tmp_path / "bin" / "lanner"
+    copy.parent.mkdir()
+    (tmp_path / "lib").mkdir()
+    copy.write_bytes(COMMAND.read_bytes())
+    copy.chmod(0o755)
+    library = COMMAND.parents[1] / "lib" / "liblanner.so"
+    (tmp_path / "lib" / "liblanner.so").write_bytes(library.read_bytes())
+    result = subprocess.run([copy, "doctor"], capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert result.returncode == 2
+    lines = [line for line in result.stdout.splitlines() if "MISSING" in line]
+    assert {line.split()[1] for line in lines} == {"FFmpeg", "onednn"}
+    assert all("liblanner-" in line and "apt-get install" in line for line in lines)
+
+
+def test_a_reader_that_goes_away_is_an_error_not_a_crash(tmp_path):
+    clip = make_y4m(tmp_path / "clip.y4m")
+    read, write = os.pipe()
+    os.close(read)
+    result = subprocess.run([COMMAND, "probe", clip], stdout=write, stderr=subprocess.PIPE, text=True, timeout=SECONDS, check=False)
+    os.close(write)
+    assert result.returncode == 2
+    assert result.stderr.startswith("lanner: standard output: ")
+
+
+def on_terminal(*arguments):
+    """What the command writes to stderr when that is a terminal."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([COMMAND, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    text = b""
+    while True:
+        try:
+            piece = os.read(ours, 4096)
+        except OSError:  # Linux says EIO when the last writer has gone.
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(ours)
+    assert process.wait(SECONDS) == 0
+    return text.decode()
+
+
+def test_progress_is_for_terminals_alone(tmp_path):
+    clip = make_y4m(tmp_path / "clip.y4m", frames=60)
+    shown = on_terminal("transcode", clip, tmp_path / "a.mp4")
+    assert "transcode" in shown and "frames" in shown
+    assert shown.endswith("\r\x1b[K")  # Wiped at the end.
+    assert succeed("transcode", clip, tmp_path / "b.mp4") == ""  # succeed() asks for an empty stderr.

@@ -1,0 +1,111 @@
+"""The report, opened in a browser: every section, no error, nothing loaded, light and dark."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from command import ROOT, SECONDS, make_clip, make_ppm, color_classifier, succeed
+
+sys.path.insert(0, str(ROOT / "demo"))
+import shapes  # noqa: E402
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+needs_browser = pytest.mark.skipif(not CHROMIUM, reason="no chromium on PATH")
+DETECTOR = ROOT / "demo" / "shapes.onnx"
+SECTIONS = ["frames", "accuracy", "speed", "nodes", "graph", "details"]
+HOSTILE = "</script><script>document.title='taken'</script>"
+
+
+def data_of(page):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S).group(1))
+
+
+def y4m_of(clip, path):
+    """Full-range 4:4:4, so that colours survive."""
+    weights = np.array([[0.299, 0.587, 0.114], [-0.168736, -0.331264, 0.5], [0.5, -0.418688, -0.081312]])
+    with open(path, "wb") as file:
+        file.write(f"YUV4MPEG2 W{clip.width} H{clip.height} F{clip.fps}:1 Ip A1:1 C444 XCOLORRANGE=FULL\n".encode())
+        for frame in clip:
+            planes = frame.rgb.astype(np.float64) @ weights.T + [0, 128, 128]
+            file.write(b"FRAME\n" + np.clip(planes + 0.5, 0, 255).astype(np.uint8).transpose(2, 0, 1).tobytes())
+    return path
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    clip = shapes.Clip(shapes.HELD_OUT_SEEDS[3], frames=25)
+    clip.write_truth(folder / "truth.jsonl")
+    y4m_of(clip, folder / "clip.y4m")
+    succeed(
+        "run", DETECTOR, "-i", folder / "clip.y4m", "-o", folder / "marked.mp4", "--json", folder / "answers.jsonl",
+        "--truth", folder / "truth.jsonl", "--report", folder / "report.html", "--budget", "0", "--threads", "1",
+    )  # fmt: skip
+    return folder / "report.html"
+
+
+def browse(page, *options):
+    """The page's DOM after its script ran, and what the console said."""
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=2000",
+               "--window-size=1320,2000", f"--user-data-dir={page.parent / 'profile'}", *options, "--dump-dom", f"file://{page}"]  # fmt: skip
+    result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
+    console = [line for line in result.stderr.splitlines() if "CONSOLE" in line]
+    return result.stdout, console
+
+
+def test_the_page_holds_what_was_measured(report):
+    data = data_of(report.read_text())
+    assert 6 <= len(data["frames"]) <= 13
+    assert all(frame[side].startswith("data:image/jpeg;base64,/9j/") for frame in data["frames"] for side in ("input", "result"))
+    assert all(frame["input"] != frame["result"] for frame in data["frames"])
+    assert len(data["times"]["infer"]) == 25 and all(value > 0 for value in data["times"]["infer"])
+    assert data["accuracy"]["frames"] == 25 and data["accuracy"]["mean_iou"] > 0.9
+    assert sum(data["accuracy"]["histogram"]) == sum(one["found"] for one in data["accuracy"]["classes"])
+    assert {span[0] for span in data["timeline"]["spans"]} == {"decode", "infer", "encode"}
+    assert all(step["runs"] == 25 for step in data["nodes"])
+    before, after = data["graphs"]
+    assert before["operators"] > after["operators"] > 1
+    for graph in data["graphs"]:
+        assert all(0 <= node["x"] <= graph["width"] and 0 <= node["y"] <= graph["height"] for node in graph["nodes"])
+        assert len(graph["curves"]) >= len(graph["nodes"]) - 2
+
+
+def test_the_page_loads_nothing(report):
+    page = report.read_text()
+    markup = re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.S)
+    assert "default-src 'none'" in markup
+    assert not re.search(r"\b(src|href)=\"(?!data:|#)", markup)
+    assert not re.search(r"url\((?!data:)|@import|https?://(?!www\.w3\.org/2000/svg)", markup)
+
+
+@needs_browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_browser_shows_every_section(report, theme):
+    dom, console = browse(report, *(["--blink-settings=preferredColorScheme=0"] if theme == "dark" else []))
+    assert console == []
+    assert f'data-theme="{theme}"' in dom
+    assert [match for match in re.findall(r'<section id="(\w+)"', dom)] == SECTIONS
+    assert "NaN" not in re.sub(r"<script.*?</script>", "", dom, flags=re.S)
+    assert dom.count('class="graph"') == 2
+    assert dom.count('role="img"') >= 5
+    assert "p50" in dom and "p90" in dom and "p99" in dom
+
+
+@needs_browser
+def test_hostile_names_stay_text(tmp_path):
+    labels = tmp_path / "labels.txt"
+    labels.write_text(f"{HOSTILE}\ngreen\nblue\n")
+    model = color_classifier(tmp_path / "a & <b>.onnx")
+    picture = make_ppm(tmp_path / "<img src=x onerror=alert(1)>.ppm", 64, 64)
+    succeed("run", model, "-i", picture, make_clip(tmp_path, frames=3), "--labels", labels, "--range", "0,1", "--budget", "0", "--report", tmp_path / "r.html", "-q")
+    dom, console = browse(tmp_path / "r.html")
+    assert console == []
+    title = re.search(r"<title>(.*?)</title>", dom).group(1)
+    assert title.startswith("a &amp; &lt;b&gt;.onnx on ")
+    assert HOSTILE not in dom
+    assert [match for match in re.findall(r'<section id="(\w+)"', dom)] == [name for name in SECTIONS if name != "accuracy"]
