@@ -56,8 +56,9 @@ private:
 
   /// Convolutions and the like take the elementwise nodes that follow, one reader after the other.
   void anchors() {
+    std::set<const Node*> wrapped;
     for (Node* node : snapshot()) {
-      if (node->op().elementwise || !fusible(*node)) continue;
+      if (wrapped.contains(node) || node->op().elementwise || !fusible(*node)) continue;
       Group group{node};
       for (;;) {
         Node* next = only_reader(*group.back()->output());
@@ -65,7 +66,9 @@ private:
         if (!accepted(group, *next)) break;
         group.push_back(next);
       }
-      if (group.size() > 1) wrap(group);
+      if (group.size() == 1) continue;
+      wrapped.insert(group.begin(), group.end());
+      wrap(group);
     }
   }
 
