@@ -160,7 +160,8 @@ private:
     const std::string name = last->output()->name();
     Value* result = fused->add_output(graph_.unique_name(name), last->output()->type);
     last->output()->replace_all_uses(result);
-    for (auto it = group.rbegin(); it != group.rend(); ++it) last->region()->erase(*it);
+    Region& region = *last->region();
+    for (auto it = group.rbegin(); it != group.rend(); ++it) region.erase(*it);
     graph_.rename(result, name);
   }
 
