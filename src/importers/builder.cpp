@@ -182,6 +182,9 @@ void GraphBuilder::add_constants(const ImportGraph& graph) {
 }
 
 void GraphBuilder::add_nodes(const std::vector<ImportNode>& nodes) {
+  for (const ImportNode& node : nodes)
+    for (const std::string& output : node.outputs)
+      check(output.empty() || !scope_->values.contains(output), ErrorCode::bad_data, "node {}: value '{}' is written twice", label_of(node), output);
   for (const ImportNode* node : in_dependence_order(nodes)) add_node(*node);
 }
 
@@ -276,7 +279,10 @@ const ImportFunction* GraphBuilder::function_of(const ImportNode& node) const {
 
 Node* GraphBuilder::create(std::string_view op, std::span<Value* const> inputs, AttributeMap attributes, std::size_t outputs) {
   check(++created_ <= limits_.nodes, ErrorCode::limit_exceeded, "more than {} nodes", limits_.nodes);
-  Node* node = scope_->region->create(ops_.get(op), inputs);
+  const OpDef& definition = ops_.get(op);
+  check(definition.max_outputs == OpDef::any || outputs <= static_cast<std::size_t>(definition.max_outputs), ErrorCode::bad_data,
+        "{} outputs are named, {} has {}", outputs, op, definition.max_outputs);
+  Node* node = scope_->region->create(definition, inputs);
   node->attributes = std::move(attributes);
   if (current_) node->sources = {label_of(*current_)};
   for (std::size_t i = 0; i < outputs; ++i) {

@@ -26,6 +26,7 @@ public:
   std::string where() const {
     std::string path;
     for (const std::string& part : path_) path += (path.empty() ? "" : ".") + part;
+    if (field_) path += (path.empty() ? "" : ".") + std::string(field_);
     return fmt::format("byte {}{}{}", at_ - begin_, path.empty() ? "" : ", ", path);
   }
   void charge(std::uint64_t bytes) {
@@ -37,7 +38,8 @@ public:
 private:
   friend class BinaryValue;
   const char* begin_;
-  const char* at_; ///< Data of the field that is being read.
+  const char* at_;                ///< Data of the field that is being read.
+  const char* field_ = nullptr;   ///< Its name, where it is no message.
   const Limits& limits_;
   std::uint64_t taken_ = 0;
   std::vector<std::string> path_;
@@ -133,7 +135,10 @@ void BinaryReader::read(protozero::data_view view, std::span<const FieldEntry> t
       continue;
     }
     BinaryValue value(*this, *entry, seen[entry->number]++);
+    // A message names itself; of any other field the path keeps the name when reading it fails.
+    field_ = entry->wire == Wire::message ? nullptr : entry->name;
     read_field(message, value, *entry, object);
+    field_ = nullptr;
   }
 }
 

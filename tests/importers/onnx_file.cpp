@@ -49,8 +49,9 @@ Message value(std::string_view name, std::int64_t type, const std::vector<std::s
   Message shape;
   for (const std::string& dim : dims) {
     Message written;
-    if (std::isalpha(static_cast<unsigned char>(dim[0]))) written.bytes(2, dim);
-    else if (dim != "?") written.integer(1, std::stoll(dim));
+    const bool number = std::isdigit(static_cast<unsigned char>(dim[0])) || (dim[0] == '-' && dim.size() > 1);
+    if (number) written.integer(1, std::stoll(dim));
+    else if (dim != "?") written.bytes(2, dim);
     shape.message(1, written);
   }
   const Message of_tensor = Message().integer(1, type).message(2, shape);

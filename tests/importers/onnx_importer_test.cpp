@@ -25,7 +25,7 @@ Message one_node(const onnx_file::NodeSpec& spec, std::vector<Message> inputs, s
 
 TEST(OnnxImporter, ModelBecomesGraph) {
   const std::string text = outcome(model(one_node({"Add", {"x", "w"}, {"y"}, {}, "", "sum"}, {value("x", f32, {"N", "2"})}, {floats("w", {2}, {1, 2})})));
-  EXPECT_NE(text.find("graph @g(%x: f32[N, 2]) -> (%y: f32[N, 2])"), std::string::npos) << text;
+  EXPECT_NE(text.find("graph @g(%x: f32[N, 2]) -> (%y: f32[N, 2] as \"y\")"), std::string::npos) << text;
   EXPECT_NE(text.find("%w: f32[2] = constant() {value = f32[2](1.0, 2.0)}"), std::string::npos) << text;
   EXPECT_NE(text.find("= add(%x, %w) source(\"sum\")"), std::string::npos) << text;
   EXPECT_NE(text.find("meta \"producer\" = \"lanner-tests\""), std::string::npos) << text;
@@ -72,11 +72,11 @@ TEST(OnnxImporter, DataOfEveryKind) {
     EXPECT_NE(text.find(std::string("constant() {value = ") + type), std::string::npos) << text;
   };
   constant(tensor("", f32, {2}).real(4, 1).real(4, -2), "f32[2](1.0, -2.0)");
-  constant(tensor("", 10, {1}).packed(5, {0x3c00}), "f16[1](1.0)");
-  constant(tensor("", 16, {1}).packed(5, {0x3f80}), "bf16[1](1.0)");
+  constant(tensor("", 10, {1}).packed(5, {0x3c00}), "f16[1](hex 003c)");
+  constant(tensor("", 16, {1}).packed(5, {0x3f80}), "bf16[1](hex 803f)");
   constant(tensor("", boolean, {2}).packed(5, {1, 0}), "bool[2](true, false)");
-  constant(tensor("", 22, {3}).packed(5, {0x21, 0x0f}), "i4[3](1, 2, -1)");
-  constant(tensor("", text, {2}).bytes(6, "a").bytes(6, "b"), "str[2](\"a\", \"b\")");
+  constant(tensor("", 22, {3}).packed(5, {0x21, 0x0f}), "i4[3](hex 210f)");
+  constant(tensor("", text, {2}).bytes(6, "a").bytes(6, "b"), "string[2](\"a\", \"b\")");
   constant(tensor("", i64, {}).integer(7, -3), "i64[](-3)");
 }
 
