@@ -31,6 +31,7 @@ struct FrameFacts {
   std::int64_t frames = 0, keyframes = 0, corrupt = 0;
   std::int64_t longest_gop = 0;
   Rational time_base;
+  std::string damage; ///< Where the container ends early.
 
   void add(std::int64_t time, bool key, bool damaged) {
     if (key) ++keyframes;
@@ -63,6 +64,9 @@ FrameFacts read_index(const std::string& path, int stream) {
   FrameFacts facts;
   facts.time_base = index.time_base;
   for (const IndexEntry& entry : index.frames) facts.add(entry.pts, entry.key, false);
+  const auto demuxer = open_demuxer(open_path(path), options);
+  while (demuxer->next()) {}
+  facts.damage = demuxer->damage();
   return facts;
 }
 
@@ -80,6 +84,7 @@ FrameFacts decode_all(const std::string& path, int stream, std::int64_t expected
     facts.add(frame->pts, frame->key, frame->corrupt);
     bar.update(static_cast<double>(facts.frames), static_cast<double>(expected), "frames");
   }
+  facts.damage = reader.demuxer().damage();
   return facts;
 }
 
@@ -205,6 +210,8 @@ void print_clip(const ProbeOptions& options) {
     text += facts_text(facts);
   }
   print_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text);
+  flush_out();
+  check(facts.damage.empty(), ErrorCode::bad_data, "{}", facts.damage);
 }
 
 int run_probe(const ProbeOptions& options) {

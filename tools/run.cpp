@@ -31,7 +31,7 @@ struct RunOptions {
   std::vector<std::string> inputs;
   std::string input, output, json, truth, report;
   int batch = 0;
-  bool quiet = false;
+  bool quiet = false, conceal = false;
 };
 
 bool is_still_name(const std::string& path) {
@@ -47,6 +47,8 @@ std::string output_for(const RunOptions& options, const std::string& path, bool 
   check(folder || options.inputs.size() == 1, ErrorCode::invalid_argument, "-o {}: is one file for {} inputs; name a folder, with / at its end", options.output,
         options.inputs.size());
   if (folder) return (fs::path(options.output) / (fs::path(path).stem().string() + (still ? ".png" : ".mp4"))).string();
+  const fs::path parent = fs::path(options.output).parent_path();
+  check(parent.empty() || fs::is_directory(parent, ignored), ErrorCode::not_found, "-o {}: there is no folder {}", options.output, parent.string());
   check(still == is_still_name(options.output), ErrorCode::invalid_argument, "-o {}: {} is {}; name {}", options.output, path, still ? "an image" : "a video",
         still ? "a .png or .jpg" : "a video file, like marked.mp4");
   return options.output;
@@ -133,7 +135,7 @@ int run_run(const RunOptions& given) {
   if (recorder) report.emplace(options.report);
   if (!options.json.empty() && options.json != "-") json.emplace(options.json);
   const int still_batch = input.dims[0] > 0 ? batch : 1;
-  Runner::Settings settings{picture, task, batch, still_batch, options.json.empty() && !options.quiet, inputs.size() > 1, options.json == "-",
+  Runner::Settings settings{picture, task, batch, still_batch, options.json.empty() && !options.quiet, inputs.size() > 1, options.json == "-", options.conceal,
                             json ? &*json : nullptr, recorder ? &*recorder : nullptr};
   Runner runner(engine, settings);
   for (const RunInput& one : inputs) runner.run(one);
@@ -159,6 +161,7 @@ CLI::App* add_run(CLI::App& app, Action& action) {
   command->add_option("--input", options->input, "The input that takes pictures, where there are several");
   command->add_option("--batch", options->batch, "Frames of a clip in one run")->check(CLI::Range(1, 65536));
   command->add_flag("-q,--quiet", options->quiet, "No answers on stdout");
+  command->add_flag("--conceal", options->conceal, "Damage in a clip is concealed, and what cannot be read ends it; else it is an error");
   add_task_options(*command, options->task);
   add_preprocess_options(*command, options->preprocess);
   add_engine_options(*command, options->engine);

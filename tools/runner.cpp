@@ -104,6 +104,7 @@ void Runner::run_still(const RunInput& input) {
 void Runner::run_clip(const RunInput& input) {
   VideoReaderOptions reader_options;
   reader_options.demuxer.cancel = interrupt_token();
+  reader_options.decoder.raise_on_error = !settings_.conceal;
   VideoReader reader(open_path(input.path), reader_options);
   const StreamInfo stream = reader.stream();
   const double expected = expected_frames(reader);

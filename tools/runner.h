@@ -40,6 +40,7 @@ public:
     bool lines = true;        ///< Answers in words on stdout.
     bool name_sources = false;///< Several inputs: lines say whose they are.
     bool json_to_stdout = false;
+    bool conceal = false;     ///< Damage in a clip is no error.
     OutputFile* json = nullptr;
     Recorder* recorder = nullptr;
   };

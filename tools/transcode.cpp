@@ -21,6 +21,7 @@ struct TranscodeOptions {
   std::string input, output, codec, bit_rate, preset;
   double crf = -1;
   int gop = 0, threads = 0;
+  bool conceal = false;
 };
 
 EncoderOptions encoder_options(const TranscodeOptions& options) {
@@ -40,6 +41,7 @@ int run_transcode(const TranscodeOptions& options) {
     VideoReaderOptions reader_options;
     reader_options.demuxer.cancel = interrupt_token();
     reader_options.decoder.threads = options.threads;
+    reader_options.decoder.raise_on_error = !options.conceal;
     VideoReader reader(open_path(options.input), reader_options);
     ClipOutput output(options.output, options.input, reader.stream(), PixelChoice::source, encoder_options(options));
     const double expected = expected_frames(reader);
@@ -70,6 +72,7 @@ CLI::App* add_transcode(CLI::App& app, Action& action) {
   command->add_option("--preset", options->preset, "Speed against size: ultrafast to placebo, or the codec's own");
   command->add_option("--gop", options->gop, "Frames between keyframes (default: the codec's)")->check(CLI::NonNegativeNumber);
   command->add_option("--threads", options->threads, "Threads of each codec (default: the machine's cores)")->check(CLI::NonNegativeNumber);
+  command->add_flag("--conceal", options->conceal, "Damage in the clip is concealed, and what cannot be read ends it; else it is an error");
   command->footer("Clips that are stored turned come out upright. Sound is left out.\n\n"
                   "Examples:\n  lanner transcode in.mov out.mp4\n  lanner transcode in.mp4 out.mp4 -c:v hevc --crf 28\n"
                   "  lanner transcode in.mp4 out.mkv -c:v av1 -b:v 2M --preset 8");

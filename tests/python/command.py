@@ -46,9 +46,10 @@ def make_y4m(path, frames=12, width=64, height=48, rate=25):
     with open(path, "wb") as file:
         file.write(f"YUV4MPEG2 W{width} H{height} F{rate}:1 Ip A1:1 C420jpeg\n".encode())
         for number in range(frames):
-            luma = np.full((height, width), 40 + 12 * number % 200, np.uint8)
+            luma = np.full((height, width), 40 + 12 * number % 160, np.uint8)
             luma[: height // 2, : width // 2] = 200
-            file.write(b"FRAME\n" + luma.tobytes() + bytes([100 + number]) * (width * height // 4) + bytes([128]) * (width * height // 4))
+            chroma = ((width + 1) // 2) * ((height + 1) // 2)
+            file.write(b"FRAME\n" + luma.tobytes() + bytes([100 + number % 50]) * chroma + bytes([128]) * chroma)
     return path
 
 

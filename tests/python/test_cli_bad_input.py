@@ -1,10 +1,11 @@
 """Every command answers every kind of bad file with one line, exit code 2 and no file."""
 
+import json
 import random
 
 import pytest
 
-from command import color_classifier, leftovers, make_clip, make_ppm, refuse
+from command import color_classifier, lanner, leftovers, make_clip, make_ppm, refuse, succeed
 
 QUICK = ["--budget", "0", "--threads", "1", "--preset", "none", "--size", "8x8"]
 PLAYLIST = b"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n{}\n#EXT-X-ENDLIST\n"
@@ -73,12 +74,32 @@ def test_names_of_files_cannot_write_on_the_terminal(tmp_path):
     assert "\\x1b[31m\\nb.mp4" in refuse("probe", path)
 
 
-def test_a_truncated_clip_gives_its_whole_frames_or_one_line(tmp_path, good):
-    clip = good["clip"].read_bytes()
-    cut = tmp_path / "cut.mp4"
-    cut.write_bytes(clip[: len(clip) - 40])
-    assert "cut.mp4" in refuse("run", good["model"], *QUICK, "-i", cut, "-o", tmp_path / "marked.mp4")
-    assert leftovers(tmp_path, "good", "cut.mp4") == []
+@pytest.fixture
+def cut(tmp_path):
+    """A clip whose tables come first and whose pictures end in the middle."""
+    whole = make_clip(tmp_path, frames=40, width=320, height=240)
+    container = tmp_path / "whole.mkv"
+    succeed("transcode", whole, container, "-c:v", "mpeg4", "--gop", "5")
+    path = tmp_path / "cut.mkv"
+    path.write_bytes(container.read_bytes()[: container.stat().st_size * 2 // 3])
+    container.unlink()
+    whole.unlink()
+    return path
+
+
+def test_a_truncated_clip_is_an_error(tmp_path, good, cut):
+    for arguments in (["transcode", cut, tmp_path / "out.mp4"], ["run", good["model"], *QUICK, "-q", "-i", cut, "-o", tmp_path / "out.mp4"]):
+        assert "cut.mkv: ends early" in refuse(*arguments)
+        assert leftovers(tmp_path, "good", "cut.mkv") == []
+    result = lanner("probe", cut)
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+    assert "mpeg4" in result.stdout and "ends early" in result.stderr
+
+
+def test_damage_is_concealed_when_asked(tmp_path, cut):
+    succeed("transcode", cut, tmp_path / "out.mp4", "--conceal")
+    frames = json.loads(succeed("probe", tmp_path / "out.mp4", "--json"))["streams"][0]["frames"]["count"]
+    assert 10 < frames < 40
 
 
 @pytest.mark.parametrize("option", ["-o", "--json", "--report"])

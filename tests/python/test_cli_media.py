@@ -83,14 +83,12 @@ def test_codecs_and_their_options(tmp_path, options, name, codec):
         assert video["frames"]["longest_gop"] <= 5
 
 
-def test_odd_sizes(tmp_path):
-    source = make_y4m(tmp_path / "in.y4m", frames=3, width=62, height=46)
-    odd = tmp_path / "odd.mkv"
-    succeed("transcode", source, odd, "-c:v", "ffv1")
-    for codec in ("h264", "hevc", "mpeg4"):
-        succeed("transcode", odd, tmp_path / "out.mp4", "-c:v", codec)
-        video = probe(tmp_path / "out.mp4")[1]
-        assert (video["width"], video["height"], video["frames"]["count"]) == (62, 46, 3)
+@pytest.mark.parametrize("codec", ["h264", "hevc", "mpeg4"])
+def test_odd_sizes(tmp_path, codec):
+    source = make_y4m(tmp_path / "in.y4m", frames=3, width=61, height=45)
+    succeed("transcode", source, tmp_path / "out.mp4", "-c:v", codec)
+    _, video = probe(tmp_path / "out.mp4")
+    assert (video["width"], video["height"], video["frames"]["count"]) == (61, 45, 3)
 
 
 def test_the_output_takes_the_place_of_a_file_only_when_whole(tmp_path):
