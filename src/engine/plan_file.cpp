@@ -257,6 +257,12 @@ private:
     state.adopt(state.typical, state.target.threads, {std::move(program), parse_reports(text("reports")), state.target.threads});
   }
 
+  /// Whether two types differ in sizes alone.
+  static bool same_form(const Type& a, const Type& b) {
+    if (a.kind() != b.kind()) return false;
+    return a.is_tensor() ? a.dtype() == b.dtype() : same_form(a.element(), b.element());
+  }
+
   static void check_interface(const Engine::State& state, const Graph& lowered) {
     const auto parameters = lowered.body().parameters();
     check(parameters.size() == state.inputs.size() && lowered.body().outputs().size() == state.outputs.size(), ErrorCode::bad_data,
@@ -264,12 +270,14 @@ private:
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const Type& portable = state.graph->body().parameter(i)->type;
       const Type expected = portable.is_tensor() ? Type(portable.dtype(), state.typical[i]) : portable;
-      check(parameters[i]->type == expected, ErrorCode::bad_data, "lowered input {} is {}, expected {}", parameters[i]->name(),
-            parameters[i]->type.to_string(), expected.to_string());
+      // Sizes within sequences and optionals are specialised too, by whatever symbols they share with tensors.
+      const Type& made = parameters[i]->type;
+      check(portable.is_tensor() ? made == expected : same_form(made, expected), ErrorCode::bad_data,
+            "lowered input {} is {}, expected {}", parameters[i]->name(), made.to_string(), expected.to_string());
     }
     for (std::size_t i = 0; i < state.outputs.size(); ++i) {
       const Type &made = lowered.body().outputs()[i]->type, &portable = state.graph->body().outputs()[i]->type;
-      check(made.kind() == portable.kind() && (!made.is_tensor() || made.dtype() == portable.dtype()), ErrorCode::bad_data,
+      check(same_form(made, portable), ErrorCode::bad_data,
             "lowered output {} is {}, expected {}", i, made.to_string(), portable.to_string());
     }
   }

@@ -73,6 +73,16 @@ TEST(ProductTail, adds_full_operands) {
   EXPECT_TRUE(ran.contains("onednn/inner_product"));
 }
 
+// A number multiplied with and another one added are two linear maps, of which oneDNN may be given but one.
+TEST(ProductTail, keeps_linear_maps_apart) {
+  const std::string product = "%m: f32[*] = matmul(%ai, %bi)\n%s: f32[*] = mul(%m, %oi)\n";
+  const auto adjacent = check_tactics(fused_product("[8, 64]", "[64, 48]", "[]", product + "%r: f32[*] = add(%s, %oi)\n", true));
+  EXPECT_TRUE(adjacent.contains("onednn/inner_product"));
+  const auto apart = check_tactics(
+      fused_product("[8, 64]", "[64, 48]", "[]", product + "%t: f32[*] = tanh(%s)\n%r: f32[*] = add(%t, %oi)\n", true));
+  EXPECT_TRUE(apart.contains("cpu/gemm"));
+}
+
 TEST(ProductTail, takes_gemm_bias) {
   const auto ran = check_tactics(
       fused_product("[4, 64]", "[10, 64]", "[10]", "%m: f32[*] = gemm(%ai, %bi, %oi) {transB = 1}\n%r: f32[*] = relu(%m)\n", true));

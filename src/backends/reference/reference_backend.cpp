@@ -13,12 +13,12 @@ namespace {
 /// A launch's pointers as tensors.
 class LaunchContext final : public KernelContext {
 public:
-  LaunchContext(const Node& node, const Launch& launch, int threads)
+  LaunchContext(const Node& node, const Tactic& tactic, const Launch& launch, int threads)
       : node_(node), threads_(threads), inputs_(node.own_inputs().size()), outputs_(node.outputs().size()) {
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-      if (const Value* value = node.input(i)) inputs_[i].tensor = wrap(value->type, const_cast<void*>(launch.inputs[i]));
+      if (const Value* value = node.input(i)) inputs_[i].tensor = wrap(value->type, tactic.inputs[i], const_cast<void*>(launch.inputs[i]));
     for (std::size_t i = 0; i < outputs_.size(); ++i)
-      if (launch.outputs[i]) outputs_[i] = wrap(node.output(i)->type, launch.outputs[i]);
+      if (launch.outputs[i]) outputs_[i] = wrap(node.output(i)->type, tactic.outputs[i], launch.outputs[i]);
   }
 
   const Node& node() const override { return node_; }
@@ -48,7 +48,9 @@ public:
   int threads() const override { return threads_; }
 
 private:
-  static Tensor wrap(const Type& type, void* data) { return Tensor::wrap(data, type.dtype(), type.shape(), nullptr); }
+  static Tensor wrap(const Type& type, const Storage& storage, void* data) {
+    return Tensor::wrap(data, storage.dtype.value_or(type.dtype()), type.shape(), nullptr, storage.layout);
+  }
 
   const Node& node_;
   int threads_;
@@ -58,14 +60,15 @@ private:
 
 class ReferenceKernel final : public Kernel {
 public:
-  ReferenceKernel(const Node& node, int threads) : node_(node), threads_(threads) {}
+  ReferenceKernel(const Node& node, Tactic tactic, int threads) : node_(node), tactic_(std::move(tactic)), threads_(threads) {}
   void launch(const Launch& launch) const override {
-    LaunchContext context(node_, launch, threads_);
+    LaunchContext context(node_, tactic_, launch, threads_);
     node_.op().reference(context);
   }
 
 private:
   const Node& node_;
+  Tactic tactic_;
   int threads_;
 };
 
@@ -78,6 +81,18 @@ std::string why_not(const Node& node) {
   for (const auto& value : node.outputs())
     if (!planned(value->type)) return "an output is not a tensor of known shape";
   return {};
+}
+
+/// A reorder is a copy between any two layouts and types of numbers; only scales are beyond it.
+void reorder_storages(const Node& node, Tactic& tactic) {
+  const Storage &from = node.input(0)->storage, &to = node.output()->storage;
+  if (from.scale != to.scale || from.zero != to.zero || !from.device.is_host() || !to.device.is_host()) return;
+  tactic.inputs[0] = from;
+  tactic.outputs[0] = to;
+  for (Storage* storage : {&tactic.inputs[0], &tactic.outputs[0]}) {
+    storage->parent = nullptr;
+    storage->offset = 0;
+  }
 }
 
 class ReferenceBackend final : public Backend {
@@ -93,6 +108,7 @@ public:
     tactic.kernel = "reference";
     tactic.inputs.resize(node.inputs().size());
     tactic.outputs.resize(node.outputs().size());
+    if (node.kind() == "reorder") reorder_storages(node, tactic);
     // Scalar loops with checks: a microsecond for the call and a nanosecond an element, several times what kernels take.
     double elements = 0;
     for (const auto& value : node.outputs()) elements += static_cast<double>(value->type.shape().elements());
@@ -101,9 +117,9 @@ public:
     return list;
   }
 
-  std::unique_ptr<Kernel> prepare(const Node& node, const Tactic&, std::span<const Tensor* const>,
+  std::unique_ptr<Kernel> prepare(const Node& node, const Tactic& tactic, std::span<const Tensor* const>,
                                   const Target& target) const override {
-    return std::make_unique<ReferenceKernel>(node, target.threads);
+    return std::make_unique<ReferenceKernel>(node, tactic, target.threads);
   }
 };
 

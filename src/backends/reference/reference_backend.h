@@ -1,5 +1,5 @@
 #pragma once
-// Every operator with a reference kernel as a tactic: slow, always there, row-major.
+// Every operator with a reference kernel as a tactic: slow, always there, row-major but for reorders.
 
 #include "graph/tactic.h"
 

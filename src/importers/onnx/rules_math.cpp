@@ -82,6 +82,13 @@ void prelu(RuleContext& context) {
   context.set_output(0, context.emit("prelu", {x, slope}));
 }
 
+/// Before version 20 the axis was an attribute.
+void dft(RuleContext& context) {
+  if (context.version >= 20) return direct(context);
+  Value* axis = context.scalar(DType::i64, static_cast<double>(context.integer("axis", 1)));
+  context.set_output(0, context.emit("dft", {context.required(0), context.input(1), axis}, context.attributes("dft", {"axis"})));
+}
+
 } // namespace
 
 void add_math_rules(Rules& rules) {
@@ -90,6 +97,7 @@ void add_math_rules(Rules& rules) {
                            "HardSigmoid", "Max", "Min", "Mean", "Sum", "InstanceNormalization"})
     rules[name] = without_consumed;
   rules["Clip"] = clip;
+  rules["DFT"] = dft;
   rules["Softmax"] = rules["LogSoftmax"] = rules["Hardmax"] = softmax_family;
   rules["Gemm"] = gemm;
   rules["Selu"] = selu;

@@ -280,12 +280,36 @@ dnnl::primitive_desc_base reorder(const Desc& src, const Desc& dst, const dnnl::
 
 namespace {
 
-void append_eltwise(dnnl::post_ops& ops, Algorithm algorithm, float alpha = 0, float beta = 0) {
+struct Eltwise {
+  Algorithm algorithm;
+  float alpha = 0, beta = 0;
+};
+
+Eltwise eltwise_at(const dnnl::post_ops& ops, int place) {
+  Eltwise found{Algorithm::undef};
+#if DNNL_VERSION_MAJOR >= 3
+  ops.get_params_eltwise(place, found.algorithm, found.alpha, found.beta);
+#else
+  float scale = 1;
+  ops.get_params_eltwise(place, scale, found.algorithm, found.alpha, found.beta);
+#endif
+  return found;
+}
+
+// oneDNN 2.6 keeps one set of parameters for each algorithm among the post-operations of a product: two linear steps with
+// different factors would both take the first one's.
+bool append_eltwise(dnnl::post_ops& ops, Algorithm algorithm, float alpha = 0, float beta = 0) {
+  for (int place = 0; place < ops.len(); ++place) {
+    if (ops.kind(place) != dnnl::primitive::kind::eltwise) continue;
+    const Eltwise other = eltwise_at(ops, place);
+    if (other.algorithm == algorithm && (other.alpha != alpha || other.beta != beta)) return false;
+  }
 #if DNNL_VERSION_MAJOR >= 3
   ops.append_eltwise(algorithm, alpha, beta);
 #else
   ops.append_eltwise(1.0F, algorithm, alpha, beta);
 #endif
+  return true;
 }
 
 } // namespace
@@ -293,29 +317,28 @@ void append_eltwise(dnnl::post_ops& ops, Algorithm algorithm, float alpha = 0, f
 bool append(dnnl::post_ops& ops, const Activation& a) {
   using K = ActivationKind;
   switch (a.kind) {
-  case K::relu: append_eltwise(ops, Algorithm::eltwise_relu); break;
-  case K::leaky_relu: append_eltwise(ops, Algorithm::eltwise_relu, a.alpha); break;
-  case K::clip: append_eltwise(ops, Algorithm::eltwise_clip, a.alpha, a.beta); break;
-  case K::sigmoid: append_eltwise(ops, Algorithm::eltwise_logistic); break;
-  case K::tanh: append_eltwise(ops, Algorithm::eltwise_tanh); break;
-  case K::elu: append_eltwise(ops, Algorithm::eltwise_elu, a.alpha); break;
+  case K::relu: return append_eltwise(ops, Algorithm::eltwise_relu);
+  case K::leaky_relu: return append_eltwise(ops, Algorithm::eltwise_relu, a.alpha);
+  case K::clip: return append_eltwise(ops, Algorithm::eltwise_clip, a.alpha, a.beta);
+  case K::sigmoid: return append_eltwise(ops, Algorithm::eltwise_logistic);
+  case K::tanh: return append_eltwise(ops, Algorithm::eltwise_tanh);
+  case K::elu: return append_eltwise(ops, Algorithm::eltwise_elu, a.alpha);
   case K::hard_sigmoid:
-    append_eltwise(ops, Algorithm::eltwise_linear, a.alpha, a.beta);
-    append_eltwise(ops, Algorithm::eltwise_clip, 0, 1);
-    break;
-  case K::hard_swish: append_eltwise(ops, Algorithm::eltwise_hardswish, third ? 1.0F / 6 : 0, third ? 0.5F : 0); break;
-  case K::swish: append_eltwise(ops, Algorithm::eltwise_swish, a.alpha); break;
-  case K::gelu_erf: append_eltwise(ops, Algorithm::eltwise_gelu_erf); break;
-  case K::gelu_tanh: append_eltwise(ops, Algorithm::eltwise_gelu_tanh); break;
-  case K::softplus: append_eltwise(ops, Algorithm::eltwise_soft_relu, third ? 1.0F : 0); break;
-  case K::mish: append_eltwise(ops, Algorithm::eltwise_mish); break;
-  case K::abs: append_eltwise(ops, Algorithm::eltwise_abs); break;
-  case K::sqrt: append_eltwise(ops, Algorithm::eltwise_sqrt); break;
-  case K::exp: append_eltwise(ops, Algorithm::eltwise_exp); break;
-  case K::log: append_eltwise(ops, Algorithm::eltwise_log); break;
-  case K::linear: append_eltwise(ops, Algorithm::eltwise_linear, a.alpha, a.beta); break;
+    return append_eltwise(ops, Algorithm::eltwise_linear, a.alpha, a.beta) &&
+           append_eltwise(ops, Algorithm::eltwise_clip, 0, 1);
+  case K::hard_swish: return append_eltwise(ops, Algorithm::eltwise_hardswish, third ? 1.0F / 6 : 0, third ? 0.5F : 0);
+  case K::swish: return append_eltwise(ops, Algorithm::eltwise_swish, a.alpha);
+  case K::gelu_erf: return append_eltwise(ops, Algorithm::eltwise_gelu_erf);
+  case K::gelu_tanh: return append_eltwise(ops, Algorithm::eltwise_gelu_tanh);
+  case K::softplus: return append_eltwise(ops, Algorithm::eltwise_soft_relu, third ? 1.0F : 0);
+  case K::mish: return append_eltwise(ops, Algorithm::eltwise_mish);
+  case K::abs: return append_eltwise(ops, Algorithm::eltwise_abs);
+  case K::sqrt: return append_eltwise(ops, Algorithm::eltwise_sqrt);
+  case K::exp: return append_eltwise(ops, Algorithm::eltwise_exp);
+  case K::log: return append_eltwise(ops, Algorithm::eltwise_log);
+  case K::linear: return append_eltwise(ops, Algorithm::eltwise_linear, a.alpha, a.beta);
   }
-  return true;
+  return false;
 }
 
 dnnl::primitive_attr attributes(const dnnl::post_ops& ops) {

@@ -19,6 +19,22 @@ dnnl::algorithm algorithm_of(BinaryKind kind) {
   return A::undef;
 }
 
+/// Linear steps that follow each other as one.
+Tail merge_linear(const Tail& tail) {
+  Tail merged;
+  for (const TailStep& step : tail) {
+    const auto linear = [](const TailStep& s) { return !s.binary && s.activation.kind == ActivationKind::linear; };
+    if (!merged.empty() && linear(merged.back()) && linear(step)) {
+      Activation& first = merged.back().activation;
+      const Activation& second = step.activation;
+      first = {ActivationKind::linear, first.alpha * second.alpha, first.beta * second.alpha + second.beta};
+    } else {
+      merged.push_back(step);
+    }
+  }
+  return merged;
+}
+
 bool can_add_in_place(const TailStep& step) {
   return step.binary == BinaryKind::add && step.spread == Spread::full && step.operand.is_input() && !step.operand.constant;
 }
@@ -41,7 +57,7 @@ bool adds_in_place(const Tail& tail) {
 std::optional<PostOps> post_ops(const Tail& tail, Residual residual, const Shape& result, const Layout& layout,
                                 std::size_t channel_axis) {
   PostOps post;
-  for (const TailStep& step : tail) {
+  for (const TailStep& step : merge_linear(tail)) {
     if (!step.binary) {
       if (!append(post.ops, step.activation)) return std::nullopt;
       continue;
