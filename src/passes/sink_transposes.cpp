@@ -34,7 +34,8 @@ bool has_one_element(const Value& value) {
 
 // Sinking leaves the transpose to its other uses; it pays only if those let go of it as well.
 bool every_use_lets_go(const Value& value) {
-  return std::ranges::all_of(value.uses(), [](const Use& use) {
+  constexpr std::size_t most = 64;
+  return value.uses().size() <= most && std::ranges::all_of(value.uses(), [](const Use& use) {
     return use.node && (use.node->kind() == "transpose" ||
                         (lets_through(*use.node) && use.index < use.node->own_inputs().size()));
   });
