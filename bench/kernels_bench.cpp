@@ -40,7 +40,9 @@ Work make_work(const std::string& ir) {
   infer_types(*work.graph);
   work.node = work.graph->body().nodes().back().get();
   for (const Value* value : work.node->inputs())
-    work.inputs.push_back(!value ? Tensor{} : value->constant() ? *value->constant() : random_tensor(value->type));
+    work.inputs.push_back(!value              ? Tensor{}
+                          : value->constant() ? *value->constant()
+                                              : random_tensor(value->type));
   return work;
 }
 
@@ -50,7 +52,8 @@ public:
   Ready(const Work& work, const Backend& backend, const Tactic& tactic, const Target& target) {
     std::vector<const Tensor*> constants(work.inputs.size());
     for (std::size_t i = 0; i < work.inputs.size(); ++i) {
-      inputs_.push_back(Tensor::zeros(DType::f32, work.inputs[i].defined() ? work.inputs[i].shape() : Shape{}, tactic.inputs[i].layout));
+      inputs_.push_back(Tensor::zeros(DType::f32, work.inputs[i].defined() ? work.inputs[i].shape() : Shape{},
+                                      tactic.inputs[i].layout));
       if (work.inputs[i].defined()) copy(work.inputs[i], inputs_[i]);
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -59,7 +62,9 @@ public:
     }
     kernel_ = backend.prepare(*work.node, tactic, constants, target);
     output_ = Tensor::zeros(DType::f32, work.node->output()->type.shape(), tactic.outputs[0].layout);
-    to_.push_back(tactic.required_in_place ? const_cast<void*>(from_[static_cast<std::size_t>(tactic.in_place)]) : output_.data());
+    to_.push_back(tactic.required_in_place
+                      ? const_cast<void*>(from_[static_cast<std::size_t>(tactic.in_place)])
+                      : output_.data());
     workspace_ = Tensor::zeros(DType::u8, Shape{static_cast<std::int64_t>(kernel_->workspace())});
   }
   void launch() { kernel_->launch({from_, to_, workspace_.data(), {}}); }
@@ -100,14 +105,16 @@ Fastest fastest(const Work& work, const Target& target) {
       if (time >= best) continue;
       best = time;
       const std::string config(reinterpret_cast<const char*>(tactic.config.data()), tactic.config.size());
-      result = {std::move(ready), fmt::format("{}/{} {} {}->{}", backend->name(), tactic.kernel, config,
-                                              tactic.inputs[0].layout.to_string(), tactic.outputs[0].layout.to_string())};
+      result = {std::move(ready),
+                fmt::format("{}/{} {} {}->{}", backend->name(), tactic.kernel, config,
+                            tactic.inputs[0].layout.to_string(), tactic.outputs[0].layout.to_string())};
     }
   }
   return result;
 }
 
-/// Times a node and sets `of_flops`, `of_read` (with bytes that a run must read) as shares of the machine's limits.
+/// Times a node and sets `of_flops`, `of_read` (with bytes that a run must read) as shares of the machine's
+/// limits.
 void run(benchmark::State& state, const std::string& ir, double operations, double bytes) {
   Target target;
   target.threads = default_threads();
@@ -123,7 +130,9 @@ void run(benchmark::State& state, const std::string& ir, double operations, doub
   state.SetLabel(chosen.label);
   state.counters["best_us"] = best * 1e6;
   if (operations > 0) state.counters["of_flops"] = operations / best / peak_flops(target.threads);
-  if (bytes > 0) state.counters["of_read"] = bytes / best / read_bandwidth(static_cast<std::size_t>(bytes), target.threads);
+  if (bytes > 0)
+    state.counters["of_read"] =
+        bytes / best / read_bandwidth(static_cast<std::size_t>(bytes), target.threads);
 }
 
 struct ConvShape {
@@ -138,25 +147,26 @@ void conv(benchmark::State& state, const ConvShape& c) {
       "graph @g(%x: f32[{0}, {1}, {2}, {2}]) -> (%y: f32[*] as \"y\") {{\n"
       "%w: f32{3} = constant() {{value = random(f32{3}, seed = 5, std = 0.05)}}\n"
       "%b: f32[{4}] = constant() {{value = random(f32[{4}], seed = 6, std = 0.1)}}\n"
-      "%y: f32[*] = fused(%x, %w, %b) {{kind = \"conv+relu\"}} ((%i: f32[{0}, {1}, {2}, {2}], %v: f32{3}, %c: f32[{4}]) -> (%r) {{\n"
+      "%y: f32[*] = fused(%x, %w, %b) {{kind = \"conv+relu\"}} ((%i: f32[{0}, {1}, {2}, {2}], %v: f32{3}, "
+      "%c: f32[{4}]) -> (%r) {{\n"
       "%t: f32[*] = conv(%i, %v, %c) {{pads = [{5}, {5}, {5}, {5}], strides = [{6}, {6}], group = {7}}}\n"
       "%r: f32[*] = relu(%t)\n}})\n}}",
       c.batch, c.in, c.size, weights, c.out, pad, c.stride, c.group);
-  const double operations = 2.0 * static_cast<double>(c.batch * c.out * out * out * c.in / c.group * c.kernel * c.kernel);
+  const double operations =
+      2.0 * static_cast<double>(c.batch * c.out * out * out * c.in / c.group * c.kernel * c.kernel);
   const double bytes = 4.0 * static_cast<double>(c.batch * (c.in * c.size * c.size + c.out * out * out));
   run(state, ir, operations, c.group > 1 ? bytes : 0);
 }
 
 constexpr ConvShape convs[] = {
-    {"resnet_stem", 1, 3, 224, 64, 7, 2, 1},   {"resnet_56_1x1", 1, 64, 56, 256, 1, 1, 1},
-    {"resnet_56_3x3", 1, 64, 56, 64, 3, 1, 1},  {"resnet_28_3x3", 1, 128, 28, 128, 3, 1, 1},
-    {"resnet_14_3x3", 1, 256, 14, 256, 3, 1, 1}, {"resnet_14_1x1", 1, 1024, 14, 256, 1, 1, 1},
-    {"resnet_7_3x3", 1, 512, 7, 512, 3, 1, 1},  {"resnet_7_1x1", 1, 2048, 7, 512, 1, 1, 1},
-    {"mobilenet_stem", 1, 3, 224, 32, 3, 2, 1}, {"mobilenet_1x1_24_144", 1, 24, 56, 144, 1, 1, 1},
-    {"mobilenet_1x1_144_24", 1, 144, 56, 24, 1, 1, 1},
-    {"mobilenet_dw_112", 1, 96, 112, 96, 3, 2, 96}, {"mobilenet_dw_56", 1, 144, 56, 144, 3, 1, 144},
-    {"mobilenet_dw_28", 1, 192, 28, 192, 3, 1, 192}, {"mobilenet_dw_14", 1, 384, 14, 384, 3, 1, 384},
-    {"mobilenet_dw_7", 1, 960, 7, 960, 3, 1, 960},
+    {"resnet_stem", 1, 3, 224, 64, 7, 2, 1},           {"resnet_56_1x1", 1, 64, 56, 256, 1, 1, 1},
+    {"resnet_56_3x3", 1, 64, 56, 64, 3, 1, 1},         {"resnet_28_3x3", 1, 128, 28, 128, 3, 1, 1},
+    {"resnet_14_3x3", 1, 256, 14, 256, 3, 1, 1},       {"resnet_14_1x1", 1, 1024, 14, 256, 1, 1, 1},
+    {"resnet_7_3x3", 1, 512, 7, 512, 3, 1, 1},         {"resnet_7_1x1", 1, 2048, 7, 512, 1, 1, 1},
+    {"mobilenet_stem", 1, 3, 224, 32, 3, 2, 1},        {"mobilenet_1x1_24_144", 1, 24, 56, 144, 1, 1, 1},
+    {"mobilenet_1x1_144_24", 1, 144, 56, 24, 1, 1, 1}, {"mobilenet_dw_112", 1, 96, 112, 96, 3, 2, 96},
+    {"mobilenet_dw_56", 1, 144, 56, 144, 3, 1, 144},   {"mobilenet_dw_28", 1, 192, 28, 192, 3, 1, 192},
+    {"mobilenet_dw_14", 1, 384, 14, 384, 3, 1, 384},   {"mobilenet_dw_7", 1, 960, 7, 960, 3, 1, 960},
 };
 
 std::string gemm_ir(std::int64_t rows, std::int64_t depth, std::int64_t columns) {
@@ -164,17 +174,20 @@ std::string gemm_ir(std::int64_t rows, std::int64_t depth, std::int64_t columns)
       "graph @g(%x: f32[{0}, {1}]) -> (%y: f32[*] as \"y\") {{\n"
       "%w: f32[{1}, {2}] = constant() {{value = random(f32[{1}, {2}], seed = 5, std = 0.05)}}\n"
       "%b: f32[{2}] = constant() {{value = random(f32[{2}], seed = 6, std = 0.1)}}\n"
-      "%y: f32[*] = fused(%x, %w, %b) {{kind = \"matmul+add+relu\"}} ((%i: f32[{0}, {1}], %v: f32[{1}, {2}], %c: f32[{2}]) -> (%r) {{\n"
+      "%y: f32[*] = fused(%x, %w, %b) {{kind = \"matmul+add+relu\"}} ((%i: f32[{0}, {1}], %v: f32[{1}, {2}], "
+      "%c: f32[{2}]) -> (%r) {{\n"
       "%t: f32[*] = matmul(%i, %v)\n%s: f32[*] = add(%t, %c)\n%r: f32[*] = relu(%s)\n}})\n}}",
       rows, depth, columns);
 }
 
 void gemm(benchmark::State& state, std::int64_t rows, std::int64_t depth, std::int64_t columns) {
   const std::string ir = gemm_ir(rows, depth, columns);
-  run(state, ir, 2.0 * static_cast<double>(rows * depth * columns), 4.0 * static_cast<double>(depth * columns));
+  run(state, ir, 2.0 * static_cast<double>(rows * depth * columns),
+      4.0 * static_cast<double>(depth * columns));
 }
 
-/// Layers one after the other, each with weights of its own, so that these come from the cache that holds all of them.
+/// Layers one after the other, each with weights of its own, so that these come from the cache that holds all
+/// of them.
 void layers(benchmark::State& state, std::int64_t rows, const std::string& kernel) {
   constexpr std::int64_t count = 24, width = 256;
   Target target;
@@ -198,11 +211,13 @@ void layers(benchmark::State& state, std::int64_t rows, const std::string& kerne
   state.SetLabel(kernel);
   state.counters["best_us"] = best * 1e6;
   state.counters["of_read"] = bytes / best / read_bandwidth(static_cast<std::size_t>(bytes), target.threads);
-  state.counters["of_flops"] = 2.0 * static_cast<double>(rows * count * width * width) / best / peak_flops(target.threads);
+  state.counters["of_flops"] =
+      2.0 * static_cast<double>(rows * count * width * width) / best / peak_flops(target.threads);
 }
 
 void swish(benchmark::State& state, std::int64_t elements) {
-  const std::string ir = fmt::format("graph @g(%x: f32[{0}]) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] = swish(%x)\n}}", elements);
+  const std::string ir =
+      fmt::format("graph @g(%x: f32[{0}]) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] = swish(%x)\n}}", elements);
   run(state, ir, 0, 8.0 * static_cast<double>(elements));
 }
 
@@ -210,12 +225,15 @@ void register_all() {
   for (const ConvShape& shape : convs)
     benchmark::RegisterBenchmark(fmt::format("conv/{}", shape.name).c_str(), conv, shape)->MinTime(0.1);
   for (std::int64_t rows : {1, 8}) {
-    benchmark::RegisterBenchmark(fmt::format("gemm/{}x256x256", rows).c_str(), gemm, rows, 256, 256)->MinTime(0.1);
-    benchmark::RegisterBenchmark(fmt::format("gemm/{}x2048x1000", rows).c_str(), gemm, rows, 2048, 1000)->MinTime(0.1);
+    benchmark::RegisterBenchmark(fmt::format("gemm/{}x256x256", rows).c_str(), gemm, rows, 256, 256)
+        ->MinTime(0.1);
+    benchmark::RegisterBenchmark(fmt::format("gemm/{}x2048x1000", rows).c_str(), gemm, rows, 2048, 1000)
+        ->MinTime(0.1);
   }
   for (std::int64_t rows : {1, 8})
     for (const char* kernel : {"gemm", "inner_product", "matmul"})
-      benchmark::RegisterBenchmark(fmt::format("mlp/{}/{}", rows, kernel).c_str(), layers, rows, kernel)->MinTime(0.1);
+      benchmark::RegisterBenchmark(fmt::format("mlp/{}/{}", rows, kernel).c_str(), layers, rows, kernel)
+          ->MinTime(0.1);
   benchmark::RegisterBenchmark("elementwise/swish_800k", swish, 802816)->MinTime(0.1);
 }
 

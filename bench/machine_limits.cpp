@@ -73,13 +73,14 @@ double read_bandwidth(std::size_t bytes, int threads) {
   const auto count = static_cast<std::int64_t>(memory.size());
   const int repeats = static_cast<int>(std::max<std::size_t>(1, (8u << 20) / bytes));
   const double time = seconds([&] {
-    parallel_for(threads, 0, count, (count + threads - 1) / threads, [&](std::int64_t begin, std::int64_t end) {
-      Vector result;
-      for (int i = 0; i < repeats; ++i) {
-        sum(memory.data() + begin, end - begin, &result);
-        benchmark::DoNotOptimize(result);
-      }
-    });
+    parallel_for(threads, 0, count, (count + threads - 1) / threads,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   Vector result;
+                   for (int i = 0; i < repeats; ++i) {
+                     sum(memory.data() + begin, end - begin, &result);
+                     benchmark::DoNotOptimize(result);
+                   }
+                 });
   });
   return static_cast<double>(bytes) * repeats / time;
 }

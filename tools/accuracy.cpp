@@ -29,11 +29,13 @@ using Frames = std::map<std::int64_t, std::vector<Thing>>;
 
 Thing read_thing(const Json& json) {
   Thing thing{json.at("class").get<std::int64_t>(), json.at("label").get<std::string>(), {}};
-  check(thing.number >= 0 && thing.number < most_classes, ErrorCode::bad_data, "class {}: expected 0 to {}", thing.number, most_classes - 1);
+  check(thing.number >= 0 && thing.number < most_classes, ErrorCode::bad_data, "class {}: expected 0 to {}",
+        thing.number, most_classes - 1);
   const Json& box = json.at("box");
   check(box.is_array() && box.size() == 4, ErrorCode::bad_data, "box {}: expected four numbers", box.dump());
   for (std::size_t i = 0; i < 4; ++i) thing.box[i] = box[i].get<double>();
-  check(std::ranges::all_of(thing.box, [](double v) { return std::isfinite(v); }), ErrorCode::bad_data, "box {}: expected finite numbers", box.dump());
+  check(std::ranges::all_of(thing.box, [](double v) { return std::isfinite(v); }), ErrorCode::bad_data,
+        "box {}: expected finite numbers", box.dump());
   return thing;
 }
 
@@ -54,13 +56,15 @@ Frames read_frames(const std::string& path, const char* key) {
     const std::string_view line = rest.substr(0, end);
     rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    with_context([&] { return fmt::format("{}:{}", path, number); }, [&] {
-      try {
-        read_line(line, key, frames);
-      } catch (const Json::exception& error) {
-        fail(ErrorCode::bad_data, "expected an object with frame and {} (label, class, box): {}", key, error.what());
-      }
-    });
+    with_context([&] { return fmt::format("{}:{}", path, number); },
+                 [&] {
+                   try {
+                     read_line(line, key, frames);
+                   } catch (const Json::exception& error) {
+                     fail(ErrorCode::bad_data, "expected an object with frame and {} (label, class, box): {}",
+                          key, error.what());
+                   }
+                 });
   }
   return frames;
 }
@@ -71,7 +75,8 @@ void name_classes(const Frames& frames, Accuracy& accuracy) {
       const auto at = static_cast<std::size_t>(thing.number);
       if (accuracy.classes.size() <= at) accuracy.classes.resize(at + 1);
       std::string& label = accuracy.classes[at].label;
-      check(label.empty() || label == thing.label, ErrorCode::bad_data, "class {} is called both '{}' and '{}'", thing.number, label, thing.label);
+      check(label.empty() || label == thing.label, ErrorCode::bad_data,
+            "class {} is called both '{}' and '{}'", thing.number, label, thing.label);
       label = thing.label;
     }
 }
@@ -101,7 +106,9 @@ void match(const std::vector<Thing>& truth, std::vector<Thing> found, Accuracy& 
   }
 }
 
-double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+double share(double part, double whole) {
+  return whole > 0 ? part / whole : 0;
+}
 
 } // namespace
 
@@ -129,8 +136,12 @@ double Accuracy::class_accuracy() const {
   return share(static_cast<double>(right), static_cast<double>(found()));
 }
 
-double Accuracy::recall() const { return share(static_cast<double>(found()), static_cast<double>(objects())); }
-double Accuracy::precision() const { return share(static_cast<double>(found()), static_cast<double>(detections)); }
+double Accuracy::recall() const {
+  return share(static_cast<double>(found()), static_cast<double>(objects()));
+}
+double Accuracy::precision() const {
+  return share(static_cast<double>(found()), static_cast<double>(detections));
+}
 
 Accuracy measure_accuracy(const std::string& answers, const std::string& truth) {
   const Frames wanted = read_frames(truth, "objects");
@@ -141,7 +152,8 @@ Accuracy measure_accuracy(const std::string& answers, const std::string& truth) 
   for (Accuracy::Class& one : accuracy.classes) one.said.resize(accuracy.classes.size());
   accuracy.frames = static_cast<std::int64_t>(wanted.size());
   for (const auto& [frame, things] : said)
-    check(wanted.contains(frame), ErrorCode::bad_data, "{}: frame {} is not in {}, which has {} frames", answers, frame, truth, wanted.size());
+    check(wanted.contains(frame), ErrorCode::bad_data, "{}: frame {} is not in {}, which has {} frames",
+          answers, frame, truth, wanted.size());
   for (const auto& [frame, things] : wanted) {
     for (const Thing& thing : things) ++accuracy.classes[static_cast<std::size_t>(thing.number)].drawn;
     accuracy.detections += static_cast<std::int64_t>(said[frame].size());

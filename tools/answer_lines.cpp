@@ -17,7 +17,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t most_shown_values = 1000;
 
 struct Range {
-  double least = std::numeric_limits<double>::infinity(), most = -std::numeric_limits<double>::infinity(), mean = 0;
+  double least = std::numeric_limits<double>::infinity(), most = -std::numeric_limits<double>::infinity(),
+         mean = 0;
   std::size_t not_finite = 0;
 };
 
@@ -37,14 +38,18 @@ Range range_of(const std::vector<float>& values) {
   return range;
 }
 
-bool has_numbers(const Tensor& tensor) { return tensor.defined() && tensor.dtype() != DType::string && !is_complex(tensor.dtype()); }
+bool has_numbers(const Tensor& tensor) {
+  return tensor.defined() && tensor.dtype() != DType::string && !is_complex(tensor.dtype());
+}
 
 std::string output_text(const std::string& name, const Tensor& tensor) {
-  std::string text = fmt::format("{}: {}{}", one_line(name), to_string(tensor.dtype()), tensor.shape().to_string());
+  std::string text =
+      fmt::format("{}: {}{}", one_line(name), to_string(tensor.dtype()), tensor.shape().to_string());
   if (!has_numbers(tensor)) return text;
   const std::vector<float> values = to_floats(tensor);
   const Range range = range_of(values);
-  if (values.size() > range.not_finite) text += fmt::format("  min {:.6g}, max {:.6g}, mean {:.6g}", range.least, range.most, range.mean);
+  if (values.size() > range.not_finite)
+    text += fmt::format("  min {:.6g}, max {:.6g}, mean {:.6g}", range.least, range.most, range.mean);
   if (range.not_finite > 0) text += fmt::format(", {} not finite", range.not_finite);
   return text;
 }
@@ -70,19 +75,21 @@ std::string heading(const PictureAnswers& picture, bool name_source) {
 }
 
 std::string detection_text(const Answer& answer) {
-  return fmt::format("{} {:.2f} [{:.0f} {:.0f} {:.0f} {:.0f}]", one_line(answer.label), answer.score, answer.box[0], answer.box[1], answer.box[2],
-                     answer.box[3]);
+  return fmt::format("{} {:.2f} [{:.0f} {:.0f} {:.0f} {:.0f}]", one_line(answer.label), answer.score,
+                     answer.box[0], answer.box[1], answer.box[2], answer.box[3]);
 }
 
 std::string short_text(TaskKind kind, const Answer& answer) {
-  return kind == TaskKind::detect ? detection_text(answer) : fmt::format("{} {:.3f}", one_line(answer.label), answer.score);
+  return kind == TaskKind::detect ? detection_text(answer)
+                                  : fmt::format("{} {:.3f}", one_line(answer.label), answer.score);
 }
 
 std::string still_text(const Task& task, const PictureAnswers& picture) {
   std::string text = one_line(picture.source) + "\n";
   for (const Answer& answer : picture.answers)
-    text += task.kind == TaskKind::detect ? fmt::format("  {}\n", detection_text(answer))
-                                          : fmt::format("  {:.4f}  {}\n", answer.score, one_line(answer.label));
+    text += task.kind == TaskKind::detect
+                ? fmt::format("  {}\n", detection_text(answer))
+                : fmt::format("  {:.4f}  {}\n", answer.score, one_line(answer.label));
   if (task.kind == TaskKind::detect && picture.answers.empty()) text += "  nothing found\n";
   return text;
 }
@@ -98,21 +105,27 @@ std::string answer_text(const Task& task, const PictureAnswers& picture, bool na
   }
   if (picture.still) return still_text(task, picture);
   std::string answers;
-  for (const Answer& answer : picture.answers) answers += (answers.empty() ? "" : ", ") + short_text(task.kind, answer);
+  for (const Answer& answer : picture.answers)
+    answers += (answers.empty() ? "" : ", ") + short_text(task.kind, answer);
   return fmt::format("{}  {}\n", heading(picture, name_source), answers.empty() ? "nothing found" : answers);
 }
 
 std::string answer_json(const Task& task, const PictureAnswers& picture) {
-  Json json{{"source", picture.source}, {"frame", picture.frame}, {"pts", picture.pts ? Json(*picture.pts) : Json()},
-            {"width", picture.width},   {"height", picture.height}};
+  Json json{{"source", picture.source},
+            {"frame", picture.frame},
+            {"pts", picture.pts ? Json(*picture.pts) : Json()},
+            {"width", picture.width},
+            {"height", picture.height}};
   if (task.kind == TaskKind::classify) {
     json["top"] = Json::array();
     for (const Answer& answer : picture.answers)
-      json["top"].push_back({{"label", answer.label}, {"class", answer.number}, {"probability", answer.score}});
+      json["top"].push_back(
+          {{"label", answer.label}, {"class", answer.number}, {"probability", answer.score}});
   } else if (task.kind == TaskKind::detect) {
     json["detections"] = Json::array();
     for (const Answer& answer : picture.answers)
-      json["detections"].push_back({{"label", answer.label}, {"class", answer.number}, {"score", answer.score}, {"box", answer.box}});
+      json["detections"].push_back(
+          {{"label", answer.label}, {"class", answer.number}, {"score", answer.score}, {"box", answer.box}});
   } else {
     json["outputs"] = Json::object();
     for (const auto& [name, tensor] : *picture.outputs) json["outputs"][name] = output_json(tensor);

@@ -12,10 +12,10 @@ namespace lanner::tool {
 
 /// What a network said of one picture.
 struct PictureAnswers {
-  std::string source;          ///< The file.
-  bool still = false;          ///< An image, not a frame of a clip.
-  std::int64_t frame = 0;      ///< In its clip, from 0.
-  std::optional<double> pts;   ///< Seconds.
+  std::string source;        ///< The file.
+  bool still = false;        ///< An image, not a frame of a clip.
+  std::int64_t frame = 0;    ///< In its clip, from 0.
+  std::optional<double> pts; ///< Seconds.
   std::int32_t width = 0, height = 0;
   std::vector<Answer> answers;
   const Outputs* outputs = nullptr; ///< Where the task is none.
@@ -23,7 +23,8 @@ struct PictureAnswers {
 
 /// For stdout; ends with a line feed. A clip's frame takes one line, or one an output where the task is none.
 std::string answer_text(const Task& task, const PictureAnswers& picture, bool name_source);
-/// `{"source": ..., "frame": ..., "pts": ..., "width": ..., "height": ..., "top" | "detections" | "outputs": ...}` and a line feed.
+/// `{"source": ..., "frame": ..., "pts": ..., "width": ..., "height": ..., "top" | "detections" | "outputs":
+/// ...}` and a line feed.
 std::string answer_json(const Task& task, const PictureAnswers& picture);
 
 } // namespace lanner::tool

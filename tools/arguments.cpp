@@ -47,7 +47,8 @@ std::optional<Shape> shape_of(std::string_view text) {
 } // namespace
 
 double parse_duration(const std::string& text) {
-  constexpr std::pair<std::string_view, double> units[] = {{"ms", 1e-3}, {"us", 1e-6}, {"min", 60}, {"m", 60}, {"h", 3600}, {"s", 1}};
+  constexpr std::pair<std::string_view, double> units[] = {{"ms", 1e-3}, {"us", 1e-6}, {"min", 60},
+                                                           {"m", 60},    {"h", 3600},  {"s", 1}};
   std::string_view digits = text;
   double scale = 1;
   for (const auto& [unit, seconds] : units) {
@@ -80,12 +81,15 @@ std::pair<std::string, ShapeRange> parse_shape(const std::string& text) {
     return text.substr(0, length - 1);
   };
   if (count >= 4) {
-    const auto smallest = shape_of(parts[count - 3]), typical = shape_of(parts[count - 2]), largest = shape_of(parts[count - 1]);
+    const auto smallest = shape_of(parts[count - 3]), typical = shape_of(parts[count - 2]),
+               largest = shape_of(parts[count - 1]);
     if (smallest && typical && largest) return {name_of(3), ShapeRange{*smallest, *typical, *largest}};
   }
   const auto shape = count >= 2 ? shape_of(parts[count - 1]) : std::nullopt;
   check(shape && !name_of(1).empty(), ErrorCode::invalid_argument,
-        "shape '{}': expected NAME:SIZES like input:1x3x224x224, or smallest, typical and largest: input:1x3x8x8:4x3x8x8:8x3x8x8", text);
+        "shape '{}': expected NAME:SIZES like input:1x3x224x224, or smallest, typical and largest: "
+        "input:1x3x8x8:4x3x8x8:8x3x8x8",
+        text);
   return {name_of(1), ShapeRange::fixed(*shape)};
 }
 
@@ -107,8 +111,10 @@ std::array<float, 2> parse_range(const std::string& text) {
   const std::string_view whole = text;
   constexpr float none = std::numeric_limits<float>::quiet_NaN();
   const float low = number(whole.substr(0, at)).value_or(none);
-  const float high = at == std::string::npos ? none : number(whole.substr(at + (dots ? 2 : 1))).value_or(none);
-  check(low < high, ErrorCode::invalid_argument, "--range '{}': expected what 0 and 255 become, like 0,1 or -1,1", text);
+  const float high =
+      at == std::string::npos ? none : number(whole.substr(at + (dots ? 2 : 1))).value_or(none);
+  check(low < high, ErrorCode::invalid_argument,
+        "--range '{}': expected what 0 and 255 become, like 0,1 or -1,1", text);
   return {low, high};
 }
 
@@ -136,6 +142,8 @@ std::int64_t parse_bit_rate(const std::string& text) {
   return static_cast<std::int64_t>(*value * scale);
 }
 
-Device parse_device(const std::string& text) { return text == "auto" ? Device{} : Device::parse(text); }
+Device parse_device(const std::string& text) {
+  return text == "auto" ? Device{} : Device::parse(text);
+}
 
 } // namespace lanner::tool

@@ -15,7 +15,8 @@ namespace lanner::tool {
 double parse_duration(const std::string& text);
 /// `224x224`: width and height.
 std::pair<std::int32_t, std::int32_t> parse_size(const std::string& text);
-/// `input:1x3x224x224`, or smallest, typical and largest: `input:1x3x8x8:4x3x8x8:8x3x8x8`. Names may hold colons.
+/// `input:1x3x224x224`, or smallest, typical and largest: `input:1x3x8x8:4x3x8x8:8x3x8x8`. Names may hold
+/// colons.
 std::pair<std::string, ShapeRange> parse_shape(const std::string& text);
 /// `0.485,0.456,0.406`, or one number for all three.
 std::array<float, 3> parse_three(const std::string& text, const char* option);

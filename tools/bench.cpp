@@ -32,19 +32,22 @@ struct BenchOptions {
   bool profile = false, json = false;
 };
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// Dims with the first one, where it is open, the batch and others that are open 1.
 Shape shape_for(const Binding& input, int batch) {
   Shape shape;
-  for (std::size_t d = 0; d < input.dims.size(); ++d) shape.push_back(input.dims[d] >= 0 ? input.dims[d] : d == 0 ? batch : 1);
+  for (std::size_t d = 0; d < input.dims.size(); ++d)
+    shape.push_back(input.dims[d] >= 0 ? input.dims[d] : d == 0 ? batch : 1);
   return shape;
 }
 
 /// Numbers that no kernel can take a short cut on.
 Tensor random_tensor(const Binding& input, const Shape& shape) {
-  check(!input.sequence && input.ranked && input.dtype != DType::string && !is_complex(input.dtype), ErrorCode::unsupported,
-        "bench: cannot make values for input {}", input.to_string());
+  check(!input.sequence && input.ranked && input.dtype != DType::string && !is_complex(input.dtype),
+        ErrorCode::unsupported, "bench: cannot make values for input {}", input.to_string());
   Tensor floats = Tensor::allocate(DType::f32, shape);
   std::mt19937 generator(1);
   std::uniform_real_distribution<float> values(0.f, 1.f);
@@ -76,7 +79,8 @@ void run_for(Context& context, double seconds, std::vector<double>* latencies, P
 
 Measured measure(const Engine& engine, int batch, double duration, bool profile) {
   Context context = engine.create_context({0, profile});
-  for (const Binding& input : engine.inputs()) context.bind(input.name, random_tensor(input, shape_for(input, batch)));
+  for (const Binding& input : engine.inputs())
+    context.bind(input.name, random_tensor(input, shape_for(input, batch)));
   Measured measured;
   measured.batch = batch;
   ProgressBar bar(fmt::format("bench batch {}", batch));
@@ -95,11 +99,21 @@ Json measured_json(const Measured& measured) {
   Json json{{"batch", measured.batch},
             {"runs", measured.latencies.size()},
             {"items_per_second", runs * measured.batch / measured.seconds},
-            {"latency", {{"p50", quantile(measured.latencies, 0.5)}, {"p90", quantile(measured.latencies, 0.9)}, {"p99", quantile(measured.latencies, 0.99)}}},
+            {"latency",
+             {{"p50", quantile(measured.latencies, 0.5)},
+              {"p90", quantile(measured.latencies, 0.9)},
+              {"p99", quantile(measured.latencies, 0.99)}}},
             {"arena_bytes", measured.arena_bytes}};
   for (const StepProfile& step : measured.profile)
-    json["profile"].push_back({{"name", step.name}, {"op", step.op}, {"backend", step.backend}, {"kernel", step.kernel}, {"sources", step.sources},
-                               {"bytes", step.bytes}, {"flops", step.flops}, {"runs", step.runs}, {"seconds", step.seconds}});
+    json["profile"].push_back({{"name", step.name},
+                               {"op", step.op},
+                               {"backend", step.backend},
+                               {"kernel", step.kernel},
+                               {"sources", step.sources},
+                               {"bytes", step.bytes},
+                               {"flops", step.flops},
+                               {"runs", step.runs},
+                               {"seconds", step.seconds}});
   return json;
 }
 
@@ -112,8 +126,11 @@ std::string profile_text(const Measured& measured) {
   Table table({"node", "op", "kernel", "GFLOP/s", "GB/s", "time", "share"});
   for (const StepProfile* step : steps) {
     const double each = step->runs > 0 ? step->seconds / static_cast<double>(step->runs) : 0;
-    const auto rate = [&](std::uint64_t count) { return each > 0 && count > 0 ? fmt::format("{:.1f}", static_cast<double>(count) / each / 1e9) : "-"; };
-    table.add({one_line(step->name), one_line(step->op), one_line(step->backend + ":" + step->kernel), rate(step->flops), rate(step->bytes), seconds_text(each),
+    const auto rate = [&](std::uint64_t count) {
+      return each > 0 && count > 0 ? fmt::format("{:.1f}", static_cast<double>(count) / each / 1e9) : "-";
+    };
+    table.add({one_line(step->name), one_line(step->op), one_line(step->backend + ":" + step->kernel),
+               rate(step->flops), rate(step->bytes), seconds_text(each),
                total > 0 ? fmt::format("{:.1f}%", 100 * step->seconds / total) : "-"});
   }
   return fmt::format("\nbatch {}, by node\n{}", measured.batch, table.text());
@@ -123,10 +140,13 @@ std::vector<int> batches(const BenchOptions& options, const ModelFacts& facts) {
   const Binding* fixed = nullptr;
   for (const Binding& input : facts.engine->inputs())
     if (!input.dims.empty() && input.dims[0] >= 0) fixed = &input;
-  if (options.batch.empty()) return {fixed && fixed->dims[0] > 0 ? static_cast<int>(std::min<std::int64_t>(fixed->dims[0], 65536)) : 1};
+  if (options.batch.empty())
+    return {fixed && fixed->dims[0] > 0 ? static_cast<int>(std::min<std::int64_t>(fixed->dims[0], 65536))
+                                        : 1};
   const std::vector<int> asked = parse_counts(options.batch, "--batch");
   for (const int batch : asked)
-    check(!fixed || fixed->dims[0] == batch, ErrorCode::invalid_argument, "--batch {}: input {} has a fixed first dimension", batch, fixed ? fixed->to_string() : "");
+    check(!fixed || fixed->dims[0] == batch, ErrorCode::invalid_argument,
+          "--batch {}: input {} has a fixed first dimension", batch, fixed ? fixed->to_string() : "");
   return asked;
 }
 
@@ -135,7 +155,8 @@ Engine engine_for(const ModelFacts& facts, const BenchOptions& options, int batc
   BuildOptions build = build_options(options.engine, default_budget);
   if (!facts.plan)
     for (const Binding& input : facts.engine->inputs())
-      if (!input.sequence && input.ranked && !build.shapes.contains(input.name)) build.shapes[input.name] = ShapeRange::fixed(shape_for(input, batch));
+      if (!input.sequence && input.ranked && !build.shapes.contains(input.name))
+        build.shapes[input.name] = ShapeRange::fixed(shape_for(input, batch));
   return open_engine(facts, options.engine, build, std::nullopt, batch);
 }
 
@@ -149,16 +170,21 @@ int bench_engine(const BenchOptions& options, double duration) {
     const Measured measured = measure(engine, batch, duration, options.profile);
     json["threads"] = engine.threads();
     json["results"].push_back(measured_json(measured));
-    table.add({std::to_string(batch), fmt::format("{:.1f}", json["results"].back()["items_per_second"].get<double>()), seconds_text(quantile(measured.latencies, 0.5)),
-               seconds_text(quantile(measured.latencies, 0.9)), seconds_text(quantile(measured.latencies, 0.99)), std::to_string(measured.latencies.size())});
+    table.add({std::to_string(batch),
+               fmt::format("{:.1f}", json["results"].back()["items_per_second"].get<double>()),
+               seconds_text(quantile(measured.latencies, 0.5)),
+               seconds_text(quantile(measured.latencies, 0.9)),
+               seconds_text(quantile(measured.latencies, 0.99)), std::to_string(measured.latencies.size())});
     if (options.profile) profiles += profile_text(measured);
   }
-  print_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : table.text() + profiles);
+  print_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
+                         : table.text() + profiles);
   return 0;
 }
 
 int bench_clip(const BenchOptions& options, double duration) {
-  check(options.batch.empty() && !options.profile, ErrorCode::invalid_argument, "bench: --batch and --profile are for models; {} is a video", options.engine.model);
+  check(options.batch.empty() && !options.profile, ErrorCode::invalid_argument,
+        "bench: --batch and --profile are for models; {} is a video", options.engine.model);
   VideoReaderOptions reader_options;
   reader_options.demuxer.cancel = interrupt_token();
   reader_options.decoder.threads = options.engine.threads;
@@ -175,32 +201,45 @@ int bench_clip(const BenchOptions& options, double duration) {
   check(frames > 0, ErrorCode::bad_data, "{}: no frame could be decoded", options.engine.model);
   const StreamInfo& stream = reader.stream();
   const double rate = static_cast<double>(frames) / seconds;
-  const Json json{{"clip", options.engine.model}, {"decoder", reader.decoder_description()}, {"width", stream.width}, {"height", stream.height},
-                  {"frames", frames}, {"seconds", seconds}, {"frames_per_second", rate}};
-  print_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
-                         : fmt::format("{}: {}x{}, {} frames in {}: {:.1f} frames/s\n", reader.decoder_description(), stream.width, stream.height, frames,
-                                       seconds_text(seconds), rate));
+  const Json json{{"clip", options.engine.model},
+                  {"decoder", reader.decoder_description()},
+                  {"width", stream.width},
+                  {"height", stream.height},
+                  {"frames", frames},
+                  {"seconds", seconds},
+                  {"frames_per_second", rate}};
+  print_out(options.json
+                ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
+                : fmt::format("{}: {}x{}, {} frames in {}: {:.1f} frames/s\n", reader.decoder_description(),
+                              stream.width, stream.height, frames, seconds_text(seconds), rate));
   return 0;
 }
 
 int run_bench(const BenchOptions& options) {
   const double duration = parse_duration(options.duration);
-  check(duration > 0, ErrorCode::invalid_argument, "--duration {}: expected more than nothing", options.duration);
-  return kind_of(options.engine.model) == FileKind::clip ? bench_clip(options, duration) : bench_engine(options, duration);
+  check(duration > 0, ErrorCode::invalid_argument, "--duration {}: expected more than nothing",
+        options.duration);
+  return kind_of(options.engine.model) == FileKind::clip ? bench_clip(options, duration)
+                                                         : bench_engine(options, duration);
 }
 
 } // namespace
 
 CLI::App* add_bench(CLI::App& app, Action& action) {
-  auto [command, options] = make_command<BenchOptions>(app, action, "bench", "How fast a model or plan runs, or a clip decodes.", run_bench);
+  auto [command, options] = make_command<BenchOptions>(
+      app, action, "bench", "How fast a model or plan runs, or a clip decodes.", run_bench);
   command->add_option("file", options->engine.model, "A model, a plan or a clip")->required();
   command->add_option("--batch", options->batch, "Batch sizes, like 1,8 (default: the model's own, else 1)");
-  command->add_option("--duration", options->duration, "Of the measurement of each batch, or at most of decoding")->capture_default_str();
+  command
+      ->add_option("--duration", options->duration,
+                   "Of the measurement of each batch, or at most of decoding")
+      ->capture_default_str();
   command->add_flag("--profile", options->profile, "Time of every node");
   command->add_flag("--json", options->json, "As one JSON object; times in seconds");
   add_engine_options(*command, options->engine);
   command->footer("Inputs are random numbers; latency is that of one run of the whole batch.\n\n"
-                  "Examples:\n  lanner bench model.onnx --batch 1,8 --threads 2\n  lanner bench model.plan --duration 10s --profile\n  lanner bench clip.mp4");
+                  "Examples:\n  lanner bench model.onnx --batch 1,8 --threads 2\n  lanner bench model.plan "
+                  "--duration 10s --profile\n  lanner bench clip.mp4");
   return command;
 }
 

@@ -23,21 +23,23 @@ struct BuildCommandOptions {
 };
 
 void check_options(const BuildCommandOptions& options) {
-  check(!options.output.empty() || !options.print_ir.empty() || !options.stop_after.empty() || !options.trace_passes.empty(),
+  check(!options.output.empty() || !options.print_ir.empty() || !options.stop_after.empty() ||
+            !options.trace_passes.empty(),
         ErrorCode::invalid_argument, "build: nothing to do with the plan; give -o FILE or --print-ir");
   check(options.output.empty() || options.stop_after.empty(), ErrorCode::invalid_argument,
         "build: --stop-after leaves out what a plan needs; give it with --print-ir, without -o");
   check(options.print_ir != "lowered" || options.stop_after.empty(), ErrorCode::invalid_argument,
         "build: --stop-after ends before lowering; give --print-ir without =lowered");
-  check(options.print_ir.empty() || options.print_ir == "canonical" || options.print_ir == "lowered", ErrorCode::invalid_argument,
-        "--print-ir={}: expected canonical or lowered", options.print_ir);
+  check(options.print_ir.empty() || options.print_ir == "canonical" || options.print_ir == "lowered",
+        ErrorCode::invalid_argument, "--print-ir={}: expected canonical or lowered", options.print_ir);
   if (!options.output.empty()) refuse_same_file(options.engine.model, options.output);
 }
 
 int run_build(const BuildCommandOptions& options) {
   check_options(options);
   const ModelFacts facts = inspect(options.engine);
-  check(!facts.plan, ErrorCode::invalid_argument, "{}: is a plan already; expected a model", options.engine.model);
+  check(!facts.plan, ErrorCode::invalid_argument, "{}: is a plan already; expected a model",
+        options.engine.model);
   BuildOptions build = build_options(options.engine, default_budget);
   build.stop_after = options.stop_after;
   build.trace_passes = options.trace_passes;
@@ -56,19 +58,23 @@ int run_build(const BuildCommandOptions& options) {
 } // namespace
 
 CLI::App* add_build(CLI::App& app, Action& action) {
-  auto [command, options] = make_command<BuildCommandOptions>(app, action, "build", "Optimise and tune a model for this machine, into a plan.", run_build);
+  auto [command, options] = make_command<BuildCommandOptions>(
+      app, action, "build", "Optimise and tune a model for this machine, into a plan.", run_build);
   command->add_option("model", options->engine.model, "An ONNX model")->required();
   command->add_option("-o,--output", options->output, "The plan to write");
   command->add_option("--input", options->input, "The input that takes pictures, where there are several");
-  command->add_flag("--print-ir{canonical}", options->print_ir, "Print the graph on stdout; --print-ir=lowered with fusion, storage and kernels");
+  command->add_flag("--print-ir{canonical}", options->print_ir,
+                    "Print the graph on stdout; --print-ir=lowered with fusion, storage and kernels");
   command->add_option("--stop-after", options->stop_after, "Name of the last pass to run");
   command->add_option("--trace-passes", options->trace_passes, "Folder that gets the graph after each pass");
   add_engine_options(*command, options->engine);
   add_preprocess_options(*command, options->preprocess);
-  command->footer("Preprocessing that is given here is stored in the plan.\n\n"
-                  "Examples:\n  lanner build model.onnx -o model.plan\n  lanner build resnet50.onnx -o resnet50.plan --preset imagenet --budget 30s --threads 2\n"
-                  "  lanner build model.onnx -o model.plan --shape input:1x3x224x224:8x3x224x224:32x3x224x224\n"
-                  "  lanner build model.onnx --print-ir --stop-after fold_constants");
+  command->footer(
+      "Preprocessing that is given here is stored in the plan.\n\n"
+      "Examples:\n  lanner build model.onnx -o model.plan\n  lanner build resnet50.onnx -o resnet50.plan "
+      "--preset imagenet --budget 30s --threads 2\n"
+      "  lanner build model.onnx -o model.plan --shape input:1x3x224x224:8x3x224x224:32x3x224x224\n"
+      "  lanner build model.onnx --print-ir --stop-after fold_constants");
   return command;
 }
 

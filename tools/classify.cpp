@@ -37,10 +37,12 @@ std::vector<Answer> classify(const Task& task, const Tensor& scores) {
   const std::vector<float> values = to_floats(scores);
   check(!values.empty(), ErrorCode::invalid_argument, "task classify: output {} is empty", task.scores);
   check(std::ranges::all_of(values, [](float value) { return std::isfinite(value); }), ErrorCode::bad_data,
-        "task classify: output {} holds values that are not finite; was preprocessing declared rightly?", task.scores);
-  check(task.labels.empty() || task.labels.size() == values.size(), ErrorCode::invalid_argument, "labels: {} were given, the model has {} classes",
-        task.labels.size(), values.size());
-  const std::vector<double> shares = is_distribution(values) ? std::vector<double>(values.begin(), values.end()) : softmax(values);
+        "task classify: output {} holds values that are not finite; was preprocessing declared rightly?",
+        task.scores);
+  check(task.labels.empty() || task.labels.size() == values.size(), ErrorCode::invalid_argument,
+        "labels: {} were given, the model has {} classes", task.labels.size(), values.size());
+  const std::vector<double> shares =
+      is_distribution(values) ? std::vector<double>(values.begin(), values.end()) : softmax(values);
   std::vector<std::int64_t> order(shares.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
   const auto most = std::min<std::ptrdiff_t>(task.top, static_cast<std::ptrdiff_t>(order.size()));
@@ -50,8 +52,10 @@ std::vector<Answer> classify(const Task& task, const Tensor& scores) {
   });
   std::vector<Answer> answers;
   for (std::ptrdiff_t i = 0; i < most; ++i)
-    answers.push_back({task.label(order[static_cast<std::size_t>(i)]), order[static_cast<std::size_t>(i)],
-                       shares[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])], {}});
+    answers.push_back({task.label(order[static_cast<std::size_t>(i)]),
+                       order[static_cast<std::size_t>(i)],
+                       shares[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])],
+                       {}});
   return answers;
 }
 

@@ -23,7 +23,9 @@ PixelFormat encodable(PixelFormat format, const std::string& codec, const Stream
   return facts.bits > 8 ? PixelFormat::yuv444p10 : PixelFormat::yuv444p;
 }
 
-int quarter_turns(double rotation) { return static_cast<int>(std::lround(rotation / 90)) % 4; }
+int quarter_turns(double rotation) {
+  return static_cast<int>(std::lround(rotation / 90)) % 4;
+}
 
 } // namespace
 
@@ -46,15 +48,18 @@ void refuse_same_file(const std::string& input, const std::string& output) {
         "{}: is the input too; give the output another name", output);
 }
 
-ClipOutput::ClipOutput(const std::string& path, const std::string& input, const StreamInfo& stream, PixelChoice pixels, EncoderOptions options)
+ClipOutput::ClipOutput(const std::string& path, const std::string& input, const StreamInfo& stream,
+                       PixelChoice pixels, EncoderOptions options)
     : writer_(checked_output(path, input), completed(std::move(options), stream, pixels)) {}
 
 EncoderOptions ClipOutput::completed(EncoderOptions options, const StreamInfo& stream, PixelChoice pixels) {
   if (stream.average_rate.den > 0 && stream.average_rate.num > 0) options.rate = stream.average_rate;
   if (stream.time_base.den > 0) options.time_base = stream.time_base;
-  if (stream.sample_aspect.den > 0 && stream.sample_aspect.num > 0) options.sample_aspect = stream.sample_aspect;
+  if (stream.sample_aspect.den > 0 && stream.sample_aspect.num > 0)
+    options.sample_aspect = stream.sample_aspect;
   const bool turned = quarter_turns(stream.rotation) != 0;
-  if (quarter_turns(stream.rotation) % 2 != 0) std::swap(options.sample_aspect.num, options.sample_aspect.den);
+  if (quarter_turns(stream.rotation) % 2 != 0)
+    std::swap(options.sample_aspect.num, options.sample_aspect.den);
   // Turned pictures are RGB by then: the file keeps what the stream was.
   if (pixels == PixelChoice::source && info(stream.format).yuv) options.format = stream.format;
   options.format = encodable(options.format, options.codec, stream);
@@ -65,8 +70,10 @@ EncoderOptions ClipOutput::completed(EncoderOptions options, const StreamInfo& s
 void ClipOutput::write(const Image& image, std::int64_t pts) {
   if (pts != no_pts && last_pts_ != no_pts && pts <= last_pts_) pts = last_pts_ + 1;
   writer_.write(image, pts);
-  if (pts != no_pts) last_pts_ = pts;
-  else if (last_pts_ != no_pts) last_pts_ = no_pts;
+  if (pts != no_pts)
+    last_pts_ = pts;
+  else if (last_pts_ != no_pts)
+    last_pts_ = no_pts;
 }
 
 } // namespace lanner::tool

@@ -10,7 +10,8 @@
 
 namespace lanner::tool {
 
-/// Work of the subcommand that was given; its return is the exit code. Set while the command line is read, called after.
+/// Work of the subcommand that was given; its return is the exit code. Set while the command line is read,
+/// called after.
 using Action = std::function<int()>;
 
 CLI::App* add_doctor(CLI::App& app, Action& action);

@@ -42,7 +42,8 @@ int terminal_columns() {
 }
 
 [[noreturn]] void fail_out() {
-  fail(ErrorCode::io, "standard output: {}", errno == EPIPE ? "its reader has gone" : "cannot be written; is the disk full?");
+  fail(ErrorCode::io, "standard output: {}",
+       errno == EPIPE ? "its reader has gone" : "cannot be written; is the disk full?");
 }
 
 bool is_number(std::string_view text) {
@@ -50,7 +51,8 @@ bool is_number(std::string_view text) {
 }
 
 std::string count_text(double value) {
-  return value == std::floor(value) && value < 1e15 ? fmt::format("{:.0f}", value) : fmt::format("{:.1f}", value);
+  return value == std::floor(value) && value < 1e15 ? fmt::format("{:.0f}", value)
+                                                    : fmt::format("{:.1f}", value);
 }
 
 } // namespace
@@ -69,9 +71,12 @@ std::string one_line(std::string_view text) {
   std::string line;
   for (const char c : text) {
     const auto code = static_cast<unsigned char>(c);
-    if (c == '\n') line += "\\n";
-    else if (code < 0x20 || code == 0x7f) line += fmt::format("\\x{:02x}", code);
-    else line += c;
+    if (c == '\n')
+      line += "\\n";
+    else if (code < 0x20 || code == 0x7f)
+      line += fmt::format("\\x{:02x}", code);
+    else
+      line += c;
   }
   return line;
 }
@@ -107,7 +112,8 @@ std::string Table::text() const {
     std::string line;
     for (std::size_t i = 0; i < rows_[r].size(); ++i) {
       const bool right = is_number(rows_.back().size() > i ? rows_.back()[i] : rows_[r][i]);
-      line += right ? fmt::format("{:>{}}  ", rows_[r][i], widths[i]) : fmt::format("{:<{}}  ", rows_[r][i], widths[i]);
+      line += right ? fmt::format("{:>{}}  ", rows_[r][i], widths[i])
+                    : fmt::format("{:<{}}  ", rows_[r][i], widths[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
@@ -115,7 +121,9 @@ std::string Table::text() const {
   return text;
 }
 
-ProgressBar::~ProgressBar() { wipe_bar(); }
+ProgressBar::~ProgressBar() {
+  wipe_bar();
+}
 
 void ProgressBar::update(double done, double total, std::string_view unit) {
   if (!stderr_is_terminal()) return;
@@ -129,8 +137,9 @@ void ProgressBar::update(double done, double total, std::string_view unit) {
 void ProgressBar::draw(double now, double done, double total, std::string_view unit) {
   const double elapsed = now - start_;
   const double rate = elapsed > 0 ? done / elapsed : 0;
-  std::string text = total > 0 ? fmt::format("{}/{} {}", count_text(std::min(done, total)), count_text(total), unit)
-                               : fmt::format("{} {}", count_text(done), unit);
+  std::string text = total > 0
+                         ? fmt::format("{}/{} {}", count_text(std::min(done, total)), count_text(total), unit)
+                         : fmt::format("{} {}", count_text(done), unit);
   if (rate > 0 && elapsed > 0.5) {
     text += fmt::format("  {:.1f} {}/s", rate, unit);
     if (total > done) text += fmt::format("  {} left", clock_text((total - done) / rate));
@@ -144,7 +153,8 @@ void ProgressBar::draw(double now, double done, double total, std::string_view u
                         std::string(static_cast<std::size_t>(width - full), ' '));
   }
   line += "  " + text;
-  line.resize(std::min<std::size_t>(line.size(), static_cast<std::size_t>(std::max(10, terminal_columns() - 1))));
+  line.resize(
+      std::min<std::size_t>(line.size(), static_cast<std::size_t>(std::max(10, terminal_columns() - 1))));
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
   std::fflush(stderr);
   bar_visible = true;

@@ -17,9 +17,9 @@ void flush_out();
 /// `text` on one line: control characters, which may come from a file's names, are escaped.
 std::string one_line(std::string_view text);
 
-std::string bytes_text(std::uint64_t bytes);  ///< `3.2 MiB`.
-std::string seconds_text(double seconds);     ///< `412 us`, `3.21 ms`, `1.50 s`.
-std::string clock_text(double seconds);       ///< `1:02:03`, `2:03`.
+std::string bytes_text(std::uint64_t bytes); ///< `3.2 MiB`.
+std::string seconds_text(double seconds);    ///< `412 us`, `3.21 ms`, `1.50 s`.
+std::string clock_text(double seconds);      ///< `1:02:03`, `2:03`.
 
 /// Columns of text under headings; numbers are set right.
 class Table {

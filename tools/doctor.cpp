@@ -25,17 +25,21 @@ struct DoctorOptions {
 };
 
 /// What people ask for, of the hundreds of codecs that FFmpeg lists.
-constexpr const char* wanted_decoders[] = {"h264", "hevc", "libdav1d", "av1", "vp9", "vp8", "mpeg4", "mpeg2video", "mjpeg", "prores", "png"};
-constexpr const char* wanted_encoders[] = {"libx264", "libx265", "libsvtav1", "libaom-av1", "libvpx-vp9", "mpeg4", "mjpeg", "ffv1", "png"};
+constexpr const char* wanted_decoders[] = {"h264",  "hevc",       "libdav1d", "av1",    "vp9", "vp8",
+                                           "mpeg4", "mpeg2video", "mjpeg",    "prores", "png"};
+constexpr const char* wanted_encoders[] = {"libx264", "libx265", "libsvtav1", "libaom-av1", "libvpx-vp9",
+                                           "mpeg4",   "mjpeg",   "ffv1",      "png"};
 
 struct Row {
   std::string state, name, detail; ///< State: `ok`, `none` (may be missing), `MISSING`.
 };
 
 template<std::size_t N>
-void add_codecs(std::vector<Row>& rows, const char* heading, const char* const (&wanted)[N], const std::vector<std::string>& known) {
+void add_codecs(std::vector<Row>& rows, const char* heading, const char* const (&wanted)[N],
+                const std::vector<std::string>& known) {
   std::vector<std::string> there, absent;
-  for (const char* name : wanted) (std::ranges::find(known, name) != known.end() ? there : absent).emplace_back(name);
+  for (const char* name : wanted)
+    (std::ranges::find(known, name) != known.end() ? there : absent).emplace_back(name);
   std::string detail = fmt::format("{} of {} names", fmt::join(there, " "), known.size());
   if (!absent.empty()) detail += fmt::format("; not in this FFmpeg: {}", fmt::join(absent, " "));
   rows.push_back({"ok", heading, detail});
@@ -43,7 +47,9 @@ void add_codecs(std::vector<Row>& rows, const char* heading, const char* const (
 
 std::vector<Row> video_rows(const VideoSupport& video) {
   if (!video.available)
-    return {{"MISSING", "FFmpeg", video.reason + "; remedy: apt-get install libavformat-dev libavcodec-dev libswscale-dev, and build again"}};
+    return {{"MISSING", "FFmpeg",
+             video.reason +
+                 "; remedy: apt-get install libavformat-dev libavcodec-dev libswscale-dev, and build again"}};
   std::vector<Row> rows{{"ok", "FFmpeg", fmt::format("{} by {}", video.version, video.path)}};
   add_codecs(rows, "decoders", wanted_decoders, video.decoders);
   add_codecs(rows, "encoders", wanted_encoders, video.encoders);
@@ -52,33 +58,46 @@ std::vector<Row> video_rows(const VideoSupport& video) {
 
 std::vector<Row> gpu_rows(const MachineFacts& facts) {
   std::vector<Row> rows;
-  if (facts.gpus.empty()) rows.push_back({"none", "GPU", facts.driver.detail + "; networks run on the CPU (--device auto)"});
-  else rows.push_back({"ok", "driver", facts.driver.detail});
+  if (facts.gpus.empty())
+    rows.push_back({"none", "GPU", facts.driver.detail + "; networks run on the CPU (--device auto)"});
+  else
+    rows.push_back({"ok", "driver", facts.driver.detail});
   for (std::size_t i = 0; i < facts.gpus.size(); ++i) {
     const GpuStatus& gpu = facts.gpus[i];
     rows.push_back({"ok", fmt::format("cuda:{}", i),
-                    fmt::format("{}, {}, compute capability {}.{}", gpu.name, bytes_text(gpu.memory_bytes), gpu.major, gpu.minor)});
+                    fmt::format("{}, {}, compute capability {}.{}", gpu.name, bytes_text(gpu.memory_bytes),
+                                gpu.major, gpu.minor)});
   }
-  if (facts.cuda_kernels == 0) rows.push_back({"none", "GPU kernels", "not in this build: networks run on the CPU"});
+  if (facts.cuda_kernels == 0)
+    rows.push_back({"none", "GPU kernels", "not in this build: networks run on the CPU"});
   return rows;
 }
 
 std::vector<Row> machine_rows(const MachineFacts& facts) {
   std::vector<Row> rows;
   rows.push_back({"ok", "processor", facts.cpu});
-  rows.push_back({"ok", "cores", fmt::format("{}, of which this process may use {}; {} threads by default", facts.cores,
-                                             facts.usable_cores, facts.threads)});
-  rows.push_back({"ok", "instructions", fmt::format("{}; Lanner's own kernels run with {}", fmt::join(facts.features, " "), facts.kernels)});
-  rows.push_back({"ok", "memory", fmt::format("{}; caches of a core {}, {}, {}", bytes_text(facts.memory_bytes), bytes_text(facts.cache_l1),
-                                              bytes_text(facts.cache_l2), bytes_text(facts.cache_l3))});
+  rows.push_back({"ok", "cores",
+                  fmt::format("{}, of which this process may use {}; {} threads by default", facts.cores,
+                              facts.usable_cores, facts.threads)});
+  rows.push_back(
+      {"ok", "instructions",
+       fmt::format("{}; Lanner's own kernels run with {}", fmt::join(facts.features, " "), facts.kernels)});
+  rows.push_back(
+      {"ok", "memory",
+       fmt::format("{}; caches of a core {}, {}, {}", bytes_text(facts.memory_bytes),
+                   bytes_text(facts.cache_l1), bytes_text(facts.cache_l2), bytes_text(facts.cache_l3))});
   return rows;
 }
 
 std::vector<Row> part_rows(const MachineFacts& facts) {
   std::vector<Row> rows;
   for (const PartStatus& part : facts.backends) {
-    const std::string remedy = part.name == "onednn" ? "; networks run on slow reference loops; remedy: apt-get install libdnnl-dev, and build again" : "";
-    rows.push_back({part.found ? "ok" : "MISSING", part.name, part.found ? part.detail : part.detail + remedy});
+    const std::string remedy =
+        part.name == "onednn"
+            ? "; networks run on slow reference loops; remedy: apt-get install libdnnl-dev, and build again"
+            : "";
+    rows.push_back(
+        {part.found ? "ok" : "MISSING", part.name, part.found ? part.detail : part.detail + remedy});
   }
   return rows;
 }
@@ -86,10 +105,14 @@ std::vector<Row> part_rows(const MachineFacts& facts) {
 std::vector<Row> other_rows(const MachineFacts& facts) {
   std::vector<Row> rows;
   const std::string dot = find_program("dot");
-  rows.push_back({dot.empty() ? "none" : "ok", "Graphviz",
-                  dot.empty() ? "no dot on PATH: reports draw graphs by a layout of their own; remedy: apt-get install graphviz" : dot});
+  rows.push_back(
+      {dot.empty() ? "none" : "ok", "Graphviz",
+       dot.empty()
+           ? "no dot on PATH: reports draw graphs by a layout of their own; remedy: apt-get install graphviz"
+           : dot});
   rows.push_back({facts.cache_folder.empty() ? "none" : "ok", "cache",
-                  facts.cache_folder.empty() ? "nowhere: timings are not kept; set LANNER_CACHE_DIR" : facts.cache_folder.string()});
+                  facts.cache_folder.empty() ? "nowhere: timings are not kept; set LANNER_CACHE_DIR"
+                                             : facts.cache_folder.string()});
   for (const std::string& problem : facts.problems) rows.push_back({"none", "environment", problem});
   return rows;
 }
@@ -122,7 +145,8 @@ int run_doctor(const DoctorOptions& options) {
     }
   }
   json["healthy"] = healthy;
-  text += healthy ? "\nNothing that Lanner needs is missing.\n" : "\nSomething is missing: see the remedies above.\n";
+  text += healthy ? "\nNothing that Lanner needs is missing.\n"
+                  : "\nSomething is missing: see the remedies above.\n";
   print_out(options.json ? json.dump(2) + "\n" : text);
   return healthy ? 0 : 2;
 }
@@ -130,9 +154,11 @@ int run_doctor(const DoctorOptions& options) {
 } // namespace
 
 CLI::App* add_doctor(CLI::App& app, Action& action) {
-  auto [command, options] = make_command<DoctorOptions>(app, action, "doctor", "What this machine offers: found or not, where, why, remedy.", run_doctor);
+  auto [command, options] = make_command<DoctorOptions>(
+      app, action, "doctor", "What this machine offers: found or not, where, why, remedy.", run_doctor);
   command->add_flag("--json", options->json, "As one JSON object");
-  command->footer("Exit code 2 when a part that Lanner needs is missing.\n\nExamples:\n  lanner doctor\n  lanner doctor --json | jq .video");
+  command->footer("Exit code 2 when a part that Lanner needs is missing.\n\nExamples:\n  lanner doctor\n  "
+                  "lanner doctor --json | jq .video");
   return command;
 }
 

@@ -14,23 +14,29 @@ namespace {
 constexpr Color white{255, 255, 255}, ink{18, 22, 28};
 
 // Okabe and Ito's colours for all kinds of sight ("Color Universal Design", 2008), the bright ones first.
-constexpr Color class_colors[] = {{86, 180, 233}, {230, 159, 0}, {0, 158, 115}, {240, 228, 66}, {213, 94, 0}, {204, 121, 167}, {0, 114, 178}};
+constexpr Color class_colors[] = {{86, 180, 233}, {230, 159, 0},   {0, 158, 115}, {240, 228, 66},
+                                  {213, 94, 0},   {204, 121, 167}, {0, 114, 178}};
 constexpr float golden_angle = 2.39996f;
 
-float luminance(Color color) { return (0.2126f * color.red + 0.7152f * color.green + 0.0722f * color.blue) / 255; }
+float luminance(Color color) {
+  return (0.2126f * color.red + 0.7152f * color.green + 0.0722f * color.blue) / 255;
+}
 
 /// Height of a label's capitals: readable in a small clip, not loud in a large one.
 float letter_height(const Image& image) {
   return std::clamp(std::round(static_cast<float>(std::min(image.width, image.height)) / 36), 7.f, 40.f);
 }
 
-std::string percent(double share) { return fmt::format("{:.0f}%", share * 100); }
+std::string percent(double share) {
+  return fmt::format("{:.0f}%", share * 100);
+}
 
 void draw_detection(Canvas& canvas, const Image& image, const Answer& answer) {
   const Color color = class_color(answer.number);
   const float height = letter_height(image), pad = std::round(height * 0.55f);
   const float line = std::max(1.5f, height / 5);
-  const Rect box{static_cast<float>(answer.box[0]), static_cast<float>(answer.box[1]), static_cast<float>(answer.box[2]), static_cast<float>(answer.box[3])};
+  const Rect box{static_cast<float>(answer.box[0]), static_cast<float>(answer.box[1]),
+                 static_cast<float>(answer.box[2]), static_cast<float>(answer.box[3])};
   canvas.outline(box, height / 2, line + 2, ink, 0.35f);
   canvas.outline(box, height / 2, line, color, 1);
   const std::string text = fmt::format("{} {}", answer.label, percent(answer.score));
@@ -49,23 +55,29 @@ void draw_classes(Canvas& canvas, const Image& image, const std::vector<Answer>&
   const float height = letter_height(image), gap = std::round(height * 0.9f), pad = std::round(height);
   const std::size_t rows = std::min<std::size_t>(answers.size(), 5);
   float names = 0;
-  for (std::size_t i = 0; i < rows; ++i) names = std::max(names, Canvas::text_width(answers[i].label, height));
+  for (std::size_t i = 0; i < rows; ++i)
+    names = std::max(names, Canvas::text_width(answers[i].label, height));
   const float room = static_cast<float>(image.width) - 4 * pad;
-  const float bar = std::clamp(room * 0.3f, 4 * height, 10 * height), numbers = Canvas::text_width("100%", height);
+  const float bar = std::clamp(room * 0.3f, 4 * height, 10 * height),
+              numbers = Canvas::text_width("100%", height);
   names = std::min(names, std::max(4 * height, room - bar - numbers - 2 * gap));
   const float left = pad, top = pad;
-  const float right = std::min(static_cast<float>(image.width) - pad, left + pad + names + gap + bar + gap + numbers + pad);
+  const float right =
+      std::min(static_cast<float>(image.width) - pad, left + pad + names + gap + bar + gap + numbers + pad);
   const float bottom = top + pad + static_cast<float>(rows) * (height + gap) - gap + pad;
   canvas.fill({left, top, right, bottom}, height / 1.5f, ink, 0.72f);
   for (std::size_t i = 0; i < rows; ++i) {
     const float y = top + pad + static_cast<float>(i) * (height + gap);
     std::string name = answers[i].label;
-    while (name.size() > 4 && Canvas::text_width(name, height) > names) name = name.substr(0, name.size() - 3) + "..", name.shrink_to_fit();
+    while (name.size() > 4 && Canvas::text_width(name, height) > names)
+      name = name.substr(0, name.size() - 3) + "..", name.shrink_to_fit();
     canvas.text(name, left + pad, y, height, i == 0 ? white : Color{205, 210, 216});
     const float start = left + pad + names + gap;
     canvas.fill({start, y, start + bar, y + height}, height / 3, white, 0.16f);
     const float filled = bar * static_cast<float>(std::clamp(answers[i].score, 0.0, 1.0));
-    if (filled >= 1) canvas.fill({start, y, start + filled, y + height}, height / 3, i == 0 ? class_colors[0] : Color{150, 170, 185}, 0.95f);
+    if (filled >= 1)
+      canvas.fill({start, y, start + filled, y + height}, height / 3,
+                  i == 0 ? class_colors[0] : Color{150, 170, 185}, 0.95f);
     const std::string number = percent(answers[i].score);
     canvas.text(number, start + bar + gap + numbers - Canvas::text_width(number, height), y, height, white);
   }
@@ -78,14 +90,18 @@ Color class_color(std::int64_t number) {
   if (number >= 0 && number < count) return class_colors[number];
   // Further classes walk round the circle of hues by the golden angle, so that neighbours differ most.
   const float hue = static_cast<float>(number % 1000) * golden_angle;
-  const auto part = [&](float shift) { return 140 + 105 * std::cos(hue + shift * 2 * std::numbers::pi_v<float> / 3); };
+  const auto part = [&](float shift) {
+    return 140 + 105 * std::cos(hue + shift * 2 * std::numbers::pi_v<float> / 3);
+  };
   return {part(0), part(1), part(2)};
 }
 
 Image annotate(const Image& picture, const Task& task, const std::vector<Answer>& answers) {
   Image drawn = Image::allocate(PixelFormat::rgb24, picture.width, picture.height);
-  if (picture.format == drawn.format) copy(picture, drawn);
-  else convert(picture, drawn);
+  if (picture.format == drawn.format)
+    copy(picture, drawn);
+  else
+    convert(picture, drawn);
   Canvas canvas(drawn);
   if (task.kind == TaskKind::classify) draw_classes(canvas, drawn, answers);
   if (task.kind == TaskKind::detect) // The best last, so that it lies on top.

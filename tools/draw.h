@@ -15,8 +15,8 @@ struct Color {
 /// A colour for a class: far from its neighbours', also for the colour-blind.
 Color class_color(std::int64_t number);
 
-/// A copy of the picture (RGB, same size) with the answers on it: boxes with labels for detections, a panel of
-/// probabilities for classes.
+/// A copy of the picture (RGB, same size) with the answers on it: boxes with labels for detections, a panel
+/// of probabilities for classes.
 Image annotate(const Image& picture, const Task& task, const std::vector<Answer>& answers);
 
 } // namespace lanner::tool

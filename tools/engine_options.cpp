@@ -17,9 +17,12 @@ namespace {
 
 /// Sizes of the picture input, where the model leaves them open.
 void fix_open_sizes(BuildOptions& build, const Binding& input, const Preprocess& spec, int batch) {
-  if (build.shapes.contains(input.name) || std::ranges::none_of(input.dims, [](std::int64_t dim) { return dim < 0; })) return;
+  if (build.shapes.contains(input.name) ||
+      std::ranges::none_of(input.dims, [](std::int64_t dim) { return dim < 0; }))
+    return;
   const std::int64_t channels = spec.gray ? 1 : 3;
-  Shape sizes = spec.channels_last ? Shape{batch, spec.height, spec.width, channels} : Shape{batch, channels, spec.height, spec.width};
+  Shape sizes = spec.channels_last ? Shape{batch, spec.height, spec.width, channels}
+                                   : Shape{batch, channels, spec.height, spec.width};
   if (input.dims[0] >= 0) sizes[0] = input.dims[0];
   ShapeRange range = ShapeRange::fixed(sizes);
   // The last run of a clip may have fewer frames.
@@ -34,21 +37,37 @@ constexpr const char* as_imported = "import";
 
 void add_engine_options(CLI::App& command, EngineOptions& options) {
   const std::string group = "From model to engine";
-  command.add_option("--shape", options.shapes, "INPUT:SIZES, like input:1x3x224x224; or smallest:typical:largest")
-      ->group(group)->allow_extra_args(false);
-  command.add_option("--precision", options.precision, "Types that kernels may compute in: fp32, fp16, bf16; comma separated")->group(group);
-  command.add_option("--budget", options.budget, "Time for timing kernels, like 10s; 0 chooses by heuristics at once")->group(group);
+  command
+      .add_option("--shape", options.shapes,
+                  "INPUT:SIZES, like input:1x3x224x224; or smallest:typical:largest")
+      ->group(group)
+      ->allow_extra_args(false);
+  command
+      .add_option("--precision", options.precision,
+                  "Types that kernels may compute in: fp32, fp16, bf16; comma separated")
+      ->group(group);
+  command
+      .add_option("--budget", options.budget,
+                  "Time for timing kernels, like 10s; 0 chooses by heuristics at once")
+      ->group(group);
   command.add_option("--device", options.device, "auto, cpu or cuda:0")->group(group)->capture_default_str();
-  command.add_option("--threads", options.threads, "Threads of the network (default: the cores that may be used)")
-      ->group(group)->check(CLI::Range(0, 4096));
-  command.add_flag("--deterministic", options.deterministic, "Nothing is timed: the same model gives the same plan, byte for byte")->group(group);
+  command
+      .add_option("--threads", options.threads,
+                  "Threads of the network (default: the cores that may be used)")
+      ->group(group)
+      ->check(CLI::Range(0, 4096));
+  command
+      .add_flag("--deterministic", options.deterministic,
+                "Nothing is timed: the same model gives the same plan, byte for byte")
+      ->group(group);
 }
 
 BuildOptions build_options(const EngineOptions& options, double default_budget) {
   BuildOptions build;
   for (const std::string& text : options.shapes) {
     auto [name, range] = parse_shape(text);
-    check(build.shapes.emplace(name, range).second, ErrorCode::invalid_argument, "--shape: input '{}' comes twice", name);
+    check(build.shapes.emplace(name, range).second, ErrorCode::invalid_argument,
+          "--shape: input '{}' comes twice", name);
   }
   build.precision = options.precision;
   build.budget = options.budget.empty() ? default_budget : parse_duration(options.budget);
@@ -61,18 +80,21 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
 
 ModelFacts inspect(const EngineOptions& options) {
   const Device device = parse_device(options.device);
-  check(device.is_host(), ErrorCode::unsupported, "--device {}: this build runs networks on the CPU only; use --device auto or cpu", options.device);
+  check(device.is_host(), ErrorCode::unsupported,
+        "--device {}: this build runs networks on the CPU only; use --device auto or cpu", options.device);
   ModelFacts facts;
   const FileKind kind = kind_of(options.model);
   facts.plan = kind == FileKind::plan;
-  check(facts.plan || kind == FileKind::other, ErrorCode::bad_data, "{}: is {}; expected a model (ONNX) or a plan of lanner build", options.model,
+  check(facts.plan || kind == FileKind::other, ErrorCode::bad_data,
+        "{}: is {}; expected a model (ONNX) or a plan of lanner build", options.model,
         kind == FileKind::image ? "a picture" : "a video");
   if (facts.plan) {
     LoadOptions load;
     load.threads = options.threads;
     load.control.cancel = interrupt_token();
     facts.engine = Engine::load(std::filesystem::path(options.model), load);
-    check(options.shapes.empty(), ErrorCode::invalid_argument, "{}: a plan's shapes were fixed when it was built; --shape is for models", options.model);
+    check(options.shapes.empty(), ErrorCode::invalid_argument,
+          "{}: a plan's shapes were fixed when it was built; --shape is for models", options.model);
   } else {
     BuildOptions build;
     build.stop_after = as_imported;
@@ -94,13 +116,17 @@ const Binding& picture_input(const Engine& engine, const std::string& name) {
       ++candidates;
     }
   }
-  check(name.empty(), ErrorCode::invalid_argument, "--input: the model has no input '{}'; there is {}", name, fmt::join(names, ", "));
-  check(candidates > 0, ErrorCode::invalid_argument, "no input of the model takes pictures (four dimensions); there is {}", fmt::join(names, ", "));
-  check(candidates == 1, ErrorCode::invalid_argument, "several inputs could take pictures: {}; say --input NAME", fmt::join(names, ", "));
+  check(name.empty(), ErrorCode::invalid_argument, "--input: the model has no input '{}'; there is {}", name,
+        fmt::join(names, ", "));
+  check(candidates > 0, ErrorCode::invalid_argument,
+        "no input of the model takes pictures (four dimensions); there is {}", fmt::join(names, ", "));
+  check(candidates == 1, ErrorCode::invalid_argument,
+        "several inputs could take pictures: {}; say --input NAME", fmt::join(names, ", "));
   return *only;
 }
 
-Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build, const std::optional<PictureInput>& picture, int batch) {
+Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build,
+                   const std::optional<PictureInput>& picture, int batch) {
   if (facts.plan) return *facts.engine;
   if (picture) {
     build.preprocess[picture->input] = picture->spec;

@@ -30,16 +30,20 @@ BuildOptions build_options(const EngineOptions& options, double default_budget);
 /// A model before anything was tuned: names, sizes and what it says of itself.
 struct ModelFacts {
   bool plan = false;
-  std::optional<Engine> engine; ///< Of a plan the plan itself, of a model its imported graph, which cannot run.
+  std::optional<Engine>
+      engine; ///< Of a plan the plan itself, of a model its imported graph, which cannot run.
 };
 /// Opens a plan or reads a model; told apart by content. Throws Error that names the file.
 ModelFacts inspect(const EngineOptions& options);
 
-/// The input that takes pictures: `name`, else the only one of four dimensions. Throws Error{invalid_argument}.
+/// The input that takes pictures: `name`, else the only one of four dimensions. Throws
+/// Error{invalid_argument}.
 const Binding& picture_input(const Engine& engine, const std::string& name);
 
-/// The engine that runs: the plan, or the model built for these options. `preprocess` is stored in it where given, and
-/// fixes open sizes of the picture input; `batch` fixes its open first dimension (0: it stays the model's).
-Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build, const std::optional<PictureInput>& picture, int batch);
+/// The engine that runs: the plan, or the model built for these options. `preprocess` is stored in it where
+/// given, and fixes open sizes of the picture input; `batch` fixes its open first dimension (0: it stays the
+/// model's).
+Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build,
+                   const std::optional<PictureInput>& picture, int batch);
 
 } // namespace lanner::tool

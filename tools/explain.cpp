@@ -34,7 +34,9 @@ double total_seconds(const Json& plan) {
 
 std::string storage_text(const Json& node) {
   std::string text;
-  for (const Json& output : node["outputs"]) text += (text.empty() ? "" : ", ") + output["type"].get<std::string>() + " " + output["storage"].get<std::string>();
+  for (const Json& output : node["outputs"])
+    text += (text.empty() ? "" : ", ") + output["type"].get<std::string>() + " " +
+            output["storage"].get<std::string>();
   return one_line(text);
 }
 
@@ -43,7 +45,9 @@ std::string sources_text(const Json& node) {
   return one_line(fmt::format("{}", fmt::join(names, " ")));
 }
 
-std::string kind_text(const Json& node) { return one_line(node["kind"].get<std::string>()); }
+std::string kind_text(const Json& node) {
+  return one_line(node["kind"].get<std::string>());
+}
 
 std::string kernel_text(const Json& node) {
   const auto backend = node["backend"].get<std::string>(), kernel = node["kernel"].get<std::string>();
@@ -52,7 +56,9 @@ std::string kernel_text(const Json& node) {
 
 std::string count_text(double count) {
   if (count <= 0) return "-";
-  return count >= 1e9 ? fmt::format("{:.2f} G", count / 1e9) : count >= 1e6 ? fmt::format("{:.1f} M", count / 1e6) : fmt::format("{:.1f} k", count / 1e3);
+  return count >= 1e9   ? fmt::format("{:.2f} G", count / 1e9)
+         : count >= 1e6 ? fmt::format("{:.1f} M", count / 1e6)
+                        : fmt::format("{:.1f} k", count / 1e3);
 }
 
 std::string overview(const Json& plan) {
@@ -60,7 +66,8 @@ std::string overview(const Json& plan) {
   const double total = total_seconds(plan);
   for (const Json& node : plan["nodes"]) {
     const double seconds = node["seconds"].get<double>();
-    table.add({one_line(node["name"].get<std::string>()), kind_text(node), kernel_text(node), storage_text(node), bytes_text(node["bytes"].get<std::uint64_t>()),
+    table.add({one_line(node["name"].get<std::string>()), kind_text(node), kernel_text(node),
+               storage_text(node), bytes_text(node["bytes"].get<std::uint64_t>()),
                count_text(node["flops"].get<double>()), seconds > 0 ? seconds_text(seconds) : "-",
                total > 0 ? fmt::format("{:.1f}%", 100 * seconds / total) : "-", sources_text(node)});
   }
@@ -68,30 +75,40 @@ std::string overview(const Json& plan) {
 }
 
 std::string details(const Json& node) {
-  std::string text = fmt::format("{}: {} by {}, {}\n", one_line(node["name"].get<std::string>()), kind_text(node), kernel_text(node), storage_text(node));
+  std::string text = fmt::format("{}: {} by {}, {}\n", one_line(node["name"].get<std::string>()),
+                                 kind_text(node), kernel_text(node), storage_text(node));
   const std::string sources = sources_text(node);
   if (!sources.empty()) text += fmt::format("  from {}\n", sources);
   for (const Json& input : node["inputs"])
-    text += fmt::format("  input {} {} {}{}\n", one_line(input["name"].get<std::string>()), input["type"].get<std::string>(), input["storage"].get<std::string>(),
+    text += fmt::format("  input {} {} {}{}\n", one_line(input["name"].get<std::string>()),
+                        input["type"].get<std::string>(), input["storage"].get<std::string>(),
                         input.contains("constant") ? " (constant)" : "");
   if (node.contains("considered"))
     for (const Json& one : node["considered"])
-      text += fmt::format("  {} {}:{} {} {}{}\n", one["chosen"].get<bool>() ? "chosen  " : "rejected", one["backend"].get<std::string>(), one_line(one["kernel"].get<std::string>()),
-                          one["storage"].get<std::string>(), seconds_text(one["seconds"].get<double>()), one["measured"].get<bool>() ? "" : " (estimated)");
+      text += fmt::format("  {} {}:{} {} {}{}\n", one["chosen"].get<bool>() ? "chosen  " : "rejected",
+                          one["backend"].get<std::string>(), one_line(one["kernel"].get<std::string>()),
+                          one["storage"].get<std::string>(), seconds_text(one["seconds"].get<double>()),
+                          one["measured"].get<bool>() ? "" : " (estimated)");
   if (node.contains("notes"))
-    for (const Json& note : node["notes"]) text += fmt::format("  note    {}\n", one_line(note.get<std::string>()));
+    for (const Json& note : node["notes"])
+      text += fmt::format("  note    {}\n", one_line(note.get<std::string>()));
   return text;
 }
 
 std::string heading(const Json& plan) {
   const Json& target = plan["target"];
   const Json& memory = plan["memory"];
-  const auto inputs = plan["inputs"].get<std::vector<std::string>>(), outputs = plan["outputs"].get<std::vector<std::string>>();
-  return fmt::format("{}: {} source nodes in {} steps, for {} ({}), {} threads\ninputs   {}\noutputs  {}\nmemory   weights {}, activations {}\n"
+  const auto inputs = plan["inputs"].get<std::vector<std::string>>(),
+             outputs = plan["outputs"].get<std::vector<std::string>>();
+  return fmt::format("{}: {} source nodes in {} steps, for {} ({}), {} threads\ninputs   {}\noutputs  "
+                     "{}\nmemory   weights {}, activations {}\n"
                      "time     {} by the kernels' own timing\n\n",
-                     one_line(plan["name"].get<std::string>()), plan["source_nodes"].get<std::uint64_t>(), plan["nodes"].size(), target["device"].get<std::string>(),
-                     target["isa"].get<std::string>(), target["threads"].get<int>(), fmt::join(inputs, ", "), fmt::join(outputs, ", "),
-                     bytes_text(memory["weight_bytes"].get<std::uint64_t>()), bytes_text(memory["arena_bytes"].get<std::uint64_t>()), seconds_text(total_seconds(plan)));
+                     one_line(plan["name"].get<std::string>()), plan["source_nodes"].get<std::uint64_t>(),
+                     plan["nodes"].size(), target["device"].get<std::string>(),
+                     target["isa"].get<std::string>(), target["threads"].get<int>(), fmt::join(inputs, ", "),
+                     fmt::join(outputs, ", "), bytes_text(memory["weight_bytes"].get<std::uint64_t>()),
+                     bytes_text(memory["arena_bytes"].get<std::uint64_t>()),
+                     seconds_text(total_seconds(plan)));
 }
 
 std::string chosen_node(const Json& plan, const std::string& name) {
@@ -107,7 +124,8 @@ std::string chosen_node(const Json& plan, const std::string& name) {
 
 int run_explain(const ExplainOptions& options) {
   const ModelFacts facts = inspect(options.engine);
-  const Engine engine = open_engine(facts, options.engine, build_options(options.engine, default_budget), std::nullopt, 1);
+  const Engine engine =
+      open_engine(facts, options.engine, build_options(options.engine, default_budget), std::nullopt, 1);
   const std::string text = engine.explain_json();
   if (options.json) {
     print_out(text + "\n");
@@ -127,13 +145,16 @@ int run_explain(const ExplainOptions& options) {
 } // namespace
 
 CLI::App* add_explain(CLI::App& app, Action& action) {
-  auto [command, options] = make_command<ExplainOptions>(app, action, "explain", "What was decided for each node of a plan, and why.", run_explain);
+  auto [command, options] = make_command<ExplainOptions>(
+      app, action, "explain", "What was decided for each node of a plan, and why.", run_explain);
   command->add_option("plan", options->engine.model, "A plan, or a model, which is built first")->required();
-  command->add_option("--node", options->node, "One node, by its name or a source node's: inputs, every kernel that was tried, notes");
+  command->add_option("--node", options->node,
+                      "One node, by its name or a source node's: inputs, every kernel that was tried, notes");
   command->add_flag("--all", options->all, "The same for every node");
   command->add_flag("--json", options->json, "Everything as one JSON object");
   add_engine_options(*command, options->engine);
-  command->footer("Examples:\n  lanner explain model.plan\n  lanner explain model.plan --node conv1\n  lanner explain model.plan --json | jq '.nodes[] | {name, kernel, seconds}'");
+  command->footer("Examples:\n  lanner explain model.plan\n  lanner explain model.plan --node conv1\n  "
+                  "lanner explain model.plan --json | jq '.nodes[] | {name, kernel, seconds}'");
   return command;
 }
 

@@ -6,7 +6,8 @@
 
 namespace lanner::tool {
 
-/// A straight piece of a pen stroke, in units of which a capital letter is 12 high; y grows downwards from its top.
+/// A straight piece of a pen stroke, in units of which a capital letter is 12 high; y grows downwards from
+/// its top.
 struct Stroke {
   float x0, y0, x1, y1;
 };
@@ -18,7 +19,7 @@ struct Lettering {
 };
 Lettering letter(std::string_view text);
 
-inline constexpr float cap_height = 12;  ///< Of a capital letter.
-inline constexpr float descent = 4;      ///< Of `g` below the line.
+inline constexpr float cap_height = 12; ///< Of a capital letter.
+inline constexpr float descent = 4;     ///< Of `g` below the line.
 
 } // namespace lanner::tool

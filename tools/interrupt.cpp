@@ -7,7 +7,9 @@ namespace {
 
 const CancelToken* installed_token = nullptr;
 
-extern "C" void on_signal(int) { installed_token->cancel(); }
+extern "C" void on_signal(int) {
+  installed_token->cancel();
+}
 
 } // namespace
 
@@ -24,6 +26,8 @@ const CancelToken& interrupt_token() {
   return token;
 }
 
-bool interrupted() { return installed_token && installed_token->cancelled(); }
+bool interrupted() {
+  return installed_token && installed_token->cancelled();
+}
 
 } // namespace lanner::tool

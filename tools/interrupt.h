@@ -5,7 +5,8 @@
 
 namespace lanner::tool {
 
-/// The token that SIGINT and SIGTERM set. The first call installs the handlers; a second signal ends the process at once.
+/// The token that SIGINT and SIGTERM set. The first call installs the handlers; a second signal ends the
+/// process at once.
 const CancelToken& interrupt_token();
 /// Whether a signal has come.
 bool interrupted();

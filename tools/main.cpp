@@ -62,7 +62,8 @@ int carry_out(const Action& action) {
 }
 
 void add_commands(CLI::App& app, Action& action) {
-  for (const auto add : {add_run, add_probe, add_transcode, add_build, add_bench, add_explain, add_verify, add_doctor}) {
+  for (const auto add :
+       {add_run, add_probe, add_transcode, add_build, add_bench, add_explain, add_verify, add_doctor}) {
     CLI::App* command = add(app, action);
     command->get_formatter()->column_width(34);
   }
@@ -82,9 +83,11 @@ int main(int count, char** arguments) {
   } catch (const CLI::Success& request) {
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
-    return complain(count < 2 ? "no command was given; see lanner --help" : usage_error(app, error), exit_bad_input);
+    return complain(count < 2 ? "no command was given; see lanner --help" : usage_error(app, error),
+                    exit_bad_input);
   }
-  std::signal(SIGPIPE, SIG_IGN); // A reader that goes away is an error of write(), after which files are cleaned up.
+  std::signal(SIGPIPE,
+              SIG_IGN); // A reader that goes away is an error of write(), after which files are cleaned up.
   interrupt_token();
   return carry_out(action);
 }
@@ -92,4 +95,6 @@ int main(int count, char** arguments) {
 } // namespace
 } // namespace lanner::tool
 
-int main(int count, char** arguments) { return lanner::tool::main(count, arguments); }
+int main(int count, char** arguments) {
+  return lanner::tool::main(count, arguments);
+}

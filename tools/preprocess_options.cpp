@@ -19,13 +19,16 @@ std::optional<PictureInput> declared(const Engine& engine, const Binding& input)
   if (const auto spec = engine.preprocess(input.name)) return PictureInput{input.name, *spec, "the plan"};
   const auto found = engine.metadata().find("lanner.preprocess");
   if (found == engine.metadata().end()) return std::nullopt;
-  return with_context([] { return "metadata lanner.preprocess"; }, [&] {
-    return PictureInput{input.name, Preprocess::from_json(found->second), "the model's metadata"};
-  });
+  return with_context(
+      [] { return "metadata lanner.preprocess"; },
+      [&] {
+        return PictureInput{input.name, Preprocess::from_json(found->second), "the model's metadata"};
+      });
 }
 
 template<typename Enum>
-Enum named(const std::string& text, const char* option, std::initializer_list<std::pair<const char*, Enum>> names) {
+Enum named(const std::string& text, const char* option,
+           std::initializer_list<std::pair<const char*, Enum>> names) {
   std::string known;
   for (const auto& [name, value] : names) {
     if (text == name) return value;
@@ -35,22 +38,29 @@ Enum named(const std::string& text, const char* option, std::initializer_list<st
 }
 
 void apply_flags(const PreprocessOptions& options, Preprocess& spec) {
-  if (!options.layout.empty()) spec.channels_last = named<bool>(options.layout, "--layout", {{"nchw", false}, {"nhwc", true}});
+  if (!options.layout.empty())
+    spec.channels_last = named<bool>(options.layout, "--layout", {{"nchw", false}, {"nhwc", true}});
   if (!options.channels.empty()) {
     const int channels = named<int>(options.channels, "--channels", {{"rgb", 0}, {"bgr", 1}, {"gray", 2}});
     spec.bgr = channels == 1;
     spec.gray = channels == 2;
   }
   if (!options.resize.empty())
-    spec.resize = named<Resize>(options.resize, "--resize", {{"nearest", Resize::nearest}, {"bilinear", Resize::bilinear},
-                                                             {"bicubic", Resize::bicubic}, {"area", Resize::area}, {"antialias", Resize::antialias}});
+    spec.resize = named<Resize>(options.resize, "--resize",
+                                {{"nearest", Resize::nearest},
+                                 {"bilinear", Resize::bilinear},
+                                 {"bicubic", Resize::bicubic},
+                                 {"area", Resize::area},
+                                 {"antialias", Resize::antialias}});
   if (!options.fit.empty())
-    spec.fit = named<Fit>(options.fit, "--fit", {{"stretch", Fit::stretch}, {"letterbox", Fit::letterbox}, {"crop", Fit::crop}});
+    spec.fit = named<Fit>(options.fit, "--fit",
+                          {{"stretch", Fit::stretch}, {"letterbox", Fit::letterbox}, {"crop", Fit::crop}});
   if (!options.range.empty()) spec.range = parse_range(options.range);
   if (!options.mean.empty()) spec.mean = parse_three(options.mean, "--mean");
   if (!options.std.empty()) spec.std = parse_three(options.std, "--std");
   for (const float value : spec.std)
-    check(value != 0, ErrorCode::invalid_argument, "--std: 0 divides by nothing; give what values are divided by");
+    check(value != 0, ErrorCode::invalid_argument,
+          "--std: 0 divides by nothing; give what values are divided by");
   if (!options.pad.empty()) spec.pad_value = parse_three(options.pad, "--pad")[0];
   if (!options.size.empty()) std::tie(spec.width, spec.height) = parse_size(options.size);
 }
@@ -58,24 +68,28 @@ void apply_flags(const PreprocessOptions& options, Preprocess& spec) {
 /// Takes a fixed size from the input, or holds against it what was declared.
 void fit_size(std::int64_t dim, std::int32_t& size, const char* side, const Binding& input) {
   if (dim < 0) {
-    check(size > 0, ErrorCode::invalid_argument, "input {} leaves its {} open; say --size WIDTHxHEIGHT", input.to_string(), side);
+    check(size > 0, ErrorCode::invalid_argument, "input {} leaves its {} open; say --size WIDTHxHEIGHT",
+          input.to_string(), side);
     return;
   }
-  check(dim > 0 && dim <= 65536 && (size == 0 || size == dim), ErrorCode::invalid_argument, "input {} has {} {}, {} was declared", input.to_string(),
-        side, dim, size);
+  check(dim > 0 && dim <= 65536 && (size == 0 || size == dim), ErrorCode::invalid_argument,
+        "input {} has {} {}, {} was declared", input.to_string(), side, dim, size);
   size = static_cast<std::int32_t>(dim);
 }
 
 void fit_input(const Binding& input, Preprocess& spec) {
-  check(input.dims.size() == 4, ErrorCode::invalid_argument, "input {} takes no pictures: expected four dimensions", input.to_string());
+  check(input.dims.size() == 4, ErrorCode::invalid_argument,
+        "input {} takes no pictures: expected four dimensions", input.to_string());
   const std::size_t channel = spec.channels_last ? 3 : 1;
   const std::int64_t channels = input.dims[channel];
   const std::int64_t wanted = spec.gray ? 1 : 3;
   const std::int64_t other = input.dims[spec.channels_last ? 1 : 3];
   check(channels < 0 || channels == wanted, ErrorCode::invalid_argument,
-        "input {} has {} channels in layout {}, {} were declared; {}", input.to_string(), channels, spec.channels_last ? "nhwc" : "nchw", wanted,
-        other == wanted ? fmt::format("did you mean --layout {}?", spec.channels_last ? "nchw" : "nhwc")
-                        : fmt::format("say --channels {}", channels == 1 ? "gray" : "rgb or bgr, and --layout"));
+        "input {} has {} channels in layout {}, {} were declared; {}", input.to_string(), channels,
+        spec.channels_last ? "nhwc" : "nchw", wanted,
+        other == wanted
+            ? fmt::format("did you mean --layout {}?", spec.channels_last ? "nchw" : "nhwc")
+            : fmt::format("say --channels {}", channels == 1 ? "gray" : "rgb or bgr, and --layout"));
   fit_size(input.dims[spec.channels_last ? 1 : 2], spec.height, "height", input);
   fit_size(input.dims[spec.channels_last ? 2 : 3], spec.width, "width", input);
   spec.dtype = input.dtype;
@@ -84,15 +98,19 @@ void fit_input(const Binding& input, Preprocess& spec) {
 } // namespace
 
 bool PreprocessOptions::given() const {
-  for (const std::string* text : {&preset, &layout, &channels, &resize, &fit, &mean, &std, &range, &size, &pad})
+  for (const std::string* text :
+       {&preset, &layout, &channels, &resize, &fit, &mean, &std, &range, &size, &pad})
     if (!text->empty()) return true;
   return false;
 }
 
 void add_preprocess_options(CLI::App& command, PreprocessOptions& options) {
   const std::string group = "What the network expects of a picture";
-  const auto add = [&](const char* flag, std::string& into, const char* help) { command.add_option(flag, into, help)->group(group); };
-  add("--preset", options.preset, "imagenet, caffe (BGR less 104,117,123), tf-inception (-1..1), none (RGB 0..255)");
+  const auto add = [&](const char* flag, std::string& into, const char* help) {
+    command.add_option(flag, into, help)->group(group);
+  };
+  add("--preset", options.preset,
+      "imagenet, caffe (BGR less 104,117,123), tf-inception (-1..1), none (RGB 0..255)");
   add("--layout", options.layout, "nchw or nhwc");
   add("--channels", options.channels, "rgb, bgr or gray");
   add("--resize", options.resize, "nearest, bilinear, bicubic, area or antialias");
@@ -104,18 +122,23 @@ void add_preprocess_options(CLI::App& command, PreprocessOptions& options) {
   add("--pad", options.pad, "Value of letterbox's padding, 0..255");
 }
 
-PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& engine, const Binding& input) {
+PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& engine,
+                                const Binding& input) {
   std::optional<PictureInput> picture;
-  if (!options.preset.empty()) picture = PictureInput{input.name, Preprocess::preset(options.preset), "the command line"};
-  else picture = declared(engine, input);
+  if (!options.preset.empty())
+    picture = PictureInput{input.name, Preprocess::preset(options.preset), "the command line"};
+  else
+    picture = declared(engine, input);
   const bool values = !options.range.empty() || !options.mean.empty() || !options.std.empty();
   if (!picture && values) picture = PictureInput{input.name, Preprocess::preset("none"), "the command line"};
   check(picture.has_value(), ErrorCode::invalid_argument,
-        "neither the command line nor the model says what input {} expects of a picture; give --preset {}, or --range, --mean, --std, "
+        "neither the command line nor the model says what input {} expects of a picture; give --preset {}, "
+        "or --range, --mean, --std, "
         "--channels, --layout",
         input.to_string(), presets);
   apply_flags(options, picture->spec);
-  if (options.given() && options.preset.empty() && picture->source != "the command line") picture->source += ", changed by the command line";
+  if (options.given() && options.preset.empty() && picture->source != "the command line")
+    picture->source += ", changed by the command line";
   fit_input(input, picture->spec);
   return *picture;
 }

@@ -24,8 +24,8 @@ struct PictureInput {
   std::string source; ///< Who declared it: `the command line`, `the plan`, `the model's metadata`.
 };
 
-/// Command line over plan over the model's metadata; sizes and type from the input where they are fixed. Throws
-/// Error{invalid_argument} that says what to declare.
+/// Command line over plan over the model's metadata; sizes and type from the input where they are fixed.
+/// Throws Error{invalid_argument} that says what to declare.
 PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& engine, const Binding& input);
 
 } // namespace lanner::tool

@@ -60,12 +60,14 @@ FrameFacts read_index(const std::string& path, int stream) {
   ProgressBar bar("probe");
   DemuxerOptions options;
   options.cancel = interrupt_token();
-  const StreamIndex index = build_index(open_path(path), stream, options, {interrupt_token(), bar.callback()});
+  const StreamIndex index =
+      build_index(open_path(path), stream, options, {interrupt_token(), bar.callback()});
   FrameFacts facts;
   facts.time_base = index.time_base;
   for (const IndexEntry& entry : index.frames) facts.add(entry.pts, entry.key, false);
   const auto demuxer = open_demuxer(open_path(path), options);
-  while (demuxer->next()) {}
+  while (demuxer->next()) {
+  }
   facts.damage = demuxer->damage();
   return facts;
 }
@@ -88,7 +90,9 @@ FrameFacts decode_all(const std::string& path, int stream, std::int64_t expected
   return facts;
 }
 
-Json rational_json(const Rational& value) { return value.den ? Json{value.num, value.den} : Json(); }
+Json rational_json(const Rational& value) {
+  return value.den ? Json{value.num, value.den} : Json();
+}
 
 Json time_json(std::int64_t ticks, const Rational& base) {
   return ticks == no_pts || base.den == 0 ? Json() : Json(static_cast<double>(ticks) * base.to_double());
@@ -104,15 +108,17 @@ Json video_json(const StreamInfo& stream) {
           {"average_rate", rational_json(stream.average_rate)},
           {"sample_aspect", rational_json(stream.sample_aspect)},
           {"rotation", stream.rotation},
-          {"color", {{"matrix", std::string(to_string(stream.color.matrix))},
-                     {"range", std::string(to_string(stream.color.range))},
-                     {"siting", std::string(to_string(stream.color.siting))},
-                     {"primaries", stream.color.primaries},
-                     {"transfer", stream.color.transfer}}}};
+          {"color",
+           {{"matrix", std::string(to_string(stream.color.matrix))},
+            {"range", std::string(to_string(stream.color.range))},
+            {"siting", std::string(to_string(stream.color.siting))},
+            {"primaries", stream.color.primaries},
+            {"transfer", stream.color.transfer}}}};
 }
 
 Json stream_json(const StreamInfo& stream) {
-  Json json{{"index", stream.index}, {"kind", stream.kind}, {"codec", stream.codec}, {"profile", stream.profile}};
+  Json json{
+      {"index", stream.index}, {"kind", stream.kind}, {"codec", stream.codec}, {"profile", stream.profile}};
   if (stream.kind == "video") json.update(video_json(stream));
   json["time_base"] = rational_json(stream.time_base);
   json["start"] = time_json(stream.start_pts, stream.time_base);
@@ -123,7 +129,9 @@ Json stream_json(const StreamInfo& stream) {
 }
 
 Json facts_json(const FrameFacts& facts) {
-  Json json{{"by", facts.decoded ? "decoding" : "packets"}, {"count", facts.frames}, {"keyframes", facts.keyframes},
+  Json json{{"by", facts.decoded ? "decoding" : "packets"},
+            {"count", facts.frames},
+            {"keyframes", facts.keyframes},
             {"longest_gop", facts.longest_gop}};
   if (!facts.pts.empty()) {
     json["first_pts"] = time_json(facts.pts.front(), facts.time_base);
@@ -138,12 +146,14 @@ Json facts_json(const FrameFacts& facts) {
 }
 
 std::string bits_text(std::int64_t bits) {
-  return bits >= 1'000'000 ? fmt::format("{:.2f} Mb/s", static_cast<double>(bits) / 1e6) : fmt::format("{:.0f} kb/s", static_cast<double>(bits) / 1e3);
+  return bits >= 1'000'000 ? fmt::format("{:.2f} Mb/s", static_cast<double>(bits) / 1e6)
+                           : fmt::format("{:.0f} kb/s", static_cast<double>(bits) / 1e3);
 }
 
 std::string color_text(const StreamInfo& stream) {
   const ColorInfo& color = stream.color;
-  if (color.matrix == ColorMatrix::unspecified && color.range == ColorRange::unspecified) return "colour unspecified";
+  if (color.matrix == ColorMatrix::unspecified && color.range == ColorRange::unspecified)
+    return "colour unspecified";
   return fmt::format("{} {}", to_string(color.matrix), to_string(color.range));
 }
 
@@ -156,7 +166,8 @@ std::string stream_text(const StreamInfo& stream) {
     if (stream.average_rate.den) add(fmt::format("{:.3f} fps", stream.average_rate.to_double()));
     add(fmt::format("{} ({} bits)", stream.native_format, stream.bit_depth));
     add(color_text(stream));
-    if (stream.sample_aspect.den && stream.sample_aspect.num != stream.sample_aspect.den && stream.sample_aspect.num > 0)
+    if (stream.sample_aspect.den && stream.sample_aspect.num != stream.sample_aspect.den &&
+        stream.sample_aspect.num > 0)
       add(fmt::format("sample aspect {}:{}", stream.sample_aspect.num, stream.sample_aspect.den));
     if (stream.rotation != 0) add(fmt::format("shown turned by {:g} degrees", stream.rotation));
     if (stream.interlaced) add("interlaced");
@@ -166,12 +177,15 @@ std::string stream_text(const StreamInfo& stream) {
 }
 
 std::string facts_text(const FrameFacts& facts) {
-  std::string text = fmt::format("     {} {} by {}, {} {}, at most {} frames apart", facts.frames, facts.frames == 1 ? "frame" : "frames",
-                                 facts.decoded ? "decoding" : "packets", facts.keyframes, facts.keyframes == 1 ? "keyframe" : "keyframes", facts.longest_gop);
+  std::string text =
+      fmt::format("     {} {} by {}, {} {}, at most {} frames apart", facts.frames,
+                  facts.frames == 1 ? "frame" : "frames", facts.decoded ? "decoding" : "packets",
+                  facts.keyframes, facts.keyframes == 1 ? "keyframe" : "keyframes", facts.longest_gop);
   if (!facts.pts.empty()) {
     const double tick = facts.time_base.to_double();
-    text += fmt::format("\n     pts {:.3f} to {:.3f} s, {} rate", static_cast<double>(facts.pts.front()) * tick,
-                        static_cast<double>(facts.pts.back()) * tick, facts.variable() ? "variable" : "constant");
+    text +=
+        fmt::format("\n     pts {:.3f} to {:.3f} s, {} rate", static_cast<double>(facts.pts.front()) * tick,
+                    static_cast<double>(facts.pts.back()) * tick, facts.variable() ? "variable" : "constant");
   }
   if (facts.corrupt > 0) text += fmt::format("\n     {} frames are damaged", facts.corrupt);
   return text + "\n";
@@ -180,11 +194,15 @@ std::string facts_text(const FrameFacts& facts) {
 void print_image(const ProbeOptions& options) {
   const Image image = load_image(options.path);
   if (options.json) {
-    const Json json{{"path", options.path}, {"kind", "image"}, {"width", image.width}, {"height", image.height},
+    const Json json{{"path", options.path},
+                    {"kind", "image"},
+                    {"width", image.width},
+                    {"height", image.height},
                     {"pixel_format", std::string(to_string(image.format))}};
     print_out(json.dump(2) + "\n");
   } else {
-    print_out(fmt::format("{}: image, {}x{}, {}\n", one_line(options.path), image.width, image.height, to_string(image.format)));
+    print_out(fmt::format("{}: image, {}x{}, {}\n", one_line(options.path), image.width, image.height,
+                          to_string(image.format)));
   }
 }
 
@@ -197,10 +215,14 @@ void print_clip(const ProbeOptions& options) {
   FrameFacts facts;
   if (video >= 0) facts = read_index(options.path, video);
   if (video >= 0 && options.exact) facts = decode_all(options.path, video, facts.frames);
-  Json json{{"path", options.path}, {"kind", "clip"}, {"format", demuxer->format()}, {"bytes", source->size()},
+  Json json{{"path", options.path},
+            {"kind", "clip"},
+            {"format", demuxer->format()},
+            {"bytes", source->size()},
             {"duration", demuxer->duration() > 0 ? Json(demuxer->duration()) : Json()}};
-  std::string text = fmt::format("{}: {}, {:.3f} s, {}\n", one_line(options.path), demuxer->format(), demuxer->duration(),
-                                 source->size() < 0 ? "size unknown" : bytes_text(static_cast<std::uint64_t>(source->size())));
+  std::string text = fmt::format(
+      "{}: {}, {:.3f} s, {}\n", one_line(options.path), demuxer->format(), demuxer->duration(),
+      source->size() < 0 ? "size unknown" : bytes_text(static_cast<std::uint64_t>(source->size())));
   json["streams"] = Json::array();
   for (const StreamInfo& stream : demuxer->streams()) {
     json["streams"].push_back(stream_json(stream));
@@ -215,23 +237,30 @@ void print_clip(const ProbeOptions& options) {
 }
 
 int run_probe(const ProbeOptions& options) {
-  with_context([&] { return "probe " + options.path; }, [&] {
-    if (kind_of(options.path) == FileKind::image) print_image(options);
-    else print_clip(options);
-  });
+  with_context([&] { return "probe " + options.path; },
+               [&] {
+                 if (kind_of(options.path) == FileKind::image)
+                   print_image(options);
+                 else
+                   print_clip(options);
+               });
   return 0;
 }
 
 } // namespace
 
 CLI::App* add_probe(CLI::App& app, Action& action) {
-  auto [command, options] = make_command<ProbeOptions>(app, action, "probe", "What is in a clip or an image.", run_probe);
+  auto [command, options] =
+      make_command<ProbeOptions>(app, action, "probe", "What is in a clip or an image.", run_probe);
   command->add_option("file", options->path, "A clip or an image")->required();
-  command->add_flag("--exact", options->exact, "Decode everything: exact frame count, pts of every frame (in --json), damage");
+  command->add_flag("--exact", options->exact,
+                    "Decode everything: exact frame count, pts of every frame (in --json), damage");
   command->add_flag("--json", options->json, "As one JSON object");
-  command->footer("Times are seconds; `pts` in JSON is in ticks of the time base beside it. Without --exact, frames and keyframes are those\n"
+  command->footer("Times are seconds; `pts` in JSON is in ticks of the time base beside it. Without --exact, "
+                  "frames and keyframes are those\n"
                   "of the packets, which are all read.\n\n"
-                  "Examples:\n  lanner probe clip.mp4\n  lanner probe clip.mp4 --exact\n  lanner probe clip.mp4 --exact --json | jq '.streams[0].frames.pts'");
+                  "Examples:\n  lanner probe clip.mp4\n  lanner probe clip.mp4 --exact\n  lanner probe "
+                  "clip.mp4 --exact --json | jq '.streams[0].frames.pts'");
   return command;
 }
 

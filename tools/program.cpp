@@ -62,7 +62,8 @@ public:
   }
   bool succeeded() {
     int status = 0;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
     pid_ = -1;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
@@ -72,8 +73,8 @@ private:
 };
 
 /// Moves bytes both ways until the program closes its output. False past the deadline or on a fault.
-bool converse(Pipe& input, Pipe& output, std::string_view text, std::string& answer, Clock::time_point deadline,
-              const CancelToken& cancel, std::size_t most_bytes) {
+bool converse(Pipe& input, Pipe& output, std::string_view text, std::string& answer,
+              Clock::time_point deadline, const CancelToken& cancel, std::size_t most_bytes) {
   fcntl(input.write, F_SETFL, O_NONBLOCK);
   while (true) {
     if (cancel.cancelled() || Clock::now() > deadline || answer.size() > most_bytes) return false;
@@ -89,8 +90,10 @@ bool converse(Pipe& input, Pipe& output, std::string_view text, std::string& ans
     std::array<char, 1 << 16> buffer;
     const ssize_t count = ::read(output.read, buffer.data(), buffer.size());
     if (count == 0) return true;
-    if (count > 0) answer.append(buffer.data(), static_cast<std::size_t>(count));
-    else if (errno != EINTR && errno != EAGAIN) return false;
+    if (count > 0)
+      answer.append(buffer.data(), static_cast<std::size_t>(count));
+    else if (errno != EINTR && errno != EAGAIN)
+      return false;
   }
 }
 
@@ -110,8 +113,9 @@ std::string find_program(std::string_view name) {
   return {};
 }
 
-std::optional<std::string> run_program(const std::string& path, const std::vector<std::string>& arguments, std::string_view input,
-                                       double seconds, const CancelToken& cancel, std::size_t most_bytes) {
+std::optional<std::string> run_program(const std::string& path, const std::vector<std::string>& arguments,
+                                       std::string_view input, double seconds, const CancelToken& cancel,
+                                       std::size_t most_bytes) {
   Pipe in, out;
   Child child;
   if (!in.open() || !out.open() || !child.start(path, arguments, in, out)) return std::nullopt;
@@ -119,7 +123,8 @@ std::optional<std::string> run_program(const std::string& path, const std::vecto
   Pipe::close_end(out.write);
   const auto deadline = Clock::now() + std::chrono::milliseconds(static_cast<long>(seconds * 1000));
   std::string answer;
-  if (!converse(in, out, input, answer, deadline, cancel, most_bytes) || !child.succeeded()) return std::nullopt;
+  if (!converse(in, out, input, answer, deadline, cancel, most_bytes) || !child.succeeded())
+    return std::nullopt;
   return answer;
 }
 

@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double clip_budget = 3; ///< Seconds of timing kernels that a clip is worth; single pictures go by heuristics.
+constexpr double clip_budget =
+    3; ///< Seconds of timing kernels that a clip is worth; single pictures go by heuristics.
 
 struct RunOptions {
   EngineOptions engine;
@@ -36,7 +37,8 @@ struct RunOptions {
 
 bool is_still_name(const std::string& path) {
   const std::string extension = fs::path(path).extension().string();
-  return extension == ".png" || extension == ".jpg" || extension == ".jpeg" || extension == ".PNG" || extension == ".JPG" || extension == ".JPEG";
+  return extension == ".png" || extension == ".jpg" || extension == ".jpeg" || extension == ".PNG" ||
+         extension == ".JPG" || extension == ".JPEG";
 }
 
 /// Where the marked form of an input goes: the file named, or a file of its name in the folder named.
@@ -44,12 +46,16 @@ std::string output_for(const RunOptions& options, const std::string& path, bool 
   if (options.output.empty()) return {};
   std::error_code ignored;
   const bool folder = options.output.ends_with('/') || fs::is_directory(options.output, ignored);
-  check(folder || options.inputs.size() == 1, ErrorCode::invalid_argument, "-o {}: is one file for {} inputs; name a folder, with / at its end", options.output,
+  check(folder || options.inputs.size() == 1, ErrorCode::invalid_argument,
+        "-o {}: is one file for {} inputs; name a folder, with / at its end", options.output,
         options.inputs.size());
-  if (folder) return (fs::path(options.output) / (fs::path(path).stem().string() + (still ? ".png" : ".mp4"))).string();
+  if (folder)
+    return (fs::path(options.output) / (fs::path(path).stem().string() + (still ? ".png" : ".mp4"))).string();
   const fs::path parent = fs::path(options.output).parent_path();
-  check(parent.empty() || fs::is_directory(parent, ignored), ErrorCode::not_found, "-o {}: there is no folder {}", options.output, parent.string());
-  check(still == is_still_name(options.output), ErrorCode::invalid_argument, "-o {}: {} is {}; name {}", options.output, path, still ? "an image" : "a video",
+  check(parent.empty() || fs::is_directory(parent, ignored), ErrorCode::not_found,
+        "-o {}: there is no folder {}", options.output, parent.string());
+  check(still == is_still_name(options.output), ErrorCode::invalid_argument, "-o {}: {} is {}; name {}",
+        options.output, path, still ? "an image" : "a video",
         still ? "a .png or .jpg" : "a video file, like marked.mp4");
   return options.output;
 }
@@ -59,13 +65,14 @@ std::vector<RunInput> resolve_inputs(const RunOptions& options) {
   std::vector<std::string> outputs;
   for (const std::string& path : options.inputs) {
     const FileKind kind = kind_of(path);
-    check(kind != FileKind::plan, ErrorCode::bad_data, "-i {}: is a plan; expected an image or a video", path);
+    check(kind != FileKind::plan, ErrorCode::bad_data, "-i {}: is a plan; expected an image or a video",
+          path);
     const bool still = kind == FileKind::image;
     inputs.push_back({path, still, output_for(options, path, still)});
     if (inputs.back().output.empty()) continue;
     refuse_same_file(path, inputs.back().output);
-    check(std::ranges::find(outputs, inputs.back().output) == outputs.end(), ErrorCode::invalid_argument, "-o: two inputs would become {}; run them apart",
-          inputs.back().output);
+    check(std::ranges::find(outputs, inputs.back().output) == outputs.end(), ErrorCode::invalid_argument,
+          "-o: two inputs would become {}; run them apart", inputs.back().output);
     outputs.push_back(inputs.back().output);
   }
   return inputs;
@@ -75,17 +82,20 @@ void check_options(const RunOptions& options) {
   for (const std::string& input : options.inputs)
     for (const std::string* output : {&options.json, &options.report}) refuse_same_file(input, *output);
   if (options.truth.empty()) return;
-  check(!options.json.empty() && options.json != "-", ErrorCode::invalid_argument, "--truth needs --json FILE: accuracy is measured on the answers as they lie in it");
-  check(options.inputs.size() == 1, ErrorCode::invalid_argument, "--truth is of one clip, {} inputs were given", options.inputs.size());
+  check(!options.json.empty() && options.json != "-", ErrorCode::invalid_argument,
+        "--truth needs --json FILE: accuracy is measured on the answers as they lie in it");
+  check(options.inputs.size() == 1, ErrorCode::invalid_argument,
+        "--truth is of one clip, {} inputs were given", options.inputs.size());
   kind_of(options.truth);
 }
 
 /// Frames in one run: what the model insists on, else what was asked for.
 int batch_size(const RunOptions& options, const Binding& input) {
   const std::int64_t fixed = input.dims[0];
-  check(fixed < 0 || options.batch == 0 || options.batch == fixed, ErrorCode::invalid_argument, "--batch {}: input {} has a fixed first dimension", options.batch,
-        input.to_string());
-  check(fixed <= 65536, ErrorCode::limit_exceeded, "input {}: a batch of {} is too large", input.to_string(), fixed);
+  check(fixed < 0 || options.batch == 0 || options.batch == fixed, ErrorCode::invalid_argument,
+        "--batch {}: input {} has a fixed first dimension", options.batch, input.to_string());
+  check(fixed <= 65536, ErrorCode::limit_exceeded, "input {}: a batch of {} is too large", input.to_string(),
+        fixed);
   return fixed > 0 ? static_cast<int>(fixed) : std::max(1, options.batch);
 }
 
@@ -96,20 +106,22 @@ void make_folder(const std::string& path) {
 }
 
 std::string accuracy_text(const Accuracy& accuracy) {
-  return fmt::format("mean IoU        {:.3f}\nclass accuracy  {:.3f}\nrecall          {:.3f}\nprecision       {:.3f}\n", accuracy.mean_iou(),
-                     accuracy.class_accuracy(), accuracy.recall(), accuracy.precision());
+  return fmt::format(
+      "mean IoU        {:.3f}\nclass accuracy  {:.3f}\nrecall          {:.3f}\nprecision       {:.3f}\n",
+      accuracy.mean_iou(), accuracy.class_accuracy(), accuracy.recall(), accuracy.precision());
 }
 
 std::string totals_text(const RunTotals& totals) {
   const std::int64_t count = totals.frames + totals.pictures;
-  return fmt::format("{} {} in {:.2f} s, {:.1f} a second\n", count, totals.clips > 0 ? "frames" : "images", totals.seconds,
-                     totals.seconds > 0 ? static_cast<double>(count) / totals.seconds : 0.0);
+  return fmt::format("{} {} in {:.2f} s, {:.1f} a second\n", count, totals.clips > 0 ? "frames" : "images",
+                     totals.seconds, totals.seconds > 0 ? static_cast<double>(count) / totals.seconds : 0.0);
 }
 
 /// `-i picture model` gives all to -i, which takes any number: the last of them is the model.
 RunOptions with_model(RunOptions options) {
   if (!options.engine.model.empty()) return options;
-  check(options.inputs.size() > 1, ErrorCode::invalid_argument, "run: model is required; see lanner run --help");
+  check(options.inputs.size() > 1, ErrorCode::invalid_argument,
+        "run: model is required; see lanner run --help");
   options.engine.model = options.inputs.back();
   options.inputs.pop_back();
   return options;
@@ -124,9 +136,12 @@ int run_run(const RunOptions& given) {
   const Binding& input = picture_input(*facts.engine, options.input);
   const PictureInput picture = resolve_preprocess(options.preprocess, *facts.engine, input);
   const Task task = resolve_task(options.task, *facts.engine);
-  check(options.truth.empty() || task.kind == TaskKind::detect, ErrorCode::invalid_argument, "--truth: is for task detect, the task is {}", to_string(task.kind));
+  check(options.truth.empty() || task.kind == TaskKind::detect, ErrorCode::invalid_argument,
+        "--truth: is for task detect, the task is {}", to_string(task.kind));
   const int batch = batch_size(options, input);
-  const Engine engine = open_engine(facts, options.engine, build_options(options.engine, clips ? clip_budget : 0), picture, clips ? batch : 1);
+  const Engine engine =
+      open_engine(facts, options.engine, build_options(options.engine, clips ? clip_budget : 0), picture,
+                  clips ? batch : 1);
 
   if (options.output.ends_with('/')) make_folder(options.output);
   std::optional<Recorder> recorder;
@@ -135,41 +150,61 @@ int run_run(const RunOptions& given) {
   if (recorder) report.emplace(options.report);
   if (!options.json.empty() && options.json != "-") json.emplace(options.json);
   const int still_batch = input.dims[0] > 0 ? batch : 1;
-  Runner::Settings settings{picture, task, batch, still_batch, options.json.empty() && !options.quiet, inputs.size() > 1, options.json == "-", options.conceal,
-                            json ? &*json : nullptr, recorder ? &*recorder : nullptr};
+  Runner::Settings settings{picture,
+                            task,
+                            batch,
+                            still_batch,
+                            options.json.empty() && !options.quiet,
+                            inputs.size() > 1,
+                            options.json == "-",
+                            options.conceal,
+                            json ? &*json : nullptr,
+                            recorder ? &*recorder : nullptr};
   Runner runner(engine, settings);
   for (const RunInput& one : inputs) runner.run(one);
   if (json) json->commit();
 
   std::optional<Accuracy> accuracy;
   if (!options.truth.empty()) accuracy = measure_accuracy(options.json, options.truth);
-  if (options.json != "-" && (!settings.lines || accuracy)) print_out(totals_text(runner.totals()) + (accuracy ? accuracy_text(*accuracy) : ""));
-  if (report) write_report(*report, {options.engine.model, inputs, engine, facts, picture, task, batch, runner.totals(), *recorder, accuracy}, interrupt_token());
+  if (options.json != "-" && (!settings.lines || accuracy))
+    print_out(totals_text(runner.totals()) + (accuracy ? accuracy_text(*accuracy) : ""));
+  if (report)
+    write_report(*report,
+                 {options.engine.model, inputs, engine, facts, picture, task, batch, runner.totals(),
+                  *recorder, accuracy},
+                 interrupt_token());
   return 0;
 }
 
 } // namespace
 
 CLI::App* add_run(CLI::App& app, Action& action) {
-  auto [command, options] = make_command<RunOptions>(app, action, "run", "Images and clips through a network: answers, marked video, report.", run_run);
+  auto [command, options] = make_command<RunOptions>(
+      app, action, "run", "Images and clips through a network: answers, marked video, report.", run_run);
   command->add_option("model", options->engine.model, "An ONNX model, or a plan of lanner build");
   command->add_option("-i", options->inputs, "Images and clips, in any mixture")->required();
   command->add_option("-o", options->output, "Marked clip or image, or a folder for several");
-  command->add_option("--json", options->json, "Answers as one JSON object a line, into a file, or - for stdout");
-  command->add_option("--report", options->report, "A self-contained HTML page of pictures, speed and what was decided");
-  command->add_option("--truth", options->truth, "What is in the clip, one JSON object a line: measures accuracy");
+  command->add_option("--json", options->json,
+                      "Answers as one JSON object a line, into a file, or - for stdout");
+  command->add_option("--report", options->report,
+                      "A self-contained HTML page of pictures, speed and what was decided");
+  command->add_option("--truth", options->truth,
+                      "What is in the clip, one JSON object a line: measures accuracy");
   command->add_option("--input", options->input, "The input that takes pictures, where there are several");
   command->add_option("--batch", options->batch, "Frames of a clip in one run")->check(CLI::Range(1, 65536));
   command->add_flag("-q,--quiet", options->quiet, "No answers on stdout");
-  command->add_flag("--conceal", options->conceal, "Damage in a clip is concealed, and what cannot be read ends it; else it is an error");
+  command->add_flag("--conceal", options->conceal,
+                    "Damage in a clip is concealed, and what cannot be read ends it; else it is an error");
   add_task_options(*command, options->task);
   add_preprocess_options(*command, options->preprocess);
   add_engine_options(*command, options->engine);
-  command->footer("Answers go to stdout, a line a frame, unless --json takes them. Preprocessing is declared here, in the plan, or in the model's\n"
-                  "metadata (lanner.preprocess), in this order; it is never guessed.\n\n"
-                  "Examples:\n  lanner run squeezenet.onnx -i orange.png --preset caffe --labels labels.txt\n"
-                  "  lanner run detector.onnx -i clip.mp4 -o marked.mp4 --json answers.jsonl --report report.html\n"
-                  "  lanner run model.plan -i a.jpg b.jpg clip.mp4 -o marked/ --json - | jq .top[0].label");
+  command->footer(
+      "Answers go to stdout, a line a frame, unless --json takes them. Preprocessing is declared here, in "
+      "the plan, or in the model's\n"
+      "metadata (lanner.preprocess), in this order; it is never guessed.\n\n"
+      "Examples:\n  lanner run squeezenet.onnx -i orange.png --preset caffe --labels labels.txt\n"
+      "  lanner run detector.onnx -i clip.mp4 -o marked.mp4 --json answers.jsonl --report report.html\n"
+      "  lanner run model.plan -i a.jpg b.jpg clip.mp4 -o marked/ --json - | jq .top[0].label");
   return command;
 }
 

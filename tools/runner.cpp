@@ -15,7 +15,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 PictureAnswers describe(const RunInput& input, const Image& image, std::vector<Answer> answers) {
   PictureAnswers picture;
@@ -46,7 +48,8 @@ Tensor still_tensor(const Image& image, const Preprocess& spec, int batch) {
 
 /// The first of a batch; the whole of what is not batched.
 Tensor first_of(const Tensor& tensor, int batch) {
-  if (batch == 1 || tensor.rank() == 0 || tensor.shape()[0] != batch || tensor.dtype() == DType::string) return tensor;
+  if (batch == 1 || tensor.rank() == 0 || tensor.shape()[0] != batch || tensor.dtype() == DType::string)
+    return tensor;
   Shape shape = tensor.shape();
   shape[0] = 1;
   return Tensor::wrap(const_cast<void*>(tensor.data()), tensor.dtype(), shape, tensor.owner());
@@ -56,7 +59,8 @@ Tensor first_of(const Tensor& tensor, int batch) {
 
 void Runner::run(const RunInput& input) {
   const auto start = Clock::now();
-  with_context([&] { return "run " + input.path; }, [&] { input.still ? run_still(input) : run_clip(input); });
+  with_context([&] { return "run " + input.path; },
+               [&] { input.still ? run_still(input) : run_clip(input); });
   totals_.seconds += seconds_since(start);
 }
 
@@ -64,8 +68,10 @@ void Runner::say(const PictureAnswers& picture) {
   if (settings_.lines) print_out(answer_text(settings_.task, picture, settings_.name_sources));
   if (!settings_.json && !settings_.json_to_stdout) return;
   const std::string line = answer_json(settings_.task, picture);
-  if (settings_.json) settings_.json->write(line);
-  else print_out(line);
+  if (settings_.json)
+    settings_.json->write(line);
+  else
+    print_out(line);
 }
 
 void Runner::run_still(const RunInput& input) {
@@ -82,8 +88,10 @@ void Runner::run_still(const RunInput& input) {
   times.infer = seconds_since(start);
   Outputs outputs;
   for (const Binding& binding : engine_.outputs())
-    if (!binding.sequence) outputs[binding.name] = first_of(stills_->output(binding.name).tensor, settings_.still_batch);
-  PictureAnswers picture = describe(input, image, read_answers(settings_.task, outputs, settings_.picture.spec, image.width, image.height));
+    if (!binding.sequence)
+      outputs[binding.name] = first_of(stills_->output(binding.name).tensor, settings_.still_batch);
+  PictureAnswers picture = describe(
+      input, image, read_answers(settings_.task, outputs, settings_.picture.spec, image.width, image.height));
   picture.outputs = &outputs;
   say(picture);
   const bool recorded = settings_.recorder && settings_.recorder->wants_next();
@@ -116,12 +124,15 @@ void Runner::run_clip(const RunInput& input) {
   options.batch = settings_.batch;
   options.trace = trace();
   options.cancel = interrupt_token();
-  Pipeline pipeline(std::move(reader), engine_, engine_.create_context({0, settings_.recorder != nullptr}), options);
+  Pipeline pipeline(std::move(reader), engine_, engine_.create_context({0, settings_.recorder != nullptr}),
+                    options);
   ProgressBar bar("run");
   std::int64_t frames = 0;
   while (auto result = pipeline.next()) {
     const Image& image = result->frame.image;
-    PictureAnswers picture = describe(input, result->frame, read_answers(settings_.task, result->outputs, settings_.picture.spec, image.width, image.height));
+    PictureAnswers picture = describe(
+        input, result->frame,
+        read_answers(settings_.task, result->outputs, settings_.picture.spec, image.width, image.height));
     picture.outputs = &result->outputs;
     say(picture);
     FrameTimes times{result->decode_seconds, result->infer_seconds, 0};

@@ -37,10 +37,10 @@ public:
     Task task;
     int batch = 1;             ///< Frames of a clip in one run.
     int still_batch = 1;       ///< What a network of fixed batch size wants of a single image.
-    bool lines = true;        ///< Answers in words on stdout.
-    bool name_sources = false;///< Several inputs: lines say whose they are.
+    bool lines = true;         ///< Answers in words on stdout.
+    bool name_sources = false; ///< Several inputs: lines say whose they are.
     bool json_to_stdout = false;
-    bool conceal = false;     ///< Damage in a clip is no error.
+    bool conceal = false; ///< Damage in a clip is no error.
     OutputFile* json = nullptr;
     Recorder* recorder = nullptr;
   };

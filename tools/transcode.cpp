@@ -9,10 +9,10 @@
 #include <lanner/video.h>
 
 #include "arguments.h"
+#include "clip_output.h"
 #include "command.h"
 #include "console.h"
 #include "interrupt.h"
-#include "clip_output.h"
 
 namespace lanner::tool {
 namespace {
@@ -36,46 +36,63 @@ EncoderOptions encoder_options(const TranscodeOptions& options) {
 }
 
 int run_transcode(const TranscodeOptions& options) {
-  check(options.bit_rate.empty() || options.crf < 0, ErrorCode::invalid_argument, "transcode: -b:v and --crf are two ways to say one thing; give one");
-  with_context([&] { return "transcode " + options.input; }, [&] {
-    VideoReaderOptions reader_options;
-    reader_options.demuxer.cancel = interrupt_token();
-    reader_options.decoder.threads = options.threads;
-    reader_options.decoder.raise_on_error = !options.conceal;
-    VideoReader reader(open_path(options.input), reader_options);
-    ClipOutput output(options.output, options.input, reader.stream(), PixelChoice::source, encoder_options(options));
-    const double expected = expected_frames(reader);
-    ProgressBar bar("transcode");
-    std::int64_t count = 0;
-    while (auto frame = reader.next()) {
-      interrupt_token().check();
-      turn_upright(*frame);
-      output.write(frame->image, frame->pts);
-      bar.update(static_cast<double>(++count), expected, "frames");
-    }
-    check(count > 0, ErrorCode::bad_data, "no frame could be decoded");
-    interrupt_token().check();
-    output.finish();
-  });
+  check(options.bit_rate.empty() || options.crf < 0, ErrorCode::invalid_argument,
+        "transcode: -b:v and --crf are two ways to say one thing; give one");
+  with_context([&] { return "transcode " + options.input; },
+               [&] {
+                 VideoReaderOptions reader_options;
+                 reader_options.demuxer.cancel = interrupt_token();
+                 reader_options.decoder.threads = options.threads;
+                 reader_options.decoder.raise_on_error = !options.conceal;
+                 VideoReader reader(open_path(options.input), reader_options);
+                 ClipOutput output(options.output, options.input, reader.stream(), PixelChoice::source,
+                                   encoder_options(options));
+                 const double expected = expected_frames(reader);
+                 ProgressBar bar("transcode");
+                 std::int64_t count = 0;
+                 while (auto frame = reader.next()) {
+                   interrupt_token().check();
+                   turn_upright(*frame);
+                   output.write(frame->image, frame->pts);
+                   bar.update(static_cast<double>(++count), expected, "frames");
+                 }
+                 check(count > 0, ErrorCode::bad_data, "no frame could be decoded");
+                 interrupt_token().check();
+                 output.finish();
+               });
   return 0;
 }
 
 } // namespace
 
 CLI::App* add_transcode(CLI::App& app, Action& action) {
-  auto [command, options] = make_command<TranscodeOptions>(app, action, "transcode", "Decode a clip and encode it again; presentation times are kept.", run_transcode);
+  auto [command, options] = make_command<TranscodeOptions>(
+      app, action, "transcode", "Decode a clip and encode it again; presentation times are kept.",
+      run_transcode);
   command->add_option("input", options->input, "A clip")->required();
-  command->add_option("output", options->output, "The new clip; its extension chooses the container (.mp4, .mkv, .mov, .webm, .avi)")->required();
-  command->add_option("-c,--codec", options->codec, "-c:v: h264 (default), hevc, av1, vp9, mpeg4, mjpeg, ffv1, or an FFmpeg encoder");
+  command
+      ->add_option("output", options->output,
+                   "The new clip; its extension chooses the container (.mp4, .mkv, .mov, .webm, .avi)")
+      ->required();
+  command->add_option("-c,--codec", options->codec,
+                      "-c:v: h264 (default), hevc, av1, vp9, mpeg4, mjpeg, ffv1, or an FFmpeg encoder");
   command->add_option("-b,--bit-rate", options->bit_rate, "-b:v: bits a second, like 4M or 800k");
-  command->add_option("--crf", options->crf, "Constant quality, the codec's own scale (h264: 0 to 51, 23 is usual)")->check(CLI::NonNegativeNumber);
-  command->add_option("--preset", options->preset, "Speed against size: ultrafast to placebo, or the codec's own");
-  command->add_option("--gop", options->gop, "Frames between keyframes (default: the codec's)")->check(CLI::NonNegativeNumber);
-  command->add_option("--threads", options->threads, "Threads of each codec (default: the machine's cores)")->check(CLI::NonNegativeNumber);
-  command->add_flag("--conceal", options->conceal, "Damage in the clip is concealed, and what cannot be read ends it; else it is an error");
-  command->footer("Clips that are stored turned come out upright. Sound is left out.\n\n"
-                  "Examples:\n  lanner transcode in.mov out.mp4\n  lanner transcode in.mp4 out.mp4 -c:v hevc --crf 28\n"
-                  "  lanner transcode in.mp4 out.mkv -c:v av1 -b:v 2M --preset 8");
+  command
+      ->add_option("--crf", options->crf,
+                   "Constant quality, the codec's own scale (h264: 0 to 51, 23 is usual)")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--preset", options->preset,
+                      "Speed against size: ultrafast to placebo, or the codec's own");
+  command->add_option("--gop", options->gop, "Frames between keyframes (default: the codec's)")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--threads", options->threads, "Threads of each codec (default: the machine's cores)")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--conceal", options->conceal,
+                    "Damage in the clip is concealed, and what cannot be read ends it; else it is an error");
+  command->footer(
+      "Clips that are stored turned come out upright. Sound is left out.\n\n"
+      "Examples:\n  lanner transcode in.mov out.mp4\n  lanner transcode in.mp4 out.mp4 -c:v hevc --crf 28\n"
+      "  lanner transcode in.mp4 out.mkv -c:v av1 -b:v 2M --preset 8");
   return command;
 }
 

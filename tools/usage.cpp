@@ -29,7 +29,8 @@ std::vector<std::string> option_names(const CLI::App& app) {
 
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
   return names;
 }
 
@@ -49,13 +50,15 @@ std::vector<std::string> with_long_names(int count, char** arguments) {
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = innermost(app);
   const std::string prefix = &command == &app ? "" : command.get_name() + ": ";
-  const std::string help = fmt::format("; see lanner {}--help", &command == &app ? "" : command.get_name() + " ");
+  const std::string help =
+      fmt::format("; see lanner {}--help", &command == &app ? "" : command.get_name() + " ");
   for (const std::string& argument : command.remaining()) {
     const bool option = argument.size() > 1 && argument[0] == '-';
     if (!option && &command != &app) continue;
     const std::string name = argument.substr(0, argument.find('='));
     const std::string meant = suggestion(name, option ? option_names(command) : command_names(app));
-    return fmt::format("{}no {} '{}'{}", prefix, option ? "option" : "command", name, meant.empty() ? help : meant);
+    return fmt::format("{}no {} '{}'{}", prefix, option ? "option" : "command", name,
+                       meant.empty() ? help : meant);
   }
   return prefix + error.what() + help;
 }

@@ -8,7 +8,8 @@
 
 namespace lanner::tool {
 
-/// The arguments with options of two-part names, `-c:v`, replaced by their long names, which is all CLI11 reads.
+/// The arguments with options of two-part names, `-c:v`, replaced by their long names, which is all CLI11
+/// reads.
 std::vector<std::string> with_long_names(int count, char** arguments);
 /// One line for a command line that `app` refused, with the nearest option or subcommand.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error);

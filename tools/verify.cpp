@@ -18,20 +18,24 @@ struct VerifyOptions {
 };
 
 int run_verify(const VerifyOptions& options) {
-  check(kind_of(options.plan) == FileKind::plan, ErrorCode::bad_data, "{}: is no plan; expected what lanner build writes", options.plan);
+  check(kind_of(options.plan) == FileKind::plan, ErrorCode::bad_data,
+        "{}: is no plan; expected what lanner build writes", options.plan);
   LoadOptions load;
   load.control.cancel = interrupt_token();
   const Engine engine = Engine::load(std::filesystem::path(options.plan), load);
-  print_out(fmt::format("{}: whole; {} inputs, {} outputs\n", one_line(options.plan), engine.inputs().size(), engine.outputs().size()));
+  print_out(fmt::format("{}: whole; {} inputs, {} outputs\n", one_line(options.plan), engine.inputs().size(),
+                        engine.outputs().size()));
   return 0;
 }
 
 } // namespace
 
 CLI::App* add_verify(CLI::App& app, Action& action) {
-  auto [command, options] = make_command<VerifyOptions>(app, action, "verify", "Whether a plan is whole: every byte is checked.", run_verify);
+  auto [command, options] = make_command<VerifyOptions>(
+      app, action, "verify", "Whether a plan is whole: every byte is checked.", run_verify);
   command->add_option("plan", options->plan, "What lanner build wrote")->required();
-  command->footer("Exit code 2 and a line that says what is wrong where it is not.\n\nExamples:\n  lanner verify model.plan");
+  command->footer("Exit code 2 and a line that says what is wrong where it is not.\n\nExamples:\n  lanner "
+                  "verify model.plan");
   return command;
 }
 

@@ -8,8 +8,8 @@
 
 namespace lanner {
 
-/// Shared flag that asks a long call to stop. Copies refer to one flag; setting it is safe from any thread and
-/// from a signal handler. A default token is never set and costs nothing.
+/// Shared flag that asks a long call to stop. Copies refer to one flag; setting it is safe from any thread
+/// and from a signal handler. A default token is never set and costs nothing.
 class CancelToken {
 public:
   CancelToken() = default;
@@ -32,7 +32,7 @@ struct ProgressUpdate {
   std::string_view stage; ///< `decode`, `tune`, `encode`: valid during the call only.
   double done = 0;        ///< In `unit`s.
   double total = 0;
-  std::string_view unit;  ///< `frames`, `kernels`, `bytes`.
+  std::string_view unit; ///< `frames`, `kernels`, `bytes`.
 };
 
 /// Receives updates on the thread that does the work; must not throw.

@@ -25,20 +25,20 @@ struct GpuStatus {
 
 /// Facts of processor, memory and parts. What video can do is video_support() of video.h.
 struct MachineFacts {
-  std::string cpu;                      ///< The processor's own name.
-  std::vector<std::string> features;    ///< Instruction sets that kernels use: `avx2`, `avx512_vnni`.
-  std::string kernels;                  ///< The widest set that Lanner's own kernels run with here.
-  int cores = 0;                        ///< Of the machine.
-  int usable_cores = 0;                 ///< That this process may keep busy (affinity, control group).
-  int threads = 0;                      ///< Default thread count of a context.
+  std::string cpu;                   ///< The processor's own name.
+  std::vector<std::string> features; ///< Instruction sets that kernels use: `avx2`, `avx512_vnni`.
+  std::string kernels;               ///< The widest set that Lanner's own kernels run with here.
+  int cores = 0;                     ///< Of the machine.
+  int usable_cores = 0;              ///< That this process may keep busy (affinity, control group).
+  int threads = 0;                   ///< Default thread count of a context.
   std::uint64_t cache_l1 = 0, cache_l2 = 0, cache_l3 = 0; ///< Data cache of one core, bytes.
   std::uint64_t memory_bytes = 0;
-  std::vector<PartStatus> backends;     ///< What runs networks, fastest first.
-  PartStatus driver;                    ///< The CUDA driver.
+  std::vector<PartStatus> backends; ///< What runs networks, fastest first.
+  PartStatus driver;                ///< The CUDA driver.
   std::vector<GpuStatus> gpus;
-  std::size_t cuda_kernels = 0;         ///< Kernels for GPUs in this build.
-  std::filesystem::path cache_folder;   ///< Where timings are kept; empty: nowhere.
-  std::vector<std::string> problems;    ///< Environment variables that make no sense.
+  std::size_t cuda_kernels = 0;       ///< Kernels for GPUs in this build.
+  std::filesystem::path cache_folder; ///< Where timings are kept; empty: nowhere.
+  std::vector<std::string> problems;  ///< Environment variables that make no sense.
 };
 
 /// Looks now; opens the modules and the driver. Never throws for what is missing.

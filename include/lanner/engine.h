@@ -33,27 +33,29 @@ struct ShapeRange {
 struct Binding {
   std::string name;
   DType dtype = DType::f32;
-  bool sequence = false;               ///< A sequence or optional: has no dims.
+  bool sequence = false; ///< A sequence or optional: has no dims.
   bool ranked = true;
-  std::vector<std::int64_t> dims;      ///< -1 where the size is open.
-  std::vector<std::string> dim_names;  ///< Expression of each dim: `3`, `N`, `2*N`.
-  std::string to_string() const;       ///< `input: f32[N, 3, 224, 224]`
+  std::vector<std::int64_t> dims;     ///< -1 where the size is open.
+  std::vector<std::string> dim_names; ///< Expression of each dim: `3`, `N`, `2*N`.
+  std::string to_string() const;      ///< `input: f32[N, 3, 224, 224]`
 };
 
 struct BuildOptions {
-  /// Shapes by input name. An input that is not named keeps the model's own; its open dims default to 1 for timing.
+  /// Shapes by input name. An input that is not named keeps the model's own; its open dims default to 1 for
+  /// timing.
   std::map<std::string, ShapeRange> shapes;
   /// Types that kernels may compute in: `fp32`, `fp16`, `bf16`, comma separated.
   std::string precision = "fp32";
   /// Seconds that timing kernels may take; 0 chooses by heuristics at once.
   double budget = 10;
-  int threads = 0;                     ///< Of contexts; 0 takes the machine's cores.
+  int threads = 0; ///< Of contexts; 0 takes the machine's cores.
   Device device;
-  bool deterministic = false;          ///< Same input, same plan bytes: nothing is timed.
-  std::map<std::string, Preprocess> preprocess; ///< By input name; stored in the plan, used when an Image is bound.
-  std::string stop_after;              ///< Name of a pass, or `import`; what follows is left out (for `--print-ir`).
-  std::filesystem::path trace_passes;  ///< Folder that gets the IR after each pass.
-  std::filesystem::path timing_cache;  ///< Empty: the user's cache folder.
+  bool deterministic = false; ///< Same input, same plan bytes: nothing is timed.
+  std::map<std::string, Preprocess>
+      preprocess;         ///< By input name; stored in the plan, used when an Image is bound.
+  std::string stop_after; ///< Name of a pass, or `import`; what follows is left out (for `--print-ir`).
+  std::filesystem::path trace_passes; ///< Folder that gets the IR after each pass.
+  std::filesystem::path timing_cache; ///< Empty: the user's cache folder.
   Limits limits;
   Control control;
 };
@@ -73,9 +75,11 @@ struct ContextOptions {
 class Engine {
 public:
   /// Imports, optimises and tunes a model. Throws Error whose message starts with `build <name>: `.
-  static Engine build(SourcePtr model, const BuildOptions& options = {}, const std::filesystem::path& folder = {});
+  static Engine build(SourcePtr model, const BuildOptions& options = {},
+                      const std::filesystem::path& folder = {});
   static Engine build(const std::filesystem::path& model, const BuildOptions& options = {});
-  /// Opens a plan. Every byte is validated; a plan made for another device or version is tuned again from its own IR.
+  /// Opens a plan. Every byte is validated; a plan made for another device or version is tuned again from its
+  /// own IR.
   static Engine load(SourcePtr plan, const LoadOptions& options = {});
   static Engine load(const std::filesystem::path& plan, const LoadOptions& options = {});
   /// Writes a plan beside `path` and renames it.
@@ -95,8 +99,8 @@ public:
   /// Canonical IR (portable), and the lowered IR of the typical shapes, as text.
   std::string ir() const;
   std::string lowered_ir() const;
-  /// Nodes of the canonical graph, for pictures of it, as JSON: `{"name", "nodes": [{"name", "op", "sources", "inputs": [names],
-  /// "outputs": [{"name", "type"}]}]}`; constants are left out, names are values'.
+  /// Nodes of the canonical graph, for pictures of it, as JSON: `{"name", "nodes": [{"name", "op", "sources",
+  /// "inputs": [names], "outputs": [{"name", "type"}]}]}`; constants are left out, names are values'.
   std::string graph_json() const;
   /// What was decided for each node and why, as JSON; see docs/explain.md for its fields.
   std::string explain_json() const;
@@ -111,24 +115,25 @@ private:
 
 /// Time of one step, summed over the profiled runs.
 struct StepProfile {
-  std::string name;                  ///< Output's name in the lowered IR.
+  std::string name; ///< Output's name in the lowered IR.
   std::string op, kernel, backend;
-  std::vector<std::string> sources;  ///< Source model's nodes.
-  std::uint64_t bytes = 0;           ///< Read and written by one run, inputs, outputs and weights.
-  std::uint64_t flops = 0;           ///< Multiply-adds counted twice; 0 where not known.
+  std::vector<std::string> sources; ///< Source model's nodes.
+  std::uint64_t bytes = 0;          ///< Read and written by one run, inputs, outputs and weights.
+  std::uint64_t flops = 0;          ///< Multiply-adds counted twice; 0 where not known.
   std::uint64_t runs = 0;
   double seconds = 0;
 };
 
-/// One caller's state to run an Engine: arena, bindings, threads. Movable; used by one thread at a time. Keeps its engine.
+/// One caller's state to run an Engine: arena, bindings, threads. Movable; used by one thread at a time.
+/// Keeps its engine.
 class Context {
 public:
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;
   ~Context();
 
-  /// Binds an input. A row-major host tensor is used in place and shared until the next bind; others are copied. Type must
-  /// match and shape fit the profile, else Error{invalid_argument} with expected and got.
+  /// Binds an input. A row-major host tensor is used in place and shared until the next bind; others are
+  /// copied. Type must match and shape fit the profile, else Error{invalid_argument} with expected and got.
   void bind(std::string_view input, Item value);
   /// Preprocesses images as the engine's plan (or `spec`) says; several images make a batch.
   void bind(std::string_view input, std::span<const Image> images, const Preprocess* spec = nullptr);

@@ -27,7 +27,8 @@ enum class ErrorCode {
 std::string_view to_string(ErrorCode code) noexcept;
 
 /// Every failure that Lanner reports. The message is one line: context outermost first, then what was found,
-/// what was expected and what to do: `build resnet.onnx: node conv_12: softmax: axis 4 out of range for rank 4`.
+/// what was expected and what to do: `build resnet.onnx: node conv_12: softmax: axis 4 out of range for rank
+/// 4`.
 class Error : public std::exception {
 public:
   Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
@@ -37,7 +38,9 @@ public:
   const char* what() const noexcept override { return message_.c_str(); }
 
   /// The same failure with `context: ` put before its message.
-  Error within(std::string_view context) const { return Error(code_, fmt::format("{}: {}", context, message_)); }
+  Error within(std::string_view context) const {
+    return Error(code_, fmt::format("{}: {}", context, message_));
+  }
 
 private:
   ErrorCode code_;

@@ -123,8 +123,8 @@ Image load_image(const std::string& path, const Limits& limits = {});
 void save_image(const std::string& path, const Image& image);
 /// The bytes of a PNG or JPEG file; `kind` is `png`, `jpg` or `jpeg`.
 std::vector<std::byte> encode_image(const Image& image, std::string_view kind);
-/// The picture turned clockwise by `quarter_turns` times 90 degrees (any whole number): `image` itself when there is nothing
-/// to do, else a new image (RGB, or gray of gray).
+/// The picture turned clockwise by `quarter_turns` times 90 degrees (any whole number): `image` itself when
+/// there is nothing to do, else a new image (RGB, or gray of gray).
 Image turned(const Image& image, int quarter_turns);
 
 } // namespace lanner

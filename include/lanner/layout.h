@@ -11,13 +11,13 @@
 
 namespace lanner {
 
-/// A permutation of the logical dimensions with inner blocks. In memory the outer dimensions come first, in the
-/// order `order`, then the blocks, outermost first. Dimension `d` is padded up to a multiple of the product of
-/// its blocks; the padding holds zeros.
+/// A permutation of the logical dimensions with inner blocks. In memory the outer dimensions come first, in
+/// the order `order`, then the blocks, outermost first. Dimension `d` is padded up to a multiple of the
+/// product of its blocks; the padding holds zeros.
 ///
-/// Written with one letter a logical dimension, as oneDNN does: `abcd` is dense row-major, `acdb` channels last,
-/// `aBcd16b` channels blocked by 16 (a capital is an outer dimension that has blocks), `ABcd16b16a` a weight.
-/// The text `row` (an empty Layout) is dense row-major of any rank.
+/// Written with one letter a logical dimension, as oneDNN does: `abcd` is dense row-major, `acdb` channels
+/// last, `aBcd16b` channels blocked by 16 (a capital is an outer dimension that has blocks), `ABcd16b16a` a
+/// weight. The text `row` (an empty Layout) is dense row-major of any rank.
 struct Layout {
   struct Block {
     std::uint8_t dim;   ///< Logical dimension that is split.

@@ -9,9 +9,10 @@
 
 namespace lanner {
 
-/// A file that comes into being under its name only with commit(). Until then its bytes lie beside it under a temporary
-/// name; an object that dies before removes them. An existing file keeps its mode and is replaced at once; a symbolic
-/// link is followed. One thread at a time. Errors are Error{not_found, io, invalid_argument} and name the path.
+/// A file that comes into being under its name only with commit(). Until then its bytes lie beside it under a
+/// temporary name; an object that dies before removes them. An existing file keeps its mode and is replaced
+/// at once; a symbolic link is followed. One thread at a time. Errors are Error{not_found, io,
+/// invalid_argument} and name the path.
 class OutputFile {
 public:
   explicit OutputFile(const std::filesystem::path& path);

@@ -17,22 +17,25 @@ namespace lanner {
 struct PipelineOptions {
   std::string input;                    ///< The engine's image input; empty when it has but one.
   std::optional<Preprocess> preprocess; ///< Unset: what the engine says.
-  /// Frames in one run. The last run of a video has fewer, or, for a network of fixed batch size, repeats its last frame.
+  /// Frames in one run. The last run of a video has fewer, or, for a network of fixed batch size, repeats its
+  /// last frame.
   int batch = 1;
-  std::size_t queue = 4;                ///< Batches decoded ahead.
+  std::size_t queue = 4; ///< Batches decoded ahead.
   Trace trace;
   CancelToken cancel;
 };
 
-/// A frame, turned as a player shows it (its rotation is then 0), and the network's answers to it, batch dimension kept at 1.
+/// A frame, turned as a player shows it (its rotation is then 0), and the network's answers to it, batch
+/// dimension kept at 1.
 struct PipelineResult {
   Frame frame;
   std::map<std::string, Tensor> outputs;
   double decode_seconds = 0, infer_seconds = 0; ///< Of this frame; a batch's time is shared out evenly.
 };
 
-/// Runs a context over a reader's frames in order. Owns one thread, which decodes and preprocesses ahead; next() runs
-/// the network on the caller's thread. Memory is bounded by `queue`. Outputs whose first dimension is not the batch are given whole.
+/// Runs a context over a reader's frames in order. Owns one thread, which decodes and preprocesses ahead;
+/// next() runs the network on the caller's thread. Memory is bounded by `queue`. Outputs whose first
+/// dimension is not the batch are given whole.
 class Pipeline {
 public:
   Pipeline(VideoReader reader, const Engine& engine, Context context, const PipelineOptions& options = {});

@@ -49,8 +49,10 @@ struct Preprocess {
   /// `tf-inception` (RGB -1..1), `none` (RGB 0..255). Throws Error{invalid_argument} with the known names.
   static Preprocess preset(std::string_view name);
   /// One-line JSON with every field, and back; the form that plans and models' metadata keep:
-  ///     {"width": 224, "height": 224, "dtype": "f32", "layout": "nchw" or "nhwc", "channels": "rgb", "bgr" or "gray",
-  ///      "resize": "bilinear", "fit": "stretch", "range": [0, 1], "mean": [0, 0, 0], "std": [1, 1, 1], "pad_value": 0}
+  ///     {"width": 224, "height": 224, "dtype": "f32", "layout": "nchw" or "nhwc", "channels": "rgb", "bgr"
+  ///     or "gray",
+  ///      "resize": "bilinear", "fit": "stretch", "range": [0, 1], "mean": [0, 0, 0], "std": [1, 1, 1],
+  ///      "pad_value": 0}
   /// A field that is left out keeps its default. Of a gray picture `bgr` is not kept.
   std::string to_json() const;
   static Preprocess from_json(std::string_view json); ///< Unknown keys and wrong types are Error{bad_data}.

@@ -13,8 +13,8 @@
 
 namespace lanner {
 
-/// Random-access bytes from a file, memory, a descriptor or a callback. Passive; one user at a time per object.
-/// Size is fixed when opened. Errors are Error{not_found, io, limit_exceeded} and name the source.
+/// Random-access bytes from a file, memory, a descriptor or a callback. Passive; one user at a time per
+/// object. Size is fixed when opened. Errors are Error{not_found, io, limit_exceeded} and name the source.
 class ByteSource {
 public:
   virtual ~ByteSource() = default;
@@ -27,8 +27,8 @@ public:
   virtual bool seekable() const noexcept = 0;
   /// Copies up to `into.size()` bytes that start at `offset`; returns how many, 0 at the end.
   virtual std::size_t read_at(std::uint64_t offset, std::span<std::byte> into) = 0;
-  /// The whole content as one block that lives as long as this object, or an empty span when the source cannot
-  /// give one without copying. Regular files are mapped.
+  /// The whole content as one block that lives as long as this object, or an empty span when the source
+  /// cannot give one without copying. Regular files are mapped.
   virtual std::span<const std::byte> map() = 0;
 };
 
@@ -36,8 +36,10 @@ using SourcePtr = std::shared_ptr<ByteSource>;
 
 /// Opens a regular file for reading (not a directory; a pipe is read through and is not seekable).
 SourcePtr open_path(const std::filesystem::path& path, const Limits& limits = {});
-/// Opens `relative` beneath `folder`; refuses `..`, absolute paths and links (symbolic or hard) that could leave it.
-SourcePtr open_beneath(const std::filesystem::path& folder, const std::string& relative, const Limits& limits = {});
+/// Opens `relative` beneath `folder`; refuses `..`, absolute paths and links (symbolic or hard) that could
+/// leave it.
+SourcePtr open_beneath(const std::filesystem::path& folder, const std::string& relative,
+                       const Limits& limits = {});
 /// Bytes that the caller keeps alive through `owner` (may be null: then they must outlive the source).
 SourcePtr open_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner = nullptr,
                      std::string name = "bytes");

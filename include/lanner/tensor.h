@@ -21,19 +21,20 @@ namespace lanner {
 template<typename T>
 constexpr DType dtype_of();
 
-/// A dense tensor in some Layout over memory that it shares with its copies. Copying a Tensor copies the view,
-/// not the elements. Thread rule: any number of readers, or one writer.
+/// A dense tensor in some Layout over memory that it shares with its copies. Copying a Tensor copies the
+/// view, not the elements. Thread rule: any number of readers, or one writer.
 class Tensor {
 public:
   Tensor() = default;
-  /// Uninitialised memory for `shape`, aligned to 64 bytes, on `device`. Throws Error{limit_exceeded, out_of_memory}.
-  /// `string` tensors hold constructed, empty strings.
-  static Tensor allocate(DType type, Shape shape, Layout layout = {}, Device device = {}, const Limits& limits = {});
+  /// Uninitialised memory for `shape`, aligned to 64 bytes, on `device`. Throws Error{limit_exceeded,
+  /// out_of_memory}. `string` tensors hold constructed, empty strings.
+  static Tensor allocate(DType type, Shape shape, Layout layout = {}, Device device = {},
+                         const Limits& limits = {});
   /// Like allocate, with every byte zero.
   static Tensor zeros(DType type, Shape shape, Layout layout = {});
   /// A view of memory that `owner` keeps alive; `data` points at the first element.
-  static Tensor wrap(void* data, DType type, Shape shape, std::shared_ptr<const void> owner, Layout layout = {},
-                     Device device = {});
+  static Tensor wrap(void* data, DType type, Shape shape, std::shared_ptr<const void> owner,
+                     Layout layout = {}, Device device = {});
   /// A row-major host tensor with a copy of `values`.
   template<typename T>
   static Tensor from(std::span<const T> values, Shape shape);
@@ -55,8 +56,8 @@ public:
   const void* data() const noexcept { return data_; }
   const std::shared_ptr<const void>& owner() const noexcept { return owner_; }
 
-  /// The elements as `T`, which must be the tensor's own type and the tensor in host memory; else Error{internal}.
-  /// In a blocked layout the span covers the padding too.
+  /// The elements as `T`, which must be the tensor's own type and the tensor in host memory; else
+  /// Error{internal}. In a blocked layout the span covers the padding too.
   template<typename T>
   std::span<T> as();
   template<typename T>
@@ -93,20 +94,62 @@ struct BFloat16 {
   explicit operator float() const noexcept;
 };
 
-template<> constexpr DType dtype_of<float>() { return DType::f32; }
-template<> constexpr DType dtype_of<double>() { return DType::f64; }
-template<> constexpr DType dtype_of<Half>() { return DType::f16; }
-template<> constexpr DType dtype_of<BFloat16>() { return DType::bf16; }
-template<> constexpr DType dtype_of<std::int8_t>() { return DType::i8; }
-template<> constexpr DType dtype_of<std::uint8_t>() { return DType::u8; }
-template<> constexpr DType dtype_of<std::int16_t>() { return DType::i16; }
-template<> constexpr DType dtype_of<std::uint16_t>() { return DType::u16; }
-template<> constexpr DType dtype_of<std::int32_t>() { return DType::i32; }
-template<> constexpr DType dtype_of<std::uint32_t>() { return DType::u32; }
-template<> constexpr DType dtype_of<std::int64_t>() { return DType::i64; }
-template<> constexpr DType dtype_of<std::uint64_t>() { return DType::u64; }
-template<> constexpr DType dtype_of<bool>() { return DType::boolean; }
-template<> constexpr DType dtype_of<std::string>() { return DType::string; }
+template<>
+constexpr DType dtype_of<float>() {
+  return DType::f32;
+}
+template<>
+constexpr DType dtype_of<double>() {
+  return DType::f64;
+}
+template<>
+constexpr DType dtype_of<Half>() {
+  return DType::f16;
+}
+template<>
+constexpr DType dtype_of<BFloat16>() {
+  return DType::bf16;
+}
+template<>
+constexpr DType dtype_of<std::int8_t>() {
+  return DType::i8;
+}
+template<>
+constexpr DType dtype_of<std::uint8_t>() {
+  return DType::u8;
+}
+template<>
+constexpr DType dtype_of<std::int16_t>() {
+  return DType::i16;
+}
+template<>
+constexpr DType dtype_of<std::uint16_t>() {
+  return DType::u16;
+}
+template<>
+constexpr DType dtype_of<std::int32_t>() {
+  return DType::i32;
+}
+template<>
+constexpr DType dtype_of<std::uint32_t>() {
+  return DType::u32;
+}
+template<>
+constexpr DType dtype_of<std::int64_t>() {
+  return DType::i64;
+}
+template<>
+constexpr DType dtype_of<std::uint64_t>() {
+  return DType::u64;
+}
+template<>
+constexpr DType dtype_of<bool>() {
+  return DType::boolean;
+}
+template<>
+constexpr DType dtype_of<std::string>() {
+  return DType::string;
+}
 
 template<typename T>
 Tensor Tensor::from(std::span<const T> values, Shape shape) {
@@ -128,8 +171,8 @@ std::span<const T> Tensor::as() const {
   return {static_cast<const T*>(data_), storage_elements()};
 }
 
-/// Copies `from` into `to`: same logical shape, any two layouts, and any two numeric types (converted by ONNX's
-/// Cast rules). Both on the host.
+/// Copies `from` into `to`: same logical shape, any two layouts, and any two numeric types (converted by
+/// ONNX's Cast rules). Both on the host.
 void copy(const Tensor& from, Tensor& to);
 
 } // namespace lanner

@@ -17,8 +17,8 @@ struct Span {
   std::int64_t frame = -1; ///< Presentation index, -1 where none belongs to it.
 };
 
-/// Collects spans from any thread, up to a limit; later ones are counted, not kept. Copies refer to one collection; a
-/// default-made Trace collects nothing and costs one test.
+/// Collects spans from any thread, up to a limit; later ones are counted, not kept. Copies refer to one
+/// collection; a default-made Trace collects nothing and costs one test.
 class Trace {
 public:
   Trace() = default;

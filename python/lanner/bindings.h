@@ -1,5 +1,6 @@
 #pragma once
-// Shared by the files of the Python module: one function a noun registers it, and the conversions between them.
+// Shared by the files of the Python module: one function a noun registers it, and the conversions between
+// them.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
@@ -26,8 +27,8 @@ void register_image(nb::module_& module);
 void register_video(nb::module_& module);
 void register_engine(nb::module_& module);
 
-/// A tensor that shares memory with `object` where it can: a Tensor, a NumPy array, anything with DLPack, a number or a
-/// nested list (copied).
+/// A tensor that shares memory with `object` where it can: a Tensor, a NumPy array, anything with DLPack, a
+/// number or a nested list (copied).
 Tensor to_tensor(nb::handle object);
 /// The same for sequences (lists of tensors when `sequence` is wanted) and None (an empty optional).
 Item to_item(nb::handle object, bool sequence);

@@ -23,7 +23,8 @@ Shape to_shape(nb::handle value) {
 /// `(1, 3, 224, 224)`, or three of them: smallest, typical, largest.
 ShapeRange to_range(nb::handle value) {
   const bool nested = nb::len(value) == 3 && !nb::isinstance<nb::int_>(value[0]);
-  return nested ? ShapeRange{to_shape(value[0]), to_shape(value[1]), to_shape(value[2])} : ShapeRange::fixed(to_shape(value));
+  return nested ? ShapeRange{to_shape(value[0]), to_shape(value[1]), to_shape(value[2])}
+                : ShapeRange::fixed(to_shape(value));
 }
 
 /// What Python calls an engine: with contexts of its own for `engine(...)`, so that threads may share it.
@@ -76,7 +77,8 @@ void bind(Context& context, const Binding& binding, nb::handle value) {
   } else if (nb::isinstance<nb::list>(value) && nb::len(value) > 0 && image_of(value[0])) {
     for (nb::handle element : value) {
       const auto one = image_of(element);
-      check(one.has_value(), ErrorCode::invalid_argument, "input {}: the list mixes images with other things", binding.name);
+      check(one.has_value(), ErrorCode::invalid_argument, "input {}: the list mixes images with other things",
+            binding.name);
       images.push_back(*one);
     }
   }
@@ -92,13 +94,15 @@ void bind(Context& context, const Binding& binding, nb::handle value) {
 
 nb::dict outputs_of(const Context& context, const Engine& engine) {
   nb::dict results;
-  for (const Binding& binding : engine.outputs()) results[binding.name.c_str()] = from_item(context.output(binding.name));
+  for (const Binding& binding : engine.outputs())
+    results[binding.name.c_str()] = from_item(context.output(binding.name));
   return results;
 }
 
 nb::dict PyEngine::call(const nb::dict& inputs) const {
   Context context = take();
-  for (const auto& [name, value] : inputs) bind(context, binding_of(engine_, nb::cast<std::string>(name)), value);
+  for (const auto& [name, value] : inputs)
+    bind(context, binding_of(engine_, nb::cast<std::string>(name)), value);
   {
     nb::gil_scoped_release release;
     context.run();
@@ -114,7 +118,8 @@ struct PyContext {
   Context context;
 
   nb::dict run(const nb::dict& inputs) {
-    for (const auto& [name, value] : inputs) bind(context, binding_of(engine, nb::cast<std::string>(name)), value);
+    for (const auto& [name, value] : inputs)
+      bind(context, binding_of(engine, nb::cast<std::string>(name)), value);
     {
       nb::gil_scoped_release release;
       context.run();
@@ -149,8 +154,9 @@ std::string folder_of(nb::handle model) {
   return parent.empty() ? "." : parent.string();
 }
 
-PyEngine build(nb::handle model, const std::string& precision, const nb::dict& shapes, int threads, double budget, const std::string& device,
-               bool deterministic, const nb::dict& preprocess, nb::object progress) {
+PyEngine build(nb::handle model, const std::string& precision, const nb::dict& shapes, int threads,
+               double budget, const std::string& device, bool deterministic, const nb::dict& preprocess,
+               nb::object progress) {
   BuildOptions options;
   options.precision = precision;
   options.threads = threads;
@@ -158,7 +164,8 @@ PyEngine build(nb::handle model, const std::string& precision, const nb::dict& s
   options.deterministic = deterministic;
   if (device != "auto") options.device = Device::parse(device);
   for (const auto& [name, shape] : shapes) options.shapes[nb::cast<std::string>(name)] = to_range(shape);
-  for (const auto& [name, spec] : preprocess) options.preprocess[nb::cast<std::string>(name)] = nb::cast<Preprocess>(spec);
+  for (const auto& [name, spec] : preprocess)
+    options.preprocess[nb::cast<std::string>(name)] = nb::cast<Preprocess>(spec);
   Interruptible interruptible(std::move(progress));
   options.control = interruptible.control();
   const SourcePtr source = to_source(model);
@@ -187,18 +194,26 @@ void register_engine(nb::module_& module) {
   nb::class_<Binding>(module, "Binding", "An input or output of an engine.")
       .def_ro("name", &Binding::name)
       .def_prop_ro("dtype", [](const Binding& self) { return std::string(to_string(self.dtype)); })
-      .def_prop_ro("shape", [](const Binding& self) {
-        nb::list dims;
-        for (std::size_t i = 0; i < self.dims.size(); ++i)
-          if (self.dims[i] >= 0) dims.append(self.dims[i]);
-          else dims.append(self.dim_names[i]);
-        return nb::tuple(dims);
-      }, nb::sig("def shape(self) -> tuple[int | str, ...]"), "Sizes; a name or an expression where a size is open.")
+      .def_prop_ro(
+          "shape",
+          [](const Binding& self) {
+            nb::list dims;
+            for (std::size_t i = 0; i < self.dims.size(); ++i)
+              if (self.dims[i] >= 0)
+                dims.append(self.dims[i]);
+              else
+                dims.append(self.dim_names[i]);
+            return nb::tuple(dims);
+          },
+          nb::sig("def shape(self) -> tuple[int | str, ...]"),
+          "Sizes; a name or an expression where a size is open.")
       .def_ro("sequence", &Binding::sequence)
       .def("__repr__", &Binding::to_string);
 
-  nb::class_<PyContext>(module, "Context", "One caller's state to run an engine: memory and threads. One thread at a time.")
-      .def("__call__", &PyContext::run, nb::arg("inputs"), nb::sig("def __call__(self, inputs: dict[str, typing.Any]) -> dict[str, Tensor]"),
+  nb::class_<PyContext>(module, "Context",
+                        "One caller's state to run an engine: memory and threads. One thread at a time.")
+      .def("__call__", &PyContext::run, nb::arg("inputs"),
+           nb::sig("def __call__(self, inputs: dict[str, typing.Any]) -> dict[str, Tensor]"),
            "Runs; a dict from output name to Tensor.")
       .def_prop_ro("threads", [](const PyContext& self) { return self.context.threads(); })
       .def_prop_ro("arena_bytes", [](const PyContext& self) { return self.context.arena_bytes(); })
@@ -206,40 +221,62 @@ void register_engine(nb::module_& module) {
            "A dict for each step, in order; empty unless the context was made with profile=True.");
 
   nb::class_<PyEngine>(module, "Engine", "An immutable network ready to run; threads may share it.")
-      .def("__call__", &PyEngine::call, nb::arg("inputs"), nb::sig("def __call__(self, inputs: dict[str, typing.Any]) -> dict[str, Tensor]"),
-           "Runs on a dict from input name to array, Tensor, Image, Frame or list of images; a dict from output name to Tensor.")
-      .def("create_context", [](const PyEngine& self, int threads, bool profile) {
-        return PyContext{self.get(), self.get().create_context({threads, profile})};
-      }, nb::arg("threads") = 0, nb::arg("profile") = false)
-      .def("save", [](const PyEngine& self, nb::handle path) {
-        const std::string name = nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
-        nb::gil_scoped_release release;
-        self.get().save(name);
-      }, nb::arg("path"), nb::sig("def save(self, path: str | os.PathLike[str]) -> None"), "Writes a plan beside the path and renames it.")
+      .def("__call__", &PyEngine::call, nb::arg("inputs"),
+           nb::sig("def __call__(self, inputs: dict[str, typing.Any]) -> dict[str, Tensor]"),
+           "Runs on a dict from input name to array, Tensor, Image, Frame or list of images; a dict from "
+           "output name to Tensor.")
+      .def(
+          "create_context",
+          [](const PyEngine& self, int threads, bool profile) {
+            return PyContext{self.get(), self.get().create_context({threads, profile})};
+          },
+          nb::arg("threads") = 0, nb::arg("profile") = false)
+      .def(
+          "save",
+          [](const PyEngine& self, nb::handle path) {
+            const std::string name = nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
+            nb::gil_scoped_release release;
+            self.get().save(name);
+          },
+          nb::arg("path"), nb::sig("def save(self, path: str | os.PathLike[str]) -> None"),
+          "Writes a plan beside the path and renames it.")
       .def_prop_ro("name", [](const PyEngine& self) { return self.get().name(); })
-      .def_prop_ro("inputs", [](const PyEngine& self) { return bindings(self.get().inputs()); },
-                   nb::sig("def inputs(self) -> list[Binding]"))
-      .def_prop_ro("outputs", [](const PyEngine& self) { return bindings(self.get().outputs()); },
-                   nb::sig("def outputs(self) -> list[Binding]"))
+      .def_prop_ro(
+          "inputs", [](const PyEngine& self) { return bindings(self.get().inputs()); },
+          nb::sig("def inputs(self) -> list[Binding]"))
+      .def_prop_ro(
+          "outputs", [](const PyEngine& self) { return bindings(self.get().outputs()); },
+          nb::sig("def outputs(self) -> list[Binding]"))
       .def_prop_ro("threads", [](const PyEngine& self) { return self.get().threads(); })
       .def_prop_ro("metadata", [](const PyEngine& self) { return self.get().metadata(); })
-      .def("ir", [](const PyEngine& self) { return self.get().ir(); }, "The canonical graph as text.")
-      .def("lowered_ir", [](const PyEngine& self) { return self.get().lowered_ir(); }, "The graph as it runs, with storages and kernels.")
-      .def("explain", [](const PyEngine& self) {
-        return nb::module_::import_("json").attr("loads")(self.get().explain_json());
-      }, nb::sig("def explain(self) -> dict[str, typing.Any]"), "What was decided for each node and why.");
+      .def(
+          "ir", [](const PyEngine& self) { return self.get().ir(); }, "The canonical graph as text.")
+      .def(
+          "lowered_ir", [](const PyEngine& self) { return self.get().lowered_ir(); },
+          "The graph as it runs, with storages and kernels.")
+      .def(
+          "explain",
+          [](const PyEngine& self) {
+            return nb::module_::import_("json").attr("loads")(self.get().explain_json());
+          },
+          nb::sig("def explain(self) -> dict[str, typing.Any]"), "What was decided for each node and why.");
 
-  module.def("build", &build, nb::arg("model"), nb::kw_only(), nb::arg("precision") = "fp32", nb::arg("shapes") = nb::dict(),
-             nb::arg("threads") = 0, nb::arg("budget") = 10.0, nb::arg("device") = "auto", nb::arg("deterministic") = false,
-             nb::arg("preprocess") = nb::dict(), nb::arg("progress") = nb::none(),
-             nb::sig("def build(model: object, *, precision: str = 'fp32', shapes: dict[str, typing.Any] = {}, threads: int = 0, "
+  module.def("build", &build, nb::arg("model"), nb::kw_only(), nb::arg("precision") = "fp32",
+             nb::arg("shapes") = nb::dict(), nb::arg("threads") = 0, nb::arg("budget") = 10.0,
+             nb::arg("device") = "auto", nb::arg("deterministic") = false, nb::arg("preprocess") = nb::dict(),
+             nb::arg("progress") = nb::none(),
+             nb::sig("def build(model: object, *, precision: str = 'fp32', shapes: dict[str, typing.Any] = "
+                     "{}, threads: int = 0, "
                      "budget: float = 10.0, device: str = 'auto', deterministic: bool = False, "
                      "preprocess: dict[str, Preprocess] = {}, "
                      "progress: collections.abc.Callable[[str, int, int], object] | None = None) -> Engine"),
-             "Imports, optimises and tunes a model.\n\nmodel: path, bytes or an onnx.ModelProto. shapes: input name to shape, or to (smallest, "
-             "typical, largest). budget: seconds that timing kernels may take; 0 chooses by heuristics. preprocess: input name to Preprocess. "
+             "Imports, optimises and tunes a model.\n\nmodel: path, bytes or an onnx.ModelProto. shapes: "
+             "input name to shape, or to (smallest, "
+             "typical, largest). budget: seconds that timing kernels may take; 0 chooses by heuristics. "
+             "preprocess: input name to Preprocess. "
              "progress: called with (stage, done, total).");
-  module.def("load", &load, nb::arg("plan"), nb::kw_only(), nb::arg("threads") = 0, "Opens a plan that Engine.save wrote.");
+  module.def("load", &load, nb::arg("plan"), nb::kw_only(), nb::arg("threads") = 0,
+             "Opens a plan that Engine.save wrote.");
 }
 
 } // namespace lanner::python

@@ -25,7 +25,8 @@ std::array<float, N> floats(nb::handle value, std::string_view name) {
 }
 
 template<typename T>
-T one_of(const std::string& value, std::string_view name, const std::vector<std::pair<std::string, T>>& choices) {
+T one_of(const std::string& value, std::string_view name,
+         const std::vector<std::pair<std::string, T>>& choices) {
   std::string known;
   for (const auto& [text, choice] : choices) {
     if (text == value) return choice;
@@ -37,9 +38,13 @@ T one_of(const std::string& value, std::string_view name, const std::vector<std:
 void apply(Preprocess& spec, const std::string& name, nb::handle value) {
   const auto text = [&] { return nb::cast<std::string>(value); };
   if (name == "layout") {
-    spec.channels_last = one_of<bool>(text(), name, {{"nchw", false}, {"chw", false}, {"nhwc", true}, {"hwc", true}});
+    spec.channels_last =
+        one_of<bool>(text(), name, {{"nchw", false}, {"chw", false}, {"nhwc", true}, {"hwc", true}});
   } else if (name == "dtype") {
-    spec.dtype = parse_dtype(nb::isinstance<nb::str>(value) ? text() : nb::cast<std::string>(nb::module_::import_("numpy").attr("dtype")(value).attr("name")));
+    spec.dtype = parse_dtype(
+        nb::isinstance<nb::str>(value)
+            ? text()
+            : nb::cast<std::string>(nb::module_::import_("numpy").attr("dtype")(value).attr("name")));
   } else if (name == "size") {
     const auto size = nb::cast<std::array<std::int32_t, 2>>(value);
     spec.height = size[0], spec.width = size[1];
@@ -48,10 +53,15 @@ void apply(Preprocess& spec, const std::string& name, nb::handle value) {
     spec.gray = one_of<bool>(channels, name, {{"rgb", false}, {"bgr", false}, {"gray", true}});
     spec.bgr = channels == "bgr";
   } else if (name == "resize") {
-    spec.resize = one_of<Resize>(text(), name, {{"nearest", Resize::nearest}, {"bilinear", Resize::bilinear}, {"bicubic", Resize::bicubic},
-                                                {"area", Resize::area}, {"antialias", Resize::antialias}});
+    spec.resize = one_of<Resize>(text(), name,
+                                 {{"nearest", Resize::nearest},
+                                  {"bilinear", Resize::bilinear},
+                                  {"bicubic", Resize::bicubic},
+                                  {"area", Resize::area},
+                                  {"antialias", Resize::antialias}});
   } else if (name == "fit") {
-    spec.fit = one_of<Fit>(text(), name, {{"stretch", Fit::stretch}, {"letterbox", Fit::letterbox}, {"crop", Fit::crop}});
+    spec.fit = one_of<Fit>(text(), name,
+                           {{"stretch", Fit::stretch}, {"letterbox", Fit::letterbox}, {"crop", Fit::crop}});
   } else if (name == "range") {
     spec.range = floats<2>(value, name);
   } else if (name == "mean") {
@@ -62,7 +72,9 @@ void apply(Preprocess& spec, const std::string& name, nb::handle value) {
     spec.pad_value = nb::cast<float>(value);
   } else {
     fail(ErrorCode::invalid_argument,
-         "unknown option '{}'; known are preset, size, layout, dtype, channels, resize, fit, range, mean, std, pad_value", name);
+         "unknown option '{}'; known are preset, size, layout, dtype, channels, resize, fit, range, mean, "
+         "std, pad_value",
+         name);
   }
 }
 
@@ -77,11 +89,13 @@ nb::list planes(const Image& self) {
     const Plane& plane = self.planes[i];
     const std::int64_t samples = facts.samples[i];
     const DType type = facts.bytes_per_sample == 2 ? DType::u16 : DType::u8;
-    const Shape shape = samples == 1 ? Shape{plane.height, plane.width} : Shape{plane.height, plane.width, samples};
+    const Shape shape =
+        samples == 1 ? Shape{plane.height, plane.width} : Shape{plane.height, plane.width, samples};
     Tensor tensor = Tensor::allocate(type, shape);
     const auto row = static_cast<std::size_t>(plane.width * samples * facts.bytes_per_sample);
     for (std::int32_t y = 0; y < plane.height; ++y)
-      std::memcpy(static_cast<std::byte*>(tensor.data()) + row * static_cast<std::size_t>(y), plane.data + plane.pitch * y, row);
+      std::memcpy(static_cast<std::byte*>(tensor.data()) + row * static_cast<std::size_t>(y),
+                  plane.data + plane.pitch * y, row);
     list.append(tensor);
   }
   return list;
@@ -98,7 +112,8 @@ Tensor to_rgb(const Image& self) {
 } // namespace
 
 Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base) {
-  if (keywords.contains("preset") && !keywords["preset"].is_none()) base = Preprocess::preset(nb::cast<std::string>(keywords["preset"]));
+  if (keywords.contains("preset") && !keywords["preset"].is_none())
+    base = Preprocess::preset(nb::cast<std::string>(keywords["preset"]));
   for (const auto& [name, value] : keywords) {
     const std::string option = nb::cast<std::string>(name);
     if (option != "preset" && !value.is_none()) apply(base, option, value);
@@ -107,46 +122,67 @@ Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base) {
 }
 
 void register_image(nb::module_& module) {
-  nb::class_<Preprocess>(module, "Preprocess", "What a network expects of a picture; `to_tensor` takes the same keywords.")
-      .def("__init__", [](Preprocess* self, nb::kwargs keywords) { new (self) Preprocess(to_preprocess(keywords)); }, nb::arg("options"),
-           nb::sig("def __init__(self, **options: object) -> None"))
+  nb::class_<Preprocess>(module, "Preprocess",
+                         "What a network expects of a picture; `to_tensor` takes the same keywords.")
+      .def(
+          "__init__",
+          [](Preprocess* self, nb::kwargs keywords) { new (self) Preprocess(to_preprocess(keywords)); },
+          nb::arg("options"), nb::sig("def __init__(self, **options: object) -> None"))
       .def("to_json", &Preprocess::to_json)
-      .def_static("from_json", [](const std::string& text) { return Preprocess::from_json(text); }, nb::arg("text"))
-      .def("__eq__", [](const Preprocess& a, const Preprocess& b) { return a == b; }, nb::arg("other"), nb::is_operator(),
-           nb::sig("def __eq__(self, other: object) -> bool"))
+      .def_static(
+          "from_json", [](const std::string& text) { return Preprocess::from_json(text); }, nb::arg("text"))
+      .def(
+          "__eq__", [](const Preprocess& a, const Preprocess& b) { return a == b; }, nb::arg("other"),
+          nb::is_operator(), nb::sig("def __eq__(self, other: object) -> bool"))
       .def("__repr__", [](const Preprocess& self) { return "lanner.Preprocess(" + self.to_json() + ")"; });
 
   nb::class_<Image>(module, "Image", "Pixels of one picture with their colour description.")
-      .def("__init__", [](Image* self, nb::handle array, const std::string& format) {
-        new (self) Image(Image::from_tensor(to_tensor(array), parse_pixel_format(format)));
-      }, nb::arg("array"), nb::arg("format") = "rgb24", "A view of uint8 pixels [height, width, 3], or [height, width] with format=\"gray8\".")
+      .def(
+          "__init__",
+          [](Image* self, nb::handle array, const std::string& format) {
+            new (self) Image(Image::from_tensor(to_tensor(array), parse_pixel_format(format)));
+          },
+          nb::arg("array"), nb::arg("format") = "rgb24",
+          "A view of uint8 pixels [height, width, 3], or [height, width] with format=\"gray8\".")
       .def_ro("width", &Image::width)
       .def_ro("height", &Image::height)
       .def_prop_ro("format", [](const Image& self) { return std::string(to_string(self.format)); })
       .def_prop_ro("color_space", [](const Image& self) { return std::string(to_string(self.color.matrix)); })
       .def_prop_ro("color_range", [](const Image& self) { return std::string(to_string(self.color.range)); })
-      .def_prop_ro("planes", &planes, nb::sig("def planes(self) -> list[Tensor]"), "Copies of the planes, without padding: [height, width] or [height, width, 2 or 3].")
+      .def_prop_ro("planes", &planes, nb::sig("def planes(self) -> list[Tensor]"),
+                   "Copies of the planes, without padding: [height, width] or [height, width, 2 or 3].")
       .def("to_rgb", &to_rgb, "uint8 [height, width, 3].")
-      .def("to_tensor", [](const Image& self, nb::kwargs options) {
-        const Preprocess spec = to_preprocess(options);
-        nb::gil_scoped_release release;
-        return to_tensor(self, spec);
-      }, nb::arg("options"), nb::sig("def to_tensor(self, **options: object) -> Tensor"), 
-           "One batch element [1, 3, height, width]: see Preprocess for the keywords; size is (height, width).")
+      .def(
+          "to_tensor",
+          [](const Image& self, nb::kwargs options) {
+            const Preprocess spec = to_preprocess(options);
+            nb::gil_scoped_release release;
+            return to_tensor(self, spec);
+          },
+          nb::arg("options"), nb::sig("def to_tensor(self, **options: object) -> Tensor"),
+          "One batch element [1, 3, height, width]: see Preprocess for the keywords; size is (height, "
+          "width).")
       .def("__repr__", &describe);
 
-  module.def("load_image", [](nb::handle path) {
-    const std::string name = nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
-    nb::gil_scoped_release release;
-    return load_image(name);
-  }, nb::arg("path"), nb::sig("def load_image(path: str | os.PathLike[str]) -> Image"),
-             "Reads a still picture: PNG, JPEG, BMP, PPM, WebP, TIFF and what else FFmpeg knows.");
-  module.def("save_image", [](nb::handle path, const Image& image) {
-    const std::string name = nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
-    nb::gil_scoped_release release;
-    save_image(name, image);
-  }, nb::arg("path"), nb::arg("image"), nb::sig("def save_image(path: str | os.PathLike[str], image: Image) -> None"),
-             "Writes PNG or JPEG, by the path's extension.");
+  module.def(
+      "load_image",
+      [](nb::handle path) {
+        const std::string name = nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
+        nb::gil_scoped_release release;
+        return load_image(name);
+      },
+      nb::arg("path"), nb::sig("def load_image(path: str | os.PathLike[str]) -> Image"),
+      "Reads a still picture: PNG, JPEG, BMP, PPM, WebP, TIFF and what else FFmpeg knows.");
+  module.def(
+      "save_image",
+      [](nb::handle path, const Image& image) {
+        const std::string name = nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
+        nb::gil_scoped_release release;
+        save_image(name, image);
+      },
+      nb::arg("path"), nb::arg("image"),
+      nb::sig("def save_image(path: str | os.PathLike[str], image: Image) -> None"),
+      "Writes PNG or JPEG, by the path's extension.");
 }
 
 } // namespace lanner::python

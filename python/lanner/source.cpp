@@ -41,12 +41,14 @@ SourcePtr from_file(nb::handle object) {
   const auto read = [file, place, seekable](std::uint64_t offset, std::span<std::byte> into) -> std::size_t {
     nb::gil_scoped_acquire acquire;
     if (offset != *place) {
-      check(seekable, ErrorCode::io, "file object: it cannot seek, byte {} was asked for at {}", offset, *place);
+      check(seekable, ErrorCode::io, "file object: it cannot seek, byte {} was asked for at {}", offset,
+            *place);
       file->attr("seek")(offset);
     }
     const nb::object data = file->attr("read")(into.size());
     const nb::bytes bytes = nb::bytes(data);
-    check(bytes.size() <= into.size(), ErrorCode::io, "file object: read({}) gave {} bytes", into.size(), bytes.size());
+    check(bytes.size() <= into.size(), ErrorCode::io, "file object: read({}) gave {} bytes", into.size(),
+          bytes.size());
     std::memcpy(into.data(), bytes.c_str(), bytes.size());
     *place = offset + bytes.size();
     return bytes.size();
@@ -63,7 +65,8 @@ SourcePtr to_source(nb::handle object) {
   if (PyObject_CheckBuffer(object.ptr())) return from_buffer(object);
   if (nb::hasattr(object, "SerializeToString")) return from_buffer(object.attr("SerializeToString")());
   if (nb::hasattr(object, "read")) return from_file(object);
-  fail(ErrorCode::invalid_argument, "expected a path, bytes or a binary file object, got {}", nb::cast<std::string>(nb::str(nb::borrow(object).type())));
+  fail(ErrorCode::invalid_argument, "expected a path, bytes or a binary file object, got {}",
+       nb::cast<std::string>(nb::str(nb::borrow(object).type())));
 }
 
 } // namespace lanner::python

@@ -15,53 +15,94 @@ namespace {
 /// NumPy's typestr where NumPy has the type itself.
 const char* typestr(DType type) {
   switch (type) {
-  case DType::f32: return "<f4";
-  case DType::f64: return "<f8";
-  case DType::f16: return "<f2";
-  case DType::i8: return "|i1";
-  case DType::u8: return "|u1";
-  case DType::i16: return "<i2";
-  case DType::u16: return "<u2";
-  case DType::i32: return "<i4";
-  case DType::u32: return "<u4";
-  case DType::i64: return "<i8";
-  case DType::u64: return "<u8";
-  case DType::boolean: return "|b1";
-  case DType::c64: return "<c8";
-  case DType::c128: return "<c16";
-  default: return nullptr;
+  case DType::f32:
+    return "<f4";
+  case DType::f64:
+    return "<f8";
+  case DType::f16:
+    return "<f2";
+  case DType::i8:
+    return "|i1";
+  case DType::u8:
+    return "|u1";
+  case DType::i16:
+    return "<i2";
+  case DType::u16:
+    return "<u2";
+  case DType::i32:
+    return "<i4";
+  case DType::u32:
+    return "<u4";
+  case DType::i64:
+    return "<i8";
+  case DType::u64:
+    return "<u8";
+  case DType::boolean:
+    return "|b1";
+  case DType::c64:
+    return "<c8";
+  case DType::c128:
+    return "<c16";
+  default:
+    return nullptr;
   }
 }
 
 /// The type's name in NumPy or in the package ml_dtypes.
 std::string numpy_name(DType type) {
   switch (type) {
-  case DType::f32: return "float32";
-  case DType::f64: return "float64";
-  case DType::f16: return "float16";
-  case DType::bf16: return "bfloat16";
-  case DType::i8: return "int8";
-  case DType::u8: return "uint8";
-  case DType::i16: return "int16";
-  case DType::u16: return "uint16";
-  case DType::i32: return "int32";
-  case DType::u32: return "uint32";
-  case DType::i64: return "int64";
-  case DType::u64: return "uint64";
-  case DType::boolean: return "bool";
-  case DType::string: return "str";
-  case DType::c64: return "complex64";
-  case DType::c128: return "complex128";
-  case DType::i4: return "int4";
-  case DType::u4: return "uint4";
-  case DType::i2: return "int2";
-  case DType::u2: return "uint2";
-  case DType::f4e2m1: return "float4_e2m1fn";
-  case DType::f8e4m3fn: return "float8_e4m3fn";
-  case DType::f8e4m3fnuz: return "float8_e4m3fnuz";
-  case DType::f8e5m2: return "float8_e5m2";
-  case DType::f8e5m2fnuz: return "float8_e5m2fnuz";
-  case DType::f8e8m0: return "float8_e8m0fnu";
+  case DType::f32:
+    return "float32";
+  case DType::f64:
+    return "float64";
+  case DType::f16:
+    return "float16";
+  case DType::bf16:
+    return "bfloat16";
+  case DType::i8:
+    return "int8";
+  case DType::u8:
+    return "uint8";
+  case DType::i16:
+    return "int16";
+  case DType::u16:
+    return "uint16";
+  case DType::i32:
+    return "int32";
+  case DType::u32:
+    return "uint32";
+  case DType::i64:
+    return "int64";
+  case DType::u64:
+    return "uint64";
+  case DType::boolean:
+    return "bool";
+  case DType::string:
+    return "str";
+  case DType::c64:
+    return "complex64";
+  case DType::c128:
+    return "complex128";
+  case DType::i4:
+    return "int4";
+  case DType::u4:
+    return "uint4";
+  case DType::i2:
+    return "int2";
+  case DType::u2:
+    return "uint2";
+  case DType::f4e2m1:
+    return "float4_e2m1fn";
+  case DType::f8e4m3fn:
+    return "float8_e4m3fn";
+  case DType::f8e4m3fnuz:
+    return "float8_e4m3fnuz";
+  case DType::f8e5m2:
+    return "float8_e5m2";
+  case DType::f8e5m2fnuz:
+    return "float8_e5m2fnuz";
+  case DType::f8e8m0:
+    return "float8_e8m0fnu";
   }
   return "?";
 }
@@ -106,8 +147,9 @@ Tensor string_tensor(const nb::object& array, const Shape& shape) {
   std::size_t i = 0;
   for (nb::handle element : flat) {
     const bool bytes = nb::isinstance<nb::bytes>(element);
-    tensor.as<std::string>()[i++] = bytes ? std::string(nb::cast<nb::bytes>(element).c_str(), nb::cast<nb::bytes>(element).size())
-                                          : nb::cast<std::string>(nb::str(element));
+    tensor.as<std::string>()[i++] =
+        bytes ? std::string(nb::cast<nb::bytes>(element).c_str(), nb::cast<nb::bytes>(element).size())
+              : nb::cast<std::string>(nb::str(element));
   }
   return tensor;
 }
@@ -119,7 +161,8 @@ Tensor from_numpy(nb::object array) {
   if (kind != "O" && kind != "U" && kind != "S") {
     const bool native = nb::cast<bool>(dtype.attr("isnative"));
     if (!native) array = array.attr("astype")(dtype.attr("newbyteorder")("="));
-    if (!nb::cast<bool>(array.attr("flags").attr("c_contiguous"))) array = numpy.attr("ascontiguousarray")(array);
+    if (!nb::cast<bool>(array.attr("flags").attr("c_contiguous")))
+      array = numpy.attr("ascontiguousarray")(array);
   }
   Shape shape;
   for (nb::handle size : array.attr("shape")) shape.push_back(nb::cast<std::int64_t>(size));
@@ -141,11 +184,13 @@ Tensor take_capsule(nb::handle object) {
   const char* name = PyCapsule_GetName(capsule.ptr());
   check(name != nullptr, ErrorCode::bad_data, "__dlpack__ gave a capsule without a name");
   const std::string_view kind = name;
-  check(kind == "dltensor" || kind == "dltensor_versioned", ErrorCode::bad_data, "__dlpack__ gave a capsule named '{}'", kind);
+  check(kind == "dltensor" || kind == "dltensor_versioned", ErrorCode::bad_data,
+        "__dlpack__ gave a capsule named '{}'", kind);
   void* pointer = PyCapsule_GetPointer(capsule.ptr(), name);
   const bool versioned = kind == "dltensor_versioned";
   PyCapsule_SetName(capsule.ptr(), versioned ? "used_dltensor_versioned" : "used_dltensor");
-  return versioned ? from_dlpack(static_cast<DLManagedTensorVersioned*>(pointer)) : from_dlpack(static_cast<DLManagedTensor*>(pointer));
+  return versioned ? from_dlpack(static_cast<DLManagedTensorVersioned*>(pointer))
+                   : from_dlpack(static_cast<DLManagedTensor*>(pointer));
 }
 
 template<typename Managed>
@@ -192,10 +237,12 @@ nb::object to_numpy(const Tensor& self) {
   if (tensor.dtype() == DType::string) {
     nb::object array = numpy.attr("empty")(tensor.elements(), "object");
     std::int64_t i = 0;
-    for (const std::string& text : tensor.as<std::string>()) array[nb::int_(i++)] = nb::str(text.c_str(), text.size());
+    for (const std::string& text : tensor.as<std::string>())
+      array[nb::int_(i++)] = nb::str(text.c_str(), text.size());
     return array.attr("reshape")(shape);
   }
-  const nb::object type = numpy.attr("dtype")(nb::module_::import_("ml_dtypes").attr(numpy_name(tensor.dtype()).c_str()));
+  const nb::object type =
+      numpy.attr("dtype")(nb::module_::import_("ml_dtypes").attr(numpy_name(tensor.dtype()).c_str()));
   const std::size_t bits = bit_width(tensor.dtype());
   const auto count = static_cast<std::size_t>(tensor.elements());
   std::string bytes(bits < 8 ? count : count * bits / 8, '\0');
@@ -211,7 +258,9 @@ nb::object to_numpy(const Tensor& self) {
       bytes[i] = static_cast<char>(value);
     }
   }
-  return numpy.attr("frombuffer")(nb::bytes(bytes.data(), bytes.size()), type).attr("reshape")(shape).attr("copy")();
+  return numpy.attr("frombuffer")(nb::bytes(bytes.data(), bytes.size()), type)
+      .attr("reshape")(shape)
+      .attr("copy")();
 }
 
 nb::object array(const Tensor& self, nb::object dtype, nb::object copy) {
@@ -230,7 +279,8 @@ nb::object array(const Tensor& self, nb::object dtype, nb::object copy) {
 
 std::string describe(const Tensor& self) {
   return fmt::format("lanner.Tensor({}{}, {}, {})", to_string(self.dtype()), self.shape().to_string(),
-                     self.layout().row_major() ? "row-major" : self.layout().to_string(), self.device().to_string());
+                     self.layout().row_major() ? "row-major" : self.layout().to_string(),
+                     self.device().to_string());
 }
 
 } // namespace
@@ -239,7 +289,8 @@ Tensor to_tensor(nb::handle object) {
   if (nb::isinstance<Tensor>(object)) return nb::cast<Tensor>(object);
   const nb::module_ numpy = nb::module_::import_("numpy");
   if (nb::isinstance(object, numpy.attr("ndarray"))) return from_numpy(nb::borrow(object));
-  if (nb::hasattr(object, "__dlpack__") && !nb::isinstance(object, numpy.attr("generic"))) return take_capsule(object);
+  if (nb::hasattr(object, "__dlpack__") && !nb::isinstance(object, numpy.attr("generic")))
+    return take_capsule(object);
   return from_numpy(numpy.attr("asarray")(object));
 }
 
@@ -266,28 +317,44 @@ nb::object from_item(const Item& item) {
 }
 
 void register_tensor(nb::module_& module) {
-  nb::class_<Tensor>(module, "Tensor",
-                     "A typed, shaped block of memory. NumPy reads it without a copy; DLPack works both ways.")
-      .def("__init__", [](Tensor* self, nb::handle object) { new (self) Tensor(to_tensor(object)); }, nb::arg("array"),
-           "From a NumPy array, anything with __dlpack__ (both share memory), or numbers in lists (copied).")
-      .def_prop_ro("shape", [](const Tensor& self) { return shape_tuple(self.shape()); }, nb::sig("def shape(self) -> tuple[int, ...]"))
-      .def_prop_ro("dtype", [](const Tensor& self) { return numpy_name(self.dtype()); }, "Name as NumPy or ml_dtypes has it.")
+  nb::class_<Tensor>(
+      module, "Tensor",
+      "A typed, shaped block of memory. NumPy reads it without a copy; DLPack works both ways.")
+      .def(
+          "__init__", [](Tensor* self, nb::handle object) { new (self) Tensor(to_tensor(object)); },
+          nb::arg("array"),
+          "From a NumPy array, anything with __dlpack__ (both share memory), or numbers in lists (copied).")
+      .def_prop_ro(
+          "shape", [](const Tensor& self) { return shape_tuple(self.shape()); },
+          nb::sig("def shape(self) -> tuple[int, ...]"))
+      .def_prop_ro(
+          "dtype", [](const Tensor& self) { return numpy_name(self.dtype()); },
+          "Name as NumPy or ml_dtypes has it.")
       .def_prop_ro("ndim", &Tensor::rank)
       .def_prop_ro("size", &Tensor::elements)
       .def_prop_ro("nbytes", &Tensor::bytes)
       .def_prop_ro("device", [](const Tensor& self) { return self.device().to_string(); })
-      .def("numpy", [](nb::handle self) { return array(nb::cast<const Tensor&>(self), nb::none(), nb::none()); },
-           "As a NumPy array, without a copy where NumPy has the type.")
+      .def(
+          "numpy",
+          [](nb::handle self) { return array(nb::cast<const Tensor&>(self), nb::none(), nb::none()); },
+          "As a NumPy array, without a copy where NumPy has the type.")
       .def("__array__", &array, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none())
-      .def_prop_ro("__array_interface__", &array_interface, nb::sig("def __array_interface__(self) -> dict[str, typing.Any]"))
-      .def("__dlpack__", &dlpack, nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
-           nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none())
-      .def("__dlpack_device__", [](const Tensor& self) { return nb::make_tuple(self.device().is_host() ? 1 : 2, static_cast<int>(self.device().index)); },
-           nb::sig("def __dlpack_device__(self) -> tuple[int, int]"))
-      .def("__len__", [](const Tensor& self) {
-        check(self.rank() > 0, ErrorCode::invalid_argument, "a tensor of rank 0 has no length");
-        return self.shape()[0];
-      })
+      .def_prop_ro("__array_interface__", &array_interface,
+                   nb::sig("def __array_interface__(self) -> dict[str, typing.Any]"))
+      .def("__dlpack__", &dlpack, nb::kw_only(), nb::arg("stream") = nb::none(),
+           nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(),
+           nb::arg("copy") = nb::none())
+      .def(
+          "__dlpack_device__",
+          [](const Tensor& self) {
+            return nb::make_tuple(self.device().is_host() ? 1 : 2, static_cast<int>(self.device().index));
+          },
+          nb::sig("def __dlpack_device__(self) -> tuple[int, int]"))
+      .def("__len__",
+           [](const Tensor& self) {
+             check(self.rank() > 0, ErrorCode::invalid_argument, "a tensor of rank 0 has no length");
+             return self.shape()[0];
+           })
       .def("__repr__", &describe);
 }
 

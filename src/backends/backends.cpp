@@ -41,7 +41,9 @@ std::vector<const Backend*> backends_for(const Target& target) {
 }
 
 std::vector<BackendStatus> backend_statuses() {
-  return {onednn().status, {"cpu", true, cpu_features().to_string()}, {"reference", true, "loops of the operators' definitions"}};
+  return {onednn().status,
+          {"cpu", true, cpu_features().to_string()},
+          {"reference", true, "loops of the operators' definitions"}};
 }
 
 } // namespace lanner

@@ -8,8 +8,8 @@
 
 namespace lanner {
 
-/// The backends that serve `target`, fastest first, reference kernels last. They live as long as the process. The module
-/// with oneDNN is opened by the first call that needs it; without it the others serve alone.
+/// The backends that serve `target`, fastest first, reference kernels last. They live as long as the process.
+/// The module with oneDNN is opened by the first call that needs it; without it the others serve alone.
 std::vector<const Backend*> backends_for(const Target& target);
 
 /// A backend and why it is or is not there, for `lanner doctor`.
@@ -19,6 +19,5 @@ struct BackendStatus {
   std::string detail; ///< Version and path, or the reason with the remedy.
 };
 std::vector<BackendStatus> backend_statuses();
-
 
 } // namespace lanner

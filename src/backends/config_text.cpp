@@ -11,7 +11,8 @@ ConfigText::ConfigText(std::span<const std::byte> bytes) {
   while (!rest.empty()) {
     const std::string_view field = rest.substr(0, rest.find(';'));
     const std::size_t equals = field.find('=');
-    check(equals != std::string_view::npos, ErrorCode::bad_data, "tactic: configuration field `{}` has no `=`", field);
+    check(equals != std::string_view::npos, ErrorCode::bad_data,
+          "tactic: configuration field `{}` has no `=`", field);
     fields_.insert_or_assign(std::string(field.substr(0, equals)), std::string(field.substr(equals + 1)));
     rest.remove_prefix(std::min(rest.size(), field.size() + 1));
   }
@@ -22,11 +23,14 @@ ConfigText& ConfigText::set(std::string key, std::string value) {
   return *this;
 }
 
-ConfigText& ConfigText::set(std::string key, std::int64_t value) { return set(std::move(key), std::to_string(value)); }
+ConfigText& ConfigText::set(std::string key, std::int64_t value) {
+  return set(std::move(key), std::to_string(value));
+}
 
 const std::string& ConfigText::text(std::string_view key) const {
   const auto found = fields_.find(key);
-  check(found != fields_.end(), ErrorCode::bad_data, "tactic: configuration has no `{}`: build the plan again", key);
+  check(found != fields_.end(), ErrorCode::bad_data,
+        "tactic: configuration has no `{}`: build the plan again", key);
   return found->second;
 }
 

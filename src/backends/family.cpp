@@ -38,12 +38,14 @@ TacticList FamilyBackend::tactics(const Node& node, const Target& target) const 
 }
 
 std::unique_ptr<Kernel> FamilyBackend::prepare(const Node& node, const Tactic& tactic,
-                                               std::span<const Tensor* const> constants, const Target& target) const {
+                                               std::span<const Tensor* const> constants,
+                                               const Target& target) const {
   const Group group = Group::of(node);
   check(!group.empty(), ErrorCode::internal, "{}: {}", name_, group.reason());
   for (const KernelFamily& family : families_)
     if (family.kernel == tactic.kernel) return family.prepare({node, group, tactic, constants, target});
-  fail(ErrorCode::unsupported, "{}: no kernel is named {}: build the plan again with this version", name_, tactic.kernel);
+  fail(ErrorCode::unsupported, "{}: no kernel is named {}: build the plan again with this version", name_,
+       tactic.kernel);
 }
 
 } // namespace lanner

@@ -24,8 +24,8 @@ struct Preparation {
 /// Kernels of one name: the groups they take, the ways they offer, how one is made ready.
 struct KernelFamily {
   std::string_view kernel; ///< The name in tactics.
-  /// Tactics for a group that may or may not be of this family. Where it is and none is offered, `reason` says why;
-  /// where it is not, the reason stays empty.
+  /// Tactics for a group that may or may not be of this family. Where it is and none is offered, `reason`
+  /// says why; where it is not, the reason stays empty.
   TacticList (*tactics)(const Node& node, const Group& group, const Target& target);
   std::unique_ptr<Kernel> (*prepare)(const Preparation& preparation);
   /// Whether the group (the nodes so far and the next one) could be one node of this family.
@@ -35,12 +35,14 @@ struct KernelFamily {
 /// Joins families under one name. The table must outlive it.
 class FamilyBackend final : public Backend {
 public:
-  FamilyBackend(std::string_view name, std::span<const KernelFamily> families) : name_(name), families_(families) {}
+  FamilyBackend(std::string_view name, std::span<const KernelFamily> families)
+      : name_(name), families_(families) {}
 
   std::string_view name() const override { return name_; }
   bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const override;
   TacticList tactics(const Node& node, const Target& target) const override;
-  std::unique_ptr<Kernel> prepare(const Node& node, const Tactic& tactic, std::span<const Tensor* const> constants,
+  std::unique_ptr<Kernel> prepare(const Node& node, const Tactic& tactic,
+                                  std::span<const Tensor* const> constants,
                                   const Target& target) const override;
 
 private:

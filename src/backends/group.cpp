@@ -77,7 +77,8 @@ Group Group::of(const Node& node) {
       continue;
     }
     if (!inner->regions().empty() || !only_first_output_used(*inner) || !all_static(*inner)) {
-      group.reject("the fused body holds " + inner->kind() + " with regions, further outputs or unknown shapes");
+      group.reject("the fused body holds " + inner->kind() +
+                   " with regions, further outputs or unknown shapes");
       return group;
     }
     known[inner->output()] = {Operand::From::op, group.ops_.size(), inner->output(), nullptr};
@@ -120,11 +121,16 @@ std::size_t Group::uses_of_op(std::size_t index) const {
 std::optional<float> scalar_value(const Tensor* tensor) {
   if (!tensor || tensor->elements() != 1 || !tensor->device().is_host()) return std::nullopt;
   switch (tensor->dtype()) {
-  case DType::f32: return tensor->as<float>()[0];
-  case DType::f64: return static_cast<float>(tensor->as<double>()[0]);
-  case DType::f16: return static_cast<float>(tensor->as<Half>()[0]);
-  case DType::bf16: return static_cast<float>(tensor->as<BFloat16>()[0]);
-  default: return std::nullopt;
+  case DType::f32:
+    return tensor->as<float>()[0];
+  case DType::f64:
+    return static_cast<float>(tensor->as<double>()[0]);
+  case DType::f16:
+    return static_cast<float>(tensor->as<Half>()[0]);
+  case DType::bf16:
+    return static_cast<float>(tensor->as<BFloat16>()[0]);
+  default:
+    return std::nullopt;
   }
 }
 

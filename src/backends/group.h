@@ -1,5 +1,6 @@
 #pragma once
-// One view of what a kernel is asked to compute: a plain node, the body of a `fused` node, or nodes that may become one.
+// One view of what a kernel is asked to compute: a plain node, the body of a `fused` node, or nodes that may
+// become one.
 
 #include <optional>
 #include <span>
@@ -22,8 +23,9 @@ struct Operand {
   };
   From from = From::absent;
   std::size_t index = 0;
-  const Value* value = nullptr;     ///< Its type; null when absent.
-  const Tensor* constant = nullptr; ///< Its elements where they are known: inner constants, and inputs that are constants.
+  const Value* value = nullptr; ///< Its type; null when absent.
+  const Tensor* constant =
+      nullptr; ///< Its elements where they are known: inner constants, and inputs that are constants.
 
   bool is_input() const noexcept { return from == From::input; }
   bool is_op() const noexcept { return from == From::op; }
@@ -43,12 +45,12 @@ struct GroupOp {
   const Type& type() const { return node->output()->type; }
 };
 
-/// A flat list of operations with external inputs and outputs. Input `i` of a group made from a node is the node's input
-/// `i`. Holds pointers into the graph it was made from.
+/// A flat list of operations with external inputs and outputs. Input `i` of a group made from a node is the
+/// node's input `i`. Holds pointers into the graph it was made from.
 class Group {
 public:
-  /// A plain node, or a `fused` node's body. Empty `ops()` with `reason()` set when the body is not such a list (nested
-  /// regions, an operation whose second output is used, types that are not static tensors).
+  /// A plain node, or a `fused` node's body. Empty `ops()` with `reason()` set when the body is not such a
+  /// list (nested regions, an operation whose second output is used, types that are not static tensors).
   static Group of(const Node& node);
   /// The group that fusion asks about. Its inputs are numbered by first use, its output is the last node's.
   static Group of(std::span<const Node* const> nodes);

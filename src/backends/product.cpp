@@ -17,7 +17,8 @@ bool take_addend(Product& product, const Operand& addend) {
   }
   const auto scalar = scalar_value(addend.constant);
   if (!scalar) return false;
-  product.tail.insert(product.tail.begin(), {std::nullopt, {ActivationKind::linear, 1, *scalar}, {}, Spread::full});
+  product.tail.insert(product.tail.begin(),
+                      {std::nullopt, {ActivationKind::linear, 1, *scalar}, {}, Spread::full});
   return true;
 }
 
@@ -36,7 +37,9 @@ std::int64_t Product::depth() const {
   return transpose_a ? shape[shape.rank() - 2] : shape.back();
 }
 
-bool Product::single() const { return b.shape().rank() == 2 && (!transpose_a || a.shape().rank() == 2); }
+bool Product::single() const {
+  return b.shape().rank() == 2 && (!transpose_a || a.shape().rank() == 2);
+}
 
 double Product::operations() const {
   return 2.0 * static_cast<double>(result.elements()) * static_cast<double>(depth());

@@ -18,8 +18,8 @@ std::vector<std::size_t> outer_order(const Layout& layout, std::size_t rank) {
 }
 
 /// Zeroes those of the `count` elements of `axes` whose index along `dim`, from `start`, is `size` or more.
-void clear_tail(std::byte* data, std::span<const MemoryAxis> axes, std::size_t dim, std::int64_t start, std::int64_t size,
-                std::size_t element) {
+void clear_tail(std::byte* data, std::span<const MemoryAxis> axes, std::size_t dim, std::int64_t start,
+                std::int64_t size, std::size_t element) {
   if (axes.empty()) {
     if (start >= size) std::memset(data, 0, element);
     return;
@@ -107,8 +107,8 @@ void clear_padding(void* data, const Layout& layout, const Shape& shape, std::si
       first *= axis.step;
       break;
     }
-    clear_tail(static_cast<std::byte*>(data) + offset * static_cast<std::int64_t>(element), tail, dim, first, shape[dim],
-               element);
+    clear_tail(static_cast<std::byte*>(data) + offset * static_cast<std::int64_t>(element), tail, dim, first,
+               shape[dim], element);
   }
 }
 

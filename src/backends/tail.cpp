@@ -24,8 +24,8 @@ std::optional<Activation> clip_of(const GroupOp& op) {
 
 std::optional<BinaryKind> binary_of(std::string_view kind) {
   static const std::map<std::string_view, BinaryKind> kinds = {
-      {"add", BinaryKind::add},      {"sub", BinaryKind::subtract}, {"mul", BinaryKind::multiply},
-      {"div", BinaryKind::divide},   {"min", BinaryKind::minimum},  {"max", BinaryKind::maximum},
+      {"add", BinaryKind::add},    {"sub", BinaryKind::subtract}, {"mul", BinaryKind::multiply},
+      {"div", BinaryKind::divide}, {"min", BinaryKind::minimum},  {"max", BinaryKind::maximum},
       {"sum", BinaryKind::add}};
   const auto found = kinds.find(kind);
   return found == kinds.end() ? std::nullopt : std::optional(found->second);
@@ -35,12 +35,18 @@ std::optional<BinaryKind> binary_of(std::string_view kind) {
 std::optional<Activation> scalar_step(BinaryKind kind, float c, bool reversed) {
   constexpr float most = std::numeric_limits<float>::max();
   switch (kind) {
-  case BinaryKind::add: return Activation{K::linear, 1, c};
-  case BinaryKind::subtract: return reversed ? Activation{K::linear, -1, c} : Activation{K::linear, 1, -c};
-  case BinaryKind::multiply: return Activation{K::linear, c, 0};
-  case BinaryKind::divide: return reversed ? std::nullopt : std::optional(Activation{K::linear, 1 / c, 0});
-  case BinaryKind::minimum: return Activation{K::clip, -most, c};
-  case BinaryKind::maximum: return c == 0 ? Activation{K::relu} : Activation{K::clip, c, most};
+  case BinaryKind::add:
+    return Activation{K::linear, 1, c};
+  case BinaryKind::subtract:
+    return reversed ? Activation{K::linear, -1, c} : Activation{K::linear, 1, -c};
+  case BinaryKind::multiply:
+    return Activation{K::linear, c, 0};
+  case BinaryKind::divide:
+    return reversed ? std::nullopt : std::optional(Activation{K::linear, 1 / c, 0});
+  case BinaryKind::minimum:
+    return Activation{K::clip, -most, c};
+  case BinaryKind::maximum:
+    return c == 0 ? Activation{K::relu} : Activation{K::clip, c, most};
   }
   return std::nullopt;
 }
@@ -74,7 +80,8 @@ private:
 
   /// x * sigmoid(x), x * hard_sigmoid(x) or x * tanh(softplus(x)) less its first step.
   bool gate(std::size_t next) {
-    if (next + 1 >= group_.ops().size() || group_.uses_of_op(current_) != 2 || group_.uses_of_op(next) != 1) return false;
+    if (next + 1 >= group_.ops().size() || group_.uses_of_op(current_) != 2 || group_.uses_of_op(next) != 1)
+      return false;
     const GroupOp &inner = group_.ops()[next], &product = group_.ops()[next + 1];
     if (product.kind() != "mul" || !reads_current(inner.input(0))) return false;
     const Operand a = product.input(0), b = product.input(1);
@@ -86,7 +93,8 @@ private:
       tail_.push_back({std::nullopt, {K::swish, 1, 0}, {}, Spread::full});
       return true;
     }
-    if (activation->kind != K::hard_sigmoid || std::abs(activation->alpha - 1.0F / 6) > 1e-6F || activation->beta != 0.5F)
+    if (activation->kind != K::hard_sigmoid || std::abs(activation->alpha - 1.0F / 6) > 1e-6F ||
+        activation->beta != 0.5F)
       return false;
     tail_.push_back({std::nullopt, {K::hard_swish}, {}, Spread::full});
     return true;

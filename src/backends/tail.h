@@ -9,11 +9,27 @@
 
 namespace lanner {
 
-/// `alpha` and `beta` by kind: leaky_relu and elu: slope; clip: low and high; linear: alpha * x + beta; hard_sigmoid:
-/// max(0, min(1, alpha * x + beta)); swish: x * sigmoid(alpha * x).
+/// `alpha` and `beta` by kind: leaky_relu and elu: slope; clip: low and high; linear: alpha * x + beta;
+/// hard_sigmoid: max(0, min(1, alpha * x + beta)); swish: x * sigmoid(alpha * x).
 enum class ActivationKind : std::uint8_t {
-  relu, leaky_relu, clip, sigmoid, tanh, elu, hard_sigmoid, hard_swish, swish, gelu_erf, gelu_tanh, softplus, mish, abs,
-  sqrt, exp, log, linear,
+  relu,
+  leaky_relu,
+  clip,
+  sigmoid,
+  tanh,
+  elu,
+  hard_sigmoid,
+  hard_swish,
+  swish,
+  gelu_erf,
+  gelu_tanh,
+  softplus,
+  mish,
+  abs,
+  sqrt,
+  exp,
+  log,
+  linear,
 };
 struct Activation {
   ActivationKind kind;
@@ -32,14 +48,15 @@ struct TailStep {
 };
 using Tail = std::vector<TailStep>;
 
-/// The activation that an operation is, when its parameters are constants; `softsign`-like operations give nothing.
+/// The activation that an operation is, when its parameters are constants; `softsign`-like operations give
+/// nothing.
 std::optional<Activation> activation_of(const GroupOp& op);
 
 /// How `operand` spreads over `result`; nothing when it is none of the three.
 std::optional<Spread> spread_of(const Shape& operand, const Shape& result, std::size_t channel_axis);
 
-/// Operations 1... of `group` as a tail of operation 0, whose shape every step keeps. Nothing, with `reason` set, when they
-/// are anything else. `channel_axis` is the axis that Spread::channel means.
+/// Operations 1... of `group` as a tail of operation 0, whose shape every step keeps. Nothing, with `reason`
+/// set, when they are anything else. `channel_axis` is the axis that Spread::channel means.
 std::optional<Tail> tail_of(const Group& group, std::size_t channel_axis, std::string& reason);
 
 } // namespace lanner

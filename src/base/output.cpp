@@ -31,7 +31,9 @@ OutputFile::~OutputFile() = default;
 OutputFile::OutputFile(OutputFile&&) noexcept = default;
 OutputFile& OutputFile::operator=(OutputFile&&) noexcept = default;
 
-const std::filesystem::path& OutputFile::path() const noexcept { return state_->file.path(); }
+const std::filesystem::path& OutputFile::path() const noexcept {
+  return state_->file.path();
+}
 
 void OutputFile::write(std::string_view text) {
   check(!state_->committed, ErrorCode::invalid_argument, "{}: write after commit", path().string());

@@ -26,14 +26,17 @@ Trace Trace::create(std::size_t limit) {
 }
 
 double Trace::now() const {
-  return state_ ? std::chrono::duration<double>(std::chrono::steady_clock::now() - state_->origin).count() : 0;
+  return state_ ? std::chrono::duration<double>(std::chrono::steady_clock::now() - state_->origin).count()
+                : 0;
 }
 
 void Trace::add(Span span) const {
   if (!state_) return;
   const std::lock_guard lock(state_->mutex);
-  if (state_->spans.size() < state_->limit) state_->spans.push_back(std::move(span));
-  else ++state_->dropped;
+  if (state_->spans.size() < state_->limit)
+    state_->spans.push_back(std::move(span));
+  else
+    ++state_->dropped;
 }
 
 std::vector<Span> Trace::spans() const {
@@ -56,9 +59,17 @@ std::string Trace::to_json() const {
   for (const Span& span : spans()) {
     const auto [track, fresh] = tracks.emplace(span.track, static_cast<int>(tracks.size()) + 1);
     if (fresh)
-      events.push_back({{"ph", "M"}, {"pid", 1}, {"tid", track->second}, {"name", "thread_name"}, {"args", {{"name", span.track}}}});
-    nlohmann::ordered_json event{{"ph", "X"}, {"pid", 1}, {"tid", track->second}, {"name", span.name},
-                                 {"ts", span.start * 1e6}, {"dur", (span.end - span.start) * 1e6}};
+      events.push_back({{"ph", "M"},
+                        {"pid", 1},
+                        {"tid", track->second},
+                        {"name", "thread_name"},
+                        {"args", {{"name", span.track}}}});
+    nlohmann::ordered_json event{{"ph", "X"},
+                                 {"pid", 1},
+                                 {"tid", track->second},
+                                 {"name", span.name},
+                                 {"ts", span.start * 1e6},
+                                 {"dur", (span.end - span.start) * 1e6}};
     if (span.frame >= 0) event["args"] = {{"frame", span.frame}};
     events.push_back(std::move(event));
   }

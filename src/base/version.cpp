@@ -2,6 +2,8 @@
 
 namespace lanner {
 
-std::string_view version() noexcept { return LANNER_VERSION; }
+std::string_view version() noexcept {
+  return LANNER_VERSION;
+}
 
 } // namespace lanner

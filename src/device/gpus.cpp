@@ -31,7 +31,8 @@ bool bind(void* library, const char* symbol, Function& function) {
 bool bind_all(void* library, Driver& driver) {
   return bind(library, "cuInit", driver.init) && bind(library, "cuDriverGetVersion", driver.version) &&
          bind(library, "cuDeviceGetCount", driver.count) && bind(library, "cuDeviceGet", driver.device) &&
-         bind(library, "cuDeviceGetName", driver.name) && bind(library, "cuDeviceTotalMem_v2", driver.memory) &&
+         bind(library, "cuDeviceGetName", driver.name) &&
+         bind(library, "cuDeviceTotalMem_v2", driver.memory) &&
          bind(library, "cuDeviceGetAttribute", driver.attribute);
 }
 
@@ -77,8 +78,10 @@ GpuList list_gpus(const char* library) {
   link_map* map = nullptr;
   if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map) list.path = map->l_name;
   Driver driver;
-  if (bind_all(handle, driver)) ask(driver, list);
-  else list.reason = fmt::format("{}: a function of the CUDA driver is missing", library);
+  if (bind_all(handle, driver))
+    ask(driver, list);
+  else
+    list.reason = fmt::format("{}: a function of the CUDA driver is missing", library);
   return list;
 }
 

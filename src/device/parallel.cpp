@@ -19,12 +19,12 @@ namespace lanner {
 namespace {
 
 // Note [Spinning threads]
-// After a parallel region libgomp's threads spin for about ten milliseconds before they sleep. An engine that runs
-// alone is fastest so; but where the process decodes video beside it, on few cores, that time is taken from the
-// decoder. The count is read from the environment when libgomp is loaded, before any code of ours; but libgomp spins
-// 300 times shorter while it manages more threads than there are cores (libgomp's manual, GOMP_SPINCOUNT). So with
-// the first decoder one team of that many threads is made and put to sleep for good. A user who sets
-// OMP_WAIT_POLICY or GOMP_SPINCOUNT keeps what was chosen.
+// After a parallel region libgomp's threads spin for about ten milliseconds before they sleep. An engine that
+// runs alone is fastest so; but where the process decodes video beside it, on few cores, that time is taken
+// from the decoder. The count is read from the environment when libgomp is loaded, before any code of ours;
+// but libgomp spins 300 times shorter while it manages more threads than there are cores (libgomp's manual,
+// GOMP_SPINCOUNT). So with the first decoder one team of that many threads is made and put to sleep for good.
+// A user who sets OMP_WAIT_POLICY or GOMP_SPINCOUNT keeps what was chosen.
 constexpr int most_parked = 128;
 
 void park_team() {

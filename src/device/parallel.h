@@ -11,8 +11,8 @@ namespace lanner {
 /// here first.
 int openmp_threads(int wanted);
 
-/// From now on idle OpenMP threads go to sleep soon: asked for when other threads of the process want the cores.
-/// See Note [Spinning threads] in parallel.cpp.
+/// From now on idle OpenMP threads go to sleep soon: asked for when other threads of the process want the
+/// cores. See Note [Spinning threads] in parallel.cpp.
 void bound_openmp_spin();
 
 /// A borrowed `void(std::int64_t begin, std::int64_t end)`.

@@ -17,7 +17,8 @@ namespace lanner {
 namespace {
 
 bool all_planned(const Node& node) {
-  return std::ranges::all_of(node.inputs(), [](const Value* value) { return !value || is_planned(*value); }) &&
+  return std::ranges::all_of(node.inputs(),
+                             [](const Value* value) { return !value || is_planned(*value); }) &&
          std::ranges::all_of(node.outputs(), [](const auto& value) { return is_planned(*value); });
 }
 
@@ -53,7 +54,8 @@ public:
 
 private:
   void offer(Node& node) {
-    if (!all_planned(node) || node.captures() > 0) return add(node, {without_kernel(node, interpreter_backend)}, {});
+    if (!all_planned(node) || node.captures() > 0)
+      return add(node, {without_kernel(node, interpreter_backend)}, {});
     if (is_alias(node)) return add(node, {without_kernel(node, alias_backend)}, {});
     std::vector<Alternative> list;
     std::vector<std::string> notes;
@@ -98,8 +100,8 @@ private:
     for (Alternative& alternative : list) {
       check(alternative.tactic.inputs.size() == node.inputs().size() &&
                 alternative.tactic.outputs.size() == node.outputs().size(),
-            ErrorCode::internal, "tactic {} of {} does not give a storage for each value", alternative.tactic.kernel,
-            node.label());
+            ErrorCode::internal, "tactic {} of {} does not give a storage for each value",
+            alternative.tactic.kernel, node.label());
     }
     found_.push_back({&node, std::move(list), std::move(notes)});
   }
@@ -107,7 +109,8 @@ private:
   void remove_overwriting(NodeAlternatives& entry) {
     std::erase_if(entry.list, [&](const Alternative& alternative) {
       const Tactic& tactic = alternative.tactic;
-      return tactic.required_in_place && !may_overwrite(*entry.node, static_cast<std::size_t>(tactic.in_place), order_);
+      return tactic.required_in_place &&
+             !may_overwrite(*entry.node, static_cast<std::size_t>(tactic.in_place), order_);
     });
     if (entry.list.empty()) entry.list.push_back(without_kernel(*entry.node, interpreter_backend));
   }
@@ -115,7 +118,9 @@ private:
   /// Where the same node of another lowered graph has a tactic that is offered here too, it is taken over.
   static bool same_choice(const Alternative& alternative, const Node& model, bool exactly) {
     if (!alternative.backend || alternative.backend->name() != model.tactic.backend) return false;
-    if (alternative.tactic.kernel != model.tactic.kernel || (exactly && alternative.tactic.config != model.tactic.config)) return false;
+    if (alternative.tactic.kernel != model.tactic.kernel ||
+        (exactly && alternative.tactic.config != model.tactic.config))
+      return false;
     return short_text(alternative.tactic.outputs.at(0)) == short_text(model.output()->storage);
   }
 
@@ -124,7 +129,8 @@ private:
     const Node* model = value ? value->producer() : nullptr;
     if (!model || model->kind() != entry.node->kind()) return;
     for (const bool exactly : {true, false}) {
-      const auto found = std::ranges::find_if(entry.list, [&](const Alternative& one) { return same_choice(one, *model, exactly); });
+      const auto found = std::ranges::find_if(
+          entry.list, [&](const Alternative& one) { return same_choice(one, *model, exactly); });
       if (found == entry.list.end()) continue;
       entry.list = {*found};
       return;
@@ -134,7 +140,8 @@ private:
   void time() {
     std::size_t done = 0;
     for (NodeAlternatives& entry : found_) {
-      options_.control.report({"tune", static_cast<double>(done++), static_cast<double>(found_.size()), "kernels"});
+      options_.control.report(
+          {"tune", static_cast<double>(done++), static_cast<double>(found_.size()), "kernels"});
       options_.control.cancel.check();
       double best = std::numeric_limits<double>::infinity();
       for (Alternative& alternative : entry.list) {
@@ -160,7 +167,8 @@ private:
 };
 
 /// A graph of one reorder node.
-std::unique_ptr<Graph> reorder_graph(const OpTable& ops, const Type& type, const Storage& from, const Storage& to) {
+std::unique_ptr<Graph> reorder_graph(const OpTable& ops, const Type& type, const Storage& from,
+                                     const Storage& to) {
   auto graph = std::make_unique<Graph>(ops, "reorder");
   Value* input = graph->add_input("x", type);
   input->storage = from;
@@ -224,8 +232,11 @@ bool same_storage(const Type& type, const Storage& a, const Storage& b) {
   const auto dtype = [&](const Storage& storage) {
     return storage.dtype ? *storage.dtype : type.is_tensor() ? type.dtype() : DType::f32;
   };
-  const auto same_layout = [&] { return a.layout == b.layout || (a.layout.row_major() && b.layout.row_major()); };
-  return dtype(a) == dtype(b) && same_layout() && a.device == b.device && a.scale == b.scale && a.zero == b.zero;
+  const auto same_layout = [&] {
+    return a.layout == b.layout || (a.layout.row_major() && b.layout.row_major());
+  };
+  return dtype(a) == dtype(b) && same_layout() && a.device == b.device && a.scale == b.scale &&
+         a.zero == b.zero;
 }
 
 std::string short_text(const Storage& storage) {
@@ -235,7 +246,8 @@ std::string short_text(const Storage& storage) {
 }
 
 bool is_alias(const Node& node) {
-  return node.op().view && node.kind() != "reorder" && node.input(0) && is_planned(*node.input(0)) && is_planned(*node.output()) && node.input(0)->type.dtype() == node.output()->type.dtype();
+  return node.op().view && node.kind() != "reorder" && node.input(0) && is_planned(*node.input(0)) &&
+         is_planned(*node.output()) && node.input(0)->type.dtype() == node.output()->type.dtype();
 }
 
 } // namespace lanner

@@ -21,8 +21,8 @@ struct NodeAlternatives {
   std::vector<std::string> notes;
 };
 
-/// Collects and times alternatives for every node but constants; takes fused bodies apart and expands operators where no
-/// backend takes the whole. Changes the graph by that only. In execution order.
+/// Collects and times alternatives for every node but constants; takes fused bodies apart and expands
+/// operators where no backend takes the whole. Changes the graph by that only. In execution order.
 std::vector<NodeAlternatives> collect_alternatives(Graph& graph, const LowerOptions& options);
 
 /// Seconds that moving a value of `type` from one storage to another takes; 0 when they are equal.
@@ -37,7 +37,8 @@ private:
   std::map<std::string, double> known_;
 };
 
-/// The fastest tactic of a reorder node whose input and output storages are set; null tactic list gives nothing.
+/// The fastest tactic of a reorder node whose input and output storages are set; null tactic list gives
+/// nothing.
 std::optional<Alternative> best_reorder(const Node& reorder, const LowerOptions& options);
 
 /// Place of each node of a graph's body.

@@ -13,7 +13,8 @@ using Matrix = std::vector<double>; ///< Row-major: lower-numbered node's altern
 /// Reduces the problem node by node, then answers in reverse.
 class Reduction {
 public:
-  explicit Reduction(const AssignmentProblem& problem) : costs_(problem.nodes), neighbours_(problem.nodes.size()) {
+  explicit Reduction(const AssignmentProblem& problem)
+      : costs_(problem.nodes), neighbours_(problem.nodes.size()) {
     for (const auto& edge : problem.edges) add(edge.from, edge.to, edge.costs);
     for (std::size_t i = 0; i < costs_.size(); ++i) queue_.insert({neighbours_[i].size(), i});
   }
@@ -24,7 +25,8 @@ public:
       const std::size_t node = pick();
       queue_.erase({neighbours_[node].size(), node});
       order_.push_back({node, {}});
-      for (const auto& [other, matrix] : neighbours_[node]) order_.back().edges.push_back({other, oriented(node, other, matrix)});
+      for (const auto& [other, matrix] : neighbours_[node])
+        order_.back().edges.push_back({other, oriented(node, other, matrix)});
       reduce(node);
     }
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) choice[it->node] = answer(*it, choice);
@@ -51,7 +53,8 @@ private:
 
   void add(std::size_t from, std::size_t to, const Matrix& costs) {
     if (from == to) {
-      for (std::size_t a = 0; a < costs_[from].size(); ++a) costs_[from][a] += costs[a * costs_[from].size() + a];
+      for (std::size_t a = 0; a < costs_[from].size(); ++a)
+        costs_[from][a] += costs[a * costs_[from].size() + a];
       return;
     }
     // `costs` is by (from, to); stored by (lower, higher).
@@ -122,7 +125,8 @@ private:
     connect(first.first, second.first, joint);
   }
 
-  /// Heuristic for degree three and more: keep the alternative that is cheapest when each neighbour answers at its best.
+  /// Heuristic for degree three and more: keep the alternative that is cheapest when each neighbour answers
+  /// at its best.
   void fix(std::size_t node, const Removed& removed) {
     std::size_t best = 0;
     double best_cost = std::numeric_limits<double>::infinity();
@@ -137,7 +141,8 @@ private:
       if (cost < best_cost) best = a, best_cost = cost;
     }
     for (const auto& [other, matrix] : removed.edges)
-      for (std::size_t b = 0; b < costs_[other].size(); ++b) costs_[other][b] += matrix[best * costs_[other].size() + b];
+      for (std::size_t b = 0; b < costs_[other].size(); ++b)
+        costs_[other][b] += matrix[best * costs_[other].size() + b];
     for (std::size_t a = 0; a < costs_[node].size(); ++a)
       if (a != best) costs_[node][a] = std::numeric_limits<double>::infinity();
   }
@@ -148,7 +153,8 @@ private:
     double best_cost = std::numeric_limits<double>::infinity();
     for (std::size_t a = 0; a < own.size(); ++a) {
       double cost = own[a];
-      for (const auto& [other, matrix] : removed.edges) cost += matrix[a * costs_[other].size() + choice[other]];
+      for (const auto& [other, matrix] : removed.edges)
+        cost += matrix[a * costs_[other].size() + choice[other]];
       if (cost < best_cost) best = a, best_cost = cost;
     }
     return best;

@@ -7,8 +7,9 @@
 
 namespace lanner {
 
-/// A partitioned boolean quadratic problem: `nodes[i][a]` is the cost of alternative a of node i; an edge's matrix holds
-/// the cost of alternatives (a of `from`, b of `to`) side by side, row-major by `a`. Costs may be infinite.
+/// A partitioned boolean quadratic problem: `nodes[i][a]` is the cost of alternative a of node i; an edge's
+/// matrix holds the cost of alternatives (a of `from`, b of `to`) side by side, row-major by `a`. Costs may
+/// be infinite.
 struct AssignmentProblem {
   struct Edge {
     std::size_t from, to;
@@ -18,9 +19,9 @@ struct AssignmentProblem {
   std::vector<Edge> edges;
 };
 
-/// Alternative of each node. Nodes of degree 0, 1 and 2 are reduced exactly (Scholz and Eckstein, "Register Allocation for Irregular
-/// Architectures", 2002); a node of higher degree takes the alternative that is cheapest with its neighbours' best answers. A few
-/// rounds of single-node improvement follow. Deterministic.
+/// Alternative of each node. Nodes of degree 0, 1 and 2 are reduced exactly (Scholz and Eckstein, "Register
+/// Allocation for Irregular Architectures", 2002); a node of higher degree takes the alternative that is
+/// cheapest with its neighbours' best answers. A few rounds of single-node improvement follow. Deterministic.
 std::vector<std::size_t> assign(const AssignmentProblem& problem);
 
 /// Total cost of a choice.

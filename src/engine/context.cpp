@@ -62,7 +62,8 @@ Execution::Execution(std::shared_ptr<const Specialisation> specialisation, std::
     if (place.kind == Place::Kind::output) output_readers_[place.index].push_back({i, place.offset});
   }
   for (std::size_t i = 0; i < run.outputs().size(); ++i)
-    if (run.outputs()[i].kind == Place::Kind::output) output_writers_[run.outputs()[i].index].push_back({i, run.outputs()[i].offset});
+    if (run.outputs()[i].kind == Place::Kind::output)
+      output_writers_[run.outputs()[i].index].push_back({i, run.outputs()[i].offset});
   move_arena(arena);
 }
 
@@ -70,7 +71,9 @@ void Execution::move_arena(std::byte* arena) {
   if (arena == arena_ && arena) return;
   arena_ = arena;
   const Program& run = program();
-  const auto fixed = [](const Place& place) { return place.kind == Place::Kind::arena || place.kind == Place::Kind::constant; };
+  const auto fixed = [](const Place& place) {
+    return place.kind == Place::Kind::arena || place.kind == Place::Kind::constant;
+  };
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (fixed(run.inputs()[i])) inputs_[i] = resolve(run.inputs()[i]);
   for (std::size_t i = 0; i < outputs_.size(); ++i)
@@ -79,16 +82,20 @@ void Execution::move_arena(std::byte* arena) {
 
 void* Execution::resolve(const Place& place) const {
   if (place.kind == Place::Kind::arena) return arena_ + place.offset;
-  return const_cast<std::byte*>(static_cast<const std::byte*>(program().constants()[place.index].data())) + place.offset;
+  return const_cast<std::byte*>(static_cast<const std::byte*>(program().constants()[place.index].data())) +
+         place.offset;
 }
 
 void Execution::set_input(std::size_t index, const void* memory) {
-  for (const Patch& patch : input_readers_[index]) inputs_[patch.argument] = static_cast<const std::byte*>(memory) + patch.offset;
+  for (const Patch& patch : input_readers_[index])
+    inputs_[patch.argument] = static_cast<const std::byte*>(memory) + patch.offset;
 }
 
 void Execution::set_output(std::size_t index, void* memory) {
-  for (const Patch& patch : output_readers_[index]) inputs_[patch.argument] = static_cast<std::byte*>(memory) + patch.offset;
-  for (const Patch& patch : output_writers_[index]) outputs_[patch.argument] = static_cast<std::byte*>(memory) + patch.offset;
+  for (const Patch& patch : output_readers_[index])
+    inputs_[patch.argument] = static_cast<std::byte*>(memory) + patch.offset;
+  for (const Patch& patch : output_writers_[index])
+    outputs_[patch.argument] = static_cast<std::byte*>(memory) + patch.offset;
 }
 
 void Execution::run(Stream stream, int threads, std::vector<double>* times) {
@@ -135,8 +142,9 @@ void Execution::interpret(const Step& step, int threads) {
     if (place.kind == Place::Kind::item) {
       items_[place.index] = std::move(results[i]);
     } else if (results[i].tensor.defined()) {
-      check(results[i].tensor.shape() == node.output(i)->type.shape(), ErrorCode::internal, "{}: inferred {}, computed {}",
-            node.label(), node.output(i)->type.to_string(), results[i].tensor.shape().to_string());
+      check(results[i].tensor.shape() == node.output(i)->type.shape(), ErrorCode::internal,
+            "{}: inferred {}, computed {}", node.label(), node.output(i)->type.to_string(),
+            results[i].tensor.shape().to_string());
       std::memcpy(outputs_[step.first_output + i], results[i].tensor.data(), results[i].tensor.bytes());
     }
   }
@@ -149,9 +157,9 @@ struct Context::State {
   int threads = 1;
   bool profiled = false;
 
-  std::vector<Item> bound;             ///< By input.
-  std::vector<Tensor> given;           ///< By output: the caller's memory.
-  std::vector<Item> results;           ///< By output.
+  std::vector<Item> bound;   ///< By input.
+  std::vector<Tensor> given; ///< By output: the caller's memory.
+  std::vector<Item> results; ///< By output.
   InputShapes shapes;
   bool shapes_changed = true;
   std::vector<bool> input_changed;
@@ -180,15 +188,19 @@ std::size_t find_binding(const std::vector<Binding>& bindings, std::string_view 
 
 /// A row-major host tensor that a kernel can read in place.
 Tensor readable(const Tensor& tensor) {
-  check(tensor.device().is_host(), ErrorCode::unsupported, "a tensor on {} is bound to a CPU context; copy it to the host first",
-        tensor.device().to_string());
+  check(tensor.device().is_host(), ErrorCode::unsupported,
+        "a tensor on {} is bound to a CPU context; copy it to the host first", tensor.device().to_string());
   return tensor.layout().row_major() ? tensor : tensor.clone();
 }
 
 } // namespace
 
-std::size_t Context::State::input(std::string_view name) const { return find_binding(engine->inputs, name, "input"); }
-std::size_t Context::State::output(std::string_view name) const { return find_binding(engine->outputs, name, "output"); }
+std::size_t Context::State::input(std::string_view name) const {
+  return find_binding(engine->inputs, name, "input");
+}
+std::size_t Context::State::output(std::string_view name) const {
+  return find_binding(engine->outputs, name, "output");
+}
 
 void Context::State::choose_program() {
   if (!shapes_changed && execution) return;
@@ -212,9 +224,9 @@ void Context::State::place_results() {
     if (program.results()[i].kind != Place::Kind::output) continue;
     Tensor& result = results[i].tensor;
     if (given[i].defined()) {
-      check(given[i].dtype() == value->type.dtype() && given[i].shape() == value->type.shape(), ErrorCode::invalid_argument,
-            "output {}: memory for {} was bound, the run gives {}", engine->outputs[i].name, given[i].shape().to_string(),
-            value->type.to_string());
+      check(given[i].dtype() == value->type.dtype() && given[i].shape() == value->type.shape(),
+            ErrorCode::invalid_argument, "output {}: memory for {} was bound, the run gives {}",
+            engine->outputs[i].name, given[i].shape().to_string(), value->type.to_string());
       if (result.data() == given[i].data()) continue;
       result = given[i];
     } else if (!result.defined() || result.owner().use_count() > 1) {
@@ -249,9 +261,11 @@ void Context::bind(std::string_view input, Item value) {
   const std::size_t i = state.input(input);
   const Binding& expected = state.engine->inputs[i];
   if (!expected.sequence) {
-    check(value.tensor.defined(), ErrorCode::invalid_argument, "input {}: expected a tensor {}, got none", input, expected.to_string());
-    check(value.tensor.dtype() == expected.dtype, ErrorCode::invalid_argument, "input {}: expected {}, got {}{}; convert it first", input,
-          expected.to_string(), to_string(value.tensor.dtype()), value.tensor.shape().to_string());
+    check(value.tensor.defined(), ErrorCode::invalid_argument, "input {}: expected a tensor {}, got none",
+          input, expected.to_string());
+    check(value.tensor.dtype() == expected.dtype, ErrorCode::invalid_argument,
+          "input {}: expected {}, got {}{}; convert it first", input, expected.to_string(),
+          to_string(value.tensor.dtype()), value.tensor.shape().to_string());
     value.tensor = readable(value.tensor);
     if (state.shapes[i] != value.tensor.shape() || !state.bound[i].tensor.defined()) {
       state.shapes[i] = value.tensor.shape();
@@ -266,25 +280,31 @@ void Context::bind(std::string_view input, std::span<const Image> images, const 
   State& state = *state_;
   const std::size_t i = state.input(input);
   const auto stored = state.engine->preprocess.find(input);
-  const Preprocess* chosen = spec ? spec : stored != state.engine->preprocess.end() ? &stored->second : nullptr;
+  const Preprocess* chosen = spec                                       ? spec
+                             : stored != state.engine->preprocess.end() ? &stored->second
+                                                                        : nullptr;
   check(chosen != nullptr, ErrorCode::invalid_argument,
-        "input {}: an image is bound but the engine has no preprocessing for it; give one when building or binding", input);
+        "input {}: an image is bound but the engine has no preprocessing for it; give one when building or "
+        "binding",
+        input);
   check(!images.empty(), ErrorCode::invalid_argument, "input {}: no image was given", input);
   Shape shape{static_cast<std::int64_t>(images.size())};
   for (std::int64_t size : output_shape(*chosen, images[0].width, images[0].height)) shape.push_back(size);
   Tensor& held = state.bound[i].tensor;
-  Tensor tensor = held.defined() && held.shape() == shape && held.dtype() == chosen->dtype && held.owner().use_count() == 1
+  Tensor tensor = held.defined() && held.shape() == shape && held.dtype() == chosen->dtype &&
+                          held.owner().use_count() == 1
                       ? held
                       : Tensor::allocate(chosen->dtype, shape);
-  for (std::size_t n = 0; n < images.size(); ++n) preprocess(images[n], *chosen, tensor, static_cast<std::int64_t>(n), state.threads);
+  for (std::size_t n = 0; n < images.size(); ++n)
+    preprocess(images[n], *chosen, tensor, static_cast<std::int64_t>(n), state.threads);
   bind(input, Item(std::move(tensor)));
 }
 
 void Context::bind_output(std::string_view output, Tensor memory) {
   State& state = *state_;
   const std::size_t i = state.output(output);
-  check(!memory.defined() || (memory.layout().row_major() && memory.device().is_host()), ErrorCode::invalid_argument,
-        "output {}: the memory bound must be row-major on the host", output);
+  check(!memory.defined() || (memory.layout().row_major() && memory.device().is_host()),
+        ErrorCode::invalid_argument, "output {}: the memory bound must be row-major on the host", output);
   state.given[i] = std::move(memory);
   state.results[i] = {};
 }
@@ -293,8 +313,8 @@ void Context::run(Stream stream) {
   State& state = *state_;
   for (std::size_t i = 0; i < state.bound.size(); ++i) {
     const Item& item = state.bound[i];
-    check(item.tensor.defined() || item.is_sequence() || item.absent, ErrorCode::invalid_argument, "input {} is not bound",
-          state.engine->inputs[i].to_string());
+    check(item.tensor.defined() || item.is_sequence() || item.absent, ErrorCode::invalid_argument,
+          "input {} is not bound", state.engine->inputs[i].to_string());
   }
   state.choose_program();
   Execution& execution = *state.execution;
@@ -302,15 +322,18 @@ void Context::run(Stream stream) {
   for (std::size_t i = 0; i < state.bound.size(); ++i) {
     if (!state.input_changed[i]) continue;
     const Place& item = program.input_items()[i];
-    if (item.kind == Place::Kind::item) execution.items()[item.index] = state.bound[i];
-    else execution.set_input(i, state.bound[i].tensor.data());
+    if (item.kind == Place::Kind::item)
+      execution.items()[item.index] = state.bound[i];
+    else
+      execution.set_input(i, state.bound[i].tensor.data());
     state.input_changed[i] = false;
   }
   state.place_results();
   execution.run(stream, state.threads, state.profiled ? &state.times : nullptr);
   ++state.runs;
   for (std::size_t i = 0; i < state.results.size(); ++i)
-    if (program.results()[i].kind == Place::Kind::item) state.results[i] = execution.items()[program.results()[i].index];
+    if (program.results()[i].kind == Place::Kind::item)
+      state.results[i] = execution.items()[program.results()[i].index];
 }
 
 Item Context::output(std::string_view name) const {
@@ -330,7 +353,9 @@ std::map<std::string, Item> Context::operator()(const std::map<std::string, Item
   return outputs;
 }
 
-int Context::threads() const { return state_->threads; }
+int Context::threads() const {
+  return state_->threads;
+}
 
 std::uint64_t Context::arena_bytes() const {
   return state_->execution ? state_->execution->program().arena_bytes() : 0;
@@ -343,8 +368,8 @@ std::vector<StepProfile> Context::profile() const {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Node& node = *steps[i].node;
     const std::string op = node.attributes.string("kind", node.kind());
-    profiles.push_back({node.output()->name(), op, node.tactic.kernel, node.tactic.backend, node.sources, steps[i].bytes, steps[i].flops,
-                        state_->runs, state_->times[i]});
+    profiles.push_back({node.output()->name(), op, node.tactic.kernel, node.tactic.backend, node.sources,
+                        steps[i].bytes, steps[i].flops, state_->runs, state_->times[i]});
   }
   return profiles;
 }

@@ -32,14 +32,16 @@ std::vector<DType> parse_precision(const std::string& text) {
     const std::string_view name = rest.substr(0, comma);
     rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
     if (name == "fp32") continue;
-    check(name == "fp16" || name == "bf16", ErrorCode::invalid_argument, "precision '{}': expected fp32, fp16 or bf16, comma separated", name);
+    check(name == "fp16" || name == "bf16", ErrorCode::invalid_argument,
+          "precision '{}': expected fp32, fp16 or bf16, comma separated", name);
     types.push_back(name == "fp16" ? DType::f16 : DType::bf16);
   }
   return types;
 }
 
 Target target_for(const BuildOptions& options) {
-  check(options.device.is_host(), ErrorCode::unsupported, "device {}: this build runs on the CPU only; use device cpu", options.device.to_string());
+  check(options.device.is_host(), ErrorCode::unsupported,
+        "device {}: this build runs on the CPU only; use device cpu", options.device.to_string());
   Target target;
   target.device = options.device;
   target.threads = options.threads > 0 ? options.threads : usable_cores();
@@ -51,7 +53,8 @@ Target target_for(const BuildOptions& options) {
 
 /// Narrows one input to what the caller will give it.
 void apply_range(Graph& graph, Value& input, const ShapeRange& range, Bindings& fixed) {
-  check(input.type.is_tensor(), ErrorCode::invalid_argument, "input {}: a shape was given for a sequence", input.name());
+  check(input.type.is_tensor(), ErrorCode::invalid_argument, "input {}: a shape was given for a sequence",
+        input.name());
   const std::size_t rank = range.typical.rank();
   check(range.min.rank() == rank && range.max.rank() == rank, ErrorCode::invalid_argument,
         "input {}: smallest, typical and largest shape differ in rank", input.name());
@@ -61,15 +64,18 @@ void apply_range(Graph& graph, Value& input, const ShapeRange& range, Bindings& 
     input.type = Type(input.type.dtype(), dims);
   }
   const Dims dims = input.type.dims();
-  check(dims.size() == rank, ErrorCode::invalid_argument, "input {}: the model says {}, the shape given is {}", input.name(),
-        input.type.to_string(), range.typical.to_string());
+  check(dims.size() == rank, ErrorCode::invalid_argument,
+        "input {}: the model says {}, the shape given is {}", input.name(), input.type.to_string(),
+        range.typical.to_string());
   for (std::size_t d = 0; d < rank; ++d) {
-    check(range.min[d] >= 0 && range.min[d] <= range.typical[d] && range.typical[d] <= range.max[d], ErrorCode::invalid_argument,
-          "input {}: dim {}: expected smallest <= typical <= largest, got {}, {}, {}", input.name(), d, range.min[d], range.typical[d],
-          range.max[d]);
+    check(range.min[d] >= 0 && range.min[d] <= range.typical[d] && range.typical[d] <= range.max[d],
+          ErrorCode::invalid_argument,
+          "input {}: dim {}: expected smallest <= typical <= largest, got {}, {}, {}", input.name(), d,
+          range.min[d], range.typical[d], range.max[d]);
     if (const auto size = dims[d].constant()) {
       check(*size == range.min[d] && *size == range.max[d], ErrorCode::invalid_argument,
-            "input {}: dim {} is {} in the model, {} was asked for", input.name(), d, *size, range.typical[d]);
+            "input {}: dim {} is {} in the model, {} was asked for", input.name(), d, *size,
+            range.typical[d]);
       continue;
     }
     const auto name = dims[d].as_symbol();
@@ -82,7 +88,8 @@ void apply_range(Graph& graph, Value& input, const ShapeRange& range, Bindings& 
   }
 }
 
-std::unique_ptr<Graph> with_shapes(std::unique_ptr<Graph> graph, const std::map<std::string, ShapeRange>& shapes) {
+std::unique_ptr<Graph> with_shapes(std::unique_ptr<Graph> graph,
+                                   const std::map<std::string, ShapeRange>& shapes) {
   Bindings fixed;
   for (const auto& [name, range] : shapes) {
     Value* input = nullptr;
@@ -91,8 +98,8 @@ std::unique_ptr<Graph> with_shapes(std::unique_ptr<Graph> graph, const std::map<
       known.push_back(parameter->name());
       if (parameter->name() == name) input = parameter.get();
     }
-    check(input != nullptr, ErrorCode::invalid_argument, "shape for '{}': the model has no such input; there is {}", name,
-          fmt::join(known, ", "));
+    check(input != nullptr, ErrorCode::invalid_argument,
+          "shape for '{}': the model has no such input; there is {}", name, fmt::join(known, ", "));
     apply_range(*graph, *input, range, fixed);
   }
   if (fixed.empty()) return graph;
@@ -115,18 +122,21 @@ PassOptions pass_options(const BuildOptions& options) {
 
 /// Where timings are kept between builds; empty: nowhere.
 std::filesystem::path timing_cache_path(const BuildOptions& build) {
-  if (build.deterministic || !build.timing_cache.empty()) return build.deterministic ? "" : build.timing_cache;
+  if (build.deterministic || !build.timing_cache.empty())
+    return build.deterministic ? "" : build.timing_cache;
   return default_timing_cache();
 }
 
-std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOptions& options, const std::filesystem::path& folder) {
+std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOptions& options,
+                                           const std::filesystem::path& folder) {
   auto state = std::make_shared<Engine::State>();
   state->target = target_for(options);
   options.control.report({"import", 0, 0, ""});
   std::unique_ptr<Graph> graph = import_model(model, {builtin_op_table(), folder, options.limits});
   graph = with_shapes(std::move(graph), options.shapes);
   if (options.stop_after != "import") run_passes(*graph, pass_options(options));
-  for (const auto& [input, spec] : options.preprocess) graph->metadata[preprocess_key + input] = spec.to_json();
+  for (const auto& [input, spec] : options.preprocess)
+    graph->metadata[preprocess_key + input] = spec.to_json();
   state->graph = std::move(graph);
   state->budget = options.budget;
   state->limits = options.limits;
@@ -143,7 +153,8 @@ void describe(Engine::State& state) {
   state.outputs = output_bindings(*state.graph);
   state.typical = typical_shapes(*state.graph);
   for (const auto& [key, value] : state.graph->metadata)
-    if (key.starts_with(preprocess_key)) state.preprocess[key.substr(std::string_view(preprocess_key).size())] = Preprocess::from_json(value);
+    if (key.starts_with(preprocess_key))
+      state.preprocess[key.substr(std::string_view(preprocess_key).size())] = Preprocess::from_json(value);
 }
 
 Engine Engine::build(SourcePtr model, const BuildOptions& options, const std::filesystem::path& folder) {
@@ -158,7 +169,8 @@ Engine Engine::build(const std::filesystem::path& model, const BuildOptions& opt
 }
 
 Engine Engine::load(SourcePtr plan, const LoadOptions& options) {
-  return with_context([&] { return fmt::format("load {}", plan->name()); }, [&] { return Engine(load_plan(plan, options)); });
+  return with_context([&] { return fmt::format("load {}", plan->name()); },
+                      [&] { return Engine(load_plan(plan, options)); });
 }
 
 Engine Engine::load(const std::filesystem::path& plan, const LoadOptions& options) {
@@ -171,11 +183,21 @@ void Engine::save(const std::filesystem::path& path) const {
   with_context([&] { return fmt::format("save {}", path.string()); }, [&] { save_plan(*state_, path); });
 }
 
-const std::string& Engine::name() const { return state_->graph->name; }
-const std::vector<Binding>& Engine::inputs() const { return state_->inputs; }
-const std::vector<Binding>& Engine::outputs() const { return state_->outputs; }
-int Engine::threads() const { return state_->target.threads; }
-const std::map<std::string, std::string>& Engine::metadata() const { return state_->graph->metadata; }
+const std::string& Engine::name() const {
+  return state_->graph->name;
+}
+const std::vector<Binding>& Engine::inputs() const {
+  return state_->inputs;
+}
+const std::vector<Binding>& Engine::outputs() const {
+  return state_->outputs;
+}
+int Engine::threads() const {
+  return state_->target.threads;
+}
+const std::map<std::string, std::string>& Engine::metadata() const {
+  return state_->graph->metadata;
+}
 
 std::optional<Preprocess> Engine::preprocess(std::string_view input) const {
   const auto found = state_->preprocess.find(input);
@@ -186,15 +208,20 @@ void Engine::prepare(const std::map<std::string, Shape>& shapes, int threads) co
   InputShapes all = state_->typical;
   for (const auto& [name, shape] : shapes) {
     const auto found = std::ranges::find(state_->inputs, name, &Binding::name);
-    check(found != state_->inputs.end(), ErrorCode::invalid_argument, "prepare: the engine has no input '{}'", name);
+    check(found != state_->inputs.end(), ErrorCode::invalid_argument, "prepare: the engine has no input '{}'",
+          name);
     all[static_cast<std::size_t>(found - state_->inputs.begin())] = shape;
   }
   state_->specialise(all, threads > 0 ? threads : state_->target.threads);
 }
 
-std::string Engine::ir() const { return print(*state_->graph); }
+std::string Engine::ir() const {
+  return print(*state_->graph);
+}
 
-std::string Engine::graph_json() const { return lanner::graph_json(*state_->graph); }
+std::string Engine::graph_json() const {
+  return lanner::graph_json(*state_->graph);
+}
 
 std::string Engine::lowered_ir() const {
   return print(state_->specialise(state_->typical, state_->target.threads)->program->graph());

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json considered_json(const Considered& one) {
-  return {{"backend", one.backend}, {"kernel", one.kernel}, {"storage", one.storage},
+  return {{"backend", one.backend}, {"kernel", one.kernel},     {"storage", one.storage},
           {"seconds", one.seconds}, {"measured", one.measured}, {"chosen", one.chosen}};
 }
 
@@ -31,11 +31,13 @@ Json value_json(const Value& value) {
   return json;
 }
 
-/// An input, and the value in whose memory it lies where a change of shape alone lies between: no step makes that.
+/// An input, and the value in whose memory it lies where a change of shape alone lies between: no step makes
+/// that.
 Json input_json(const Value& input) {
   Json json = value_json(input);
   const Value* made = &input;
-  while (made->producer() && made->producer()->tactic.backend == alias_backend) made = made->producer()->input(0);
+  while (made->producer() && made->producer()->tactic.backend == alias_backend)
+    made = made->producer()->input(0);
   if (made != &input) json["from"] = made->name();
   return json;
 }
@@ -70,7 +72,8 @@ std::uint64_t constant_bytes(const Program& program) {
   std::uint64_t total = 0;
   std::set<const void*> counted;
   for (const Tensor& constant : program.constants())
-    if (counted.insert(constant.data()).second) total += constant.dtype() == DType::string ? 0 : constant.bytes();
+    if (counted.insert(constant.data()).second)
+      total += constant.dtype() == DType::string ? 0 : constant.bytes();
   return total;
 }
 
@@ -82,7 +85,9 @@ std::string explain_json(const Engine::State& state, const Specialisation& speci
   const Program& program = *specialisation.program;
   Json json;
   json["name"] = state.graph->name;
-  json["target"] = {{"device", state.target.device.to_string()}, {"isa", state.target.isa}, {"threads", state.target.threads},
+  json["target"] = {{"device", state.target.device.to_string()},
+                    {"isa", state.target.isa},
+                    {"threads", state.target.threads},
                     {"deterministic", state.target.deterministic}};
   json["memory"] = {{"arena_bytes", program.arena_bytes()}, {"weight_bytes", constant_bytes(program)}};
   json["inputs"] = Json::array();
@@ -99,10 +104,15 @@ std::string graph_json(const Graph& graph) {
   Json json{{"name", graph.name}, {"nodes", Json::array()}};
   for (const auto& node : graph.body().nodes()) {
     if (node->kind() == "constant") continue;
-    Json one{{"name", node->output()->name()}, {"op", node->kind()}, {"sources", node->sources}, {"inputs", Json::array()}, {"outputs", Json::array()}};
+    Json one{{"name", node->output()->name()},
+             {"op", node->kind()},
+             {"sources", node->sources},
+             {"inputs", Json::array()},
+             {"outputs", Json::array()}};
     for (const Value* input : node->inputs())
       if (input && !input->constant()) one["inputs"].push_back(input->name());
-    for (const auto& output : node->outputs()) one["outputs"].push_back({{"name", output->name()}, {"type", output->type.to_string()}});
+    for (const auto& output : node->outputs())
+      one["outputs"].push_back({{"name", output->name()}, {"type", output->type.to_string()}});
     json["nodes"].push_back(std::move(one));
   }
   return json.dump();
@@ -118,9 +128,11 @@ std::vector<NodeReport> parse_reports(std::string_view text) {
   try {
     std::vector<NodeReport> reports;
     for (const Json& entry : Json::parse(text)) {
-      NodeReport report{entry.at("node").get<std::string>(), {}, entry.at("notes").get<std::vector<std::string>>()};
+      NodeReport report{
+          entry.at("node").get<std::string>(), {}, entry.at("notes").get<std::vector<std::string>>()};
       for (const Json& one : entry.at("considered"))
-        report.considered.push_back({one.at("backend").get<std::string>(), one.at("kernel").get<std::string>(),
+        report.considered.push_back({one.at("backend").get<std::string>(),
+                                     one.at("kernel").get<std::string>(),
                                      one.at("storage").get<std::string>(), one.at("seconds").get<double>(),
                                      one.at("measured").get<bool>(), one.at("chosen").get<bool>()});
       reports.push_back(std::move(report));

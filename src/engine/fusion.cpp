@@ -23,8 +23,8 @@ bool is_static(const Node& node) {
 }
 
 bool fusible(const Node& node) {
-  return node.op().pure && node.regions().empty() && node.outputs().size() == 1 && node.kind() != "constant" &&
-         is_static(node);
+  return node.op().pure && node.regions().empty() && node.outputs().size() == 1 &&
+         node.kind() != "constant" && is_static(node);
 }
 
 /// The only node that reads `value`, or null when it has other uses or leaves the region.
@@ -105,12 +105,12 @@ private:
     return in_order(found);
   }
 
-  bool can_absorb(const Node& producer, const Node& consumer, const Node& root, const std::set<const Node*>& members) const {
+  bool can_absorb(const Node& producer, const Node& consumer, const Node& root,
+                  const std::set<const Node*>& members) const {
     if (producer.region() != root.region() || !producer.op().elementwise || !fusible(producer)) return false;
     if (producer.output()->type.dims() != root.output()->type.dims()) return false;
-    const bool inside = std::ranges::all_of(producer.output()->uses(), [&](const Use& use) {
-      return use.node && members.contains(use.node);
-    });
+    const bool inside = std::ranges::all_of(
+        producer.output()->uses(), [&](const Use& use) { return use.node && members.contains(use.node); });
     return inside && accepted({const_cast<Node*>(&producer)}, consumer);
   }
 
@@ -136,13 +136,15 @@ private:
     std::vector<Value*> inputs;
     for (const Node* node : group)
       for (Value* input : node->inputs())
-        if (input && !(input->producer() && members.contains(input->producer())) && !std::ranges::count(inputs, input))
+        if (input && !(input->producer() && members.contains(input->producer())) &&
+            !std::ranges::count(inputs, input))
           inputs.push_back(input);
 
     Node* fused = last->region()->create(graph_.ops().get("fused"), inputs, last);
     Region& body = fused->add_region();
     std::map<const Value*, Value*> inner;
-    for (Value* input : inputs) inner[input] = body.add_parameter(graph_.unique_name(input->name()), input->type);
+    for (Value* input : inputs)
+      inner[input] = body.add_parameter(graph_.unique_name(input->name()), input->type);
 
     std::string kind;
     for (Node* node : group) {
@@ -151,7 +153,8 @@ private:
       Node* copy = body.create(node->op(), mapped);
       copy->attributes = node->attributes;
       copy->sources = node->sources;
-      inner[node->output()] = copy->add_output(graph_.unique_name(node->output()->name()), node->output()->type);
+      inner[node->output()] =
+          copy->add_output(graph_.unique_name(node->output()->name()), node->output()->type);
       fused->sources.insert(fused->sources.end(), node->sources.begin(), node->sources.end());
       kind += (kind.empty() ? "" : "+") + node->kind();
     }

@@ -22,7 +22,8 @@ using NodeNumbers = std::map<const Node*, std::size_t>;
 
 class Lowering {
 public:
-  Lowering(Graph& graph, const LowerOptions& options) : graph_(graph), options_(options), reorder_costs_(graph, options) {}
+  Lowering(Graph& graph, const LowerOptions& options)
+      : graph_(graph), options_(options), reorder_costs_(graph, options) {}
 
   std::vector<NodeReport> run() {
     widen_halves(graph_, options_.target);
@@ -64,13 +65,15 @@ private:
       std::vector<double> costs;
       for (const Alternative& from : writer.list)
         for (const Alternative& into : reader.list)
-          costs.push_back(reorder_costs_(value->type, from.tactic.outputs[value->index()], into.tactic.inputs[i]));
+          costs.push_back(
+              reorder_costs_(value->type, from.tactic.outputs[value->index()], into.tactic.inputs[i]));
       problem.edges.push_back({producer->second, to, std::move(costs)});
     }
     for (const auto& output : reader.node->outputs())
       if (leaves(*output))
         for (std::size_t a = 0; a < reader.list.size(); ++a)
-          problem.nodes[to][a] += reorder_costs_(output->type, reader.list[a].tactic.outputs[output->index()], {});
+          problem.nodes[to][a] +=
+              reorder_costs_(output->type, reader.list[a].tactic.outputs[output->index()], {});
   }
 
   static bool leaves(const Value& value) {
@@ -84,7 +87,8 @@ private:
       Node& node = *entry.node;
       for (std::size_t k = 0; k < node.inputs().size(); ++k)
         if (Value* value = node.inputs()[k]) node.set_input(k, stored(value, chosen.tactic.inputs[k], &node));
-      for (std::size_t k = 0; k < node.outputs().size(); ++k) node.output(k)->storage = chosen.tactic.outputs[k];
+      for (std::size_t k = 0; k < node.outputs().size(); ++k)
+        node.output(k)->storage = chosen.tactic.outputs[k];
       set_tactic(node, chosen);
       report(entry, choice[i]);
     }
@@ -101,10 +105,12 @@ private:
     NodeReport report{entry.node->output()->name(), {}, entry.notes};
     for (std::size_t a = 0; a < entry.list.size(); ++a) {
       const Alternative& alternative = entry.list[a];
-      const std::string in = alternative.tactic.inputs.empty() ? "" : short_text(alternative.tactic.inputs[0]) + " -> ";
-      report.considered.push_back({alternative.backend ? std::string(alternative.backend->name()) : "", alternative.tactic.kernel,
-                                   in + short_text(alternative.tactic.outputs.at(0)), alternative.cost.seconds,
-                                   alternative.cost.measured, a == chosen});
+      const std::string in =
+          alternative.tactic.inputs.empty() ? "" : short_text(alternative.tactic.inputs[0]) + " -> ";
+      report.considered.push_back({alternative.backend ? std::string(alternative.backend->name()) : "",
+                                   alternative.tactic.kernel,
+                                   in + short_text(alternative.tactic.outputs.at(0)),
+                                   alternative.cost.seconds, alternative.cost.measured, a == chosen});
     }
     std::ranges::stable_sort(report.considered, {}, &Considered::seconds);
     reports_.push_back(std::move(report));
@@ -132,17 +138,18 @@ private:
     NodeReport report{reorder.output()->name(), {}, {}};
     if (best) {
       set_tactic(reorder, *best);
-      report.considered.push_back({std::string(best->backend->name()), best->tactic.kernel,
-                                   short_text(reorder.input(0)->storage) + " -> " + short_text(reorder.output()->storage),
-                                   best->cost.seconds, best->cost.measured, true});
+      report.considered.push_back(
+          {std::string(best->backend->name()), best->tactic.kernel,
+           short_text(reorder.input(0)->storage) + " -> " + short_text(reorder.output()->storage),
+           best->cost.seconds, best->cost.measured, true});
     } else {
       reorder.tactic.backend = reorder.tactic.kernel = interpreter_backend;
     }
     reports_.push_back(std::move(report));
   }
 
-  /// Every output is a row-major value of its own that a kernel writes: copies stand in for inputs, constants and second
-  /// uses of one memory.
+  /// Every output is a row-major value of its own that a kernel writes: copies stand in for inputs, constants
+  /// and second uses of one memory.
   void settle_outputs() {
     Region& body = graph_.body();
     std::map<const Value*, std::size_t> roots;
@@ -150,11 +157,14 @@ private:
       Value* value = body.outputs()[i];
       if (!value->type.is_static()) continue;
       const Value* root = value;
-      while (root->producer() && root->producer()->tactic.backend == alias_backend) root = root->producer()->input(0);
-      const bool written = root->producer() && !root->constant() && root->producer()->tactic.backend != interpreter_backend &&
+      while (root->producer() && root->producer()->tactic.backend == alias_backend)
+        root = root->producer()->input(0);
+      const bool written = root->producer() && !root->constant() &&
+                           root->producer()->tactic.backend != interpreter_backend &&
                            same_storage(value->type, value->storage, {});
       if (written && roots.emplace(root, i).second) continue;
-      Value* copy = graph_.emit("reorder", std::vector<Value*>{value}, {}, value->type, value->name() + ".out");
+      Value* copy =
+          graph_.emit("reorder", std::vector<Value*>{value}, {}, value->type, value->name() + ".out");
       choose_reorder(*copy->producer());
       body.set_output(i, copy);
     }
@@ -182,15 +192,21 @@ Lowered lower(std::unique_ptr<Graph> graph, const LowerOptions& options) {
   return {std::move(graph), std::move(reports)};
 }
 
-std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Backend* const> backends, const Target& target) {
+std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Backend* const> backends,
+                                          const Target& target) {
   for (const Backend* backend : backends) {
     if (backend->name() != node.tactic.backend) continue;
     for (Tactic& tactic : backend->tactics(node, target).tactics) {
-      const auto fits = [&](const Storage& asked, const Value* value) { return !value || same_storage(value->type, asked, value->storage); };
+      const auto fits = [&](const Storage& asked, const Value* value) {
+        return !value || same_storage(value->type, asked, value->storage);
+      };
       bool same = tactic.kernel == node.tactic.kernel && tactic.config == node.tactic.config &&
-                  tactic.inputs.size() == node.inputs().size() && tactic.outputs.size() == node.outputs().size();
-      for (std::size_t i = 0; same && i < node.inputs().size(); ++i) same = fits(tactic.inputs[i], node.inputs()[i]);
-      for (std::size_t i = 0; same && i < node.outputs().size(); ++i) same = fits(tactic.outputs[i], node.output(i));
+                  tactic.inputs.size() == node.inputs().size() &&
+                  tactic.outputs.size() == node.outputs().size();
+      for (std::size_t i = 0; same && i < node.inputs().size(); ++i)
+        same = fits(tactic.inputs[i], node.inputs()[i]);
+      for (std::size_t i = 0; same && i < node.outputs().size(); ++i)
+        same = fits(tactic.outputs[i], node.output(i));
       if (same) return OfferedTactic{backend, std::move(tactic)};
     }
   }

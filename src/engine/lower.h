@@ -35,7 +35,8 @@ struct LowerOptions {
   Tuner& tuner;
   PackedConstants& constants;
   const Control& control;
-  const Graph* like = nullptr; ///< A lowered graph of other shapes whose choices are taken over where they fit.
+  const Graph* like =
+      nullptr; ///< A lowered graph of other shapes whose choices are taken over where they fit.
 };
 
 struct Lowered {
@@ -43,8 +44,9 @@ struct Lowered {
   std::vector<NodeReport> reports;
 };
 
-/// `graph`: canonical; all shapes concrete but those that only running tells. In the result every node has a tactic or is left
-/// to the interpreter (`tactic.backend == "interpreter"`), every conversion is a `reorder` node and constants lie as kernels read them.
+/// `graph`: canonical; all shapes concrete but those that only running tells. In the result every node has a
+/// tactic or is left to the interpreter (`tactic.backend == "interpreter"`), every conversion is a `reorder`
+/// node and constants lie as kernels read them.
 Lowered lower(std::unique_ptr<Graph> graph, const LowerOptions& options);
 
 /// The tactic that a lowered node names, as its backend offers it today, or null when it offers it no more.
@@ -52,12 +54,14 @@ struct OfferedTactic {
   const Backend* backend = nullptr;
   Tactic tactic;
 };
-std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Backend* const> backends, const Target& target);
+std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Backend* const> backends,
+                                          const Target& target);
 
 /// Whether a node is a change of shape only that costs nothing in the lowered graph.
 bool is_alias(const Node& node);
 
-inline constexpr const char* interpreter_backend = "interpreter"; ///< Runs a node by its definition, shapes found as it runs.
-inline constexpr const char* alias_backend = "alias";             ///< Output lies in the input's memory: nothing runs.
+inline constexpr const char* interpreter_backend =
+    "interpreter"; ///< Runs a node by its definition, shapes found as it runs.
+inline constexpr const char* alias_backend = "alias"; ///< Output lies in the input's memory: nothing runs.
 
 } // namespace lanner

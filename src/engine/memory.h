@@ -18,8 +18,8 @@ struct ArenaPlan {
   std::uint64_t bytes = 0;            ///< Size of the arena.
 };
 
-/// Greedy by size: the largest buffer first, each at the lowest offset where no buffer that lives at the same time lies
-/// (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020).
+/// Greedy by size: the largest buffer first, each at the lowest offset where no buffer that lives at the same
+/// time lies (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020).
 ArenaPlan plan_arena(std::span<const BufferRequest> requests, std::uint64_t alignment = 64);
 
 } // namespace lanner

@@ -6,7 +6,8 @@ namespace lanner {
 
 Tensor pack(const Tensor& tensor, const Storage& storage) {
   const DType type = storage.dtype.value_or(tensor.dtype());
-  const bool same_layout = tensor.layout() == storage.layout || (tensor.layout().row_major() && storage.layout.row_major());
+  const bool same_layout =
+      tensor.layout() == storage.layout || (tensor.layout().row_major() && storage.layout.row_major());
   if (type == tensor.dtype() && same_layout) return tensor;
   Tensor packed = Tensor::allocate(type, tensor.shape(), storage.layout);
   copy(tensor, packed);
@@ -15,7 +16,8 @@ Tensor pack(const Tensor& tensor, const Storage& storage) {
 
 Tensor PackedConstants::get(const Tensor& tensor, const Storage& storage) {
   const DType type = storage.dtype.value_or(tensor.dtype());
-  const std::string key = fmt::format("{} {} {}", to_string(type), storage.layout.to_string(), tensor.shape().to_string());
+  const std::string key =
+      fmt::format("{} {} {}", to_string(type), storage.layout.to_string(), tensor.shape().to_string());
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[{tensor.data(), key}];
   if (!entry.packed.defined()) entry = {tensor, pack(tensor, storage)};
@@ -24,7 +26,8 @@ Tensor PackedConstants::get(const Tensor& tensor, const Storage& storage) {
 
 const void* PackedConstants::packed_form(const Tensor& tensor) const {
   const std::lock_guard lock(mutex_);
-  for (auto it = entries_.lower_bound({tensor.data(), {}}); it != entries_.end() && it->first.first == tensor.data(); ++it) {
+  for (auto it = entries_.lower_bound({tensor.data(), {}});
+       it != entries_.end() && it->first.first == tensor.data(); ++it) {
     const Tensor& packed = it->second.packed;
     if (packed.dtype() == tensor.dtype() && packed.shape() == tensor.shape()) return packed.data();
   }

@@ -54,7 +54,8 @@ public:
     add_text("reports", reports_json(made_.reports));
     std::vector<SafetensorsItem> items;
     for (const auto& [name, tensor, type, shape] : blobs_)
-      items.push_back({name, type, shape, std::span(static_cast<const std::byte*>(tensor.data()), tensor.bytes())});
+      items.push_back(
+          {name, type, shape, std::span(static_cast<const std::byte*>(tensor.data()), tensor.bytes())});
     SafetensorsMetadata metadata{{plan_key, fmt::format("{}", plan_version)},
                                  {"lanner.version", std::string(version())},
                                  {target_key, target_json()},
@@ -71,7 +72,8 @@ private:
     Shape shape;
   };
 
-  /// Every constant once, by its memory. A portable constant of which the lowered graph has a packed form is kept in that form.
+  /// Every constant once, by its memory. A portable constant of which the lowered graph has a packed form is
+  /// kept in that form.
   void add_constants(const Graph& graph, bool lowered) {
     for (const auto& node : graph.body().nodes()) add_constants(*node, lowered);
   }
@@ -96,12 +98,17 @@ private:
   void add_tensor(const Tensor& tensor) {
     const std::string name = fmt::format("w{}", weights_.size());
     names_[tensor.data()] = name;
-    weights_[name] = {{"dtype", to_string(tensor.dtype())}, {"shape", tensor.shape().dims()},
+    weights_[name] = {{"dtype", to_string(tensor.dtype())},
+                      {"shape", tensor.shape().dims()},
                       {"layout", tensor.layout().row_major() ? "row" : tensor.layout().to_string()}};
-    if (tensor.dtype() == DType::string) return add_text(name, Json(std::vector<std::string>(tensor.as<std::string>().begin(), tensor.as<std::string>().end())).dump());
+    if (tensor.dtype() == DType::string)
+      return add_text(name, Json(std::vector<std::string>(tensor.as<std::string>().begin(),
+                                                          tensor.as<std::string>().end()))
+                                .dump());
     const bool plain = tensor.layout().row_major() && safetensors_has(tensor.dtype());
     const auto bytes = static_cast<std::int64_t>(tensor.bytes());
-    blobs_.push_back({name, tensor, plain ? tensor.dtype() : DType::u8, plain ? tensor.shape() : Shape{bytes}});
+    blobs_.push_back(
+        {name, tensor, plain ? tensor.dtype() : DType::u8, plain ? tensor.shape() : Shape{bytes}});
   }
 
   void add_text(std::string name, const std::string& text) {
@@ -112,7 +119,9 @@ private:
 
   std::string text_of(const Graph& graph) const {
     PrintOptions options;
-    options.name_constant = [this](const Value&, const Tensor& tensor) { return fmt::format("file(\"plan\", \"{}\")", names_.at(tensor.data())); };
+    options.name_constant = [this](const Value&, const Tensor& tensor) {
+      return fmt::format("file(\"plan\", \"{}\")", names_.at(tensor.data()));
+    };
     return print(graph, options);
   }
 
@@ -121,8 +130,13 @@ private:
     for (const Shape& shape : state_.typical) shapes.push_back(shape.dims());
     std::vector<std::string> precisions;
     for (DType type : state_.target.precisions) precisions.emplace_back(to_string(type));
-    return Json{{"device", state_.target.device.to_string()}, {"isa", state_.target.isa}, {"threads", state_.target.threads},
-                {"precisions", precisions}, {"deterministic", state_.target.deterministic}, {"budget", state_.budget}, {"shapes", shapes}}
+    return Json{{"device", state_.target.device.to_string()},
+                {"isa", state_.target.isa},
+                {"threads", state_.target.threads},
+                {"precisions", precisions},
+                {"deterministic", state_.target.deterministic},
+                {"budget", state_.budget},
+                {"shapes", shapes}}
         .dump();
   }
 
@@ -135,7 +149,8 @@ private:
 
 const std::string& metadata_of(const Safetensors& file, const char* key) {
   const auto found = file.metadata().find(key);
-  check(found != file.metadata().end(), ErrorCode::bad_data, "not a Lanner plan: metadata {} is missing", key);
+  check(found != file.metadata().end(), ErrorCode::bad_data, "not a Lanner plan: metadata {} is missing",
+        key);
   return found->second;
 }
 
@@ -144,26 +159,33 @@ Layout checked_layout(const std::string& text, const Shape& shape) {
   if (text == "row") return {};
   Layout layout = Layout::parse(text);
   std::set<std::uint8_t> dims(layout.order.begin(), layout.order.end());
-  const bool permutation = layout.order.size() == shape.rank() && dims.size() == shape.rank() && (dims.empty() || *dims.rbegin() < shape.rank());
-  const bool small = std::ranges::all_of(layout.blocks, [&](const Layout::Block& block) { return block.dim < shape.rank() && block.size > 1 && block.size <= 4096; });
-  check(permutation && small && layout.blocks.size() <= 8, ErrorCode::bad_data, "layout {} does not fit shape {}", text, shape.to_string());
+  const bool permutation = layout.order.size() == shape.rank() && dims.size() == shape.rank() &&
+                           (dims.empty() || *dims.rbegin() < shape.rank());
+  const bool small = std::ranges::all_of(layout.blocks, [&](const Layout::Block& block) {
+    return block.dim < shape.rank() && block.size > 1 && block.size <= 4096;
+  });
+  check(permutation && small && layout.blocks.size() <= 8, ErrorCode::bad_data,
+        "layout {} does not fit shape {}", text, shape.to_string());
   return layout;
 }
 
 /// Reads and checks a plan's parts.
 class PlanReader {
 public:
-  PlanReader(const SourcePtr& source, const LoadOptions& options) : options_(options), file_(Safetensors::open(source, options.limits)) {}
+  PlanReader(const SourcePtr& source, const LoadOptions& options)
+      : options_(options), file_(Safetensors::open(source, options.limits)) {}
 
   std::shared_ptr<Engine::State> read() {
     check(metadata_of(file_, plan_key) == std::to_string(plan_version), ErrorCode::unsupported,
-          "the plan has format {}, this version reads {}; build it again", metadata_of(file_, plan_key), plan_version);
+          "the plan has format {}, this version reads {}; build it again", metadata_of(file_, plan_key),
+          plan_version);
     check_digest();
     weights_ = parse_json(metadata_of(file_, weights_key), options_.limits);
     const nlohmann::json target = parse_json(metadata_of(file_, target_key), options_.limits);
     auto state = std::make_shared<Engine::State>();
     state->limits = options_.limits;
-    state->graph = parse_graph(text("ir"), builtin_op_table(), [this](auto, auto name) { return row_major(name); }, options_.limits);
+    state->graph = parse_graph(
+        text("ir"), builtin_op_table(), [this](auto, auto name) { return row_major(name); }, options_.limits);
     read_target(target, *state);
     describe(*state);
     state->typical = read_shapes(target, *state);
@@ -176,7 +198,8 @@ public:
 private:
   void check_digest() const {
     std::vector<SafetensorsItem> items;
-    for (const SafetensorsEntry& entry : file_.entries()) items.push_back({entry.name, entry.dtype, entry.shape, file_.bytes(entry)});
+    for (const SafetensorsEntry& entry : file_.entries())
+      items.push_back({entry.name, entry.dtype, entry.shape, file_.bytes(entry)});
     check(metadata_of(file_, digest_key) == digest(file_.metadata(), items), ErrorCode::bad_data,
           "the digest does not fit the content: the file was damaged or changed; build it again");
   }
@@ -199,15 +222,17 @@ private:
     check(facts != weights_.end(), ErrorCode::bad_data, "weight '{}' is not in the plan's table", name);
     const DType type = parse_dtype(facts->at("dtype").get<std::string>());
     const Shape shape(facts->at("shape").get<std::vector<std::int64_t>>());
-    check(shape.rank() <= options_.limits.rank && std::ranges::all_of(shape, [](std::int64_t size) { return size >= 0; }), ErrorCode::bad_data,
-          "weight '{}' has shape {}", name, shape.to_string());
+    check(shape.rank() <= options_.limits.rank &&
+              std::ranges::all_of(shape, [](std::int64_t size) { return size >= 0; }),
+          ErrorCode::bad_data, "weight '{}' has shape {}", name, shape.to_string());
     if (type == DType::string) return string_tensor(name, shape);
     const Layout layout = checked_layout(facts->at("layout").get<std::string>(), shape);
     const SafetensorsEntry* entry = file_.find(name);
     check(entry != nullptr, ErrorCode::bad_data, "weight '{}' is missing", name);
     const auto bytes = file_.bytes(*entry);
-    check(bytes.size() == layout.bytes(shape, type), ErrorCode::bad_data, "weight '{}' has {} bytes, {}{} in layout {} takes {}", name, bytes.size(),
-          to_string(type), shape.to_string(), layout.to_string(), layout.bytes(shape, type));
+    check(bytes.size() == layout.bytes(shape, type), ErrorCode::bad_data,
+          "weight '{}' has {} bytes, {}{} in layout {} takes {}", name, bytes.size(), to_string(type),
+          shape.to_string(), layout.to_string(), layout.bytes(shape, type));
     const Tensor raw = file_.tensor(name);
     return Tensor::wrap(const_cast<void*>(raw.data()), type, shape, raw.owner(), layout);
   }
@@ -219,11 +244,13 @@ private:
 
   void read_target(const nlohmann::json& json, Engine::State& state) const {
     state.target.device = Device::parse(json.at("device").get<std::string>());
-    check(state.target.device.is_host(), ErrorCode::unsupported, "the plan is for {}, this build runs on the CPU", state.target.device.to_string());
+    check(state.target.device.is_host(), ErrorCode::unsupported,
+          "the plan is for {}, this build runs on the CPU", state.target.device.to_string());
     const int built_for = std::clamp(json.at("threads").get<int>(), 1, 4096);
     state.target.threads = options_.threads > 0 ? options_.threads : std::min(built_for, usable_cores());
     state.target.precisions.clear();
-    for (const auto& name : json.at("precisions")) state.target.precisions.push_back(parse_dtype(name.get<std::string>()));
+    for (const auto& name : json.at("precisions"))
+      state.target.precisions.push_back(parse_dtype(name.get<std::string>()));
     state.target.deterministic = json.at("deterministic").get<bool>();
     state.target.isa = cpu_features().to_string();
     state.budget = std::clamp(json.at("budget").get<double>(), 0.0, 3600.0);
@@ -233,10 +260,11 @@ private:
     InputShapes shapes;
     for (const auto& shape : json.at("shapes")) {
       shapes.emplace_back(shape.get<std::vector<std::int64_t>>());
-      check(std::ranges::all_of(shapes.back(), [](std::int64_t size) { return size >= 0; }), ErrorCode::bad_data, "shape {} has a negative size",
-            shapes.back().to_string());
+      check(std::ranges::all_of(shapes.back(), [](std::int64_t size) { return size >= 0; }),
+            ErrorCode::bad_data, "shape {} has a negative size", shapes.back().to_string());
     }
-    check(shapes.size() == state.inputs.size(), ErrorCode::bad_data, "the plan has {} shapes for {} inputs", shapes.size(), state.inputs.size());
+    check(shapes.size() == state.inputs.size(), ErrorCode::bad_data, "the plan has {} shapes for {} inputs",
+          shapes.size(), state.inputs.size());
     return shapes;
   }
 
@@ -246,15 +274,18 @@ private:
       state.specialise(state.typical, state.target.threads, options_.control);
       return;
     }
-    std::unique_ptr<Graph> lowered =
-        parse_graph(text("lowered"), builtin_op_table(), [this](auto, auto name) { return stored(name); }, options_.limits);
+    std::unique_ptr<Graph> lowered = parse_graph(
+        text("lowered"), builtin_op_table(), [this](auto, auto name) { return stored(name); },
+        options_.limits);
     infer_types(*lowered);
     check_interface(state, *lowered);
     for (const auto& node : lowered->body().nodes())
-      if (node->kind() == "constant") node->attributes.set("value", pack(*node->output()->constant(), node->output()->storage));
+      if (node->kind() == "constant")
+        node->attributes.set("value", pack(*node->output()->constant(), node->output()->storage));
     const std::vector<const Backend*> backends = backends_for(state.target);
     auto program = std::make_shared<const Program>(std::move(lowered), backends, state.target);
-    state.adopt(state.typical, state.target.threads, {std::move(program), parse_reports(text("reports")), state.target.threads});
+    state.adopt(state.typical, state.target.threads,
+                {std::move(program), parse_reports(text("reports")), state.target.threads});
   }
 
   /// Whether two types differ in sizes alone.
@@ -265,20 +296,23 @@ private:
 
   static void check_interface(const Engine::State& state, const Graph& lowered) {
     const auto parameters = lowered.body().parameters();
-    check(parameters.size() == state.inputs.size() && lowered.body().outputs().size() == state.outputs.size(), ErrorCode::bad_data,
-          "the lowered graph has another interface than the portable one");
+    check(parameters.size() == state.inputs.size() && lowered.body().outputs().size() == state.outputs.size(),
+          ErrorCode::bad_data, "the lowered graph has another interface than the portable one");
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const Type& portable = state.graph->body().parameter(i)->type;
       const Type expected = portable.is_tensor() ? Type(portable.dtype(), state.typical[i]) : portable;
-      // Sizes within sequences and optionals are specialised too, by whatever symbols they share with tensors.
+      // Sizes within sequences and optionals are specialised too, by whatever symbols they share with
+      // tensors.
       const Type& made = parameters[i]->type;
       check(portable.is_tensor() ? made == expected : same_form(made, expected), ErrorCode::bad_data,
-            "lowered input {} is {}, expected {}", parameters[i]->name(), made.to_string(), expected.to_string());
+            "lowered input {} is {}, expected {}", parameters[i]->name(), made.to_string(),
+            expected.to_string());
     }
     for (std::size_t i = 0; i < state.outputs.size(); ++i) {
-      const Type &made = lowered.body().outputs()[i]->type, &portable = state.graph->body().outputs()[i]->type;
-      check(same_form(made, portable), ErrorCode::bad_data,
-            "lowered output {} is {}, expected {}", i, made.to_string(), portable.to_string());
+      const Type &made = lowered.body().outputs()[i]->type,
+                 &portable = state.graph->body().outputs()[i]->type;
+      check(same_form(made, portable), ErrorCode::bad_data, "lowered output {} is {}, expected {}", i,
+            made.to_string(), portable.to_string());
     }
   }
 

@@ -12,7 +12,9 @@
 
 namespace lanner {
 
-bool is_planned(const Value& value) { return value.type.is_static() && value.type.dtype() != DType::string; }
+bool is_planned(const Value& value) {
+  return value.type.is_static() && value.type.dtype() != DType::string;
+}
 
 std::uint64_t storage_bytes(const Value& value) {
   return value.storage.layout.bytes(value.type.shape(), value.storage.dtype.value_or(value.type.dtype()));
@@ -46,9 +48,11 @@ private:
     std::uint32_t index = 0;
     for (const auto& parameter : graph_.body().parameters()) {
       const Value* value = parameter.get();
-      check(value->storage.is_default(), ErrorCode::bad_data, "input {} is not stored row-major", value->name());
+      check(value->storage.is_default(), ErrorCode::bad_data, "input {} is not stored row-major",
+            value->name());
       const bool planned = is_planned(*value);
-      places_[value] = planned ? Place{Place::Kind::input, index, 0} : Place{Place::Kind::item, program_.items_++, 0};
+      places_[value] =
+          planned ? Place{Place::Kind::input, index, 0} : Place{Place::Kind::item, program_.items_++, 0};
       program_.input_items_.push_back(planned ? Place{} : places_[value]);
       ++index;
     }
@@ -57,7 +61,8 @@ private:
   void place_constants() {
     for (const auto& node : graph_.body().nodes()) {
       if (node->kind() != "constant") continue;
-      places_[node->output()] = {Place::Kind::constant, static_cast<std::uint32_t>(program_.constants_.size()), 0};
+      places_[node->output()] = {Place::Kind::constant,
+                                 static_cast<std::uint32_t>(program_.constants_.size()), 0};
       program_.constants_.push_back(*node->output()->constant());
     }
   }
@@ -87,14 +92,17 @@ private:
   /// The interpreter knows row-major values of their own types only.
   static void check_plain(const Node& node) {
     const auto plain = [](const Value* value) { return !value || value->storage.is_default(); };
-    check(std::ranges::all_of(node.inputs(), plain) && std::ranges::all_of(node.outputs(), [&](const auto& value) { return plain(value.get()); }),
-          ErrorCode::bad_data, "node {} is run by its definition, but a value of it is not stored row-major", node.label());
+    check(std::ranges::all_of(node.inputs(), plain) &&
+              std::ranges::all_of(node.outputs(), [&](const auto& value) { return plain(value.get()); }),
+          ErrorCode::bad_data, "node {} is run by its definition, but a value of it is not stored row-major",
+          node.label());
   }
 
   OfferedTactic offered_for(const Node& node) const {
     auto offered = find_offered(node, backends_, target_);
-    check(offered.has_value(), ErrorCode::bad_data, "node {}: no backend here offers kernel {}:{}; build the plan again on this machine",
-          node.label(), node.tactic.backend, node.tactic.kernel);
+    check(offered.has_value(), ErrorCode::bad_data,
+          "node {}: no backend here offers kernel {}:{}; build the plan again on this machine", node.label(),
+          node.tactic.backend, node.tactic.kernel);
     return std::move(*offered);
   }
 
@@ -161,14 +169,16 @@ private:
     requests.insert(requests.end(), workspaces_.begin(), workspaces_.end());
     const ArenaPlan arena = plan_arena(requests);
     program_.arena_bytes_ = arena.bytes;
-    for (const auto& [root, request] : request_of) places_[root] = {Place::Kind::arena, 0, arena.offsets[request]};
+    for (const auto& [root, request] : request_of)
+      places_[root] = {Place::Kind::arena, 0, arena.offsets[request]};
     for (const Value* value : values) {
       if (!is_planned(*value) || places_.contains(value)) continue;
       const Home where = home(value);
       places_[value] = places_.at(where.root);
       places_[value].offset += where.offset;
     }
-    for (std::size_t s = 0; s < program_.steps_.size(); ++s) program_.steps_[s].workspace = arena.offsets[buffers + s];
+    for (std::size_t s = 0; s < program_.steps_.size(); ++s)
+      program_.steps_[s].workspace = arena.offsets[buffers + s];
   }
 
   /// The buffer that holds a graph output is the caller's.
@@ -177,7 +187,8 @@ private:
     for (const Value* output : graph_.body().outputs()) {
       if (is_planned(*output)) {
         const Home where = home(output);
-        check(!places_.contains(where.root) && where.offset == 0 && same_storage(output->type, output->storage, {}),
+        check(!places_.contains(where.root) && where.offset == 0 &&
+                  same_storage(output->type, output->storage, {}),
               ErrorCode::bad_data, "output {} has no memory of its own", output->name());
         places_[where.root] = {Place::Kind::output, index, 0};
       }
@@ -189,7 +200,8 @@ private:
     for (Step& step : program_.steps_) {
       step.first_input = static_cast<std::uint32_t>(program_.inputs_.size());
       step.inputs = static_cast<std::uint32_t>(step.node->inputs().size());
-      for (const Value* input : step.node->inputs()) program_.inputs_.push_back(input ? places_.at(input) : Place{});
+      for (const Value* input : step.node->inputs())
+        program_.inputs_.push_back(input ? places_.at(input) : Place{});
       step.first_output = static_cast<std::uint32_t>(program_.outputs_.size());
       step.outputs = static_cast<std::uint32_t>(step.node->outputs().size());
       for (const auto& output : step.node->outputs()) program_.outputs_.push_back(places_.at(output.get()));
@@ -199,7 +211,9 @@ private:
   void place_results() {
     for (const Value* output : graph_.body().outputs()) {
       Place place = places_.at(output);
-      if (is_planned(*output)) place.kind = Place::Kind::output, place.index = static_cast<std::uint32_t>(program_.results_.size()), place.offset = 0;
+      if (is_planned(*output))
+        place.kind = Place::Kind::output, place.index = static_cast<std::uint32_t>(program_.results_.size()),
+        place.offset = 0;
       program_.results_.push_back(place);
     }
   }
@@ -215,7 +229,8 @@ private:
   std::vector<BufferRequest> workspaces_;
 };
 
-Program::Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends, const Target& target)
+Program::Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends,
+                 const Target& target)
     : graph_(std::move(lowered)) {
   Builder(*this, backends, target).run();
 }

@@ -13,7 +13,8 @@
 
 namespace lanner {
 
-/// Where a value's first byte lies. Arena, input and output pointers are a Context's; constants are the Program's.
+/// Where a value's first byte lies. Arena, input and output pointers are a Context's; constants are the
+/// Program's.
 struct Place {
   enum class Kind : std::uint8_t { none, arena, constant, input, output, item };
   Kind kind = Kind::none;
@@ -24,25 +25,28 @@ struct Place {
 /// One thing to run.
 struct Step {
   const Node* node = nullptr;
-  const Kernel* kernel = nullptr; ///< Null: the interpreter runs the node.
+  const Kernel* kernel = nullptr;              ///< Null: the interpreter runs the node.
   std::uint32_t first_input = 0, inputs = 0;   ///< Range of Program::inputs.
   std::uint32_t first_output = 0, outputs = 0; ///< Range of Program::outputs.
-  std::uint64_t workspace = 0;    ///< Arena offset.
+  std::uint64_t workspace = 0;                 ///< Arena offset.
   std::uint64_t bytes = 0, flops = 0;
 };
 
 /// Immutable; shared by contexts.
 class Program {
 public:
-  /// Makes every kernel and places every value. Throws Error{bad_data} where the graph asks for what no backend offers.
+  /// Makes every kernel and places every value. Throws Error{bad_data} where the graph asks for what no
+  /// backend offers.
   Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends, const Target& target);
 
   const Graph& graph() const noexcept { return *graph_; }
   std::span<const Step> steps() const noexcept { return steps_; }
-  std::span<const Place> inputs() const noexcept { return inputs_; }   ///< Of all steps, in order.
+  std::span<const Place> inputs() const noexcept { return inputs_; } ///< Of all steps, in order.
   std::span<const Place> outputs() const noexcept { return outputs_; }
   std::span<const Tensor> constants() const noexcept { return constants_; }
-  std::span<const Place> results() const noexcept { return results_; } ///< Of the graph's outputs: `output` or `item`.
+  std::span<const Place> results() const noexcept {
+    return results_;
+  } ///< Of the graph's outputs: `output` or `item`.
   std::uint32_t items() const noexcept { return items_; }
   std::uint64_t arena_bytes() const noexcept { return arena_bytes_; }
   /// Items of graph inputs that are not plain memory; `none` where the input is.

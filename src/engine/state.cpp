@@ -34,32 +34,37 @@ Binding binding(std::string name, const Type& type) {
   return made;
 }
 
-void bind_dim(const Dim& dim, std::int64_t size, const Graph& graph, Bindings& bindings, const std::string& where) {
+void bind_dim(const Dim& dim, std::int64_t size, const Graph& graph, Bindings& bindings,
+              const std::string& where) {
   const auto name = dim.as_symbol();
   if (!name) return;
   const auto [place, fresh] = bindings.emplace(*name, size);
-  check(fresh || place->second == size, ErrorCode::invalid_argument, "{}: {} is {} here and {} in another place; sizes of one name are equal",
-        where, *name, size, place->second);
+  check(fresh || place->second == size, ErrorCode::invalid_argument,
+        "{}: {} is {} here and {} in another place; sizes of one name are equal", where, *name, size,
+        place->second);
   const auto symbol = graph.symbols.find(*name);
   if (symbol == graph.symbols.end()) return;
   check(size >= symbol->second.min && size <= symbol->second.max, ErrorCode::invalid_argument,
-        "{}: {} is {}, the engine was built for {} to {}", where, *name, size, symbol->second.min, symbol->second.max);
+        "{}: {} is {}, the engine was built for {} to {}", where, *name, size, symbol->second.min,
+        symbol->second.max);
 }
 
 void check_shape(const Value& input, const Shape& shape, const Bindings& bindings) {
   const Dims& dims = input.type.dims();
-  check(dims.size() == shape.rank(), ErrorCode::invalid_argument, "input {}: expected {}, got rank {} ({})", input.name(),
-        input.type.to_string(), shape.rank(), shape.to_string());
+  check(dims.size() == shape.rank(), ErrorCode::invalid_argument, "input {}: expected {}, got rank {} ({})",
+        input.name(), input.type.to_string(), shape.rank(), shape.to_string());
   for (std::size_t d = 0; d < dims.size(); ++d)
-    check(dims[d].evaluate(bindings) == shape[d], ErrorCode::invalid_argument, "input {}: expected {}, got {}; dim {} differs",
-          input.name(), input.type.to_string(), shape.to_string(), d);
+    check(dims[d].evaluate(bindings) == shape[d], ErrorCode::invalid_argument,
+          "input {}: expected {}, got {}; dim {} differs", input.name(), input.type.to_string(),
+          shape.to_string(), d);
 }
 
 } // namespace
 
 std::string Binding::to_string() const {
   if (sequence) return name + ": sequence";
-  return fmt::format("{}: {}[{}]", name, lanner::to_string(dtype), ranked ? fmt::format("{}", fmt::join(dim_names, ", ")) : "*");
+  return fmt::format("{}: {}[{}]", name, lanner::to_string(dtype),
+                     ranked ? fmt::format("{}", fmt::join(dim_names, ", ")) : "*");
 }
 
 std::filesystem::path default_timing_cache() {
@@ -69,7 +74,8 @@ std::filesystem::path default_timing_cache() {
 
 std::vector<Binding> input_bindings(const Graph& graph) {
   std::vector<Binding> bindings;
-  for (const auto& parameter : graph.body().parameters()) bindings.push_back(binding(parameter->name(), parameter->type));
+  for (const auto& parameter : graph.body().parameters())
+    bindings.push_back(binding(parameter->name(), parameter->type));
   return bindings;
 }
 
@@ -83,12 +89,15 @@ std::vector<Binding> output_bindings(const Graph& graph) {
 Bindings bind_shapes(const Graph& graph, const InputShapes& shapes) {
   Bindings bindings;
   const auto parameters = graph.body().parameters();
-  const auto has_dims = [&](std::size_t i) { return parameters[i]->type.is_tensor() && parameters[i]->type.ranked(); };
+  const auto has_dims = [&](std::size_t i) {
+    return parameters[i]->type.is_tensor() && parameters[i]->type.ranked();
+  };
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (!has_dims(i)) continue;
     const Dims& dims = parameters[i]->type.dims();
     for (std::size_t d = 0; d < std::min(dims.size(), shapes[i].rank()); ++d)
-      bind_dim(dims[d], shapes[i][d], graph, bindings, fmt::format("input {}: dim {}", parameters[i]->name(), d));
+      bind_dim(dims[d], shapes[i][d], graph, bindings,
+               fmt::format("input {}: dim {}", parameters[i]->name(), d));
   }
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (has_dims(i)) check_shape(*parameters[i], shapes[i], bindings);
@@ -111,7 +120,8 @@ InputShapes typical_shapes(const Graph& graph) {
   return shapes;
 }
 
-std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits) {
+std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes,
+                                         const Limits& limits) {
   std::unique_ptr<Graph> concrete = graph.clone(bind_shapes(graph, shapes));
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     Value* input = concrete->body().parameter(i);
@@ -127,11 +137,12 @@ std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& 
 bool Engine::State::Key::operator<(const Key& other) const {
   if (threads != other.threads) return threads < other.threads;
   const auto less = [](const Shape& a, const Shape& b) { return a.dims() < b.dims(); };
-  return std::lexicographical_compare(shapes.begin(), shapes.end(), other.shapes.begin(), other.shapes.end(), less);
+  return std::lexicographical_compare(shapes.begin(), shapes.end(), other.shapes.begin(), other.shapes.end(),
+                                      less);
 }
 
-std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShapes& shapes, int threads, const Control& control,
-                                                                bool tune) const {
+std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShapes& shapes, int threads,
+                                                                const Control& control, bool tune) const {
   const Key key{shapes, threads};
   const std::lock_guard lock(mutex_);
   if (const auto found = made_.find(key); found != made_.end()) return found->second;
@@ -149,13 +160,15 @@ std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShape
     TimingCache cache(timing_cache);
     Tuner tuner(own, tune ? budget : 0, cache, constants_, control);
     const Graph* chosen = model ? &model->program->graph() : nullptr;
-    Lowered result = lower(specialised_graph(*graph, shapes, limits), {backends, own, tuner, constants_, control, chosen});
+    Lowered result =
+        lower(specialised_graph(*graph, shapes, limits), {backends, own, tuner, constants_, control, chosen});
     cache.save();
     lowered = std::move(result.graph);
     reports = std::move(result.reports);
   }
   auto program = std::make_shared<const Program>(std::move(lowered), backends, own);
-  auto made = std::make_shared<const Specialisation>(Specialisation{std::move(program), std::move(reports), threads});
+  auto made =
+      std::make_shared<const Specialisation>(Specialisation{std::move(program), std::move(reports), threads});
   if (made_.size() >= kept_specialisations) made_.erase(made_.begin());
   made_[key] = made;
   return made;

@@ -31,15 +31,16 @@ struct Engine::State {
   std::unique_ptr<const Graph> graph; ///< Canonical and portable; symbols where sizes are open.
   std::vector<Binding> inputs, outputs;
   Target target;
-  double budget = 0;                  ///< Seconds for tuning a specialisation made later.
+  double budget = 0; ///< Seconds for tuning a specialisation made later.
   Limits limits;
   std::map<std::string, Preprocess, std::less<>> preprocess;
-  InputShapes typical;                ///< What the build tuned for.
+  InputShapes typical; ///< What the build tuned for.
   std::filesystem::path timing_cache;
 
   /// The specialisation for these shapes, made now if it is new. Thread-safe: one maker at a time.
   /// `tune` measures within the budget; else it takes over what the typical shapes' tuning chose.
-  std::shared_ptr<const Specialisation> specialise(const InputShapes& shapes, int threads, const Control& control = {}, bool tune = true) const;
+  std::shared_ptr<const Specialisation> specialise(const InputShapes& shapes, int threads,
+                                                   const Control& control = {}, bool tune = true) const;
   /// Puts a ready one in (a loaded plan's).
   void adopt(const InputShapes& shapes, int threads, Specialisation made) const;
   /// Memory of a packed form of `constant` of equal element type, or null.
@@ -65,8 +66,8 @@ std::filesystem::path default_timing_cache();
 std::vector<Binding> input_bindings(const Graph& graph);
 std::vector<Binding> output_bindings(const Graph& graph);
 
-/// Values of the graph's symbols that follow from concrete input shapes. Throws Error{invalid_argument} with the input,
-/// expected and got where a shape does not fit type or profile.
+/// Values of the graph's symbols that follow from concrete input shapes. Throws Error{invalid_argument} with
+/// the input, expected and got where a shape does not fit type or profile.
 Bindings bind_shapes(const Graph& graph, const InputShapes& shapes);
 /// Shapes with every open dim at its typical value (1 where nothing was said).
 InputShapes typical_shapes(const Graph& graph);

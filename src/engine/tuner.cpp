@@ -29,7 +29,8 @@ std::string attribute_text(const Attribute& attribute) {
           return value.to_string();
         else if constexpr (std::is_same_v<T, DType>)
           return std::string(to_string(value));
-        else if constexpr (std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> || std::is_same_v<T, std::string>)
+        else if constexpr (std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> ||
+                           std::is_same_v<T, std::string>)
           return fmt::format("{}", value);
         else
           return fmt::format("[{}]", fmt::join(value, ","));
@@ -38,13 +39,14 @@ std::string attribute_text(const Attribute& attribute) {
 }
 
 std::string storage_text(const Storage& storage) {
-  return fmt::format("{}:{}:{}:{}", storage.dtype ? to_string(*storage.dtype) : "", storage.layout.to_string(),
-                     storage.device.to_string(), storage.scale);
+  return fmt::format("{}:{}:{}:{}", storage.dtype ? to_string(*storage.dtype) : "",
+                     storage.layout.to_string(), storage.device.to_string(), storage.scale);
 }
 
 void append(std::string& text, const Node& node, std::map<const Value*, std::size_t>& numbers) {
   text += node.kind() + "{";
-  for (const auto& [name, value] : node.attributes) text += fmt::format("{}={};", name, attribute_text(value));
+  for (const auto& [name, value] : node.attributes)
+    text += fmt::format("{}={};", name, attribute_text(value));
   text += "}(";
   for (const Value* input : node.inputs()) {
     if (!input) {
@@ -53,7 +55,9 @@ void append(std::string& text, const Node& node, std::map<const Value*, std::siz
     }
     const auto [place, fresh] = numbers.emplace(input, numbers.size());
     text += fmt::format("{}", place->second);
-    if (fresh) text += fmt::format(":{}{}@{}", input->type.to_string(), input->constant() ? "c" : "", storage_text(input->storage));
+    if (fresh)
+      text += fmt::format(":{}{}@{}", input->type.to_string(), input->constant() ? "c" : "",
+                          storage_text(input->storage));
     text += ",";
   }
   text += ")";
@@ -126,11 +130,13 @@ void TimingCache::save() {
   }
 }
 
-Tuner::Tuner(Target target, double budget, TimingCache& cache, PackedConstants& constants, const Control& control)
+Tuner::Tuner(Target target, double budget, TimingCache& cache, PackedConstants& constants,
+             const Control& control)
     : target_(std::move(target)), budget_(budget), cache_(cache), constants_(constants), control_(control) {}
 
 std::string Tuner::key(const Node& node, const Backend& backend, const Tactic& tactic) const {
-  std::string text = fmt::format("{}|{}|{}|{}|{}|", target_.isa, target_.threads, backend.name(), tactic.kernel, signature(node));
+  std::string text = fmt::format("{}|{}|{}|{}|{}|", target_.isa, target_.threads, backend.name(),
+                                 tactic.kernel, signature(node));
   for (const Storage& storage : tactic.inputs) text += storage_text(storage) + ",";
   for (const Storage& storage : tactic.outputs) text += ">" + storage_text(storage);
   text.append(reinterpret_cast<const char*>(tactic.config.data()), tactic.config.size());
@@ -160,21 +166,24 @@ double Tuner::measure(const Node& node, const Backend& backend, const Tactic& ta
     const Value* value = node.inputs()[i];
     if (!value) continue;
     const Tensor* constant = value->constant();
-    held.push_back(constant ? constants_.get(*constant, tactic.inputs.at(i)) : scratch(*value, tactic.inputs.at(i), i));
+    held.push_back(constant ? constants_.get(*constant, tactic.inputs.at(i))
+                            : scratch(*value, tactic.inputs.at(i), i));
     if (constant) constants[i] = &held.back();
     inputs[i] = held.back().data();
   }
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
     const bool shared = i == 0 && tactic.required_in_place;
     held.push_back(scratch(*node.output(i), tactic.outputs.at(i), 1000 + i));
-    outputs.push_back(shared ? const_cast<void*>(inputs.at(static_cast<std::size_t>(tactic.in_place))) : held.back().data());
+    outputs.push_back(shared ? const_cast<void*>(inputs.at(static_cast<std::size_t>(tactic.in_place)))
+                             : held.back().data());
   }
   const std::unique_ptr<Kernel> kernel = backend.prepare(node, tactic, constants, target_);
   Tensor workspace = Tensor::allocate(DType::u8, {static_cast<std::int64_t>(kernel->workspace())});
   const Launch launch{inputs, outputs, workspace.data(), {}};
 
   kernel->launch(launch); // first touch, code generation, page faults
-  // The fastest of several: what else runs on the machine only ever adds time, and a team of threads waits for its slowest.
+  // The fastest of several: what else runs on the machine only ever adds time, and a team of threads waits
+  // for its slowest.
   double fastest = 1e30, total = 0;
   for (int run = 0; run < 15 && (run < 4 || total < 0.03); ++run) {
     const auto start = Clock::now();
@@ -193,7 +202,8 @@ Tensor Tuner::scratch(const Value& value, const Storage& storage, std::size_t in
   const std::uint64_t bytes = storage.layout.bytes(shape, type);
   Tensor& block = scratch_[index];
   if (!block.defined() || block.bytes() < bytes || block.dtype() != type) {
-    block = Tensor::allocate(type, {static_cast<std::int64_t>(std::max<std::uint64_t>(bytes * 8 / std::max<std::size_t>(bit_width(type), 1), 1))});
+    block = Tensor::allocate(type, {static_cast<std::int64_t>(std::max<std::uint64_t>(
+                                       bytes * 8 / std::max<std::size_t>(bit_width(type), 1), 1))});
     fill(block);
   }
   return Tensor::wrap(block.data(), type, shape, block.owner(), storage.layout);

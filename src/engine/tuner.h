@@ -16,8 +16,8 @@
 
 namespace lanner {
 
-/// Seconds by the content of what was measured. A file in the user's cache folder keeps them between builds; a
-/// damaged or foreign file is ignored.
+/// Seconds by the content of what was measured. A file in the user's cache folder keeps them between builds;
+/// a damaged or foreign file is ignored.
 class TimingCache {
 public:
   explicit TimingCache(std::filesystem::path file = {});
@@ -41,13 +41,14 @@ struct Cost {
   bool measured = false;
 };
 
-/// Times kernels within a budget of wall time; past it, answers with the tactics' own estimates. One user at a time.
+/// Times kernels within a budget of wall time; past it, answers with the tactics' own estimates. One user at
+/// a time.
 class Tuner {
 public:
   Tuner(Target target, double budget, TimingCache& cache, PackedConstants& constants, const Control& control);
 
-  /// Seconds of one run of `node` by `tactic`. `best` is the fastest seen so far for this node: a tactic that is much
-  /// slower is given up early.
+  /// Seconds of one run of `node` by `tactic`. `best` is the fastest seen so far for this node: a tactic that
+  /// is much slower is given up early.
   Cost cost(const Node& node, const Backend& backend, const Tactic& tactic, double best);
   double spent() const noexcept { return spent_; }
   bool measures() const noexcept { return budget_ > 0 && !target_.deterministic; }

@@ -20,8 +20,10 @@ public:
     std::vector<Node*> nodes;
     for (const auto& node : graph_.body().nodes()) nodes.push_back(node.get());
     for (Node* node : nodes) {
-      if (node->kind() == "cast") take_over_cast(*node);
-      else if (eligible(*node)) widen(*node);
+      if (node->kind() == "cast")
+        take_over_cast(*node);
+      else if (eligible(*node))
+        widen(*node);
     }
     drop_unused(nodes);
   }
@@ -30,13 +32,21 @@ private:
   bool narrow(const Type& type) const {
     if (!type.is_tensor()) return false;
     const DType dtype = type.dtype();
-    return (dtype == DType::f16 || dtype == DType::bf16) && std::ranges::find(target_.precisions, dtype) == target_.precisions.end();
+    return (dtype == DType::f16 || dtype == DType::bf16) &&
+           std::ranges::find(target_.precisions, dtype) == target_.precisions.end();
   }
 
-  /// Nodes whose operator means the same in f32. What names an element type or takes bits apart keeps its own.
+  /// Nodes whose operator means the same in f32. What names an element type or takes bits apart keeps its
+  /// own.
   bool eligible(const Node& node) const {
-    static const std::set<std::string_view> bound{"constant", "cast_like", "bit_cast", "quantize_linear", "dequantize_linear",
-                                                  "dynamic_quantize_linear", "fused", "reorder"};
+    static const std::set<std::string_view> bound{"constant",
+                                                  "cast_like",
+                                                  "bit_cast",
+                                                  "quantize_linear",
+                                                  "dequantize_linear",
+                                                  "dynamic_quantize_linear",
+                                                  "fused",
+                                                  "reorder"};
     if (!node.op().pure || !node.regions().empty() || bound.contains(node.kind())) return false;
     for (const auto& [name, value] : node.attributes)
       if (kind_of(value) == AttributeKind::dtype) return false;
@@ -85,8 +95,10 @@ private:
     Value* rounded = cast(&output, before.dtype(), behind);
     for (const Use& use : std::vector<Use>(output.uses().begin(), output.uses().end())) {
       if (use.node == rounded->producer()) continue;
-      if (use.node) use.node->set_input(use.index, rounded);
-      else use.region->set_output(use.index, rounded);
+      if (use.node)
+        use.node->set_input(use.index, rounded);
+      else
+        use.region->set_output(use.index, rounded);
     }
     wide_[rounded] = &output;
     rounding_.push_back(rounded->producer());
@@ -95,7 +107,8 @@ private:
   Value* cast(Value* value, DType to, Node* before) {
     AttributeMap attributes;
     attributes.set("to", to);
-    return graph_.emit("cast", std::vector<Value*>{value}, std::move(attributes), value->type.with_dtype(to), value->name(), before);
+    return graph_.emit("cast", std::vector<Value*>{value}, std::move(attributes), value->type.with_dtype(to),
+                       value->name(), before);
   }
 
   /// A cast back to f32 takes the value from before the rounding.

@@ -16,18 +16,31 @@
 
 namespace lanner {
 
-/// A value of an attribute. Text forms in this order: `3`, `0.5` (always with point or exponent, `inf`, `nan`), `"max"`,
-/// `[1, 2]`, `[0.5, 1.0]`, `["a", "b"]`, `f32` (element type), `type(f32[N, 4])`, a tensor (see text.h). An empty list prints
-/// `ints[]`, `floats[]`, `strings[]`.
-using Attribute = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
-                               std::vector<std::string>, DType, Type, Tensor>;
+/// A value of an attribute. Text forms in this order: `3`, `0.5` (always with point or exponent, `inf`,
+/// `nan`), `"max"`,
+/// `[1, 2]`, `[0.5, 1.0]`, `["a", "b"]`, `f32` (element type), `type(f32[N, 4])`, a tensor (see text.h). An
+/// empty list prints `ints[]`, `floats[]`, `strings[]`.
+using Attribute = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>,
+                               std::vector<double>, std::vector<std::string>, DType, Type, Tensor>;
 
-enum class AttributeKind : std::uint8_t { integer, real, string, integers, reals, strings, dtype, type, tensor };
+enum class AttributeKind : std::uint8_t {
+  integer,
+  real,
+  string,
+  integers,
+  reals,
+  strings,
+  dtype,
+  type,
+  tensor
+};
 std::string_view to_string(AttributeKind kind) noexcept;
-inline AttributeKind kind_of(const Attribute& attribute) { return static_cast<AttributeKind>(attribute.index()); }
+inline AttributeKind kind_of(const Attribute& attribute) {
+  return static_cast<AttributeKind>(attribute.index());
+}
 
-/// Attributes of a node, in name order. Getters throw Error{invalid_argument} that names the attribute, the kind
-/// expected and the kind found.
+/// Attributes of a node, in name order. Getters throw Error{invalid_argument} that names the attribute, the
+/// kind expected and the kind found.
 class AttributeMap {
 public:
   bool has(std::string_view name) const { return values_.contains(name); }
@@ -44,9 +57,13 @@ public:
     const Attribute* found = find(name);
     return found ? typed<T>(*found, name) : std::move(fallback);
   }
-  std::int64_t integer(std::string_view name, std::int64_t fallback) const { return get<std::int64_t>(name, fallback); }
+  std::int64_t integer(std::string_view name, std::int64_t fallback) const {
+    return get<std::int64_t>(name, fallback);
+  }
   double real(std::string_view name, double fallback) const { return get<double>(name, fallback); }
-  std::string string(std::string_view name, std::string fallback) const { return get<std::string>(name, std::move(fallback)); }
+  std::string string(std::string_view name, std::string fallback) const {
+    return get<std::string>(name, std::move(fallback));
+  }
   std::vector<std::int64_t> integers(std::string_view name, std::vector<std::int64_t> fallback = {}) const {
     return get<std::vector<std::int64_t>>(name, std::move(fallback));
   }

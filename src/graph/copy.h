@@ -25,8 +25,8 @@ public:
   Node* copy(const Node& node);
   /// Copies all nodes of `region`, whose parameters are mapped, and returns its outputs' counterparts.
   std::vector<Value*> copy_nodes(const Region& region);
-  /// Gives the counterparts of all of `region`'s values their storage. Apart from copy_nodes, because arguments in the
-  /// place of parameters keep their own storage.
+  /// Gives the counterparts of all of `region`'s values their storage. Apart from copy_nodes, because
+  /// arguments in the place of parameters keep their own storage.
   void copy_storages(const Region& region) const;
 
 private:
@@ -40,7 +40,8 @@ private:
   std::unordered_map<const Value*, Value*> mapped_;
 };
 
-/// Puts a copy of `region`'s nodes before `before`, `arguments` in the place of its parameters; returns its outputs.
+/// Puts a copy of `region`'s nodes before `before`, `arguments` in the place of its parameters; returns its
+/// outputs.
 std::vector<Value*> inline_region(const Region& region, std::span<Value* const> arguments, Node* before);
 
 } // namespace lanner

@@ -26,23 +26,26 @@ using Bindings = std::map<std::string, std::int64_t, std::less<>>;
 class Dim;
 using DimBindings = std::map<std::string, Dim, std::less<>>;
 
-/// An integer expression in normal form: a sum of integer multiples of products of atoms, where an atom is a symbol or a
-/// floor_div, mod, min or max of expressions. Equal expressions compare equal (`(N*4)/4 == N`, `N+N == 2*N`) as far as the
-/// normal form sees. Immutable, cheap to copy. Overflow throws Error{limit_exceeded}.
+/// An integer expression in normal form: a sum of integer multiples of products of atoms, where an atom is a
+/// symbol or a floor_div, mod, min or max of expressions. Equal expressions compare equal (`(N*4)/4 == N`,
+/// `N+N == 2*N`) as far as the normal form sees. Immutable, cheap to copy. Overflow throws
+/// Error{limit_exceeded}.
 class Dim {
 public:
   Dim(std::int64_t value = 0) : constant_(value) {}
-  static Dim symbol(std::string name); ///< Name: [A-Za-z_][A-Za-z0-9_.]*; anything else is mapped onto that by the caller.
+  static Dim symbol(
+      std::string name); ///< Name: [A-Za-z_][A-Za-z0-9_.]*; anything else is mapped onto that by the caller.
 
   bool is_constant() const noexcept { return terms_ == nullptr; }
-  std::int64_t value() const;                          ///< Throws Error{internal} unless is_constant().
+  std::int64_t value() const; ///< Throws Error{internal} unless is_constant().
   std::optional<std::int64_t> constant() const noexcept;
-  std::optional<std::string> as_symbol() const;        ///< The name when the expression is one bare symbol.
+  std::optional<std::string> as_symbol() const; ///< The name when the expression is one bare symbol.
 
   friend Dim operator+(const Dim&, const Dim&);
   friend Dim operator-(const Dim&, const Dim&);
   friend Dim operator*(const Dim&, const Dim&);
-  friend Dim floor_div(const Dim&, const Dim&); ///< Exact when the divisor divides every term; division by 0 throws.
+  friend Dim floor_div(const Dim&,
+                       const Dim&); ///< Exact when the divisor divides every term; division by 0 throws.
   friend Dim ceil_div(const Dim&, const Dim&);
   friend Dim mod(const Dim&, const Dim&);
   friend Dim min(const Dim&, const Dim&);
@@ -57,7 +60,8 @@ public:
   SymbolInfo bounds(const Symbols& symbols) const;
   void collect_symbols(std::set<std::string>& into) const;
 
-  /// `N`, `2*N + 1`, `(N + 1) // 2`, `max(N, 1)`; parse reads the same grammar (usual precedence, parentheses).
+  /// `N`, `2*N + 1`, `(N + 1) // 2`, `max(N, 1)`; parse reads the same grammar (usual precedence,
+  /// parentheses).
   std::string to_string() const;
   static Dim parse(std::string_view text); ///< Throws Error{bad_data}; nesting is bounded.
 
@@ -65,7 +69,7 @@ public:
 
 private:
   friend struct DimAccess;
-  std::int64_t constant_ = 0;          ///< The value, when terms_ is null.
+  std::int64_t constant_ = 0; ///< The value, when terms_ is null.
   std::shared_ptr<const Terms> terms_;
 };
 

@@ -27,7 +27,8 @@ struct Term {
   std::vector<AtomPtr> atoms;
 };
 
-/// A sum of terms in order: higher degree first, so that a constant is last. No factor is 0, no product occurs twice.
+/// A sum of terms in order: higher degree first, so that a constant is last. No factor is 0, no product
+/// occurs twice.
 struct Dim::Terms {
   std::vector<Term> terms;
   std::uint32_t depth = 1; ///< Nesting of functions.

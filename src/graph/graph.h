@@ -69,8 +69,9 @@ struct TacticChoice {
   friend bool operator==(const TacticChoice&, const TacticChoice&) = default;
 };
 
-/// An application of an operator. Inputs are the operator's own, then `captures()` values of outer regions; every region
-/// of the node has the operator's own parameters first, then one parameter for each capture in the same order.
+/// An application of an operator. Inputs are the operator's own, then `captures()` values of outer regions;
+/// every region of the node has the operator's own parameters first, then one parameter for each capture in
+/// the same order.
 class Node {
 public:
   AttributeMap attributes;
@@ -82,15 +83,17 @@ public:
   Region* region() const noexcept { return region_; }
   std::string label() const; ///< For messages: source name if any, else `kind %out`.
 
-  std::span<Value* const> inputs() const noexcept { return inputs_; } ///< With captures. An absent optional input is null.
+  std::span<Value* const> inputs() const noexcept {
+    return inputs_;
+  } ///< With captures. An absent optional input is null.
   std::size_t captures() const noexcept { return captures_; }
   std::span<Value* const> own_inputs() const noexcept { return inputs().first(inputs_.size() - captures_); }
   Value* input(std::size_t i) const { return i < inputs_.size() ? inputs_[i] : nullptr; }
   void set_input(std::size_t i, Value* value);
-  void add_input(Value* value);      ///< Before the captures.
-  void add_capture(Value* value);    ///< Adds the matching parameter to each region too.
-  void remove_input(std::size_t i);  ///< One of the operator's own; those after it move up.
-  void remove_capture(std::size_t i);///< Counted among captures; its parameters must be unused and go too.
+  void add_input(Value* value);       ///< Before the captures.
+  void add_capture(Value* value);     ///< Adds the matching parameter to each region too.
+  void remove_input(std::size_t i);   ///< One of the operator's own; those after it move up.
+  void remove_capture(std::size_t i); ///< Counted among captures; its parameters must be unused and go too.
 
   std::span<const std::unique_ptr<Value>> outputs() const noexcept { return outputs_; }
   Value* output(std::size_t i = 0) const { return outputs_.at(i).get(); }
@@ -115,7 +118,8 @@ private:
   std::list<std::unique_ptr<Node>>::iterator place_;
 };
 
-/// Nodes in execution order, with parameters and outputs. Values of outer regions are seen only through captures.
+/// Nodes in execution order, with parameters and outputs. Values of outer regions are seen only through
+/// captures.
 class Region {
 public:
   using Nodes = std::list<std::unique_ptr<Node>>;
@@ -125,7 +129,7 @@ public:
   std::span<const std::unique_ptr<Value>> parameters() const noexcept { return parameters_; }
   Value* parameter(std::size_t i) const { return parameters_.at(i).get(); }
   Value* add_parameter(std::string name, Type type); ///< Before the parameters of captures.
-  void remove_parameter(std::size_t i); ///< Must be unused; not a capture's.
+  void remove_parameter(std::size_t i);              ///< Must be unused; not a capture's.
 
   std::span<Value* const> outputs() const noexcept { return outputs_; }
   void add_output(Value* value);
@@ -164,13 +168,16 @@ public:
 
   std::string name;
   Symbols symbols;
-  std::map<std::string, std::string> metadata; ///< Producer, task, labels, preprocess: what a model says of itself.
+  std::map<std::string, std::string>
+      metadata; ///< Producer, task, labels, preprocess: what a model says of itself.
 
   const OpTable& ops() const noexcept { return *ops_; }
   Region& body() noexcept { return *body_; }
   const Region& body() const noexcept { return *body_; }
 
-  Value* add_input(std::string name, Type type) { return body_->add_parameter(std::move(name), std::move(type)); }
+  Value* add_input(std::string name, Type type) {
+    return body_->add_parameter(std::move(name), std::move(type));
+  }
   void add_output(std::string name, Value* value);
   void remove_output(std::size_t i);
   std::span<const std::string> output_names() const noexcept { return output_names_; }

@@ -254,14 +254,18 @@ struct RunningInference::State {
 RunningInference::RunningInference(Graph& graph) : state_(new State{Flow(&graph, false)}) {}
 RunningInference::~RunningInference() = default;
 
-void RunningInference::declare(const Value& parameter) { state_->flow.set(&parameter, {parameter.type, {}}); }
+void RunningInference::declare(const Value& parameter) {
+  state_->flow.set(&parameter, {parameter.type, {}});
+}
 
 void RunningInference::add(Node& node) {
   state_->flow.visit(node);
   state_->flow.write_types(node);
 }
 
-const Known& RunningInference::known(const Value* value) const { return state_->flow.fact(value).known; }
+const Known& RunningInference::known(const Value* value) const {
+  return state_->flow.fact(value).known;
+}
 
 KnownValues::KnownValues(Graph& graph) {
   const Flow flow = flow_over(graph);

@@ -10,12 +10,13 @@
 
 namespace lanner {
 
-/// Sets the type of every value from the inputs' types and the constants, regions included. A value that already has a more
-/// exact compatible type keeps the exact parts; a contradiction is an Error that names the node.
+/// Sets the type of every value from the inputs' types and the constants, regions included. A value that
+/// already has a more exact compatible type keeps the exact parts; a contradiction is an Error that names the
+/// node.
 void infer_types(Graph& graph);
 
-/// Types of one node's outputs for concrete input tensors (null: absent; a sequence input gives its item). Dims that
-/// only the kernel can tell stay symbolic.
+/// Types of one node's outputs for concrete input tensors (null: absent; a sequence input gives its item).
+/// Dims that only the kernel can tell stay symbolic.
 std::vector<Type> infer_node(const Node& node, std::span<const Item* const> inputs);
 
 /// Infers node by node while a graph is being made, so that its maker can look at types.
@@ -25,7 +26,8 @@ public:
   ~RunningInference();
   /// Takes the type of a parameter as it stands.
   void declare(const Value& parameter);
-  /// Sets the types of the node's outputs, whatever they were, and of its regions' values. Its inputs were declared or added before.
+  /// Sets the types of the node's outputs, whatever they were, and of its regions' values. Its inputs were
+  /// declared or added before.
   void add(Node& node);
   const Known& known(const Value* value) const;
 

@@ -17,12 +17,12 @@ enum class TokenKind : std::uint8_t { end, name, integer, real, string, value, m
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  std::string text;        ///< Name, unescaped string, value's name without `%`, digits, or the mark itself.
-  std::size_t offset = 0;  ///< Of its first byte.
+  std::string text;       ///< Name, unescaped string, value's name without `%`, digits, or the mark itself.
+  std::size_t offset = 0; ///< Of its first byte.
 };
 
-/// Reads tokens from text that it does not own. Inside `[ ]` the marks `//` and `%` are operators of dims; elsewhere `//`
-/// starts a comment and `%` a value's name. Errors are Error{bad_data} with `line:column`.
+/// Reads tokens from text that it does not own. Inside `[ ]` the marks `//` and `%` are operators of dims;
+/// elsewhere `//` starts a comment and `%` a value's name. Errors are Error{bad_data} with `line:column`.
 class Lexer {
 public:
   /// `in_dims`: the text is a dim or a type, as if within brackets.
@@ -32,20 +32,21 @@ public:
   Token next();
   bool at(std::string_view mark) { return peek().kind == TokenKind::mark && peek().text == mark; }
   bool at_name(std::string_view name) { return peek().kind == TokenKind::name && peek().text == name; }
-  bool take(std::string_view mark);        ///< Takes the mark if it is next.
+  bool take(std::string_view mark); ///< Takes the mark if it is next.
   bool take_name(std::string_view name);
   void expect(std::string_view mark);
   Token expect(TokenKind kind, std::string_view what);
-  std::int64_t integer(std::string_view what);          ///< With an optional sign.
+  std::int64_t integer(std::string_view what);                ///< With an optional sign.
   std::int64_t integer(std::string_view what, bool negative); ///< The sign was taken already.
-  double real(std::string_view what);          ///< With an optional sign; also `inf`, `nan` and integers.
-  float real32(std::string_view what);         ///< Rounded once, from the digits.
+  double real(std::string_view what);  ///< With an optional sign; also `inf`, `nan` and integers.
+  float real32(std::string_view what); ///< Rounded once, from the digits.
   std::uint64_t unsigned_integer(std::string_view what);
-  std::string hex();                           ///< A run of hexadecimal digits, returned as bytes.
+  std::string hex(); ///< A run of hexadecimal digits, returned as bytes.
   void expect_end();
 
   [[noreturn]] void fail_at(std::size_t offset, std::string_view message) const;
-  [[noreturn]] void fail_expected(std::string_view what); ///< `expected WHAT, found TOKEN`, at the next token.
+  [[noreturn]] void
+  fail_expected(std::string_view what); ///< `expected WHAT, found TOKEN`, at the next token.
 
   const Limits& limits() const noexcept { return limits_; }
 
@@ -71,7 +72,9 @@ private:
   Token read_value();
   std::string read_string();
   char read_escape();
-  char current(std::size_t ahead = 0) const { return place_ + ahead < text_.size() ? text_[place_ + ahead] : '\0'; }
+  char current(std::size_t ahead = 0) const {
+    return place_ + ahead < text_.size() ? text_[place_ + ahead] : '\0';
+  }
 
   std::string_view text_;
   Limits limits_;

@@ -5,8 +5,9 @@
 
 namespace lanner {
 
-/// `inferred` with the more exact parts of `declared`; a default-constructed `declared` says nothing. Symbols in `fresh`
-/// were invented by this inference and give way. Throws Error{invalid_argument} on contradiction.
-Type merge_types(const Type& inferred, const Type& declared, const Symbols& symbols, const std::set<std::string>& fresh);
+/// `inferred` with the more exact parts of `declared`; a default-constructed `declared` says nothing. Symbols
+/// in `fresh` were invented by this inference and give way. Throws Error{invalid_argument} on contradiction.
+Type merge_types(const Type& inferred, const Type& declared, const Symbols& symbols,
+                 const std::set<std::string>& fresh);
 
 } // namespace lanner

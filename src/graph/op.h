@@ -26,17 +26,20 @@ struct AttributeSpec {
   std::optional<Attribute> fallback; ///< What an absent attribute means, when that is one value.
 };
 
-/// What is known of a value before running: all of it, or, for a small integer tensor, each element as an expression.
+/// What is known of a value before running: all of it, or, for a small integer tensor, each element as an
+/// expression.
 struct Known {
   std::optional<Tensor> tensor;
-  std::optional<Dims> elements; ///< Row-major; set for integer tensors of at most 64 elements, also when `tensor` is.
+  std::optional<Dims>
+      elements; ///< Row-major; set for integer tensors of at most 64 elements, also when `tensor` is.
 };
 inline constexpr std::int64_t max_known_elements = 64;
 /// The tensor and, where it is small and of integers, its elements.
 Known known_tensor(Tensor tensor);
 
-/// Inputs and results of shape inference for one node. The same function serves graphs with symbols and a run's
-/// concrete shapes. Failures are Error{invalid_argument} without the node's name, which the caller adds.
+/// Inputs and results of shape inference for one node. The same function serves graphs with symbols and a
+/// run's concrete shapes. Failures are Error{invalid_argument} without the node's name, which the caller
+/// adds.
 class InferContext {
 public:
   virtual ~InferContext() = default;
@@ -71,7 +74,8 @@ public:
 
   virtual std::size_t outputs() const = 0;
   virtual bool wanted(std::size_t i) const = 0; ///< Whether anything reads output i.
-  /// The output tensor, allocated as inference said; Error{internal} when its shape is not known before the kernel runs.
+  /// The output tensor, allocated as inference said; Error{internal} when its shape is not known before the
+  /// kernel runs.
   virtual Tensor& output(std::size_t i) = 0;
   /// The output with a shape found by the kernel.
   virtual Tensor& allocate(std::size_t i, DType type, Shape shape) = 0;
@@ -84,8 +88,8 @@ public:
 /// Rewrites one node into others.
 struct ExpandContext {
   Graph& graph;
-  Node& node;                 ///< New nodes go before it.
-  std::vector<Value*> results;///< To be filled: one for each output.
+  Node& node;                  ///< New nodes go before it.
+  std::vector<Value*> results; ///< To be filled: one for each output.
 };
 
 /// The definition of an operator. ONNX's operators carry their newest name in snake_case without a domain
@@ -94,7 +98,7 @@ struct OpDef {
   static constexpr int any = -1;
 
   std::string name;
-  int min_inputs = 0, max_inputs = 0;   ///< `any` for variadic.
+  int min_inputs = 0, max_inputs = 0; ///< `any` for variadic.
   int min_outputs = 1, max_outputs = 1;
   int regions = 0;
   std::vector<AttributeSpec> attributes;
@@ -102,9 +106,10 @@ struct OpDef {
   std::function<void(KernelContext&)> reference; ///< Null when `expand` defines it.
   std::function<void(ExpandContext&)> expand;    ///< Null when `reference` defines it. Never both.
 
-  bool elementwise = false;  ///< Each output element depends on the broadcast elements of the inputs at its place only.
-  bool view = false;         ///< Output 0 holds input 0's elements in the same row-major order.
-  bool pure = true;          ///< Same inputs, same outputs, no effect: may be folded, merged, dropped.
+  bool elementwise =
+      false; ///< Each output element depends on the broadcast elements of the inputs at its place only.
+  bool view = false; ///< Output 0 holds input 0's elements in the same row-major order.
+  bool pure = true;  ///< Same inputs, same outputs, no effect: may be folded, merged, dropped.
 };
 
 /// The operators that a graph may use, by name. A value: copy it and add to it.

@@ -14,15 +14,16 @@ namespace lanner {
 
 class Value;
 
-/// Text, after `@` in IR: `bf16 aBcd16b cuda:0 scale=0.1 zero=3 in=%y+128`; only what differs from the default is printed.
+/// Text, after `@` in IR: `bf16 aBcd16b cuda:0 scale=0.1 zero=3 in=%y+128`; only what differs from the
+/// default is printed.
 struct Storage {
   std::optional<DType> dtype; ///< Unset: the type's own.
   Layout layout;              ///< Over the logical dims; empty is row-major.
   Device device;
-  double scale = 0;           ///< Quantisation of integers that stand for reals: real = scale * (q - zero); 0: none.
+  double scale = 0; ///< Quantisation of integers that stand for reals: real = scale * (q - zero); 0: none.
   std::int32_t zero = 0;
-  Value* parent = nullptr;    ///< Lives inside that value's memory (copy-free concatenation, split, reshape).
-  std::int64_t offset = 0;    ///< Bytes from the parent's first byte.
+  Value* parent = nullptr; ///< Lives inside that value's memory (copy-free concatenation, split, reshape).
+  std::int64_t offset = 0; ///< Bytes from the parent's first byte.
 
   bool is_default() const noexcept;
   friend bool operator==(const Storage&, const Storage&) = default;

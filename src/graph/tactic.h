@@ -17,12 +17,13 @@
 
 namespace lanner {
 
-/// One way of running a node: which kernel with which configuration, and how it wants its values stored. A fresh
-/// process with the same backend rebuilds the kernel from node, config and storages alone.
+/// One way of running a node: which kernel with which configuration, and how it wants its values stored. A
+/// fresh process with the same backend rebuilds the kernel from node, config and storages alone.
 struct Tactic {
-  std::string kernel;             ///< `conv`, `gemm`, `elementwise`: name within the backend, shown by explain.
-  std::vector<std::byte> config;  ///< Opaque to all but the backend; stored in plans and the timing cache.
-  std::vector<Storage> inputs;    ///< One for each input of the node (captures included); ignored for absent ones.
+  std::string kernel; ///< `conv`, `gemm`, `elementwise`: name within the backend, shown by explain.
+  std::vector<std::byte> config; ///< Opaque to all but the backend; stored in plans and the timing cache.
+  std::vector<Storage>
+      inputs; ///< One for each input of the node (captures included); ignored for absent ones.
   std::vector<Storage> outputs;
   int in_place = -1;              ///< Input whose memory output 0 may take over (same bytes), -1 none.
   bool required_in_place = false; ///< The kernel accumulates into that input's memory (convolution + sum).
@@ -35,8 +36,8 @@ struct TacticList {
   std::string reason;
 };
 
-/// What one launch gets. Pointers are to the first byte of each value in the storage its tactic asked for; an absent input
-/// is null. The workspace is 64-byte aligned and belongs to the Context.
+/// What one launch gets. Pointers are to the first byte of each value in the storage its tactic asked for; an
+/// absent input is null. The workspace is 64-byte aligned and belongs to the Context.
 struct Launch {
   std::span<const void* const> inputs;
   std::span<void* const> outputs;
@@ -52,18 +53,19 @@ public:
   virtual void launch(const Launch& launch) const = 0;
 };
 
-/// A source of tactics. Nodes given to a backend have static types (all dims constant) and constants among their
-/// inputs are `constant` nodes whose tensor may already lie in the storage a tactic asked for.
+/// A source of tactics. Nodes given to a backend have static types (all dims constant) and constants among
+/// their inputs are `constant` nodes whose tensor may already lie in the storage a tactic asked for.
 class Backend {
 public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
-  /// Whether `anchor` extended by `next` (an elementwise node that reads the group's last output) can be one fused node.
-  /// `group` holds the nodes so far in order. Asked by fusion only.
+  /// Whether `anchor` extended by `next` (an elementwise node that reads the group's last output) can be one
+  /// fused node. `group` holds the nodes so far in order. Asked by fusion only.
   virtual bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const = 0;
   virtual TacticList tactics(const Node& node, const Target& target) const = 0;
   /// `constants[i]` is input i's tensor where it is a constant, in the tactic's storage; else null.
-  virtual std::unique_ptr<Kernel> prepare(const Node& node, const Tactic& tactic, std::span<const Tensor* const> constants,
+  virtual std::unique_ptr<Kernel> prepare(const Node& node, const Tactic& tactic,
+                                          std::span<const Tensor* const> constants,
                                           const Target& target) const = 0;
 };
 

@@ -12,10 +12,11 @@ namespace lanner {
 /// A device and the freedoms a build has on it.
 struct Target {
   Device device;
-  int threads = 1;                               ///< Fixed for a Context; oneDNN binds it to primitives.
-  std::vector<DType> precisions{DType::f32};     ///< Types kernels may compute in where the model says a real type.
+  int threads = 1; ///< Fixed for a Context; oneDNN binds it to primitives.
+  std::vector<DType> precisions{
+      DType::f32}; ///< Types kernels may compute in where the model says a real type.
   bool deterministic = false;
-  std::string isa;                               ///< CPU features or GPU architecture, part of timing keys.
+  std::string isa; ///< CPU features or GPU architecture, part of timing keys.
 };
 
 } // namespace lanner

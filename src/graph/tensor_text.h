@@ -11,10 +11,12 @@ namespace lanner {
 
 std::string tensor_text(const Tensor& tensor);
 
-/// The values after a tensor's type, parentheses included. Memory is taken only for values that the text holds.
+/// The values after a tensor's type, parentheses included. Memory is taken only for values that the text
+/// holds.
 Tensor parse_tensor_values(Lexer& lexer, const Type& type);
 
 /// The elements of `random(type, seed, std)`: the same on every machine, mean 0, near to normal.
-Tensor random_tensor(DType dtype, const Shape& shape, std::uint64_t seed, double deviation, const Limits& limits);
+Tensor random_tensor(DType dtype, const Shape& shape, std::uint64_t seed, double deviation,
+                     const Limits& limits);
 
 } // namespace lanner

@@ -7,14 +7,16 @@
 //     %w1: f32[64, 3, 7, 7] = constant() {value = file("w.safetensors", "w1")}
 //     %c: i64[2] = constant() {value = i64[2](1, -1)}
 //     %r: f32[8, 8] = constant() {value = random(f32[8, 8], seed = 7, std = 0.1)}
-//     %1: f32[N, 64, 112, 112] @ aBcd16b = conv(%input, %w1, _) {pads = [3, 3, 3, 3], strides = [2, 2]} source("conv1")
-//     %2: f32[4], %3: i64[4] = if(%cond; %c) ((%c2: i64[2]) -> (%4, %5) { ... }, (%c3: i64[2]) -> (%6, %7) { ... })
+//     %1: f32[N, 64, 112, 112] @ aBcd16b = conv(%input, %w1, _) {pads = [3, 3, 3, 3], strides = [2, 2]}
+//     source("conv1") %2: f32[4], %3: i64[4] = if(%cond; %c) ((%c2: i64[2]) -> (%4, %5) { ... }, (%c3:
+//     i64[2]) -> (%6, %7) { ... })
 //         tactic("onednn", "conv", 0a01ff, 1.25e-05)
 //   }
 //
-// `_` is an absent input; values after `;` are captures. A constant is inline up to 16 elements, else a reference by name
-// into a store of tensors. Comments start with `//`, except within `[ ]`, where that divides dims. Names of other than
-// letters, digits, `_` and `.` are quoted: `%"data:0"`. A type that is left out is inferred.
+// `_` is an absent input; values after `;` are captures. A constant is inline up to 16 elements, else a
+// reference by name into a store of tensors. Comments start with `//`, except within `[ ]`, where that
+// divides dims. Names of other than letters, digits, `_` and `.` are quoted: `%"data:0"`. A type that is left
+// out is inferred.
 
 #include <functional>
 #include <memory>
@@ -27,7 +29,8 @@
 
 namespace lanner {
 
-/// Gives the reference text of a constant too large for inline text, for example `file("w.safetensors", "w1")`.
+/// Gives the reference text of a constant too large for inline text, for example `file("w.safetensors",
+/// "w1")`.
 using ConstantNamer = std::function<std::string(const Value& value, const Tensor& tensor)>;
 /// Finds a tensor named by `file(file, name)`; throws Error{not_found}.
 using ConstantFinder = std::function<Tensor(std::string_view file, std::string_view name)>;
@@ -38,8 +41,9 @@ struct PrintOptions {
 };
 std::string print(const Graph& graph, const PrintOptions& options = {});
 
-/// Hostile input is bounded by `limits`; errors are Error{bad_data} with `line:column`. The result is verified.
-std::unique_ptr<Graph> parse_graph(std::string_view text, const OpTable& ops, const ConstantFinder& find_constant = {},
-                                   const Limits& limits = {});
+/// Hostile input is bounded by `limits`; errors are Error{bad_data} with `line:column`. The result is
+/// verified.
+std::unique_ptr<Graph> parse_graph(std::string_view text, const OpTable& ops,
+                                   const ConstantFinder& find_constant = {}, const Limits& limits = {});
 
 } // namespace lanner

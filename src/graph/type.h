@@ -28,14 +28,14 @@ public:
 
   Kind kind() const noexcept { return kind_; }
   bool is_tensor() const noexcept { return kind_ == Kind::tensor; }
-  DType dtype() const;                    ///< Of a tensor; else Error{internal}.
+  DType dtype() const; ///< Of a tensor; else Error{internal}.
   bool ranked() const noexcept { return kind_ == Kind::tensor && dims_.has_value(); }
-  const Dims& dims() const;               ///< Of a ranked tensor; else Error{internal}.
+  const Dims& dims() const; ///< Of a ranked tensor; else Error{internal}.
   std::size_t rank() const { return dims().size(); }
-  const Type& element() const;            ///< Of a sequence or an optional.
+  const Type& element() const; ///< Of a sequence or an optional.
 
-  bool is_static() const;                 ///< A ranked tensor whose dims are all constant.
-  Shape shape() const;                    ///< Of a static tensor; else Error{internal}.
+  bool is_static() const; ///< A ranked tensor whose dims are all constant.
+  Shape shape() const;    ///< Of a static tensor; else Error{internal}.
   Type with_dims(Dims dims) const { return Type(dtype(), std::move(dims)); }
   Type with_dtype(DType dtype) const;
   Type substitute(const Bindings& values) const;

@@ -66,6 +66,8 @@ Image oriented(const Image& image, Orientation orientation) {
   return result;
 }
 
-Image turned(const Image& image, int quarter_turns) { return oriented(image, {false, (quarter_turns % 4 + 4) % 4}); }
+Image turned(const Image& image, int quarter_turns) {
+  return oriented(image, {false, (quarter_turns % 4 + 4) % 4});
+}
 
 } // namespace lanner

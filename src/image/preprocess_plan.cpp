@@ -48,7 +48,8 @@ PreprocessRegion region_of(const Preprocess& spec, std::int64_t width, std::int6
   return region;
 }
 
-Sampling sampling_of(const Image& image, const ColorInfo& color, Resize kind, const PreprocessRegion& region) {
+Sampling sampling_of(const Image& image, const ColorInfo& color, Resize kind,
+                     const PreprocessRegion& region) {
   // Pixel i has its centre at i + 0.5 in edge coordinates; samples are counted by their centres.
   const auto origin = [](std::int64_t first, double offset, double scale) {
     return (static_cast<double>(first) + 0.5 - offset) / scale - 0.5;
@@ -96,7 +97,8 @@ RowMatrix rgb255_matrix(const Image& image, const ColorInfo& color) {
 
 PreprocessPlan preprocess_plan(const Image& image, const Preprocess& spec) {
   const ColorInfo color = resolved(image.color, image.format, image.height);
-  PreprocessPlan plan{spec, region_of(spec, image.width, image.height), {}, rgb255_matrix(image, color), {}, {}};
+  PreprocessPlan plan{spec, region_of(spec, image.width, image.height), {}, rgb255_matrix(image, color), {},
+                      {}};
   plan.sampling = sampling_of(image, color, spec.resize, plan.region);
   for (std::size_t c = 0; c < 3; ++c) {
     check(spec.std[c] != 0 && std::isfinite(spec.std[c]), ErrorCode::invalid_argument,

@@ -1,5 +1,6 @@
 #pragma once
-// What one pass from a picture to a tensor needs, worked out once: the CPU's rows and the GPU's kernel read the same numbers.
+// What one pass from a picture to a tensor needs, worked out once: the CPU's rows and the GPU's kernel read
+// the same numbers.
 
 #include <cstdint>
 

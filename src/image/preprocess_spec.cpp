@@ -20,7 +20,9 @@ constexpr std::string_view layout_names[] = {"nchw", "nhwc"};
 enum class Channels : std::uint8_t { rgb, bgr, gray };
 constexpr std::string_view channels_names[] = {"rgb", "bgr", "gray"};
 
-Channels channels_of(const Preprocess& spec) { return spec.gray ? Channels::gray : spec.bgr ? Channels::bgr : Channels::rgb; }
+Channels channels_of(const Preprocess& spec) {
+  return spec.gray ? Channels::gray : spec.bgr ? Channels::bgr : Channels::rgb;
+}
 
 struct Preset {
   std::string_view name;

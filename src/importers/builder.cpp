@@ -28,7 +28,8 @@ void collect_reads(const ImportGraph& graph, std::set<std::string>& reads);
 void collect_reads(const ImportNode& node, std::set<std::string>& reads) {
   reads.insert(node.inputs.begin(), node.inputs.end());
   for (const auto& [name, attribute] : node.attributes)
-    if (const auto* inner = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value)) collect_reads(**inner, reads);
+    if (const auto* inner = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value))
+      collect_reads(**inner, reads);
 }
 
 void collect_reads(const ImportGraph& graph, std::set<std::string>& reads) {
@@ -44,21 +45,26 @@ void collect_reads(const ImportGraph& graph, std::set<std::string>& reads) {
 
 /// Dims that the file leaves open get symbols of their own.
 Type named_unknowns(const Type& type, Graph& graph, const std::string& input) {
-  if (type.kind() == Type::Kind::sequence) return Type::sequence(named_unknowns(type.element(), graph, input));
-  if (type.kind() == Type::Kind::optional) return Type::optional(named_unknowns(type.element(), graph, input));
+  if (type.kind() == Type::Kind::sequence)
+    return Type::sequence(named_unknowns(type.element(), graph, input));
+  if (type.kind() == Type::Kind::optional)
+    return Type::optional(named_unknowns(type.element(), graph, input));
   if (!type.ranked()) return type;
   Dims dims = type.dims();
   for (std::size_t d = 0; d < dims.size(); ++d) {
     const auto name = dims[d].as_symbol();
     if (!name) continue;
-    if (name->starts_with("unknown__")) dims[d] = graph.fresh_symbol(fmt::format("{}_{}", input, d), INT64_MAX);
-    else graph.symbols.emplace(*name, SymbolInfo{});
+    if (name->starts_with("unknown__"))
+      dims[d] = graph.fresh_symbol(fmt::format("{}_{}", input, d), INT64_MAX);
+    else
+      graph.symbols.emplace(*name, SymbolInfo{});
   }
   return type.with_dims(std::move(dims));
 }
 
 /// Nodes of a function's body with the caller's attributes, else the defaults, in place of references.
-std::vector<ImportNode> with_values(std::vector<ImportNode> nodes, const ImportNode& caller, const ImportFunction& function) {
+std::vector<ImportNode> with_values(std::vector<ImportNode> nodes, const ImportNode& caller,
+                                    const ImportFunction& function) {
   for (ImportNode& node : nodes) {
     if (node.name.empty()) node.name = label_of(caller);
     for (auto it = node.attributes.begin(); it != node.attributes.end();) {
@@ -70,8 +76,10 @@ std::vector<ImportNode> with_values(std::vector<ImportNode> nodes, const ImportN
       }
       const auto given = caller.attributes.find(attribute.reference);
       const auto fallback = function.default_attributes.find(attribute.reference);
-      if (!attribute.reference.empty() && given != caller.attributes.end()) attribute = ImportAttribute(given->second);
-      else if (!attribute.reference.empty() && fallback != function.default_attributes.end()) attribute = ImportAttribute(fallback->second);
+      if (!attribute.reference.empty() && given != caller.attributes.end())
+        attribute = ImportAttribute(given->second);
+      else if (!attribute.reference.empty() && fallback != function.default_attributes.end())
+        attribute = ImportAttribute(fallback->second);
       it = attribute.reference.empty() ? std::next(it) : node.attributes.erase(it);
     }
   }
@@ -82,7 +90,8 @@ std::vector<ImportNode> with_values(std::vector<ImportNode> nodes, const ImportN
 
 std::string identifier(std::string_view text) {
   std::string name;
-  for (char c : text.substr(0, longest_name)) name += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
+  for (char c : text.substr(0, longest_name))
+    name += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
   return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? "x" + name : name;
 }
 
@@ -91,8 +100,8 @@ std::vector<const ImportNode*> in_dependence_order(const std::vector<ImportNode>
   for (std::size_t i = 0; i < nodes.size(); ++i)
     for (const std::string& output : nodes[i].outputs)
       if (!output.empty())
-        check(writers.emplace(output, i).second, ErrorCode::bad_data, "node {}: value '{}' is written twice", label_of(nodes[i]),
-              one_line(output, longest_name));
+        check(writers.emplace(output, i).second, ErrorCode::bad_data, "node {}: value '{}' is written twice",
+              label_of(nodes[i]), one_line(output, longest_name));
   std::vector<std::vector<std::size_t>> readers(nodes.size());
   std::vector<std::size_t> waiting(nodes.size(), 0);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -124,7 +133,8 @@ std::vector<const ImportNode*> in_dependence_order(const std::vector<ImportNode>
   return order;
 }
 
-GraphBuilder::GraphBuilder(const ImportModel& model, const OpTable& ops, RuleFinder rules, const Limits& limits)
+GraphBuilder::GraphBuilder(const ImportModel& model, const OpTable& ops, RuleFinder rules,
+                           const Limits& limits)
     : model_(model), ops_(ops), rules_(std::move(rules)), limits_(limits) {}
 
 std::unique_ptr<Graph> GraphBuilder::run() {
@@ -133,7 +143,8 @@ std::unique_ptr<Graph> GraphBuilder::run() {
   if (!missing.empty()) {
     std::string list;
     for (const auto& [op, nodes] : missing)
-      list += fmt::format("{}{} ({}{})", list.empty() ? "" : "; ", op, fmt::join(std::span(nodes).first(std::min<std::size_t>(nodes.size(), 3)), ", "),
+      list += fmt::format("{}{} ({}{})", list.empty() ? "" : "; ", op,
+                          fmt::join(std::span(nodes).first(std::min<std::size_t>(nodes.size(), 3)), ", "),
                           nodes.size() > 3 ? fmt::format(" and {} more", nodes.size() - 3) : "");
     fail(ErrorCode::unsupported, "operators that this version does not know: {}", list);
   }
@@ -160,7 +171,8 @@ void GraphBuilder::add_inputs() {
     if (constants.contains(input.name)) continue; // old files list their constants among the inputs
     check(!input.name.empty(), ErrorCode::bad_data, "an input has no name");
     check(input.type.has_value(), ErrorCode::bad_data, "input {}: its type is missing", input.name);
-    Value* value = graph_->add_input(input.name, named_unknowns(*input.type, *graph_, identifier(input.name)));
+    Value* value =
+        graph_->add_input(input.name, named_unknowns(*input.type, *graph_, identifier(input.name)));
     inference_->declare(*value);
     define(input.name, value);
   }
@@ -175,7 +187,8 @@ void GraphBuilder::add_constants(const ImportGraph& graph) {
   for (const auto& [name, tensor] : graph.constants) {
     Node* node = create("constant", {}, {}, 0);
     node->attributes.set("value", tensor);
-    Value* value = node->add_output(graph_->unique_name(identifier(name)), Type(tensor.dtype(), tensor.shape()));
+    Value* value =
+        node->add_output(graph_->unique_name(identifier(name)), Type(tensor.dtype(), tensor.shape()));
     inference_->add(*node);
     define(name, value);
   }
@@ -184,7 +197,8 @@ void GraphBuilder::add_constants(const ImportGraph& graph) {
 void GraphBuilder::add_nodes(const std::vector<ImportNode>& nodes) {
   for (const ImportNode& node : nodes)
     for (const std::string& output : node.outputs)
-      check(output.empty() || !scope_->values.contains(output), ErrorCode::bad_data, "node {}: value '{}' is written twice", label_of(node), output);
+      check(output.empty() || !scope_->values.contains(output), ErrorCode::bad_data,
+            "node {}: value '{}' is written twice", label_of(node), output);
   for (const ImportNode* node : in_dependence_order(nodes)) add_node(*node);
 }
 
@@ -193,24 +207,31 @@ void GraphBuilder::add_node(const ImportNode& node) {
   with_context([&] { return fmt::format("node {} ({})", label_of(node), node.op); },
                [&] {
                  // Functions that call each other make more work than the file has nodes.
-                 check(++visited_ <= limits_.nodes, ErrorCode::limit_exceeded, "more than {} nodes, those of functions counted at each call", limits_.nodes);
-                 if (const ImportFunction* function = function_of(node)) return inline_function(node, *function);
+                 check(++visited_ <= limits_.nodes, ErrorCode::limit_exceeded,
+                       "more than {} nodes, those of functions counted at each call", limits_.nodes);
+                 if (const ImportFunction* function = function_of(node))
+                   return inline_function(node, *function);
                  const Rule rule = rules_(node);
-                 check(static_cast<bool>(rule), ErrorCode::unsupported, "this version does not know the operator");
+                 check(static_cast<bool>(rule), ErrorCode::unsupported,
+                       "this version does not know the operator");
                  for (const auto& [name, attribute] : node.attributes)
-                   check(attribute.reference.empty(), ErrorCode::bad_data, "attribute {} refers to attribute {} of a function, but is in none", name,
+                   check(attribute.reference.empty(), ErrorCode::bad_data,
+                         "attribute {} refers to attribute {} of a function, but is in none", name,
                          attribute.reference);
                  RuleContext context(*this, node, version_of(node.domain));
                  rule(context);
                  for (const std::string& output : node.outputs)
-                   check(output.empty() || scope_->values.contains(output), ErrorCode::unsupported, "output '{}' is not one that the operator gives", output);
+                   check(output.empty() || scope_->values.contains(output), ErrorCode::unsupported,
+                         "output '{}' is not one that the operator gives", output);
                });
   current_ = outer;
 }
 
 void GraphBuilder::inline_function(const ImportNode& node, const ImportFunction& function) {
-  check(++depth_ <= limits_.depth, ErrorCode::limit_exceeded, "functions call each other deeper than {}", limits_.depth);
-  check(node.inputs.size() <= function.inputs.size(), ErrorCode::bad_data, "{} inputs for a function of {}", node.inputs.size(), function.inputs.size());
+  check(++depth_ <= limits_.depth, ErrorCode::limit_exceeded, "functions call each other deeper than {}",
+        limits_.depth);
+  check(node.inputs.size() <= function.inputs.size(), ErrorCode::bad_data, "{} inputs for a function of {}",
+        node.inputs.size(), function.inputs.size());
   Scope scope;
   scope.region = scope_->region;
   scope.opsets = &function.opsets;
@@ -254,7 +275,8 @@ Value* GraphBuilder::capture(Scope& scope, Value* outer) {
 
 Value* GraphBuilder::lookup(const std::string& name) {
   Value* value = lookup_optional(name);
-  check(value != nullptr, ErrorCode::bad_data, "value '{}' is read, but nothing before writes it", one_line(name, longest_name));
+  check(value != nullptr, ErrorCode::bad_data, "value '{}' is read, but nothing before writes it",
+        one_line(name, longest_name));
   return value;
 }
 
@@ -269,25 +291,29 @@ Value* GraphBuilder::lookup_optional(const std::string& name) {
 
 void GraphBuilder::define(const std::string& name, Value* value) {
   if (name.empty()) return;
-  check(scope_->values.emplace(name, value).second, ErrorCode::bad_data, "value '{}' is written twice", one_line(name, longest_name));
+  check(scope_->values.emplace(name, value).second, ErrorCode::bad_data, "value '{}' is written twice",
+        one_line(name, longest_name));
 }
 
 const ImportFunction* GraphBuilder::function_of(const ImportNode& node) const {
-  const auto found = model_.functions.find(node.domain + "." + node.op + (node.overload.empty() ? "" : ":" + node.overload));
+  const auto found =
+      model_.functions.find(node.domain + "." + node.op + (node.overload.empty() ? "" : ":" + node.overload));
   return found == model_.functions.end() ? nullptr : &found->second;
 }
 
-Node* GraphBuilder::create(std::string_view op, std::span<Value* const> inputs, AttributeMap attributes, std::size_t outputs) {
+Node* GraphBuilder::create(std::string_view op, std::span<Value* const> inputs, AttributeMap attributes,
+                           std::size_t outputs) {
   check(++created_ <= limits_.nodes, ErrorCode::limit_exceeded, "more than {} nodes", limits_.nodes);
   const OpDef& definition = ops_.get(op);
-  check(definition.max_outputs == OpDef::any || outputs <= static_cast<std::size_t>(definition.max_outputs), ErrorCode::bad_data,
-        "{} outputs are named, {} has {}", outputs, op, definition.max_outputs);
+  check(definition.max_outputs == OpDef::any || outputs <= static_cast<std::size_t>(definition.max_outputs),
+        ErrorCode::bad_data, "{} outputs are named, {} has {}", outputs, op, definition.max_outputs);
   Node* node = scope_->region->create(definition, inputs);
   node->attributes = std::move(attributes);
   if (current_) node->sources = {label_of(*current_)};
   for (std::size_t i = 0; i < outputs; ++i) {
     const bool named = current_ && i < current_->outputs.size() && !current_->outputs[i].empty();
-    node->add_output(graph_->unique_name(named ? identifier(current_->outputs[i]) : std::string(op)), Type::unranked(DType::f32));
+    node->add_output(graph_->unique_name(named ? identifier(current_->outputs[i]) : std::string(op)),
+                     Type::unranked(DType::f32));
   }
   return node;
 }
@@ -304,12 +330,15 @@ std::int64_t GraphBuilder::version_of(const std::string& domain) const {
   return found == scope_->opsets->end() ? 1 : found->second;
 }
 
-void GraphBuilder::collect_missing(const std::vector<ImportNode>& nodes, std::map<std::string, std::vector<std::string>>& missing) const {
+void GraphBuilder::collect_missing(const std::vector<ImportNode>& nodes,
+                                   std::map<std::string, std::vector<std::string>>& missing) const {
   for (const ImportNode& node : nodes) {
     if (!function_of(node) && !rules_(node))
-      missing[one_line(node.domain.empty() ? node.op : node.domain + "." + node.op, longest_name)].push_back(label_of(node));
+      missing[one_line(node.domain.empty() ? node.op : node.domain + "." + node.op, longest_name)].push_back(
+          label_of(node));
     for (const auto& [name, attribute] : node.attributes)
-      if (const auto* inner = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value)) collect_missing((*inner)->nodes, missing);
+      if (const auto* inner = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value))
+        collect_missing((*inner)->nodes, missing);
   }
 }
 

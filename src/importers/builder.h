@@ -24,15 +24,16 @@ class GraphBuilder;
 /// One source node on its way into the graph.
 class RuleContext {
 public:
-  RuleContext(GraphBuilder& builder, const ImportNode& node, std::int64_t version) : node(node), version(version), builder_(builder) {}
+  RuleContext(GraphBuilder& builder, const ImportNode& node, std::int64_t version)
+      : node(node), version(version), builder_(builder) {}
 
   const ImportNode& node;
   const std::int64_t version; ///< Of the node's operator set.
 
   std::size_t inputs() const noexcept { return node.inputs.size(); }
   bool has(std::size_t i) const { return input(i) != nullptr; }
-  Value* input(std::size_t i) const;           ///< Null when absent.
-  Value* required(std::size_t i) const;        ///< Throws Error{bad_data} when absent.
+  Value* input(std::size_t i) const;    ///< Null when absent.
+  Value* required(std::size_t i) const; ///< Throws Error{bad_data} when absent.
   std::vector<Value*> all_inputs() const;
   const Tensor* constant(std::size_t i) const; ///< The input's tensor where it is known before running.
 
@@ -49,20 +50,26 @@ public:
   const T& get(std::string_view name, const char* expected) const {
     const auto* value = attribute(name);
     const T* held = value ? std::get_if<T>(value) : nullptr;
-    if (!held) fail(ErrorCode::bad_data, "attribute {}: expected {}, {}", name, expected, value ? "got another kind" : "it is missing");
+    if (!held)
+      fail(ErrorCode::bad_data, "attribute {}: expected {}, {}", name, expected,
+           value ? "got another kind" : "it is missing");
     return *held;
   }
-  /// The node's attributes in the kinds that `op` wants, without those named. Unknown ones are Error{bad_data}.
+  /// The node's attributes in the kinds that `op` wants, without those named. Unknown ones are
+  /// Error{bad_data}.
   AttributeMap attributes(std::string_view op, std::initializer_list<std::string_view> without = {}) const;
 
   /// New nodes take the source node's name.
   Value* emit(std::string_view op, std::vector<Value*> inputs, AttributeMap attributes = {});
-  Node* emit_node(std::string_view op, std::vector<Value*> inputs, AttributeMap attributes, std::size_t outputs);
+  Node* emit_node(std::string_view op, std::vector<Value*> inputs, AttributeMap attributes,
+                  std::size_t outputs);
   Value* tensor(Tensor value);
   Value* ints(std::vector<std::int64_t> values); ///< A constant i64 list.
   Value* scalar(DType type, double value);       ///< A constant of rank 0.
-  /// Fills region `r` of `owner` with a subgraph; `parameters` are the types of the operator's own parameters.
-  void fill_region(Node& owner, Region& region, const ImportGraph& graph, const std::vector<Type>& parameters);
+  /// Fills region `r` of `owner` with a subgraph; `parameters` are the types of the operator's own
+  /// parameters.
+  void fill_region(Node& owner, Region& region, const ImportGraph& graph,
+                   const std::vector<Type>& parameters);
   void infer(Node& owner); ///< After its regions are filled.
   /// The nodes of a subgraph in place, on `arguments`; gives its outputs.
   std::vector<Value*> inline_graph(const ImportGraph& graph, const std::vector<Value*>& arguments);
@@ -79,7 +86,8 @@ using Rule = std::function<void(RuleContext&)>;
 /// Finds the rule of a source operator, or nothing.
 using RuleFinder = std::function<Rule(const ImportNode& node)>;
 
-/// Makes one Graph. Names are resolved scope by scope; what an inner graph uses of an outer one becomes a capture.
+/// Makes one Graph. Names are resolved scope by scope; what an inner graph uses of an outer one becomes a
+/// capture.
 class GraphBuilder {
 public:
   GraphBuilder(const ImportModel& model, const OpTable& ops, RuleFinder rules, const Limits& limits);
@@ -89,11 +97,11 @@ private:
   friend class RuleContext;
   struct Scope {
     Scope* parent = nullptr;
-    Node* owner = nullptr;     ///< Of the region; null for the graph's body and inlined functions.
+    Node* owner = nullptr; ///< Of the region; null for the graph's body and inlined functions.
     Region* region = nullptr;
     std::map<std::string, Value*, std::less<>> values;
     const std::map<std::string, std::int64_t>* opsets = nullptr;
-    bool sealed = false;       ///< A function's body sees nothing outside.
+    bool sealed = false; ///< A function's body sees nothing outside.
   };
 
   void add_inputs();
@@ -104,14 +112,17 @@ private:
   void add_constants(const ImportGraph& graph);
   Value* find(Scope& scope, const std::string& name);
   Value* capture(Scope& scope, Value* outer);
-  Value* lookup(const std::string& name);          ///< Throws Error{bad_data} when absent.
-  Value* lookup_optional(const std::string& name); ///< Null for an empty name and for what a function's caller left out.
+  Value* lookup(const std::string& name); ///< Throws Error{bad_data} when absent.
+  Value* lookup_optional(
+      const std::string& name); ///< Null for an empty name and for what a function's caller left out.
   const ImportFunction* function_of(const ImportNode& node) const;
   int loops_around() const;
   void define(const std::string& name, Value* value);
-  Node* create(std::string_view op, std::span<Value* const> inputs, AttributeMap attributes, std::size_t outputs);
+  Node* create(std::string_view op, std::span<Value* const> inputs, AttributeMap attributes,
+               std::size_t outputs);
   std::int64_t version_of(const std::string& domain) const;
-  void collect_missing(const std::vector<ImportNode>& nodes, std::map<std::string, std::vector<std::string>>& missing) const;
+  void collect_missing(const std::vector<ImportNode>& nodes,
+                       std::map<std::string, std::vector<std::string>>& missing) const;
 
   const ImportModel& model_;
   const OpTable& ops_;
@@ -128,8 +139,8 @@ private:
 /// A name for a value or graph from the file's own, of bounded length.
 std::string identifier(std::string_view text);
 
-/// Nodes in an order in which every input is defined before it is read; source order where that holds already. Throws
-/// Error{bad_data} for a cycle.
+/// Nodes in an order in which every input is defined before it is read; source order where that holds
+/// already. Throws Error{bad_data} for a cycle.
 std::vector<const ImportNode*> in_dependence_order(const std::vector<ImportNode>& nodes);
 
 } // namespace lanner

@@ -19,8 +19,9 @@ struct ImportGraph;
 
 /// An attribute as written. `reference` names an attribute of the enclosing function in place of a value.
 struct ImportAttribute {
-  using Value = std::variant<std::monostate, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
-                             std::vector<std::string>, Tensor, std::vector<Tensor>, Type, std::shared_ptr<ImportGraph>>;
+  using Value = std::variant<std::monostate, std::int64_t, double, std::string, std::vector<std::int64_t>,
+                             std::vector<double>, std::vector<std::string>, Tensor, std::vector<Tensor>, Type,
+                             std::shared_ptr<ImportGraph>>;
   Value value;
   std::string reference;
 };
@@ -47,7 +48,7 @@ struct ImportGraph {
 /// A function that the model brings along.
 struct ImportFunction {
   std::vector<std::string> inputs, outputs;
-  std::vector<std::string> attributes;                                  ///< Without a default.
+  std::vector<std::string> attributes; ///< Without a default.
   std::map<std::string, ImportAttribute, std::less<>> default_attributes;
   std::vector<ImportNode> nodes;
   std::map<std::string, std::int64_t> opsets;
@@ -58,7 +59,7 @@ struct ImportModel {
   std::map<std::string, std::int64_t> opsets; ///< Version by domain; "" is the default one.
   std::map<std::string, std::string> metadata;
   ImportGraph graph;
-  DType (*dtype_of)(std::int64_t) = nullptr; ///< The format's numbers of element types.
+  DType (*dtype_of)(std::int64_t) = nullptr;       ///< The format's numbers of element types.
   std::map<std::string, ImportFunction> functions; ///< By `domain.name` and, where there is one, `:overload`.
 };
 

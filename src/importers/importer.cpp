@@ -27,7 +27,8 @@ constexpr Format formats[] = {
 
 std::string first_bytes(std::span<const std::byte> bytes) {
   std::string hex;
-  for (std::byte b : bytes.first(std::min<std::size_t>(bytes.size(), 8))) hex += fmt::format("{:02x} ", static_cast<unsigned>(b));
+  for (std::byte b : bytes.first(std::min<std::size_t>(bytes.size(), 8)))
+    hex += fmt::format("{:02x} ", static_cast<unsigned>(b));
   return hex.empty() ? "nothing" : hex.substr(0, hex.size() - 1);
 }
 
@@ -41,9 +42,11 @@ std::unique_ptr<Graph> import_as(const Format& format, const Content& content, c
   } catch (const Error& error) {
     throw Error(error.code(), one_line(error.message(), longest_message));
   } catch (const std::bad_alloc&) {
-    fail(ErrorCode::out_of_memory, "memory was refused by the system while the {} file was read", format.name);
+    fail(ErrorCode::out_of_memory, "memory was refused by the system while the {} file was read",
+         format.name);
   } catch (const std::exception& error) {
-    fail(ErrorCode::internal, "the {} file met a fault of the importer: {}; please report it", format.name, error.what());
+    fail(ErrorCode::internal, "the {} file met a fault of the importer: {}; please report it", format.name,
+         error.what());
   }
 }
 
@@ -55,8 +58,8 @@ std::unique_ptr<Graph> import_model(const SourcePtr& source, const ImportOptions
     if (format.recognises(content.bytes)) return import_as(format, content, options);
   std::string known;
   for (const Format& format : formats) known += (known.empty() ? "" : ", ") + std::string(format.name);
-  fail(ErrorCode::bad_data, "not a model of a known format ({}): it has {} bytes and starts with {}", known, content.bytes.size(),
-       first_bytes(content.bytes));
+  fail(ErrorCode::bad_data, "not a model of a known format ({}): it has {} bytes and starts with {}", known,
+       content.bytes.size(), first_bytes(content.bytes));
 }
 
 } // namespace lanner

@@ -13,13 +13,14 @@ namespace lanner {
 
 struct ImportOptions {
   const OpTable& ops;
-  std::filesystem::path folder; ///< Where a model may keep its weights beside it; empty: external data is refused.
+  std::filesystem::path
+      folder; ///< Where a model may keep its weights beside it; empty: external data is refused.
   Limits limits;
 };
 
-/// Reads a model, told apart by its content. The graph is inferred and verified, not optimised; it keeps views of `source`. Read once, from
-/// the start, so a pipe will do.
-/// Throws Error{bad_data, unsupported, limit_exceeded} that names the place in the file and the node.
+/// Reads a model, told apart by its content. The graph is inferred and verified, not optimised; it keeps
+/// views of `source`. Read once, from the start, so a pipe will do. Throws Error{bad_data, unsupported,
+/// limit_exceeded} that names the place in the file and the node.
 std::unique_ptr<Graph> import_model(const SourcePtr& source, const ImportOptions& options);
 
 } // namespace lanner

@@ -12,7 +12,8 @@
 namespace lanner {
 namespace {
 
-// What one element of a parsed file takes in memory, at least: small fields of a file must not become large objects.
+// What one element of a parsed file takes in memory, at least: small fields of a file must not become large
+// objects.
 constexpr std::uint64_t scalar_cost = 8, text_cost = 48, message_cost = 256;
 
 /// Reads one message after the other, keeping the path for messages.
@@ -31,15 +32,16 @@ public:
   }
   void charge(std::uint64_t bytes) {
     taken_ += bytes;
-    check(taken_ <= limits_.total_bytes, ErrorCode::limit_exceeded, "the file unpacks to more than {} bytes; raise Limits::total_bytes if it is trusted",
+    check(taken_ <= limits_.total_bytes, ErrorCode::limit_exceeded,
+          "the file unpacks to more than {} bytes; raise Limits::total_bytes if it is trusted",
           limits_.total_bytes);
   }
 
 private:
   friend class BinaryValue;
   const char* begin_;
-  const char* at_;                ///< Data of the field that is being read.
-  const char* field_ = nullptr;   ///< Its name, where it is no message.
+  const char* at_;              ///< Data of the field that is being read.
+  const char* field_ = nullptr; ///< Its name, where it is no message.
   const Limits& limits_;
   std::uint64_t taken_ = 0;
   std::vector<std::string> path_;
@@ -48,7 +50,8 @@ private:
 /// A value that the wire gave.
 class BinaryValue : public FieldValue {
 public:
-  BinaryValue(BinaryReader& reader, const FieldEntry& entry, std::size_t index) : reader_(reader), entry_(entry), index_(index) {}
+  BinaryValue(BinaryReader& reader, const FieldEntry& entry, std::size_t index)
+      : reader_(reader), entry_(entry), index_(index) {}
   void set_integer(std::uint64_t value) {
     reader_.charge(scalar_cost);
     integer_ = static_cast<std::int64_t>(value), kind_ = 0;
@@ -64,17 +67,22 @@ public:
 
   std::int64_t integer() override { return kind_ == 0 ? integer_ : mismatch(); }
   double real() override { return kind_ == 1 ? real_ : static_cast<double>(mismatch()); }
-  std::string_view bytes() override { return kind_ == 2 ? std::string_view(view_.data(), view_.size()) : (mismatch(), std::string_view{}); }
+  std::string_view bytes() override {
+    return kind_ == 2 ? std::string_view(view_.data(), view_.size()) : (mismatch(), std::string_view{});
+  }
   void message(std::span<const FieldEntry> table, void* object) override {
     if (kind_ != 2) mismatch();
-    check(reader_.path_.size() < reader_.limits_.depth, ErrorCode::limit_exceeded, "messages are nested deeper than {}", reader_.limits_.depth);
+    check(reader_.path_.size() < reader_.limits_.depth, ErrorCode::limit_exceeded,
+          "messages are nested deeper than {}", reader_.limits_.depth);
     reader_.path_.push_back(index_ ? fmt::format("{}[{}]", entry_.name, index_) : entry_.name);
     reader_.read(view_, table, object);
     reader_.path_.pop_back();
   }
 
 private:
-  [[noreturn]] std::int64_t mismatch() const { fail(ErrorCode::bad_data, "field {} has another type than the schema says", entry_.name); }
+  [[noreturn]] std::int64_t mismatch() const {
+    fail(ErrorCode::bad_data, "field {} has another type than the schema says", entry_.name);
+  }
 
   BinaryReader& reader_;
   const FieldEntry& entry_;
@@ -104,22 +112,31 @@ void read_packed(protozero::pbf_reader& message, BinaryValue& value, const Field
   if (entry.wire == Wire::varint)
     each(message.get_packed_uint64(), value, entry, object, [&](std::uint64_t v) { value.set_integer(v); });
   else if (entry.wire == Wire::fixed32)
-    each(message.get_packed_float(), value, entry, object, [&](float v) { value.set_real(static_cast<double>(v)); });
+    each(message.get_packed_float(), value, entry, object,
+         [&](float v) { value.set_real(static_cast<double>(v)); });
   else
     each(message.get_packed_double(), value, entry, object, [&](double v) { value.set_real(v); });
 }
 
 void read_field(protozero::pbf_reader& message, BinaryValue& value, const FieldEntry& entry, void* object) {
-  const bool scalar = entry.wire == Wire::varint || entry.wire == Wire::fixed32 || entry.wire == Wire::fixed64;
+  const bool scalar =
+      entry.wire == Wire::varint || entry.wire == Wire::fixed32 || entry.wire == Wire::fixed64;
   switch (message.wire_type()) {
   case protozero::pbf_wire_type::length_delimited:
     if (scalar) return read_packed(message, value, entry, object);
     value.set_bytes(message.get_view());
     break;
-  case protozero::pbf_wire_type::varint: value.set_integer(message.get_uint64()); break;
-  case protozero::pbf_wire_type::fixed32: value.set_real(static_cast<double>(message.get_float())); break;
-  case protozero::pbf_wire_type::fixed64: value.set_real(message.get_double()); break;
-  default: fail(ErrorCode::bad_data, "field {} has an unknown wire type", entry.name);
+  case protozero::pbf_wire_type::varint:
+    value.set_integer(message.get_uint64());
+    break;
+  case protozero::pbf_wire_type::fixed32:
+    value.set_real(static_cast<double>(message.get_float()));
+    break;
+  case protozero::pbf_wire_type::fixed64:
+    value.set_real(message.get_double());
+    break;
+  default:
+    fail(ErrorCode::bad_data, "field {} has an unknown wire type", entry.name);
   }
   entry.read(object, value);
 }
@@ -144,12 +161,14 @@ void BinaryReader::read(protozero::data_view view, std::span<const FieldEntry> t
 
 } // namespace
 
-void read_protobuf(std::span<const std::byte> bytes, std::span<const FieldEntry> table, void* object, const Limits& limits) {
+void read_protobuf(std::span<const std::byte> bytes, std::span<const FieldEntry> table, void* object,
+                   const Limits& limits) {
   BinaryReader reader(bytes, limits);
   try {
     reader.read({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, table, object);
   } catch (const protozero::exception& error) {
-    fail(ErrorCode::bad_data, "{}: not a whole protobuf message ({}); the file is cut off or damaged", reader.where(), error.what());
+    fail(ErrorCode::bad_data, "{}: not a whole protobuf message ({}); the file is cut off or damaged",
+         reader.where(), error.what());
   } catch (const Error& error) {
     throw error.within(reader.where());
   }

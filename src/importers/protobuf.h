@@ -1,5 +1,6 @@
 #pragma once
-// Protobuf messages by field tables. One table a message names its fields once; a reader of any encoding drives it.
+// Protobuf messages by field tables. One table a message names its fields once; a reader of any encoding
+// drives it.
 
 #include <cstdint>
 #include <functional>
@@ -39,12 +40,15 @@ struct FieldEntry {
 /// `field<Node, [](Node& node, FieldValue& value) {...}>(1, "input", Wire::bytes)`
 template<typename Message, auto set>
 constexpr FieldEntry field(std::uint32_t number, const char* name, Wire wire) {
-  return {number, name, wire, [](void* object, FieldValue& value) { set(*static_cast<Message*>(object), value); }};
+  return {number, name, wire,
+          [](void* object, FieldValue& value) { set(*static_cast<Message*>(object), value); }};
 }
 
-/// Reads binary protobuf. Unknown fields are skipped. Throws Error{bad_data, limit_exceeded} with the path of the message
+/// Reads binary protobuf. Unknown fields are skipped. Throws Error{bad_data, limit_exceeded} with the path of
+/// the message
 /// (`graph.node[12].attribute`) and the byte
 /// where the field begins that could not be read.
-void read_protobuf(std::span<const std::byte> bytes, std::span<const FieldEntry> table, void* object, const Limits& limits);
+void read_protobuf(std::span<const std::byte> bytes, std::span<const FieldEntry> table, void* object,
+                   const Limits& limits);
 
 } // namespace lanner

@@ -19,26 +19,37 @@ T typed(const ImportAttribute::Value& value, std::string_view name, const char* 
   fail(ErrorCode::bad_data, "attribute {}: expected {}, got another kind", name, expected);
 }
 
-Attribute converted(const ImportAttribute::Value& value, const AttributeSpec& spec, DType (*dtype_of)(std::int64_t)) {
+Attribute converted(const ImportAttribute::Value& value, const AttributeSpec& spec,
+                    DType (*dtype_of)(std::int64_t)) {
   switch (spec.kind) {
-  case AttributeKind::integer: return typed<std::int64_t>(value, spec.name, "an integer");
+  case AttributeKind::integer:
+    return typed<std::int64_t>(value, spec.name, "an integer");
   case AttributeKind::real:
     if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
     return typed<double>(value, spec.name, "a number");
-  case AttributeKind::string: return typed<std::string>(value, spec.name, "a string");
-  case AttributeKind::integers: return typed<std::vector<std::int64_t>>(value, spec.name, "integers");
-  case AttributeKind::reals: return typed<std::vector<double>>(value, spec.name, "numbers");
-  case AttributeKind::strings: return typed<std::vector<std::string>>(value, spec.name, "strings");
-  case AttributeKind::dtype: return dtype_of(typed<std::int64_t>(value, spec.name, "an element type"));
-  case AttributeKind::type: return typed<Type>(value, spec.name, "a type");
-  case AttributeKind::tensor: return typed<Tensor>(value, spec.name, "a tensor");
+  case AttributeKind::string:
+    return typed<std::string>(value, spec.name, "a string");
+  case AttributeKind::integers:
+    return typed<std::vector<std::int64_t>>(value, spec.name, "integers");
+  case AttributeKind::reals:
+    return typed<std::vector<double>>(value, spec.name, "numbers");
+  case AttributeKind::strings:
+    return typed<std::vector<std::string>>(value, spec.name, "strings");
+  case AttributeKind::dtype:
+    return dtype_of(typed<std::int64_t>(value, spec.name, "an element type"));
+  case AttributeKind::type:
+    return typed<Type>(value, spec.name, "a type");
+  case AttributeKind::tensor:
+    return typed<Tensor>(value, spec.name, "a tensor");
   }
   fail(ErrorCode::internal, "attribute {} has no kind", spec.name);
 }
 
 } // namespace
 
-Value* RuleContext::input(std::size_t i) const { return i < inputs() ? builder_.lookup_optional(node.inputs[i]) : nullptr; }
+Value* RuleContext::input(std::size_t i) const {
+  return i < inputs() ? builder_.lookup_optional(node.inputs[i]) : nullptr;
+}
 
 Value* RuleContext::required(std::size_t i) const {
   Value* value = input(i);
@@ -63,7 +74,9 @@ const Tensor* RuleContext::constant(std::size_t i) const {
 
 const ImportAttribute::Value* RuleContext::attribute(std::string_view name) const {
   const auto found = node.attributes.find(name);
-  return found == node.attributes.end() || std::holds_alternative<std::monostate>(found->second.value) ? nullptr : &found->second.value;
+  return found == node.attributes.end() || std::holds_alternative<std::monostate>(found->second.value)
+             ? nullptr
+             : &found->second.value;
 }
 
 std::int64_t RuleContext::integer(std::string_view name, std::int64_t fallback) const {
@@ -78,7 +91,8 @@ std::string RuleContext::string(std::string_view name, std::string fallback) con
   return attribute(name) ? get<std::string>(name, "a string") : std::move(fallback);
 }
 
-std::vector<std::int64_t> RuleContext::integers(std::string_view name, std::vector<std::int64_t> fallback) const {
+std::vector<std::int64_t> RuleContext::integers(std::string_view name,
+                                                std::vector<std::int64_t> fallback) const {
   return attribute(name) ? get<std::vector<std::int64_t>>(name, "integers") : std::move(fallback);
 }
 
@@ -86,15 +100,21 @@ std::vector<double> RuleContext::reals(std::string_view name) const {
   return attribute(name) ? get<std::vector<double>>(name, "numbers") : std::vector<double>{};
 }
 
-DType RuleContext::dtype(std::string_view name) const { return builder_.model_.dtype_of(get<std::int64_t>(name, "an element type")); }
+DType RuleContext::dtype(std::string_view name) const {
+  return builder_.model_.dtype_of(get<std::int64_t>(name, "an element type"));
+}
 
-AttributeMap RuleContext::attributes(std::string_view op, std::initializer_list<std::string_view> without) const {
+AttributeMap RuleContext::attributes(std::string_view op,
+                                     std::initializer_list<std::string_view> without) const {
   AttributeMap map;
   const OpDef& definition = builder_.ops_.get(op);
   for (const auto& [name, attribute] : node.attributes) {
-    if (std::ranges::find(without, name) != without.end() || std::holds_alternative<std::monostate>(attribute.value)) continue;
+    if (std::ranges::find(without, name) != without.end() ||
+        std::holds_alternative<std::monostate>(attribute.value))
+      continue;
     const auto spec = std::ranges::find(definition.attributes, name, &AttributeSpec::name);
-    check(spec != definition.attributes.end(), ErrorCode::bad_data, "attribute {} is not one of {}'s", name, op);
+    check(spec != definition.attributes.end(), ErrorCode::bad_data, "attribute {} is not one of {}'s", name,
+          op);
     map.set(name, converted(attribute.value, *spec, builder_.model_.dtype_of));
   }
   return map;
@@ -104,7 +124,8 @@ Value* RuleContext::emit(std::string_view op, std::vector<Value*> inputs, Attrib
   return emit_node(op, std::move(inputs), std::move(attributes), 1)->output();
 }
 
-Node* RuleContext::emit_node(std::string_view op, std::vector<Value*> inputs, AttributeMap attributes, std::size_t outputs) {
+Node* RuleContext::emit_node(std::string_view op, std::vector<Value*> inputs, AttributeMap attributes,
+                             std::size_t outputs) {
   Node* made = builder_.create(op, inputs, std::move(attributes), outputs);
   if (made->op().regions == 0) builder_.inference_->add(*made);
   return made;
@@ -128,11 +149,14 @@ Value* RuleContext::scalar(DType type, double value) {
   return tensor(std::move(narrow));
 }
 
-void RuleContext::fill_region(Node& owner, Region& region, const ImportGraph& graph, const std::vector<Type>& parameters) {
-  check(++builder_.depth_ <= builder_.limits_.depth, ErrorCode::limit_exceeded, "graphs are nested deeper than {}", builder_.limits_.depth);
-  check(builder_.loops_around() <= deepest_loop, ErrorCode::limit_exceeded, "loops are nested deeper than {}", deepest_loop);
-  check(graph.inputs.size() == parameters.size(), ErrorCode::bad_data, "its graph '{}' has {} inputs, expected {}", graph.name, graph.inputs.size(),
-        parameters.size());
+void RuleContext::fill_region(Node& owner, Region& region, const ImportGraph& graph,
+                              const std::vector<Type>& parameters) {
+  check(++builder_.depth_ <= builder_.limits_.depth, ErrorCode::limit_exceeded,
+        "graphs are nested deeper than {}", builder_.limits_.depth);
+  check(builder_.loops_around() <= deepest_loop, ErrorCode::limit_exceeded, "loops are nested deeper than {}",
+        deepest_loop);
+  check(graph.inputs.size() == parameters.size(), ErrorCode::bad_data,
+        "its graph '{}' has {} inputs, expected {}", graph.name, graph.inputs.size(), parameters.size());
   GraphBuilder::Scope scope;
   scope.parent = builder_.scope_;
   scope.owner = &owner;
@@ -140,7 +164,8 @@ void RuleContext::fill_region(Node& owner, Region& region, const ImportGraph& gr
   scope.opsets = builder_.scope_->opsets;
   GraphBuilder::Scope* outer = std::exchange(builder_.scope_, &scope);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    Value* parameter = region.add_parameter(builder_.graph_->unique_name(identifier(graph.inputs[i].name)), parameters[i]);
+    Value* parameter =
+        region.add_parameter(builder_.graph_->unique_name(identifier(graph.inputs[i].name)), parameters[i]);
     builder_.inference_->declare(*parameter);
     builder_.define(graph.inputs[i].name, parameter);
   }
@@ -151,10 +176,12 @@ void RuleContext::fill_region(Node& owner, Region& region, const ImportGraph& gr
   --builder_.depth_;
 }
 
-std::vector<Value*> RuleContext::inline_graph(const ImportGraph& graph, const std::vector<Value*>& arguments) {
-  check(++builder_.depth_ <= builder_.limits_.depth, ErrorCode::limit_exceeded, "graphs are nested deeper than {}", builder_.limits_.depth);
-  check(graph.inputs.size() == arguments.size(), ErrorCode::bad_data, "its graph '{}' has {} inputs, expected {}", graph.name, graph.inputs.size(),
-        arguments.size());
+std::vector<Value*> RuleContext::inline_graph(const ImportGraph& graph,
+                                              const std::vector<Value*>& arguments) {
+  check(++builder_.depth_ <= builder_.limits_.depth, ErrorCode::limit_exceeded,
+        "graphs are nested deeper than {}", builder_.limits_.depth);
+  check(graph.inputs.size() == arguments.size(), ErrorCode::bad_data,
+        "its graph '{}' has {} inputs, expected {}", graph.name, graph.inputs.size(), arguments.size());
   GraphBuilder::Scope scope;
   scope.parent = builder_.scope_;
   scope.region = builder_.scope_->region;
@@ -170,7 +197,9 @@ std::vector<Value*> RuleContext::inline_graph(const ImportGraph& graph, const st
   return results;
 }
 
-void RuleContext::infer(Node& owner) { builder_.inference_->add(owner); }
+void RuleContext::infer(Node& owner) {
+  builder_.inference_->add(owner);
+}
 
 void RuleContext::set_output(std::size_t i, Value* value) {
   if (i < node.outputs.size()) builder_.define(node.outputs[i], value);

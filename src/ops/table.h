@@ -1,6 +1,6 @@
 #pragma once
-// The operators that Lanner brings, family by family. Each family's file defines its `NAME_ops`; a new family is one
-// declaration here and one line in table.cpp.
+// The operators that Lanner brings, family by family. Each family's file defines its `NAME_ops`; a new family
+// is one declaration here and one line in table.cpp.
 
 #include <vector>
 

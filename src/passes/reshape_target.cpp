@@ -1,5 +1,5 @@
-#include <utility>
 #include "passes/reshape_target.h"
+#include <utility>
 
 #include <utility>
 

@@ -36,9 +36,9 @@ bool has_one_element(const Value& value) {
 bool every_use_lets_go(const Value& value) {
   constexpr std::size_t most = 64;
   return value.uses().size() <= most && std::ranges::all_of(value.uses(), [](const Use& use) {
-    return use.node && (use.node->kind() == "transpose" ||
-                        (lets_through(*use.node) && use.index < use.node->own_inputs().size()));
-  });
+           return use.node && (use.node->kind() == "transpose" ||
+                               (lets_through(*use.node) && use.index < use.node->own_inputs().size()));
+         });
 }
 
 bool has_transpose(const Node& node) {

@@ -25,7 +25,9 @@ struct Batch {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// As a player shows it: what answers and drawings refer to.
 void turn_upright(Frame& frame) {
@@ -44,14 +46,16 @@ std::int64_t fixed_batch(const Engine& engine, const std::string& input) {
 }
 
 std::string only_image_input(const Engine& engine) {
-  check(engine.inputs().size() == 1, ErrorCode::invalid_argument, "the network has {} inputs; say which one takes the frames",
-        engine.inputs().size());
+  check(engine.inputs().size() == 1, ErrorCode::invalid_argument,
+        "the network has {} inputs; say which one takes the frames", engine.inputs().size());
   return engine.inputs()[0].name;
 }
 
 /// Element `n` of `count` along the first dimension; the whole where that is no batch.
 Tensor element(const Tensor& output, std::size_t n, std::size_t count) {
-  if (output.rank() == 0 || output.shape()[0] != static_cast<std::int64_t>(count) || output.dtype() == DType::string) return output;
+  if (output.rank() == 0 || output.shape()[0] != static_cast<std::int64_t>(count) ||
+      output.dtype() == DType::string)
+    return output;
   Shape shape = output.shape();
   shape[0] = 1;
   const std::uint64_t bytes = output.bytes() / count;
@@ -68,8 +72,10 @@ struct Pipeline::State {
     if (options.input.empty()) options.input = only_image_input(engine);
     if (!options.preprocess) options.preprocess = engine.preprocess(options.input);
     check(options.preprocess.has_value(), ErrorCode::invalid_argument,
-          "the plan says nothing of preprocessing for input {}; give it when building or running", options.input);
-    check(options.batch > 0, ErrorCode::invalid_argument, "batch: expected at least 1, got {}", options.batch);
+          "the plan says nothing of preprocessing for input {}; give it when building or running",
+          options.input);
+    check(options.batch > 0, ErrorCode::invalid_argument, "batch: expected at least 1, got {}",
+          options.batch);
     input_batch = fixed_batch(engine, options.input);
     check(input_batch == 0 || input_batch == options.batch, ErrorCode::invalid_argument,
           "batch: the network takes {} frames in one run, {} were asked for", input_batch, options.batch);
@@ -115,10 +121,12 @@ struct Pipeline::State {
     const Image& first = batch.frames[0].image;
     const auto count = static_cast<std::int64_t>(batch.frames.size());
     Shape shape{std::max(count, input_batch)};
-    for (std::int64_t size : output_shape(*options.preprocess, first.width, first.height)) shape.push_back(size);
+    for (std::int64_t size : output_shape(*options.preprocess, first.width, first.height))
+      shape.push_back(size);
     batch.input = Tensor::allocate(options.preprocess->dtype, shape);
     for (std::int64_t n = 0; n < shape[0]; ++n)
-      preprocess(batch.frames[static_cast<std::size_t>(std::min(n, count - 1))].image, *options.preprocess, batch.input, n);
+      preprocess(batch.frames[static_cast<std::size_t>(std::min(n, count - 1))].image, *options.preprocess,
+                 batch.input, n);
   }
 
   /// Runs the next batch and leaves its answers in `ready`; false at the end.
@@ -138,7 +146,8 @@ struct Pipeline::State {
     for (std::size_t n = 0; n < count; ++n) {
       PipelineResult result{std::move(batch->frames[n]), {}, batch->decode_seconds * share, seconds * share};
       for (const Binding& binding : engine.outputs())
-        if (!binding.sequence) result.outputs[binding.name] = element(context.output(binding.name).tensor, n, run);
+        if (!binding.sequence)
+          result.outputs[binding.name] = element(context.output(binding.name).tensor, n, run);
       ready.push_back(std::move(result));
     }
     return true;
@@ -148,7 +157,8 @@ struct Pipeline::State {
   Engine engine;
   Context context;
   PipelineOptions options;
-  CancelToken cancel; ///< Ends the decoding thread with this object; the caller's token is looked at for each frame.
+  CancelToken
+      cancel; ///< Ends the decoding thread with this object; the caller's token is looked at for each frame.
   BoundedQueue<Batch> queue;
   std::deque<PipelineResult> ready;
   std::int64_t decoded = 0;
@@ -171,6 +181,8 @@ std::optional<PipelineResult> Pipeline::next() {
   return result;
 }
 
-const Context& Pipeline::context() const { return state_->context; }
+const Context& Pipeline::context() const {
+  return state_->context;
+}
 
 } // namespace lanner

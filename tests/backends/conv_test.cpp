@@ -11,7 +11,9 @@ struct ConvCase {
   std::string input, weights, attributes;
 };
 
-void PrintTo(const ConvCase& c, std::ostream* out) { *out << c.input << " * " << c.weights << " {" << c.attributes << "}"; }
+void PrintTo(const ConvCase& c, std::ostream* out) {
+  *out << c.input << " * " << c.weights << " {" << c.attributes << "}";
+}
 
 class Conv : public testing::TestWithParam<ConvCase> {};
 
@@ -47,7 +49,9 @@ const ConvCase conv_cases[] = {
 INSTANTIATE_TEST_SUITE_P(shapes, Conv, testing::ValuesIn(conv_cases));
 
 class ConvTranspose : public testing::TestWithParam<ConvCase> {};
-TEST_P(ConvTranspose, agrees_with_the_reference) { check_tactics(plain(GetParam(), "conv_transpose")); }
+TEST_P(ConvTranspose, agrees_with_the_reference) {
+  check_tactics(plain(GetParam(), "conv_transpose"));
+}
 const ConvCase transposed_cases[] = {
     {"[1, 16, 5, 5]", "[16, 32, 3, 3]", ""},
     {"[2, 16, 5, 7]", "[16, 16, 2, 2]", "strides = [2, 2]"},
@@ -57,18 +61,23 @@ const ConvCase transposed_cases[] = {
 };
 INSTANTIATE_TEST_SUITE_P(shapes, ConvTranspose, testing::ValuesIn(transposed_cases));
 
-/// conv of 2x16x6x6 to 2x24x6x6 with a bias, then `body`, which makes %r of %c and may read %o, of type `other`.
-std::string fused(std::string_view body, std::string_view other = "[2, 24, 6, 6]", bool constant_other = false) {
+/// conv of 2x16x6x6 to 2x24x6x6 with a bias, then `body`, which makes %r of %c and may read %o, of type
+/// `other`.
+std::string fused(std::string_view body, std::string_view other = "[2, 24, 6, 6]",
+                  bool constant_other = false) {
   const std::string parameter = constant_other ? "" : fmt::format(", %o: f32{}", other);
   const std::string constant =
-      constant_other ? fmt::format("%o: f32{} = constant() {{value = random(f32{}, seed = 9, std = 1.0)}}\n", other, other) : "";
-  return fmt::format("graph @g(%x: f32[2, 16, 6, 6]{}) -> (%y: f32[*] as \"y\") {{\n{}"
-                     "%w: f32[24, 16, 3, 3] = constant() {{value = random(f32[24, 16, 3, 3], seed = 5, std = 0.1)}}\n"
-                     "%b: f32[24] = constant() {{value = random(f32[24], seed = 6, std = 1.0)}}\n"
-                     "%y: f32[*] = fused(%x, %w, %b, %o) {{kind = \"t\"}} "
-                     "((%xi: f32[2, 16, 6, 6], %wi: f32[24, 16, 3, 3], %bi: f32[24], %oi: f32{}) -> (%r) {{\n"
-                     "%c: f32[*] = conv(%xi, %wi, %bi) {{pads = [1, 1, 1, 1]}}\n{}}})\n}}",
-                     parameter, constant, other, body);
+      constant_other ? fmt::format("%o: f32{} = constant() {{value = random(f32{}, seed = 9, std = 1.0)}}\n",
+                                   other, other)
+                     : "";
+  return fmt::format(
+      "graph @g(%x: f32[2, 16, 6, 6]{}) -> (%y: f32[*] as \"y\") {{\n{}"
+      "%w: f32[24, 16, 3, 3] = constant() {{value = random(f32[24, 16, 3, 3], seed = 5, std = 0.1)}}\n"
+      "%b: f32[24] = constant() {{value = random(f32[24], seed = 6, std = 1.0)}}\n"
+      "%y: f32[*] = fused(%x, %w, %b, %o) {{kind = \"t\"}} "
+      "((%xi: f32[2, 16, 6, 6], %wi: f32[24, 16, 3, 3], %bi: f32[24], %oi: f32{}) -> (%r) {{\n"
+      "%c: f32[*] = conv(%xi, %wi, %bi) {{pads = [1, 1, 1, 1]}}\n{}}})\n}}",
+      parameter, constant, other, body);
 }
 
 class Tails : public testing::TestWithParam<const char*> {};
@@ -87,7 +96,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "%s: f32[*] = hard_sigmoid(%c)\n%r: f32[*] = mul(%s, %oi)\n"));
 
 TEST(ConvTail, takes_channel_operands) {
-  EXPECT_TRUE(check_tactics(fused("%r: f32[*] = mul(%c, %oi)\n", "[24, 1, 1]", true)).contains("onednn/conv"));
+  EXPECT_TRUE(
+      check_tactics(fused("%r: f32[*] = mul(%c, %oi)\n", "[24, 1, 1]", true)).contains("onednn/conv"));
   EXPECT_TRUE(check_tactics(fused("%r: f32[*] = mul(%c, %oi)\n", "[1, 24, 1, 1]")).contains("onednn/conv"));
 }
 

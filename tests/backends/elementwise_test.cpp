@@ -13,17 +13,48 @@ namespace lanner {
 namespace {
 
 const char* const unary[] = {
-    "neg(%x)", "abs(%x)", "reciprocal(%x)", "exp(%x)", "sigmoid(%x)", "tanh(%x)", "erf(%x)", "floor(%x)", "ceil(%x)",
-    "round(%x)", "sign(%x)", "relu(%x)", "leaky_relu(%x) {alpha = 0.2}", "elu(%x) {alpha = 1.5}", "celu(%x) {alpha = 2.0}",
-    "selu(%x)", "softplus(%x)", "softsign(%x)", "gelu(%x)", "gelu(%x) {approximate = \"tanh\"}", "hard_sigmoid(%x)",
-    "hard_swish(%x)", "swish(%x)", "mish(%x)", "thresholded_relu(%x) {alpha = 0.5}", "shrink(%x) {lambd = 0.4, bias = 0.1}",
-    "sin(%x)", "cos(%x)", "atan(%x)", "sinh(%x)", "asinh(%x)", "is_nan(%x)", "sqrt(%x)", "log(%x)", "identity(%x)",
+    "neg(%x)",
+    "abs(%x)",
+    "reciprocal(%x)",
+    "exp(%x)",
+    "sigmoid(%x)",
+    "tanh(%x)",
+    "erf(%x)",
+    "floor(%x)",
+    "ceil(%x)",
+    "round(%x)",
+    "sign(%x)",
+    "relu(%x)",
+    "leaky_relu(%x) {alpha = 0.2}",
+    "elu(%x) {alpha = 1.5}",
+    "celu(%x) {alpha = 2.0}",
+    "selu(%x)",
+    "softplus(%x)",
+    "softsign(%x)",
+    "gelu(%x)",
+    "gelu(%x) {approximate = \"tanh\"}",
+    "hard_sigmoid(%x)",
+    "hard_swish(%x)",
+    "swish(%x)",
+    "mish(%x)",
+    "thresholded_relu(%x) {alpha = 0.5}",
+    "shrink(%x) {lambd = 0.4, bias = 0.1}",
+    "sin(%x)",
+    "cos(%x)",
+    "atan(%x)",
+    "sinh(%x)",
+    "asinh(%x)",
+    "is_nan(%x)",
+    "sqrt(%x)",
+    "log(%x)",
+    "identity(%x)",
 };
 
 class UnaryOperators : public testing::TestWithParam<const char*> {};
 TEST_P(UnaryOperators, agree_with_the_reference) {
   for (const char* shape : {"[]", "[3]", "[2, 19, 5, 7]", "[1, 32, 20, 20]"}) {
-    const auto ran = check_tactics(fmt::format("graph @g(%x: f32{}) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] = {}\n}}", shape, GetParam()));
+    const auto ran = check_tactics(fmt::format(
+        "graph @g(%x: f32{}) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] = {}\n}}", shape, GetParam()));
     EXPECT_TRUE(ran.contains("cpu/elementwise")) << shape;
   }
 }
@@ -31,49 +62,58 @@ INSTANTIATE_TEST_SUITE_P(all, UnaryOperators, testing::ValuesIn(unary));
 
 const char* const binary[] = {"add", "sub", "mul", "div", "min", "max", "equal", "less", "greater_or_equal"};
 
-class BinaryOperators : public testing::TestWithParam<std::tuple<const char*, std::pair<const char*, const char*>>> {};
+class BinaryOperators
+    : public testing::TestWithParam<std::tuple<const char*, std::pair<const char*, const char*>>> {};
 TEST_P(BinaryOperators, agree_with_the_reference) {
   const auto [op, shapes] = GetParam();
-  const auto ran = check_tactics(fmt::format("graph @g(%a: f32{}, %b: f32{}) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] = {}(%a, %b)\n}}",
-                                             shapes.first, shapes.second, op));
+  const auto ran = check_tactics(
+      fmt::format("graph @g(%a: f32{}, %b: f32{}) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] = {}(%a, %b)\n}}",
+                  shapes.first, shapes.second, op));
   EXPECT_TRUE(ran.contains("cpu/elementwise"));
 }
 INSTANTIATE_TEST_SUITE_P(
     broadcasts, BinaryOperators,
-    testing::Combine(testing::ValuesIn(binary),
-                     testing::Values(std::pair{"[2, 19, 5, 7]", "[2, 19, 5, 7]"}, std::pair{"[2, 19, 5, 7]", "[19, 1, 1]"},
-                                     std::pair{"[2, 19, 5, 7]", "[1]"}, std::pair{"[2, 19, 5, 7]", "[2, 19, 1, 1]"},
-                                     std::pair{"[2, 19, 5, 7]", "[2, 1, 5, 7]"}, std::pair{"[2, 19, 5, 7]", "[7]"},
-                                     std::pair{"[5, 1, 700]", "[3, 1]"}, std::pair{"[64, 1, 1]", "[2, 64, 30, 30]"},
-                                     std::pair{"[8, 1024]", "[1024]"}, std::pair{"[8, 1030]", "[1, 1030]"})));
+    testing::Combine(
+        testing::ValuesIn(binary),
+        testing::Values(std::pair{"[2, 19, 5, 7]", "[2, 19, 5, 7]"}, std::pair{"[2, 19, 5, 7]", "[19, 1, 1]"},
+                        std::pair{"[2, 19, 5, 7]", "[1]"}, std::pair{"[2, 19, 5, 7]", "[2, 19, 1, 1]"},
+                        std::pair{"[2, 19, 5, 7]", "[2, 1, 5, 7]"}, std::pair{"[2, 19, 5, 7]", "[7]"},
+                        std::pair{"[5, 1, 700]", "[3, 1]"}, std::pair{"[64, 1, 1]", "[2, 64, 30, 30]"},
+                        std::pair{"[8, 1024]", "[1024]"}, std::pair{"[8, 1030]", "[1, 1030]"})));
 
 class Groups : public testing::TestWithParam<const char*> {};
 TEST_P(Groups, agree_with_the_reference) {
   for (const char* shape : {"[2, 19, 5, 7]", "[1, 48, 30, 30]"}) {
-    const std::string ir = fmt::format(
-        "graph @g(%a: f32{0}, %b: f32[{1}, 1, 1]) -> (%y: f32[*] as \"y\") {{\n"
-        "%y: f32[*] = fused(%a, %b) {{kind = \"t\"}} ((%x: f32{0}, %c: f32[{1}, 1, 1]) -> (%r) {{\n{2}}})\n}}",
-        shape, shape[1] == '2' ? 19 : 48, GetParam());
+    const std::string ir =
+        fmt::format("graph @g(%a: f32{0}, %b: f32[{1}, 1, 1]) -> (%y: f32[*] as \"y\") {{\n"
+                    "%y: f32[*] = fused(%a, %b) {{kind = \"t\"}} ((%x: f32{0}, %c: f32[{1}, 1, 1]) -> (%r) "
+                    "{{\n{2}}})\n}}",
+                    shape, shape[1] == '2' ? 19 : 48, GetParam());
     EXPECT_TRUE(check_tactics(ir).contains("cpu/elementwise"));
   }
 }
 INSTANTIATE_TEST_SUITE_P(
     bodies, Groups,
-    testing::Values("%s: f32[*] = sigmoid(%x)\n%r: f32[*] = mul(%x, %s)\n",
-                    "%s: f32[*] = mul(%x, %c)\n%t: f32[*] = relu(%s)\n%u: f32[*] = add(%t, %x)\n%r: f32[*] = tanh(%u)\n",
-                    "%k: f32[] = constant() {value = f32[](0.5)}\n%p: bool[*] = greater(%x, %k)\n%q: f32[*] = exp(%x)\n"
-                    "%r: f32[*] = where(%p, %q, %c)\n",
-                    "%n: f32[] = constant() {value = f32[](-0.5)}\n%m: f32[] = constant() {value = f32[](0.25)}\n"
-                    "%t: f32[*] = clip(%x, %n, %m)\n%p: f32[*] = pow(%t, %m)\n%q: bool[*] = is_nan(%p)\n"
-                    "%r: f32[*] = where(%q, %t, %p)\n",
-                    "%s: f32[*] = sum(%x, %c, %x)\n%r: f32[*] = mean(%s, %x)\n"));
+    testing::Values(
+        "%s: f32[*] = sigmoid(%x)\n%r: f32[*] = mul(%x, %s)\n",
+        "%s: f32[*] = mul(%x, %c)\n%t: f32[*] = relu(%s)\n%u: f32[*] = add(%t, %x)\n%r: f32[*] = tanh(%u)\n",
+        "%k: f32[] = constant() {value = f32[](0.5)}\n%p: bool[*] = greater(%x, %k)\n%q: f32[*] = exp(%x)\n"
+        "%r: f32[*] = where(%p, %q, %c)\n",
+        "%n: f32[] = constant() {value = f32[](-0.5)}\n%m: f32[] = constant() {value = f32[](0.25)}\n"
+        "%t: f32[*] = clip(%x, %n, %m)\n%p: f32[*] = pow(%t, %m)\n%q: bool[*] = is_nan(%p)\n"
+        "%r: f32[*] = where(%q, %t, %p)\n",
+        "%s: f32[*] = sum(%x, %c, %x)\n%r: f32[*] = mean(%s, %x)\n"));
 
 TEST(Elementwise, casts_at_its_edges) {
   const char* const casts[] = {"i64", "i32", "u8", "bool", "f16", "bf16"};
   for (const char* type : casts) {
-    EXPECT_TRUE(check_tactics(fmt::format("graph @g(%x: f32[3, 700]) -> (%y: {0}[*] as \"y\") {{\n%y: {0}[*] = cast(%x) {{to = {0}}}\n}}", type))
+    EXPECT_TRUE(check_tactics(fmt::format("graph @g(%x: f32[3, 700]) -> (%y: {0}[*] as \"y\") {{\n%y: {0}[*] "
+                                          "= cast(%x) {{to = {0}}}\n}}",
+                                          type))
                     .contains("cpu/elementwise"));
-    EXPECT_TRUE(check_tactics(fmt::format("graph @g(%x: {0}[3, 700]) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] = cast(%x) {{to = f32}}\n}}", type))
+    EXPECT_TRUE(check_tactics(fmt::format("graph @g(%x: {0}[3, 700]) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] "
+                                          "= cast(%x) {{to = f32}}\n}}",
+                                          type))
                     .contains("cpu/elementwise"));
   }
 }
@@ -92,7 +132,8 @@ TEST(Elementwise, does_not_pass_integers_between_its_operations) {
 }
 
 TEST(Elementwise, leaves_integers_to_others) {
-  EXPECT_FALSE(check_tactics("graph @g(%a: i64[4], %b: i64[4]) -> (%y: i64[*] as \"y\") {\n%y: i64[*] = add(%a, %b)\n}")
+  EXPECT_FALSE(check_tactics(
+                   "graph @g(%a: i64[4], %b: i64[4]) -> (%y: i64[*] as \"y\") {\n%y: i64[*] = add(%a, %b)\n}")
                    .contains("cpu/elementwise"));
 }
 
@@ -112,7 +153,8 @@ TEST_P(Functions, are_exact_to_a_few_units_in_the_last_place) {
   for (std::size_t i = 0; i < x.size(); ++i)
     x[i] = p.low + (p.high - p.low) * static_cast<float>(i) / static_cast<float>(x.size() - 1);
   for (const TileFunctions* functions : sets) {
-    (*functions)[static_cast<std::size_t>(p.opcode)](y.data(), x.data(), nullptr, nullptr, static_cast<std::int64_t>(x.size()), {});
+    (*functions)[static_cast<std::size_t>(p.opcode)](y.data(), x.data(), nullptr, nullptr,
+                                                     static_cast<std::int64_t>(x.size()), {});
     double worst = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double exact = p.exact(x[i]);
@@ -123,8 +165,10 @@ TEST_P(Functions, are_exact_to_a_few_units_in_the_last_place) {
 }
 INSTANTIATE_TEST_SUITE_P(
     all, Functions,
-    testing::Values(Precision{Opcode::exponential, std::exp, -85, 88}, Precision{Opcode::logarithm, std::log, 1e-30F, 100},
-                    Precision{Opcode::logarithm, std::log, 1.01F, 1e30F}, Precision{Opcode::hyperbolic_tangent, std::tanh, -9, 9},
+    testing::Values(Precision{Opcode::exponential, std::exp, -85, 88},
+                    Precision{Opcode::logarithm, std::log, 1e-30F, 100},
+                    Precision{Opcode::logarithm, std::log, 1.01F, 1e30F},
+                    Precision{Opcode::hyperbolic_tangent, std::tanh, -9, 9},
                     Precision{Opcode::error_function, std::erf, -5, 5},
                     Precision{Opcode::logistic, [](double x) { return 1 / (1 + std::exp(-x)); }, -80, 80},
                     Precision{Opcode::softplus, [](double x) { return std::log1p(std::exp(x)); }, -10, 60}));
@@ -132,11 +176,15 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Functions, keep_infinities_and_not_a_number) {
   const float special[] = {INFINITY, -INFINITY, NAN, 200, -200, 0};
   float y[6];
-  const auto run = [&](Opcode opcode) { tile_functions()[static_cast<std::size_t>(opcode)](y, special, nullptr, nullptr, 6, {}); };
+  const auto run = [&](Opcode opcode) {
+    tile_functions()[static_cast<std::size_t>(opcode)](y, special, nullptr, nullptr, 6, {});
+  };
   run(Opcode::exponential);
-  EXPECT_TRUE(std::isinf(y[0]) && y[1] == 0 && std::isnan(y[2]) && std::isinf(y[3]) && y[4] == 0 && y[5] == 1);
+  EXPECT_TRUE(std::isinf(y[0]) && y[1] == 0 && std::isnan(y[2]) && std::isinf(y[3]) && y[4] == 0 &&
+              y[5] == 1);
   run(Opcode::logarithm);
-  EXPECT_TRUE(std::isinf(y[0]) && std::isnan(y[1]) && std::isnan(y[2]) && std::isnan(y[4]) && y[5] == -INFINITY);
+  EXPECT_TRUE(std::isinf(y[0]) && std::isnan(y[1]) && std::isnan(y[2]) && std::isnan(y[4]) &&
+              y[5] == -INFINITY);
   run(Opcode::hyperbolic_tangent);
   EXPECT_TRUE(y[0] == 1 && y[1] == -1 && std::isnan(y[2]) && y[3] == 1 && y[4] == -1 && y[5] == 0);
   run(Opcode::relu);

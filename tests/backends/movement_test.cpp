@@ -11,12 +11,15 @@ namespace {
 struct MoveCase {
   std::string input, call, constants;
 };
-void PrintTo(const MoveCase& c, std::ostream* out) { *out << c.input << " -> " << c.call; }
+void PrintTo(const MoveCase& c, std::ostream* out) {
+  *out << c.input << " -> " << c.call;
+}
 
 std::string integers(const char* name, std::vector<int> values) {
   std::string list;
   for (int value : values) list += (list.empty() ? "" : ", ") + std::to_string(value);
-  return fmt::format("%{}: i64[{}] = constant() {{value = i64[{}]({})}}\n", name, values.size(), values.size(), list);
+  return fmt::format("%{}: i64[{}] = constant() {{value = i64[{}]({})}}\n", name, values.size(),
+                     values.size(), list);
 }
 
 class Moves : public testing::TestWithParam<MoveCase> {};
@@ -24,8 +27,9 @@ class Moves : public testing::TestWithParam<MoveCase> {};
 TEST_P(Moves, agree_with_the_reference) {
   const MoveCase& c = GetParam();
   for (const char* type : {"f32", "i64", "u8", "f16"}) {
-    const auto ran = check_tactics(fmt::format("graph @g(%x: {0}{1}) -> (%y: {0}[*] as \"y\") {{\n{2}%y: {0}[*] = {3}\n}}", type,
-                                               c.input, c.constants, c.call));
+    const auto ran =
+        check_tactics(fmt::format("graph @g(%x: {0}{1}) -> (%y: {0}[*] as \"y\") {{\n{2}%y: {0}[*] = {3}\n}}",
+                                  type, c.input, c.constants, c.call));
     EXPECT_TRUE(ran.contains("cpu/movement")) << type;
   }
 }
@@ -38,7 +42,8 @@ const MoveCase cases[] = {
     {"[3, 4, 5, 6]", "transpose(%x) {perm = [3, 1, 0, 2]}", ""},
     {"[200, 300]", "transpose(%x) {perm = [1, 0]}", ""},
     {"[2, 8, 9, 10]", "slice(%x, %s, %e, %a, %t)",
-     integers("s", {1, -1, 3}) + integers("e", {7, -100, 100}) + integers("a", {1, 2, 3}) + integers("t", {2, -1, 3})},
+     integers("s", {1, -1, 3}) + integers("e", {7, -100, 100}) + integers("a", {1, 2, 3}) +
+         integers("t", {2, -1, 3})},
     {"[10, 4]", "slice(%x, %s, %e)", integers("s", {2}) + integers("e", {8})},
     {"[1, 5, 6, 7]", "pad(%x, %p)", integers("p", {0, 0, 1, 2, 0, 0, 3, 1})},
     {"[1, 5, 6, 7]", "pad(%x, %p, _, %a)", integers("p", {1, -1, 2, -2}) + integers("a", {1, 3})},
@@ -53,20 +58,22 @@ INSTANTIATE_TEST_SUITE_P(cases, Moves, testing::ValuesIn(cases));
 TEST(Movement, concat_and_split_agree) {
   for (int axis : {0, 1, 3}) {
     const std::string shape = "[2, 6, 4, 8]";
-    EXPECT_TRUE(check_tactics(fmt::format("graph @g(%a: f32{0}, %b: f32{0}, %c: f32{0}) -> (%y: f32[*] as \"y\") {{\n"
-                                          "%y: f32[*] = concat(%a, %b, %c) {{axis = {1}}}\n}}",
-                                          shape, axis))
-                    .contains("cpu/movement"));
-    EXPECT_TRUE(check_tactics(fmt::format("graph @g(%a: f32{0}) -> (%y: f32[*] as \"y\", %z: f32[*] as \"z\") {{\n"
-                                          "%y: f32[*], %z: f32[*] = split(%a) {{axis = {1}, num_outputs = 2}}\n}}",
-                                          shape, axis))
-                    .contains("cpu/movement"));
+    EXPECT_TRUE(
+        check_tactics(fmt::format("graph @g(%a: f32{0}, %b: f32{0}, %c: f32{0}) -> (%y: f32[*] as \"y\") {{\n"
+                                  "%y: f32[*] = concat(%a, %b, %c) {{axis = {1}}}\n}}",
+                                  shape, axis))
+            .contains("cpu/movement"));
+    EXPECT_TRUE(
+        check_tactics(fmt::format("graph @g(%a: f32{0}) -> (%y: f32[*] as \"y\", %z: f32[*] as \"z\") {{\n"
+                                  "%y: f32[*], %z: f32[*] = split(%a) {{axis = {1}, num_outputs = 2}}\n}}",
+                                  shape, axis))
+            .contains("cpu/movement"));
   }
 }
 
 TEST(Movement, pads_with_a_value) {
-  EXPECT_TRUE(check_tactics("graph @g(%x: f32[3, 4], %v: f32[]) -> (%y: f32[*] as \"y\") {\n" + integers("p", {1, 0, 0, 2}) +
-                            "%y: f32[*] = pad(%x, %p, %v)\n}")
+  EXPECT_TRUE(check_tactics("graph @g(%x: f32[3, 4], %v: f32[]) -> (%y: f32[*] as \"y\") {\n" +
+                            integers("p", {1, 0, 0, 2}) + "%y: f32[*] = pad(%x, %p, %v)\n}")
                   .contains("cpu/movement"));
 }
 

@@ -13,28 +13,36 @@ struct Single {
   std::string kernel, input, call;
   std::string constants;
 };
-void PrintTo(const Single& c, std::ostream* out) { *out << c.input << " -> " << c.call; }
+void PrintTo(const Single& c, std::ostream* out) {
+  *out << c.input << " -> " << c.call;
+}
 
 class Singles : public testing::TestWithParam<Single> {};
 
 TEST_P(Singles, agree_with_the_reference) {
   const Single& c = GetParam();
-  const auto ran = check_tactics(
-      fmt::format("graph @g(%x: f32{}) -> (%y: f32[*] as \"y\") {{\n{}%y: f32[*] = {}\n}}", c.input, c.constants, c.call));
+  const auto ran =
+      check_tactics(fmt::format("graph @g(%x: f32{}) -> (%y: f32[*] as \"y\") {{\n{}%y: f32[*] = {}\n}}",
+                                c.input, c.constants, c.call));
   EXPECT_TRUE(ran.contains("onednn/" + c.kernel)) << "not offered";
 }
 
 std::string vector_constant(const char* name, const char* shape, int seed) {
-  return fmt::format("%{0}: f32{1} = constant() {{value = random(f32{1}, seed = {2}, std = 1.0)}}\n", name, shape, seed);
+  return fmt::format("%{0}: f32{1} = constant() {{value = random(f32{1}, seed = {2}, std = 1.0)}}\n", name,
+                     shape, seed);
 }
 
 const Single cases[] = {
-    {"pool", "[1, 16, 9, 9]", "max_pool(%x) {kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]}", ""},
+    {"pool", "[1, 16, 9, 9]", "max_pool(%x) {kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]}",
+     ""},
     {"pool", "[2, 5, 9, 8]", "max_pool(%x) {kernel_shape = [2, 3], strides = [2, 1], ceil_mode = 1}", ""},
-    {"pool", "[1, 20, 9, 9]", "average_pool(%x) {kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]}", ""},
     {"pool", "[1, 20, 9, 9]",
-     "average_pool(%x) {kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], count_include_pad = 1}", ""},
-    {"pool", "[1, 20, 8, 8]", "average_pool(%x) {kernel_shape = [3, 3], strides = [2, 2], ceil_mode = 1}", ""},
+     "average_pool(%x) {kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]}", ""},
+    {"pool", "[1, 20, 9, 9]",
+     "average_pool(%x) {kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], count_include_pad = 1}",
+     ""},
+    {"pool", "[1, 20, 8, 8]", "average_pool(%x) {kernel_shape = [3, 3], strides = [2, 2], ceil_mode = 1}",
+     ""},
     {"pool", "[2, 40, 7, 7]", "global_average_pool(%x)", ""},
     {"pool", "[2, 3, 7, 7]", "global_max_pool(%x)", ""},
     {"pool", "[1, 16, 20]", "max_pool(%x) {kernel_shape = [3]}", ""},
@@ -46,26 +54,30 @@ const Single cases[] = {
      vector_constant("s", "[64]", 3) + vector_constant("b", "[64]", 4)},
     {"lrn", "[1, 16, 5, 5]", "lrn(%x) {size = 5, alpha = 0.1}", ""},
     {"resize", "[1, 16, 5, 5]",
-     "resize(%x, _, %s) {mode = \"nearest\", coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"floor\"}",
+     "resize(%x, _, %s) {mode = \"nearest\", coordinate_transformation_mode = \"asymmetric\", nearest_mode = "
+     "\"floor\"}",
      "%s: f32[4] = constant() {value = f32[4](1.0, 1.0, 2.0, 3.0)}\n"},
     {"resize", "[1, 6, 5, 5]", "resize(%x, _, %s) {mode = \"linear\"}",
      "%s: f32[4] = constant() {value = f32[4](1.0, 1.0, 2.0, 2.0)}\n"},
     {"reduce", "[2, 24, 7, 7]", "reduce_mean(%x, %a)", "%a: i64[2] = constant() {value = i64[2](2, 3)}\n"},
-    {"reduce", "[2, 24, 7, 7]", "reduce_sum(%x, %a) {keepdims = 0}", "%a: i64[1] = constant() {value = i64[1](-1)}\n"},
+    {"reduce", "[2, 24, 7, 7]", "reduce_sum(%x, %a) {keepdims = 0}",
+     "%a: i64[1] = constant() {value = i64[1](-1)}\n"},
 };
 INSTANTIATE_TEST_SUITE_P(cases, Singles, testing::ValuesIn(cases));
 
 TEST(Onednn, batch_normalization_agrees) {
-  const std::string constants = vector_constant("s", "[20]", 3) + vector_constant("b", "[20]", 4) + vector_constant("m", "[20]", 5) +
-                                vector_constant("r", "[20]", 6) + "%v: f32[20] = abs(%r)\n";
+  const std::string constants = vector_constant("s", "[20]", 3) + vector_constant("b", "[20]", 4) +
+                                vector_constant("m", "[20]", 5) + vector_constant("r", "[20]", 6) +
+                                "%v: f32[20] = abs(%r)\n";
   const auto ran = check_tactics("graph @g(%x: f32[2, 20, 5, 5]) -> (%y: f32[*] as \"y\") {\n" + constants +
                                  "%y: f32[*] = batch_normalization(%x, %s, %b, %m, %v)\n}");
   EXPECT_TRUE(ran.contains("onednn/batch_normalization"));
 }
 
 TEST(Onednn, concat_agrees) {
-  const auto ran = check_tactics("graph @g(%a: f32[1, 16, 4, 5], %b: f32[1, 32, 4, 5], %c: f32[1, 5, 4, 5]) -> (%y: f32[*] as \"y\") {\n"
-                                 "%y: f32[*] = concat(%a, %b, %c) {axis = 1}\n}");
+  const auto ran = check_tactics(
+      "graph @g(%a: f32[1, 16, 4, 5], %b: f32[1, 32, 4, 5], %c: f32[1, 5, 4, 5]) -> (%y: f32[*] as \"y\") {\n"
+      "%y: f32[*] = concat(%a, %b, %c) {axis = 1}\n}");
   EXPECT_TRUE(ran.contains("onednn/concat"));
 }
 

@@ -11,7 +11,9 @@ struct ProductCase {
   std::string a, b, op, attributes;
   bool constant_b = true;
 };
-void PrintTo(const ProductCase& c, std::ostream* out) { *out << c.op << " " << c.a << " x " << c.b << " {" << c.attributes << "}"; }
+void PrintTo(const ProductCase& c, std::ostream* out) {
+  *out << c.op << " " << c.a << " x " << c.b << " {" << c.attributes << "}";
+}
 
 class Products : public testing::TestWithParam<ProductCase> {};
 
@@ -19,9 +21,9 @@ TEST_P(Products, agree_with_the_reference) {
   const ProductCase& c = GetParam();
   const std::string constant =
       fmt::format("%b: f32{} = constant() {{value = random(f32{}, seed = 5, std = 0.3)}}\n", c.b, c.b);
-  const auto ran = check_tactics(fmt::format("graph @g(%a: f32{}{}) -> (%y: f32[*] as \"y\") {{\n{}%y: f32[*] = {}(%a, %b) {{{}}}\n}}",
-                                             c.a, c.constant_b ? "" : fmt::format(", %b: f32{}", c.b),
-                                             c.constant_b ? constant : "", c.op, c.attributes));
+  const auto ran = check_tactics(fmt::format(
+      "graph @g(%a: f32{}{}) -> (%y: f32[*] as \"y\") {{\n{}%y: f32[*] = {}(%a, %b) {{{}}}\n}}", c.a,
+      c.constant_b ? "" : fmt::format(", %b: f32{}", c.b), c.constant_b ? constant : "", c.op, c.attributes));
   EXPECT_GE(ran.size(), 2U);
 }
 
@@ -40,52 +42,58 @@ const ProductCase cases[] = {
 };
 INSTANTIATE_TEST_SUITE_P(shapes, Products, testing::ValuesIn(cases));
 
-std::string fused_product(std::string_view a, std::string_view b, std::string_view other, std::string_view body,
-                          bool constant_other) {
+std::string fused_product(std::string_view a, std::string_view b, std::string_view other,
+                          std::string_view body, bool constant_other) {
   return fmt::format(
       "graph @g(%a: f32{0}{6}) -> (%y: f32[*] as \"y\") {{\n"
       "%b: f32{1} = constant() {{value = random(f32{1}, seed = 5, std = 0.3)}}\n{5}"
-      "%y: f32[*] = fused(%a, %b, %o) {{kind = \"t\"}} ((%ai: f32{0}, %bi: f32{1}, %oi: f32{2}) -> (%r) {{\n{3}}})\n{4}}}",
+      "%y: f32[*] = fused(%a, %b, %o) {{kind = \"t\"}} ((%ai: f32{0}, %bi: f32{1}, %oi: f32{2}) -> (%r) "
+      "{{\n{3}}})\n{4}}}",
       a, b, other, body, "",
-      constant_other ? fmt::format("%o: f32{0} = constant() {{value = random(f32{0}, seed = 9, std = 1.0)}}\n", other) : "",
+      constant_other
+          ? fmt::format("%o: f32{0} = constant() {{value = random(f32{0}, seed = 9, std = 1.0)}}\n", other)
+          : "",
       constant_other ? "" : fmt::format(", %o: f32{}", other));
 }
 
 class ProductTails : public testing::TestWithParam<const char*> {};
 TEST_P(ProductTails, are_fused) {
   for (const char* rows : {"[1, 64]", "[8, 64]", "[2, 3, 64]"}) {
-    const auto ran = check_tactics(
-        fused_product(rows, "[64, 48]", "[48]", std::string("%m: f32[*] = matmul(%ai, %bi)\n") + GetParam(), true));
+    const auto ran = check_tactics(fused_product(
+        rows, "[64, 48]", "[48]", std::string("%m: f32[*] = matmul(%ai, %bi)\n") + GetParam(), true));
     EXPECT_TRUE(ran.contains("onednn/inner_product"));
     EXPECT_TRUE(ran.contains("cpu/gemm"));
   }
 }
-INSTANTIATE_TEST_SUITE_P(
-    bodies, ProductTails,
-    testing::Values("%r: f32[*] = add(%m, %oi)\n", "%s: f32[*] = add(%m, %oi)\n%r: f32[*] = relu(%s)\n",
-                    "%s: f32[*] = add(%oi, %m)\n%r: f32[*] = gelu(%s)\n", "%s: f32[*] = add(%m, %oi)\n%r: f32[*] = tanh(%s)\n",
-                    "%s: f32[*] = mul(%m, %oi)\n%r: f32[*] = sigmoid(%s)\n"));
+INSTANTIATE_TEST_SUITE_P(bodies, ProductTails,
+                         testing::Values("%r: f32[*] = add(%m, %oi)\n",
+                                         "%s: f32[*] = add(%m, %oi)\n%r: f32[*] = relu(%s)\n",
+                                         "%s: f32[*] = add(%oi, %m)\n%r: f32[*] = gelu(%s)\n",
+                                         "%s: f32[*] = add(%m, %oi)\n%r: f32[*] = tanh(%s)\n",
+                                         "%s: f32[*] = mul(%m, %oi)\n%r: f32[*] = sigmoid(%s)\n"));
 
 TEST(ProductTail, adds_full_operands) {
-  const auto ran = check_tactics(fused_product("[8, 64]", "[64, 48]", "[8, 48]",
-                                               "%m: f32[*] = matmul(%ai, %bi)\n%s: f32[*] = add(%m, %oi)\n%r: f32[*] = relu(%s)\n",
-                                               false));
+  const auto ran = check_tactics(fused_product(
+      "[8, 64]", "[64, 48]", "[8, 48]",
+      "%m: f32[*] = matmul(%ai, %bi)\n%s: f32[*] = add(%m, %oi)\n%r: f32[*] = relu(%s)\n", false));
   EXPECT_TRUE(ran.contains("onednn/inner_product"));
 }
 
 // A number multiplied with and another one added are two linear maps, of which oneDNN may be given but one.
 TEST(ProductTail, keeps_linear_maps_apart) {
   const std::string product = "%m: f32[*] = matmul(%ai, %bi)\n%s: f32[*] = mul(%m, %oi)\n";
-  const auto adjacent = check_tactics(fused_product("[8, 64]", "[64, 48]", "[]", product + "%r: f32[*] = add(%s, %oi)\n", true));
+  const auto adjacent = check_tactics(
+      fused_product("[8, 64]", "[64, 48]", "[]", product + "%r: f32[*] = add(%s, %oi)\n", true));
   EXPECT_TRUE(adjacent.contains("onednn/inner_product"));
-  const auto apart = check_tactics(
-      fused_product("[8, 64]", "[64, 48]", "[]", product + "%t: f32[*] = tanh(%s)\n%r: f32[*] = add(%t, %oi)\n", true));
+  const auto apart = check_tactics(fused_product(
+      "[8, 64]", "[64, 48]", "[]", product + "%t: f32[*] = tanh(%s)\n%r: f32[*] = add(%t, %oi)\n", true));
   EXPECT_TRUE(apart.contains("cpu/gemm"));
 }
 
 TEST(ProductTail, takes_gemm_bias) {
   const auto ran = check_tactics(
-      fused_product("[4, 64]", "[10, 64]", "[10]", "%m: f32[*] = gemm(%ai, %bi, %oi) {transB = 1}\n%r: f32[*] = relu(%m)\n", true));
+      fused_product("[4, 64]", "[10, 64]", "[10]",
+                    "%m: f32[*] = gemm(%ai, %bi, %oi) {transB = 1}\n%r: f32[*] = relu(%m)\n", true));
   EXPECT_TRUE(ran.contains("onednn/inner_product"));
 }
 

@@ -35,9 +35,11 @@ void run_reference(const Node& node, Values& values);
 
 void run_body(const Node& node, Values& values) {
   const Region& body = *node.regions().front();
-  for (std::size_t i = 0; i < body.parameters().size(); ++i) values[body.parameter(i)] = values.at(node.input(i));
+  for (std::size_t i = 0; i < body.parameters().size(); ++i)
+    values[body.parameter(i)] = values.at(node.input(i));
   for (const auto& inner : body.nodes()) run_reference(*inner, values);
-  for (std::size_t i = 0; i < body.outputs().size(); ++i) values[node.output(i)] = values.at(body.outputs()[i]);
+  for (std::size_t i = 0; i < body.outputs().size(); ++i)
+    values[node.output(i)] = values.at(body.outputs()[i]);
 }
 
 void run_reference(const Node& node, Values& values) {
@@ -65,7 +67,9 @@ Tensor packed(const Tensor& tensor, const Storage& storage) {
   return result;
 }
 
-bool same_bytes(const Tensor& a, const Tensor& b) { return std::memcmp(a.data(), b.data(), a.bytes()) == 0; }
+bool same_bytes(const Tensor& a, const Tensor& b) {
+  return std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+}
 
 /// Compares all of the storage, padding included.
 void expect_close(const Tensor& found, const Tensor& expected, double tolerance, const std::string& what) {
@@ -86,20 +90,20 @@ void expect_close(const Tensor& found, const Tensor& expected, double tolerance,
 
 std::string describe(const Backend& backend, const Tactic& tactic) {
   std::string text = std::string(backend.name()) + "/" + tactic.kernel + " [" +
-                     std::string(reinterpret_cast<const char*>(tactic.config.data()), tactic.config.size()) + "]";
+                     std::string(reinterpret_cast<const char*>(tactic.config.data()), tactic.config.size()) +
+                     "]";
   for (const Storage& storage : tactic.inputs) text += " " + storage.layout.to_string();
   text += " ->";
   for (const Storage& storage : tactic.outputs) text += " " + storage.layout.to_string();
   return text;
 }
 
-void check_tactic(const NodeCase& node_case, const Backend& backend, const Tactic& tactic, const Target& target,
-                  double tolerance) {
+void check_tactic(const NodeCase& node_case, const Backend& backend, const Tactic& tactic,
+                  const Target& target, double tolerance) {
   const std::string what = describe(backend, tactic);
   SCOPED_TRACE(what);
   ReadyTactic ready = make_ready(node_case, backend, tactic, target);
-  if (tactic.required_in_place)
-    ready.outputs[0] = ready.inputs[static_cast<std::size_t>(tactic.in_place)];
+  if (tactic.required_in_place) ready.outputs[0] = ready.inputs[static_cast<std::size_t>(tactic.in_place)];
   std::vector<Tensor> before;
   for (std::size_t i = 0; i < ready.inputs.size(); ++i)
     before.push_back(ready.inputs[i].defined() ? packed(node_case.inputs[i], tactic.inputs[i]) : Tensor{});
@@ -107,7 +111,8 @@ void check_tactic(const NodeCase& node_case, const Backend& backend, const Tacti
   for (std::size_t i = 0; i < node_case.results.size(); ++i)
     expect_close(ready.outputs[i], packed(node_case.results[i], tactic.outputs[i]), tolerance, what);
   for (std::size_t i = 0; i < before.size(); ++i) {
-    if (!before[i].defined() || (tactic.required_in_place && static_cast<int>(i) == tactic.in_place)) continue;
+    if (!before[i].defined() || (tactic.required_in_place && static_cast<int>(i) == tactic.in_place))
+      continue;
     EXPECT_TRUE(same_bytes(ready.inputs[i], before[i])) << what << ": input " << i << " was written";
   }
 }
@@ -122,18 +127,22 @@ NodeCase make_case(std::string_view ir) {
   result.node = body.nodes().back().get();
   Values values;
   std::uint64_t seed = 1;
-  for (const auto& parameter : body.parameters()) values[parameter.get()] = random_tensor(parameter->type, seed++);
+  for (const auto& parameter : body.parameters())
+    values[parameter.get()] = random_tensor(parameter->type, seed++);
   for (const auto& node : body.nodes()) run_reference(*node, values);
-  for (const Value* value : result.node->inputs()) result.inputs.push_back(value ? values.at(value) : Tensor{});
+  for (const Value* value : result.node->inputs())
+    result.inputs.push_back(value ? values.at(value) : Tensor{});
   for (const auto& value : result.node->outputs()) result.results.push_back(values.at(value.get()));
   return result;
 }
 
-ReadyTactic make_ready(const NodeCase& node_case, const Backend& backend, const Tactic& tactic, const Target& target) {
+ReadyTactic make_ready(const NodeCase& node_case, const Backend& backend, const Tactic& tactic,
+                       const Target& target) {
   ReadyTactic ready;
   std::vector<const Tensor*> constants;
   for (std::size_t i = 0; i < node_case.inputs.size(); ++i)
-    ready.inputs.push_back(node_case.inputs[i].defined() ? packed(node_case.inputs[i], tactic.inputs.at(i)) : Tensor{});
+    ready.inputs.push_back(node_case.inputs[i].defined() ? packed(node_case.inputs[i], tactic.inputs.at(i))
+                                                         : Tensor{});
   for (std::size_t i = 0; i < ready.inputs.size(); ++i) {
     const Value* value = node_case.node->input(i);
     constants.push_back(value && value->constant() ? &ready.inputs[i] : nullptr);
@@ -142,7 +151,8 @@ ReadyTactic make_ready(const NodeCase& node_case, const Backend& backend, const 
   for (std::size_t i = 0; i < node_case.results.size(); ++i) {
     const Tensor& result = node_case.results[i];
     const Storage& storage = tactic.outputs.at(i);
-    ready.outputs.push_back(Tensor::allocate(storage.dtype.value_or(result.dtype()), result.shape(), storage.layout));
+    ready.outputs.push_back(
+        Tensor::allocate(storage.dtype.value_or(result.dtype()), result.shape(), storage.layout));
     std::memset(ready.outputs.back().data(), 0xFF, ready.outputs.back().bytes());
   }
   ready.workspace = Tensor::allocate(DType::u8, Shape{static_cast<std::int64_t>(ready.kernel->workspace())});

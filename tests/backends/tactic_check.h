@@ -17,9 +17,10 @@ struct TacticCheck {
   double tolerance = 2e-5; ///< Of the largest magnitude of the reference result.
 };
 
-/// Parses `ir` (types of results may be `f32[*]`), takes the last node of the body as the one to run, and expects of each
-/// tactic: the reference result in the storage it declares, padding of zeros, inputs left as they were (but for one taken in
-/// place). Returns `backend/kernel` of every tactic that ran. Weights and data are random from a fixed seed.
+/// Parses `ir` (types of results may be `f32[*]`), takes the last node of the body as the one to run, and
+/// expects of each tactic: the reference result in the storage it declares, padding of zeros, inputs left as
+/// they were (but for one taken in place). Returns `backend/kernel` of every tactic that ran. Weights and
+/// data are random from a fixed seed.
 std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& check = {});
 
 /// A parsed graph with one node to run.
@@ -39,6 +40,7 @@ struct ReadyTactic {
 
   void launch();
 };
-ReadyTactic make_ready(const NodeCase& node_case, const Backend& backend, const Tactic& tactic, const Target& target);
+ReadyTactic make_ready(const NodeCase& node_case, const Backend& backend, const Tactic& tactic,
+                       const Target& target);
 
 } // namespace lanner

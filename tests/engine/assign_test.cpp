@@ -34,8 +34,10 @@ AssignmentProblem random_problem(std::mt19937& random, std::size_t nodes, bool t
   };
   for (std::size_t i = 1; i < nodes; ++i) {
     const std::size_t other = random() % i;
-    if (random() % 2) connect(i, other);
-    else connect(other, i);
+    if (random() % 2)
+      connect(i, other);
+    else
+      connect(other, i);
     if (!tree && i > 1) connect((other + 1) % i, i);
   }
   return problem;
@@ -66,7 +68,9 @@ TEST(Assign, InfiniteAlternativesAreAvoided) {
   EXPECT_EQ(assign(problem), (std::vector<std::size_t>{1, 0}));
 }
 
-TEST(Assign, NothingToChoose) { EXPECT_TRUE(assign({}).empty()); }
+TEST(Assign, NothingToChoose) {
+  EXPECT_TRUE(assign({}).empty());
+}
 
 } // namespace
 } // namespace lanner

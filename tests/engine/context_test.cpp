@@ -25,7 +25,8 @@ TEST(Context, AgreesWithTheDefinitionOfTheNetwork) {
   const auto got = context({{"input", waves()}});
   const std::vector<Item> inputs{waves()};
   const auto want = run_reference(*engine.state().graph, inputs);
-  for (std::size_t i = 0; i < want.size(); ++i) expect_close(got.at(engine.outputs()[i].name).tensor, want[i].tensor, 2e-4f);
+  for (std::size_t i = 0; i < want.size(); ++i)
+    expect_close(got.at(engine.outputs()[i].name).tensor, want[i].tensor, 2e-4f);
 }
 
 TEST(Context, ABatchIsItsElements) {
@@ -34,9 +35,14 @@ TEST(Context, ABatchIsItsElements) {
   const Tensor both = waves(2);
   const auto got = pair({{"input", both}}).at("scores").tensor;
   for (std::int64_t n = 0; n < 2; ++n) {
-    auto* place = const_cast<std::byte*>(static_cast<const std::byte*>(both.data())) + both.bytes() / 2 * static_cast<std::uint64_t>(n);
-    const auto alone = single({{"input", Tensor::wrap(place, DType::f32, {1, 3, 192, 320}, both.owner())}}).at("scores").tensor;
-    const auto a = alone.as<float>(), b = got.as<float>().subspan(static_cast<std::size_t>(n) * alone.as<float>().size(), alone.as<float>().size());
+    auto* place = const_cast<std::byte*>(static_cast<const std::byte*>(both.data())) +
+                  both.bytes() / 2 * static_cast<std::uint64_t>(n);
+    const auto alone = single({{"input", Tensor::wrap(place, DType::f32, {1, 3, 192, 320}, both.owner())}})
+                           .at("scores")
+                           .tensor;
+    const auto a = alone.as<float>(),
+               b = got.as<float>().subspan(static_cast<std::size_t>(n) * alone.as<float>().size(),
+                                           alone.as<float>().size());
     for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-5f);
   }
 }
@@ -64,7 +70,8 @@ TEST(Context, MemoryOfTheCallersIsFilled) {
   context.bind_output("boxes", own);
   context.run();
   expect_close(own, want, 0);
-  LANNER_EXPECT_ERROR((context.bind_output("boxes", Tensor::zeros(DType::f32, {3})), context.run()), ErrorCode::invalid_argument, "output boxes");
+  LANNER_EXPECT_ERROR((context.bind_output("boxes", Tensor::zeros(DType::f32, {3})), context.run()),
+                      ErrorCode::invalid_argument, "output boxes");
 }
 
 TEST(Context, SaysWhatDoesNotFit) {
@@ -72,7 +79,8 @@ TEST(Context, SaysWhatDoesNotFit) {
   Context context = engine.create_context();
   LANNER_EXPECT_ERROR(context.run(), ErrorCode::invalid_argument, "not bound");
   LANNER_EXPECT_ERROR(context.bind("inptu", waves()), ErrorCode::invalid_argument, "there is input");
-  LANNER_EXPECT_ERROR(context.bind("input", Tensor::zeros(DType::u8, {1, 3, 192, 320})), ErrorCode::invalid_argument, "got u8");
+  LANNER_EXPECT_ERROR(context.bind("input", Tensor::zeros(DType::u8, {1, 3, 192, 320})),
+                      ErrorCode::invalid_argument, "got u8");
   context.bind("input", waves(2));
   LANNER_EXPECT_ERROR(context.run(), ErrorCode::invalid_argument, "expected");
 }

@@ -22,7 +22,8 @@ TEST(Memory, BuffersThatLiveTogetherNeverOverlap) {
       for (std::size_t b = a + 1; b < requests.size(); ++b) {
         if (!requests[a].bytes || !requests[b].bytes) continue;
         const bool together = requests[a].first <= requests[b].last && requests[b].first <= requests[a].last;
-        const bool apart = plan.offsets[a] + requests[a].bytes <= plan.offsets[b] || plan.offsets[b] + requests[b].bytes <= plan.offsets[a];
+        const bool apart = plan.offsets[a] + requests[a].bytes <= plan.offsets[b] ||
+                           plan.offsets[b] + requests[b].bytes <= plan.offsets[a];
         EXPECT_TRUE(!together || apart) << a << " " << b;
       }
     }
@@ -35,7 +36,9 @@ TEST(Memory, AChainNeedsTwoBuffers) {
   EXPECT_EQ(plan_arena(requests).bytes, 2048u);
 }
 
-TEST(Memory, NothingToPlace) { EXPECT_EQ(plan_arena({}).bytes, 0u); }
+TEST(Memory, NothingToPlace) {
+  EXPECT_EQ(plan_arena({}).bytes, 0u);
+}
 
 } // namespace
 } // namespace lanner

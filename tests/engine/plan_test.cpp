@@ -28,7 +28,8 @@ Engine load_text(const std::string& content) {
 
 /// A plan taken apart, so that one part can be changed and the digest made right again.
 struct Parts {
-  explicit Parts(const std::filesystem::path& path) : file(Safetensors::open(open_path(path))), metadata(file.metadata()) {
+  explicit Parts(const std::filesystem::path& path)
+      : file(Safetensors::open(open_path(path))), metadata(file.metadata()) {
     for (const SafetensorsEntry& entry : file.entries()) {
       const auto bytes = file.bytes(entry);
       content[entry.name] = std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -40,7 +41,9 @@ struct Parts {
     for (const SafetensorsEntry& entry : file.entries()) {
       const std::string& bytes = content.at(entry.name);
       const bool text = entry.name == "ir" || entry.name == "lowered" || entry.name == "reports";
-      items.push_back({entry.name, entry.dtype, text ? Shape{static_cast<std::int64_t>(bytes.size())} : entry.shape, std::as_bytes(std::span(bytes))});
+      items.push_back({entry.name, entry.dtype,
+                       text ? Shape{static_cast<std::int64_t>(bytes.size())} : entry.shape,
+                       std::as_bytes(std::span(bytes))});
     }
     Hasher hasher;
     for (const auto& [key, value] : metadata)
@@ -69,7 +72,8 @@ TEST_F(Plan, GivesTheSameAnswersAsTheEngineThatWroteIt) {
   const Engine built = shapes_engine(), loaded = Engine::load(plan());
   Context a = built.create_context(), b = loaded.create_context();
   const auto x = a({{"input", waves()}}), y = b({{"input", waves()}});
-  for (const auto& [name, item] : x) EXPECT_TRUE(std::ranges::equal(item.tensor.as<float>(), y.at(name).tensor.as<float>())) << name;
+  for (const auto& [name, item] : x)
+    EXPECT_TRUE(std::ranges::equal(item.tensor.as<float>(), y.at(name).tensor.as<float>())) << name;
   EXPECT_EQ(built.ir(), loaded.ir());
   EXPECT_EQ(built.metadata(), loaded.metadata());
 }
@@ -79,7 +83,9 @@ TEST_F(Plan, DeterministicBuildsAreByteEqual) {
   EXPECT_EQ(content_of(plan()), content_of(folder / "again.plan"));
 }
 
-TEST_F(Plan, NothingLiesBesideIt) { EXPECT_EQ(folder.entries(), 1u); }
+TEST_F(Plan, NothingLiesBesideIt) {
+  EXPECT_EQ(folder.entries(), 1u);
+}
 
 TEST_F(Plan, ServesOtherThreadCounts) {
   const Engine loaded = Engine::load(plan());
@@ -99,20 +105,19 @@ TEST_F(Plan, AChangedByteIsRefused) {
 
 TEST_F(Plan, ATruncatedOneIsRefused) {
   const std::string whole = content_of(plan());
-  for (std::size_t i = 0; i < 50; ++i) EXPECT_THROW(load_text(whole.substr(0, whole.size() * i / 50)), Error) << i;
+  for (std::size_t i = 0; i < 50; ++i)
+    EXPECT_THROW(load_text(whole.substr(0, whole.size() * i / 50)), Error) << i;
 }
 
 TEST_F(Plan, ARightDigestProvesNothing) {
   const std::vector<std::array<std::string, 3>> attacks{
-      {"lowered", "320\\]", "32000]"},           // another size of the input
-      {"lowered", "onednn", "interpreter"},       // blocked values for the interpreter
-      {"lowered", "onednn", "alias"},             // computing nodes that would compute nothing
-      {"lowered", "aBcd16b", "aBcd8b"},           // storages that no kernel offered
-      {"lowered", "acdb", "abdc"},
-      {"lowered", "= conv\\(", "= relu("},
-      {"lowered", "\"w1\"", "\"w2\""},            // weights of another shape
-      {"ir", "\"w1\"", "\"none\""},
-      {"ir", "symbol", "simbol"},
+      {"lowered", "320\\]", "32000]"},      // another size of the input
+      {"lowered", "onednn", "interpreter"}, // blocked values for the interpreter
+      {"lowered", "onednn", "alias"},       // computing nodes that would compute nothing
+      {"lowered", "aBcd16b", "aBcd8b"},     // storages that no kernel offered
+      {"lowered", "acdb", "abdc"},          {"lowered", "= conv\\(", "= relu("},
+      {"lowered", "\"w1\"", "\"w2\""}, // weights of another shape
+      {"ir", "\"w1\"", "\"none\""},         {"ir", "symbol", "simbol"},
       {"reports", "\"node\"", "\"none\""},
   };
   for (const auto& [part, from, to] : attacks) {
@@ -126,11 +131,12 @@ TEST_F(Plan, ARightDigestProvesNothing) {
 }
 
 TEST_F(Plan, TablesThatLieAreRefused) {
-  for (const auto& [key, value] : std::map<std::string, std::string>{{"lanner.plan", "99"},
-                                                                    {"lanner.weights", "{}"},
-                                                                    {"lanner.weights", "[1, 2"},
-                                                                    {"lanner.target", "{}"},
-                                                                    {"lanner.target", "{\"device\": \"cuda:0\"}"}}) {
+  for (const auto& [key, value] :
+       std::map<std::string, std::string>{{"lanner.plan", "99"},
+                                          {"lanner.weights", "{}"},
+                                          {"lanner.weights", "[1, 2"},
+                                          {"lanner.target", "{}"},
+                                          {"lanner.target", "{\"device\": \"cuda:0\"}"}}) {
     Parts parts(plan());
     parts.metadata[key] = value;
     parts.write(folder / "changed.plan");
@@ -140,17 +146,21 @@ TEST_F(Plan, TablesThatLieAreRefused) {
 
 TEST_F(Plan, IsTunedAgainOnAnotherCpu) {
   Parts parts(plan());
-  parts.metadata["lanner.target"] = std::regex_replace(parts.metadata["lanner.target"], std::regex("\"isa\":\"[^\"]*\""), "\"isa\":\"another\"");
+  parts.metadata["lanner.target"] = std::regex_replace(
+      parts.metadata["lanner.target"], std::regex("\"isa\":\"[^\"]*\""), "\"isa\":\"another\"");
   parts.write(folder / "foreign.plan");
   const Engine foreign = Engine::load(folder / "foreign.plan"), own = Engine::load(plan());
   Context a = foreign.create_context(), b = own.create_context();
-  const Tensor x = a({{"input", waves()}}).at("scores").tensor, y = b({{"input", waves()}}).at("scores").tensor;
-  for (std::size_t i = 0; i < x.as<float>().size(); ++i) ASSERT_NEAR(x.as<float>()[i], y.as<float>()[i], 1e-4f);
+  const Tensor x = a({{"input", waves()}}).at("scores").tensor,
+               y = b({{"input", waves()}}).at("scores").tensor;
+  for (std::size_t i = 0; i < x.as<float>().size(); ++i)
+    ASSERT_NEAR(x.as<float>()[i], y.as<float>()[i], 1e-4f);
 }
 
 TEST(PlanOfNothing, SaysWhatItIsNot) {
   LANNER_EXPECT_ERROR(load_text(""), ErrorCode::bad_data, "load plan: ");
-  LANNER_EXPECT_ERROR(Engine::load(std::filesystem::path("absent.plan")), ErrorCode::not_found, "absent.plan");
+  LANNER_EXPECT_ERROR(Engine::load(std::filesystem::path("absent.plan")), ErrorCode::not_found,
+                      "absent.plan");
 }
 
 } // namespace

@@ -7,7 +7,9 @@
 
 namespace lanner::test {
 
-inline std::filesystem::path shapes_network() { return source_dir() / "demo" / "shapes.onnx"; }
+inline std::filesystem::path shapes_network() {
+  return source_dir() / "demo" / "shapes.onnx";
+}
 
 /// Built for one picture by heuristics, so that tests depend on no timing.
 inline Engine shapes_engine(int threads = 1, std::int64_t batch = 1) {

@@ -19,8 +19,11 @@ Image noise(PixelFormat format, std::int32_t width, std::int32_t height) {
     for (std::int32_t y = 0; y < plane.height; ++y)
       for (std::int32_t x = 0; x < plane.width * facts.samples[i]; ++x) {
         std::byte* row = plane.data + y * plane.pitch;
-        if (facts.bytes_per_sample == 1) row[x] = static_cast<std::byte>(random() % top);
-        else reinterpret_cast<std::uint16_t*>(row)[x] = static_cast<std::uint16_t>((random() % top) << facts.shift);
+        if (facts.bytes_per_sample == 1)
+          row[x] = static_cast<std::byte>(random() % top);
+        else
+          reinterpret_cast<std::uint16_t*>(row)[x] =
+              static_cast<std::uint16_t>((random() % top) << facts.shift);
       }
   }
   return image;
@@ -37,7 +40,8 @@ void expect_like_rows(const Image& image, const Preprocess& spec) {
       float values[3];
       preprocess_pixel(p, x, y, values);
       for (int c = 0; c < channels; ++c) {
-        const int at = spec.channels_last ? (y * p.width + x) * channels + c : (c * p.height + y) * p.width + x;
+        const int at =
+            spec.channels_last ? (y * p.width + x) * channels + c : (c * p.height + y) * p.width + x;
         worst = std::max(worst, std::abs(values[c] - want.as<float>()[static_cast<std::size_t>(at)]));
       }
     }
@@ -45,15 +49,19 @@ void expect_like_rows(const Image& image, const Preprocess& spec) {
 }
 
 TEST(DevicePreprocess, AgreesWithTheCpu) {
-  const std::vector<PixelFormat> formats{PixelFormat::nv12,      PixelFormat::p010,    PixelFormat::yuv420p, PixelFormat::yuv444p10,
-                                         PixelFormat::yuv422p16, PixelFormat::rgb24,   PixelFormat::bgra32,  PixelFormat::gray8,
-                                         PixelFormat::rgb_planar, PixelFormat::nv16};
+  const std::vector<PixelFormat> formats{
+      PixelFormat::nv12,       PixelFormat::p010,  PixelFormat::yuv420p, PixelFormat::yuv444p10,
+      PixelFormat::yuv422p16,  PixelFormat::rgb24, PixelFormat::bgra32,  PixelFormat::gray8,
+      PixelFormat::rgb_planar, PixelFormat::nv16};
   for (const PixelFormat format : formats)
-    for (const Resize resize : {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias}) {
+    for (const Resize resize :
+         {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias}) {
       Preprocess spec;
       spec.width = 31, spec.height = 18;
       spec.resize = resize;
-      spec.fit = format == PixelFormat::nv12 ? Fit::letterbox : format == PixelFormat::p010 ? Fit::crop : Fit::stretch;
+      spec.fit = format == PixelFormat::nv12   ? Fit::letterbox
+                 : format == PixelFormat::p010 ? Fit::crop
+                                               : Fit::stretch;
       spec.bgr = resize == Resize::area;
       spec.channels_last = resize == Resize::bicubic;
       spec.gray = format == PixelFormat::rgb24 && resize == Resize::nearest;
@@ -61,7 +69,9 @@ TEST(DevicePreprocess, AgreesWithTheCpu) {
     }
 }
 
-TEST(DevicePreprocess, KeepsTheSizeWhereNoneIsAsked) { expect_like_rows(noise(PixelFormat::nv12, 33, 21), {}); }
+TEST(DevicePreprocess, KeepsTheSizeWhereNoneIsAsked) {
+  expect_like_rows(noise(PixelFormat::nv12, 33, 21), {});
+}
 
 } // namespace
 } // namespace lanner

@@ -1,4 +1,5 @@
-// Files that mean harm: every one is an Error in one line or a graph; never a crash, a hang or memory beyond the limits.
+// Files that mean harm: every one is an Error in one line or a graph; never a crash, a hang or memory beyond
+// the limits.
 
 #include <random>
 
@@ -13,20 +14,29 @@ namespace {
 
 using namespace onnx_file;
 
-std::vector<Message> xs() { return {value("x", f32, {"2"})}; }
-std::vector<Message> ys() { return {value("y", f32, {"2"})}; }
-
-/// `x` through `nodes` to `y`.
-std::string through(std::vector<Message> nodes, std::vector<Message> constants = {}, std::vector<Message> functions = {}) {
-  return model(graph({.nodes = std::move(nodes), .inputs = xs(), .outputs = ys(), .constants = std::move(constants)}), 21, functions);
+std::vector<Message> xs() {
+  return {value("x", f32, {"2"})};
+}
+std::vector<Message> ys() {
+  return {value("y", f32, {"2"})};
 }
 
-std::string with_constant(const Message& constant) { return through({node({"Add", {"x", "w"}, {"y"}})}, {constant}); }
+/// `x` through `nodes` to `y`.
+std::string through(std::vector<Message> nodes, std::vector<Message> constants = {},
+                    std::vector<Message> functions = {}) {
+  return model(
+      graph({.nodes = std::move(nodes), .inputs = xs(), .outputs = ys(), .constants = std::move(constants)}),
+      21, functions);
+}
 
-#define EXPECT_OUTCOME(result, expected)                                                                               \
-  do {                                                                                                                 \
-    const std::string got = (result);                                                                                  \
-    EXPECT_NE(got.find(expected), std::string::npos) << got.substr(0, 500);                                            \
+std::string with_constant(const Message& constant) {
+  return through({node({"Add", {"x", "w"}, {"y"}})}, {constant});
+}
+
+#define EXPECT_OUTCOME(result, expected)                                                                     \
+  do {                                                                                                       \
+    const std::string got = (result);                                                                        \
+    EXPECT_NE(got.find(expected), std::string::npos) << got.substr(0, 500);                                  \
   } while (false)
 
 TEST(HostileModel, CutOffAnywhere) {
@@ -50,7 +60,8 @@ TEST(HostileModel, BytesChangedAtRandom) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     std::string changed = file;
-    for (std::uint32_t i = 0; i <= seed % 4; ++i) changed[random() % changed.size()] = static_cast<char>(random());
+    for (std::uint32_t i = 0; i <= seed % 4; ++i)
+      changed[random() % changed.size()] = static_cast<char>(random());
     EXPECT_FALSE(outcome(changed, folder.path(), limits).empty());
   }
 }
@@ -60,7 +71,9 @@ TEST(HostileModel, NotAModel) {
   EXPECT_OUTCOME(outcome("hello there, this is text"), "starts with 68 65 6c 6c 6f");
   EXPECT_OUTCOME(outcome(std::string(100, '\0')), "not a model");
   EXPECT_OUTCOME(outcome(model(Message())), "holds no graph");
-  EXPECT_OUTCOME(outcome(model(graph({.nodes = {node({"Relu", {"x"}, {"y"}})}, .inputs = xs(), .outputs = {}}))), "no outputs");
+  EXPECT_OUTCOME(
+      outcome(model(graph({.nodes = {node({"Relu", {"x"}, {"y"}})}, .inputs = xs(), .outputs = {}}))),
+      "no outputs");
 }
 
 TEST(HostileModel, DamageIsPlaced) {
@@ -93,14 +106,17 @@ TEST(HostileModel, DataOutsideTheFolder) {
   EXPECT_OUTCOME(location(""), "no location");
   EXPECT_OUTCOME(location(std::string("w\0.bin", 6)), "zero byte");
   EXPECT_OUTCOME(location(std::string(100000, 'a')), "io");
-  EXPECT_OUTCOME(outcome(with_constant(external("w", {2}, {{"location", "w"}}))), "give the path of the model");
+  EXPECT_OUTCOME(outcome(with_constant(external("w", {2}, {{"location", "w"}}))),
+                 "give the path of the model");
 }
 
 TEST(HostileModel, DataBeyondItsFile) {
   const TemporaryFolder folder;
   folder.write("w", std::string(8, 'w'));
   const auto place = [&](const std::string& offset, const std::string& length) {
-    return outcome(with_constant(external("w", {2}, {{"location", "w"}, {"offset", offset}, {"length", length}})), folder.path());
+    return outcome(
+        with_constant(external("w", {2}, {{"location", "w"}, {"offset", offset}, {"length", length}})),
+        folder.path());
   };
   ASSERT_EQ(place("0", "8").substr(0, 6), "graph ");
   EXPECT_OUTCOME(place("1", "8"), "8 bytes from byte 1 of w are wanted, which has 8");
@@ -109,25 +125,35 @@ TEST(HostileModel, DataBeyondItsFile) {
   EXPECT_OUTCOME(place("-1", "8"), "is not a number");
   EXPECT_OUTCOME(place("0x0", "8"), "is not a number");
   EXPECT_OUTCOME(place("0", "9"), "needs 8 bytes, length says 9");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", text, {2}).message(13, Message().bytes(1, "location").bytes(2, "w")).integer(14, 1)), folder.path()), "strings");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {2}).integer(14, 2)), folder.path()), "data_location is 2");
+  EXPECT_OUTCOME(outcome(with_constant(tensor("w", text, {2})
+                                           .message(13, Message().bytes(1, "location").bytes(2, "w"))
+                                           .integer(14, 1)),
+                         folder.path()),
+                 "strings");
+  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {2}).integer(14, 2)), folder.path()),
+                 "data_location is 2");
 }
 
 TEST(HostileModel, HugeTensors) {
   constexpr std::int64_t huge = std::int64_t{1} << 62;
   EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {huge, huge}))), "limit_exceeded");
   EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {0, huge, huge}))), "limit_exceeded");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {1 << 30}))), "needs 1073741824 values, the file has 0");
+  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {1 << 30}))),
+                 "needs 1073741824 values, the file has 0");
   EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {-1}))), "must not be negative");
   EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {2}).bytes(9, "abc"))), "raw_data has 3");
   EXPECT_OUTCOME(outcome(with_constant(tensor("w", 99, {2}))), "element type 99");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, std::vector<std::int64_t>(100, 1)).bytes(9, "abcd"))), "rank 100 is over the limit");
+  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, std::vector<std::int64_t>(100, 1)).bytes(9, "abcd"))),
+                 "rank 100 is over the limit");
 }
 
 TEST(HostileModel, SparseTensorsStayWithinTheLimits) {
   const auto sparse = [](std::vector<std::int64_t> dims, std::vector<std::int64_t> places) {
     const auto count = static_cast<std::int64_t>(places.size());
-    return Message().message(1, floats("w", {count}, std::vector<float>(places.size(), 1))).message(2, integers("", {count}, places)).packed(3, dims);
+    return Message()
+        .message(1, floats("w", {count}, std::vector<float>(places.size(), 1)))
+        .message(2, integers("", {count}, places))
+        .packed(3, dims);
   };
   const auto import = [](const std::vector<Message>& tensors) {
     Message g = graph({.nodes = {node({"Relu", {"x"}, {"y"}})}, .inputs = xs(), .outputs = ys()});
@@ -139,7 +165,8 @@ TEST(HostileModel, SparseTensorsStayWithinTheLimits) {
   };
   EXPECT_EQ(import({sparse({1000}, {999})}).substr(0, 6), "graph ");
   EXPECT_OUTCOME(import({sparse({1 << 30}, {0})}), "limit_exceeded");
-  EXPECT_OUTCOME(import(std::vector<Message>(20, sparse({1 << 18}, {0}))), "the model's tensors take more than");
+  EXPECT_OUTCOME(import(std::vector<Message>(20, sparse({1 << 18}, {0}))),
+                 "the model's tensors take more than");
   EXPECT_OUTCOME(import({sparse({10}, {10})}), "index 10 is outside");
   EXPECT_OUTCOME(import({sparse({10}, {-1})}), "index -1 is outside");
   EXPECT_OUTCOME(import({sparse({10, 10}, {5, -7})}), "is outside");
@@ -148,50 +175,82 @@ TEST(HostileModel, SparseTensorsStayWithinTheLimits) {
 TEST(HostileModel, NestedDeeply) {
   Message deepest = graph({.nodes = {node({"Relu", {"x"}, {"y"}})}, .inputs = {}, .outputs = ys()});
   for (int i = 0; i < 1000; ++i)
-    deepest = graph({.nodes = {node({"If", {"x"}, {"y"}, {graph_attribute("then_branch", deepest)}})}, .inputs = {}, .outputs = ys()});
+    deepest = graph({.nodes = {node({"If", {"x"}, {"y"}, {graph_attribute("then_branch", deepest)}})},
+                     .inputs = {},
+                     .outputs = ys()});
   EXPECT_OUTCOME(outcome(model(deepest)), "nested deeper than 64");
 
   Message type = Message().message(1, Message().integer(1, f32));
   for (int i = 0; i < 10000; ++i) type = Message().message(4, Message().message(1, type));
-  EXPECT_OUTCOME(outcome(model(graph({.nodes = {}, .inputs = {Message().bytes(1, "x").message(2, type)}, .outputs = ys()}))), "nested deeper than 64");
+  EXPECT_OUTCOME(outcome(model(graph(
+                     {.nodes = {}, .inputs = {Message().bytes(1, "x").message(2, type)}, .outputs = ys()}))),
+                 "nested deeper than 64");
 }
 
 TEST(HostileModel, LoopsInLoops) {
-  Message body = graph({.nodes = {node({"Identity", {"c"}, {"d"}})}, .inputs = {value("i", i64, {}), value("c", boolean, {})}, .outputs = {value("d", boolean, {})}});
+  Message body = graph({.nodes = {node({"Identity", {"c"}, {"d"}})},
+                        .inputs = {value("i", i64, {}), value("c", boolean, {})},
+                        .outputs = {value("d", boolean, {})}});
   for (int i = 0; i < 12; ++i)
-    body = graph({.nodes = {node({"Loop", {"i", "c"}, {}, {graph_attribute("body", body)}}), node({"Identity", {"c"}, {"d"}})},
-                  .inputs = {value("i", i64, {}), value("c", boolean, {})}, .outputs = {value("d", boolean, {})}});
-  const Message g = graph({.nodes = {node({"Loop", {"", ""}, {}, {graph_attribute("body", body)}}), node({"Relu", {"x"}, {"y"}})}, .inputs = xs(), .outputs = ys()});
+    body = graph({.nodes = {node({"Loop", {"i", "c"}, {}, {graph_attribute("body", body)}}),
+                            node({"Identity", {"c"}, {"d"}})},
+                  .inputs = {value("i", i64, {}), value("c", boolean, {})},
+                  .outputs = {value("d", boolean, {})}});
+  const Message g = graph(
+      {.nodes = {node({"Loop", {"", ""}, {}, {graph_attribute("body", body)}}), node({"Relu", {"x"}, {"y"}})},
+       .inputs = xs(),
+       .outputs = ys()});
   EXPECT_OUTCOME(outcome(model(g)), "loops are nested deeper than 8");
 }
 
 TEST(HostileModel, Cycles) {
-  EXPECT_OUTCOME(outcome(through({node({"Add", {"x", "b"}, {"a"}}), node({"Relu", {"a"}, {"b"}}), node({"Relu", {"b"}, {"y"}})})), "the graph has a cycle");
+  EXPECT_OUTCOME(outcome(through({node({"Add", {"x", "b"}, {"a"}}), node({"Relu", {"a"}, {"b"}}),
+                                  node({"Relu", {"b"}, {"y"}})})),
+                 "the graph has a cycle");
   EXPECT_OUTCOME(outcome(through({node({"Relu", {"y"}, {"y"}})})), "the graph has a cycle");
 }
 
 TEST(HostileModel, NamesWrittenTwice) {
-  EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"y"}}), node({"Neg", {"x"}, {"y"}})})), "'y' is written twice");
+  EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"y"}}), node({"Neg", {"x"}, {"y"}})})),
+                 "'y' is written twice");
   EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"x"}})})), "'x' is written twice");
   EXPECT_OUTCOME(outcome(through({node({"Split", {"x"}, {"y", "y"}})})), "'y' is written twice");
-  EXPECT_OUTCOME(outcome(through({node({"Add", {"x", "w"}, {"y"}})}, {floats("w", {1}, {1}), floats("w", {1}, {2})})), "'w' is written twice");
-  EXPECT_OUTCOME(outcome(model(graph({.nodes = {node({"Relu", {"x"}, {"y"}})}, .inputs = {value("x", f32, {}), value("x", f32, {})}, .outputs = ys()}))), "'x' is written twice");
-  EXPECT_OUTCOME(outcome(model(graph({.nodes = {node({"Relu", {"x"}, {"y"}})}, .inputs = xs(), .outputs = {value("y", f32, {}), value("y", f32, {})}}))), "given twice");
+  EXPECT_OUTCOME(
+      outcome(through({node({"Add", {"x", "w"}, {"y"}})}, {floats("w", {1}, {1}), floats("w", {1}, {2})})),
+      "'w' is written twice");
+  EXPECT_OUTCOME(outcome(model(graph({.nodes = {node({"Relu", {"x"}, {"y"}})},
+                                      .inputs = {value("x", f32, {}), value("x", f32, {})},
+                                      .outputs = ys()}))),
+                 "'x' is written twice");
+  EXPECT_OUTCOME(outcome(model(graph({.nodes = {node({"Relu", {"x"}, {"y"}})},
+                                      .inputs = xs(),
+                                      .outputs = {value("y", f32, {}), value("y", f32, {})}}))),
+                 "given twice");
 }
 
 TEST(HostileModel, NamesOfNothing) {
-  EXPECT_OUTCOME(outcome(through({node({"Relu", {"nowhere"}, {"y"}})})), "'nowhere' is read, but nothing before writes it");
-  EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"z"}})})), "'y' is read, but nothing before writes it");
+  EXPECT_OUTCOME(outcome(through({node({"Relu", {"nowhere"}, {"y"}})})),
+                 "'nowhere' is read, but nothing before writes it");
+  EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"z"}})})),
+                 "'y' is read, but nothing before writes it");
   EXPECT_OUTCOME(outcome(through({node({"Relu", {}, {"y"}})})), "input 0 is missing");
   EXPECT_OUTCOME(outcome(through({node({"Relu", {""}, {"y"}})})), "input 0 is missing");
   EXPECT_OUTCOME(outcome(through({node({"", {"x"}, {"y"}})})), "unsupported");
   EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"y", "z"}})})), "outputs");
-  EXPECT_OUTCOME(outcome(model(graph({.nodes = {node({"Relu", {"x"}, {"y"}})}, .inputs = {Message().bytes(1, "x")}, .outputs = ys()}))), "its type is missing");
+  EXPECT_OUTCOME(
+      outcome(model(graph(
+          {.nodes = {node({"Relu", {"x"}, {"y"}})}, .inputs = {Message().bytes(1, "x")}, .outputs = ys()}))),
+      "its type is missing");
 }
 
 TEST(HostileModel, FunctionsThatCallThemselves) {
-  const Message loop = function({.name = "F", .inputs = {"x"}, .outputs = {"y"}, .attributes = {}, .nodes = {node({"F", {"x"}, {"y"}, {}, "own"})}});
-  EXPECT_OUTCOME(outcome(through({node({"F", {"x"}, {"y"}, {}, "own"})}, {}, {loop})), "functions call each other deeper than 64");
+  const Message loop = function({.name = "F",
+                                 .inputs = {"x"},
+                                 .outputs = {"y"},
+                                 .attributes = {},
+                                 .nodes = {node({"F", {"x"}, {"y"}, {}, "own"})}});
+  EXPECT_OUTCOME(outcome(through({node({"F", {"x"}, {"y"}, {}, "own"})}, {}, {loop})),
+                 "functions call each other deeper than 64");
 }
 
 TEST(HostileModel, FunctionsThatMultiply) {
@@ -199,23 +258,30 @@ TEST(HostileModel, FunctionsThatMultiply) {
   std::vector<Message> functions;
   for (int i = 0; i < 40; ++i) {
     const std::string next = i == 39 ? "Relu" : "F" + std::to_string(i + 1), domain = i == 39 ? "" : "own";
-    functions.push_back(function({.name = "F" + std::to_string(i), .inputs = {"x"}, .outputs = {"y"}, .attributes = {},
-                                  .nodes = {node({next, {"x"}, {"a"}, {}, domain}), node({next, {"a"}, {"y"}, {}, domain})}}));
+    functions.push_back(function(
+        {.name = "F" + std::to_string(i),
+         .inputs = {"x"},
+         .outputs = {"y"},
+         .attributes = {},
+         .nodes = {node({next, {"x"}, {"a"}, {}, domain}), node({next, {"a"}, {"y"}, {}, domain})}}));
   }
   Limits limits;
   limits.nodes = 10000;
-  EXPECT_OUTCOME(outcome(through({node({"F0", {"x"}, {"y"}, {}, "own"})}, {}, functions), {}, limits), "more than 10000 nodes");
+  EXPECT_OUTCOME(outcome(through({node({"F0", {"x"}, {"y"}, {}, "own"})}, {}, functions), {}, limits),
+                 "more than 10000 nodes");
 }
 
 TEST(HostileModel, AttributesOfNoFunction) {
-  EXPECT_OUTCOME(outcome(through({node({"Elu", {"x"}, {"y"}, {reference("alpha", "a", 1)}})})), "refers to attribute a of a function, but is in none");
+  EXPECT_OUTCOME(outcome(through({node({"Elu", {"x"}, {"y"}, {reference("alpha", "a", 1)}})})),
+                 "refers to attribute a of a function, but is in none");
 }
 
 TEST(HostileModel, MoreNodesThanAllowed) {
   Limits limits;
   limits.nodes = 10;
   std::vector<Message> nodes;
-  for (int i = 0; i < 11; ++i) nodes.push_back(node({"Relu", {"x"}, {i == 0 ? "y" : "y" + std::to_string(i)}}));
+  for (int i = 0; i < 11; ++i)
+    nodes.push_back(node({"Relu", {"x"}, {i == 0 ? "y" : "y" + std::to_string(i)}}));
   EXPECT_OUTCOME(outcome(through(nodes), {}, limits), "more than 10 nodes");
 }
 
@@ -227,15 +293,25 @@ TEST(HostileModel, SmallFieldsThatBecomeLargeObjects) {
   EXPECT_OUTCOME(outcome(model(many_values), {}, limits), "unpacks to more than 1048576 bytes");
   Message many_names;
   for (int i = 0; i < 100000; ++i) many_names.bytes(1, "");
-  EXPECT_OUTCOME(outcome(model(Message().message(1, many_names)), {}, limits), "unpacks to more than 1048576 bytes");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", i64, {1 << 18}).packed(7, std::vector<std::int64_t>(1 << 18, 1))), {}, limits), "unpacks to more than");
+  EXPECT_OUTCOME(outcome(model(Message().message(1, many_names)), {}, limits),
+                 "unpacks to more than 1048576 bytes");
+  EXPECT_OUTCOME(
+      outcome(with_constant(tensor("w", i64, {1 << 18}).packed(7, std::vector<std::int64_t>(1 << 18, 1))), {},
+              limits),
+      "unpacks to more than");
 }
 
 TEST(HostileModel, LongAndStrangeNames) {
   const std::string bomb(1 << 20, 'n');
   // The name is kept once, not once a node or message.
   std::vector<Message> nodes;
-  for (int i = 0; i < 50; ++i) nodes.push_back(node({"Relu", {i == 0 ? "x" : bomb + std::to_string(i - 1)}, {i == 49 ? "y" : bomb + std::to_string(i)}, {}, "", bomb}));
+  for (int i = 0; i < 50; ++i)
+    nodes.push_back(node({"Relu",
+                          {i == 0 ? "x" : bomb + std::to_string(i - 1)},
+                          {i == 49 ? "y" : bomb + std::to_string(i)},
+                          {},
+                          "",
+                          bomb}));
   EXPECT_LT(outcome(through(nodes)).size(), 100000u);
   EXPECT_LT(outcome(through({node({bomb, {"x"}, {"y"}})})).size(), 5000u);
   EXPECT_LT(outcome(through({node({"Relu", {bomb}, {"y"}})})).size(), 5000u);
@@ -245,14 +321,19 @@ TEST(HostileModel, LongAndStrangeNames) {
     outcome(through({node({"Relu", {"x"}, {"y"}, {}, "", name}), node({"Relu", {name}, {"z"}})}));
     outcome(through({node({name, {"x"}, {"y"}})}));
     outcome(through({node({"Elu", {"x"}, {"y"}, {attribute(name, std::int64_t{1})}})}));
-    outcome(model(graph({.nodes = {node({"Relu", {name}, {"y"}}), node({"Bad", {"y"}, {"z"}})}, .inputs = {value(name, f32, {name})}, .outputs = ys()})));
+    outcome(model(graph({.nodes = {node({"Relu", {name}, {"y"}}), node({"Bad", {"y"}, {"z"}})},
+                         .inputs = {value(name, f32, {name})},
+                         .outputs = ys()})));
   }
 }
 
 TEST(HostileModel, LengthsOfPackedFields) {
-  EXPECT_OUTCOME(outcome(with_constant(Message().bytes(1, "\xff\xff\xff").integer(2, f32).bytes(8, "w"))), "not a whole protobuf message");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {2}).bytes(4, "12345"))), "not a whole protobuf message");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", 11, {2}).bytes(10, "123456789"))), "not a whole protobuf message");
+  EXPECT_OUTCOME(outcome(with_constant(Message().bytes(1, "\xff\xff\xff").integer(2, f32).bytes(8, "w"))),
+                 "not a whole protobuf message");
+  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {2}).bytes(4, "12345"))),
+                 "not a whole protobuf message");
+  EXPECT_OUTCOME(outcome(with_constant(tensor("w", 11, {2}).bytes(10, "123456789"))),
+                 "not a whole protobuf message");
   EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {2}).integer(4, 1))), "float_data has another type");
   EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {2}).integer(9, 1))), "raw_data has another type");
   EXPECT_OUTCOME(outcome(model(Message().integer(1, 5))), "graph");

@@ -12,7 +12,8 @@
 
 namespace lanner::test {
 
-std::unique_ptr<Graph> imported(std::string_view file, const std::filesystem::path& folder, const Limits& limits) {
+std::unique_ptr<Graph> imported(std::string_view file, const std::filesystem::path& folder,
+                                const Limits& limits) {
   return import_model(open_bytes(std::as_bytes(std::span(file))), {builtin_op_table(), folder, limits});
 }
 

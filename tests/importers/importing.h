@@ -15,13 +15,16 @@
 
 namespace lanner::test {
 
-std::unique_ptr<Graph> imported(std::string_view file, const std::filesystem::path& folder = {}, const Limits& limits = {});
+std::unique_ptr<Graph> imported(std::string_view file, const std::filesystem::path& folder = {},
+                                const Limits& limits = {});
 
-/// The graph's text, or what the importer says: `bad_data: ...`. A message of several lines or a fault of the importer
-/// itself fails the test.
-std::string outcome(std::string_view file, const std::filesystem::path& folder = {}, const Limits& limits = {});
+/// The graph's text, or what the importer says: `bad_data: ...`. A message of several lines or a fault of the
+/// importer itself fails the test.
+std::string outcome(std::string_view file, const std::filesystem::path& folder = {},
+                    const Limits& limits = {});
 
 /// Runs the first output on `inputs`; `f32[2](1, 2)`.
-std::string result(std::string_view file, std::vector<Tensor> inputs, const std::filesystem::path& folder = {});
+std::string result(std::string_view file, std::vector<Tensor> inputs,
+                   const std::filesystem::path& folder = {});
 
 } // namespace lanner::test

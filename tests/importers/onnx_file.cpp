@@ -31,15 +31,19 @@ Message tensor(std::string_view name, std::int64_t type, const std::vector<std::
   return Message().packed(1, dims).integer(2, type).bytes(8, name);
 }
 
-Message floats(std::string_view name, const std::vector<std::int64_t>& dims, const std::vector<float>& values) {
-  return tensor(name, f32, dims).bytes(9, {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
+Message floats(std::string_view name, const std::vector<std::int64_t>& dims,
+               const std::vector<float>& values) {
+  return tensor(name, f32, dims)
+      .bytes(9, {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
 }
 
-Message integers(std::string_view name, const std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& values) {
+Message integers(std::string_view name, const std::vector<std::int64_t>& dims,
+                 const std::vector<std::int64_t>& values) {
   return tensor(name, i64, dims).packed(7, values);
 }
 
-Message external(std::string_view name, const std::vector<std::int64_t>& dims, const std::map<std::string, std::string>& entries) {
+Message external(std::string_view name, const std::vector<std::int64_t>& dims,
+                 const std::map<std::string, std::string>& entries) {
   Message made = tensor(name, f32, dims);
   for (const auto& [key, entry] : entries) made.message(13, Message().bytes(1, key).bytes(2, entry));
   return made.integer(14, 1);
@@ -50,22 +54,34 @@ Message value(std::string_view name, std::int64_t type, const std::vector<std::s
   for (const std::string& dim : dims) {
     Message written;
     const bool number = std::isdigit(static_cast<unsigned char>(dim[0])) || (dim[0] == '-' && dim.size() > 1);
-    if (number) written.integer(1, std::stoll(dim));
-    else if (dim != "?") written.bytes(2, dim);
+    if (number)
+      written.integer(1, std::stoll(dim));
+    else if (dim != "?")
+      written.bytes(2, dim);
     shape.message(1, written);
   }
   const Message of_tensor = Message().integer(1, type).message(2, shape);
   return Message().bytes(1, name).message(2, Message().message(1, of_tensor));
 }
 
-Message attribute(std::string_view name, std::int64_t value) { return Message().bytes(1, name).integer(3, value).integer(20, 2); }
-Message attribute(std::string_view name, float value) { return Message().bytes(1, name).real(2, value).integer(20, 1); }
-Message attribute(std::string_view name, std::string_view value) { return Message().bytes(1, name).bytes(4, value).integer(20, 3); }
+Message attribute(std::string_view name, std::int64_t value) {
+  return Message().bytes(1, name).integer(3, value).integer(20, 2);
+}
+Message attribute(std::string_view name, float value) {
+  return Message().bytes(1, name).real(2, value).integer(20, 1);
+}
+Message attribute(std::string_view name, std::string_view value) {
+  return Message().bytes(1, name).bytes(4, value).integer(20, 3);
+}
 Message attribute(std::string_view name, const std::vector<std::int64_t>& values) {
   return Message().bytes(1, name).packed(8, values).integer(20, 7);
 }
-Message tensor_attribute(std::string_view name, const Message& tensor) { return Message().bytes(1, name).message(5, tensor).integer(20, 4); }
-Message graph_attribute(std::string_view name, const Message& graph) { return Message().bytes(1, name).message(6, graph).integer(20, 5); }
+Message tensor_attribute(std::string_view name, const Message& tensor) {
+  return Message().bytes(1, name).message(5, tensor).integer(20, 4);
+}
+Message graph_attribute(std::string_view name, const Message& graph) {
+  return Message().bytes(1, name).message(6, graph).integer(20, 5);
+}
 Message reference(std::string_view name, std::string_view function_attribute, std::int64_t type) {
   return Message().bytes(1, name).bytes(21, function_attribute).integer(20, type);
 }
@@ -91,7 +107,9 @@ Message graph(const GraphSpec& spec) {
   return made;
 }
 
-static Message opset(std::string_view domain, std::int64_t version) { return Message().bytes(1, domain).integer(2, version); }
+static Message opset(std::string_view domain, std::int64_t version) {
+  return Message().bytes(1, domain).integer(2, version);
+}
 
 Message function(const FunctionSpec& spec) {
   Message made;
@@ -105,21 +123,43 @@ Message function(const FunctionSpec& spec) {
 
 std::string model(const Message& graph, std::int64_t version, const std::vector<Message>& functions) {
   Message made;
-  made.integer(1, 10).bytes(2, "lanner-tests").message(7, graph).message(8, opset("", version)).message(8, opset("own", 1));
+  made.integer(1, 10)
+      .bytes(2, "lanner-tests")
+      .message(7, graph)
+      .message(8, opset("", version))
+      .message(8, opset("own", 1));
   for (const Message& function : functions) made.message(25, function);
   return made.data;
 }
 
 std::string varied_model(std::string_view location) {
   const auto branch = [](std::string_view op) {
-    return graph({.nodes = {node({std::string(op), {"twice", "w"}, {"result"}})}, .inputs = {}, .outputs = {value("result", f32, {"2"})}, .constants = {}, .name = "branch"});
+    return graph({.nodes = {node({std::string(op), {"twice", "w"}, {"result"}})},
+                  .inputs = {},
+                  .outputs = {value("result", f32, {"2"})},
+                  .constants = {},
+                  .name = "branch"});
   };
-  const Message weights = location.empty() ? floats("w", {2}, {1, 2}) : external("w", {2}, {{"location", std::string(location)}, {"offset", "4"}, {"length", "8"}});
-  const Message scaled = function({.name = "Scaled", .inputs = {"x"}, .outputs = {"y"}, .attributes = {"by"},
-                                   .nodes = {node({"Constant", {}, {"factor"}, {reference("value_float", "by", 1)}}), node({"Mul", {"x", "factor"}, {"y"}})}});
+  const Message weights =
+      location.empty()
+          ? floats("w", {2}, {1, 2})
+          : external("w", {2}, {{"location", std::string(location)}, {"offset", "4"}, {"length", "8"}});
+  const Message scaled =
+      function({.name = "Scaled",
+                .inputs = {"x"},
+                .outputs = {"y"},
+                .attributes = {"by"},
+                .nodes = {node({"Constant", {}, {"factor"}, {reference("value_float", "by", 1)}}),
+                          node({"Mul", {"x", "factor"}, {"y"}})}});
   const Message body = graph({
       .nodes = {node({"Scaled", {"x"}, {"twice"}, {attribute("by", 2.0f)}, "own", "double"}),
-                node({"If", {"which"}, {"y"}, {graph_attribute("then_branch", branch("Add")), graph_attribute("else_branch", branch("Sub"))}, "", "choose"}),
+                node({"If",
+                      {"which"},
+                      {"y"},
+                      {graph_attribute("then_branch", branch("Add")),
+                       graph_attribute("else_branch", branch("Sub"))},
+                      "",
+                      "choose"}),
                 node({"Reshape", {"y", "shape"}, {"z"}})},
       .inputs = {value("x", f32, {"2"}), value("which", boolean, {})},
       .outputs = {value("z", f32, {"1", "2"})},

@@ -24,17 +24,23 @@ public:
 
 inline constexpr std::int64_t f32 = 1, i64 = 7, text = 8, boolean = 9;
 
-Message tensor(std::string_view name, std::int64_t type, const std::vector<std::int64_t>& dims); ///< Without data.
-Message floats(std::string_view name, const std::vector<std::int64_t>& dims, const std::vector<float>& values);
-Message integers(std::string_view name, const std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& values);
+Message tensor(std::string_view name, std::int64_t type,
+               const std::vector<std::int64_t>& dims); ///< Without data.
+Message floats(std::string_view name, const std::vector<std::int64_t>& dims,
+               const std::vector<float>& values);
+Message integers(std::string_view name, const std::vector<std::int64_t>& dims,
+                 const std::vector<std::int64_t>& values);
 /// Float data in another file; `entries` are location, offset, length.
-Message external(std::string_view name, const std::vector<std::int64_t>& dims, const std::map<std::string, std::string>& entries);
+Message external(std::string_view name, const std::vector<std::int64_t>& dims,
+                 const std::map<std::string, std::string>& entries);
 
 /// Dims are sizes, or names that start with a letter, or `?`.
 Message value(std::string_view name, std::int64_t type, const std::vector<std::string>& dims);
 
 Message attribute(std::string_view name, std::int64_t value);
-inline Message attribute(std::string_view name, int value) { return attribute(name, std::int64_t{value}); }
+inline Message attribute(std::string_view name, int value) {
+  return attribute(name, std::int64_t{value});
+}
 Message attribute(std::string_view name, float value);
 Message attribute(std::string_view name, std::string_view value);
 Message attribute(std::string_view name, const std::vector<std::int64_t>& values);
@@ -66,10 +72,11 @@ struct FunctionSpec {
 /// In the domain `own`, which `model` imports; its operators are those of version 21 and of `own`.
 Message function(const FunctionSpec& spec);
 
-std::string model(const Message& graph, std::int64_t version = 21, const std::vector<Message>& functions = {});
+std::string model(const Message& graph, std::int64_t version = 21,
+                  const std::vector<Message>& functions = {});
 
-/// A small model that has something of everything: a subgraph, a function, constants of two kinds, and, when `location` is
-/// given, data in a file beside it.
+/// A small model that has something of everything: a subgraph, a function, constants of two kinds, and, when
+/// `location` is given, data in a file beside it.
 std::string varied_model(std::string_view location = {});
 
 } // namespace lanner::test::onnx_file

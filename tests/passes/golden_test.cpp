@@ -6,7 +6,8 @@
 //   // after
 //   graph ...
 //
-// and holds when the pass, followed by drop_dead_nodes, gives exactly the text after, and both graphs compute the same.
+// and holds when the pass, followed by drop_dead_nodes, gives exactly the text after, and both graphs compute
+// the same.
 
 #include <algorithm>
 #include <cmath>
@@ -88,11 +89,13 @@ Item random_input(const Value& value, const Graph& graph, std::mt19937& random) 
 void expect_equal(const Item& a, const Item& b, double tolerance) {
   ASSERT_EQ(a.tensor.shape(), b.tensor.shape());
   ASSERT_EQ(a.tensor.dtype(), b.tensor.dtype());
-  Tensor left = Tensor::allocate(DType::f64, a.tensor.shape()), right = Tensor::allocate(DType::f64, a.tensor.shape());
+  Tensor left = Tensor::allocate(DType::f64, a.tensor.shape()),
+         right = Tensor::allocate(DType::f64, a.tensor.shape());
   copy(a.tensor, left);
   copy(b.tensor, right);
   for (std::int64_t i = 0; i < a.tensor.elements(); ++i) {
-    const double x = left.as<double>()[static_cast<std::size_t>(i)], y = right.as<double>()[static_cast<std::size_t>(i)];
+    const double x = left.as<double>()[static_cast<std::size_t>(i)],
+                 y = right.as<double>()[static_cast<std::size_t>(i)];
     if (x == y || (std::isnan(x) && std::isnan(y))) continue;
     ASSERT_NEAR(x, y, tolerance * (1 + std::abs(x))) << "element " << i;
   }
@@ -114,7 +117,8 @@ TEST_P(PassCase, GivesTheTextAfterAndTheSameNumbers) {
   EXPECT_EQ(print(*after), typed) << "the pass left types that inference makes others";
   std::mt19937 random(1);
   std::vector<Item> inputs;
-  for (const auto& parameter : before->body().parameters()) inputs.push_back(random_input(*parameter, *before, random));
+  for (const auto& parameter : before->body().parameters())
+    inputs.push_back(random_input(*parameter, *before, random));
   const auto expected = run_reference(*before, inputs), found = run_reference(*after, inputs);
   ASSERT_EQ(expected.size(), found.size());
   const bool halves = given.before.find("f16[") != std::string::npos;
@@ -132,7 +136,8 @@ INSTANTIATE_TEST_SUITE_P(Passes, PassCase, testing::ValuesIn(all_cases()), case_
 TEST(Passes, EachHasCases) {
   std::set<std::string> tested;
   for (const Case& each : all_cases()) tested.insert(each.pass);
-  for (const Pass& pass : canonical_passes()) EXPECT_TRUE(tested.contains(std::string(pass.name))) << pass.name;
+  for (const Pass& pass : canonical_passes())
+    EXPECT_TRUE(tested.contains(std::string(pass.name))) << pass.name;
 }
 
 } // namespace

@@ -17,7 +17,8 @@ constexpr double layer_height = 66, column_width = 172;
 constexpr double points_per_inch = 72;
 
 std::string dot_text(const Drawing& drawing) {
-  std::string text = fmt::format("digraph g {{ nodesep=0.22; ranksep=0.34; node [shape=box, fixedsize=true, width={:.3f}, height={:.3f}, label=\"\"];\n",
+  std::string text = fmt::format("digraph g {{ nodesep=0.22; ranksep=0.34; node [shape=box, fixedsize=true, "
+                                 "width={:.3f}, height={:.3f}, label=\"\"];\n",
                                  node_width / points_per_inch, node_height / points_per_inch);
   for (std::size_t i = 0; i < drawing.nodes.size(); ++i) text += fmt::format("n{};\n", i);
   for (std::size_t i = 0; i < drawing.nodes.size(); ++i)
@@ -96,7 +97,10 @@ void place_by_layers(Drawing& drawing) {
     }
     std::ranges::stable_sort(row, {}, [&](std::size_t i) { return wish[i]; });
     double left = drawing.width / 2;
-    if (!row.empty()) left = std::accumulate(row.begin(), row.end(), 0.0, [&](double sum, std::size_t i) { return sum + wish[i]; }) / static_cast<double>(row.size());
+    if (!row.empty())
+      left = std::accumulate(row.begin(), row.end(), 0.0,
+                             [&](double sum, std::size_t i) { return sum + wish[i]; }) /
+             static_cast<double>(row.size());
     const double span = static_cast<double>(row.size()) * column_width;
     left = std::clamp(left - span / 2, 0.0, drawing.width - span);
     for (std::size_t k = 0; k < row.size(); ++k) {
@@ -108,8 +112,10 @@ void place_by_layers(Drawing& drawing) {
   for (const DrawnNode& node : drawing.nodes)
     for (const std::size_t from : node.from) {
       const DrawnNode& source = drawing.nodes[from];
-      const double start = source.y + node_height / 2, end = node.y - node_height / 2, bend = std::max(10.0, (end - start) / 2);
-      drawing.curves.push_back({{source.x, start}, {source.x, start + bend}, {node.x, end - bend}, {node.x, end}});
+      const double start = source.y + node_height / 2, end = node.y - node_height / 2,
+                   bend = std::max(10.0, (end - start) / 2);
+      drawing.curves.push_back(
+          {{source.x, start}, {source.x, start + bend}, {node.x, end - bend}, {node.x, end}});
     }
 }
 

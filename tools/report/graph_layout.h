@@ -31,7 +31,8 @@ struct Drawing {
 
 inline constexpr double node_width = 150, node_height = 40; ///< Points.
 
-/// The nodes of Engine::graph_json or explain_json (which carry kernels and fused sources too), grouped where there are many.
+/// The nodes of Engine::graph_json or explain_json (which carry kernels and fused sources too), grouped where
+/// there are many.
 Drawing to_drawing(const nlohmann::json& graph);
 /// Places nodes and curves: by Graphviz where `dot` is found and done within ten seconds, else by layers.
 void place(Drawing& drawing, const CancelToken& cancel);

@@ -15,14 +15,18 @@ using Json = nlohmann::json;
 
 constexpr std::size_t most_drawn = 180; ///< A picture of more nodes tells nobody anything.
 
-std::string text_of(const Json& node, const char* key) { return node.contains(key) ? node[key].get<std::string>() : std::string(); }
+std::string text_of(const Json& node, const char* key) {
+  return node.contains(key) ? node[key].get<std::string>() : std::string();
+}
 
 std::string tip_of(const Json& node) {
   std::string tip = text_of(node, "name");
-  if (!text_of(node, "kernel").empty()) tip += fmt::format("\n{}:{}", text_of(node, "backend"), text_of(node, "kernel"));
+  if (!text_of(node, "kernel").empty())
+    tip += fmt::format("\n{}:{}", text_of(node, "backend"), text_of(node, "kernel"));
   const Json& sources = node["sources"];
   if (!sources.empty()) tip += "\nfrom";
-  for (std::size_t i = 0; i < std::min<std::size_t>(sources.size(), 12); ++i) tip += " " + sources[i].get<std::string>();
+  for (std::size_t i = 0; i < std::min<std::size_t>(sources.size(), 12); ++i)
+    tip += " " + sources[i].get<std::string>();
   return sources.size() > 12 ? tip + fmt::format(" and {} more", sources.size() - 12) : tip;
 }
 
@@ -30,8 +34,10 @@ std::string tip_of(const Json& node) {
 std::string short_type(const std::string& type) {
   std::string text;
   for (const char c : type) {
-    if (c == ',') text += 'x';
-    else if (c != ' ' && c != ']') text += c == '[' ? ' ' : c;
+    if (c == ',')
+      text += 'x';
+    else if (c != ' ' && c != ']')
+      text += c == '[' ? ' ' : c;
   }
   return text.starts_with("f32 ") ? text.substr(4) : text;
 }
@@ -66,7 +72,8 @@ void group_runs(Drawing& drawing) {
         if (source / size != groups.size()) from.insert(source / size);
     }
     group.tip.clear();
-    for (const auto& [kind, number] : kinds) group.tip += fmt::format("{}{} x {}", group.tip.empty() ? "" : "\n", number, kind);
+    for (const auto& [kind, number] : kinds)
+      group.tip += fmt::format("{}{} x {}", group.tip.empty() ? "" : "\n", number, kind);
     group.title = last > first ? fmt::format("{} +{}", group.title, last - first) : group.title;
     group.detail = drawing.nodes[last].detail;
     group.from.assign(from.begin(), from.end());
@@ -88,7 +95,8 @@ Drawing to_drawing(const Json& graph) {
       if (maker != makers.end()) from.insert(maker->second);
     }
     one.from.assign(from.begin(), from.end());
-    for (const Json& output : node["outputs"]) makers[output["name"].get<std::string>()] = drawing.nodes.size();
+    for (const Json& output : node["outputs"])
+      makers[output["name"].get<std::string>()] = drawing.nodes.size();
     drawing.nodes.push_back(std::move(one));
   }
   drawing.operators = drawing.nodes.size();

@@ -15,7 +15,8 @@ constexpr std::int32_t shown_width = 560, shown_height = 560;
 constexpr std::size_t most_times = 20'000;
 
 std::vector<std::byte> to_jpeg(const Image& image) {
-  const double scale = std::min({1.0, static_cast<double>(shown_width) / image.width, static_cast<double>(shown_height) / image.height});
+  const double scale = std::min({1.0, static_cast<double>(shown_width) / image.width,
+                                 static_cast<double>(shown_height) / image.height});
   Preprocess spec;
   spec.dtype = DType::u8;
   spec.channels_last = true;
@@ -23,19 +24,24 @@ std::vector<std::byte> to_jpeg(const Image& image) {
   spec.width = std::max(1, static_cast<std::int32_t>(std::lround(image.width * scale)));
   spec.height = std::max(1, static_cast<std::int32_t>(std::lround(image.height * scale)));
   const Tensor pixels = to_tensor(image, spec);
-  return encode_image(Image::from_tensor(pixels.reshaped({spec.height, spec.width, 3}), PixelFormat::rgb24), "jpg");
+  return encode_image(Image::from_tensor(pixels.reshaped({spec.height, spec.width, 3}), PixelFormat::rgb24),
+                      "jpg");
 }
 
 std::string caption_of(const PictureAnswers& picture, TaskKind kind) {
   if (kind == TaskKind::none) return {};
-  if (kind == TaskKind::detect) return picture.answers.size() == 1 ? "1 detection" : fmt::format("{} detections", picture.answers.size());
-  return picture.answers.empty() ? std::string() : fmt::format("{} {:.1f} %", picture.answers[0].label, picture.answers[0].score * 100);
+  if (kind == TaskKind::detect)
+    return picture.answers.size() == 1 ? "1 detection" : fmt::format("{} detections", picture.answers.size());
+  return picture.answers.empty()
+             ? std::string()
+             : fmt::format("{} {:.1f} %", picture.answers[0].label, picture.answers[0].score * 100);
 }
 
 } // namespace
 
 void Recorder::keep(const PictureAnswers& picture, TaskKind kind, const Image& input, const Image& result) {
-  frames_.push_back({picture.source, caption_of(picture, kind), picture.still ? -1 : picture.frame, next_, to_jpeg(input), to_jpeg(result)});
+  frames_.push_back({picture.source, caption_of(picture, kind), picture.still ? -1 : picture.frame, next_,
+                     to_jpeg(input), to_jpeg(result)});
 }
 
 void Recorder::count(const FrameTimes& times) {

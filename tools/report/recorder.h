@@ -31,8 +31,8 @@ public:
   Recorder() : trace_(Trace::create(1 << 18)) {}
 
   const Trace& trace() const { return trace_; }
-  /// Whether the next picture is one of those to show. They are evenly spread, however long the run is: when there are too
-  /// many, every second one is let go and the step doubled.
+  /// Whether the next picture is one of those to show. They are evenly spread, however long the run is: when
+  /// there are too many, every second one is let go and the step doubled.
   bool wants_next() const { return next_ % step_ == 0; }
   /// Keeps the picture that is next; count() follows.
   void keep(const PictureAnswers& picture, TaskKind kind, const Image& input, const Image& result);

@@ -1,6 +1,6 @@
 #pragma once
-// Vectors of floats as wide as the instruction set that the including file is compiled for. Everything lives in a namespace
-// of that instruction set, so that the same templates compiled thrice stay three functions.
+// Vectors of floats as wide as the instruction set that the including file is compiled for. Everything lives
+// in a namespace of that instruction set, so that the same templates compiled thrice stay three functions.
 
 #include <cstdint>
 #include <cstring>
@@ -32,7 +32,9 @@ inline F load(const float* from) {
   std::memcpy(&result, from, sizeof(F));
   return result;
 }
-inline void store(float* to, F value) { std::memcpy(to, &value, sizeof(F)); }
+inline void store(float* to, F value) {
+  std::memcpy(to, &value, sizeof(F));
+}
 inline F load_some(const float* from, std::int64_t count) {
   F result{};
   std::memcpy(&result, from, static_cast<std::size_t>(count) * sizeof(float));
@@ -41,11 +43,21 @@ inline F load_some(const float* from, std::int64_t count) {
 inline void store_some(float* to, F value, std::int64_t count) {
   std::memcpy(to, &value, static_cast<std::size_t>(count) * sizeof(float));
 }
-inline F splat(float value) { return F{} + value; }
-inline I as_bits(F value) { return reinterpret_cast<I>(value); }
-inline F as_float(I value) { return reinterpret_cast<F>(value); }
-inline I to_int(F value) { return __builtin_convertvector(value, I); }
-inline F to_float(I value) { return __builtin_convertvector(value, F); }
+inline F splat(float value) {
+  return F{} + value;
+}
+inline I as_bits(F value) {
+  return reinterpret_cast<I>(value);
+}
+inline F as_float(I value) {
+  return reinterpret_cast<F>(value);
+}
+inline I to_int(F value) {
+  return __builtin_convertvector(value, I);
+}
+inline F to_float(I value) {
+  return __builtin_convertvector(value, F);
+}
 
 /// a * b + c, rounded once where the instruction set has it.
 inline F multiply_add(F a, F b, F c) {
@@ -81,10 +93,18 @@ inline F nearest(F x) {
 #endif
 }
 
-inline F magnitude(F x) { return as_float(as_bits(x) & 0x7FFFFFFF); }
-inline F with_sign_of(F x, F sign) { return as_float((as_bits(x) & 0x7FFFFFFF) | (as_bits(sign) & INT32_MIN)); }
+inline F magnitude(F x) {
+  return as_float(as_bits(x) & 0x7FFFFFFF);
+}
+inline F with_sign_of(F x, F sign) {
+  return as_float((as_bits(x) & 0x7FFFFFFF) | (as_bits(sign) & INT32_MIN));
+}
 /// `above` where x is NaN.
-inline F at_least(F x, float low) { return x < low ? splat(low) : x; }
-inline F at_most(F x, float high) { return x > high ? splat(high) : x; }
+inline F at_least(F x, float low) {
+  return x < low ? splat(low) : x;
+}
+inline F at_most(F x, float high) {
+  return x > high ? splat(high) : x;
+}
 
 } // namespace lanner::LANNER_SIMD

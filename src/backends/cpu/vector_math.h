@@ -1,5 +1,6 @@
 #pragma once
-// Functions of floats on vectors, to a few units in the last place. Polynomials are minimax fits on the intervals given.
+// Functions of floats on vectors, to a few units in the last place. Polynomials are minimax fits on the
+// intervals given.
 
 #include "backends/cpu/simd.h"
 
@@ -37,8 +38,8 @@ inline F logarithm(F x) {
   const I bits = as_bits(normal) - 0x3F3504F3; // sqrt 1/2
   const F n = to_float(bits >> 23) - (tiny ? splat(24) : splat(0));
   const F f = as_float((bits & 0x7FFFFF) + 0x3F3504F3) - 1.0F;
-  const F p = polynomial(f, 0.33333316F, -0.2500081F, 0.20002286F, -0.16624554F, 0.14181192F, -0.13128753F, 0.1288165F,
-                         -0.07859618F);
+  const F p = polynomial(f, 0.33333316F, -0.2500081F, 0.20002286F, -0.16624554F, 0.14181192F, -0.13128753F,
+                         0.1288165F, -0.07859618F);
   F low = f * f * multiply_add(p, f, splat(-0.5F));
   low = multiply_add(n, splat(-2.12194440e-4F), low);
   F result = multiply_add(n, splat(0.693359375F), f + low);
@@ -53,11 +54,14 @@ inline F logarithm_of_one_plus(F x) {
   return kept == 0.0F ? x : logarithm(sum) * (x / kept);
 }
 
-inline F logistic(F x) { return 1.0F / (1.0F + exponential(-x)); }
+inline F logistic(F x) {
+  return 1.0F / (1.0F + exponential(-x));
+}
 
 inline F hyperbolic_tangent(F x) {
   const F size = magnitude(x), z = x * x;
-  const F p = polynomial(z, -0.33333328F, 0.13332795F, -0.05385407F, 0.021010082F, -0.006113193F); // |x| < 0.625
+  const F p =
+      polynomial(z, -0.33333328F, 0.13332795F, -0.05385407F, 0.021010082F, -0.006113193F); // |x| < 0.625
   const F small = multiply_add(p * z, x, x);
   const F large = 1.0F - 2.0F / (exponential(size + size) + 1.0F);
   return size < 0.625F ? small : with_sign_of(large, x);
@@ -66,12 +70,12 @@ inline F hyperbolic_tangent(F x) {
 /// x P(x^2) below 1, above it 1 - erfc with ln erfc as a polynomial, which is 1 from 4 on.
 inline F error_function(F x) {
   const F size = magnitude(x), z = x * x;
-  const F small = x * polynomial(z, 1.1283791F, -0.37612626F, 0.112836F, -0.026854444F, 0.0051895357F, -0.0008020842F,
-                                 7.889123e-05F);
+  const F small = x * polynomial(z, 1.1283791F, -0.37612626F, 0.112836F, -0.026854444F, 0.0051895357F,
+                                 -0.0008020842F, 7.889123e-05F);
   const F bounded = at_most(size, 4.0F);
-  const F large = 1.0F - exponential(polynomial(bounded, 0.00020435796F, -1.1296612F, -0.63303965F, -0.10863897F,
-                                                0.025373533F, -0.004282372F, 0.00046378482F, -2.5314279e-05F,
-                                                2.5128887e-07F));
+  const F large = 1.0F - exponential(polynomial(bounded, 0.00020435796F, -1.1296612F, -0.63303965F,
+                                                -0.10863897F, 0.025373533F, -0.004282372F, 0.00046378482F,
+                                                -2.5314279e-05F, 2.5128887e-07F));
   return size < 1.0F ? small : with_sign_of(large, x);
 }
 
@@ -81,6 +85,8 @@ inline F exponential_less_one(F x) {
   return magnitude(x) < 0.3F ? small : exponential(x) - 1.0F;
 }
 
-inline F softplus(F x) { return at_least(x, 0.0F) + logarithm_of_one_plus(exponential(-magnitude(x))); }
+inline F softplus(F x) {
+  return at_least(x, 0.0F) + logarithm_of_one_plus(exponential(-magnitude(x)));
+}
 
 } // namespace lanner::LANNER_SIMD

@@ -16,7 +16,8 @@ public:
   LaunchContext(const Node& node, const Tactic& tactic, const Launch& launch, int threads)
       : node_(node), threads_(threads), inputs_(node.own_inputs().size()), outputs_(node.outputs().size()) {
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-      if (const Value* value = node.input(i)) inputs_[i].tensor = wrap(value->type, tactic.inputs[i], const_cast<void*>(launch.inputs[i]));
+      if (const Value* value = node.input(i))
+        inputs_[i].tensor = wrap(value->type, tactic.inputs[i], const_cast<void*>(launch.inputs[i]));
     for (std::size_t i = 0; i < outputs_.size(); ++i)
       if (launch.outputs[i]) outputs_[i] = wrap(node.output(i)->type, tactic.outputs[i], launch.outputs[i]);
   }
@@ -32,13 +33,15 @@ public:
   std::size_t outputs() const override { return outputs_.size(); }
   bool wanted(std::size_t i) const override { return i < outputs_.size() && outputs_[i].has_value(); }
   Tensor& output(std::size_t i) override {
-    if (!outputs_.at(i)) outputs_[i] = Tensor::allocate(node_.output(i)->type.dtype(), node_.output(i)->type.shape());
+    if (!outputs_.at(i))
+      outputs_[i] = Tensor::allocate(node_.output(i)->type.dtype(), node_.output(i)->type.shape());
     return *outputs_[i];
   }
   Tensor& allocate(std::size_t i, DType type, Shape shape) override {
     Tensor& tensor = output(i);
-    check(tensor.dtype() == type && tensor.shape() == shape, ErrorCode::internal, "{}: the kernel gives {}, inference said {}",
-          node_.kind(), shape.to_string(), tensor.shape().to_string());
+    check(tensor.dtype() == type && tensor.shape() == shape, ErrorCode::internal,
+          "{}: the kernel gives {}, inference said {}", node_.kind(), shape.to_string(),
+          tensor.shape().to_string());
     return tensor;
   }
   void set_item(std::size_t, Item) override { fail(ErrorCode::internal, "{}: not a tensor", node_.kind()); }
@@ -60,7 +63,8 @@ private:
 
 class ReferenceKernel final : public Kernel {
 public:
-  ReferenceKernel(const Node& node, Tactic tactic, int threads) : node_(node), tactic_(std::move(tactic)), threads_(threads) {}
+  ReferenceKernel(const Node& node, Tactic tactic, int threads)
+      : node_(node), tactic_(std::move(tactic)), threads_(threads) {}
   void launch(const Launch& launch) const override {
     LaunchContext context(node_, tactic_, launch, threads_);
     node_.op().reference(context);
@@ -86,7 +90,8 @@ std::string why_not(const Node& node) {
 /// A reorder is a copy between any two layouts and types of numbers; only scales are beyond it.
 void reorder_storages(const Node& node, Tactic& tactic) {
   const Storage &from = node.input(0)->storage, &to = node.output()->storage;
-  if (from.scale != to.scale || from.zero != to.zero || !from.device.is_host() || !to.device.is_host()) return;
+  if (from.scale != to.scale || from.zero != to.zero || !from.device.is_host() || !to.device.is_host())
+    return;
   tactic.inputs[0] = from;
   tactic.outputs[0] = to;
   for (Storage* storage : {&tactic.inputs[0], &tactic.outputs[0]}) {
@@ -109,7 +114,8 @@ public:
     tactic.inputs.resize(node.inputs().size());
     tactic.outputs.resize(node.outputs().size());
     if (node.kind() == "reorder") reorder_storages(node, tactic);
-    // Scalar loops with checks: a microsecond for the call and a nanosecond an element, several times what kernels take.
+    // Scalar loops with checks: a microsecond for the call and a nanosecond an element, several times what
+    // kernels take.
     double elements = 0;
     for (const auto& value : node.outputs()) elements += static_cast<double>(value->type.shape().elements());
     tactic.estimate = 2e-6 + elements * 4e-9;

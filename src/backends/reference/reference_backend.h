@@ -5,8 +5,8 @@
 
 namespace lanner {
 
-/// The one backend named "reference"; its kernel has the same name. It takes nodes whose operator has a reference kernel
-/// and no regions, of tensors with static shapes.
+/// The one backend named "reference"; its kernel has the same name. It takes nodes whose operator has a
+/// reference kernel and no regions, of tensors with static shapes.
 const Backend& reference_backend();
 
 } // namespace lanner

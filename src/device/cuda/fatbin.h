@@ -7,7 +7,8 @@
 
 namespace lanner::cuda {
 
-/// A compiled .cu file that liblanner.so carries: machine code for several architectures, and PTX for newer ones.
+/// A compiled .cu file that liblanner.so carries: machine code for several architectures, and PTX for newer
+/// ones.
 struct Fatbin {
   std::string_view name;           ///< the source's stem: "preprocess" for preprocess.cu
   std::span<const std::byte> data; ///< static storage, 64-byte aligned

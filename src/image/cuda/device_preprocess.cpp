@@ -15,10 +15,14 @@ DeviceTaps taps(const Taps& taps, std::int64_t inputs) {
 
 std::int32_t number_of(DType type) {
   switch (type) {
-  case DType::f32: return 0;
-  case DType::f16: return 1;
-  case DType::u8: return 2;
-  default: return 3;
+  case DType::f32:
+    return 0;
+  case DType::f16:
+    return 1;
+  case DType::u8:
+    return 2;
+  default:
+    return 3;
   }
 }
 
@@ -30,8 +34,12 @@ DevicePreprocess device_preprocess(const Image& image, const PreprocessPlan& pla
   for (int c = 0; c < 3; ++c) {
     const ComponentPlace place = component_place(image.format, c);
     const Plane& plane = image.planes[static_cast<std::size_t>(place.plane)];
-    p.components[c] = {reinterpret_cast<const unsigned char*>(plane.data), plane.pitch, place.first, place.step,
-                       facts.bytes_per_sample, facts.yuv && c > 0};
+    p.components[c] = {reinterpret_cast<const unsigned char*>(plane.data),
+                       plane.pitch,
+                       place.first,
+                       place.step,
+                       facts.bytes_per_sample,
+                       facts.yuv && c > 0};
     for (int i = 0; i < 3; ++i) p.matrix[c][i] = plan.to_rgb.m[c][i];
     p.bias[c] = plan.to_rgb.b[c];
     p.scale[c] = plan.scale[c];

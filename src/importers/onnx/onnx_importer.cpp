@@ -12,7 +12,8 @@ namespace lanner::onnx {
 std::unique_ptr<Graph> import_onnx(const Content& content, const ImportOptions& options) {
   ImportModel model = read_onnx(content, options.folder, options.limits);
   model.dtype_of = dtype_of_onnx;
-  check(!model.graph.nodes.empty() || !model.graph.outputs.empty(), ErrorCode::bad_data, "the ONNX file holds no graph");
+  check(!model.graph.nodes.empty() || !model.graph.outputs.empty(), ErrorCode::bad_data,
+        "the ONNX file holds no graph");
   const auto rules = [&](const ImportNode& node) { return find_rule(node, options.ops); };
   return GraphBuilder(model, options.ops, rules, options.limits).run();
 }

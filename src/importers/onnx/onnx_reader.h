@@ -10,10 +10,12 @@
 
 namespace lanner::onnx {
 
-/// Whether the first bytes look like an ONNX model: a protobuf message whose fields have ONNX's numbers and wire types.
+/// Whether the first bytes look like an ONNX model: a protobuf message whose fields have ONNX's numbers and
+/// wire types.
 bool looks_like_onnx(std::span<const std::byte> bytes);
 
-/// Reads a model. Tensors view the content's memory where they can, files beneath `folder` where the model says so.
+/// Reads a model. Tensors view the content's memory where they can, files beneath `folder` where the model
+/// says so.
 ImportModel read_onnx(const Content& content, const std::filesystem::path& folder, const Limits& limits);
 
 /// A name that Dim::symbol accepts, the same for the same text.

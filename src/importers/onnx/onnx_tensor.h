@@ -41,7 +41,8 @@ public:
   TensorReader(std::shared_ptr<const void> owner, std::filesystem::path folder, const Limits& limits)
       : owner_(std::move(owner)), folder_(std::move(folder)), limits_(limits) {}
 
-  /// Checks counts and sizes before memory is taken. Throws Error{bad_data, limit_exceeded, not_found} that names the tensor.
+  /// Checks counts and sizes before memory is taken. Throws Error{bad_data, limit_exceeded, not_found} that
+  /// names the tensor.
   Tensor make(const TensorRecord& record);
   /// A tensor with `values` at `indices` (both COO, as SparseTensorProto has them) and zero elsewhere.
   Tensor densify(const Tensor& values, const Tensor& indices, const std::vector<std::int64_t>& dims);
@@ -50,7 +51,8 @@ private:
   Tensor make_unnamed(const TensorRecord& record);
   Tensor external(const TensorRecord& record, DType type, const Shape& shape);
   Tensor from_fields(const TensorRecord& record, DType type, const Shape& shape);
-  Tensor view_or_copy(std::span<const std::byte> bytes, DType type, const Shape& shape, std::shared_ptr<const void> owner);
+  Tensor view_or_copy(std::span<const std::byte> bytes, DType type, const Shape& shape,
+                      std::shared_ptr<const void> owner);
   const Content& file(const std::string& location);
   void charge(std::uint64_t bytes); ///< Before memory is taken.
 

@@ -10,10 +10,26 @@ namespace {
 
 // Names whose capitals are no word boundaries.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 20> irregular{{
-    {"LRN", "lrn"}, {"LSTM", "lstm"}, {"GRU", "gru"}, {"RNN", "rnn"}, {"DFT", "dft"}, {"STFT", "stft"},
-    {"MatMul", "matmul"}, {"MatMulInteger", "matmul_integer"}, {"QLinearMatMul", "q_linear_matmul"}, {"QLinearConv", "q_linear_conv"},
-    {"PRelu", "prelu"}, {"IsNaN", "is_nan"}, {"GatherND", "gather_nd"}, {"ScatterND", "scatter_nd"}, {"RMSNormalization", "rms_normalization"},
-    {"TfIdfVectorizer", "tf_idf_vectorizer"}, {"Col2Im", "col2_im"}, {"SwiGLU", "swi_glu"}, {"Upsample", "resize"}, {"Scatter", "scatter_elements"},
+    {"LRN", "lrn"},
+    {"LSTM", "lstm"},
+    {"GRU", "gru"},
+    {"RNN", "rnn"},
+    {"DFT", "dft"},
+    {"STFT", "stft"},
+    {"MatMul", "matmul"},
+    {"MatMulInteger", "matmul_integer"},
+    {"QLinearMatMul", "q_linear_matmul"},
+    {"QLinearConv", "q_linear_conv"},
+    {"PRelu", "prelu"},
+    {"IsNaN", "is_nan"},
+    {"GatherND", "gather_nd"},
+    {"ScatterND", "scatter_nd"},
+    {"RMSNormalization", "rms_normalization"},
+    {"TfIdfVectorizer", "tf_idf_vectorizer"},
+    {"Col2Im", "col2_im"},
+    {"SwiGLU", "swi_glu"},
+    {"Upsample", "resize"},
+    {"Scatter", "scatter_elements"},
 }};
 
 const Rules& all_rules() {
@@ -47,10 +63,13 @@ std::string snake_case(std::string_view name) {
 }
 
 void direct_as(RuleContext& context, std::string_view op, std::initializer_list<std::string_view> without) {
-  context.set_outputs(*context.emit_node(op, context.all_inputs(), context.attributes(op, without), context.node.outputs.size()));
+  context.set_outputs(*context.emit_node(op, context.all_inputs(), context.attributes(op, without),
+                                         context.node.outputs.size()));
 }
 
-void direct(RuleContext& context) { direct_as(context, snake_case(context.node.op)); }
+void direct(RuleContext& context) {
+  direct_as(context, snake_case(context.node.op));
+}
 
 Rule find_rule(const ImportNode& node, const OpTable& ops) {
   const std::string key = node.domain.empty() ? node.op : node.domain + "." + node.op;

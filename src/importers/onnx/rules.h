@@ -27,7 +27,8 @@ std::string snake_case(std::string_view name);
 /// Takes inputs and attributes over as they are.
 void direct(RuleContext& context);
 /// The same as another operator.
-void direct_as(RuleContext& context, std::string_view op, std::initializer_list<std::string_view> without = {});
+void direct_as(RuleContext& context, std::string_view op,
+               std::initializer_list<std::string_view> without = {});
 
 /// Finds the rule of a node: a special one, else direct() where the table knows the operator, else nothing.
 Rule find_rule(const ImportNode& node, const OpTable& ops);

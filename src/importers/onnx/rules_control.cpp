@@ -16,7 +16,8 @@ const ImportGraph& graph_of(const RuleContext& context, std::string_view name) {
 /// What the subgraph's file says of its parameters, where the node's inputs do not tell more.
 std::vector<Type> declared_types(const ImportGraph& graph) {
   std::vector<Type> types;
-  for (const ImportValue& input : graph.inputs) types.push_back(input.type.value_or(Type::unranked(DType::f32)));
+  for (const ImportValue& input : graph.inputs)
+    types.push_back(input.type.value_or(Type::unranked(DType::f32)));
   return types;
 }
 
@@ -49,7 +50,9 @@ void loop(RuleContext& context) {
   context.set_outputs(*node);
 }
 
-ImportAttribute attribute_of(ImportAttribute::Value value) { return {std::move(value), {}}; }
+ImportAttribute attribute_of(ImportAttribute::Value value) {
+  return {std::move(value), {}};
+}
 
 /// Version 8 scans each entry of a batch on its own: a scan over the batch whose body is the newer scan.
 void batched_scan(RuleContext& context) {
@@ -59,21 +62,27 @@ void batched_scan(RuleContext& context) {
   ImportNode inner = context.node;
   inner.inputs.clear();
   inner.outputs.clear();
-  inner.attributes = {{"body", attribute_of(context.get<std::shared_ptr<ImportGraph>>("body", "a graph"))},
-                      {"num_scan_inputs", attribute_of(scanned)},
-                      {"scan_input_axes", attribute_of(std::vector<std::int64_t>(static_cast<std::size_t>(std::max<std::int64_t>(scanned, 0)), 0))}};
-  if (context.has_attribute("directions")) inner.attributes["scan_input_directions"] = attribute_of(context.integers("directions"));
+  inner.attributes = {
+      {"body", attribute_of(context.get<std::shared_ptr<ImportGraph>>("body", "a graph"))},
+      {"num_scan_inputs", attribute_of(scanned)},
+      {"scan_input_axes", attribute_of(std::vector<std::int64_t>(
+                              static_cast<std::size_t>(std::max<std::int64_t>(scanned, 0)), 0))}};
+  if (context.has_attribute("directions"))
+    inner.attributes["scan_input_directions"] = attribute_of(context.integers("directions"));
   ImportGraph entry;
   entry.name = body.name + "_batch";
-  for (const ImportValue& input : body.inputs) entry.inputs.push_back({"batch/" + input.name, {}}), inner.inputs.push_back("batch/" + input.name);
-  for (const ImportValue& output : body.outputs) entry.outputs.push_back({"batch/" + output.name, {}}), inner.outputs.push_back("batch/" + output.name);
+  for (const ImportValue& input : body.inputs)
+    entry.inputs.push_back({"batch/" + input.name, {}}), inner.inputs.push_back("batch/" + input.name);
+  for (const ImportValue& output : body.outputs)
+    entry.outputs.push_back({"batch/" + output.name, {}}), inner.outputs.push_back("batch/" + output.name);
   entry.nodes.push_back(std::move(inner));
 
   std::vector<Value*> inputs = context.all_inputs();
   inputs.erase(inputs.begin());
   std::vector<Type> types;
   for (const Value* input : inputs) {
-    check(input && input->type.ranked() && input->type.rank() >= 1, ErrorCode::unsupported, "Scan of version 8 needs inputs of known ranks");
+    check(input && input->type.ranked() && input->type.rank() >= 1, ErrorCode::unsupported,
+          "Scan of version 8 needs inputs of known ranks");
     types.push_back(input->type.with_dims({input->type.dims().begin() + 1, input->type.dims().end()}));
   }
   AttributeMap attributes;
@@ -88,7 +97,8 @@ void scan(RuleContext& context) {
   // The scan inside a batched one has what only the newer versions have.
   if (context.version < 9 && !context.has_attribute("scan_input_axes")) return batched_scan(context);
   const ImportGraph& body = graph_of(context, "body");
-  Node* node = context.emit_node("scan", context.all_inputs(), context.attributes("scan", {"body"}), context.node.outputs.size());
+  Node* node = context.emit_node("scan", context.all_inputs(), context.attributes("scan", {"body"}),
+                                 context.node.outputs.size());
   context.fill_region(*node, node->add_region(), body, declared_types(body));
   context.infer(*node);
   context.set_outputs(*node);

@@ -9,10 +9,12 @@ namespace {
 
 void batch_normalization(RuleContext& context) {
   check(context.integer("spatial", 1) == 1, ErrorCode::unsupported, "BatchNormalization with spatial = 0");
-  AttributeMap attributes = context.attributes("batch_normalization", {"spatial", "is_test", "consumed_inputs"});
+  AttributeMap attributes =
+      context.attributes("batch_normalization", {"spatial", "is_test", "consumed_inputs"});
   // Before version 14 the outputs past the first told training; inference leaves them out.
   const bool training = context.version >= 14 && context.integer("training_mode", 0) != 0;
-  context.set_outputs(*context.emit_node("batch_normalization", context.all_inputs(), std::move(attributes), training ? context.node.outputs.size() : 1));
+  context.set_outputs(*context.emit_node("batch_normalization", context.all_inputs(), std::move(attributes),
+                                         training ? context.node.outputs.size() : 1));
 }
 
 void dropout(RuleContext& context) {
@@ -29,13 +31,15 @@ void group_normalization(RuleContext& context) {
   check(x->type.ranked() && x->type.rank() >= 2 && x->type.dims()[1].is_constant(), ErrorCode::unsupported,
         "GroupNormalization of version 18 needs a known number of channels");
   const std::int64_t channels = x->type.dims()[1].value(), groups = context.integer("num_groups", 1);
-  check(groups > 0 && channels % groups == 0, ErrorCode::bad_data, "{} channels do not divide into {} groups", channels, groups);
+  check(groups > 0 && channels % groups == 0, ErrorCode::bad_data, "{} channels do not divide into {} groups",
+        channels, groups);
   const auto spread = [&](Value* list) {
     Value* column = context.emit("unsqueeze", {list, context.ints({1})});
     Value* wide = context.emit("expand", {column, context.ints({groups, channels / groups})});
     return context.emit("reshape", {wide, context.ints({channels})});
   };
-  context.set_output(0, context.emit("group_normalization", {x, spread(context.required(1)), spread(context.required(2))},
+  context.set_output(0, context.emit("group_normalization",
+                                     {x, spread(context.required(1)), spread(context.required(2))},
                                      context.attributes("group_normalization")));
 }
 
@@ -43,10 +47,12 @@ Value* scales_of(RuleContext& context) {
   if (context.has_attribute("scales")) {
     const std::vector<double> scales = context.reals("scales");
     std::vector<float> narrow(scales.begin(), scales.end());
-    return context.tensor(Tensor::from<float>(std::span<const float>(narrow), {static_cast<std::int64_t>(narrow.size())}));
+    return context.tensor(
+        Tensor::from<float>(std::span<const float>(narrow), {static_cast<std::int64_t>(narrow.size())}));
   }
   if (context.has_attribute("width_scale")) {
-    const float values[] = {1, 1, static_cast<float>(context.real("height_scale", 1)), static_cast<float>(context.real("width_scale", 1))};
+    const float values[] = {1, 1, static_cast<float>(context.real("height_scale", 1)),
+                            static_cast<float>(context.real("width_scale", 1))};
     return context.tensor(Tensor::from<float>(std::span<const float>(values), {4}));
   }
   return context.required(1);
@@ -59,7 +65,8 @@ void upsample(RuleContext& context) {
   attributes.set("mode", mode == "bilinear" ? std::string("linear") : mode);
   attributes.set("coordinate_transformation_mode", std::string("asymmetric"));
   if (mode == "nearest") attributes.set("nearest_mode", std::string("floor"));
-  context.set_output(0, context.emit("resize", {context.required(0), nullptr, scales_of(context)}, std::move(attributes)));
+  context.set_output(
+      0, context.emit("resize", {context.required(0), nullptr, scales_of(context)}, std::move(attributes)));
 }
 
 void resize(RuleContext& context) {
@@ -67,8 +74,10 @@ void resize(RuleContext& context) {
   AttributeMap attributes = context.attributes("resize");
   if (attributes.string("coordinate_transformation_mode", "") == "tf_half_pixel_for_nn") {
     // (x + 0.5) / scale rounded down is (x + 0.5) / scale - 0.5 rounded to the nearest, halves up.
-    check(attributes.string("mode", "nearest") == "nearest" && attributes.string("nearest_mode", "round_prefer_floor") == "floor",
-          ErrorCode::unsupported, "coordinate_transformation_mode tf_half_pixel_for_nn without nearest_mode floor");
+    check(attributes.string("mode", "nearest") == "nearest" &&
+              attributes.string("nearest_mode", "round_prefer_floor") == "floor",
+          ErrorCode::unsupported,
+          "coordinate_transformation_mode tf_half_pixel_for_nn without nearest_mode floor");
     attributes.set("coordinate_transformation_mode", std::string("half_pixel"));
     attributes.set("nearest_mode", std::string("round_prefer_ceil"));
   }
@@ -86,8 +95,10 @@ void resize(RuleContext& context) {
 void lp_pool(RuleContext& context) {
   const std::string op = snake_case(context.node.op);
   AttributeMap attributes = context.attributes(op, {"p"});
-  if (context.version == 1) attributes.set("p", static_cast<std::int64_t>(context.real("p", 2)));
-  else if (context.has_attribute("p")) attributes.set("p", context.integer("p", 2));
+  if (context.version == 1)
+    attributes.set("p", static_cast<std::int64_t>(context.real("p", 2)));
+  else if (context.has_attribute("p"))
+    attributes.set("p", context.integer("p", 2));
   context.set_output(0, context.emit(op, {context.required(0)}, std::move(attributes)));
 }
 

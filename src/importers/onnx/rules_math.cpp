@@ -15,7 +15,8 @@ void legacy_binary(RuleContext& context) {
   if (context.version >= 7) return direct(context);
   Value *a = context.required(0), *b = context.required(1);
   if (context.integer("broadcast", 0) != 0 && context.has_attribute("axis")) {
-    check(a->type.ranked() && b->type.ranked(), ErrorCode::unsupported, "broadcasting along an axis needs known ranks");
+    check(a->type.ranked() && b->type.ranked(), ErrorCode::unsupported,
+          "broadcasting along an axis needs known ranks");
     const auto rank = static_cast<std::int64_t>(a->type.rank());
     std::int64_t axis = context.integer("axis", 0);
     axis = axis < 0 ? axis + rank : axis;
@@ -24,10 +25,13 @@ void legacy_binary(RuleContext& context) {
       trailing.push_back(d - axis);
     if (!trailing.empty()) b = context.emit("unsqueeze", {b, context.ints(trailing)});
   }
-  context.set_output(0, context.emit(op, {a, b}, context.attributes(op, {"axis", "broadcast", "consumed_inputs"})));
+  context.set_output(
+      0, context.emit(op, {a, b}, context.attributes(op, {"axis", "broadcast", "consumed_inputs"})));
 }
 
-void without_consumed(RuleContext& context) { direct_as(context, snake_case(context.node.op), {"consumed_inputs"}); }
+void without_consumed(RuleContext& context) {
+  direct_as(context, snake_case(context.node.op), {"consumed_inputs"});
+}
 
 void clip(RuleContext& context) {
   if (context.version >= 11) return direct(context);
@@ -52,7 +56,8 @@ void softmax_family(RuleContext& context) {
   check(x->type.ranked(), ErrorCode::unsupported, "{} before version 13 needs a known rank", context.node.op);
   const auto rank = static_cast<std::int64_t>(x->type.rank());
   attributes.set("axis", std::int64_t{-1});
-  if (axis == rank - 1 || axis == -1) return context.set_output(0, context.emit(op, {x}, std::move(attributes)));
+  if (axis == rank - 1 || axis == -1)
+    return context.set_output(0, context.emit(op, {x}, std::move(attributes)));
   AttributeMap flatten;
   flatten.set("axis", axis);
   Value* matrix = context.emit("flatten", {x}, std::move(flatten));
@@ -60,7 +65,9 @@ void softmax_family(RuleContext& context) {
   context.set_output(0, context.emit("reshape", {result, context.emit("shape", {x})}));
 }
 
-void gemm(RuleContext& context) { direct_as(context, "gemm", {"broadcast"}); }
+void gemm(RuleContext& context) {
+  direct_as(context, "gemm", {"broadcast"});
+}
 
 /// The first version's constants are shorter.
 void selu(RuleContext& context) {
@@ -86,15 +93,18 @@ void prelu(RuleContext& context) {
 void dft(RuleContext& context) {
   if (context.version >= 20) return direct(context);
   Value* axis = context.scalar(DType::i64, static_cast<double>(context.integer("axis", 1)));
-  context.set_output(0, context.emit("dft", {context.required(0), context.input(1), axis}, context.attributes("dft", {"axis"})));
+  context.set_output(0, context.emit("dft", {context.required(0), context.input(1), axis},
+                                     context.attributes("dft", {"axis"})));
 }
 
 } // namespace
 
 void add_math_rules(Rules& rules) {
-  for (const char* name : {"Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less"}) rules[name] = legacy_binary;
-  for (const char* name : {"Relu", "Sigmoid", "Tanh", "Exp", "Log", "Sqrt", "Abs", "Neg", "Reciprocal", "Floor", "Ceil", "Elu", "LeakyRelu",
-                           "HardSigmoid", "Max", "Min", "Mean", "Sum", "InstanceNormalization"})
+  for (const char* name : {"Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less"})
+    rules[name] = legacy_binary;
+  for (const char* name :
+       {"Relu", "Sigmoid", "Tanh", "Exp", "Log", "Sqrt", "Abs", "Neg", "Reciprocal", "Floor", "Ceil", "Elu",
+        "LeakyRelu", "HardSigmoid", "Max", "Min", "Mean", "Sum", "InstanceNormalization"})
     rules[name] = without_consumed;
   rules["Clip"] = clip;
   rules["DFT"] = dft;

@@ -14,9 +14,11 @@ void activation(RuleContext& context, Value* x) {
   AttributeMap attributes;
   if (kind == "LeakyRelu" && !numbers.empty()) attributes.set("alpha", numbers[0]);
   if (kind == "Clip") {
-    check(numbers.size() == 2, ErrorCode::bad_data, "activation Clip needs two parameters, {} are given", numbers.size());
+    check(numbers.size() == 2, ErrorCode::bad_data, "activation Clip needs two parameters, {} are given",
+          numbers.size());
     const DType type = x->type.dtype();
-    return context.set_output(0, context.emit("clip", {x, context.scalar(type, numbers[0]), context.scalar(type, numbers[1])}));
+    return context.set_output(
+        0, context.emit("clip", {x, context.scalar(type, numbers[0]), context.scalar(type, numbers[1])}));
   }
   context.set_output(0, context.emit(snake_case(kind), {x}, std::move(attributes)));
 }

@@ -11,7 +11,8 @@ namespace lanner::onnx {
 namespace {
 
 void array_feature_extractor(RuleContext& context) {
-  Value *x = context.required(0), *places = context.emit("reshape", {context.required(1), context.ints({-1})});
+  Value *x = context.required(0),
+        *places = context.emit("reshape", {context.required(1), context.ints({-1})});
   if (x->type.ranked() && x->type.rank() == 1) x = context.emit("unsqueeze", {x, context.ints({0})});
   AttributeMap axis;
   axis.set("axis", std::int64_t{-1});
@@ -46,7 +47,9 @@ Tensor default_label(const RuleContext& context, DType type) {
   if (context.has_attribute("default_tensor")) return context.get<Tensor>("default_tensor", "a tensor");
   if (type == DType::string) return Tensor::scalar(context.string("default_string", "_Unused"));
   Tensor label = Tensor::allocate(type, {});
-  copy(is_integer(type) ? Tensor::scalar(context.integer("default_int64", -1)) : Tensor::scalar(context.real("default_float", -0.0)), label);
+  copy(is_integer(type) ? Tensor::scalar(context.integer("default_int64", -1))
+                        : Tensor::scalar(context.real("default_float", -0.0)),
+       label);
   return label;
 }
 
@@ -69,10 +72,12 @@ Value* places_of(RuleContext& context, Value* x, Value* keys, std::int64_t count
 void label_encoder(RuleContext& context) {
   check(context.version >= 2, ErrorCode::unsupported, "LabelEncoder of version 1");
   const Tensor keys = list_of(context, "keys"), values = list_of(context, "values");
-  check(keys.rank() == 1 && keys.shape() == values.shape() && keys.elements() > 0, ErrorCode::bad_data, "keys {} and values {}, expected equally long lists",
-        keys.shape().to_string(), values.shape().to_string());
+  check(keys.rank() == 1 && keys.shape() == values.shape() && keys.elements() > 0, ErrorCode::bad_data,
+        "keys {} and values {}, expected equally long lists", keys.shape().to_string(),
+        values.shape().to_string());
   Value* places = places_of(context, context.required(0), context.tensor(keys), keys.elements());
-  Value* label = context.emit("reshape", {context.tensor(default_label(context, values.dtype())), context.ints({1})});
+  Value* label =
+      context.emit("reshape", {context.tensor(default_label(context, values.dtype())), context.ints({1})});
   AttributeMap first;
   first.set("axis", std::int64_t{0});
   Value* labels = context.emit("concat", {label, context.tensor(values)}, first);

@@ -15,7 +15,8 @@ using Strings = std::initializer_list<std::string_view>;
 void list_to_input(RuleContext& context, std::string_view op, std::string_view name) {
   std::vector<Value*> inputs{context.required(0)};
   if (context.has_attribute(name)) inputs.push_back(context.ints(context.integers(name)));
-  context.set_outputs(*context.emit_node(op, inputs, context.attributes(op, {name}), context.node.outputs.size()));
+  context.set_outputs(
+      *context.emit_node(op, inputs, context.attributes(op, {name}), context.node.outputs.size()));
 }
 
 Rule axes_before(std::int64_t version) {
@@ -27,7 +28,8 @@ Rule axes_before(std::int64_t version) {
 
 void reshape(RuleContext& context) {
   if (context.version >= 5) return direct(context);
-  context.set_output(0, context.emit("reshape", {context.required(0), context.ints(context.integers("shape"))}));
+  context.set_output(0,
+                     context.emit("reshape", {context.required(0), context.ints(context.integers("shape"))}));
 }
 
 void split(RuleContext& context) {
@@ -36,20 +38,26 @@ void split(RuleContext& context) {
     AttributeMap attributes = context.attributes("split");
     if (!context.has(1) && !attributes.has("num_outputs"))
       attributes.set("num_outputs", static_cast<std::int64_t>(context.node.outputs.size()));
-    return context.set_outputs(*context.emit_node("split", context.all_inputs(), std::move(attributes), context.node.outputs.size()));
+    return context.set_outputs(*context.emit_node("split", context.all_inputs(), std::move(attributes),
+                                                  context.node.outputs.size()));
   }
   AttributeMap attributes = context.attributes("split", {"split"});
   std::vector<Value*> inputs{context.required(0)};
-  if (context.has_attribute("split")) inputs.push_back(context.ints(context.integers("split")));
-  else if (context.has(1)) inputs.push_back(context.input(1));
-  else attributes.set("num_outputs", static_cast<std::int64_t>(context.node.outputs.size()));
-  context.set_outputs(*context.emit_node("split", inputs, std::move(attributes), context.node.outputs.size()));
+  if (context.has_attribute("split"))
+    inputs.push_back(context.ints(context.integers("split")));
+  else if (context.has(1))
+    inputs.push_back(context.input(1));
+  else
+    attributes.set("num_outputs", static_cast<std::int64_t>(context.node.outputs.size()));
+  context.set_outputs(
+      *context.emit_node("split", inputs, std::move(attributes), context.node.outputs.size()));
 }
 
 void slice(RuleContext& context) {
   if (context.version >= 10) return direct(context);
   const std::vector<std::int64_t> starts = context.integers("starts");
-  std::vector<Value*> inputs{context.required(0), context.ints(starts), context.ints(context.integers("ends"))};
+  std::vector<Value*> inputs{context.required(0), context.ints(starts),
+                             context.ints(context.integers("ends"))};
   if (context.has_attribute("axes")) inputs.push_back(context.ints(context.integers("axes")));
   context.set_output(0, context.emit("slice", inputs));
 }
@@ -61,21 +69,25 @@ void pad(RuleContext& context) {
   attributes.set("mode", context.string("mode", "constant"));
   Value* x = context.required(0);
   Value* value = context.scalar(x->type.dtype(), context.real("value", 0));
-  context.set_output(0, context.emit("pad", {x, context.ints(context.integers(name)), value}, std::move(attributes)));
+  context.set_output(
+      0, context.emit("pad", {x, context.ints(context.integers(name)), value}, std::move(attributes)));
 }
 
 void tile(RuleContext& context) {
   if (context.version >= 6) return direct(context);
   const Tensor* axis = context.constant(2);
   Value* x = context.required(0);
-  check(axis && x->type.ranked(), ErrorCode::unsupported, "Tile of version 1 with an axis that is not a constant");
+  check(axis && x->type.ranked(), ErrorCode::unsupported,
+        "Tile of version 1 with an axis that is not a constant");
   // One count for one axis: ones around it.
-  const std::int64_t at = axis->dtype() == DType::i64 ? axis->as<std::int64_t>()[0] : static_cast<std::int64_t>(axis->as<float>()[0]);
+  const std::int64_t at = axis->dtype() == DType::i64 ? axis->as<std::int64_t>()[0]
+                                                      : static_cast<std::int64_t>(axis->as<float>()[0]);
   std::vector<Value*> parts;
   AttributeMap to;
   to.set("to", DType::i64);
   for (std::size_t d = 0; d < x->type.rank(); ++d) {
-    Value* count = static_cast<std::int64_t>(d) == at ? context.emit("cast", {context.required(1)}, to) : context.ints({1});
+    Value* count = static_cast<std::int64_t>(d) == at ? context.emit("cast", {context.required(1)}, to)
+                                                      : context.ints({1});
     parts.push_back(context.emit("reshape", {count, context.ints({1})}));
   }
   AttributeMap concat;
@@ -92,9 +104,10 @@ void concat(RuleContext& context) {
 /// Version 1 names the type by the word that TensorProto.DataType has for it.
 DType named_type(std::string_view name) {
   static constexpr std::pair<std::string_view, DType> types[] = {
-      {"FLOAT", DType::f32}, {"UINT8", DType::u8},      {"INT8", DType::i8},     {"UINT16", DType::u16},  {"INT16", DType::i16},
-      {"INT32", DType::i32}, {"INT64", DType::i64},     {"STRING", DType::string}, {"BOOL", DType::boolean}, {"FLOAT16", DType::f16},
-      {"DOUBLE", DType::f64}, {"UINT32", DType::u32},   {"UINT64", DType::u64}};
+      {"FLOAT", DType::f32},    {"UINT8", DType::u8},    {"INT8", DType::i8},    {"UINT16", DType::u16},
+      {"INT16", DType::i16},    {"INT32", DType::i32},   {"INT64", DType::i64},  {"STRING", DType::string},
+      {"BOOL", DType::boolean}, {"FLOAT16", DType::f16}, {"DOUBLE", DType::f64}, {"UINT32", DType::u32},
+      {"UINT64", DType::u64}};
   const auto found = std::ranges::find(types, name, &std::pair<std::string_view, DType>::first);
   check(found != std::end(types), ErrorCode::bad_data, "attribute to: '{}' is not an element type", name);
   return found->second;
@@ -115,23 +128,32 @@ Tensor list_tensor(const std::vector<From>& values) {
 
 void constant(RuleContext& context) {
   Tensor tensor;
-  if (context.has_attribute("value")) tensor = context.get<Tensor>("value", "a tensor");
-  else if (context.has_attribute("sparse_value")) tensor = context.get<Tensor>("sparse_value", "a sparse tensor");
-  else if (context.has_attribute("value_float")) tensor = Tensor::scalar(static_cast<float>(context.real("value_float", 0)));
-  else if (context.has_attribute("value_floats")) tensor = list_tensor<float>(context.reals("value_floats"));
-  else if (context.has_attribute("value_int")) tensor = Tensor::scalar(context.integer("value_int", 0));
-  else if (context.has_attribute("value_ints")) tensor = list_tensor<std::int64_t>(context.integers("value_ints"));
-  else if (context.has_attribute("value_string")) tensor = Tensor::scalar(context.string("value_string", ""));
+  if (context.has_attribute("value"))
+    tensor = context.get<Tensor>("value", "a tensor");
+  else if (context.has_attribute("sparse_value"))
+    tensor = context.get<Tensor>("sparse_value", "a sparse tensor");
+  else if (context.has_attribute("value_float"))
+    tensor = Tensor::scalar(static_cast<float>(context.real("value_float", 0)));
+  else if (context.has_attribute("value_floats"))
+    tensor = list_tensor<float>(context.reals("value_floats"));
+  else if (context.has_attribute("value_int"))
+    tensor = Tensor::scalar(context.integer("value_int", 0));
+  else if (context.has_attribute("value_ints"))
+    tensor = list_tensor<std::int64_t>(context.integers("value_ints"));
+  else if (context.has_attribute("value_string"))
+    tensor = Tensor::scalar(context.string("value_string", ""));
   else if (context.has_attribute("value_strings"))
     tensor = list_tensor<std::string>(context.get<std::vector<std::string>>("value_strings", "strings"));
-  else fail(ErrorCode::bad_data, "a constant without a value");
+  else
+    fail(ErrorCode::bad_data, "a constant without a value");
   context.set_output(0, context.tensor(std::move(tensor)));
 }
 
 void top_k(RuleContext& context) {
   if (context.version >= 10) return direct(context);
   AttributeMap attributes = context.attributes("top_k", {"k"});
-  Node* node = context.emit_node("top_k", {context.required(0), context.ints({context.integer("k", 1)})}, std::move(attributes), 2);
+  Node* node = context.emit_node("top_k", {context.required(0), context.ints({context.integer("k", 1)})},
+                                 std::move(attributes), 2);
   context.set_outputs(*node);
 }
 
@@ -141,8 +163,8 @@ void add_shape_rules(Rules& rules) {
   rules["Reshape"] = reshape;
   rules["Squeeze"] = rules["Unsqueeze"] = axes_before(13);
   rules["ReduceSum"] = axes_before(13);
-  for (const char* name : {"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp",
-                           "ReduceSumSquare"})
+  for (const char* name : {"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
+                           "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"})
     rules[name] = axes_before(18);
   rules["Split"] = split;
   rules["Slice"] = slice;

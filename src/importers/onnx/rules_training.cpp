@@ -11,13 +11,15 @@ namespace {
 class Step {
 public:
   Step(RuleContext& context, std::size_t groups) : context_(context) {
-    check(context.inputs() >= 2 + groups && (context.inputs() - 2) % groups == 0, ErrorCode::bad_data, "{} inputs, expected 2 and a multiple of {}",
-          context.inputs(), groups);
+    check(context.inputs() >= 2 + groups && (context.inputs() - 2) % groups == 0, ErrorCode::bad_data,
+          "{} inputs, expected 2 and a multiple of {}", context.inputs(), groups);
     count_ = (context.inputs() - 2) / groups;
   }
   std::size_t count() const { return count_; }
   Value* of(std::size_t group, std::size_t i) { return context_.required(2 + group * count_ + i); }
-  void give(std::size_t group, std::size_t i, Value* value) { context_.set_output(group * count_ + i, value); }
+  void give(std::size_t group, std::size_t i, Value* value) {
+    context_.set_output(group * count_ + i, value);
+  }
   /// The rate or the step's number in the type of `like`.
   Value* rate(Value* like) { return as(context_.required(0), like); }
   Value* number(Value* like) { return as(context_.required(1), like); }
@@ -32,10 +34,13 @@ public:
   Value* constant(double value, Value* like) { return context_.scalar(like->type.dtype(), value); }
   /// `then` from the first step on, `otherwise` before it.
   Value* if_begun(Value* then, Value* otherwise) {
-    Value* begun = context_.emit("greater", {context_.required(1), context_.scalar(context_.required(1)->type.dtype(), 0)});
+    Value* begun = context_.emit(
+        "greater", {context_.required(1), context_.scalar(context_.required(1)->type.dtype(), 0)});
     return context_.emit("where", {begun, then, otherwise});
   }
-  Value* regularized(Value* x, Value* gradient) { return add(times(context_.real("norm_coefficient", 0), x), gradient); }
+  Value* regularized(Value* x, Value* gradient) {
+    return add(times(context_.real("norm_coefficient", 0), x), gradient);
+  }
 
 private:
   Value* as(Value* value, Value* like) {
@@ -65,12 +70,16 @@ void adam(RuleContext& context) {
   const double alpha = context.real("alpha", 0.9), beta = context.real("beta", 0.999);
   for (std::size_t i = 0; i < step.count(); ++i) {
     Value* x = step.of(0, i);
-    const auto less = [&](double base) { return step.sub(step.constant(1, x), step.pow(step.constant(base, x), step.number(x))); };
+    const auto less = [&](double base) {
+      return step.sub(step.constant(1, x), step.pow(step.constant(base, x), step.number(x)));
+    };
     Value* gradient = step.regularized(x, step.of(1, i));
     Value* mean = step.add(step.times(alpha, step.of(2, i)), step.times(1 - alpha, gradient));
-    Value* square = step.add(step.times(beta, step.of(3, i)), step.times(1 - beta, step.mul(gradient, gradient)));
+    Value* square =
+        step.add(step.times(beta, step.of(3, i)), step.times(1 - beta, step.mul(gradient, gradient)));
     Value* scale = step.add(step.root(square), step.constant(context.real("epsilon", 0), x));
-    Value* rate = step.if_begun(step.div(step.mul(step.rate(x), step.root(less(beta))), less(alpha)), step.rate(x));
+    Value* rate =
+        step.if_begun(step.div(step.mul(step.rate(x), step.root(less(beta))), less(alpha)), step.rate(x));
     Value* moved = step.sub(x, step.div(step.mul(rate, mean), scale));
     step.give(0, i, step.times(1 - context.real("norm_coefficient_post", 0), moved));
     step.give(1, i, mean);
@@ -81,7 +90,8 @@ void adam(RuleContext& context) {
 void momentum(RuleContext& context) {
   Step step(context, 3);
   const std::string mode = context.string("mode", "standard");
-  check(mode == "standard" || mode == "nesterov", ErrorCode::bad_data, "attribute mode: '{}', expected standard or nesterov", mode);
+  check(mode == "standard" || mode == "nesterov", ErrorCode::bad_data,
+        "attribute mode: '{}', expected standard or nesterov", mode);
   const double alpha = context.real("alpha", 0), beta = context.real("beta", 0);
   for (std::size_t i = 0; i < step.count(); ++i) {
     Value* x = step.of(0, i);

@@ -84,7 +84,9 @@ std::string lower_extension(const std::string& path) {
 }
 
 /// Of files' names and of encode_image: `.png`, `png`.
-bool is_jpeg(std::string_view kind) { return kind.ends_with("jpg") || kind.ends_with("jpeg"); }
+bool is_jpeg(std::string_view kind) {
+  return kind.ends_with("jpg") || kind.ends_with("jpeg");
+}
 
 EncoderOptions image_options(bool jpeg, const Image& image) {
   EncoderOptions options;

@@ -31,7 +31,8 @@ struct Source {
   ProgramInput input;
 };
 
-/// The tile step: whole periods of the operands that repeat within a tile, or a divisor of one that is longer.
+/// The tile step: whole periods of the operands that repeat within a tile, or a divisor of one that is
+/// longer.
 std::int64_t choose_step(const std::vector<Source>& sources) {
   std::int64_t step = tile_size;
   for (const Source& source : sources) {
@@ -51,7 +52,8 @@ std::int64_t choose_step(const std::vector<Source>& sources) {
 class ElementwiseKernel final : public Kernel {
 public:
   ElementwiseKernel(ElementwiseProgram program, const Layout& layout, int threads)
-      : program_(std::move(program)), layout_(layout), threads_(threads), total_(layout.padded(program_.shape).elements()) {
+      : program_(std::move(program)), layout_(layout), threads_(threads),
+        total_(layout.padded(program_.shape).elements()) {
     for (const ProgramInput& input : program_.inputs) {
       const OperandWalk walk(program_.shape, layout, input.operand.shape());
       sources_.push_back({way_of(walk, input), walk, input});
@@ -63,9 +65,8 @@ public:
   }
 
   void launch(const Launch& launch) const override {
-    parallel_for(threads_, 0, (total_ + step_ - 1) / step_, grain_, [&](std::int64_t begin, std::int64_t end) {
-      run(launch, begin, end);
-    });
+    parallel_for(threads_, 0, (total_ + step_ - 1) / step_, grain_,
+                 [&](std::int64_t begin, std::int64_t end) { run(launch, begin, end); });
     for (std::size_t i = 0; i < program_.outputs.size(); ++i)
       clear_padding(launch.outputs[i], layout_, program_.shape, bit_width(program_.outputs[i].dtype) / 8);
   }
@@ -76,14 +77,17 @@ private:
   Source::Way way_of(const OperandWalk& walk, const ProgramInput& input) const {
     if (walk.contiguous()) return input.dtype == DType::f32 ? Source::Way::direct : Source::Way::cast;
     if (walk.scalar() || walk.period() <= tile_size) return Source::Way::once;
-    return walk.contiguous_in_period() && input.dtype == DType::f32 ? Source::Way::periodic : Source::Way::fetched;
+    return walk.contiguous_in_period() && input.dtype == DType::f32 ? Source::Way::periodic
+                                                                    : Source::Way::fetched;
   }
 
   /// Once the step is known, operands that do not fit it are fetched tile by tile.
   void settle(Source& source) const {
     const std::int64_t period = source.walk.period();
-    const bool fits = source.way == Source::Way::once ? source.walk.scalar() || step_ % period == 0 : period % step_ == 0;
-    if ((source.way == Source::Way::once || source.way == Source::Way::periodic) && !fits) source.way = Source::Way::fetched;
+    const bool fits =
+        source.way == Source::Way::once ? source.walk.scalar() || step_ % period == 0 : period % step_ == 0;
+    if ((source.way == Source::Way::once || source.way == Source::Way::periodic) && !fits)
+      source.way = Source::Way::fetched;
   }
 
   static const void* bytes_of(const Source& source, const Launch& launch) {
@@ -91,18 +95,27 @@ private:
     return operand.is_input() ? launch.inputs[operand.index] : operand.constant->data();
   }
 
-  static void fetch(const Source& source, const void* bytes, std::int64_t first, std::int64_t count, float* tile) {
-    if (source.input.dtype == DType::f32) source.walk.fetch(static_cast<const float*>(bytes), first, count, tile);
-    else source.walk.fetch(static_cast<const bool*>(bytes), first, count, tile);
+  static void fetch(const Source& source, const void* bytes, std::int64_t first, std::int64_t count,
+                    float* tile) {
+    if (source.input.dtype == DType::f32)
+      source.walk.fetch(static_cast<const float*>(bytes), first, count, tile);
+    else
+      source.walk.fetch(static_cast<const bool*>(bytes), first, count, tile);
   }
 
-  const float* read(const Source& source, const Launch& launch, std::int64_t first, std::int64_t count, float* tile) const {
+  const float* read(const Source& source, const Launch& launch, std::int64_t first, std::int64_t count,
+                    float* tile) const {
     const void* bytes = bytes_of(source, launch);
     switch (source.way) {
-    case Source::Way::direct: return static_cast<const float*>(bytes) + first;
-    case Source::Way::periodic: return static_cast<const float*>(bytes) + first % source.walk.period();
-    case Source::Way::once: return tile;
-    case Source::Way::fetched: fetch(source, bytes, first, count, tile); return tile;
+    case Source::Way::direct:
+      return static_cast<const float*>(bytes) + first;
+    case Source::Way::periodic:
+      return static_cast<const float*>(bytes) + first % source.walk.period();
+    case Source::Way::once:
+      return tile;
+    case Source::Way::fetched:
+      fetch(source, bytes, first, count, tile);
+      return tile;
     case Source::Way::cast: {
       const auto offset = first * static_cast<std::int64_t>(bit_width(source.input.dtype) / 8);
       cast_elements(source.input.dtype, static_cast<const std::byte*>(bytes) + offset, DType::f32, tile,
@@ -126,26 +139,31 @@ private:
       const std::int64_t first = tile * step_, count = std::min(step_, total_ - first);
       for (std::size_t i = 0; i < inputs; ++i) slots[i] = read(sources_[i], launch, first, count, tiles[i]);
       for (const TileInstruction& instruction : program_.instructions) {
-        const auto operand = [&](int i) { return instruction.operands[i] < 0 ? nullptr : slots[static_cast<std::size_t>(instruction.operands[i])]; };
+        const auto operand = [&](int i) {
+          return instruction.operands[i] < 0 ? nullptr
+                                             : slots[static_cast<std::size_t>(instruction.operands[i])];
+        };
         float* out = &instruction == &program_.instructions.back() && writes_last_directly()
                          ? static_cast<float*>(launch.outputs[0]) + first
                          : tiles[instruction.out];
-        functions[static_cast<std::size_t>(instruction.opcode)](out, operand(0), operand(1), operand(2), count,
-                                                                instruction.numbers);
+        functions[static_cast<std::size_t>(instruction.opcode)](out, operand(0), operand(1), operand(2),
+                                                                count, instruction.numbers);
       }
       write(launch, tiles, first, count);
     }
   }
 
-  bool writes_last_directly() const { return program_.outputs.size() == 1 && program_.outputs[0].dtype == DType::f32; }
+  bool writes_last_directly() const {
+    return program_.outputs.size() == 1 && program_.outputs[0].dtype == DType::f32;
+  }
 
   void write(const Launch& launch, const Tiles tiles, std::int64_t first, std::int64_t count) const {
     if (writes_last_directly()) return;
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
       const ProgramOutput& output = program_.outputs[i];
       const auto offset = first * static_cast<std::int64_t>(bit_width(output.dtype) / 8);
-      cast_elements(DType::f32, tiles[output.slot], output.dtype, static_cast<std::byte*>(launch.outputs[i]) + offset,
-                    static_cast<std::size_t>(count));
+      cast_elements(DType::f32, tiles[output.slot], output.dtype,
+                    static_cast<std::byte*>(launch.outputs[i]) + offset, static_cast<std::size_t>(count));
     }
   }
 
@@ -162,7 +180,9 @@ bool readable(const ElementwiseProgram& program, const Layout& layout) {
     const OperandWalk walk(program.shape, layout, input.operand.shape());
     if (!walk.contiguous() && input.dtype != DType::f32 && input.dtype != DType::boolean) return false;
     // An inner constant lies in row-major order.
-    if (!input.operand.is_input() && !operand_layout(layout, program.shape.rank(), input.operand.shape()).row_major()) return false;
+    if (!input.operand.is_input() &&
+        !operand_layout(layout, program.shape.rank(), input.operand.shape()).row_major())
+      return false;
   }
   return true;
 }
@@ -201,7 +221,8 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
     tactic.inputs.resize(node.inputs().size());
     for (const ProgramInput& input : program->inputs)
       if (input.operand.is_input())
-        tactic.inputs[input.operand.index] = stored(operand_layout(layout, program->shape.rank(), input.operand.shape()));
+        tactic.inputs[input.operand.index] =
+            stored(operand_layout(layout, program->shape.rank(), input.operand.shape()));
     for (std::size_t i = 0; i < node.outputs().size(); ++i) tactic.outputs.push_back(stored(layout));
     tactic.in_place = replaceable(*program);
     const double elements = static_cast<double>(program->shape.elements());
@@ -216,7 +237,8 @@ std::unique_ptr<Kernel> elementwise_prepare(const Preparation& p) {
   auto program = compile_elementwise(p.group, reason);
   check(program && readable(*program, p.tactic.outputs.at(0).layout), ErrorCode::unsupported,
         "cpu: elementwise: {}: build the plan again", reason);
-  return std::make_unique<ElementwiseKernel>(std::move(*program), p.tactic.outputs[0].layout, p.target.threads);
+  return std::make_unique<ElementwiseKernel>(std::move(*program), p.tactic.outputs[0].layout,
+                                             p.target.threads);
 }
 
 bool elementwise_fuses(const Group& group, const Target&) {
@@ -227,6 +249,7 @@ bool elementwise_fuses(const Group& group, const Target&) {
 
 } // namespace
 
-const KernelFamily elementwise_family{"elementwise", elementwise_tactics, elementwise_prepare, elementwise_fuses};
+const KernelFamily elementwise_family{"elementwise", elementwise_tactics, elementwise_prepare,
+                                      elementwise_fuses};
 
 } // namespace lanner

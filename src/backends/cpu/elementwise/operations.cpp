@@ -12,26 +12,50 @@ using O = Opcode;
 
 const std::map<std::string_view, O>& plain_unary() {
   static const std::map<std::string_view, O> table = {
-      {"identity", O::move},         {"neg", O::negate},         {"abs", O::absolute},
-      {"reciprocal", O::reciprocal}, {"sqrt", O::square_root},   {"exp", O::exponential},
-      {"log", O::logarithm},         {"sigmoid", O::logistic},   {"tanh", O::hyperbolic_tangent},
-      {"erf", O::error_function},    {"floor", O::floor},        {"ceil", O::ceiling},
-      {"round", O::nearest},         {"sign", O::sign},          {"relu", O::relu},
-      {"softplus", O::softplus},     {"softsign", O::softsign},  {"hard_swish", O::hard_swish},
-      {"mish", O::mish},             {"not", O::logical_not},    {"is_nan", O::is_nan},
-      {"sin", O::sine},              {"cos", O::cosine},         {"tan", O::tangent},
-      {"asin", O::arc_sine},         {"acos", O::arc_cosine},    {"atan", O::arc_tangent},
-      {"sinh", O::hyperbolic_sine},  {"cosh", O::hyperbolic_cosine}, {"asinh", O::area_sine},
-      {"acosh", O::area_cosine},     {"atanh", O::area_tangent},
+      {"identity", O::move},
+      {"neg", O::negate},
+      {"abs", O::absolute},
+      {"reciprocal", O::reciprocal},
+      {"sqrt", O::square_root},
+      {"exp", O::exponential},
+      {"log", O::logarithm},
+      {"sigmoid", O::logistic},
+      {"tanh", O::hyperbolic_tangent},
+      {"erf", O::error_function},
+      {"floor", O::floor},
+      {"ceil", O::ceiling},
+      {"round", O::nearest},
+      {"sign", O::sign},
+      {"relu", O::relu},
+      {"softplus", O::softplus},
+      {"softsign", O::softsign},
+      {"hard_swish", O::hard_swish},
+      {"mish", O::mish},
+      {"not", O::logical_not},
+      {"is_nan", O::is_nan},
+      {"sin", O::sine},
+      {"cos", O::cosine},
+      {"tan", O::tangent},
+      {"asin", O::arc_sine},
+      {"acos", O::arc_cosine},
+      {"atan", O::arc_tangent},
+      {"sinh", O::hyperbolic_sine},
+      {"cosh", O::hyperbolic_cosine},
+      {"asinh", O::area_sine},
+      {"acosh", O::area_cosine},
+      {"atanh", O::area_tangent},
   };
   return table;
 }
 
 const std::map<std::string_view, O>& plain_binary() {
   static const std::map<std::string_view, O> table = {
-      {"add", O::add},       {"sub", O::subtract},   {"mul", O::multiply},          {"div", O::divide},
-      {"pow", O::raise},     {"equal", O::equal},    {"less", O::less},             {"less_or_equal", O::less_or_equal},
-      {"and", O::logical_and}, {"or", O::logical_or}, {"xor", O::logical_xor},      {"prelu", O::parametric_relu},
+      {"add", O::add},         {"sub", O::subtract},
+      {"mul", O::multiply},    {"div", O::divide},
+      {"pow", O::raise},       {"equal", O::equal},
+      {"less", O::less},       {"less_or_equal", O::less_or_equal},
+      {"and", O::logical_and}, {"or", O::logical_or},
+      {"xor", O::logical_xor}, {"prelu", O::parametric_relu},
   };
   return table;
 }
@@ -80,7 +104,8 @@ std::optional<Translation> translate_scalar(const GroupOp& op) {
   const std::size_t x = left ? 1 : 0;
   if (kind == "add") return Translation{O::linear, {1, c}, {x}};
   if (kind == "mul") return Translation{O::linear, {c, 0}, {x}};
-  if (kind == "sub") return left ? Translation{O::linear, {-1, c}, {x}} : Translation{O::linear, {1, -c}, {x}};
+  if (kind == "sub")
+    return left ? Translation{O::linear, {-1, c}, {x}} : Translation{O::linear, {1, -c}, {x}};
   if (kind == "pow" && right) return Translation{O::power, {c, 0}, {x}};
   return std::nullopt;
 }
@@ -92,13 +117,15 @@ std::optional<Translation> translate(const GroupOp& op) {
   const auto real = [&](const char* name, double fallback) {
     return *name ? static_cast<float>(op.attributes().real(name, fallback)) : 0.0F;
   };
-  if (const auto found = plain_unary().find(kind); found != plain_unary().end()) return Translation{found->second, {}, {0}};
+  if (const auto found = plain_unary().find(kind); found != plain_unary().end())
+    return Translation{found->second, {}, {0}};
   if (const auto found = parametric().find(kind); found != parametric().end()) {
     const Parametric& row = found->second;
     return Translation{row.opcode, {real(row.p, row.p_default), real(row.q, row.q_default)}, {0}};
   }
   if (kind == "gelu")
-    return Translation{op.attributes().string("approximate", "none") == "tanh" ? O::gelu_by_tanh : O::gelu, {}, {0}};
+    return Translation{
+        op.attributes().string("approximate", "none") == "tanh" ? O::gelu_by_tanh : O::gelu, {}, {0}};
   if (kind == "clip") return translate_clip(op);
   if (kind == "where") return Translation{O::choose, {}, {0, 1, 2}};
   if (kind == "greater") return Translation{O::less, {}, {1, 0}};

@@ -9,7 +9,8 @@
 
 namespace lanner {
 
-/// One operator as one instruction: its opcode, its numbers and which of the operation's inputs are operands, in order.
+/// One operator as one instruction: its opcode, its numbers and which of the operation's inputs are operands,
+/// in order.
 struct Translation {
   Opcode opcode;
   Numbers numbers;

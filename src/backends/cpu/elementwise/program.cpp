@@ -11,12 +11,17 @@ namespace {
 
 constexpr int most_registers = 24;
 
-bool is_real_or_truth(DType type) { return type == DType::f32 || type == DType::boolean; }
+bool is_real_or_truth(DType type) {
+  return type == DType::f32 || type == DType::boolean;
+}
 
 /// Types that survive a way through f32 when they are only converted.
-bool is_castable(DType type) { return is_real_or_truth(type) || is_integer(type) || type == DType::f16 || type == DType::bf16; }
+bool is_castable(DType type) {
+  return is_real_or_truth(type) || is_integer(type) || type == DType::f16 || type == DType::bf16;
+}
 
-/// Translates operations one after the other; each result gets a virtual register of its own, numbered from the inputs on.
+/// Translates operations one after the other; each result gets a virtual register of its own, numbered from
+/// the inputs on.
 class Compiler {
 public:
   Compiler(const Group& group, std::string& reason) : group_(group), reason_(reason) {}
@@ -57,7 +62,8 @@ private:
     for (const Operand& operand : op.inputs)
       if (operand) types &= fits(op, operand);
     if (types && op.type().shape() == program_.shape) return true;
-    reason_ = types ? "elementwise: results of several shapes" : "elementwise: " + op.kind() + " of these types";
+    reason_ =
+        types ? "elementwise: results of several shapes" : "elementwise: " + op.kind() + " of these types";
     return false;
   }
 
@@ -76,7 +82,8 @@ private:
   void collect_inputs() {
     for (const GroupOp& op : group_.ops())
       for (const Operand& operand : op.inputs)
-        if (operand && !operand.is_op() && find_input(operand) < 0) program_.inputs.push_back({operand, operand.dtype()});
+        if (operand && !operand.is_op() && find_input(operand) < 0)
+          program_.inputs.push_back({operand, operand.dtype()});
   }
 
   int find_input(const Operand& operand) const {
@@ -85,7 +92,9 @@ private:
     return -1;
   }
 
-  int slot_of(const Operand& operand) const { return operand.is_op() ? results_[operand.index] : find_input(operand); }
+  int slot_of(const Operand& operand) const {
+    return operand.is_op() ? results_[operand.index] : find_input(operand);
+  }
 
   void push(Opcode opcode, Numbers numbers, int x, int y = -1, int z = -1) {
     last_ = next_++;
@@ -103,8 +112,10 @@ private:
         push(*joined, {}, sum, slot_of(op.input(i)));
         sum = last_;
       }
-      if (op.kind() == "mean") push(Opcode::linear, {1.0F / static_cast<float>(op.inputs.size()), 0}, sum);
-      else if (op.inputs.size() == 1) push(Opcode::move, {}, sum);
+      if (op.kind() == "mean")
+        push(Opcode::linear, {1.0F / static_cast<float>(op.inputs.size()), 0}, sum);
+      else if (op.inputs.size() == 1)
+        push(Opcode::move, {}, sum);
       return true;
     }
     const auto translation = translate(op);
@@ -119,15 +130,18 @@ private:
     return true;
   }
 
-  /// Virtual registers become few: one is free again after its last reader. Results that leave the program stay.
+  /// Virtual registers become few: one is free again after its last reader. Results that leave the program
+  /// stay.
   void allocate_registers() {
     const int inputs = static_cast<int>(program_.inputs.size());
-    std::vector<int> last_use(static_cast<std::size_t>(next_), -1), place(static_cast<std::size_t>(next_), -1);
+    std::vector<int> last_use(static_cast<std::size_t>(next_), -1),
+        place(static_cast<std::size_t>(next_), -1);
     const int count = static_cast<int>(program_.instructions.size());
     for (int i = 0; i < count; ++i)
       for (int slot : program_.instructions[static_cast<std::size_t>(i)].operands)
         if (slot >= 0) last_use[static_cast<std::size_t>(slot)] = i;
-    for (const ProgramOutput& output : program_.outputs) last_use[static_cast<std::size_t>(output.slot)] = count;
+    for (const ProgramOutput& output : program_.outputs)
+      last_use[static_cast<std::size_t>(output.slot)] = count;
     for (int i = 0; i < inputs; ++i) place[static_cast<std::size_t>(i)] = i;
 
     std::vector<int> free;
@@ -159,10 +173,22 @@ private:
 
 bool is_light(Opcode opcode) {
   switch (opcode) {
-  case Opcode::exponential: case Opcode::logarithm: case Opcode::logistic: case Opcode::hyperbolic_tangent:
-  case Opcode::error_function: case Opcode::elu: case Opcode::celu: case Opcode::selu: case Opcode::softplus:
-  case Opcode::gelu: case Opcode::gelu_by_tanh: case Opcode::swish: case Opcode::mish: return false;
-  default: return true;
+  case Opcode::exponential:
+  case Opcode::logarithm:
+  case Opcode::logistic:
+  case Opcode::hyperbolic_tangent:
+  case Opcode::error_function:
+  case Opcode::elu:
+  case Opcode::celu:
+  case Opcode::selu:
+  case Opcode::softplus:
+  case Opcode::gelu:
+  case Opcode::gelu_by_tanh:
+  case Opcode::swish:
+  case Opcode::mish:
+    return false;
+  default:
+    return true;
   }
 }
 

@@ -40,9 +40,8 @@ struct ElementwiseProgram {
   double weight() const; ///< Rough nanoseconds an element takes on one core.
 };
 
-/// Nothing, with `reason` set, when some operation, type or shape has no place in such a program. `reason` stays empty when
-/// the group is not elementwise at all.
+/// Nothing, with `reason` set, when some operation, type or shape has no place in such a program. `reason`
+/// stays empty when the group is not elementwise at all.
 std::optional<ElementwiseProgram> compile_elementwise(const Group& group, std::string& reason);
-
 
 } // namespace lanner

@@ -1,6 +1,6 @@
 #pragma once
-// The instructions as templates over the vectors of simd.h. Included once by each file that is compiled for one
-// instruction set.
+// The instructions as templates over the vectors of simd.h. Included once by each file that is compiled for
+// one instruction set.
 
 #include <math.h>
 
@@ -27,28 +27,38 @@ void tile(float* out, const float* x, const float* y, const float* z, std::int64
   run<operands>(out, x, y, z, count, [n](F a, F b, F c) { return function(a, b, c, n); });
 }
 
-/// An instruction by a function of the C library, element by element. Not std::sin and the like: those are inline, and the
-/// linker could give this file's copy, with its instruction set, to everyone.
+/// An instruction by a function of the C library, element by element. Not std::sin and the like: those are
+/// inline, and the linker could give this file's copy, with its instruction set, to everyone.
 template<float (*function)(float)>
 void tile_each(float* out, const float* x, const float*, const float*, std::int64_t count, Numbers) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = function(x[i]);
 }
 
-inline F truth_of(I mask) { return mask ? splat(1) : splat(0); }
+inline F truth_of(I mask) {
+  return mask ? splat(1) : splat(0);
+}
 inline F floor_of(F x) {
   const F whole = nearest(x);
   return whole > x ? whole - 1.0F : whole;
 }
-inline F unit(F x) { return at_most(at_least(x, 0.0F), 1.0F); }
+inline F unit(F x) {
+  return at_most(at_least(x, 0.0F), 1.0F);
+}
 /// Of two numbers; NaN when one is.
-inline F smaller(F x, F y) { return (x < y) | (x != x) ? x : y; }
-inline F larger(F x, F y) { return (x > y) | (x != x) ? x : y; }
+inline F smaller(F x, F y) {
+  return (x < y) | (x != x) ? x : y;
+}
+inline F larger(F x, F y) {
+  return (x > y) | (x != x) ? x : y;
+}
 
-inline void raise_tile(float* out, const float* x, const float* y, const float*, std::int64_t count, Numbers) {
+inline void raise_tile(float* out, const float* x, const float* y, const float*, std::int64_t count,
+                       Numbers) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = ::powf(x[i], y[i]);
 }
 
-inline void power_tile(float* out, const float* x, const float* y, const float* z, std::int64_t count, Numbers n) {
+inline void power_tile(float* out, const float* x, const float* y, const float* z, std::int64_t count,
+                       Numbers n) {
   if (n.p == 2.0F) return run<1>(out, x, y, z, count, [](F a, F, F) { return a * a; });
   if (n.p == 3.0F) return run<1>(out, x, y, z, count, [](F a, F, F) { return a * a * a; });
   if (n.p == 0.5F) return run<1>(out, x, y, z, count, [](F a, F, F) { return square_root(a); });
@@ -57,9 +67,11 @@ inline void power_tile(float* out, const float* x, const float* y, const float* 
   for (std::int64_t i = 0; i < count; ++i) out[i] = ::powf(x[i], n.p);
 }
 
-#define LANNER_TILE(opcode, operands, expression)                                                                       \
-  table[static_cast<std::size_t>(Opcode::opcode)] =                                                                     \
-      tile<operands, [](F x, [[maybe_unused]] F y, [[maybe_unused]] F z, [[maybe_unused]] Numbers n) -> F { return (expression); }>
+#define LANNER_TILE(opcode, operands, expression)                                                            \
+  table[static_cast<std::size_t>(Opcode::opcode)] =                                                          \
+      tile<operands, [](F x, [[maybe_unused]] F y, [[maybe_unused]] F z, [[maybe_unused]] Numbers n) -> F {  \
+        return (expression);                                                                                 \
+      }>
 
 inline void fill_unary(TileFunctions& table) {
   LANNER_TILE(move, 1, x);
@@ -92,7 +104,8 @@ inline void fill_activations(TileFunctions& table) {
   LANNER_TILE(softplus, 1, softplus(x));
   LANNER_TILE(softsign, 1, x / (1.0F + magnitude(x)));
   LANNER_TILE(gelu, 1, 0.5F * x * (1.0F + error_function(x * 0.70710678F)));
-  LANNER_TILE(gelu_by_tanh, 1, 0.5F * x * (1.0F + hyperbolic_tangent(0.79788456F * (x + 0.044715F * x * x * x))));
+  LANNER_TILE(gelu_by_tanh, 1,
+              0.5F * x * (1.0F + hyperbolic_tangent(0.79788456F * (x + 0.044715F * x * x * x))));
   LANNER_TILE(hard_sigmoid, 1, unit(multiply_add(x, splat(n.p), splat(n.q))));
   LANNER_TILE(hard_swish, 1, x * unit(multiply_add(x, splat(1.0F / 6), splat(0.5F))));
   LANNER_TILE(swish, 1, x / (1.0F + exponential(-n.p * x)));
@@ -102,7 +115,9 @@ inline void fill_activations(TileFunctions& table) {
 }
 
 inline void fill_library(TileFunctions& table) {
-  const auto set = [&](Opcode opcode, TileFunction function) { table[static_cast<std::size_t>(opcode)] = function; };
+  const auto set = [&](Opcode opcode, TileFunction function) {
+    table[static_cast<std::size_t>(opcode)] = function;
+  };
   set(Opcode::power, power_tile);
   set(Opcode::raise, raise_tile);
   set(Opcode::sine, tile_each<::sinf>);

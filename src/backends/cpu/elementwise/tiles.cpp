@@ -16,11 +16,13 @@ OperandWalk::OperandWalk(const Shape& result, const Layout& layout, const Shape&
     const bool spread = axis->dim < missing || operand[axis->dim - missing] == 1;
     const std::int64_t stride = spread ? 0 : next;
     if (!spread) next *= axis->size;
-    const bool merges =
-        !loops_.empty() && (spread ? loops_.back().stride == 0
-                                   : loops_.back().stride != 0 && stride == loops_.back().size * loops_.back().stride);
-    if (merges) loops_.back().size *= axis->size;
-    else loops_.push_back({axis->size, stride});
+    const bool merges = !loops_.empty() && (spread ? loops_.back().stride == 0
+                                                   : loops_.back().stride != 0 &&
+                                                         stride == loops_.back().size * loops_.back().stride);
+    if (merges)
+      loops_.back().size *= axis->size;
+    else
+      loops_.push_back({axis->size, stride});
   }
   const std::size_t repeated = !loops_.empty() && loops_.back().stride == 0 ? 1 : 0;
   for (std::size_t i = 0; i + repeated < loops_.size(); ++i) period_ *= loops_[i].size;
@@ -45,7 +47,8 @@ void OperandWalk::fetch(const T* operand, std::int64_t first, std::int64_t count
       rest /= loops_[i].size;
     }
     const T* from = operand + offset + start * inner.stride;
-    if (inner.stride == 0) std::fill_n(tile, run, static_cast<float>(*from));
+    if (inner.stride == 0)
+      std::fill_n(tile, run, static_cast<float>(*from));
     else
       for (std::int64_t i = 0; i < run; ++i) tile[i] = static_cast<float>(from[i * inner.stride]);
     tile += run;

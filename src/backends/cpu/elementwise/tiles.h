@@ -12,10 +12,13 @@ namespace lanner {
 /// How an operand is read while the memory of the result is walked from its first element to its last.
 class OperandWalk {
 public:
-  /// `operand` broadcasts to `result`, which lies in `layout`; the operand itself in operand_layout(layout, ...).
+  /// `operand` broadcasts to `result`, which lies in `layout`; the operand itself in operand_layout(layout,
+  /// ...).
   OperandWalk(const Shape& result, const Layout& layout, const Shape& operand);
 
-  bool contiguous() const noexcept { return loops_.size() == 1 && loops_[0].stride == 1; } ///< Element i is at i.
+  bool contiguous() const noexcept {
+    return loops_.size() == 1 && loops_[0].stride == 1;
+  } ///< Element i is at i.
   bool scalar() const noexcept { return loops_.empty() || (loops_.size() == 1 && loops_[0].stride == 0); }
   /// Elements after which the walk is back at the operand's start; the result's size when it never is.
   std::int64_t period() const noexcept { return period_; }

@@ -16,7 +16,8 @@ namespace {
 /// Beyond this many rows the weights are read so often that oneDNN's blocking for the caches wins.
 constexpr std::int64_t most_rows = 64;
 
-/// Weights with the columns of a panel next to each other: `Ba32b` for depth x columns, `Ab32a` for columns x depth.
+/// Weights with the columns of a panel next to each other: `Ba32b` for depth x columns, `Ab32a` for columns x
+/// depth.
 Layout panel_layout(const Product& product, int width) {
   const std::uint8_t columns = product.transpose_b ? 0 : 1, depth = 1 - columns;
   return {{columns, depth}, {{columns, static_cast<std::uint16_t>(width)}}};
@@ -55,7 +56,8 @@ std::optional<Gemm> read_gemm(const Group& group, std::string& reason) {
   if (!product) return std::nullopt;
   const bool reals = product->a.dtype() == DType::f32 && product->b.dtype() == DType::f32 &&
                      (!product->bias || product->bias.dtype() == DType::f32);
-  if (!reals || !product->single() || product->transpose_a || !product->a.is_input() || !product->b.is_input()) {
+  if (!reals || !product->single() || product->transpose_a || !product->a.is_input() ||
+      !product->b.is_input()) {
     reason = "cpu: gemm takes f32, one matrix of weights and rows as they lie";
     return std::nullopt;
   }
@@ -76,11 +78,12 @@ std::optional<Gemm> read_gemm(const Group& group, std::string& reason) {
 class GemmKernel final : public Kernel {
 public:
   GemmKernel(Gemm gemm, int threads)
-      : gemm_(std::move(gemm)), rows_(gemm_.product.rows()), depth_(gemm_.product.depth()), columns_(gemm_.product.columns()),
-        panels_((columns_ + width() - 1) / width()), threads_(threads) {}
+      : gemm_(std::move(gemm)), rows_(gemm_.product.rows()), depth_(gemm_.product.depth()),
+        columns_(gemm_.product.columns()), panels_((columns_ + width() - 1) / width()), threads_(threads) {}
 
   void launch(const Launch& launch) const override {
-    parallel_for(threads_, 0, panels_, 1, [&](std::int64_t begin, std::int64_t end) { run(launch, begin, end); });
+    parallel_for(threads_, 0, panels_, 1,
+                 [&](std::int64_t begin, std::int64_t end) { run(launch, begin, end); });
   }
 
 private:
@@ -95,8 +98,16 @@ private:
     const float* weights = static_cast<const float*>(launch.inputs[gemm_.product.b.index]);
     const float* bias = gemm_.product.bias ? floats(gemm_.product.bias, launch) : nullptr;
     float* out = static_cast<float*>(launch.outputs[0]);
-    PanelProduct product{static_cast<const float*>(launch.inputs[gemm_.product.a.index]), nullptr, nullptr, nullptr, depth_,
-                         columns_, rows_, depth_, 0, gemm_.relu};
+    PanelProduct product{static_cast<const float*>(launch.inputs[gemm_.product.a.index]),
+                         nullptr,
+                         nullptr,
+                         nullptr,
+                         depth_,
+                         columns_,
+                         rows_,
+                         depth_,
+                         0,
+                         gemm_.relu};
     for (std::int64_t panel = begin; panel < end; ++panel) {
       const std::int64_t column = panel * width();
       product.panel = weights + column * depth_;
@@ -113,8 +124,10 @@ private:
     for (std::int64_t row = 0; row < rows_; ++row) {
       float* out = static_cast<float*>(launch.outputs[0]) + row * columns_ + first;
       for (const RowStep& step : gemm_.steps) {
-        const float* operand = step.operand ? floats(step.operand, launch) + first + (step.full ? row * columns_ : 0) : nullptr;
-        tile_functions()[static_cast<std::size_t>(step.opcode)](out, out, operand, nullptr, last - first, step.numbers);
+        const float* operand =
+            step.operand ? floats(step.operand, launch) + first + (step.full ? row * columns_ : 0) : nullptr;
+        tile_functions()[static_cast<std::size_t>(step.opcode)](out, out, operand, nullptr, last - first,
+                                                                step.numbers);
       }
     }
   }
@@ -126,7 +139,8 @@ private:
 
 /// Seconds on one core, whether the weights or the products take longer.
 double lone_seconds(const Product& product) {
-  return std::max(4.0 * static_cast<double>(product.b.shape().elements()) / 60e9, product.operations() / 120e9);
+  return std::max(4.0 * static_cast<double>(product.b.shape().elements()) / 60e9,
+                  product.operations() / 120e9);
 }
 
 /// Waking and joining threads takes about as long as the smallest layers: for those between, timing decides.
@@ -148,7 +162,8 @@ TacticList gemm_tactics(const Node& node, const Group& group, const Target& targ
     tactic.kernel = "gemm";
     tactic.config = ConfigText().set("threads", threads).bytes();
     tactic.inputs.resize(node.inputs().size());
-    tactic.inputs[product.b.index] = stored(canonical(panel_layout(product, panel_function().width), product.b.shape()));
+    tactic.inputs[product.b.index] =
+        stored(canonical(panel_layout(product, panel_function().width), product.b.shape()));
     tactic.outputs.resize(node.outputs().size());
     tactic.estimate = 1e-7 + lone_seconds(product) / threads + (threads > 1 ? 2e-6 : 0);
     list.tactics.push_back(std::move(tactic));

@@ -7,10 +7,10 @@ namespace lanner {
 
 /// out[r][c] = bias[c] + sum over d of a[r][d] * panel[d][c], for `columns` of the panel's `width` columns.
 struct PanelProduct {
-  const float* a;      ///< Rows are `a_stride` floats apart.
-  const float* panel;  ///< depth x width, dense.
-  const float* bias;   ///< `columns` floats, or null.
-  float* out;          ///< Rows are `out_stride` floats apart.
+  const float* a;     ///< Rows are `a_stride` floats apart.
+  const float* panel; ///< depth x width, dense.
+  const float* bias;  ///< `columns` floats, or null.
+  float* out;         ///< Rows are `out_stride` floats apart.
   std::int64_t a_stride, out_stride, rows, depth, columns;
   bool relu = false;
 };

@@ -20,30 +20,37 @@ struct Plane {
 };
 
 template<typename T>
-void copy_run(const T* source, std::int64_t source_stride, T* target, std::int64_t target_stride, std::int64_t count) {
-  if (target_stride == 1 && source_stride == 1) std::memcpy(target, source, static_cast<std::size_t>(count) * sizeof(T));
-  else if (target_stride == 1 && source_stride == 0) std::fill_n(target, count, *source);
+void copy_run(const T* source, std::int64_t source_stride, T* target, std::int64_t target_stride,
+              std::int64_t count) {
+  if (target_stride == 1 && source_stride == 1)
+    std::memcpy(target, source, static_cast<std::size_t>(count) * sizeof(T));
+  else if (target_stride == 1 && source_stride == 0)
+    std::fill_n(target, count, *source);
   else
     for (std::int64_t i = 0; i < count; ++i) target[i * target_stride] = source[i * source_stride];
 }
 
-/// Squares of a plane, so that of lines read and lines written all stay in the first cache until they are used up.
+/// Squares of a plane, so that of lines read and lines written all stay in the first cache until they are
+/// used up.
 template<typename T>
 void copy_plane(const T* source, T* target, const Plane& p) {
   constexpr std::int64_t side = 64 / sizeof(T);
   const bool crossed = p.row_source == 1 && p.column_source != 1;
   if (!crossed) {
     for (std::int64_t row = 0; row < p.rows; ++row)
-      copy_run(source + row * p.row_source, p.column_source, target + row * p.row_target, p.column_target, p.columns);
+      copy_run(source + row * p.row_source, p.column_source, target + row * p.row_target, p.column_target,
+               p.columns);
     return;
   }
   for (std::int64_t row = 0; row < p.rows; row += side)
     for (std::int64_t column = 0; column < p.columns; column += side) {
-      const std::int64_t last_row = std::min(p.rows, row + side), last_column = std::min(p.columns, column + side);
+      const std::int64_t last_row = std::min(p.rows, row + side),
+                         last_column = std::min(p.columns, column + side);
       for (std::int64_t i = row; i < last_row; ++i) {
         const T* from = source + i + column * p.column_source;
         T* to = target + i * p.row_target + column * p.column_target;
-        for (std::int64_t j = column; j < last_column; ++j, from += p.column_source, to += p.column_target) *to = *from;
+        for (std::int64_t j = column; j < last_column; ++j, from += p.column_source, to += p.column_target)
+          *to = *from;
       }
     }
 }
@@ -73,8 +80,8 @@ void copy_all(const Box& box, const T* source, T* target, int threads) {
   // Units of work are rows of planes: with a single plane, its rows are shared out.
   const std::int64_t side = 64 / static_cast<std::int64_t>(sizeof(T));
   const std::int64_t strips = (plane.rows + side - 1) / side;
-  const std::int64_t grain =
-      std::max<std::int64_t>(1, (1 << 16) / std::max<std::int64_t>(1, plane.columns * side * static_cast<std::int64_t>(sizeof(T))));
+  const std::int64_t grain = std::max<std::int64_t>(
+      1, (1 << 16) / std::max<std::int64_t>(1, plane.columns * side * static_cast<std::int64_t>(sizeof(T))));
   parallel_for(threads, 0, planes * strips, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t unit = begin; unit < end; ++unit) {
       std::int64_t rest = unit / strips;
@@ -114,7 +121,8 @@ Box simplified(Box box) {
   result.target_offset = box.target_offset;
   for (std::size_t axis : order) {
     const std::int64_t size = box.sizes[axis], from = box.source_strides[axis], to = box.target_strides[axis];
-    if (!result.sizes.empty() && result.source_strides.back() == from * size && result.target_strides.back() == to * size) {
+    if (!result.sizes.empty() && result.source_strides.back() == from * size &&
+        result.target_strides.back() == to * size) {
       result.sizes.back() *= size;
       result.source_strides.back() = from;
       result.target_strides.back() = to;
@@ -124,13 +132,14 @@ Box simplified(Box box) {
     result.source_strides.push_back(from);
     result.target_strides.push_back(to);
   }
-  // The axis along which the source is dense goes next to the innermost one, so that both are walked in squares.
+  // The axis along which the source is dense goes next to the innermost one, so that both are walked in
+  // squares.
   const std::size_t rank = result.sizes.size();
   for (std::size_t axis = 0; axis + 2 < rank; ++axis) {
     if (result.source_strides[axis] != 1 || result.source_strides[rank - 1] == 1) continue;
     const auto last = [&](std::vector<std::int64_t>& list) {
-      std::rotate(list.begin() + static_cast<std::ptrdiff_t>(axis), list.begin() + static_cast<std::ptrdiff_t>(axis) + 1,
-                  list.end() - 1);
+      std::rotate(list.begin() + static_cast<std::ptrdiff_t>(axis),
+                  list.begin() + static_cast<std::ptrdiff_t>(axis) + 1, list.end() - 1);
     };
     last(result.sizes);
     last(result.source_strides);
@@ -143,11 +152,20 @@ Box simplified(Box box) {
 void copy_box(const Box& box, const void* source, void* target, std::size_t element_bytes, int threads) {
   if (box.elements() == 0) return;
   switch (element_bytes) {
-  case 1: return copy_all(box, static_cast<const std::uint8_t*>(source), static_cast<std::uint8_t*>(target), threads);
-  case 2: return copy_all(box, static_cast<const std::uint16_t*>(source), static_cast<std::uint16_t*>(target), threads);
-  case 4: return copy_all(box, static_cast<const std::uint32_t*>(source), static_cast<std::uint32_t*>(target), threads);
-  case 8: return copy_all(box, static_cast<const std::uint64_t*>(source), static_cast<std::uint64_t*>(target), threads);
-  default: fail(ErrorCode::internal, "cpu: movement of elements of {} bytes", element_bytes);
+  case 1:
+    return copy_all(box, static_cast<const std::uint8_t*>(source), static_cast<std::uint8_t*>(target),
+                    threads);
+  case 2:
+    return copy_all(box, static_cast<const std::uint16_t*>(source), static_cast<std::uint16_t*>(target),
+                    threads);
+  case 4:
+    return copy_all(box, static_cast<const std::uint32_t*>(source), static_cast<std::uint32_t*>(target),
+                    threads);
+  case 8:
+    return copy_all(box, static_cast<const std::uint64_t*>(source), static_cast<std::uint64_t*>(target),
+                    threads);
+  default:
+    fail(ErrorCode::internal, "cpu: movement of elements of {} bytes", element_bytes);
   }
 }
 

@@ -25,7 +25,9 @@ std::size_t from_front(std::int64_t axis, std::size_t rank) {
   return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
 }
 
-Integers sizes_of(const Shape& shape) { return shape.dims(); }
+Integers sizes_of(const Shape& shape) {
+  return shape.dims();
+}
 
 /// What every operator of this file gets.
 struct Movement {
@@ -39,7 +41,9 @@ struct Movement {
 
 using Result = std::optional<Moves>;
 
-Result one(Box box) { return Moves{{{0, 0, std::move(box)}}, false, {}}; }
+Result one(Box box) {
+  return Moves{{{0, 0, std::move(box)}}, false, {}};
+}
 
 Result transpose(const Movement& m) {
   const std::size_t rank = m.input().rank();
@@ -51,15 +55,19 @@ Result transpose(const Movement& m) {
   return one(std::move(box));
 }
 
-Result reorder(const Movement& m) { return one({sizes_of(m.output()), m.inputs[0], m.outputs[0]}); }
+Result reorder(const Movement& m) {
+  return one({sizes_of(m.output()), m.inputs[0], m.outputs[0]});
+}
 
 Result slice(const Movement& m) {
   const auto starts = integers_of(m.op.input(1));
   const Shape input = m.input();
   Integers axes, steps;
-  if (!starts || (m.op.input(3) && !integers_of(m.op.input(3))) || (m.op.input(4) && !integers_of(m.op.input(4))))
+  if (!starts || (m.op.input(3) && !integers_of(m.op.input(3))) ||
+      (m.op.input(4) && !integers_of(m.op.input(4))))
     return std::nullopt;
-  if (m.op.input(3)) axes = *integers_of(m.op.input(3));
+  if (m.op.input(3))
+    axes = *integers_of(m.op.input(3));
   else
     for (std::size_t i = 0; i < starts->size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
   steps = m.op.input(4) ? *integers_of(m.op.input(4)) : Integers(starts->size(), 1);
@@ -67,8 +75,8 @@ Result slice(const Movement& m) {
   for (std::size_t i = 0; i < starts->size(); ++i) {
     const std::size_t axis = from_front(axes[i], input.rank());
     const std::int64_t size = input[axis], start = (*starts)[i];
-    const std::int64_t place = std::clamp<std::int64_t>(start < 0 ? (start < -size ? -1 : start + size) : start, 0,
-                                                        steps[i] > 0 ? size : size - 1);
+    const std::int64_t place = std::clamp<std::int64_t>(
+        start < 0 ? (start < -size ? -1 : start + size) : start, 0, steps[i] > 0 ? size : size - 1);
     if (box.sizes[axis] == 0) continue;
     box.source_offset += place * m.inputs[0][axis];
     box.source_strides[axis] *= std::clamp<std::int64_t>(steps[i], -size - 1, size + 1);
@@ -81,7 +89,8 @@ Result concat(const Movement& m) {
   const std::size_t axis = from_front(m.op.attributes().integer("axis", 0), m.output().rank());
   std::int64_t at = 0;
   for (std::size_t i = 0; i < m.op.inputs.size(); ++i) {
-    moves.moves.push_back({i, 0, {sizes_of(m.input(i)), m.inputs[i], m.outputs[0], 0, at * m.outputs[0][axis]}});
+    moves.moves.push_back(
+        {i, 0, {sizes_of(m.input(i)), m.inputs[i], m.outputs[0], 0, at * m.outputs[0][axis]}});
     at += m.input(i)[axis];
   }
   return moves;
@@ -92,7 +101,8 @@ Result split(const Movement& m) {
   const std::size_t axis = from_front(m.op.attributes().integer("axis", 0), m.input().rank());
   std::int64_t at = 0;
   for (std::size_t i = 0; i < m.op.node->outputs().size(); ++i) {
-    moves.moves.push_back({0, i, {sizes_of(m.output(i)), m.inputs[0], m.outputs[i], at * m.inputs[0][axis], 0}});
+    moves.moves.push_back(
+        {0, i, {sizes_of(m.output(i)), m.inputs[0], m.outputs[i], at * m.inputs[0][axis], 0}});
     at += m.output(i)[axis];
   }
   return moves;
@@ -117,8 +127,10 @@ Result pad(const Movement& m) {
     const std::int64_t before = (*pads)[i], after = (*pads)[axes.size() + i];
     box.sizes[axis] += std::min<std::int64_t>(before, 0) + std::min<std::int64_t>(after, 0);
     if (box.sizes[axis] <= 0) return std::nullopt;
-    if (before < 0) box.source_offset -= before * m.inputs[0][axis];
-    else box.target_offset += before * m.outputs[0][axis];
+    if (before < 0)
+      box.source_offset -= before * m.inputs[0][axis];
+    else
+      box.target_offset += before * m.outputs[0][axis];
   }
   Result result = one(std::move(box));
   result->fill = true;
@@ -154,7 +166,8 @@ Result space(const Movement& m, bool to_space) {
   const Strides& d = to_space ? m.inputs[0] : m.outputs[0];
   const Strides& s = to_space ? m.outputs[0] : m.inputs[0];
   const std::int64_t depth = deep[1] / (block * block);
-  const std::int64_t place = depth_last ? depth * d[1] : d[1], channel = depth_last ? d[1] : block * block * d[1];
+  const std::int64_t place = depth_last ? depth * d[1] : d[1],
+                     channel = depth_last ? d[1] : block * block * d[1];
   const Strides deep_strides{d[0], channel, place * block, place, d[2], d[3]};
   const Strides space_strides{s[0], s[1], s[2], s[3], s[2] * block, s[3] * block};
   return one({{deep[0], depth, block, block, deep[2], deep[3]},
@@ -166,8 +179,14 @@ using Maker = Result (*)(const Movement&);
 
 const std::map<std::string_view, Maker>& makers() {
   static const std::map<std::string_view, Maker> table = {
-      {"transpose", transpose}, {"reorder", reorder}, {"slice", slice},   {"concat", concat},
-      {"split", split},         {"pad", pad},         {"expand", expand}, {"tile", tile},
+      {"transpose", transpose},
+      {"reorder", reorder},
+      {"slice", slice},
+      {"concat", concat},
+      {"split", split},
+      {"pad", pad},
+      {"expand", expand},
+      {"tile", tile},
       {"depth_to_space", [](const Movement& m) { return space(m, true); }},
       {"space_to_depth", [](const Movement& m) { return space(m, false); }},
   };
@@ -176,7 +195,8 @@ const std::map<std::string_view, Maker>& makers() {
 
 } // namespace
 
-std::optional<Moves> moves_of(const GroupOp& op, const std::vector<Strides>& inputs, const std::vector<Strides>& outputs) {
+std::optional<Moves> moves_of(const GroupOp& op, const std::vector<Strides>& inputs,
+                              const std::vector<Strides>& outputs) {
   const auto maker = makers().find(op.kind());
   if (maker == makers().end()) return std::nullopt;
   auto moves = maker->second({op, inputs, outputs});

@@ -28,9 +28,11 @@ struct Moves {
 /// How a tensor lies: strides of its logical dims. Only for layouts without blocks.
 using Strides = std::vector<std::int64_t>;
 
-/// The moves of an operation when all inputs and outputs that are moved lie by the given strides (small operands that say
-/// what to do are constants). Nothing when the operator does more than move or its parameters are not known.
-std::optional<Moves> moves_of(const GroupOp& op, const std::vector<Strides>& inputs, const std::vector<Strides>& outputs);
+/// The moves of an operation when all inputs and outputs that are moved lie by the given strides (small
+/// operands that say what to do are constants). Nothing when the operator does more than move or its
+/// parameters are not known.
+std::optional<Moves> moves_of(const GroupOp& op, const std::vector<Strides>& inputs,
+                              const std::vector<Strides>& outputs);
 
 /// Inputs 0 to this number are moved; the rest say how.
 std::size_t moved_inputs(const GroupOp& op);

@@ -41,7 +41,8 @@ class MovementKernel final : public Kernel {
 public:
   MovementKernel(Moves moves, const GroupOp& op, int threads)
       : moves_(std::move(moves)), element_(bit_width(op.type().dtype()) / 8),
-        filled_(moves_.fill ? op.type().shape().elements() : 0), plain_(is_plain_copy(moves_, op)), threads_(threads) {}
+        filled_(moves_.fill ? op.type().shape().elements() : 0), plain_(is_plain_copy(moves_, op)),
+        threads_(threads) {}
 
   void launch(const Launch& launch) const override {
     if (plain_ && launch.inputs[0] == launch.outputs[0]) return;
@@ -90,11 +91,14 @@ std::vector<Places> transpose_places(const GroupOp& op) {
   Layout from, to; // The input's memory read with the output's letters, and the output's with the input's.
   from.order.resize(rank);
   for (std::size_t i = 0; i < rank; ++i) {
-    to.order.push_back(static_cast<std::uint8_t>(std::find(order.begin(), order.end(), static_cast<std::int64_t>(i)) - order.begin()));
+    to.order.push_back(static_cast<std::uint8_t>(
+        std::find(order.begin(), order.end(), static_cast<std::int64_t>(i)) - order.begin()));
     from.order[i] = static_cast<std::uint8_t>(order[i]);
   }
   const Shape input = op.input(0).shape(), output = op.type().shape();
-  return {{{Layout{}}, {Layout{}}}, {{Layout{}}, {canonical(to, output)}}, {{canonical(from, input)}, {Layout{}}}};
+  return {{{Layout{}}, {Layout{}}},
+          {{Layout{}}, {canonical(to, output)}},
+          {{canonical(from, input)}, {Layout{}}}};
 }
 
 std::vector<Places> places_of(const GroupOp& op, const Node& node) {
@@ -110,7 +114,8 @@ std::vector<Places> places_of(const GroupOp& op, const Node& node) {
       fits &= shape.rank() == rank || layout.row_major();
       places.inputs.push_back(fits ? canonical(layout, shape) : Layout{});
     }
-    for (const auto& value : op.node->outputs()) places.outputs.push_back(canonical(layout, value->type.shape()));
+    for (const auto& value : op.node->outputs())
+      places.outputs.push_back(canonical(layout, value->type.shape()));
     if (fits) result.push_back(std::move(places));
     if (layout.row_major() && rank < 3) break;
   }
@@ -139,7 +144,8 @@ TacticList movement_tactics(const Node& node, const Group& group, const Target& 
     if (reorder) tactic.outputs[0] = node.output(0)->storage;
     const bool plain = is_plain_copy(*moves, op);
     if (plain) tactic.in_place = static_cast<int>(op.input(0).index);
-    const double bytes = static_cast<double>(op.type().shape().elements()) * static_cast<double>(bit_width(op.type().dtype())) / 8;
+    const double bytes = static_cast<double>(op.type().shape().elements()) *
+                         static_cast<double>(bit_width(op.type().dtype())) / 8;
     tactic.estimate = 1e-6 + bytes / (plain ? 20e9 : 6e9) / target.threads;
     list.tactics.push_back(std::move(tactic));
   }
@@ -149,10 +155,12 @@ TacticList movement_tactics(const Node& node, const Group& group, const Target& 
 std::unique_ptr<Kernel> movement_prepare(const Preparation& p) {
   const GroupOp& op = p.group.ops().front();
   Places places;
-  for (std::size_t i = 0; i < moved_inputs(op); ++i) places.inputs.push_back(p.tactic.inputs.at(op.input(i).index).layout);
+  for (std::size_t i = 0; i < moved_inputs(op); ++i)
+    places.inputs.push_back(p.tactic.inputs.at(op.input(i).index).layout);
   for (const Storage& storage : p.tactic.outputs) places.outputs.push_back(storage.layout);
   auto moves = moves_at(op, places);
-  check(moves.has_value(), ErrorCode::unsupported, "cpu: movement: {} in these layouts: build the plan again", op.kind());
+  check(moves.has_value(), ErrorCode::unsupported, "cpu: movement: {} in these layouts: build the plan again",
+        op.kind());
   return std::make_unique<MovementKernel>(std::move(*moves), op, p.target.threads);
 }
 

@@ -17,7 +17,8 @@ bool takes(const Group& group, std::string& reason) {
   if (group.ops().size() != 1 || group.ops().front().kind() != "concat") return false;
   const GroupOp& op = group.ops().front();
   bool fits = op.type().rank() <= 5 && op.inputs.size() > 1;
-  for (const Operand& operand : op.inputs) fits &= operand.dtype() == DType::f32 && operand.shape().elements() > 0;
+  for (const Operand& operand : op.inputs)
+    fits &= operand.dtype() == DType::f32 && operand.shape().elements() > 0;
   if (!fits) reason = "onednn: concat takes at least two f32 parts of rank up to 5, none empty";
   return fits;
 }
@@ -33,7 +34,8 @@ Concat make(const GroupOp& op, std::span<const Layout> parts, const Layout& whol
     sources.push_back(*src);
     result.arguments.push_back(argument(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), *src, op.inputs[i]));
   }
-  const std::int64_t axis = op.attributes().integer("axis", 0), rank = static_cast<std::int64_t>(op.type().rank());
+  const std::int64_t axis = op.attributes().integer("axis", 0),
+                     rank = static_cast<std::int64_t>(op.type().rank());
   result.descriptor = concat(*dst, static_cast<int>(axis < 0 ? axis + rank : axis), sources, attributes());
   result.arguments.push_back(output_argument(DNNL_ARG_DST, *dst));
   return result;
@@ -49,12 +51,14 @@ TacticList tactics(const Node& node, const Group& group, const Target& target) {
     for (const Operand& operand : op.inputs) parts.push_back(canonical(layout, operand.shape()));
     const Layout whole = canonical(layout, op.type().shape());
     const Concat concat = make(op, parts, whole);
-    if (!concat.descriptor || std::string_view(concat.descriptor.impl_info_str()).starts_with("ref")) continue;
+    if (!concat.descriptor || std::string_view(concat.descriptor.impl_info_str()).starts_with("ref"))
+      continue;
     Tactic tactic;
     tactic.kernel = "concat";
     for (const Layout& part : parts) tactic.inputs.push_back(stored(part));
     tactic.outputs = {stored(whole)};
-    tactic.estimate = rough_seconds(0, 8.0 * static_cast<double>(op.type().shape().elements()), target.threads);
+    tactic.estimate =
+        rough_seconds(0, 8.0 * static_cast<double>(op.type().shape().elements()), target.threads);
     list.tactics.push_back(std::move(tactic));
   }
   (void)node;

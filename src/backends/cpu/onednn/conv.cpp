@@ -42,16 +42,19 @@ struct Conv {
   }
 };
 
-/// The storage of an ONNX weight (outputs x inputs/group x ..., or, transposed, inputs x outputs/group x ...) that equals
-/// oneDNN's layout of weight_dims(). Nothing when groups are blocked together with what lies within one of them.
+/// The storage of an ONNX weight (outputs x inputs/group x ..., or, transposed, inputs x outputs/group x ...)
+/// that equals oneDNN's layout of weight_dims(). Nothing when groups are blocked together with what lies
+/// within one of them.
 std::optional<Layout> weight_layout(const Conv& conv, const Layout& own) {
-  // The letter of each of oneDNN's dims in ONNX's weight. With groups, g and the first of o and i share dimension 0.
+  // The letter of each of oneDNN's dims in ONNX's weight. With groups, g and the first of o and i share
+  // dimension 0.
   std::vector<std::uint8_t> letters;
   const std::uint8_t o = conv.transposed ? 1 : 0, i = conv.transposed ? 0 : 1;
   if (conv.groups > 1) letters.push_back(0);
   letters.push_back(o);
   letters.push_back(i);
-  for (std::size_t axis = 2; axis < conv.filter.rank(); ++axis) letters.push_back(static_cast<std::uint8_t>(axis));
+  for (std::size_t axis = 2; axis < conv.filter.rank(); ++axis)
+    letters.push_back(static_cast<std::uint8_t>(axis));
   std::vector<std::uint8_t> order = own.order;
   if (order.empty()) {
     order.resize(letters.size());
@@ -92,13 +95,15 @@ std::optional<Conv> read_conv(const Group& group, bool transposed, std::string& 
   conv.output = op.type().shape();
   conv.groups = op.attributes().integer("group", 1);
   const std::size_t rank = conv.input.rank();
-  if (conv.src.dtype() != DType::f32 || rank < 3 || rank > 5 || conv.output.elements() == 0 || conv.filter.elements() == 0) {
+  if (conv.src.dtype() != DType::f32 || rank < 3 || rank > 5 || conv.output.elements() == 0 ||
+      conv.filter.elements() == 0) {
     reason = "onednn: conv takes f32 of rank 3 to 5";
     return std::nullopt;
   }
   if (conv.bias.is_op() || conv.weights.is_op()) return std::nullopt;
   const Dims kernel(conv.filter.begin() + 2, conv.filter.end());
-  conv.window = (transposed ? transposed_window_of : window_of)(op.attributes(), kernel, conv.input, conv.output);
+  conv.window =
+      (transposed ? transposed_window_of : window_of)(op.attributes(), kernel, conv.input, conv.output);
   auto tail = tail_of(group, channel_axis, reason);
   if (!tail) return std::nullopt;
   conv.tail = std::move(*tail);
@@ -118,7 +123,8 @@ struct Candidate {
 
 Candidate make(const Conv& conv, const Variant& variant) {
   Candidate candidate;
-  const auto src = describe(conv.input, variant.src, DType::f32), dst = describe(conv.output, variant.dst, DType::f32);
+  const auto src = describe(conv.input, variant.src, DType::f32),
+             dst = describe(conv.output, variant.dst, DType::f32);
   auto post = post_ops(conv.tail, variant.residual, conv.output, variant.dst, channel_axis);
   if (!src || !dst || !post) return candidate;
   const Desc weights = describe_any(conv.weight_dims(), DType::f32);
@@ -139,7 +145,8 @@ std::vector<Variant> variants(const Conv& conv) {
     for (Residual residual : residuals) {
       // Few input channels: oneDNN reads the row-major image itself and writes blocks.
       const bool from_row = !layout.blocks.empty() && conv.input[1] <= 4 && conv.groups == 1;
-      result.push_back({from_row ? Layout{} : canonical(layout, conv.input), canonical(layout, conv.output), residual});
+      result.push_back(
+          {from_row ? Layout{} : canonical(layout, conv.input), canonical(layout, conv.output), residual});
     }
   return result;
 }
@@ -167,7 +174,8 @@ Tactic to_tactic(const Conv& conv, const Node& node, const Variant& variant, con
 /// Whether the value of input `added` comes in as another input too, which writing in its place would spoil.
 bool reads_twice(const Group& group, std::size_t added) {
   const auto& inputs = group.inputs();
-  return std::count(inputs.begin(), inputs.end(), inputs[added]) > 1 || group.ops().front().input(0).index == added;
+  return std::count(inputs.begin(), inputs.end(), inputs[added]) > 1 ||
+         group.ops().front().input(0).index == added;
 }
 
 template<bool transposed>
@@ -177,14 +185,16 @@ TacticList conv_tactics(const Node& node, const Group& group, const Target& targ
   if (!conv) return list;
   const ThreadCount count(target.threads);
   const std::string_view kernel = transposed ? "conv_transpose" : "conv";
-  const double bytes = 4.0 * static_cast<double>(conv->input.elements() + conv->filter.elements() + conv->output.elements());
+  const double bytes =
+      4.0 * static_cast<double>(conv->input.elements() + conv->filter.elements() + conv->output.elements());
   const double cost = rough_seconds(conv->operations(), bytes, target.threads);
   double slower = 1;
   for (const Variant& variant : variants(*conv)) {
     const Candidate candidate = make(*conv, variant);
     if (candidate.post.added && reads_twice(group, *candidate.post.added)) continue;
     for (const Implementation& implementation : implementations(candidate.descriptor, 2)) {
-      // oneDNN 2.6's convolution by gemm places operands wrongly in channels-last results; it is no match for the others there.
+      // oneDNN 2.6's convolution by gemm places operands wrongly in channels-last results; it is no match for
+      // the others there.
       if (!variant.dst.row_major() && implementation.name.find("gemm") != std::string::npos) continue;
       const auto own = layout_of(implementation.descriptor.weights_desc());
       const auto weights = own ? weight_layout(*conv, *own) : std::nullopt;
@@ -195,7 +205,8 @@ TacticList conv_tactics(const Node& node, const Group& group, const Target& targ
       slower += 0.1;
     }
   }
-  if (list.tactics.empty()) list.reason = "onednn: no implementation with a weight layout that plans can hold";
+  if (list.tactics.empty())
+    list.reason = "onednn: no implementation with a weight layout that plans can hold";
   return list;
 }
 
@@ -215,7 +226,8 @@ std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
   const auto weights = own ? weight_layout(*conv, *own) : std::nullopt;
   const Layout given = conv->weights.is_input() ? p.tactic.inputs.at(conv->weights.index).layout : Layout{};
   check(weights && *weights == given, ErrorCode::unsupported,
-        "onednn: {} wants its weights otherwise than as {}: build the plan again", chosen.name, given.to_string());
+        "onednn: {} wants its weights otherwise than as {}: build the plan again", chosen.name,
+        given.to_string());
 
   std::vector<Argument> arguments = std::move(candidate.post.arguments);
   arguments.push_back(argument(DNNL_ARG_SRC, chosen.descriptor.src_desc(), conv->src));
@@ -235,6 +247,7 @@ bool conv_fuses(const Group& group, const Target&) {
 } // namespace
 
 const KernelFamily conv_family{"conv", conv_tactics<false>, conv_prepare<false>, conv_fuses<false>};
-const KernelFamily conv_transpose_family{"conv_transpose", conv_tactics<true>, conv_prepare<true>, conv_fuses<true>};
+const KernelFamily conv_transpose_family{"conv_transpose", conv_tactics<true>, conv_prepare<true>,
+                                         conv_fuses<true>};
 
 } // namespace lanner::onednn

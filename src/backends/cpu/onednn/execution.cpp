@@ -10,7 +10,8 @@ namespace lanner::onednn {
 
 ThreadCount::ThreadCount(int threads) : before_(omp_get_max_threads()) {
   check(openmp_threads(threads) == threads || omp_in_parallel(), ErrorCode::unsupported,
-        "onednn: this process was forked from one whose OpenMP threads it lacks: start it by spawn, or use one thread");
+        "onednn: this process was forked from one whose OpenMP threads it lacks: start it by spawn, or use "
+        "one thread");
   if (threads != before_) omp_set_num_threads(threads);
 }
 ThreadCount::~ThreadCount() {
@@ -30,14 +31,16 @@ struct Execution::MemorySet {
   std::vector<dnnl_exec_arg_t> executed;
 };
 
-Execution::Execution(const dnnl::primitive_desc_base& descriptor, std::vector<Argument> arguments, int threads)
+Execution::Execution(const dnnl::primitive_desc_base& descriptor, std::vector<Argument> arguments,
+                     int threads)
     : arguments_(std::move(arguments)), threads_(threads) {
   const ThreadCount count(threads);
   try {
     primitive_ = dnnl::primitive(descriptor.get());
     const Desc scratchpad = descriptor.scratchpad_desc();
     workspace_ = scratchpad.get_size();
-    if (workspace_ != 0) arguments_.push_back({DNNL_ARG_SCRATCHPAD, scratchpad, Argument::From::workspace, 0, {}});
+    if (workspace_ != 0)
+      arguments_.push_back({DNNL_ARG_SCRATCHPAD, scratchpad, Argument::From::workspace, 0, {}});
     for (Argument& argument : arguments_)
       if (argument.from != Argument::From::output && is_padded(argument.desc))
         argument.desc = describe_bytes(argument.desc.get_size());
@@ -55,14 +58,16 @@ Execution::~Execution() {
 std::unique_ptr<Execution::MemorySet> Execution::acquire() const {
   for (auto& slot : pool_)
     if (slot.load(std::memory_order_relaxed))
-      if (MemorySet* set = slot.exchange(nullptr, std::memory_order_acquire)) return std::unique_ptr<MemorySet>(set);
+      if (MemorySet* set = slot.exchange(nullptr, std::memory_order_acquire))
+        return std::unique_ptr<MemorySet>(set);
   return std::make_unique<MemorySet>(arguments_);
 }
 
 void Execution::release(std::unique_ptr<MemorySet> set) const {
   for (auto& slot : pool_) {
     MemorySet* empty = nullptr;
-    if (slot.compare_exchange_strong(empty, set.get(), std::memory_order_release, std::memory_order_relaxed)) {
+    if (slot.compare_exchange_strong(empty, set.get(), std::memory_order_release,
+                                     std::memory_order_relaxed)) {
       set.release();
       return;
     }
@@ -72,20 +77,26 @@ void Execution::release(std::unique_ptr<MemorySet> set) const {
 void Execution::launch(const Launch& launch) const {
   const auto pointer = [&](const Argument& argument) -> void* {
     switch (argument.from) {
-    case Argument::From::input: return const_cast<void*>(launch.inputs[argument.index]);
-    case Argument::From::output: return launch.outputs[argument.index];
-    case Argument::From::workspace: return launch.workspace;
-    case Argument::From::owned: return const_cast<void*>(argument.tensor.data());
+    case Argument::From::input:
+      return const_cast<void*>(launch.inputs[argument.index]);
+    case Argument::From::output:
+      return launch.outputs[argument.index];
+    case Argument::From::workspace:
+      return launch.workspace;
+    case Argument::From::owned:
+      return const_cast<void*>(argument.tensor.data());
     }
     return nullptr;
   };
   std::unique_ptr<MemorySet> set = acquire();
   const ThreadCount count(threads_);
-  for (std::size_t i = 0; i < arguments_.size(); ++i) set->memories[i].set_data_handle(pointer(arguments_[i]));
-  const dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), set->stream.get(),
-                                                      static_cast<int>(set->executed.size()), set->executed.data());
+  for (std::size_t i = 0; i < arguments_.size(); ++i)
+    set->memories[i].set_data_handle(pointer(arguments_[i]));
+  const dnnl_status_t status = dnnl_primitive_execute(
+      primitive_.get(), set->stream.get(), static_cast<int>(set->executed.size()), set->executed.data());
   release(std::move(set));
-  check(status == dnnl_success, ErrorCode::device, "onednn: a primitive failed with status {}", static_cast<int>(status));
+  check(status == dnnl_success, ErrorCode::device, "onednn: a primitive failed with status {}",
+        static_cast<int>(status));
 }
 
 Argument argument(int id, const Desc& desc, const Operand& operand) {

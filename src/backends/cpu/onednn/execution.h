@@ -16,15 +16,15 @@ namespace lanner::onednn {
 /// One argument of a primitive and where a launch finds its bytes.
 struct Argument {
   enum class From : std::uint8_t { input, output, workspace, owned };
-  int id;               ///< DNNL_ARG_...
+  int id; ///< DNNL_ARG_...
   Desc desc;
   From from;
   std::size_t index = 0; ///< Input or output number.
   Tensor tensor;         ///< Of `owned`: a constant from inside the group.
 };
 
-/// OpenMP's thread count of the calling thread, set for a while: oneDNN fixes it when a descriptor is made and expects the
-/// same one when the primitive runs.
+/// OpenMP's thread count of the calling thread, set for a while: oneDNN fixes it when a descriptor is made
+/// and expects the same one when the primitive runs.
 class ThreadCount {
 public:
   explicit ThreadCount(int threads);

@@ -9,9 +9,18 @@ namespace lanner::onednn {
 
 std::span<const KernelFamily> families() {
   static const std::array all = {
-      conv_family,    conv_transpose_family,      matmul_family,              inner_product_family,
-      pool_family,    softmax_family,             layer_normalization_family, batch_normalization_family,
-      lrn_family,     resize_family,              reduce_family,              concat_family,
+      conv_family,
+      conv_transpose_family,
+      matmul_family,
+      inner_product_family,
+      pool_family,
+      softmax_family,
+      layer_normalization_family,
+      batch_normalization_family,
+      lrn_family,
+      resize_family,
+      reduce_family,
+      concat_family,
       reorder_family,
   };
   return all;

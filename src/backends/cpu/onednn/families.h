@@ -24,8 +24,8 @@ extern const KernelFamily reorder_family;
 /// All of them.
 std::span<const KernelFamily> families();
 
-/// The layouts of activations worth trying for a tensor N, C, spatial...: channels last, channels blocked by the vector
-/// width, row-major.
+/// The layouts of activations worth trying for a tensor N, C, spatial...: channels last, channels blocked by
+/// the vector width, row-major.
 std::vector<Layout> activation_layouts(std::size_t rank);
 
 /// Seconds that so many floating-point operations and bytes take, by rule of thumb.

@@ -10,7 +10,8 @@ namespace lanner::onednn {
 namespace {
 
 bool is_reference(std::string_view name) {
-  return name.starts_with("ref") || name.starts_with("simple:any") || name.find(":ref") != std::string_view::npos;
+  return name.starts_with("ref") || name.starts_with("simple:any") ||
+         name.find(":ref") != std::string_view::npos;
 }
 
 /// 0 for names without an instruction set (`x64:gemm:jit`).
@@ -31,7 +32,8 @@ std::vector<Implementation> implementations(Descriptor descriptor, std::size_t m
     const std::string name = descriptor.impl_info_str();
     const int isa = rank_of_isa(name);
     best = std::max(best, isa);
-    // One name may stand several times, and not in each process as often: names tell implementations apart, places do not.
+    // One name may stand several times, and not in each process as often: names tell implementations apart,
+    // places do not.
     if (std::ranges::find(found, name, &Implementation::name) != found.end()) continue;
     if (!is_reference(name) && (isa == 0 || isa == best)) found.push_back({descriptor, name});
   } while (found.size() < most && descriptor.next_impl());
@@ -45,9 +47,12 @@ Implementation find_implementation(const std::function<Descriptor()>& make, cons
       if (name == descriptor.impl_info_str()) return {descriptor, name};
     } while (descriptor.next_impl());
   }
-  fail(ErrorCode::unsupported, "onednn: this version or processor has no implementation {}: build the plan again", name);
+  fail(ErrorCode::unsupported,
+       "onednn: this version or processor has no implementation {}: build the plan again", name);
 }
 
-void name_implementation(ConfigText& config, const Implementation& implementation) { config.set("name", implementation.name); }
+void name_implementation(ConfigText& config, const Implementation& implementation) {
+  config.set("name", implementation.name);
+}
 
 } // namespace lanner::onednn

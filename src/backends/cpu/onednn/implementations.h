@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-
 #include "backends/config_text.h"
 #include "backends/cpu/onednn/library.h"
 
@@ -21,7 +20,8 @@ struct Implementation {
 /// instruction set than the first.
 std::vector<Implementation> implementations(Descriptor descriptor, std::size_t most);
 
-/// Moves to the first implementation of the name that a configuration has. Throws Error{unsupported} when this oneDNN has none.
+/// Moves to the first implementation of the name that a configuration has. Throws Error{unsupported} when
+/// this oneDNN has none.
 Implementation find_implementation(const std::function<Descriptor()>& make, const ConfigText& config);
 
 void name_implementation(ConfigText& config, const Implementation& implementation);

@@ -49,7 +49,8 @@ std::optional<Blocking> blocking_of(const Desc& desc) {
 #else
 std::optional<Blocking> blocking_of(const Desc& desc) {
   const dnnl_memory_desc_t& data = desc.data;
-  if (data.format_kind != dnnl_blocked || data.extra.flags != dnnl_memory_extra_flag_none || data.offset0 != 0)
+  if (data.format_kind != dnnl_blocked || data.extra.flags != dnnl_memory_extra_flag_none ||
+      data.offset0 != 0)
     return std::nullopt;
   const dnnl_blocking_desc_t& blocking = data.format_desc.blocking;
   const auto list = [&](const dnnl_dim_t* values) { return Dims(values, values + data.ndims); };
@@ -61,7 +62,8 @@ std::optional<Blocking> blocking_of(const Desc& desc) {
 }
 #endif
 
-/// Calls `make` with the arguments, the version's way: 2.6 wants an operation descriptor in between, 3.x the engine.
+/// Calls `make` with the arguments, the version's way: 2.6 wants an operation descriptor in between, 3.x the
+/// engine.
 template<typename Primitive, typename... Args>
 Descriptor make_any(const dnnl::primitive_attr& attr, Args&&... args) {
   try {
@@ -88,10 +90,11 @@ Dims less_one(Dims dims) {
 }
 
 template<typename Primitive>
-Descriptor windowed(Algorithm algorithm, const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
-                              const Window& w, const dnnl::primitive_attr& attr) {
+Descriptor windowed(Algorithm algorithm, const Desc& src, const Desc& weights, const Desc* bias,
+                    const Desc& dst, const Window& w, const dnnl::primitive_attr& attr) {
   const Dims dilations = less_one(w.dilations);
-  if (bias) return make<Primitive>(attr, algorithm, src, weights, *bias, dst, w.strides, dilations, w.begin, w.end);
+  if (bias)
+    return make<Primitive>(attr, algorithm, src, weights, *bias, dst, w.strides, dilations, w.begin, w.end);
   return make<Primitive>(attr, algorithm, src, weights, dst, w.strides, dilations, w.begin, w.end);
 }
 
@@ -114,13 +117,20 @@ bool has_avx512() {
 dnnl::memory::data_type data_type(DType type) {
   using T = dnnl::memory::data_type;
   switch (type) {
-  case DType::f32: return T::f32;
-  case DType::f16: return T::f16;
-  case DType::bf16: return T::bf16;
-  case DType::i8: return T::s8;
-  case DType::u8: return T::u8;
-  case DType::i32: return T::s32;
-  default: fail(ErrorCode::unsupported, "onednn: no element type {}", to_string(type));
+  case DType::f32:
+    return T::f32;
+  case DType::f16:
+    return T::f16;
+  case DType::bf16:
+    return T::bf16;
+  case DType::i8:
+    return T::s8;
+  case DType::u8:
+    return T::u8;
+  case DType::i32:
+    return T::s32;
+  default:
+    fail(ErrorCode::unsupported, "onednn: no element type {}", to_string(type));
   }
 }
 
@@ -136,7 +146,9 @@ std::optional<Desc> describe(const Shape& shape, const Layout& layout, DType typ
   return Desc(dims, data_type(type), Dims(strides.begin(), strides.end()));
 }
 
-Desc describe_any(const Dims& dims, DType type) { return Desc(dims, data_type(type), Tag::any); }
+Desc describe_any(const Dims& dims, DType type) {
+  return Desc(dims, data_type(type), Tag::any);
+}
 
 Desc describe_bytes(std::size_t bytes) {
   return Desc({static_cast<dnnl::memory::dim>(bytes)}, dnnl::memory::data_type::u8, Tag::a);
@@ -157,7 +169,8 @@ std::optional<Layout> layout_of(const Desc& desc) {
   layout.order.resize(rank);
   std::iota(layout.order.begin(), layout.order.end(), std::uint8_t{0});
   std::stable_sort(layout.order.begin(), layout.order.end(), [&](std::uint8_t a, std::uint8_t b) {
-    return blocking->strides[a] > blocking->strides[b] || (blocking->strides[a] == blocking->strides[b] && outer[a] > outer[b]);
+    return blocking->strides[a] > blocking->strides[b] ||
+           (blocking->strides[a] == blocking->strides[b] && outer[a] > outer[b]);
   });
   for (auto dim = layout.order.rbegin(); dim != layout.order.rend(); ++dim) {
     if (outer[*dim] != 1 && blocking->strides[*dim] != stride) return std::nullopt;
@@ -165,14 +178,15 @@ std::optional<Layout> layout_of(const Desc& desc) {
   }
   const Shape shape(std::vector<std::int64_t>(blocking->dims.begin(), blocking->dims.end()));
   const Shape padded = layout.padded(shape);
-  if (!std::equal(padded.begin(), padded.end(), blocking->padded.begin(), blocking->padded.end())) return std::nullopt;
+  if (!std::equal(padded.begin(), padded.end(), blocking->padded.begin(), blocking->padded.end()))
+    return std::nullopt;
   if (desc.get_size() != layout.bytes(shape, DType::u8) * dnnl::memory::data_type_size(
 #if DNNL_VERSION_MAJOR >= 3
                                                               desc.get_data_type()
 #else
                                                               desc.data_type()
 #endif
-                                                              ))
+                                                                  ))
     return std::nullopt;
   return layout;
 }
@@ -182,36 +196,41 @@ bool is_padded(const Desc& desc) {
   return !blocking || blocking->dims != blocking->padded;
 }
 
-Descriptor convolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst, const Window& window,
-                                 const dnnl::primitive_attr& attr) {
-  return windowed<dnnl::convolution_forward>(Algorithm::convolution_direct, src, weights, bias, dst, window, attr);
+Descriptor convolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
+                       const Window& window, const dnnl::primitive_attr& attr) {
+  return windowed<dnnl::convolution_forward>(Algorithm::convolution_direct, src, weights, bias, dst, window,
+                                             attr);
 }
 
 Descriptor deconvolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
-                                   const Window& window, const dnnl::primitive_attr& attr) {
-  return windowed<dnnl::deconvolution_forward>(Algorithm::deconvolution_direct, src, weights, bias, dst, window, attr);
+                         const Window& window, const dnnl::primitive_attr& attr) {
+  return windowed<dnnl::deconvolution_forward>(Algorithm::deconvolution_direct, src, weights, bias, dst,
+                                               window, attr);
 }
 
 Descriptor matmul(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
-                            const dnnl::primitive_attr& attr) {
+                  const dnnl::primitive_attr& attr) {
   if (bias) return make_any<dnnl::matmul>(attr, src, weights, *bias, dst);
   return make_any<dnnl::matmul>(attr, src, weights, dst);
 }
 
 Descriptor inner_product(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
-                                   const dnnl::primitive_attr& attr) {
+                         const dnnl::primitive_attr& attr) {
   if (bias) return make<dnnl::inner_product_forward>(attr, src, weights, *bias, dst);
   return make<dnnl::inner_product_forward>(attr, src, weights, dst);
 }
 
 Descriptor pooling(Algorithm algorithm, const Desc& src, const Desc& dst, const Window& w,
-                             const dnnl::primitive_attr& attr) {
+                   const dnnl::primitive_attr& attr) {
 #if DNNL_VERSION_MAJOR >= 3
-  return make<dnnl::pooling_forward>(attr, algorithm, src, dst, w.strides, w.kernel, less_one(w.dilations), w.begin, w.end);
+  return make<dnnl::pooling_forward>(attr, algorithm, src, dst, w.strides, w.kernel, less_one(w.dilations),
+                                     w.begin, w.end);
 #else
   const bool dense = std::all_of(w.dilations.begin(), w.dilations.end(), [](auto size) { return size == 1; });
-  if (dense) return make<dnnl::pooling_forward>(attr, algorithm, src, dst, w.strides, w.kernel, w.begin, w.end);
-  return make<dnnl::pooling_v2_forward>(attr, algorithm, src, dst, w.strides, w.kernel, less_one(w.dilations), w.begin, w.end);
+  if (dense)
+    return make<dnnl::pooling_forward>(attr, algorithm, src, dst, w.strides, w.kernel, w.begin, w.end);
+  return make<dnnl::pooling_v2_forward>(attr, algorithm, src, dst, w.strides, w.kernel, less_one(w.dilations),
+                                        w.begin, w.end);
 #endif
 }
 
@@ -244,7 +263,7 @@ Descriptor batch_normalization(const Desc& data, float epsilon, const dnnl::prim
 }
 
 Descriptor lrn(const Desc& data, std::int64_t size, float alpha, float beta, float k,
-                         const dnnl::primitive_attr& attr) {
+               const dnnl::primitive_attr& attr) {
 #if DNNL_VERSION_MAJOR >= 3
   return make<dnnl::lrn_forward>(attr, Algorithm::lrn_across_channels, data, data, size, alpha, beta, k);
 #else
@@ -252,11 +271,13 @@ Descriptor lrn(const Desc& data, std::int64_t size, float alpha, float beta, flo
 #endif
 }
 
-Descriptor resampling(Algorithm algorithm, const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr) {
+Descriptor resampling(Algorithm algorithm, const Desc& src, const Desc& dst,
+                      const dnnl::primitive_attr& attr) {
   return make<dnnl::resampling_forward>(attr, algorithm, src, dst);
 }
 
-Descriptor reduction(Algorithm algorithm, const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr) {
+Descriptor reduction(Algorithm algorithm, const Desc& src, const Desc& dst,
+                     const dnnl::primitive_attr& attr) {
   return make_any<dnnl::reduction>(attr, algorithm, src, dst, 1.0F, 0.0F);
 }
 
@@ -296,8 +317,8 @@ Eltwise eltwise_at(const dnnl::post_ops& ops, int place) {
   return found;
 }
 
-// oneDNN 2.6 keeps one set of parameters for each algorithm among the post-operations of a product: two linear steps with
-// different factors would both take the first one's.
+// oneDNN 2.6 keeps one set of parameters for each algorithm among the post-operations of a product: two
+// linear steps with different factors would both take the first one's.
 bool append_eltwise(dnnl::post_ops& ops, Algorithm algorithm, float alpha = 0, float beta = 0) {
   for (int place = 0; place < ops.len(); ++place) {
     if (ops.kind(place) != dnnl::primitive::kind::eltwise) continue;
@@ -317,26 +338,43 @@ bool append_eltwise(dnnl::post_ops& ops, Algorithm algorithm, float alpha = 0, f
 bool append(dnnl::post_ops& ops, const Activation& a) {
   using K = ActivationKind;
   switch (a.kind) {
-  case K::relu: return append_eltwise(ops, Algorithm::eltwise_relu);
-  case K::leaky_relu: return append_eltwise(ops, Algorithm::eltwise_relu, a.alpha);
-  case K::clip: return append_eltwise(ops, Algorithm::eltwise_clip, a.alpha, a.beta);
-  case K::sigmoid: return append_eltwise(ops, Algorithm::eltwise_logistic);
-  case K::tanh: return append_eltwise(ops, Algorithm::eltwise_tanh);
-  case K::elu: return append_eltwise(ops, Algorithm::eltwise_elu, a.alpha);
+  case K::relu:
+    return append_eltwise(ops, Algorithm::eltwise_relu);
+  case K::leaky_relu:
+    return append_eltwise(ops, Algorithm::eltwise_relu, a.alpha);
+  case K::clip:
+    return append_eltwise(ops, Algorithm::eltwise_clip, a.alpha, a.beta);
+  case K::sigmoid:
+    return append_eltwise(ops, Algorithm::eltwise_logistic);
+  case K::tanh:
+    return append_eltwise(ops, Algorithm::eltwise_tanh);
+  case K::elu:
+    return append_eltwise(ops, Algorithm::eltwise_elu, a.alpha);
   case K::hard_sigmoid:
     return append_eltwise(ops, Algorithm::eltwise_linear, a.alpha, a.beta) &&
            append_eltwise(ops, Algorithm::eltwise_clip, 0, 1);
-  case K::hard_swish: return append_eltwise(ops, Algorithm::eltwise_hardswish, third ? 1.0F / 6 : 0, third ? 0.5F : 0);
-  case K::swish: return append_eltwise(ops, Algorithm::eltwise_swish, a.alpha);
-  case K::gelu_erf: return append_eltwise(ops, Algorithm::eltwise_gelu_erf);
-  case K::gelu_tanh: return append_eltwise(ops, Algorithm::eltwise_gelu_tanh);
-  case K::softplus: return append_eltwise(ops, Algorithm::eltwise_soft_relu, third ? 1.0F : 0);
-  case K::mish: return append_eltwise(ops, Algorithm::eltwise_mish);
-  case K::abs: return append_eltwise(ops, Algorithm::eltwise_abs);
-  case K::sqrt: return append_eltwise(ops, Algorithm::eltwise_sqrt);
-  case K::exp: return append_eltwise(ops, Algorithm::eltwise_exp);
-  case K::log: return append_eltwise(ops, Algorithm::eltwise_log);
-  case K::linear: return append_eltwise(ops, Algorithm::eltwise_linear, a.alpha, a.beta);
+  case K::hard_swish:
+    return append_eltwise(ops, Algorithm::eltwise_hardswish, third ? 1.0F / 6 : 0, third ? 0.5F : 0);
+  case K::swish:
+    return append_eltwise(ops, Algorithm::eltwise_swish, a.alpha);
+  case K::gelu_erf:
+    return append_eltwise(ops, Algorithm::eltwise_gelu_erf);
+  case K::gelu_tanh:
+    return append_eltwise(ops, Algorithm::eltwise_gelu_tanh);
+  case K::softplus:
+    return append_eltwise(ops, Algorithm::eltwise_soft_relu, third ? 1.0F : 0);
+  case K::mish:
+    return append_eltwise(ops, Algorithm::eltwise_mish);
+  case K::abs:
+    return append_eltwise(ops, Algorithm::eltwise_abs);
+  case K::sqrt:
+    return append_eltwise(ops, Algorithm::eltwise_sqrt);
+  case K::exp:
+    return append_eltwise(ops, Algorithm::eltwise_exp);
+  case K::log:
+    return append_eltwise(ops, Algorithm::eltwise_log);
+  case K::linear:
+    return append_eltwise(ops, Algorithm::eltwise_linear, a.alpha, a.beta);
   }
   return false;
 }

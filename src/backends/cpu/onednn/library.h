@@ -1,6 +1,7 @@
 #pragma once
-// What differs between oneDNN 2.6 (Debian 12) and 3.x (Debian 13) is here and in library.cpp, and nowhere else: how
-// primitive descriptors are made, what activations are called, how a memory descriptor's blocks are read.
+// What differs between oneDNN 2.6 (Debian 12) and 3.x (Debian 13) is here and in library.cpp, and nowhere
+// else: how primitive descriptors are made, what activations are called, how a memory descriptor's blocks are
+// read.
 
 #include <memory>
 #include <optional>
@@ -29,11 +30,12 @@ dnnl::memory::data_type data_type(DType type);
 /// A descriptor of `shape` in `layout`; nothing when oneDNN has no name for the layout.
 std::optional<Desc> describe(const Shape& shape, const Layout& layout, DType type);
 Desc describe_any(const Dims& dims, DType type);
-/// The opaque descriptor of so many bytes. Handing a buffer to such a memory never touches it, while oneDNN zeroes the
-/// padding of a blocked one each time, also where the buffer is a read-only constant.
+/// The opaque descriptor of so many bytes. Handing a buffer to such a memory never touches it, while oneDNN
+/// zeroes the padding of a blocked one each time, also where the buffer is a read-only constant.
 Desc describe_bytes(std::size_t bytes);
 
-/// The blocking of a descriptor over its own dims; nothing when there are gaps, an opaque format or extra data behind it.
+/// The blocking of a descriptor over its own dims; nothing when there are gaps, an opaque format or extra
+/// data behind it.
 std::optional<Layout> layout_of(const Desc& desc);
 bool is_padded(const Desc& desc);
 
@@ -42,8 +44,8 @@ struct Window {
   Dims kernel, strides, dilations, begin, end;
 };
 
-/// A primitive descriptor that can be moved to further implementations. 2.6 reads the operation descriptor again when it
-/// moves on, so that it is kept.
+/// A primitive descriptor that can be moved to further implementations. 2.6 reads the operation descriptor
+/// again when it moves on, so that it is kept.
 struct Descriptor : dnnl::primitive_desc {
   Descriptor() = default;
   explicit Descriptor(dnnl::primitive_desc descriptor, std::shared_ptr<const void> operation = nullptr)
@@ -52,23 +54,25 @@ struct Descriptor : dnnl::primitive_desc {
 };
 
 // Each gives an empty descriptor when oneDNN has no implementation. `bias` may be null.
-Descriptor convolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst, const Window& window,
-                                 const dnnl::primitive_attr& attr);
+Descriptor convolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
+                       const Window& window, const dnnl::primitive_attr& attr);
 Descriptor deconvolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
-                                   const Window& window, const dnnl::primitive_attr& attr);
+                         const Window& window, const dnnl::primitive_attr& attr);
 Descriptor matmul(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
-                            const dnnl::primitive_attr& attr);
+                  const dnnl::primitive_attr& attr);
 Descriptor inner_product(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
-                                   const dnnl::primitive_attr& attr);
+                         const dnnl::primitive_attr& attr);
 Descriptor pooling(dnnl::algorithm algorithm, const Desc& src, const Desc& dst, const Window& window,
-                             const dnnl::primitive_attr& attr);
+                   const dnnl::primitive_attr& attr);
 Descriptor softmax(const Desc& data, int axis, bool logarithm, const dnnl::primitive_attr& attr);
 Descriptor layer_normalization(const Desc& data, float epsilon, const dnnl::primitive_attr& attr);
 Descriptor batch_normalization(const Desc& data, float epsilon, const dnnl::primitive_attr& attr);
 Descriptor lrn(const Desc& data, std::int64_t size, float alpha, float beta, float k,
-                         const dnnl::primitive_attr& attr);
-Descriptor resampling(dnnl::algorithm algorithm, const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr);
-Descriptor reduction(dnnl::algorithm algorithm, const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr);
+               const dnnl::primitive_attr& attr);
+Descriptor resampling(dnnl::algorithm algorithm, const Desc& src, const Desc& dst,
+                      const dnnl::primitive_attr& attr);
+Descriptor reduction(dnnl::algorithm algorithm, const Desc& src, const Desc& dst,
+                     const dnnl::primitive_attr& attr);
 dnnl::primitive_desc_base concat(const Desc& dst, int axis, const std::vector<Desc>& sources,
                                  const dnnl::primitive_attr& attr);
 dnnl::primitive_desc_base reorder(const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr);

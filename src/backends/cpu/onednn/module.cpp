@@ -9,7 +9,9 @@ namespace lanner::onednn {
 
 namespace {
 
-std::unique_ptr<Backend> create_backend() { return std::make_unique<FamilyBackend>("onednn", families()); }
+std::unique_ptr<Backend> create_backend() {
+  return std::make_unique<FamilyBackend>("onednn", families());
+}
 
 const char* version_text() {
   static const std::string text = [] {

@@ -6,7 +6,9 @@ namespace lanner::onednn {
 
 namespace {
 
-float epsilon_of(const GroupOp& op) { return static_cast<float>(op.attributes().real("epsilon", 1e-5)); }
+float epsilon_of(const GroupOp& op) {
+  return static_cast<float>(op.attributes().real("epsilon", 1e-5));
+}
 
 bool all_f32(const GroupOp& op) {
   for (const Operand& operand : op.inputs)
@@ -18,14 +20,18 @@ bool takes_layer(const Group& group, std::string& reason) {
   const GroupOp& op = group.ops().front();
   if (op.kind() != "layer_normalization") return false;
   const Shape shape = op.input(0).shape();
-  const std::int64_t axis = op.attributes().integer("axis", -1), rank = static_cast<std::int64_t>(shape.rank());
-  const auto whole_axis = [&](const Operand& operand) { return operand && operand.shape() == Shape{shape.back()}; };
+  const std::int64_t axis = op.attributes().integer("axis", -1),
+                     rank = static_cast<std::int64_t>(shape.rank());
+  const auto whole_axis = [&](const Operand& operand) {
+    return operand && operand.shape() == Shape{shape.back()};
+  };
   for (std::size_t i = 1; i < op.node->outputs().size(); ++i)
     if (!op.node->output(i)->unused()) return false;
   if (all_f32(op) && rank >= 2 && rank <= 5 && (axis == -1 || axis == rank - 1) && whole_axis(op.input(1)) &&
       whole_axis(op.input(2)))
     return true;
-  reason = "onednn: layer_normalization takes f32 of rank 2 to 5, the last axis, a scale and a bias of its size";
+  reason =
+      "onednn: layer_normalization takes f32 of rank 2 to 5, the last axis, a scale and a bias of its size";
   return false;
 }
 
@@ -75,8 +81,8 @@ Primitive make_lrn(const Group& group, const Layout& from, const Layout& to) {
   const auto real = [&](const char* name, double fallback) {
     return static_cast<float>(op.attributes().real(name, fallback));
   };
-  return {lrn(*data, op.attributes().integer("size", 1), real("alpha", 1e-4), real("beta", 0.75), real("bias", 1),
-              attributes()),
+  return {lrn(*data, op.attributes().integer("size", 1), real("alpha", 1e-4), real("beta", 0.75),
+              real("bias", 1), attributes()),
           {argument(DNNL_ARG_SRC, *data, op.input(0)), output_argument(DNNL_ARG_DST, *data)}};
 }
 
@@ -87,10 +93,12 @@ constexpr SinglePrimitive across{"lrn", takes_lrn, make_lrn};
 } // namespace
 
 const KernelFamily layer_normalization_family{
-    "layer_normalization", [](const Node& n, const Group& g, const Target& t) { return single_tactics(layer, n, g, t); },
+    "layer_normalization",
+    [](const Node& n, const Group& g, const Target& t) { return single_tactics(layer, n, g, t); },
     [](const Preparation& p) { return single_prepare(layer, p); }, nullptr};
 const KernelFamily batch_normalization_family{
-    "batch_normalization", [](const Node& n, const Group& g, const Target& t) { return single_tactics(batch, n, g, t); },
+    "batch_normalization",
+    [](const Node& n, const Group& g, const Target& t) { return single_tactics(batch, n, g, t); },
     [](const Preparation& p) { return single_prepare(batch, p); }, nullptr};
 const KernelFamily lrn_family{
     "lrn", [](const Node& n, const Group& g, const Target& t) { return single_tactics(across, n, g, t); },

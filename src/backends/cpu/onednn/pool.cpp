@@ -10,8 +10,12 @@ namespace lanner::onednn {
 
 namespace {
 
-bool is_global(const GroupOp& op) { return op.kind().starts_with("global_"); }
-bool is_average(const GroupOp& op) { return op.kind().ends_with("average_pool"); }
+bool is_global(const GroupOp& op) {
+  return op.kind().starts_with("global_");
+}
+bool is_average(const GroupOp& op) {
+  return op.kind().ends_with("average_pool");
+}
 
 Dims kernel_of(const GroupOp& op) {
   const Shape input = op.input(0).shape();
@@ -24,14 +28,18 @@ Window pool_window(const GroupOp& op) {
   const Shape input = op.input(0).shape(), output = op.type().shape();
   if (is_global(op)) {
     const Dims kernel = kernel_of(op);
-    return {kernel, Dims(kernel.size(), 1), Dims(kernel.size(), 1), Dims(kernel.size(), 0), Dims(kernel.size(), 0)};
+    return {kernel, Dims(kernel.size(), 1), Dims(kernel.size(), 1), Dims(kernel.size(), 0),
+            Dims(kernel.size(), 0)};
   }
   return window_of(op.attributes(), kernel_of(op), input, output);
 }
 
-bool includes_padding(const GroupOp& op) { return op.attributes().flag("count_include_pad"); }
+bool includes_padding(const GroupOp& op) {
+  return op.attributes().flag("count_include_pad");
+}
 
-/// oneDNN counts all of a window when it includes padding, also what ceil_mode adds beyond the padding; ONNX does not.
+/// oneDNN counts all of a window when it includes padding, also what ceil_mode adds beyond the padding; ONNX
+/// does not.
 bool reaches_beyond_padding(const GroupOp& op, const Window& window) {
   const auto pads = op.attributes().integers("pads");
   for (std::size_t i = 0; i < window.end.size(); ++i)
@@ -41,7 +49,8 @@ bool reaches_beyond_padding(const GroupOp& op, const Window& window) {
 
 bool takes(const Group& group, std::string& reason) {
   const GroupOp& op = group.ops().front();
-  static constexpr std::string_view kinds[] = {"max_pool", "average_pool", "global_max_pool", "global_average_pool"};
+  static constexpr std::string_view kinds[] = {"max_pool", "average_pool", "global_max_pool",
+                                               "global_average_pool"};
   if (std::find(std::begin(kinds), std::end(kinds), op.kind()) == std::end(kinds)) return false;
   const std::size_t rank = op.input(0).shape().rank();
   const bool indices = op.node->outputs().size() > 1 && !op.node->output(1)->unused();
@@ -65,10 +74,11 @@ bool takes(const Group& group, std::string& reason) {
 
 Primitive make(const Group& group, const Layout& from, const Layout& to) {
   const GroupOp& op = group.ops().front();
-  const auto src = describe(op.input(0).shape(), from, DType::f32), dst = describe(op.type().shape(), to, DType::f32);
+  const auto src = describe(op.input(0).shape(), from, DType::f32),
+             dst = describe(op.type().shape(), to, DType::f32);
   if (!src || !dst) return {};
   using A = dnnl::algorithm;
-  const A algorithm = !is_average(op)         ? A::pooling_max
+  const A algorithm = !is_average(op)        ? A::pooling_max
                       : includes_padding(op) ? A::pooling_avg_include_padding
                                              : A::pooling_avg_exclude_padding;
   return {pooling(algorithm, *src, *dst, pool_window(op), attributes()),

@@ -9,12 +9,18 @@ namespace {
 dnnl::algorithm algorithm_of(BinaryKind kind) {
   using A = dnnl::algorithm;
   switch (kind) {
-  case BinaryKind::add: return A::binary_add;
-  case BinaryKind::subtract: return A::binary_sub;
-  case BinaryKind::multiply: return A::binary_mul;
-  case BinaryKind::divide: return A::binary_div;
-  case BinaryKind::minimum: return A::binary_min;
-  case BinaryKind::maximum: return A::binary_max;
+  case BinaryKind::add:
+    return A::binary_add;
+  case BinaryKind::subtract:
+    return A::binary_sub;
+  case BinaryKind::multiply:
+    return A::binary_mul;
+  case BinaryKind::divide:
+    return A::binary_div;
+  case BinaryKind::minimum:
+    return A::binary_min;
+  case BinaryKind::maximum:
+    return A::binary_max;
   }
   return A::undef;
 }
@@ -23,7 +29,9 @@ dnnl::algorithm algorithm_of(BinaryKind kind) {
 Tail merge_linear(const Tail& tail) {
   Tail merged;
   for (const TailStep& step : tail) {
-    const auto linear = [](const TailStep& s) { return !s.binary && s.activation.kind == ActivationKind::linear; };
+    const auto linear = [](const TailStep& s) {
+      return !s.binary && s.activation.kind == ActivationKind::linear;
+    };
     if (!merged.empty() && linear(merged.back()) && linear(step)) {
       Activation& first = merged.back().activation;
       const Activation& second = step.activation;
@@ -36,10 +44,12 @@ Tail merge_linear(const Tail& tail) {
 }
 
 bool can_add_in_place(const TailStep& step) {
-  return step.binary == BinaryKind::add && step.spread == Spread::full && step.operand.is_input() && !step.operand.constant;
+  return step.binary == BinaryKind::add && step.spread == Spread::full && step.operand.is_input() &&
+         !step.operand.constant;
 }
 
-std::optional<Desc> operand_desc(const TailStep& step, const Shape& result, const Layout& layout, std::size_t channel_axis) {
+std::optional<Desc> operand_desc(const TailStep& step, const Shape& result, const Layout& layout,
+                                 std::size_t channel_axis) {
   if (step.spread == Spread::full) return describe(result, layout, step.operand.dtype());
   Shape shape(std::vector<std::int64_t>(result.rank(), 1));
   if (step.spread == Spread::channel) shape[channel_axis] = result[channel_axis];
@@ -54,8 +64,8 @@ bool adds_in_place(const Tail& tail) {
   return false;
 }
 
-std::optional<PostOps> post_ops(const Tail& tail, Residual residual, const Shape& result, const Layout& layout,
-                                std::size_t channel_axis) {
+std::optional<PostOps> post_ops(const Tail& tail, Residual residual, const Shape& result,
+                                const Layout& layout, std::size_t channel_axis) {
   PostOps post;
   for (const TailStep& step : merge_linear(tail)) {
     if (!step.binary) {
@@ -72,7 +82,8 @@ std::optional<PostOps> post_ops(const Tail& tail, Residual residual, const Shape
     if (!desc) return std::nullopt;
     const int place = post.ops.len();
     post.ops.append_binary(algorithm_of(*step.binary), *desc);
-    post.arguments.push_back(argument(DNNL_ARG_ATTR_MULTIPLE_POST_OP(place) | DNNL_ARG_SRC_1, *desc, step.operand));
+    post.arguments.push_back(
+        argument(DNNL_ARG_ATTR_MULTIPLE_POST_OP(place) | DNNL_ARG_SRC_1, *desc, step.operand));
   }
   return post;
 }
@@ -81,7 +92,8 @@ void store_operands(const Tail& tail, const Layout& layout, const Shape& result,
   for (const TailStep& step : tail) {
     if (!step.binary || !step.operand.is_input()) continue;
     const bool full = step.spread == Spread::full;
-    tactic.inputs[step.operand.index] = stored(full ? operand_layout(layout, result.rank(), step.operand.shape()) : Layout{});
+    tactic.inputs[step.operand.index] =
+        stored(full ? operand_layout(layout, result.rank(), step.operand.shape()) : Layout{});
   }
 }
 

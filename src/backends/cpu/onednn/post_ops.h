@@ -21,10 +21,10 @@ struct PostOps {
 /// Whether some step adds a full-size input, so that Residual::in_place makes sense.
 bool adds_in_place(const Tail& tail);
 
-/// `result` is the output's shape, `layout` its storage (which full-size operands share), `channel_axis` the axis of
-/// Spread::channel. Nothing when a step has no post-operation.
-std::optional<PostOps> post_ops(const Tail& tail, Residual residual, const Shape& result, const Layout& layout,
-                                std::size_t channel_axis);
+/// `result` is the output's shape, `layout` its storage (which full-size operands share), `channel_axis` the
+/// axis of Spread::channel. Nothing when a step has no post-operation.
+std::optional<PostOps> post_ops(const Tail& tail, Residual residual, const Shape& result,
+                                const Layout& layout, std::size_t channel_axis);
 
 /// Sets the storages of the tail's operands in `tactic`.
 void store_operands(const Tail& tail, const Layout& layout, const Shape& result, Tactic& tactic);

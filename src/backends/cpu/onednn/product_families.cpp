@@ -41,10 +41,12 @@ Candidate make_inner(const Product& product) {
   const Shape flat{product.rows(), product.columns()};
   auto post = post_ops(product.tail, Residual::read, flat, {}, 1);
   if (!post) return candidate;
-  const auto src = describe(Shape{product.rows(), product.depth()}, {}, DType::f32), dst = describe(flat, {}, DType::f32);
+  const auto src = describe(Shape{product.rows(), product.depth()}, {}, DType::f32),
+             dst = describe(flat, {}, DType::f32);
   const auto bias = describe(Shape{product.columns()}, {}, DType::f32);
   const Desc weights = describe_any({product.columns(), product.depth()}, DType::f32);
-  candidate.descriptor = inner_product(*src, weights, product.bias ? &*bias : nullptr, *dst, attributes(post->ops));
+  candidate.descriptor =
+      inner_product(*src, weights, product.bias ? &*bias : nullptr, *dst, attributes(post->ops));
   candidate.arguments = std::move(post->arguments);
   candidate.arguments.push_back(argument(DNNL_ARG_SRC, *src, product.a));
   if (product.bias) candidate.arguments.push_back(argument(DNNL_ARG_BIAS, *bias, product.bias));
@@ -98,8 +100,10 @@ std::unique_ptr<Kernel> inner_prepare(const Preparation& p) {
   return std::make_unique<Execution>(chosen.descriptor, std::move(arguments), p.target.threads);
 }
 
-/// A matrix operand over the result's rank: missing batch dims become 1, a transposed one gets its axes exchanged.
-std::optional<Desc> matrix_desc(const Operand& operand, const Layout& layout, bool transposed, std::size_t rank) {
+/// A matrix operand over the result's rank: missing batch dims become 1, a transposed one gets its axes
+/// exchanged.
+std::optional<Desc> matrix_desc(const Operand& operand, const Layout& layout, bool transposed,
+                                std::size_t rank) {
   const Shape shape = operand.shape();
   auto desc = describe(shape, layout, DType::f32);
   if (!desc) return std::nullopt;
@@ -139,7 +143,8 @@ Candidate make_matmul(const Product& product, const Layout& a, const Layout& b) 
 /// Row-major, and the last two axes exchanged, which is how a transposed operand lies.
 std::vector<Layout> matrix_layouts(const Shape& shape) {
   Layout exchanged;
-  for (std::size_t axis = 0; axis < shape.rank(); ++axis) exchanged.order.push_back(static_cast<std::uint8_t>(axis));
+  for (std::size_t axis = 0; axis < shape.rank(); ++axis)
+    exchanged.order.push_back(static_cast<std::uint8_t>(axis));
   std::swap(exchanged.order[shape.rank() - 1], exchanged.order[shape.rank() - 2]);
   exchanged = canonical(exchanged, shape);
   if (exchanged.row_major()) return {exchanged};
@@ -155,8 +160,10 @@ TacticList matmul_tactics(const Node& node, const Group& group, const Target& ta
   double slower = 1.2;
   for (const Layout& a : matrix_layouts(product->a.shape()))
     for (const Layout& b : matrix_layouts(product->b.shape()))
-      for (const Implementation& implementation : implementations(make_matmul(*product, a, b).descriptor, 2)) {
-        if ((!product->a.is_input() && !a.row_major()) || (!product->b.is_input() && !b.row_major())) continue;
+      for (const Implementation& implementation :
+           implementations(make_matmul(*product, a, b).descriptor, 2)) {
+        if ((!product->a.is_input() && !a.row_major()) || (!product->b.is_input() && !b.row_major()))
+          continue;
         Tactic tactic;
         tactic.kernel = "matmul";
         ConfigText config;
@@ -190,7 +197,8 @@ std::unique_ptr<Kernel> matmul_prepare(const Preparation& p) {
 bool product_fuses(const Group& group, const Target&) {
   std::string reason;
   const auto product = read_product(group, reason);
-  return product && post_ops(product->tail, Residual::read, product->result, {}, product->result.rank() - 1).has_value();
+  return product &&
+         post_ops(product->tail, Residual::read, product->result, {}, product->result.rank() - 1).has_value();
 }
 
 } // namespace

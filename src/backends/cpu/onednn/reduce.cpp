@@ -1,5 +1,5 @@
-// reduce_mean and reduce_sum over constant axes. Not reduce_max and reduce_min: oneDNN's begin with the largest finite
-// magnitude, which is wrong where every element is infinite, as in a masked row of attention.
+// reduce_mean and reduce_sum over constant axes. Not reduce_max and reduce_min: oneDNN's begin with the
+// largest finite magnitude, which is wrong where every element is infinite, as in a masked row of attention.
 
 #include <map>
 
@@ -11,7 +11,8 @@ namespace {
 
 std::optional<dnnl::algorithm> algorithm_of(const std::string& kind) {
   using A = dnnl::algorithm;
-  static const std::map<std::string_view, A> known = {{"reduce_mean", A::reduction_mean}, {"reduce_sum", A::reduction_sum}};
+  static const std::map<std::string_view, A> known = {{"reduce_mean", A::reduction_mean},
+                                                      {"reduce_sum", A::reduction_sum}};
   const auto found = known.find(kind);
   return found == known.end() ? std::nullopt : std::optional(found->second);
 }
@@ -39,7 +40,8 @@ bool takes(const Group& group, std::string& reason) {
   if (!algorithm_of(op.kind())) return false;
   const std::size_t rank = op.input(0).shape().rank();
   const auto kept = kept_shape(op);
-  if (op.input(0).dtype() == DType::f32 && rank > 0 && rank <= 6 && kept && *kept != op.input(0).shape()) return true;
+  if (op.input(0).dtype() == DType::f32 && rank > 0 && rank <= 6 && kept && *kept != op.input(0).shape())
+    return true;
   reason = "onednn: reductions take f32 of rank 1 to 6 and constant axes";
   return false;
 }
@@ -49,7 +51,8 @@ Primitive make(const Group& group, const Layout& from, const Layout& to) {
   const auto kept = kept_shape(op);
   const bool keeps = op.type().rank() == op.input(0).shape().rank();
   if (!keeps && !to.row_major()) return {};
-  const auto src = describe(op.input(0).shape(), from, DType::f32), dst = describe(*kept, keeps ? to : Layout{}, DType::f32);
+  const auto src = describe(op.input(0).shape(), from, DType::f32),
+             dst = describe(*kept, keeps ? to : Layout{}, DType::f32);
   if (!src || !dst) return {};
   return {reduction(*algorithm_of(op.kind()), *src, *dst, attributes()),
           {argument(DNNL_ARG_SRC, *src, op.input(0)), output_argument(DNNL_ARG_DST, *dst)}};

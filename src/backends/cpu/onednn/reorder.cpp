@@ -8,10 +8,13 @@ namespace lanner::onednn {
 
 namespace {
 
-DType stored_type(const Storage& storage, const Operand& operand) { return storage.dtype.value_or(operand.dtype()); }
+DType stored_type(const Storage& storage, const Operand& operand) {
+  return storage.dtype.value_or(operand.dtype());
+}
 
 bool takes_type(DType type) {
-  return type == DType::f32 || type == DType::bf16 || type == DType::i8 || type == DType::u8 || type == DType::i32;
+  return type == DType::f32 || type == DType::bf16 || type == DType::i8 || type == DType::u8 ||
+         type == DType::i32;
 }
 
 dnnl::primitive_desc_base make(const Operand& operand, const Storage& from, const Storage& to) {
@@ -29,8 +32,8 @@ TacticList tactics(const Node& node, const Group& group, const Target& target) {
   const Storage from = node.input(0)->storage, to = node.output(0)->storage;
   const Operand operand = op.input(0);
   const bool reals = !is_integer(operand.dtype()) || stored_type(from, operand) == stored_type(to, operand);
-  if (!takes_type(stored_type(from, operand)) || !takes_type(stored_type(to, operand)) || !reals || from.scale != to.scale ||
-      operand.shape().elements() == 0) {
+  if (!takes_type(stored_type(from, operand)) || !takes_type(stored_type(to, operand)) || !reals ||
+      from.scale != to.scale || operand.shape().elements() == 0) {
     list.reason = "onednn: reorder takes f32, bf16, i8, u8 and i32 of one scale";
     return list;
   }
@@ -57,7 +60,8 @@ std::unique_ptr<Kernel> prepare(const Preparation& p) {
   const auto src = describe(operand.shape(), from.layout, stored_type(from, operand)),
              dst = describe(operand.shape(), to.layout, stored_type(to, operand));
   return std::make_unique<Execution>(
-      descriptor, std::vector{argument(DNNL_ARG_FROM, *src, operand), output_argument(DNNL_ARG_TO, *dst)}, p.target.threads);
+      descriptor, std::vector{argument(DNNL_ARG_FROM, *src, operand), output_argument(DNNL_ARG_TO, *dst)},
+      p.target.threads);
 }
 
 } // namespace

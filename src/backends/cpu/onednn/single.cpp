@@ -5,7 +5,8 @@
 
 namespace lanner::onednn {
 
-TacticList single_tactics(const SinglePrimitive& single, const Node& node, const Group& group, const Target& target) {
+TacticList single_tactics(const SinglePrimitive& single, const Node& node, const Group& group,
+                          const Target& target) {
   TacticList list;
   if (group.ops().size() != 1 || !single.takes(group, list.reason)) return list;
   const GroupOp& op = group.ops().front();
@@ -13,7 +14,8 @@ TacticList single_tactics(const SinglePrimitive& single, const Node& node, const
   if (input.elements() == 0 || output.elements() == 0) return list;
   const ThreadCount count(target.threads);
   const double bytes = 4.0 * static_cast<double>(input.elements() + output.elements());
-  std::vector<Layout> layouts = single.any_rank ? std::vector<Layout>{Layout{}} : activation_layouts(input.rank());
+  std::vector<Layout> layouts =
+      single.any_rank ? std::vector<Layout>{Layout{}} : activation_layouts(input.rank());
   double slower = 1;
   for (const Layout& layout : layouts) {
     const Layout from = canonical(layout, input);
@@ -44,7 +46,8 @@ std::unique_ptr<Kernel> single_prepare(const SinglePrimitive& single, const Prep
   const ThreadCount count(p.target.threads);
   const auto make = [&] { return single.make(p.group, from, to).descriptor; };
   const Implementation chosen = find_implementation(make, ConfigText(p.tactic.config));
-  return std::make_unique<Execution>(chosen.descriptor, single.make(p.group, from, to).arguments, p.target.threads);
+  return std::make_unique<Execution>(chosen.descriptor, single.make(p.group, from, to).arguments,
+                                     p.target.threads);
 }
 
 } // namespace lanner::onednn

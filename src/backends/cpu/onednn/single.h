@@ -25,7 +25,8 @@ struct SinglePrimitive {
   bool any_rank = false;
 };
 
-TacticList single_tactics(const SinglePrimitive& single, const Node& node, const Group& group, const Target& target);
+TacticList single_tactics(const SinglePrimitive& single, const Node& node, const Group& group,
+                          const Target& target);
 std::unique_ptr<Kernel> single_prepare(const SinglePrimitive& single, const Preparation& preparation);
 
 } // namespace lanner::onednn

@@ -22,7 +22,8 @@ Primitive make(const Group& group, const Layout& from, const Layout& to) {
   if (!data || from != to) return {};
   const std::int64_t axis = op.attributes().integer("axis", -1);
   const auto rank = static_cast<std::int64_t>(shape.rank());
-  return {softmax(*data, static_cast<int>(axis < 0 ? axis + rank : axis), op.kind() == "log_softmax", attributes()),
+  return {softmax(*data, static_cast<int>(axis < 0 ? axis + rank : axis), op.kind() == "log_softmax",
+                  attributes()),
           {argument(DNNL_ARG_SRC, *data, op.input(0)), output_argument(DNNL_ARG_DST, *data)}};
 }
 
