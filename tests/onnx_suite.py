@@ -30,6 +30,7 @@ REPORT = ROOT / "docs" / "onnx-suite.md"
 COMMAND = "python tests/onnx_suite.py --write"
 GROUPS = ("node", "simple", "pytorch-converted", "pytorch-operator", "real")
 PASSED = "passed"
+RANDOM = re.compile(r"test_bernoulli")
 SECONDS_A_CASE = 120
 BYTES_A_WORKER = 24 << 30
 
@@ -72,19 +73,42 @@ class Case:
     def run(self) -> str:
         """PASSED, or the reason in one line."""
         import lanner.onnx_backend
-        from onnx.backend.test.runner import Runner
 
         try:
             model = self.model()
             prepared = lanner.onnx_backend.prepare(model, threads=1)
             for inputs, expected in self.data_sets(model):
                 outputs = list(prepared.run(inputs))
-                Runner.assert_similar_outputs(expected, outputs, self.definition.rtol, self.definition.atol)
+                if RANDOM.match(self.name):
+                    return compare_random(expected, outputs)
+                assert_similar(expected, outputs, self.definition.rtol, self.definition.atol)
         except AssertionError as error:
             return "wrong result: " + one_line(error)
         except Exception as error:  # whatever a case raises is its result
             return f"{type(error).__name__}: {one_line(error)}"
         return PASSED
+
+
+def assert_similar(expected: Any, outputs: Any, rtol: float, atol: float) -> None:
+    """The suite's own comparison, tensor by tensor: its walk through sequences stumbles over scalars."""
+    from onnx.backend.test.runner import Runner
+
+    if isinstance(expected, (list, tuple)):
+        assert isinstance(outputs, (list, tuple)) and len(outputs) == len(expected), f"{len(outputs)} values, expected {len(expected)}"
+        for one, output in zip(expected, outputs, strict=True):
+            assert_similar(one, output, rtol, atol)
+    elif expected is None:
+        assert outputs is None, "a value where none is expected"
+    else:
+        Runner.assert_similar_outputs([expected], [outputs], rtol, atol)
+
+
+def compare_random(expected: list[Any], outputs: list[Any]) -> str:
+    """Cases that hold the random numbers of another implementation: never passed, by chance neither."""
+    for one, output in zip(expected, outputs, strict=True):
+        assert (output.shape, output.dtype) == (one.shape, one.dtype), f"{output.dtype}{output.shape}, expected {one.dtype}{one.shape}"
+        assert numpy.isin(output, (0, 1)).all(), "values other than 0 and 1"
+    return "random: type, shape and range agree, the numbers are each implementation's own"
 
 
 def as_array(value: Any) -> Any:
@@ -109,8 +133,9 @@ def one_line(error: BaseException) -> str:
     """What does not change from run to run: no folder of this run, no table of values."""
     text = re.sub(r"\S*/lanner-[^/\s]*/", "", str(error))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    kept = [line for line in lines if not line.startswith(("Not equal to tolerance", "Mismatch at", "First ", "[", "ACTUAL", "DESIRED"))]
-    return " ".join(kept[:4])[:200].replace("|", "/") or "no message"
+    if isinstance(error, AssertionError):
+        lines = [line for line in lines if line.startswith(("Mismatched", "Max absolute", "nan location", "inf location", "Output ", "(shapes"))] or lines
+    return " ".join(lines[:4])[:200] or "no message"
 
 
 def load_cases(pattern: str = "") -> list[Case]:

@@ -110,11 +110,20 @@ private:
       return false;
     }
     if (const auto activation = activation_of(op); activation && reads_current(op.input(0))) {
-      tail_.push_back({std::nullopt, *activation, {}, Spread::full});
+      add(*activation);
       return true;
     }
     const auto binary = binary_of(op.kind());
     return binary && op.inputs.size() == 2 && binary_step(op, *binary);
+  }
+
+  /// Linear maps in a row are one.
+  void add(Activation next) {
+    Activation* last = tail_.empty() || tail_.back().binary ? nullptr : &tail_.back().activation;
+    if (last && last->kind == K::linear && next.kind == K::linear)
+      *last = {K::linear, last->alpha * next.alpha, last->beta * next.alpha + next.beta};
+    else
+      tail_.push_back({std::nullopt, next, {}, Spread::full});
   }
 
   bool binary_step(const GroupOp& op, BinaryKind binary) {
@@ -123,13 +132,13 @@ private:
     if (!reads_current(op.input(reversed ? 1 : 0)) || operand.is_op()) return false;
     if (const auto scalar = scalar_value(operand.constant)) {
       const auto activation = scalar_step(binary, *scalar, reversed);
-      if (activation) tail_.push_back({std::nullopt, *activation, {}, Spread::full});
+      if (activation) add(*activation);
       return activation.has_value();
     }
     const auto spread = spread_of(operand.shape(), shape_, axis_);
     if (!spread || (reversed && binary == BinaryKind::divide)) return false;
     if (reversed && binary == BinaryKind::subtract) {
-      tail_.push_back({std::nullopt, {K::linear, -1, 0}, {}, Spread::full});
+      add({K::linear, -1, 0});
       binary = BinaryKind::add;
     }
     tail_.push_back({binary, {}, operand, *spread});

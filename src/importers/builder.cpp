@@ -43,18 +43,28 @@ void collect_reads(const ImportGraph& graph, std::set<std::string>& reads) {
   reads.merge(inner);
 }
 
+void check_count(const char* what, std::size_t count, int least, int most) {
+  const bool enough = count >= static_cast<std::size_t>(least),
+             fits = most == OpDef::any || count <= static_cast<std::size_t>(most);
+  const std::string expected = most == OpDef::any            ? fmt::format("{} or more", least)
+                               : least == most || least == 0 ? fmt::format("{}", most)
+                                                             : fmt::format("{} to {}", least, most);
+  check(enough && fits, ErrorCode::bad_data, "{} {}, expected {}", count, what, expected);
+}
+
 /// Dims that the file leaves open get symbols of their own.
-Type named_unknowns(const Type& type, Graph& graph, const std::string& input) {
+Type named_unknowns(const Type& type, Graph& graph, const std::string& input, bool shared = true) {
+  // A name inside a sequence says nothing of other values: each element may have a size of its own.
   if (type.kind() == Type::Kind::sequence)
-    return Type::sequence(named_unknowns(type.element(), graph, input));
+    return Type::sequence(named_unknowns(type.element(), graph, input, false));
   if (type.kind() == Type::Kind::optional)
-    return Type::optional(named_unknowns(type.element(), graph, input));
+    return Type::optional(named_unknowns(type.element(), graph, input, shared));
   if (!type.ranked()) return type;
   Dims dims = type.dims();
   for (std::size_t d = 0; d < dims.size(); ++d) {
     const auto name = dims[d].as_symbol();
     if (!name) continue;
-    if (name->starts_with("unknown__"))
+    if (!shared || name->starts_with("unknown__"))
       dims[d] = graph.fresh_symbol(fmt::format("{}_{}", input, d), INT64_MAX);
     else
       graph.symbols.emplace(*name, SymbolInfo{});
@@ -195,10 +205,6 @@ void GraphBuilder::add_constants(const ImportGraph& graph) {
 }
 
 void GraphBuilder::add_nodes(const std::vector<ImportNode>& nodes) {
-  for (const ImportNode& node : nodes)
-    for (const std::string& output : node.outputs)
-      check(output.empty() || !scope_->values.contains(output), ErrorCode::bad_data,
-            "node {}: value '{}' is written twice", label_of(node), output);
   for (const ImportNode* node : in_dependence_order(nodes)) add_node(*node);
 }
 
@@ -305,8 +311,8 @@ Node* GraphBuilder::create(std::string_view op, std::span<Value* const> inputs, 
                            std::size_t outputs) {
   check(++created_ <= limits_.nodes, ErrorCode::limit_exceeded, "more than {} nodes", limits_.nodes);
   const OpDef& definition = ops_.get(op);
-  check(definition.max_outputs == OpDef::any || outputs <= static_cast<std::size_t>(definition.max_outputs),
-        ErrorCode::bad_data, "{} outputs are named, {} has {}", outputs, op, definition.max_outputs);
+  check_count("inputs", inputs.size(), definition.min_inputs, definition.max_inputs);
+  check_count("outputs", outputs, 0, definition.max_outputs);
   Node* node = scope_->region->create(definition, inputs);
   node->attributes = std::move(attributes);
   if (current_) node->sources = {label_of(*current_)};

@@ -37,6 +37,8 @@ public:
   std::vector<Value*> all_inputs() const;
   const Tensor* constant(std::size_t i) const; ///< The input's tensor where it is known before running.
 
+  const std::vector<ImportNode>& model_nodes() const; ///< Of the outermost graph.
+
   bool has_attribute(std::string_view name) const { return node.attributes.contains(name); }
   std::int64_t integer(std::string_view name, std::int64_t fallback) const;
   double real(std::string_view name, double fallback) const;

@@ -72,6 +72,10 @@ const Tensor* RuleContext::constant(std::size_t i) const {
   return known.tensor ? &*known.tensor : nullptr;
 }
 
+const std::vector<ImportNode>& RuleContext::model_nodes() const {
+  return builder_.model_.graph.nodes;
+}
+
 const ImportAttribute::Value* RuleContext::attribute(std::string_view name) const {
   const auto found = node.attributes.find(name);
   return found == node.attributes.end() || std::holds_alternative<std::monostate>(found->second.value)

@@ -97,5 +97,22 @@ TEST(ProductTail, takes_gemm_bias) {
   EXPECT_TRUE(ran.contains("onednn/inner_product"));
 }
 
+class ScalarTails : public testing::TestWithParam<const char*> {};
+TEST_P(ScalarTails, agree_with_the_reference) {
+  const auto ran = check_tactics(fmt::format(
+      "graph @g(%a: f32[2, 9, 8], %b: f32[2, 8, 11]) -> (%y: f32[*] as \"y\") {{\n"
+      "%c: f32[] = constant() {{value = f32[](0.5)}}\n%d: f32[] = constant() {{value = f32[](3.0)}}\n"
+      "%y: f32[*] = fused(%a, %b, %c, %d) {{kind = \"t\"}} ((%ai: f32[2, 9, 8], %bi: f32[2, 8, 11], %ci: "
+      "f32[], %di: f32[]) -> (%r) {{\n"
+      "%m: f32[*] = matmul(%ai, %bi)\n{}}})\n}}",
+      GetParam()));
+  EXPECT_FALSE(ran.empty());
+}
+INSTANTIATE_TEST_SUITE_P(
+    bodies, ScalarTails,
+    testing::Values("%s: f32[*] = mul(%m, %ci)\n%r: f32[*] = add(%s, %di)\n",
+                    "%s: f32[*] = mul(%m, %ci)\n%t: f32[*] = tanh(%s)\n%r: f32[*] = mul(%t, %di)\n",
+                    "%s: f32[*] = min(%m, %di)\n%t: f32[*] = mul(%s, %di)\n%r: f32[*] = min(%t, %ci)\n"));
+
 } // namespace
 } // namespace lanner

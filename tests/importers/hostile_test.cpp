@@ -80,7 +80,7 @@ TEST(HostileModel, DamageIsPlaced) {
   std::string file = varied_model();
   const std::size_t at = file.find("twice");
   file[at - 1] = '\x7f'; // the name's length
-  EXPECT_OUTCOME(outcome(file), "graph.node.output");
+  EXPECT_OUTCOME(outcome(file), "byte 25, graph.node: not a whole protobuf message");
 }
 
 TEST(HostileModel, DataOutsideTheFolder) {
@@ -213,7 +213,8 @@ TEST(HostileModel, Cycles) {
 TEST(HostileModel, NamesWrittenTwice) {
   EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"y"}}), node({"Neg", {"x"}, {"y"}})})),
                  "'y' is written twice");
-  EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"x"}})})), "'x' is written twice");
+  EXPECT_OUTCOME(outcome(through({node({"Constant", {}, {"x"}, {attribute("value_int", 1)}})})),
+                 "'x' is written twice");
   EXPECT_OUTCOME(outcome(through({node({"Split", {"x"}, {"y", "y"}})})), "'y' is written twice");
   EXPECT_OUTCOME(
       outcome(through({node({"Add", {"x", "w"}, {"y"}})}, {floats("w", {1}, {1}), floats("w", {1}, {2})})),
@@ -233,10 +234,12 @@ TEST(HostileModel, NamesOfNothing) {
                  "'nowhere' is read, but nothing before writes it");
   EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"z"}})})),
                  "'y' is read, but nothing before writes it");
-  EXPECT_OUTCOME(outcome(through({node({"Relu", {}, {"y"}})})), "input 0 is missing");
-  EXPECT_OUTCOME(outcome(through({node({"Relu", {""}, {"y"}})})), "input 0 is missing");
+  EXPECT_OUTCOME(outcome(through({node({"Relu", {}, {"y"}})})), "0 inputs, expected 1");
+  EXPECT_OUTCOME(outcome(through({node({"Relu", {""}, {"y"}})})), "0 inputs, expected 1");
   EXPECT_OUTCOME(outcome(through({node({"", {"x"}, {"y"}})})), "unsupported");
-  EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"y", "z"}})})), "outputs");
+  EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"y", "z"}})})), "2 outputs, expected 1");
+  EXPECT_OUTCOME(outcome(through({node({"Relu", {"x", "x"}, {"y"}})})), "2 inputs, expected 1");
+  EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {}})})), "nothing before writes it");
   EXPECT_OUTCOME(
       outcome(model(graph(
           {.nodes = {node({"Relu", {"x"}, {"y"}})}, .inputs = {Message().bytes(1, "x")}, .outputs = ys()}))),
@@ -302,7 +305,7 @@ TEST(HostileModel, SmallFieldsThatBecomeLargeObjects) {
 }
 
 TEST(HostileModel, LongAndStrangeNames) {
-  const std::string bomb(1 << 20, 'n');
+  const std::string bomb(1 << 16, 'n');
   // The name is kept once, not once a node or message.
   std::vector<Message> nodes;
   for (int i = 0; i < 50; ++i)

@@ -34,7 +34,7 @@ Message integers(std::string_view name, const std::vector<std::int64_t>& dims,
 Message external(std::string_view name, const std::vector<std::int64_t>& dims,
                  const std::map<std::string, std::string>& entries);
 
-/// Dims are sizes, or names that start with a letter, or `?`.
+/// Dims are sizes, `?` for one that is not given, else names.
 Message value(std::string_view name, std::int64_t type, const std::vector<std::string>& dims);
 
 Message attribute(std::string_view name, std::int64_t value);

@@ -44,7 +44,10 @@ public:
           tensor.shape().to_string());
     return tensor;
   }
-  void set_item(std::size_t, Item) override { fail(ErrorCode::internal, "{}: not a tensor", node_.kind()); }
+  void set_item(std::size_t i, Item item) override {
+    check(!item.is_sequence() && !item.absent, ErrorCode::internal, "{}: not a tensor", node_.kind());
+    copy(item.tensor, allocate(i, item.tensor.dtype(), item.tensor.shape()));
+  }
   std::vector<Item> run_region(std::size_t, std::span<const Item>) override {
     fail(ErrorCode::internal, "{}: has regions", node_.kind());
   }

@@ -42,6 +42,7 @@ const Rules& all_rules() {
     add_attention_rules(made);
     add_ml_rules(made);
     add_training_rules(made);
+    add_gradient_rules(made);
     add_microsoft_rules(made);
     return made;
   }();

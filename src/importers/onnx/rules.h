@@ -19,6 +19,7 @@ void add_control_rules(Rules& rules);
 void add_attention_rules(Rules& rules);
 void add_ml_rules(Rules& rules);
 void add_training_rules(Rules& rules);
+void add_gradient_rules(Rules& rules);
 void add_microsoft_rules(Rules& rules); ///< Keys of domains other than ONNX's own carry the domain.
 
 /// The newest operator's name of an ONNX operator: `BatchNormalization` is `batch_normalization`.

@@ -1,5 +1,7 @@
 #include "backends/cpu/onednn/post_ops.h"
 
+#include <map>
+
 #include "backends/storage_layout.h"
 
 namespace lanner::onednn {
@@ -23,24 +25,6 @@ dnnl::algorithm algorithm_of(BinaryKind kind) {
     return A::binary_max;
   }
   return A::undef;
-}
-
-/// Linear steps that follow each other as one.
-Tail merge_linear(const Tail& tail) {
-  Tail merged;
-  for (const TailStep& step : tail) {
-    const auto linear = [](const TailStep& s) {
-      return !s.binary && s.activation.kind == ActivationKind::linear;
-    };
-    if (!merged.empty() && linear(merged.back()) && linear(step)) {
-      Activation& first = merged.back().activation;
-      const Activation& second = step.activation;
-      first = {ActivationKind::linear, first.alpha * second.alpha, first.beta * second.alpha + second.beta};
-    } else {
-      merged.push_back(step);
-    }
-  }
-  return merged;
 }
 
 bool can_add_in_place(const TailStep& step) {
@@ -67,8 +51,14 @@ bool adds_in_place(const Tail& tail) {
 std::optional<PostOps> post_ops(const Tail& tail, Residual residual, const Shape& result,
                                 const Layout& layout, std::size_t channel_axis) {
   PostOps post;
-  for (const TailStep& step : merge_linear(tail)) {
+  std::map<ActivationKind, std::pair<float, float>> numbers;
+  for (const TailStep& step : tail) {
     if (!step.binary) {
+      // oneDNN 2.6's products keep one alpha and beta a kind: a second step of the kind would get those of
+      // the first.
+      const auto& [kind, alpha, beta] = step.activation;
+      const auto [first, fresh] = numbers.try_emplace(kind, alpha, beta);
+      if (!fresh && first->second != std::pair(alpha, beta)) return std::nullopt;
       if (!append(post.ops, step.activation)) return std::nullopt;
       continue;
     }
