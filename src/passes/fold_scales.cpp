@@ -1,4 +1,4 @@
-// mul, div, add and sub by constants of one number a channel go into the weights before them.
+// neg, and mul, div, add and sub by constants of one number a channel, go into the weights before them.
 
 #include <algorithm>
 
@@ -49,8 +49,18 @@ std::optional<Step> step_of(const Node& node, std::size_t i) {
   return step;
 }
 
+bool fold_negation(Node& node) {
+  Value* const value = node.input(0);
+  const auto channels = scalable_channels(value);
+  if (!channels || !scale_channels(value, std::vector<double>(channels->count, -1), {})) return false;
+  take_sources(*value->producer(), node);
+  replace(node, value);
+  return true;
+}
+
 bool fold(Node& node) {
   const std::string& kind = node.kind();
+  if (kind == "neg") return fold_negation(node);
   if (kind != "mul" && kind != "div" && kind != "add" && kind != "sub") return false;
   for (std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     const auto step = step_of(node, i);
