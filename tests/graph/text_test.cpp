@@ -202,7 +202,6 @@ TEST(Text, NestingAndCountsAreBounded) {
 
 // A random graph with regions, captures, odd names and absent inputs.
 static void grow(Region& region, std::mt19937& random, int depth) {
-  Graph& graph = region.graph();
   const Type row(DType::f32, Dims{Dim::symbol("N")});
   std::vector<Value*> seen;
   for (const auto& parameter : region.parameters()) seen.push_back(parameter.get());
@@ -213,10 +212,9 @@ static void grow(Region& region, std::mt19937& random, int depth) {
     const std::string name = names[random() % std::size(names)];
     const unsigned kind = random() % (depth < 3 ? 4 : 3);
     if (kind == 0) {
-      seen.push_back(graph.emit("plus", std::vector<Value*>{pick(), pick()}, {}, row, name, nullptr));
-      if (seen.back()->region() != &region) graph.body().erase(seen.back()->producer()), seen.pop_back();
-    }
-    if (kind == 0 || kind == 1) {
+      Node* node = region.create(graph_test_ops().get("plus"), std::vector<Value*>{pick(), pick()});
+      seen.push_back(node->add_output(name, row));
+    } else if (kind == 1) {
       Node* node = region.create(graph_test_ops().get("settings"), std::vector<Value*>{nullptr, pick()});
       node->attributes.set("real", double(random() % 1000) / 7);
       node->attributes.set("texts", std::vector<std::string>{name, "\n"});
