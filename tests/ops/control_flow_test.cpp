@@ -74,6 +74,17 @@ TEST(Loop, lets_sizes_change) {
             "f32[4, 2](1, 2, 1, 2, 1, 2, 1, 2)");
 }
 
+// Passes infer again and again; what only running tells must keep its name.
+TEST(Loop, inference_settles) {
+  for (const std::string_view text : {growing_text, loop_text, if_text}) {
+    const auto graph = parse_graph(text, builtin_op_table());
+    infer_types(*graph);
+    const std::string once = print(*graph);
+    for (int i = 0; i < 3; ++i) infer_types(*graph);
+    EXPECT_EQ(print(*graph), once);
+  }
+}
+
 static constexpr std::string_view scan_text = R"(
 graph @main(%x: f32[3, 2]) -> (%last, %sums) {
   %zero: f32[2] = constant() {value = f32[2](0.0, 0.0)}
