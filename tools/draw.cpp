@@ -31,6 +31,14 @@ std::string percent(double share) {
   return fmt::format("{:.0f}%", share * 100);
 }
 
+/// As much of a text as fits into a width.
+std::string shortened(const std::string& text, float width, float height) {
+  if (Canvas::text_width(text, height) <= width) return text;
+  std::size_t length = text.size();
+  while (length > 1 && Canvas::text_width(text.substr(0, length) + "..", height) > width) --length;
+  return text.substr(0, length) + "..";
+}
+
 void draw_detection(Canvas& canvas, const Image& image, const Answer& answer) {
   const Color color = class_color(answer.number);
   const float height = letter_height(image), pad = std::round(height * 0.55f);
@@ -68,9 +76,7 @@ void draw_classes(Canvas& canvas, const Image& image, const std::vector<Answer>&
   canvas.fill({left, top, right, bottom}, height / 1.5f, ink, 0.72f);
   for (std::size_t i = 0; i < rows; ++i) {
     const float y = top + pad + static_cast<float>(i) * (height + gap);
-    std::string name = answers[i].label;
-    while (name.size() > 4 && Canvas::text_width(name, height) > names)
-      name = name.substr(0, name.size() - 3) + "..", name.shrink_to_fit();
+    const std::string name = shortened(answers[i].label, names, height);
     canvas.text(name, left + pad, y, height, i == 0 ? white : Color{205, 210, 216});
     const float start = left + pad + names + gap;
     canvas.fill({start, y, start + bar, y + height}, height / 3, white, 0.16f);
