@@ -80,7 +80,7 @@ TEST(HostileModel, DamageIsPlaced) {
   std::string file = varied_model();
   const std::size_t at = file.find("twice");
   file[at - 1] = '\x7f'; // the name's length
-  EXPECT_OUTCOME(outcome(file), "byte 25, graph.node: not a whole protobuf message");
+  EXPECT_OUTCOME(outcome(file), "byte 25, graph.node.output: not a whole protobuf message");
 }
 
 TEST(HostileModel, DataOutsideTheFolder) {

@@ -78,15 +78,6 @@ void selu(RuleContext& context) {
   context.set_output(0, context.emit("selu", {context.required(0)}, std::move(attributes)));
 }
 
-/// The axis was an attribute, counted from the front, before it was an input.
-void dft(RuleContext& context) {
-  if (context.version >= 20) return direct(context);
-  AttributeMap attributes = context.attributes("dft", {"axis"});
-  Value* axis = context.scalar(DType::i64, static_cast<double>(context.integer("axis", 1)));
-  context.set_output(
-      0, context.emit("dft", {context.required(0), context.input(1), axis}, std::move(attributes)));
-}
-
 void prelu(RuleContext& context) {
   if (context.version >= 7) return without_consumed(context);
   Value *x = context.required(0), *slope = context.required(1);
@@ -116,7 +107,6 @@ void add_math_rules(Rules& rules) {
         "LeakyRelu", "HardSigmoid", "Max", "Min", "Mean", "Sum", "InstanceNormalization"})
     rules[name] = without_consumed;
   rules["Clip"] = clip;
-  rules["DFT"] = dft;
   rules["Softmax"] = rules["LogSoftmax"] = rules["Hardmax"] = softmax_family;
   rules["DFT"] = dft;
   rules["Gemm"] = gemm;
