@@ -27,7 +27,8 @@ class Tensor {
 public:
   Tensor() = default;
   /// Uninitialised memory for `shape`, aligned to 64 bytes, on `device`. Throws Error{limit_exceeded,
-  /// out_of_memory}. `string` tensors hold constructed, empty strings.
+  /// out_of_memory}, and Error{unsupported} for a GPU that cannot be used. `string` tensors hold constructed,
+  /// empty strings and lie on the host.
   static Tensor allocate(DType type, Shape shape, Layout layout = {}, Device device = {},
                          const Limits& limits = {});
   /// Like allocate, with every byte zero.
@@ -67,6 +68,9 @@ public:
   Tensor reshaped(Shape shape) const;
   /// A deep copy in row-major order on the host.
   Tensor clone() const;
+  /// The same elements in the same layout on another device, complete at return; the tensor itself where it
+  /// is there already. Work that other streams still do on it is not waited for.
+  Tensor to(Device device) const;
 
 private:
   void require(DType type) const;

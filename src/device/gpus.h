@@ -20,7 +20,7 @@ struct GpuList {
   std::vector<Gpu> gpus;
 };
 
-/// Opens the driver under `library` (an SONAME or a path) and asks it. Never throws.
-GpuList list_gpus(const char* library = "libcuda.so.1");
+/// Opens the driver and asks it. Never throws.
+GpuList list_gpus();
 
 } // namespace lanner

@@ -1,22 +1,13 @@
 #include <lanner/tensor.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
+#include "device/memory.h"
 #include "tensor/float16.h"
 
 namespace lanner {
 namespace {
-
-constexpr std::size_t alignment = 64;
-
-std::shared_ptr<void> allocate_bytes(std::uint64_t bytes) {
-  const std::uint64_t rounded = bytes == 0 ? alignment : (bytes + alignment - 1) / alignment * alignment;
-  void* memory = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
-  check(memory != nullptr, ErrorCode::out_of_memory, "tensor: the system refused {} bytes", bytes);
-  return {memory, &std::free};
-}
 
 std::shared_ptr<void> allocate_strings(std::size_t count) {
   auto strings = std::make_shared<std::vector<std::string>>(std::max<std::size_t>(count, 1));
@@ -26,8 +17,8 @@ std::shared_ptr<void> allocate_strings(std::size_t count) {
 } // namespace
 
 Tensor Tensor::allocate(DType type, Shape shape, Layout layout, Device device, const Limits& limits) {
-  check(device.is_host(), ErrorCode::unsupported,
-        "tensor: memory on {} comes from a Context; allocate on cpu", device.to_string());
+  check(device.is_host() || type != DType::string, ErrorCode::invalid_argument,
+        "tensor: strings cannot lie on {}; allocate them on cpu", device.to_string());
   check(shape.rank() <= limits.rank, ErrorCode::limit_exceeded, "tensor: rank {} passes the limit of {}",
         shape.rank(), limits.rank);
   const std::uint64_t bytes = layout.bytes(shape, type);
@@ -37,7 +28,7 @@ Tensor Tensor::allocate(DType type, Shape shape, Layout layout, Device device, c
         to_string(type), shape.to_string(), bytes, limits.tensor_bytes);
   auto owner = type == DType::string
                    ? allocate_strings(static_cast<std::size_t>(layout.padded(shape).elements()))
-                   : allocate_bytes(bytes);
+                   : with_context([] { return "tensor"; }, [&] { return allocate_memory(device, bytes); });
   void* data = owner.get();
   return wrap(data, type, std::move(shape), std::move(owner), std::move(layout), device);
 }
@@ -77,7 +68,20 @@ Tensor Tensor::clone() const {
   unbounded.tensor_bytes = UINT64_MAX;
   unbounded.rank = UINT32_MAX;
   Tensor result = allocate(dtype_, shape_, {}, {}, unbounded);
-  copy(*this, result);
+  copy(device_.is_host() ? *this : to(Device{}), result);
+  return result;
+}
+
+Tensor Tensor::to(Device device) const {
+  if (device == device_) return *this;
+  check(dtype_ != DType::string, ErrorCode::invalid_argument, "tensor: strings cannot lie on {}",
+        (device.is_host() ? device_ : device).to_string());
+  Limits unbounded;
+  unbounded.tensor_bytes = UINT64_MAX;
+  unbounded.rank = UINT32_MAX;
+  Tensor result = allocate(dtype_, shape_, layout_, device, unbounded);
+  copy_memory({result.data_, device}, {data_, device_}, bytes());
+  synchronize(device.is_host() ? device_ : device);
   return result;
 }
 

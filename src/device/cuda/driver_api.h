@@ -1,0 +1,88 @@
+#pragma once
+// The part of the CUDA driver's interface that Lanner calls, declared from its reference so that neither a
+// toolkit nor a GPU is needed to build (docs.nvidia.com, "CUDA Driver API", versions 12 and 13). Numbers are
+// that ABI's.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lanner::cuda {
+
+using Result = int;                  ///< CUresult.
+using DevicePointer = std::uint64_t; ///< CUdeviceptr.
+using ContextHandle = struct ContextTag*;
+using StreamHandle = struct StreamTag*;
+using EventHandle = struct EventTag*;
+using ModuleHandle = struct ModuleTag*;
+using FunctionHandle = struct FunctionTag*;
+using GraphHandle = struct GraphTag*;
+using GraphExecHandle = struct GraphExecTag*;
+
+inline constexpr Result success = 0, error_out_of_memory = 2, error_not_ready = 600;
+
+inline constexpr int attribute_max_shared_memory_optin = 97;
+inline constexpr int attribute_multiprocessors = 16;
+inline constexpr int attribute_capability_major = 75, attribute_capability_minor = 76;
+inline constexpr int pointer_attribute_device_ordinal = 9;
+inline constexpr unsigned stream_non_blocking = 1;
+inline constexpr unsigned event_default = 0, event_disable_timing = 2;
+inline constexpr int capture_thread_local = 1; ///< CU_STREAM_CAPTURE_MODE_THREAD_LOCAL.
+inline constexpr int function_attribute_max_dynamic_shared = 8;
+inline constexpr unsigned host_alloc_portable = 1;
+
+/// The driver's functions. All are set in a table that was opened.
+struct Driver {
+  Result (*init)(unsigned flags);
+  Result (*version)(int* version);
+  Result (*error_name)(Result, const char** text);
+  Result (*error_string)(Result, const char** text);
+
+  Result (*device_count)(int* count);
+  Result (*device_get)(int* device, int ordinal);
+  Result (*device_name)(char* name, int length, int device);
+  Result (*device_memory)(std::size_t* bytes, int device);
+  Result (*device_attribute)(int* value, int attribute, int device);
+
+  Result (*context_retain)(ContextHandle* context, int device);
+  Result (*context_push)(ContextHandle);
+  Result (*context_pop)(ContextHandle*);
+
+  Result (*memory_alloc)(DevicePointer*, std::size_t bytes);
+  Result (*memory_free)(DevicePointer);
+  Result (*memory_info)(std::size_t* free, std::size_t* total);
+  Result (*host_alloc)(void** memory, std::size_t bytes, unsigned flags);
+  Result (*host_free)(void* memory);
+  Result (*copy)(DevicePointer to, DevicePointer from, std::size_t bytes, StreamHandle);
+  Result (*copy_to_device)(DevicePointer to, const void* from, std::size_t bytes, StreamHandle);
+  Result (*copy_to_host)(void* to, DevicePointer from, std::size_t bytes, StreamHandle);
+  Result (*set_bytes)(DevicePointer to, unsigned char value, std::size_t bytes, StreamHandle);
+  Result (*pointer_attribute)(void* value, int attribute, DevicePointer);
+
+  Result (*stream_create)(StreamHandle*, unsigned flags);
+  Result (*stream_destroy)(StreamHandle);
+  Result (*stream_synchronize)(StreamHandle);
+  Result (*stream_wait_event)(StreamHandle, EventHandle, unsigned flags);
+  Result (*stream_begin_capture)(StreamHandle, int mode);
+  Result (*stream_end_capture)(StreamHandle, GraphHandle*);
+
+  Result (*event_create)(EventHandle*, unsigned flags);
+  Result (*event_destroy)(EventHandle);
+  Result (*event_record)(EventHandle, StreamHandle);
+  Result (*event_synchronize)(EventHandle);
+  Result (*event_elapsed)(float* milliseconds, EventHandle from, EventHandle to);
+
+  Result (*graph_instantiate)(GraphExecHandle*, GraphHandle, unsigned long long flags);
+  Result (*graph_launch)(GraphExecHandle, StreamHandle);
+  Result (*graph_destroy)(GraphHandle);
+  Result (*graph_exec_destroy)(GraphExecHandle);
+
+  Result (*module_load)(ModuleHandle*, const void* image);
+  Result (*module_unload)(ModuleHandle);
+  Result (*module_function)(FunctionHandle*, ModuleHandle, const char* name);
+  Result (*function_set_attribute)(FunctionHandle, int attribute, int value);
+  Result (*launch)(FunctionHandle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                   unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle, void** parameters,
+                   void** extra);
+};
+
+} // namespace lanner::cuda

@@ -1,0 +1,128 @@
+#include "device/cuda/gpu.h"
+
+#include <array>
+#include <map>
+#include <mutex>
+
+namespace lanner::cuda {
+namespace {
+
+/// Gives something back in its context. A driver that is gone, as when the process ends, has given it back
+/// itself.
+template<typename Body>
+void release(const Gpu& gpu, Body&& body) noexcept {
+  try {
+    const Current current(gpu);
+    static_cast<void>(body());
+  } catch (const Error&) {
+  }
+}
+
+} // namespace
+
+Gpu::Gpu(Device device) : device_(device) {
+  const Driver& d = driver();
+  int handle = 0;
+  check(d.device_get(&handle, device.index), "cuDeviceGet");
+  std::array<char, 256> name{};
+  check(d.device_name(name.data(), static_cast<int>(name.size()) - 1, handle), "cuDeviceGetName");
+  name_ = name.data();
+  int major = 0, minor = 0;
+  check(d.device_attribute(&major, attribute_capability_major, handle), "cuDeviceGetAttribute");
+  check(d.device_attribute(&minor, attribute_capability_minor, handle), "cuDeviceGetAttribute");
+  check(d.device_attribute(&multiprocessors_, attribute_multiprocessors, handle), "cuDeviceGetAttribute");
+  capability_ = 10 * major + minor;
+  check(d.context_retain(&context_, handle), "cuDevicePrimaryCtxRetain");
+}
+
+const Gpu& Gpu::get(Device device) {
+  const DriverStatus& status = driver_status();
+  static_cast<void>(driver());
+  lanner::check(device.kind == DeviceKind::cuda && device.index >= 0 &&
+                        device.index<status.devices, ErrorCode::invalid_argument, "{} does not exist: {}",
+                                     device.to_string(), status.devices> 0
+                    ? fmt::format("the driver lists {} GPUs", status.devices)
+                    : status.reason);
+  // Leaked on purpose: memory is given back while static objects are destroyed.
+  static std::mutex mutex;
+  static auto* opened = new std::map<int, std::unique_ptr<Gpu>>;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<Gpu>& gpu = (*opened)[device.index];
+  if (!gpu) gpu.reset(new Gpu(device));
+  return *gpu;
+}
+
+OwnedStream::OwnedStream(const Gpu& gpu) : gpu_(gpu) {
+  const Current current(gpu);
+  check(driver().stream_create(&handle_, stream_non_blocking), "cuStreamCreate");
+}
+OwnedStream::~OwnedStream() {
+  release(gpu_, [&] { return driver().stream_destroy(handle_); });
+}
+void OwnedStream::synchronize() const {
+  check(driver().stream_synchronize(handle_), "cuStreamSynchronize");
+}
+
+Event::Event(const Gpu& gpu, bool timed) : gpu_(gpu) {
+  const Current current(gpu);
+  check(driver().event_create(&handle_, timed ? event_default : event_disable_timing), "cuEventCreate");
+}
+Event::~Event() {
+  release(gpu_, [&] { return driver().event_destroy(handle_); });
+}
+void Event::record(StreamHandle stream) {
+  check(driver().event_record(handle_, stream), "cuEventRecord");
+}
+void Event::wait(StreamHandle stream) const {
+  check(driver().stream_wait_event(stream, handle_, 0), "cuStreamWaitEvent");
+}
+void Event::synchronize() const {
+  check(driver().event_synchronize(handle_), "cuEventSynchronize");
+}
+double Event::seconds(const Event& from, const Event& to) {
+  float milliseconds = 0;
+  check(driver().event_elapsed(&milliseconds, from.handle_, to.handle_), "cuEventElapsedTime");
+  return milliseconds * 1e-3;
+}
+
+void GraphExec::begin(const Gpu&, const OwnedStream& stream) {
+  check(driver().stream_begin_capture(stream.handle(), capture_thread_local), "cuStreamBeginCapture");
+}
+
+void GraphExec::abandon(const Gpu&, const OwnedStream& stream) noexcept {
+  GraphHandle graph = nullptr;
+  static_cast<void>(driver().stream_end_capture(stream.handle(), &graph));
+  if (graph) static_cast<void>(driver().graph_destroy(graph));
+}
+
+std::unique_ptr<GraphExec> GraphExec::end(const Gpu& gpu, const OwnedStream& stream) {
+  GraphHandle graph = nullptr;
+  check(driver().stream_end_capture(stream.handle(), &graph), "cuStreamEndCapture");
+  GraphExecHandle made = nullptr;
+  const Result status = driver().graph_instantiate(&made, graph, 0);
+  static_cast<void>(driver().graph_destroy(graph));
+  check(status, "cuGraphInstantiate");
+  return std::unique_ptr<GraphExec>(new GraphExec(gpu, made));
+}
+
+GraphExec::~GraphExec() {
+  release(gpu_, [&] { return driver().graph_exec_destroy(handle_); });
+}
+void GraphExec::launch(StreamHandle stream) const {
+  check(driver().graph_launch(handle_, stream), "cuGraphLaunch");
+}
+
+KernelModule::KernelModule(const Gpu& gpu, const void* image) : gpu_(gpu) {
+  const Current current(gpu);
+  check(driver().module_load(&handle_, image), "cuModuleLoadData");
+}
+KernelModule::~KernelModule() {
+  release(gpu_, [&] { return driver().module_unload(handle_); });
+}
+FunctionHandle KernelModule::function(const char* name) const {
+  FunctionHandle found = nullptr;
+  check(driver().module_function(&found, handle_, name), "cuModuleGetFunction");
+  return found;
+}
+
+} // namespace lanner::cuda

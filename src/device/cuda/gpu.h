@@ -1,0 +1,125 @@
+#pragma once
+// One GPU: its primary context, what it can do, and the objects that live in it.
+
+#include <memory>
+#include <string>
+
+#include <lanner/device.h>
+
+#include "device/cuda/driver.h"
+
+namespace lanner::cuda {
+
+/// A GPU in use by this process. Immutable; lives as long as the process. Its context is the primary one,
+/// which the CUDA runtime and frameworks share.
+class Gpu {
+public:
+  /// Opens it at the first call. Throws Error{unsupported, invalid_argument, device} where that cannot be.
+  static const Gpu& get(Device device);
+
+  Device device() const noexcept { return device_; }
+  ContextHandle context() const noexcept { return context_; }
+  const std::string& name() const noexcept { return name_; }
+  int capability() const noexcept { return capability_; } ///< 90 for compute capability 9.0.
+  int multiprocessors() const noexcept { return multiprocessors_; }
+  /// Text that is equal for GPUs whose timings are comparable: `NVIDIA H100 80GB HBM3 sm_90`.
+  std::string signature() const { return name_ + " sm_" + std::to_string(capability_); }
+
+private:
+  explicit Gpu(Device device);
+  Device device_;
+  ContextHandle context_ = nullptr;
+  std::string name_;
+  int capability_ = 0, multiprocessors_ = 0;
+};
+
+/// Makes a GPU's context the calling thread's while it lives. Nests.
+class Current {
+public:
+  explicit Current(const Gpu& gpu) { check(driver().context_push(gpu.context()), "cuCtxPushCurrent"); }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+  ~Current() {
+    ContextHandle popped = nullptr;
+    static_cast<void>(driver().context_pop(&popped));
+  }
+};
+
+/// A queue of work of our own, not ordered with the legacy default stream.
+class OwnedStream {
+public:
+  explicit OwnedStream(const Gpu& gpu);
+  OwnedStream(const OwnedStream&) = delete;
+  OwnedStream& operator=(const OwnedStream&) = delete;
+  ~OwnedStream();
+  StreamHandle handle() const noexcept { return handle_; }
+  Stream stream() const noexcept { return {handle_}; }
+  void synchronize() const;
+
+private:
+  const Gpu& gpu_;
+  StreamHandle handle_ = nullptr;
+};
+
+/// A point in a stream.
+class Event {
+public:
+  explicit Event(const Gpu& gpu, bool timed = false);
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event();
+  void record(StreamHandle stream);
+  void wait(StreamHandle stream) const; ///< Later work of `stream` waits for the recorded point.
+  void synchronize() const;
+  static double seconds(const Event& from, const Event& to); ///< Both timed and reached.
+
+private:
+  const Gpu& gpu_;
+  EventHandle handle_ = nullptr;
+};
+
+/// Work of a stream that was recorded and can be queued again at the cost of one launch.
+class GraphExec {
+public:
+  /// Records what `body(stream)` queues. The stream must be idle and not the default one.
+  template<typename Body>
+  static std::unique_ptr<GraphExec> capture(const Gpu& gpu, const OwnedStream& stream, Body&& body) {
+    begin(gpu, stream);
+    try {
+      body(stream.handle());
+    } catch (...) {
+      abandon(gpu, stream);
+      throw;
+    }
+    return end(gpu, stream);
+  }
+  GraphExec(const GraphExec&) = delete;
+  GraphExec& operator=(const GraphExec&) = delete;
+  ~GraphExec();
+  void launch(StreamHandle stream) const;
+
+private:
+  GraphExec(const Gpu& gpu, GraphExecHandle handle) : gpu_(gpu), handle_(handle) {}
+  static void begin(const Gpu& gpu, const OwnedStream& stream);
+  static void abandon(const Gpu& gpu, const OwnedStream& stream) noexcept;
+  static std::unique_ptr<GraphExec> end(const Gpu& gpu, const OwnedStream& stream);
+
+  const Gpu& gpu_;
+  GraphExecHandle handle_;
+};
+
+/// Machine code that was loaded, and one of its kernels.
+class KernelModule {
+public:
+  KernelModule(const Gpu& gpu, const void* image);
+  KernelModule(const KernelModule&) = delete;
+  KernelModule& operator=(const KernelModule&) = delete;
+  ~KernelModule();
+  FunctionHandle function(const char* name) const;
+
+private:
+  const Gpu& gpu_;
+  ModuleHandle handle_ = nullptr;
+};
+
+} // namespace lanner::cuda

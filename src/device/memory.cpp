@@ -1,0 +1,100 @@
+#include "device/memory.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include <lanner/error.h>
+
+#include "device/cuda/gpu.h"
+
+namespace lanner {
+namespace {
+
+constexpr std::uint64_t alignment = 64;
+
+std::shared_ptr<void> allocate_host(std::uint64_t bytes) {
+  const std::uint64_t rounded = bytes == 0 ? alignment : (bytes + alignment - 1) / alignment * alignment;
+  void* memory = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
+  check(memory != nullptr, ErrorCode::out_of_memory, "the system refused {} bytes", bytes);
+  return {memory, &std::free};
+}
+
+/// A deleter: a driver that is gone, as when the process ends, has given all memory back itself.
+template<typename Free>
+auto freed_by(const cuda::Gpu& gpu, Free free) {
+  return [&gpu, free](void* memory) noexcept {
+    try {
+      const cuda::Current current(gpu);
+      static_cast<void>(free(memory));
+    } catch (const Error&) {
+    }
+  };
+}
+
+[[noreturn]] void refuse(const Error& error, Device device, std::uint64_t bytes) {
+  throw error.within(fmt::format("{} bytes on {}", bytes, device.to_string()));
+}
+
+std::shared_ptr<void> allocate_cuda(Device device, std::uint64_t bytes) {
+  const cuda::Gpu& gpu = cuda::Gpu::get(device);
+  const cuda::Current current(gpu);
+  cuda::DevicePointer memory = 0;
+  try {
+    cuda::check(cuda::driver().memory_alloc(&memory, std::max<std::uint64_t>(bytes, 1)), "cuMemAlloc");
+  } catch (const Error& error) {
+    refuse(error, device, bytes);
+  }
+  return {reinterpret_cast<void*>(memory), freed_by(gpu, [](void* pointer) {
+            return cuda::driver().memory_free(reinterpret_cast<cuda::DevicePointer>(pointer));
+          })};
+}
+
+cuda::DevicePointer pointer(const MemoryPlace& place) {
+  return reinterpret_cast<cuda::DevicePointer>(place.data);
+}
+
+} // namespace
+
+std::shared_ptr<void> allocate_memory(Device device, std::uint64_t bytes) {
+  return device.is_host() ? allocate_host(bytes) : allocate_cuda(device, bytes);
+}
+
+std::shared_ptr<void> allocate_pinned(Device device, std::uint64_t bytes) {
+  if (device.is_host()) return allocate_host(bytes);
+  const cuda::Gpu& gpu = cuda::Gpu::get(device);
+  const cuda::Current current(gpu);
+  void* memory = nullptr;
+  try {
+    cuda::check(
+        cuda::driver().host_alloc(&memory, std::max<std::uint64_t>(bytes, 1), cuda::host_alloc_portable),
+        "cuMemHostAlloc");
+  } catch (const Error& error) {
+    refuse(error, device, bytes);
+  }
+  return {memory, freed_by(gpu, [](void* pinned) { return cuda::driver().host_free(pinned); })};
+}
+
+void copy_memory(const MemoryPlace& to, const MemoryPlace& from, std::uint64_t bytes, Stream stream) {
+  if (bytes == 0) return;
+  if (to.device.is_host() && from.device.is_host()) {
+    std::memcpy(to.data, from.data, bytes);
+    return;
+  }
+  const cuda::Current current(cuda::Gpu::get(to.device.is_host() ? from.device : to.device));
+  const auto queue = static_cast<cuda::StreamHandle>(stream.handle);
+  if (from.device.is_host())
+    cuda::check(cuda::driver().copy_to_device(pointer(to), from.data, bytes, queue), "cuMemcpyHtoDAsync");
+  else if (to.device.is_host())
+    cuda::check(cuda::driver().copy_to_host(to.data, pointer(from), bytes, queue), "cuMemcpyDtoHAsync");
+  else
+    cuda::check(cuda::driver().copy(pointer(to), pointer(from), bytes, queue), "cuMemcpyAsync");
+}
+
+void synchronize(Device device, Stream stream) {
+  if (device.is_host()) return;
+  const cuda::Current current(cuda::Gpu::get(device));
+  cuda::check(cuda::driver().stream_synchronize(static_cast<cuda::StreamHandle>(stream.handle)),
+              "cuStreamSynchronize");
+}
+
+} // namespace lanner

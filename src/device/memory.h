@@ -1,0 +1,29 @@
+#pragma once
+// Memory of any device.
+
+#include <cstdint>
+#include <memory>
+
+#include <lanner/device.h>
+
+namespace lanner {
+
+/// Uninitialised memory, aligned to 64 bytes on the host and to 256 on a GPU. Throws Error{out_of_memory}
+/// and, for a device that cannot be used, Error{unsupported}. The last copy of the pointer gives it back, on
+/// any thread.
+std::shared_ptr<void> allocate_memory(Device device, std::uint64_t bytes);
+/// Host memory that a GPU reads and writes without a copy of the driver's; plain memory for a host device.
+std::shared_ptr<void> allocate_pinned(Device device, std::uint64_t bytes);
+
+/// One end of a copy.
+struct MemoryPlace {
+  void* data = nullptr;
+  Device device;
+};
+/// Copies `bytes`, which do not overlap. Between hosts done at return; else queued on `stream`, a stream of
+/// the GPU that takes part, with pageable host memory read before return.
+void copy_memory(const MemoryPlace& to, const MemoryPlace& from, std::uint64_t bytes, Stream stream = {});
+/// Waits for the work queued on a GPU's stream; nothing to do on the host.
+void synchronize(Device device, Stream stream = {});
+
+} // namespace lanner
