@@ -5,7 +5,7 @@
 namespace lanner {
 
 bool FamilyBackend::fuses(std::span<const Node* const> group, const Node& next, const Target& target) const {
-  if (!target.device.is_host()) return false;
+  if (target.device.kind != device_) return false;
   std::vector<const Node*> nodes(group.begin(), group.end());
   nodes.push_back(&next);
   const Group joined = Group::of(nodes);
@@ -17,8 +17,8 @@ bool FamilyBackend::fuses(std::span<const Node* const> group, const Node& next, 
 
 TacticList FamilyBackend::tactics(const Node& node, const Target& target) const {
   TacticList all;
-  if (!target.device.is_host()) {
-    all.reason = "runs on the CPU only";
+  if (target.device.kind != device_) {
+    all.reason = device_ == DeviceKind::cpu ? "runs on the CPU only" : "runs on a GPU only";
     return all;
   }
   const Group group = Group::of(node);

@@ -35,10 +35,12 @@ struct KernelFamily {
 /// Joins families under one name. The table must outlive it.
 class FamilyBackend final : public Backend {
 public:
-  FamilyBackend(std::string_view name, std::span<const KernelFamily> families)
-      : name_(name), families_(families) {}
+  FamilyBackend(std::string_view name, std::span<const KernelFamily> families,
+                DeviceKind device = DeviceKind::cpu)
+      : name_(name), families_(families), device_(device) {}
 
   std::string_view name() const override { return name_; }
+  DeviceKind device() const override { return device_; }
   bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const override;
   TacticList tactics(const Node& node, const Target& target) const override;
   std::unique_ptr<Kernel> prepare(const Node& node, const Tactic& tactic,
@@ -48,6 +50,7 @@ public:
 private:
   std::string_view name_;
   std::span<const KernelFamily> families_;
+  DeviceKind device_;
 };
 
 } // namespace lanner

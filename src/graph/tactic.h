@@ -49,7 +49,10 @@ struct Launch {
 class Kernel {
 public:
   virtual ~Kernel() = default;
-  virtual std::size_t workspace() const { return 0; } ///< Bytes.
+  virtual std::size_t workspace() const { return 0; } ///< Bytes, on the device that the kernel runs on.
+  /// Whether launch() only queues work on `launch.stream`, so that the stream may be recorded into a graph.
+  /// Pointers are then to device memory; otherwise all values lie on the host and the work is done at return.
+  virtual bool on_stream() const { return false; }
   virtual void launch(const Launch& launch) const = 0;
 };
 
@@ -59,11 +62,15 @@ class Backend {
 public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
+  /// Where its kernels run. A target's own device comes first in backends_for(); host backends behind it take
+  /// what it does not offer.
+  virtual DeviceKind device() const { return DeviceKind::cpu; }
   /// Whether `anchor` extended by `next` (an elementwise node that reads the group's last output) can be one
   /// fused node. `group` holds the nodes so far in order. Asked by fusion only.
   virtual bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const = 0;
   virtual TacticList tactics(const Node& node, const Target& target) const = 0;
-  /// `constants[i]` is input i's tensor where it is a constant, in the tactic's storage; else null.
+  /// `constants[i]` is input i's tensor where it is a constant, in the tactic's layout and type but in host
+  /// memory; else null.
   virtual std::unique_ptr<Kernel> prepare(const Node& node, const Tactic& tactic,
                                           std::span<const Tensor* const> constants,
                                           const Target& target) const = 0;

@@ -7,6 +7,8 @@
 #include <lanner/device.h>
 #include <lanner/dtype.h>
 
+#include "graph/storage.h"
+
 namespace lanner {
 
 /// A device and the freedoms a build has on it.
@@ -17,6 +19,13 @@ struct Target {
       DType::f32}; ///< Types kernels may compute in where the model says a real type.
   bool deterministic = false;
   std::string isa; ///< CPU features or GPU architecture, part of timing keys.
+
+  /// How inputs and outputs of a lowered graph are stored: row-major on the device.
+  Storage storage() const {
+    Storage storage;
+    storage.device = device;
+    return storage;
+  }
 };
 
 } // namespace lanner

@@ -1,0 +1,17 @@
+#pragma once
+// The kernel families of the CUDA backend. Each offers storages on the target's device.
+
+#include "backends/family.h"
+
+namespace lanner::cuda {
+
+extern const KernelFamily conv_family;        ///< cuDNN: convolution with bias, sum and activation.
+extern const KernelFamily matmul_family;      ///< cuBLASLt: products with bias and activation.
+extern const KernelFamily elementwise_family; ///< Groups of elementwise operations, compiled for each.
+extern const KernelFamily
+    movement_family;                     ///< What moves elements without computing: one compiled gather each.
+extern const KernelFamily window_family; ///< Pooling.
+extern const KernelFamily row_family;    ///< Softmax, normalisation and reductions over rows.
+extern const KernelFamily copy_family;   ///< Between host and device.
+
+} // namespace lanner::cuda
