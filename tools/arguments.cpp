@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include <lanner/doctor.h>
 #include <lanner/error.h>
 
 namespace lanner::tool {
@@ -143,7 +144,7 @@ std::int64_t parse_bit_rate(const std::string& text) {
 }
 
 Device parse_device(const std::string& text) {
-  return text == "auto" ? Device{} : Device::parse(text);
+  return text == "auto" ? automatic_device() : Device::parse(text);
 }
 
 } // namespace lanner::tool

@@ -79,9 +79,6 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
 }
 
 ModelFacts inspect(const EngineOptions& options) {
-  const Device device = parse_device(options.device);
-  check(device.is_host(), ErrorCode::unsupported,
-        "--device {}: this build runs networks on the CPU only; use --device auto or cpu", options.device);
   ModelFacts facts;
   const FileKind kind = kind_of(options.model);
   facts.plan = kind == FileKind::plan;
@@ -91,6 +88,7 @@ ModelFacts inspect(const EngineOptions& options) {
   if (facts.plan) {
     LoadOptions load;
     load.threads = options.threads;
+    if (options.device != "auto") load.device = parse_device(options.device);
     load.control.cancel = interrupt_token();
     facts.engine = Engine::load(std::filesystem::path(options.model), load);
     check(options.shapes.empty(), ErrorCode::invalid_argument,

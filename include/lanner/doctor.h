@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
+
+#include <lanner/device.h>
 
 namespace lanner {
 
@@ -40,6 +43,14 @@ struct MachineFacts {
   std::filesystem::path cache_folder; ///< Where timings are kept; empty: nowhere.
   std::vector<std::string> problems;  ///< Environment variables that make no sense.
 };
+
+/// The first GPU when its driver and the libraries that networks need are here, else the host: what `auto`
+/// means.
+Device automatic_device();
+
+/// Folders where libraries of CUDA are looked for before the loader's own, for instance those of Python's
+/// nvidia packages. To be called before the first use of a GPU. Thread-safe.
+void add_library_folders(std::span<const std::filesystem::path> folders);
 
 /// Looks now; opens the modules and the driver. Never throws for what is missing.
 MachineFacts machine_facts();

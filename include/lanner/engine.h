@@ -61,7 +61,8 @@ struct BuildOptions {
 };
 
 struct LoadOptions {
-  int threads = 0; ///< 0 takes what the plan was built for, at most the machine's cores.
+  std::optional<Device> device; ///< Unset: the plan's own; another one tunes again.
+  int threads = 0;              ///< 0 takes what the plan was built for, at most the machine's cores.
   Limits limits;
   Control control;
 };
@@ -132,18 +133,23 @@ public:
   Context& operator=(Context&&) noexcept;
   ~Context();
 
-  /// Binds an input. A row-major host tensor is used in place and shared until the next bind; others are
-  /// copied. Type must match and shape fit the profile, else Error{invalid_argument} with expected and got.
+  /// Binds an input. A row-major tensor on the engine's device is used in place and shared until the next
+  /// bind; others are copied, by an engine on a GPU when it runs, each time. Type must match and shape fit
+  /// the profile, else Error{invalid_argument} with expected and got.
   void bind(std::string_view input, Item value);
   /// Preprocesses images as the engine's plan (or `spec`) says; several images make a batch.
   void bind(std::string_view input, std::span<const Image> images, const Preprocess* spec = nullptr);
-  /// Gives an output memory of the caller's; dropped when undefined.
+  /// Gives an output memory of the caller's, on the host or the engine's device; dropped when undefined.
   void bind_output(std::string_view output, Tensor memory);
 
-  /// Runs to completion (`run`) or queues on the stream (`enqueue`; on the CPU both return when done).
+  /// Runs to completion (`run`) or queues on the stream (`enqueue`; on the CPU both return when done). On a
+  /// GPU a null stream is CUDA's legacy default stream. After `enqueue` tensors that take part must live, and
+  /// results on the host may be read, only once the stream has been synchronised.
   void run(Stream stream = {});
-  void enqueue(Stream stream) { run(stream); }
-  /// An output of the last run. Its memory is reused by the next run unless somebody still holds it.
+  void enqueue(Stream stream);
+  /// An output of the last run. Its memory is reused by the next run unless somebody still holds it. An
+  /// engine on a GPU leaves results there where an input was bound from there, or memory there was bound for
+  /// them; else they come to the host.
   Item output(std::string_view name) const;
 
   /// bind, run and output in one: results are the caller's to keep.

@@ -5,6 +5,9 @@
 ...     out = engine({"input": frame.to_tensor(size=(224, 224), preset="imagenet")})
 """
 
+import importlib.util
+import pathlib
+
 from lanner._lanner import (
     Binding,
     Context,
@@ -17,6 +20,7 @@ from lanner._lanner import (
     VideoReader,
     VideoWriter,
     __version__,
+    add_library_folders,
     build,
     load,
     load_image,
@@ -57,8 +61,19 @@ __all__ = [
     "VideoReader",
     "VideoWriter",
     "__version__",
+    "add_library_folders",
     "build",
     "load",
     "load_image",
     "save_image",
 ]
+
+
+def _nvidia_folders() -> list[str]:
+    """Where PyPI's nvidia packages keep their libraries."""
+    spec = importlib.util.find_spec("nvidia")
+    roots = spec.submodule_search_locations if spec else None
+    return sorted(str(folder) for root in roots or [] for folder in pathlib.Path(root).glob("*/lib"))
+
+
+add_library_folders(_nvidia_folders())

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <lanner/doctor.h>
 #include <lanner/engine.h>
 #include <lanner/error.h>
 #include <lanner/image.h>
@@ -33,7 +34,7 @@ public:
   explicit PyEngine(Engine engine) : engine_(std::move(engine)), pool_(std::make_shared<Pool>()) {}
   const Engine& get() const { return engine_; }
 
-  nb::dict call(const nb::dict& inputs) const;
+  nb::dict call(const nb::dict& inputs, std::uintptr_t stream) const;
 
 private:
   struct Pool {
@@ -99,13 +100,18 @@ nb::dict outputs_of(const Context& context, const Engine& engine) {
   return results;
 }
 
-nb::dict PyEngine::call(const nb::dict& inputs) const {
+/// A CUstream as Python's frameworks give it: a number, 0 for the default stream.
+Stream stream_of(std::uintptr_t handle) {
+  return {reinterpret_cast<void*>(handle)};
+}
+
+nb::dict PyEngine::call(const nb::dict& inputs, std::uintptr_t stream) const {
   Context context = take();
   for (const auto& [name, value] : inputs)
     bind(context, binding_of(engine_, nb::cast<std::string>(name)), value);
   {
     nb::gil_scoped_release release;
-    context.run();
+    context.run(stream_of(stream));
   }
   nb::dict results = outputs_of(context, engine_);
   give(std::move(context));
@@ -117,14 +123,30 @@ struct PyContext {
   Engine engine;
   Context context;
 
-  nb::dict run(const nb::dict& inputs) {
-    for (const auto& [name, value] : inputs)
-      bind(context, binding_of(engine, nb::cast<std::string>(name)), value);
+  nb::dict run(const nb::dict& inputs, const nb::dict& outputs, std::uintptr_t stream) {
+    bind_all(inputs, outputs);
     {
       nb::gil_scoped_release release;
-      context.run();
+      context.run(stream_of(stream));
     }
     return outputs_of(context, engine);
+  }
+
+  nb::dict enqueue(const nb::dict& inputs, std::uintptr_t stream, const nb::dict& outputs) {
+    bind_all(inputs, outputs);
+    {
+      nb::gil_scoped_release release;
+      context.enqueue(stream_of(stream));
+    }
+    return outputs_of(context, engine);
+  }
+
+private:
+  void bind_all(const nb::dict& inputs, const nb::dict& outputs) {
+    for (const auto& [name, value] : inputs)
+      bind(context, binding_of(engine, nb::cast<std::string>(name)), value);
+    for (const auto& [name, value] : outputs)
+      context.bind_output(nb::cast<std::string>(name), to_tensor(value));
   }
 };
 
@@ -162,7 +184,7 @@ PyEngine build(nb::handle model, const std::string& precision, const nb::dict& s
   options.threads = threads;
   options.budget = budget;
   options.deterministic = deterministic;
-  if (device != "auto") options.device = Device::parse(device);
+  options.device = device == "auto" ? automatic_device() : Device::parse(device);
   for (const auto& [name, shape] : shapes) options.shapes[nb::cast<std::string>(name)] = to_range(shape);
   for (const auto& [name, spec] : preprocess)
     options.preprocess[nb::cast<std::string>(name)] = nb::cast<Preprocess>(spec);
@@ -173,9 +195,10 @@ PyEngine build(nb::handle model, const std::string& precision, const nb::dict& s
   return PyEngine(interruptible.run([&] { return Engine::build(source, options, folder); }));
 }
 
-PyEngine load(nb::handle plan, int threads) {
+PyEngine load(nb::handle plan, int threads, const std::optional<std::string>& device) {
   LoadOptions options;
   options.threads = threads;
+  if (device) options.device = *device == "auto" ? automatic_device() : Device::parse(*device);
   Interruptible interruptible;
   options.control = interruptible.control();
   const SourcePtr source = to_source(plan);
@@ -191,6 +214,17 @@ nb::list bindings(const std::vector<Binding>& list) {
 } // namespace
 
 void register_engine(nb::module_& module) {
+  module.def(
+      "add_library_folders",
+      [](const std::vector<std::string>& folders) {
+        const std::vector<std::filesystem::path> paths(folders.begin(), folders.end());
+        add_library_folders(paths);
+      },
+      nb::arg("folders"),
+      "Where CUDA's libraries are looked for before the loader's folders; to be called before the first use "
+      "of a GPU. "
+      "Those of PyPI's nvidia packages are known already.");
+
   nb::class_<Binding>(module, "Binding", "An input or output of an engine.")
       .def_ro("name", &Binding::name)
       .def_prop_ro("dtype", [](const Binding& self) { return std::string(to_string(self.dtype)); })
@@ -212,17 +246,30 @@ void register_engine(nb::module_& module) {
 
   nb::class_<PyContext>(module, "Context",
                         "One caller's state to run an engine: memory and threads. One thread at a time.")
-      .def("__call__", &PyContext::run, nb::arg("inputs"),
-           nb::sig("def __call__(self, inputs: dict[str, typing.Any]) -> dict[str, Tensor]"),
-           "Runs; a dict from output name to Tensor.")
+      .def("__call__", &PyContext::run, nb::arg("inputs"), nb::kw_only(), nb::arg("outputs") = nb::dict(),
+           nb::arg("stream") = 0,
+           nb::sig("def __call__(self, inputs: dict[str, typing.Any], *, outputs: dict[str, typing.Any] = "
+                   "{}, stream: "
+                   "int = 0) -> dict[str, Tensor]"),
+           "Runs to completion; a dict from output name to Tensor.\n\noutputs: arrays that results are "
+           "written to. "
+           "stream: a CUDA stream's handle, as torch.cuda.Stream.cuda_stream is.")
+      .def("enqueue", &PyContext::enqueue, nb::arg("inputs"), nb::arg("stream"), nb::kw_only(),
+           nb::arg("outputs") = nb::dict(),
+           nb::sig("def enqueue(self, inputs: dict[str, typing.Any], stream: int, *, outputs: dict[str, "
+                   "typing.Any] = "
+                   "{}) -> dict[str, Tensor]"),
+           "Queues a run on a CUDA stream and returns; inputs and results may be touched once the stream is "
+           "synchronised, or by later work of that stream. On the CPU the run is done at return.")
       .def_prop_ro("threads", [](const PyContext& self) { return self.context.threads(); })
       .def_prop_ro("arena_bytes", [](const PyContext& self) { return self.context.arena_bytes(); })
       .def("profile", &profile, nb::sig("def profile(self) -> list[dict[str, typing.Any]]"),
            "A dict for each step, in order; empty unless the context was made with profile=True.");
 
   nb::class_<PyEngine>(module, "Engine", "An immutable network ready to run; threads may share it.")
-      .def("__call__", &PyEngine::call, nb::arg("inputs"),
-           nb::sig("def __call__(self, inputs: dict[str, typing.Any]) -> dict[str, Tensor]"),
+      .def("__call__", &PyEngine::call, nb::arg("inputs"), nb::kw_only(), nb::arg("stream") = 0,
+           nb::sig(
+               "def __call__(self, inputs: dict[str, typing.Any], *, stream: int = 0) -> dict[str, Tensor]"),
            "Runs on a dict from input name to array, Tensor, Image, Frame or list of images; a dict from "
            "output name to Tensor.")
       .def(
@@ -276,7 +323,10 @@ void register_engine(nb::module_& module) {
              "preprocess: input name to Preprocess. "
              "progress: called with (stage, done, total).");
   module.def("load", &load, nb::arg("plan"), nb::kw_only(), nb::arg("threads") = 0,
-             "Opens a plan that Engine.save wrote.");
+             nb::arg("device") = nb::none(),
+             "Opens a plan that Engine.save wrote. device: where it runs when that is not the plan's own, "
+             "which tunes "
+             "again.");
 }
 
 } // namespace lanner::python

@@ -205,7 +205,11 @@ nb::object capsule_of(Managed* managed, const char* name) {
 }
 
 nb::object dlpack(const Tensor& self, nb::object, nb::object max_version, nb::object, nb::object copy) {
-  const Tensor tensor = !copy.is_none() && nb::cast<bool>(copy) ? self.clone() : self;
+  const bool copied = !copy.is_none() && nb::cast<bool>(copy);
+  check(!copied || self.device().is_host(), ErrorCode::unsupported,
+        "dlpack: a copy of a tensor on {} was asked for; take it without copy=True and copy it there",
+        self.device().to_string());
+  const Tensor tensor = copied ? self.clone() : self;
   const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
   if (versioned) return capsule_of(to_dlpack_versioned(tensor), "dltensor_versioned");
   return capsule_of(to_dlpack(tensor), "dltensor");
@@ -226,6 +230,20 @@ nb::dict array_interface(const Tensor& self) {
       strides.append(stride * static_cast<std::int64_t>(bit_width(self.dtype()) / 8));
     interface["strides"] = nb::tuple(strides);
   }
+  return interface;
+}
+
+nb::dict cuda_array_interface(const Tensor& self) {
+  const char* type = typestr(self.dtype());
+  if (!type || !self.layout().row_major() || self.device().is_host())
+    throw nb::attribute_error("no CUDA array interface for this type, layout or device");
+  nb::dict interface;
+  interface["version"] = 3;
+  interface["typestr"] = type;
+  interface["shape"] = shape_tuple(self.shape());
+  interface["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(self.data()), false);
+  interface["strides"] = nb::none();
+  interface["stream"] = 1; // the legacy default stream
   return interface;
 }
 
@@ -264,6 +282,7 @@ nb::object to_numpy(const Tensor& self) {
 }
 
 nb::object array(const Tensor& self, nb::object dtype, nb::object copy) {
+  if (!self.device().is_host()) return array(self.to(Device{}), std::move(dtype), std::move(copy));
   const nb::module_ numpy = nb::module_::import_("numpy");
   nb::object result;
   if (typestr(self.dtype())) {
@@ -341,6 +360,13 @@ void register_tensor(nb::module_& module) {
       .def("__array__", &array, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none())
       .def_prop_ro("__array_interface__", &array_interface,
                    nb::sig("def __array_interface__(self) -> dict[str, typing.Any]"))
+      .def_prop_ro("__cuda_array_interface__", &cuda_array_interface,
+                   nb::sig("def __cuda_array_interface__(self) -> dict[str, typing.Any]"))
+      .def(
+          "to", [](const Tensor& self, const std::string& device) { return self.to(Device::parse(device)); },
+          nb::arg("device"), nb::call_guard<nb::gil_scoped_release>(),
+          "The same elements on another device (`cpu`, `cuda:0`); the tensor itself where it is there "
+          "already.")
       .def("__dlpack__", &dlpack, nb::kw_only(), nb::arg("stream") = nb::none(),
            nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(),
            nb::arg("copy") = nb::none())

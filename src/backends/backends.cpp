@@ -2,9 +2,11 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/onednn/module.h"
+#include "backends/cuda/cuda_backend.h"
 #include "backends/reference/reference_backend.h"
 #include "base/module.h"
 #include "device/cpu.h"
+#include "device/cuda/gpu.h"
 
 namespace lanner {
 
@@ -33,11 +35,15 @@ const Onednn& onednn() {
 
 std::vector<const Backend*> backends_for(const Target& target) {
   std::vector<const Backend*> found;
-  if (!target.device.is_host()) return found;
+  if (!target.device.is_host()) return {&cuda::backend(), &reference_backend()};
   if (onednn().backend) found.push_back(onednn().backend.get());
   found.push_back(&cpu_backend());
   found.push_back(&reference_backend());
   return found;
+}
+
+std::string isa_of(Device device) {
+  return device.is_host() ? cpu_features().to_string() : cuda::Gpu::get(device).signature();
 }
 
 std::vector<BackendStatus> backend_statuses() {

@@ -12,6 +12,10 @@ namespace lanner {
 /// The module with oneDNN is opened by the first call that needs it; without it the others serve alone.
 std::vector<const Backend*> backends_for(const Target& target);
 
+/// What timings on a device depend on: CPU features, or a GPU's name and architecture with the libraries that
+/// run there. Plans and timing keys hold it. Throws Error{unsupported} for a GPU that cannot be used.
+std::string isa_of(Device device);
+
 /// A backend and why it is or is not there, for `lanner doctor`.
 struct BackendStatus {
   std::string name;

@@ -22,11 +22,11 @@ bool all_planned(const Node& node) {
          std::ranges::all_of(node.outputs(), [](const auto& value) { return is_planned(*value); });
 }
 
-Alternative without_kernel(const Node& node, const char* how) {
+Alternative without_kernel(const Node& node, const char* how, const Storage& storage = {}) {
   Alternative alternative;
   alternative.tactic.kernel = how;
-  alternative.tactic.inputs.resize(node.inputs().size());
-  alternative.tactic.outputs.resize(node.outputs().size());
+  alternative.tactic.inputs.assign(node.inputs().size(), storage);
+  alternative.tactic.outputs.assign(node.outputs().size(), storage);
   return alternative;
 }
 
@@ -56,18 +56,27 @@ private:
   void offer(Node& node) {
     if (!all_planned(node) || node.captures() > 0)
       return add(node, {without_kernel(node, interpreter_backend)}, {});
-    if (is_alias(node)) return add(node, {without_kernel(node, alias_backend)}, {});
+    if (is_alias(node)) return add(node, aliases(node), {});
     std::vector<Alternative> list;
     std::vector<std::string> notes;
     for (const Backend* backend : options_.backends) {
       TacticList offered = backend->tactics(node, options_.target);
       if (!offered.reason.empty()) notes.push_back(fmt::format("{}: {}", backend->name(), offered.reason));
       for (Tactic& tactic : offered.tactics) list.push_back({backend, std::move(tactic), {}});
+      // What a GPU can run stays there; the host's kernels are for the rest.
+      if (!list.empty() && backend->device() != DeviceKind::cpu) break;
     }
     if (!list.empty()) return add(node, std::move(list), std::move(notes));
     if (node.kind() == "fused") return take_apart(node);
     if (node.op().expand) return expand(node);
     add(node, {without_kernel(node, interpreter_backend)}, std::move(notes));
+  }
+
+  std::vector<Alternative> aliases(const Node& node) const {
+    std::vector<Alternative> list{without_kernel(node, alias_backend)};
+    if (!options_.target.device.is_host())
+      list.push_back(without_kernel(node, alias_backend, options_.target.storage()));
+    return list;
   }
 
   void take_apart(Node& fused) {
@@ -216,8 +225,20 @@ std::optional<Alternative> best_reorder(const Node& reorder, const LowerOptions&
   return best;
 }
 
+Storage on_the_way(const Type& type, const Storage& from, const Storage& to) {
+  if (from.device == to.device) return from;
+  // The side that is not the host changes the form: it is faster and has the kernels.
+  Storage middle = from.device.is_host() ? from : to;
+  middle.device = from.device.is_host() ? to.device : from.device;
+  if (same_storage(type, middle, to)) return to;
+  return middle;
+}
+
 double ReorderCosts::operator()(const Type& type, const Storage& from, const Storage& to) {
   if (!type.is_static() || same_storage(type, from, to)) return 0;
+  if (const Storage middle = on_the_way(type, from, to);
+      !same_storage(type, middle, from) && !same_storage(type, middle, to))
+    return (*this)(type, from, middle) + (*this)(type, middle, to);
   const std::string key = fmt::format("{} {} {}", type.to_string(), short_text(from), short_text(to));
   const auto [place, fresh] = known_.emplace(key, 0.0);
   if (!fresh) return place->second;

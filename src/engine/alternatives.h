@@ -30,12 +30,23 @@ class ReorderCosts {
 public:
   ReorderCosts(const Graph& graph, const LowerOptions& options) : graph_(graph), options_(options) {}
   double operator()(const Type& type, const Storage& from, const Storage& to);
+  /// Of a graph input or output, as callers hold it.
+  double from_caller(const Type& type, const Storage& to) {
+    return (*this)(type, options_.target.storage(), to);
+  }
+  double to_caller(const Type& type, const Storage& from) {
+    return (*this)(type, from, options_.target.storage());
+  }
 
 private:
   const Graph& graph_;
   const LowerOptions& options_;
   std::map<std::string, double> known_;
 };
+
+/// Between devices only whole values of one form move: what lies between two storages that differ in more
+/// than their device. Equal to one of them where they do not.
+Storage on_the_way(const Type& type, const Storage& from, const Storage& to);
 
 /// The fastest tactic of a reorder node whose input and output storages are set; null tactic list gives
 /// nothing.

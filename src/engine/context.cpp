@@ -1,8 +1,6 @@
-// Context: bindings, an arena and the loop over steps.
+// Context: bindings, memory and what a run does around the steps.
 
 #include <algorithm>
-#include <chrono>
-#include <cstring>
 #include <map>
 
 #include <fmt/format.h>
@@ -10,169 +8,46 @@
 #include <lanner/engine.h>
 #include <lanner/error.h>
 
-#include "engine/state.h"
+#include "device/memory.h"
+#include "engine/execution.h"
 #include "graph/op.h"
-#include "ops/interpreter.h"
 
 namespace lanner {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-/// One Program's pointers in one Context. Patched where the caller's memory changes, else fixed.
-class Execution {
-public:
-  Execution(std::shared_ptr<const Specialisation> specialisation, std::byte* arena);
-
-  const Program& program() const { return *specialisation_->program; }
-  void move_arena(std::byte* arena);
-  void set_input(std::size_t index, const void* memory);
-  void set_output(std::size_t index, void* memory);
-  void run(Stream stream, int threads, std::vector<double>* times);
-  std::vector<Item>& items() { return items_; }
-
-private:
-  struct Patch {
-    std::size_t argument; ///< In inputs_ or outputs_.
-    std::uint64_t offset;
-  };
-  void* resolve(const Place& place) const;
-  void interpret(const Step& step, int threads);
-
-  std::shared_ptr<const Specialisation> specialisation_;
-  std::byte* arena_;
-  std::vector<const void*> inputs_;
-  std::vector<void*> outputs_;
-  std::vector<std::vector<Patch>> input_readers_, output_readers_, output_writers_;
-  std::vector<Item> items_;
-};
-
-Execution::Execution(std::shared_ptr<const Specialisation> specialisation, std::byte* arena)
-    : specialisation_(std::move(specialisation)), arena_(nullptr) {
-  const Program& run = program();
-  input_readers_.resize(run.graph().body().parameters().size());
-  output_readers_.resize(run.results().size());
-  output_writers_.resize(run.results().size());
-  inputs_.assign(run.inputs().size(), nullptr);
-  outputs_.assign(run.outputs().size(), nullptr);
-  items_.resize(run.items());
-  for (std::size_t i = 0; i < run.inputs().size(); ++i) {
-    const Place& place = run.inputs()[i];
-    if (place.kind == Place::Kind::input) input_readers_[place.index].push_back({i, place.offset});
-    if (place.kind == Place::Kind::output) output_readers_[place.index].push_back({i, place.offset});
-  }
-  for (std::size_t i = 0; i < run.outputs().size(); ++i)
-    if (run.outputs()[i].kind == Place::Kind::output)
-      output_writers_[run.outputs()[i].index].push_back({i, run.outputs()[i].offset});
-  move_arena(arena);
-}
-
-void Execution::move_arena(std::byte* arena) {
-  if (arena == arena_ && arena) return;
-  arena_ = arena;
-  const Program& run = program();
-  const auto fixed = [](const Place& place) {
-    return place.kind == Place::Kind::arena || place.kind == Place::Kind::constant;
-  };
-  for (std::size_t i = 0; i < inputs_.size(); ++i)
-    if (fixed(run.inputs()[i])) inputs_[i] = resolve(run.inputs()[i]);
-  for (std::size_t i = 0; i < outputs_.size(); ++i)
-    if (fixed(run.outputs()[i])) outputs_[i] = resolve(run.outputs()[i]);
-}
-
-void* Execution::resolve(const Place& place) const {
-  if (place.kind == Place::Kind::arena) return arena_ + place.offset;
-  return const_cast<std::byte*>(static_cast<const std::byte*>(program().constants()[place.index].data())) +
-         place.offset;
-}
-
-void Execution::set_input(std::size_t index, const void* memory) {
-  for (const Patch& patch : input_readers_[index])
-    inputs_[patch.argument] = static_cast<const std::byte*>(memory) + patch.offset;
-}
-
-void Execution::set_output(std::size_t index, void* memory) {
-  for (const Patch& patch : output_readers_[index])
-    inputs_[patch.argument] = static_cast<std::byte*>(memory) + patch.offset;
-  for (const Patch& patch : output_writers_[index])
-    outputs_[patch.argument] = static_cast<std::byte*>(memory) + patch.offset;
-}
-
-void Execution::run(Stream stream, int threads, std::vector<double>* times) {
-  std::size_t number = 0;
-  for (const Step& step : program().steps()) {
-    const auto start = times ? Clock::now() : Clock::time_point{};
-    if (step.kernel) {
-      const Launch launch{{inputs_.data() + step.first_input, step.inputs},
-                          {outputs_.data() + step.first_output, step.outputs},
-                          arena_ + step.workspace,
-                          stream};
-      step.kernel->launch(launch);
-    } else {
-      with_context([&] { return "node " + step.node->label(); }, [&] { interpret(step, threads); });
-    }
-    if (times) (*times)[number++] += std::chrono::duration<double>(Clock::now() - start).count();
-  }
-}
-
-/// Runs one node by its definition. Planned values go in as views and come out by copy.
-void Execution::interpret(const Step& step, int threads) {
-  const Program& run = program();
-  const Node& node = *step.node;
-  std::vector<Item> held(step.inputs);
-  std::vector<const Item*> arguments(step.inputs, nullptr);
-  for (std::size_t i = 0; i < step.inputs; ++i) {
-    const Value* value = node.inputs()[i];
-    if (!value) continue;
-    const Place& place = run.inputs()[step.first_input + i];
-    if (place.kind == Place::Kind::item) {
-      arguments[i] = &items_[place.index];
-    } else if (place.kind == Place::Kind::constant) {
-      held[i].tensor = run.constants()[place.index];
-      arguments[i] = &held[i];
-    } else {
-      void* memory = const_cast<void*>(inputs_[step.first_input + i]);
-      held[i].tensor = Tensor::wrap(memory, value->type.dtype(), value->type.shape(), nullptr);
-      arguments[i] = &held[i];
-    }
-  }
-  std::vector<Item> results = run_node(node, arguments, threads);
-  for (std::size_t i = 0; i < step.outputs; ++i) {
-    const Place& place = run.outputs()[step.first_output + i];
-    if (place.kind == Place::Kind::item) {
-      items_[place.index] = std::move(results[i]);
-    } else if (results[i].tensor.defined()) {
-      check(results[i].tensor.shape() == node.output(i)->type.shape(), ErrorCode::internal,
-            "{}: inferred {}, computed {}", node.label(), node.output(i)->type.to_string(),
-            results[i].tensor.shape().to_string());
-      std::memcpy(outputs_[step.first_output + i], results[i].tensor.data(), results[i].tensor.bytes());
-    }
-  }
-}
-
-} // namespace
 
 struct Context::State {
   std::shared_ptr<const Engine::State> engine;
   int threads = 1;
   bool profiled = false;
 
-  std::vector<Item> bound;   ///< By input.
-  std::vector<Tensor> given; ///< By output: the caller's memory.
-  std::vector<Item> results; ///< By output.
+  std::vector<Item> bound;    ///< By input.
+  std::vector<Tensor> given;  ///< By output: the caller's memory.
+  std::vector<Item> results;  ///< By output.
+  std::vector<Tensor> staged; ///< By input, for a GPU: where what lies on the host is copied to.
+  std::vector<Tensor>
+      written; ///< By output, for a GPU: what kernels write where the result goes to the host.
   InputShapes shapes;
   bool shapes_changed = true;
   std::vector<bool> input_changed;
 
   Tensor arena;
+  std::shared_ptr<void> host_arena; ///< Pinned, for a target that is not the host.
+  std::uint64_t host_arena_bytes = 0;
   std::shared_ptr<Execution> execution;
   std::vector<double> times;
   std::uint64_t runs = 0;
 
   std::size_t input(std::string_view name) const;
   std::size_t output(std::string_view name) const;
+  Device device() const { return engine->target.device; }
   void choose_program();
+  void give_inputs(Stream stream);
+  const void* on_device(std::size_t i, Stream stream);
+  Device results_device() const;
   void place_results();
+  void* written_memory(std::size_t i);
+  void fetch_results(Stream stream);
+  void queue(Stream stream);
+  Arenas arenas(const Program& program);
 };
 
 namespace {
@@ -186,11 +61,15 @@ std::size_t find_binding(const std::vector<Binding>& bindings, std::string_view 
   fail(ErrorCode::invalid_argument, "no {} is called '{}'; there is {}", what, name, fmt::join(known, ", "));
 }
 
-/// A row-major host tensor that a kernel can read in place.
-Tensor readable(const Tensor& tensor) {
+/// A row-major tensor that lies where kernels read, or on the host.
+Tensor readable(const Tensor& tensor, Device device) {
+  if (tensor.layout().row_major() && (tensor.device().is_host() || tensor.device() == device)) return tensor;
   check(tensor.device().is_host(), ErrorCode::unsupported,
-        "a tensor on {} is bound to a CPU context; copy it to the host first", tensor.device().to_string());
-  return tensor.layout().row_major() ? tensor : tensor.clone();
+        "a tensor on {} is bound to a context on {}; give one that is row-major and on the context's device "
+        "or the "
+        "host",
+        tensor.device().to_string(), device.to_string());
+  return tensor.clone();
 }
 
 } // namespace
@@ -205,15 +84,87 @@ std::size_t Context::State::output(std::string_view name) const {
 void Context::State::choose_program() {
   if (!shapes_changed && execution) return;
   auto specialisation = engine->specialise(shapes, threads, {}, false);
-  const std::uint64_t bytes = specialisation->program->arena_bytes();
-  if (!arena.defined() || arena.bytes() < bytes)
-    arena = Tensor::allocate(DType::u8, {static_cast<std::int64_t>(std::max<std::uint64_t>(bytes, 64))});
-  execution = std::make_shared<Execution>(std::move(specialisation), static_cast<std::byte*>(arena.data()));
+  const Arenas memory = arenas(*specialisation->program);
+  execution = std::make_shared<Execution>(std::move(specialisation), memory);
+  written.assign(engine->outputs.size(), {});
   results.assign(engine->outputs.size(), {});
   times.assign(execution->program().steps().size(), 0.0);
   runs = 0;
   std::fill(input_changed.begin(), input_changed.end(), true);
   shapes_changed = false;
+}
+
+/// Scratch memory that is large enough; what earlier runs used is kept where it is.
+Arenas Context::State::arenas(const Program& program) {
+  const auto size = [](std::uint64_t bytes) {
+    return static_cast<std::int64_t>(std::max<std::uint64_t>(bytes, 64));
+  };
+  Limits unbounded;
+  unbounded.tensor_bytes = UINT64_MAX;
+  if (!arena.defined() || arena.bytes() < program.arena_bytes())
+    arena = Tensor::allocate(DType::u8, {size(program.arena_bytes())}, {}, device(), unbounded);
+  if (!device().is_host() && (!host_arena || host_arena_bytes < program.host_arena_bytes())) {
+    host_arena = allocate_pinned(device(), program.host_arena_bytes());
+    host_arena_bytes = program.host_arena_bytes();
+  }
+  return {static_cast<std::byte*>(arena.data()), static_cast<std::byte*>(host_arena.get())};
+}
+
+/// What the interpreter reads.
+static Item on_host(const Item& item) {
+  if (!item.tensor.defined() || item.tensor.device().is_host()) return item;
+  return Item(item.tensor.to(Device{}));
+}
+
+void Context::State::give_inputs(Stream stream) {
+  const Program& program = execution->program();
+  for (std::size_t i = 0; i < bound.size(); ++i) {
+    // What lies on the host may have been written again, so it is copied to a GPU for each run.
+    const bool copied =
+        !device().is_host() && bound[i].tensor.defined() && bound[i].tensor.device().is_host();
+    if (!input_changed[i] && !copied) continue;
+    const Place& item = program.input_items()[i];
+    if (item.kind == Place::Kind::item)
+      execution->items()[item.index] = on_host(bound[i]);
+    else
+      execution->set_input(i, copied ? on_device(i, stream) : bound[i].tensor.data());
+    input_changed[i] = false;
+  }
+}
+
+const void* Context::State::on_device(std::size_t i, Stream stream) {
+  const Tensor& tensor = bound[i].tensor;
+  Tensor& place = staged[i];
+  if (!place.defined() || place.shape() != tensor.shape())
+    place = Tensor::allocate(tensor.dtype(), tensor.shape(), {}, device());
+  copy_memory({place.data(), device()}, {const_cast<void*>(tensor.data()), {}}, tensor.bytes(), stream);
+  return place.data();
+}
+
+/// Results go where the inputs came from.
+Device Context::State::results_device() const {
+  const auto far = [](const Item& item) { return item.tensor.defined() && !item.tensor.device().is_host(); };
+  return std::ranges::any_of(bound, far) ? device() : Device{};
+}
+
+/// What kernels write for output `i`: its result where that is on the device, else memory that is copied
+/// from.
+void* Context::State::written_memory(std::size_t i) {
+  Tensor& result = results[i].tensor;
+  if (result.device() == device()) return result.data();
+  if (!written[i].defined() || written[i].shape() != result.shape())
+    written[i] = Tensor::allocate(result.dtype(), result.shape(), {}, device());
+  return written[i].data();
+}
+
+/// Copies to the host what is wanted there.
+void Context::State::fetch_results(Stream stream) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Tensor& result = results[i].tensor;
+    if (execution->program().results()[i].kind != Place::Kind::output || result.device() == device())
+      continue;
+    copy_memory({result.data(), {}}, {written[i].data(), device()}, result.bytes(), stream);
+  }
 }
 
 /// Gives each output memory: the caller's, last run's where nobody holds it, else new.
@@ -223,18 +174,20 @@ void Context::State::place_results() {
     const Value* value = program.graph().body().outputs()[i];
     if (program.results()[i].kind != Place::Kind::output) continue;
     Tensor& result = results[i].tensor;
+    const Device wanted = results_device();
     if (given[i].defined()) {
       check(given[i].dtype() == value->type.dtype() && given[i].shape() == value->type.shape(),
             ErrorCode::invalid_argument, "output {}: memory for {} was bound, the run gives {}",
             engine->outputs[i].name, given[i].shape().to_string(), value->type.to_string());
       if (result.data() == given[i].data()) continue;
       result = given[i];
-    } else if (!result.defined() || result.owner().use_count() > 1) {
-      result = Tensor::allocate(value->type.dtype(), value->type.shape());
+    } else if (!result.defined() || result.owner().use_count() > 1 || result.device() != wanted) {
+      result = Tensor::allocate(value->type.dtype(), value->type.shape(), {}, wanted);
     } else {
       continue;
     }
-    execution->set_output(i, result.data());
+    const bool kept = result.device() != device() && written[i].defined();
+    if (!kept) execution->set_output(i, written_memory(i));
   }
 }
 
@@ -250,6 +203,8 @@ Context Engine::create_context(const ContextOptions& options) const {
   state->profiled = options.profile;
   state->bound.resize(state_->inputs.size());
   state->given.resize(state_->outputs.size());
+  state->staged.resize(state_->inputs.size());
+  state->written.resize(state_->outputs.size());
   state->results.resize(state_->outputs.size());
   state->shapes.resize(state_->inputs.size());
   state->input_changed.assign(state_->inputs.size(), true);
@@ -266,7 +221,7 @@ void Context::bind(std::string_view input, Item value) {
     check(value.tensor.dtype() == expected.dtype, ErrorCode::invalid_argument,
           "input {}: expected {}, got {}{}; convert it first", input, expected.to_string(),
           to_string(value.tensor.dtype()), value.tensor.shape().to_string());
-    value.tensor = readable(value.tensor);
+    value.tensor = readable(value.tensor, state.device());
     if (state.shapes[i] != value.tensor.shape() || !state.bound[i].tensor.defined()) {
       state.shapes[i] = value.tensor.shape();
       state.shapes_changed = true;
@@ -303,37 +258,40 @@ void Context::bind(std::string_view input, std::span<const Image> images, const 
 void Context::bind_output(std::string_view output, Tensor memory) {
   State& state = *state_;
   const std::size_t i = state.output(output);
-  check(!memory.defined() || (memory.layout().row_major() && memory.device().is_host()),
-        ErrorCode::invalid_argument, "output {}: the memory bound must be row-major on the host", output);
+  const bool reached = memory.device().is_host() || memory.device() == state.device();
+  check(!memory.defined() || (memory.layout().row_major() && reached), ErrorCode::invalid_argument,
+        "output {}: the memory bound must be row-major and on the host{}", output,
+        state.device().is_host() ? "" : " or " + state.device().to_string());
   state.given[i] = std::move(memory);
   state.results[i] = {};
 }
 
 void Context::run(Stream stream) {
+  enqueue(stream);
+  synchronize(state_->device(), stream);
+}
+
+void Context::enqueue(Stream stream) {
   State& state = *state_;
   for (std::size_t i = 0; i < state.bound.size(); ++i) {
     const Item& item = state.bound[i];
     check(item.tensor.defined() || item.is_sequence() || item.absent, ErrorCode::invalid_argument,
           "input {} is not bound", state.engine->inputs[i].to_string());
   }
-  state.choose_program();
-  Execution& execution = *state.execution;
-  const Program& program = execution.program();
-  for (std::size_t i = 0; i < state.bound.size(); ++i) {
-    if (!state.input_changed[i]) continue;
-    const Place& item = program.input_items()[i];
-    if (item.kind == Place::Kind::item)
-      execution.items()[item.index] = state.bound[i];
-    else
-      execution.set_input(i, state.bound[i].tensor.data());
-    state.input_changed[i] = false;
-  }
-  state.place_results();
-  execution.run(stream, state.threads, state.profiled ? &state.times : nullptr);
-  ++state.runs;
-  for (std::size_t i = 0; i < state.results.size(); ++i)
+  state.queue(stream);
+}
+
+void Context::State::queue(Stream stream) {
+  choose_program();
+  const Program& program = execution->program();
+  give_inputs(stream);
+  place_results();
+  execution->run(stream, threads, profiled ? &times : nullptr);
+  if (!device().is_host()) fetch_results(stream);
+  ++runs;
+  for (std::size_t i = 0; i < results.size(); ++i)
     if (program.results()[i].kind == Place::Kind::item)
-      state.results[i] = execution.items()[program.results()[i].index];
+      results[i] = execution->items()[program.results()[i].index];
 }
 
 Item Context::output(std::string_view name) const {

@@ -10,7 +10,10 @@
 #include "base/module.h"
 #include "base/options.h"
 #include "device/cpu.h"
+#include "device/cuda/driver.h"
 #include "device/cuda/fatbin.h"
+#include "device/cuda/nvrtc.h"
+#include "device/cuda/shared_library.h"
 #include "device/gpus.h"
 
 namespace lanner {
@@ -39,6 +42,16 @@ void look_for_gpus(MachineFacts& facts) {
 }
 
 } // namespace
+
+Device automatic_device() {
+  const bool usable =
+      cuda::driver_status().devices > 0 && cuda::nvrtc_status().found && !cuda::embedded_fatbins().empty();
+  return usable ? Device{DeviceKind::cuda, 0} : Device{};
+}
+
+void add_library_folders(std::span<const std::filesystem::path> folders) {
+  cuda::add_library_folders(folders);
+}
 
 MachineFacts machine_facts() {
   MachineFacts facts;

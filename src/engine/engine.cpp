@@ -40,14 +40,12 @@ std::vector<DType> parse_precision(const std::string& text) {
 }
 
 Target target_for(const BuildOptions& options) {
-  check(options.device.is_host(), ErrorCode::unsupported,
-        "device {}: this build runs on the CPU only; use device cpu", options.device.to_string());
   Target target;
   target.device = options.device;
   target.threads = options.threads > 0 ? options.threads : usable_cores();
   target.precisions = parse_precision(options.precision);
   target.deterministic = options.deterministic;
-  target.isa = cpu_features().to_string();
+  target.isa = isa_of(options.device);
   return target;
 }
 

@@ -50,8 +50,9 @@ public:
 private:
   bool accepted(const Group& group, const Node& next) const {
     const std::vector<const Node*> nodes(group.begin(), group.end());
-    return std::ranges::any_of(backends_,
-                               [&](const Backend* backend) { return backend->fuses(nodes, next, target_); });
+    return std::ranges::any_of(backends_, [&](const Backend* backend) {
+      return backend->device() == target_.device.kind && backend->fuses(nodes, next, target_);
+    });
   }
 
   /// Convolutions and the like take the elementwise nodes that follow, one reader after the other.

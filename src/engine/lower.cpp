@@ -10,6 +10,7 @@
 #include "engine/alternatives.h"
 #include "engine/assign.h"
 #include "engine/fusion.h"
+#include "engine/program.h"
 #include "engine/widen.h"
 #include "graph/op.h"
 #include "graph/verifier.h"
@@ -26,6 +27,8 @@ public:
       : graph_(graph), options_(options), reorder_costs_(graph, options) {}
 
   std::vector<NodeReport> run() {
+    for (const auto& parameter : graph_.body().parameters())
+      if (is_planned(*parameter)) parameter->storage = options_.target.storage();
     widen_halves(graph_, options_.target);
     fuse(graph_, options_.backends, options_.target);
     entries_ = collect_alternatives(graph_, options_);
@@ -58,7 +61,7 @@ private:
       const auto producer = value->producer() ? numbers.find(value->producer()) : numbers.end();
       if (producer == numbers.end()) {
         for (std::size_t b = 0; b < reader.list.size(); ++b)
-          problem.nodes[to][b] += reorder_costs_(value->type, {}, reader.list[b].tactic.inputs[i]);
+          problem.nodes[to][b] += reorder_costs_.from_caller(value->type, reader.list[b].tactic.inputs[i]);
         continue;
       }
       const NodeAlternatives& writer = entries_[producer->second];
@@ -73,7 +76,7 @@ private:
       if (leaves(*output))
         for (std::size_t a = 0; a < reader.list.size(); ++a)
           problem.nodes[to][a] +=
-              reorder_costs_(output->type, reader.list[a].tactic.outputs[output->index()], {});
+              reorder_costs_.to_caller(output->type, reader.list[a].tactic.outputs[output->index()]);
   }
 
   static bool leaves(const Value& value) {
@@ -119,6 +122,10 @@ private:
   /// `value` in the storage asked for: itself, a packed constant, or the result of a reorder before `reader`.
   Value* stored(Value* value, const Storage& storage, Node* reader) {
     if (!value->type.is_static() || same_storage(value->type, value->storage, storage)) return value;
+    if (const Storage middle = on_the_way(value->type, value->storage, storage);
+        !value->constant() && !same_storage(value->type, middle, value->storage) &&
+        !same_storage(value->type, middle, storage))
+      value = stored(value, middle, reader);
     Value*& made = stored_[{value, short_text(storage)}];
     if (made) return made;
     if (const Tensor* constant = value->constant()) {
@@ -148,8 +155,8 @@ private:
     reports_.push_back(std::move(report));
   }
 
-  /// Every output is a row-major value of its own that a kernel writes: copies stand in for inputs, constants
-  /// and second uses of one memory.
+  /// Every output is a row-major value of its own on the target's device that a kernel writes: copies stand
+  /// in for inputs, constants and second uses of one memory.
   void settle_outputs() {
     Region& body = graph_.body();
     std::map<const Value*, std::size_t> roots;
@@ -161,10 +168,11 @@ private:
         root = root->producer()->input(0);
       const bool written = root->producer() && !root->constant() &&
                            root->producer()->tactic.backend != interpreter_backend &&
-                           same_storage(value->type, value->storage, {});
+                           same_storage(value->type, value->storage, options_.target.storage());
       if (written && roots.emplace(root, i).second) continue;
       Value* copy =
           graph_.emit("reorder", std::vector<Value*>{value}, {}, value->type, value->name() + ".out");
+      copy->storage = options_.target.storage();
       choose_reorder(*copy->producer());
       body.set_output(i, copy);
     }

@@ -24,6 +24,15 @@ Tensor PackedConstants::get(const Tensor& tensor, const Storage& storage) {
   return entry.packed;
 }
 
+Tensor PackedConstants::on(const Tensor& packed, Device device) {
+  if (packed.device() == device) return packed;
+  const std::lock_guard lock(mutex_);
+  Entry& entry = moved_[{packed.data(), device, packed.bytes()}];
+  if (!entry.packed.defined()) entry = {packed, packed.to(device)};
+  return Tensor::wrap(entry.packed.data(), packed.dtype(), packed.shape(), entry.packed.owner(),
+                      packed.layout(), device);
+}
+
 const void* PackedConstants::packed_form(const Tensor& tensor) const {
   const std::lock_guard lock(mutex_);
   for (auto it = entries_.lower_bound({tensor.data(), {}});

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <tuple>
 
 #include <lanner/tensor.h>
 
@@ -11,13 +12,15 @@
 
 namespace lanner {
 
-/// `tensor` in the layout and type of `storage`; the tensor itself when it already is.
+/// `tensor` in the layout and type of `storage`, on the host; the tensor itself when it already is.
 Tensor pack(const Tensor& tensor, const Storage& storage);
 
 /// Remembers packed constants by memory and storage. Thread-safe.
 class PackedConstants {
 public:
   Tensor get(const Tensor& tensor, const Storage& storage);
+  /// `packed`, which get() gave or which lives as long as this, copied to a device once.
+  Tensor on(const Tensor& packed, Device device);
   /// Memory of a packed form of `tensor` that has the same element type, or null.
   const void* packed_form(const Tensor& tensor) const;
 
@@ -27,6 +30,7 @@ private:
     Tensor source, packed; ///< The source is held so that its address is not used again.
   };
   std::map<std::pair<const void*, std::string>, Entry> entries_;
+  std::map<std::tuple<const void*, Device, std::uint64_t>, Entry> moved_; ///< By memory, device and bytes.
 };
 
 } // namespace lanner

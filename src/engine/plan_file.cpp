@@ -243,16 +243,14 @@ private:
   }
 
   void read_target(const nlohmann::json& json, Engine::State& state) const {
-    state.target.device = Device::parse(json.at("device").get<std::string>());
-    check(state.target.device.is_host(), ErrorCode::unsupported,
-          "the plan is for {}, this build runs on the CPU", state.target.device.to_string());
+    state.target.device = options_.device.value_or(Device::parse(json.at("device").get<std::string>()));
     const int built_for = std::clamp(json.at("threads").get<int>(), 1, 4096);
     state.target.threads = options_.threads > 0 ? options_.threads : std::min(built_for, usable_cores());
     state.target.precisions.clear();
     for (const auto& name : json.at("precisions"))
       state.target.precisions.push_back(parse_dtype(name.get<std::string>()));
     state.target.deterministic = json.at("deterministic").get<bool>();
-    state.target.isa = cpu_features().to_string();
+    state.target.isa = isa_of(state.target.device);
     state.budget = std::clamp(json.at("budget").get<double>(), 0.0, 3600.0);
   }
 
@@ -283,7 +281,8 @@ private:
       if (node->kind() == "constant")
         node->attributes.set("value", pack(*node->output()->constant(), node->output()->storage));
     const std::vector<const Backend*> backends = backends_for(state.target);
-    auto program = std::make_shared<const Program>(std::move(lowered), backends, state.target);
+    auto program =
+        std::make_shared<const Program>(std::move(lowered), backends, state.target, state.constants());
     state.adopt(state.typical, state.target.threads,
                 {std::move(program), parse_reports(text("reports")), state.target.threads});
   }

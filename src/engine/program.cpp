@@ -23,8 +23,10 @@ std::uint64_t storage_bytes(const Value& value) {
 /// Builds a Program in one walk for steps and one for memory.
 class Program::Builder {
 public:
-  Builder(Program& program, std::span<const Backend* const> backends, const Target& target)
-      : program_(program), graph_(*program.graph_), backends_(backends), target_(target) {}
+  Builder(Program& program, std::span<const Backend* const> backends, const Target& target,
+          PackedConstants& constants)
+      : program_(program), graph_(*program.graph_), backends_(backends), target_(target),
+        constants_(constants) {}
 
   void run() {
     order_ = execution_order(graph_);
@@ -35,6 +37,7 @@ public:
     place_values();
     bind_steps();
     place_results();
+    cut_segments();
   }
 
 private:
@@ -48,9 +51,11 @@ private:
     std::uint32_t index = 0;
     for (const auto& parameter : graph_.body().parameters()) {
       const Value* value = parameter.get();
-      check(value->storage.is_default(), ErrorCode::bad_data, "input {} is not stored row-major",
-            value->name());
       const bool planned = is_planned(*value);
+      check(planned ? same_storage(value->type, value->storage, target_.storage())
+                    : value->storage.is_default(),
+            ErrorCode::bad_data, "input {} is not stored row-major on {}", value->name(),
+            target_.device.to_string());
       places_[value] =
           planned ? Place{Place::Kind::input, index, 0} : Place{Place::Kind::item, program_.items_++, 0};
       program_.input_items_.push_back(planned ? Place{} : places_[value]);
@@ -63,7 +68,11 @@ private:
       if (node->kind() != "constant") continue;
       places_[node->output()] = {Place::Kind::constant,
                                  static_cast<std::uint32_t>(program_.constants_.size()), 0};
-      program_.constants_.push_back(*node->output()->constant());
+      check(node->output()->storage.device.is_host() || node->output()->storage.device == target_.device,
+            ErrorCode::bad_data, "constant {} is stored on {}, the plan is for {}", node->output()->name(),
+            node->output()->storage.device.to_string(), target_.device.to_string());
+      program_.constants_.push_back(
+          constants_.on(*node->output()->constant(), node->output()->storage.device));
     }
   }
 
@@ -83,9 +92,13 @@ private:
       program_.kernels_.push_back(make_kernel(node, offered));
       made.kernel = program_.kernels_.back().get();
       workspace = made.kernel->workspace();
+      made.on_stream = made.kernel->on_stream();
+      check_devices(node, made.on_stream);
       share(node, offered.tactic);
     }
-    workspaces_.push_back({workspace, step, step});
+    const bool far = made.on_stream || target_.device.is_host();
+    workspaces_.push_back({far ? workspace : 0, step, step});
+    host_workspaces_.push_back({far ? 0 : workspace, step, step});
     program_.steps_.push_back(made);
   }
 
@@ -96,6 +109,19 @@ private:
               std::ranges::all_of(node.outputs(), [&](const auto& value) { return plain(value.get()); }),
           ErrorCode::bad_data, "node {} is run by its definition, but a value of it is not stored row-major",
           node.label());
+  }
+
+  /// A kernel of the host sees values of the host only, whatever a plan says; one of a GPU sees memory that
+  /// the GPU can reach, which its copies from and to the host need.
+  void check_devices(const Node& node, bool on_stream) const {
+    const auto fits = [&](const Value* value) {
+      return !value || value->storage.device.is_host() ||
+             (on_stream && value->storage.device == target_.device);
+    };
+    check(std::ranges::all_of(node.inputs(), fits) &&
+              std::ranges::all_of(node.outputs(), [&](const auto& value) { return fits(value.get()); }),
+          ErrorCode::bad_data, "node {}: kernel {} runs where a value of it does not lie", node.label(),
+          node.tactic.kernel);
   }
 
   OfferedTactic offered_for(const Node& node) const {
@@ -120,8 +146,10 @@ private:
   }
 
   void alias(const Node& node) {
-    check(is_alias(node) && same_storage(node.output()->type, node.output()->storage, {}) &&
-              same_storage(node.input(0)->type, node.input(0)->storage, {}),
+    Storage plain;
+    plain.device = node.input(0) ? node.input(0)->storage.device : Device{};
+    check(is_alias(node) && same_storage(node.output()->type, node.output()->storage, plain) &&
+              same_storage(node.input(0)->type, node.input(0)->storage, plain),
           ErrorCode::bad_data, "node {} is not a change of shape alone", node.label());
     homes_[node.output()] = home(node.input(0));
   }
@@ -143,52 +171,70 @@ private:
   }
 
   void place_values() {
-    std::map<const Value*, std::size_t> request_of;
-    std::vector<BufferRequest> requests;
     std::vector<const Value*> values;
     for (const auto& node : graph_.body().nodes()) {
       if (node->kind() == "constant") continue;
       for (const auto& output : node->outputs()) values.push_back(output.get());
     }
-    mark_outputs(values);
+    mark_outputs();
+    Arena near{Place::Kind::arena, {}, {}}, host{Place::Kind::host_arena, {}, {}};
     for (const Value* value : values) {
       if (!is_planned(*value)) {
         places_[value] = {Place::Kind::item, program_.items_++, 0};
         continue;
       }
       const Value* root = home(value).root;
-      if (places_.contains(root)) continue;
-      const auto [place, fresh] = request_of.emplace(root, requests.size());
-      if (fresh) requests.push_back({storage_bytes(*root), first_.at(root), last_.at(root)});
-      BufferRequest& request = requests[place->second];
-      request.bytes = std::max(request.bytes, storage_bytes(*value));
-      request.first = std::min(request.first, first_.at(value));
-      request.last = std::max(request.last, last_.at(value));
+      if (!places_.contains(root)) ask(root->storage.device == target_.device ? near : host, root, value);
     }
-    const std::size_t buffers = requests.size();
-    requests.insert(requests.end(), workspaces_.begin(), workspaces_.end());
-    const ArenaPlan arena = plan_arena(requests);
-    program_.arena_bytes_ = arena.bytes;
-    for (const auto& [root, request] : request_of)
-      places_[root] = {Place::Kind::arena, 0, arena.offsets[request]};
+    program_.arena_bytes_ = settle(near, workspaces_);
+    program_.host_arena_bytes_ = settle(host, host_workspaces_);
     for (const Value* value : values) {
       if (!is_planned(*value) || places_.contains(value)) continue;
       const Home where = home(value);
       places_[value] = places_.at(where.root);
       places_[value].offset += where.offset;
     }
-    for (std::size_t s = 0; s < program_.steps_.size(); ++s)
-      program_.steps_[s].workspace = arena.offsets[buffers + s];
+  }
+
+  /// Buffers that share one block of memory.
+  struct Arena {
+    Place::Kind kind;
+    std::vector<BufferRequest> requests;
+    std::map<const Value*, std::size_t> request_of;
+  };
+
+  void ask(Arena& arena, const Value* root, const Value* value) {
+    const auto [place, fresh] = arena.request_of.emplace(root, arena.requests.size());
+    if (fresh) arena.requests.push_back({storage_bytes(*root), first_.at(root), last_.at(root)});
+    BufferRequest& request = arena.requests[place->second];
+    request.bytes = std::max(request.bytes, storage_bytes(*value));
+    request.first = std::min(request.first, first_.at(value));
+    request.last = std::max(request.last, last_.at(value));
+  }
+
+  /// Places an arena's buffers and the steps' workspaces; returns its size.
+  std::uint64_t settle(Arena& arena, const std::vector<BufferRequest>& workspaces) {
+    const std::size_t buffers = arena.requests.size();
+    arena.requests.insert(arena.requests.end(), workspaces.begin(), workspaces.end());
+    const ArenaPlan plan = plan_arena(arena.requests, target_.device.is_host() ? 64 : 256);
+    for (const auto& [root, request] : arena.request_of)
+      places_[root] = {arena.kind, 0, plan.offsets[request]};
+    for (std::size_t s = 0; s < program_.steps_.size(); ++s) {
+      const bool near = program_.steps_[s].on_stream || target_.device.is_host();
+      if (near == (arena.kind == Place::Kind::arena))
+        program_.steps_[s].workspace = plan.offsets[buffers + s];
+    }
+    return plan.bytes;
   }
 
   /// The buffer that holds a graph output is the caller's.
-  void mark_outputs(const std::vector<const Value*>&) {
+  void mark_outputs() {
     std::uint32_t index = 0;
     for (const Value* output : graph_.body().outputs()) {
       if (is_planned(*output)) {
         const Home where = home(output);
         check(!places_.contains(where.root) && where.offset == 0 &&
-                  same_storage(output->type, output->storage, {}),
+                  same_storage(output->type, output->storage, target_.storage()),
               ErrorCode::bad_data, "output {} has no memory of its own", output->name());
         places_[where.root] = {Place::Kind::output, index, 0};
       }
@@ -218,6 +264,15 @@ private:
     }
   }
 
+  void cut_segments() {
+    for (std::size_t i = 0; i < program_.steps_.size(); ++i) {
+      const bool on_stream = program_.steps_[i].on_stream;
+      std::vector<Segment>& segments = program_.segments_;
+      if (segments.empty() || !on_stream || !segments.back().on_stream) segments.push_back({i, 0, on_stream});
+      ++segments.back().steps;
+    }
+  }
+
   Program& program_;
   const Graph& graph_;
   std::span<const Backend* const> backends_;
@@ -226,13 +281,14 @@ private:
   std::map<const Value*, Place> places_;
   std::map<const Value*, Home> homes_;
   std::map<const Value*, std::size_t> first_, last_;
-  std::vector<BufferRequest> workspaces_;
+  std::vector<BufferRequest> workspaces_, host_workspaces_;
+  PackedConstants& constants_;
 };
 
 Program::Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends,
-                 const Target& target)
-    : graph_(std::move(lowered)) {
-  Builder(*this, backends, target).run();
+                 const Target& target, PackedConstants& constants)
+    : graph_(std::move(lowered)), device_(target.device) {
+  Builder(*this, backends, target, constants).run();
 }
 
 } // namespace lanner

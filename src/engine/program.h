@@ -8,15 +8,24 @@
 #include <vector>
 
 #include "engine/lower.h"
+#include "engine/packing.h"
 #include "graph/graph.h"
 #include "graph/tactic.h"
 
 namespace lanner {
 
 /// Where a value's first byte lies. Arena, input and output pointers are a Context's; constants are the
-/// Program's.
+/// Program's. Inputs and outputs lie on the target's device.
 struct Place {
-  enum class Kind : std::uint8_t { none, arena, constant, input, output, item };
+  enum class Kind : std::uint8_t {
+    none,
+    arena,      ///< Of the target's device.
+    host_arena, ///< On the host, for a target that is not.
+    constant,
+    input,
+    output,
+    item,
+  };
   Kind kind = Kind::none;
   std::uint32_t index = 0;  ///< Of the constant, input, output or item.
   std::uint64_t offset = 0; ///< Bytes from there.
@@ -29,19 +38,29 @@ struct Step {
   std::uint32_t first_input = 0, inputs = 0;   ///< Range of Program::inputs.
   std::uint32_t first_output = 0, outputs = 0; ///< Range of Program::outputs.
   std::uint64_t workspace = 0;                 ///< Arena offset.
+  bool on_stream = false;                      ///< Queues work only; see Kernel.
   std::uint64_t bytes = 0, flops = 0;
+};
+
+/// Steps that one recorded graph can stand for, or one step that runs on the host.
+struct Segment {
+  std::size_t first = 0, steps = 0;
+  bool on_stream = false;
 };
 
 /// Immutable; shared by contexts.
 class Program {
 public:
-  /// Makes every kernel and places every value. Throws Error{bad_data} where the graph asks for what no
-  /// backend offers.
-  Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends, const Target& target);
+  /// Makes every kernel and places every value; constants go to their device by `constants`. Throws
+  /// Error{bad_data} where the graph asks for what no backend offers.
+  Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends, const Target& target,
+          PackedConstants& constants);
 
   const Graph& graph() const noexcept { return *graph_; }
+  Device device() const noexcept { return device_; }
   std::span<const Step> steps() const noexcept { return steps_; }
-  std::span<const Place> inputs() const noexcept { return inputs_; } ///< Of all steps, in order.
+  std::span<const Segment> segments() const noexcept { return segments_; } ///< All steps, in order.
+  std::span<const Place> inputs() const noexcept { return inputs_; }       ///< Of all steps, in order.
   std::span<const Place> outputs() const noexcept { return outputs_; }
   std::span<const Tensor> constants() const noexcept { return constants_; }
   std::span<const Place> results() const noexcept {
@@ -49,6 +68,7 @@ public:
   } ///< Of the graph's outputs: `output` or `item`.
   std::uint32_t items() const noexcept { return items_; }
   std::uint64_t arena_bytes() const noexcept { return arena_bytes_; }
+  std::uint64_t host_arena_bytes() const noexcept { return host_arena_bytes_; }
   /// Items of graph inputs that are not plain memory; `none` where the input is.
   std::span<const Place> input_items() const noexcept { return input_items_; }
 
@@ -60,7 +80,9 @@ private:
   std::vector<Step> steps_;
   std::vector<Place> inputs_, outputs_, results_, input_items_;
   std::uint32_t items_ = 0;
-  std::uint64_t arena_bytes_ = 0;
+  Device device_;
+  std::vector<Segment> segments_;
+  std::uint64_t arena_bytes_ = 0, host_arena_bytes_ = 0;
 };
 
 /// Whether a value is plain memory of a size known before running.

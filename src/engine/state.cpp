@@ -166,7 +166,7 @@ std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShape
     lowered = std::move(result.graph);
     reports = std::move(result.reports);
   }
-  auto program = std::make_shared<const Program>(std::move(lowered), backends, own);
+  auto program = std::make_shared<const Program>(std::move(lowered), backends, own, constants_);
   auto made =
       std::make_shared<const Specialisation>(Specialisation{std::move(program), std::move(reports), threads});
   if (made_.size() >= kept_specialisations) made_.erase(made_.begin());

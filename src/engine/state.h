@@ -43,6 +43,7 @@ struct Engine::State {
                                                    const Control& control = {}, bool tune = true) const;
   /// Puts a ready one in (a loaded plan's).
   void adopt(const InputShapes& shapes, int threads, Specialisation made) const;
+  PackedConstants& constants() const { return constants_; }
   /// Memory of a packed form of `constant` of equal element type, or null.
   const void* packed_form(const Tensor& constant) const { return constants_.packed_form(constant); }
 

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "device/cuda/gpu.h"
 #include "graph/op.h"
 
 namespace lanner {
@@ -84,6 +85,38 @@ void fill(Tensor& tensor) {
     std::fill_n(static_cast<unsigned char*>(tensor.data()), bytes, static_cast<unsigned char>(0));
   }
 }
+
+/// Times one launch, on a GPU by events of a stream that nothing else uses.
+class Stopwatch {
+public:
+  Stopwatch(const Kernel& kernel, const Target& target) : kernel_(kernel) {
+    if (!kernel.on_stream()) return;
+    const cuda::Gpu& gpu = cuda::Gpu::get(target.device);
+    current_ = std::make_unique<cuda::Current>(gpu);
+    stream_ = std::make_unique<cuda::OwnedStream>(gpu);
+    start_ = std::make_unique<cuda::Event>(gpu, true);
+    stop_ = std::make_unique<cuda::Event>(gpu, true);
+  }
+  double run(Launch launch) const {
+    if (!stream_) {
+      const auto start = Clock::now();
+      kernel_.launch(launch);
+      return std::chrono::duration<double>(Clock::now() - start).count();
+    }
+    launch.stream = stream_->stream();
+    start_->record(stream_->handle());
+    kernel_.launch(launch);
+    stop_->record(stream_->handle());
+    stop_->synchronize();
+    return cuda::Event::seconds(*start_, *stop_);
+  }
+
+private:
+  const Kernel& kernel_;
+  std::unique_ptr<cuda::Current> current_;
+  std::unique_ptr<cuda::OwnedStream> stream_;
+  std::unique_ptr<cuda::Event> start_, stop_;
+};
 
 } // namespace
 
@@ -165,11 +198,11 @@ double Tuner::measure(const Node& node, const Backend& backend, const Tactic& ta
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
     const Value* value = node.inputs()[i];
     if (!value) continue;
+    const Storage& storage = tactic.inputs.at(i);
     const Tensor* constant = value->constant();
-    held.push_back(constant ? constants_.get(*constant, tactic.inputs.at(i))
-                            : scratch(*value, tactic.inputs.at(i), i));
+    held.push_back(constant ? constants_.get(*constant, storage) : scratch(*value, storage, i));
     if (constant) constants[i] = &held.back();
-    inputs[i] = held.back().data();
+    inputs[i] = constant ? constants_.on(held.back(), storage.device).data() : held.back().data();
   }
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
     const bool shared = i == 0 && tactic.required_in_place;
@@ -178,17 +211,19 @@ double Tuner::measure(const Node& node, const Backend& backend, const Tactic& ta
                              : held.back().data());
   }
   const std::unique_ptr<Kernel> kernel = backend.prepare(node, tactic, constants, target_);
-  Tensor workspace = Tensor::allocate(DType::u8, {static_cast<std::int64_t>(kernel->workspace())});
-  const Launch launch{inputs, outputs, workspace.data(), {}};
+  Tensor workspace = Tensor::allocate(DType::u8, {static_cast<std::int64_t>(kernel->workspace())}, {},
+                                      kernel->on_stream() ? target_.device : Device{});
+  return time(*kernel, {inputs, outputs, workspace.data(), {}}, best);
+}
 
-  kernel->launch(launch); // first touch, code generation, page faults
+double Tuner::time(const Kernel& kernel, const Launch& launch, double best) const {
+  const Stopwatch watch(kernel, target_);
+  watch.run(launch); // first touch, code generation, page faults
   // The fastest of several: what else runs on the machine only ever adds time, and a team of threads waits
   // for its slowest.
   double fastest = 1e30, total = 0;
   for (int run = 0; run < 15 && (run < 4 || total < 0.03); ++run) {
-    const auto start = Clock::now();
-    kernel->launch(launch);
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const double seconds = watch.run(launch);
     fastest = std::min(fastest, seconds);
     total += seconds;
     if (run >= 3 && fastest > 2.5 * best) break;
@@ -200,13 +235,14 @@ Tensor Tuner::scratch(const Value& value, const Storage& storage, std::size_t in
   const Shape shape = value.type.shape();
   const DType type = storage.dtype.value_or(value.type.dtype());
   const std::uint64_t bytes = storage.layout.bytes(shape, type);
-  Tensor& block = scratch_[index];
+  Tensor& block = scratch_[{index, storage.device}];
   if (!block.defined() || block.bytes() < bytes || block.dtype() != type) {
     block = Tensor::allocate(type, {static_cast<std::int64_t>(std::max<std::uint64_t>(
                                        bytes * 8 / std::max<std::size_t>(bit_width(type), 1), 1))});
     fill(block);
+    block = block.to(storage.device);
   }
-  return Tensor::wrap(block.data(), type, shape, block.owner(), storage.layout);
+  return Tensor::wrap(block.data(), type, shape, block.owner(), storage.layout, storage.device);
 }
 
 } // namespace lanner

@@ -56,6 +56,7 @@ public:
 private:
   std::string key(const Node& node, const Backend& backend, const Tactic& tactic) const;
   double measure(const Node& node, const Backend& backend, const Tactic& tactic, double best);
+  double time(const Kernel& kernel, const Launch& launch, double best) const;
   Tensor scratch(const Value& value, const Storage& storage, std::size_t index);
 
   Target target_;
@@ -64,7 +65,7 @@ private:
   PackedConstants& constants_;
   const Control& control_;
   double spent_ = 0;
-  std::map<std::size_t, Tensor> scratch_; ///< One growing block for each argument place.
+  std::map<std::pair<std::size_t, Device>, Tensor> scratch_; ///< One growing block for each argument place.
 };
 
 } // namespace lanner

@@ -17,6 +17,7 @@ public:
   Widening(Graph& graph, const Target& target) : graph_(graph), target_(target) {}
 
   void run() {
+    if (!target_.device.is_host()) return; // GPUs compute halves as they are, with sums in f32
     std::vector<Node*> nodes;
     for (const auto& node : graph_.body().nodes()) nodes.push_back(node.get());
     for (Node* node : nodes) {

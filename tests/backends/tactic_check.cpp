@@ -9,6 +9,8 @@
 
 #include "backends/backends.h"
 #include "backends/reference/reference_backend.h"
+#include "device/cuda/gpu.h"
+#include "device/memory.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "graph/text.h"
@@ -68,19 +70,33 @@ Tensor packed(const Tensor& tensor, const Storage& storage) {
 }
 
 bool same_bytes(const Tensor& a, const Tensor& b) {
-  return std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+  return std::memcmp(a.to(Device{}).data(), b.data(), a.bytes()) == 0;
+}
+
+/// Halves have a tolerance of their own: sums of rounded products.
+double tolerance_of(DType type, double given) {
+  return type == DType::f16 ? 1e-2 : type == DType::bf16 ? 5e-2 : given;
+}
+
+Tensor as_f32(const Tensor& tensor) {
+  Tensor result = Tensor::allocate(DType::f32, tensor.shape(), tensor.layout());
+  copy(tensor.to(Device{}), result);
+  return result;
 }
 
 /// Compares all of the storage, padding included.
 void expect_close(const Tensor& found, const Tensor& expected, double tolerance, const std::string& what) {
-  if (expected.dtype() != DType::f32) {
+  const DType type = expected.dtype();
+  if (type != DType::f32 && type != DType::f16 && type != DType::bf16) {
     EXPECT_TRUE(same_bytes(found, expected)) << what;
     return;
   }
+  const Tensor got = as_f32(found), wanted = as_f32(expected);
+  tolerance = tolerance_of(type, tolerance);
   double largest = 1;
-  for (float value : expected.as<float>())
+  for (float value : wanted.as<float>())
     if (std::isfinite(value)) largest = std::max(largest, std::abs(static_cast<double>(value)));
-  const auto a = found.as<float>(), b = expected.as<float>();
+  const auto a = got.as<float>(), b = wanted.as<float>();
   for (std::size_t i = 0; i < b.size(); ++i) {
     const bool equal = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
     if (equal || std::abs(static_cast<double>(a[i]) - b[i]) <= tolerance * largest) continue;
@@ -143,9 +159,11 @@ ReadyTactic make_ready(const NodeCase& node_case, const Backend& backend, const 
   for (std::size_t i = 0; i < node_case.inputs.size(); ++i)
     ready.inputs.push_back(node_case.inputs[i].defined() ? packed(node_case.inputs[i], tactic.inputs.at(i))
                                                          : Tensor{});
+  const std::vector<Tensor> host = ready.inputs;
   for (std::size_t i = 0; i < ready.inputs.size(); ++i) {
     const Value* value = node_case.node->input(i);
-    constants.push_back(value && value->constant() ? &ready.inputs[i] : nullptr);
+    constants.push_back(value && value->constant() ? &host[i] : nullptr);
+    if (ready.inputs[i].defined()) ready.inputs[i] = ready.inputs[i].to(tactic.inputs.at(i).device);
   }
   ready.kernel = backend.prepare(*node_case.node, tactic, constants, target);
   for (std::size_t i = 0; i < node_case.results.size(); ++i) {
@@ -154,8 +172,11 @@ ReadyTactic make_ready(const NodeCase& node_case, const Backend& backend, const 
     ready.outputs.push_back(
         Tensor::allocate(storage.dtype.value_or(result.dtype()), result.shape(), storage.layout));
     std::memset(ready.outputs.back().data(), 0xFF, ready.outputs.back().bytes());
+    ready.outputs.back() = ready.outputs.back().to(storage.device);
   }
-  ready.workspace = Tensor::allocate(DType::u8, Shape{static_cast<std::int64_t>(ready.kernel->workspace())});
+  ready.device = ready.kernel->on_stream() ? target.device : Device{};
+  ready.workspace = Tensor::allocate(DType::u8, Shape{static_cast<std::int64_t>(ready.kernel->workspace())},
+                                     {}, ready.device);
   return ready;
 }
 
@@ -164,7 +185,10 @@ void ReadyTactic::launch() {
   std::vector<void*> to;
   for (const Tensor& tensor : inputs) from.push_back(tensor.data());
   for (Tensor& tensor : outputs) to.push_back(tensor.data());
+  if (device.is_host()) return kernel->launch({from, to, workspace.data(), {}});
+  const cuda::Current current(cuda::Gpu::get(device));
   kernel->launch({from, to, workspace.data(), {}});
+  synchronize(device);
 }
 
 std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& check) {
@@ -172,9 +196,12 @@ std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& chec
   const NodeCase node_case = make_case(ir);
   Target target;
   target.threads = check.threads;
+  target.device = check.device;
+  target.precisions = check.precisions;
   std::set<std::string> ran;
   for (const Backend* backend : backends_for(target))
     for (const Tactic& tactic : backend->tactics(*node_case.node, target).tactics) {
+      if (backend->device() != check.device.kind) continue;
       check_tactic(node_case, *backend, tactic, target, check.tolerance);
       ran.insert(std::string(backend->name()) + "/" + tactic.kernel);
     }

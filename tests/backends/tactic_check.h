@@ -14,7 +14,9 @@ namespace lanner {
 
 struct TacticCheck {
   int threads = 2;
-  double tolerance = 2e-5; ///< Of the largest magnitude of the reference result.
+  double tolerance = 2e-5; ///< Of the largest magnitude of the reference result; for f32.
+  Device device = {};
+  std::vector<DType> precisions = {DType::f32};
 };
 
 /// Parses `ir` (types of results may be `f32[*]`), takes the last node of the body as the one to run, and
@@ -35,8 +37,9 @@ NodeCase make_case(std::string_view ir);
 /// A tactic made ready with packed inputs and outputs.
 struct ReadyTactic {
   std::unique_ptr<Kernel> kernel;
-  std::vector<Tensor> inputs, outputs;
+  std::vector<Tensor> inputs, outputs; ///< On the tactic's device.
   Tensor workspace;
+  Device device;
 
   void launch();
 };

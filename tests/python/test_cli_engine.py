@@ -63,7 +63,7 @@ def test_passes_can_be_watched(tmp_path):
         (["--print-ir", "--precision", "fp8"], "fp8"),
         (["--print-ir", "--budget", "soon"], "duration 'soon'"),
         (["--print-ir", "--stop-after", "no_such_pass"], "no_such_pass"),
-        (["--print-ir", "--device", "cuda:0"], "cuda:0"),
+        (["--print-ir", "--device", "cuda:99"], "cuda:99"),
         (["--print-ir", "--device", "tpu"], "tpu"),
         (["--print-ir=pretty"], "canonical or lowered"),
     ],

@@ -108,9 +108,9 @@ public:
   std::string_view name() const override { return "reference"; }
   bool fuses(std::span<const Node* const>, const Node&, const Target&) const override { return false; }
 
-  TacticList tactics(const Node& node, const Target& target) const override {
+  TacticList tactics(const Node& node, const Target&) const override {
     TacticList list;
-    list.reason = target.device.is_host() ? why_not(node) : "runs on the CPU only";
+    list.reason = why_not(node);
     if (!list.reason.empty()) return list;
     Tactic tactic;
     tactic.kernel = "reference";

@@ -37,7 +37,7 @@ Gpu::Gpu(Device device) : device_(device) {
 
 const Gpu& Gpu::get(Device device) {
   const DriverStatus& status = driver_status();
-  static_cast<void>(driver());
+  with_context([&] { return device.to_string(); }, [] { static_cast<void>(driver()); });
   lanner::check(device.kind == DeviceKind::cuda && device.index >= 0 &&
                         device.index<status.devices, ErrorCode::invalid_argument, "{} does not exist: {}",
                                      device.to_string(), status.devices> 0
@@ -120,6 +120,7 @@ KernelModule::~KernelModule() {
   release(gpu_, [&] { return driver().module_unload(handle_); });
 }
 FunctionHandle KernelModule::function(const char* name) const {
+  const Current current(gpu_);
   FunctionHandle found = nullptr;
   check(driver().module_function(&found, handle_, name), "cuModuleGetFunction");
   return found;

@@ -11,20 +11,21 @@ namespace {
 
 constexpr int most_registers = 24;
 
-bool is_real_or_truth(DType type) {
-  return type == DType::f32 || type == DType::boolean;
+bool is_half(DType type) {
+  return type == DType::f16 || type == DType::bf16;
 }
 
 /// Types that survive a way through f32 when they are only converted.
 bool is_castable(DType type) {
-  return is_real_or_truth(type) || is_integer(type) || type == DType::f16 || type == DType::bf16;
+  return type == DType::f32 || type == DType::boolean || is_integer(type) || is_half(type);
 }
 
 /// Translates operations one after the other; each result gets a virtual register of its own, numbered from
 /// the inputs on.
 class Compiler {
 public:
-  Compiler(const Group& group, std::string& reason) : group_(group), reason_(reason) {}
+  Compiler(const Group& group, std::string& reason, bool halves)
+      : group_(group), reason_(reason), halves_(halves) {}
 
   std::optional<ElementwiseProgram> run() {
     program_.shape = group_.ops().front().type().shape();
@@ -55,6 +56,10 @@ public:
   }
 
 private:
+  bool is_real_or_truth(DType type) const {
+    return type == DType::f32 || type == DType::boolean || (halves_ && is_half(type));
+  }
+
   bool fits(const GroupOp& op) {
     if (!op.node->op().elementwise || op.kind() == "reorder") return false; // Not of this family: no reason.
     const bool cast = op.kind() == "cast";
@@ -74,7 +79,7 @@ private:
   }
 
   /// Between integers a value would have to pass through f32 unharmed, and wrap around as integers do.
-  static bool cast_is_exact(const GroupOp& op) {
+  bool cast_is_exact(const GroupOp& op) const {
     const DType from = op.input(0).dtype(), to = op.type().dtype();
     return is_real_or_truth(from) || is_real_or_truth(to);
   }
@@ -166,6 +171,7 @@ private:
 
   const Group& group_;
   std::string& reason_;
+  bool halves_;
   ElementwiseProgram program_;
   std::vector<int> results_; ///< Virtual register of each operation.
   int next_ = 0, last_ = -1;
@@ -205,9 +211,9 @@ double ElementwiseProgram::weight() const {
   return sum;
 }
 
-std::optional<ElementwiseProgram> compile_elementwise(const Group& group, std::string& reason) {
+std::optional<ElementwiseProgram> compile_elementwise(const Group& group, std::string& reason, bool halves) {
   if (group.empty()) return std::nullopt;
-  return Compiler(group, reason).run();
+  return Compiler(group, reason, halves).run();
 }
 
 } // namespace lanner

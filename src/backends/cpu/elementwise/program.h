@@ -41,7 +41,8 @@ struct ElementwiseProgram {
 };
 
 /// Nothing, with `reason` set, when some operation, type or shape has no place in such a program. `reason`
-/// stays empty when the group is not elementwise at all.
-std::optional<ElementwiseProgram> compile_elementwise(const Group& group, std::string& reason);
+/// stays empty when the group is not elementwise at all. `halves`: f16 and bf16 count as real types.
+std::optional<ElementwiseProgram> compile_elementwise(const Group& group, std::string& reason,
+                                                      bool halves = false);
 
 } // namespace lanner

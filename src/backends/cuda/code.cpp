@@ -1,0 +1,107 @@
+#include "backends/cuda/code.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <mutex>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/options.h"
+#include "device/cuda/fatbin.h"
+#include "device/cuda/nvrtc.h"
+
+namespace lanner::cuda {
+namespace {
+
+// Modules are never unloaded: kernels of engines that live on may use them, and drivers are gone before
+// static objects.
+struct Modules {
+  std::mutex mutex;
+  std::map<std::pair<Device, std::string>, std::unique_ptr<KernelModule>> loaded;
+};
+
+Modules& modules() {
+  static auto* all = new Modules;
+  return *all;
+}
+
+template<typename Make>
+const KernelModule& module_of(const Gpu& gpu, const std::string& key, Make&& make) {
+  Modules& all = modules();
+  const std::lock_guard lock(all.mutex);
+  std::unique_ptr<KernelModule>& module = all.loaded[{gpu.device(), key}];
+  if (!module) module = make();
+  return *module;
+}
+
+const Fatbin* find_fatbin(std::string_view stem) {
+  static const auto* all = new std::vector<Fatbin>(embedded_fatbins());
+  const auto found = std::ranges::find(*all, stem, &Fatbin::name);
+  return found == all->end() ? nullptr : &*found;
+}
+
+std::filesystem::path cache_file(const std::string& key) {
+  const std::filesystem::path& folder = options().cache_folder;
+  return folder.empty() ? folder : folder / "kernels" / (key + ".cubin");
+}
+
+/// Machine code from an earlier process. The file's name is the hash of source, architecture and compiler;
+/// its last bytes are the hash of the rest, so that a torn or foreign file is compiled anew.
+std::string read_cached(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  constexpr std::size_t tail = 32;
+  if (bytes.size() <= tail) return {};
+  const std::string code = bytes.substr(0, bytes.size() - tail);
+  return hash_hex(std::as_bytes(std::span(code))) == bytes.substr(code.size()) ? code : std::string();
+}
+
+void write_cached(const std::filesystem::path& file, const std::string& code) {
+  try {
+    std::filesystem::create_directories(file.parent_path());
+    const std::string bytes = code + hash_hex(std::as_bytes(std::span(code)));
+    write_file(file, std::as_bytes(std::span(bytes)));
+  } catch (const std::exception&) {
+    // What cannot be kept is compiled again the next time, no more.
+  }
+}
+
+std::string machine_code(const Gpu& gpu, const std::string& source) {
+  const std::string text = fmt::format("{}|{}|{}", nvrtc_status().version, gpu.capability(), source);
+  const std::filesystem::path file = cache_file(hash_hex(std::as_bytes(std::span(text))));
+  if (!file.empty())
+    if (std::string kept = read_cached(file); !kept.empty()) return kept;
+  std::string code = compile(source, gpu.capability());
+  if (!file.empty()) write_cached(file, code);
+  return code;
+}
+
+} // namespace
+
+FunctionHandle embedded_function(const Gpu& gpu, std::string_view stem, const char* name) {
+  const KernelModule& module = module_of(gpu, "embedded " + std::string(stem), [&] {
+    const Fatbin* fatbin = find_fatbin(stem);
+    lanner::check(fatbin != nullptr, ErrorCode::unsupported,
+                  "kernels of {}.cu are not in this build: build Lanner where nvcc is found", stem);
+    return std::make_unique<KernelModule>(gpu, fatbin->data.data());
+  });
+  return module.function(name);
+}
+
+FunctionHandle compiled_function(const Gpu& gpu, const std::string& source, const char* name) {
+  const KernelModule& module = module_of(gpu, source, [&] {
+    const std::string code = machine_code(gpu, source);
+    return std::make_unique<KernelModule>(gpu, code.data());
+  });
+  return module.function(name);
+}
+
+Grid grid_for(const Gpu& gpu, std::int64_t elements) {
+  constexpr unsigned threads = 256, blocks_each = 16;
+  const std::int64_t wanted = std::max<std::int64_t>((elements + threads - 1) / threads, 1);
+  const auto most = static_cast<std::int64_t>(gpu.multiprocessors()) * blocks_each;
+  return {static_cast<unsigned>(std::min(wanted, most)), threads, 0};
+}
+
+} // namespace lanner::cuda

@@ -1,0 +1,63 @@
+// Copies of values between host and device: the steps where a run leaves the GPU and comes back.
+
+#include "backends/cuda/code.h"
+#include "backends/cuda/families.h"
+#include "backends/cuda/storage.h"
+#include "device/memory.h"
+
+namespace lanner::cuda {
+namespace {
+
+class CopyKernel final : public Kernel {
+public:
+  CopyKernel(std::uint64_t bytes, Device from, Device to) : bytes_(bytes), from_(from), to_(to) {}
+
+  bool on_stream() const override { return true; }
+  void launch(const Launch& launch) const override {
+    copy_memory({launch.outputs[0], to_}, {const_cast<void*>(launch.inputs[0]), from_}, bytes_,
+                launch.stream);
+  }
+
+private:
+  std::uint64_t bytes_;
+  Device from_, to_;
+};
+
+/// Only the device may differ: everything else is done on one side.
+bool takes(const Node& node, const Target& target) {
+  if (node.kind() != "reorder") return false;
+  const Value &from = *node.input(0), &to = *node.output(0);
+  const bool crosses = from.storage.device != to.storage.device &&
+                       (from.storage.device == target.device || to.storage.device == target.device) &&
+                       (from.storage.device.is_host() || to.storage.device.is_host());
+  return crosses && from.type.dtype() != DType::string &&
+         from.storage.dtype.value_or(from.type.dtype()) == to.storage.dtype.value_or(to.type.dtype()) &&
+         canonical(from.storage.layout, from.type.shape()) == canonical(to.storage.layout, to.type.shape());
+}
+
+template<bool to_host>
+TacticList copy_tactics(const Node& node, const Group&, const Target& target) {
+  TacticList list;
+  if (!takes(node, target) || node.output(0)->storage.device.is_host() != to_host) return list;
+  Tactic tactic;
+  tactic.kernel = to_host ? "copy_to_host" : "copy_to_device";
+  tactic.inputs = {node.input(0)->storage};
+  tactic.outputs = {node.output(0)->storage};
+  tactic.estimate = 1e-5 + static_cast<double>(node.output()->type.shape().elements()) * 4 / 20e9;
+  list.tactics.push_back(std::move(tactic));
+  return list;
+}
+
+std::unique_ptr<Kernel> copy_prepare(const Preparation& p) {
+  const Storage &from = p.tactic.inputs.at(0), &to = p.tactic.outputs.at(0);
+  const Type& type = p.node.output()->type;
+  return std::make_unique<CopyKernel>(to.layout.bytes(type.shape(), to.dtype.value_or(type.dtype())),
+                                      from.device, to.device);
+}
+
+} // namespace
+
+const KernelFamily copy_to_host_family{"copy_to_host", copy_tactics<true>, copy_prepare, nullptr};
+const KernelFamily copy_to_device_family{"copy_to_device", copy_tactics<false>, copy_prepare, nullptr};
+
+} // namespace lanner::cuda

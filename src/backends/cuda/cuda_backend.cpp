@@ -1,0 +1,46 @@
+#include "backends/cuda/cuda_backend.h"
+
+#include <array>
+
+#include "backends/cuda/families.h"
+#include "device/cuda/gpu.h"
+
+namespace lanner::cuda {
+namespace {
+
+/// The families with the GPU's context made current around what talks to it.
+class CudaBackend final : public Backend {
+public:
+  explicit CudaBackend(std::span<const KernelFamily> families)
+      : families_("cuda", families, DeviceKind::cuda) {}
+
+  std::string_view name() const override { return families_.name(); }
+  DeviceKind device() const override { return DeviceKind::cuda; }
+  bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const override {
+    return families_.fuses(group, next, target);
+  }
+  TacticList tactics(const Node& node, const Target& target) const override {
+    const Current current(Gpu::get(target.device));
+    return families_.tactics(node, target);
+  }
+  std::unique_ptr<Kernel> prepare(const Node& node, const Tactic& tactic,
+                                  std::span<const Tensor* const> constants,
+                                  const Target& target) const override {
+    const Current current(Gpu::get(target.device));
+    return families_.prepare(node, tactic, constants, target);
+  }
+
+private:
+  FamilyBackend families_;
+};
+
+} // namespace
+
+const Backend& backend() {
+  static const std::array families = {elementwise_family, movement_family,     window_family,
+                                      row_family,         copy_to_host_family, copy_to_device_family};
+  static const CudaBackend backend(families);
+  return backend;
+}
+
+} // namespace lanner::cuda

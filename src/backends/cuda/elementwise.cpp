@@ -1,0 +1,115 @@
+// Groups of elementwise operations, each compiled into one kernel by NVRTC.
+
+#include <array>
+
+#include "backends/cpu/elementwise/program.h"
+#include "backends/cuda/code.h"
+#include "backends/cuda/elementwise_source.h"
+#include "backends/cuda/families.h"
+#include "backends/cuda/storage.h"
+
+namespace lanner::cuda {
+namespace {
+
+constexpr std::size_t most_arguments = 32;
+
+/// Constants within a group become part of the code, which only numbers can.
+bool holds_numbers_only(const ElementwiseProgram& program) {
+  return std::ranges::all_of(program.inputs, [](const ProgramInput& input) {
+    return input.operand.is_input() || scalar_value(input.operand.constant).has_value();
+  });
+}
+
+std::optional<ElementwiseProgram> program_of(const Group& group, std::string& reason) {
+  auto program = compile_elementwise(group, reason, true);
+  if (!program) return std::nullopt;
+  const std::size_t arguments = program->inputs.size() + program->outputs.size();
+  const bool fits =
+      holds_numbers_only(*program) && arguments <= most_arguments && program->shape.elements() > 0;
+  if (fits) return program;
+  reason = "cuda: elementwise: too many values, or a constant within the group";
+  return std::nullopt;
+}
+
+bool fuses(const Group& group, const Target&) {
+  std::string reason;
+  return program_of(group, reason).has_value();
+}
+
+/// The storages of one tactic, which is all that the source depends on besides the program.
+Tactic tactic_of(const Node& node, const ElementwiseProgram& program, const Layout& layout,
+                 std::optional<DType> kept, const Target& target) {
+  Tactic tactic;
+  tactic.kernel = "elementwise";
+  tactic.inputs.resize(node.inputs().size());
+  const auto narrowed = [&](DType type) { return type == DType::f32 ? kept : std::nullopt; };
+  for (const ProgramInput& input : program.inputs) {
+    if (!input.operand.is_input()) continue;
+    const Shape shape = input.operand.shape();
+    const Layout own = canonical(operand_layout(layout, program.shape.rank(), shape), shape);
+    tactic.inputs[input.operand.index] =
+        on_device(target, own, input.operand.constant ? std::nullopt : narrowed(input.dtype));
+  }
+  for (const auto& output : node.outputs())
+    tactic.outputs.push_back(on_device(target, layout, narrowed(output->type.dtype())));
+  tactic.estimate = 4e-6 + static_cast<double>(program.shape.elements()) * 8 / 1.5e12;
+  return tactic;
+}
+
+TacticList elementwise_tactics(const Node& node, const Group& group, const Target& target) {
+  TacticList list;
+  const auto program = program_of(group, list.reason);
+  if (!program) return list;
+  bool reals = false;
+  for (const ProgramInput& input : program->inputs) reals |= input.dtype == DType::f32;
+  for (const ProgramOutput& output : program->outputs) reals |= output.dtype == DType::f32;
+  for (const std::optional<DType> kept : kept_types(reals ? DType::f32 : DType::i32, target))
+    for (const Layout& layout : image_layouts(program->shape))
+      list.tactics.push_back(tactic_of(node, *program, layout, kept, target));
+  return list;
+}
+
+class ElementwiseKernel final : public Kernel {
+public:
+  ElementwiseKernel(FunctionHandle function, Grid grid, std::vector<std::size_t> inputs, std::size_t outputs)
+      : function_(function), grid_(grid), inputs_(std::move(inputs)), outputs_(outputs) {}
+  bool on_stream() const override { return true; }
+  void launch(const Launch& launch) const override {
+    std::array<const void*, most_arguments> pointers;
+    std::array<void*, most_arguments> arguments;
+    std::size_t count = 0;
+    for (const std::size_t input : inputs_) pointers[count++] = launch.inputs[input];
+    for (std::size_t i = 0; i < outputs_; ++i) pointers[count++] = launch.outputs[i];
+    for (std::size_t i = 0; i < count; ++i) arguments[i] = &pointers[i];
+    check(driver().launch(function_, grid_.blocks, 1, 1, grid_.threads, 1, 1, 0,
+                          static_cast<StreamHandle>(launch.stream.handle), arguments.data(), nullptr),
+          "cuLaunchKernel");
+  }
+
+private:
+  FunctionHandle function_;
+  Grid grid_;
+  std::vector<std::size_t> inputs_; ///< Of the node, in the order of the kernel's parameters.
+  std::size_t outputs_;
+};
+
+std::unique_ptr<Kernel> elementwise_prepare(const Preparation& p) {
+  const Gpu& gpu = Gpu::get(p.target.device);
+  std::string reason;
+  const auto program = program_of(p.group, reason);
+  lanner::check(program.has_value(), ErrorCode::unsupported, "cuda: elementwise: {}: build the plan again",
+                reason);
+  const std::string source = elementwise_source(*program, p.tactic);
+  std::vector<std::size_t> inputs;
+  for (const ProgramInput& input : program->inputs)
+    if (input.operand.is_input()) inputs.push_back(input.operand.index);
+  return std::make_unique<ElementwiseKernel>(compiled_function(gpu, source, "elementwise"),
+                                             grid_for(gpu, program->shape.elements()), std::move(inputs),
+                                             program->outputs.size());
+}
+
+} // namespace
+
+const KernelFamily elementwise_family{"elementwise", elementwise_tactics, elementwise_prepare, fuses};
+
+} // namespace lanner::cuda

@@ -1,0 +1,315 @@
+#include "backends/cuda/elementwise_source.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+
+#include "backends/storage_layout.h"
+
+namespace lanner::cuda {
+namespace {
+
+/// What every kernel may call. Expressions mean what those of backends/cpu/elementwise/tile_functions.h do.
+/// NVRTC finds no headers by itself: halves are bits that instructions of the GPU convert.
+constexpr const char* prelude = R"(#define INF __int_as_float(0x7f800000)
+#define NAN_ __int_as_float(0x7fffffff)
+typedef long long index_t;
+template<typename T> __device__ inline float load(T x) { return static_cast<float>(x); }
+struct half_t { unsigned short bits; };
+struct bf16_t { unsigned short bits; };
+template<> __device__ inline float load(half_t x) {
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(x.bits));
+  return result;
+}
+template<> __device__ inline float load(bf16_t x) { return __int_as_float(static_cast<int>(x.bits) << 16); }
+__device__ inline half_t to_half(float x) {
+  half_t result;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result.bits) : "f"(x));
+  return result;
+}
+__device__ inline bf16_t to_bf16(float x) {
+  const unsigned bits = static_cast<unsigned>(__float_as_int(x));
+  const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
+  return {static_cast<unsigned short>(nan ? (bits >> 16) | 0x40u : (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
+}
+template<typename T> struct Store { static __device__ inline T of(float x) { return static_cast<T>(x); } };
+template<> struct Store<bool> { static __device__ inline bool of(float x) { return x != 0.0f; } };
+template<> struct Store<half_t> { static __device__ inline half_t of(float x) { return to_half(x); } };
+template<> struct Store<bf16_t> { static __device__ inline bf16_t of(float x) { return to_bf16(x); } };
+__device__ inline float at_least(float x, float low) { return x < low ? low : x; }
+__device__ inline float at_most(float x, float high) { return x > high ? high : x; }
+__device__ inline float unit(float x) { return at_most(at_least(x, 0.0f), 1.0f); }
+__device__ inline float smaller(float x, float y) { return x < y || x != x ? x : y; }
+__device__ inline float larger(float x, float y) { return x > y || x != x ? x : y; }
+__device__ inline float softplus(float x) { return at_least(x, 0.0f) + log1pf(expf(-fabsf(x))); }
+__device__ inline float truth(bool x) { return x ? 1.0f : 0.0f; }
+)";
+
+/// `{x}`, `{y}`, `{z}` are operands, `{p}` and `{q}` the instruction's numbers.
+const char* expression_of(Opcode opcode) {
+  switch (opcode) {
+  case Opcode::move:
+    return "{x}";
+  case Opcode::negate:
+    return "-{x}";
+  case Opcode::absolute:
+    return "fabsf({x})";
+  case Opcode::reciprocal:
+    return "1.0f / {x}";
+  case Opcode::square_root:
+    return "sqrtf({x})";
+  case Opcode::exponential:
+    return "expf({x})";
+  case Opcode::logarithm:
+    return "logf({x})";
+  case Opcode::logistic:
+    return "1.0f / (1.0f + expf(-{x}))";
+  case Opcode::hyperbolic_tangent:
+    return "tanhf({x})";
+  case Opcode::error_function:
+    return "erff({x})";
+  case Opcode::floor:
+    return "floorf({x})";
+  case Opcode::ceiling:
+    return "ceilf({x})";
+  case Opcode::nearest:
+    return "rintf({x})";
+  case Opcode::sign:
+    return "{x} > 0.0f ? 1.0f : {x} < 0.0f ? -1.0f : {x}";
+  case Opcode::relu:
+    return "at_least({x}, 0.0f)";
+  case Opcode::leaky_relu:
+    return "{x} < 0.0f ? {x} * {p} : {x}";
+  case Opcode::elu:
+    return "{x} < 0.0f ? {p} * expm1f({x}) : {x}";
+  case Opcode::celu:
+    return "{x} < 0.0f ? {p} * expm1f({x} / {p}) : {x}";
+  case Opcode::selu:
+    return "{q} * ({x} > 0.0f ? {x} : {p} * expm1f({x}))";
+  case Opcode::softplus:
+    return "softplus({x})";
+  case Opcode::softsign:
+    return "{x} / (1.0f + fabsf({x}))";
+  case Opcode::gelu:
+    return "0.5f * {x} * (1.0f + erff({x} * 0.70710678f))";
+  case Opcode::gelu_by_tanh:
+    return "0.5f * {x} * (1.0f + tanhf(0.79788456f * ({x} + 0.044715f * {x} * {x} * {x})))";
+  case Opcode::hard_sigmoid:
+    return "unit(fmaf({x}, {p}, {q}))";
+  case Opcode::hard_swish:
+    return "{x} * unit(fmaf({x}, 1.0f / 6.0f, 0.5f))";
+  case Opcode::swish:
+    return "{x} / (1.0f + expf(-{p} * {x}))";
+  case Opcode::mish:
+    return "{x} * tanhf(softplus({x}))";
+  case Opcode::threshold:
+    return "{x} > {p} ? {x} : 0.0f";
+  case Opcode::shrink:
+    return "{x} < -{q} ? {x} + {p} : {x} > {q} ? {x} - {p} : 0.0f";
+  case Opcode::clip:
+    return "at_most(at_least({x}, {p}), {q})";
+  case Opcode::linear:
+    return "fmaf({x}, {p}, {q})";
+  case Opcode::power:
+    return "powf({x}, {p})";
+  case Opcode::logical_not:
+    return "truth({x} == 0.0f)";
+  case Opcode::is_nan:
+    return "truth({x} != {x})";
+  case Opcode::truth:
+    return "truth({x} != 0.0f)";
+  case Opcode::sine:
+    return "sinf({x})";
+  case Opcode::cosine:
+    return "cosf({x})";
+  case Opcode::tangent:
+    return "tanf({x})";
+  case Opcode::arc_sine:
+    return "asinf({x})";
+  case Opcode::arc_cosine:
+    return "acosf({x})";
+  case Opcode::arc_tangent:
+    return "atanf({x})";
+  case Opcode::hyperbolic_sine:
+    return "sinhf({x})";
+  case Opcode::hyperbolic_cosine:
+    return "coshf({x})";
+  case Opcode::area_sine:
+    return "asinhf({x})";
+  case Opcode::area_cosine:
+    return "acoshf({x})";
+  case Opcode::area_tangent:
+    return "atanhf({x})";
+  case Opcode::add:
+    return "{x} + {y}";
+  case Opcode::subtract:
+    return "{x} - {y}";
+  case Opcode::multiply:
+    return "{x} * {y}";
+  case Opcode::divide:
+    return "{x} / {y}";
+  case Opcode::minimum:
+    return "smaller({x}, {y})";
+  case Opcode::maximum:
+    return "larger({x}, {y})";
+  case Opcode::raise:
+    return "powf({x}, {y})";
+  case Opcode::parametric_relu:
+    return "{x} < 0.0f ? {x} * {y} : {x}";
+  case Opcode::equal:
+    return "truth({x} == {y})";
+  case Opcode::less:
+    return "truth({x} < {y})";
+  case Opcode::less_or_equal:
+    return "truth({x} <= {y})";
+  case Opcode::logical_and:
+    return "{x} * {y}";
+  case Opcode::logical_or:
+    return "larger({x}, {y})";
+  case Opcode::logical_xor:
+    return "truth({x} != {y})";
+  case Opcode::choose:
+    return "{x} != 0.0f ? {y} : {z}";
+  case Opcode::clamp:
+    return "smaller(larger({x}, {y}), {z})";
+  }
+  fail(ErrorCode::internal, "cuda: elementwise: opcode {} has no expression", static_cast<int>(opcode));
+}
+
+std::string_view type_name(DType type) {
+  switch (type) {
+  case DType::f32:
+    return "float";
+  case DType::f64:
+    return "double";
+  case DType::f16:
+    return "half_t";
+  case DType::bf16:
+    return "bf16_t";
+  case DType::boolean:
+    return "bool";
+  case DType::i8:
+    return "signed char";
+  case DType::u8:
+    return "unsigned char";
+  case DType::i16:
+    return "short";
+  case DType::u16:
+    return "unsigned short";
+  case DType::i32:
+    return "int";
+  case DType::u32:
+    return "unsigned int";
+  case DType::i64:
+    return "long long";
+  case DType::u64:
+    return "unsigned long long";
+  default:
+    fail(ErrorCode::internal, "cuda: elementwise: no element of type {}", to_string(type));
+  }
+}
+
+/// A float that reads back exactly.
+std::string number(float value) {
+  if (std::isnan(value)) return "NAN_";
+  if (std::isinf(value)) return value > 0 ? "INF" : "(-INF)";
+  return fmt::format("({:a}f)", value);
+}
+
+class Writer {
+public:
+  Writer(const ElementwiseProgram& program, const Tactic& tactic)
+      : program_(program), tactic_(tactic), axes_(memory_axes(tactic.outputs.at(0).layout, program.shape)) {}
+
+  std::string run() {
+    body_ += fmt::format(
+        "  const index_t step = index_t(gridDim.x) * blockDim.x;\n"
+        "  for (index_t i = index_t(blockIdx.x) * blockDim.x + threadIdx.x; i < {}ll; i += step) {{\n",
+        program_.shape.elements());
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i) read(i);
+    for (std::size_t r = 0; r < static_cast<std::size_t>(program_.registers); ++r)
+      body_ += fmt::format("    float v{};\n", program_.inputs.size() + r);
+    for (const TileInstruction& instruction : program_.instructions) compute(instruction);
+    for (std::size_t i = 0; i < program_.outputs.size(); ++i) write(i);
+    std::string parameters;
+    for (const std::string& parameter : parameters_)
+      parameters += (parameters.empty() ? "" : ", ") + parameter;
+    return fmt::format(
+        "{}extern \"C\" __global__ void __launch_bounds__(256) elementwise({}) {{\n{}  }}\n}}\n", prelude,
+        parameters, body_);
+  }
+
+private:
+  void read(std::size_t i) {
+    const ProgramInput& input = program_.inputs[i];
+    if (!input.operand.is_input()) {
+      body_ += fmt::format("    const float v{} = {};\n", i, number(*scalar_value(input.operand.constant)));
+      return;
+    }
+    const Storage& storage = tactic_.inputs.at(input.operand.index);
+    parameters_.push_back(
+        fmt::format("const {}* __restrict__ a{}", type_name(storage.dtype.value_or(input.dtype)), i));
+    body_ += fmt::format("    const float v{0} = load(a{0}[{1}]);\n", i,
+                         offset(input.operand.shape(), storage.layout));
+  }
+
+  /// Where element i of the result finds its operand.
+  std::string offset(const Shape& shape, const Layout& layout) {
+    if (shape.elements() == 1) return "0";
+    if (shape == program_.shape && same_order(layout)) return "i";
+    const std::vector<std::int64_t> strides = layout.strides(shape);
+    const std::size_t missing = program_.shape.rank() - shape.rank();
+    std::string sum;
+    std::int64_t inner = 1;
+    for (auto axis = axes_.rbegin(); axis != axes_.rend(); ++axis) {
+      const bool there = axis->dim >= missing && shape[axis->dim - missing] != 1;
+      if (there)
+        sum += fmt::format("{}i / {}ll % {}ll * {}ll", sum.empty() ? "" : " + ", inner, axis->size,
+                           strides[axis->dim - missing]);
+      inner *= axis->size;
+    }
+    return sum.empty() ? "0" : sum;
+  }
+
+  bool same_order(const Layout& layout) const {
+    return canonical(layout, program_.shape) == canonical(tactic_.outputs.at(0).layout, program_.shape);
+  }
+
+  void compute(const TileInstruction& instruction) {
+    std::string text = expression_of(instruction.opcode);
+    const auto replace = [&](const std::string& from, const std::string& to) {
+      for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+        text.replace(at, from.size(), to);
+    };
+    const char* const names[] = {"{x}", "{y}", "{z}"};
+    for (int k = 0; k < 3; ++k)
+      if (instruction.operands[k] >= 0) replace(names[k], fmt::format("v{}", instruction.operands[k]));
+    replace("{p}", number(instruction.numbers.p));
+    replace("{q}", number(instruction.numbers.q));
+    body_ += fmt::format("    v{} = {};\n", instruction.out, text);
+  }
+
+  void write(std::size_t i) {
+    const ProgramOutput& output = program_.outputs[i];
+    const auto type = type_name(tactic_.outputs.at(i).dtype.value_or(output.dtype));
+    parameters_.push_back(fmt::format("{}* __restrict__ o{}", type, i));
+    body_ += fmt::format("    o{}[i] = Store<{}>::of(v{});\n", i, type, output.slot);
+  }
+
+  const ElementwiseProgram& program_;
+  const Tactic& tactic_;
+  std::vector<MemoryAxis> axes_; ///< Of the result, outermost first.
+  std::vector<std::string> parameters_;
+  std::string body_;
+};
+
+} // namespace
+
+std::string elementwise_source(const ElementwiseProgram& program, const Tactic& tactic) {
+  return Writer(program, tactic).run();
+}
+
+} // namespace lanner::cuda

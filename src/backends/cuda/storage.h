@@ -1,0 +1,52 @@
+#pragma once
+// Storages and types that the CUDA families offer.
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "backends/storage_layout.h"
+#include "graph/target.h"
+#include "graph/type.h"
+
+namespace lanner::cuda {
+
+/// `layout` on the target's device, elements of type `dtype` (unset: the value's own).
+inline Storage on_device(const Target& target, Layout layout, std::optional<DType> dtype = std::nullopt) {
+  Storage storage = target.storage();
+  storage.layout = std::move(layout);
+  storage.dtype = dtype;
+  return storage;
+}
+
+/// Real types that device code loads and stores.
+inline bool is_real(DType type) {
+  return type == DType::f32 || type == DType::f16 || type == DType::bf16;
+}
+
+/// Types that an f32 value may be kept in: f32 itself, and the target's narrower precisions. A value of a
+/// narrower type is kept as it is. Unset means the value's own type.
+inline std::vector<std::optional<DType>> kept_types(DType type, const Target& target) {
+  std::vector<std::optional<DType>> types{std::nullopt};
+  if (type != DType::f32) return types;
+  for (const DType narrow : {DType::f16, DType::bf16})
+    if (std::ranges::find(target.precisions, narrow) != target.precisions.end()) types.emplace_back(narrow);
+  return types;
+}
+
+/// The ending of kernels' names for a type: `f32`, `f16`, `bf16`.
+inline std::string_view suffix(DType type) {
+  return to_string(type);
+}
+
+/// Row-major, and channels last where that differs.
+inline std::vector<Layout> image_layouts(const Shape& shape) {
+  std::vector<Layout> layouts{Layout{}};
+  if (shape.rank() < 3) return layouts;
+  Layout last = canonical(Layout::channels_last(shape.rank()), shape);
+  if (!last.row_major()) layouts.push_back(std::move(last));
+  return layouts;
+}
+
+} // namespace lanner::cuda

@@ -1,0 +1,103 @@
+// max_pool and average_pool.
+
+#include "ops/window.h"
+#include "backends/cuda/code.h"
+#include "backends/cuda/families.h"
+#include "backends/cuda/storage.h"
+#include "backends/cuda/window_kernel.h"
+
+namespace lanner::cuda {
+namespace {
+
+bool takes(const Group& group, std::string& reason) {
+  if (group.ops().size() != 1) return false;
+  const GroupOp& op = group.ops().front();
+  if (op.kind() != "max_pool" && op.kind() != "average_pool") return false;
+  const std::size_t rank = op.input(0).shape().rank();
+  const bool indices = op.node->outputs().size() > 1 && !op.node->output(1)->unused();
+  const bool small = op.input(0).shape().elements() < INT32_MAX;
+  if (is_real(op.input(0).dtype()) && rank >= 3 && rank <= 5 && !indices && small &&
+      op.type().shape().elements() > 0)
+    return true;
+  reason = "cuda: pools take real numbers of rank 3 to 5 and give no indices";
+  return false;
+}
+
+PoolParameters parameters_of(const GroupOp& op, const Layout& from, const Layout& to) {
+  const Shape x = op.input(0).shape(), y = op.type().shape();
+  const std::size_t spatial = x.rank() - 2, first = 3 - spatial;
+  const auto sizes = [](const Shape& shape) { return std::span(shape.dims()).subspan(2); };
+  const auto attributes = ops::WindowAttributes::read(op.attributes(), spatial);
+  const ops::Window window =
+      ops::resolve_window(attributes, sizes(x), sizes(y), op.attributes().integers("kernel_shape"));
+  PoolParameters p;
+  p.batch = x[0];
+  p.channels = x[1];
+  const std::vector<std::int64_t> source = from.strides(x), target = to.strides(y);
+  std::copy_n(source.begin(), 2, p.source);
+  std::copy_n(target.begin(), 2, p.target);
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const std::size_t axis = first + i;
+    p.image[axis] = static_cast<int>(window.image[i]);
+    p.positions[axis] = static_cast<int>(window.positions[i]);
+    p.kernel[axis] = static_cast<int>(window.kernel[i]);
+    p.strides[axis] = static_cast<int>(window.strides[i]);
+    p.dilations[axis] = static_cast<int>(window.dilations[i]);
+    p.begin[axis] = static_cast<int>(window.begin[i]);
+    p.end[axis] = static_cast<int>(window.end[i]);
+    p.source[2 + axis] = source[2 + i];
+    p.target[2 + axis] = target[2 + i];
+  }
+  p.channels_innermost = p.target[1] == 1 && p.channels > 1;
+  p.count_padding = op.attributes().flag("count_include_pad");
+  return p;
+}
+
+class PoolKernel final : public Kernel {
+public:
+  PoolKernel(FunctionHandle function, Grid grid, const PoolParameters& parameters)
+      : function_(function), grid_(grid), parameters_(parameters) {}
+  bool on_stream() const override { return true; }
+  void launch(const Launch& launch) const override {
+    cuda::launch(function_, grid_, launch.stream, launch.inputs[0], launch.outputs[0], parameters_);
+  }
+
+private:
+  FunctionHandle function_;
+  Grid grid_;
+  PoolParameters parameters_;
+};
+
+TacticList window_tactics(const Node& node, const Group& group, const Target& target) {
+  TacticList list;
+  if (!takes(group, list.reason)) return list;
+  const GroupOp& op = group.ops().front();
+  for (const std::optional<DType> kept : kept_types(op.type().dtype(), target))
+    for (const Layout& layout : image_layouts(op.input(0).shape())) {
+      Tactic tactic;
+      tactic.kernel = "pool";
+      tactic.inputs.assign(node.inputs().size(), on_device(target, layout, kept));
+      tactic.outputs.assign(node.outputs().size(),
+                            on_device(target, canonical(layout, op.type().shape()), kept));
+      tactic.estimate = 4e-6 + static_cast<double>(op.input(0).shape().elements()) * 8 / 1e12;
+      list.tactics.push_back(std::move(tactic));
+    }
+  return list;
+}
+
+std::unique_ptr<Kernel> window_prepare(const Preparation& p) {
+  const Gpu& gpu = Gpu::get(p.target.device);
+  const GroupOp& op = p.group.ops().front();
+  const Storage &from = p.tactic.inputs.at(0), &to = p.tactic.outputs.at(0);
+  const DType type = to.dtype.value_or(op.type().dtype());
+  const std::string function = fmt::format("{}_{}", op.kind(), suffix(type));
+  return std::make_unique<PoolKernel>(embedded_function(gpu, "windows", function.c_str()),
+                                      grid_for(gpu, op.type().shape().elements()),
+                                      parameters_of(op, from.layout, to.layout));
+}
+
+} // namespace
+
+const KernelFamily window_family{"pool", window_tactics, window_prepare, nullptr};
+
+} // namespace lanner::cuda

@@ -1,0 +1,175 @@
+#include "engine/execution.h"
+
+#include <chrono>
+#include <cstring>
+
+#include <lanner/error.h>
+
+#include "device/cuda/gpu.h"
+#include "device/memory.h"
+#include "graph/op.h"
+#include "ops/interpreter.h"
+
+namespace lanner {
+
+namespace {
+using Clock = std::chrono::steady_clock;
+} // namespace
+
+Execution::Execution(std::shared_ptr<const Specialisation> specialisation, const Arenas& arenas)
+    : specialisation_(std::move(specialisation)), arenas_(arenas) {
+  const Program& run = program();
+  input_readers_.resize(run.graph().body().parameters().size());
+  output_readers_.resize(run.results().size());
+  output_writers_.resize(run.results().size());
+  inputs_.assign(run.inputs().size(), nullptr);
+  outputs_.assign(run.outputs().size(), nullptr);
+  items_.resize(run.items());
+  for (std::size_t i = 0; i < run.inputs().size(); ++i) {
+    const Place& place = run.inputs()[i];
+    if (place.kind == Place::Kind::input) input_readers_[place.index].push_back({i, place.offset});
+    if (place.kind == Place::Kind::output) output_readers_[place.index].push_back({i, place.offset});
+  }
+  for (std::size_t i = 0; i < run.outputs().size(); ++i)
+    if (run.outputs()[i].kind == Place::Kind::output)
+      output_writers_[run.outputs()[i].index].push_back({i, run.outputs()[i].offset});
+  fix_pointers();
+}
+
+void Execution::fix_pointers() {
+  const Program& run = program();
+  for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = resolve(run.inputs()[i]);
+  for (std::size_t i = 0; i < outputs_.size(); ++i) outputs_[i] = resolve(run.outputs()[i]);
+}
+
+void* Execution::resolve(const Place& place) const {
+  switch (place.kind) {
+  case Place::Kind::arena:
+    return arenas_.device + place.offset;
+  case Place::Kind::host_arena:
+    return arenas_.host + place.offset;
+  case Place::Kind::constant:
+    return const_cast<std::byte*>(static_cast<const std::byte*>(program().constants()[place.index].data())) +
+           place.offset;
+  default:
+    return nullptr;
+  }
+}
+
+void Execution::set_input(std::size_t index, const void* memory) {
+  for (const Patch& patch : input_readers_[index]) {
+    const void* pointer = static_cast<const std::byte*>(memory) + patch.offset;
+    if (inputs_[patch.argument] == pointer) continue;
+    inputs_[patch.argument] = pointer;
+    recording_.forget();
+  }
+}
+
+void Execution::set_output(std::size_t index, void* memory) {
+  recording_.forget();
+  for (const Patch& patch : output_readers_[index])
+    inputs_[patch.argument] = static_cast<std::byte*>(memory) + patch.offset;
+  for (const Patch& patch : output_writers_[index])
+    outputs_[patch.argument] = static_cast<std::byte*>(memory) + patch.offset;
+}
+
+void Execution::run(Stream stream, int threads, std::vector<double>* times) {
+  if (program().device().is_host()) return run_on_host(stream, threads, times);
+  const cuda::Current current(cuda::Gpu::get(program().device()));
+  if (times) return run_timed(stream, threads, *times);
+  run_on_gpu(stream, threads);
+}
+
+void Execution::run_on_host(Stream stream, int threads, std::vector<double>* times) {
+  std::size_t number = 0;
+  for (const Step& step : program().steps()) {
+    const auto start = times ? Clock::now() : Clock::time_point{};
+    run_step(step, stream, threads);
+    if (times) (*times)[number++] += std::chrono::duration<double>(Clock::now() - start).count();
+  }
+}
+
+void Execution::run_on_gpu(Stream stream, int threads) {
+  const Program& run = program();
+  recording_.begin_run();
+  for (std::size_t s = 0; s < run.segments().size(); ++s) {
+    const Segment& segment = run.segments()[s];
+    const auto steps = run.steps().subspan(segment.first, segment.steps);
+    if (!segment.on_stream) {
+      synchronize(run.device(), stream);
+      for (const Step& step : steps) run_step(step, stream, threads);
+      continue;
+    }
+    recording_.queue(run.device(), s, stream, [&](Stream queue) {
+      for (const Step& step : steps) launch(step, queue);
+    });
+  }
+}
+
+/// One event a step: a step on the host shows as the time until the next one is queued.
+void Execution::run_timed(Stream stream, int threads, std::vector<double>& times) {
+  const cuda::Gpu& gpu = cuda::Gpu::get(program().device());
+  const auto queue = static_cast<cuda::StreamHandle>(stream.handle);
+  std::vector<std::unique_ptr<cuda::Event>> events;
+  for (std::size_t i = 0; i <= program().steps().size(); ++i)
+    events.push_back(std::make_unique<cuda::Event>(gpu, true));
+  events[0]->record(queue);
+  std::size_t number = 0;
+  for (const Step& step : program().steps()) {
+    if (!step.on_stream) synchronize(program().device(), stream);
+    run_step(step, stream, threads);
+    events[++number]->record(queue);
+  }
+  events.back()->synchronize();
+  for (std::size_t i = 0; i < number; ++i) times[i] += cuda::Event::seconds(*events[i], *events[i + 1]);
+}
+
+void Execution::run_step(const Step& step, Stream stream, int threads) {
+  if (step.kernel) return launch(step, stream);
+  with_context([&] { return "node " + step.node->label(); }, [&] { interpret(step, threads); });
+}
+
+void Execution::launch(const Step& step, Stream stream) const {
+  std::byte* base = step.on_stream || program().device().is_host() ? arenas_.device : arenas_.host;
+  step.kernel->launch({{inputs_.data() + step.first_input, step.inputs},
+                       {outputs_.data() + step.first_output, step.outputs},
+                       base + step.workspace,
+                       stream});
+}
+
+/// Runs one node by its definition. Planned values go in as views and come out by copy.
+void Execution::interpret(const Step& step, int threads) {
+  const Program& run = program();
+  const Node& node = *step.node;
+  std::vector<Item> held(step.inputs);
+  std::vector<const Item*> arguments(step.inputs, nullptr);
+  for (std::size_t i = 0; i < step.inputs; ++i) {
+    const Value* value = node.inputs()[i];
+    if (!value) continue;
+    const Place& place = run.inputs()[step.first_input + i];
+    if (place.kind == Place::Kind::item) {
+      arguments[i] = &items_[place.index];
+    } else if (place.kind == Place::Kind::constant) {
+      held[i].tensor = run.constants()[place.index];
+      arguments[i] = &held[i];
+    } else {
+      void* memory = const_cast<void*>(inputs_[step.first_input + i]);
+      held[i].tensor = Tensor::wrap(memory, value->type.dtype(), value->type.shape(), nullptr);
+      arguments[i] = &held[i];
+    }
+  }
+  std::vector<Item> results = run_node(node, arguments, threads);
+  for (std::size_t i = 0; i < step.outputs; ++i) {
+    const Place& place = run.outputs()[step.first_output + i];
+    if (place.kind == Place::Kind::item) {
+      items_[place.index] = std::move(results[i]);
+    } else if (results[i].tensor.defined()) {
+      check(results[i].tensor.shape() == node.output(i)->type.shape(), ErrorCode::internal,
+            "{}: inferred {}, computed {}", node.label(), node.output(i)->type.to_string(),
+            results[i].tensor.shape().to_string());
+      std::memcpy(outputs_[step.first_output + i], results[i].tensor.data(), results[i].tensor.bytes());
+    }
+  }
+}
+
+} // namespace lanner

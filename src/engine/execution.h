@@ -1,0 +1,57 @@
+#pragma once
+// One Program's pointers in one Context, and the loop over its steps.
+
+#include <memory>
+#include <vector>
+
+#include <lanner/item.h>
+
+#include "engine/recording.h"
+#include "engine/state.h"
+
+namespace lanner {
+
+/// Where a Context keeps the values of its runs; both blocks at least as large as the Program asks.
+struct Arenas {
+  std::byte* device = nullptr; ///< On the target's device.
+  std::byte* host = nullptr;   ///< For a target that is not the host.
+};
+
+/// Pointers are patched where the caller's memory changes, else fixed. Used by one thread at a time.
+class Execution {
+public:
+  Execution(std::shared_ptr<const Specialisation> specialisation, const Arenas& arenas);
+
+  const Program& program() const { return *specialisation_->program; }
+  /// Memory on the target's device.
+  void set_input(std::size_t index, const void* memory);
+  void set_output(std::size_t index, void* memory);
+  std::vector<Item>& items() { return items_; }
+
+  /// Runs or, on a GPU, queues all steps. `times`: seconds by step are added, which waits for each run's end.
+  void run(Stream stream, int threads, std::vector<double>* times);
+
+private:
+  struct Patch {
+    std::size_t argument; ///< In inputs_ or outputs_.
+    std::uint64_t offset;
+  };
+  void fix_pointers();
+  void* resolve(const Place& place) const;
+  void launch(const Step& step, Stream stream) const;
+  void run_on_host(Stream stream, int threads, std::vector<double>* times);
+  void run_on_gpu(Stream stream, int threads);
+  void run_timed(Stream stream, int threads, std::vector<double>& times);
+  void run_step(const Step& step, Stream stream, int threads);
+  void interpret(const Step& step, int threads);
+
+  std::shared_ptr<const Specialisation> specialisation_;
+  Arenas arenas_;
+  std::vector<const void*> inputs_;
+  std::vector<void*> outputs_;
+  std::vector<std::vector<Patch>> input_readers_, output_readers_, output_writers_;
+  std::vector<Item> items_;
+  Recording recording_;
+};
+
+} // namespace lanner

@@ -1,0 +1,39 @@
+#pragma once
+// Segments of a run that were recorded as CUDA graphs.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <lanner/device.h>
+
+namespace lanner::cuda {
+class GraphExec;
+class OwnedStream;
+} // namespace lanner::cuda
+
+namespace lanner {
+
+/// Graphs by segment. The first run with given pointers is launched as it is, since kernels may load code
+/// then; the second one is recorded, and those behind it replay the graph. New pointers begin anew.
+class Recording {
+public:
+  Recording();
+  Recording(Recording&&) noexcept;
+  ~Recording();
+
+  /// The caller's memory has moved.
+  void forget();
+  /// A run begins.
+  void begin_run() { ++runs_; }
+  /// Queues segment `index` of those of `device` on `stream`: by its graph, or by `body(stream)`.
+  void queue(Device device, std::size_t index, Stream stream, const std::function<void(Stream)>& body);
+  std::size_t graphs() const noexcept; ///< Recorded so far.
+
+private:
+  std::vector<std::unique_ptr<cuda::GraphExec>> graphs_;
+  std::unique_ptr<cuda::OwnedStream> stream_; ///< Recording needs one that is not the default stream.
+  std::uint64_t runs_ = 0;
+};
+
+} // namespace lanner

@@ -1,0 +1,101 @@
+// Kernels of a GPU against the reference. Skipped, with the reason, where there is no GPU.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "backends/tactic_check.h"
+#include "device/cuda/driver.h"
+
+namespace lanner {
+namespace {
+
+class CudaKernels : public testing::TestWithParam<const char*> {
+protected:
+  void SetUp() override {
+    const cuda::DriverStatus& status = cuda::driver_status();
+    if (status.devices == 0) GTEST_SKIP() << "no GPU: " << status.reason;
+  }
+  static TacticCheck on_gpu() {
+    TacticCheck check;
+    check.device = {DeviceKind::cuda, 0};
+    check.precisions = {DType::f32, DType::f16, DType::bf16};
+    return check;
+  }
+};
+
+TEST_P(CudaKernels, agree_with_the_reference) {
+  const auto ran = check_tactics(fmt::format("graph @g{}", GetParam()), on_gpu());
+  EXPECT_FALSE(ran.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    movement, CudaKernels,
+    testing::Values("(%x: f32[2, 5, 7, 3]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = transpose(%x) {perm = "
+                    "[0, 2, 3, 1]}\n}",
+                    "(%x: f32[2, 5, 7, 3], %z: f32[2, 9, 7, 3]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = "
+                    "concat(%x, %z) {axis = 1}\n}",
+                    "(%x: i64[3, 4]) -> (%y: i64[*] as \"y\") {\n%y: i64[*] = transpose(%x)\n}",
+                    "(%x: u8[3, 4]) -> (%y: u8[*] as \"y\") {\n%y: u8[*] = transpose(%x)\n}",
+                    "(%x: f32[2, 3, 5, 5]) -> (%y: f32[*] as \"y\") {\n%p: i64[8] = constant() {value = "
+                    "i64[8](0, 0, 1, 2, 0, 0, 2, "
+                    "1)}\n%y: f32[*] = pad(%x, %p)\n}",
+                    "(%x: f16[2, 5, 7, 3]) -> (%y: f16[*] as \"y\") {\n%y: f16[*] = transpose(%x) {perm = "
+                    "[0, 2, 3, 1]}\n}"));
+
+INSTANTIATE_TEST_SUITE_P(
+    pools, CudaKernels,
+    testing::Values(
+        "(%x: f32[2, 5, 11, 9]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = max_pool(%x) {kernel_shape = [3, "
+        "3], strides = "
+        "[2, 2], pads = [1, 1, 1, 1]}\n}",
+        "(%x: f32[2, 5, 11, 9]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = average_pool(%x) {kernel_shape = "
+        "[3, 2], strides "
+        "= [2, 1], pads = [1, 0, 1, 1]}\n}",
+        "(%x: f32[2, 5, 11, 9]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = average_pool(%x) {kernel_shape = "
+        "[3, 3], strides "
+        "= [2, 2], pads = [1, 1, 1, 1], count_include_pad = 1, ceil_mode = 1}\n}",
+        "(%x: f32[1, 3, 13]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = max_pool(%x) {kernel_shape = [3]}\n}",
+        "(%x: f32[1, 3, 4, 5, 6]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = max_pool(%x) {kernel_shape = [2, "
+        "3, 2]}\n}",
+        "(%x: f16[2, 5, 11, 9]) -> (%y: f16[*] as \"y\") {\n%y: f16[*] = max_pool(%x) {kernel_shape = [3, "
+        "3]}\n}"));
+
+INSTANTIATE_TEST_SUITE_P(
+    rows, CudaKernels,
+    testing::Values(
+        "(%x: f32[3, 1000]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = softmax(%x)\n}",
+        "(%x: f32[3, 10, 4, 4]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = softmax(%x) {axis = 1}\n}",
+        "(%x: f32[3, 10, 4]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = log_softmax(%x) {axis = 1}\n}",
+        "(%x: f32[2, 24, 7, 7]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = global_average_pool(%x)\n}",
+        "(%x: f32[2, 24, 7, 7]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = global_max_pool(%x)\n}",
+        "(%x: f32[2, 24, 7, 7]) -> (%y: f32[*] as \"y\") {\n%a: i64[2] = constant() {value = i64[2](2, "
+        "3)}\n%y: f32[*] = "
+        "reduce_mean(%x, %a) {keepdims = 0}\n}",
+        "(%x: f32[2, 24, 7, 7]) -> (%y: f32[*] as \"y\") {\n%a: i64[2] = constant() {value = i64[2](1, "
+        "-1)}\n%y: f32[*] = "
+        "reduce_max(%x, %a)\n}",
+        "(%x: f32[2, 7, 48], %s: f32[48], %b: f32[48]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = "
+        "layer_normalization(%x, "
+        "%s, %b)\n}"));
+
+INSTANTIATE_TEST_SUITE_P(
+    elementwise, CudaKernels,
+    testing::Values(
+        "(%x: f32[2, 5, 7, 3]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = relu(%x)\n}",
+        "(%x: f32[2, 5, 7, 3], %z: f32[5, 1, 1]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = mul(%x, %z)\n}",
+        "(%x: f32[2, 5, 7, 3], %z: f32[2, 1, 7, 1]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = add(%x, %z)\n}",
+        "(%x: f32[4, 6]) -> (%y: f16[*] as \"y\") {\n%y: f16[*] = cast(%x) {to = f16}\n}",
+        "(%x: f16[4, 6], %z: f16[4, 6]) -> (%y: f16[*] as \"y\") {\n%y: f16[*] = add(%x, %z)\n}",
+        "(%x: f32[4, 6], %z: f32[4, 6]) -> (%y: bool[*] as \"y\") {\n%y: bool[*] = less(%x, %z)\n}",
+        "(%x: f32[64]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = gelu(%x)\n}",
+        "(%x: f32[64]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = hard_swish(%x)\n}",
+        "(%x: f32[64]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = softplus(%x)\n}",
+        "(%x: f32[64]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = erf(%x)\n}",
+        "(%a: f32[2, 9, 8], %b: f32[9, 1]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = fused(%a, %b) {kind = "
+        "\"t\"} ((%ai: "
+        "f32[2, 9, 8], %bi: f32[9, 1]) -> (%r) {\n%m: f32[*] = sub(%ai, %bi)\n%s: f32[*] = sigmoid(%m)\n%r: "
+        "f32[*] = "
+        "mul(%s, %ai)\n})\n}"));
+
+} // namespace
+} // namespace lanner
