@@ -102,15 +102,15 @@ class GtestOutput:
             print(line, end="", flush=True)
 
 
-def run_gtest(build: Path, pattern: str) -> Outcome:
-    """One process for all; when it dies, the test that was running is the one that failed."""
-    binary = build / "bin" / "lanner_tests"
+def run_gtest(build: Path, name: str, pattern: str) -> Outcome:
+    """One process for all of a binary; when it dies, the test that was running is the one that failed."""
+    binary = build / "bin" / name
     outcome = Outcome()
     if not binary.exists():
         heading(f"C++: {binary} was not built: there are no C++ tests")
         return outcome
-    heading("C++ tests")
-    report = build / "gtest.json"
+    heading(f"C++ tests: {name}")
+    report = build / f"{name}.json"
     report.unlink(missing_ok=True)
     command = [str(binary), f"--gtest_output=json:{report}"]
     if pattern:
@@ -130,7 +130,7 @@ def run_gtest(build: Path, pattern: str) -> Outcome:
     outcome.reasons = output.reasons
     if status != 0 and not outcome.failed:
         how = f"died with {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-        outcome.fail(f"lanner_tests {how} in {output.running or 'no test'}")
+        outcome.fail(f"{name} {how} in {output.running or 'no test'}")
     return outcome
 
 
@@ -184,7 +184,8 @@ def main() -> int:
         if options.checks and not options.filter:
             total.add(run_checks())
         if options.cpp:
-            total.add(run_gtest(build, options.filter))
+            for name in ("lanner_tests", "lanner_fake_driver_tests"):
+                total.add(run_gtest(build, name, options.filter))
         if options.python:
             total.add(run_pytest(build, options.filter, options.extra))
     except KeyboardInterrupt:

@@ -11,6 +11,7 @@
 #include "device/memory.h"
 #include "engine/execution.h"
 #include "graph/op.h"
+#include "image/cuda/gpu_preprocess.h"
 
 namespace lanner {
 
@@ -19,10 +20,11 @@ struct Context::State {
   int threads = 1;
   bool profiled = false;
 
-  std::vector<Item> bound;    ///< By input.
-  std::vector<Tensor> given;  ///< By output: the caller's memory.
-  std::vector<Item> results;  ///< By output.
-  std::vector<Tensor> staged; ///< By input, for a GPU: where what lies on the host is copied to.
+  std::vector<Item> bound;     ///< By input.
+  std::vector<Device> sources; ///< By input: where the caller's data lay.
+  std::vector<Tensor> given;   ///< By output: the caller's memory.
+  std::vector<Item> results;   ///< By output.
+  std::vector<Tensor> staged;  ///< By input, for a GPU: where what lies on the host is copied to.
   std::vector<Tensor>
       written; ///< By output, for a GPU: what kernels write where the result goes to the host.
   InputShapes shapes;
@@ -33,6 +35,7 @@ struct Context::State {
   std::shared_ptr<void> host_arena; ///< Pinned, for a target that is not the host.
   std::uint64_t host_arena_bytes = 0;
   std::shared_ptr<Execution> execution;
+  std::optional<GpuPreprocess> gpu_preprocess;
   std::vector<double> times;
   std::uint64_t runs = 0;
 
@@ -47,6 +50,7 @@ struct Context::State {
   void* written_memory(std::size_t i);
   void fetch_results(Stream stream);
   void queue(Stream stream);
+  void fill(const Image& image, const Preprocess& spec, Tensor& tensor, std::int64_t batch_index);
   Arenas arenas(const Program& program);
 };
 
@@ -116,6 +120,14 @@ static Item on_host(const Item& item) {
   return Item(item.tensor.to(Device{}));
 }
 
+/// One picture of a batch, on the device that runs.
+void Context::State::fill(const Image& image, const Preprocess& spec, Tensor& tensor,
+                          std::int64_t batch_index) {
+  if (device().is_host()) return preprocess(image, spec, tensor, batch_index, threads);
+  if (!gpu_preprocess) gpu_preprocess.emplace(device());
+  gpu_preprocess->run(image, spec, tensor, batch_index, {});
+}
+
 void Context::State::give_inputs(Stream stream) {
   const Program& program = execution->program();
   for (std::size_t i = 0; i < bound.size(); ++i) {
@@ -143,8 +155,8 @@ const void* Context::State::on_device(std::size_t i, Stream stream) {
 
 /// Results go where the inputs came from.
 Device Context::State::results_device() const {
-  const auto far = [](const Item& item) { return item.tensor.defined() && !item.tensor.device().is_host(); };
-  return std::ranges::any_of(bound, far) ? device() : Device{};
+  const auto far = [](Device source) { return !source.is_host(); };
+  return std::ranges::any_of(sources, far) ? device() : Device{};
 }
 
 /// What kernels write for output `i`: its result where that is on the device, else memory that is copied
@@ -179,15 +191,11 @@ void Context::State::place_results() {
       check(given[i].dtype() == value->type.dtype() && given[i].shape() == value->type.shape(),
             ErrorCode::invalid_argument, "output {}: memory for {} was bound, the run gives {}",
             engine->outputs[i].name, given[i].shape().to_string(), value->type.to_string());
-      if (result.data() == given[i].data()) continue;
       result = given[i];
     } else if (!result.defined() || result.owner().use_count() > 1 || result.device() != wanted) {
       result = Tensor::allocate(value->type.dtype(), value->type.shape(), {}, wanted);
-    } else {
-      continue;
     }
-    const bool kept = result.device() != device() && written[i].defined();
-    if (!kept) execution->set_output(i, written_memory(i));
+    execution->set_output(i, written_memory(i));
   }
 }
 
@@ -202,6 +210,7 @@ Context Engine::create_context(const ContextOptions& options) const {
   state->threads = options.threads > 0 ? options.threads : state_->target.threads;
   state->profiled = options.profile;
   state->bound.resize(state_->inputs.size());
+  state->sources.resize(state_->inputs.size());
   state->given.resize(state_->outputs.size());
   state->staged.resize(state_->inputs.size());
   state->written.resize(state_->outputs.size());
@@ -221,6 +230,7 @@ void Context::bind(std::string_view input, Item value) {
     check(value.tensor.dtype() == expected.dtype, ErrorCode::invalid_argument,
           "input {}: expected {}, got {}{}; convert it first", input, expected.to_string(),
           to_string(value.tensor.dtype()), value.tensor.shape().to_string());
+    state.sources[i] = value.tensor.device();
     value.tensor = readable(value.tensor, state.device());
     if (state.shapes[i] != value.tensor.shape() || !state.bound[i].tensor.defined()) {
       state.shapes[i] = value.tensor.shape();
@@ -249,10 +259,12 @@ void Context::bind(std::string_view input, std::span<const Image> images, const 
   Tensor tensor = held.defined() && held.shape() == shape && held.dtype() == chosen->dtype &&
                           held.owner().use_count() == 1
                       ? held
-                      : Tensor::allocate(chosen->dtype, shape);
+                      : Tensor::allocate(chosen->dtype, shape, {}, state.device());
   for (std::size_t n = 0; n < images.size(); ++n)
-    preprocess(images[n], *chosen, tensor, static_cast<std::int64_t>(n), state.threads);
+    state.fill(images[n], *chosen, tensor, static_cast<std::int64_t>(n));
+  synchronize(state.device()); // a run may use any stream
   bind(input, Item(std::move(tensor)));
+  state.sources[i] = images[0].device;
 }
 
 void Context::bind_output(std::string_view output, Tensor memory) {

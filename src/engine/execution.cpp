@@ -66,11 +66,14 @@ void Execution::set_input(std::size_t index, const void* memory) {
 }
 
 void Execution::set_output(std::size_t index, void* memory) {
-  recording_.forget();
-  for (const Patch& patch : output_readers_[index])
-    inputs_[patch.argument] = static_cast<std::byte*>(memory) + patch.offset;
-  for (const Patch& patch : output_writers_[index])
-    outputs_[patch.argument] = static_cast<std::byte*>(memory) + patch.offset;
+  const auto patch = [&](auto& pointers, const Patch& place) {
+    std::byte* pointer = static_cast<std::byte*>(memory) + place.offset;
+    if (pointers[place.argument] == pointer) return;
+    pointers[place.argument] = pointer;
+    recording_.forget();
+  };
+  for (const Patch& place : output_readers_[index]) patch(inputs_, place);
+  for (const Patch& place : output_writers_[index]) patch(outputs_, place);
 }
 
 void Execution::run(Stream stream, int threads, std::vector<double>* times) {

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <vector>
 
+#include "device/memory.h"
 #include "device/parallel.h"
+#include "image/cuda/gpu_preprocess.h"
 #include "image/preprocess_plan.h"
 #include "image/row_kernels.h"
 #include "tensor/float16.h"
@@ -125,9 +127,8 @@ void check_output(const Preprocess& spec, const Shape& element, const Tensor& ou
                   std::int64_t batch_index) {
   const Shape& shape = output.shape();
   const bool fits = shape.rank() == 4 && std::equal(element.begin(), element.end(), shape.begin() + 1);
-  check(fits && output.dtype() == spec.dtype && output.layout().row_major() && output.device().is_host(),
-        ErrorCode::invalid_argument,
-        "preprocess: output is {} of shape {}, expected row-major {} of shape [N] + {} on the host",
+  check(fits && output.dtype() == spec.dtype && output.layout().row_major(), ErrorCode::invalid_argument,
+        "preprocess: output is {} of shape {}, expected row-major {} of shape [N] + {}",
         to_string(output.dtype()), shape.to_string(), to_string(spec.dtype), element.to_string());
   check(batch_index >= 0 && batch_index < shape[0], ErrorCode::invalid_argument,
         "preprocess: batch index {}, the batch has {}", batch_index, shape[0]);
@@ -135,17 +136,27 @@ void check_output(const Preprocess& spec, const Shape& element, const Tensor& ou
 
 } // namespace
 
-void preprocess(const Image& image, const Preprocess& spec, Tensor& output, std::int64_t batch_index,
-                int threads) {
+void check_preprocess(const Image& image, const Preprocess& spec, const Tensor& output,
+                      std::int64_t batch_index) {
   check(image.defined(), ErrorCode::invalid_argument, "preprocess: no image was given");
-  check(image.device.is_host(), ErrorCode::unsupported, "preprocess: image lies on {}, expected host memory",
-        image.device.to_string());
+  check(image.device.is_host() || image.device == output.device(), ErrorCode::unsupported,
+        "preprocess: image lies on {}, expected host memory or {}", image.device.to_string(),
+        output.device().to_string());
   check(spec.dtype == DType::u8 || spec.dtype == DType::f16 || spec.dtype == DType::bf16 ||
             spec.dtype == DType::f32,
         ErrorCode::invalid_argument, "preprocess: type {}, expected u8, f16, bf16 or f32",
         to_string(spec.dtype));
+  check_output(spec, output_shape(spec, image.width, image.height), output, batch_index);
+}
+
+void preprocess(const Image& image, const Preprocess& spec, Tensor& output, std::int64_t batch_index,
+                int threads) {
+  if (!output.device().is_host()) {
+    GpuPreprocess(output.device()).run(image, spec, output, batch_index, {});
+    return synchronize(output.device());
+  }
+  check_preprocess(image, spec, output, batch_index);
   const Shape element = output_shape(spec, image.width, image.height);
-  check_output(spec, element, output, batch_index);
   const PreprocessPlan plan = preprocess_plan(image, spec);
   const auto bytes = element.elements() * static_cast<std::int64_t>(bit_width(spec.dtype) / 8);
   const TensorRows out(spec, plan.region, static_cast<std::byte*>(output.data()) + batch_index * bytes);

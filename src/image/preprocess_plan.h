@@ -31,4 +31,8 @@ struct PreprocessPlan {
 /// Throws Error{invalid_argument} for a declaration that makes no sense.
 PreprocessPlan preprocess_plan(const Image& image, const Preprocess& spec);
 
+/// Throws Error{invalid_argument, unsupported} where a call of preprocess() makes no sense.
+void check_preprocess(const Image& image, const Preprocess& spec, const Tensor& output,
+                      std::int64_t batch_index);
+
 } // namespace lanner

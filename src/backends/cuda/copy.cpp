@@ -1,6 +1,6 @@
 // Copies of values between host and device: the steps where a run leaves the GPU and comes back.
 
-#include "backends/cuda/code.h"
+#include "device/cuda/code.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
 #include "device/memory.h"

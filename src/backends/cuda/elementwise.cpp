@@ -3,7 +3,7 @@
 #include <array>
 
 #include "backends/cpu/elementwise/program.h"
-#include "backends/cuda/code.h"
+#include "device/cuda/code.h"
 #include "backends/cuda/elementwise_source.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"

@@ -2,7 +2,7 @@
 
 #include "backends/cpu/movement/boxes.h"
 #include "backends/cuda/box_kernel.h"
-#include "backends/cuda/code.h"
+#include "device/cuda/code.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
 

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "backends/cuda/code.h"
+#include "device/cuda/code.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/row_kernel.h"
 #include "backends/cuda/storage.h"

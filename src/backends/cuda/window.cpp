@@ -1,7 +1,7 @@
 // max_pool and average_pool.
 
 #include "ops/window.h"
-#include "backends/cuda/code.h"
+#include "device/cuda/code.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
 #include "backends/cuda/window_kernel.h"

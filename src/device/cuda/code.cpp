@@ -1,4 +1,4 @@
-#include "backends/cuda/code.h"
+#include "device/cuda/code.h"
 
 #include <algorithm>
 #include <fstream>

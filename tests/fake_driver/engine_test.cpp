@@ -1,0 +1,220 @@
+// Whole networks on the fake driver: hops to the host, recorded segments, every call failing once.
+
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include <lanner/engine.h>
+
+#include "expect_error.h"
+#include "fake_driver/fake_cuda.h"
+#include "importers/onnx_file.h"
+#include "temporary_folder.h"
+
+namespace lanner {
+namespace {
+
+constexpr Device gpu_device{DeviceKind::cuda, 0};
+constexpr int out_of_memory = 2, launch_failed = 719;
+
+/// transpose and concat run on the GPU, cumulative sums have no kernel there: GPU, host, GPU.
+std::string hops_model() {
+  using namespace test::onnx_file;
+  return model(graph({.nodes = {node({"Transpose", {"x"}, {"t"}}), node({"CumSum", {"t", "axis"}, {"c"}}),
+                                node({"Concat", {"t", "c"}, {"j"}, {attribute("axis", 1)}}),
+                                node({"Transpose", {"j"}, {"y"}})},
+                      .inputs = {value("x", f32, {"4", "6"})},
+                      .outputs = {value("y", f32, {"8", "6"})},
+                      .constants = {integers("axis", {}, {0})}}));
+}
+
+Engine build(Device device) {
+  static const std::string bytes = hops_model();
+  BuildOptions options;
+  options.device = device;
+  options.budget = 0;
+  options.threads = 1;
+  return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "hops.onnx"), options);
+}
+
+Tensor ramp(float start = 0) {
+  Tensor tensor = Tensor::allocate(DType::f32, {4, 6});
+  for (float& value : tensor.as<float>()) value = start++;
+  return tensor;
+}
+
+std::vector<float> numbers(const Tensor& tensor) {
+  const Tensor host = tensor.to(Device{});
+  return {host.as<float>().begin(), host.as<float>().end()};
+}
+
+std::vector<float> expected(const Tensor& input) {
+  return numbers(build(Device{}).create_context()({{"x", input}}).at("y").tensor);
+}
+
+std::size_t count(std::string_view log, std::string_view call) {
+  std::size_t found = 0;
+  for (std::size_t at = log.find(call); at != std::string_view::npos; at = log.find(call, at + 1)) ++found;
+  return found;
+}
+
+class FakeEngine : public testing::Test {
+protected:
+  void TearDown() override {
+    fake_cuda_fail(0, 0);
+    fake_cuda_limit(SIZE_MAX);
+  }
+};
+
+TEST_F(FakeEngine, hops_to_the_host_and_back) {
+  const Engine engine = build(gpu_device);
+  Context context = engine.create_context();
+  for (float start : {0.f, 5.f, 9.f, 2.f})
+    EXPECT_EQ(numbers(context({{"x", ramp(start)}}).at("y").tensor), expected(ramp(start)));
+}
+
+TEST_F(FakeEngine, explains_the_hops) {
+  const std::string told = build(gpu_device).explain_json();
+  // Each is told as the node's kernel and among what was considered for it.
+  EXPECT_EQ(count(told, "\"kernel\": \"copy_to_host\""), 2u) << told;
+  EXPECT_EQ(count(told, "\"kernel\": \"copy_to_device\""), 2u) << told;
+}
+
+TEST_F(FakeEngine, the_third_run_replays_recorded_segments) {
+  const Engine engine = build(gpu_device);
+  Context context = engine.create_context();
+  context.bind("x", Item(ramp().to(gpu_device)));
+  std::vector<std::string> logs;
+  for (int run = 0; run < 3; ++run) {
+    fake_cuda_forget();
+    context.run();
+    logs.emplace_back(fake_cuda_log());
+  }
+  EXPECT_GT(count(logs[0], "cuLaunchKernel"), 0u);
+  EXPECT_EQ(count(logs[0], "cuGraphLaunch"), 0u);
+  EXPECT_EQ(count(logs[1], "cuStreamBeginCapture"), 2u); // before and behind the step on the host
+  EXPECT_EQ(logs[2], "cuGraphLaunch\ncuStreamSynchronize\ncuGraphLaunch\ncuStreamSynchronize\n");
+  EXPECT_EQ(numbers(context.output("y").tensor), expected(ramp()));
+}
+
+TEST_F(FakeEngine, new_memory_is_never_replayed_over) {
+  const Engine engine = build(gpu_device);
+  Context context = engine.create_context();
+  for (int round = 0; round < 3; ++round) {
+    const Tensor input = ramp(static_cast<float>(round)).to(gpu_device);
+    context.bind("x", Item(input));
+    for (int run = 0; run < 3; ++run) context.run();
+    EXPECT_EQ(numbers(context.output("y").tensor), expected(ramp(static_cast<float>(round))));
+  }
+}
+
+TEST_F(FakeEngine, results_go_where_inputs_came_from) {
+  const Engine engine = build(gpu_device);
+  Context context = engine.create_context();
+  EXPECT_TRUE(context({{"x", ramp()}}).at("y").tensor.device().is_host());
+  EXPECT_EQ(context({{"x", ramp().to(gpu_device)}}).at("y").tensor.device(), gpu_device);
+  Tensor own = Tensor::allocate(DType::f32, {8, 6}, {}, gpu_device);
+  context.bind_output("y", own);
+  context.bind("x", Item(ramp(3)));
+  context.run();
+  EXPECT_EQ(numbers(own), expected(ramp(3)));
+  context.bind_output("y", Tensor::zeros(DType::f32, {8, 6}));
+  context.run();
+  EXPECT_TRUE(context.output("y").tensor.device().is_host());
+  EXPECT_EQ(numbers(context.output("y").tensor), expected(ramp(3)));
+}
+
+TEST_F(FakeEngine, plans_are_loaded_and_moved_between_devices) {
+  const TemporaryFolder folder;
+  build(gpu_device).save(folder.path() / "gpu.plan");
+  const Engine same = Engine::load(folder.path() / "gpu.plan");
+  EXPECT_EQ(numbers(same.create_context()({{"x", ramp()}}).at("y").tensor), expected(ramp()));
+  LoadOptions options;
+  options.device = Device{};
+  const Engine other = Engine::load(folder.path() / "gpu.plan", options);
+  EXPECT_EQ(numbers(other.create_context()({{"x", ramp()}}).at("y").tensor), expected(ramp()));
+  build(Device{}).save(folder.path() / "cpu.plan");
+  options.device = gpu_device;
+  const Engine moved = Engine::load(folder.path() / "cpu.plan", options);
+  EXPECT_EQ(moved.create_context()({{"x", ramp().to(gpu_device)}}).at("y").tensor.device(), gpu_device);
+}
+
+TEST_F(FakeEngine, contexts_do_not_share_memory) {
+  const Engine engine = build(gpu_device);
+  Context one = engine.create_context(), two = engine.create_context();
+  const auto a = one({{"x", ramp(1)}}), b = two({{"x", ramp(2)}});
+  EXPECT_EQ(numbers(a.at("y").tensor), expected(ramp(1)));
+  EXPECT_EQ(numbers(b.at("y").tensor), expected(ramp(2)));
+}
+
+TEST_F(FakeEngine, profiles_every_step) {
+  Context context = build(gpu_device).create_context({.threads = 1, .profile = true});
+  context({{"x", ramp()}});
+  const std::vector<StepProfile> steps = context.profile();
+  ASSERT_FALSE(steps.empty());
+  for (const StepProfile& step : steps) EXPECT_GT(step.seconds, 0) << step.name;
+}
+
+/// Build, three runs with host memory, three with memory of the GPU.
+void everything() {
+  const Engine engine = build(gpu_device);
+  Context context = engine.create_context();
+  for (int run = 0; run < 3; ++run) context({{"x", ramp()}});
+  context.bind("x", Item(ramp().to(gpu_device)));
+  for (int run = 0; run < 3; ++run) context.run();
+}
+
+class FailingCall : public testing::TestWithParam<int> {};
+
+TEST_P(FailingCall, is_one_error_and_nothing_leaks) {
+  everything(); // kernels' code stays loaded
+  const std::size_t memory = fake_cuda_memory(), objects = fake_cuda_objects(), before = fake_cuda_calls();
+  everything();
+  const std::size_t calls = fake_cuda_calls() - before;
+  ASSERT_EQ(fake_cuda_memory(), memory);
+  ASSERT_EQ(fake_cuda_objects(), objects);
+  for (std::size_t number = 1; number <= calls; ++number) {
+    fake_cuda_fail(number, GetParam());
+    try {
+      everything();
+      ADD_FAILURE() << "call " << number << " of " << calls << " failed and nobody said so";
+    } catch (const Error& error) {
+      const auto code = GetParam() == out_of_memory ? ErrorCode::out_of_memory : ErrorCode::device;
+      EXPECT_EQ(error.code(), code) << error.message();
+    }
+    fake_cuda_fail(0, 0);
+    EXPECT_EQ(fake_cuda_memory(), memory) << "call " << number;
+    EXPECT_EQ(fake_cuda_objects(), objects) << "call " << number;
+  }
+  everything();
+}
+
+INSTANTIATE_TEST_SUITE_P(statuses, FailingCall, testing::Values(out_of_memory, launch_failed));
+
+TEST_F(FakeEngine, a_run_that_failed_may_be_tried_again) {
+  const Engine engine = build(gpu_device);
+  Context context = engine.create_context();
+  context.bind("x", Item(ramp()));
+  context.run();
+  fake_cuda_forget();
+  context.run();
+  const std::string log = fake_cuda_log();
+  const auto calls = static_cast<std::size_t>(std::count(log.begin(), log.end(), '\n'));
+  std::size_t failed = 0;
+  for (std::size_t number = 1; number <= calls; ++number) {
+    fake_cuda_fail(number, launch_failed);
+    try {
+      context.run(); // later runs replay what earlier ones recorded, with fewer calls
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::device);
+      ++failed;
+    }
+    fake_cuda_fail(0, 0);
+    context.run();
+    EXPECT_EQ(numbers(context.output("y").tensor), expected(ramp())) << "after call " << number;
+  }
+  EXPECT_GE(failed, 4u); // the copies and the launches of graphs
+}
+
+} // namespace
+} // namespace lanner

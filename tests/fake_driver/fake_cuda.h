@@ -1,0 +1,23 @@
+#pragma once
+// A CUDA driver without a GPU: memory is the host's, work is done when it is queued, kernels that only move
+// bytes run. It keeps a record of calls and fails the one that a test asks for. Opened as LANNER_CUDA_DRIVER.
+
+#include <cstddef>
+
+extern "C" {
+
+/// Calls so far that may fail, all threads together.
+std::size_t fake_cuda_calls();
+/// The `number`-th call from now on (1 is the next) gives `status`; 0 gives none.
+void fake_cuda_fail(std::size_t number, int status);
+/// Names of the calls since the last fake_cuda_forget(), one a line. Valid until the next call of this
+/// function.
+const char* fake_cuda_log();
+void fake_cuda_forget();
+/// What is not yet given back: blocks of memory, pinned ones too; streams, events, graphs and recorded
+/// graphs.
+std::size_t fake_cuda_memory();
+std::size_t fake_cuda_objects();
+/// Bytes that memory allocations may take in all; more is refused as a GPU refuses it.
+void fake_cuda_limit(std::size_t bytes);
+}

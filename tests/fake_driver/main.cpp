@@ -1,0 +1,12 @@
+// Tests on the fake driver, which must be chosen before anything opens the real one.
+
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+int main(int count, char** arguments) {
+  ::setenv("LANNER_CUDA_DRIVER", LANNER_FAKE_DRIVER, 1);
+  ::unsetenv("LANNER_CACHE_DIR");
+  ::testing::InitGoogleTest(&count, arguments);
+  return RUN_ALL_TESTS();
+}
