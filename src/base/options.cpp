@@ -67,6 +67,7 @@ Options read_options(const EnvironmentLookup& lookup) {
       !value_of(lookup, "OMP_WAIT_POLICY").empty() || !value_of(lookup, "GOMP_SPINCOUNT").empty();
   const std::string_view cuda = value_of(lookup, "CUDA_PATH");
   result.cuda_path = cuda.empty() ? value_of(lookup, "CUDA_HOME") : cuda;
+  result.library_path = split_path(value_of(lookup, "LANNER_LIBRARY_PATH"));
   result.cuda_driver = value_of(lookup, "LANNER_CUDA_DRIVER");
   return result;
 }

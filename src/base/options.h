@@ -19,7 +19,9 @@ struct Options {
   bool spin_chosen =
       false; ///< OMP_WAIT_POLICY or GOMP_SPINCOUNT is set: the user says how long OpenMP's threads spin.
   std::filesystem::path cuda_path; ///< CUDA_PATH, else CUDA_HOME.
-  std::string cuda_driver;         ///< LANNER_CUDA_DRIVER: the driver's library where it is not libcuda.so.1.
+  std::vector<std::filesystem::path>
+      library_path;        ///< LANNER_LIBRARY_PATH: folders of NVIDIA's libraries, separated by `:`.
+  std::string cuda_driver; ///< LANNER_CUDA_DRIVER: the driver's library where it is not libcuda.so.1.
   std::vector<std::string> problems;
 };
 

@@ -30,9 +30,10 @@ TEST(Options, CacheFolderByPrecedence) {
   EXPECT_EQ(read({{"HOME", "/h"}, {"LANNER_CACHE_DIR", "/own"}}).cache_folder, "/own");
 }
 
-TEST(Options, SplitsModulePath) {
+TEST(Options, SplitsPaths) {
   const std::vector<std::filesystem::path> expected{"/a", "/b"};
   EXPECT_EQ(read({{"LANNER_MODULE_PATH", ":/a::/b:"}}).module_path, expected);
+  EXPECT_EQ(read({{"LANNER_LIBRARY_PATH", "/a:/b"}}).library_path, expected);
 }
 
 TEST(Options, BadValuesAreNamed) {

@@ -63,6 +63,10 @@ void* SharedLibrary::find(const char* symbol) {
 
 SharedLibrary open_library(std::span<const char* const> names) {
   SharedLibrary library;
+  // Before those of the process: who names a folder means the libraries in it.
+  for (const char* name : names)
+    for (const fs::path& folder : options().library_path)
+      if (open_file(library, folder / name)) return library;
   for (const char* name : names)
     if (std::string_view(name).find('/') == std::string_view::npos && open_at(library, name, RTLD_NOLOAD))
       return library;

@@ -24,9 +24,9 @@ struct SharedLibrary {
   void* find(const char* symbol);
 };
 
-/// Opens the first of `names` (SONAMEs, newest first) that is found: in the process already, in the library
-/// folders given to add_library_folders, by the loader, in CUDA_PATH. A name with a `/` is opened as it is.
-/// Never throws.
+/// Opens the first of `names` (SONAMEs, newest first) that is found: in the folders of LANNER_LIBRARY_PATH,
+/// in the process already, in the library folders given to add_library_folders, by the loader, in CUDA_PATH.
+/// A name with a `/` is opened as it is. Never throws.
 SharedLibrary open_library(std::span<const char* const> names);
 
 /// Folders searched by open_library, for instance those of Python's nvidia packages. Thread-safe; libraries

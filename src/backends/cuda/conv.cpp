@@ -1,0 +1,399 @@
+// Convolutions with a fused tail, by cuDNN.
+
+#include <algorithm>
+#include <array>
+
+#include "backends/config_text.h"
+#include "backends/cuda/families.h"
+#include "backends/cuda/graph_run.h"
+#include "backends/storage_layout.h"
+#include "backends/tail.h"
+#include "ops/window.h"
+
+namespace lanner::cuda {
+namespace {
+
+constexpr std::size_t channel_axis = 1;
+constexpr std::size_t most_steps = 4;
+
+/// The anchor's operands, shapes and tail.
+struct Conv {
+  Operand src, weights, bias;
+  Shape input, filter, output;
+  ops::Window window;
+  Tail tail;
+
+  DType type() const { return src.dtype(); }
+  double operations() const {
+    return 2.0 * static_cast<double>(output.elements()) * static_cast<double>(filter.elements()) /
+           static_cast<double>(filter[0]);
+  }
+  double elements() const {
+    return static_cast<double>(input.elements() + filter.elements() + output.elements());
+  }
+};
+
+/// How all of the convolution's values are stored.
+struct Variant {
+  bool channels_last = false;
+  DType type = DType::f32;
+};
+
+bool is_real(DType type) {
+  return type == DType::f32 || type == DType::f16 || type == DType::bf16;
+}
+
+cudnn::DataType data_type(DType type) {
+  if (type == DType::f16) return cudnn::DataType::float16;
+  return type == DType::bf16 ? cudnn::DataType::bfloat16 : cudnn::DataType::float32;
+}
+
+/// The pointwise operation that an activation is; nothing for those that cuDNN lacks.
+std::optional<PointwiseStep> activation_step(const Activation& activation) {
+  using M = cudnn::PointwiseMode;
+  const auto plain = [](M mode, float slope = 0) { return PointwiseStep{mode, {}, false, {}, slope}; };
+  switch (activation.kind) {
+  case ActivationKind::relu:
+    return plain(M::relu);
+  case ActivationKind::leaky_relu:
+    return plain(M::relu, activation.alpha);
+  case ActivationKind::clip:
+    if (activation.alpha != 0) return std::nullopt;
+    return PointwiseStep{M::relu, {}, false, activation.beta, 0};
+  case ActivationKind::sigmoid:
+    return plain(M::sigmoid);
+  case ActivationKind::tanh:
+    return plain(M::tanh);
+  case ActivationKind::elu:
+    return plain(M::elu, activation.alpha);
+  case ActivationKind::swish:
+    return plain(M::swish, activation.alpha);
+  case ActivationKind::gelu_erf:
+    return plain(M::gelu);
+  case ActivationKind::gelu_tanh:
+    return plain(M::gelu_tanh);
+  case ActivationKind::softplus:
+    return plain(M::softplus, 1);
+  default:
+    return std::nullopt;
+  }
+}
+
+cudnn::PointwiseMode mode_of(BinaryKind kind) {
+  using M = cudnn::PointwiseMode;
+  switch (kind) {
+  case BinaryKind::add:
+    return M::add;
+  case BinaryKind::subtract:
+    return M::subtract;
+  case BinaryKind::multiply:
+    return M::multiply;
+  case BinaryKind::divide:
+    return M::divide;
+  case BinaryKind::minimum:
+    return M::minimum;
+  case BinaryKind::maximum:
+    return M::maximum;
+  }
+  return M::add;
+}
+
+/// N, C and at least two spatial dims: a line is an image of height 1.
+std::vector<std::int64_t> image_dims(const Shape& shape) {
+  std::vector<std::int64_t> dims = shape.dims();
+  if (dims.size() == 3) dims.insert(dims.begin() + 2, 1);
+  return dims;
+}
+
+std::vector<std::int64_t> image_list(std::vector<std::int64_t> list, std::int64_t fill) {
+  if (list.size() == 1) list.insert(list.begin(), fill);
+  return list;
+}
+
+TensorForm form_of(const std::vector<std::int64_t>& dims, const Variant& variant) {
+  TensorForm form{dims, {}, data_type(variant.type)};
+  const Shape shape{std::vector<std::int64_t>(dims)};
+  const Layout layout = variant.channels_last ? Layout::channels_last(dims.size()) : Layout{};
+  form.strides = layout.strides(shape);
+  return form;
+}
+
+/// Padding behind: what is declared in front where that gives the same result, since engines for equal
+/// padding are many more, else what the result's size needs.
+std::vector<std::int64_t> paddings_behind(const ops::Window& w) {
+  std::vector<std::int64_t> behind;
+  for (std::size_t i = 0; i < w.begin.size(); ++i) {
+    const std::int64_t extent = (w.kernel[i] - 1) * w.dilations[i] + 1;
+    const std::int64_t even = (w.image[i] + 2 * w.begin[i] - extent) / w.strides[i] + 1;
+    const std::int64_t needed = (w.positions[i] - 1) * w.strides[i] + extent - w.image[i] - w.begin[i];
+    behind.push_back(even == w.positions[i] ? w.begin[i] : std::max<std::int64_t>(needed, 0));
+  }
+  return behind;
+}
+
+/// Group inputs in the order of the problem's operands.
+struct StepOperands {
+  std::vector<Operand> operands;
+  std::vector<Spread> spreads;
+};
+
+void add_operand_step(ConvProblem& problem, StepOperands& from, const Operand& operand, Spread spread,
+                      cudnn::PointwiseMode mode, const Variant& variant) {
+  std::vector<std::int64_t> dims = problem.y.dims;
+  if (spread != Spread::full) {
+    std::fill(dims.begin(), dims.end(), 1);
+    if (spread == Spread::channel) dims[1] = problem.y.dims[1];
+  }
+  problem.steps.push_back({mode, problem.operands.size(), spread == Spread::channel, {}, 0});
+  problem.operands.push_back(form_of(dims, variant));
+  from.operands.push_back(operand);
+  from.spreads.push_back(spread);
+}
+
+/// Nothing when a step has no pointwise operation.
+std::optional<ConvProblem> problem_of(const Conv& conv, const Variant& variant, StepOperands& from) {
+  ConvProblem problem;
+  problem.x = form_of(image_dims(conv.input), variant);
+  problem.w = form_of(image_dims(conv.filter), variant);
+  problem.y = form_of(image_dims(conv.output), variant);
+  problem.pre = image_list(conv.window.begin, 0);
+  problem.post = image_list(paddings_behind(conv.window), 0);
+  problem.strides = image_list(conv.window.strides, 1);
+  problem.dilations = image_list(conv.window.dilations, 1);
+  if (conv.bias)
+    add_operand_step(problem, from, conv.bias, Spread::channel, cudnn::PointwiseMode::add, variant);
+  for (const TailStep& step : conv.tail) {
+    if (step.binary) {
+      if (!step.operand.is_input() || step.operand.dtype() != conv.type()) return std::nullopt;
+      add_operand_step(problem, from, step.operand, step.spread, mode_of(*step.binary), variant);
+      continue;
+    }
+    const auto activation = activation_step(step.activation);
+    if (!activation) return std::nullopt;
+    problem.steps.push_back(*activation);
+  }
+  return problem.steps.size() <= most_steps ? std::optional(std::move(problem)) : std::nullopt;
+}
+
+std::optional<Conv> read_conv(const Group& group, std::string& reason) {
+  const GroupOp& op = group.ops().front();
+  if (op.kind() != "conv") return std::nullopt;
+  Conv conv{op.input(0), op.input(1), op.input(2), {}, {}, {}, {}, {}};
+  conv.input = conv.src.shape();
+  conv.filter = conv.weights.shape();
+  conv.output = op.type().shape();
+  const std::size_t rank = conv.input.rank();
+  if (!is_real(conv.type()) || rank < 3 || rank > 5 || conv.output.elements() == 0 ||
+      conv.filter.elements() == 0 || conv.input.elements() == 0) {
+    reason = "cudnn: conv takes f32, f16 and bf16 of rank 3 to 5";
+    return std::nullopt;
+  }
+  if (!conv.src.is_input() || !conv.weights.is_input() || (conv.bias && !conv.bias.is_input())) {
+    reason = "cudnn: conv's operands are made inside the group";
+    return std::nullopt;
+  }
+  const auto sizes = [](const Shape& shape) { return std::span(shape.dims()).subspan(2); };
+  conv.window = ops::resolve_window(ops::WindowAttributes::read(op.attributes(), rank - 2), sizes(conv.input),
+                                    sizes(conv.output), sizes(conv.filter));
+  auto tail = tail_of(group, channel_axis, reason);
+  if (!tail) return std::nullopt;
+  conv.tail = std::move(*tail);
+  return conv;
+}
+
+/// Tensor cores read channels last; true f32 is as good in either order.
+std::vector<Variant> variants(const Conv& conv, const Target& target) {
+  const auto allows = [&](DType type) {
+    return std::find(target.precisions.begin(), target.precisions.end(), type) != target.precisions.end();
+  };
+  if (conv.type() != DType::f32) return {{true, conv.type()}, {false, conv.type()}};
+  std::vector<Variant> list;
+  for (const DType narrow : {DType::f16, DType::bf16})
+    if (allows(narrow)) list.insert(list.end(), {{true, narrow}, {false, narrow}});
+  list.insert(list.end(), {{false, DType::f32}, {true, DType::f32}});
+  return list;
+}
+
+Storage stored_as(const Conv& conv, const Variant& variant, const Shape& shape, const Target& target) {
+  Storage storage = target.storage();
+  if (variant.channels_last && shape.rank() > 2)
+    storage.layout = canonical(Layout::channels_last(shape.rank()), shape);
+  if (variant.type != conv.type()) storage.dtype = variant.type;
+  return storage;
+}
+
+void store(const Conv& conv, const Variant& variant, const StepOperands& from, const Target& target,
+           Tactic& tactic) {
+  tactic.inputs[conv.src.index] = stored_as(conv, variant, conv.input, target);
+  tactic.inputs[conv.weights.index] = stored_as(conv, variant, conv.filter, target);
+  tactic.outputs = {stored_as(conv, variant, conv.output, target)};
+  for (std::size_t i = 0; i < from.operands.size(); ++i) {
+    const Operand& operand = from.operands[i];
+    Storage storage = tactic.outputs[0];
+    storage.layout = from.spreads[i] == Spread::full
+                         ? operand_layout(storage.layout, conv.output.rank(), operand.shape())
+                         : Layout{};
+    tactic.inputs[operand.index] = std::move(storage);
+  }
+}
+
+constexpr std::array<const char*, 3> form_names{"fused", "sum", "split"};
+constexpr std::array<const char*, 2> engine_keys{"engine", "tail_engine"}, knob_keys{"knobs", "tail_knobs"};
+
+std::vector<std::byte> config_of(const Variant& variant, ConvForm form,
+                                 std::span<const EngineChoice> choices) {
+  ConfigText config;
+  config.set("version", static_cast<std::int64_t>(cudnn::library_status().version));
+  config.set("layout", variant.channels_last ? "last" : "row");
+  config.set("form", form_names[static_cast<std::size_t>(form)]);
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    config.set(engine_keys[i], choices[i].engine);
+    config.set(knob_keys[i], choices[i].knob_text());
+  }
+  return config.bytes();
+}
+
+/// The engines of one form that cuDNN says run, `most` at most: for each of the first graph, the best of the
+/// second.
+std::vector<std::vector<EngineChoice>> working_choices(const ConvProblem& problem, ConvForm form,
+                                                       const EngineRules& rules, std::size_t most,
+                                                       cudnn::Handle handle, std::string& reason) {
+  std::vector<std::vector<EngineChoice>> found;
+  try {
+    const std::vector<OperationGraph> graphs = conv_graphs(problem, form, handle);
+    for (std::size_t g = 0; g < graphs.size(); ++g) {
+      const bool tail = g > 0;
+      std::vector<EngineChoice> working;
+      for (const EngineChoice& choice : engine_choices(graphs[g], rules, 4 * most)) {
+        if (working.size() >= (tail ? 1 : most)) break;
+        try {
+          const GraphPlan plan(graphs[g], choice, handle);
+          working.push_back(choice);
+        } catch (const Error& error) {
+          reason = error.message();
+        }
+      }
+      if (working.empty()) return {};
+      if (!tail)
+        for (const EngineChoice& choice : working) found.push_back({choice});
+      else
+        for (auto& choices : found) choices.push_back(working.front());
+    }
+  } catch (const Error& error) {
+    reason = error.message();
+    return {};
+  }
+  return found;
+}
+
+double rough_seconds(const Conv& conv, const Variant& variant) {
+  const bool narrow = variant.type != DType::f32;
+  const double flops = narrow ? 200e12 : 20e12, bytes = conv.elements() * (narrow ? 2 : 4);
+  return 4e-6 + std::max(conv.operations() / flops, bytes / 1.5e12) * (variant.channels_last ? 1 : 1.1);
+}
+
+TacticList conv_tactics(const Node& node, const Group& group, const Target& target) {
+  TacticList list;
+  const auto conv = read_conv(group, list.reason);
+  if (!conv) return list;
+  if (!cudnn::library_status().api) {
+    list.reason =
+        fmt::format("cudnn: {}; {}", cudnn::library_status().reason, cudnn::library_status().remedy);
+    return list;
+  }
+  const auto lease = cudnn::HandlePool::of(Gpu::get(target.device)).take(nullptr);
+  for (const Variant& variant : variants(*conv, target)) {
+    StepOperands from;
+    const auto problem = problem_of(*conv, variant, from);
+    if (!problem) {
+      list.reason = "cudnn: a step of the tail has no pointwise operation";
+      return list;
+    }
+    const EngineRules rules{variant.type == DType::f32, target.deterministic};
+    double slower = 1;
+    std::size_t wanted = 3;
+    for (const ConvForm form : conv_forms(*problem)) {
+      for (const auto& choices :
+           working_choices(*problem, form, rules, wanted, lease.handle(), list.reason)) {
+        Tactic tactic;
+        tactic.kernel = "conv";
+        tactic.config = config_of(variant, form, choices);
+        tactic.inputs.assign(node.inputs().size(), target.storage());
+        store(*conv, variant, from, target, tactic);
+        tactic.estimate = rough_seconds(*conv, variant) * slower;
+        slower += 0.05;
+        wanted = 1;
+        list.tactics.push_back(std::move(tactic));
+      }
+      slower += form == ConvForm::sum ? 0.3 : 0;
+    }
+  }
+  return list;
+}
+
+std::vector<GraphBinding> bindings_of(const OperationGraph& graph, const Conv& conv,
+                                      const StepOperands& from) {
+  std::vector<GraphBinding> bindings;
+  for (const GraphTensor& tensor : graph.tensors) {
+    GraphBinding binding{tensor.uid, tensor.role == TensorRole::y, 0};
+    if (tensor.role == TensorRole::x) binding.index = conv.src.index;
+    if (tensor.role == TensorRole::w) binding.index = conv.weights.index;
+    if (tensor.role == TensorRole::operand) binding.index = from.operands[tensor.operand].index;
+    bindings.push_back(binding);
+  }
+  return bindings;
+}
+
+ConvForm form_named(const std::string& name) {
+  const auto found = std::find(form_names.begin(), form_names.end(), name);
+  check(found != form_names.end(), ErrorCode::bad_data, "cudnn: conv has no form `{}`: build the plan again",
+        name);
+  return static_cast<ConvForm>(found - form_names.begin());
+}
+
+std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
+  std::string reason;
+  const auto conv = read_conv(p.group, reason);
+  lanner::check(conv.has_value(), ErrorCode::internal, "cudnn: conv: {}", reason);
+  const auto version = static_cast<std::int64_t>(cudnn::library_status().version);
+  static_cast<void>(cudnn::api());
+  const ConfigText config(p.tactic.config);
+  lanner::check(config.integer("version") == version, ErrorCode::bad_data,
+                "cudnn: the plan is for version {}, this is {}: build the plan again",
+                config.integer("version"), version);
+  const Variant variant{config.text("layout") == "last", p.tactic.outputs.at(0).dtype.value_or(conv->type())};
+  StepOperands from;
+  const auto problem = problem_of(*conv, variant, from);
+  lanner::check(problem.has_value() && is_real(variant.type), ErrorCode::bad_data,
+                "cudnn: conv cannot run this tactic: build the plan again");
+  cudnn::HandlePool& pool = cudnn::HandlePool::of(Gpu::get(p.target.device));
+  const auto lease = pool.take(nullptr);
+  std::vector<std::unique_ptr<GraphRun>> runs;
+  for (OperationGraph& graph : conv_graphs(*problem, form_named(config.text("form")), lease.handle())) {
+    const std::size_t i = runs.size();
+    const EngineChoice choice =
+        EngineChoice::parse(config.integer(engine_keys[i]), config.text(knob_keys[i]));
+    GraphPlan plan(graph, choice, lease.handle());
+    auto bindings = bindings_of(graph, *conv, from);
+    runs.push_back(std::make_unique<GraphRun>(std::move(graph), std::move(plan), std::move(bindings)));
+  }
+  return std::make_unique<GraphKernel>(pool, std::move(runs));
+}
+
+/// What cuDNN joins in one kernel: sums and one activation in f32, more for tensor cores.
+bool conv_fuses(const Group& group, const Target& target) {
+  std::string reason;
+  const auto conv = read_conv(group, reason);
+  if (!conv || !cudnn::library_status().api) return false;
+  StepOperands from;
+  const auto problem = problem_of(*conv, {true, conv->type()}, from);
+  if (!problem) return false;
+  if (conv->type() != DType::f32 || target.precisions.size() > 1) return true;
+  return problem->steps.size() <= 1 || conv_forms(*problem).size() > 2;
+}
+
+} // namespace
+
+const KernelFamily conv_family{"conv", conv_tactics, conv_prepare, conv_fuses};
+
+} // namespace lanner::cuda

@@ -1,0 +1,94 @@
+#pragma once
+// A convolution and its elementwise steps as cuDNN operation graphs, and the engines that run them.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "device/cuda/cudnn.h"
+
+namespace lanner::cuda {
+
+/// A tensor as cuDNN sees it: N, C, then two or three spatial dims.
+struct TensorForm {
+  std::vector<std::int64_t> dims, strides;
+  cudnn::DataType type = cudnn::DataType::float32;
+};
+
+/// One pointwise operation on the running result.
+struct PointwiseStep {
+  cudnn::PointwiseMode mode;
+  std::optional<std::size_t> operand; ///< Of ConvProblem::operands, for modes of two inputs.
+  bool per_channel = false;           ///< The operand is one number a channel.
+  std::optional<float> upper;         ///< relu: values above become this.
+  float slope = 0;                    ///< relu: below 0. elu: alpha. swish, softplus: beta.
+};
+
+/// What is to be computed: y = steps(conv(x, w)).
+struct ConvProblem {
+  TensorForm x, w, y;
+  std::vector<std::int64_t> pre, post, strides, dilations;
+  std::vector<PointwiseStep> steps;
+  std::vector<TensorForm> operands;
+};
+
+/// How a problem is cut into graphs. `sum` is the shape of graph that cuDNN has compiled kernels for without
+/// tensor cores: conv, + z, + bias, relu, with z taken times 0 where there is none.
+enum class ConvForm : std::uint8_t { fused, sum, split };
+/// The forms that make sense, best first.
+std::vector<ConvForm> conv_forms(const ConvProblem& problem);
+
+/// What a tensor of a graph is bound to when it runs.
+enum class TensorRole : std::uint8_t { x, w, y, operand };
+struct GraphTensor {
+  std::int64_t uid;
+  TensorRole role;
+  std::size_t operand = 0;
+};
+
+/// A finalized operation graph with all it was made of.
+struct OperationGraph {
+  std::vector<cudnn::Descriptor> parts;
+  cudnn::Descriptor graph;
+  std::vector<GraphTensor> tensors;
+};
+/// One graph, or two for ConvForm::split: run one after the other they compute the problem.
+std::vector<OperationGraph> conv_graphs(const ConvProblem& problem, ConvForm form, cudnn::Handle handle);
+
+/// An engine and its settings.
+struct EngineChoice {
+  std::int64_t engine = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> knobs; ///< Type and value.
+  std::string knob_text() const;                            ///< `3:1,5:0`.
+  /// Throws Error{bad_data}.
+  static EngineChoice parse(std::int64_t engine, std::string_view knobs);
+};
+/// What engines may do to numbers.
+struct EngineRules {
+  bool exact = true; ///< No rounding of f32 operands on their way to tensor cores.
+  bool deterministic = false;
+};
+/// Engines that cuDNN expects to be quick, best first, `most` at most.
+std::vector<EngineChoice> engine_choices(const OperationGraph& graph, const EngineRules& rules,
+                                         std::size_t most);
+
+/// An operation graph made ready by one engine. Immutable. It does not hold the graph, which must outlive it.
+class GraphPlan {
+public:
+  /// Throws as cudnn::check does when the engine cannot do it.
+  GraphPlan(const OperationGraph& graph, const EngineChoice& choice, cudnn::Handle handle);
+
+  std::size_t workspace() const noexcept { return workspace_; }
+  cudnn::DescriptorHandle handle() const noexcept { return plan_.handle(); }
+
+private:
+  std::vector<cudnn::Descriptor> parts_;
+  cudnn::Descriptor plan_;
+  std::size_t workspace_ = 0;
+};
+
+} // namespace lanner::cuda

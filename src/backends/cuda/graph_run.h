@@ -1,0 +1,59 @@
+#pragma once
+// Kernels that run cuDNN plans one after the other.
+
+#include <memory>
+#include <vector>
+
+#include "backends/cuda/conv_graph.h"
+#include "backends/cuda/launch_cache.h"
+#include "graph/tactic.h"
+
+namespace lanner::cuda {
+
+/// The memory that one tensor of a graph gets at launch.
+struct GraphBinding {
+  std::int64_t uid = 0;
+  bool output = false; ///< Output 0; else input `index`.
+  std::size_t index = 0;
+};
+
+/// A plan with the pointers it was last given. A pack of pointers is made anew only when they change, so that
+/// a context, whose pointers stay, allocates nothing. Thread-safe.
+class GraphRun {
+public:
+  GraphRun(OperationGraph graph, GraphPlan plan, std::vector<GraphBinding> bindings)
+      : graph_(std::move(graph)), plan_(std::move(plan)), bindings_(std::move(bindings)) {}
+
+  std::size_t workspace() const noexcept { return plan_.workspace(); }
+  void run(cudnn::Handle handle, const Launch& launch) const;
+
+private:
+  struct Pack {
+    std::vector<void*> pointers; ///< One a binding, then the workspace.
+    cudnn::Descriptor descriptor;
+  };
+  bool fits(const Pack& pack, const Launch& launch) const;
+  void* pointer(const GraphBinding& binding, const Launch& launch) const;
+  std::unique_ptr<Pack> make_pack(const Launch& launch) const;
+
+  OperationGraph graph_;
+  GraphPlan plan_;
+  std::vector<GraphBinding> bindings_;
+  mutable LaunchCache<Pack> packs_;
+};
+
+/// Runs on a GPU's stream with a handle of its pool.
+class GraphKernel final : public Kernel {
+public:
+  GraphKernel(cudnn::HandlePool& pool, std::vector<std::unique_ptr<GraphRun>> runs)
+      : pool_(pool), runs_(std::move(runs)) {}
+  std::size_t workspace() const override;
+  bool on_stream() const override { return true; }
+  void launch(const Launch& launch) const override;
+
+private:
+  cudnn::HandlePool& pool_;
+  std::vector<std::unique_ptr<GraphRun>> runs_;
+};
+
+} // namespace lanner::cuda

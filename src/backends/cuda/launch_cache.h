@@ -1,0 +1,58 @@
+#pragma once
+// What a launch needs beside its pointers, kept for the next launch with the same ones.
+
+#include <array>
+#include <atomic>
+#include <memory>
+
+namespace lanner::cuda {
+
+/// A few objects, each used by one thread at a time. Thread-safe and without locks. Contexts call with the
+/// same pointers each time, so that as many contexts as there are places make nothing anew.
+template<typename T>
+class LaunchCache {
+public:
+  LaunchCache() = default;
+  LaunchCache(const LaunchCache&) = delete;
+  LaunchCache& operator=(const LaunchCache&) = delete;
+  ~LaunchCache() {
+    for (std::atomic<T*>& place : places_) delete place.load();
+  }
+
+  /// One for which `fits` holds, taken out; else null.
+  template<typename Fits>
+  std::unique_ptr<T> take(Fits&& fits) {
+    for (std::atomic<T*>& place : places_) {
+      if (!place.load(std::memory_order_relaxed)) continue;
+      std::unique_ptr<T> found(place.exchange(nullptr, std::memory_order_acquire));
+      if (!found) continue;
+      if (fits(*found)) return found;
+      keep(std::move(found), place);
+    }
+    return nullptr;
+  }
+
+  /// Puts one in, in place of another where all places are taken.
+  void give(std::unique_ptr<T> object) {
+    for (std::atomic<T*>& place : places_)
+      if (keep(std::move(object), place)) return;
+    std::atomic<T*>& oldest = places_[next_.fetch_add(1, std::memory_order_relaxed) % places_.size()];
+    delete oldest.exchange(object.release(), std::memory_order_acq_rel);
+  }
+
+private:
+  /// False, with the object left where it is, when the place is taken.
+  static bool keep(std::unique_ptr<T>&& object, std::atomic<T*>& place) {
+    T* empty = nullptr;
+    if (!place.compare_exchange_strong(empty, object.get(), std::memory_order_release,
+                                       std::memory_order_relaxed))
+      return false;
+    static_cast<void>(object.release());
+    return true;
+  }
+
+  std::array<std::atomic<T*>, 8> places_{};
+  std::atomic<std::size_t> next_{0};
+};
+
+} // namespace lanner::cuda
