@@ -114,7 +114,7 @@ def run_gtest(build: Path, name: str, pattern: str) -> Outcome:
     report.unlink(missing_ok=True)
     command = [str(binary), f"--gtest_output=json:{report}"]
     if pattern:
-        command.append(f"--gtest_filter=*{pattern}*")
+        command.append("--gtest_filter=" + ":".join(f"*{part}*" for part in pattern.split("|")))
     output = GtestOutput()
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, errors="replace") as process:
         assert process.stdout
@@ -158,7 +158,7 @@ def run_pytest(build: Path, pattern: str, extra: list[str]) -> Outcome:
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}"]
     if pattern:
-        command += ["-k", pattern]
+        command += ["-k", pattern.replace("|", " or ")]
     status = subprocess.run(command + extra, cwd=ROOT).returncode
     if report.exists():
         outcome.add(read_junit(report))

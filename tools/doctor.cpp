@@ -68,6 +68,8 @@ std::vector<Row> gpu_rows(const MachineFacts& facts) {
                     fmt::format("{}, {}, compute capability {}.{}", gpu.name, bytes_text(gpu.memory_bytes),
                                 gpu.major, gpu.minor)});
   }
+  for (const PartStatus& library : facts.gpu_libraries)
+    rows.push_back({library.found ? "ok" : "MISSING", library.name, library.detail});
   if (facts.cuda_kernels == 0)
     rows.push_back({"none", "GPU kernels", "not in this build: networks run on the CPU"});
   return rows;

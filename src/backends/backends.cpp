@@ -6,7 +6,10 @@
 #include "backends/reference/reference_backend.h"
 #include "base/module.h"
 #include "device/cpu.h"
+#include "device/cuda/cublaslt.h"
+#include "device/cuda/cudnn.h"
 #include "device/cuda/gpu.h"
+#include "device/cuda/nvrtc.h"
 
 namespace lanner {
 
@@ -43,7 +46,32 @@ std::vector<const Backend*> backends_for(const Target& target) {
 }
 
 std::string isa_of(Device device) {
-  return device.is_host() ? cpu_features().to_string() : cuda::Gpu::get(device).signature();
+  if (device.is_host()) return cpu_features().to_string();
+  return fmt::format("{} cudnn {} cublaslt {} nvrtc {}", cuda::Gpu::get(device).signature(),
+                     cudnn::library_status().version, cublaslt::library_status().version,
+                     cuda::nvrtc_status().version);
+}
+
+/// A library that kernels on a GPU come from.
+template<typename Version>
+BackendStatus library(std::string name, bool found, const Version& version, const std::string& path,
+                      const std::string& reason, const std::string& package) {
+  if (found) return {std::move(name), true, fmt::format("{} by {}", version, path)};
+  return {
+      std::move(name), false,
+      fmt::format("{}; remedy: pip install {}, or set LANNER_LIBRARY_PATH to its folder", reason, package)};
+}
+
+std::vector<BackendStatus> gpu_library_statuses() {
+  if (cuda::driver_status().devices == 0) return {};
+  const auto& nvrtc = cuda::nvrtc_status();
+  const auto& cudnn = cudnn::library_status();
+  const auto& cublaslt = cublaslt::library_status();
+  return {
+      library("nvrtc", nvrtc.found, nvrtc.version, nvrtc.path, nvrtc.reason, "nvidia-cuda-nvrtc"),
+      library("cudnn", cudnn.api != nullptr, cudnn.version, cudnn.path, cudnn.reason, "nvidia-cudnn-cu13"),
+      library("cublaslt", cublaslt.api != nullptr, cublaslt.version, cublaslt.path, cublaslt.reason,
+              "nvidia-cublas")};
 }
 
 std::vector<BackendStatus> backend_statuses() {

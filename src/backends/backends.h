@@ -23,5 +23,7 @@ struct BackendStatus {
   std::string detail; ///< Version and path, or the reason with the remedy.
 };
 std::vector<BackendStatus> backend_statuses();
+/// The libraries that kernels on a GPU come from; none where there is no GPU.
+std::vector<BackendStatus> gpu_library_statuses();
 
 } // namespace lanner

@@ -1,5 +1,6 @@
 #include <lanner/doctor.h>
 
+#include <algorithm>
 #include <thread>
 
 #include <sys/sysinfo.h>
@@ -12,7 +13,6 @@
 #include "device/cpu.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/fatbin.h"
-#include "device/cuda/nvrtc.h"
 #include "device/cuda/shared_library.h"
 #include "device/gpus.h"
 
@@ -44,8 +44,9 @@ void look_for_gpus(MachineFacts& facts) {
 } // namespace
 
 Device automatic_device() {
-  const bool usable =
-      cuda::driver_status().devices > 0 && cuda::nvrtc_status().found && !cuda::embedded_fatbins().empty();
+  const auto found = [](const BackendStatus& library) { return library.found; };
+  const bool usable = cuda::driver_status().devices > 0 && !cuda::embedded_fatbins().empty() &&
+                      std::ranges::all_of(gpu_library_statuses(), found);
   return usable ? Device{DeviceKind::cuda, 0} : Device{};
 }
 
@@ -66,6 +67,8 @@ MachineFacts machine_facts() {
   facts.cache_l3 = cache_sizes().l3;
   facts.memory_bytes = memory_bytes();
   for (const BackendStatus& backend : backend_statuses()) facts.backends.push_back(backend_status(backend));
+  for (const BackendStatus& library : gpu_library_statuses())
+    facts.gpu_libraries.push_back(backend_status(library));
   look_for_gpus(facts);
   facts.cuda_kernels = cuda::embedded_fatbins().size();
   facts.cache_folder = options().cache_folder;
