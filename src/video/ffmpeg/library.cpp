@@ -1,6 +1,9 @@
 #include "video/ffmpeg/library.h"
 
 #include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
 
 namespace lanner::ffmpeg {
 
@@ -40,6 +43,19 @@ const std::int32_t* display_matrix(const AVStream& stream) {
   data = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
 #endif
   return data && size >= 36 ? reinterpret_cast<const std::int32_t*>(data) : nullptr;
+}
+
+// 7.1 takes a playlist only for one when it is named so, too.
+int probe_format(AVIOContext* io, const AVInputFormat** format) {
+  constexpr std::string_view playlist = "#EXTM3U";
+  const int status = av_probe_input_buffer2(io, format, "", nullptr, 0, 0);
+  if (status != AVERROR_INVALIDDATA) return status;
+  unsigned char begin[playlist.size()] = {};
+  const int count = avio_read(io, begin, sizeof begin);
+  if (avio_seek(io, 0, SEEK_SET) != 0 || count != sizeof begin ||
+      std::memcmp(begin, playlist.data(), sizeof begin) != 0)
+    return status;
+  return av_probe_input_buffer2(io, format, "playlist.m3u8", nullptr, 0, 0);
 }
 
 const AVPixelFormat* pixel_formats(const AVCodec& encoder) {

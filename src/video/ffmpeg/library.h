@@ -19,6 +19,9 @@ std::int64_t duration_of(const AVFrame& frame);
 /// The matrix of libavutil/display.h that the stream carries, else null. It lives as long as the stream.
 const std::int32_t* display_matrix(const AVStream& stream);
 
+/// av_probe_input_buffer2 by the content alone, whatever the source is called.
+int probe_format(AVIOContext* io, const AVInputFormat** format);
+
 /// What the encoder takes, ended by AV_PIX_FMT_NONE; null when it does not say.
 const AVPixelFormat* pixel_formats(const AVCodec& encoder);
 
