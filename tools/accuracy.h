@@ -2,6 +2,7 @@
 // How good a detector's answers are, from the files of answers and truth.
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 

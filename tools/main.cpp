@@ -1,5 +1,6 @@
 // The command `lanner`.
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>

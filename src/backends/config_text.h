@@ -2,6 +2,7 @@
 // Configurations of tactics as text: `impl=1;name=jit:avx512_core`.
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>

@@ -1,5 +1,6 @@
 #include "engine/state.h"
 
+#include <algorithm>
 #include <tuple>
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 #include "graph/tensor_text.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>

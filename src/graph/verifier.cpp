@@ -103,7 +103,8 @@ private:
     const std::vector<AttributeSpec>& specs = node.op().attributes;
     for (const auto& [name, value] : node.attributes) {
       const auto spec =
-          std::find_if(specs.begin(), specs.end(), [&](const auto& each) { return each.name == name; });
+          std::find_if(specs.begin(), specs.end(),
+                       [key = std::string_view(name)](const auto& each) { return each.name == key; });
       check(spec != specs.end(), ErrorCode::internal, "{} has no attribute {}", node.kind(), name);
       check(spec->kind == kind_of(value), ErrorCode::internal, "attribute {}: expected {}, got {}", name,
             to_string(spec->kind), to_string(kind_of(value)));

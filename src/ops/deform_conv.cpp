@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ops/convolution.h"
 #include "ops/interpolation.h"
 #include "ops/table.h"

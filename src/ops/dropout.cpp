@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <random>
 
 #include "ops/arguments.h"

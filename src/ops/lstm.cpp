@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ops/arguments.h"
 #include "ops/recurrent.h"
 #include "ops/table.h"

@@ -1,6 +1,7 @@
 // Random tensors. A seed gives the same numbers on every run and machine (splitmix64, Box and Muller);
 // without one each run draws others.
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <chrono>

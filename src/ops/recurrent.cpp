@@ -1,5 +1,6 @@
 #include "ops/recurrent.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "ops/arguments.h"

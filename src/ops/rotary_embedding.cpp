@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"

@@ -1,5 +1,6 @@
 // Activations that exporters spell out become one node, which kernels know.
 
+#include <algorithm>
 #include <array>
 
 #include "passes/passes.h"

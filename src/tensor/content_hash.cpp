@@ -1,5 +1,6 @@
 #include "tensor/content_hash.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <xxhash.h>

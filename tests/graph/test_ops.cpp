@@ -1,5 +1,7 @@
 #include "graph/test_ops.h"
 
+#include <algorithm>
+
 #include "ops/table.h"
 
 namespace lanner::test {

@@ -1,5 +1,6 @@
 #include <lanner/image.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "expect_error.h"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ["setup", "build", "test", "demo", "bench", "lint", "chroot", "clean"]
+COMMANDS = ["setup", "build", "test", "demo", "fuzz", "bench", "lint", "chroot", "clean"]
 
 
 @pytest.fixture
@@ -45,6 +45,8 @@ def test_alone_it_lists_every_command():
     [
         (["frobnicate"], "unknown command 'frobnicate'"),
         (["test", "--frobnicate"], "unknown option --frobnicate"),
+        (["test", "--sanitize=memory"], "there are address,undefined and thread, not 'memory'"),
+        (["build", "--sanitize="], "unknown option --sanitize="),
         (["test", "-k"], "-k needs an expression"),
         (["setup", "frobnicate"], "no group 'frobnicate'"),
         (["chroot"], "which Debian?"),

@@ -1,5 +1,6 @@
 #include "tensor/safetensors.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 

@@ -2,6 +2,7 @@
 
 #include <lanner/video.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "expect_error.h"

@@ -66,7 +66,7 @@ bool same_ffmpeg_program() {
 
 std::vector<std::string> checksums_by_ffmpeg(const std::filesystem::path& path, int stream) {
   const auto text = test::output_of(fmt::format(
-      "ffmpeg -v error -noautorotate -i {} -map 0:{} -fps_mode passthrough -autoscale 0 -f framecrc -",
+      "ffmpeg -v error -noautorotate -i {} -map 0:{} -fps_mode passthrough -noautoscale -f framecrc -",
       test::quoted(path), stream));
   std::vector<std::string> sums;
   for (const std::string& line : test::lines_of(text.value_or("")))

@@ -5,37 +5,13 @@
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/frame.h"
+#include "video/ffmpeg/library.h"
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
 
 namespace lanner::ffmpeg {
 
 namespace {
-
-// Facts of a frame that moved from fields to flags between FFmpeg 5.1 and 7.
-bool is_key(const AVFrame& frame) {
-#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 7, 100)
-  return frame.flags & AV_FRAME_FLAG_KEY;
-#else
-  return frame.key_frame;
-#endif
-}
-
-bool is_interlaced(const AVFrame& frame) {
-#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 7, 100)
-  return frame.flags & AV_FRAME_FLAG_INTERLACED;
-#else
-  return frame.interlaced_frame;
-#endif
-}
-
-std::int64_t duration_of(const AVFrame& frame) {
-#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
-  return frame.duration;
-#else
-  return frame.pkt_duration;
-#endif
-}
 
 CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& options) {
   const ParametersPtr parameters = to_parameters(stream);

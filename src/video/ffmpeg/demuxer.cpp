@@ -5,6 +5,7 @@
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/byte_io.h"
 #include "video/ffmpeg/entry_points.h"
+#include "video/ffmpeg/library.h"
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
 
@@ -143,7 +144,7 @@ private:
             "{}: no demuxer '{}' in FFmpeg {}; leave the format empty to probe", name(), options_.format,
             av_version_info());
     } else {
-      const int status = av_probe_input_buffer2(reader_.context(), &format, "", nullptr, 0, 0);
+      const int status = probe_format(reader_.context(), &format);
       if (status == AVERROR_INVALIDDATA) {
         reader_.rethrow();
         stop_.check();

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "video/ffmpeg/library.h"
 #include "video/ffmpeg/pixel_format.h"
 
 extern "C" {
@@ -81,13 +82,7 @@ const AVCodec* find_encoder(const std::string& name) {
 AVPixelFormat encoder_format(const AVCodec& codec, const EncoderOptions& options) {
   AVPixelFormat wanted = to_av(options.format);
   if (wanted == AV_PIX_FMT_NONE) wanted = AV_PIX_FMT_RGB24;
-#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100)
-  const void* list = nullptr;
-  avcodec_get_supported_config(nullptr, &codec, AV_CODEC_CONFIG_PIX_FORMAT, 0, &list, nullptr);
-  const auto* formats = static_cast<const AVPixelFormat*>(list);
-#else
-  const AVPixelFormat* formats = codec.pix_fmts;
-#endif
+  const AVPixelFormat* formats = pixel_formats(codec);
   if (!formats) return wanted;
   AVPixelFormat candidates[256];
   std::size_t count = 0;

@@ -103,7 +103,7 @@ void release_owner(void* owner, std::uint8_t*) {
 FramePtr to_av(const Image& image, AVPixelFormat format) {
   const auto direct = direct_format(format);
   check(direct && direct->format == image.format, ErrorCode::internal,
-        "encode: image of format {} given as {}", to_string(image.format), format);
+        "encode: image of format {} given as {}", to_string(image.format), static_cast<int>(format));
   FramePtr frame = make_frame();
   frame->format = format;
   frame->width = image.width;

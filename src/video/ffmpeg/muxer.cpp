@@ -7,6 +7,7 @@
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/byte_io.h"
 #include "video/ffmpeg/entry_points.h"
+#include "video/ffmpeg/library.h"
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
 
@@ -17,13 +18,6 @@ extern "C" {
 namespace lanner::ffmpeg {
 
 namespace {
-
-// LIBAVFORMAT 61 made the buffer that a write callback gets const.
-#if LIBAVFORMAT_VERSION_MAJOR >= 61
-using WriteBytes = const std::uint8_t*;
-#else
-using WriteBytes = std::uint8_t*;
-#endif
 
 /// One of FFmpeg's views of the file that is being written. Errors are kept and thrown by rethrow().
 class FileIo {

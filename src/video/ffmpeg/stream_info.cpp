@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "video/ffmpeg/library.h"
 #include "video/ffmpeg/pixel_format.h"
 
 extern "C" {
@@ -14,19 +15,6 @@ extern "C" {
 namespace lanner::ffmpeg {
 
 namespace {
-
-const std::int32_t* display_matrix(const AVStream& stream) {
-  const std::uint8_t* data = nullptr;
-  std::size_t size = 0;
-#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 30, 100)
-  const AVPacketSideData* side = av_packet_side_data_get(
-      stream.codecpar->coded_side_data, stream.codecpar->nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
-  if (side) data = side->data, size = side->size;
-#else
-  data = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
-#endif
-  return data && size >= 36 ? reinterpret_cast<const std::int32_t*>(data) : nullptr;
-}
 
 void describe_video(const AVCodecParameters& parameters, StreamInfo& info) {
   const auto format = static_cast<AVPixelFormat>(parameters.format);

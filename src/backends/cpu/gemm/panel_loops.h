@@ -87,13 +87,16 @@ inline void run_panel(const PanelProduct& p) {
   const float* a = p.a;
   float* out = p.out;
   std::int64_t left = p.rows;
-  const auto advance = [&](int rows) {
-    a += rows * p.a_stride;
-    out += rows * p.out_stride;
-    left -= rows;
-  };
-  for (; left >= most_rows; advance(most_rows)) some_rows<most_rows>(p, a, out);
-  for (; left >= 4; advance(4)) some_rows<4>(p, a, out);
+  for (; left >= most_rows; left -= most_rows) {
+    some_rows<most_rows>(p, a, out);
+    a += most_rows * p.a_stride;
+    out += most_rows * p.out_stride;
+  }
+  for (; left >= 4; left -= 4) {
+    some_rows<4>(p, a, out);
+    a += 4 * p.a_stride;
+    out += 4 * p.out_stride;
+  }
   if (left == 3) return some_rows<3>(p, a, out);
   if (left == 2) return some_rows<2>(p, a, out);
   if (left == 1) one_row(p, a, out);

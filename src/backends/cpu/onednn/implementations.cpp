@@ -35,7 +35,8 @@ std::vector<Implementation> implementations(Descriptor descriptor, std::size_t m
     // One name may stand several times, and not in each process as often: names tell implementations apart,
     // places do not.
     if (std::ranges::find(found, name, &Implementation::name) != found.end()) continue;
-    if (!is_reference(name) && (isa == 0 || isa == best)) found.push_back({descriptor, name});
+    if (!is_reference(name) && (isa == 0 || isa == best))
+      found.push_back({at_this_implementation(descriptor), name});
   } while (found.size() < most && descriptor.next_impl());
   return found;
 }

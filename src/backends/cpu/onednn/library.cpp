@@ -196,6 +196,17 @@ bool is_padded(const Desc& desc) {
   return !blocking || blocking->dims != blocking->padded;
 }
 
+Descriptor at_this_implementation(const Descriptor& descriptor) {
+#if DNNL_VERSION_MAJOR >= 3
+  // Copies share one object, which 3.x changes in place.
+  dnnl_primitive_desc_t copy = nullptr;
+  dnnl::error::wrap_c_api(dnnl_primitive_desc_clone(&copy, descriptor.get()), "cannot copy a descriptor");
+  return Descriptor(dnnl::primitive_desc(copy));
+#else
+  return descriptor;
+#endif
+}
+
 Descriptor convolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
                        const Window& window, const dnnl::primitive_attr& attr) {
   return windowed<dnnl::convolution_forward>(Algorithm::convolution_direct, src, weights, bias, dst, window,

@@ -53,6 +53,9 @@ struct Descriptor : dnnl::primitive_desc {
   std::shared_ptr<const void> operation;
 };
 
+/// The implementation that `descriptor` is at now, which stays so when `descriptor` moves on.
+Descriptor at_this_implementation(const Descriptor& descriptor);
+
 // Each gives an empty descriptor when oneDNN has no implementation. `bias` may be null.
 Descriptor convolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
                        const Window& window, const dnnl::primitive_attr& attr);

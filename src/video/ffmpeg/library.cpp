@@ -1,0 +1,71 @@
+#include "video/ffmpeg/library.h"
+
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+namespace lanner::ffmpeg {
+
+// Facts of a frame became flags, and its duration lost its prefix.
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 7, 100)
+bool is_key(const AVFrame& frame) {
+  return (frame.flags & AV_FRAME_FLAG_KEY) != 0;
+}
+bool is_interlaced(const AVFrame& frame) {
+  return (frame.flags & AV_FRAME_FLAG_INTERLACED) != 0;
+}
+#else
+bool is_key(const AVFrame& frame) {
+  return frame.key_frame != 0;
+}
+bool is_interlaced(const AVFrame& frame) {
+  return frame.interlaced_frame != 0;
+}
+#endif
+
+std::int64_t duration_of(const AVFrame& frame) {
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
+  return frame.duration;
+#else
+  return frame.pkt_duration;
+#endif
+}
+
+const std::int32_t* display_matrix(const AVStream& stream) {
+  const std::uint8_t* data = nullptr;
+  std::size_t size = 0;
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 30, 100)
+  const AVPacketSideData* side = av_packet_side_data_get(
+      stream.codecpar->coded_side_data, stream.codecpar->nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
+  if (side) data = side->data, size = side->size;
+#else
+  data = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
+#endif
+  return data && size >= 36 ? reinterpret_cast<const std::int32_t*>(data) : nullptr;
+}
+
+// 7.1 takes a playlist only for one when it is named so, too.
+int probe_format(AVIOContext* io, const AVInputFormat** format) {
+  constexpr std::string_view playlist = "#EXTM3U";
+  const int status = av_probe_input_buffer2(io, format, "", nullptr, 0, 0);
+  if (status != AVERROR_INVALIDDATA) return status;
+  unsigned char begin[playlist.size()] = {};
+  const int count = avio_read(io, begin, sizeof begin);
+  if (avio_seek(io, 0, SEEK_SET) != 0 || count != sizeof begin ||
+      std::memcmp(begin, playlist.data(), sizeof begin) != 0)
+    return status;
+  return av_probe_input_buffer2(io, format, "playlist.m3u8", nullptr, 0, 0);
+}
+
+const AVPixelFormat* pixel_formats(const AVCodec& encoder) {
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100)
+  const void* list = nullptr;
+  avcodec_get_supported_config(nullptr, &encoder, AV_CODEC_CONFIG_PIX_FORMAT, 0, &list, nullptr);
+  return static_cast<const AVPixelFormat*>(list);
+#else
+  return encoder.pix_fmts;
+#endif
+}
+
+} // namespace lanner::ffmpeg

@@ -1,0 +1,35 @@
+#pragma once
+// What differs between FFmpeg 5.1 (Debian 12) and 7.1 (Debian 13) is here and in library.cpp, and nowhere
+// else.
+
+#include <cstdint>
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+}
+
+namespace lanner::ffmpeg {
+
+bool is_key(const AVFrame& frame);
+bool is_interlaced(const AVFrame& frame);
+/// In the stream's time base, 0 when it is not known.
+std::int64_t duration_of(const AVFrame& frame);
+
+/// The matrix of libavutil/display.h that the stream carries, else null. It lives as long as the stream.
+const std::int32_t* display_matrix(const AVStream& stream);
+
+/// av_probe_input_buffer2 by the content alone, whatever the source is called.
+int probe_format(AVIOContext* io, const AVInputFormat** format);
+
+/// What the encoder takes, ended by AV_PIX_FMT_NONE; null when it does not say.
+const AVPixelFormat* pixel_formats(const AVCodec& encoder);
+
+/// What a write callback of AVIO gets.
+#if LIBAVFORMAT_VERSION_MAJOR >= 61
+using WriteBytes = const std::uint8_t*;
+#else
+using WriteBytes = std::uint8_t*;
+#endif
+
+} // namespace lanner::ffmpeg

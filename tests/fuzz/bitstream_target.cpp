@@ -1,0 +1,37 @@
+#include "video/bitstream.h"
+
+#include <algorithm>
+
+#include "fuzz/targets.h"
+
+namespace lanner::fuzz {
+
+/// A byte for the codec, one for the size of the extradata, the extradata, then packets of a length byte and
+/// content.
+void read_bitstream(std::span<const std::byte> input) {
+  static constexpr const char* codecs[] = {"h264", "hevc", "vp8", "vp9", "mpeg2video", "av1"};
+  std::size_t place = 0;
+  const auto byte = [&] { return place < input.size() ? std::to_integer<std::size_t>(input[place++]) : 0; };
+  const auto bytes = [&](std::size_t count) {
+    const auto taken = input.subspan(place, std::min(count, input.size() - place));
+    place += taken.size();
+    return taken;
+  };
+  StreamInfo stream;
+  stream.kind = "video";
+  stream.codec = codecs[byte() % std::size(codecs)];
+  const auto extradata = bytes(byte());
+  stream.extradata.assign(extradata.begin(), extradata.end());
+  PacketScanner scanner(stream);
+  while (place < input.size()) {
+    // A copy of its own, so that a read behind its end is seen.
+    const auto content = bytes(byte());
+    const std::vector<std::byte> copy(content.begin(), content.end());
+    Packet packet;
+    packet.key = copy.size() % 2 != 0;
+    packet.bytes = copy;
+    scanner.scan(packet);
+  }
+}
+
+} // namespace lanner::fuzz

@@ -1,0 +1,245 @@
+"""Writes the seeds of tests/fuzz/corpus: small inputs of every kind that the readers take.
+
+    .venv/bin/python tests/fuzz/make_corpus.py [build/bin/lanner]
+
+Inputs that fuzzers found lie beside the seeds, under names of their own, and are left alone.
+"""
+
+import json
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+ROOT = Path(__file__).resolve().parents[2]
+CORPUS = ROOT / "tests" / "fuzz" / "corpus"
+F32 = TensorProto.FLOAT
+
+
+def write(target: str, name: str, content: bytes) -> None:
+    assert len(content) < 4096, (target, name, len(content))
+    folder = CORPUS / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"seed-{name}").write_bytes(content)
+
+
+def value(name, dtype=F32, shape=("N", 3, 4, 4)):
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
+def constant(name, array):
+    return numpy_helper.from_array(numpy.asarray(array), name)
+
+
+def model(nodes, inputs, outputs, constants=(), opset=17, functions=()):
+    graph = helper.make_graph(nodes, "g", inputs, outputs, list(constants))
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid("local", 1)]
+    made = helper.make_model(graph, opset_imports=opsets, functions=list(functions))
+    made.ir_version = 8
+    return made
+
+
+def node(kind, inputs, outputs, **attributes):
+    return helper.make_node(kind, inputs, outputs, **attributes)
+
+
+def weights(*shape):
+    count = int(numpy.prod(shape))
+    return (numpy.arange(count, dtype=numpy.float32).reshape(shape) % 7 - 3) / 4
+
+
+def picture_network():
+    nodes = [
+        node("Conv", ["x", "w", "b"], ["a"], pads=[1, 1, 1, 1]),
+        node("Relu", ["a"], ["r"]),
+        node("MaxPool", ["r"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("GlobalAveragePool", ["p"], ["m"]),
+        node("Flatten", ["m"], ["f"]),
+        node("Softmax", ["f"], ["y"], axis=1),
+    ]
+    return model(nodes, [value("x")], [value("y", shape=("N", 4))], [constant("w", weights(4, 3, 3, 3)), constant("b", weights(4))])
+
+
+def product_network():
+    nodes = [
+        node("MatMul", ["x", "w"], ["a"]),
+        node("Add", ["a", "b"], ["c"]),
+        node("Gelu", ["c"], ["d"], approximate="tanh"),
+        node("LayerNormalization", ["d", "b", "b"], ["e"], axis=-1),
+        node("Transpose", ["e"], ["t"], perm=[1, 0]),
+        node("Concat", ["t", "t"], ["y"], axis=0),
+    ]
+    return model(nodes, [value("x", shape=("N", 4))], [value("y", shape=None)], [constant("w", weights(4, 4)), constant("b", weights(4))], opset=20)
+
+
+def quantized_network():
+    scale, zero = constant("s", numpy.float32(0.1)), constant("z", numpy.uint8(3))
+    nodes = [
+        node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        node("QLinearConv", ["q", "s", "z", "w", "s", "z", "s", "z"], ["c"], auto_pad="SAME_UPPER"),
+        node("DequantizeLinear", ["c", "s", "z"], ["y"]),
+    ]
+    weight = constant("w", numpy.arange(27, dtype=numpy.uint8).reshape(1, 3, 3, 3))
+    return model(nodes, [value("x")], [value("y", shape=None)], [scale, zero, weight])
+
+
+def branching_network():
+    positive = helper.make_graph([node("Relu", ["x"], ["a"])], "then", [], [value("a", shape=(2,))])
+    negative = helper.make_graph([node("Neg", ["x"], ["b"])], "else", [], [value("b", shape=(2,))])
+    nodes = [node("If", ["p"], ["y"], then_branch=positive, else_branch=negative)]
+    return model(nodes, [value("p", TensorProto.BOOL, ()), value("x", shape=(2,))], [value("y", shape=(2,))])
+
+
+def looping_network():
+    body = helper.make_graph(
+        [node("Add", ["s", "s"], ["t"]), node("Identity", ["c"], ["d"])], "body",
+        [value("i", TensorProto.INT64, ()), value("c", TensorProto.BOOL, ()), value("s", shape=(2,))],
+        [value("d", TensorProto.BOOL, ()), value("t", shape=(2,))],
+    )
+    trips = constant("n", numpy.int64(3))
+    return model([node("Loop", ["n", "", "x"], ["y"], body=body)], [value("x", shape=(2,))], [value("y", shape=(2,))], [trips])
+
+
+def function_network():
+    function = helper.make_function(
+        "local", "twice", ["a"], ["b"], [node("Add", ["a", "a"], ["b"])], [helper.make_opsetid("", 17)]
+    )
+    nodes = [node("twice", ["x"], ["y"], domain="local")]
+    return model(nodes, [value("x", shape=(2,))], [value("y", shape=(2,))], functions=[function])
+
+
+def moving_network():
+    nodes = [
+        node("Shape", ["x"], ["s"]),
+        node("Gather", ["s", "i"], ["g"], axis=0),
+        node("Slice", ["x", "g", "e", "i"], ["l"]),
+        node("Resize", ["x", "", "f"], ["r"], mode="linear"),
+        node("Pad", ["r", "p"], ["q"], mode="reflect"),
+        node("Split", ["q"], ["y", "z"], axis=3),
+    ]
+    constants = [
+        constant("i", numpy.array([1], numpy.int64)), constant("e", numpy.array([9], numpy.int64)),
+        constant("f", numpy.array([1, 1, 2, 2], numpy.float32)), constant("p", numpy.array([0, 0, 1, 1, 0, 0, 1, 1], numpy.int64)),
+    ]
+    return model(nodes, [value("x")], [value("y", shape=None), value("z", shape=None), value("l", shape=None)], constants)
+
+
+def text_network():
+    nodes = [
+        node("StringNormalizer", ["x"], ["n"], case_change_action="LOWER", stopwords=["a"]),
+        node("RegexFullMatch", ["n"], ["m"], pattern="[a-z]+(b|c){2,3}"),
+        node("SequenceConstruct", ["n", "n"], ["q"]),
+        node("ConcatFromSequence", ["q"], ["y"], axis=0),
+    ]
+    return model(nodes, [value("x", TensorProto.STRING, (2,))], [value("y", TensorProto.STRING, None), value("m", TensorProto.BOOL, None)], opset=20)
+
+
+NETWORKS = {
+    "picture": picture_network, "product": product_network, "quantized": quantized_network, "branch": branching_network,
+    "loop": looping_network, "function": function_network, "moving": moving_network, "text": text_network,
+}
+
+
+def onnx_seeds() -> None:
+    for name, make in NETWORKS.items():
+        write("onnx", f"{name}.onnx", make().SerializeToString())
+
+
+def ir_seeds() -> None:
+    for path in sorted((ROOT / "tests" / "graph").glob("*.ir")):
+        write("ir", path.name, path.read_bytes())
+    for path in sorted((ROOT / "tests" / "passes").glob("*.ir")):
+        cases = re.findall(r"^// before\n(.*?)^// after$", path.read_text(), re.MULTILINE | re.DOTALL)
+        for number, case in enumerate(cases[:3]):
+            write("ir", f"{path.stem}-{number}.ir", case.encode())
+
+
+def read_plan(path: Path) -> tuple[dict, bytes]:
+    content = path.read_bytes()
+    (size,) = struct.unpack("<Q", content[:8])
+    return json.loads(content[8 : 8 + size]), content[8 + size :]
+
+
+def plan_text(path: Path) -> bytes:
+    """The form that plan_target.cpp puts together again."""
+    header, data = read_plan(path)
+    metadata = header.pop("__metadata__")
+    parts = {name: data[slice(*header.pop(name)["data_offsets"])] for name in ("ir", "lowered", "reports")}
+    end = max((entry["data_offsets"][1] for name, entry in header.items() if not name.startswith("__pad_")), default=0)
+    header = {name: entry for name, entry in header.items() if entry["data_offsets"][1] <= end}
+    target = json.loads(metadata["lanner.target"])
+    target["isa"] = "here"
+    parts = {
+        "target": json.dumps(target).encode(), "weights": metadata["lanner.weights"].encode(), "ir": parts["ir"],
+        "lowered": parts["lowered"], "reports": b"[]", "entries": json.dumps(header).encode(), "data": data[:end].rstrip(b"\0"),
+    }
+    return b"".join(b"=== " + name.encode() + b"\n" + content.rstrip(b"\n") + b"\n" for name, content in parts.items())
+
+
+def plan_seeds(command: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for name, make in NETWORKS.items():
+            source, plan = Path(folder, f"{name}.onnx"), Path(folder, f"{name}.plan")
+            onnx.save(make(), source)
+            subprocess.run(
+                [command, "build", source, "-o", plan, "--budget", "0", "--deterministic", "--threads", "1"],
+                check=True, capture_output=True,
+            )
+            write("plan", f"{name}.txt", plan_text(plan))
+
+
+def safetensors(header: dict, data: bytes) -> bytes:
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def safetensors_seeds() -> None:
+    entry = {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}
+    write("safetensors", "one", safetensors({"w": entry}, bytes(range(24))))
+    kinds = {"BOOL": 1, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E5M2": 1, "I16": 2, "F16": 2, "BF16": 2, "I64": 8, "F64": 8}
+    header, end = {"__metadata__": {"format": "pt"}}, 0
+    for kind, size in kinds.items():
+        header[kind.lower()] = {"dtype": kind, "shape": [1], "data_offsets": [end, end + size]}
+        end += size
+    write("safetensors", "kinds", safetensors(header, bytes(end)))
+    write("safetensors", "empty", safetensors({"e": {"dtype": "F32", "shape": [0, 4], "data_offsets": [0, 0]}}, b""))
+
+
+def regex_seeds() -> None:
+    patterns = {
+        "words": "(?i)[a-z]+(b|c){2,3}\nAbCb", "classes": r"[[:alpha:]\d_-]*?\W[^x-z]" + "\nab1 a", "groups": "(?P<a>x(?:y|z)*)+$\nxyzx",
+        "edges": r"\A\b.*\B\z" + "\nwort", "nested": "((a*)*)*b\naaaaaaaaaaaaaaaaaac", "unicode": "[à-ü]+é?\nàü\u00e9",
+    }
+    for name, text in patterns.items():
+        write("regex", name, text.encode())
+
+
+def bitstream_seeds() -> None:
+    def stream(codec: int, extradata: bytes, *packets: bytes) -> bytes:
+        return bytes([codec, len(extradata)]) + extradata + b"".join(bytes([len(p)]) + p for p in packets)
+
+    start = b"\0\0\0\1"
+    recovery = start + b"\x06\x06\x01\x84\x80" + start + b"\x41\x9a\x02"
+    write("bitstream", "h264", stream(0, b"", start + b"\x67\x42\0\x1e" + start + b"\x65\x88\x84", recovery))
+    avcc = b"\1\x42\0\x1e\xff\xe1\0\4\x67\x42\0\x1e\1\0\2\x68\xce"
+    write("bitstream", "h264-avcc", stream(0, avcc, b"\0\0\0\3\x65\x88\x84", b"\0\0\0\2\x41\x9a"))
+    write("bitstream", "hevc", stream(1, b"", start + b"\x26\1\xaf\x08", start + b"\x2a\1\xaf", start + b"\x10\1\xd0"))
+    hvcc = b"\1" + bytes(20) + b"\3\0"
+    write("bitstream", "hevc-hvcc", stream(1, hvcc, b"\0\0\0\4\x26\1\xaf\x08", b"\0\0\0\3\x12\1\xd0"))
+    write("bitstream", "vp8", stream(2, b"", b"\x10\2\0\x9d\1\x2a\x40\1\xf0\0", b"\x31\0\0"))
+    write("bitstream", "vp9", stream(3, b"", b"\x82\x49\x83\x42\0", b"\x86\0", b"\x8a\0\xc1\1\0\xc1"))
+
+
+if __name__ == "__main__":
+    onnx_seeds()
+    ir_seeds()
+    safetensors_seeds()
+    regex_seeds()
+    bitstream_seeds()
+    plan_seeds(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "bin" / "lanner")

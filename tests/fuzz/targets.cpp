@@ -1,0 +1,39 @@
+#include "fuzz/targets.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include <lanner/error.h>
+
+namespace lanner::fuzz {
+
+std::span<const Target> targets() {
+  static constexpr Target all[] = {
+      {"bitstream", read_bitstream}, {"ir", read_ir},       {"onnx", read_onnx},
+      {"plan", read_plan},           {"regex", read_regex}, {"safetensors", read_safetensors},
+  };
+  return all;
+}
+
+void run(std::string_view name, std::span<const std::byte> input) {
+  const auto target = std::ranges::find(targets(), name, &Target::name);
+  if (target == targets().end()) throw std::logic_error("no target " + std::string(name));
+  try {
+    target->run(input);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::internal) throw std::logic_error(error.what());
+  }
+}
+
+Limits small_limits() {
+  Limits limits;
+  limits.file_bytes = 1 << 20;
+  limits.tensor_bytes = 1 << 22;
+  limits.total_bytes = 1 << 24;
+  limits.nodes = 4096;
+  limits.seconds = 5;
+  return limits;
+}
+
+} // namespace lanner::fuzz

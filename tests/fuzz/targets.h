@@ -1,0 +1,41 @@
+#pragma once
+// Readers of bytes from outside. Each is fuzzed (`./dev fuzz NAME`), and every test run replays its corpus.
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include <lanner/limits.h>
+
+namespace lanner::fuzz {
+
+/// Reads `input` as a stranger's. An Error of any code but `internal` is an answer; whatever else is thrown,
+/// and what a sanitizer finds, is a fault.
+using Run = void (*)(std::span<const std::byte> input);
+
+struct Target {
+  std::string_view name; ///< Also the corpus's folder and the stem of the file `NAME_target.cpp`.
+  Run run;
+};
+
+std::span<const Target> targets();
+
+/// Calls the target of that name.
+void run(std::string_view name, std::span<const std::byte> input);
+
+/// What a small machine may spend on a stranger.
+Limits small_limits();
+
+inline std::string_view as_text(std::span<const std::byte> input) {
+  return {reinterpret_cast<const char*>(input.data()), input.size()};
+}
+
+// One for each file `*_target.cpp`.
+void read_onnx(std::span<const std::byte> input);
+void read_ir(std::span<const std::byte> input);
+void read_plan(std::span<const std::byte> input);
+void read_safetensors(std::span<const std::byte> input);
+void read_regex(std::span<const std::byte> input);
+void read_bitstream(std::span<const std::byte> input);
+
+} // namespace lanner::fuzz
