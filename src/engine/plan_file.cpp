@@ -233,8 +233,20 @@ private:
     check(bytes.size() == layout.bytes(shape, type), ErrorCode::bad_data,
           "weight '{}' has {} bytes, {}{} in layout {} takes {}", name, bytes.size(), to_string(type),
           shape.to_string(), layout.to_string(), layout.bytes(shape, type));
-    const Tensor raw = file_.tensor(name);
+    const DType kept = layout.row_major() && safetensors_has(type) ? type : DType::u8;
+    check(entry->dtype == kept, ErrorCode::bad_data, "weight '{}' is kept as {}, expected {}", name,
+          to_string(entry->dtype), to_string(kept));
+    check(type != DType::boolean || std::ranges::all_of(bytes, [](std::byte b) { return b <= std::byte{1}; }),
+          ErrorCode::bad_data, "weight '{}' has a bool that is neither 0 nor 1", name);
+    const Tensor raw = aligned(file_.tensor(name), type);
     return Tensor::wrap(const_cast<void*>(raw.data()), type, shape, raw.owner(), layout);
+  }
+
+  /// Blocks are kept as bytes, which a file that was not written here may place anywhere.
+  static Tensor aligned(const Tensor& raw, DType type) {
+    const std::size_t alignment = std::clamp<std::size_t>(bit_width(type) / 8, 1, alignof(double));
+    if (reinterpret_cast<std::uintptr_t>(raw.data()) % alignment == 0) return raw;
+    return raw.clone();
   }
 
   Tensor row_major(std::string_view name) const {
