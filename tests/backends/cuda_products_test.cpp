@@ -122,7 +122,7 @@ const TailCase conv_tails[] = {
     {"%r: f32[*] = gelu(%c) {approximate = \"tanh\"}\n"},
     {"%r: f32[*] = softplus(%c)\n"},
     {"%s: f32[*] = sigmoid(%c)\n%r: f32[*] = mul(%c, %s)\n"},
-    {"%z: f32[] = constant() {value = f32(0)}\n%m: f32[] = constant() {value = f32(6)}\n"
+    {"%z: f32[] = constant() {value = f32[](0.0)}\n%m: f32[] = constant() {value = f32[](6.0)}\n"
      "%r: f32[*] = clip(%c, %z, %m)\n"},
     {"%s: f32[*] = relu(%c)\n%r: f32[*] = add(%s, %oi)\n"},
     {"%r: f32[*] = mul(%c, %oi)\n", "[24, 1, 1]"},
