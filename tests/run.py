@@ -184,7 +184,7 @@ def main() -> int:
         if options.checks and not options.filter:
             total.add(run_checks())
         if options.cpp:
-            for name in ("lanner_tests", "lanner_fake_driver_tests"):
+            for name in ("lanner_tests", "lanner_fake_driver_tests", "lanner_fake_libraries_tests"):
                 total.add(run_gtest(build, name, options.filter))
         if options.python:
             total.add(run_pytest(build, options.filter, options.extra))

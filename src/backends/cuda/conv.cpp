@@ -6,7 +6,7 @@
 #include "backends/config_text.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/graph_run.h"
-#include "backends/storage_layout.h"
+#include "backends/cuda/storage.h"
 #include "backends/tail.h"
 #include "ops/window.h"
 
@@ -38,10 +38,6 @@ struct Variant {
   bool channels_last = false;
   DType type = DType::f32;
 };
-
-bool is_real(DType type) {
-  return type == DType::f32 || type == DType::f16 || type == DType::bf16;
-}
 
 cudnn::DataType data_type(DType type) {
   if (type == DType::f16) return cudnn::DataType::float16;
@@ -203,14 +199,10 @@ std::optional<Conv> read_conv(const Group& group, std::string& reason) {
 
 /// Tensor cores read channels last; true f32 is as good in either order.
 std::vector<Variant> variants(const Conv& conv, const Target& target) {
-  const auto allows = [&](DType type) {
-    return std::find(target.precisions.begin(), target.precisions.end(), type) != target.precisions.end();
-  };
-  if (conv.type() != DType::f32) return {{true, conv.type()}, {false, conv.type()}};
   std::vector<Variant> list;
-  for (const DType narrow : {DType::f16, DType::bf16})
-    if (allows(narrow)) list.insert(list.end(), {{true, narrow}, {false, narrow}});
-  list.insert(list.end(), {{false, DType::f32}, {true, DType::f32}});
+  for (const std::optional<DType> kept : kept_types(conv.type(), target))
+    for (const bool channels_last : {true, false})
+      list.push_back({channels_last, kept.value_or(conv.type())});
   return list;
 }
 

@@ -6,8 +6,8 @@
 #include "backends/config_text.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/launch_cache.h"
+#include "backends/cuda/storage.h"
 #include "backends/product.h"
-#include "backends/storage_layout.h"
 #include "device/cuda/cublaslt.h"
 
 namespace lanner::cuda {
@@ -19,10 +19,6 @@ using cublaslt::DescriptorAttribute;
 
 constexpr std::size_t most_workspace = std::size_t{32} << 20;
 constexpr std::uint32_t pointer_alignment = 16;
-
-bool is_real(DType type) {
-  return type == DType::f32 || type == DType::f16 || type == DType::bf16;
-}
 
 DataType data_type(DType type) {
   if (type == DType::f16) return DataType::float16;
@@ -275,16 +271,11 @@ Layout exchanged_layout(const Shape& shape) {
 
 /// How the operands may lie. Where exchanging changes nothing, as for a vector, it is not offered twice.
 std::vector<Variant> variants(const Matmul& m, const Target& target) {
-  std::vector<DType> types{m.type()};
-  if (m.type() == DType::f32)
-    for (const DType narrow : {DType::f16, DType::bf16})
-      if (std::find(target.precisions.begin(), target.precisions.end(), narrow) != target.precisions.end())
-        types.insert(types.begin(), narrow);
   std::vector<Variant> list;
-  for (const DType type : types)
+  for (const std::optional<DType> kept : kept_types(m.type(), target))
     for (const bool exchanged : {false, true})
       if (!exchanged || !exchanged_layout(m.product.b.shape()).row_major())
-        list.push_back({type, false, exchanged});
+        list.push_back({kept.value_or(m.type()), false, exchanged});
   return list;
 }
 

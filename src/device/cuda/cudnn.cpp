@@ -3,6 +3,8 @@
 #include <map>
 #include <mutex>
 
+#include "device/cuda/cublaslt.h"
+#include "device/cuda/nvrtc.h"
 #include "device/cuda/shared_library.h"
 
 namespace lanner::cudnn {
@@ -64,6 +66,9 @@ LibraryStatus open_library(std::span<const char* const> names) {
 
 const LibraryStatus& library_status() {
   static const auto* status = new LibraryStatus([] {
+    // cuDNN asks for these two by name when an engine needs them, which finds what is open already.
+    static_cast<void>(cuda::nvrtc_status());
+    static_cast<void>(cublaslt::library_status());
     constexpr std::array names{"libcudnn.so.9"};
     return open_library(names);
   }());

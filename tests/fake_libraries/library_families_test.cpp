@@ -1,0 +1,339 @@
+// The families of cuDNN and cuBLASLt on fakes that compute: what is offered, what a configuration brings
+// back, and what becomes of every call that fails.
+
+#include <cstring>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "backends/config_text.h"
+#include "backends/cuda/families.h"
+#include "backends/tactic_check.h"
+#include "device/cuda/cublaslt.h"
+#include "device/cuda/cudnn.h"
+#include "expect_error.h"
+#include "fake_libraries/fake_libraries.h"
+
+namespace lanner {
+namespace {
+
+constexpr int internal_error = 4000, cublaslt_internal_error = 14;
+constexpr int down_convert_inputs = 1, nondeterministic = 4;
+constexpr Device gpu_device{DeviceKind::cuda, 0};
+
+const char* const conv_ir =
+    "graph @g(%x: f32[1, 4, 5, 5]) -> (%y: f32[*] as \"y\") {\n"
+    "%w: f32[6, 4, 3, 3] = constant() {value = random(f32[6, 4, 3, 3], seed = 5, std = 0.3)}\n"
+    "%b: f32[6] = constant() {value = random(f32[6], seed = 6, std = 1.0)}\n"
+    "%y: f32[*] = fused(%x, %w, %b) {kind = \"t\"} "
+    "((%xi: f32[1, 4, 5, 5], %wi: f32[6, 4, 3, 3], %bi: f32[6]) -> (%r) {\n"
+    "%c: f32[*] = conv(%xi, %wi, %bi) {pads = [1, 1, 1, 1]}\n%r: f32[*] = relu(%c)\n})\n}";
+const char* const matmul_ir = "graph @g(%a: f32[5, 8]) -> (%y: f32[*] as \"y\") {\n"
+                              "%b: f32[8, 7] = constant() {value = random(f32[8, 7], seed = 5, std = 0.3)}\n"
+                              "%c: f32[7] = constant() {value = random(f32[7], seed = 6, std = 0.3)}\n"
+                              "%y: f32[*] = gemm(%a, %b, %c)\n}";
+
+/// A node, a family and what it offers.
+struct Offer {
+  const KernelFamily& family;
+  NodeCase node_case;
+  Target target;
+
+  Offer(const KernelFamily& family, const char* ir, std::vector<DType> precisions = {DType::f32})
+      : family(family), node_case(make_case(ir)) {
+    target.device = gpu_device;
+    target.precisions = std::move(precisions);
+  }
+  TacticList tactics() const { return family.tactics(*node_case.node, Group::of(*node_case.node), target); }
+  std::unique_ptr<Kernel> prepare(const Tactic& tactic) const {
+    const Group group = Group::of(*node_case.node);
+    return family.prepare({*node_case.node, group, tactic, {}, target});
+  }
+};
+
+class FakeLibraries : public testing::Test {
+protected:
+  FakeLibraries() : current_(cuda::Gpu::get(gpu_device)) {}
+  void TearDown() override {
+    fake_cudnn_fail(0, 0);
+    fake_cublaslt_fail(0, 0);
+    fake_cudnn_limit_operations(SIZE_MAX);
+    fake_cudnn_set_note(-1);
+  }
+  cuda::Current current_;
+};
+
+std::string config_of(const Tactic& tactic) {
+  return {reinterpret_cast<const char*>(tactic.config.data()), tactic.config.size()};
+}
+
+std::size_t count_with(const TacticList& list, std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(list.tactics.begin(), list.tactics.end(),
+                    [&](const Tactic& tactic) { return config_of(tactic).find(text) != std::string::npos; }));
+}
+
+Tactic with(const Tactic& tactic, const std::string& key, const std::string& value) {
+  Tactic changed = tactic;
+  changed.config = ConfigText(tactic.config).set(key, value).bytes();
+  return changed;
+}
+
+TEST_F(FakeLibraries, are_found_by_folder) {
+  EXPECT_EQ(cudnn::library_status().version, 91300u);
+  EXPECT_EQ(cublaslt::library_status().version, 130000u);
+  EXPECT_NE(cudnn::library_status().path.find("fake_cudnn"), std::string::npos);
+  EXPECT_TRUE(cudnn::library_status().remedy.empty());
+}
+
+TEST_F(FakeLibraries, a_missing_library_says_what_to_do) {
+  const char* const names[] = {"liblanner-no-such-thing.so.9"};
+  const cudnn::LibraryStatus dnn = cudnn::open_library(names);
+  EXPECT_EQ(dnn.api, nullptr);
+  EXPECT_NE(dnn.reason.find("liblanner-no-such-thing"), std::string::npos) << dnn.reason;
+  EXPECT_NE(dnn.remedy.find("nvidia-cudnn"), std::string::npos);
+  const cublaslt::LibraryStatus blas = cublaslt::open_library(names);
+  EXPECT_EQ(blas.api, nullptr);
+  EXPECT_NE(blas.remedy.find("nvidia-cublas"), std::string::npos);
+  const char* const other[] = {"libcudnn.so.9"};
+  EXPECT_NE(cublaslt::open_library(other).reason.find("it has no cublasLtGetVersion"), std::string::npos);
+}
+
+TEST_F(FakeLibraries, conv_is_offered_in_every_form_and_layout) {
+  const TacticList list = Offer(cuda::conv_family, conv_ir).tactics();
+  EXPECT_EQ(count_with(list, "form=fused"), 6u); // three engines, two layouts
+  EXPECT_EQ(count_with(list, "form=sum"), 2u);
+  EXPECT_EQ(count_with(list, "form=split"), 2u);
+  EXPECT_EQ(count_with(list, "layout=last"), 5u);
+  for (const Tactic& tactic : list.tactics) {
+    for (const Storage& storage : tactic.inputs) EXPECT_EQ(storage.device, gpu_device);
+    EXPECT_EQ(tactic.outputs.at(0).device, gpu_device);
+  }
+}
+
+TEST_F(FakeLibraries, graphs_that_are_refused_are_split) {
+  fake_cudnn_limit_operations(2);
+  const TacticList list = Offer(cuda::conv_family, conv_ir).tactics();
+  EXPECT_EQ(list.tactics.size(), 6u);
+  EXPECT_EQ(count_with(list, "form=split"), 6u);
+  check_tactics(conv_ir, {2, 1e-5, gpu_device, {DType::f32}});
+}
+
+TEST_F(FakeLibraries, f32_is_never_rounded_unasked) {
+  fake_cudnn_set_note(down_convert_inputs);
+  EXPECT_TRUE(Offer(cuda::conv_family, conv_ir).tactics().tactics.empty());
+  const TacticList halves = Offer(cuda::conv_family, conv_ir, {DType::f32, DType::f16}).tactics();
+  ASSERT_FALSE(halves.tactics.empty());
+  for (const Tactic& tactic : halves.tactics) {
+    EXPECT_EQ(tactic.outputs.at(0).dtype, DType::f16);
+    EXPECT_EQ(tactic.inputs.at(1).dtype, DType::f16);
+  }
+}
+
+TEST_F(FakeLibraries, engines_whose_results_vary_are_left_out_when_asked) {
+  fake_cudnn_set_note(nondeterministic);
+  Offer offer(cuda::conv_family, conv_ir);
+  EXPECT_FALSE(offer.tactics().tactics.empty());
+  offer.target.deterministic = true;
+  EXPECT_TRUE(offer.tactics().tactics.empty());
+}
+
+TEST_F(FakeLibraries, plans_of_another_version_are_refused) {
+  for (const auto& [family, ir] :
+       {std::pair(&cuda::conv_family, conv_ir), std::pair(&cuda::matmul_family, matmul_ir)}) {
+    const Offer offer(*family, ir);
+    const Tactic tactic = offer.tactics().tactics.at(0);
+    EXPECT_NE(offer.prepare(tactic), nullptr);
+    LANNER_EXPECT_ERROR(offer.prepare(with(tactic, "version", "80000")), ErrorCode::bad_data,
+                        "the plan is for version 80000");
+  }
+}
+
+TEST_F(FakeLibraries, hostile_configurations_are_refused) {
+  const Offer conv(cuda::conv_family, conv_ir);
+  const Tactic tactic = conv.tactics().tactics.at(0);
+  LANNER_EXPECT_ERROR(conv.prepare(with(tactic, "knobs", "3:x")), ErrorCode::bad_data, "`x`");
+  LANNER_EXPECT_ERROR(conv.prepare(with(tactic, "knobs", "-1:4")), ErrorCode::bad_data, "knob -1");
+  LANNER_EXPECT_ERROR(conv.prepare(with(tactic, "form", "folded")), ErrorCode::bad_data, "form `folded`");
+  LANNER_EXPECT_ERROR(conv.prepare(with(tactic, "engine", "99")), ErrorCode::device, "cudnnBackendFinalize");
+  const Offer matmul(cuda::matmul_family, matmul_ir);
+  const Tactic product = matmul.tactics().tactics.at(0);
+  LANNER_EXPECT_ERROR(matmul.prepare(with(product, "id", "99")), ErrorCode::device, "cublasLtMatmulAlgoInit");
+  LANNER_EXPECT_ERROR(matmul.prepare(with(product, "tile", "3")), ErrorCode::unsupported,
+                      "cublasLtMatmulAlgoCheck");
+}
+
+TEST_F(FakeLibraries, every_call_that_fails_while_offering_leaves_nothing_behind) {
+  const Offer offer(cuda::conv_family, conv_ir);
+  const std::size_t most = offer.tactics().tactics.size(), before = fake_cudnn_calls();
+  static_cast<void>(offer.tactics());
+  const std::size_t calls = fake_cudnn_calls() - before;
+  const long objects = fake_cudnn_objects();
+  for (std::size_t n = 1; n <= calls; ++n) {
+    fake_cudnn_fail(n, internal_error);
+    const TacticList list = offer.tactics();
+    EXPECT_LE(list.tactics.size(), most);
+    EXPECT_EQ(fake_cudnn_objects(), objects) << "call " << n;
+  }
+}
+
+TEST_F(FakeLibraries, every_call_that_fails_while_preparing_is_an_error) {
+  const Offer offer(cuda::conv_family, conv_ir);
+  for (const Tactic& tactic : offer.tactics().tactics) {
+    const std::size_t before = fake_cudnn_calls();
+    static_cast<void>(offer.prepare(tactic));
+    const std::size_t calls = fake_cudnn_calls() - before;
+    const long objects = fake_cudnn_objects();
+    for (std::size_t n = 1; n <= calls; ++n) {
+      fake_cudnn_fail(n, internal_error);
+      LANNER_EXPECT_ERROR(offer.prepare(tactic), ErrorCode::device, "CUDNN_STATUS_FAKE: asked for by a test");
+      EXPECT_EQ(fake_cudnn_objects(), objects) << "call " << n;
+    }
+  }
+}
+
+TEST_F(FakeLibraries, every_call_of_a_product_may_fail) {
+  const Offer offer(cuda::matmul_family, matmul_ir);
+  const TacticList list = offer.tactics();
+  ASSERT_EQ(list.tactics.size(), 4u); // two algorithms, b as it is and exchanged
+  const Tactic& tactic = list.tactics.at(1);
+  std::size_t before = fake_cublaslt_calls();
+  static_cast<void>(offer.prepare(tactic));
+  const std::size_t preparing = fake_cublaslt_calls() - before;
+  before = fake_cublaslt_calls();
+  static_cast<void>(offer.tactics());
+  const std::size_t offering = fake_cublaslt_calls() - before;
+  const long objects = fake_cublaslt_objects();
+  for (std::size_t n = 1; n <= preparing; ++n) {
+    fake_cublaslt_fail(n, cublaslt_internal_error);
+    LANNER_EXPECT_ERROR(offer.prepare(tactic), ErrorCode::device, "asked for by a test");
+    EXPECT_EQ(fake_cublaslt_objects(), objects) << "call " << n;
+  }
+  for (std::size_t n = 1; n <= offering; ++n) {
+    fake_cublaslt_fail(n, cublaslt_internal_error);
+    EXPECT_LT(offer.tactics().tactics.size(), list.tactics.size()) << "call " << n;
+    EXPECT_EQ(fake_cublaslt_objects(), objects) << "call " << n;
+  }
+}
+
+/// A kernel of its family with memory for one run.
+struct Running {
+  Tensor x, w, b, y, workspace;
+  std::vector<const void*> from;
+  std::vector<void*> to;
+
+  Running(const Offer& offer, const Tactic& tactic, const Kernel& kernel) {
+    const auto packed = [&](std::size_t i) {
+      Tensor host =
+          Tensor::zeros(DType::f32, offer.node_case.inputs.at(i).shape(), tactic.inputs.at(i).layout);
+      copy(offer.node_case.inputs.at(i), host);
+      return host.to(gpu_device);
+    };
+    x = packed(0), w = packed(1), b = packed(2);
+    y = Tensor::zeros(DType::f32, offer.node_case.results.at(0).shape(), tactic.outputs.at(0).layout)
+            .to(gpu_device);
+    workspace =
+        Tensor::allocate(DType::u8, {static_cast<std::int64_t>(kernel.workspace()) + 1}, {}, gpu_device);
+    from = {x.data(), w.data(), b.data()};
+    to = {y.data()};
+  }
+  void launch(const Kernel& kernel) { kernel.launch({from, to, workspace.data(), {}}); }
+  void expect_result(const Offer& offer) const {
+    const Tensor found = y.clone();
+    const auto a = found.as<float>(), e = offer.node_case.results.at(0).as<float>();
+    for (std::size_t i = 0; i < e.size(); ++i) ASSERT_NEAR(a[i], e[i], 1e-4) << i;
+  }
+};
+
+TEST_F(FakeLibraries, a_launch_with_the_same_pointers_is_one_call) {
+  const Offer offer(cuda::conv_family, conv_ir);
+  for (const Tactic& tactic : offer.tactics().tactics) {
+    const auto kernel = offer.prepare(tactic);
+    EXPECT_TRUE(kernel->on_stream());
+    Running one(offer, tactic, *kernel), two(offer, tactic, *kernel);
+    one.launch(*kernel);
+    two.launch(*kernel);
+    const std::size_t graphs = config_of(tactic).find("form=split") == std::string::npos ? 1 : 2;
+    const std::size_t before = fake_cudnn_calls();
+    one.launch(*kernel);
+    two.launch(*kernel);
+    EXPECT_EQ(fake_cudnn_calls() - before, 2 * graphs);
+    one.expect_result(offer);
+    two.expect_result(offer);
+  }
+}
+
+TEST_F(FakeLibraries, a_launch_that_fails_can_be_repeated) {
+  for (const auto& [family, ir] :
+       {std::pair(&cuda::conv_family, conv_ir), std::pair(&cuda::matmul_family, matmul_ir)}) {
+    const Offer offer(*family, ir);
+    const Tactic tactic = offer.tactics().tactics.at(0);
+    const auto kernel = offer.prepare(tactic);
+    Running run(offer, tactic, *kernel);
+    fake_cudnn_fail(1, internal_error);
+    fake_cublaslt_fail(1, cublaslt_internal_error);
+    LANNER_EXPECT_ERROR(run.launch(*kernel), ErrorCode::device, "asked for by a test");
+    fake_cudnn_fail(0, 0);
+    fake_cublaslt_fail(0, 0);
+    run.launch(*kernel);
+    run.expect_result(offer);
+  }
+}
+
+TEST_F(FakeLibraries, kernels_are_shared_by_threads) {
+  for (const auto& [family, ir] :
+       {std::pair(&cuda::conv_family, conv_ir), std::pair(&cuda::matmul_family, matmul_ir)}) {
+    const Offer offer(*family, ir);
+    const Tactic tactic = offer.tactics().tactics.at(0);
+    const auto kernel = offer.prepare(tactic);
+    std::vector<Running> runs;
+    for (int i = 0; i < 4; ++i) runs.emplace_back(offer, tactic, *kernel);
+    std::vector<std::string> failures(runs.size());
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      threads.emplace_back([&, i] {
+        const cuda::Current current(cuda::Gpu::get(gpu_device));
+        try {
+          for (int repeat = 0; repeat < 50; ++repeat) runs[i].launch(*kernel);
+        } catch (const Error& error) {
+          failures[i] = error.message();
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      EXPECT_EQ(failures[i], "");
+      runs[i].expect_result(offer);
+    }
+  }
+}
+
+bool fuses(const KernelFamily& family, std::string_view steps, std::vector<DType> precisions) {
+  const NodeCase c = make_case(fmt::format(
+      "graph @g(%x: f32[1, 4, 5, 5], %o: f32[1, 6, 5, 5]) -> (%y: f32[*] as \"y\") {{\n"
+      "%w: f32[6, 4, 3, 3] = constant() {{value = random(f32[6, 4, 3, 3], seed = 5, std = 0.3)}}\n"
+      "%b: f32[6] = constant() {{value = random(f32[6], seed = 6, std = 1.0)}}\n"
+      "%c: f32[*] = conv(%x, %w, %b) {{pads = [1, 1, 1, 1]}}\n{}}}",
+      steps));
+  std::vector<const Node*> nodes;
+  for (const auto& node : c.graph->body().nodes())
+    if (!node->output()->constant()) nodes.push_back(node.get());
+  Target target;
+  target.device = gpu_device;
+  target.precisions = std::move(precisions);
+  return family.fuses(Group::of(nodes), target);
+}
+
+TEST_F(FakeLibraries, convs_take_the_tails_that_cudnn_joins) {
+  const cuda::Current current(cuda::Gpu::get(gpu_device));
+  const std::vector<DType> exact{DType::f32}, halves{DType::f32, DType::f16};
+  EXPECT_TRUE(fuses(cuda::conv_family, "%y: f32[*] = relu(%c)\n", exact));
+  EXPECT_TRUE(fuses(cuda::conv_family, "%s: f32[*] = add(%c, %o)\n%y: f32[*] = relu(%s)\n", exact));
+  EXPECT_FALSE(fuses(cuda::conv_family, "%y: f32[*] = sigmoid(%c)\n", exact));
+  EXPECT_TRUE(fuses(cuda::conv_family, "%y: f32[*] = sigmoid(%c)\n", halves));
+  EXPECT_FALSE(fuses(cuda::conv_family, "%y: f32[*] = hard_swish(%c)\n", halves));
+  EXPECT_FALSE(fuses(cuda::matmul_family, "%y: f32[*] = relu(%c)\n", exact));
+}
+
+} // namespace
+} // namespace lanner
