@@ -33,7 +33,8 @@ set(LANNER_SANITIZE "" CACHE STRING "Sanitizers for every target, for example ad
 option(LANNER_WERROR "Treat warnings as errors" OFF)
 
 add_library(lanner_flags INTERFACE)
-target_compile_options(lanner_flags INTERFACE -Wall -Wextra -fno-semantic-interposition)
+# Loops may ask for vectors by `#pragma omp simd`; nothing uses OpenMP's threads.
+target_compile_options(lanner_flags INTERFACE -Wall -Wextra -fno-semantic-interposition -fopenmp-simd)
 target_link_options(lanner_flags INTERFACE -Wl,-Bsymbolic-functions -Wl,--as-needed)
 if(LANNER_WERROR)
   target_compile_options(lanner_flags INTERFACE -Werror)

@@ -25,7 +25,9 @@ const Onednn& onednn() {
     if (!module.table) return result;
     const auto& table = *static_cast<const OnednnModule*>(module.table);
     result.backend = table.create_backend();
-    result.status.detail = fmt::format("oneDNN {} by {}", table.onednn_version, module.path);
+    result.status.detail = fmt::format(
+        "oneDNN {} by {}{}", table.onednn_version, module.path,
+        table.serves_threads() ? "" : "; libdnnl was loaded before Lanner, its loops use libgomp");
     return result;
   }();
   return opened;

@@ -28,11 +28,22 @@ std::string last_error() {
   return message ? message : "no reason was given";
 }
 
+/// oneDNN's calls of OpenMP are meant for the functions that its module defines, whoever else in the process
+/// uses libgomp. The address sanitizer refuses the flag.
+int open_flags([[maybe_unused]] std::string_view name) {
+#if defined(__SANITIZE_ADDRESS__)
+  const int first = 0;
+#else
+  const int first = name == "onednn" ? RTLD_DEEPBIND : 0;
+#endif
+  return RTLD_NOW | RTLD_LOCAL | first;
+}
+
 ModuleAttempt open_module(std::string_view name, std::uint32_t abi_version, const fs::path& path,
                           const void*& table) {
   std::error_code error;
   if (!fs::exists(path, error)) return {path.string(), "there is no such file"};
-  void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle = ::dlopen(path.c_str(), open_flags(name));
   if (!handle) return {path.string(), last_error()};
   const std::string symbol = fmt::format("lanner_{}_module", name);
   const auto entry = reinterpret_cast<const void* (*)()>(::dlsym(handle, symbol.c_str()));

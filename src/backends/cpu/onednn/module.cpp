@@ -4,6 +4,7 @@
 
 #include "backends/cpu/onednn/families.h"
 #include "backends/cpu/onednn/library.h"
+#include "backends/cpu/onednn/openmp_calls.h"
 
 namespace lanner::onednn {
 
@@ -27,6 +28,6 @@ const char* version_text() {
 
 extern "C" const void* lanner_onednn_module() {
   static const lanner::OnednnModule module{lanner::OnednnModule::version, lanner::onednn::version_text(),
-                                           lanner::onednn::create_backend};
+                                           lanner::onednn::create_backend, lanner::onednn::serves_onednn};
   return &module;
 }

@@ -16,6 +16,7 @@ struct OnednnModule {
   std::uint32_t abi_version;
   const char* onednn_version; ///< `2.6.3`, for `lanner doctor`.
   std::unique_ptr<Backend> (*create_backend)();
+  bool (*serves_threads)(); ///< Whether oneDNN's loops run on run_team of device/team.h.
 };
 
 } // namespace lanner

@@ -1,0 +1,250 @@
+#include "device/team.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace lanner {
+namespace {
+
+// Note [Spinning threads]
+// A network is a chain of hundreds of loops that take microseconds each. A thread that sleeps between two of
+// them is woken too late to be of use; one that spins for long takes the core from the decoder and from every
+// other process. So threads look for work for a hundred microseconds, at first without a pause, then giving
+// way to whatever else is ready to run, and only then sleep. libgomp offers ten milliseconds or one
+// microsecond, read from the environment when it is loaded; see docs/decisions/007-own-threads.md for what
+// that costs.
+constexpr auto spin_time = std::chrono::microseconds(100);
+constexpr int eager_looks = 256, looks_between_yields = 64;
+
+inline void pause_core() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/// Whether `done()` came true before the spin time was over.
+template<typename Done>
+bool spin_until(Done done) {
+  const auto look = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      if (done()) return true;
+      pause_core();
+    }
+    return false;
+  };
+  if (look(eager_looks)) return true;
+  const auto end = std::chrono::steady_clock::now() + spin_time;
+  do {
+    if (look(looks_between_yields)) return true;
+    ::sched_yield();
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
+}
+
+std::atomic<unsigned> forks{0};
+
+/// Threads of a team block all signals: handlers of the program are not for them.
+class BlockedSignals {
+public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+private:
+  sigset_t before_;
+};
+
+class Team {
+public:
+  Team() : forks_(forks) {}
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+  ~Team() {
+    stopping_ = true;
+    publish(0);
+    for (std::thread& worker : workers_) worker.join();
+  }
+
+  void run(int threads, void (*function)(void*), void* argument);
+  void barrier(int size) noexcept;
+  bool survived_fork() const noexcept { return forks_ == forks.load(std::memory_order_relaxed); }
+  /// In a forked child there are no threads to join.
+  void forget_threads() noexcept {
+    for (std::thread& worker : workers_) worker.detach();
+    workers_.clear();
+  }
+
+private:
+  // A job is one word, its number and how many threads take part, so that a thread that has no part in it
+  // reads nothing that the caller may already be writing for the next one.
+  static constexpr std::uint32_t threads_mask = 0xFFF;
+
+  int grow(int threads);
+  void publish(std::uint32_t threads);
+  void serve(int number, std::uint32_t seen);
+  std::uint32_t next_job(std::uint32_t seen);
+
+  alignas(64) std::atomic<std::uint32_t> job_{0};
+  std::atomic<int> sleepers_{0};
+  void (*function_)(void*) = nullptr;
+  void* argument_ = nullptr;
+  alignas(64) std::atomic<std::uint32_t> pending_{0};
+  std::atomic<bool> caller_sleeps_{false};
+  alignas(64) std::atomic<int> arrived_{0};
+  std::atomic<std::uint32_t> barriers_{0};
+  std::atomic<bool> stopping_{false};
+  unsigned forks_;
+  std::vector<std::thread> workers_;
+};
+
+thread_local TeamPlace place;
+thread_local Team* region = nullptr; ///< The team whose region the thread is in.
+
+class InRegion {
+public:
+  InRegion(Team& team, int number, int size) {
+    place = {number, size, true};
+    region = &team;
+  }
+  ~InRegion() {
+    place = {};
+    region = nullptr;
+  }
+};
+
+/// Threads that take part, the caller's included.
+int Team::grow(int threads) {
+  threads = std::clamp<int>(threads, 1, threads_mask);
+  if (static_cast<int>(workers_.size()) >= threads - 1) return threads;
+  const BlockedSignals blocked;
+  try {
+    while (static_cast<int>(workers_.size()) < threads - 1) {
+      const int number = static_cast<int>(workers_.size()) + 1;
+      workers_.emplace_back([this, number, seen = job_.load()] { serve(number, seen); });
+    }
+  } catch (const std::system_error&) {
+    return static_cast<int>(workers_.size()) + 1;
+  }
+  return threads;
+}
+
+void Team::publish(std::uint32_t threads) {
+  job_ = ((job_.load(std::memory_order_relaxed) & ~threads_mask) + threads_mask + 1) | threads;
+  if (sleepers_ > 0) job_.notify_all();
+}
+
+std::uint32_t Team::next_job(std::uint32_t seen) {
+  const auto changed = [&] { return job_.load(std::memory_order_acquire) != seen; };
+  while (!spin_until(changed)) {
+    ++sleepers_;
+    if (job_ == seen) job_.wait(seen);
+    --sleepers_;
+  }
+  return job_.load(std::memory_order_acquire);
+}
+
+void Team::serve(int number, std::uint32_t seen) {
+  for (;;) {
+    seen = next_job(seen);
+    if (stopping_) return;
+    const int size = static_cast<int>(seen & threads_mask);
+    if (number >= size) continue;
+    {
+      const InRegion in(*this, number, size);
+      function_(argument_);
+    }
+    if (--pending_ == 0 && caller_sleeps_) pending_.notify_one();
+  }
+}
+
+void Team::run(int threads, void (*function)(void*), void* argument) {
+  const int size = grow(threads);
+  function_ = function;
+  argument_ = argument;
+  pending_ = static_cast<std::uint32_t>(size - 1);
+  if (size > 1) publish(static_cast<std::uint32_t>(size));
+  {
+    const InRegion in(*this, 0, size);
+    function(argument);
+  }
+  while (!spin_until([&] { return pending_.load(std::memory_order_acquire) == 0; })) {
+    caller_sleeps_ = true;
+    if (const std::uint32_t left = pending_; left > 0) pending_.wait(left);
+    caller_sleeps_ = false;
+  }
+}
+
+void Team::barrier(int size) noexcept {
+  const std::uint32_t number = barriers_;
+  if (++arrived_ == size) {
+    arrived_ = 0;
+    ++barriers_;
+    barriers_.notify_all();
+    return;
+  }
+  while (!spin_until([&] { return barriers_.load(std::memory_order_acquire) != number; }))
+    barriers_.wait(number);
+}
+
+/// The calling thread's team, ended with it.
+class OwnTeam {
+public:
+  ~OwnTeam() { drop(); }
+  Team& get() {
+    static const int registered = ::pthread_atfork(nullptr, nullptr, [] { ++forks; });
+    (void)registered;
+    if (team_ && !team_->survived_fork()) drop();
+    if (!team_) team_ = std::make_unique<Team>();
+    return *team_;
+  }
+
+private:
+  void drop() {
+    if (team_ && !team_->survived_fork()) {
+      team_->forget_threads();
+      (void)team_.release(); // Its threads may have been anywhere in it; what they held stays held.
+    }
+    team_.reset();
+  }
+  std::unique_ptr<Team> team_;
+};
+
+thread_local OwnTeam own_team;
+
+} // namespace
+
+void run_team(int threads, void (*function)(void*), void* argument) {
+  if (threads <= 1 || place.inside) {
+    const TeamPlace before = place;
+    place = {0, 1, before.inside};
+    function(argument);
+    place = before;
+    return;
+  }
+  own_team.get().run(threads, function, argument);
+}
+
+TeamPlace team_place() noexcept {
+  return place;
+}
+
+void team_barrier() noexcept {
+  if (region && place.size > 1) region->barrier(place.size);
+}
+
+} // namespace lanner
