@@ -25,9 +25,9 @@ const Onednn& onednn() {
     if (!module.table) return result;
     const auto& table = *static_cast<const OnednnModule*>(module.table);
     result.backend = table.create_backend();
-    result.status.detail = fmt::format(
-        "oneDNN {} by {}{}", table.onednn_version, module.path,
-        table.serves_threads() ? "" : "; libdnnl was loaded before Lanner, its loops use libgomp");
+    result.status.detail = fmt::format("oneDNN {} by {}", table.onednn_version, module.path);
+    if (*table.foreign_threads)
+      result.status.detail += fmt::format("; its loops use libgomp: {}", table.foreign_threads);
     return result;
   }();
   return opened;

@@ -29,14 +29,11 @@ std::string last_error() {
 }
 
 /// oneDNN's calls of OpenMP are meant for the functions that its module defines, whoever else in the process
-/// uses libgomp. The address sanitizer refuses the flag.
-int open_flags([[maybe_unused]] std::string_view name) {
-#if defined(__SANITIZE_ADDRESS__)
-  const int first = 0;
-#else
-  const int first = name == "onednn" ? RTLD_DEEPBIND : 0;
-#endif
-  return RTLD_NOW | RTLD_LOCAL | first;
+/// uses libgomp. Sanitizers end a process that uses the flag.
+int open_flags(std::string_view name) {
+  const auto runs_under = [](const char* sanitizer) { return ::dlsym(RTLD_DEFAULT, sanitizer) != nullptr; };
+  const bool sanitized = runs_under("__asan_init") || runs_under("__tsan_init") || runs_under("__msan_init");
+  return RTLD_NOW | RTLD_LOCAL | (name == "onednn" && !sanitized ? RTLD_DEEPBIND : 0);
 }
 
 ModuleAttempt open_module(std::string_view name, std::uint32_t abi_version, const fs::path& path,

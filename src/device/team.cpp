@@ -8,8 +8,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -24,6 +24,7 @@ namespace {
 // microsecond, read from the environment when it is loaded; see docs/decisions/007-own-threads.md for what
 // that costs.
 constexpr auto spin_time = std::chrono::microseconds(100);
+constexpr int most_threads = 0x1FFF; ///< Of one team: all bits that a job has for their number.
 constexpr int eager_looks = 256, looks_between_yields = 64;
 
 inline void pause_core() noexcept {
@@ -82,24 +83,19 @@ public:
 
   void run(int threads, void (*function)(void*), void* argument);
   void barrier(int size) noexcept;
+  int grow(int threads);
   bool survived_fork() const noexcept { return forks_ == forks.load(std::memory_order_relaxed); }
-  /// In a forked child there are no threads to join.
-  void forget_threads() noexcept {
-    for (std::thread& worker : workers_) worker.detach();
-    workers_.clear();
-  }
 
 private:
   // A job is one word, its number and how many threads take part, so that a thread that has no part in it
   // reads nothing that the caller may already be writing for the next one.
-  static constexpr std::uint32_t threads_mask = 0xFFF;
+  static constexpr std::uint64_t threads_mask = most_threads;
 
-  int grow(int threads);
-  void publish(std::uint32_t threads);
-  void serve(int number, std::uint32_t seen);
-  std::uint32_t next_job(std::uint32_t seen);
+  void publish(std::uint64_t threads);
+  void serve(int number, std::uint64_t seen);
+  std::uint64_t next_job(std::uint64_t seen);
 
-  alignas(64) std::atomic<std::uint32_t> job_{0};
+  alignas(64) std::atomic<std::uint64_t> job_{0};
   std::atomic<int> sleepers_{0};
   void (*function_)(void*) = nullptr;
   void* argument_ = nullptr;
@@ -129,7 +125,7 @@ public:
 
 /// Threads that take part, the caller's included.
 int Team::grow(int threads) {
-  threads = std::clamp<int>(threads, 1, threads_mask);
+  threads = std::clamp(threads, 1, most_threads);
   if (static_cast<int>(workers_.size()) >= threads - 1) return threads;
   const BlockedSignals blocked;
   try {
@@ -137,18 +133,18 @@ int Team::grow(int threads) {
       const int number = static_cast<int>(workers_.size()) + 1;
       workers_.emplace_back([this, number, seen = job_.load()] { serve(number, seen); });
     }
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     return static_cast<int>(workers_.size()) + 1;
   }
   return threads;
 }
 
-void Team::publish(std::uint32_t threads) {
+void Team::publish(std::uint64_t threads) {
   job_ = ((job_.load(std::memory_order_relaxed) & ~threads_mask) + threads_mask + 1) | threads;
   if (sleepers_ > 0) job_.notify_all();
 }
 
-std::uint32_t Team::next_job(std::uint32_t seen) {
+std::uint64_t Team::next_job(std::uint64_t seen) {
   const auto changed = [&] { return job_.load(std::memory_order_acquire) != seen; };
   while (!spin_until(changed)) {
     ++sleepers_;
@@ -158,7 +154,7 @@ std::uint32_t Team::next_job(std::uint32_t seen) {
   return job_.load(std::memory_order_acquire);
 }
 
-void Team::serve(int number, std::uint32_t seen) {
+void Team::serve(int number, std::uint64_t seen) {
   for (;;) {
     seen = next_job(seen);
     if (stopping_) return;
@@ -177,7 +173,7 @@ void Team::run(int threads, void (*function)(void*), void* argument) {
   function_ = function;
   argument_ = argument;
   pending_ = static_cast<std::uint32_t>(size - 1);
-  if (size > 1) publish(static_cast<std::uint32_t>(size));
+  if (size > 1) publish(static_cast<std::uint64_t>(size));
   {
     const InRegion in(*this, 0, size);
     function(argument);
@@ -204,22 +200,18 @@ void Team::barrier(int size) noexcept {
 /// The calling thread's team, ended with it.
 class OwnTeam {
 public:
-  ~OwnTeam() { drop(); }
+  ~OwnTeam() { leave_behind(); }
   Team& get() {
-    static const int registered = ::pthread_atfork(nullptr, nullptr, [] { ++forks; });
-    (void)registered;
-    if (team_ && !team_->survived_fork()) drop();
+    forks_seen();
+    leave_behind();
     if (!team_) team_ = std::make_unique<Team>();
     return *team_;
   }
 
 private:
-  void drop() {
-    if (team_ && !team_->survived_fork()) {
-      team_->forget_threads();
-      (void)team_.release(); // Its threads may have been anywhere in it; what they held stays held.
-    }
-    team_.reset();
+  /// A forked child lacks the threads: they cannot be joined, and they may have been anywhere in the team.
+  void leave_behind() {
+    if (team_ && !team_->survived_fork()) (void)team_.release();
   }
   std::unique_ptr<Team> team_;
 };
@@ -239,12 +231,22 @@ void run_team(int threads, void (*function)(void*), void* argument) {
   own_team.get().run(threads, function, argument);
 }
 
+bool reserve_team(int threads) {
+  return threads <= 1 || place.inside || (threads <= most_threads && own_team.get().grow(threads) >= threads);
+}
+
 TeamPlace team_place() noexcept {
   return place;
 }
 
 void team_barrier() noexcept {
   if (region && place.size > 1) region->barrier(place.size);
+}
+
+unsigned forks_seen() noexcept {
+  static const int registered = ::pthread_atfork(nullptr, nullptr, [] { ++forks; });
+  (void)registered;
+  return forks.load(std::memory_order_relaxed);
 }
 
 } // namespace lanner

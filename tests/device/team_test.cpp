@@ -1,7 +1,12 @@
 #include "device/team.h"
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -89,6 +94,51 @@ TEST(Team, EachCallerHasItsOwn) {
   int expected = 0;
   for (int j = 0; j < 200; ++j) expected += 4 * (2 + j % 3);
   EXPECT_EQ(calls, expected);
+}
+
+TEST(Team, ReservedThreadsAreThere) {
+  EXPECT_TRUE(reserve_team(1));
+  EXPECT_TRUE(reserve_team(6));
+  std::atomic<int> calls{0};
+  in_team(6, [&] { ++calls; });
+  EXPECT_EQ(calls, 6);
+}
+
+// What the system refuses is neither waited for nor a fault. A child, for the limit holds for the whole
+// process.
+TEST(Team, MakesDoWithFewerThreads) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    long pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t most = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE)) + (rlim_t{100} << 20U);
+    const rlimit limit{most, most};
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) ::_exit(2);
+    const bool enough = reserve_team(4000); // Of some megabytes of stack each.
+    std::atomic<int> calls{0}, size{0};
+    in_team(4000, [&] {
+      size = team_place().size;
+      ++calls;
+    });
+    ::_exit(!enough && calls == size && size < 4000 ? 7 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+}
+
+TEST(Team, ForksAreCounted) {
+  const unsigned before = forks_seen();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::atomic<int> calls{0};
+    for (int i = 0; i < 3; ++i) in_team(3, [&] { ++calls; });
+    ::_exit(forks_seen() == before + 1 && calls == 9 ? 7 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+  EXPECT_EQ(forks_seen(), before);
 }
 
 } // namespace
