@@ -1,7 +1,6 @@
 #include "device/team.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -19,13 +18,13 @@ namespace {
 // Note [Spinning threads]
 // A network is a chain of hundreds of loops that take microseconds each. A thread that sleeps between two of
 // them is woken too late to be of use; one that spins for long takes the core from the decoder and from every
-// other process. So threads look for work for a hundred microseconds, at first without a pause, then giving
-// way to whatever else is ready to run, and only then sleep. libgomp offers ten milliseconds or one
-// microsecond, read from the environment when it is loaded; see docs/decisions/007-own-threads.md for what
-// that costs.
+// other process. So threads look for work for a hundred microseconds and then sleep. They do not give way
+// while they look: the scheduler takes sched_yield() for a wish to be last, and what comes before takes
+// milliseconds. libgomp offers ten milliseconds or one microsecond, read from the environment when it is
+// loaded; see docs/decisions/007-own-threads.md for what that costs.
 constexpr auto spin_time = std::chrono::microseconds(100);
 constexpr int most_threads = 0x1FFF; ///< Of one team: all bits that a job has for their number.
-constexpr int eager_looks = 256, looks_between_yields = 64;
+constexpr int looks_between_clocks = 64;
 
 inline void pause_core() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
@@ -36,20 +35,16 @@ inline void pause_core() noexcept {
 /// Whether `done()` came true before the spin time was over.
 template<typename Done>
 bool spin_until(Done done) {
-  const auto look = [&](int times) {
-    for (int i = 0; i < times; ++i) {
+  std::chrono::steady_clock::time_point end;
+  for (bool first = true;; first = false) {
+    for (int i = 0; i < looks_between_clocks; ++i) {
       if (done()) return true;
       pause_core();
     }
-    return false;
-  };
-  if (look(eager_looks)) return true;
-  const auto end = std::chrono::steady_clock::now() + spin_time;
-  do {
-    if (look(looks_between_yields)) return true;
-    ::sched_yield();
-  } while (std::chrono::steady_clock::now() < end);
-  return false;
+    const auto now = std::chrono::steady_clock::now();
+    if (first) end = now + spin_time;
+    if (now >= end) return false;
+  }
 }
 
 std::atomic<unsigned> forks{0};
