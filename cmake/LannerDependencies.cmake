@@ -2,7 +2,6 @@
 
 find_package(fmt REQUIRED)
 find_package(Threads REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 
@@ -25,4 +24,4 @@ endif()
 
 # What every target of Lanner's own C++ is compiled with and linked to.
 target_link_libraries(
-  lanner_flags INTERFACE fmt::fmt PkgConfig::xxhash Threads::Threads OpenMP::OpenMP_CXX ${CMAKE_DL_LIBS})
+  lanner_flags INTERFACE fmt::fmt PkgConfig::xxhash Threads::Threads ${CMAKE_DL_LIBS})

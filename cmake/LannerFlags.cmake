@@ -35,7 +35,9 @@ option(LANNER_WERROR "Treat warnings as errors" OFF)
 option(LANNER_FUZZ "Build the libFuzzer binaries of tests/fuzz; needs clang++" OFF)
 
 add_library(lanner_flags INTERFACE)
-target_compile_options(lanner_flags INTERFACE -Wall -Wextra -Wconversion -Wno-sign-conversion -fno-semantic-interposition)
+# Loops may ask for vectors by `#pragma omp simd`; nothing uses OpenMP's threads.
+target_compile_options(
+  lanner_flags INTERFACE -Wall -Wextra -Wconversion -Wno-sign-conversion -fno-semantic-interposition -fopenmp-simd)
 target_link_options(lanner_flags INTERFACE -Wl,-Bsymbolic-functions -Wl,--as-needed)
 if(LANNER_WERROR)
   target_compile_options(lanner_flags INTERFACE -Werror)

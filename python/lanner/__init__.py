@@ -5,8 +5,8 @@
 ...     out = engine({"input": frame.to_tensor(size=(224, 224), preset="imagenet")})
 """
 
-import importlib.util
-import pathlib
+import importlib.machinery
+import os
 
 from lanner._lanner import (
     Binding,
@@ -71,9 +71,15 @@ __all__ = [
 
 def _nvidia_folders() -> list[str]:
     """Where PyPI's nvidia packages keep their libraries."""
-    spec = importlib.util.find_spec("nvidia")
-    roots = spec.submodule_search_locations if spec else None
-    return sorted(str(folder) for root in roots or [] for folder in pathlib.Path(root).glob("*/lib"))
+    # Not importlib.util and pathlib: they would take longer to import than all of Lanner.
+    spec = importlib.machinery.PathFinder.find_spec("nvidia")
+    folders = []
+    for root in (spec.submodule_search_locations if spec else None) or []:
+        try:
+            folders += [os.path.join(root, name, "lib") for name in os.listdir(root)]
+        except OSError:
+            continue  # An import does not fail for want of a library.
+    return sorted(filter(os.path.isdir, folders))
 
 
 add_library_folders(_nvidia_folders())

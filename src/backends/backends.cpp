@@ -29,6 +29,8 @@ const Onednn& onednn() {
     const auto& table = *static_cast<const OnednnModule*>(module.table);
     result.backend = table.create_backend();
     result.status.detail = fmt::format("oneDNN {} by {}", table.onednn_version, module.path);
+    if (*table.foreign_threads)
+      result.status.detail += fmt::format("; its loops use libgomp: {}", table.foreign_threads);
     return result;
   }();
   return opened;

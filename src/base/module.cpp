@@ -28,11 +28,19 @@ std::string last_error() {
   return message ? message : "no reason was given";
 }
 
+/// oneDNN's calls of OpenMP are meant for the functions that its module defines, whoever else in the process
+/// uses libgomp. Sanitizers end a process that uses the flag.
+int open_flags(std::string_view name) {
+  const auto runs_under = [](const char* sanitizer) { return ::dlsym(RTLD_DEFAULT, sanitizer) != nullptr; };
+  const bool sanitized = runs_under("__asan_init") || runs_under("__tsan_init") || runs_under("__msan_init");
+  return RTLD_NOW | RTLD_LOCAL | (name == "onednn" && !sanitized ? RTLD_DEEPBIND : 0);
+}
+
 ModuleAttempt open_module(std::string_view name, std::uint32_t abi_version, const fs::path& path,
                           const void*& table) {
   std::error_code error;
   if (!fs::exists(path, error)) return {path.string(), "there is no such file"};
-  void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle = ::dlopen(path.c_str(), open_flags(name));
   if (!handle) return {path.string(), last_error()};
   const std::string symbol = fmt::format("lanner_{}_module", name);
   const auto entry = reinterpret_cast<const void* (*)()>(::dlsym(handle, symbol.c_str()));

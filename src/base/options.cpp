@@ -63,8 +63,6 @@ Options read_options(const EnvironmentLookup& lookup) {
   result.module_path = split_path(value_of(lookup, "LANNER_MODULE_PATH"));
   result.log = log_level(lookup, result.problems);
   result.threads = thread_count(lookup, result.problems);
-  result.spin_chosen =
-      !value_of(lookup, "OMP_WAIT_POLICY").empty() || !value_of(lookup, "GOMP_SPINCOUNT").empty();
   const std::string_view cuda = value_of(lookup, "CUDA_PATH");
   result.cuda_path = cuda.empty() ? value_of(lookup, "CUDA_HOME") : cuda;
   result.library_path = split_path(value_of(lookup, "LANNER_LIBRARY_PATH"));

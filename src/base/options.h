@@ -14,10 +14,8 @@ struct Options {
   /// LANNER_CACHE_DIR, else XDG_CACHE_HOME/lanner, else HOME/.cache/lanner; empty when there is none of them.
   std::filesystem::path cache_folder;
   std::vector<std::filesystem::path> module_path; ///< LANNER_MODULE_PATH: folders separated by `:`.
-  std::string log; ///< LANNER_LOG: `debug`, `info`, `warning` or `off` (default).
-  int threads = 0; ///< LANNER_THREADS: default of every thread count; 0 is not set.
-  bool spin_chosen =
-      false; ///< OMP_WAIT_POLICY or GOMP_SPINCOUNT is set: the user says how long OpenMP's threads spin.
+  std::string log;                 ///< LANNER_LOG: `debug`, `info`, `warning` or `off` (default).
+  int threads = 0;                 ///< LANNER_THREADS: default of every thread count; 0 is not set.
   std::filesystem::path cuda_path; ///< CUDA_PATH, else CUDA_HOME.
   std::vector<std::filesystem::path>
       library_path;        ///< LANNER_LIBRARY_PATH: folders of NVIDIA's libraries, separated by `:`.

@@ -1,19 +1,10 @@
 #pragma once
-// Loops over several threads of the CPU. The only place that starts OpenMP threads for Lanner's own kernels.
+// Loops over several threads of the CPU.
 
 #include <cstdint>
 #include <memory>
 
 namespace lanner {
-
-/// How many threads a parallel region may ask for instead of `wanted`: 1 inside another region and in a child
-/// that was forked from a process with OpenMP threads. Everything that calls OpenMP, oneDNN included, asks
-/// here first.
-int openmp_threads(int wanted);
-
-/// From now on idle OpenMP threads go to sleep soon: asked for when other threads of the process want the
-/// cores. See Note [Spinning threads] in parallel.cpp.
-void bound_openmp_spin();
 
 /// A borrowed `void(std::int64_t begin, std::int64_t end)`.
 class RangeBody {

@@ -1,7 +1,6 @@
 #include "video/ffmpeg_module.h"
 
 #include "base/module.h"
-#include "device/parallel.h"
 
 namespace lanner {
 
@@ -28,7 +27,6 @@ std::unique_ptr<Demuxer> open_demuxer(SourcePtr source, const DemuxerOptions& op
 }
 
 std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options) {
-  if (options.threads != 1) bound_openmp_spin();
   return ffmpeg_module().create_decoder(stream, options);
 }
 

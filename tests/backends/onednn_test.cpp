@@ -88,6 +88,8 @@ TEST_P(Reorders, keep_the_elements) {
                                              "%y: f32{0} @ {2} = reorder(%x)\n}}",
                                              shape, from, to));
   EXPECT_TRUE(ran.contains("onednn/reorder"));
+  const bool blocks = std::string(from).starts_with("aB") || std::string(to).starts_with("aB");
+  EXPECT_TRUE(ran.contains(blocks ? "cpu/copy" : "cpu/movement"));
 }
 INSTANTIATE_TEST_SUITE_P(layouts, Reorders,
                          testing::Combine(testing::Values("[2, 32, 5, 7]", "[1, 20, 6, 6]"),

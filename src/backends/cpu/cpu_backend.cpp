@@ -10,7 +10,7 @@
 namespace lanner {
 
 const Backend& cpu_backend() {
-  static const std::array families = {elementwise_family, gemm_family, movement_family};
+  static const std::array families = {elementwise_family, gemm_family, movement_family, copy_family};
   static const FamilyBackend backend("cpu", families);
   return backend;
 }

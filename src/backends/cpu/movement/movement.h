@@ -8,4 +8,7 @@ namespace lanner {
 
 extern const KernelFamily movement_family;
 
+/// reorder between any two storages, element by element: what is left when neither oneDNN nor boxes do it.
+extern const KernelFamily copy_family;
+
 } // namespace lanner

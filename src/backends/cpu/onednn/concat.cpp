@@ -1,5 +1,6 @@
 // concat along any axis in any layout that all parts share.
 
+#include "backends/config_text.h"
 #include "backends/cpu/onednn/execution.h"
 #include "backends/cpu/onednn/families.h"
 #include "backends/storage_layout.h"
@@ -23,13 +24,13 @@ bool takes(const Group& group, std::string& reason) {
   return fits;
 }
 
-Concat make(const GroupOp& op, std::span<const Layout> parts, const Layout& whole) {
+Concat make(const GroupOp& op, const Layout& layout) {
   Concat result;
-  const auto dst = describe(op.type().shape(), whole, DType::f32);
+  const auto dst = describe(op.type().shape(), layout, DType::f32);
   if (!dst) return result;
   std::vector<Desc> sources;
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-    const auto src = describe(op.inputs[i].shape(), parts[i], DType::f32);
+    const auto src = describe(op.inputs[i].shape(), layout, DType::f32);
     if (!src) return result;
     sources.push_back(*src);
     result.arguments.push_back(argument(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), *src, op.inputs[i]));
@@ -47,29 +48,26 @@ TacticList tactics(const Node& node, const Group& group, const Target& target) {
   const GroupOp& op = group.ops().front();
   const ThreadCount count(target.threads);
   for (const Layout& layout : activation_layouts(op.type().rank())) {
-    std::vector<Layout> parts;
-    for (const Operand& operand : op.inputs) parts.push_back(canonical(layout, operand.shape()));
-    const Layout whole = canonical(layout, op.type().shape());
-    const Concat concat = make(op, parts, whole);
+    const Concat concat = make(op, layout);
     if (!concat.descriptor || std::string_view(concat.descriptor.impl_info_str()).starts_with("ref"))
       continue;
     Tactic tactic;
     tactic.kernel = "concat";
-    for (const Layout& part : parts) tactic.inputs.push_back(stored(part));
-    tactic.outputs = {stored(whole)};
+    tactic.config = ConfigText().set("layout", layout.to_string()).bytes();
+    tactic.inputs.resize(node.inputs().size());
+    for (const Operand& operand : op.inputs)
+      tactic.inputs[operand.index] = stored(canonical(layout, operand.shape()));
+    tactic.outputs = {stored(canonical(layout, op.type().shape()))};
     tactic.estimate =
         rough_seconds(0, 8.0 * static_cast<double>(op.type().shape().elements()), target.threads);
     list.tactics.push_back(std::move(tactic));
   }
-  (void)node;
   return list;
 }
 
 std::unique_ptr<Kernel> prepare(const Preparation& p) {
   const ThreadCount count(p.target.threads);
-  std::vector<Layout> parts;
-  for (const Storage& storage : p.tactic.inputs) parts.push_back(storage.layout);
-  Concat concat = make(p.group.ops().front(), parts, p.tactic.outputs.at(0).layout);
+  Concat concat = make(p.group.ops().front(), Layout::parse(ConfigText(p.tactic.config).text("layout")));
   check(static_cast<bool>(concat.descriptor), ErrorCode::unsupported, "onednn: concat has no implementation");
   return std::make_unique<Execution>(concat.descriptor, std::move(concat.arguments), p.target.threads);
 }

@@ -110,7 +110,8 @@ std::optional<Conv> read_conv(const Group& group, bool transposed, std::string& 
   return conv;
 }
 
-/// A choice of layouts and residual, and the descriptor iterator that goes with it.
+/// A choice of layouts and residual. Layouts are as oneDNN names them: it tells apart what canonical() holds
+/// for equal, when sizes are 1.
 struct Variant {
   Layout src, dst;
   Residual residual;
@@ -145,8 +146,7 @@ std::vector<Variant> variants(const Conv& conv) {
     for (Residual residual : residuals) {
       // Few input channels: oneDNN reads the row-major image itself and writes blocks.
       const bool from_row = !layout.blocks.empty() && conv.input[1] <= 4 && conv.groups == 1;
-      result.push_back(
-          {from_row ? Layout{} : canonical(layout, conv.input), canonical(layout, conv.output), residual});
+      result.push_back({from_row ? Layout{} : layout, layout, residual});
     }
   return result;
 }
@@ -157,13 +157,14 @@ Tactic to_tactic(const Conv& conv, const Node& node, const Variant& variant, con
   tactic.kernel = kernel;
   ConfigText config;
   name_implementation(config, implementation);
+  config.set("src", variant.src.to_string()).set("dst", variant.dst.to_string());
   config.set("residual", static_cast<std::int64_t>(variant.residual));
   tactic.config = config.bytes();
   tactic.inputs.resize(node.inputs().size());
-  tactic.inputs[conv.src.index] = stored(variant.src);
+  tactic.inputs[conv.src.index] = stored(canonical(variant.src, conv.input));
   if (conv.weights.is_input()) tactic.inputs[conv.weights.index] = stored(weights);
   store_operands(conv.tail, variant.dst, conv.output, tactic);
-  tactic.outputs = {stored(variant.dst)};
+  tactic.outputs = {stored(canonical(variant.dst, conv.output))};
   if (candidate.post.added) {
     tactic.in_place = static_cast<int>(*candidate.post.added);
     tactic.required_in_place = true;
@@ -216,8 +217,11 @@ std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
   const auto conv = read_conv(p.group, transposed, reason);
   check(conv.has_value(), ErrorCode::internal, "onednn: conv: {}", reason);
   const ConfigText config(p.tactic.config);
-  const Variant variant{p.tactic.inputs.at(conv->src.index).layout, p.tactic.outputs.at(0).layout,
+  const Variant variant{Layout::parse(config.text("src")), Layout::parse(config.text("dst")),
                         static_cast<Residual>(config.integer("residual"))};
+  check(canonical(variant.src, conv->input) == p.tactic.inputs.at(conv->src.index).layout &&
+            canonical(variant.dst, conv->output) == p.tactic.outputs.at(0).layout,
+        ErrorCode::bad_data, "onednn: conv: configuration and storages disagree: build the plan again");
   const ThreadCount count(p.target.threads);
   Candidate candidate = make(*conv, variant);
   const auto again = [&] { return make(*conv, variant).descriptor; };

@@ -1,22 +1,8 @@
 #include "backends/cpu/onednn/execution.h"
 
-#include <omp.h>
-
 #include <lanner/error.h>
 
-#include "device/parallel.h"
-
 namespace lanner::onednn {
-
-ThreadCount::ThreadCount(int threads) : before_(omp_get_max_threads()) {
-  check(openmp_threads(threads) == threads || omp_in_parallel(), ErrorCode::unsupported,
-        "onednn: this process was forked from one whose OpenMP threads it lacks: start it by spawn, or use "
-        "one thread");
-  if (threads != before_) omp_set_num_threads(threads);
-}
-ThreadCount::~ThreadCount() {
-  if (omp_get_max_threads() != before_) omp_set_num_threads(before_);
-}
 
 /// One launch's memory objects: views without buffers that get their pointers anew each time.
 struct Execution::MemorySet {

@@ -9,6 +9,7 @@
 #include <dnnl.hpp>
 
 #include "backends/cpu/onednn/library.h"
+#include "backends/cpu/onednn/openmp_calls.h"
 #include "backends/family.h"
 
 namespace lanner::onednn {
@@ -21,19 +22,6 @@ struct Argument {
   From from;
   std::size_t index = 0; ///< Input or output number.
   Tensor tensor;         ///< Of `owned`: a constant from inside the group.
-};
-
-/// OpenMP's thread count of the calling thread, set for a while: oneDNN fixes it when a descriptor is made
-/// and expects the same one when the primitive runs.
-class ThreadCount {
-public:
-  explicit ThreadCount(int threads);
-  ~ThreadCount();
-  ThreadCount(const ThreadCount&) = delete;
-  ThreadCount& operator=(const ThreadCount&) = delete;
-
-private:
-  int before_;
 };
 
 /// Runs one primitive. Launching takes memory objects from a small pool, so that

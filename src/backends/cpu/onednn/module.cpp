@@ -4,6 +4,7 @@
 
 #include "backends/cpu/onednn/families.h"
 #include "backends/cpu/onednn/library.h"
+#include "backends/cpu/onednn/openmp_calls.h"
 
 namespace lanner::onednn {
 
@@ -26,7 +27,8 @@ const char* version_text() {
 } // namespace lanner::onednn
 
 extern "C" const void* lanner_onednn_module() {
+  static const std::string foreign_threads = lanner::onednn::bind_openmp();
   static const lanner::OnednnModule module{lanner::OnednnModule::version, lanner::onednn::version_text(),
-                                           lanner::onednn::create_backend};
+                                           lanner::onednn::create_backend, foreign_threads.c_str()};
   return &module;
 }

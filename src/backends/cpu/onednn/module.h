@@ -11,11 +11,12 @@ namespace lanner {
 /// See load_module of base/module.h; opened by the name "onednn". Both sides share C++ types, so that any
 /// change of graph/tactic.h or of what it includes raises the version.
 struct OnednnModule {
-  static constexpr std::uint32_t version = 1;
+  static constexpr std::uint32_t version = 2;
 
   std::uint32_t abi_version;
   const char* onednn_version; ///< `2.6.3`, for `lanner doctor`.
   std::unique_ptr<Backend> (*create_backend)();
+  const char* foreign_threads; ///< Why its loops do not run on run_team of device/team.h; empty when they do.
 };
 
 } // namespace lanner

@@ -18,18 +18,19 @@ TacticList single_tactics(const SinglePrimitive& single, const Node& node, const
       single.any_rank ? std::vector<Layout>{Layout{}} : activation_layouts(input.rank());
   double slower = 1;
   for (const Layout& layout : layouts) {
-    const Layout from = canonical(layout, input);
-    const Layout to = output.rank() == input.rank() ? canonical(layout, output) : Layout{};
-    for (const Implementation& implementation : implementations(single.make(group, from, to).descriptor, 1)) {
+    const Layout to = output.rank() == input.rank() ? layout : Layout{};
+    for (const Implementation& implementation :
+         implementations(single.make(group, layout, to).descriptor, 1)) {
       Tactic tactic;
       tactic.kernel = single.kernel;
       ConfigText config;
       name_implementation(config, implementation);
+      config.set("src", layout.to_string()).set("dst", to.to_string());
       tactic.config = config.bytes();
       tactic.inputs.resize(node.inputs().size());
-      tactic.inputs[op.input(0).index] = stored(from);
+      tactic.inputs[op.input(0).index] = stored(canonical(layout, input));
       tactic.outputs.resize(node.outputs().size());
-      tactic.outputs[0] = stored(to);
+      tactic.outputs[0] = stored(canonical(to, output));
       tactic.estimate = rough_seconds(0, bytes, target.threads) * slower;
       list.tactics.push_back(std::move(tactic));
       slower += 0.1;
@@ -41,11 +42,17 @@ TacticList single_tactics(const SinglePrimitive& single, const Node& node, const
 
 std::unique_ptr<Kernel> single_prepare(const SinglePrimitive& single, const Preparation& p) {
   const GroupOp& op = p.group.ops().front();
-  const Layout& from = p.tactic.inputs.at(op.input(0).index).layout;
-  const Layout& to = p.tactic.outputs.at(0).layout;
+  // oneDNN tells layouts apart that canonical() holds for equal, when sizes are 1: the configuration has its
+  // names.
+  const ConfigText config(p.tactic.config);
+  const Layout from = Layout::parse(config.text("src")), to = Layout::parse(config.text("dst"));
+  check(canonical(from, op.input(0).shape()) == p.tactic.inputs.at(op.input(0).index).layout &&
+            canonical(to, op.type().shape()) == p.tactic.outputs.at(0).layout,
+        ErrorCode::bad_data, "onednn: {}: configuration and storages disagree: build the plan again",
+        single.kernel);
   const ThreadCount count(p.target.threads);
   const auto make = [&] { return single.make(p.group, from, to).descriptor; };
-  const Implementation chosen = find_implementation(make, ConfigText(p.tactic.config));
+  const Implementation chosen = find_implementation(make, config);
   return std::make_unique<Execution>(chosen.descriptor, single.make(p.group, from, to).arguments,
                                      p.target.threads);
 }

@@ -1,0 +1,60 @@
+#include <lanner/tensor.h>
+
+#include "backends/cpu/movement/movement.h"
+
+namespace lanner {
+
+namespace {
+
+struct Side {
+  DType type;
+  Shape shape;
+  Layout layout;
+
+  Tensor wrap(const void* data) const {
+    return Tensor::wrap(const_cast<void*>(data), type, shape, nullptr, layout);
+  }
+};
+
+Side side_of(const Value& value, const Storage& storage) {
+  return {storage.dtype.value_or(value.type.dtype()), value.type.shape(), storage.layout};
+}
+
+class CopyKernel final : public Kernel {
+public:
+  CopyKernel(Side from, Side to) : from_(std::move(from)), to_(std::move(to)) {}
+  void launch(const Launch& launch) const override {
+    Tensor to = to_.wrap(launch.outputs[0]);
+    copy(from_.wrap(launch.inputs[0]), to);
+  }
+
+private:
+  Side from_, to_;
+};
+
+TacticList copy_tactics(const Node& node, const Group& group, const Target&) {
+  TacticList list;
+  if (group.ops().size() != 1 || group.ops().front().kind() != "reorder") return list;
+  const Storage &from = node.input(0)->storage, &to = node.output(0)->storage;
+  const bool same_type = side_of(*node.input(0), from).type == side_of(*node.output(0), to).type;
+  if (same_type && from.layout.blocks.empty() && to.layout.blocks.empty()) return list; // Boxes do it.
+  if (from.scale != to.scale) return list;
+  Tactic tactic;
+  tactic.kernel = "copy";
+  tactic.inputs = {from};
+  tactic.outputs = {to};
+  tactic.estimate = 2e-6 + static_cast<double>(node.output(0)->type.shape().elements()) * 5e-9;
+  list.tactics.push_back(std::move(tactic));
+  return list;
+}
+
+std::unique_ptr<Kernel> copy_prepare(const Preparation& p) {
+  return std::make_unique<CopyKernel>(side_of(*p.node.input(0), p.tactic.inputs.at(0)),
+                                      side_of(*p.node.output(0), p.tactic.outputs.at(0)));
+}
+
+} // namespace
+
+const KernelFamily copy_family{"copy", copy_tactics, copy_prepare, nullptr};
+
+} // namespace lanner

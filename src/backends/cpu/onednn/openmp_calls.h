@@ -1,0 +1,28 @@
+#pragma once
+// oneDNN's threads. Debian builds it for GCC's OpenMP; this module defines the few functions that such code
+// calls, by run_team of device/team.h, and is opened so that they come before libgomp's (RTLD_DEEPBIND,
+// base/module.cpp). See docs/decisions/007-own-threads.md.
+
+#include <string>
+
+namespace lanner::onednn {
+
+/// The thread count that oneDNN sees on the calling thread, set for a while: it is fixed when a descriptor is
+/// made, and the same is expected when the primitive runs. Throws Error{unsupported} when so many threads are
+/// not to be had.
+class ThreadCount {
+public:
+  explicit ThreadCount(int threads);
+  ~ThreadCount();
+  ThreadCount(const ThreadCount&) = delete;
+  ThreadCount& operator=(const ThreadCount&) = delete;
+
+private:
+  int before_;
+};
+
+/// Finds out whose functions libdnnl calls; to be called before anything of oneDNN is. Returns why its loops
+/// do not run on Lanner's threads, empty when they do.
+std::string bind_openmp();
+
+} // namespace lanner::onednn
