@@ -169,7 +169,7 @@ typedef struct lanner_load_options {
 } lanner_load_options;
 
 /* Imports, optimises and tunes a model, from a file or from bytes, which are copied. `options` may be null.
- *engine is null on failure. */
+   `*engine` is null on failure. */
 lanner_status lanner_engine_build(const char* path, const lanner_build_options* options,
                                   lanner_engine** engine, lanner_error** error) LANNER_NOEXCEPT;
 lanner_status lanner_engine_build_bytes(const void* model, size_t bytes, const lanner_build_options* options,
@@ -228,7 +228,7 @@ lanner_status lanner_image_create(const char* format, int32_t width, int32_t hei
 lanner_status lanner_image_describe(const lanner_image* image, lanner_image_info* info,
                                     lanner_error** error) LANNER_NOEXCEPT;
 /* One batch element, [1, channels, height, width] or [1, height, width, channels].
- *tensor is null on failure. */
+   `*tensor` is null on failure. */
 lanner_status lanner_image_to_tensor(const lanner_image* image, const char* preprocess,
                                      struct DLManagedTensorVersioned** tensor,
                                      lanner_error** error) LANNER_NOEXCEPT;
@@ -268,7 +268,7 @@ lanner_status lanner_context_bind_output(lanner_context* context, const char* ou
 /* Runs the network once; the outputs are there when it returns. */
 lanner_status lanner_context_run(lanner_context* context, lanner_error** error) LANNER_NOEXCEPT;
 /* An output of the last run. Later runs leave it alone, unless it is memory of lanner_context_bind_output.
- *tensor is null on failure. */
+   `*tensor` is null on failure. */
 lanner_status lanner_context_output(lanner_context* context, const char* output,
                                     struct DLManagedTensorVersioned** tensor,
                                     lanner_error** error) LANNER_NOEXCEPT;
