@@ -1,10 +1,32 @@
-# Two ways out of the build: a tree for C++ (bin, lib, include), and the component "wheel" for pip install.
+# Two ways out of the build: a tree for C and C++ (component "sdk": bin, lib, include, CMake's and pkg-config's files),
+# and the component "wheel" for pip install. Both may be moved: everything finds its neighbours relative to itself.
+
+include(CMakePackageConfigHelpers)
+
+# lanner_install_sdk_files(): what find_package(lanner) and pkg-config lanner read.
+function(lanner_install_sdk_files)
+  set(folder "${CMAKE_BINARY_DIR}/install")
+  set(destination lib/cmake/lanner)
+  install(EXPORT lannerTargets NAMESPACE lanner:: DESTINATION ${destination} COMPONENT sdk)
+  configure_package_config_file(
+    "${PROJECT_SOURCE_DIR}/cmake/lannerConfig.cmake.in" "${folder}/lannerConfig.cmake" INSTALL_DESTINATION ${destination})
+  # Until 1.0 a minor version may change interfaces.
+  write_basic_package_version_file("${folder}/lannerConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/lanner.pc.in" "${folder}/lanner.pc" @ONLY)
+  install(FILES "${folder}/lannerConfig.cmake" "${folder}/lannerConfigVersion.cmake" DESTINATION ${destination}
+          COMPONENT sdk)
+  install(FILES "${folder}/lanner.pc" DESTINATION lib/pkgconfig COMPONENT sdk)
+endfunction()
 
 get_property(modules GLOBAL PROPERTY LANNER_MODULES)
 if(TARGET lanner)
-  install(TARGETS lanner ${modules} LIBRARY DESTINATION lib COMPONENT sdk)
+  install(TARGETS lanner EXPORT lannerTargets LIBRARY DESTINATION lib COMPONENT sdk INCLUDES DESTINATION include)
+  if(modules)
+    install(TARGETS ${modules} LIBRARY DESTINATION lib COMPONENT sdk)
+  endif()
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/lanner" DESTINATION include COMPONENT sdk)
-  install(TARGETS lanner ${modules} LIBRARY DESTINATION lanner COMPONENT wheel)
+  lanner_install_sdk_files()
+  install(TARGETS lanner ${modules} LIBRARY DESTINATION lanner NAMELINK_SKIP COMPONENT wheel)
 endif()
 if(TARGET lanner_command)
   install(TARGETS lanner_command RUNTIME DESTINATION bin COMPONENT sdk)

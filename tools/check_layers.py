@@ -2,7 +2,7 @@
 """Fails when an #include runs against the layers of docs/design.md.
 
     base <- device <- tensor <- image <- graph <- ops <- {importers, passes, backends} <- engine <- {pipeline, tf} <- serve
-                                image <- video <- pipeline            python, tools -> include/lanner only
+                                image <- video <- pipeline      python, tools, src/c -> include/lanner only
 
 A file may include its own layer and those that its layer reaches by the arrows. A folder of src/ is a layer; a public
 header belongs to the layer of its noun (HEADERS below).
@@ -29,6 +29,7 @@ BELOW = {
     "pipeline": ["engine", "video"],
     "tf": ["engine"],
     "serve": ["pipeline", "tf"],
+    "c": ["pipeline"],
 }
 
 # public header -> layer of its noun
@@ -47,6 +48,7 @@ HEADERS = {
     "source": "base",
     "device": "device",
     "dlpack": "tensor",
+    "dlpack_structs": "tensor",
     "dtype": "tensor",
     "item": "tensor",
     "layout": "tensor",
@@ -63,11 +65,11 @@ HEADERS = {
     "pipeline": "pipeline",
     "tf": "tf",
     "serve": "serve",
-    "c": "serve",
+    "c": "c",
 }
 
 # Folders that may use the public headers alone (and their own files).
-OUTSIDE = ["python", "tools"]
+OUTSIDE = ["python", "tools", "src/c"]
 
 SUFFIXES = {".h", ".hpp", ".cpp", ".c", ".cu", ".cuh", ".in", ".inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -135,6 +137,8 @@ class Checker:
 
     def run(self) -> list[str]:
         for path in sources(self.root / "src"):
+            if path.relative_to(self.root).as_posix().startswith(tuple(f"{folder}/" for folder in OUTSIDE)):
+                continue
             self.check_layered(path, path.relative_to(self.root / "src").parts[0])
         include = self.root / "include" / "lanner"
         for path in sources(include):

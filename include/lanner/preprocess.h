@@ -53,7 +53,8 @@ struct Preprocess {
   ///     or "gray",
   ///      "resize": "bilinear", "fit": "stretch", "range": [0, 1], "mean": [0, 0, 0], "std": [1, 1, 1],
   ///      "pad_value": 0}
-  /// A field that is left out keeps its default. Of a gray picture `bgr` is not kept.
+  /// A field that is left out keeps its default. Of a gray picture `bgr` is not kept. Reading also takes
+  /// `"preset": "imagenet"`, whose values the other fields then change.
   std::string to_json() const;
   static Preprocess from_json(std::string_view json); ///< Unknown keys and wrong types are Error{bad_data}.
   friend bool operator==(const Preprocess&, const Preprocess&) = default;

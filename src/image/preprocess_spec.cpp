@@ -92,6 +92,19 @@ public:
     into = static_cast<Enum>(place - names);
   }
 
+  /// What `parse` makes of a name; its refusal is bad data here.
+  template<typename T>
+  void read(const char* key, T& into, T (*parse)(std::string_view)) {
+    json value;
+    if (!take(key, value)) return;
+    require(value.is_string(), key, "a string", value);
+    try {
+      into = parse(value.get<std::string>());
+    } catch (const Error& error) {
+      fail(ErrorCode::bad_data, "preprocess: {}", error.message());
+    }
+  }
+
   void finish() const {
     check(object_.empty(), ErrorCode::bad_data, "preprocess: unknown field '{}'",
           object_.empty() ? "" : object_.begin().key());
@@ -162,21 +175,14 @@ std::string Preprocess::to_json() const {
 Preprocess Preprocess::from_json(std::string_view text) {
   FieldReader reader(parse_json(text));
   Preprocess spec;
+  reader.read("preset", spec, Preprocess::preset);
   reader.read("width", spec.width);
   reader.read("height", spec.height);
-  json dtype;
-  if (reader.take("dtype", dtype)) {
-    check(dtype.is_string(), ErrorCode::bad_data, "preprocess: dtype is {}, expected a string", dtype.dump());
-    try {
-      spec.dtype = parse_dtype(dtype.get<std::string>());
-    } catch (const Error& error) {
-      fail(ErrorCode::bad_data, "preprocess: {}", error.message());
-    }
-  }
+  reader.read("dtype", spec.dtype, parse_dtype);
   std::uint8_t layout = 0;
   reader.read("layout", layout, layout_names);
   spec.channels_last = layout == 1;
-  Channels channels = Channels::rgb;
+  Channels channels = channels_of(spec);
   reader.read("channels", channels, channels_names);
   spec.bgr = channels == Channels::bgr;
   spec.gray = channels == Channels::gray;

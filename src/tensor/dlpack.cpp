@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "tensor/dlpack_abi.h"
+#include <lanner/dlpack_structs.h>
 
 namespace lanner {
 namespace {
@@ -205,7 +205,7 @@ Tensor from_dlpack(DLManagedTensorVersioned* managed) {
   auto owner = take_over(managed);
   check(managed->version.major == 1, ErrorCode::unsupported, "dlpack: version {}.{}; expected 1.x",
         managed->version.major, managed->version.minor);
-  check(!(managed->flags & dlpack_subbyte_padded) || managed->dl_tensor.dtype.bits >= 8,
+  check(!(managed->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) || managed->dl_tensor.dtype.bits >= 8,
         ErrorCode::unsupported, "dlpack: elements of {} bits padded to bytes; pack them first",
         managed->dl_tensor.dtype.bits);
   return import_view(managed->dl_tensor, std::move(owner));

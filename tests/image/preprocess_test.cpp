@@ -205,6 +205,17 @@ TEST(Preprocess, JsonRoundTrip) {
   refuse("{\"layout\": \"chwn\"}", "nchw, nhwc");
   refuse("{\"width\": 3", "");
   LANNER_EXPECT_ERROR(Preprocess::from_json("{\"dtype\": \"complex\"}"), ErrorCode::bad_data, "dtype");
+  refuse("{\"preset\": \"resnet\"}", "tf-inception");
+  refuse("{\"preset\": 3}", "preset is 3");
+}
+
+TEST(Preprocess, JsonStartsFromAPreset) {
+  Preprocess expected = Preprocess::preset("caffe");
+  expected.width = 224;
+  EXPECT_EQ(Preprocess::from_json("{\"width\": 224, \"preset\": \"caffe\"}"), expected);
+  expected.bgr = false;
+  EXPECT_EQ(Preprocess::from_json("{\"width\": 224, \"preset\": \"caffe\", \"channels\": \"rgb\"}"),
+            expected);
 }
 
 TEST(Preprocess, WrongTensorsAreNamed) {

@@ -8,7 +8,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = ROOT / "build" / "bin" / "lanner"
+BUILD = ROOT / "build"
+COMMAND = BUILD / "bin" / "lanner"
 DATA = ROOT.parent / "shared" / "data"
 SECONDS = 300  # Nothing here takes long; a hang must not take for ever.
 

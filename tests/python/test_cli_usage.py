@@ -72,8 +72,8 @@ def test_doctor_names_reason_and_remedy_for_a_missing_module(tmp_path):
     (tmp_path / "lib").mkdir()
     copy.write_bytes(COMMAND.read_bytes())
     copy.chmod(0o755)
-    library = COMMAND.parents[1] / "lib" / "liblanner.so"
-    (tmp_path / "lib" / "liblanner.so").write_bytes(library.read_bytes())
+    library = (COMMAND.parents[1] / "lib" / "liblanner.so").resolve()
+    (tmp_path / "lib" / library.name).write_bytes(library.read_bytes())
     result = subprocess.run([copy, "doctor"], capture_output=True, text=True, timeout=SECONDS, check=False)
     assert result.returncode == 2
     lines = [line for line in result.stdout.splitlines() if "MISSING" in line]

@@ -50,7 +50,7 @@ def test_heavy_libraries_are_opened_and_not_linked(product):
 @pytest.mark.parametrize("module, library", [("ffmpeg", "libavformat"), ("onednn", "libdnnl")])
 def test_a_module_links_the_library_and_its_own(module, library):
     names = needed(BUILD / "lib" / f"liblanner-{module}.so")
-    assert "liblanner.so" in names
+    assert LIBRARY.resolve().name in names
     assert any(name.startswith(library) for name in names)
 
 

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "expect_error.h"
-#include "tensor/dlpack_abi.h"
+#include <lanner/dlpack_structs.h>
 
 namespace lanner {
 namespace {
@@ -139,7 +139,7 @@ TEST(DLPack, RefusesOtherVersions) {
   managed->version.major = 2;
   LANNER_EXPECT_ERROR(from_dlpack(managed), ErrorCode::unsupported, "version 2.0");
   managed = to_dlpack_versioned(Tensor::zeros(DType::i4, {2}));
-  managed->flags = dlpack_subbyte_padded;
+  managed->flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   LANNER_EXPECT_ERROR(from_dlpack(managed), ErrorCode::unsupported, "4 bits");
 }
 

@@ -1,0 +1,328 @@
+#pragma once
+/* Lanner for C and for every language that calls C: models to answers, videos to frames. It needs C99 and
+   nothing else.
+
+   Versions. A symbol that is here stays, with its meaning, for as long as LANNER_C_ABI_VERSION is the same.
+   What is added appears as new functions, new numbers of an enumeration and new members at the end of the
+   structures that begin with `struct_size`. Set `struct_size = sizeof(the structure)` and zero the rest: zero
+   is every member's default. A structure of an older header is accepted; a newer one too, unless a member
+   that this library does not know is set.
+
+   Errors. A function that can fail returns a lanner_status. Where the last argument, `error`, is not null,
+   *error becomes null on success, else an object of the caller's, to be given to lanner_error_destroy, whose
+   message is one line: what, where, expected, got, what to do. No exception and no signal leaves the library,
+   and it prints nothing. On failure outputs are set to null or left alone, as their function says.
+
+   Ownership. A handle that is given out is the caller's, until its destroy function; that takes null too.
+   Contexts keep their engine, images keep the video's memory: handles may be destroyed in any order. Strings,
+   arrays and structures that are passed in are read during the call only. Texts are UTF-8 and end with 0;
+   paths are bytes as the system has them.
+
+   Threads. An engine, an image and an error may be used by many threads at once, a context and a video by one
+   at a time. Every call runs on the caller's thread.
+
+   Tensors are DLPack's DLManagedTensorVersioned (https://dmlc.github.io/dlpack/latest/), of major version 1:
+   the same memory goes to and from NumPy, PyTorch, CuPy and others without a copy. One that Lanner gives out
+   is row-major, in host memory unless the engine's device is another, and its receiver calls
+   `tensor->deleter(tensor)` once. One that Lanner is given it takes over, failure included: it calls the
+   deleter when it needs the memory no more. The structure is declared by <lanner/dlpack_structs.h> or by
+   DLPack's own <dlpack/dlpack.h>.
+
+   Pictures become tensors by a `preprocess` text: the name of a preset (`imagenet`, `caffe`, `tf-inception`,
+   `none`), or JSON with the fields of lanner::Preprocess, for example
+
+       {"preset": "imagenet", "width": 224, "height": 224, "fit": "crop"}
+*/
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define LANNER_NOEXCEPT noexcept
+extern "C" {
+#else
+#define LANNER_NOEXCEPT
+#endif
+
+struct DLManagedTensorVersioned;
+
+/* ---- Versions ---- */
+
+/* Of this header; equal to what lanner_c_abi_version() of a library that serves it returns. */
+#define LANNER_C_ABI_VERSION 1
+
+uint32_t lanner_c_abi_version(void) LANNER_NOEXCEPT;
+/* `major.minor.patch` of the library that is loaded; static. */
+const char* lanner_version(void) LANNER_NOEXCEPT;
+
+/* ---- Errors ---- */
+
+/* 0, or the number of the lanner::ErrorCode plus one. */
+typedef int32_t lanner_status;
+enum {
+  LANNER_OK = 0,
+  LANNER_INVALID_ARGUMENT = 1, /* The caller asked for something that makes no sense. */
+  LANNER_NOT_FOUND = 2,        /* A file, name or library that was asked for does not exist. */
+  LANNER_BAD_DATA = 3,         /* Bytes from outside are malformed. */
+  LANNER_LIMIT_EXCEEDED = 4,   /* A bound on what a file may make Lanner do would be passed. */
+  LANNER_UNSUPPORTED = 5,      /* Valid, but not something this build or device can do. */
+  LANNER_OUT_OF_MEMORY = 6,
+  LANNER_IO = 7,        /* The operating system refused a read or write. */
+  LANNER_CANCELLED = 8, /* A progress function asked to stop. */
+  LANNER_DEVICE = 9,    /* A driver or vendor library failed. */
+  LANNER_INTERNAL = 10  /* A fault of Lanner itself. */
+};
+
+/* `ok`, `bad_data`; static. `unknown` for other numbers. */
+const char* lanner_status_name(lanner_status status) LANNER_NOEXCEPT;
+
+typedef struct lanner_error lanner_error;
+/* The status that was returned with it; LANNER_OK for null. */
+lanner_status lanner_error_status(const lanner_error* error) LANNER_NOEXCEPT;
+/* Its line, valid as long as the error; empty for null. */
+const char* lanner_error_message(const lanner_error* error) LANNER_NOEXCEPT;
+void lanner_error_destroy(lanner_error* error) LANNER_NOEXCEPT;
+
+/* ---- Tensors ---- */
+
+/* Element types, numbered as lanner::DType. Types under a byte are packed, lowest bits first. */
+typedef int32_t lanner_dtype;
+enum {
+  LANNER_F32 = 0,
+  LANNER_F64 = 1,
+  LANNER_F16 = 2,
+  LANNER_BF16 = 3,
+  LANNER_I8 = 4,
+  LANNER_U8 = 5,
+  LANNER_I16 = 6,
+  LANNER_U16 = 7,
+  LANNER_I32 = 8,
+  LANNER_U32 = 9,
+  LANNER_I64 = 10,
+  LANNER_U64 = 11,
+  LANNER_BOOL = 12,
+  LANNER_STRING = 13, /* Has no form in DLPack: neither bound nor given out here. */
+  LANNER_C64 = 14,
+  LANNER_C128 = 15,
+  LANNER_I4 = 16,
+  LANNER_U4 = 17,
+  LANNER_I2 = 18,
+  LANNER_U2 = 19,
+  LANNER_F4E2M1 = 20,
+  LANNER_F8E4M3FN = 21,
+  LANNER_F8E4M3FNUZ = 22,
+  LANNER_F8E5M2 = 23,
+  LANNER_F8E5M2FNUZ = 24,
+  LANNER_F8E8M0 = 25
+};
+
+/* A tensor of zeros in host memory, aligned to 64 bytes, for the caller to fill. *tensor is null on failure.
+ */
+lanner_status lanner_tensor_create(lanner_dtype dtype, const int64_t* shape, size_t rank,
+                                   struct DLManagedTensorVersioned** tensor,
+                                   lanner_error** error) LANNER_NOEXCEPT;
+
+/* ---- Engines ---- */
+
+/* An immutable network ready to run. */
+typedef struct lanner_engine lanner_engine;
+
+/* Sizes that one input may have: `rank` numbers each. `typical`, what kernels are timed for, and `max` may be
+   null: they are then `min`. The structure never grows. */
+typedef struct lanner_shape_range {
+  const char* input;
+  size_t rank;
+  const int64_t* min;
+  const int64_t* typical;
+  const int64_t* max;
+} lanner_shape_range;
+
+/* How pictures that are bound to one input become tensors. The structure never grows. */
+typedef struct lanner_input_preprocess {
+  const char* input;
+  const char* preprocess;
+} lanner_input_preprocess;
+
+/* Called on the caller's thread while a long call runs, with a stage's name and how far it is; `total` is 0
+   when it is not known. Any result but 0 ends the call with LANNER_CANCELLED. */
+typedef int (*lanner_progress)(void* user, const char* stage, double done, double total);
+
+typedef struct lanner_build_options {
+  size_t struct_size;
+  const char* precision; /* Types that kernels may compute in: `fp32` (null), `fp16,bf16,fp32`. */
+  double budget;         /* Seconds that timing kernels may take; 0 is 10, below 0 nothing is timed. */
+  int32_t threads;       /* Of contexts; 0 takes the machine's cores. */
+  int32_t deterministic; /* Not 0: the same input gives the same plan, nothing is timed. */
+  const char* device;    /* `cpu` (null) or `cuda:0`. */
+  const lanner_shape_range* shapes; /* For inputs whose model leaves sizes open. */
+  size_t shape_count;
+  const lanner_input_preprocess* preprocess;
+  size_t preprocess_count;
+  lanner_progress progress;
+  void* progress_user;
+} lanner_build_options;
+
+typedef struct lanner_load_options {
+  size_t struct_size;
+  int32_t threads;  /* 0 takes what the plan was built for, at most the machine's cores. */
+  int32_t reserved; /* 0. */
+} lanner_load_options;
+
+/* Imports, optimises and tunes a model, from a file or from bytes, which are copied. `options` may be null.
+   `*engine` is null on failure. */
+lanner_status lanner_engine_build(const char* path, const lanner_build_options* options,
+                                  lanner_engine** engine, lanner_error** error) LANNER_NOEXCEPT;
+lanner_status lanner_engine_build_bytes(const void* model, size_t bytes, const lanner_build_options* options,
+                                        lanner_engine** engine, lanner_error** error) LANNER_NOEXCEPT;
+/* Opens a plan that lanner_engine_save wrote; every byte is validated. */
+lanner_status lanner_engine_load(const char* path, const lanner_load_options* options, lanner_engine** engine,
+                                 lanner_error** error) LANNER_NOEXCEPT;
+lanner_status lanner_engine_load_bytes(const void* plan, size_t bytes, const lanner_load_options* options,
+                                       lanner_engine** engine, lanner_error** error) LANNER_NOEXCEPT;
+/* Writes a plan beside `path` and renames it. */
+lanner_status lanner_engine_save(const lanner_engine* engine, const char* path,
+                                 lanner_error** error) LANNER_NOEXCEPT;
+void lanner_engine_destroy(lanner_engine* engine) LANNER_NOEXCEPT;
+
+/* An input or output. Pointers are valid as long as the engine. */
+typedef struct lanner_binding {
+  size_t struct_size; /* Set by the caller; what lies beyond the library's own structure is zeroed. */
+  const char* name;
+  lanner_dtype dtype;
+  int32_t sequence; /* Not 0: a sequence or optional, which this interface can neither bind nor give out. */
+  int32_t ranked;   /* 0: any number of dims, `rank` is 0. */
+  size_t rank;
+  const int64_t* dims; /* -1 where the size is open. */
+} lanner_binding;
+
+/* 0 for null. */
+size_t lanner_engine_input_count(const lanner_engine* engine) LANNER_NOEXCEPT;
+size_t lanner_engine_output_count(const lanner_engine* engine) LANNER_NOEXCEPT;
+lanner_status lanner_engine_input(const lanner_engine* engine, size_t index, lanner_binding* binding,
+                                  lanner_error** error) LANNER_NOEXCEPT;
+lanner_status lanner_engine_output(const lanner_engine* engine, size_t index, lanner_binding* binding,
+                                   lanner_error** error) LANNER_NOEXCEPT;
+/* What the model says of itself under a key; null when it says nothing. Valid as long as the engine. */
+const char* lanner_engine_metadata(const lanner_engine* engine, const char* key) LANNER_NOEXCEPT;
+
+/* ---- Images ---- */
+
+/* Pixels of one picture. */
+typedef struct lanner_image lanner_image;
+
+typedef struct lanner_image_info {
+  size_t struct_size; /* As in lanner_binding. */
+  int32_t width;      /* Pixels. */
+  int32_t height;
+  const char* format; /* FFmpeg's name, such as `rgb24`, `nv12`, `yuv420p`; static. */
+} lanner_image_info;
+
+/* Reads a still picture: PNG, JPEG and what else FFmpeg knows. *image is null on failure. */
+lanner_status lanner_image_load(const char* path, lanner_image** image, lanner_error** error) LANNER_NOEXCEPT;
+/* Copies pixels of the caller's. `format` is a name as in lanner_image_info; `planes` and `pitches` (bytes
+   from row to row) have one entry for each plane of the format: 1 for interleaved ones, 2 for nv12 and its
+   kin, else 3. */
+lanner_status lanner_image_create(const char* format, int32_t width, int32_t height,
+                                  const void* const* planes, const int64_t* pitches, lanner_image** image,
+                                  lanner_error** error) LANNER_NOEXCEPT;
+lanner_status lanner_image_describe(const lanner_image* image, lanner_image_info* info,
+                                    lanner_error** error) LANNER_NOEXCEPT;
+/* One batch element, [1, channels, height, width] or [1, height, width, channels].
+   `*tensor` is null on failure. */
+lanner_status lanner_image_to_tensor(const lanner_image* image, const char* preprocess,
+                                     struct DLManagedTensorVersioned** tensor,
+                                     lanner_error** error) LANNER_NOEXCEPT;
+/* Writes PNG or JPEG, by the path's extension. */
+lanner_status lanner_image_save(const lanner_image* image, const char* path,
+                                lanner_error** error) LANNER_NOEXCEPT;
+void lanner_image_destroy(lanner_image* image) LANNER_NOEXCEPT;
+
+/* ---- Contexts ---- */
+
+/* One caller's state to run an engine: memory, bindings, threads. */
+typedef struct lanner_context lanner_context;
+
+typedef struct lanner_context_options {
+  size_t struct_size;
+  int32_t threads;  /* Fixed for the context's life; 0 takes the engine's. */
+  int32_t reserved; /* 0. */
+} lanner_context_options;
+
+/* `options` may be null. *context is null on failure. */
+lanner_status lanner_context_create(const lanner_engine* engine, const lanner_context_options* options,
+                                    lanner_context** context, lanner_error** error) LANNER_NOEXCEPT;
+/* Binds an input until the next bind. A row-major tensor is read in place by every run; others are copied. */
+lanner_status lanner_context_bind(lanner_context* context, const char* input,
+                                  struct DLManagedTensorVersioned* tensor,
+                                  lanner_error** error) LANNER_NOEXCEPT;
+/* Binds pictures, which make a batch, by `preprocess`, or by what the engine was built with when
+   that is null. */
+lanner_status lanner_context_bind_images(lanner_context* context, const char* input,
+                                         const lanner_image* const* images, size_t count,
+                                         const char* preprocess, lanner_error** error) LANNER_NOEXCEPT;
+/* Gives an output memory of the caller's, of the output's type and shape, until the next bind; null
+   ends that. */
+lanner_status lanner_context_bind_output(lanner_context* context, const char* output,
+                                         struct DLManagedTensorVersioned* tensor,
+                                         lanner_error** error) LANNER_NOEXCEPT;
+/* Runs the network once; the outputs are there when it returns. */
+lanner_status lanner_context_run(lanner_context* context, lanner_error** error) LANNER_NOEXCEPT;
+/* An output of the last run. Later runs leave it alone, unless it is memory of lanner_context_bind_output.
+   `*tensor` is null on failure. */
+lanner_status lanner_context_output(lanner_context* context, const char* output,
+                                    struct DLManagedTensorVersioned** tensor,
+                                    lanner_error** error) LANNER_NOEXCEPT;
+void lanner_context_destroy(lanner_context* context) LANNER_NOEXCEPT;
+
+/* ---- Videos ---- */
+
+/* Frames of a file's video stream, by number and in order. */
+typedef struct lanner_video lanner_video;
+
+typedef struct lanner_video_options {
+  size_t struct_size;
+  int32_t threads;        /* Of the decoder; 0 takes the machine's cores. */
+  int32_t raise_on_error; /* Not 0: damage is LANNER_BAD_DATA instead of being concealed. */
+} lanner_video_options;
+
+typedef struct lanner_video_info {
+  size_t struct_size; /* As in lanner_binding. */
+  int32_t width;      /* Of a frame as lanner_video_read gives it. */
+  int32_t height;
+  const char* codec; /* FFmpeg's name, such as `h264`; valid as long as the video. */
+  int64_t rate_num;  /* Frames a second as the container says, a fraction. */
+  int64_t rate_den;  /* 0 when it says nothing. */
+  double duration;   /* Seconds as the container says, 0 when it does not. */
+} lanner_video_info;
+
+typedef struct lanner_frame_info {
+  size_t struct_size; /* As in lanner_binding. */
+  int64_t index;      /* Of the frame, from 0. */
+  int64_t pts;        /* Ticks; INT64_MIN where the stream gives none. */
+  int64_t duration;   /* Ticks. */
+  int64_t tick_num;   /* Seconds of one tick, a fraction. */
+  int64_t tick_den;
+  int32_t key;     /* Not 0: decodes by itself. */
+  int32_t corrupt; /* Not 0: the decoder concealed damage. */
+} lanner_frame_info;
+
+/* Opens the stream that a player would show. `options` may be null. *video is null on failure. */
+lanner_status lanner_video_open(const char* path, const lanner_video_options* options, lanner_video** video,
+                                lanner_error** error) LANNER_NOEXCEPT;
+lanner_status lanner_video_describe(const lanner_video* video, lanner_video_info* info,
+                                    lanner_error** error) LANNER_NOEXCEPT;
+/* The exact number of frames that decoding gives; the first call reads the file once, without decoding. */
+lanner_status lanner_video_frame_count(lanner_video* video, int64_t* count,
+                                       lanner_error** error) LANNER_NOEXCEPT;
+/* Frame `index`, turned as a player shows it; the next lanner_video_next continues behind it. `info` may
+   be null. *image is null on failure. */
+lanner_status lanner_video_read(lanner_video* video, int64_t index, lanner_image** image,
+                                lanner_frame_info* info, lanner_error** error) LANNER_NOEXCEPT;
+/* The next frame in order; *image is null at the end, with LANNER_OK, and on failure. */
+lanner_status lanner_video_next(lanner_video* video, lanner_image** image, lanner_frame_info* info,
+                                lanner_error** error) LANNER_NOEXCEPT;
+void lanner_video_destroy(lanner_video* video) LANNER_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,162 @@
+// Engines of the C interface.
+
+#include <cmath>
+
+#include "boundary.h"
+#include "handles.h"
+
+namespace lanner::c {
+namespace {
+
+Shape shape_of(const std::int64_t* sizes, std::size_t rank) {
+  return Shape(std::span<const std::int64_t>(sizes, rank));
+}
+
+ShapeRange range_of(const lanner_shape_range& given) {
+  const Limits limits;
+  check(given.rank <= limits.rank, ErrorCode::limit_exceeded, "shape of {}: rank {}, expected at most {}",
+        text(given.input, "input of a shape"), given.rank, limits.rank);
+  if (given.rank > 0) required(given.min, "min of a shape");
+  const auto or_min = [&](const std::int64_t* sizes) {
+    return shape_of(sizes ? sizes : given.min, given.rank);
+  };
+  return {shape_of(given.min, given.rank), or_min(given.typical), or_min(given.max)};
+}
+
+Control control_of(const lanner_build_options& given) {
+  Control control;
+  if (!given.progress) return control;
+  control.cancel = CancelToken::create();
+  control.progress = [cancel = control.cancel, call = given.progress,
+                      user = given.progress_user](const ProgressUpdate& update) {
+    const std::string stage(update.stage);
+    if (call(user, stage.c_str(), update.done, update.total) != 0) cancel.cancel();
+  };
+  return control;
+}
+
+BuildOptions options_of(const lanner_build_options* options) {
+  const lanner_build_options given = read_options(options);
+  BuildOptions result;
+  if (given.precision) result.precision = given.precision;
+  check(std::isfinite(given.budget), ErrorCode::invalid_argument, "budget is {}: expected seconds",
+        given.budget);
+  if (given.budget != 0) result.budget = std::max(given.budget, 0.0);
+  result.threads = given.threads;
+  result.deterministic = given.deterministic != 0;
+  if (given.device) result.device = Device::parse(given.device);
+  if (given.shape_count > 0) required(given.shapes, "shapes");
+  for (std::size_t i = 0; i < given.shape_count; ++i)
+    result.shapes[text(given.shapes[i].input, "input of a shape")] = range_of(given.shapes[i]);
+  if (given.preprocess_count > 0) required(given.preprocess, "preprocess");
+  for (std::size_t i = 0; i < given.preprocess_count; ++i)
+    result.preprocess[text(given.preprocess[i].input, "input of a preprocess")] =
+        preprocess_of(given.preprocess[i].preprocess);
+  result.control = control_of(given);
+  return result;
+}
+
+LoadOptions options_of(const lanner_load_options* options) {
+  const lanner_load_options given = read_options(options);
+  check(given.reserved == 0, ErrorCode::unsupported, "reserved is {}: expected 0", given.reserved);
+  LoadOptions result;
+  result.threads = given.threads;
+  return result;
+}
+
+/// A source over a copy, aligned as plans want their weights.
+SourcePtr copied(const void* bytes, std::size_t size, std::string_view name) {
+  if (size > 0) required(static_cast<const std::byte*>(bytes), name);
+  const Limits limits;
+  check(size <= limits.file_bytes, ErrorCode::limit_exceeded, "{} bytes given, expected at most {}", size,
+        limits.file_bytes);
+  Tensor copy = Tensor::allocate(DType::u8, Shape{static_cast<std::int64_t>(size)}, {}, {}, limits);
+  if (size > 0) std::memcpy(copy.data(), bytes, size);
+  return open_bytes({static_cast<const std::byte*>(copy.data()), size}, copy.owner());
+}
+
+template<typename Make>
+lanner_status make_engine(lanner_engine** engine, lanner_error** error, Make&& make) noexcept {
+  return guarded(error, [&] {
+    required(engine, "engine") = nullptr;
+    *engine = new lanner_engine{make()};
+  });
+}
+
+lanner_status describe(const std::vector<Binding>* bindings, std::size_t index, lanner_binding* into,
+                       lanner_error** error) noexcept {
+  return guarded(error, [&] {
+    required(into, "binding");
+    required(bindings, "engine");
+    check(index < bindings->size(), ErrorCode::invalid_argument, "number {}: the engine has {}", index,
+          bindings->size());
+    const Binding& binding = (*bindings)[index];
+    write_struct(into, {0, binding.name.c_str(), static_cast<lanner_dtype>(binding.dtype), binding.sequence,
+                        binding.ranked, binding.dims.size(), binding.dims.data()});
+  });
+}
+
+} // namespace
+} // namespace lanner::c
+
+using namespace lanner;
+
+lanner_status lanner_engine_build(const char* path, const lanner_build_options* options,
+                                  lanner_engine** engine, lanner_error** error) noexcept {
+  return c::make_engine(engine, error, [&] {
+    return Engine::build(std::filesystem::path(c::text(path, "path")), c::options_of(options));
+  });
+}
+
+lanner_status lanner_engine_build_bytes(const void* model, size_t bytes, const lanner_build_options* options,
+                                        lanner_engine** engine, lanner_error** error) noexcept {
+  return c::make_engine(
+      engine, error, [&] { return Engine::build(c::copied(model, bytes, "model"), c::options_of(options)); });
+}
+
+lanner_status lanner_engine_load(const char* path, const lanner_load_options* options, lanner_engine** engine,
+                                 lanner_error** error) noexcept {
+  return c::make_engine(engine, error, [&] {
+    return Engine::load(std::filesystem::path(c::text(path, "path")), c::options_of(options));
+  });
+}
+
+lanner_status lanner_engine_load_bytes(const void* plan, size_t bytes, const lanner_load_options* options,
+                                       lanner_engine** engine, lanner_error** error) noexcept {
+  return c::make_engine(engine, error,
+                        [&] { return Engine::load(c::copied(plan, bytes, "plan"), c::options_of(options)); });
+}
+
+lanner_status lanner_engine_save(const lanner_engine* engine, const char* path,
+                                 lanner_error** error) noexcept {
+  return c::guarded(error, [&] { c::required(engine, "engine").engine.save(c::text(path, "path")); });
+}
+
+void lanner_engine_destroy(lanner_engine* engine) noexcept {
+  delete engine;
+}
+
+size_t lanner_engine_input_count(const lanner_engine* engine) noexcept {
+  return engine ? engine->engine.inputs().size() : 0;
+}
+
+size_t lanner_engine_output_count(const lanner_engine* engine) noexcept {
+  return engine ? engine->engine.outputs().size() : 0;
+}
+
+lanner_status lanner_engine_input(const lanner_engine* engine, size_t index, lanner_binding* binding,
+                                  lanner_error** error) noexcept {
+  return c::describe(engine ? &engine->engine.inputs() : nullptr, index, binding, error);
+}
+
+lanner_status lanner_engine_output(const lanner_engine* engine, size_t index, lanner_binding* binding,
+                                   lanner_error** error) noexcept {
+  return c::describe(engine ? &engine->engine.outputs() : nullptr, index, binding, error);
+}
+
+const char* lanner_engine_metadata(const lanner_engine* engine, const char* key) noexcept {
+  if (!engine || !key) return nullptr;
+  for (const auto& [name, value] : engine->engine.metadata())
+    if (name == key) return value.c_str();
+  return nullptr;
+}

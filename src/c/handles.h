@@ -1,0 +1,24 @@
+#pragma once
+// What the opaque types of <lanner/c.h> hold.
+
+#include <lanner/c.h>
+#include <lanner/engine.h>
+#include <lanner/image.h>
+#include <lanner/video.h>
+
+struct lanner_engine {
+  lanner::Engine engine;
+};
+
+struct lanner_context {
+  lanner::Engine engine;
+  lanner::Context context;
+};
+
+struct lanner_image {
+  lanner::Image image;
+};
+
+struct lanner_video {
+  lanner::VideoReader reader;
+};

@@ -1,0 +1,432 @@
+/* The C interface from a program in C99: c_test MODEL CLIP, in a folder of its own. The model says which of
+   three channels is brightest
+   (`input` f32 [N, 3, 8, 8] -> `logits` f32 [N, 3]); the clip has 12 frames of 64x48. Ends with 0 when all
+   holds. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lanner/c.h>
+#include <lanner/dlpack_structs.h>
+
+#define REQUIRE(condition)                                                                                   \
+  do {                                                                                                       \
+    if (!(condition)) {                                                                                      \
+      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                                \
+      exit(1);                                                                                               \
+    }                                                                                                        \
+  } while (0)
+
+#define SUCCEED(call)                                                                                        \
+  do {                                                                                                       \
+    lanner_error* error = NULL;                                                                              \
+    const lanner_status status = (call);                                                                     \
+    if (status != LANNER_OK || error) {                                                                      \
+      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, lanner_error_message(error));            \
+      exit(1);                                                                                               \
+    }                                                                                                        \
+  } while (0)
+
+/* The call is refused with the status, and its one line holds the text. */
+#define REFUSE(call, wanted, part)                                                                           \
+  do {                                                                                                       \
+    lanner_error* error = NULL;                                                                              \
+    const lanner_status status = (call);                                                                     \
+    check_refusal(__LINE__, #call, status, error, wanted, part);                                             \
+  } while (0)
+
+static void check_refusal(int line, const char* call, lanner_status status, lanner_error* error,
+                          lanner_status wanted, const char* part) {
+  const char* message = lanner_error_message(error);
+  if (status != wanted || lanner_error_status(error) != wanted || !strstr(message, part) ||
+      strchr(message, '\n')) {
+    fprintf(stderr, "%s:%d: %s: %s: '%s', expected %s with '%s'\n", __FILE__, line, call,
+            lanner_status_name(status), message, lanner_status_name(wanted), part);
+    exit(1);
+  }
+  lanner_error_destroy(error);
+}
+
+static const char* preprocess = "{\"preset\": \"none\", \"width\": 8, \"height\": 8}";
+
+static void check_versions(void) {
+  REQUIRE(lanner_c_abi_version() == LANNER_C_ABI_VERSION);
+  REQUIRE(strlen(lanner_version()) >= 5);
+  REQUIRE(strcmp(lanner_status_name(LANNER_OK), "ok") == 0);
+  REQUIRE(strcmp(lanner_status_name(LANNER_INTERNAL), "internal") == 0);
+  REQUIRE(strcmp(lanner_status_name(-1), "unknown") == 0);
+  REQUIRE(strcmp(lanner_status_name(11), "unknown") == 0);
+  REQUIRE(lanner_error_status(NULL) == LANNER_OK);
+  REQUIRE(strcmp(lanner_error_message(NULL), "") == 0);
+  lanner_error_destroy(NULL);
+  lanner_engine_destroy(NULL);
+  lanner_context_destroy(NULL);
+  lanner_image_destroy(NULL);
+  lanner_video_destroy(NULL);
+}
+
+static int progress_calls;
+
+static int count_progress(void* user, const char* stage, double done, double total) {
+  REQUIRE(stage && done >= 0 && total >= 0);
+  progress_calls += 1;
+  return *(const int*)user;
+}
+
+static lanner_engine* build(const char* model) {
+  const int64_t smallest[] = {1, 3, 8, 8}, largest[] = {4, 3, 8, 8};
+  lanner_shape_range shape;
+  lanner_input_preprocess picture;
+  lanner_build_options options;
+  lanner_engine* engine = NULL;
+  memset(&shape, 0, sizeof shape);
+  shape.input = "input";
+  shape.rank = 4;
+  shape.min = smallest;
+  shape.max = largest;
+  picture.input = "input";
+  picture.preprocess = preprocess;
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.budget = -1;
+  options.threads = 1;
+  options.shapes = &shape;
+  options.shape_count = 1;
+  options.preprocess = &picture;
+  options.preprocess_count = 1;
+  SUCCEED(lanner_engine_build(model, &options, &engine, &error));
+  return engine;
+}
+
+static void check_options(const char* model) {
+  struct {
+    lanner_load_options known;
+    int64_t newer;
+  } larger;
+  lanner_build_options options;
+  lanner_load_options load;
+  lanner_engine* engine = NULL;
+  int stop = 1;
+  memset(&options, 0, sizeof options);
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "struct_size is 0");
+  options.struct_size = sizeof options - 3;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "struct_size");
+  options.struct_size = (size_t)-1;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "struct_size");
+  options.struct_size = sizeof options;
+  options.shape_count = 1;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "shapes is null");
+  options.shape_count = 0;
+  options.precision = "fp3";
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "fp3");
+  options.precision = NULL;
+  options.progress = count_progress;
+  options.progress_user = &stop;
+  options.budget = -1;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_CANCELLED, "");
+  REQUIRE(progress_calls > 0 && engine == NULL);
+  stop = 0;
+  SUCCEED(lanner_engine_build(model, &options, &engine, &error));
+  lanner_engine_destroy(engine);
+
+  /* A caller of an older header: its structure ends before what this one knows. */
+  options.progress = NULL;
+  options.deterministic = 1;
+  options.struct_size = offsetof(lanner_build_options, shapes);
+  options.shape_count = 7;
+  SUCCEED(lanner_engine_build(model, &options, &engine, &error));
+  SUCCEED(lanner_engine_save(engine, "older.plan", &error));
+  lanner_engine_destroy(engine);
+
+  memset(&larger, 0, sizeof larger);
+  larger.known.struct_size = sizeof larger;
+  memcpy(&load, &larger.known, sizeof load);
+  SUCCEED(lanner_engine_load("older.plan", &larger.known, &engine, &error));
+  lanner_engine_destroy(engine);
+  larger.newer = 1;
+  REFUSE(lanner_engine_load("older.plan", &larger.known, &engine, &error), LANNER_UNSUPPORTED,
+         "does not know");
+  load.struct_size = sizeof load;
+  load.reserved = 1;
+  REFUSE(lanner_engine_load("older.plan", &load, &engine, &error), LANNER_UNSUPPORTED, "reserved");
+}
+
+static void check_bindings(const lanner_engine* engine) {
+  struct {
+    lanner_binding known;
+    int64_t newer;
+  } larger;
+  lanner_binding binding;
+  memset(&binding, 0, sizeof binding);
+  REQUIRE(lanner_engine_input_count(engine) == 1 && lanner_engine_output_count(engine) == 1);
+  REQUIRE(lanner_engine_input_count(NULL) == 0);
+  REFUSE(lanner_engine_input(engine, 0, &binding, &error), LANNER_INVALID_ARGUMENT, "struct_size");
+  binding.struct_size = sizeof binding;
+  SUCCEED(lanner_engine_input(engine, 0, &binding, &error));
+  REQUIRE(strcmp(binding.name, "input") == 0 && binding.dtype == LANNER_F32 && !binding.sequence);
+  REQUIRE(binding.ranked && binding.rank == 4 && binding.dims[0] == -1 && binding.dims[1] == 3);
+  REFUSE(lanner_engine_output(engine, 1, &binding, &error), LANNER_INVALID_ARGUMENT, "number 1");
+  REFUSE(lanner_engine_output(NULL, 0, &binding, &error), LANNER_INVALID_ARGUMENT, "engine is null");
+  memset(&larger, 0xff, sizeof larger);
+  larger.known.struct_size = sizeof larger;
+  SUCCEED(lanner_engine_output(engine, 0, &larger.known, &error));
+  REQUIRE(strcmp(larger.known.name, "logits") == 0 && larger.newer == 0);
+  memset(&binding, 0, sizeof binding);
+  binding.struct_size = offsetof(lanner_binding, dtype);
+  SUCCEED(lanner_engine_input(engine, 0, &binding, &error));
+  REQUIRE(binding.name && binding.rank == 0 && binding.dims == NULL);
+  REQUIRE(strcmp(lanner_engine_metadata(engine, "color"), "channel") == 0);
+  REQUIRE(lanner_engine_metadata(engine, "colour") == NULL && lanner_engine_metadata(NULL, "color") == NULL);
+}
+
+/* A batch in which `channel` of each element is the brightest. */
+static DLManagedTensorVersioned* batch_of(int64_t count, int channel) {
+  const int64_t shape[] = {count, 3, 8, 8};
+  DLManagedTensorVersioned* tensor = NULL;
+  int64_t i;
+  SUCCEED(lanner_tensor_create(LANNER_F32, shape, 4, &tensor, &error));
+  for (i = 0; i < count * 3 * 64; ++i)
+    ((float*)tensor->dl_tensor.data)[i] = i / 64 % 3 == channel ? 1.f : 0.f;
+  return tensor;
+}
+
+/* The brightest channel of the last element of `logits`. */
+static int answer(lanner_context* context, int64_t count) {
+  DLManagedTensorVersioned* logits = NULL;
+  const float* values;
+  int best = 0, i;
+  SUCCEED(lanner_context_output(context, "logits", &logits, &error));
+  REQUIRE(logits->version.major == 1 && logits->dl_tensor.ndim == 2);
+  REQUIRE(logits->dl_tensor.shape[0] == count && logits->dl_tensor.shape[1] == 3);
+  values = (const float*)logits->dl_tensor.data + (count - 1) * 3;
+  for (i = 1; i < 3; ++i)
+    if (values[i] > values[best]) best = i;
+  logits->deleter(logits);
+  return best;
+}
+
+static void check_run(const lanner_engine* engine) {
+  lanner_context_options options;
+  lanner_context* context = NULL;
+  DLManagedTensorVersioned *memory = NULL, *kept = NULL;
+  const int64_t shape[] = {1, 3};
+  float first;
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.threads = 1;
+  SUCCEED(lanner_context_create(engine, &options, &context, &error));
+  REFUSE(lanner_context_run(context, &error), LANNER_INVALID_ARGUMENT, "not bound");
+  REFUSE(lanner_context_output(context, "logits", &memory, &error), LANNER_INVALID_ARGUMENT,
+         "nothing has run");
+  SUCCEED(lanner_context_bind(context, "input", batch_of(1, 1), &error));
+  SUCCEED(lanner_context_run(context, &error));
+  REQUIRE(answer(context, 1) == 1);
+  SUCCEED(lanner_context_output(context, "logits", &kept, &error));
+  first = ((float*)kept->dl_tensor.data)[1];
+  SUCCEED(lanner_context_bind(context, "input", batch_of(3, 2), &error));
+  SUCCEED(lanner_context_run(context, &error));
+  REQUIRE(answer(context, 3) == 2);
+  REQUIRE(((float*)kept->dl_tensor.data)[1] == first);
+  SUCCEED(lanner_context_bind(context, "input", batch_of(1, 0), &error));
+  SUCCEED(lanner_tensor_create(LANNER_F32, shape, 2, &memory, &error));
+  SUCCEED(lanner_context_bind_output(context, "logits", memory, &error));
+  SUCCEED(lanner_context_run(context, &error));
+  REQUIRE(((float*)memory->dl_tensor.data)[0] == 10.f);
+  SUCCEED(lanner_context_bind_output(context, "logits", NULL, &error));
+
+  /* Tensors that are refused are taken over all the same. */
+  REFUSE(lanner_context_bind(context, "inptu", batch_of(1, 0), &error), LANNER_INVALID_ARGUMENT,
+         "there is input");
+  REFUSE(lanner_context_bind(NULL, "input", batch_of(1, 0), &error), LANNER_INVALID_ARGUMENT,
+         "context is null");
+  REFUSE(lanner_context_bind(context, NULL, batch_of(1, 0), &error), LANNER_INVALID_ARGUMENT,
+         "input is null");
+  REFUSE(lanner_context_bind(context, "input", NULL, &error), LANNER_INVALID_ARGUMENT, "tensor is null");
+  SUCCEED(lanner_tensor_create(LANNER_U8, shape, 2, &memory, &error));
+  REFUSE(lanner_context_bind(context, "input", memory, &error), LANNER_INVALID_ARGUMENT, "u8");
+  memory = batch_of(1, 0);
+  memory->version.major = 2;
+  REFUSE(lanner_context_bind(context, "input", memory, &error), LANNER_UNSUPPORTED, "version 2");
+  memory = batch_of(1, 0);
+  memory->dl_tensor.ndim = -1;
+  REFUSE(lanner_context_bind(context, "input", memory, &error), LANNER_LIMIT_EXCEEDED, "rank -1");
+  SUCCEED(lanner_tensor_create(LANNER_F32, shape, 2, &memory, &error));
+  memory->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+  REFUSE(lanner_context_bind_output(context, "logits", memory, &error), LANNER_INVALID_ARGUMENT,
+         "only be read");
+  SUCCEED(lanner_tensor_create(LANNER_F32, shape, 2, &memory, &error));
+  memory->dl_tensor.shape[0] = 0x7fffffffffff;
+  SUCCEED(lanner_context_bind_output(context, "logits", memory, &error));
+  REFUSE(lanner_context_run(context, &error), LANNER_INVALID_ARGUMENT, "memory for");
+  SUCCEED(lanner_context_bind_output(context, "logits", NULL, &error));
+  SUCCEED(lanner_context_bind(context, "input", batch_of(5, 0), &error));
+  REFUSE(lanner_context_run(context, &error), LANNER_INVALID_ARGUMENT, "1 to 4");
+  REQUIRE(lanner_context_run(context, NULL) == LANNER_INVALID_ARGUMENT);
+  lanner_context_destroy(context);
+  REQUIRE(((float*)kept->dl_tensor.data)[1] == first);
+  kept->deleter(kept);
+}
+
+static void check_tensors(void) {
+  const int64_t shape[] = {2, -1}, huge[] = {INT64_MAX, 4};
+  DLManagedTensorVersioned* tensor = NULL;
+  REFUSE(lanner_tensor_create(LANNER_F32, shape, 2, &tensor, &error), LANNER_INVALID_ARGUMENT, "-1");
+  REFUSE(lanner_tensor_create(LANNER_F32, huge, 2, &tensor, &error), LANNER_LIMIT_EXCEEDED, "");
+  REFUSE(lanner_tensor_create(26, huge, 1, &tensor, &error), LANNER_INVALID_ARGUMENT, "dtype 26");
+  REFUSE(lanner_tensor_create(LANNER_F32, NULL, 1, &tensor, &error), LANNER_INVALID_ARGUMENT,
+         "shape is null");
+  REFUSE(lanner_tensor_create(LANNER_F32, huge, 1000, &tensor, &error), LANNER_LIMIT_EXCEEDED, "rank 1000");
+  REFUSE(lanner_tensor_create(LANNER_STRING, NULL, 0, &tensor, &error), LANNER_UNSUPPORTED, "string");
+  REFUSE(lanner_tensor_create(LANNER_F32, NULL, 0, NULL, &error), LANNER_INVALID_ARGUMENT, "tensor is null");
+  SUCCEED(lanner_tensor_create(LANNER_F32, NULL, 0, &tensor, &error));
+  REQUIRE(tensor->dl_tensor.ndim == 0 && (uintptr_t)tensor->dl_tensor.data % 64 == 0);
+  tensor->deleter(tensor);
+}
+
+static void check_plans(lanner_engine* engine) {
+  lanner_engine *loaded = NULL, *again = NULL;
+  char* bytes = malloc(1 << 20);
+  size_t size;
+  FILE* file;
+  REFUSE(lanner_engine_build("absent.onnx", NULL, &loaded, &error), LANNER_NOT_FOUND, "absent.onnx");
+  REFUSE(lanner_engine_load("absent.plan", NULL, &loaded, &error), LANNER_NOT_FOUND, "absent.plan");
+  REFUSE(lanner_engine_build(NULL, NULL, &loaded, &error), LANNER_INVALID_ARGUMENT, "path is null");
+  REFUSE(lanner_engine_build("absent.onnx", NULL, NULL, &error), LANNER_INVALID_ARGUMENT, "engine is null");
+  REFUSE(lanner_engine_build_bytes("noise", 5, NULL, &loaded, &error), LANNER_BAD_DATA, "not a model");
+  REFUSE(lanner_engine_load_bytes("noise", 5, NULL, &loaded, &error), LANNER_BAD_DATA, "");
+  REFUSE(lanner_engine_load_bytes(NULL, 5, NULL, &loaded, &error), LANNER_INVALID_ARGUMENT, "plan is null");
+  REFUSE(lanner_engine_save(engine, "absent/x.plan", &error), LANNER_NOT_FOUND, "absent");
+  REFUSE(lanner_engine_save(NULL, "x.plan", &error), LANNER_INVALID_ARGUMENT, "engine is null");
+  REQUIRE(lanner_engine_build("absent.onnx", NULL, &loaded, NULL) == LANNER_NOT_FOUND);
+  SUCCEED(lanner_engine_save(engine, "saved.plan", &error));
+  SUCCEED(lanner_engine_load("saved.plan", NULL, &loaded, &error));
+  check_run(loaded);
+  lanner_engine_destroy(loaded);
+  file = fopen("saved.plan", "rb");
+  REQUIRE(file && bytes);
+  size = fread(bytes, 1, 1 << 20, file);
+  fclose(file);
+  SUCCEED(lanner_engine_load_bytes(bytes, size, NULL, &again, &error));
+  memset(bytes, 0, size);
+  free(bytes);
+  check_run(again);
+  lanner_engine_destroy(again);
+}
+
+static void check_images(const lanner_engine* engine) {
+  static unsigned char pixels[10 * 64];
+  const void* planes[] = {pixels};
+  const int64_t pitches[] = {64};
+  const lanner_image* pictures[2];
+  lanner_image_info info;
+  lanner_image *image = NULL, *back = NULL;
+  lanner_context* context = NULL;
+  DLManagedTensorVersioned* tensor = NULL;
+  int i;
+  for (i = 0; i < 10 * 64; ++i) pixels[i] = i % 64 % 3 == 1 ? 200 : 20;
+  REFUSE(lanner_image_create("rgb", 20, 10, planes, pitches, &image, &error), LANNER_INVALID_ARGUMENT,
+         "rgb24");
+  REFUSE(lanner_image_create("rgb24", 22, 10, planes, pitches, &image, &error), LANNER_INVALID_ARGUMENT,
+         "66 bytes");
+  REFUSE(lanner_image_create("rgb24", -1, 10, planes, pitches, &image, &error), LANNER_INVALID_ARGUMENT,
+         "-1x10");
+  REFUSE(lanner_image_create("rgb24", 20, 10, NULL, pitches, &image, &error), LANNER_INVALID_ARGUMENT,
+         "planes");
+  SUCCEED(lanner_image_create("rgb24", 20, 10, planes, pitches, &image, &error));
+  memset(pixels, 0, sizeof pixels);
+  memset(&info, 0, sizeof info);
+  info.struct_size = sizeof info;
+  SUCCEED(lanner_image_describe(image, &info, &error));
+  REQUIRE(info.width == 20 && info.height == 10 && strcmp(info.format, "rgb24") == 0);
+  SUCCEED(lanner_image_to_tensor(image, preprocess, &tensor, &error));
+  REQUIRE(tensor->dl_tensor.ndim == 4 && tensor->dl_tensor.shape[2] == 8);
+  REQUIRE(((float*)tensor->dl_tensor.data)[0] == 20.f && ((float*)tensor->dl_tensor.data)[64] == 200.f);
+  tensor->deleter(tensor);
+  REFUSE(lanner_image_to_tensor(image, "resnet", &tensor, &error), LANNER_INVALID_ARGUMENT, "imagenet");
+  REFUSE(lanner_image_to_tensor(image, "{\"size\": 3}", &tensor, &error), LANNER_BAD_DATA, "size");
+  REFUSE(lanner_image_to_tensor(image, NULL, &tensor, &error), LANNER_INVALID_ARGUMENT, "preprocess is null");
+  REFUSE(lanner_image_load("absent.png", &back, &error), LANNER_NOT_FOUND, "absent.png");
+  REFUSE(lanner_image_save(image, "picture.xyz", &error), LANNER_UNSUPPORTED, "xyz");
+  SUCCEED(lanner_image_save(image, "picture.png", &error));
+  SUCCEED(lanner_image_load("picture.png", &back, &error));
+
+  SUCCEED(lanner_context_create(engine, NULL, &context, &error));
+  pictures[0] = image;
+  pictures[1] = back;
+  SUCCEED(lanner_context_bind_images(context, "input", pictures, 2, NULL, &error));
+  lanner_image_destroy(image);
+  lanner_image_destroy(back);
+  SUCCEED(lanner_context_run(context, &error));
+  REQUIRE(answer(context, 2) == 1);
+  pictures[1] = NULL;
+  REFUSE(lanner_context_bind_images(context, "input", pictures + 1, 1, NULL, &error), LANNER_INVALID_ARGUMENT,
+         "images[0] is null");
+  REFUSE(lanner_context_bind_images(context, "input", NULL, 0, NULL, &error), LANNER_INVALID_ARGUMENT,
+         "no image");
+  lanner_context_destroy(context);
+}
+
+static void check_video(const lanner_engine* engine, const char* clip) {
+  lanner_video_options options;
+  lanner_video_info facts;
+  lanner_frame_info frame;
+  lanner_video* video = NULL;
+  lanner_image* image = NULL;
+  const lanner_image* pictures[1];
+  lanner_context* context = NULL;
+  int64_t count = 0;
+  REFUSE(lanner_video_open("absent.mp4", NULL, &video, &error), LANNER_NOT_FOUND, "absent.mp4");
+  REFUSE(lanner_video_open("saved.plan", NULL, &video, &error), LANNER_BAD_DATA, "saved.plan");
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.threads = 1;
+  SUCCEED(lanner_video_open(clip, &options, &video, &error));
+  memset(&facts, 0, sizeof facts);
+  facts.struct_size = sizeof facts;
+  SUCCEED(lanner_video_describe(video, &facts, &error));
+  REQUIRE(facts.width == 64 && facts.height == 48 && strcmp(facts.codec, "h264") == 0);
+  REQUIRE(facts.rate_num == 25 * facts.rate_den && facts.duration > 0.4);
+  SUCCEED(lanner_video_frame_count(video, &count, &error));
+  REQUIRE(count == 12);
+  memset(&frame, 0, sizeof frame);
+  REFUSE(lanner_video_next(video, &image, &frame, &error), LANNER_INVALID_ARGUMENT, "struct_size");
+  REQUIRE(image == NULL);
+  frame.struct_size = sizeof frame;
+  SUCCEED(lanner_video_read(video, 10, &image, &frame, &error));
+  REQUIRE(frame.index == 10 && frame.pts * frame.tick_num * 25 == 10 * frame.tick_den && !frame.corrupt);
+  lanner_image_destroy(image);
+  SUCCEED(lanner_video_next(video, &image, &frame, &error));
+  REQUIRE(image && frame.index == 11);
+  pictures[0] = image;
+  SUCCEED(lanner_video_next(video, &image, NULL, &error));
+  REQUIRE(image == NULL);
+  REFUSE(lanner_video_read(video, 12, &image, &frame, &error), LANNER_INVALID_ARGUMENT, "12");
+  REFUSE(lanner_video_read(video, -1, &image, &frame, &error), LANNER_INVALID_ARGUMENT, "-1");
+  REFUSE(lanner_video_frame_count(NULL, &count, &error), LANNER_INVALID_ARGUMENT, "video is null");
+  lanner_video_destroy(video);
+
+  SUCCEED(lanner_context_create(engine, NULL, &context, &error));
+  SUCCEED(lanner_context_bind_images(context, "input", pictures, 1, preprocess, &error));
+  lanner_image_destroy((lanner_image*)pictures[0]);
+  SUCCEED(lanner_context_run(context, &error));
+  REQUIRE(answer(context, 1) == 1);
+  lanner_context_destroy(context);
+}
+
+int main(int count, char** arguments) {
+  lanner_engine* engine;
+  REQUIRE(count == 3);
+  check_versions();
+  check_tensors();
+  check_options(arguments[1]);
+  engine = build(arguments[1]);
+  check_bindings(engine);
+  check_run(engine);
+  check_plans(engine);
+  check_images(engine);
+  check_video(engine, arguments[2]);
+  lanner_engine_destroy(engine);
+  puts("all holds");
+  return 0;
+}

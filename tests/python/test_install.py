@@ -1,0 +1,103 @@
+"""Strangers' code: programs in C++ and C built against an installed tree, which may be moved, by CMake and by pkg-config."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+from command import BUILD, ROOT, color_classifier, make_clip
+
+CONSUMER = ROOT / "tests" / "install"
+SECONDS = 300
+
+
+def run(*command, **options):
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, timeout=SECONDS, check=False, **options
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """Installed in one place, then moved to another."""
+    folder = tmp_path_factory.mktemp("prefix")
+    run("cmake", "--install", BUILD, "--component", "sdk", "--prefix", folder / "first")
+    shutil.move(folder / "first", folder / "moved")
+    return folder / "moved"
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("inputs")
+    return color_classifier(folder / "model.onnx", metadata={"color": "channel"}), make_clip(folder)
+
+
+def environment(prefix, **more):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LD_", "LANNER_", "CMAKE_"))}
+    return {**kept, "PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig"), **more}
+
+
+def flags(prefix):
+    words = run("pkg-config", "--cflags", "--libs", "lanner", env=environment(prefix)).split()
+    return [*words, f"-Wl,-rpath,{prefix}/lib"]
+
+
+def check_consumer(program, inputs, **options):
+    said = run(program, *inputs, **options).splitlines()
+    assert said[0] == "input: f32[N, 3, 8, 8]"
+    assert said[1] == "frame 11 of 12: channel 1"
+    assert said[2].startswith("not_found: ") and "absent.onnx" in said[2]
+    assert said[3].startswith("bad_data: ")
+
+
+def test_a_program_by_find_package(prefix, inputs, tmp_path):
+    run("cmake", "-G", "Ninja", "-S", CONSUMER, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}", env=environment(prefix))
+    run("cmake", "--build", tmp_path)
+    check_consumer(tmp_path / "consumer", inputs)
+
+
+def test_a_program_by_pkg_config(prefix, inputs, tmp_path):
+    run("g++", "-std=c++20", "-Wall", "-Werror", CONSUMER / "consumer.cpp", "-o", tmp_path / "consumer", *flags(prefix))
+    check_consumer(tmp_path / "consumer", inputs)
+    needed = run("readelf", "-d", tmp_path / "consumer")
+    version = run("pkg-config", "--modversion", "lanner", env=environment(prefix)).strip()
+    assert f"liblanner.so.{version.rpartition('.')[0]}]" in needed
+
+
+def test_a_newer_version_is_not_found(prefix, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES CXX)\nfind_package(lanner 0.99 REQUIRED)\n"
+    )
+    done = subprocess.run(
+        ["cmake", "-S", tmp_path, "-B", tmp_path / "b", f"-DCMAKE_PREFIX_PATH={prefix}"],
+        capture_output=True, text=True, timeout=SECONDS, check=False, env=environment(prefix),
+    )
+    assert done.returncode != 0 and "0.99" in done.stderr
+
+
+def test_the_c_interface_from_c99(prefix, inputs, tmp_path):
+    strict = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"]
+    run("cc", *strict, ROOT / "tests" / "c" / "c_test.c", "-o", tmp_path / "c_test", *flags(prefix))
+    assert run(tmp_path / "c_test", *inputs, cwd=tmp_path) == "all holds\n"
+    example = tmp_path / "example.c"
+    page = (ROOT / "docs" / "c.md").read_text()
+    example.write_text(page.split("```c\n", 1)[1].split("```", 1)[0])
+    run("cc", *strict, example, "-o", tmp_path / "example", *flags(prefix))
+    assert run(tmp_path / "example", *inputs) == "frame 0: channel 1\n"
+
+
+def test_every_header_stands_alone(prefix, tmp_path):
+    compile_flags = run("pkg-config", "--cflags", "lanner", env=environment(prefix)).split()
+    for header in sorted((prefix / "include" / "lanner").glob("*.h")):
+        source = tmp_path / "one.cpp"
+        source.write_text(f"#include <lanner/{header.name}>\n")
+        run("g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", source, *compile_flags)
+
+
+def test_the_command_runs_from_the_moved_tree(prefix, inputs):
+    doctor = run(prefix / "bin" / "lanner", "doctor", env=environment(prefix))
+    for module in ("ffmpeg", "onednn"):
+        assert str(prefix / "lib" / f"liblanner-{module}.so") in doctor
+    assert "12 frames" in run(prefix / "bin" / "lanner", "probe", inputs[1], env=environment(prefix))
