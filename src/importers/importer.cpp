@@ -10,6 +10,8 @@
 #include "base/one_line.h"
 #include "importers/onnx/onnx_importer.h"
 #include "importers/onnx/onnx_reader.h"
+#include "importers/tensorflow/graph_def.h"
+#include "importers/tensorflow/tensorflow_importer.h"
 
 namespace lanner {
 namespace {
@@ -23,6 +25,7 @@ struct Format {
 
 constexpr Format formats[] = {
     {"ONNX", onnx::looks_like_onnx, onnx::import_onnx},
+    {"TensorFlow GraphDef", tensorflow::looks_like_graph_def, tensorflow::import_tensorflow},
 };
 
 std::string first_bytes(std::span<const std::byte> bytes) {
