@@ -43,6 +43,10 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
       ->group(group)
       ->allow_extra_args(false);
   command
+      .add_option("--weights", options.weights,
+                  "The .caffemodel that belongs to a Caffe net in text (.prototxt)")
+      ->group(group);
+  command
       .add_option("--precision", options.precision,
                   "Types that kernels may compute in: fp32, fp16, bf16; comma separated")
       ->group(group);
@@ -69,6 +73,7 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
     check(build.shapes.emplace(name, range).second, ErrorCode::invalid_argument,
           "--shape: input '{}' comes twice", name);
   }
+  if (!options.weights.empty()) build.weights = open_path(options.weights);
   build.precision = options.precision;
   build.budget = options.budget.empty() ? default_budget : parse_duration(options.budget);
   build.device = parse_device(options.device);
@@ -83,7 +88,7 @@ ModelFacts inspect(const EngineOptions& options) {
   const FileKind kind = kind_of(options.model);
   facts.plan = kind == FileKind::plan;
   check(facts.plan || kind == FileKind::other, ErrorCode::bad_data,
-        "{}: is {}; expected a model (ONNX) or a plan of lanner build", options.model,
+        "{}: is {}; expected a model (ONNX, TensorFlow, Caffe) or a plan of lanner build", options.model,
         kind == FileKind::image ? "a picture" : "a video");
   if (facts.plan) {
     LoadOptions load;
@@ -93,9 +98,12 @@ ModelFacts inspect(const EngineOptions& options) {
     facts.engine = Engine::load(std::filesystem::path(options.model), load);
     check(options.shapes.empty(), ErrorCode::invalid_argument,
           "{}: a plan's shapes were fixed when it was built; --shape is for models", options.model);
+    check(options.weights.empty(), ErrorCode::invalid_argument,
+          "{}: a plan has its weights within; --weights is for models", options.model);
   } else {
     BuildOptions build;
     build.stop_after = as_imported;
+    if (!options.weights.empty()) build.weights = open_path(options.weights);
     build.control.cancel = interrupt_token();
     facts.engine = Engine::build(std::filesystem::path(options.model), build);
   }

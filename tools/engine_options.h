@@ -15,7 +15,7 @@ namespace lanner::tool {
 
 /// As given on the command line.
 struct EngineOptions {
-  std::string model;
+  std::string model, weights;
   std::vector<std::string> shapes;
   std::string precision = "fp32";
   std::string budget; ///< Empty: the subcommand's own.
