@@ -21,8 +21,9 @@ void fix_open_sizes(BuildOptions& build, const Binding& input, const Preprocess&
       std::ranges::none_of(input.dims, [](std::int64_t dim) { return dim < 0; }))
     return;
   const std::int64_t channels = spec.gray ? 1 : 3;
-  Shape sizes = spec.channels_last ? Shape{batch, spec.height, spec.width, channels}
-                                   : Shape{batch, channels, spec.height, spec.width};
+  Shape sizes = input.dims.size() == 2 ? Shape{batch, channels * spec.height * spec.width}
+                : spec.channels_last   ? Shape{batch, spec.height, spec.width, channels}
+                                       : Shape{batch, channels, spec.height, spec.width};
   if (input.dims[0] >= 0) sizes[0] = input.dims[0];
   ShapeRange range = ShapeRange::fixed(sizes);
   // The last run of a clip may have fewer frames.
@@ -112,23 +113,23 @@ ModelFacts inspect(const EngineOptions& options) {
 
 const Binding& picture_input(const Engine& engine, const std::string& name) {
   std::vector<std::string> names;
-  const Binding* only = nullptr;
-  int candidates = 0;
+  std::vector<const Binding*> pictures, rows;
   for (const Binding& input : engine.inputs()) {
     if (input.name == name) return input;
     names.push_back(input.name);
-    if (input.dims.size() == 4) {
-      only = &input;
-      ++candidates;
-    }
+    if (input.dims.size() == 4) pictures.push_back(&input);
+    if (input.dims.size() == 2) rows.push_back(&input);
   }
+  // A network without a picture's dims may take its pixels in a row.
+  const std::vector<const Binding*>& candidates = pictures.empty() ? rows : pictures;
   check(name.empty(), ErrorCode::invalid_argument, "--input: the model has no input '{}'; there is {}", name,
         fmt::join(names, ", "));
-  check(candidates > 0, ErrorCode::invalid_argument,
-        "no input of the model takes pictures (four dimensions); there is {}", fmt::join(names, ", "));
-  check(candidates == 1, ErrorCode::invalid_argument,
+  check(!candidates.empty(), ErrorCode::invalid_argument,
+        "no input of the model takes pictures (four dimensions, or two with a row of pixels); there is {}",
+        fmt::join(names, ", "));
+  check(candidates.size() == 1, ErrorCode::invalid_argument,
         "several inputs could take pictures: {}; say --input NAME", fmt::join(names, ", "));
-  return *only;
+  return *candidates[0];
 }
 
 Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build,
