@@ -114,7 +114,7 @@ std::array<float, 2> parse_range(const std::string& text) {
   const float low = number(whole.substr(0, at)).value_or(none);
   const float high =
       at == std::string::npos ? none : number(whole.substr(at + (dots ? 2 : 1))).value_or(none);
-  check(low < high, ErrorCode::invalid_argument,
+  check(std::isfinite(low) && std::isfinite(high) && low != high, ErrorCode::invalid_argument,
         "--range '{}': expected what 0 and 255 become, like 0,1 or -1,1", text);
   return {low, high};
 }

@@ -60,7 +60,8 @@ int run_build(const BuildCommandOptions& options) {
 CLI::App* add_build(CLI::App& app, Action& action) {
   auto [command, options] = make_command<BuildCommandOptions>(
       app, action, "build", "Optimise and tune a model for this machine, into a plan.", run_build);
-  command->add_option("model", options->engine.model, "An ONNX model")->required();
+  command->add_option("model", options->engine.model, "A model: ONNX, TensorFlow GraphDef, Caffe")
+      ->required();
   command->add_option("-o,--output", options->output, "The plan to write");
   command->add_option("--input", options->input, "The input that takes pictures, where there are several");
   command->add_flag("--print-ir{canonical}", options->print_ir,

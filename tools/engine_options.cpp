@@ -21,8 +21,9 @@ void fix_open_sizes(BuildOptions& build, const Binding& input, const Preprocess&
       std::ranges::none_of(input.dims, [](std::int64_t dim) { return dim < 0; }))
     return;
   const std::int64_t channels = spec.gray ? 1 : 3;
-  Shape sizes = spec.channels_last ? Shape{batch, spec.height, spec.width, channels}
-                                   : Shape{batch, channels, spec.height, spec.width};
+  Shape sizes = input.dims.size() == 2 ? Shape{batch, channels * spec.height * spec.width}
+                : spec.channels_last   ? Shape{batch, spec.height, spec.width, channels}
+                                       : Shape{batch, channels, spec.height, spec.width};
   if (input.dims[0] >= 0) sizes[0] = input.dims[0];
   ShapeRange range = ShapeRange::fixed(sizes);
   // The last run of a clip may have fewer frames.
@@ -42,6 +43,10 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
                   "INPUT:SIZES, like input:1x3x224x224; or smallest:typical:largest")
       ->group(group)
       ->allow_extra_args(false);
+  command
+      .add_option("--weights", options.weights,
+                  "The .caffemodel that belongs to a Caffe net in text (.prototxt)")
+      ->group(group);
   command
       .add_option("--precision", options.precision,
                   "Types that kernels may compute in: fp32, fp16, bf16; comma separated")
@@ -69,6 +74,7 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
     check(build.shapes.emplace(name, range).second, ErrorCode::invalid_argument,
           "--shape: input '{}' comes twice", name);
   }
+  if (!options.weights.empty()) build.weights = open_path(options.weights);
   build.precision = options.precision;
   build.budget = options.budget.empty() ? default_budget : parse_duration(options.budget);
   build.device = parse_device(options.device);
@@ -83,7 +89,7 @@ ModelFacts inspect(const EngineOptions& options) {
   const FileKind kind = kind_of(options.model);
   facts.plan = kind == FileKind::plan;
   check(facts.plan || kind == FileKind::other, ErrorCode::bad_data,
-        "{}: is {}; expected a model (ONNX) or a plan of lanner build", options.model,
+        "{}: is {}; expected a model (ONNX, TensorFlow, Caffe) or a plan of lanner build", options.model,
         kind == FileKind::image ? "a picture" : "a video");
   if (facts.plan) {
     LoadOptions load;
@@ -93,9 +99,12 @@ ModelFacts inspect(const EngineOptions& options) {
     facts.engine = Engine::load(std::filesystem::path(options.model), load);
     check(options.shapes.empty(), ErrorCode::invalid_argument,
           "{}: a plan's shapes were fixed when it was built; --shape is for models", options.model);
+    check(options.weights.empty(), ErrorCode::invalid_argument,
+          "{}: a plan has its weights within; --weights is for models", options.model);
   } else {
     BuildOptions build;
     build.stop_after = as_imported;
+    if (!options.weights.empty()) build.weights = open_path(options.weights);
     build.control.cancel = interrupt_token();
     facts.engine = Engine::build(std::filesystem::path(options.model), build);
   }
@@ -104,23 +113,23 @@ ModelFacts inspect(const EngineOptions& options) {
 
 const Binding& picture_input(const Engine& engine, const std::string& name) {
   std::vector<std::string> names;
-  const Binding* only = nullptr;
-  int candidates = 0;
+  std::vector<const Binding*> pictures, rows;
   for (const Binding& input : engine.inputs()) {
     if (input.name == name) return input;
     names.push_back(input.name);
-    if (input.dims.size() == 4) {
-      only = &input;
-      ++candidates;
-    }
+    if (input.dims.size() == 4) pictures.push_back(&input);
+    if (input.dims.size() == 2) rows.push_back(&input);
   }
+  // A network without a picture's dims may take its pixels in a row.
+  const std::vector<const Binding*>& candidates = pictures.empty() ? rows : pictures;
   check(name.empty(), ErrorCode::invalid_argument, "--input: the model has no input '{}'; there is {}", name,
         fmt::join(names, ", "));
-  check(candidates > 0, ErrorCode::invalid_argument,
-        "no input of the model takes pictures (four dimensions); there is {}", fmt::join(names, ", "));
-  check(candidates == 1, ErrorCode::invalid_argument,
+  check(!candidates.empty(), ErrorCode::invalid_argument,
+        "no input of the model takes pictures (four dimensions, or two with a row of pixels); there is {}",
+        fmt::join(names, ", "));
+  check(candidates.size() == 1, ErrorCode::invalid_argument,
         "several inputs could take pictures: {}; say --input NAME", fmt::join(names, ", "));
-  return *only;
+  return *candidates[0];
 }
 
 Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build,

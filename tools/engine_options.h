@@ -15,7 +15,7 @@ namespace lanner::tool {
 
 /// As given on the command line.
 struct EngineOptions {
-  std::string model;
+  std::string model, weights;
   std::vector<std::string> shapes;
   std::string precision = "fp32";
   std::string budget; ///< Empty: the subcommand's own.
@@ -36,8 +36,8 @@ struct ModelFacts {
 /// Opens a plan or reads a model; told apart by content. Throws Error that names the file.
 ModelFacts inspect(const EngineOptions& options);
 
-/// The input that takes pictures: `name`, else the only one of four dimensions. Throws
-/// Error{invalid_argument}.
+/// The input that takes pictures: `name`, else the only one of four dimensions, or where there is none of
+/// them the only one of two, which takes a picture's pixels as a row. Throws Error{invalid_argument}.
 const Binding& picture_input(const Engine& engine, const std::string& name);
 
 /// The engine that runs: the plan, or the model built for these options. `preprocess` is stored in it where

@@ -77,7 +77,19 @@ void fit_size(std::int64_t dim, std::int32_t& size, const char* side, const Bind
   size = static_cast<std::int32_t>(dim);
 }
 
+/// A row of pixels has a length only.
+void fit_row(const Binding& input, Preprocess& spec) {
+  check(spec.width > 0 && spec.height > 0, ErrorCode::invalid_argument,
+        "input {} takes a row of pixels; say --size WIDTHxHEIGHT of the picture", input.to_string());
+  const std::int64_t pixels = std::int64_t{spec.width} * spec.height * (spec.gray ? 1 : 3);
+  check(input.dims[1] < 0 || input.dims[1] == pixels, ErrorCode::invalid_argument,
+        "input {}: a picture of {} x {} and {} is {} numbers", input.to_string(), spec.width, spec.height,
+        spec.gray ? "one channel" : "three channels", pixels);
+  spec.dtype = input.dtype;
+}
+
 void fit_input(const Binding& input, Preprocess& spec) {
+  if (input.dims.size() == 2) return fit_row(input, spec);
   check(input.dims.size() == 4, ErrorCode::invalid_argument,
         "input {} takes no pictures: expected four dimensions", input.to_string());
   const std::size_t channel = spec.channels_last ? 3 : 1;

@@ -181,7 +181,8 @@ int run_run(const RunOptions& given) {
 CLI::App* add_run(CLI::App& app, Action& action) {
   auto [command, options] = make_command<RunOptions>(
       app, action, "run", "Images and clips through a network: answers, marked video, report.", run_run);
-  command->add_option("model", options->engine.model, "An ONNX model, or a plan of lanner build");
+  command->add_option("model", options->engine.model,
+                      "A model (ONNX, TensorFlow, Caffe), or a plan of lanner build");
   command->add_option("-i", options->inputs, "Images and clips, in any mixture")->required();
   command->add_option("-o", options->output, "Marked clip or image, or a folder for several");
   command->add_option("--json", options->json,

@@ -8,6 +8,7 @@
 
 #include "clip_output.h"
 #include "draw.h"
+#include "engine_options.h"
 #include "interrupt.h"
 
 namespace lanner::tool {
@@ -36,14 +37,15 @@ PictureAnswers describe(const RunInput& input, const Frame& frame, std::vector<A
   return picture;
 }
 
-/// One picture as the network takes it: a batch of fixed size is filled with repeats.
-Tensor still_tensor(const Image& image, const Preprocess& spec, int batch) {
+/// One picture as the network takes it: a batch of fixed size is filled with repeats; `rank` 2 is a row of
+/// pixels.
+Tensor still_tensor(const Image& image, const Preprocess& spec, int batch, std::size_t rank) {
   const Shape one = output_shape(spec, image.width, image.height);
   Shape shape{batch};
   for (const std::int64_t size : one) shape.push_back(size);
   Tensor tensor = Tensor::allocate(spec.dtype, shape);
   for (int n = 0; n < batch; ++n) preprocess(image, spec, tensor, n);
-  return tensor;
+  return rank == 2 ? tensor.reshaped({batch, tensor.elements() / batch}) : tensor;
 }
 
 /// The first of a batch; the whole of what is not batched.
@@ -79,7 +81,8 @@ void Runner::run_still(const RunInput& input) {
   FrameTimes times;
   auto start = Clock::now();
   const Image image = load_image(input.path);
-  const Tensor tensor = still_tensor(image, settings_.picture.spec, settings_.still_batch);
+  const Binding& taker = picture_input(engine_, settings_.picture.input);
+  const Tensor tensor = still_tensor(image, settings_.picture.spec, settings_.still_batch, taker.dims.size());
   times.decode = seconds_since(start);
   if (!stills_) stills_ = engine_.create_context({0, settings_.recorder != nullptr});
   start = Clock::now();
@@ -87,9 +90,9 @@ void Runner::run_still(const RunInput& input) {
   stills_->run();
   times.infer = seconds_since(start);
   Outputs outputs;
-  for (const Binding& binding : engine_.outputs())
-    if (!binding.sequence)
-      outputs[binding.name] = first_of(stills_->output(binding.name).tensor, settings_.still_batch);
+  for (const Binding& output : engine_.outputs())
+    if (!output.sequence)
+      outputs[output.name] = first_of(stills_->output(output.name).tensor, settings_.still_batch);
   PictureAnswers picture = describe(
       input, image, read_answers(settings_.task, outputs, settings_.picture.spec, image.width, image.height));
   picture.outputs = &outputs;

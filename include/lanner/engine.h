@@ -48,7 +48,8 @@ struct BuildOptions {
   std::string precision = "fp32";
   /// Seconds that timing kernels may take; 0 chooses by heuristics at once.
   double budget = 10;
-  int threads = 0; ///< Of contexts; 0 takes the machine's cores.
+  int threads = 0;   ///< Of contexts; 0 takes the machine's cores.
+  SourcePtr weights; ///< A Caffe net's .caffemodel, where the model's own file (.prototxt) has layers only.
   Device device;
   bool deterministic = false; ///< Same input, same plan bytes: nothing is timed.
   std::map<std::string, Preprocess>

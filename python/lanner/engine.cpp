@@ -178,8 +178,9 @@ std::string folder_of(nb::handle model) {
 
 PyEngine build(nb::handle model, const std::string& precision, const nb::dict& shapes, int threads,
                double budget, const std::string& device, bool deterministic, const nb::dict& preprocess,
-               nb::object progress) {
+               nb::object weights, nb::object progress) {
   BuildOptions options;
+  if (!weights.is_none()) options.weights = to_source(weights);
   options.precision = precision;
   options.threads = threads;
   options.budget = budget;
@@ -308,20 +309,22 @@ void register_engine(nb::module_& module) {
           },
           nb::sig("def explain(self) -> dict[str, typing.Any]"), "What was decided for each node and why.");
 
-  module.def("build", &build, nb::arg("model"), nb::kw_only(), nb::arg("precision") = "fp32",
-             nb::arg("shapes") = nb::dict(), nb::arg("threads") = 0, nb::arg("budget") = 10.0,
-             nb::arg("device") = "auto", nb::arg("deterministic") = false, nb::arg("preprocess") = nb::dict(),
-             nb::arg("progress") = nb::none(),
-             nb::sig("def build(model: object, *, precision: str = 'fp32', shapes: dict[str, typing.Any] = "
-                     "{}, threads: int = 0, "
-                     "budget: float = 10.0, device: str = 'auto', deterministic: bool = False, "
-                     "preprocess: dict[str, Preprocess] = {}, "
-                     "progress: collections.abc.Callable[[str, int, int], object] | None = None) -> Engine"),
-             "Imports, optimises and tunes a model.\n\nmodel: path, bytes or an onnx.ModelProto. shapes: "
-             "input name to shape, or to (smallest, "
-             "typical, largest). budget: seconds that timing kernels may take; 0 chooses by heuristics. "
-             "preprocess: input name to Preprocess. "
-             "progress: called with (stage, done, total).");
+  module.def(
+      "build", &build, nb::arg("model"), nb::kw_only(), nb::arg("precision") = "fp32",
+      nb::arg("shapes") = nb::dict(), nb::arg("threads") = 0, nb::arg("budget") = 10.0,
+      nb::arg("device") = "auto", nb::arg("deterministic") = false, nb::arg("preprocess") = nb::dict(),
+      nb::arg("weights") = nb::none(), nb::arg("progress") = nb::none(),
+      nb::sig("def build(model: object, *, precision: str = 'fp32', shapes: dict[str, typing.Any] = "
+              "{}, threads: int = 0, "
+              "budget: float = 10.0, device: str = 'auto', deterministic: bool = False, "
+              "preprocess: dict[str, Preprocess] = {}, weights: object = None, "
+              "progress: collections.abc.Callable[[str, int, int], object] | None = None) -> Engine"),
+      "Imports, optimises and tunes a model.\n\nmodel: path, bytes or an onnx.ModelProto; ONNX, TensorFlow "
+      "GraphDef (binary or text) or Caffe. weights: of a Caffe net in text its .caffemodel. shapes: "
+      "input name to shape, or to (smallest, "
+      "typical, largest). budget: seconds that timing kernels may take; 0 chooses by heuristics. "
+      "preprocess: input name to Preprocess. "
+      "progress: called with (stage, done, total).");
   module.def("load", &load, nb::arg("plan"), nb::kw_only(), nb::arg("threads") = 0,
              nb::arg("device") = nb::none(),
              "Opens a plan that Engine.save wrote. device: where it runs when that is not the plan's own, "

@@ -1,20 +1,29 @@
 #include "engine/alternatives.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include <lanner/error.h>
 
+#include "backends/storage_layout.h"
 #include "engine/fusion.h"
 #include "engine/program.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "ops/expansion.h"
+#include "passes/permutation.h"
 
 namespace lanner {
 namespace {
+
+Layout ordered(const passes::Permutation& order, const Shape& shape) {
+  Layout layout;
+  layout.order.assign(order.begin(), order.end());
+  return canonical(layout, shape);
+}
 
 bool all_planned(const Node& node) {
   return std::ranges::all_of(node.inputs(),
@@ -56,7 +65,7 @@ private:
   void offer(Node& node) {
     if (!all_planned(node) || node.captures() > 0)
       return add(node, {without_kernel(node, interpreter_backend)}, {});
-    if (is_alias(node)) return add(node, aliases(node), {});
+    if (is_alias(node) && node.op().view) return add(node, aliases(node), {});
     std::vector<Alternative> list;
     std::vector<std::string> notes;
     for (const Backend* backend : options_.backends) {
@@ -66,6 +75,7 @@ private:
       // What a GPU can run stays there; the host's kernels are for the rest.
       if (!list.empty() && backend->device() != DeviceKind::cpu) break;
     }
+    std::ranges::move(aliases(node), std::back_inserter(list));
     if (!list.empty()) return add(node, std::move(list), std::move(notes));
     if (node.kind() == "fused") return take_apart(node);
     if (node.op().expand) return expand(node);
@@ -73,9 +83,17 @@ private:
   }
 
   std::vector<Alternative> aliases(const Node& node) const {
-    std::vector<Alternative> list{without_kernel(node, alias_backend)};
-    if (!options_.target.device.is_host())
-      list.push_back(without_kernel(node, alias_backend, options_.target.storage()));
+    std::vector<Alternative> list;
+    const auto add_on = [&](const Storage& plain) {
+      for (auto& [from, to] : alias_storages(node, plain)) {
+        Alternative alternative = without_kernel(node, alias_backend);
+        alternative.tactic.inputs[0] = std::move(from);
+        alternative.tactic.outputs[0] = std::move(to);
+        list.push_back(std::move(alternative));
+      }
+    };
+    add_on({});
+    if (!options_.target.device.is_host()) add_on(options_.target.storage());
     return list;
   }
 
@@ -162,11 +180,14 @@ private:
     }
   }
 
-  /// An estimate is no rival to a measurement: where some were measured, the rest are left out.
+  /// An estimate is no rival to a measurement: where some were measured, the rest are left out. An alias has
+  /// nothing to measure.
   static void drop_guesses(NodeAlternatives& entry) {
     const auto measured = [](const Alternative& alternative) { return alternative.cost.measured; };
     if (std::ranges::any_of(entry.list, measured))
-      std::erase_if(entry.list, [&](const Alternative& alternative) { return !measured(alternative); });
+      std::erase_if(entry.list, [&](const Alternative& alternative) {
+        return alternative.backend && !measured(alternative);
+      });
   }
 
   Graph& graph_;
@@ -267,8 +288,19 @@ std::string short_text(const Storage& storage) {
 }
 
 bool is_alias(const Node& node) {
-  return node.op().view && node.kind() != "reorder" && node.input(0) && is_planned(*node.input(0)) &&
-         is_planned(*node.output()) && node.input(0)->type.dtype() == node.output()->type.dtype();
+  return ((node.op().view && node.kind() != "reorder") || node.kind() == "transpose") && node.input(0) &&
+         is_planned(*node.input(0)) && is_planned(*node.output()) &&
+         node.input(0)->type.dtype() == node.output()->type.dtype();
+}
+
+std::vector<std::pair<Storage, Storage>> alias_storages(const Node& node, const Storage& plain) {
+  if (!is_alias(node)) return {};
+  if (node.op().view) return {{plain, plain}};
+  const passes::Permutation p = *passes::permutation_of(&node);
+  Storage turned_input = plain, turned_output = plain;
+  turned_input.layout = ordered(p, node.input(0)->type.shape());
+  turned_output.layout = ordered(passes::inverse(p), node.output()->type.shape());
+  return {{plain, turned_output}, {turned_input, plain}};
 }
 
 } // namespace lanner

@@ -2,6 +2,7 @@
 // The alternatives of each node of a graph that is being lowered.
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "engine/lower.h"
@@ -51,6 +52,11 @@ Storage on_the_way(const Type& type, const Storage& from, const Storage& to);
 /// The fastest tactic of a reorder node whose input and output storages are set; null tactic list gives
 /// nothing.
 std::optional<Alternative> best_reorder(const Node& reorder, const LowerOptions& options);
+
+/// Storages of input 0 and output 0 under which the output of `node` holds the very bytes of its input: equal
+/// row-major ones for a change of shape, a permuted layout on either side for a transpose. Empty for any
+/// other node.
+std::vector<std::pair<Storage, Storage>> alias_storages(const Node& node, const Storage& plain);
 
 /// Place of each node of a graph's body.
 std::map<const Node*, std::size_t> execution_order(const Graph& graph);

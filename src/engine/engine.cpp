@@ -130,7 +130,8 @@ std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOp
   auto state = std::make_shared<Engine::State>();
   state->target = target_for(options);
   options.control.report({"import", 0, 0, ""});
-  std::unique_ptr<Graph> graph = import_model(model, {builtin_op_table(), folder, options.limits});
+  std::unique_ptr<Graph> graph =
+      import_model(model, {builtin_op_table(), folder, options.limits, options.weights});
   graph = with_shapes(std::move(graph), options.shapes);
   if (options.stop_after != "import") run_passes(*graph, pass_options(options));
   for (const auto& [input, spec] : options.preprocess)

@@ -57,7 +57,8 @@ struct OfferedTactic {
 std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Backend* const> backends,
                                           const Target& target);
 
-/// Whether a node is a change of shape only that costs nothing in the lowered graph.
+/// Whether a node's output may lie in its input's memory at no cost: a change of shape, or a transpose whose
+/// output is stored in the order that the input has.
 bool is_alias(const Node& node);
 
 inline constexpr const char* interpreter_backend =

@@ -148,9 +148,13 @@ private:
   void alias(const Node& node) {
     Storage plain;
     plain.device = node.input(0) ? node.input(0)->storage.device : Device{};
-    check(is_alias(node) && same_storage(node.output()->type, node.output()->storage, plain) &&
-              same_storage(node.input(0)->type, node.input(0)->storage, plain),
-          ErrorCode::bad_data, "node {} is not a change of shape alone", node.label());
+    const auto storages = alias_storages(node, plain);
+    const bool same_bytes = std::ranges::any_of(storages, [&](const auto& pair) {
+      return same_storage(node.input(0)->type, node.input(0)->storage, pair.first) &&
+             same_storage(node.output()->type, node.output()->storage, pair.second);
+    });
+    check(same_bytes, ErrorCode::bad_data, "node {} is not a change of shape or of order alone",
+          node.label());
     homes_[node.output()] = home(node.input(0));
   }
 

@@ -8,8 +8,12 @@
 #include <lanner/error.h>
 
 #include "base/one_line.h"
+#include "importers/caffe/caffe_importer.h"
+#include "importers/caffe/net.h"
 #include "importers/onnx/onnx_importer.h"
 #include "importers/onnx/onnx_reader.h"
+#include "importers/tensorflow/graph_def.h"
+#include "importers/tensorflow/tensorflow_importer.h"
 
 namespace lanner {
 namespace {
@@ -19,10 +23,13 @@ struct Format {
   const char* name;
   bool (*recognises)(std::span<const std::byte> bytes);
   std::unique_ptr<Graph> (*import)(const Content& content, const ImportOptions& options);
+  bool weights_apart = false; ///< Whether trained weights may come in a file of their own.
 };
 
 constexpr Format formats[] = {
     {"ONNX", onnx::looks_like_onnx, onnx::import_onnx},
+    {"TensorFlow GraphDef", tensorflow::looks_like_graph_def, tensorflow::import_tensorflow},
+    {"Caffe", caffe::looks_like_net, caffe::import_caffe, true},
 };
 
 std::string first_bytes(std::span<const std::byte> bytes) {
@@ -37,6 +44,8 @@ constexpr std::size_t longest_message = 2000;
 
 /// What a bad file may throw from below is an Error like any other.
 std::unique_ptr<Graph> import_as(const Format& format, const Content& content, const ImportOptions& options) {
+  check(!options.weights || format.weights_apart, ErrorCode::invalid_argument,
+        "weights were given apart, but a model of format {} holds its own", format.name);
   try {
     return format.import(content, options);
   } catch (const Error& error) {

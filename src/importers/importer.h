@@ -16,6 +16,7 @@ struct ImportOptions {
   std::filesystem::path
       folder; ///< Where a model may keep its weights beside it; empty: external data is refused.
   Limits limits;
+  SourcePtr weights = nullptr; ///< Trained weights of a model whose own file has none (Caffe).
 };
 
 /// Reads a model, told apart by its content. The graph is inferred and verified, not optimised; it keeps

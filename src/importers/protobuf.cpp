@@ -66,6 +66,7 @@ public:
   }
 
   std::int64_t integer() override { return kind_ == 0 ? integer_ : mismatch(); }
+  std::int64_t enumerator(std::span<const EnumName>) override { return integer(); }
   double real() override { return kind_ == 1 ? real_ : static_cast<double>(mismatch()); }
   std::string_view bytes() override {
     return kind_ == 2 ? std::string_view(view_.data(), view_.size()) : (mismatch(), std::string_view{});

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <lanner/limits.h>
 
@@ -15,13 +16,21 @@ namespace lanner {
 
 struct FieldEntry;
 
+/// A name that text gives to a number.
+struct EnumName {
+  const char* name;
+  std::int64_t number;
+};
+
 /// The value of one field that is being read. A repeated scalar field calls its entry once an element.
 class FieldValue {
 public:
   virtual ~FieldValue() = default;
   virtual std::int64_t integer() = 0;
   virtual double real() = 0;
-  virtual std::string_view bytes() = 0; ///< A view into the source.
+  virtual std::int64_t enumerator(std::span<const EnumName> names) = 0;
+  /// A view into the source, or, of text with escapes, into memory that the reader holds until it returns.
+  virtual std::string_view bytes() = 0;
   /// Reads a message into `object`, whose fields `table` lists.
   virtual void message(std::span<const FieldEntry> table, void* object) = 0;
 };
@@ -50,5 +59,12 @@ constexpr FieldEntry field(std::uint32_t number, const char* name, Wire wire) {
 /// where the field begins that could not be read.
 void read_protobuf(std::span<const std::byte> bytes, std::span<const FieldEntry> table, void* object,
                    const Limits& limits);
+
+/// Reads protobuf's text form likewise, fields by their names, in Error the line too.
+void read_protobuf_text(std::span<const std::byte> bytes, std::span<const FieldEntry> table, void* object,
+                        const Limits& limits);
+
+/// The names of the fields that text begins with, at most `most`; none where it is no protobuf text.
+std::vector<std::string> leading_fields(std::span<const std::byte> bytes, std::size_t most);
 
 } // namespace lanner

@@ -49,8 +49,7 @@ Value* emit_transpose(Node& before, Value* value, const Permutation& p) {
                      permuted(value->type, p));
 }
 
-// Dims of size 1 have no place in memory; if the others keep their order, nothing moves.
-static bool moves_nothing(const Type& type, const Permutation& p) {
+bool moves_nothing(const Type& type, const Permutation& p) {
   std::int64_t last = -1;
   for (std::int64_t i : p) {
     if (type.dims()[static_cast<std::size_t>(i)] == Dim(1)) continue;

@@ -68,13 +68,19 @@ Value* unpermuted_constant(Node& before, Value* value, const Permutation& p) {
   return emit_transpose(before, graph.constant(tensor.reshaped(shape), value->name(), &before), inverse(p));
 }
 
+// Scales of channels, as [N, 1, 1, C], turn for nothing.
+bool turns_for_nothing(const Value& value, const Permutation& p) {
+  return value.type.ranked() && value.type.rank() == p.size() && moves_nothing(value.type, inverse(p));
+}
+
 /// Node's inputs before the transpose; empty when one cannot be had.
 std::vector<Value*> inputs_above(Node& node, const Permutation& p) {
   for (const Value* input : node.own_inputs()) {
     if (!input || permutation_of(input->producer()) || has_one_element(*input)) continue;
-    const bool constant =
-        input->constant() && input->constant()->layout().row_major() && input->type.rank() <= p.size();
-    if (!constant) return {};
+    const bool fits = input->constant()
+                          ? input->constant()->layout().row_major() && input->type.rank() <= p.size()
+                          : turns_for_nothing(*input, p);
+    if (!fits) return {};
   }
   std::vector<Value*> inputs;
   for (Value* input : node.own_inputs()) {
@@ -82,8 +88,10 @@ std::vector<Value*> inputs_above(Node& node, const Permutation& p) {
       inputs.push_back(input);
     } else if (permutation_of(input->producer())) {
       inputs.push_back(input->producer()->input(0));
-    } else {
+    } else if (input->constant()) {
       inputs.push_back(unpermuted_constant(node, input, p));
+    } else {
+      inputs.push_back(emit_transpose(node, input, inverse(p)));
     }
   }
   return inputs;

@@ -1,0 +1,20 @@
+#pragma once
+// The parameter messages of caffe.proto: what layers of each kind say of themselves.
+
+#include <span>
+
+#include "importers/caffe/layer.h"
+#include "importers/protobuf.h"
+
+namespace lanner::caffe {
+
+/// Fields of a LayerRecord that hold parameters, in the form of today and in that before layers had names for
+/// types. Enumerators are numbers, repeated numbers lists, a shape is its list of dims and repeated shapes
+/// are `shape`, `shape1`, ...
+std::span<const FieldEntry> layer_parameters();
+std::span<const FieldEntry> old_layer_parameters();
+
+/// Fields of a BlobShape, which is a ShapeDims.
+std::span<const FieldEntry> shape_fields();
+
+} // namespace lanner::caffe

@@ -1,0 +1,173 @@
+// Shapes, parts and places.
+
+#include <algorithm>
+#include <numeric>
+
+#include <lanner/error.h>
+
+#include "importers/caffe/rules.h"
+
+namespace lanner::caffe {
+namespace {
+
+void pass_on(RuleContext& context) {
+  for (std::size_t i = 0; i < context.node.outputs.size(); ++i) context.set_output(i, context.required(0));
+}
+
+/// Old files have a field of another name for the axis.
+std::int64_t joining_axis(const RuleContext& context, const char* old_name) {
+  return context.has_attribute(old_name) ? axis_of(context, old_name, 1) : axis_of(context, "axis", 1);
+}
+
+void concat(RuleContext& context) {
+  context.set_output(
+      0, context.emit("concat", context.all_inputs(), with("axis", joining_axis(context, "concat_dim"))));
+}
+
+void slice(RuleContext& context) {
+  const std::int64_t axis = joining_axis(context, "slice_dim");
+  const std::vector<std::int64_t> points = context.integers("slice_point");
+  const std::size_t count = context.node.outputs.size();
+  AttributeMap attributes = with("axis", axis);
+  std::vector<Value*> inputs{context.required(0)};
+  if (points.empty()) {
+    attributes.set("num_outputs", static_cast<std::int64_t>(count));
+  } else {
+    const auto whole = inputs[0]->type.dims()[static_cast<std::size_t>(axis)].constant();
+    check(whole.has_value(), ErrorCode::unsupported, "the sliced dim is not known before running");
+    check(points.size() + 1 == count, ErrorCode::bad_data, "{} points make {} slices, there are {} tops",
+          points.size(), points.size() + 1, count);
+    std::vector<std::int64_t> sizes;
+    std::int64_t from = 0;
+    for (std::int64_t point : points) {
+      check(point > from && point < *whole, ErrorCode::bad_data, "slice_point {} is out of order or range",
+            point);
+      sizes.push_back(point - from);
+      from = point;
+    }
+    sizes.push_back(*whole - from);
+    inputs.push_back(context.ints(sizes));
+  }
+  context.set_outputs(*context.emit_node("split", inputs, std::move(attributes), count));
+}
+
+std::vector<std::int64_t> known_sizes(const Value* value, std::size_t first) {
+  std::vector<std::int64_t> sizes;
+  for (std::size_t d = first; d < value->type.rank(); ++d) {
+    const auto size = value->type.dims()[d].constant();
+    check(size.has_value(), ErrorCode::unsupported, "dim {} of its input is not known before running", d);
+    sizes.push_back(*size);
+  }
+  return sizes;
+}
+
+/// Dims before `axis` as they are, then `middle`, then those from `end` on. A middle of 0 copies the dim in
+/// its place.
+void reshaped(RuleContext& context, std::int64_t axis, const std::vector<std::int64_t>& middle,
+              std::int64_t end) {
+  Value* x = context.required(0);
+  std::vector<std::int64_t> target(static_cast<std::size_t>(axis), 0);
+  target.insert(target.end(), middle.begin(), middle.end());
+  const std::vector<std::int64_t> rest = known_sizes(x, static_cast<std::size_t>(end));
+  target.insert(target.end(), rest.begin(), rest.end());
+  context.set_output(0, context.emit("reshape", {x, context.ints(target)}));
+}
+
+void flatten(RuleContext& context) {
+  const std::int64_t axis = axis_of(context, "axis", 1), last = axis_of(context, "end_axis", -1);
+  check(axis <= last, ErrorCode::bad_data, "axis {} is behind end_axis {}", axis, last);
+  reshaped(context, axis, {-1}, last + 1);
+}
+
+void reshape(RuleContext& context) {
+  const auto rank = static_cast<std::int64_t>(rank_of(context));
+  const std::int64_t given = context.integer("axis", 0), axis = given < 0 ? given + rank + 1 : given,
+                     axes = context.integer("num_axes", -1);
+  const bool fits = axis >= 0 && axis <= rank && axes >= -1 && axes <= rank - axis;
+  const std::int64_t end = axes == -1 || !fits ? rank : axis + axes;
+  check(fits, ErrorCode::bad_data, "axis {} and num_axes {} for rank {}", given, axes, rank);
+  reshaped(context, axis, context.integers("shape"), end);
+}
+
+void permute(RuleContext& context) {
+  const std::vector<std::int64_t> order = context.integers("order");
+  std::vector<std::int64_t> whole = order;
+  // Dims that are not named follow in their order.
+  for (std::int64_t d = 0; d < static_cast<std::int64_t>(rank_of(context)); ++d)
+    if (std::count(order.begin(), order.end(), d) == 0) whole.push_back(d);
+  context.set_output(0, context.emit("transpose", {context.required(0)}, with("perm", whole)));
+}
+
+/// Input 0 from an offset on, as large as input 1 from `axis` on.
+void crop(RuleContext& context) {
+  const std::int64_t axis = axis_of(context, "axis", 2), rank = static_cast<std::int64_t>(rank_of(context));
+  std::vector<std::int64_t> offsets = context.integers("offset", {0}),
+                            axes(static_cast<std::size_t>(rank - axis));
+  std::iota(axes.begin(), axes.end(), axis);
+  if (offsets.size() == 1) offsets.resize(axes.size(), offsets[0]);
+  check(offsets.size() == axes.size(), ErrorCode::bad_data, "{} offsets for {} dims", offsets.size(),
+        axes.size());
+  Value* sizes = context.emit("shape", {context.required(1)}, with("start", axis));
+  Value* ends = context.emit("add", {sizes, context.ints(offsets)});
+  context.set_output(
+      0, context.emit("slice", {context.required(0), context.ints(offsets), ends, context.ints(axes)}));
+}
+
+Value* as_reals(RuleContext& context, Value* value) {
+  return context.emit("cast", {value}, with("to", DType::f32));
+}
+
+/// Without an axis all dims but the first count as one, and the answer has a channel for places and one for
+/// values.
+void arg_max(RuleContext& context) {
+  const std::int64_t count = context.integer("top_k", 1);
+  const bool values = context.integer("out_max_val", 0) != 0, along = context.has_attribute("axis");
+  Value* x = context.required(0);
+  if (!along) x = context.emit("reshape", {x, context.ints({0, -1})});
+  AttributeMap attributes = with("axis", along ? axis_of(context, "axis", 1) : std::int64_t{-1});
+  Node* top = context.emit_node("top_k", {x, context.ints({count})}, std::move(attributes), 2);
+  if (along) return context.set_output(0, values ? top->output(0) : as_reals(context, top->output(1)));
+  const auto channel = [&](Value* value) { return context.emit("unsqueeze", {value, context.ints({1})}); };
+  Value* places = channel(as_reals(context, top->output(1)));
+  context.set_output(
+      0, values ? context.emit("concat", {places, channel(top->output(0))}, with("axis", std::int64_t{1}))
+                : places);
+}
+
+void reduction(RuleContext& context) {
+  static constexpr const char* operations[] = {"", "reduce_sum", "reduce_l1", "reduce_sum_square",
+                                               "reduce_mean"};
+  const std::int64_t operation = context.integer("operation", 1), axis = axis_of(context, "axis", 0);
+  check(operation >= 1 && operation <= 4, ErrorCode::bad_data,
+        "operation {}; expected SUM, ASUM, SUMSQ or MEAN", operation);
+  std::vector<std::int64_t> axes(rank_of(context) - static_cast<std::size_t>(axis));
+  std::iota(axes.begin(), axes.end(), axis);
+  Value* y = context.emit(operations[operation], {context.required(0), context.ints(axes)},
+                          with("keepdims", std::int64_t{0}));
+  if (const double factor = context.real("coeff", 1); factor != 1)
+    y = context.emit("mul", {y, context.scalar(DType::f32, factor)});
+  context.set_output(0, y);
+}
+
+void tile(RuleContext& context) {
+  std::vector<std::int64_t> counts(rank_of(context), 1);
+  counts[static_cast<std::size_t>(axis_of(context, "axis", 1))] = context.integer("tiles", 1);
+  context.set_output(0, context.emit("tile", {context.required(0), context.ints(counts)}));
+}
+
+} // namespace
+
+void add_shape_rules(Rules& rules) {
+  rules["Dropout"] = rules["Split"] = pass_on;
+  rules["Concat"] = concat;
+  rules["Slice"] = slice;
+  rules["Flatten"] = flatten;
+  rules["Reshape"] = reshape;
+  rules["Permute"] = permute;
+  rules["Crop"] = crop;
+  rules["ArgMax"] = arg_max;
+  rules["Reduction"] = reduction;
+  rules["Tile"] = tile;
+}
+
+} // namespace lanner::caffe

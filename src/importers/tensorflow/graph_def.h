@@ -1,0 +1,23 @@
+#pragma once
+// TensorFlow's GraphDef, binary and text, to parse trees (graph.proto, node_def.proto, function.proto).
+
+#include <lanner/limits.h>
+#include <lanner/source.h>
+
+#include "importers/import_graph.h"
+
+namespace lanner::tensorflow {
+
+/// Whether the first bytes look like a GraphDef, binary or text.
+bool looks_like_graph_def(std::span<const std::byte> bytes);
+
+/// Domain of a node that calls a function of the model's library by its name.
+inline constexpr const char* function_domain = "function";
+
+/// Reads a model. Placeholders are the inputs, nodes that nothing reads the outputs; what leads to no output
+/// is left out, and with it control edges. A tensor has the node's name, `name:i` after the first. A type
+/// attribute is its number, a shape a Type of f32, a function its name. Tensors view the content's memory
+/// where they can.
+ImportModel read_graph_def(const Content& content, const Limits& limits);
+
+} // namespace lanner::tensorflow

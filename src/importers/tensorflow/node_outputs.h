@@ -1,0 +1,25 @@
+#pragma once
+// Names and numbers of an operator's results: functions refer to them by name, graphs by number.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "importers/import_graph.h"
+
+namespace lanner::tensorflow {
+
+/// A named result, which is `count` tensors.
+struct OutputArgument {
+  std::string name;
+  std::int64_t count = 1;
+};
+
+/// Of an operator with several results; empty where there is one.
+std::vector<OutputArgument> output_arguments(const ImportNode& node);
+
+/// How many of its results a node gives as answers where nothing reads it.
+std::int64_t shown_outputs(const ImportNode& node);
+
+} // namespace lanner::tensorflow

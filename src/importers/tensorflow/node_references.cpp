@@ -1,0 +1,135 @@
+#include "importers/tensorflow/node_references.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+
+#include "base/one_line.h"
+#include "importers/tensorflow/graph_def.h"
+#include "importers/tensorflow/node_outputs.h"
+
+namespace lanner::tensorflow {
+namespace {
+
+constexpr std::size_t longest_shown = 200;
+
+/// Tensors that the nodes of one graph may give together: a number in a file must not become as many names.
+constexpr std::int64_t most_tensors = 1 << 22;
+
+std::int64_t number_of(std::string_view digits, const std::string& reference) {
+  constexpr std::int64_t most = 1 << 16;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  check(error == std::errc{} && end == digits.data() + digits.size() && number >= 0 && number < most,
+        ErrorCode::bad_data, "'{}' names no result of a node; expected a small number after the colon",
+        one_line(reference, longest_shown));
+  return number;
+}
+
+bool is_control(std::string_view reference) {
+  return reference.starts_with('^');
+}
+
+/// Nodes from which the results follow.
+std::set<std::string_view> needed(const std::map<std::string, const ImportNode*, std::less<>>& nodes,
+                                  const std::vector<std::string>& results) {
+  std::set<std::string_view> found;
+  std::vector<std::string> waiting(results);
+  while (!waiting.empty()) {
+    const auto node = nodes.find(node_of(waiting.back()));
+    waiting.pop_back();
+    if (node == nodes.end() || !found.insert(node->first).second) continue;
+    waiting.insert(waiting.end(), node->second->inputs.begin(), node->second->inputs.end());
+  }
+  return found;
+}
+
+} // namespace
+
+std::string node_of(std::string_view reference) {
+  return is_control(reference) ? std::string() : std::string(reference.substr(0, reference.find(':')));
+}
+
+std::string tensor_name(std::string_view node, std::int64_t i) {
+  return i == 0 ? std::string(node) : fmt::format("{}:{}", node, i);
+}
+
+std::int64_t References::first_of(const ImportNode& node, const std::string& argument) const {
+  if (const auto function = functions_.find(node.op); function != functions_.end()) {
+    const auto place = std::ranges::find(function->second, argument);
+    return place == function->second.end() ? 0 : place - function->second.begin();
+  }
+  std::int64_t first = 0;
+  for (const OutputArgument& one : output_arguments(node)) {
+    if (one.name == argument) return first;
+    first += one.count;
+  }
+  return 0;
+}
+
+std::string References::resolved(const std::string& reference) const {
+  const std::size_t colon = reference.find(':');
+  if (colon == std::string::npos) return reference;
+  const std::string node = reference.substr(0, colon), rest = reference.substr(colon + 1);
+  const std::size_t second = rest.find(':');
+  if (form_ == Form::in_graph || second == std::string::npos)
+    return tensor_name(node, number_of(rest, reference));
+  const auto found = nodes_.find(node);
+  const std::int64_t first = found == nodes_.end() ? 0 : first_of(*found->second, rest.substr(0, second));
+  return tensor_name(node, first + number_of(rest.substr(second + 1), reference));
+}
+
+void References::call_functions(std::vector<ImportNode>& nodes) const {
+  for (ImportNode& node : nodes) {
+    if (functions_.contains(node.op)) {
+      node.domain = function_domain;
+    } else if (node.op == "PartitionedCall" || node.op == "StatefulPartitionedCall") {
+      const auto called = node.attributes.find("f");
+      const auto* name =
+          called == node.attributes.end() ? nullptr : std::get_if<std::string>(&called->second.value);
+      check(name && functions_.contains(*name), ErrorCode::bad_data,
+            "node {}: calls a function that the model does not have", one_line(node.name, longest_shown));
+      node.op = *name;
+      node.domain = function_domain;
+    }
+  }
+}
+
+std::vector<std::string> References::resolve(std::vector<ImportNode>& nodes,
+                                             std::vector<std::string> results) {
+  for (const ImportNode& node : nodes) nodes_.emplace(node.name, &node);
+  const std::set<std::string_view> kept = needed(nodes_, results);
+  std::map<std::string, std::int64_t, std::less<>> used;
+  const auto use = [&](std::string& reference) {
+    reference = resolved(reference);
+    const std::size_t colon = reference.find(':');
+    std::int64_t& count = used[reference.substr(0, colon)];
+    count = std::max(count,
+                     colon == std::string::npos ? 1 : number_of(reference.substr(colon + 1), reference) + 1);
+  };
+  std::vector<ImportNode> made;
+  for (ImportNode node : nodes) {
+    if (!kept.contains(node.name)) continue;
+    std::erase_if(node.inputs, is_control);
+    for (std::string& input : node.inputs) use(input);
+    made.push_back(std::move(node));
+  }
+  for (std::string& result : results) use(result);
+  std::int64_t tensors = 0;
+  for (ImportNode& node : made) {
+    const std::int64_t count = std::max<std::int64_t>(used[node.name], 1);
+    check((tensors += count) <= most_tensors, ErrorCode::limit_exceeded,
+          "the nodes have more than {} results", most_tensors);
+    for (std::int64_t i = 0; i < count; ++i) node.outputs.push_back(tensor_name(node.name, i));
+  }
+  call_functions(made);
+  nodes_.clear();
+  nodes = std::move(made);
+  return results;
+}
+
+} // namespace lanner::tensorflow

@@ -1,0 +1,111 @@
+#include "importers/tensorflow/rules.h"
+
+#include <lanner/error.h>
+
+namespace lanner::tensorflow {
+namespace {
+
+const Rules& all_rules() {
+  static const Rules rules = [] {
+    Rules made;
+    add_math_rules(made);
+    add_reduction_rules(made);
+    add_layer_rules(made);
+    add_image_rules(made);
+    add_shape_rules(made);
+    add_slice_rules(made);
+    add_block_rules(made);
+    add_control_rules(made);
+    return made;
+  }();
+  return rules;
+}
+
+template<typename T>
+std::vector<std::int64_t> widened(const Tensor& tensor) {
+  const auto elements = tensor.as<T>();
+  return {elements.begin(), elements.end()};
+}
+
+} // namespace
+
+Rule find_rule(const ImportNode& node) {
+  const auto found = all_rules().find(node.op);
+  return found == all_rules().end() || !node.domain.empty() ? Rule{} : found->second;
+}
+
+Rule same(const char* op) {
+  return [op](RuleContext& context) { context.set_output(0, context.emit(op, context.all_inputs())); };
+}
+
+AttributeMap with(std::string name, Attribute value) {
+  AttributeMap attributes;
+  attributes.set(std::move(name), std::move(value));
+  return attributes;
+}
+
+Value* cast(RuleContext& context, Value* value, DType to) {
+  return value->type.dtype() == to ? value : context.emit("cast", {value}, with("to", to));
+}
+
+Value* integers(RuleContext& context, std::size_t i) {
+  return cast(context, context.required(i), DType::i64);
+}
+
+Value* integer_list(RuleContext& context, std::size_t i) {
+  Value* value = integers(context, i);
+  if (value->type.ranked() && value->type.rank() == 1) return value;
+  return context.emit("reshape", {value, context.ints({-1})});
+}
+
+std::vector<std::int64_t> known_integers(const RuleContext& context, std::size_t i) {
+  const Tensor* tensor = context.constant(i);
+  check(tensor != nullptr, ErrorCode::unsupported,
+        "input {} is not known before running; expected a constant", i);
+  check(tensor->dtype() == DType::i32 || tensor->dtype() == DType::i64, ErrorCode::bad_data,
+        "input {} is {}; expected i32 or i64", i, to_string(tensor->dtype()));
+  return tensor->dtype() == DType::i32 ? widened<std::int32_t>(*tensor) : widened<std::int64_t>(*tensor);
+}
+
+std::int64_t known_axis(const RuleContext& context, std::size_t i, std::size_t rank) {
+  const std::vector<std::int64_t> axis = known_integers(context, i);
+  const auto dims = static_cast<std::int64_t>(rank);
+  check(axis.size() == 1 && axis[0] >= -dims && axis[0] < dims, ErrorCode::bad_data,
+        "input {}: expected one axis of {} dims", i, rank);
+  return axis[0] < 0 ? axis[0] + dims : axis[0];
+}
+
+std::size_t rank_of(const RuleContext& context, std::size_t i) {
+  const Value* value = context.required(i);
+  check(value->type.ranked(), ErrorCode::unsupported, "the rank of input {} is not known before running", i);
+  return value->type.rank();
+}
+
+Value* transpose(RuleContext& context, Value* value, std::vector<std::int64_t> order) {
+  return context.emit("transpose", {value}, with("perm", std::move(order)));
+}
+
+DataFormat data_format(const RuleContext& context, std::size_t dims) {
+  const std::string format = context.string("data_format", dims == 3 ? "NDHWC" : "NHWC");
+  const bool last = format == "NHWC" || format == "NDHWC", first = format == "NCHW" || format == "NCDHW";
+  check(last || first, ErrorCode::unsupported, "data_format {}; expected {}", format,
+        dims == 3 ? "NDHWC or NCDHW" : "NHWC or NCHW");
+  return {last, dims};
+}
+
+Value* channels_first(RuleContext& context, Value* value, const DataFormat& format) {
+  if (!format.channels_last) return value;
+  std::vector<std::int64_t> order{0, static_cast<std::int64_t>(format.dims) + 1};
+  for (std::size_t d = 0; d < format.dims; ++d) order.push_back(static_cast<std::int64_t>(d) + 1);
+  return transpose(context, value, std::move(order));
+}
+
+Value* as_source(RuleContext& context, Value* value, const DataFormat& format) {
+  if (!format.channels_last) return value;
+  std::vector<std::int64_t> order{0};
+  for (std::size_t d = 0; d < format.dims; ++d) order.push_back(static_cast<std::int64_t>(d) + 2);
+  order.push_back(1);
+  return transpose(context, value, std::move(order));
+}
+
+} // namespace lanner::tensorflow

@@ -1,0 +1,261 @@
+// Convolutions, pooling and normalisation. Data that TensorFlow keeps channels last is turned to our order
+// and back; the turns of neighbours cancel, and what is left becomes storage.
+
+#include <algorithm>
+#include <optional>
+
+#include <lanner/error.h>
+
+#include "importers/tensorflow/rules.h"
+
+namespace lanner::tensorflow {
+namespace {
+
+/// Sizes, strides and the like beyond this are no network's, and arithmetic on smaller ones cannot overflow.
+constexpr std::int64_t largest = std::int64_t{1} << 30;
+
+/// A size of a value where it is known before running.
+std::optional<std::int64_t> size_of(const Value* value, std::size_t d) {
+  return value->type.ranked() && d < value->type.rank() ? value->type.dims()[d].constant() : std::nullopt;
+}
+
+/// The numbers of the spatial dims in a list of one number a dimension; those of batch and channels must
+/// be 1.
+std::vector<std::int64_t> spatial(const RuleContext& context, const char* name, const DataFormat& format) {
+  const std::vector<std::int64_t> list =
+      context.integers(name, std::vector<std::int64_t>(format.dims + 2, 1));
+  check(list.size() == format.dims + 2, ErrorCode::bad_data, "attribute {}: expected {} numbers, got {}",
+        name, format.dims + 2, list.size());
+  check(list[0] == 1 && list[format.channel()] == 1, ErrorCode::unsupported,
+        "attribute {} is not 1 for batch and channels", name);
+  std::vector<std::int64_t> result;
+  for (std::size_t d = 0; d < format.dims; ++d) {
+    result.push_back(list[format.space(d)]);
+    check(result.back() >= 1 && result.back() <= largest, ErrorCode::bad_data,
+          "attribute {}: {} is not positive or too large", name, result.back());
+  }
+  return result;
+}
+
+/// Attribute explicit_paddings as begins, then ends.
+std::vector<std::int64_t> explicit_pads(const RuleContext& context, const DataFormat& format) {
+  const std::vector<std::int64_t> list = context.integers("explicit_paddings");
+  check(list.size() == 2 * (format.dims + 2), ErrorCode::bad_data,
+        "attribute explicit_paddings: expected {} numbers, got {}", 2 * (format.dims + 2), list.size());
+  for (std::int64_t pad : list)
+    check(pad >= 0 && pad <= largest, ErrorCode::bad_data,
+          "attribute explicit_paddings: {} is negative or too large", pad);
+  std::vector<std::int64_t> pads(2 * format.dims);
+  for (std::size_t d = 0; d < format.dims; ++d) {
+    pads[d] = list[2 * format.space(d)];
+    pads[d + format.dims] = list[2 * format.space(d) + 1];
+  }
+  return pads;
+}
+
+void set_padding(const RuleContext& context, const DataFormat& format, AttributeMap& attributes) {
+  const std::string padding = context.string("padding", "");
+  if (padding == "SAME")
+    attributes.set("auto_pad", std::string("SAME_UPPER"));
+  else if (padding == "EXPLICIT")
+    attributes.set("pads", explicit_pads(context, format));
+  else
+    check(padding == "VALID", ErrorCode::bad_data,
+          "attribute padding is '{}'; expected SAME, VALID or EXPLICIT", padding);
+}
+
+/// Spatial sizes, then channels in and out, becomes out, in, spatial sizes.
+Value* turned_filter(RuleContext& context, Value* filter, std::size_t dims) {
+  std::vector<std::int64_t> order{static_cast<std::int64_t>(dims) + 1, static_cast<std::int64_t>(dims)};
+  for (std::size_t d = 0; d < dims; ++d) order.push_back(static_cast<std::int64_t>(d));
+  return transpose(context, filter, std::move(order));
+}
+
+std::int64_t known_dim(const Value* value, std::size_t d, const char* what) {
+  const auto size = size_of(value, d);
+  check(size && *size > 0 && *size <= largest, ErrorCode::unsupported, "the {} are not known before running",
+        what);
+  return *size;
+}
+
+Rule convolution(std::size_t dims) {
+  return [dims](RuleContext& context) {
+    const DataFormat format = data_format(context, dims);
+    Value *x = context.required(0), *filter = context.required(1);
+    AttributeMap attributes;
+    attributes.set("strides", spatial(context, "strides", format));
+    attributes.set("dilations", spatial(context, "dilations", format));
+    set_padding(context, format, attributes);
+    const std::int64_t own = known_dim(filter, dims, "channels of the filter");
+    const auto channels = size_of(x, format.channel());
+    attributes.set("group", channels ? std::max<std::int64_t>(*channels / own, 1) : std::int64_t{1});
+    Value* y =
+        context.emit("conv", {channels_first(context, x, format), turned_filter(context, filter, dims)},
+                     std::move(attributes));
+    context.set_output(0, as_source(context, y, format));
+  };
+}
+
+/// The filter is height, width, channels, multiplier: each channel has filters of its own.
+void depthwise(RuleContext& context) {
+  const DataFormat format = data_format(context);
+  Value* filter = context.required(1);
+  const std::int64_t height = known_dim(filter, 0, "sizes of the filter"),
+                     width = known_dim(filter, 1, "sizes of the filter"),
+                     channels = known_dim(filter, 2, "channels of the filter");
+  AttributeMap attributes;
+  attributes.set("strides", spatial(context, "strides", format));
+  attributes.set("dilations", spatial(context, "dilations", format));
+  attributes.set("group", channels);
+  set_padding(context, format, attributes);
+  Value* turned = transpose(context, filter, {2, 3, 0, 1});
+  Value* weights = context.emit("reshape", {turned, context.ints({-1, 1, height, width})});
+  Value* y = context.emit("conv", {channels_first(context, context.required(0), format), weights},
+                          std::move(attributes));
+  context.set_output(0, as_source(context, y, format));
+}
+
+/// What a transposed convolution cuts off and adds so that its result has the size asked for.
+void set_transposed_padding(RuleContext& context, const DataFormat& format, const Value* filter,
+                            AttributeMap& attributes) {
+  const std::string padding = context.string("padding", "");
+  const Value* y = context.required(2);
+  const std::vector<std::int64_t> strides = spatial(context, "strides", format),
+                                  dilations = spatial(context, "dilations", format);
+  const std::vector<std::int64_t> explicit_ones =
+      padding == "EXPLICIT" ? explicit_pads(context, format) : std::vector<std::int64_t>(2 * format.dims, 0);
+  const bool sizes_known = context.constant(0) != nullptr;
+  const std::vector<std::int64_t> sizes =
+      sizes_known ? known_integers(context, 0) : std::vector<std::int64_t>{};
+  check(!sizes_known || sizes.size() == format.dims + 2, ErrorCode::bad_data, "input 0: expected {} sizes",
+        format.dims + 2);
+  std::vector<std::int64_t> pads(2 * format.dims, 0), extra(format.dims, 0);
+  for (std::size_t d = 0; d < format.dims; ++d) {
+    const std::int64_t reach = (known_dim(filter, d, "sizes of the filter") - 1) * dilations[d] + 1;
+    const auto from = size_of(y, format.space(d));
+    // Without sizes: what the forward convolution of a multiple of the stride has.
+    std::int64_t cut =
+        padding == "SAME" ? reach - strides[d] : explicit_ones[d] + explicit_ones[d + format.dims];
+    if (from && sizes_known) {
+      const std::int64_t to = sizes[format.space(d)];
+      check(*from <= largest && to >= 0 && to <= largest, ErrorCode::bad_data,
+            "a transposed convolution from size {} to {}", *from, to);
+      cut = (*from - 1) * strides[d] + reach - to;
+    }
+    if (padding == "SAME") {
+      pads[d] = std::max<std::int64_t>(cut, 0) / 2;
+      pads[d + format.dims] = std::max<std::int64_t>(cut, 0) - pads[d];
+    } else {
+      pads[d] = explicit_ones[d];
+      pads[d + format.dims] = explicit_ones[d + format.dims];
+    }
+    extra[d] = pads[d] + pads[d + format.dims] - cut;
+    check(extra[d] >= 0, ErrorCode::bad_data,
+          "no convolution of stride {} gives the sizes that are asked for", strides[d]);
+  }
+  attributes.set("strides", strides);
+  attributes.set("dilations", dilations);
+  attributes.set("pads", std::move(pads));
+  attributes.set("output_padding", std::move(extra));
+}
+
+Rule transposed_convolution(std::size_t dims) {
+  return [dims](RuleContext& context) {
+    const DataFormat format = data_format(context, dims);
+    Value* filter = context.required(1);
+    AttributeMap attributes;
+    set_transposed_padding(context, format, filter, attributes);
+    Value* y = context.emit(
+        "conv_transpose",
+        {channels_first(context, context.required(2), format), turned_filter(context, filter, dims)},
+        std::move(attributes));
+    context.set_output(0, as_source(context, y, format));
+  };
+}
+
+/// Version 2 of maximum pooling has kernel and strides as inputs.
+std::vector<std::int64_t> window_list(RuleContext& context, std::size_t input, const char* name,
+                                      const DataFormat& format) {
+  if (context.inputs() == 1) return spatial(context, name, format);
+  const std::vector<std::int64_t> list = known_integers(context, input);
+  check(list.size() == format.dims + 2 && list[0] == 1 && list[format.channel()] == 1, ErrorCode::unsupported,
+        "input {}: expected a number for each dim, 1 for batch and channels", input);
+  std::vector<std::int64_t> result;
+  for (std::size_t d = 0; d < format.dims; ++d) result.push_back(list[format.space(d)]);
+  return result;
+}
+
+Rule pooling(const char* op, std::size_t dims) {
+  return [op, dims](RuleContext& context) {
+    const DataFormat format = data_format(context, dims);
+    AttributeMap attributes;
+    attributes.set("kernel_shape", window_list(context, 1, "ksize", format));
+    attributes.set("strides", window_list(context, 2, "strides", format));
+    set_padding(context, format, attributes);
+    Value* y =
+        context.emit(op, {channels_first(context, context.required(0), format)}, std::move(attributes));
+    context.set_output(0, as_source(context, y, format));
+  };
+}
+
+void bias_add(RuleContext& context) {
+  const std::string format = context.string("data_format", "NHWC");
+  Value *x = context.required(0), *bias = context.required(1);
+  if (format.starts_with("NC")) {
+    std::vector<std::int64_t> trailing;
+    for (std::size_t d = 2; d < rank_of(context, 0); ++d)
+      trailing.push_back(static_cast<std::int64_t>(d) - 1);
+    if (!trailing.empty()) bias = context.emit("unsqueeze", {bias, context.ints(trailing)});
+  }
+  context.set_output(0, context.emit("add", {x, bias}));
+}
+
+void batch_norm(RuleContext& context) {
+  check(context.integer("is_training", 1) == 0, ErrorCode::unsupported,
+        "it is in training mode (is_training); freeze the model for inference");
+  const std::string named = context.string("data_format", "NHWC");
+  const DataFormat format = data_format(context, named.size() == 5 ? 3 : 2);
+  Value* y = context.emit("batch_normalization",
+                          {channels_first(context, context.required(0), format), context.required(1),
+                           context.required(2), context.required(3), context.required(4)},
+                          with("epsilon", context.real("epsilon", 1e-4)));
+  context.set_output(0, as_source(context, y, format));
+  for (std::size_t i = 1; i < context.node.outputs.size(); ++i)
+    context.set_output(i, context.required(i % 2 == 1 ? 3 : 4));
+}
+
+/// TensorFlow's alpha counts for each neighbour, ours for all together.
+void local_response(RuleContext& context) {
+  const std::int64_t radius = context.integer("depth_radius", 5);
+  check(radius >= 0 && radius < (1 << 20), ErrorCode::bad_data, "attribute depth_radius is {}", radius);
+  const std::int64_t size = 2 * radius + 1;
+  const DataFormat format;
+  AttributeMap attributes;
+  attributes.set("size", size);
+  attributes.set("alpha", context.real("alpha", 1) * static_cast<double>(size));
+  attributes.set("beta", context.real("beta", 0.5));
+  attributes.set("bias", context.real("bias", 1));
+  Value* y =
+      context.emit("lrn", {channels_first(context, context.required(0), format)}, std::move(attributes));
+  context.set_output(0, as_source(context, y, format));
+}
+
+} // namespace
+
+void add_layer_rules(Rules& rules) {
+  rules["Conv2D"] = convolution(2);
+  rules["Conv3D"] = convolution(3);
+  rules["DepthwiseConv2dNative"] = depthwise;
+  rules["Conv2DBackpropInput"] = transposed_convolution(2);
+  rules["Conv3DBackpropInputV2"] = transposed_convolution(3);
+  rules["MaxPool"] = rules["MaxPoolV2"] = pooling("max_pool", 2);
+  rules["AvgPool"] = pooling("average_pool", 2);
+  rules["MaxPool3D"] = pooling("max_pool", 3);
+  rules["AvgPool3D"] = pooling("average_pool", 3);
+  rules["BiasAdd"] = bias_add;
+  rules["BiasAddV1"] = bias_add;
+  rules["FusedBatchNorm"] = rules["FusedBatchNormV2"] = rules["FusedBatchNormV3"] = batch_norm;
+  rules["LRN"] = local_response;
+}
+
+} // namespace lanner::tensorflow

@@ -1,0 +1,17 @@
+#include "importers/tensorflow/tensorflow_importer.h"
+
+#include <lanner/error.h>
+
+#include "importers/builder.h"
+#include "importers/tensorflow/graph_def.h"
+#include "importers/tensorflow/rules.h"
+
+namespace lanner::tensorflow {
+
+std::unique_ptr<Graph> import_tensorflow(const Content& content, const ImportOptions& options) {
+  const ImportModel model = read_graph_def(content, options.limits);
+  check(!model.graph.outputs.empty(), ErrorCode::bad_data, "the GraphDef holds no node that gives a result");
+  return GraphBuilder(model, options.ops, find_rule, options.limits).run();
+}
+
+} // namespace lanner::tensorflow

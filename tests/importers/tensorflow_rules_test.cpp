@@ -1,0 +1,203 @@
+// What TensorFlow's operators become, by what they compute. Expected numbers are TensorFlow's own.
+
+#include <gtest/gtest.h>
+
+#include "importers/graph_def_file.h"
+#include "importers/importing.h"
+#include "ops/node_run.h"
+
+namespace lanner::test {
+namespace {
+
+using namespace graph_def_file;
+
+/// One operator on placeholder `x` (f32 of `dims`) and constants.
+std::string of_node(const std::string& op, const std::vector<std::int64_t>& dims,
+                    std::vector<std::string> inputs, std::vector<Message> attributes = {},
+                    std::vector<Message> constants = {}) {
+  constants.push_back(placeholder("x", f32, dims));
+  constants.push_back(node({"y", op, std::move(inputs), std::move(attributes)}));
+  return graph_def(constants);
+}
+
+std::vector<float> counted(int count) {
+  std::vector<float> values;
+  for (int i = 0; i < count; ++i) values.push_back(static_cast<float>(i));
+  return values;
+}
+
+TEST(TensorFlowRules, ConvolutionPadsTheEndFirst) {
+  const auto convolved = [](const std::string& padding) {
+    return result(of_node("Conv2D", {1, 3, 3, 1}, {"x", "w"},
+                          {list("strides", {1, 2, 2, 1}), text("padding", padding)},
+                          {floats("w", {2, 2, 1, 1}, {1, 10, 100, 1000})}),
+                  {f32s(counted(9), {1, 3, 3, 1})});
+  };
+  EXPECT_EQ(convolved("SAME"), "f32[1, 2, 2, 1](4310, 502, 76, 8)");
+  EXPECT_EQ(convolved("VALID"), "f32[1, 1, 1, 1](4310)");
+}
+
+TEST(TensorFlowRules, DepthwiseFiltersEachChannel) {
+  EXPECT_EQ(result(of_node("DepthwiseConv2dNative", {1, 1, 2, 2}, {"x", "w"},
+                           {list("strides", {1, 1, 1, 1}), text("padding", "VALID")},
+                           {floats("w", {1, 1, 2, 2}, {1, 2, 10, 20})}),
+                   {f32s({1, 2, 3, 4}, {1, 1, 2, 2})}),
+            "f32[1, 1, 2, 4](1, 2, 20, 40, 3, 6, 40, 80)");
+}
+
+TEST(TensorFlowRules, TransposedConvolutionHasTheSizeAskedFor) {
+  const auto of_size = [](std::int64_t size, const std::string& padding) {
+    return result(of_node("Conv2DBackpropInput", {1, 1, 2, 1}, {"sizes", "w", "x"},
+                          {list("strides", {1, 1, 2, 1}), text("padding", padding)},
+                          {integers("sizes", {1, 1, size, 1}), floats("w", {1, 3, 1, 1}, {1, 2, 3})}),
+                  {f32s({1, 10}, {1, 1, 2, 1})});
+  };
+  EXPECT_EQ(of_size(3, "SAME"), "f32[1, 1, 3, 1](2, 13, 20)");
+  EXPECT_EQ(of_size(4, "SAME"), "f32[1, 1, 4, 1](1, 2, 13, 20)");
+  EXPECT_EQ(of_size(5, "VALID"), "f32[1, 1, 5, 1](1, 2, 13, 20, 30)");
+  EXPECT_EQ(of_size(6, "VALID"), "f32[1, 1, 6, 1](1, 2, 13, 20, 30, 0)");
+}
+
+TEST(TensorFlowRules, PoolingLeavesPaddingOut) {
+  const std::vector<Message> window{list("ksize", {1, 2, 2, 1}), list("strides", {1, 2, 2, 1}),
+                                    text("padding", "SAME")};
+  EXPECT_EQ(result(of_node("AvgPool", {1, 3, 3, 1}, {"x"}, window), {f32s(counted(9), {1, 3, 3, 1})}),
+            "f32[1, 2, 2, 1](2, 3.5, 6.5, 8)");
+  EXPECT_EQ(result(of_node("MaxPool", {1, 3, 3, 1}, {"x"}, window), {f32s(counted(9), {1, 3, 3, 1})}),
+            "f32[1, 2, 2, 1](4, 5, 7, 8)");
+  EXPECT_EQ(result(of_node("MaxPool", {1, 1, 2, 2}, {"x"},
+                           {list("ksize", {1, 1, 2, 2}), list("strides", {1, 1, 1, 1}),
+                            text("padding", "VALID"), text("data_format", "NCHW")}),
+                   {f32s(counted(4), {1, 1, 2, 2})}),
+            "f32[1, 1, 1, 1](3)");
+}
+
+TEST(TensorFlowRules, DivisionRoundsDown) {
+  const auto divided = [](const std::string& op) {
+    return result(
+        graph_def({integers("a", {-7, 7, -7}), integers("b", {2, 2, -2}), node({"y", op, {"a", "b"}})}), {});
+  };
+  EXPECT_EQ(divided("FloorDiv"), "i32[3](-4, 3, 3)");
+  EXPECT_EQ(divided("FloorMod"), "i32[3](1, 1, -1)");
+  EXPECT_EQ(divided("TruncateDiv"), "i32[3](-3, 3, 3)");
+  EXPECT_EQ(divided("TruncateMod"), "i32[3](-1, 1, -1)");
+  const auto of_reals = [](const std::string& op) {
+    return result(of_node(op, {2}, {"x", "b"}, {}, {floats("b", {2}, {2, -2})}), {f32s({-7, 7})});
+  };
+  EXPECT_EQ(of_reals("FloorDiv"), "f32[2](-4, -4)");
+  EXPECT_EQ(of_reals("FloorMod"), "f32[2](1, -1)");
+}
+
+TEST(TensorFlowRules, NoAxesReduceNothing) {
+  const auto sum = [](std::vector<std::int64_t> axes) {
+    return result(of_node("Sum", {2, 2}, {"x", "axes"}, {}, {integers("axes", std::move(axes))}),
+                  {f32s({1, 2, 3, 4}, {2, 2})});
+  };
+  EXPECT_EQ(sum({}), "f32[2, 2](1, 2, 3, 4)");
+  EXPECT_EQ(sum({0}), "f32[2](4, 6)");
+  EXPECT_EQ(sum({0, -1}), "f32[](10)");
+}
+
+struct Slicing {
+  const char* name;
+  std::vector<std::int64_t> begin, end, strides;
+  int begins, ends, ellipsis, fresh, shrunk;
+  const char* expected;
+};
+
+TEST(TensorFlowRules, MasksOfStridedSlices) {
+  const Slicing cases[] = {
+      {"x[1]", {1}, {2}, {1}, 0, 0, 0, 0, 1, "f32[3](3, 4, 5)"},
+      {"x[-1]", {-1}, {0}, {1}, 0, 0, 0, 0, 1, "f32[3](3, 4, 5)"},
+      {"x[..., 0]", {0, 0}, {0, 1}, {1, 1}, 0, 0, 1, 0, 2, "f32[2](0, 3)"},
+      {"x[:, new, 1:3]", {0, 0, 1}, {0, 1, 3}, {1, 1, 1}, 1, 1, 0, 2, 0, "f32[2, 1, 2](1, 2, 4, 5)"},
+      {"x[::-1, ::2]", {0, 0}, {0, 0}, {-1, 2}, 3, 3, 0, 0, 0, "f32[2, 2](3, 5, 0, 2)"},
+      {"x[0:-1, -2:]", {0, -2}, {-1, 0}, {1, 1}, 0, 2, 0, 0, 0, "f32[1, 2](1, 2)"},
+  };
+  for (const Slicing& one : cases) {
+    SCOPED_TRACE(one.name);
+    EXPECT_EQ(result(of_node("StridedSlice", {2, 3}, {"x", "b", "e", "s"},
+                             {integer("begin_mask", one.begins), integer("end_mask", one.ends),
+                              integer("ellipsis_mask", one.ellipsis), integer("new_axis_mask", one.fresh),
+                              integer("shrink_axis_mask", one.shrunk)},
+                             {integers("b", one.begin), integers("e", one.end), integers("s", one.strides)}),
+                     {f32s(counted(6), {2, 3})}),
+              one.expected);
+  }
+}
+
+TEST(TensorFlowRules, ShapesThatOnlyRunningTells) {
+  const std::string file = graph_def(
+      {placeholder("x", f32, {-1, 2, 3}), node({"shape", "Shape", {"x"}}), integers("zero", {0}),
+       integers("one", {1}),
+       node({"count", "StridedSlice", {"shape", "zero", "one", "one"}, {integer("shrink_axis_mask", 1)}}),
+       integers("rest", {-1}, true), node({"target", "Pack", {"count", "rest"}, {integer("N", 2)}}),
+       node({"y", "Reshape", {"x", "target"}})});
+  EXPECT_EQ(imported(file)->body().outputs()[0]->type.to_string(), "f32[batch, 6]");
+  EXPECT_EQ(result(file, {f32s(counted(6), {1, 2, 3})}), "f32[1, 6](0, 1, 2, 3, 4, 5)");
+}
+
+TEST(TensorFlowRules, Resizing) {
+  const auto resized = [](const std::string& op, std::vector<Message> attributes) {
+    return result(of_node(op, {1, 1, 2, 1}, {"x", "size"}, std::move(attributes), {integers("size", {1, 4})}),
+                  {f32s({0, 4}, {1, 1, 2, 1})});
+  };
+  EXPECT_EQ(resized("ResizeBilinear", {}), "f32[1, 1, 4, 1](0, 2, 4, 4)");
+  EXPECT_EQ(resized("ResizeBilinear", {flag("half_pixel_centers", true)}), "f32[1, 1, 4, 1](0, 1, 3, 4)");
+  EXPECT_EQ(resized("ResizeNearestNeighbor", {}), "f32[1, 1, 4, 1](0, 0, 4, 4)");
+  EXPECT_EQ(resized("ResizeNearestNeighbor", {flag("align_corners", true)}), "f32[1, 1, 4, 1](0, 0, 4, 4)");
+}
+
+TEST(TensorFlowRules, BordersAndBlocks) {
+  EXPECT_EQ(result(of_node("MirrorPad", {3}, {"x", "p"}, {text("mode", "SYMMETRIC")},
+                           {constant("p", tensor(i32, {1, 2}).packed(7, {2, 1}))}),
+                   {f32s({1, 2, 3})}),
+            "f32[6](2, 1, 1, 2, 3, 3)");
+  EXPECT_EQ(result(of_node("MirrorPad", {3}, {"x", "p"}, {text("mode", "REFLECT")},
+                           {constant("p", tensor(i32, {1, 2}).packed(7, {2, 1}))}),
+                   {f32s({1, 2, 3})}),
+            "f32[6](3, 2, 1, 2, 3, 2)");
+  EXPECT_EQ(result(of_node("SpaceToDepth", {1, 2, 2, 2}, {"x"}, {integer("block_size", 2)}),
+                   {f32s(counted(8), {1, 2, 2, 2})}),
+            "f32[1, 1, 1, 8](0, 1, 2, 3, 4, 5, 6, 7)");
+  EXPECT_EQ(result(of_node("SpaceToBatchND", {1, 2, 2, 1}, {"x", "b", "p"}, {},
+                           {integers("b", {2, 2}), constant("p", tensor(i32, {2, 2}).integer(7, 0))}),
+                   {f32s(counted(4), {1, 2, 2, 1})}),
+            "f32[4, 1, 1, 1](0, 1, 2, 3)");
+  EXPECT_EQ(
+      result(of_node("BatchToSpaceND", {4, 1, 1, 1}, {"x", "b", "p"}, {},
+                     {integers("b", {2, 2}), constant("p", tensor(i32, {2, 2}).packed(7, {0, 0, 1, 0}))}),
+             {f32s(counted(4), {4, 1, 1, 1})}),
+      "f32[1, 2, 1, 1](1, 3)");
+}
+
+TEST(TensorFlowRules, OneHotKnowsNoNegativeIndex) {
+  EXPECT_EQ(
+      result(graph_def({integers("i", {1, -1, 2, 5}), integers("depth", {3}, true), floats("on", {}, {5}),
+                        floats("off", {}, {0}), node({"y", "OneHot", {"i", "depth", "on", "off"}})}),
+             {}),
+      "f32[4, 3](0, 5, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0)");
+}
+
+TEST(TensorFlowRules, NeighboursOfLocalResponses) {
+  // 2 / (1 + 1 * (1 + 4 + 9))
+  EXPECT_EQ(result(of_node("LRN", {1, 1, 1, 3}, {"x"}, {integer("depth_radius", 1), real("beta", 1)}),
+                   {f32s({1, 2, 3}, {1, 1, 1, 3})})
+                .substr(0, 18),
+            "f32[1, 1, 1, 3](0.");
+}
+
+TEST(TensorFlowRules, SelectedBoxes) {
+  const std::string file = graph_def({floats("boxes", {3, 4}, {0, 0, 1, 1, 0, 0, 1, 1.1f, 2, 2, 3, 3}),
+                                      floats("scores", {3}, {.5f, .9f, .7f}), integers("most", {5}, true),
+                                      floats("overlap", {}, {.5f}), floats("least", {}, {0}),
+                                      node({"y",
+                                            "NonMaxSuppressionV4",
+                                            {"boxes", "scores", "most", "overlap", "least"},
+                                            {flag("pad_to_max_output_size", true)}})});
+  EXPECT_EQ(result(file, {}), "i32[5](1, 2, 0, 0, 0)");
+  EXPECT_EQ(imported(file)->body().outputs().size(), 2u);
+}
+
+} // namespace
+} // namespace lanner::test
