@@ -32,6 +32,7 @@ GROUPS = ("node", "simple", "pytorch-converted", "pytorch-operator", "real")
 PASSED = "passed"
 RANDOM = re.compile(r"test_bernoulli")
 SECONDS_A_CASE = 120
+DEVICE = "CPU"
 BYTES_A_WORKER = 24 << 30
 
 
@@ -76,7 +77,7 @@ class Case:
 
         try:
             model = self.model()
-            prepared = lanner.onnx_backend.prepare(model, threads=1)
+            prepared = lanner.onnx_backend.prepare(model, DEVICE, threads=1)
             for inputs, expected in self.data_sets(model):
                 outputs = list(prepared.run(inputs))
                 if RANDOM.match(self.name):
@@ -305,8 +306,16 @@ class Progress:
         self.passed += result == PASSED
         if self.verbose:
             print(f"{case.group}/{case.name}: {result}")
+        elif result != PASSED and DEVICE != "CPU":
+            print(f"{case.group}/{case.name}: {result}")
         elif self.done % 200 == 0:
             print(f"{self.done} of {self.count}, {self.passed} passed", file=sys.stderr)
+
+
+def set_device(device: str) -> None:
+    """Before workers are forked."""
+    global DEVICE
+    DEVICE = device
 
 
 def main() -> int:
@@ -315,7 +324,11 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=min(os.cpu_count() or 1, 2))
     parser.add_argument("--write", action="store_true", help=f"write docs/{REPORT.name}; with -k, only those cases change")
     parser.add_argument("--check", action="store_true", help="fail on differences from the written result")
+    parser.add_argument("--device", default=DEVICE, help="CPU, or CUDA:0: a GPU's results are shown, never written")
     options = parser.parse_args()
+    if options.device != DEVICE and (options.write or options.check):
+        parser.error("--write and --check are for the CPU")
+    set_device(options.device)
     sys.path.insert(0, str(ROOT / "build" / "python"))
     every = load_cases()
     cases = [case for case in every if re.search(options.k, f"{case.group}/{case.name}")]

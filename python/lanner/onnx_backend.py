@@ -23,6 +23,14 @@ def _device_name(device: str) -> str:
     return "cpu" if kind.upper() == "CPU" else f"{kind.lower()}:{index or 0}"
 
 
+def _has_gpu(device: str) -> bool:
+    try:
+        lanner.Tensor(numpy.zeros(1, numpy.float32)).to(device)
+    except lanner.Error:
+        return False
+    return True
+
+
 def _array(value: Any) -> Any:
     """What users of the interface expect: arrays, lists of them, None for an optional that holds nothing."""
     if isinstance(value, list):
@@ -112,7 +120,8 @@ class LannerBackend(Backend):
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
-        return device.partition(":")[0].upper() == "CPU"
+        kind = device.partition(":")[0].upper()
+        return kind == "CPU" or (kind == "CUDA" and _has_gpu(_device_name(device)))
 
 
 is_compatible = LannerBackend.is_compatible

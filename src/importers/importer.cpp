@@ -39,6 +39,14 @@ std::string first_bytes(std::span<const std::byte> bytes) {
   return hex.empty() ? "nothing" : hex.substr(0, hex.size() - 1);
 }
 
+/// What stands in a checkout for a large file that was not fetched (git-lfs.com, specification of pointer files).
+void refuse_pointer(std::span<const std::byte> bytes) {
+  constexpr std::string_view first_line = "version https://git-lfs.github.com/spec/";
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  check(!text.starts_with(first_line), ErrorCode::bad_data,
+        "this is a Git LFS pointer of {} bytes, not the model itself; run: git lfs pull", bytes.size());
+}
+
 /// Names from the file are part of messages.
 constexpr std::size_t longest_message = 2000;
 
@@ -63,6 +71,7 @@ std::unique_ptr<Graph> import_as(const Format& format, const Content& content, c
 
 std::unique_ptr<Graph> import_model(const SourcePtr& source, const ImportOptions& options) {
   const Content content = read_all(source, options.limits);
+  refuse_pointer(content.bytes);
   for (const Format& format : formats)
     if (format.recognises(content.bytes)) return import_as(format, content, options);
   std::string known;

@@ -1,5 +1,7 @@
 #include "ops/table.h"
 
+#include "ops/families.h"
+
 namespace lanner {
 
 OpTable builtin_ops() {
@@ -76,6 +78,7 @@ OpTable builtin_ops() {
   table.add(ops::tf_idf_vectorizer_ops());
   table.add(ops::top_k_ops());
   table.add(ops::transpose_ops());
+  table.add(ops::tree_ensemble_ops());
   table.add(ops::trilu_ops());
   table.add(ops::unary_ops());
   table.add(ops::unique_ops());

@@ -21,6 +21,7 @@ bool fold_scales(Graph& graph); ///< Arithmetic with one constant a channel goes
 bool merge_arithmetic(Graph& graph);    ///< Chains of adds or muls of constants become one.
 bool simplify_transposes(Graph& graph); ///< Chains of transposes are one, a reshape, or nothing.
 bool sink_transposes(Graph& graph);     ///< Transposes move down until they cancel.
+bool merge_concats(Graph& graph);       ///< A concat within a concat along the same axis.
 bool merge_equal_nodes(Graph& graph);   ///< Pure nodes that compute the same from the same.
 bool drop_dead_nodes(Graph& graph);     ///< Pure nodes and captures that nothing uses.
 

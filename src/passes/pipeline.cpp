@@ -27,6 +27,7 @@ constexpr Pass list[] = {
     {"merge_arithmetic", passes::merge_arithmetic},
     {"simplify_transposes", passes::simplify_transposes},
     {"sink_transposes", passes::sink_transposes},
+    {"merge_concats", passes::merge_concats},
     {"merge_equal_nodes", passes::merge_equal_nodes},
     {"drop_dead_nodes", passes::drop_dead_nodes},
 };

@@ -90,6 +90,7 @@ void add_ml_rules(Rules& rules) {
   rules["ai.onnx.ml.ArrayFeatureExtractor"] = array_feature_extractor;
   rules["ai.onnx.ml.Binarizer"] = binarizer;
   rules["ai.onnx.ml.LabelEncoder"] = label_encoder;
+  rules["ai.onnx.ml.TreeEnsemble"] = [](RuleContext& context) { direct_as(context, "ml.tree_ensemble"); };
 }
 
 } // namespace lanner::onnx
