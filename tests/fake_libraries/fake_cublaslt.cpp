@@ -47,8 +47,23 @@ struct Matrix : Descriptor {
   std::int64_t leading = 0;
 
   std::int64_t batch() const { return get<std::int32_t>(5, 1); }
-  std::int64_t at(std::int64_t number, std::int64_t row, std::int64_t column) const {
-    return number * get<std::int64_t>(6, 0) + column * leading + row;
+  std::int64_t step() const { return get<std::int64_t>(6, 0); }
+};
+
+/// An operand with its transposition: element (row, column) of matrix `number`.
+struct Elements {
+  const void* data;
+  int type;
+  std::int64_t number, row, column;
+
+  Elements(const void* data, const Matrix& form, bool transposed)
+      : data(data), type(form.type), number(form.step()), row(transposed ? form.leading : 1),
+        column(transposed ? 1 : form.leading) {}
+  std::int64_t at(std::int64_t n, std::int64_t i, std::int64_t j) const {
+    return n * number + i * row + j * column;
+  }
+  float operator()(std::int64_t n, std::int64_t i, std::int64_t j) const {
+    return fake::load(data, type, at(n, i, j));
   }
 };
 
@@ -217,21 +232,24 @@ int cublasLtMatmul(void*, Descriptor* d, const float* alpha, const void* a, Matr
   const auto epilogue = d->get<std::uint32_t>(7, 1);
   const void* bias = d->get<const void*>(8, nullptr);
   if ((epilogue & 4) && !bias) return invalid_value;
-  const auto depth = static_cast<std::int64_t>(ta ? a_form->rows : a_form->columns);
-  for (std::int64_t n = 0; n < result_form->batch(); ++n)
-    for (std::int64_t row = 0; row < static_cast<std::int64_t>(result_form->rows); ++row)
-      for (std::int64_t column = 0; column < static_cast<std::int64_t>(result_form->columns); ++column) {
+  const auto depth = static_cast<std::int64_t>(ta ? a_form->rows : a_form->columns),
+             rows = static_cast<std::int64_t>(result_form->rows),
+             columns = static_cast<std::int64_t>(result_form->columns), batch = result_form->batch();
+  const int bias_type = d->get<std::int32_t>(26, 0);
+  const Elements left(a, *a_form, ta), right(b, *b_form, tb), added(c, *c_form, false),
+      made(result, *result_form, false);
+  for (std::int64_t n = 0; n < batch; ++n)
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t column = 0; column < columns; ++column) {
         double sum = 0;
         for (std::int64_t k = 0; k < depth; ++k)
-          sum += static_cast<double>(
-                     fake::load(a, a_form->type, ta ? a_form->at(n, k, row) : a_form->at(n, row, k))) *
-                 fake::load(b, b_form->type, tb ? b_form->at(n, column, k) : b_form->at(n, k, column));
+          sum += static_cast<double>(left(n, row, k)) * right(n, k, column);
         float value = *alpha * static_cast<float>(sum);
-        if (*beta != 0) value += *beta * fake::load(c, c_form->type, c_form->at(n, row, column));
-        if (epilogue & 4) value += fake::load(bias, d->get<std::int32_t>(26, 0), row);
+        if (*beta != 0) value += *beta * added(n, row, column);
+        if (epilogue & 4) value += fake::load(bias, bias_type, row);
         if (epilogue & 2) value = std::max(value, 0.0F);
         if (epilogue & 32) value = fake::gelu_tanh(value);
-        fake::save(result, result_form->type, result_form->at(n, row, column), value);
+        fake::save(result, made.type, made.at(n, row, column), value);
       }
   return 0;
 }

@@ -55,9 +55,9 @@ public:
     if (tensor.number<bool>(Attribute::tensor_is_virtual, false)) return inner_.at(uid);
     const Dims dims = dims_of(tensor), strides = tensor.list<std::int64_t>(Attribute::tensor_strides);
     std::vector<float> values(static_cast<std::size_t>(product(dims)));
+    const int type = tensor.number<int>(Attribute::tensor_data_type, 0);
     for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = load(pointers_.at(uid), tensor.number<int>(Attribute::tensor_data_type, 0),
-                       place(static_cast<std::int64_t>(i), dims, dims, strides));
+      values[i] = load(pointers_.at(uid), type, place(static_cast<std::int64_t>(i), dims, dims, strides));
     return values;
   }
 
@@ -68,9 +68,9 @@ public:
       return;
     }
     const Dims dims = dims_of(tensor), strides = tensor.list<std::int64_t>(Attribute::tensor_strides);
+    const int type = tensor.number<int>(Attribute::tensor_data_type, 0);
     for (std::size_t i = 0; i < values.size(); ++i)
-      save(pointers_.at(uid), tensor.number<int>(Attribute::tensor_data_type, 0),
-           place(static_cast<std::int64_t>(i), dims, dims, strides), values[i]);
+      save(pointers_.at(uid), type, place(static_cast<std::int64_t>(i), dims, dims, strides), values[i]);
   }
 
 private:
@@ -79,7 +79,7 @@ private:
 };
 
 struct Convolution {
-  Dims x, w, y, pre, post, strides, dilations;
+  Dims x, w, y, pre, post, strides, dilations, x_strides, w_strides, taps;
 
   explicit Convolution(const Node& op)
       : x(dims_of(*op.links(Attribute::convolution_forward_x).at(0))),
@@ -90,6 +90,9 @@ struct Convolution {
     post = window.list<std::int64_t>(Attribute::convolution_post_paddings);
     strides = window.list<std::int64_t>(Attribute::convolution_strides);
     dilations = window.list<std::int64_t>(Attribute::convolution_dilations);
+    x_strides = dense(x);
+    w_strides = dense(w);
+    taps.assign(w.begin() + 1, w.end());
   }
 };
 
@@ -98,10 +101,10 @@ float tap_sum(const Convolution& c, const Dims& index, const std::vector<float>&
               const std::vector<float>& w) {
   const std::size_t spatial = c.strides.size();
   const std::int64_t groups = c.x[1] / c.w[1], group = index[1] / (c.w[0] / groups);
-  const Dims x_strides = dense(c.x), w_strides = dense(c.w);
-  const Dims taps(c.w.begin() + 1, c.w.end());
+  const Dims &x_strides = c.x_strides, &taps = c.taps;
+  const std::int64_t count = product(taps);
   double sum = 0;
-  for (std::int64_t t = 0; t < product(taps); ++t) {
+  for (std::int64_t t = 0; t < count; ++t) {
     std::int64_t rest = t, from = index[0] * x_strides[0];
     bool inside = true;
     for (std::size_t axis = spatial; axis-- > 0;) {
@@ -114,7 +117,7 @@ float tap_sum(const Convolution& c, const Dims& index, const std::vector<float>&
     from += (group * c.w[1] + rest) * x_strides[1];
     if (inside)
       sum += static_cast<double>(x[static_cast<std::size_t>(from)]) *
-             w[static_cast<std::size_t>(index[1] * w_strides[0] + t)];
+             w[static_cast<std::size_t>(index[1] * c.w_strides[0] + t)];
   }
   return static_cast<float>(sum);
 }
@@ -187,12 +190,11 @@ void run_pointwise(const Node& op, Values& values) {
   const auto& second = op.links(Attribute::operation_pointwise_b);
   const float scale = op.number<float>(Attribute::operation_pointwise_alpha2, 1);
   if (!second.empty() && scale != 0) b = values.read(*second[0]);
+  const Dims own = second.empty() ? dims : dims_of(*second[0]), strides = dense(own);
   for (std::size_t i = 0; i < x.size(); ++i) {
     float other = 0;
-    if (!b.empty()) {
-      const Dims own = dims_of(*second[0]);
-      other = scale * b[static_cast<std::size_t>(place(static_cast<std::int64_t>(i), dims, own, dense(own)))];
-    }
+    if (!b.empty())
+      other = scale * b[static_cast<std::size_t>(place(static_cast<std::int64_t>(i), dims, own, strides))];
     x[i] = pointwise(mode, x[i], other);
   }
   values.write(result, std::move(x));

@@ -281,6 +281,18 @@ TEST_F(FakeLibraries, a_launch_that_fails_can_be_repeated) {
   }
 }
 
+TEST_F(FakeLibraries, pointers_that_kernels_would_fault_on_are_refused) {
+  for (const auto& [family, ir] :
+       {std::pair(&cuda::conv_family, conv_ir), std::pair(&cuda::matmul_family, matmul_ir)}) {
+    const Offer offer(*family, ir);
+    const Tactic tactic = offer.tactics().tactics.at(0);
+    const auto kernel = offer.prepare(tactic);
+    Running run(offer, tactic, *kernel);
+    run.from[0] = static_cast<const std::byte*>(run.from[0]) + 4;
+    LANNER_EXPECT_ERROR(run.launch(*kernel), ErrorCode::invalid_argument, "expected a multiple of 16 bytes");
+  }
+}
+
 TEST_F(FakeLibraries, kernels_are_shared_by_threads) {
   for (const auto& [family, ir] :
        {std::pair(&cuda::conv_family, conv_ir), std::pair(&cuda::matmul_family, matmul_ir)}) {

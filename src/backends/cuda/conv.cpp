@@ -265,7 +265,10 @@ std::vector<std::vector<EngineChoice>> working_choices(const ConvProblem& proble
           reason = error.message();
         }
       }
-      if (working.empty()) return {};
+      if (working.empty()) {
+        if (reason.empty()) reason = "cudnn: its heuristics name no engine that keeps to the rules";
+        return {};
+      }
       if (!tail)
         for (const EngineChoice& choice : working) found.push_back({choice});
       else

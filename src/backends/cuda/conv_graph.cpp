@@ -5,6 +5,8 @@
 #include <charconv>
 #include <limits>
 
+#include "backends/cuda/launch_cache.h"
+
 namespace lanner::cuda {
 namespace {
 
@@ -16,7 +18,6 @@ using cudnn::DescriptorType;
 using cudnn::PointwiseMode;
 
 constexpr std::int64_t uid_x = 1, uid_w = 2, uid_y = 3, uid_again = 4, uid_operand = 16, uid_inner = 64;
-constexpr std::int64_t alignment = 16;
 
 bool is_activation(PointwiseMode mode) {
   return static_cast<int>(mode) >= static_cast<int>(PointwiseMode::relu);
@@ -108,7 +109,8 @@ private:
     set_list(tensor, Attribute::tensor_dimensions, form.dims);
     set_list(tensor, Attribute::tensor_strides, form.strides);
     tensor.set(Attribute::tensor_unique_id, AttributeType::int64, uid);
-    tensor.set(Attribute::tensor_byte_alignment, AttributeType::int64, alignment);
+    tensor.set(Attribute::tensor_byte_alignment, AttributeType::int64,
+               static_cast<std::int64_t>(pointer_alignment));
     if (is_virtual) tensor.set(Attribute::tensor_is_virtual, AttributeType::boolean, true);
     tensor.finalize();
     made_.parts.push_back(std::move(tensor));
@@ -329,7 +331,7 @@ std::vector<EngineChoice> engine_choices(const OperationGraph& graph, const Engi
       add_choices(choices, graph, mode, rules, most);
     } catch (const Error& error) {
       // One mode may know nothing of a graph that the other one runs.
-      if (error.code() != ErrorCode::unsupported) throw;
+      if (error.code() == ErrorCode::out_of_memory) throw;
     }
   }
   return choices;

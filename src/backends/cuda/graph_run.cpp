@@ -25,6 +25,7 @@ std::unique_ptr<GraphRun::Pack> GraphRun::make_pack(const Launch& launch) const 
   for (const GraphBinding& binding : bindings_) {
     uids.push_back(binding.uid);
     pack->pointers.push_back(pointer(binding, launch));
+    check_aligned(pack->pointers.back(), "conv");
   }
   pack->pointers.push_back(launch.workspace);
   pack->descriptor = cudnn::Descriptor(cudnn::DescriptorType::variant_pack);

@@ -3,9 +3,22 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 
+#include <lanner/error.h>
+
 namespace lanner::cuda {
+
+/// Libraries choose kernels for pointers of this alignment, in bytes.
+inline constexpr std::uint32_t pointer_alignment = 16;
+
+/// Throws for a pointer that such a kernel would fault on, as a caller's view into a tensor may be.
+inline void check_aligned(const void* pointer, const char* kernel) {
+  check(reinterpret_cast<std::uintptr_t>(pointer) % pointer_alignment == 0, ErrorCode::invalid_argument,
+        "{}: a tensor begins at {}, expected a multiple of {} bytes: copy it to memory of its own", kernel,
+        pointer, pointer_alignment);
+}
 
 /// A few objects, each used by one thread at a time. Thread-safe and without locks. Contexts call with the
 /// same pointers each time, so that as many contexts as there are places make nothing anew.

@@ -18,7 +18,6 @@ using cublaslt::DataType;
 using cublaslt::DescriptorAttribute;
 
 constexpr std::size_t most_workspace = std::size_t{32} << 20;
-constexpr std::uint32_t pointer_alignment = 16;
 
 DataType data_type(DType type) {
   if (type == DType::f16) return DataType::float16;
@@ -345,6 +344,9 @@ public:
     const float one = 1, scale = sum_ ? 1.0F : 0.0F;
     void* result = launch.outputs[0];
     const void* sum = sum_ ? launch.inputs[*sum_] : result;
+    for (const void* pointer :
+         {launch.inputs[a_], launch.inputs[b_], bias, sum, static_cast<const void*>(result)})
+      check_aligned(pointer, "matmul");
     const cublaslt::Status status = cublaslt::api().matmul(
         handle_, bound->descriptor.handle(), &one, launch.inputs[b_], operation_.a.handle(),
         launch.inputs[a_], operation_.b.handle(), &scale, sum, operation_.d.handle(), result,
