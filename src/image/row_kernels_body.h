@@ -2,10 +2,6 @@
 // They call no inline function of another header: the linker would keep one copy of it, compiled for
 // whichever instruction set.
 
-#ifdef __clang__
-#pragma clang diagnostic ignored "-Wpass-failed" // Loops full of sanitizers' checks are not vectorised.
-#endif
-
 void blend_u8(const std::uint8_t* const* rows, const float* weights, int taps, std::int64_t n,
               float* __restrict out) {
   const std::uint8_t* a = rows[0];
