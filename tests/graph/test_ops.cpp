@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/table.h"
+#include "ops/families.h"
 
 namespace lanner::test {
 
