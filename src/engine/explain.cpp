@@ -1,5 +1,6 @@
 #include "engine/explain.h"
 
+#include <algorithm>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -42,13 +43,45 @@ Json input_json(const Value& input) {
   return json;
 }
 
+bool is_view(const Node* node) {
+  return node && node->tactic.backend == alias_backend;
+}
+
+void add_sources(const Node& node, std::vector<std::string>& sources) {
+  for (const std::string& source : node.sources)
+    if (std::ranges::find(sources, source) == sources.end()) sources.push_back(source);
+}
+
+/// Views of a value are told with the step that makes it.
+void add_sources_of_views(const Value& value, std::vector<std::string>& sources) {
+  for (const Use& use : value.uses()) {
+    if (!is_view(use.node)) continue;
+    add_sources(*use.node, sources);
+    add_sources_of_views(*use.node->output(), sources);
+  }
+}
+
+/// What the step stands for: its own source nodes, those of views of its results, and of views of the graph's
+/// inputs, which no step makes.
+std::vector<std::string> sources_of(const Node& node) {
+  std::vector<std::string> sources = node.sources;
+  for (const auto& output : node.outputs()) add_sources_of_views(*output, sources);
+  for (const Value* input : node.inputs()) {
+    const Value* made = input;
+    while (made && is_view(made->producer())) made = made->producer()->input(0);
+    if (!made || made->producer()) continue;
+    for (; input != made; input = input->producer()->input(0)) add_sources(*input->producer(), sources);
+  }
+  return sources;
+}
+
 Json node_json(const Step& step, const std::map<std::string, const NodeReport*>& reports) {
   const Node& node = *step.node;
   Json json;
   json["name"] = node.output()->name();
   json["op"] = node.kind();
   json["kind"] = node.attributes.string("kind", node.kind());
-  json["sources"] = node.sources;
+  json["sources"] = sources_of(node);
   json["backend"] = node.tactic.backend;
   json["kernel"] = node.tactic.kernel;
   json["seconds"] = node.tactic.seconds;
