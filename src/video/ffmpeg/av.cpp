@@ -54,6 +54,14 @@ Pointer not_null(Pointer pointer) {
 
 } // namespace
 
+void check_threads(const CodecContextPtr& context) {
+  check(
+      !context.get_deleter().lost_threads(*context), ErrorCode::unsupported,
+      "{}: this process was forked after the codec was opened, and the codec's threads stayed in the parent; "
+      "open the video in the child, or start it by spawn",
+      context->codec->name);
+}
+
 FramePtr make_frame() {
   return not_null(FramePtr(av_frame_alloc()));
 }

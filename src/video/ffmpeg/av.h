@@ -15,12 +15,25 @@ extern "C" {
 #include <libavutil/frame.h>
 }
 
+#include "device/team.h"
+
 namespace lanner::ffmpeg {
 
+/// Knows how often the process had been forked when the codec was made: a codec's threads stay in the parent,
+/// and to wait for them in a child, to end them too, would take for ever.
 struct CodecContextFree {
-  void operator()(AVCodecContext* context) const { avcodec_free_context(&context); }
+  unsigned forks = forks_seen();
+
+  bool lost_threads(const AVCodecContext& context) const {
+    return context.thread_count != 1 && forks != forks_seen();
+  }
+  void operator()(AVCodecContext* context) const {
+    if (!lost_threads(*context)) avcodec_free_context(&context);
+  }
 };
 using CodecContextPtr = std::unique_ptr<AVCodecContext, CodecContextFree>;
+/// Throws Error{unsupported} in a forked child that lacks the codec's threads.
+void check_threads(const CodecContextPtr& context);
 
 struct FrameFree {
   void operator()(AVFrame* frame) const { av_frame_free(&frame); }

@@ -46,6 +46,7 @@ public:
 
   bool send(const Packet* packet) override {
     check(!draining_, ErrorCode::invalid_argument, "decoder: packet after the end; flush() first");
+    check_threads(context_);
     clear_logged_error();
     PacketPtr input;
     if (packet) {
@@ -60,6 +61,7 @@ public:
   }
 
   std::optional<Frame> receive() override {
+    check_threads(context_);
     while (true) {
       clear_logged_error();
       FramePtr frame = make_frame();
@@ -77,6 +79,7 @@ public:
   bool finished() const noexcept override { return finished_; }
 
   void flush() override {
+    check_threads(context_);
     avcodec_flush_buffers(context_.get());
     draining_ = finished_ = false;
   }

@@ -61,6 +61,7 @@ public:
 
   bool send(const Image* image, std::int64_t pts) override {
     check(!draining_, ErrorCode::invalid_argument, "encoder: picture after the end");
+    check_threads(context_);
     FramePtr frame;
     if (image) {
       frame = prepare(*image);
@@ -76,6 +77,7 @@ public:
   }
 
   std::optional<Packet> receive() override {
+    check_threads(context_);
     PacketPtr packet = make_packet();
     clear_logged_error();
     const int status = avcodec_receive_packet(context_.get(), packet.get());
