@@ -256,7 +256,9 @@ Storage on_the_way(const Type& type, const Storage& from, const Storage& to) {
 }
 
 double ReorderCosts::operator()(const Type& type, const Storage& from, const Storage& to) {
-  if (!type.is_static() || same_storage(type, from, to)) return 0;
+  const bool moved =
+      type.is_static() && type.dtype() != DType::string; // else it has no memory that is planned
+  if (!moved || same_storage(type, from, to)) return 0;
   if (const Storage middle = on_the_way(type, from, to);
       !same_storage(type, middle, from) && !same_storage(type, middle, to))
     return (*this)(type, from, middle) + (*this)(type, middle, to);

@@ -1,5 +1,6 @@
 #include "engine/execution.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -146,6 +147,10 @@ void Execution::interpret(const Step& step, int threads) {
   const Node& node = *step.node;
   std::vector<Item> held(step.inputs);
   std::vector<const Item*> arguments(step.inputs, nullptr);
+  const auto outputs = run.outputs().subspan(step.first_output, step.outputs);
+  // A sequence or a tensor of unknown size may hold its inputs for longer than the arena does.
+  const bool kept =
+      std::ranges::any_of(outputs, [](const Place& place) { return place.kind == Place::Kind::item; });
   for (std::size_t i = 0; i < step.inputs; ++i) {
     const Value* value = node.inputs()[i];
     if (!value) continue;
@@ -158,6 +163,7 @@ void Execution::interpret(const Step& step, int threads) {
     } else {
       void* memory = const_cast<void*>(inputs_[step.first_input + i]);
       held[i].tensor = Tensor::wrap(memory, value->type.dtype(), value->type.shape(), nullptr);
+      if (kept) held[i].tensor = held[i].tensor.clone();
       arguments[i] = &held[i];
     }
   }

@@ -162,7 +162,7 @@ private:
     std::map<const Value*, std::size_t> roots;
     for (std::size_t i = 0; i < body.outputs().size(); ++i) {
       Value* value = body.outputs()[i];
-      if (!value->type.is_static()) continue;
+      if (!is_planned(*value)) continue;
       const Value* root = value;
       while (root->producer() && root->producer()->tactic.backend == alias_backend)
         root = root->producer()->input(0);

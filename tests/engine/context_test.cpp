@@ -5,6 +5,7 @@
 #include "engine/shapes_network.h"
 #include "engine/state.h"
 #include "expect_error.h"
+#include "importers/onnx_file.h"
 #include "ops/interpreter.h"
 
 namespace lanner {
@@ -126,6 +127,29 @@ TEST(Context, OpenSizesAreSpecialisedAtFirstUse) {
   EXPECT_EQ(context({{"input", waves(3)}}).at("scores").tensor.shape()[0], 3);
   EXPECT_EQ(context({{"input", waves(1)}}).at("scores").tensor.shape()[0], 1);
   LANNER_EXPECT_ERROR(context({{"input", waves(4)}}), ErrorCode::invalid_argument, "was built for 1 to 3");
+}
+
+/// A sequence of computed tensors outlives the memory in which they were computed.
+TEST(Context, SequencesKeepWhatTheyHold) {
+  using namespace test::onnx_file;
+  const std::string bytes =
+      model(graph({.nodes = {node({"Neg", {"x"}, {"a"}}), node({"Neg", {"a"}, {"b"}}),
+                             node({"SequenceConstruct", {"a", "b"}, {"s"}}), node({"Neg", {"b"}, {"c"}}),
+                             node({"Neg", {"c"}, {"d"}}), node({"Neg", {"d"}, {"e"}}),
+                             node({"ConcatFromSequence", {"s"}, {"j"}, {attribute("axis", 0)}}),
+                             node({"Add", {"j", "e"}, {"y"}})},
+                   .inputs = {value("x", f32, {"1", "3"})},
+                   .outputs = {value("y", f32, {"2", "3"})}}));
+  BuildOptions options;
+  options.budget = 0;
+  options.threads = 1;
+  const Engine engine = Engine::build(open_bytes(std::as_bytes(std::span(bytes))), options);
+  Context context = engine.create_context();
+  const std::vector<float> x{1, 2, 3};
+  const auto y = context({{"x", Tensor::from<float>(x, {1, 3})}}).at("y").tensor;
+  // a and e are -x, b is x.
+  EXPECT_EQ(std::vector<float>(y.as<float>().begin(), y.as<float>().end()),
+            (std::vector<float>{-2, -4, -6, 0, 0, 0}));
 }
 
 } // namespace

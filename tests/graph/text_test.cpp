@@ -207,10 +207,10 @@ static void grow(Region& region, std::mt19937& random, int depth) {
   for (const auto& parameter : region.parameters()) seen.push_back(parameter.get());
   const auto pick = [&] { return seen[random() % seen.size()]; };
   const char* names[] = {"a", "data:0", "x y", "\"", "7", "\xc3\xa9", ""};
-  const unsigned count = 1 + random() % 6;
-  for (unsigned i = 0; i < count; ++i) {
+  const std::uint_fast32_t count = 1 + random() % 6;
+  for (std::uint_fast32_t i = 0; i < count; ++i) {
     const std::string name = names[random() % std::size(names)];
-    const unsigned kind = random() % (depth < 3 ? 4 : 3);
+    const std::uint_fast32_t kind = random() % (depth < 3 ? 4 : 3);
     if (kind == 0) {
       Node* node = region.create(graph_test_ops().get("plus"), std::vector<Value*>{pick(), pick()});
       seen.push_back(node->add_output(name, row));

@@ -96,8 +96,10 @@ double resampled(const Image& image, int component, Resize kind, double x, doubl
   const Plane& plane = image.planes[chroma ? 1 : 0];
   const double reach_x = std::max(2.0, step_x) + 1, reach_y = std::max(2.0, step_y) + 1;
   double sum = 0, weights = 0;
-  for (auto j = static_cast<std::int64_t>(std::floor(y - reach_y)); j <= y + reach_y; ++j)
-    for (auto i = static_cast<std::int64_t>(std::floor(x - reach_x)); i <= x + reach_x; ++i) {
+  for (auto j = static_cast<std::int64_t>(std::floor(y - reach_y)); static_cast<double>(j) <= y + reach_y;
+       ++j)
+    for (auto i = static_cast<std::int64_t>(std::floor(x - reach_x)); static_cast<double>(i) <= x + reach_x;
+         ++i) {
       const bool inside = i >= 0 && j >= 0 && i < plane.width && j < plane.height;
       if (kind == Resize::antialias && !inside) continue;
       const double weight =
@@ -118,7 +120,7 @@ Image random_image(PixelFormat format, std::int32_t width, std::int32_t height, 
     for (std::int32_t y = 0; y < image.planes[p].height; ++y) {
       std::byte* row = image.planes[p].data + y * image.planes[p].pitch;
       for (std::int32_t i = 0; i < image.planes[p].width * facts.samples[p]; ++i) {
-        const unsigned code = random() >> (32 - facts.bits);
+        const auto code = static_cast<unsigned>(random() >> (32 - facts.bits));
         if (facts.bytes_per_sample == 1)
           row[i] = static_cast<std::byte>(code);
         else
@@ -167,9 +169,12 @@ double preprocessed(const Image& image, const Preprocess& spec, int c, std::int6
            spec.std[channel];
   };
   const double left = place.offset_x, top = place.offset_y;
-  if (x < left || y < top || x >= left + columns || y >= top + rows) return finish(spec.pad_value);
+  const auto across = static_cast<double>(x), down = static_cast<double>(y);
+  if (across < left || down < top || across >= left + static_cast<double>(columns) ||
+      down >= top + static_cast<double>(rows))
+    return finish(spec.pad_value);
   const double step_x = 1 / place.scale_x, step_y = 1 / place.scale_y;
-  const double sx = (x + 0.5 - left) * step_x - 0.5, sy = (y + 0.5 - top) * step_y - 0.5;
+  const double sx = (across + 0.5 - left) * step_x - 0.5, sy = (down + 0.5 - top) * step_y - 0.5;
   const PixelFormatInfo& facts = info(image.format);
   std::array<double, 3> code{};
   for (int k = 0; k < 3; ++k) {

@@ -32,7 +32,7 @@ open(out, "w").write('''{"testsuites": [{"name": "A", "testsuite": [
 
 def test_gtest_report_is_counted(tmp_path):
     fake_binary(tmp_path, REPORT + "sys.exit(1)")
-    outcome = run.run_gtest(tmp_path, "")
+    outcome = run.run_gtest(tmp_path, "lanner_tests", "")
     assert outcome.line() == "1 passed, 1 failed, 1 skipped"
     assert outcome.failures == ["A.bad"]
     assert outcome.reasons == {"no data": 1}
@@ -41,7 +41,7 @@ def test_gtest_report_is_counted(tmp_path):
 
 def test_a_crash_is_a_failure(tmp_path):
     fake_binary(tmp_path, "print('[ RUN      ] A.last', flush=True)\nos.kill(os.getpid(), 11)")
-    outcome = run.run_gtest(tmp_path, "")
+    outcome = run.run_gtest(tmp_path, "lanner_tests", "")
     assert outcome.line() == "0 passed, 1 failed, 0 skipped"
     assert outcome.failures == ["lanner_tests died with SIGSEGV in A.last"]
 
@@ -49,11 +49,11 @@ def test_a_crash_is_a_failure(tmp_path):
 def test_a_report_of_an_earlier_run_is_not_believed(tmp_path):
     (tmp_path / "gtest.json").write_text('{"testsuites": [{"name": "A", "testsuite": [{"name": "b", "result": "COMPLETED"}]}]}')
     fake_binary(tmp_path, "sys.exit(3)")
-    assert run.run_gtest(tmp_path, "").line() == "0 passed, 1 failed, 0 skipped"
+    assert run.run_gtest(tmp_path, "lanner_tests", "").line() == "0 passed, 1 failed, 0 skipped"
 
 
 def test_nothing_ran_is_not_success(tmp_path):
-    assert run.run_gtest(tmp_path, "").exit_code() == 2
+    assert run.run_gtest(tmp_path, "lanner_tests", "").exit_code() == 2
 
 
 def test_junit_report_is_counted(tmp_path):

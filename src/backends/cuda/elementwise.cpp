@@ -3,10 +3,10 @@
 #include <array>
 
 #include "backends/cpu/elementwise/program.h"
-#include "device/cuda/code.h"
 #include "backends/cuda/elementwise_source.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
+#include "device/cuda/code.h"
 
 namespace lanner::cuda {
 namespace {
@@ -20,14 +20,20 @@ bool holds_numbers_only(const ElementwiseProgram& program) {
   });
 }
 
+/// Types below a byte share bytes, which threads cannot write one by one.
+bool has_whole_elements(const ElementwiseProgram& program) {
+  const auto whole = [](const auto& value) { return bit_width(value.dtype) >= 8; };
+  return std::ranges::all_of(program.inputs, whole) && std::ranges::all_of(program.outputs, whole);
+}
+
 std::optional<ElementwiseProgram> program_of(const Group& group, std::string& reason) {
   auto program = compile_elementwise(group, reason, true);
   if (!program) return std::nullopt;
   const std::size_t arguments = program->inputs.size() + program->outputs.size();
-  const bool fits =
-      holds_numbers_only(*program) && arguments <= most_arguments && program->shape.elements() > 0;
+  const bool fits = has_whole_elements(*program) && holds_numbers_only(*program) &&
+                    arguments <= most_arguments && program->shape.elements() > 0;
   if (fits) return program;
-  reason = "cuda: elementwise: too many values, or a constant within the group";
+  reason = "cuda: elementwise: too many values, types below a byte, or a constant within the group";
   return std::nullopt;
 }
 
@@ -52,6 +58,10 @@ Tactic tactic_of(const Node& node, const ElementwiseProgram& program, const Layo
   }
   for (const auto& output : node.outputs())
     tactic.outputs.push_back(on_device(target, layout, narrowed(output->type.dtype())));
+  // A value that comes in twice is one operand.
+  for (std::size_t i = 1; i < node.inputs().size(); ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (node.input(i) && node.input(i) == node.input(k)) tactic.inputs[i] = tactic.inputs[k];
   tactic.estimate = 4e-6 + static_cast<double>(program.shape.elements()) * 8 / 1.5e12;
   return tactic;
 }
