@@ -31,7 +31,7 @@ def machine():
 def parse_options():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.splitlines()[0])
     parser.add_argument("suites", nargs="*", default=["nets", "decode"], help="nets, decode (default: both)")
-    parser.add_argument("--nets", default="resnet50,mobilenet_v2,mlp", help="names that make_nets.py knows, comma separated")
+    parser.add_argument("--nets", default="resnet50,mobilenet_v2,vgg16,bert_base,mlp", help="names that make_nets.py knows, comma separated")
     parser.add_argument("--batch", default="1,8", help="batch sizes, comma separated (default: 1,8)")
     parser.add_argument("--threads", type=int, default=2, help="of every system (default: 2)")
     parser.add_argument("--pairs", type=int, default=20, help="measurements of each rival against Lanner (default: 20)")

@@ -66,7 +66,10 @@ def test_cuda_says_orange(tmp_path):
     if not model.exists():
         pytest.skip("../shared/data is not here")
     labels = (DATA / "models" / "imagenet_labels.txt").read_text().splitlines()
-    picture = lanner.load_image(DATA / "models" / "orange.png")
+    try:
+        picture = lanner.load_image(DATA / "models" / "orange.png")
+    except lanner.Unsupported as error:
+        pytest.skip(str(error))
     preset = lanner.Preprocess(preset="caffe", size=(224, 224), dtype="float16")
     engine = lanner.build(model, device=GPU, budget=0, preprocess={"data_0": preset})
     engine.save(tmp_path / "orange.plan")
