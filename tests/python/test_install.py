@@ -71,7 +71,7 @@ def test_a_newer_version_is_not_found(prefix, tmp_path):
         "cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES CXX)\nfind_package(lanner 0.99 REQUIRED)\n"
     )
     done = subprocess.run(
-        ["cmake", "-S", tmp_path, "-B", tmp_path / "b", f"-DCMAKE_PREFIX_PATH={prefix}"],
+        ["cmake", "-G", "Ninja", "-S", tmp_path, "-B", tmp_path / "b", f"-DCMAKE_PREFIX_PATH={prefix}"],
         capture_output=True, text=True, timeout=SECONDS, check=False, env=environment(prefix),
     )
     assert done.returncode != 0 and "0.99" in done.stderr
