@@ -1,5 +1,6 @@
 // lanner bench: how fast a network runs, or a clip decodes.
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 

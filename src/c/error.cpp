@@ -1,5 +1,6 @@
 // Versions, statuses and errors of the C interface.
 
+#include <algorithm>
 #include <new>
 
 #include <lanner/version.h>

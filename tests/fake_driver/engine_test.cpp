@@ -1,5 +1,6 @@
 // Whole networks on the fake driver: hops to the host, recorded segments, every call failing once.
 
+#include <algorithm>
 #include <cstring>
 
 #include <gtest/gtest.h>

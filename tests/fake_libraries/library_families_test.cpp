@@ -1,6 +1,7 @@
 // The families of cuDNN and cuBLASLt on fakes that compute: what is offered, what a configuration brings
 // back, and what becomes of every call that fails.
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 

@@ -1,5 +1,6 @@
 // Groups of elementwise operations, each compiled into one kernel by NVRTC.
 
+#include <algorithm>
 #include <array>
 
 #include "backends/cpu/elementwise/program.h"

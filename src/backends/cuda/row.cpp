@@ -1,11 +1,12 @@
 // softmax, log_softmax, reduce_*, global pools and layer_normalization.
 
+#include <algorithm>
 #include <numeric>
 
-#include "device/cuda/code.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/row_kernel.h"
 #include "backends/cuda/storage.h"
+#include "device/cuda/code.h"
 #include "ops/arguments.h"
 #include "ops/reduce_plan.h"
 
