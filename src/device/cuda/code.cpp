@@ -80,7 +80,8 @@ std::string machine_code(const Gpu& gpu, const std::string& source) {
 } // namespace
 
 FunctionHandle embedded_function(const Gpu& gpu, std::string_view stem, const char* name) {
-  const KernelModule& module = module_of(gpu, "embedded " + std::string(stem), [&] {
+  const std::string key = "embedded " + std::string(stem);
+  const KernelModule& module = module_of(gpu, key, [&] {
     const Fatbin* fatbin = find_fatbin(stem);
     lanner::check(fatbin != nullptr, ErrorCode::unsupported,
                   "kernels of {}.cu are not in this build: build Lanner where nvcc is found", stem);
