@@ -2,9 +2,9 @@
 
 #include "backends/cpu/movement/boxes.h"
 #include "backends/cuda/box_kernel.h"
-#include "device/cuda/code.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
+#include "device/cuda/code.h"
 
 namespace lanner::cuda {
 namespace {
@@ -136,18 +136,6 @@ std::optional<Moves> moves_at(const GroupOp& op, const Places& places) {
   return moves;
 }
 
-bool takes(const Group& group) {
-  if (group.ops().size() != 1) return false;
-  const GroupOp& op = group.ops().front();
-  if (moved_inputs(op) == 0) return false;
-  const std::size_t bits = bit_width(op.input(0).dtype());
-  for (std::size_t i = 0; i < moved_inputs(op); ++i)
-    if (!op.input(i)) return false;
-  for (const auto& value : op.node->outputs())
-    if (value->type.shape().elements() == 0) return false;
-  return (bits == 8 || bits == 16 || bits == 32 || bits == 64) && op.input(0).shape().elements() > 0;
-}
-
 std::vector<Places> places_of(const GroupOp& op) {
   std::vector<Places> result;
   const std::size_t rank = op.type().rank();
@@ -175,7 +163,7 @@ bool fills(const Moves& moves) {
 TacticList movement_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
   if (node.kind() == "reorder") return reorder_tactics(node, target);
-  if (!takes(group)) return list;
+  if (!moves_whole_elements(group)) return list;
   const GroupOp& op = group.ops().front();
   for (const std::optional<DType> kept : kept_types(op.type().dtype(), target)) {
     for (const Places& places : places_of(op)) {

@@ -210,4 +210,16 @@ std::size_t moved_inputs(const GroupOp& op) {
   return op.kind() == "concat" ? op.inputs.size() : 1;
 }
 
+bool moves_whole_elements(const Group& group) {
+  if (group.ops().size() != 1) return false;
+  const GroupOp& op = group.ops().front();
+  if (moved_inputs(op) == 0) return false;
+  const std::size_t bits = bit_width(op.input(0).dtype());
+  for (std::size_t i = 0; i < moved_inputs(op); ++i)
+    if (!op.input(i)) return false;
+  for (const auto& value : op.node->outputs())
+    if (value->type.shape().elements() == 0) return false;
+  return (bits == 8 || bits == 16 || bits == 32 || bits == 64) && op.input(0).shape().elements() > 0;
+}
+
 } // namespace lanner

@@ -37,4 +37,7 @@ std::optional<Moves> moves_of(const GroupOp& op, const std::vector<Strides>& inp
 /// Inputs 0 to this number are moved; the rest say how.
 std::size_t moved_inputs(const GroupOp& op);
 
+/// Whether a group is one operation that moves elements of whole bytes, and there are some.
+bool moves_whole_elements(const Group& group);
+
 } // namespace lanner

@@ -70,18 +70,6 @@ private:
   int threads_;
 };
 
-bool takes(const Group& group) {
-  if (group.ops().size() != 1) return false;
-  const GroupOp& op = group.ops().front();
-  if (moved_inputs(op) == 0) return false;
-  const std::size_t bits = bit_width(op.input(0).dtype());
-  for (std::size_t i = 0; i < moved_inputs(op); ++i)
-    if (!op.input(i)) return false;
-  for (const auto& value : op.node->outputs())
-    if (value->type.shape().elements() == 0) return false;
-  return (bits == 8 || bits == 16 || bits == 32 || bits == 64) && op.input(0).shape().elements() > 0;
-}
-
 /// Output layouts in which a transpose moves nothing, and the other way round.
 std::vector<Places> transpose_places(const GroupOp& op) {
   const std::size_t rank = op.type().rank();
@@ -124,7 +112,7 @@ std::vector<Places> places_of(const GroupOp& op, const Node& node) {
 
 TacticList movement_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
-  if (!takes(group)) return list;
+  if (!moves_whole_elements(group)) return list;
   const GroupOp& op = group.ops().front();
   const bool reorder = op.kind() == "reorder";
   if (reorder) {
