@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
-#include <lanner/video.h>
+#include <lanner/video_reader.h>
 
 #include "arguments.h"
 #include "clip_output.h"

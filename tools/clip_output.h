@@ -4,7 +4,8 @@
 #include <filesystem>
 #include <string>
 
-#include <lanner/video.h>
+#include <lanner/encoder.h>
+#include <lanner/video_reader.h>
 
 namespace lanner::tool {
 

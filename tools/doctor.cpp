@@ -9,7 +9,7 @@
 
 #include <lanner/doctor.h>
 #include <lanner/version.h>
-#include <lanner/video.h>
+#include <lanner/video_support.h>
 
 #include "command.h"
 #include "console.h"

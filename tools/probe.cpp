@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
-#include <lanner/video.h>
+#include <lanner/video_reader.h>
 
 #include "command.h"
 #include "console.h"
@@ -60,11 +60,10 @@ FrameFacts read_index(const std::string& path, int stream) {
   ProgressBar bar("probe");
   DemuxerOptions options;
   options.cancel = interrupt_token();
-  const StreamIndex index =
-      build_index(open_path(path), stream, options, {interrupt_token(), bar.callback()});
+  const auto index = build_index(open_path(path), {options, stream}, {interrupt_token(), bar.callback()});
   FrameFacts facts;
-  facts.time_base = index.time_base;
-  for (const IndexEntry& entry : index.frames) facts.add(entry.pts, entry.key, false);
+  facts.time_base = index->time_base;
+  for (const IndexEntry& entry : index->frames) facts.add(entry.pts, entry.key, false);
   const auto demuxer = open_demuxer(open_path(path), options);
   while (demuxer->next()) {
   }

@@ -5,8 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <lanner/encoder.h>
 #include <lanner/error.h>
-#include <lanner/video.h>
+#include <lanner/video_reader.h>
 
 #include "arguments.h"
 #include "clip_output.h"

@@ -99,23 +99,26 @@ struct Image {
   std::array<Plane, 3> planes;
   std::shared_ptr<const void> owner;
 
-  /// Fresh host memory with 64-byte aligned rows. Throws Error{limit_exceeded}.
+  /// Fresh memory on `device` with 64-byte aligned rows (256 on a GPU). Throws Error{limit_exceeded,
+  /// out_of_memory}, and Error{unsupported} for a GPU that cannot be used.
   static Image allocate(PixelFormat format, std::int32_t width, std::int32_t height,
-                        const Limits& limits = {});
+                        const Limits& limits = {}, Device device = {});
   /// A view of a u8 tensor `[height, width, 3 or 1]` on the host.
   static Image from_tensor(const Tensor& tensor, PixelFormat format);
   bool defined() const noexcept { return planes[0].data != nullptr; }
 };
 
-/// Copies pixels between two images of one format and size, and the colour description with them.
-void copy(const Image& from, Image& to);
-/// Converts colour format only (same size) on the host. Matrix and range come from `from.color` (unspecified:
+/// Copies pixels between two images of one format and size, and the colour description with them. Where a GPU
+/// takes part the copy is queued on `stream`; with a null stream it is complete at return.
+void copy(const Image& from, Image& to, Stream stream = {});
+/// Converts colour format only (same size), between images on the host or, with the rules of copy() for
+/// `stream`, on one GPU. Matrix and range come from `from.color` (unspecified:
 /// BT.709 from 720 rows up, BT.601 below, limited, chroma at the left); `to.color` describes the target in
 /// the same way. Results are the rounded exact values. Chroma between samples is interpolated linearly at its
 /// siting and taken, the other way, by the mean of two pixels where it lies between them, else by weights 1 2
 /// 1; formats that differ in storage, depth or range only keep every sample. Gray of colour is Y', of R'G'B'
-/// by BT.601's weights; alpha is opaque.
-void convert(const Image& from, Image& to);
+/// by BT.601's weights; alpha is opaque. `threads` share the rows on the host.
+void convert(const Image& from, Image& to, Stream stream = {}, int threads = 1);
 /// Reads a still image (PNG, JPEG, BMP, PPM/PGM, WebP, TIFF...) through the FFmpeg module; rotation from EXIF
 /// is applied.
 Image load_image(const std::string& path, const Limits& limits = {});

@@ -8,9 +8,10 @@
 #include <string>
 
 #include <lanner/cancel.h>
+#include <lanner/encoder.h>
 #include <lanner/engine.h>
 #include <lanner/trace.h>
-#include <lanner/video.h>
+#include <lanner/video_reader.h>
 
 namespace lanner {
 

@@ -28,9 +28,17 @@ enum class Fit : std::uint8_t {
   crop,      ///< Scale to cover, crop the centre.
 };
 
-/// What a network expects of an image. Sample positions follow half-pixel centres; Y', Cb and Cr are sampled
-/// each in its own plane at its siting (nearest: the chroma of the chosen pixel), then become R'G'B', clamped
-/// to 0..255. Colour descriptions that are unspecified count as for convert(). The value of channel c is
+/// A part of a picture, in its luma samples; all zero is the whole.
+struct Rect {
+  std::int32_t x = 0, y = 0, width = 0, height = 0;
+  bool whole() const noexcept { return width == 0 && height == 0; }
+  friend bool operator==(const Rect&, const Rect&) = default;
+};
+
+/// What a network expects of an image. First `region` of the picture is taken, then turned, then fitted.
+/// Sample positions follow half-pixel centres; Y', Cb and Cr are sampled each in its own plane at its siting
+/// (nearest: the chroma of the chosen pixel), then become R'G'B', clamped to 0..255. Colour descriptions that
+/// are unspecified count as for convert(). The value of channel c is
 /// `(v * scale + offset - mean[c]) / std[c]` where v is 0..255 and (scale, offset) map 0..255 onto `range`.
 struct Preprocess {
   std::int32_t width = 0, height = 0; ///< Target size; 0 keeps the source's.
@@ -38,6 +46,8 @@ struct Preprocess {
   bool channels_last = false;         ///< Layout: false is NCHW, true NHWC.
   bool bgr = false;                   ///< Channel order.
   bool gray = false;                  ///< One channel (luma of BT.601) in place of three.
+  Rect region;           ///< Part of the source to read; beyond the picture is Error{invalid_argument}.
+  int quarter_turns = 0; ///< Turn clockwise by this many times 90 degrees, any whole number.
   Resize resize = Resize::bilinear;
   Fit fit = Fit::stretch;
   std::array<float, 2> range{0.f, 255.f};
@@ -51,8 +61,8 @@ struct Preprocess {
   /// One-line JSON with every field, and back; the form that plans and models' metadata keep:
   ///     {"width": 224, "height": 224, "dtype": "f32", "layout": "nchw" or "nhwc", "channels": "rgb", "bgr"
   ///     or "gray",
-  ///      "resize": "bilinear", "fit": "stretch", "range": [0, 1], "mean": [0, 0, 0], "std": [1, 1, 1],
-  ///      "pad_value": 0}
+  ///      "region": [0, 0, 0, 0], "quarter_turns": 0, "resize": "bilinear", "fit": "stretch", "range": [0,
+  ///      1], "mean": [0, 0, 0], "std": [1, 1, 1], "pad_value": 0}
   /// A field that is left out keeps its default. Of a gray picture `bgr` is not kept. Reading also takes
   /// `"preset": "imagenet"`, whose values the other fields then change.
   std::string to_json() const;
@@ -69,11 +79,19 @@ Placement placement(const Preprocess& spec, std::int32_t source_width, std::int3
 /// Shape of one batch element: [C, H, W] or [H, W, C].
 Shape output_shape(const Preprocess& spec, std::int32_t source_width, std::int32_t source_height);
 
-/// Fills batch element `batch_index` of `output`, a row-major tensor of shape [N] + output_shape. Runs on the
-/// caller's thread and up to `threads` workers. Throws Error{invalid_argument} when shape or type do not fit.
+/// Where a preprocess() runs.
+struct PreprocessRun {
+  int threads = 1; ///< On a CPU: the caller's and up to this many less one workers.
+  /// On a GPU: the stream it is queued on, image and tensor being used in its order. Null: the legacy default
+  /// stream, and the call returns when the tensor is complete.
+  Stream stream;
+};
+/// Fills batch element `batch_index` of `output`, a row-major tensor of shape [N] + output_shape, on the
+/// device that `output` lies on; `image` lies there or on the host. Throws Error{invalid_argument} when shape
+/// or type do not fit.
 void preprocess(const Image& image, const Preprocess& spec, Tensor& output, std::int64_t batch_index = 0,
-                int threads = 1);
-/// The same into a new tensor of shape [1] + output_shape.
-Tensor to_tensor(const Image& image, const Preprocess& spec, int threads = 1);
+                const PreprocessRun& run = {});
+/// The same into a new tensor of shape [1] + output_shape, on the image's device.
+Tensor to_tensor(const Image& image, const Preprocess& spec, const PreprocessRun& run = {});
 
 } // namespace lanner

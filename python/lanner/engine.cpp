@@ -8,7 +8,7 @@
 #include <lanner/engine.h>
 #include <lanner/error.h>
 #include <lanner/image.h>
-#include <lanner/video.h>
+#include <lanner/video_reader.h>
 
 #include "bindings.h"
 

@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <lanner/encoder.h>
 #include <lanner/error.h>
-#include <lanner/video.h>
+#include <lanner/video_reader.h>
 
 #include "bindings.h"
 

@@ -2,9 +2,10 @@
 // What the opaque types of <lanner/c.h> hold.
 
 #include <lanner/c.h>
+#include <lanner/encoder.h>
 #include <lanner/engine.h>
 #include <lanner/image.h>
-#include <lanner/video.h>
+#include <lanner/video_reader.h>
 
 struct lanner_engine {
   lanner::Engine engine;

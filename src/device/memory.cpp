@@ -90,6 +90,29 @@ void copy_memory(const MemoryPlace& to, const MemoryPlace& from, std::uint64_t b
     cuda::check(cuda::driver().copy(pointer(to), pointer(from), bytes, queue), "cuMemcpyAsync");
 }
 
+void copy_rows(const RowsPlace& to, const RowsPlace& from, std::uint64_t row_bytes, std::uint64_t rows,
+               Stream stream) {
+  if (row_bytes == 0 || rows == 0) return;
+  const Device target = to.first.device, origin = from.first.device;
+  if (target.is_host() && origin.is_host()) {
+    auto* out = static_cast<std::byte*>(to.first.data);
+    const auto* in = static_cast<const std::byte*>(from.first.data);
+    for (std::uint64_t y = 0; y < rows; ++y, out += to.pitch, in += from.pitch)
+      std::memcpy(out, in, row_bytes);
+    return;
+  }
+  cuda::CopyRows copy;
+  copy.from_type = origin.is_host() ? cuda::memory_host : cuda::memory_device;
+  copy.to_type = target.is_host() ? cuda::memory_host : cuda::memory_device;
+  copy.from_host = from.first.data, copy.from_device = pointer(from.first);
+  copy.to_host = to.first.data, copy.to_device = pointer(to.first);
+  copy.from_pitch = static_cast<std::size_t>(from.pitch), copy.to_pitch = static_cast<std::size_t>(to.pitch);
+  copy.row_bytes = row_bytes, copy.rows = rows;
+  const cuda::Current current(cuda::Gpu::get(target.is_host() ? origin : target));
+  cuda::check(cuda::driver().copy_rows(&copy, static_cast<cuda::StreamHandle>(stream.handle)),
+              "cuMemcpy2DAsync");
+}
+
 void synchronize(Device device, Stream stream) {
   if (device.is_host()) return;
   const cuda::Current current(cuda::Gpu::get(device));

@@ -23,6 +23,14 @@ struct MemoryPlace {
 /// Copies `bytes`, which do not overlap. Between hosts done at return; else queued on `stream`, a stream of
 /// the GPU that takes part, with pageable host memory read before return.
 void copy_memory(const MemoryPlace& to, const MemoryPlace& from, std::uint64_t bytes, Stream stream = {});
+/// Rows of `row_bytes` that lie `pitch` bytes from each other.
+struct RowsPlace {
+  MemoryPlace first;
+  std::int64_t pitch = 0;
+};
+/// Copies `rows` rows, by the rules of copy_memory().
+void copy_rows(const RowsPlace& to, const RowsPlace& from, std::uint64_t row_bytes, std::uint64_t rows,
+               Stream stream = {});
 /// Waits for the work queued on a GPU's stream; nothing to do on the host.
 void synchronize(Device device, Stream stream = {});
 

@@ -123,7 +123,7 @@ static Item on_host(const Item& item) {
 /// One picture of a batch, on the device that runs.
 void Context::State::fill(const Image& image, const Preprocess& spec, Tensor& tensor,
                           std::int64_t batch_index) {
-  if (device().is_host()) return preprocess(image, spec, tensor, batch_index, threads);
+  if (device().is_host()) return preprocess(image, spec, tensor, batch_index, {threads, {}});
   if (!gpu_preprocess) gpu_preprocess.emplace(device());
   gpu_preprocess->run(image, spec, tensor, batch_index, {});
 }

@@ -274,7 +274,8 @@ void convert_planes(const Image& from, const ColorInfo& from_color, Image& to, c
 
 } // namespace
 
-void convert(const Image& from, Image& to) {
+void convert(const Image& from, Image& to, Stream stream, int threads) {
+  static_cast<void>(stream), static_cast<void>(threads);
   check(from.defined() && to.defined() && from.width == to.width && from.height == to.height,
         ErrorCode::invalid_argument, "convert: {}x{} into {}x{}, expected two images of one size", from.width,
         from.height, to.width, to.height);

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
+
+#include "device/memory.h"
 
 namespace lanner {
 
@@ -93,7 +94,8 @@ PixelFormat parse_pixel_format(std::string_view name) {
   fail(ErrorCode::invalid_argument, "pixel format '{}' is not known: expected one of {}", name, known);
 }
 
-Image Image::allocate(PixelFormat format, std::int32_t width, std::int32_t height, const Limits& limits) {
+Image Image::allocate(PixelFormat format, std::int32_t width, std::int32_t height, const Limits& limits,
+                      Device device) {
   check(width > 0 && height > 0, ErrorCode::invalid_argument, "image: size {}x{}, expected at least 1x1",
         width, height);
   checked_product(static_cast<std::uint64_t>(width), static_cast<std::uint64_t>(height), limits.pixels,
@@ -103,6 +105,8 @@ Image Image::allocate(PixelFormat format, std::int32_t width, std::int32_t heigh
   image.format = format;
   image.width = width;
   image.height = height;
+  image.device = device;
+  const std::int64_t alignment = device.is_host() ? 64 : 256;
   std::array<std::int64_t, 3> offsets{};
   std::int64_t bytes = 0;
   for (int p = 0; p < facts.planes; ++p) {
@@ -110,15 +114,15 @@ Image Image::allocate(PixelFormat format, std::int32_t width, std::int32_t heigh
     const bool chroma = p > 0 && facts.yuv;
     plane.width = chroma ? subsampled(width, facts.chroma_x) : width;
     plane.height = chroma ? subsampled(height, facts.chroma_y) : height;
-    plane.pitch = (row_bytes(image, p) + 63) / 64 * 64;
+    plane.pitch = (row_bytes(image, p) + alignment - 1) / alignment * alignment;
     offsets[p] = bytes;
     bytes += plane.pitch * plane.height;
   }
-  constexpr std::align_val_t alignment{64};
-  bytes += 64; // Codecs read and write whole vectors at the end of the last row.
-  void* memory = ::operator new(static_cast<std::size_t>(bytes), alignment);
-  image.owner = std::shared_ptr<void>(memory, [](void* owned) { ::operator delete(owned, alignment); });
-  for (int p = 0; p < facts.planes; ++p) image.planes[p].data = static_cast<std::byte*>(memory) + offsets[p];
+  bytes += alignment; // Codecs read and write whole vectors at the end of the last row.
+  const std::shared_ptr<void> memory = allocate_memory(device, static_cast<std::uint64_t>(bytes));
+  for (int p = 0; p < facts.planes; ++p)
+    image.planes[p].data = static_cast<std::byte*>(memory.get()) + offsets[p];
+  image.owner = memory;
   return image;
 }
 
@@ -144,19 +148,21 @@ Image Image::from_tensor(const Tensor& tensor, PixelFormat format) {
   return image;
 }
 
-void copy(const Image& from, Image& to) {
+void copy(const Image& from, Image& to, Stream stream) {
   check(from.defined() && to.defined() && from.format == to.format && from.width == to.width &&
             from.height == to.height,
         ErrorCode::invalid_argument, "image copy: {} {}x{} into {} {}x{}, expected the same format and size",
         to_string(from.format), from.width, from.height, to_string(to.format), to.width, to.height);
-  check(from.device.is_host() && to.device.is_host(), ErrorCode::unsupported,
-        "image copy: expected host memory on both sides");
-  for (int p = 0; p < info(from.format).planes; ++p) {
-    const auto bytes = static_cast<std::size_t>(row_bytes(from, p));
-    for (std::int64_t y = 0; y < from.planes[p].height; ++y)
-      std::memcpy(to.planes[p].data + y * to.planes[p].pitch, from.planes[p].data + y * from.planes[p].pitch,
-                  bytes);
-  }
+  check(from.device.is_host() || to.device.is_host() || from.device == to.device, ErrorCode::unsupported,
+        "image copy: from {} to {}, expected one GPU at most", from.device.to_string(),
+        to.device.to_string());
+  for (int p = 0; p < info(from.format).planes; ++p)
+    copy_rows({{to.planes[p].data, to.device}, to.planes[p].pitch},
+              {{from.planes[p].data, from.device}, from.planes[p].pitch},
+              static_cast<std::uint64_t>(row_bytes(from, p)),
+              static_cast<std::uint64_t>(from.planes[p].height), stream);
+  const Device gpu = from.device.is_host() ? to.device : from.device;
+  if (!stream.handle) synchronize(gpu);
   to.color = from.color;
 }
 

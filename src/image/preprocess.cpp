@@ -150,10 +150,11 @@ void check_preprocess(const Image& image, const Preprocess& spec, const Tensor& 
 }
 
 void preprocess(const Image& image, const Preprocess& spec, Tensor& output, std::int64_t batch_index,
-                int threads) {
+                const PreprocessRun& run) {
   if (!output.device().is_host()) {
-    GpuPreprocess(output.device()).run(image, spec, output, batch_index, {});
-    return synchronize(output.device());
+    GpuPreprocess(output.device()).run(image, spec, output, batch_index, run.stream);
+    if (!run.stream.handle) synchronize(output.device());
+    return;
   }
   check_preprocess(image, spec, output, batch_index);
   const Shape element = output_shape(spec, image.width, image.height);
@@ -161,18 +162,18 @@ void preprocess(const Image& image, const Preprocess& spec, Tensor& output, std:
   const auto bytes = element.elements() * static_cast<std::int64_t>(bit_width(spec.dtype) / 8);
   const TensorRows out(spec, plan.region, static_cast<std::byte*>(output.data()) + batch_index * bytes);
   constexpr std::int64_t rows_at_once = 16;
-  parallel_for(threads, 0, plan.region.height, rows_at_once, [&](std::int64_t first, std::int64_t last) {
+  parallel_for(run.threads, 0, plan.region.height, rows_at_once, [&](std::int64_t first, std::int64_t last) {
     RowWorker worker(image, plan, out);
     for (std::int64_t y = first; y < last; ++y) worker.run(y);
   });
 }
 
-Tensor to_tensor(const Image& image, const Preprocess& spec, int threads) {
+Tensor to_tensor(const Image& image, const Preprocess& spec, const PreprocessRun& run) {
   check(image.defined(), ErrorCode::invalid_argument, "preprocess: no image was given");
   Shape shape{1};
   for (const std::int64_t size : output_shape(spec, image.width, image.height)) shape.push_back(size);
-  Tensor output = Tensor::allocate(spec.dtype, std::move(shape));
-  preprocess(image, spec, output, 0, threads);
+  Tensor output = Tensor::allocate(spec.dtype, std::move(shape), {}, image.device);
+  preprocess(image, spec, output, 0, run);
   return output;
 }
 

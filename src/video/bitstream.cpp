@@ -98,6 +98,24 @@ constexpr std::string_view resetting_codecs[] = {
 
 } // namespace
 
+std::string_view to_string(EntryPoint entry) noexcept {
+  switch (entry) {
+  case EntryPoint::none:
+    return "none";
+  case EntryPoint::clean:
+    return "clean";
+  case EntryPoint::broken_link:
+    return "broken_link";
+  case EntryPoint::open:
+    return "open";
+  case EntryPoint::recovery:
+    return "recovery";
+  case EntryPoint::inexact:
+    return "inexact";
+  }
+  return "?";
+}
+
 PacketScanner::PacketScanner(const StreamInfo& stream) {
   if (stream.codec == "h264") {
     codec_ = Codec::h264;
@@ -116,8 +134,8 @@ PacketScanner::PacketScanner(const StreamInfo& stream) {
 }
 
 PacketTraits PacketScanner::scan(const Packet& packet) {
-  const StartPoint clean = packet.key ? StartPoint::clean : StartPoint::none;
-  if (packet.bytes.empty()) return {StartPoint::none, false};
+  const EntryPoint clean = packet.key ? EntryPoint::clean : EntryPoint::none;
+  if (packet.bytes.empty()) return {EntryPoint::none, false};
   switch (codec_) {
   case Codec::h264:
     return scan_h264(packet);
@@ -132,7 +150,7 @@ PacketTraits PacketScanner::scan(const Packet& packet) {
   case Codec::other:
     break;
   }
-  return {packet.key ? StartPoint::open : StartPoint::none, true};
+  return {packet.key ? EntryPoint::open : EntryPoint::none, true};
 }
 
 PacketTraits PacketScanner::scan_h264(const Packet& packet) const {
@@ -141,11 +159,11 @@ PacketTraits PacketScanner::scan_h264(const Packet& packet) const {
   while (const auto unit = walker.next()) {
     if (unit->empty()) continue;
     const int type = byte_at(*unit, 0) & 31;
-    if (type == 5) return {StartPoint::clean, true};
+    if (type == 5) return {EntryPoint::clean, true};
     if (type == 6) recovery = recovery || exact_recovery_point(*unit);
-    if (type == 1) return {packet.key && recovery ? StartPoint::open : StartPoint::none, true};
+    if (type == 1) return {packet.key && recovery ? EntryPoint::recovery : EntryPoint::none, true};
   }
-  return {StartPoint::none, false}; // No slice, no picture.
+  return {EntryPoint::none, false}; // No slice, no picture.
 }
 
 PacketTraits PacketScanner::scan_hevc(const Packet& packet) {
@@ -161,7 +179,7 @@ PacketTraits PacketScanner::scan_hevc(const Packet& packet) {
     if (type >= 16 && type <= 21) { // BLA, IDR, CRA.
       skips_leading_ = type <= 20 || sequence_begins_;
       sequence_begins_ = false;
-      traits.start = type <= 20 ? StartPoint::clean : StartPoint::open;
+      traits.start = type >= 21 ? EntryPoint::open : type <= 18 ? EntryPoint::broken_link : EntryPoint::clean;
     }
     if ((type == 8 || type == 9) && skips_leading_) traits.shown = false;
   }

@@ -4,19 +4,12 @@
 #include <cstdint>
 #include <span>
 
-#include <lanner/video.h>
+#include <lanner/packet.h>
 
 namespace lanner {
 
-/// Whether decoding may begin at a packet.
-enum class StartPoint : std::uint8_t {
-  none,
-  clean, ///< All state is reset (IDR, BLA, a VP9 keyframe).
-  open,  ///< Exact from its own picture on; pictures shown before it may need earlier ones (CRA, MPEG-2 I).
-};
-
 struct PacketTraits {
-  StartPoint start = StartPoint::none;
+  EntryPoint start = EntryPoint::none;
   bool shown = true; ///< The decoder gives a frame for it when decoding began at the stream's first packet.
 };
 

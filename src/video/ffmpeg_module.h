@@ -5,13 +5,16 @@
 #include <memory>
 #include <string>
 
+#include <lanner/decoder.h>
+#include <lanner/demuxer.h>
+#include <lanner/encoder.h>
 #include <lanner/image.h>
-#include <lanner/video.h>
+#include <lanner/video_support.h>
 
 namespace lanner {
 
 /// Raised whenever FfmpegModule or a type that crosses it changes.
-inline constexpr std::uint32_t ffmpeg_module_version = 2;
+inline constexpr std::uint32_t ffmpeg_module_version = 3;
 
 /// Entry points of the FFmpeg module. Each follows the rules of the public function of its name.
 struct FfmpegModule {

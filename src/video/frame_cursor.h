@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include <lanner/video.h>
+#include <lanner/video_reader.h>
 
 #include "video/packet_table.h"
 

@@ -74,7 +74,7 @@ PacketTable read_packets(Demuxer& demuxer, int stream, const Limits& limits, con
 }
 
 bool frames_are_certain(const PacketTable& table, const StreamInfo& stream) {
-  if (table.packets.empty() || table.packets.front().start == StartPoint::none) return false;
+  if (table.packets.empty() || table.packets.front().start == EntryPoint::none) return false;
   if (stream.interlaced && stream.codec == "h264") return false; // Fields may be packets of their own.
   std::vector<std::int64_t> times;
   times.reserve(table.packets.size());

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <lanner/cancel.h>
-#include <lanner/video.h>
+#include <lanner/demuxer.h>
 
 #include "video/bitstream.h"
 
@@ -17,7 +17,7 @@ namespace lanner {
 struct PacketEntry {
   std::int64_t pts = no_pts, dts = no_pts, duration = 0, pos = -1;
   std::uint64_t size = 0;
-  StartPoint start = StartPoint::none;
+  EntryPoint start = EntryPoint::none;
   bool key = false;
   bool shown = true;
   bool corrupt = false;

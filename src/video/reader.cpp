@@ -1,4 +1,4 @@
-#include <lanner/video.h>
+#include <lanner/video_reader.h>
 
 #include <algorithm>
 #include <utility>
@@ -60,8 +60,11 @@ void VideoReader::State::adopt(std::vector<ShownFrame> list) {
     const ShownFrame& frame = frames[i];
     const bool known = frame.ordinal >= 0 && frame.ordinal < static_cast<std::int64_t>(table.packets.size());
     if (known) index_of[static_cast<std::size_t>(frame.ordinal)] = static_cast<std::int64_t>(i);
-    public_index.frames.push_back(
-        {frame.pts, frame.duration, known && table.packets[static_cast<std::size_t>(frame.ordinal)].key});
+    public_index.frames.push_back({frame.pts, frame.duration});
+    if (!known) continue;
+    const PacketEntry& packet = table.packets[static_cast<std::size_t>(frame.ordinal)];
+    public_index.frames.back().key = packet.key;
+    public_index.frames.back().entry = packet.start;
   }
 }
 
@@ -127,7 +130,7 @@ std::optional<Frame> VideoReader::State::next() {
 // Ordinal of the latest place to start from which frame `i` decodes exactly.
 std::int64_t VideoReader::State::start_for(std::int64_t i) const {
   for (std::int64_t ordinal = frames[static_cast<std::size_t>(i)].ordinal; ordinal > 0; --ordinal) {
-    if (table.packets[static_cast<std::size_t>(ordinal)].start == StartPoint::none) continue;
+    if (table.packets[static_cast<std::size_t>(ordinal)].start == EntryPoint::none) continue;
     const std::int64_t shown = index_by_ordinal(ordinal);
     if (shown >= 0 && shown <= i) return ordinal;
   }
@@ -140,7 +143,7 @@ std::optional<Frame> VideoReader::State::decode_to(std::int64_t i, std::int64_t 
   while (auto tagged = cursor.next()) {
     const std::int64_t index = index_by_ordinal(tagged->ordinal);
     if (tagged->frame.corrupt && start > 0 && !ahead) {
-      table.packets[static_cast<std::size_t>(start)].start = StartPoint::none;
+      table.packets[static_cast<std::size_t>(start)].start = EntryPoint::none;
       return decode_to(i, start_for(i));
     }
     if (index == i) return finish(std::move(*tagged), i);
@@ -192,13 +195,18 @@ std::string VideoReader::decoder_description() const {
   return state_->cursor.decoder().description();
 }
 
-std::int64_t VideoReader::size() {
-  return static_cast<std::int64_t>(index().frames.size());
+const std::string& VideoReader::decoder_reason() const noexcept {
+  return state_->cursor.decoder().reason();
 }
 
-const StreamIndex& VideoReader::index() {
+std::int64_t VideoReader::size() {
   state_->need_index();
-  return state_->public_index;
+  return static_cast<std::int64_t>(state_->frames.size());
+}
+
+std::shared_ptr<const StreamIndex> VideoReader::index() {
+  state_->need_index();
+  return std::make_shared<StreamIndex>(state_->public_index);
 }
 
 std::optional<Frame> VideoReader::next() {
@@ -228,19 +236,23 @@ std::vector<Frame> VideoReader::at(std::span<const std::int64_t> indices) {
   return frames;
 }
 
-StreamIndex build_index(SourcePtr source, int stream, const DemuxerOptions& options, const Control& control) {
+std::shared_ptr<const StreamIndex> build_index(SourcePtr source, const IndexOptions& options,
+                                               const Control& control) {
   const std::string name = source ? source->name() : "";
-  const auto demuxer = open_demuxer(std::move(source), options);
-  const int chosen = stream >= 0 ? stream : demuxer->best_video();
+  const auto demuxer = open_demuxer(std::move(source), options.demuxer);
+  const int chosen = options.stream >= 0 ? options.stream : demuxer->best_video();
   check(chosen >= 0 && static_cast<std::size_t>(chosen) < demuxer->streams().size(),
         ErrorCode::invalid_argument, "{}: no {} stream; there are {} streams", name,
-        stream >= 0 ? "such" : "video", demuxer->streams().size());
+        options.stream >= 0 ? "such" : "video", demuxer->streams().size());
   demuxer->select(std::span<const int>(&chosen, 1));
-  const PacketTable table = read_packets(*demuxer, chosen, options.limits, control);
-  StreamIndex index{chosen, table.time_base, {}};
-  for (const ShownFrame& frame : predict_frames(table))
-    index.frames.push_back(
-        {frame.pts, frame.duration, table.packets[static_cast<std::size_t>(frame.ordinal)].key});
+  const PacketTable table = read_packets(*demuxer, chosen, options.demuxer.limits, control);
+  auto index = std::make_shared<StreamIndex>();
+  index->stream = chosen;
+  index->time_base = table.time_base;
+  for (const ShownFrame& frame : predict_frames(table)) {
+    const PacketEntry& packet = table.packets[static_cast<std::size_t>(frame.ordinal)];
+    index->frames.push_back({frame.pts, frame.duration, packet.key, packet.start});
+  }
   return index;
 }
 

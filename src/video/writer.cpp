@@ -1,4 +1,4 @@
-#include <lanner/video.h>
+#include <lanner/encoder.h>
 
 #include <algorithm>
 #include <utility>

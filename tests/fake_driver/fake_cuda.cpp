@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backends/cuda/box_kernel.h"
+#include "device/cuda/driver_api.h"
 
 namespace {
 
@@ -272,6 +273,29 @@ int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void* 
   LANNER_FAKE_ENTER("cuMemcpyDtoHAsync");
   return queue(stream, [=] { std::memcpy(to, reinterpret_cast<void*>(from), bytes); });
 }
+int cuMemcpy2DAsync_v2(const lanner::cuda::CopyRows* rows, void* stream) {
+  LANNER_FAKE_ENTER("cuMemcpy2DAsync");
+  return queue(stream, [copy = *rows] {
+    const auto* from = copy.from_type == lanner::cuda::memory_host
+                           ? static_cast<const char*>(copy.from_host)
+                           : reinterpret_cast<const char*>(copy.from_device);
+    auto* to = copy.to_type == lanner::cuda::memory_host ? static_cast<char*>(copy.to_host)
+                                                         : reinterpret_cast<char*>(copy.to_device);
+    for (std::size_t y = 0; y < copy.rows; ++y)
+      std::memcpy(to + (copy.to_y + y) * copy.to_pitch + copy.to_x,
+                  from + (copy.from_y + y) * copy.from_pitch + copy.from_x, copy.row_bytes);
+  });
+}
+int cuMemAllocAsync(std::uint64_t* memory, std::size_t bytes, void*) {
+  LANNER_FAKE_ENTER("cuMemAllocAsync");
+  void* made = nullptr;
+  const int status = allocate(&made, bytes);
+  *memory = reinterpret_cast<std::uint64_t>(made);
+  return status;
+}
+int cuMemFreeAsync(std::uint64_t memory, void* stream) {
+  return queue(stream, [=] { release(reinterpret_cast<void*>(memory)); });
+}
 int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::size_t bytes, void* stream) {
   LANNER_FAKE_ENTER("cuMemsetD8Async");
   return queue(stream, [=] { std::memset(reinterpret_cast<void*>(to), value, bytes); });
@@ -324,6 +348,10 @@ int cuEventRecord(Event* event, void*) {
   LANNER_FAKE_ENTER("cuEventRecord");
   const std::lock_guard lock(world().mutex);
   event->time = world().clock += 0.01;
+  return success;
+}
+int cuEventQuery(Event*) {
+  LANNER_FAKE_ENTER("cuEventQuery");
   return success;
 }
 int cuEventSynchronize(Event*) {

@@ -128,9 +128,9 @@ TEST(Preprocess, ThreadsGiveTheSameBytes) {
   spec.width = 64;
   spec.height = 96;
   spec.channels_last = true;
-  const Tensor one = to_tensor(image, spec, 1);
+  const Tensor one = to_tensor(image, spec, {1, {}});
   for (const int threads : {2, 3, 6}) {
-    const Tensor many = to_tensor(image, spec, threads);
+    const Tensor many = to_tensor(image, spec, {threads, {}});
     EXPECT_TRUE(std::equal(one.as<float>().begin(), one.as<float>().end(), many.as<float>().begin()))
         << threads;
   }

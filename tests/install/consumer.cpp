@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include <lanner/encoder.h>
 #include <lanner/engine.h>
 #include <lanner/error.h>
-#include <lanner/video.h>
+#include <lanner/video_reader.h>
 
 namespace {
 

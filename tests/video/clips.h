@@ -9,8 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include <lanner/encoder.h>
 #include <lanner/image.h>
-#include <lanner/video.h>
+#include <lanner/video_reader.h>
+#include <lanner/video_support.h>
 
 namespace lanner::test {
 

@@ -1,6 +1,7 @@
 // Files that are not what their name says, or that ask for more than they are.
 
-#include <lanner/video.h>
+#include <lanner/encoder.h>
+#include <lanner/video_reader.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,7 @@
 // Every clip of the shared data against the programs ffmpeg and ffprobe of the same FFmpeg.
 
-#include <lanner/video.h>
+#include <lanner/encoder.h>
+#include <lanner/video_reader.h>
 
 #include <algorithm>
 #include <random>

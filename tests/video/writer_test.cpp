@@ -1,6 +1,7 @@
 // Encoding and muxing, read back by our own reader.
 
-#include <lanner/video.h>
+#include <lanner/encoder.h>
+#include <lanner/video_reader.h>
 
 #include <algorithm>
 

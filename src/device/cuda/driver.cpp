@@ -12,6 +12,9 @@ bool bind_memory(SharedLibrary& library, Driver& d) {
          library.bind("cuMemFreeHost", d.host_free) && library.bind("cuMemcpyAsync", d.copy) &&
          library.bind("cuMemcpyHtoDAsync_v2", d.copy_to_device) &&
          library.bind("cuMemcpyDtoHAsync_v2", d.copy_to_host) &&
+         library.bind("cuMemcpy2DAsync_v2", d.copy_rows) &&
+         library.bind("cuMemAllocAsync", d.memory_alloc_async) &&
+         library.bind("cuMemFreeAsync", d.memory_free_async) &&
          library.bind("cuMemsetD8Async", d.set_bytes) &&
          library.bind("cuPointerGetAttribute", d.pointer_attribute);
 }
@@ -25,7 +28,7 @@ bool bind_streams(SharedLibrary& library, Driver& d) {
          library.bind("cuStreamEndCapture", d.stream_end_capture) &&
          library.bind("cuEventCreate", d.event_create) &&
          library.bind("cuEventDestroy_v2", d.event_destroy) &&
-         library.bind("cuEventRecord", d.event_record) &&
+         library.bind("cuEventRecord", d.event_record) && library.bind("cuEventQuery", d.event_query) &&
          library.bind("cuEventSynchronize", d.event_synchronize) &&
          library.bind("cuEventElapsedTime", d.event_elapsed);
 }

@@ -30,6 +30,24 @@ inline constexpr int capture_thread_local = 1; ///< CU_STREAM_CAPTURE_MODE_THREA
 inline constexpr int function_attribute_max_dynamic_shared = 8;
 inline constexpr unsigned host_alloc_portable = 1;
 
+/// CUDA_MEMCPY2D: rows from one place to another. Types of memory: 1 host, 2 device.
+struct CopyRows {
+  std::size_t from_x = 0, from_y = 0;
+  unsigned from_type = 2;
+  const void* from_host = nullptr;
+  DevicePointer from_device = 0;
+  void* from_array = nullptr;
+  std::size_t from_pitch = 0;
+  std::size_t to_x = 0, to_y = 0;
+  unsigned to_type = 2;
+  void* to_host = nullptr;
+  DevicePointer to_device = 0;
+  void* to_array = nullptr;
+  std::size_t to_pitch = 0;
+  std::size_t row_bytes = 0, rows = 0;
+};
+inline constexpr unsigned memory_host = 1, memory_device = 2;
+
 /// The driver's functions. All are set in a table that was opened.
 struct Driver {
   Result (*init)(unsigned flags);
@@ -55,6 +73,9 @@ struct Driver {
   Result (*copy)(DevicePointer to, DevicePointer from, std::size_t bytes, StreamHandle);
   Result (*copy_to_device)(DevicePointer to, const void* from, std::size_t bytes, StreamHandle);
   Result (*copy_to_host)(void* to, DevicePointer from, std::size_t bytes, StreamHandle);
+  Result (*copy_rows)(const CopyRows*, StreamHandle);
+  Result (*memory_alloc_async)(DevicePointer*, std::size_t bytes, StreamHandle);
+  Result (*memory_free_async)(DevicePointer, StreamHandle);
   Result (*set_bytes)(DevicePointer to, unsigned char value, std::size_t bytes, StreamHandle);
   Result (*pointer_attribute)(void* value, int attribute, DevicePointer);
 
@@ -68,6 +89,7 @@ struct Driver {
   Result (*event_create)(EventHandle*, unsigned flags);
   Result (*event_destroy)(EventHandle);
   Result (*event_record)(EventHandle, StreamHandle);
+  Result (*event_query)(EventHandle);
   Result (*event_synchronize)(EventHandle);
   Result (*event_elapsed)(float* milliseconds, EventHandle from, EventHandle to);
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include <lanner/error.h>
-#include <lanner/video.h>
+#include <lanner/packet.h>
 
 extern "C" {
 #include <libavcodec/avcodec.h>

@@ -41,8 +41,9 @@ CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& optio
 class FfmpegDecoder final : public Decoder {
 public:
   FfmpegDecoder(const StreamInfo& stream, const DecoderOptions& options)
-      : options_(options), context_(open_codec(stream, options)), time_base_(stream.time_base),
-        rotation_(stream.rotation), sample_aspect_(stream.sample_aspect) {}
+      : options_(options), reason_(options.device ? "asked for" : "auto") {
+    reset(stream);
+  }
 
   bool send(const Packet* packet) override {
     check(!draining_, ErrorCode::invalid_argument, "decoder: packet after the end; flush() first");
@@ -84,6 +85,18 @@ public:
     draining_ = finished_ = false;
   }
 
+  void reset(const StreamInfo& stream) override {
+    CodecContextPtr fresh = open_codec(stream, options_);
+    context_ = std::move(fresh);
+    time_base_ = stream.time_base;
+    rotation_ = stream.rotation;
+    sample_aspect_ = stream.sample_aspect;
+    draining_ = finished_ = false;
+  }
+
+  Device device() const noexcept override { return {}; }
+  const std::string& reason() const noexcept override { return reason_; }
+
   std::string description() const override {
     const int threads = context_->active_thread_type ? context_->thread_count : 1;
     return fmt::format("ffmpeg {}, {} thread{}", context_->codec->name, threads, threads == 1 ? "" : "s");
@@ -115,18 +128,17 @@ private:
   }
 
   DecoderOptions options_;
+  std::string reason_;
   CodecContextPtr context_;
   Rational time_base_;
-  double rotation_;
-  Rational sample_aspect_;
+  double rotation_ = 0;
+  Rational sample_aspect_{1, 1};
   bool draining_ = false, finished_ = false;
 };
 
 } // namespace
 
 std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options) {
-  check(options.device.is_host(), ErrorCode::unsupported,
-        "decoder of the FFmpeg module runs on the CPU, not on {}", options.device.to_string());
   return std::make_unique<FfmpegDecoder>(stream, options);
 }
 

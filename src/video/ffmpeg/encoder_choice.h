@@ -1,7 +1,7 @@
 #pragma once
 // Which FFmpeg encoder stands behind a codec's name, and how Lanner's options are spelled for it.
 
-#include <lanner/video.h>
+#include <lanner/encoder.h>
 
 #include "video/ffmpeg/av.h"
 

@@ -6,8 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include <lanner/decoder.h>
+#include <lanner/demuxer.h>
+#include <lanner/encoder.h>
 #include <lanner/image.h>
-#include <lanner/video.h>
+#include <lanner/video_support.h>
 
 namespace lanner::ffmpeg {
 

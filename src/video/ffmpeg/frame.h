@@ -1,7 +1,7 @@
 #pragma once
 // Image and Frame in FFmpeg's terms.
 
-#include <lanner/video.h>
+#include <lanner/decoder.h>
 
 #include "video/ffmpeg/av.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 // StreamInfo in FFmpeg's terms.
 
-#include <lanner/video.h>
+#include <lanner/packet.h>
 
 #include "video/ffmpeg/av.h"
 

@@ -1,0 +1,116 @@
+#pragma once
+// Packets in, pictures out, on a CPU or a GPU.
+// Every noun of video is passive unless it says otherwise: it runs on the caller's thread, holds no thread of
+// its own (codecs may, see DecoderOptions::threads) and is used by one thread at a time. Objects keep their
+// source alive.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <lanner/device.h>
+#include <lanner/image.h>
+#include <lanner/limits.h>
+#include <lanner/packet.h>
+#include <lanner/tensor.h>
+
+namespace lanner {
+
+/// One SEI message of H.264 or HEVC, or one metadata OBU of AV1, as it stands in the stream (emulation
+/// prevention removed).
+struct SeiMessage {
+  int type = 0; ///< payloadType (H.264 Annex D, H.265 Annex D), metadata_type (AV1 6.7.1).
+  std::vector<std::byte> bytes;
+};
+
+/// A decoded picture with its time. `image` shares memory with the decoder, which may still predict from it:
+/// never write to it, copy first. It stays valid for as long as it is held.
+struct Frame {
+  Image image;
+  std::int64_t pts = no_pts;
+  std::int64_t duration = 0;
+  Rational time_base;
+  double rotation = 0;
+  Rational sample_aspect{1, 1};
+  bool key = false;
+  bool corrupt = false; ///< The decoder concealed damage.
+  bool interlaced = false;
+  bool top_field_first = false; ///< Of an interlaced picture: the upper field is the earlier one.
+  std::int64_t index = -1;      ///< Presentation index where a VideoReader knows it.
+  std::vector<SeiMessage> sei;  ///< In stream order; only with DecoderOptions::sei.
+  Tensor tensor; ///< With VideoReaderOptions::preprocess: what it gave, shape [1] + output_shape; `image` is
+                 ///< empty then.
+
+  double seconds() const noexcept {
+    return pts == no_pts ? 0.0 : static_cast<double>(pts) * time_base.to_double();
+  }
+};
+
+/// How soon a picture comes out.
+enum class Latency : std::uint8_t {
+  normal, ///< When its place in presentation order is certain by the stream's own limits.
+  low,    ///< As soon as it is decoded where the stream does not reorder; no threads that work ahead.
+};
+
+struct DecoderOptions {
+  int threads = 0; ///< Codec threads; 0 takes the machine's cores.
+  /// A damaged packet is Error{bad_data}, for a VideoReader a container that ends early too. Else damage is
+  /// concealed, the frame is marked, and what cannot be read ends the stream.
+  bool raise_on_error = false;
+  Limits limits;
+  /// Where to decode. A GPU that was named and cannot decode the stream is Error{unsupported}. Nothing is
+  /// `auto`: the first GPU where there is one that can, else the CPU, with the reason in Decoder::reason().
+  std::optional<Device> device = Device{};
+  /// Where frames lie; nothing is where they were decoded. Frames decoded elsewhere are copied there.
+  std::optional<Device> output;
+  /// Of a GPU: the caller's CUcontext; null is the device's primary context.
+  void* context = nullptr;
+  /// Of a GPU: frames are complete in the order of this stream, and their memory comes from and goes back to
+  /// it. Null: a stream of the decoder's own, and frames are complete when they are given.
+  Stream stream;
+  Latency latency = Latency::normal;
+  bool sei = false; ///< Fill Frame::sei.
+};
+
+/// Turns packets of one stream into frames in presentation order. A change of size or format inside the
+/// stream is followed: each frame's image says its own. After an error the decoder goes on with the next
+/// keyframe.
+class Decoder {
+public:
+  virtual ~Decoder() = default;
+  /// Takes one packet, or the end of the stream (nullptr). Returns false when receive() must be called first.
+  virtual bool send(const Packet* packet) = 0;
+  /// The next frame; nothing when more input is needed or, after the end was sent, when none is left
+  /// (finished()).
+  virtual std::optional<Frame> receive() = 0;
+  virtual bool finished() const noexcept = 0;
+  /// Forgets all state, after a seek.
+  virtual void flush() = 0;
+  /// Goes on with another stream, which may differ in everything, on the same device. What suits both streams
+  /// is kept (a GPU session of the same codec, chroma format, depth, coded and display size), and an earlier
+  /// failure leaves no trace. Throws as create_decoder() does; the decoder can then be reset again.
+  virtual void reset(const StreamInfo& stream) = 0;
+  virtual Device device() const noexcept = 0;  ///< Where it decodes.
+  virtual std::string description() const = 0; ///< `ffmpeg h264, 2 threads`, `nvdec hevc on cuda:0`.
+  virtual const std::string& reason() const noexcept = 0; ///< Why this one: `asked for`, `auto: no GPU: ...`.
+};
+/// Throws Error{unsupported} for a codec that is not known here, naming what was looked for.
+std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options = {});
+
+/// One kind of stream that a GPU may decode.
+struct DecoderCapability {
+  std::string codec;  ///< FFmpeg's name.
+  std::string chroma; ///< `4:0:0`, `4:2:0`, `4:2:2`, `4:4:4`.
+  int bit_depth = 8;
+  bool supported = false;
+  int engines = 0; ///< Decoding engines that take it.
+  std::int32_t min_width = 0, min_height = 0, max_width = 0, max_height = 0; ///< Coded size.
+  std::int64_t max_macroblocks = 0; ///< Bound of width x height / 256.
+};
+/// What the GPU's driver answers for every codec, chroma format and depth that Lanner knows of. Throws
+/// Error{unsupported} with the reason where there is no GPU or no libnvcuvid.
+std::vector<DecoderCapability> decoder_capabilities(Device device);
+
+} // namespace lanner

@@ -1,0 +1,83 @@
+#pragma once
+// Pictures in, packets and files out.
+// Every noun of video is passive unless it says otherwise: it runs on the caller's thread, holds no thread of
+// its own (codecs may, see DecoderOptions::threads) and is used by one thread at a time. Objects keep their
+// source alive.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <lanner/image.h>
+#include <lanner/packet.h>
+
+namespace lanner {
+
+struct EncoderOptions {
+  std::string codec = "h264"; ///< h264, hevc, av1, mjpeg, mpeg4, vp9, ffv1 or an FFmpeg encoder's name.
+  std::int32_t width = 0, height = 0;        ///< VideoWriter takes the first picture's where they are 0.
+  PixelFormat format = PixelFormat::yuv420p; ///< What the encoder is fed; other inputs are converted.
+  Rational rate{30, 1};                      ///< Nominal frames a second.
+  Rational time_base;                        ///< Of pts; {0,0} takes 1/rate.
+  std::int64_t bit_rate = 0;                 ///< Bits a second; 0 uses `crf`.
+  double crf = -1;                           ///< Constant quality, the codec's own scale; -1 is its default.
+  int gop = 0;                               ///< Frames between keyframes, 0 is the codec's default.
+  int b_frames = -1;
+  std::string preset; ///< `ultrafast` ... `placebo`, or the codec's own.
+  int threads = 0;
+  bool global_header = true;
+  ColorInfo color; ///< VideoWriter takes the first picture's where the matrix is unspecified.
+  Rational sample_aspect{1, 1};
+  std::map<std::string, std::string>
+      codec_options; ///< Passed to the FFmpeg encoder; unknown ones are an error.
+};
+
+/// Turns images into packets.
+class Encoder {
+public:
+  virtual ~Encoder() = default;
+  virtual const StreamInfo& stream() const noexcept = 0; ///< For the muxer; complete from the start.
+  /// Takes a picture (any format of the encoder's size) and its pts in `time_base` ticks, or the end
+  /// (nullptr).
+  virtual bool send(const Image* image, std::int64_t pts = no_pts) = 0;
+  virtual std::optional<Packet> receive() = 0;
+  virtual bool finished() const noexcept = 0;
+};
+std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options);
+
+/// Writes a container beside `path` and renames it on finish(); an object that dies before leaves nothing
+/// behind.
+class Muxer {
+public:
+  virtual ~Muxer() = default;
+  /// Whether this container keeps codec headers apart: what EncoderOptions::global_header must be.
+  virtual bool wants_global_header() const noexcept = 0;
+  /// Declares a stream before the first write; returns its index.
+  virtual int add_stream(const StreamInfo& stream) = 0;
+  /// Takes a packet whose `stream` is the index given by add_stream and whose times are in that stream's time
+  /// base.
+  virtual void write(const Packet& packet) = 0;
+  virtual void finish() = 0;
+};
+std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& format = {});
+
+/// Encoder and muxer in one: images in, a file out. Writes nothing under `path` before finish().
+class VideoWriter {
+public:
+  VideoWriter(const std::string& path, const EncoderOptions& options);
+  ~VideoWriter();
+  VideoWriter(VideoWriter&&) noexcept;
+  VideoWriter& operator=(VideoWriter&&) noexcept;
+
+  /// pts in `time_base` ticks; no_pts continues by one frame.
+  void write(const Image& image, std::int64_t pts = no_pts);
+  void finish();
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace lanner

@@ -1,0 +1,83 @@
+#pragma once
+// Compressed streams: what a container says of them, and their packets.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lanner/image.h>
+
+namespace lanner {
+
+/// An exact fraction; `den` is > 0 where the value is known, 0 where it is not.
+struct Rational {
+  std::int64_t num = 0, den = 0;
+  double to_double() const noexcept {
+    return den ? static_cast<double>(num) / static_cast<double>(den) : 0.0;
+  }
+  friend bool operator==(const Rational&, const Rational&) = default;
+};
+
+/// Marks a timestamp that the stream does not give.
+inline constexpr std::int64_t no_pts = INT64_MIN;
+
+/// What a container says of one stream; nothing in it is taken for true before decoding.
+struct StreamInfo {
+  int index = 0;
+  std::string kind;                   ///< `video`, `audio`, `subtitle`, `data`, `attachment`.
+  std::string codec;                  ///< FFmpeg's name: `h264`, `hevc`, `av1`.
+  std::string profile;                ///< `High`, empty when unknown.
+  std::int32_t width = 0, height = 0; ///< Display size after cropping, before rotation.
+  PixelFormat format = PixelFormat::yuv420p;
+  std::string native_format; ///< FFmpeg's name of the decoder's format, also where PixelFormat has no twin.
+  int bit_depth = 8;
+  bool interlaced = false; ///< Fields, by the codec's headers.
+  /// Layers of a scalable stream, 1 for others. Decoded is the base layer of H.264 SVC, the highest operating
+  /// point of AV1.
+  int layers = 1;
+  Rational time_base;    ///< Seconds of one tick.
+  Rational average_rate; ///< Frames a second, by the container.
+  Rational sample_aspect{1, 1};
+  double rotation = 0; ///< Degrees clockwise that a player turns the picture by.
+  std::int64_t start_pts = no_pts;
+  std::int64_t duration = 0; ///< In ticks, 0 when unknown.
+  std::int64_t frames = 0;   ///< As the container says, 0 when it does not.
+  std::int64_t bit_rate = 0;
+  ColorInfo color;
+  std::vector<std::byte> extradata;
+  std::map<std::string, std::string> metadata;
+  /// The whole description in the form of the module that made it, private to that module; null where the
+  /// caller filled the fields above by hand. Clear it after changing a field.
+  std::shared_ptr<const void> parameters;
+};
+
+/// How decoding may begin at a packet.
+enum class EntryPoint : std::uint8_t {
+  none,
+  clean,       ///< All state is reset: IDR, a VP9 keyframe, any picture of a codec without prediction.
+  broken_link, ///< BLA: like clean; pictures shown before it that need earlier ones are not decoded.
+  open, ///< Exact from its own picture on; pictures shown before it may need earlier ones (CRA, MPEG-2 I).
+  recovery, ///< Like open: an H.264 or HEVC recovery point that is reached at once and exact by its own word.
+  inexact,  ///< A keyframe or recovery point without that promise: never a place for exact decoding to begin.
+};
+std::string_view to_string(EntryPoint) noexcept;
+
+/// A piece of a compressed stream. Copies share the bytes.
+struct Packet {
+  int stream = 0;
+  std::int64_t pts = no_pts, dts = no_pts, duration = 0; ///< Ticks of the stream's time base.
+  std::int64_t pos = -1;                                 ///< Byte position in the source, -1 when unknown.
+  bool key = false;
+  bool discard = false; ///< Decode, do not show (edit lists).
+  bool discontinuity = false;
+  bool corrupt = false; ///< The container knows that bytes are missing.
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner; ///< Keeps `bytes`; private to the module that made it.
+};
+
+} // namespace lanner
