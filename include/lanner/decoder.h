@@ -39,7 +39,10 @@ struct Frame {
   bool interlaced = false;
   bool top_field_first = false; ///< Of an interlaced picture: the upper field is the earlier one.
   std::int64_t index = -1;      ///< Presentation index where a VideoReader knows it.
-  std::vector<SeiMessage> sei;  ///< In stream order; only with DecoderOptions::sei.
+  /// Of a picture on a GPU: the stream in whose order it is complete (DecoderOptions::stream). Null:
+  /// complete.
+  Stream stream;
+  std::vector<SeiMessage> sei; ///< In stream order; only with DecoderOptions::sei.
   Tensor tensor; ///< With VideoReaderOptions::preprocess: what it gave, shape [1] + output_shape; `image` is
                  ///< empty then.
 
