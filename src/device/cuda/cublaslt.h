@@ -9,17 +9,12 @@
 
 #include "device/cuda/cublaslt_api.h"
 #include "device/cuda/gpu.h"
+#include "device/cuda/shared_library.h"
 
 namespace lanner::cublaslt {
 
-/// The library or the reason why there is none.
-struct LibraryStatus {
-  const Api* api = nullptr; ///< Lives as long as the process.
-  std::size_t version = 0;  ///< 130002 for 13.0.2, 120900 for 12.9.0.
-  std::string path;
-  std::string reason; ///< Why `api` is null.
-  std::string remedy; ///< What to do about it; empty when it is there.
-};
+/// Its version is 130002 for 13.0.2, 120900 for 12.9.0.
+using LibraryStatus = cuda::LibraryStatus<Api>;
 
 /// Opens libcublasLt.so.13 or .12 at the first call. Never throws; safe from any thread.
 const LibraryStatus& library_status();

@@ -5,7 +5,6 @@
 
 #include "device/cuda/cublaslt.h"
 #include "device/cuda/nvrtc.h"
-#include "device/cuda/shared_library.h"
 
 namespace lanner::cudnn {
 namespace {
@@ -42,26 +41,7 @@ std::string details() {
 } // namespace
 
 LibraryStatus open_library(std::span<const char* const> names) {
-  LibraryStatus status;
-  cuda::SharedLibrary library = cuda::open_library(names);
-  status.path = library.path;
-  status.reason = library.reason;
-  status.remedy = remedy;
-  if (!library.handle) return status;
-  auto table = std::make_unique<Api>();
-  if (!bind_all(library, *table)) {
-    status.reason = library.reason;
-    return status;
-  }
-  status.version = table->version();
-  if (status.version < oldest_version) {
-    status.reason =
-        fmt::format("{} is version {}, older than {}", status.path, status.version, oldest_version);
-    return status;
-  }
-  status.remedy.clear();
-  status.api = table.release(); // used while static objects are destroyed
-  return status;
+  return cuda::open_table<Api>({names, bind_all, oldest_version, remedy});
 }
 
 const LibraryStatus& library_status() {
@@ -76,10 +56,7 @@ const LibraryStatus& library_status() {
 }
 
 const Api& api() {
-  const LibraryStatus& status = library_status();
-  lanner::check(status.api != nullptr, ErrorCode::unsupported, "cuDNN cannot be used here: {}; {}",
-                status.reason, status.remedy);
-  return *status.api;
+  return cuda::table_of(library_status(), "cuDNN");
 }
 
 void check(Status status, const char* call) {

@@ -12,17 +12,12 @@
 
 #include "device/cuda/cudnn_api.h"
 #include "device/cuda/gpu.h"
+#include "device/cuda/shared_library.h"
 
 namespace lanner::cudnn {
 
-/// The library or the reason why there is none.
-struct LibraryStatus {
-  const Api* api = nullptr; ///< Lives as long as the process.
-  std::size_t version = 0;  ///< 91300 for 9.13.0.
-  std::string path;
-  std::string reason; ///< Why `api` is null.
-  std::string remedy; ///< What to do about it; empty when it is there.
-};
+/// Its version is 91300 for 9.13.0.
+using LibraryStatus = cuda::LibraryStatus<Api>;
 
 /// Opens libcudnn.so.9 at the first call. Never throws; safe from any thread.
 const LibraryStatus& library_status();

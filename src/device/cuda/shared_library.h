@@ -1,11 +1,15 @@
 #pragma once
 // Libraries of a vendor: where they are looked for and what became of that.
 
+#include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <lanner/error.h>
 
 namespace lanner::cuda {
 
@@ -28,6 +32,55 @@ struct SharedLibrary {
 /// in the process already, in the library folders given to add_library_folders, by the loader, in CUDA_PATH.
 /// A name with a `/` is opened as it is. Never throws.
 SharedLibrary open_library(std::span<const char* const> names);
+
+/// A library that is called through a table of its functions, or the reason why there is none.
+template<typename Api>
+struct LibraryStatus {
+  const Api* api = nullptr; ///< Lives as long as the process.
+  std::size_t version = 0;  ///< In the library's own count.
+  std::string path;
+  std::string reason; ///< Why `api` is null.
+  std::string remedy; ///< What to do about it; empty when it is there.
+};
+
+/// What is asked of such a library.
+template<typename Api>
+struct LibraryNeeds {
+  std::span<const char* const> names; ///< As open_library takes them.
+  bool (*bind_all)(SharedLibrary&, Api&);
+  std::size_t oldest_version; ///< Below it the library is refused.
+  const char* remedy;
+};
+
+/// Opens a library and fills its table, whose `version` tells which one it is. Never throws.
+template<typename Api>
+LibraryStatus<Api> open_table(const LibraryNeeds<Api>& needs) {
+  SharedLibrary library = open_library(needs.names);
+  LibraryStatus<Api> status{nullptr, 0, library.path, library.reason, needs.remedy};
+  if (!library.handle) return status;
+  auto table = std::make_unique<Api>();
+  if (!needs.bind_all(library, *table)) {
+    status.reason = library.reason;
+    return status;
+  }
+  status.version = table->version();
+  if (status.version < needs.oldest_version) {
+    status.reason =
+        fmt::format("{} is version {}, older than {}", status.path, status.version, needs.oldest_version);
+    return status;
+  }
+  status.remedy.clear();
+  status.api = table.release(); // used while static objects are destroyed
+  return status;
+}
+
+/// The table. Throws Error{unsupported} with the reason and the remedy where there is none.
+template<typename Api>
+const Api& table_of(const LibraryStatus<Api>& status, std::string_view library) {
+  check(status.api != nullptr, ErrorCode::unsupported, "{} cannot be used here: {}; {}", library,
+        status.reason, status.remedy);
+  return *status.api;
+}
 
 /// Folders searched by open_library, for instance those of Python's nvidia packages. Thread-safe; libraries
 /// that were opened stay.
