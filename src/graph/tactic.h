@@ -69,6 +69,14 @@ public:
   /// fused node. `group` holds the nodes so far in order. Asked by fusion only.
   virtual bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const = 0;
   virtual TacticList tactics(const Node& node, const Target& target) const = 0;
+  /// Ways beside those of tactics() that may be faster. Finding them takes long: they are asked for only
+  /// while there is time to measure them.
+  virtual TacticList more_tactics(const Node& /*node*/, const Target& /*target*/) const { return {}; }
+  /// Tactics of which one is that of `node.tactic`, where that is offered: found without a search where the
+  /// backend can, so that plans load quickly.
+  virtual TacticList named_tactics(const Node& node, const Target& target) const {
+    return tactics(node, target);
+  }
   /// `constants[i]` is input i's tensor where it is a constant, in the tactic's layout and type but in host
   /// memory; else null.
   virtual std::unique_ptr<Kernel> prepare(const Node& node, const Tactic& tactic,
