@@ -37,6 +37,29 @@ TacticList FamilyBackend::tactics(const Node& node, const Target& target) const 
   return all;
 }
 
+TacticList FamilyBackend::more_tactics(const Node& node, const Target& target) const {
+  TacticList all;
+  if (target.device.kind != device_) return all;
+  const Group group = Group::of(node);
+  if (group.empty()) return all;
+  for (const KernelFamily& family : families_) {
+    if (!family.more) continue;
+    TacticList some = family.more(node, group, target);
+    std::move(some.tactics.begin(), some.tactics.end(), std::back_inserter(all.tactics));
+  }
+  return all;
+}
+
+TacticList FamilyBackend::named_tactics(const Node& node, const Target& target) const {
+  if (target.device.kind != device_) return {};
+  const Group group = Group::of(node);
+  if (group.empty()) return {};
+  for (const KernelFamily& family : families_)
+    if (family.kernel == node.tactic.kernel)
+      return family.named ? family.named(node, group, target) : family.tactics(node, group, target);
+  return {};
+}
+
 std::unique_ptr<Kernel> FamilyBackend::prepare(const Node& node, const Tactic& tactic,
                                                std::span<const Tensor* const> constants,
                                                const Target& target) const {

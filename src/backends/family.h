@@ -30,6 +30,10 @@ struct KernelFamily {
   std::unique_ptr<Kernel> (*prepare)(const Preparation& preparation);
   /// Whether the group (the nodes so far and the next one) could be one node of this family.
   bool (*fuses)(const Group& group, const Target& target);
+  /// As Backend::more_tactics; null: there are none.
+  TacticList (*more)(const Node& node, const Group& group, const Target& target) = nullptr;
+  /// As Backend::named_tactics; null: `tactics` is quick enough.
+  TacticList (*named)(const Node& node, const Group& group, const Target& target) = nullptr;
 };
 
 /// Joins families under one name. The table must outlive it.
@@ -43,6 +47,8 @@ public:
   DeviceKind device() const override { return device_; }
   bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const override;
   TacticList tactics(const Node& node, const Target& target) const override;
+  TacticList more_tactics(const Node& node, const Target& target) const override;
+  TacticList named_tactics(const Node& node, const Target& target) const override;
   std::unique_ptr<Kernel> prepare(const Node& node, const Tactic& tactic,
                                   std::span<const Tensor* const> constants,
                                   const Target& target) const override;

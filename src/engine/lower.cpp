@@ -204,7 +204,7 @@ std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Back
                                           const Target& target) {
   for (const Backend* backend : backends) {
     if (backend->name() != node.tactic.backend) continue;
-    for (Tactic& tactic : backend->tactics(node, target).tactics) {
+    for (Tactic& tactic : backend->named_tactics(node, target).tactics) {
       const auto fits = [&](const Storage& asked, const Value* value) {
         return !value || same_storage(value->type, asked, value->storage);
       };
