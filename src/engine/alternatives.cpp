@@ -124,21 +124,28 @@ private:
   }
 
   void add(Node& node, std::vector<Alternative> list, std::vector<std::string> notes) {
-    for (Alternative& alternative : list) {
+    check_complete(node, list);
+    found_.push_back({&node, std::move(list), std::move(notes)});
+  }
+
+  static void check_complete(const Node& node, const std::vector<Alternative>& list) {
+    for (const Alternative& alternative : list)
       check(alternative.tactic.inputs.size() == node.inputs().size() &&
                 alternative.tactic.outputs.size() == node.outputs().size(),
             ErrorCode::internal, "tactic {} of {} does not give a storage for each value",
             alternative.tactic.kernel, node.label());
-    }
-    found_.push_back({&node, std::move(list), std::move(notes)});
   }
 
-  void remove_overwriting(NodeAlternatives& entry) {
-    std::erase_if(entry.list, [&](const Alternative& alternative) {
+  void remove_overwriting(const Node& node, std::vector<Alternative>& list) const {
+    std::erase_if(list, [&](const Alternative& alternative) {
       const Tactic& tactic = alternative.tactic;
       return tactic.required_in_place &&
-             !may_overwrite(*entry.node, static_cast<std::size_t>(tactic.in_place), order_);
+             !may_overwrite(node, static_cast<std::size_t>(tactic.in_place), order_);
     });
+  }
+
+  void remove_overwriting(NodeAlternatives& entry) const {
+    remove_overwriting(*entry.node, entry.list);
     if (entry.list.empty()) entry.list.push_back(without_kernel(*entry.node, interpreter_backend));
   }
 
@@ -155,6 +162,11 @@ private:
     const Value* value = options_.like->find(entry.node->output()->name());
     const Node* model = value ? value->producer() : nullptr;
     if (!model || model->kind() != entry.node->kind()) return;
+    if (std::ranges::none_of(entry.list,
+                             [&](const Alternative& one) { return same_choice(one, *model, true); }))
+      for (const Backend* backend : backends_of(entry))
+        if (backend->name() == model->tactic.backend)
+          append(entry, *backend, backend->more_tactics(*entry.node, options_.target));
     for (const bool exactly : {true, false}) {
       const auto found = std::ranges::find_if(
           entry.list, [&](const Alternative& one) { return same_choice(one, *model, exactly); });
@@ -164,19 +176,51 @@ private:
     }
   }
 
+  /// Each backend that offers something for a node, once.
+  static std::vector<const Backend*> backends_of(const NodeAlternatives& entry) {
+    std::vector<const Backend*> list;
+    for (const Alternative& alternative : entry.list)
+      if (alternative.backend && std::ranges::find(list, alternative.backend) == list.end())
+        list.push_back(alternative.backend);
+    return list;
+  }
+
+  void append(NodeAlternatives& entry, const Backend& backend, TacticList offered) const {
+    std::vector<Alternative> list;
+    for (Tactic& tactic : offered.tactics) list.push_back({&backend, std::move(tactic), {}});
+    check_complete(*entry.node, list);
+    remove_overwriting(*entry.node, list);
+    std::ranges::move(list, std::back_inserter(entry.list));
+  }
+
+  /// What is offered at once comes first for all nodes, since a node of which nothing is measured is chosen
+  /// by guesses. What is left of the budget goes into finding more.
   void time() {
     std::size_t done = 0;
     for (NodeAlternatives& entry : found_) {
       options_.control.report(
           {"tune", static_cast<double>(done++), static_cast<double>(found_.size()), "kernels"});
       options_.control.cancel.check();
-      double best = std::numeric_limits<double>::infinity();
-      for (Alternative& alternative : entry.list) {
-        if (!alternative.backend) continue;
-        alternative.cost = options_.tuner.cost(*entry.node, *alternative.backend, alternative.tactic, best);
-        best = std::min(best, alternative.cost.seconds);
-      }
+      time(entry, 0);
+    }
+    for (NodeAlternatives& entry : found_) {
+      const std::size_t timed = entry.list.size();
+      for (const Backend* backend : backends_of(entry))
+        append(entry, *backend, options_.tuner.more_tactics(*entry.node, *backend));
+      time(entry, timed);
       drop_guesses(entry);
+    }
+  }
+
+  /// Times the alternatives of a node from number `first` on.
+  void time(NodeAlternatives& entry, std::size_t first) {
+    double best = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < entry.list.size(); ++i) {
+      Alternative& alternative = entry.list[i];
+      if (!alternative.backend) continue;
+      if (i >= first)
+        alternative.cost = options_.tuner.cost(*entry.node, *alternative.backend, alternative.tactic, best);
+      best = std::min(best, alternative.cost.seconds);
     }
   }
 

@@ -189,6 +189,15 @@ Cost Tuner::cost(const Node& node, const Backend& backend, const Tactic& tactic,
   return {seconds, true};
 }
 
+TacticList Tuner::more_tactics(const Node& node, const Backend& backend) {
+  if (!measures() || spent_ >= budget_) return {};
+  control_.cancel.check();
+  const auto start = Clock::now();
+  TacticList more = backend.more_tactics(node, target_);
+  spent_ += std::chrono::duration<double>(Clock::now() - start).count();
+  return more;
+}
+
 double Tuner::measure(const Node& node, const Backend& backend, const Tactic& tactic, double best) {
   std::vector<Tensor> held;
   std::vector<const Tensor*> constants(node.inputs().size(), nullptr);

@@ -50,6 +50,9 @@ public:
   /// Seconds of one run of `node` by `tactic`. `best` is the fastest seen so far for this node: a tactic that
   /// is much slower is given up early.
   Cost cost(const Node& node, const Backend& backend, const Tactic& tactic, double best);
+  /// What `backend` offers for `node` when there is time: nothing past the budget, which the search is part
+  /// of.
+  TacticList more_tactics(const Node& node, const Backend& backend);
   double spent() const noexcept { return spent_; }
   bool measures() const noexcept { return budget_ > 0 && !target_.deterministic; }
 
