@@ -1,7 +1,10 @@
 #include "backends/tactic_check.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <random>
 
@@ -11,6 +14,7 @@
 #include "backends/reference/reference_backend.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
+#include "engine/alternatives.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "graph/text.h"
@@ -133,6 +137,34 @@ void check_tactic(const NodeCase& node_case, const Backend& backend, const Tacti
   }
 }
 
+std::vector<Tactic> all_tactics(const Backend& backend, const Node& node, const Target& target) {
+  std::vector<Tactic> list = backend.tactics(node, target).tactics;
+  std::ranges::move(backend.more_tactics(node, target).tactics, std::back_inserter(list));
+  return list;
+}
+
+/// A lowered node that names this tactic finds it again, as a plan that is loaded must.
+void expect_named(const NodeCase& node_case, const Backend& backend, const Tactic& tactic,
+                  const Target& target) {
+  Node& node = *node_case.node;
+  std::map<Value*, Storage> before;
+  bool agree = true; // a value that is read twice in two forms would have a reorder before it
+  const auto store = [&](Value* value, const Storage& storage) {
+    if (!value) return;
+    if (before.emplace(value, value->storage).second)
+      value->storage = storage;
+    else
+      agree = agree && same_storage(value->type, value->storage, storage);
+  };
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) store(node.inputs()[i], tactic.inputs[i]);
+  for (std::size_t i = 0; i < node.outputs().size(); ++i) store(node.output(i), tactic.outputs[i]);
+  node.tactic = {std::string(backend.name()), tactic.kernel, tactic.config};
+  const std::array backends{&backend};
+  EXPECT_TRUE(!agree || find_offered(node, backends, target)) << describe(backend, tactic);
+  node.tactic = {};
+  for (const auto& [value, storage] : before) value->storage = storage;
+}
+
 } // namespace
 
 NodeCase make_case(std::string_view ir) {
@@ -199,12 +231,14 @@ std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& chec
   target.device = check.device;
   target.precisions = check.precisions;
   std::set<std::string> ran;
-  for (const Backend* backend : backends_for(target))
-    for (const Tactic& tactic : backend->tactics(*node_case.node, target).tactics) {
-      if (backend->device() != check.device.kind) continue;
+  for (const Backend* backend : backends_for(target)) {
+    if (backend->device() != check.device.kind) continue;
+    for (const Tactic& tactic : all_tactics(*backend, *node_case.node, target)) {
       check_tactic(node_case, *backend, tactic, target, check.tolerance);
+      expect_named(node_case, *backend, tactic, target);
       ran.insert(std::string(backend->name()) + "/" + tactic.kernel);
     }
+  }
   return ran;
 }
 

@@ -33,6 +33,7 @@ struct Handle {
 struct World : fake::Record {
   std::size_t most_operations = std::numeric_limits<std::size_t>::max();
   int note = -1;
+  std::size_t searches = 0, plans = 0;
 };
 World& world() {
   static auto* made = new World;
@@ -41,6 +42,10 @@ World& world() {
 
 #define LANNER_FAKE_ENTER()                                                                                  \
   if (const int status = world().enter(); status != 0) return status
+
+void add_note(Node& engine) {
+  if (world().note >= 0) engine.put<int>(A::engine_numerical_note, {world().note});
+}
 
 std::shared_ptr<Node> node_of(D type) {
   auto node = std::make_shared<Node>();
@@ -54,7 +59,7 @@ std::shared_ptr<Node> make_config(const std::shared_ptr<Node>& graph, std::int64
   auto engine = node_of(D::engine), knob = node_of(D::knob_choice), config = node_of(D::engine_config);
   engine->link(A::engine_operation_graph, {graph});
   engine->put<std::int64_t>(A::engine_global_index, {index});
-  if (world().note >= 0) engine->put<int>(A::engine_numerical_note, {world().note});
+  add_note(*engine);
   knob->put<int>(A::knob_choice_type, {static_cast<int>(tile_knob)});
   knob->put<std::int64_t>(A::knob_choice_value, {tile});
   config->link(A::engine_config_engine, {engine});
@@ -96,7 +101,11 @@ int finalize(Node& node) {
     for (const auto& link : list)
       if (!link->finalized) return not_finalized;
   switch (static_cast<D>(node.type)) {
+  case D::engine:
+    add_note(node);
+    return 0;
   case D::engine_heuristics:
+    ++world().searches;
     return finalize_heuristics(node);
   case D::operation_graph:
     if (node.links(A::graph_operations).empty() || node.bytes(A::graph_handle).empty()) return bad_param;
@@ -104,6 +113,7 @@ int finalize(Node& node) {
   case D::operation_convolution_forward:
     return fake::convolution_fits(node) ? 0 : shape_mismatch;
   case D::execution_plan:
+    ++world().plans;
     return finalize_plan(node);
   default:
     return 0;
@@ -130,6 +140,12 @@ void fake_cudnn_fail(std::size_t number, int status) {
   const std::lock_guard lock(world().mutex);
   world().fail_at = number;
   world().fail_with = status;
+}
+std::size_t fake_cudnn_searches() {
+  return world().searches;
+}
+std::size_t fake_cudnn_plans() {
+  return world().plans;
 }
 void fake_cudnn_limit_operations(std::size_t most) {
   world().most_operations = most;

@@ -11,6 +11,9 @@ extern "C" {
 std::size_t fake_cudnn_calls();
 long fake_cudnn_objects();
 long fake_cudnn_handles();
+/// How often engines were asked for by heuristics, and an engine was made ready, so far.
+std::size_t fake_cudnn_searches();
+std::size_t fake_cudnn_plans();
 /// The `number`-th call from now on (1 is the next) gives `status`; 0 gives none.
 void fake_cudnn_fail(std::size_t number, int status);
 /// Graphs with more than this many operations are refused.

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <thread>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "backends/config_text.h"
+#include "backends/cuda/conv_engines.h"
 #include "backends/cuda/families.h"
 #include "backends/tactic_check.h"
 #include "device/cuda/cublaslt.h"
@@ -19,7 +21,7 @@
 namespace lanner {
 namespace {
 
-constexpr int internal_error = 4000, cublaslt_internal_error = 14;
+constexpr int internal_error = 4000, unsupported = 3000, no_memory = 4004, cublaslt_internal_error = 14;
 constexpr int down_convert_inputs = 1, nondeterministic = 4;
 constexpr Device gpu_device{DeviceKind::cuda, 0};
 
@@ -47,6 +49,20 @@ struct Offer {
     target.precisions = std::move(precisions);
   }
   TacticList tactics() const { return family.tactics(*node_case.node, Group::of(*node_case.node), target); }
+  TacticList more() const { return family.more(*node_case.node, Group::of(*node_case.node), target); }
+  /// All that is offered, what is offered at once first.
+  TacticList all() const {
+    TacticList list = tactics();
+    std::ranges::move(more().tactics, std::back_inserter(list.tactics));
+    return list;
+  }
+  /// What the node of a plan with this tactic finds.
+  TacticList named(const Tactic& tactic) const {
+    Node& node = *node_case.node;
+    node.tactic = {"cuda", tactic.kernel, tactic.config};
+    node.output()->storage = tactic.outputs.at(0);
+    return family.named(node, Group::of(node), target);
+  }
   std::unique_ptr<Kernel> prepare(const Tactic& tactic) const {
     const Group group = Group::of(*node_case.node);
     return family.prepare({*node_case.node, group, tactic, {}, target});
@@ -55,7 +71,7 @@ struct Offer {
 
 class FakeLibraries : public testing::Test {
 protected:
-  FakeLibraries() : current_(cuda::Gpu::get(gpu_device)) {}
+  FakeLibraries() : current_(cuda::Gpu::get(gpu_device)) { cuda::ConvEngines::forget(); }
   void TearDown() override {
     fake_cudnn_fail(0, 0);
     fake_cublaslt_fail(0, 0);
@@ -102,7 +118,7 @@ TEST_F(FakeLibraries, a_missing_library_says_what_to_do) {
 }
 
 TEST_F(FakeLibraries, conv_is_offered_in_every_form_and_layout) {
-  const TacticList list = Offer(cuda::conv_family, conv_ir).tactics();
+  const TacticList list = Offer(cuda::conv_family, conv_ir).all();
   EXPECT_EQ(count_with(list, "form=fused"), 6u); // three engines, two layouts
   EXPECT_EQ(count_with(list, "form=sum"), 2u);
   EXPECT_EQ(count_with(list, "form=split"), 2u);
@@ -115,7 +131,7 @@ TEST_F(FakeLibraries, conv_is_offered_in_every_form_and_layout) {
 
 TEST_F(FakeLibraries, graphs_that_are_refused_are_split) {
   fake_cudnn_limit_operations(2);
-  const TacticList list = Offer(cuda::conv_family, conv_ir).tactics();
+  const TacticList list = Offer(cuda::conv_family, conv_ir).all();
   EXPECT_EQ(list.tactics.size(), 6u);
   EXPECT_EQ(count_with(list, "form=split"), 6u);
   check_tactics(conv_ir, {2, 1e-5, gpu_device, {DType::f32}});
@@ -123,8 +139,8 @@ TEST_F(FakeLibraries, graphs_that_are_refused_are_split) {
 
 TEST_F(FakeLibraries, f32_is_never_rounded_unasked) {
   fake_cudnn_set_note(down_convert_inputs);
-  EXPECT_TRUE(Offer(cuda::conv_family, conv_ir).tactics().tactics.empty());
-  const TacticList halves = Offer(cuda::conv_family, conv_ir, {DType::f32, DType::f16}).tactics();
+  EXPECT_TRUE(Offer(cuda::conv_family, conv_ir).all().tactics.empty());
+  const TacticList halves = Offer(cuda::conv_family, conv_ir, {DType::f32, DType::f16}).all();
   ASSERT_FALSE(halves.tactics.empty());
   for (const Tactic& tactic : halves.tactics) {
     EXPECT_EQ(tactic.outputs.at(0).dtype, DType::f16);
@@ -135,9 +151,9 @@ TEST_F(FakeLibraries, f32_is_never_rounded_unasked) {
 TEST_F(FakeLibraries, engines_whose_results_vary_are_left_out_when_asked) {
   fake_cudnn_set_note(nondeterministic);
   Offer offer(cuda::conv_family, conv_ir);
-  EXPECT_FALSE(offer.tactics().tactics.empty());
+  EXPECT_FALSE(offer.all().tactics.empty());
   offer.target.deterministic = true;
-  EXPECT_TRUE(offer.tactics().tactics.empty());
+  EXPECT_TRUE(offer.all().tactics.empty());
 }
 
 TEST_F(FakeLibraries, plans_of_another_version_are_refused) {
@@ -167,28 +183,107 @@ TEST_F(FakeLibraries, hostile_configurations_are_refused) {
 
 TEST_F(FakeLibraries, every_call_that_fails_while_offering_leaves_nothing_behind) {
   const Offer offer(cuda::conv_family, conv_ir);
-  const std::size_t most = offer.tactics().tactics.size(), before = fake_cudnn_calls();
-  static_cast<void>(offer.tactics());
+  const std::size_t before = fake_cudnn_calls(), most = offer.all().tactics.size();
   const std::size_t calls = fake_cudnn_calls() - before;
+  cuda::ConvEngines::forget();
   const long objects = fake_cudnn_objects();
-  for (std::size_t n = 1; n <= calls; ++n) {
-    fake_cudnn_fail(n, internal_error);
-    const TacticList list = offer.tactics();
-    EXPECT_LE(list.tactics.size(), most);
-    EXPECT_EQ(fake_cudnn_objects(), objects) << "call " << n;
+  for (const int status : {internal_error, unsupported, no_memory})
+    for (std::size_t n = 1; n <= calls; ++n) {
+      fake_cudnn_fail(n, status);
+      EXPECT_LE(offer.all().tactics.size(), most);
+      cuda::ConvEngines::forget();
+      EXPECT_EQ(fake_cudnn_objects(), objects) << "call " << n;
+    }
+}
+
+TEST_F(FakeLibraries, what_failed_for_now_is_tried_again) {
+  const Offer offer(cuda::conv_family, conv_ir);
+  const std::size_t before = fake_cudnn_calls(), most = offer.tactics().tactics.size();
+  const std::size_t calls = fake_cudnn_calls() - before;
+  for (const int status : {internal_error, no_memory})
+    for (std::size_t n = 1; n <= calls; ++n) {
+      cuda::ConvEngines::forget();
+      fake_cudnn_fail(n, status);
+      static_cast<void>(offer.tactics());
+      EXPECT_EQ(offer.tactics().tactics.size(), most) << "call " << n;
+    }
+}
+
+TEST_F(FakeLibraries, engines_are_made_ready_only_when_asked_for) {
+  const Offer offer(cuda::conv_family, conv_ir);
+  const std::size_t searches = fake_cudnn_searches(), plans = fake_cudnn_plans();
+  EXPECT_EQ(offer.tactics().tactics.size(), 2u); // the best one in each layout
+  EXPECT_EQ(fake_cudnn_searches() - searches, 2u);
+  EXPECT_EQ(fake_cudnn_plans() - plans, 2u);
+  const TacticList more = offer.more();
+  EXPECT_EQ(more.tactics.size(), 8u);
+  EXPECT_EQ(count_with(more, "engine=1;form=fused"), 0u);
+}
+
+TEST_F(FakeLibraries, layers_of_one_shape_are_searched_and_made_ready_once) {
+  const Offer offer(cuda::conv_family, conv_ir);
+  const TacticList list = offer.all();
+  for (const Tactic& tactic : list.tactics) static_cast<void>(offer.prepare(tactic));
+  const std::size_t before = fake_cudnn_calls();
+  const Offer other(cuda::conv_family, conv_ir);
+  const TacticList again = other.all();
+  ASSERT_EQ(again.tactics.size(), list.tactics.size());
+  for (std::size_t i = 0; i < list.tactics.size(); ++i) {
+    EXPECT_EQ(config_of(again.tactics[i]), config_of(list.tactics[i]));
+    static_cast<void>(other.prepare(again.tactics[i]));
   }
+  EXPECT_EQ(fake_cudnn_calls(), before);
+}
+
+TEST_F(FakeLibraries, a_plan_finds_its_engines_without_a_search) {
+  const Offer offer(cuda::conv_family, conv_ir);
+  const TacticList list = offer.all();
+  cuda::ConvEngines::forget();
+  const std::size_t searches = fake_cudnn_searches();
+  for (const Tactic& tactic : list.tactics) {
+    const TacticList named = offer.named(tactic);
+    ASSERT_EQ(named.tactics.size(), 1u) << config_of(tactic);
+    EXPECT_EQ(config_of(named.tactics[0]), config_of(tactic));
+    const std::size_t plans = fake_cudnn_plans();
+    EXPECT_NE(offer.prepare(tactic), nullptr);
+    EXPECT_EQ(fake_cudnn_plans(), plans); // the one that was tried
+  }
+  EXPECT_EQ(fake_cudnn_searches(), searches);
+}
+
+TEST_F(FakeLibraries, a_plan_names_no_engine_that_would_not_be_offered) {
+  const Offer offer(cuda::conv_family, conv_ir);
+  const Tactic tactic = offer.tactics().tactics.at(0);
+  EXPECT_TRUE(offer.named(with(tactic, "engine", "99")).tactics.empty());
+  EXPECT_TRUE(offer.named(with(tactic, "knobs", "3:5")).tactics.empty());
+  EXPECT_TRUE(offer.named(with(tactic, "version", "80000")).tactics.empty());
+  LANNER_EXPECT_ERROR(offer.named(with(tactic, "form", "folded")), ErrorCode::bad_data, "form `folded`");
+  Tactic halves = tactic;
+  halves.outputs[0].dtype = DType::f16;
+  EXPECT_TRUE(offer.named(halves).tactics.empty());
+  const Offer plain(cuda::conv_family, "graph @g(%x: f32[1, 4, 5, 5], %w: f32[6, 4, 3, 3]) -> (%y: f32[*] as "
+                                       "\"y\") {\n%y: f32[*] = conv(%x, %w, _)\n}");
+  const Tactic single = plain.tactics().tactics.at(0);
+  EXPECT_TRUE(plain.named(with(single, "form", "sum")).tactics.empty());
+  fake_cudnn_set_note(down_convert_inputs);
+  cuda::ConvEngines::forget();
+  EXPECT_TRUE(offer.named(tactic).tactics.empty());
 }
 
 TEST_F(FakeLibraries, every_call_that_fails_while_preparing_is_an_error) {
   const Offer offer(cuda::conv_family, conv_ir);
-  for (const Tactic& tactic : offer.tactics().tactics) {
+  for (const Tactic& tactic : offer.all().tactics) {
+    cuda::ConvEngines::forget();
+    const long objects = fake_cudnn_objects();
     const std::size_t before = fake_cudnn_calls();
     static_cast<void>(offer.prepare(tactic));
     const std::size_t calls = fake_cudnn_calls() - before;
-    const long objects = fake_cudnn_objects();
+    ASSERT_GT(calls, 0u);
     for (std::size_t n = 1; n <= calls; ++n) {
+      cuda::ConvEngines::forget();
       fake_cudnn_fail(n, internal_error);
       LANNER_EXPECT_ERROR(offer.prepare(tactic), ErrorCode::device, "CUDNN_STATUS_FAKE: asked for by a test");
+      cuda::ConvEngines::forget();
       EXPECT_EQ(fake_cudnn_objects(), objects) << "call " << n;
     }
   }
@@ -249,7 +344,7 @@ struct Running {
 
 TEST_F(FakeLibraries, a_launch_with_the_same_pointers_is_one_call) {
   const Offer offer(cuda::conv_family, conv_ir);
-  for (const Tactic& tactic : offer.tactics().tactics) {
+  for (const Tactic& tactic : offer.all().tactics) {
     const auto kernel = offer.prepare(tactic);
     EXPECT_TRUE(kernel->on_stream());
     Running one(offer, tactic, *kernel), two(offer, tactic, *kernel);

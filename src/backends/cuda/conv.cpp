@@ -4,6 +4,7 @@
 #include <array>
 
 #include "backends/config_text.h"
+#include "backends/cuda/conv_engines.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/graph_run.h"
 #include "backends/cuda/storage.h"
@@ -232,53 +233,34 @@ void store(const Conv& conv, const Variant& variant, const StepOperands& from, c
 constexpr std::array<const char*, 3> form_names{"fused", "sum", "split"};
 constexpr std::array<const char*, 2> engine_keys{"engine", "tail_engine"}, knob_keys{"knobs", "tail_knobs"};
 
-std::vector<std::byte> config_of(const Variant& variant, ConvForm form,
-                                 std::span<const EngineChoice> choices) {
+std::vector<std::byte> config_of(const Variant& variant, const ConvWay& way) {
   ConfigText config;
   config.set("version", static_cast<std::int64_t>(cudnn::library_status().version));
   config.set("layout", variant.channels_last ? "last" : "row");
-  config.set("form", form_names[static_cast<std::size_t>(form)]);
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    config.set(engine_keys[i], choices[i].engine);
-    config.set(knob_keys[i], choices[i].knob_text());
+  config.set("form", form_names[static_cast<std::size_t>(way.form)]);
+  for (std::size_t i = 0; i < way.choices.size(); ++i) {
+    config.set(engine_keys[i], way.choices[i].engine);
+    config.set(knob_keys[i], way.choices[i].knob_text());
   }
   return config.bytes();
 }
 
-/// The engines of one form that cuDNN says run, `most` at most: for each of the first graph, the best of the
-/// second.
-std::vector<std::vector<EngineChoice>> working_choices(const ConvProblem& problem, ConvForm form,
-                                                       const EngineRules& rules, std::size_t most,
-                                                       cudnn::Handle handle, std::string& reason) {
-  std::vector<std::vector<EngineChoice>> found;
-  try {
-    const std::vector<OperationGraph> graphs = conv_graphs(problem, form, handle);
-    for (std::size_t g = 0; g < graphs.size(); ++g) {
-      const bool tail = g > 0;
-      std::vector<EngineChoice> working;
-      for (const EngineChoice& choice : engine_choices(graphs[g], rules, 4 * most)) {
-        if (working.size() >= (tail ? 1 : most)) break;
-        try {
-          const GraphPlan plan(graphs[g], choice, handle);
-          working.push_back(choice);
-        } catch (const Error& error) {
-          reason = error.message();
-        }
-      }
-      if (working.empty()) {
-        if (reason.empty()) reason = "cudnn: its heuristics name no engine that keeps to the rules";
-        return {};
-      }
-      if (!tail)
-        for (const EngineChoice& choice : working) found.push_back({choice});
-      else
-        for (auto& choices : found) choices.push_back(working.front());
-    }
-  } catch (const Error& error) {
-    reason = error.message();
-    return {};
-  }
-  return found;
+ConvForm form_named(const std::string& name) {
+  const auto found = std::find(form_names.begin(), form_names.end(), name);
+  check(found != form_names.end(), ErrorCode::bad_data, "cudnn: conv has no form `{}`: build the plan again",
+        name);
+  return static_cast<ConvForm>(found - form_names.begin());
+}
+
+ConvWay way_of(const ConfigText& config) {
+  ConvWay way{form_named(config.text("form")), {}};
+  for (std::size_t i = 0; i < conv_parts(way.form); ++i)
+    way.choices.push_back(EngineChoice::parse(config.integer(engine_keys[i]), config.text(knob_keys[i])));
+  return way;
+}
+
+EngineRules rules_of(const Variant& variant, const Target& target) {
+  return {variant.type == DType::f32, target.deterministic};
 }
 
 double rough_seconds(const Conv& conv, const Variant& variant) {
@@ -287,41 +269,82 @@ double rough_seconds(const Conv& conv, const Variant& variant) {
   return 4e-6 + std::max(conv.operations() / flops, bytes / 1.5e12) * (variant.channels_last ? 1 : 1.1);
 }
 
-TacticList conv_tactics(const Node& node, const Group& group, const Target& target) {
-  TacticList list;
-  const auto conv = read_conv(group, list.reason);
-  if (!conv) return list;
-  if (!cudnn::library_status().api) {
-    list.reason =
-        fmt::format("cudnn: {}; {}", cudnn::library_status().reason, cudnn::library_status().remedy);
-    return list;
+/// A convolution that cuDNN may know; nothing, with `reason` set where there is one, when not.
+std::optional<Conv> conv_for_cudnn(const Group& group, std::string& reason) {
+  auto conv = read_conv(group, reason);
+  const cudnn::LibraryStatus& library = cudnn::library_status();
+  if (!conv || library.api) return conv;
+  reason = fmt::format("cudnn: {}; {}", library.reason, library.remedy);
+  return std::nullopt;
+}
+
+/// A convolution stored in one way, as a problem for cuDNN.
+struct StoredConv {
+  const Conv& conv;
+  Variant variant;
+  StepOperands from;
+  std::optional<ConvProblem> problem;
+
+  StoredConv(const Conv& conv, const Variant& variant)
+      : conv(conv), variant(variant), problem(problem_of(conv, variant, from)) {}
+
+  Tactic tactic(const Node& node, const ConvWay& way, const Target& target) const {
+    Tactic tactic;
+    tactic.kernel = "conv";
+    tactic.config = config_of(variant, way);
+    tactic.inputs.assign(node.inputs().size(), target.storage());
+    store(conv, variant, from, target, tactic);
+    tactic.estimate = rough_seconds(conv, variant) * way.slowness;
+    return tactic;
   }
+};
+
+/// The first way of each variant, or those behind it.
+TacticList offered(const Node& node, const Group& group, const Target& target, bool first) {
+  TacticList list;
+  const auto conv = conv_for_cudnn(group, list.reason);
+  if (!conv) return list;
   const auto lease = cudnn::HandlePool::of(Gpu::get(target.device)).take(nullptr);
   for (const Variant& variant : variants(*conv, target)) {
-    StepOperands from;
-    const auto problem = problem_of(*conv, variant, from);
-    if (!problem) {
+    const StoredConv stored(*conv, variant);
+    if (!stored.problem) {
       list.reason = "cudnn: a step of the tail has no pointwise operation";
       return list;
     }
-    const EngineRules rules{variant.type == DType::f32, target.deterministic};
-    double slower = 1;
-    std::size_t wanted = 3;
-    for (const ConvForm form : conv_forms(*problem)) {
-      for (const auto& choices :
-           working_choices(*problem, form, rules, wanted, lease.handle(), list.reason)) {
-        Tactic tactic;
-        tactic.kernel = "conv";
-        tactic.config = config_of(variant, form, choices);
-        tactic.inputs.assign(node.inputs().size(), target.storage());
-        store(*conv, variant, from, target, tactic);
-        tactic.estimate = rough_seconds(*conv, variant) * slower;
-        slower += 0.05;
-        wanted = 1;
-        list.tactics.push_back(std::move(tactic));
-      }
-      slower += form == ConvForm::sum ? 0.3 : 0;
-    }
+    const ConvEngines engines(*stored.problem, rules_of(variant, target), target.device, lease.handle());
+    if (!first)
+      for (const ConvWay& way : engines.further_ways(list.reason))
+        list.tactics.push_back(stored.tactic(node, way, target));
+    else if (const auto way = engines.first_way(list.reason))
+      list.tactics.push_back(stored.tactic(node, *way, target));
+  }
+  return list;
+}
+
+TacticList conv_tactics(const Node& node, const Group& group, const Target& target) {
+  return offered(node, group, target, true);
+}
+
+TacticList conv_more(const Node& node, const Group& group, const Target& target) {
+  return offered(node, group, target, false);
+}
+
+TacticList conv_named(const Node& node, const Group& group, const Target& target) {
+  TacticList list;
+  const auto conv = conv_for_cudnn(group, list.reason);
+  if (!conv) return list;
+  const ConfigText config(node.tactic.config);
+  if (config.integer("version") != static_cast<std::int64_t>(cudnn::library_status().version)) return list;
+  const ConvWay way = way_of(config);
+  const bool last = config.text("layout") == "last";
+  const DType type = node.output()->storage.dtype.value_or(conv->type());
+  const auto lease = cudnn::HandlePool::of(Gpu::get(target.device)).take(nullptr);
+  for (const Variant& variant : variants(*conv, target)) {
+    if (variant.channels_last != last || variant.type != type) continue;
+    const StoredConv stored(*conv, variant);
+    if (!stored.problem || std::ranges::count(conv_forms(*stored.problem), way.form) == 0) continue;
+    const ConvEngines engines(*stored.problem, rules_of(variant, target), target.device, lease.handle());
+    if (engines.works(way, list.reason)) list.tactics.push_back(stored.tactic(node, way, target));
   }
   return list;
 }
@@ -339,13 +362,6 @@ std::vector<GraphBinding> bindings_of(const OperationGraph& graph, const Conv& c
   return bindings;
 }
 
-ConvForm form_named(const std::string& name) {
-  const auto found = std::find(form_names.begin(), form_names.end(), name);
-  check(found != form_names.end(), ErrorCode::bad_data, "cudnn: conv has no form `{}`: build the plan again",
-        name);
-  return static_cast<ConvForm>(found - form_names.begin());
-}
-
 std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
   std::string reason;
   const auto conv = read_conv(p.group, reason);
@@ -357,20 +373,18 @@ std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
                 "cudnn: the plan is for version {}, this is {}: build the plan again",
                 config.integer("version"), version);
   const Variant variant{config.text("layout") == "last", p.tactic.outputs.at(0).dtype.value_or(conv->type())};
-  StepOperands from;
-  const auto problem = problem_of(*conv, variant, from);
-  lanner::check(problem.has_value() && is_real(variant.type), ErrorCode::bad_data,
+  const StoredConv stored(*conv, variant);
+  lanner::check(stored.problem.has_value() && is_real(variant.type), ErrorCode::bad_data,
                 "cudnn: conv cannot run this tactic: build the plan again");
   cudnn::HandlePool& pool = cudnn::HandlePool::of(Gpu::get(p.target.device));
   const auto lease = pool.take(nullptr);
+  const ConvEngines engines(*stored.problem, rules_of(variant, p.target), p.target.device, lease.handle());
+  const ConvWay way = way_of(config);
   std::vector<std::unique_ptr<GraphRun>> runs;
-  for (OperationGraph& graph : conv_graphs(*problem, form_named(config.text("form")), lease.handle())) {
-    const std::size_t i = runs.size();
-    const EngineChoice choice =
-        EngineChoice::parse(config.integer(engine_keys[i]), config.text(knob_keys[i]));
-    GraphPlan plan(graph, choice, lease.handle());
-    auto bindings = bindings_of(graph, *conv, from);
-    runs.push_back(std::make_unique<GraphRun>(std::move(graph), std::move(plan), std::move(bindings)));
+  for (std::size_t i = 0; i < way.choices.size(); ++i) {
+    auto ready = engines.ready(way.form, i, way.choices[i]);
+    auto bindings = bindings_of(*ready->graph, *conv, stored.from);
+    runs.push_back(std::make_unique<GraphRun>(std::move(ready), std::move(bindings)));
   }
   return std::make_unique<GraphKernel>(pool, std::move(runs));
 }
@@ -389,6 +403,6 @@ bool conv_fuses(const Group& group, const Target& target) {
 
 } // namespace
 
-const KernelFamily conv_family{"conv", conv_tactics, conv_prepare, conv_fuses};
+const KernelFamily conv_family{"conv", conv_tactics, conv_prepare, conv_fuses, conv_more, conv_named};
 
 } // namespace lanner::cuda

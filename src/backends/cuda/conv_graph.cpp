@@ -17,6 +17,7 @@ using cudnn::DescriptorHandle;
 using cudnn::DescriptorType;
 using cudnn::PointwiseMode;
 
+constexpr std::size_t most_engines = 12; // of one mode; what cuDNN names last is never the quickest
 constexpr std::int64_t uid_x = 1, uid_w = 2, uid_y = 3, uid_again = 4, uid_operand = 16, uid_inner = 64;
 
 bool is_activation(PointwiseMode mode) {
@@ -195,7 +196,7 @@ OperationGraph sum_graph(const ConvProblem& problem, cudnn::Handle handle) {
   return maker.finish(handle);
 }
 
-OperationGraph conv_graph(const ConvProblem& problem, bool with_steps, cudnn::Handle handle) {
+OperationGraph anchor_graph(const ConvProblem& problem, bool with_steps, cudnn::Handle handle) {
   GraphMaker maker(problem);
   const DescriptorHandle y = maker.bound(uid_y, problem.y, TensorRole::y);
   const bool steps = with_steps && !problem.steps.empty();
@@ -214,12 +215,16 @@ OperationGraph steps_graph(const ConvProblem& problem, cudnn::Handle handle) {
   return maker.finish(handle);
 }
 
-bool allowed(const Descriptor& engine, const EngineRules& rules) {
-  std::array<cudnn::NumericalNote, cudnn::most_notes> notes{};
-  const std::size_t count = engine.get(Attribute::engine_numerical_note, AttributeType::numerical_note,
-                                       std::span<cudnn::NumericalNote>(notes));
+std::vector<cudnn::NumericalNote> notes_of(const Descriptor& engine) {
+  std::vector<cudnn::NumericalNote> notes(cudnn::most_notes);
+  notes.resize(engine.get(Attribute::engine_numerical_note, AttributeType::numerical_note,
+                          std::span<cudnn::NumericalNote>(notes)));
+  return notes;
+}
+
+bool allowed(const std::vector<cudnn::NumericalNote>& notes, const EngineRules& rules) {
   using N = cudnn::NumericalNote;
-  for (const N note : std::span(notes).first(count)) {
+  for (const N note : notes) {
     const bool rounds = note == N::tensor_core || note == N::down_convert_inputs ||
                         note == N::reduced_precision_reduction || note == N::winograd_tile_6x6 ||
                         note == N::winograd_tile_13x13;
@@ -244,7 +249,7 @@ std::vector<Descriptor> filled(const Descriptor& from, Attribute attribute, Desc
 std::optional<EngineChoice> choice_of(const Descriptor& config, const EngineRules& rules) {
   const std::vector<Descriptor> engine =
       filled(config, Attribute::engine_config_engine, DescriptorType::engine, 1);
-  if (engine.empty() || !allowed(engine.front(), rules)) return std::nullopt;
+  if (engine.empty() || !allowed(notes_of(engine.front()), rules)) return std::nullopt;
   EngineChoice choice;
   choice.engine = engine.front().get<std::int64_t>(Attribute::engine_global_index, AttributeType::int64);
   const std::int64_t count = config.count(Attribute::engine_config_knob_choices, AttributeType::descriptor);
@@ -253,25 +258,6 @@ std::optional<EngineChoice> choice_of(const Descriptor& config, const EngineRule
     choice.knobs.emplace_back(knob.get<int>(Attribute::knob_choice_type, AttributeType::knob_type),
                               knob.get<std::int64_t>(Attribute::knob_choice_value, AttributeType::int64));
   return choice;
-}
-
-void add_choices(std::vector<EngineChoice>& choices, const OperationGraph& graph, cudnn::HeuristicsMode mode,
-                 const EngineRules& rules, std::size_t most) {
-  Descriptor heuristics(DescriptorType::engine_heuristics);
-  heuristics.set(Attribute::heuristics_operation_graph, graph.graph);
-  heuristics.set(Attribute::heuristics_mode, AttributeType::heuristics_mode, mode);
-  heuristics.finalize();
-  const std::int64_t count = heuristics.count(Attribute::heuristics_results, AttributeType::descriptor);
-  for (const Descriptor& config :
-       filled(heuristics, Attribute::heuristics_results, DescriptorType::engine_config, count)) {
-    if (choices.size() >= most) return;
-    auto choice = choice_of(config, rules);
-    if (!choice) continue;
-    const auto same = [&](const EngineChoice& other) {
-      return other.engine == choice->engine && other.knobs == choice->knobs;
-    };
-    if (std::none_of(choices.begin(), choices.end(), same)) choices.push_back(std::move(*choice));
-  }
 }
 
 std::int64_t number(std::string_view text) {
@@ -292,15 +278,35 @@ std::vector<ConvForm> conv_forms(const ConvProblem& problem) {
   return forms;
 }
 
-std::vector<OperationGraph> conv_graphs(const ConvProblem& problem, ConvForm form, cudnn::Handle handle) {
-  std::vector<OperationGraph> graphs;
-  if (form == ConvForm::sum) {
-    graphs.push_back(sum_graph(problem, handle));
-    return graphs;
+std::size_t conv_parts(ConvForm form) {
+  return form == ConvForm::split ? 2 : 1;
+}
+
+OperationGraph conv_graph(const ConvProblem& problem, ConvForm form, std::size_t part, cudnn::Handle handle) {
+  if (form == ConvForm::sum) return sum_graph(problem, handle);
+  if (part > 0) return steps_graph(problem, handle);
+  return anchor_graph(problem, form == ConvForm::fused, handle);
+}
+
+std::string ConvProblem::text() const {
+  std::string text;
+  const auto add = [&](const TensorForm& form) {
+    text += fmt::format("{}[{}]{{{}}};", static_cast<int>(form.type), fmt::join(form.dims, ","),
+                        fmt::join(form.strides, ","));
+  };
+  add(x);
+  add(w);
+  add(y);
+  for (const auto* list : {&pre, &post, &strides, &dilations})
+    text += fmt::format("({})", fmt::join(*list, ","));
+  for (const PointwiseStep& step : steps) {
+    text += fmt::format("{}:{}", static_cast<int>(step.mode), step.slope);
+    if (step.upper) text += fmt::format("<{}", *step.upper);
+    if (step.operand) text += fmt::format("@{}{}", *step.operand, step.per_channel ? "c" : "");
+    text += ";";
   }
-  graphs.push_back(conv_graph(problem, form == ConvForm::fused, handle));
-  if (form == ConvForm::split) graphs.push_back(steps_graph(problem, handle));
-  return graphs;
+  for (const TensorForm& operand : operands) add(operand);
+  return text;
 }
 
 std::string EngineChoice::knob_text() const {
@@ -323,18 +329,26 @@ EngineChoice EngineChoice::parse(std::int64_t engine, std::string_view knobs) {
   return choice;
 }
 
-std::vector<EngineChoice> engine_choices(const OperationGraph& graph, const EngineRules& rules,
-                                         std::size_t most) {
-  std::vector<EngineChoice> choices;
-  for (const cudnn::HeuristicsMode mode : {cudnn::HeuristicsMode::a, cudnn::HeuristicsMode::fallback}) {
-    try {
-      add_choices(choices, graph, mode, rules, most);
-    } catch (const Error& error) {
-      // One mode may know nothing of a graph that the other one runs.
-      if (error.code() == ErrorCode::out_of_memory) throw;
-    }
+void add_engines(std::vector<EngineChoice>& choices, const OperationGraph& graph, cudnn::HeuristicsMode mode,
+                 const EngineRules& rules) {
+  Descriptor heuristics(DescriptorType::engine_heuristics);
+  heuristics.set(Attribute::heuristics_operation_graph, graph.graph);
+  heuristics.set(Attribute::heuristics_mode, AttributeType::heuristics_mode, mode);
+  heuristics.finalize();
+  const std::int64_t count = heuristics.count(Attribute::heuristics_results, AttributeType::descriptor);
+  std::size_t added = 0;
+  for (const Descriptor& config :
+       filled(heuristics, Attribute::heuristics_results, DescriptorType::engine_config, count)) {
+    if (added >= most_engines) return;
+    auto choice = choice_of(config, rules);
+    if (!choice || std::ranges::find(choices, *choice) != choices.end()) continue;
+    choices.push_back(std::move(*choice));
+    ++added;
   }
-  return choices;
+}
+
+bool GraphPlan::keeps(const EngineRules& rules) const {
+  return allowed(notes_, rules);
 }
 
 GraphPlan::GraphPlan(const OperationGraph& graph, const EngineChoice& choice, cudnn::Handle handle) {
@@ -342,6 +356,7 @@ GraphPlan::GraphPlan(const OperationGraph& graph, const EngineChoice& choice, cu
   engine.set(Attribute::engine_operation_graph, graph.graph);
   engine.set(Attribute::engine_global_index, AttributeType::int64, choice.engine);
   engine.finalize();
+  notes_ = notes_of(engine);
   std::vector<DescriptorHandle> knobs;
   for (const auto& [type, value] : choice.knobs) {
     lanner::check(type >= 0 && type <= std::numeric_limits<int>::max(), ErrorCode::bad_data,

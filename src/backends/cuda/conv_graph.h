@@ -34,6 +34,8 @@ struct ConvProblem {
   std::vector<std::int64_t> pre, post, strides, dilations;
   std::vector<PointwiseStep> steps;
   std::vector<TensorForm> operands;
+
+  std::string text() const; ///< Equal for equal problems.
 };
 
 /// How a problem is cut into graphs. `sum` is the shape of graph that cuDNN has compiled kernels for without
@@ -41,6 +43,8 @@ struct ConvProblem {
 enum class ConvForm : std::uint8_t { fused, sum, split };
 /// The forms that make sense, best first.
 std::vector<ConvForm> conv_forms(const ConvProblem& problem);
+/// Graphs of a form, which run one after the other compute the problem.
+std::size_t conv_parts(ConvForm form);
 
 /// What a tensor of a graph is bound to when it runs.
 enum class TensorRole : std::uint8_t { x, w, y, operand };
@@ -56,8 +60,8 @@ struct OperationGraph {
   cudnn::Descriptor graph;
   std::vector<GraphTensor> tensors;
 };
-/// One graph, or two for ConvForm::split: run one after the other they compute the problem.
-std::vector<OperationGraph> conv_graphs(const ConvProblem& problem, ConvForm form, cudnn::Handle handle);
+/// Graph `part` of a form. Throws as cudnn::check does.
+OperationGraph conv_graph(const ConvProblem& problem, ConvForm form, std::size_t part, cudnn::Handle handle);
 
 /// An engine and its settings.
 struct EngineChoice {
@@ -66,15 +70,17 @@ struct EngineChoice {
   std::string knob_text() const;                            ///< `3:1,5:0`.
   /// Throws Error{bad_data}.
   static EngineChoice parse(std::int64_t engine, std::string_view knobs);
+  friend bool operator==(const EngineChoice&, const EngineChoice&) = default;
 };
 /// What engines may do to numbers.
 struct EngineRules {
   bool exact = true; ///< No rounding of f32 operands on their way to tensor cores.
   bool deterministic = false;
 };
-/// Engines that cuDNN expects to be quick, best first, `most` at most.
-std::vector<EngineChoice> engine_choices(const OperationGraph& graph, const EngineRules& rules,
-                                         std::size_t most);
+/// Adds the engines that cuDNN names in one mode and that keep to the rules, best first, each once. Whether
+/// they work is not known yet.
+void add_engines(std::vector<EngineChoice>& choices, const OperationGraph& graph, cudnn::HeuristicsMode mode,
+                 const EngineRules& rules);
 
 /// An operation graph made ready by one engine. Immutable. It does not hold the graph, which must outlive it.
 class GraphPlan {
@@ -83,11 +89,13 @@ public:
   GraphPlan(const OperationGraph& graph, const EngineChoice& choice, cudnn::Handle handle);
 
   std::size_t workspace() const noexcept { return workspace_; }
+  bool keeps(const EngineRules& rules) const;
   cudnn::DescriptorHandle handle() const noexcept { return plan_.handle(); }
 
 private:
   std::vector<cudnn::Descriptor> parts_;
   cudnn::Descriptor plan_;
+  std::vector<cudnn::NumericalNote> notes_;
   std::size_t workspace_ = 0;
 };
 

@@ -40,7 +40,7 @@ std::unique_ptr<GraphRun::Pack> GraphRun::make_pack(const Launch& launch) const 
 void GraphRun::run(cudnn::Handle handle, const Launch& launch) const {
   std::unique_ptr<Pack> pack = packs_.take([&](const Pack& kept) { return fits(kept, launch); });
   if (!pack) pack = make_pack(launch);
-  cudnn::check(cudnn::api().execute(handle, plan_.handle(), pack->descriptor.handle()),
+  cudnn::check(cudnn::api().execute(handle, ready_->plan.handle(), pack->descriptor.handle()),
                "cudnnBackendExecute");
   packs_.give(std::move(pack));
 }

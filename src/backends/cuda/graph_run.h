@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "backends/cuda/conv_graph.h"
+#include "backends/cuda/conv_engines.h"
 #include "backends/cuda/launch_cache.h"
 #include "graph/tactic.h"
 
@@ -21,10 +21,10 @@ struct GraphBinding {
 /// a context, whose pointers stay, allocates nothing. Thread-safe.
 class GraphRun {
 public:
-  GraphRun(OperationGraph graph, GraphPlan plan, std::vector<GraphBinding> bindings)
-      : graph_(std::move(graph)), plan_(std::move(plan)), bindings_(std::move(bindings)) {}
+  GraphRun(std::shared_ptr<const ReadyGraph> ready, std::vector<GraphBinding> bindings)
+      : ready_(std::move(ready)), bindings_(std::move(bindings)) {}
 
-  std::size_t workspace() const noexcept { return plan_.workspace(); }
+  std::size_t workspace() const noexcept { return ready_->plan.workspace(); }
   void run(cudnn::Handle handle, const Launch& launch) const;
 
 private:
@@ -36,8 +36,7 @@ private:
   void* pointer(const GraphBinding& binding, const Launch& launch) const;
   std::unique_ptr<Pack> make_pack(const Launch& launch) const;
 
-  OperationGraph graph_;
-  GraphPlan plan_;
+  std::shared_ptr<const ReadyGraph> ready_;
   std::vector<GraphBinding> bindings_;
   mutable LaunchCache<Pack> packs_;
 };

@@ -1,0 +1,53 @@
+#pragma once
+// What was found out once in a process.
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace lanner::cuda {
+
+/// Values by a text that says all that they depend on. Thread-safe. Keeps `most` of them, then forgets the
+/// oldest.
+template<typename Value>
+class Memo {
+public:
+  explicit Memo(std::size_t most) : most_(most) {}
+
+  std::optional<Value> find(const std::string& key) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key);
+    return found == entries_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  void insert(const std::string& key, Value value) {
+    std::optional<Value> dropped; // its destructor is not run under the lock
+    const std::lock_guard lock(mutex_);
+    if (!entries_.insert_or_assign(key, std::move(value)).second) return;
+    order_.push_back(key);
+    if (order_.size() <= most_) return;
+    const auto oldest = entries_.find(order_.front());
+    dropped = std::move(oldest->second);
+    entries_.erase(oldest);
+    order_.pop_front();
+  }
+
+  void forget() {
+    std::map<std::string, Value> dropped;
+    const std::lock_guard lock(mutex_);
+    dropped.swap(entries_);
+    order_.clear();
+  }
+
+private:
+  std::size_t most_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Value> entries_;
+  std::deque<std::string> order_; ///< Keys, oldest first.
+};
+
+} // namespace lanner::cuda

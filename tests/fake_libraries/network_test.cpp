@@ -1,0 +1,110 @@
+// Whole networks on the fakes: what is looked for when one is built, and when its plan is loaded.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lanner/engine.h>
+
+#include "backends/cuda/conv_engines.h"
+#include "expect_error.h"
+#include "fake_libraries/fake_libraries.h"
+#include "importers/onnx_file.h"
+#include "temporary_folder.h"
+
+namespace lanner {
+namespace {
+
+constexpr Device gpu_device{DeviceKind::cuda, 0};
+
+/// Two convolutions of one shape, each with a relu.
+std::string twins_model() {
+  using namespace test::onnx_file;
+  const std::vector<std::int64_t> dims{4, 4, 3, 3}, pads{1, 1, 1, 1};
+  std::vector<float> weights(4 * 4 * 3 * 3);
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 0.01F * static_cast<float>(i % 17) - 0.05F;
+  std::vector<float> others(weights.rbegin(), weights.rend());
+  return model(graph(
+      {.nodes = {node({"Conv", {"x", "w"}, {"a"}, {attribute("pads", pads)}}), node({"Relu", {"a"}, {"b"}}),
+                 node({"Conv", {"b", "v"}, {"c"}, {attribute("pads", pads)}}), node({"Relu", {"c"}, {"y"}})},
+       .inputs = {value("x", f32, {"1", "4", "5", "5"})},
+       .outputs = {value("y", f32, {"1", "4", "5", "5"})},
+       .constants = {floats("w", dims, weights), floats("v", dims, others)}}));
+}
+
+class FakeNetwork : public testing::Test {
+protected:
+  FakeNetwork() { cuda::ConvEngines::forget(); }
+
+  Engine build(Device device, double budget) const {
+    static const std::string bytes = twins_model(); // weights are views of it
+    BuildOptions options;
+    options.device = device;
+    options.budget = budget;
+    options.threads = 1;
+    options.timing_cache = folder_ / "timing.txt";
+    return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "twins.onnx"), options);
+  }
+  static std::vector<float> run(const Engine& engine) {
+    Tensor input = Tensor::allocate(DType::f32, {1, 4, 5, 5});
+    float next = -2;
+    for (float& number : input.as<float>()) number = next += 0.04F;
+    Context context = engine.create_context();
+    const Tensor y = context({{"x", input}}).at("y").tensor.to(Device{});
+    return {y.as<float>().begin(), y.as<float>().end()};
+  }
+  static void expect_same(const std::vector<float>& found, const std::vector<float>& expected) {
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-4) << i;
+  }
+  TemporaryFolder folder_;
+};
+
+std::size_t count(const std::string& text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+TEST_F(FakeNetwork, nothing_more_is_looked_for_without_a_budget) {
+  const std::size_t searches = fake_cudnn_searches(), plans = fake_cudnn_plans();
+  const Engine engine = build(gpu_device, 0);
+  EXPECT_EQ(fake_cudnn_searches() - searches, 2u); // one problem in two layouts
+  EXPECT_EQ(fake_cudnn_plans() - plans, 2u);
+  expect_same(run(engine), run(build(Device{}, 0)));
+}
+
+TEST_F(FakeNetwork, a_budget_is_for_more_than_the_first_engines) {
+  const std::string guessed = build(gpu_device, 0).explain_json(),
+                    timed = build(gpu_device, 100).explain_json();
+  EXPECT_GT(count(timed, "\"kernel\": \"conv\""), count(guessed, "\"kernel\": \"conv\"")) << timed;
+}
+
+TEST_F(FakeNetwork, a_plan_loads_without_a_search) {
+  const std::filesystem::path plan = folder_ / "twins.plan";
+  const Engine engine = build(gpu_device, 100);
+  engine.save(plan);
+  const std::vector<float> expected = run(engine);
+  cuda::ConvEngines::forget();
+  const std::size_t searches = fake_cudnn_searches(), plans = fake_cudnn_plans();
+  const Engine loaded = Engine::load(plan);
+  EXPECT_EQ(fake_cudnn_searches(), searches);
+  EXPECT_LE(fake_cudnn_plans() - plans, 4u); // at most two graphs in each of two layouts
+  EXPECT_EQ(run(loaded), expected);
+}
+
+TEST_F(FakeNetwork, a_plan_whose_engine_works_no_more_is_refused) {
+  const std::filesystem::path plan = folder_ / "twins.plan";
+  build(gpu_device, 0).save(plan);
+  cuda::ConvEngines::forget();
+  fake_cudnn_limit_operations(1);
+  LANNER_EXPECT_ERROR(Engine::load(plan), ErrorCode::bad_data, "no backend here offers kernel cuda:conv");
+  fake_cudnn_limit_operations(SIZE_MAX);
+  expect_same(run(Engine::load(plan)), run(build(Device{}, 0)));
+}
+
+} // namespace
+} // namespace lanner
