@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "backends/cpu/elementwise/program.h"
 #include "backends/cuda/elementwise_source.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
+#include "backends/elementwise/program.h"
 #include "device/cuda/code.h"
 
 namespace lanner::cuda {

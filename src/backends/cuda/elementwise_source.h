@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "backends/cpu/elementwise/program.h"
+#include "backends/elementwise/program.h"
 #include "graph/tactic.h"
 
 namespace lanner::cuda {

@@ -1,9 +1,9 @@
 // transpose, concat, slice, pad and their like, and reorders between layouts and types, as copies of boxes.
 
-#include "backends/cpu/movement/boxes.h"
 #include "backends/cuda/box_kernel.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
+#include "backends/movement/boxes.h"
 #include "device/cuda/code.h"
 
 namespace lanner::cuda {

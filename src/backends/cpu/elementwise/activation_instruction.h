@@ -1,7 +1,7 @@
 #pragma once
 // Steps of a tail as instructions.
 
-#include "backends/cpu/elementwise/instruction.h"
+#include "backends/elementwise/opcode.h"
 #include "backends/tail.h"
 
 namespace lanner {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "backends/cpu/elementwise/program.h"
+#include "backends/cpu/elementwise/instruction.h"
 #include "backends/cpu/elementwise/tiles.h"
+#include "backends/cpu/elementwise/weight.h"
+#include "backends/elementwise/program.h"
 #include "backends/storage_layout.h"
 #include "device/cpu.h"
 #include "device/parallel.h"
@@ -60,7 +62,8 @@ public:
     }
     step_ = choose_step(sources_);
     for (Source& source : sources_) settle(source);
-    const double grain = 4000 / program_.weight(); // About four microseconds of work pay for waking a thread.
+    const double grain =
+        4000 / nanoseconds_of(program_); // About four microseconds of work pay for waking a thread.
     grain_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(grain) / step_);
   }
 
@@ -226,7 +229,7 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
     for (std::size_t i = 0; i < node.outputs().size(); ++i) tactic.outputs.push_back(stored(layout));
     tactic.in_place = replaceable(*program);
     const double elements = static_cast<double>(program->shape.elements());
-    tactic.estimate = 5e-7 + elements * (program->weight() / target.threads + 0.3) * 1e-9;
+    tactic.estimate = 5e-7 + elements * (nanoseconds_of(*program) / target.threads + 0.3) * 1e-9;
     list.tactics.push_back(std::move(tactic));
   }
   return list;

@@ -4,6 +4,7 @@
 
 #include "backends/config_text.h"
 #include "backends/cpu/elementwise/activation_instruction.h"
+#include "backends/cpu/elementwise/instruction.h"
 #include "backends/cpu/gemm/panel.h"
 #include "backends/product.h"
 #include "backends/storage_layout.h"

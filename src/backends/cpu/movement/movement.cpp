@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/movement/boxes.h"
+#include "backends/cpu/movement/copy_box.h"
+#include "backends/movement/boxes.h"
 #include "backends/storage_layout.h"
 
 namespace lanner {

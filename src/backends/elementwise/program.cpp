@@ -1,8 +1,8 @@
-#include "backends/cpu/elementwise/program.h"
+#include "backends/elementwise/program.h"
 
 #include <algorithm>
 
-#include "backends/cpu/elementwise/operations.h"
+#include "backends/elementwise/operations.h"
 #include "graph/op.h"
 
 namespace lanner {
@@ -177,39 +177,7 @@ private:
   int next_ = 0, last_ = -1;
 };
 
-bool is_light(Opcode opcode) {
-  switch (opcode) {
-  case Opcode::exponential:
-  case Opcode::logarithm:
-  case Opcode::logistic:
-  case Opcode::hyperbolic_tangent:
-  case Opcode::error_function:
-  case Opcode::elu:
-  case Opcode::celu:
-  case Opcode::selu:
-  case Opcode::softplus:
-  case Opcode::gelu:
-  case Opcode::gelu_by_tanh:
-  case Opcode::swish:
-  case Opcode::mish:
-    return false;
-  default:
-    return true;
-  }
-}
-
-bool is_library(Opcode opcode) {
-  return opcode == Opcode::raise || (opcode >= Opcode::sine && opcode <= Opcode::area_tangent);
-}
-
 } // namespace
-
-double ElementwiseProgram::weight() const {
-  double sum = 0.05;
-  for (const TileInstruction& instruction : instructions)
-    sum += is_library(instruction.opcode) ? 10 : is_light(instruction.opcode) ? 0.04 : 0.5;
-  return sum;
-}
 
 std::optional<ElementwiseProgram> compile_elementwise(const Group& group, std::string& reason, bool halves) {
   if (group.empty()) return std::nullopt;

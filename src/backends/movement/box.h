@@ -1,7 +1,6 @@
 #pragma once
-// Moving boxes of elements between strided places.
+// Boxes of elements to be moved between strided places.
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -19,9 +18,5 @@ struct Box {
 /// The same box with its axes sorted by the target's strides, sizes of 1 dropped and axes merged where both
 /// sides allow.
 Box simplified(Box box);
-
-/// Copies a simplified box of elements of 1, 2, 4 or 8 bytes. Source and target do not overlap, no target
-/// element is written twice.
-void copy_box(const Box& box, const void* source, void* target, std::size_t element_bytes, int threads);
 
 } // namespace lanner

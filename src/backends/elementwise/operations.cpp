@@ -1,4 +1,4 @@
-#include "backends/cpu/elementwise/operations.h"
+#include "backends/elementwise/operations.h"
 
 #include <limits>
 #include <map>

@@ -1,4 +1,4 @@
-#include "backends/cpu/movement/boxes.h"
+#include "backends/movement/boxes.h"
 
 #include <algorithm>
 #include <map>

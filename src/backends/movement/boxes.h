@@ -7,8 +7,8 @@
 
 #include <lanner/layout.h>
 
-#include "backends/cpu/movement/box.h"
 #include "backends/group.h"
+#include "backends/movement/box.h"
 
 namespace lanner {
 

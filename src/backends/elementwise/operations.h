@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "backends/cpu/elementwise/instruction.h"
+#include "backends/elementwise/opcode.h"
 #include "backends/group.h"
 
 namespace lanner {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/elementwise/instruction.h"
+#include "backends/elementwise/opcode.h"
 #include "backends/group.h"
 
 namespace lanner {
@@ -37,7 +37,6 @@ struct ElementwiseProgram {
   int registers = 0; ///< Each is one tile.
 
   int slots() const { return static_cast<int>(inputs.size()) + registers; }
-  double weight() const; ///< Rough nanoseconds an element takes on one core.
 };
 
 /// Nothing, with `reason` set, when some operation, type or shape has no place in such a program. `reason`
