@@ -1,9 +1,11 @@
 // transpose, concat, slice, pad and their like, and reorders between layouts and types, as copies of boxes.
 
+#include <algorithm>
+
 #include "backends/cuda/box_kernel.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
-#include "backends/movement/boxes.h"
+#include "backends/movement/places.h"
 #include "device/cuda/code.h"
 
 namespace lanner::cuda {
@@ -119,40 +121,20 @@ std::unique_ptr<Kernel> prepare_reorder(const Preparation& p, const Gpu& gpu) {
 
 // --- Operators ---
 
-struct Places {
-  std::vector<Layout> inputs, outputs;
-};
-
-std::optional<Moves> moves_at(const GroupOp& op, const Places& places) {
-  std::vector<Strides> inputs, outputs;
-  for (std::size_t i = 0; i < places.inputs.size(); ++i)
-    inputs.push_back(places.inputs[i].strides(op.input(i).shape()));
-  for (std::size_t i = 0; i < places.outputs.size(); ++i)
-    outputs.push_back(places.outputs[i].strides(op.node->output(i)->type.shape()));
-  auto moves = moves_of(op, inputs, outputs);
-  if (!moves) return std::nullopt;
-  for (const Move& move : moves->moves)
-    if (!parameters_of(move.box)) return std::nullopt;
+/// Moves that the kernels have axes for.
+std::optional<Moves> moves_on_gpu(const GroupOp& op, const Places& places) {
+  auto moves = moves_at(op, places);
+  if (moves && !std::ranges::all_of(moves->moves,
+                                    [](const Move& move) { return parameters_of(move.box).has_value(); }))
+    return std::nullopt;
   return moves;
 }
 
-std::vector<Places> places_of(const GroupOp& op) {
-  std::vector<Places> result;
-  const std::size_t rank = op.type().rank();
-  for (const Layout& layout : {Layout{}, Layout::channels_last(rank)}) {
-    Places places;
-    bool fits = true;
-    for (std::size_t i = 0; i < moved_inputs(op); ++i) {
-      const Shape shape = op.input(i).shape();
-      fits &= shape.rank() == rank || layout.row_major();
-      places.inputs.push_back(fits ? canonical(layout, shape) : Layout{});
-    }
-    for (const auto& value : op.node->outputs())
-      places.outputs.push_back(canonical(layout, value->type.shape()));
-    if (fits) result.push_back(std::move(places));
-    if ((layout.row_major() && rank < 3) || op.kind() == "transpose") break;
-  }
-  return result;
+std::vector<Places> offered_places(const GroupOp& op) {
+  std::vector<Places> places = even_places(op);
+  // In other layouts a transpose is a view, or moves as this one does.
+  if (op.kind() == "transpose") places.resize(1);
+  return places;
 }
 
 /// A fill other than zero has no kernel yet: the value would have to be written first.
@@ -166,8 +148,8 @@ TacticList movement_tactics(const Node& node, const Group& group, const Target& 
   if (!moves_whole_elements(group)) return list;
   const GroupOp& op = group.ops().front();
   for (const std::optional<DType> kept : kept_types(op.type().dtype(), target)) {
-    for (const Places& places : places_of(op)) {
-      const auto moves = moves_at(op, places);
+    for (const Places& places : offered_places(op)) {
+      const auto moves = moves_on_gpu(op, places);
       if (!moves || !fills(*moves)) continue;
       Tactic tactic;
       tactic.kernel = "movement";
@@ -188,11 +170,7 @@ std::unique_ptr<Kernel> movement_prepare(const Preparation& p) {
   const Gpu& gpu = Gpu::get(p.target.device);
   if (p.node.kind() == "reorder") return prepare_reorder(p, gpu);
   const GroupOp& op = p.group.ops().front();
-  Places places;
-  for (std::size_t i = 0; i < moved_inputs(op); ++i)
-    places.inputs.push_back(p.tactic.inputs.at(op.input(i).index).layout);
-  for (const Storage& storage : p.tactic.outputs) places.outputs.push_back(storage.layout);
-  const auto moves = moves_at(op, places);
+  const auto moves = moves_on_gpu(op, places_of(op, p.tactic));
   lanner::check(moves.has_value(), ErrorCode::unsupported,
                 "cuda: movement: {} in these layouts: build the plan again", op.kind());
   const std::size_t element = bit_width(p.tactic.outputs.at(0).dtype.value_or(op.type().dtype())) / 8;

@@ -4,30 +4,12 @@
 #include <cstring>
 
 #include "backends/cpu/movement/copy_box.h"
-#include "backends/movement/boxes.h"
+#include "backends/movement/places.h"
 #include "backends/storage_layout.h"
 
 namespace lanner {
 
 namespace {
-
-/// Layouts of what is moved, for each moved input and each output.
-struct Places {
-  std::vector<Layout> inputs, outputs;
-};
-
-std::optional<Moves> moves_at(const GroupOp& op, const Places& places) {
-  std::vector<Strides> inputs, outputs;
-  for (std::size_t i = 0; i < places.inputs.size(); ++i) {
-    if (!places.inputs[i].blocks.empty()) return std::nullopt;
-    inputs.push_back(places.inputs[i].strides(op.input(i).shape()));
-  }
-  for (std::size_t i = 0; i < places.outputs.size(); ++i) {
-    if (!places.outputs[i].blocks.empty()) return std::nullopt;
-    outputs.push_back(places.outputs[i].strides(op.node->output(i)->type.shape()));
-  }
-  return moves_of(op, inputs, outputs);
-}
 
 /// One copy from start to end: input and output may be the same memory.
 bool is_plain_copy(const Moves& moves, const GroupOp& op) {
@@ -90,25 +72,10 @@ std::vector<Places> transpose_places(const GroupOp& op) {
           {{canonical(from, input)}, {Layout{}}}};
 }
 
-std::vector<Places> places_of(const GroupOp& op, const Node& node) {
+std::vector<Places> offered_places(const GroupOp& op, const Node& node) {
   if (op.kind() == "transpose") return transpose_places(op);
   if (op.kind() == "reorder") return {{{node.input(0)->storage.layout}, {node.output(0)->storage.layout}}};
-  std::vector<Places> result;
-  const std::size_t rank = op.type().rank();
-  for (const Layout& layout : {Layout{}, Layout::channels_last(rank)}) {
-    Places places;
-    bool fits = true;
-    for (std::size_t i = 0; i < moved_inputs(op); ++i) {
-      const Shape shape = op.input(i).shape();
-      fits &= shape.rank() == rank || layout.row_major();
-      places.inputs.push_back(fits ? canonical(layout, shape) : Layout{});
-    }
-    for (const auto& value : op.node->outputs())
-      places.outputs.push_back(canonical(layout, value->type.shape()));
-    if (fits) result.push_back(std::move(places));
-    if (layout.row_major() && rank < 3) break;
-  }
-  return result;
+  return even_places(op);
 }
 
 TacticList movement_tactics(const Node& node, const Group& group, const Target& target) {
@@ -121,7 +88,7 @@ TacticList movement_tactics(const Node& node, const Group& group, const Target& 
     if (from.dtype != to.dtype || from.scale != to.scale) return list;
     if (from.dtype && bit_width(*from.dtype) != bit_width(op.type().dtype())) return list;
   }
-  for (const Places& places : places_of(op, node)) {
+  for (const Places& places : offered_places(op, node)) {
     const auto moves = moves_at(op, places);
     if (!moves) continue;
     Tactic tactic;
@@ -143,11 +110,7 @@ TacticList movement_tactics(const Node& node, const Group& group, const Target& 
 
 std::unique_ptr<Kernel> movement_prepare(const Preparation& p) {
   const GroupOp& op = p.group.ops().front();
-  Places places;
-  for (std::size_t i = 0; i < moved_inputs(op); ++i)
-    places.inputs.push_back(p.tactic.inputs.at(op.input(i).index).layout);
-  for (const Storage& storage : p.tactic.outputs) places.outputs.push_back(storage.layout);
-  auto moves = moves_at(op, places);
+  auto moves = moves_at(op, places_of(op, p.tactic));
   check(moves.has_value(), ErrorCode::unsupported, "cpu: movement: {} in these layouts: build the plan again",
         op.kind());
   return std::make_unique<MovementKernel>(std::move(*moves), op, p.target.threads);
