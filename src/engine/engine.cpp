@@ -215,11 +215,11 @@ void Engine::prepare(const std::map<std::string, Shape>& shapes, int threads) co
 }
 
 std::string Engine::ir() const {
-  return print(*state_->graph);
+  return print(state_->portable());
 }
 
 std::string Engine::graph_json() const {
-  return lanner::graph_json(*state_->graph);
+  return lanner::graph_json(state_->portable());
 }
 
 std::string Engine::lowered_ir() const {

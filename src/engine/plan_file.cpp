@@ -25,6 +25,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::uint64_t least_weight_bytes = 1024;
 constexpr const char* digest_key = "lanner.digest";
 constexpr const char* plan_key = "lanner.plan";
 constexpr const char* target_key = "lanner.target";
@@ -185,7 +186,7 @@ public:
     auto state = std::make_shared<Engine::State>();
     state->limits = options_.limits;
     state->graph = parse_graph(
-        text("ir"), builtin_op_table(), [this](auto, auto name) { return row_major(name); }, options_.limits);
+        text("ir"), builtin_op_table(), [this](auto, auto name) { return portable(name); }, options_.limits);
     read_target(target, *state);
     describe(*state);
     state->typical = read_shapes(target, *state);
@@ -249,9 +250,12 @@ private:
     return raw.clone();
   }
 
-  Tensor row_major(std::string_view name) const {
+  /// Weights stay as they are kept until a specialisation needs them otherwise, which takes time and memory.
+  /// Small constants are what shapes may be inferred from, which is done at once.
+  Tensor portable(std::string_view name) const {
     const Tensor tensor = stored(name);
-    return tensor.layout().row_major() ? tensor : tensor.clone();
+    const bool weight = tensor.dtype() != DType::string && tensor.bytes() >= least_weight_bytes;
+    return weight || tensor.layout().row_major() ? tensor : tensor.clone();
   }
 
   void read_target(const nlohmann::json& json, Engine::State& state) const {

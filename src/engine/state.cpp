@@ -1,6 +1,7 @@
 #include "engine/state.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -58,6 +59,26 @@ void check_shape(const Value& input, const Shape& shape, const Bindings& binding
     check(dims[d].evaluate(bindings) == shape[d], ErrorCode::invalid_argument,
           "input {}: expected {}, got {}; dim {} differs", input.name(), input.type.to_string(),
           shape.to_string(), d);
+}
+
+std::vector<Node*> packed_constants(const Region& region) {
+  std::vector<Node*> found;
+  for (const auto& node : region.nodes()) {
+    for (const auto& inner : node->regions())
+      std::ranges::move(packed_constants(*inner), std::back_inserter(found));
+    if (node->kind() == "constant" && !node->output()->constant()->layout().row_major())
+      found.push_back(node.get());
+  }
+  return found;
+}
+
+/// The same graph with row-major constants; null where it has no others.
+std::unique_ptr<const Graph> unpacked(const Graph& graph) {
+  if (packed_constants(graph.body()).empty()) return nullptr;
+  std::unique_ptr<Graph> result = graph.clone();
+  for (Node* node : packed_constants(result->body()))
+    node->attributes.set("value", node->output()->constant()->clone());
+  return result;
 }
 
 } // namespace
@@ -161,8 +182,8 @@ std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShape
     TimingCache cache(timing_cache);
     Tuner tuner(own, tune ? budget : 0, cache, constants_, control);
     const Graph* chosen = model ? &model->program->graph() : nullptr;
-    Lowered result =
-        lower(specialised_graph(*graph, shapes, limits), {backends, own, tuner, constants_, control, chosen});
+    Lowered result = lower(specialised_graph(portable(), shapes, limits),
+                           {backends, own, tuner, constants_, control, chosen});
     cache.save();
     lowered = std::move(result.graph);
     reports = std::move(result.reports);
@@ -173,6 +194,11 @@ std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShape
   if (made_.size() >= kept_specialisations) made_.erase(made_.begin());
   made_[key] = made;
   return made;
+}
+
+const Graph& Engine::State::portable() const {
+  std::call_once(unpacked_, [&] { portable_ = unpacked(*graph); });
+  return portable_ ? *portable_ : *graph;
 }
 
 /// One with the same shapes and other threads, else the one that the build tuned.

@@ -28,7 +28,8 @@ struct Specialisation {
 using InputShapes = std::vector<Shape>;
 
 struct Engine::State {
-  std::unique_ptr<const Graph> graph; ///< Canonical and portable; symbols where sizes are open.
+  std::unique_ptr<const Graph> graph; ///< Canonical; symbols where sizes are open. A loaded plan's constants
+                                      ///< may lie as its kernels read them.
   std::vector<Binding> inputs, outputs;
   Target target;
   double budget = 0; ///< Seconds for tuning a specialisation made later.
@@ -43,6 +44,8 @@ struct Engine::State {
                                                    const Control& control = {}, bool tune = true) const;
   /// Puts a ready one in (a loaded plan's).
   void adopt(const InputShapes& shapes, int threads, Specialisation made) const;
+  /// `graph` with all constants row-major, which a plan that runs as it was saved never needs. Thread-safe.
+  const Graph& portable() const;
   PackedConstants& constants() const { return constants_; }
   /// Memory of a packed form of `constant` of equal element type, or null.
   const void* packed_form(const Tensor& constant) const { return constants_.packed_form(constant); }
@@ -58,6 +61,8 @@ private:
   mutable std::mutex mutex_;
   mutable std::map<Key, std::shared_ptr<const Specialisation>> made_;
   mutable PackedConstants constants_;
+  mutable std::once_flag unpacked_;
+  mutable std::unique_ptr<const Graph> portable_; ///< Null where `graph` is so itself.
 };
 
 /// Where timings are kept between builds unless the caller says; empty: nowhere.

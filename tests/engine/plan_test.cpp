@@ -3,11 +3,13 @@
 #include <random>
 #include <regex>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/hash.h"
 #include "engine/shapes_network.h"
 #include "expect_error.h"
+#include "importers/onnx_file.h"
 #include "temporary_folder.h"
 #include "tensor/safetensors.h"
 
@@ -92,6 +94,53 @@ TEST_F(Plan, ServesOtherThreadCounts) {
   const Engine loaded = Engine::load(plan());
   Context context = loaded.create_context({.threads = 2, .profile = false});
   EXPECT_EQ(context({{"input", waves()}}).at("scores").tensor.shape()[2], 6);
+}
+
+/// Convolutions of any batch, large enough for kernels that have weights in an order of their own.
+Engine conv_engine() {
+  using namespace test::onnx_file;
+  std::vector<Message> nodes, weights;
+  for (const std::int64_t i : {0, 1, 2}) {
+    const std::int64_t channels = i == 0 ? 16 : 32;
+    std::vector<float> numbers(static_cast<std::size_t>(32 * channels * 3 * 3));
+    for (std::size_t k = 0; k < numbers.size(); ++k)
+      numbers[k] = 0.01F * static_cast<float>((k + static_cast<std::size_t>(i)) % 37) - 0.1F;
+    weights.push_back(floats(fmt::format("w{}", i), {32, channels, 3, 3}, numbers));
+    nodes.push_back(
+        node({"Conv", {fmt::format("v{}", i), fmt::format("w{}", i)}, {fmt::format("v{}", i + 1)}}));
+  }
+  const auto held =
+      std::make_shared<std::string>(model(graph({.nodes = nodes,
+                                                 .inputs = {value("v0", f32, {"N", "16", "24", "24"})},
+                                                 .outputs = {value("v3", f32, {"N", "32", "18", "18"})},
+                                                 .constants = weights})));
+  BuildOptions options;
+  options.budget = 0;
+  options.threads = 1;
+  return Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "conv.onnx"), options);
+}
+
+TEST(PlanOfWeights, IsTheSameWhenLoadedAndSavedAgain) {
+  const TemporaryFolder folder;
+  const Engine built = conv_engine();
+  built.save(folder / "first.plan");
+  const Engine loaded = Engine::load(folder / "first.plan");
+  loaded.save(folder / "second.plan");
+  EXPECT_EQ(content_of(folder / "first.plan"), content_of(folder / "second.plan"));
+  EXPECT_EQ(built.ir(), loaded.ir());
+}
+
+TEST(PlanOfWeights, ServesShapesThatItWasNotTunedFor) {
+  const TemporaryFolder folder;
+  const Engine built = conv_engine();
+  built.save(folder / "conv.plan");
+  const Engine loaded = Engine::load(folder / "conv.plan");
+  Tensor input = Tensor::allocate(DType::f32, {3, 16, 24, 24});
+  float next = -1;
+  for (float& number : input.as<float>()) number = next += 0.00003F;
+  Context a = built.create_context(), b = loaded.create_context();
+  const auto x = a({{"v0", input}}).at("v3").tensor, y = b({{"v0", input}}).at("v3").tensor;
+  EXPECT_TRUE(std::ranges::equal(x.as<float>(), y.as<float>()));
 }
 
 TEST_F(Plan, AChangedByteIsRefused) {
