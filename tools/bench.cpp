@@ -11,12 +11,12 @@
 #include <lanner/video_reader.h>
 
 #include "arguments.h"
-#include "clip_output.h"
 #include "command.h"
 #include "console.h"
 #include "engine_options.h"
 #include "interrupt.h"
 #include "media.h"
+#include "reader_options.h"
 #include "statistics.h"
 
 namespace lanner::tool {
@@ -29,7 +29,8 @@ constexpr double default_budget = 10;
 
 struct BenchOptions {
   EngineOptions engine;
-  std::string batch, duration = "3s";
+  std::string batch, duration = "3s", format;
+  int decoders = 0;
   bool profile = false, json = false;
 };
 
@@ -186,33 +187,43 @@ int bench_engine(const BenchOptions& options, double duration) {
 int bench_clip(const BenchOptions& options, double duration) {
   check(options.batch.empty() && !options.profile, ErrorCode::invalid_argument,
         "bench: --batch and --profile are for models; {} is a video", options.engine.model);
-  VideoReaderOptions reader_options;
-  reader_options.demuxer.cancel = interrupt_token();
-  reader_options.decoder.threads = options.engine.threads;
-  VideoReader reader(open_path(options.engine.model), reader_options);
-  const double expected = expected_frames(reader);
+  ReaderOptions reading;
+  reading.device = options.engine.device;
+  reading.threads = options.engine.threads;
+  reading.decoders = options.decoders;
+  reading.format = options.format;
+  reading.conceal = true;
+  VideoReaderOptions reader_options = to_reader_options(reading);
+  reader_options.decoder.output.reset(); // Frames stay where they were decoded.
   ProgressBar bar("bench decode");
   const auto start = Clock::now();
+  ParallelDecoder decoder(open_path(options.engine.model), reader_options,
+                          {interrupt_token(), bar.callback()});
+  const auto expected = static_cast<double>(std::max<std::int64_t>(0, decoder.size()));
   std::int64_t frames = 0;
-  while (seconds_since(start) < duration && reader.next()) {
+  double first = 0;
+  while (seconds_since(start) < duration && decoder.next()) {
     interrupt_token().check();
+    if (frames == 0) first = seconds_since(start);
     bar.update(static_cast<double>(++frames), expected, "frames");
   }
   const double seconds = seconds_since(start);
   check(frames > 0, ErrorCode::bad_data, "{}: no frame could be decoded", options.engine.model);
-  const StreamInfo& stream = reader.stream();
+  const StreamInfo& stream = decoder.stream();
   const double rate = static_cast<double>(frames) / seconds;
   const Json json{{"clip", options.engine.model},
-                  {"decoder", reader.decoder_description()},
+                  {"decoder", decoder.description()},
+                  {"reason", decoder.decoder_reason()},
                   {"width", stream.width},
                   {"height", stream.height},
                   {"frames", frames},
                   {"seconds", seconds},
+                  {"first_frame_seconds", first},
                   {"frames_per_second", rate}};
-  print_out(options.json
-                ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
-                : fmt::format("{}: {}x{}, {} frames in {}: {:.1f} frames/s\n", reader.decoder_description(),
-                              stream.width, stream.height, frames, seconds_text(seconds), rate));
+  print_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
+                         : fmt::format("{}: {}x{}, {} frames in {} (the first after {}): {:.1f} frames/s\n",
+                                       decoder.description(), stream.width, stream.height, frames,
+                                       seconds_text(seconds), seconds_text(first), rate));
   return 0;
 }
 
@@ -237,6 +248,9 @@ CLI::App* add_bench(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_flag("--profile", options->profile, "Time of every node");
   command->add_flag("--json", options->json, "As one JSON object; times in seconds");
+  command->add_option("--decoders", options->decoders, "Of a clip: decoders at work side by side")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--format", options->format, "Of a clip: pixel format that frames are converted to");
   add_engine_options(*command, options->engine);
   command->footer("Inputs are random numbers; latency is that of one run of the whole batch.\n\n"
                   "Examples:\n  lanner bench model.onnx --batch 1,8 --threads 2\n  lanner bench model.plan "

@@ -20,6 +20,7 @@ CLI::App* add_run(CLI::App& app, Action& action);
 CLI::App* add_build(CLI::App& app, Action& action);
 CLI::App* add_bench(CLI::App& app, Action& action);
 CLI::App* add_explain(CLI::App& app, Action& action);
+CLI::App* add_decode(CLI::App& app, Action& action);
 CLI::App* add_transcode(CLI::App& app, Action& action);
 CLI::App* add_verify(CLI::App& app, Action& action);
 

@@ -12,6 +12,8 @@
 #include "command.h"
 #include "console.h"
 #include "engine_options.h"
+#include "explain_clip.h"
+#include "media.h"
 
 namespace lanner::tool {
 namespace {
@@ -123,6 +125,13 @@ std::string chosen_node(const Json& plan, const std::string& name) {
 }
 
 int run_explain(const ExplainOptions& options) {
+  if (kind_of(options.engine.model) == FileKind::clip) {
+    check(options.node.empty() && !options.all, ErrorCode::invalid_argument,
+          "explain: --node and --all are for models; {} is a video", options.engine.model);
+    print_out(
+        explain_clip(options.engine.model, options.engine.device, options.engine.threads, options.json));
+    return 0;
+  }
   const ModelFacts facts = inspect(options.engine);
   const Engine engine =
       open_engine(facts, options.engine, build_options(options.engine, default_budget), std::nullopt, 1);
@@ -146,14 +155,17 @@ int run_explain(const ExplainOptions& options) {
 
 CLI::App* add_explain(CLI::App& app, Action& action) {
   auto [command, options] = make_command<ExplainOptions>(
-      app, action, "explain", "What was decided for each node of a plan, and why.", run_explain);
-  command->add_option("plan", options->engine.model, "A plan, or a model, which is built first")->required();
+      app, action, "explain", "What was decided for each node of a plan, or for a clip, and why.",
+      run_explain);
+  command->add_option("file", options->engine.model, "A plan, a model, which is built first, or a clip")
+      ->required();
   command->add_option("--node", options->node,
                       "One node, by its name or a source node's: inputs, every kernel that was tried, notes");
   command->add_flag("--all", options->all, "The same for every node");
   command->add_flag("--json", options->json, "Everything as one JSON object");
   add_engine_options(*command, options->engine);
-  command->footer("Examples:\n  lanner explain model.plan\n  lanner explain model.plan --node conv1\n  "
+  command->footer("Examples:\n  lanner explain model.plan\n  lanner explain clip.mp4\n  lanner explain "
+                  "model.plan --node conv1\n  "
                   "lanner explain model.plan --json | jq '.nodes[] | {name, kernel, seconds}'");
   return command;
 }

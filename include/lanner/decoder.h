@@ -51,6 +51,10 @@ struct Frame {
   }
 };
 
+/// Waits until what was queued on a GPU's stream is done: a frame with a stream is complete then for
+/// everyone. Nothing to do on the host.
+void wait_for(Device device, Stream stream);
+
 /// How soon a picture comes out.
 enum class Latency : std::uint8_t {
   normal, ///< When its place in presentation order is certain by the stream's own limits.

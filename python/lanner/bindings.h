@@ -13,6 +13,7 @@
 
 #include <lanner/cancel.h>
 #include <lanner/item.h>
+#include <lanner/packet.h>
 #include <lanner/preprocess.h>
 #include <lanner/source.h>
 #include <lanner/tensor.h>
@@ -24,6 +25,8 @@ namespace lanner::python {
 void register_errors(nb::module_& module);
 void register_tensor(nb::module_& module);
 void register_image(nb::module_& module);
+void register_frame(nb::module_& module);
+void register_video_reader(nb::module_& module);
 void register_video(nb::module_& module);
 void register_engine(nb::module_& module);
 
@@ -36,6 +39,11 @@ nb::object from_item(const Item& item);
 
 /// A source over a path (str, PathLike), bytes-like object or binary file object.
 SourcePtr to_source(nb::handle object);
+
+/// A fractions.Fraction; over 1 where the value is not known.
+nb::object fraction(const Rational& value);
+/// The fraction within a billionth of a rate in frames a second.
+Rational rational(double value);
 
 /// Preprocessing from the keywords that every Python entry shares; `none` values keep `base`'s.
 Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base = {});

@@ -4,6 +4,7 @@
 #include <lanner/image.h>
 
 #include "bindings.h"
+#include "view.h"
 
 namespace lanner::python {
 namespace {
@@ -83,28 +84,21 @@ std::string describe(const Image& self) {
 }
 
 nb::list planes(const Image& self) {
-  const PixelFormatInfo& facts = info(self.format);
   nb::list list;
-  for (std::size_t i = 0; i < facts.planes; ++i) {
-    const Plane& plane = self.planes[i];
-    const std::int64_t samples = facts.samples[i];
-    const DType type = facts.bytes_per_sample == 2 ? DType::u16 : DType::u8;
-    const Shape shape =
-        samples == 1 ? Shape{plane.height, plane.width} : Shape{plane.height, plane.width, samples};
-    Tensor tensor = Tensor::allocate(type, shape);
-    const auto row = static_cast<std::size_t>(plane.width * samples * facts.bytes_per_sample);
-    for (std::int32_t y = 0; y < plane.height; ++y)
-      std::memcpy(static_cast<std::byte*>(tensor.data()) + row * static_cast<std::size_t>(y),
-                  plane.data + plane.pitch * y, row);
-    list.append(tensor);
-  }
+  for (std::size_t i = 0; i < info(self.format).planes; ++i) list.append(plane_view(self, i, {}));
   return list;
 }
 
 Tensor to_rgb(const Image& self) {
-  Tensor tensor = Tensor::allocate(DType::u8, {self.height, self.width, 3});
-  Image target = Image::from_tensor(tensor, PixelFormat::rgb24);
   nb::gil_scoped_release release;
+  Tensor tensor = Tensor::allocate(DType::u8, {self.height, self.width, 3}, {}, self.device);
+  Image target;
+  target.format = PixelFormat::rgb24;
+  target.width = self.width, target.height = self.height;
+  target.device = self.device;
+  target.planes[0] = {static_cast<std::byte*>(tensor.data()), std::int64_t{self.width} * 3, self.width,
+                      self.height};
+  target.owner = tensor.owner();
   convert(self, target);
   return tensor;
 }
@@ -149,8 +143,8 @@ void register_image(nb::module_& module) {
       .def_prop_ro("format", [](const Image& self) { return std::string(to_string(self.format)); })
       .def_prop_ro("color_space", [](const Image& self) { return std::string(to_string(self.color.matrix)); })
       .def_prop_ro("color_range", [](const Image& self) { return std::string(to_string(self.color.range)); })
-      .def_prop_ro("planes", &planes, nb::sig("def planes(self) -> list[Tensor]"),
-                   "Copies of the planes, without padding: [height, width] or [height, width, 2 or 3].")
+      .def_prop_ro("planes", &planes, nb::sig("def planes(self) -> list[Plane]"),
+                   "The planes as they lie, without a copy: [height, width] or [height, width, 2 or 3].")
       .def("to_rgb", &to_rgb, "uint8 [height, width, 3].")
       .def(
           "to_tensor",

@@ -1,0 +1,204 @@
+// Frames and what a container says of a stream.
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <lanner/decoder.h>
+#include <lanner/error.h>
+
+#include "bindings.h"
+#include "view.h"
+
+namespace lanner::python {
+namespace {
+
+nb::object pts_or_none(std::int64_t pts) {
+  return pts == no_pts ? nb::none() : nb::cast(pts);
+}
+
+View view_of(const Frame& self) {
+  return image_view(self.image, self.stream);
+}
+
+nb::list planes_of(const Frame& self) {
+  nb::list list;
+  for (std::size_t i = 0; i < info(self.image.format).planes; ++i)
+    list.append(plane_view(self.image, i, self.stream));
+  return list;
+}
+
+nb::list sei_of(const Frame& self) {
+  nb::list list;
+  for (const SeiMessage& message : self.sei)
+    list.append(nb::make_tuple(message.type, nb::bytes(message.bytes.data(), message.bytes.size())));
+  return list;
+}
+
+nb::object tensor_of(const Frame& self) {
+  return self.tensor.defined() ? nb::cast(self.tensor) : nb::none();
+}
+
+Tensor to_network(const Frame& self, const Preprocess& spec) {
+  check(self.image.defined(), ErrorCode::invalid_argument,
+        "frame: it has a tensor in place of a picture, made by the reader's own preprocessing");
+  nb::gil_scoped_release release;
+  if (self.stream.handle) wait_for(self.image.device, self.stream);
+  return to_tensor(self.image, spec);
+}
+
+/// In the host's memory and the format asked for.
+Frame converted(const Frame& self, const std::string& format) {
+  const PixelFormat wanted = parse_pixel_format(format);
+  nb::gil_scoped_release release;
+  if (self.stream.handle) wait_for(self.image.device, self.stream);
+  Frame frame = self;
+  frame.stream = {};
+  frame.image = Image::allocate(wanted, self.image.width, self.image.height, {}, self.image.device);
+  if (info(wanted).yuv) frame.image.color = self.image.color;
+  convert(self.image, frame.image);
+  return frame;
+}
+
+Frame on_host(const Frame& self) {
+  if (self.image.device.is_host()) return self;
+  nb::gil_scoped_release release;
+  if (self.stream.handle) wait_for(self.image.device, self.stream);
+  Frame frame = self;
+  frame.stream = {};
+  frame.image = Image::allocate(self.image.format, self.image.width, self.image.height);
+  copy(self.image, frame.image);
+  return frame;
+}
+
+void register_times(nb::class_<Frame>& frame) {
+  frame
+      .def_prop_ro(
+          "pts", [](const Frame& self) { return pts_or_none(self.pts); },
+          nb::sig("def pts(self) -> int | None"), "In ticks of time_base; None when the stream gives none.")
+      .def_ro("duration", &Frame::duration, "In ticks of time_base.")
+      .def_prop_ro(
+          "time_base", [](const Frame& self) { return fraction(self.time_base); },
+          nb::sig("def time_base(self) -> fractions.Fraction"), "Seconds of one tick, a Fraction.")
+      .def_prop_ro("seconds", &Frame::seconds)
+      .def_ro("index", &Frame::index, "Number in presentation order, -1 when not known.")
+      .def_ro("key", &Frame::key)
+      .def_ro("corrupt", &Frame::corrupt, "The decoder concealed damage.")
+      .def_ro("interlaced", &Frame::interlaced)
+      .def_ro("top_field_first", &Frame::top_field_first)
+      .def_ro("rotation", &Frame::rotation, "Degrees clockwise that a player turns the picture by.")
+      .def_prop_ro(
+          "sample_aspect", [](const Frame& self) { return fraction(self.sample_aspect); },
+          nb::sig("def sample_aspect(self) -> fractions.Fraction"), "Width of a pixel by its height.")
+      .def_prop_ro("sei", &sei_of, nb::sig("def sei(self) -> list[tuple[int, bytes]]"),
+                   "SEI messages (AV1: metadata) as (type, bytes); needs sei=True at the reader.");
+}
+
+void register_samples(nb::class_<Frame>& frame) {
+  frame.def_prop_ro("width", [](const Frame& self) { return self.image.width; })
+      .def_prop_ro("height", [](const Frame& self) { return self.image.height; })
+      .def_prop_ro("format", [](const Frame& self) { return std::string(to_string(self.image.format)); })
+      .def_prop_ro("device", [](const Frame& self) { return self.image.device.to_string(); })
+      .def_prop_ro("color_space",
+                   [](const Frame& self) { return std::string(to_string(self.image.color.matrix)); })
+      .def_prop_ro("color_range",
+                   [](const Frame& self) { return std::string(to_string(self.image.color.range)); })
+      .def_prop_ro("planes", &planes_of, nb::sig("def planes(self) -> list[Plane]"),
+                   "The planes as they lie, without a copy.")
+      .def_prop_ro("__array_interface__", [](const Frame& self) { return array_interface(view_of(self)); })
+      .def_prop_ro("__cuda_array_interface__",
+                   [](const Frame& self) { return cuda_array_interface(view_of(self)); })
+      .def(
+          "__dlpack__",
+          [](const Frame& self, nb::object stream, nb::object max_version, nb::object, nb::object copy) {
+            return dlpack(view_of(self), stream, max_version, copy);
+          },
+          nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
+          nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none())
+      .def("__dlpack_device__", [](const Frame& self) { return dlpack_device(view_of(self)); });
+}
+
+void register_frame_class(nb::module_& module) {
+  nb::class_<Frame> frame(
+      module, "Frame",
+      "A decoded picture and its time. It stays valid for as long as it is held. Frames that are "
+      "one array (RGB, 4:4:4, semi-planar of even width) share it by the array interfaces and "
+      "DLPack; others by their planes.");
+  register_times(frame);
+  register_samples(frame);
+  frame.def_ro("image", &Frame::image)
+      .def_prop_ro("tensor", &tensor_of, nb::sig("def tensor(self) -> Tensor | None"),
+                   "What the reader's preprocess made of the picture, [1, ...].")
+      .def(
+          "to_rgb", [](nb::handle self) { return self.attr("image").attr("to_rgb")(); },
+          nb::sig("def to_rgb(self) -> Tensor"), "uint8 [height, width, 3].")
+      .def("to", &converted, nb::arg("format"), "The frame in another pixel format, on the same device.")
+      .def("cpu", &on_host, "The frame in host memory; itself where it is there.")
+      .def(
+          "to_tensor",
+          [](const Frame& self, nb::kwargs options) { return to_network(self, to_preprocess(options)); },
+          nb::arg("options"), nb::sig("def to_tensor(self, **options: object) -> Tensor"),
+          "One batch element on the frame's device: see Preprocess for the keywords; size is (height, "
+          "width).")
+      .def("__repr__", [](const Frame& self) {
+        return fmt::format("lanner.Frame({}x{} {}, {:.3f} s, {})", self.image.width, self.image.height,
+                           to_string(self.image.format), self.seconds(), self.image.device.to_string());
+      });
+}
+
+void register_stream(nb::module_& module) {
+  nb::class_<StreamInfo>(module, "StreamInfo", "What a container says of one stream.")
+      .def_ro("index", &StreamInfo::index)
+      .def_ro("kind", &StreamInfo::kind)
+      .def_ro("codec", &StreamInfo::codec)
+      .def_ro("profile", &StreamInfo::profile)
+      .def_ro("width", &StreamInfo::width)
+      .def_ro("height", &StreamInfo::height)
+      .def_ro("bit_depth", &StreamInfo::bit_depth)
+      .def_ro("format", &StreamInfo::native_format)
+      .def_ro("interlaced", &StreamInfo::interlaced)
+      .def_ro("layers", &StreamInfo::layers, "Of a scalable stream, 1 for others.")
+      .def_ro("rotation", &StreamInfo::rotation)
+      .def_ro("frames", &StreamInfo::frames)
+      .def_ro("bit_rate", &StreamInfo::bit_rate)
+      .def_prop_ro(
+          "time_base", [](const StreamInfo& self) { return fraction(self.time_base); },
+          nb::sig("def time_base(self) -> fractions.Fraction"))
+      .def_prop_ro("average_rate", [](const StreamInfo& self) { return self.average_rate.to_double(); })
+      .def("__repr__", [](const StreamInfo& self) {
+        return fmt::format("lanner.StreamInfo({} {} {}x{})", self.kind, self.codec, self.width, self.height);
+      });
+}
+
+} // namespace
+
+// By continued fractions.
+Rational rational(double value) {
+  check(std::isfinite(value) && value > 0 && value < 1e6, ErrorCode::invalid_argument,
+        "fps: expected a positive number, got {}", value);
+  std::int64_t num = 1, den = 0, num_before = 0, den_before = 1;
+  double rest = value;
+  for (int i = 0; i < 32; ++i) {
+    const auto whole = static_cast<std::int64_t>(std::floor(rest));
+    const std::int64_t next_num = whole * num + num_before, next_den = whole * den + den_before;
+    if (next_den > 1'000'000) break;
+    num_before = num, den_before = den, num = next_num, den = next_den;
+    if (std::abs(static_cast<double>(num) / static_cast<double>(den) - value) < 1e-9 * value ||
+        rest == static_cast<double>(whole))
+      break;
+    rest = 1.0 / (rest - static_cast<double>(whole));
+  }
+  return {num, den};
+}
+
+nb::object fraction(const Rational& value) {
+  return nb::module_::import_("fractions").attr("Fraction")(value.num, value.den ? value.den : 1);
+}
+
+void register_frame(nb::module_& module) {
+  register_view(module);
+  register_frame_class(module);
+  register_stream(module);
+}
+
+} // namespace lanner::python
