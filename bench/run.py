@@ -30,7 +30,7 @@ def machine():
 
 def parse_options():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.splitlines()[0])
-    parser.add_argument("suites", nargs="*", default=["nets", "decode"], help="nets, decode (default: both)")
+    parser.add_argument("suites", nargs="*", default=["nets", "video"], help="nets, video (default: both)")
     parser.add_argument("--nets", default="resnet50,mobilenet_v2,vgg16,bert_base,mlp", help="names that make_nets.py knows, comma separated")
     parser.add_argument("--batch", default="1,8", help="batch sizes, comma separated (default: 1,8)")
     parser.add_argument("--threads", type=int, default=2, help="of every system (default: 2)")
@@ -54,9 +54,9 @@ def table(rows):
 
 def main():
     options = parse_options()
-    unknown = set(options.suites) - {"nets", "decode"}
+    unknown = set(options.suites) - {"nets", "video"}
     if unknown:
-        print(f"bench: unknown suite {', '.join(sorted(unknown))}; known are nets, decode", file=sys.stderr)
+        print(f"bench: unknown suite {', '.join(sorted(unknown))}; known are nets, video", file=sys.stderr)
         return 2
     rows = []
     with tempfile.TemporaryDirectory(prefix="lanner-bench-") as folder:
@@ -64,7 +64,7 @@ def main():
         try:
             if "nets" in options.suites:
                 rows += nets.measure(folder, options)
-            if "decode" in options.suites:
+            if "video" in options.suites:
                 rows += video.measure(folder, options)
         except (RuntimeError, subprocess.CalledProcessError) as error:
             print(f"bench: {error}", file=sys.stderr)
