@@ -63,11 +63,6 @@ void print_out(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail_out();
 }
 
-void print_note(std::string_view text) {
-  wipe_bar();
-  std::fwrite(text.data(), 1, text.size(), stderr);
-}
-
 void flush_out() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) fail_out();
 }

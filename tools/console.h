@@ -12,8 +12,6 @@ namespace lanner::tool {
 
 /// Writes to stdout; Error{io} when nobody takes it. A progress bar on the same terminal is wiped first.
 void print_out(std::string_view text);
-/// Writes to stderr, beside the progress bar.
-void print_note(std::string_view text);
 /// Flushes stdout; Error{io} when that fails.
 void flush_out();
 /// `text` on one line: control characters, which may come from a file's names, are escaped.

@@ -90,7 +90,7 @@ private:
   std::optional<Md5> md5_;
 };
 
-/// What is told of the frames on stderr when they go elsewhere.
+/// What is told of the frames where standard output is free.
 struct Told {
   std::string decoder, reason;
   std::int64_t frames = 0;
@@ -142,14 +142,14 @@ void decode_some(const DecodeOptions& options, Sink& sink, Told& told) {
 }
 
 void tell(const DecodeOptions& options, const Told& told) {
-  if (options.md5) return;
+  if (options.md5 || options.output == "-") return;
   std::string text = fmt::format("{} {} by {} ({})\n", told.frames, told.frames == 1 ? "frame" : "frames",
                                  told.decoder, told.reason);
   if (told.first)
     text = fmt::format("{}x{} {}, ", told.first->width, told.first->height, to_string(told.first->format)) +
            text;
   if (told.sizes_differ) text += "frames differ in size or format: each is written as it is\n";
-  print_note(text);
+  print_out(text);
 }
 
 int run_decode(const DecodeOptions& options) {

@@ -1,0 +1,112 @@
+"""lanner decode: raw pixels and digests of a clip; explain and bench of a clip."""
+
+import hashlib
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+from command import COMMAND, DATA, leftovers, make_clip, make_y4m, refuse, succeed
+
+JVT = DATA / "video" / "jvt"
+FRAMES, WIDTH, HEIGHT = 30, 64, 48
+SIZE = WIDTH * HEIGHT * 3 // 2
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    return make_clip(tmp_path_factory.mktemp("clip"), frames=FRAMES)
+
+
+@pytest.fixture(scope="module")
+def pixels(clip):
+    path = clip.with_name("all.yuv")
+    succeed("decode", clip, "-o", path)
+    return path.read_bytes()
+
+
+def test_pixels_are_those_that_went_in(tmp_path):
+    source = make_y4m(tmp_path / "source.y4m", frames=5)
+    told = succeed("decode", source, "-o", tmp_path / "out.yuv")
+    raw = b"".join(frame[6:] for frame in split(source.read_bytes().partition(b"\n")[2], SIZE + 6))
+    assert (tmp_path / "out.yuv").read_bytes() == raw
+    assert told.startswith("64x48 yuv420p, 5 frames by ffmpeg rawvideo")
+
+
+def split(data, size):
+    return [data[i : i + size] for i in range(0, len(data), size)]
+
+
+def test_the_digest_is_that_of_the_pixels(clip, pixels):
+    assert len(pixels) == FRAMES * SIZE
+    assert succeed("decode", clip, "--md5") == hashlib.md5(pixels).hexdigest() + "\n"
+
+
+def test_a_pipe_gets_the_same(clip, pixels):
+    piped = subprocess.run([COMMAND, "decode", clip, "-o", "-"], capture_output=True, check=True)
+    assert (piped.stdout, piped.stderr) == (pixels, b"")
+
+
+@pytest.mark.parametrize("asked", ["3", "0:30:7", "-1,0,5:2:-1,5", "::-10", "25:"])
+def test_frames_are_chosen_as_from_a_list(clip, pixels, tmp_path, asked):
+    frames = split(pixels, SIZE)
+    wanted = []
+    for part in asked.split(","):
+        numbers = [int(number) if number else None for number in part.split(":")]
+        wanted += [frames[numbers[0]]] if len(numbers) == 1 else frames[slice(*numbers)]
+    succeed("decode", clip, "--frames", asked, "-o", tmp_path / "some.yuv")
+    assert (tmp_path / "some.yuv").read_bytes() == b"".join(wanted)
+
+
+def test_decoders_side_by_side_give_the_same(clip, pixels):
+    digest = hashlib.md5(pixels).hexdigest() + "\n"
+    for decoders in (1, 2, 5):
+        assert succeed("decode", clip, "--md5", "--decoders", decoders) == digest
+
+
+def test_formats(clip, pixels, tmp_path):
+    succeed("decode", clip, "--format", "nv12", "--frames", "4", "-o", tmp_path / "nv12")
+    luma, u, v = np.split(np.frombuffer(split(pixels, SIZE)[4], np.uint8), [WIDTH * HEIGHT, WIDTH * HEIGHT * 5 // 4])
+    assert (tmp_path / "nv12").read_bytes() == luma.tobytes() + np.stack([u, v], 1).tobytes()
+    succeed("decode", clip, "--format", "rgb24", "-o", tmp_path / "rgb")
+    assert (tmp_path / "rgb").stat().st_size == FRAMES * WIDTH * HEIGHT * 3
+
+
+def test_bad_input_is_refused(clip, tmp_path):
+    assert "frame 30 is out of range: the clip has 30 frames" in refuse("decode", clip, "--frames", "30")
+    for wrong in ("a", "1:2:0", "", "1:2:3:4"):
+        assert "expected numbers and slices" in refuse("decode", clip, "--frames", wrong or ",")
+    assert "rgb24" in refuse("decode", clip, "--format", "rgb")
+    assert "cuda:99" in refuse("decode", clip, "--device", "cuda:99", "-o", tmp_path / "out.yuv")
+    assert "is the input too" in refuse("decode", clip, "-o", clip)
+    assert "give one" in refuse("decode", clip, "-o", "-", "--md5")
+    assert leftovers(tmp_path) == []
+
+
+def test_damage_is_an_error_unless_concealed(clip, tmp_path):
+    cut = tmp_path / "cut.mp4"
+    whole = clip.read_bytes()
+    cut.write_bytes(whole[: len(whole) * 3 // 4])
+    message = refuse("decode", cut, "-o", tmp_path / "out.yuv")
+    assert message.startswith("decode ") and leftovers(tmp_path, "cut.mp4") == []
+
+
+def test_explain_tells_decoder_and_reason(clip):
+    found = json.loads(succeed("explain", clip, "--json", "--device", "cpu"))
+    assert (found["codec"], found["frames"], found["reason"]) == ("h264", FRAMES, "asked for")
+    assert found["decoder"].startswith("ffmpeg h264")
+    assert found["entries"]["clean"] >= 1 and found["spans"]["longest"] <= FRAMES
+    assert "because  auto: " in succeed("explain", clip, "--device", "auto")
+
+
+def test_bench_counts_every_frame(clip):
+    found = json.loads(succeed("bench", clip, "--json", "--duration", "600s", "--device", "cpu", "--format", "rgb24"))
+    assert found["frames"] == FRAMES and found["frames_per_second"] > 0
+
+
+@pytest.mark.skipif(not JVT.exists(), reason="no conformance streams at ../shared/data")
+def test_conformance_streams_have_their_digests():
+    for line in (JVT / "md5.txt").read_text().splitlines():
+        digest, name = line.replace("*", " ").split()[:2]
+        assert succeed("decode", JVT / name, "--md5", "--format", "yuv420p") == digest + "\n", name

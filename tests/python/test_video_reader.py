@@ -1,0 +1,162 @@
+"""Frames by time, samples, batches, views without copies, and readers in other processes."""
+
+import fractions
+import multiprocessing
+import pickle
+
+import numpy as np
+import pytest
+
+from command import DATA, make_clip
+
+lanner = pytest.importorskip("lanner")
+
+COUNT, RATE, WIDTH, HEIGHT = 50, 25, 64, 48
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    return make_clip(tmp_path_factory.mktemp("clip"), frames=COUNT, rate=RATE)
+
+
+@pytest.fixture(scope="module")
+def linear(clip):
+    return [bytes_of(frame) for frame in lanner.VideoReader(clip)]
+
+
+def bytes_of(frame):
+    return b"".join(np.asarray(plane).tobytes() for plane in frame.planes)
+
+
+def test_frames_by_time(clip, linear):
+    reader = lanner.VideoReader(clip)
+    assert [frame.index for frame in reader.frames_at([0, 0.0399, 0.04, 1.0, 1.999, 0.5])] == [0, 0, 1, 25, 49, 12]
+    assert [bytes_of(frame) for frame in reader.frames_at([0.4])] == [linear[10]]
+    assert [frame.index for frame in reader.frames_played_in(0.1, 0.2)] == [2, 3, 4]
+    assert reader.frames_played_in(1.0, 1.0) == []
+    for outside in (-0.001, 2.0):
+        with pytest.raises(lanner.InvalidArgument, match="0.000 .* 2.000"):
+            reader.frames_at([outside])
+
+
+def test_samples(clip):
+    reader = lanner.VideoReader(clip)
+    assert reader.sample_indices(5) == [5, 15, 25, 35, 45]
+    assert reader.sample_indices(1) == [25]
+    assert reader.sample_indices(fps=5) == list(range(0, 50, 5))
+    assert [frame.index for frame in reader.sample(2)] == [12, 37]
+    for wrong in ({}, {"count": 2, "fps": 2}):
+        with pytest.raises(lanner.InvalidArgument, match="count of frames or fps="):
+            reader.sample(**wrong)
+
+
+def test_a_batch_is_the_frames_tensors(clip):
+    reader = lanner.VideoReader(clip)
+    spec = {"size": (24, 32), "preset": "imagenet"}
+    batch = reader.batch([40, 3, 3, -1], **spec)
+    assert (batch.shape, batch.dtype) == ((4, 3, 24, 32), "float32")
+    alone = np.concatenate([np.asarray(reader[i].to_tensor(**spec)) for i in (40, 3, 3, -1)])
+    np.testing.assert_array_equal(batch, alone)
+    assert reader.batch(slice(0, 10, 4), dtype="uint8", layout="nhwc").shape == (3, HEIGHT, WIDTH, 3)
+    assert reader.batch([], **spec).shape == (0, 3, 24, 32)
+
+
+def test_formats_and_tensors_come_from_the_reader(clip):
+    frame = lanner.VideoReader(clip, format="rgb24")[7]
+    assert frame.format == "rgb24"
+    np.testing.assert_array_equal(np.asarray(frame), lanner.VideoReader(clip)[7].to_rgb())
+    spec = lanner.Preprocess(size=(24, 32))
+    frames = list(lanner.ParallelDecoder(clip, preprocess=spec, decoders=2))
+    assert [frame.index for frame in frames] == list(range(COUNT))
+    np.testing.assert_array_equal(frames[9].tensor, lanner.VideoReader(clip)[9].to_tensor(size=(24, 32)))
+
+
+def test_many_decoders_give_what_one_gives(clip, linear):
+    for options in ({"decoders": 1}, {"decoders": 3}, {"decoders": 2, "threads": 1}):
+        assert [bytes_of(frame) for frame in lanner.ParallelDecoder(clip, **options)] == linear
+    assert [bytes_of(frame) for frame in lanner.VideoReader(clip, prefetch=4)] == linear
+
+
+def test_planes_share_the_decoders_memory(clip):
+    frame = lanner.VideoReader(clip)[0]
+    luma, u, v = frame.planes
+    assert (luma.shape, u.shape, luma.dtype, luma.device) == ((HEIGHT, WIDTH), (HEIGHT // 2, WIDTH // 2), "uint8", "cpu")
+    assert luma.pitch >= WIDTH and luma.strides == (luma.pitch, 1)
+    view = np.asarray(luma)
+    assert view.ctypes.data == luma.ptr and not view.flags.writeable
+    np.testing.assert_array_equal(np.from_dlpack(luma), view)
+    before = view.copy()
+    del frame, luma, u, v
+    np.testing.assert_array_equal(view, before)
+    with pytest.raises(AttributeError, match="host memory"):
+        _ = lanner.VideoReader(clip)[0].planes[0].__cuda_array_interface__
+    with pytest.raises(AttributeError, match="planes"):
+        _ = lanner.VideoReader(clip)[0].__array_interface__
+
+
+def test_two_hundred_frames_held(clip, linear):
+    held = [frame for _ in range(4) for frame in lanner.VideoReader(clip)]
+    assert [bytes_of(frame) for frame in held] == linear * 4
+
+
+def test_torch_reads_planes(clip):
+    torch = pytest.importorskip("torch")
+    frame = lanner.VideoReader(clip, format="rgb24")[3]
+    np.testing.assert_array_equal(torch.from_dlpack(frame).numpy(), np.asarray(frame))
+
+
+def test_readers_share_an_index(clip, linear):
+    first = lanner.VideoReader(clip)
+    index = first.index
+    assert len(index) == COUNT and index.keyframes[0] == 0
+    assert [pts * index.time_base for pts in index.pts] == [fractions.Fraction(i, RATE) for i in range(COUNT)]
+    assert bytes_of(lanner.VideoReader(clip, index=index)[31]) == linear[31]
+
+
+def test_readers_pickle(clip, linear):
+    reader = lanner.VideoReader(clip, threads=1, decoders=1)
+    assert bytes_of(pickle.loads(pickle.dumps(reader))[20]) == linear[20]
+    from_bytes = pickle.loads(pickle.dumps(lanner.VideoReader(clip.read_bytes())))
+    assert bytes_of(from_bytes[20]) == linear[20]
+    with clip.open("rb") as file, pytest.raises(TypeError, match="file object"):
+        pickle.dumps(lanner.VideoReader(file))
+
+
+class Clips:
+    """A dataset as PyTorch's: numbers in, arrays out."""
+
+    def __init__(self, paths):
+        self.readers = [lanner.VideoReader(path, threads=1, decoders=1) for path in paths]
+
+    def __len__(self):
+        return sum(len(reader) for reader in self.readers)
+
+    def __getitem__(self, i):
+        return bytes_of(self.readers[i % len(self.readers)][i // len(self.readers)])
+
+
+def test_a_dataset_works_in_spawned_workers(clip, linear):
+    dataset = Clips([clip, clip])
+    order = np.random.default_rng(5).permutation(len(dataset)).tolist()
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        found = pool.map(dataset.__getitem__, order)
+    assert found == [linear[i // 2] for i in order]
+
+
+def test_frames_of_unequal_size_need_a_size():
+    clip = DATA / "video" / "vali" / "test_res_change.h264"
+    if not clip.exists():
+        pytest.skip("no real clips at ../shared/data")
+    reader = lanner.VideoReader(clip)
+    sizes = [(frame.height, frame.width) for frame in reader]
+    other = next(i for i, size in enumerate(sizes) if size != sizes[0])
+    with pytest.raises(lanner.InvalidArgument, match="size"):
+        reader.batch([0, other])
+    assert reader.batch([0, other], size=(48, 64)).shape == (2, 3, 48, 64)
+
+
+def test_unknown_options_are_named(clip):
+    with pytest.raises(TypeError, match="unknown option 'thread'; known are stream, threads"):
+        lanner.VideoReader(clip, thread=2)
+    with pytest.raises(lanner.InvalidArgument, match="cuda:0"):
+        lanner.VideoReader(clip, device="gpu")
