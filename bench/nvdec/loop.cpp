@@ -3,11 +3,10 @@
 // thread decodes GOPs of its own; pictures are copied once on the GPU, as whoever keeps them has to.
 
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <deque>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -173,65 +172,94 @@ private:
   std::size_t height_ = 0;
 };
 
-/// Calls `decode(thread, first packet, last packet)` for every span, spans shared by `threads`. Returns
-/// seconds.
+constexpr std::size_t repeats = 10; ///< Of the whole clip, so that sessions have time to settle.
+
+/// Hands out spans to threads that were all made ready first.
+class Spans {
+public:
+  Spans(const Clip& clip, int threads) : clip_(clip), ready_(threads) {}
+
+  /// Packets [first, last) of the next span; an empty range at the end.
+  std::pair<std::size_t, std::size_t> take() {
+    const std::size_t count = clip_.spans.size() - 1, span = next_++;
+    if (span >= count * repeats) return {0, 0};
+    return {clip_.spans[span % count], clip_.spans[span % count + 1]};
+  }
+  void wait_for_all() { ready_.arrive_and_wait(); }
+
+private:
+  const Clip& clip_;
+  std::atomic<std::size_t> next_ = 0;
+  std::barrier<> ready_;
+};
+
+/// `decode(spans)` runs in every thread, makes itself ready, waits for all, and gives the frames that it
+/// decoded. Prints their rate, sessions being made before the clock starts.
 template<typename Decode>
-double share(const Clip& clip, int threads, Decode decode) {
-  std::atomic<std::size_t> next = 0;
+void measure(const char* name, const Clip& clip, int threads, Decode decode) {
+  Spans spans(clip, threads + 1);
+  std::atomic<std::int64_t> frames = 0;
   std::vector<std::thread> all;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int t = 0; t < threads; ++t) all.emplace_back([&] { frames += decode(spans); });
+  spans.wait_for_all();
   const auto start = std::chrono::steady_clock::now();
-  for (int t = 0; t < threads; ++t)
-    all.emplace_back([&, t] {
-      decode(t, [&]() -> std::pair<std::size_t, std::size_t> {
-        const std::size_t span = next++;
-        if (span + 1 >= clip.spans.size()) return {0, 0};
-        return {clip.spans[span], clip.spans[span + 1]};
-      });
-    });
   for (std::thread& thread : all) thread.join();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const auto seconds = [](auto from, auto to) { return std::chrono::duration<double>(to - from).count(); };
+  const auto end = std::chrono::steady_clock::now();
+  std::printf("%-6s %2d at once: ready in %.3f s, %lld frames, %.0f fps\n", name, threads,
+              seconds(begin, start), static_cast<long long>(frames),
+              static_cast<double>(frames) / seconds(start, end));
 }
 
-void run_bare(const Clip& clip, int threads) {
-  static Calls calls;
+std::int64_t bare_spans(const Clip& clip, Calls& calls, CUcontext context, Spans& spans) {
+  calls.set(context);
+  Bare bare(calls, clip.stream.codec);
+  const auto decode = [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) bare.send(clip.packets[i]);
+    bare.end();
+  };
+  decode(clip.spans[0], clip.spans[1]);
+  bare.frames = 0;
+  spans.wait_for_all();
+  for (auto [first, last] = spans.take(); last > first; std::tie(first, last) = spans.take())
+    decode(first, last);
+  return bare.frames;
+}
+
+std::int64_t lanner_spans(const Clip& clip, Spans& spans) {
+  DecoderOptions options;
+  options.device = Device{DeviceKind::cuda, 0};
+  const auto decoder = create_decoder(clip.stream, options);
+  std::int64_t frames = 0;
+  const auto drain = [&] {
+    while (decoder->receive()) ++frames;
+  };
+  const auto decode = [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      while (!decoder->send(&clip.packets[i])) drain();
+    while (!decoder->send(nullptr)) drain();
+    drain();
+    decoder->flush();
+  };
+  decode(clip.spans[0], clip.spans[1]);
+  frames = 0;
+  spans.wait_for_all();
+  for (auto [first, last] = spans.take(); last > first; std::tie(first, last) = spans.take())
+    decode(first, last);
+  return frames;
+}
+
+void measure_all(const Clip& clip, const std::vector<int>& threads) {
+  Calls calls;
   CUcontext context = nullptr;
   calls.init(0);
   calls.retain(&context, 0);
-  std::atomic<std::int64_t> frames = 0;
-  const double seconds = share(clip, threads, [&](int, auto&& take) {
-    calls.set(context);
-    Bare bare(calls, clip.stream.codec);
-    for (auto [first, last] = take(); last > first; std::tie(first, last) = take()) {
-      for (std::size_t i = first; i < last; ++i) bare.send(clip.packets[i]);
-      bare.end();
+  for (const int t : threads)
+    for (int round = 0; round < 3; ++round) {
+      measure("bare", clip, t, [&](Spans& spans) { return bare_spans(clip, calls, context, spans); });
+      measure("lanner", clip, t, [&](Spans& spans) { return lanner_spans(clip, spans); });
     }
-    frames += bare.frames;
-  });
-  std::printf("bare    %2d sessions: %lld frames, %.0f fps\n", threads, static_cast<long long>(frames),
-              static_cast<double>(frames) / seconds);
-}
-
-void run_lanner(const Clip& clip, int threads) {
-  std::atomic<std::int64_t> frames = 0;
-  const double seconds = share(clip, threads, [&](int, auto&& take) {
-    DecoderOptions options;
-    options.device = Device{DeviceKind::cuda, 0};
-    const auto decoder = create_decoder(clip.stream, options);
-    std::int64_t own = 0;
-    const auto drain = [&] {
-      while (decoder->receive()) ++own;
-    };
-    for (auto [first, last] = take(); last > first; std::tie(first, last) = take()) {
-      for (std::size_t i = first; i < last; ++i)
-        while (!decoder->send(&clip.packets[i])) drain();
-      while (!decoder->send(nullptr)) drain();
-      drain();
-      decoder->flush();
-    }
-    frames += own;
-  });
-  std::printf("lanner  %2d decoders: %lld frames, %.0f fps\n", threads, static_cast<long long>(frames),
-              static_cast<double>(frames) / seconds);
 }
 
 } // namespace
@@ -246,11 +274,7 @@ int main(int count, char** arguments) {
     std::vector<int> threads;
     for (int i = 2; i < count; ++i) threads.push_back(std::max(1, std::atoi(arguments[i])));
     if (threads.empty()) threads = {1, 7, 14};
-    for (const int t : threads)
-      for (int round = 0; round < 3; ++round) {
-        run_bare(clip, t);
-        run_lanner(clip, t);
-      }
+    measure_all(clip, threads);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "lanner_nvdec_bench: %s\n", error.what());
     return 1;
