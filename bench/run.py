@@ -5,9 +5,12 @@ rival, one right after the other; the ratio is taken pair by pair, so that a mac
 """
 
 import argparse
+import datetime
 import json
+import os
 import pathlib
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
@@ -25,7 +28,11 @@ def machine():
         (line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("model name")),
         platform.machine(),
     )
-    return {"cpu": model, "python": platform.python_version()}
+    facts = {"date": datetime.date.today().isoformat(), "cpu": model, "cores": os.cpu_count(), "python": platform.python_version()}
+    if shutil.which("nvidia-smi"):
+        query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+        facts["gpu"], facts["driver"] = subprocess.run(query, capture_output=True, text=True, check=True).stdout.splitlines()[0].split(", ")
+    return facts
 
 
 def parse_options():
@@ -36,6 +43,8 @@ def parse_options():
     parser.add_argument("--threads", type=int, default=2, help="of every system (default: 2)")
     parser.add_argument("--pairs", type=int, default=20, help="measurements of each rival against Lanner (default: 20)")
     parser.add_argument("--budget", type=float, default=30, help="seconds that tuning may take (default: 30)")
+    parser.add_argument("--device", default="cpu", help="where video is decoded: cpu, or cuda:0 beside PyNvVideoCodec (default: cpu)")
+    parser.add_argument("--clips", type=pathlib.Path, help="folder in which the clips are kept and looked for")
     parser.add_argument("--json", type=pathlib.Path, help="file that gets every measurement")
     return parser.parse_args()
 

@@ -14,7 +14,26 @@ COMMAND = HERE.parent / "build" / "bin" / "lanner"
 FRAMES, GOP = 600, 60
 
 
-def make_clip(path, codec="libx264", frames=FRAMES):
+CODECS = {"H.264": "libx264", "HEVC": "libx265"}
+LONG = 10  # Times 600 frames make the long clip.
+
+
+def clip_of(folder, codec, long=False):
+    """A clip in `folder`, made where it is not there yet."""
+    short = folder / f"{CODECS[codec]}-{FRAMES}.mp4"
+    if not short.exists():
+        make_clip(short, CODECS[codec])
+    if not long:
+        return short
+    path = folder / f"{CODECS[codec]}-{FRAMES * LONG}.mp4"
+    if not path.exists():
+        subprocess.run(
+            ["ffmpeg", "-v", "error", "-stream_loop", str(LONG - 1), "-i", short, "-c", "copy", "-y", path], check=True
+        )
+    return path
+
+
+def make_clip(path, codec):
     """1920x1080 of ffmpeg's mandelbrot source, GOP 60."""
     if not shutil.which("ffmpeg"):
         raise RuntimeError("the program ffmpeg is missing: clips cannot be made; apt-get install ffmpeg")
@@ -23,7 +42,7 @@ def make_clip(path, codec="libx264", frames=FRAMES):
         "libx265": ["-preset", "ultrafast", "-x265-params", f"log-level=error:keyint={GOP}:min-keyint={GOP}:scenecut=0"],
     }
     subprocess.run(
-        ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "mandelbrot=size=1920x1080:rate=30", "-frames:v", str(frames)]
+        ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "mandelbrot=size=1920x1080:rate=30", "-frames:v", str(FRAMES)]
         + ["-c:v", codec, *settings[codec], "-pix_fmt", "yuv420p", "-y", str(path)],
         check=True,
     )
@@ -137,14 +156,24 @@ def measure_cpu(clip, options):
     return rows
 
 
-def measure_gpu(clips, options):
-    """`clips`: codec -> (600 frames, several thousand frames)."""
+def cold(system, clip, options):
+    """Seconds of a whole process that decodes the clip to the device."""
+    job = {"clip": str(clip), "threads": 0, "device": options.device, "frames": FRAMES, "gop": GOP, "do": "native"}
+    command = [sys.executable, HERE / "video_worker.py", system]
+    start = time.perf_counter()
+    subprocess.run(command, input=json.dumps(job) + "\n", text=True, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def measure_gpu(folder, options):
     workers = {name: Worker(name) for name in ("lanner", "PyNvVideoCodec")}
     rival = ["PyNvVideoCodec"]
     rows = []
     try:
-        for codec, (short, long, frames) in clips.items():
-            base = {"threads": 0, "device": "cuda:0", "gop": GOP}
+        for codec in CODECS:
+            short, long = clip_of(folder, codec), clip_of(folder, codec, long=True)
+            frames = FRAMES * LONG
+            base = {"threads": 0, "device": options.device, "gop": GOP}
             whole = base | {"clip": str(long), "frames": frames, "do": "native"}
             label = f"one 1080p {codec} file, {frames} frames, on the device"
             rows += against(workers, whole, label, options.pairs, rival)
@@ -154,6 +183,22 @@ def measure_gpu(clips, options):
             rows += against(workers, some, f"50 sorted random frames of 600, {codec}", options.pairs, rival)
             first = base | {"clip": str(short), "frames": FRAMES, "do": "first"}
             rows += against(workers, first, f"open and first frame, {codec}", options.pairs, rival)
+            tensors = whole | {"do": "tensors"}
+            native = Worker("lanner")
+            native.name, native.version = "Lanner, decoding alone", ""
+            workers["native"] = native
+            rows += against(workers, whole, f"{label}, to 224x224 FP16 tensors", options.pairs, ["native"], tensors)
+            found = summary(
+                *alternate(
+                    lambda: cold("lanner", short, options),  # noqa: B023
+                    lambda: cold("PyNvVideoCodec", short, options),  # noqa: B023
+                    options.pairs,
+                    "cold process",
+                )
+            )
+            rows.append(
+                row(f"cold process, 600 frames, {codec}", "Python", "PyNvVideoCodec", "Python", found, (FRAMES, FRAMES))
+            )
     finally:
         for worker in workers.values():
             worker.close()
@@ -161,6 +206,7 @@ def measure_gpu(clips, options):
 
 
 def measure(folder, options):
-    clip = folder / "clip.mp4"
-    make_clip(clip)
-    return measure_cpu(clip, options)
+    folder = options.clips or folder
+    if options.device != "cpu":
+        return measure_gpu(folder, options)
+    return measure_cpu(clip_of(folder, "H.264"), options)
