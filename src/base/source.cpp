@@ -13,6 +13,7 @@
 
 #include "base/beneath.h"
 #include "base/descriptor.h"
+#include "base/file_stamp.h"
 #include "base/system_error.h"
 
 namespace lanner {
@@ -57,6 +58,14 @@ public:
     void* memory = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd_.get(), 0);
     if (memory != MAP_FAILED) map_ = {static_cast<const std::byte*>(memory), size_};
     return map_;
+  }
+
+  std::optional<FileStamp> stamp() const {
+    struct stat status {};
+    if (::fstat(fd_.get(), &status) != 0) return std::nullopt;
+    constexpr std::int64_t second = 1'000'000'000;
+    return FileStamp{static_cast<std::uint64_t>(status.st_size),
+                     status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec};
   }
 
 private:
@@ -217,6 +226,11 @@ Content read_through(ByteSource& source, const Limits& limits) {
 }
 
 } // namespace
+
+std::optional<FileStamp> file_stamp(const ByteSource& source) {
+  const auto* file = dynamic_cast<const FileSource*>(&source);
+  return file ? file->stamp() : std::nullopt;
+}
 
 SourcePtr open_path(const std::filesystem::path& path, const Limits& limits) {
   Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));

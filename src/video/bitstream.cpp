@@ -2,99 +2,198 @@
 
 #include <algorithm>
 #include <optional>
+#include <variant>
+
+#include "video/av1_units.h"
+#include "video/h264_sps.h"
+#include "video/mpeg_headers.h"
+#include "video/parameter_sets.h"
 
 namespace lanner {
 
 namespace {
 
-using Bytes = std::span<const std::byte>;
-
-std::uint8_t byte_at(Bytes bytes, std::size_t i) {
-  return std::to_integer<std::uint8_t>(bytes[i]);
-}
-
-/// Walks the NAL units of a packet, by length prefix or by start code.
-class NalWalker {
-public:
-  NalWalker(Bytes bytes, int length_bytes)
-      : rest_(bytes), length_bytes_(static_cast<std::size_t>(length_bytes)) {
-    if (length_bytes_ == 0) skip_to_start_code();
-  }
-
-  std::optional<Bytes> next() { return length_bytes_ ? next_by_length() : next_by_start_code(); }
-
-private:
-  std::optional<Bytes> next_by_length() {
-    if (rest_.size() <= length_bytes_) return std::nullopt;
-    std::size_t size = 0;
-    for (std::size_t i = 0; i < length_bytes_; ++i) size = size << 8 | byte_at(rest_, i);
-    rest_ = rest_.subspan(length_bytes_);
-    const Bytes unit = rest_.first(std::min(size, rest_.size()));
-    rest_ = rest_.subspan(unit.size());
-    return unit;
-  }
-
-  std::optional<Bytes> next_by_start_code() {
-    if (rest_.empty()) return std::nullopt;
-    const Bytes from = rest_;
-    skip_to_start_code();
-    return from.first(from.size() - rest_.size());
-  }
-
-  void skip_to_start_code() {
-    std::size_t i = 0;
-    for (; i + 3 <= rest_.size(); ++i) {
-      if (byte_at(rest_, i + 2) > 1)
-        i += 2;
-      else if (byte_at(rest_, i) == 0 && byte_at(rest_, i + 1) == 0 && byte_at(rest_, i + 2) == 1)
-        break;
-    }
-    rest_ = i + 3 <= rest_.size() ? rest_.subspan(i + 3) : Bytes();
-  }
-
-  Bytes rest_;
-  std::size_t length_bytes_;
-};
-
-int nal_length_bytes(const std::vector<std::byte>& extradata, std::size_t position, std::size_t least) {
-  const bool prefixed = extradata.size() >= least && byte_at(extradata, 0) == 1;
-  return prefixed ? (byte_at(extradata, position) & 3) + 1 : 0;
-}
-
-// Whether an SEI unit of H.264 holds a recovery point that is reached at once and exactly: the payload begins
-// with recovery_frame_cnt as ue(v), `1` for zero, and then exact_match_flag.
-bool exact_recovery_point(Bytes unit) {
-  std::size_t i = 1;
+// Whether an SEI unit holds a recovery point (payload type 6) that is reached at once and exactly: it begins
+// with recovery_frame_cnt as ue(v), in HEVC recovery_poc_cnt as se(v), `1` for zero, and exact_match_flag.
+enum class Recovery { none, inexact, exact };
+Recovery recovery_point(Bytes unit, std::size_t header_bytes) {
+  std::size_t i = header_bytes;
   while (i + 2 < unit.size()) {
     std::size_t type = 0, size = 0;
     for (; i < unit.size() && byte_at(unit, i) == 0xff; ++i) type += 0xff;
-    if (i >= unit.size()) return false;
+    if (i >= unit.size()) return Recovery::none;
     type += byte_at(unit, i++);
     for (; i < unit.size() && byte_at(unit, i) == 0xff; ++i) size += 0xff;
-    if (i >= unit.size()) return false;
+    if (i >= unit.size()) return Recovery::none;
     size += byte_at(unit, i++);
-    if (size > unit.size() - i) return false;
-    if (type == 6) return size > 0 && (byte_at(unit, i) & 0xc0) == 0xc0;
+    if (size > unit.size() - i) return Recovery::none;
+    if (type == 6) return size > 0 && (byte_at(unit, i) & 0xc0) == 0xc0 ? Recovery::exact : Recovery::inexact;
     i += size;
   }
-  return false;
+  return Recovery::none;
 }
 
-// VP9: frame_marker, profile, show_existing_frame, frame_type, show_frame. A superframe, known by its last
-// byte, always ends in a shown frame.
-bool vp9_shown(Bytes bytes) {
-  if (bytes.empty() || (byte_at(bytes, bytes.size() - 1) & 0xe0) == 0xc0) return true;
-  const std::uint8_t first = byte_at(bytes, 0);
-  const int profile = (first >> 5 & 1) | (first >> 3 & 2);
-  const int shift = profile == 3 ? 1 : 0;
-  const bool show_existing = first >> (3 - shift) & 1;
-  if (show_existing) return true;
-  return first >> (1 - shift) & 1;
-}
+class H264Scanner {
+public:
+  explicit H264Scanner(const NalFraming& framing)
+      : length_bytes_(framing.length_bytes), sets_(framing.parameter_sets, false) {
+    for (const Bytes unit : framing.parameter_sets) see_sequence(unit);
+  }
+
+  PacketTraits scan(const Packet& packet) {
+    const std::int64_t ordinal = count_++;
+    PacketTraits traits{EntryPoint::none, false}; // No slice, no picture.
+    Recovery recovery = Recovery::none;
+    bool referenced = false, instantaneous = false;
+    NalWalker walker(packet.bytes, length_bytes_);
+    while (const auto unit = walker.next()) {
+      if (unit->empty()) continue;
+      const int type = byte_at(*unit, 0) & 31;
+      sets_.see(*unit, ordinal);
+      see_sequence(*unit);
+      if (type == 6 && recovery != Recovery::exact) recovery = std::max(recovery, recovery_point(*unit, 1));
+      if (type != 1 && type != 2 && type != 5) continue;
+      if (!traits.shown) instantaneous = type == 5;
+      traits.shown = true;
+      referenced = referenced || (byte_at(*unit, 0) & 0x60) != 0;
+    }
+    if (!traits.shown) return traits;
+    traits.disposable = !referenced && !fields_;
+    traits.start = instantaneous                                 ? EntryPoint::clean
+                   : recovery == Recovery::exact                 ? EntryPoint::recovery
+                   : packet.key || recovery == Recovery::inexact ? EntryPoint::inexact
+                                                                 : EntryPoint::none;
+    if (instantaneous || recovery == Recovery::exact) sets_.see_entry(ordinal);
+    return traits;
+  }
+
+  std::vector<std::int64_t> inexact_entries() const { return sets_.dependent_entries(); }
+
+private:
+  void see_sequence(Bytes unit) {
+    const int type = byte_at(unit, 0) & 31;
+    if (!fields_ && (type == 7 || type == 15)) fields_ = h264_may_have_fields(unit);
+  }
+
+  int length_bytes_;
+  ParameterSets sets_;
+  std::int64_t count_ = 0;
+  bool fields_ = false; ///< A field may be a packet of its own, and then half of a picture.
+};
+
+class HevcScanner {
+public:
+  HevcScanner(const NalFraming& framing, bool interlaced)
+      : length_bytes_(framing.length_bytes), sets_(framing.parameter_sets, true), fields_(interlaced) {}
+
+  PacketTraits scan(const Packet& packet) {
+    const std::int64_t ordinal = count_++;
+    PacketTraits traits;
+    bool seen = false;
+    Recovery recovery = Recovery::none;
+    NalWalker walker(packet.bytes, length_bytes_);
+    while (const auto unit = walker.next()) {
+      if (unit->size() < 2 || layer_id(*unit) > 0) continue;
+      const int type = byte_at(*unit, 0) >> 1 & 63;
+      sets_.see(*unit, ordinal);
+      if (type == 36 || type == 37) sequence_begins_ = true; // End of sequence, end of bitstream.
+      if (type == 39) recovery = std::max(recovery, recovery_point(*unit, 2));
+      if (type > 31 || seen) continue;
+      seen = true;
+      read_picture(type, *unit, traits);
+    }
+    traits.shown = traits.shown && seen;
+    if (seen && traits.start == EntryPoint::none && recovery != Recovery::none)
+      traits.start = recovery == Recovery::exact ? EntryPoint::recovery : EntryPoint::inexact;
+    if (seen && traits.start == EntryPoint::none && packet.key) traits.start = EntryPoint::inexact;
+    if (traits.start != EntryPoint::none && traits.start != EntryPoint::inexact) sets_.see_entry(ordinal);
+    return traits;
+  }
+
+  std::vector<std::int64_t> inexact_entries() const { return sets_.dependent_entries(); }
+
+private:
+  static int layer_id(Bytes unit) { return (byte_at(unit, 0) & 1) << 5 | byte_at(unit, 1) >> 3; }
+
+  void read_picture(int type, Bytes unit, PacketTraits& traits) {
+    traits.layer = static_cast<std::uint8_t>(std::max(0, (byte_at(unit, 1) & 7) - 1));
+    traits.disposable = type < 16 && type % 2 == 0 && !fields_; // Sub-layer non-reference pictures.
+    if (type >= 16 && type <= 21) {                             // BLA, IDR, CRA.
+      skips_leading_ = type <= 20 || sequence_begins_;
+      sequence_begins_ = false;
+      traits.start = type >= 21 ? EntryPoint::open : type <= 18 ? EntryPoint::broken_link : EntryPoint::clean;
+    }
+    if ((type == 8 || type == 9) && skips_leading_) traits.shown = false;
+  }
+
+  int length_bytes_;
+  ParameterSets sets_;
+  std::int64_t count_ = 0;
+  bool fields_;
+  bool sequence_begins_ = true; ///< The next random access picture has NoRaslOutputFlag.
+  bool skips_leading_ = false;  ///< RASL pictures of the current one are not shown.
+};
+
+struct Vp8Scanner {
+  PacketTraits scan(const Packet& packet) const {
+    const std::uint8_t first = byte_at(packet.bytes, 0);
+    return {first & 1 ? EntryPoint::none : EntryPoint::clean, (first & 0x10) != 0};
+  }
+};
+
+// frame_marker, profile, show_existing_frame, frame_type, show_frame. A superframe, known by its last byte,
+// always ends in a shown frame.
+struct Vp9Scanner {
+  PacketTraits scan(const Packet& packet) const {
+    const Bytes bytes = packet.bytes;
+    const bool superframe = (byte_at(bytes, bytes.size() - 1) & 0xe0) == 0xc0;
+    const std::uint8_t first = byte_at(bytes, 0);
+    const int profile = (first >> 5 & 1) | (first >> 3 & 2);
+    const int shift = profile == 3 ? 1 : 0;
+    const bool existing = first >> (3 - shift) & 1;
+    const bool key = !existing && !(first >> (2 - shift) & 1);
+    const bool shown = existing || first >> (1 - shift) & 1;
+    return {key ? EntryPoint::clean : EntryPoint::none, superframe || shown};
+  }
+};
+
+/// Codecs whose keyframes reset all state.
+struct ResettingScanner {
+  PacketTraits scan(const Packet& packet) const {
+    return {packet.key ? EntryPoint::clean : EntryPoint::none, true};
+  }
+};
+
+struct OtherScanner {
+  PacketTraits scan(const Packet& packet) const {
+    return {packet.key ? EntryPoint::inexact : EntryPoint::none, true};
+  }
+};
+
+struct Mpeg4Scanner {
+  PacketTraits scan(const Packet& packet) const { return scan_mpeg4(packet); }
+};
 
 constexpr std::string_view resetting_codecs[] = {
-    "av1",      "mjpeg", "ffv1",    "prores", "dnxhd",    "png",  "gif",      "huffyuv", "ffvhuff",
-    "rawvideo", "v210",  "utvideo", "qtrle",  "jpeg2000", "cfhd", "magicyuv", "webp",    "bmp"};
+    "mjpeg",   "ffv1",  "prores",   "dnxhd", "png",      "gif",  "huffyuv", "ffvhuff", "rawvideo", "v210",
+    "utvideo", "qtrle", "jpeg2000", "cfhd",  "magicyuv", "webp", "bmp",     "theora",  "h263",     "flv1"};
+
+using Scanner = std::variant<OtherScanner, ResettingScanner, H264Scanner, HevcScanner, Vp8Scanner, Vp9Scanner,
+                             Av1Units, MpegHeaders, Mpeg4Scanner>;
+
+Scanner choose_scanner(const StreamInfo& stream) {
+  if (stream.codec == "h264") return H264Scanner(read_framing(stream.extradata, false));
+  if (stream.codec == "hevc") return HevcScanner(read_framing(stream.extradata, true), stream.interlaced);
+  if (stream.codec == "vp8") return Vp8Scanner();
+  if (stream.codec == "vp9") return Vp9Scanner();
+  if (stream.codec == "av1") return Av1Units(stream.extradata);
+  if (stream.codec == "mpeg1video" || stream.codec == "mpeg2video") return MpegHeaders();
+  if (stream.codec == "mpeg4") return Mpeg4Scanner();
+  if (std::find(std::begin(resetting_codecs), std::end(resetting_codecs), stream.codec) !=
+      std::end(resetting_codecs))
+    return ResettingScanner();
+  return OtherScanner();
+}
 
 } // namespace
 
@@ -116,75 +215,28 @@ std::string_view to_string(EntryPoint entry) noexcept {
   return "?";
 }
 
-PacketScanner::PacketScanner(const StreamInfo& stream) {
-  if (stream.codec == "h264") {
-    codec_ = Codec::h264;
-    length_bytes_ = nal_length_bytes(stream.extradata, 4, 7);
-  } else if (stream.codec == "hevc") {
-    codec_ = Codec::hevc;
-    length_bytes_ = nal_length_bytes(stream.extradata, 21, 23);
-  } else if (stream.codec == "vp8") {
-    codec_ = Codec::vp8;
-  } else if (stream.codec == "vp9") {
-    codec_ = Codec::vp9;
-  } else if (std::find(std::begin(resetting_codecs), std::end(resetting_codecs), stream.codec) !=
-             std::end(resetting_codecs)) {
-    codec_ = Codec::resetting;
-  }
-}
+struct PacketScanner::State {
+  Scanner scanner;
+};
+
+PacketScanner::PacketScanner(const StreamInfo& stream)
+    : state_(std::make_unique<State>(State{choose_scanner(stream)})) {}
+PacketScanner::~PacketScanner() = default;
 
 PacketTraits PacketScanner::scan(const Packet& packet) {
-  const EntryPoint clean = packet.key ? EntryPoint::clean : EntryPoint::none;
-  if (packet.bytes.empty()) return {EntryPoint::none, false};
-  switch (codec_) {
-  case Codec::h264:
-    return scan_h264(packet);
-  case Codec::hevc:
-    return scan_hevc(packet);
-  case Codec::vp8:
-    return {clean, (byte_at(packet.bytes, 0) & 0x10) != 0};
-  case Codec::vp9:
-    return {clean, vp9_shown(packet.bytes)};
-  case Codec::resetting:
-    return {clean, true};
-  case Codec::other:
-    break;
-  }
-  return {packet.key ? EntryPoint::open : EntryPoint::none, true};
-}
-
-PacketTraits PacketScanner::scan_h264(const Packet& packet) const {
-  NalWalker walker(packet.bytes, length_bytes_);
-  bool recovery = false;
-  while (const auto unit = walker.next()) {
-    if (unit->empty()) continue;
-    const int type = byte_at(*unit, 0) & 31;
-    if (type == 5) return {EntryPoint::clean, true};
-    if (type == 6) recovery = recovery || exact_recovery_point(*unit);
-    if (type == 1) return {packet.key && recovery ? EntryPoint::recovery : EntryPoint::none, true};
-  }
-  return {EntryPoint::none, false}; // No slice, no picture.
-}
-
-PacketTraits PacketScanner::scan_hevc(const Packet& packet) {
-  NalWalker walker(packet.bytes, length_bytes_);
-  PacketTraits traits;
-  bool seen = false;
-  while (const auto unit = walker.next()) {
-    if (unit->empty()) continue;
-    const int type = byte_at(*unit, 0) >> 1 & 63;
-    if (type == 36 || type == 37) sequence_begins_ = true; // End of sequence, end of bitstream.
-    if (type > 31 || seen) continue;
-    seen = true;
-    if (type >= 16 && type <= 21) { // BLA, IDR, CRA.
-      skips_leading_ = type <= 20 || sequence_begins_;
-      sequence_begins_ = false;
-      traits.start = type >= 21 ? EntryPoint::open : type <= 18 ? EntryPoint::broken_link : EntryPoint::clean;
-    }
-    if ((type == 8 || type == 9) && skips_leading_) traits.shown = false;
-  }
-  traits.shown = traits.shown && seen;
+  PacketTraits traits = std::visit([&](auto& scanner) { return scanner.scan(packet); }, state_->scanner);
+  if (packet.bytes.empty()) traits = {EntryPoint::none, false};
   return traits;
+}
+
+bool PacketScanner::knows_codec() const noexcept {
+  return !std::holds_alternative<OtherScanner>(state_->scanner);
+}
+
+std::vector<std::int64_t> PacketScanner::inexact_entries() const {
+  if (const auto* h264 = std::get_if<H264Scanner>(&state_->scanner)) return h264->inexact_entries();
+  if (const auto* hevc = std::get_if<HevcScanner>(&state_->scanner)) return hevc->inexact_entries();
+  return {};
 }
 
 } // namespace lanner

@@ -1,35 +1,34 @@
 #pragma once
-// What a packet's first bytes say: whether decoding may start there, and whether it shows a picture.
+// What a packet's first bytes say: whether decoding may start there, whether it shows a picture, and whether
+// others depend on it.
 
-#include <cstdint>
-#include <span>
+#include <memory>
+#include <vector>
 
 #include <lanner/packet.h>
 
+#include "video/packet_traits.h"
+
 namespace lanner {
 
-struct PacketTraits {
-  EntryPoint start = EntryPoint::none;
-  bool shown = true; ///< The decoder gives a frame for it when decoding began at the stream's first packet.
-};
-
-/// Reads traits of one stream's packets, which are given in file order. Bytes are not trusted: what cannot be
-/// read falls back to the container's key flag. Sources: H.264 7.4.1 and D.2.8 (recovery point),
-/// H.265 7.4.2.2 and 8.1.3 (RASL), RFC 6386 9.1, VP9 bitstream 6.2.
+/// Reads traits of one stream's packets, which are given in file order. Bytes are not trusted. Of codecs that
+/// are not known here the container's keyframes are EntryPoint::inexact. Sources: H.264 7.4.1, 8.2.5.2 and
+/// D.2.8 (recovery point), H.265 7.4.2.2, 8.1.3 (RASL) and D.3.8, RFC 6386 9.1, VP9 bitstream 6.2; for the
+/// others see mpeg_headers.h and av1_units.h.
 class PacketScanner {
 public:
   explicit PacketScanner(const StreamInfo& stream);
+  ~PacketScanner();
   PacketTraits scan(const Packet& packet);
+  /// Ordinals (places in file order) of packets whose `start` is less than scan() said: inexact. To be asked
+  /// when the whole stream was scanned; see Note [Parameter sets].
+  std::vector<std::int64_t> inexact_entries() const;
+  /// Whether more than the container's word is known.
+  bool knows_codec() const noexcept;
 
 private:
-  PacketTraits scan_h264(const Packet& packet) const;
-  PacketTraits scan_hevc(const Packet& packet);
-
-  enum class Codec { h264, hevc, vp8, vp9, resetting, other };
-  Codec codec_ = Codec::other;
-  int length_bytes_ = 0;        ///< Bytes of a NAL unit's length; 0 for start codes.
-  bool sequence_begins_ = true; ///< The next HEVC random access picture has NoRaslOutputFlag.
-  bool skips_leading_ = false;  ///< RASL pictures of the current one are not shown.
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 } // namespace lanner

@@ -8,7 +8,7 @@
 
 #include <lanner/video_reader.h>
 
-#include "video/packet_table.h"
+#include "video/packet_cursor.h"
 
 namespace lanner {
 
@@ -24,52 +24,68 @@ struct TaggedFrame {
   std::int64_t ordinal = -1;
 };
 
+/// What a decoder does not get.
+struct PacketFilter {
+  std::function<bool(std::int64_t ordinal)> skips; ///< Null skips none.
+  std::int64_t last = INT64_MAX;                   ///< Ordinal of the last packet; the end comes behind it.
+};
+
+/// Who may ask a cursor to stop.
+struct StopTokens {
+  CancelToken caller, owner;
+  void check() const {
+    caller.check();
+    owner.check();
+  }
+};
+
+/// One thread at a time.
 class FrameCursor {
 public:
+  /// `source` may be shared with other cursors: see shared_source.h.
   FrameCursor(SourcePtr source, const VideoReaderOptions& options);
 
-  /// Another one over the same source, at its beginning.
-  FrameCursor again() const { return FrameCursor(source_, options_); }
-
-  const StreamInfo& stream() const noexcept { return stream_; }
-  const Demuxer& demuxer() const noexcept { return *demuxer_; }
+  const StreamInfo& stream() const noexcept { return packets_.stream(); }
+  const Demuxer& demuxer() const noexcept { return packets_.demuxer(); }
   const Decoder& decoder() const noexcept { return *decoder_; }
+  const PacketCursor& packets() const noexcept { return packets_; }
 
   /// The next frame in the decoder's order; its pts and duration are those of its packet. Throws
   /// Error{bad_data} at the end of a stream that gave none.
   std::optional<TaggedFrame> next();
   /// Ordinal of the packet that is read next.
-  std::int64_t position() const noexcept { return position_; }
+  std::int64_t position() const noexcept { return packets_.position() - (pending_ ? 1 : 0); }
+  /// Every packet from the stream's first on was given since the decoder had no state.
+  bool is_linear() const noexcept { return linear_; }
   /// Continues at the stream's first packet, with all state as after opening.
   void restart();
-  /// Continues at packet `ordinal` of `table`, a place to start. Seeks where the container finds the way,
-  /// else reads up to it.
-  void start_at(std::int64_t ordinal, PacketTable& table);
-  /// All packets of the stream, by a demuxer of its own.
-  PacketTable read_table(const Control& control) const;
+  /// Continues at packet `ordinal` of `table`, a place to start, with what `filter` leaves.
+  void start_at(std::int64_t ordinal, const PacketTable& table, PacketFilter filter = {});
+  /// Replaces the filter from here on.
+  void set_filter(PacketFilter filter);
+  /// next() throws Error{cancelled} at the next packet once one of the tokens is set.
+  void set_stop(StopTokens stop) { stop_ = std::move(stop); }
 
 private:
-  std::unique_ptr<Demuxer> new_demuxer() const;
   std::optional<Packet> next_packet();
-  std::optional<Packet> stream_packet();
-  bool enter(std::int64_t ordinal, PacketTable& table, const std::function<void()>& seek);
-  void skip_to(std::int64_t ordinal);
-  TaggedFrame tag(Frame frame);
+  void remember(const Packet& packet);
+  std::optional<TaggedFrame> tag(Frame frame);
+  void forget();
 
   struct Times {
     std::int64_t pts, duration;
+    bool discard;
   };
-  void remember(const Packet& packet);
 
-  SourcePtr source_;
-  VideoReaderOptions options_;
-  StreamInfo stream_;
-  std::unique_ptr<Demuxer> demuxer_;
+  std::string name_;
+  DecoderOptions options_;
+  PacketCursor packets_;
   std::unique_ptr<Decoder> decoder_;
-  std::int64_t position_ = 0;
+  PacketFilter filter_;
+  StopTokens stop_;
   std::optional<Packet> pending_; ///< Read but not yet given to the decoder.
-  std::deque<Times> times_;       ///< Of the newest packets, up to position_.
-  bool drained_ = false, gave_frames_ = false, from_start_ = true;
+  std::deque<Times> times_;       ///< Of the newest packets, up to the last one read.
+  bool drained_ = false, gave_frames_ = false, from_start_ = true, linear_ = true;
 };
 
 } // namespace lanner

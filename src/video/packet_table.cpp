@@ -21,19 +21,61 @@ std::uint64_t look_of(std::int64_t pts, std::int64_t dts, std::int64_t pos, std:
   return mix(mix(static_cast<std::uint64_t>(pts), place), size);
 }
 
+PacketEntry entry_of(const Packet& packet, const PacketTraits& traits) {
+  PacketEntry entry{packet.pts, packet.dts, packet.duration, packet.pos};
+  entry.size = static_cast<std::uint32_t>(std::min<std::size_t>(packet.bytes.size(), UINT32_MAX));
+  entry.start = traits.start;
+  entry.key = packet.key;
+  entry.shown = traits.shown && !packet.discard;
+  entry.corrupt = packet.corrupt;
+  entry.disposable = traits.disposable;
+  entry.delayed = traits.delayed;
+  return entry;
+}
+
+// A decoder that begins at an open entry does not show the pictures before it, or shows them damaged.
+bool first_is_whole(const std::vector<PacketEntry>& packets, bool codec_is_known) {
+  if (packets.empty()) return false;
+  const PacketEntry& first = packets.front();
+  if (!is_exact(first.start)) return first.start == EntryPoint::inexact && !codec_is_known;
+  if (first.start != EntryPoint::open && first.start != EntryPoint::recovery) return true;
+  return std::none_of(packets.begin(), packets.end(), [&](const PacketEntry& packet) {
+    return packet.shown && (packet.pts == no_pts || packet.pts < first.pts);
+  });
+}
+
+bool are_certain(const std::vector<PacketEntry>& packets, const StreamInfo& stream, bool codec_is_known) {
+  if (!first_is_whole(packets, codec_is_known)) return false;
+  if (stream.interlaced && stream.codec == "h264") return false; // Fields may be packets of their own.
+  std::vector<std::int64_t> times;
+  times.reserve(packets.size());
+  for (const PacketEntry& packet : packets) {
+    if (packet.corrupt) return false;
+    if (!packet.shown) continue;
+    if (packet.pts == no_pts) return false;
+    times.push_back(packet.pts);
+  }
+  std::sort(times.begin(), times.end());
+  return std::adjacent_find(times.begin(), times.end()) == times.end();
+}
+
 } // namespace
 
-std::int64_t PacketTable::find(const Packet& packet) {
-  if (by_look_.empty()) {
-    by_look_.reserve(packets.size());
-    for (std::size_t i = 0; i < packets.size(); ++i) {
-      const auto look = look_of(packets[i].pts, packets[i].dts, packets[i].pos, packets[i].size);
-      const auto [place, fresh] = by_look_.emplace(look, static_cast<std::int64_t>(i));
-      if (!fresh) place->second = -1;
+std::int64_t PacketTable::find(const Packet& packet) const {
+  std::call_once(sorted_, [this] {
+    by_look_.reserve(packets_.size());
+    for (std::size_t i = 0; i < packets_.size(); ++i) {
+      const PacketEntry& entry = packets_[i];
+      by_look_.emplace_back(look_of(entry.pts, entry.dts, entry.pos, entry.size),
+                            static_cast<std::int64_t>(i));
     }
-  }
-  const auto found = by_look_.find(look_of(packet.pts, packet.dts, packet.pos, packet.bytes.size()));
-  return found == by_look_.end() ? -1 : found->second;
+    std::sort(by_look_.begin(), by_look_.end());
+  });
+  const std::uint64_t look = look_of(packet.pts, packet.dts, packet.pos, packet.bytes.size());
+  const auto found = std::lower_bound(by_look_.begin(), by_look_.end(), std::pair(look, std::int64_t{-1}));
+  if (found == by_look_.end() || found->first != look) return -1;
+  const auto after = std::next(found);
+  return after != by_look_.end() && after->first == look ? -1 : found->second;
 }
 
 std::optional<Packet> next_or_end(Demuxer& demuxer, bool raise_on_damage) {
@@ -46,53 +88,40 @@ std::optional<Packet> next_or_end(Demuxer& demuxer, bool raise_on_damage) {
   }
 }
 
-PacketTable read_packets(Demuxer& demuxer, int stream, const Limits& limits, const Control& control) {
-  PacketTable table;
-  table.stream = stream;
-  const StreamInfo& info = demuxer.streams().at(static_cast<std::size_t>(stream));
-  table.time_base = info.time_base;
+PacketList read_packets(Demuxer& demuxer, int stream, const Limits& limits, const Control& control) {
+  PacketList list;
+  const StreamInfo info = demuxer.streams().at(static_cast<std::size_t>(stream));
   const auto expected = static_cast<double>(info.frames);
   PacketScanner scanner(info);
+  std::vector<std::uint8_t> layers;
+  std::uint8_t highest = 0;
   while (true) {
     control.cancel.check();
     const std::optional<Packet> packet = next_or_end(demuxer, false);
     if (!packet) break;
     if (packet->stream != stream) continue;
-    check(table.packets.size() < limits.frames, ErrorCode::limit_exceeded,
+    check(list.packets.size() < limits.frames, ErrorCode::limit_exceeded,
           "index: stream {} has more than Limits::frames = {} packets", stream, limits.frames);
-    PacketEntry entry{packet->pts, packet->dts, packet->duration, packet->pos, packet->bytes.size()};
     const PacketTraits traits = scanner.scan(*packet);
-    entry.start = traits.start;
-    entry.key = packet->key;
-    entry.shown = traits.shown && !packet->discard;
-    entry.corrupt = packet->corrupt;
-    table.packets.push_back(entry);
-    if (table.packets.size() % 1024 == 0)
-      control.report({"index", static_cast<double>(table.packets.size()), expected, "frames"});
+    list.packets.push_back(entry_of(*packet, traits));
+    layers.push_back(traits.layer);
+    highest = std::max(highest, traits.layer);
+    if (list.packets.size() % 1024 == 0)
+      control.report({"index", static_cast<double>(list.packets.size()), expected, "frames"});
   }
-  return table;
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    if (layers[i] != highest) list.packets[i].disposable = false;
+  for (const std::int64_t ordinal : scanner.inexact_entries())
+    list.packets[static_cast<std::size_t>(ordinal)].start = EntryPoint::inexact;
+  list.frames_are_certain = are_certain(list.packets, info, scanner.knows_codec());
+  return list;
 }
 
-bool frames_are_certain(const PacketTable& table, const StreamInfo& stream) {
-  if (table.packets.empty() || table.packets.front().start == EntryPoint::none) return false;
-  if (stream.interlaced && stream.codec == "h264") return false; // Fields may be packets of their own.
-  std::vector<std::int64_t> times;
-  times.reserve(table.packets.size());
-  for (const PacketEntry& packet : table.packets) {
-    if (packet.corrupt) return false;
-    if (!packet.shown) continue;
-    if (packet.pts == no_pts) return false;
-    times.push_back(packet.pts);
-  }
-  std::sort(times.begin(), times.end());
-  return std::adjacent_find(times.begin(), times.end()) == times.end();
-}
-
-std::vector<ShownFrame> predict_frames(const PacketTable& table) {
+std::vector<ShownFrame> predict_frames(const std::vector<PacketEntry>& packets) {
   std::vector<ShownFrame> frames;
   bool timed = true;
-  for (std::size_t i = 0; i < table.packets.size(); ++i) {
-    const PacketEntry& packet = table.packets[i];
+  for (std::size_t i = 0; i < packets.size(); ++i) {
+    const PacketEntry& packet = packets[i];
     if (!packet.shown) continue;
     frames.push_back({static_cast<std::int64_t>(i), packet.pts, packet.duration});
     timed = timed && packet.pts != no_pts;
@@ -107,8 +136,10 @@ std::vector<ShownFrame> predict_frames(const PacketTable& table) {
 void fill_missing_times(std::vector<ShownFrame>& frames) {
   for (std::size_t i = 1; i < frames.size(); ++i) {
     const ShownFrame& before = frames[i - 1];
-    if (frames[i].pts == no_pts && before.pts != no_pts && before.duration > 0)
-      frames[i].pts = before.pts + before.duration;
+    std::int64_t end = 0;
+    if (frames[i].pts == no_pts && before.pts != no_pts && before.duration > 0 &&
+        !__builtin_add_overflow(before.pts, before.duration, &end))
+      frames[i].pts = end;
   }
 }
 

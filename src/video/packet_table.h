@@ -2,8 +2,9 @@
 // All packets of one stream, and the frames that they give.
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <lanner/cancel.h>
@@ -13,47 +14,65 @@
 
 namespace lanner {
 
-/// A packet without its bytes. Its place in PacketTable::packets is called its ordinal.
+/// A packet without its bytes. Its place in PacketTable is called its ordinal.
 struct PacketEntry {
   std::int64_t pts = no_pts, dts = no_pts, duration = 0, pos = -1;
-  std::uint64_t size = 0;
+  std::uint32_t size = 0;
   EntryPoint start = EntryPoint::none;
   bool key = false;
   bool shown = true;
   bool corrupt = false;
+  bool disposable = false; ///< No other picture of the stream depends on it.
+  bool delayed = false;    ///< See PacketTraits::delayed.
+  friend bool operator==(const PacketEntry&, const PacketEntry&) = default;
 };
 
-/// Packets of one stream in file order.
-struct PacketTable {
-  int stream = 0;
-  Rational time_base;
-  std::vector<PacketEntry> packets;
+/// Whether decoding that begins at the packet gives exact frames.
+constexpr bool is_exact(EntryPoint entry) noexcept {
+  return entry != EntryPoint::none && entry != EntryPoint::inexact;
+}
+
+/// Packets of one stream in file order. Immutable: any number of threads may use one.
+class PacketTable {
+public:
+  explicit PacketTable(std::vector<PacketEntry> packets) : packets_(std::move(packets)) {}
+
+  std::int64_t size() const noexcept { return static_cast<std::int64_t>(packets_.size()); }
+  const std::vector<PacketEntry>& packets() const noexcept { return packets_; }
+  const PacketEntry& operator[](std::int64_t ordinal) const {
+    return packets_[static_cast<std::size_t>(ordinal)];
+  }
   /// The ordinal of the packet that looks like `packet`, -1 when there is none or more than one.
-  std::int64_t find(const Packet& packet);
+  std::int64_t find(const Packet& packet) const;
 
 private:
-  std::unordered_map<std::uint64_t, std::int64_t> by_look_;
+  std::vector<PacketEntry> packets_;
+  mutable std::once_flag sorted_;
+  mutable std::vector<std::pair<std::uint64_t, std::int64_t>> by_look_; ///< Only finding needs it.
 };
 
 /// A frame of the stream: which packet it begins in, and its time.
 struct ShownFrame {
   std::int64_t ordinal = 0;
   std::int64_t pts = no_pts, duration = 0;
+  friend bool operator==(const ShownFrame&, const ShownFrame&) = default;
 };
 
 /// The next packet. Damage that stops the container's reading ends the stream like its end, with a line in
 /// the log, unless `raise_on_damage`.
 std::optional<Packet> next_or_end(Demuxer& demuxer, bool raise_on_damage);
 
+struct PacketList {
+  std::vector<PacketEntry> packets;
+  /// Whether the frames follow from the packets alone: every shown packet has a pts of its own, decoding can
+  /// begin at the first and shows what lies around it, none is damaged and none can be a single field.
+  bool frames_are_certain = false;
+};
 /// Reads what is left in `demuxer` of `stream`. Throws Error{limit_exceeded, cancelled, io}.
-PacketTable read_packets(Demuxer& demuxer, int stream, const Limits& limits, const Control& control);
-
-/// Whether the frames follow from the packets alone: every shown packet has a pts of its own, the first is a
-/// place to start, none is damaged and none can be a single field.
-bool frames_are_certain(const PacketTable& table, const StreamInfo& stream);
+PacketList read_packets(Demuxer& demuxer, int stream, const Limits& limits, const Control& control);
 
 /// The frames by the packets' word, in presentation order: by pts, or in file order when one is missing.
-std::vector<ShownFrame> predict_frames(const PacketTable& table);
+std::vector<ShownFrame> predict_frames(const std::vector<PacketEntry>& packets);
 
 /// Gives a frame without a time the previous one's end, where that is known.
 void fill_missing_times(std::vector<ShownFrame>& frames);

@@ -1,0 +1,68 @@
+#include "video/h264_sps.h"
+
+#include "video/nal_units.h"
+
+namespace lanner {
+
+namespace {
+
+constexpr std::uint32_t high_profiles[] = {100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135};
+
+std::int32_t signed_golomb(BitReader& bits) {
+  const std::uint32_t code = bits.exp_golomb();
+  const auto half = static_cast<std::int32_t>(code / 2);
+  return code % 2 ? half + 1 : -half;
+}
+
+void skip_scaling_list(BitReader& bits, int size) {
+  std::int32_t last = 8, next = 8;
+  for (int i = 0; i < size && !bits.ended(); ++i) {
+    if (next != 0) next = (last + signed_golomb(bits)) & 255;
+    if (next != 0) last = next;
+  }
+}
+
+void skip_chroma_and_scaling(BitReader& bits) {
+  const std::uint32_t chroma = bits.exp_golomb();
+  if (chroma == 3) bits.skip(1);
+  bits.exp_golomb();
+  bits.exp_golomb();
+  bits.skip(1);
+  if (!bits.flag()) return;
+  for (int i = 0; i < (chroma == 3 ? 12 : 8); ++i)
+    if (bits.flag()) skip_scaling_list(bits, i < 6 ? 16 : 64);
+}
+
+void skip_picture_order(BitReader& bits) {
+  const std::uint32_t type = bits.exp_golomb();
+  if (type == 0) bits.exp_golomb();
+  if (type != 1) return;
+  bits.skip(1);
+  bits.exp_golomb();
+  bits.exp_golomb();
+  const std::uint32_t cycle = bits.exp_golomb();
+  for (std::uint32_t i = 0; i < cycle && !bits.ended(); ++i) bits.exp_golomb();
+}
+
+} // namespace
+
+bool h264_may_have_fields(Bytes unit) {
+  const std::vector<std::byte> head = unescaped(unit, 1024);
+  BitReader bits(head);
+  bits.skip(8);
+  const std::uint32_t profile = bits.bits(8);
+  bits.skip(16);
+  bits.exp_golomb();
+  if (std::find(std::begin(high_profiles), std::end(high_profiles), profile) != std::end(high_profiles))
+    skip_chroma_and_scaling(bits);
+  bits.exp_golomb();
+  skip_picture_order(bits);
+  bits.exp_golomb();
+  bits.skip(1);
+  bits.exp_golomb();
+  bits.exp_golomb();
+  const bool frames_only = bits.flag();
+  return !frames_only || bits.ended();
+}
+
+} // namespace lanner

@@ -1,0 +1,110 @@
+#include "video/index_cache.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include <lanner/log.h>
+#include <lanner/video_support.h>
+
+#include "base/file.h"
+#include "base/file_stamp.h"
+#include "base/hash.h"
+#include "base/options.h"
+#include "video/index_file.h"
+#include "video/shared_source.h"
+
+namespace lanner {
+
+namespace {
+
+constexpr std::uint64_t folder_bytes = 512ull << 20;
+constexpr std::size_t head_bytes = 64 << 10;
+constexpr std::string_view suffix = ".index";
+
+std::string head_hash(ByteSource& source) {
+  std::vector<std::byte> head(head_bytes);
+  head.resize(source.read_at(0, head));
+  return hash_hex(head);
+}
+
+} // namespace
+
+IndexCache::IndexCache(std::filesystem::path folder, const std::string& key, const Limits& limits)
+    : key_(hash_hex(std::as_bytes(std::span(key)))), limits_(limits) {
+  file_ = std::move(folder) / (key_ + std::string(suffix));
+}
+
+// Lists of other files change without the file that names them.
+IndexCache IndexCache::of(const IndexRequest& request, int stream) {
+  const std::filesystem::path& folder = options().cache_folder;
+  const auto stamp = file_stamp(original_source(*request.source));
+  if (!request.cache || folder.empty() || !stamp || request.demuxer.allow_nested_opens) return {};
+  const std::string key =
+      fmt::format("{}|{}|{}|{}|{}|{}", stamp->size, stamp->modified, head_hash(*request.source), stream,
+                  request.demuxer.format, video_support().version);
+  return IndexCache(folder / "index", key, request.demuxer.limits);
+}
+
+std::shared_ptr<const StreamIndex> IndexCache::load() const {
+  std::error_code missing;
+  if (file_.empty() || !std::filesystem::exists(file_, missing)) return nullptr;
+  try {
+    Limits limits = limits_;
+    limits.file_bytes = std::min(limits.file_bytes, folder_bytes);
+    const Content content = read_all(open_path(file_, limits), limits);
+    auto index = read_index(content.bytes, key_, limits_);
+    std::filesystem::last_write_time(file_, std::filesystem::file_time_type::clock::now(), missing);
+    return index;
+  } catch (const std::exception& error) {
+    log(LogLevel::debug, fmt::format("video: {} is not used: {}", file_.string(), error.what()));
+    return nullptr;
+  }
+}
+
+void IndexCache::store(const StreamIndex& index) const {
+  if (file_.empty()) return;
+  try {
+    const std::vector<std::byte> bytes = write_index(index, key_);
+    if (bytes.size() > folder_bytes) return;
+    std::filesystem::create_directories(file_.parent_path());
+    write_file(file_, bytes);
+    trim_folder(file_.parent_path(), folder_bytes);
+  } catch (const std::exception& error) {
+    log(LogLevel::debug, fmt::format("video: the index is not kept in {}: {}", file_.string(), error.what()));
+  }
+}
+
+void trim_folder(const std::filesystem::path& folder, std::uint64_t bytes) noexcept {
+  struct Kept {
+    std::filesystem::file_time_type used;
+    std::uint64_t size;
+    std::filesystem::path path;
+  };
+  try {
+    std::vector<Kept> files;
+    std::uint64_t total = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      std::error_code gone; // Another process may be at work here, too.
+      if (entry.path().extension() != suffix || !entry.is_regular_file(gone) || gone) continue;
+      const std::uint64_t size = entry.file_size(gone);
+      const auto used = gone ? std::filesystem::file_time_type() : entry.last_write_time(gone);
+      if (gone) continue;
+      files.push_back({used, size, entry.path()});
+      total += size;
+    }
+    std::sort(files.begin(), files.end(), [](const Kept& a, const Kept& b) { return a.used < b.used; });
+    for (const Kept& file : files) {
+      if (total <= bytes) break;
+      std::error_code gone;
+      std::filesystem::remove(file.path, gone);
+      total -= file.size;
+    }
+  } catch (const std::exception& error) {
+    log(LogLevel::debug, fmt::format("video: {} is not trimmed: {}", folder.string(), error.what()));
+  }
+}
+
+} // namespace lanner

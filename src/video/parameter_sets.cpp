@@ -1,0 +1,90 @@
+#include "video/parameter_sets.h"
+
+namespace lanner {
+
+namespace {
+
+// FNV-1a; zeros behind a unit are no part of it.
+std::uint64_t content_of(Bytes unit) {
+  while (!unit.empty() && unit.back() == std::byte{0}) unit = unit.first(unit.size() - 1);
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  for (const std::byte byte : unit) hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3ull;
+  return hash;
+}
+
+// sps_seq_parameter_set_id lies behind profile_tier_level() (H.265 7.3.2.2, 7.3.3).
+std::uint32_t hevc_sps_number(BitReader& bits) {
+  bits.skip(4);
+  const std::uint32_t sub_layers = bits.bits(3);
+  bits.skip(1 + 88 + 8);
+  bool profile[8] = {}, level[8] = {};
+  for (std::uint32_t i = 0; i < sub_layers; ++i) {
+    profile[i] = bits.flag();
+    level[i] = bits.flag();
+  }
+  if (sub_layers > 0) bits.skip(2 * (8 - sub_layers));
+  for (std::uint32_t i = 0; i < sub_layers; ++i) bits.skip((profile[i] ? 88 : 0) + (level[i] ? 8 : 0));
+  return bits.exp_golomb();
+}
+
+} // namespace
+
+ParameterSets::ParameterSets(const std::vector<Bytes>& given, bool hevc) : hevc_(hevc) {
+  for (const Bytes unit : given)
+    if (is_set(type_of(unit))) note(unit, -1);
+}
+
+// SPS, PPS, SPS extension and subset SPS; VPS, SPS and PPS.
+bool ParameterSets::is_set(int type) const noexcept {
+  return hevc_ ? type >= 32 && type <= 34 : type == 7 || type == 8 || type == 13 || type == 15;
+}
+
+int ParameterSets::type_of(Bytes unit) const noexcept {
+  if (unit.empty()) return -1;
+  return hevc_ ? byte_at(unit, 0) >> 1 & 63 : byte_at(unit, 0) & 31;
+}
+
+ParameterSets::Identity ParameterSets::identity(Bytes unit) const {
+  const int type = type_of(unit);
+  const std::vector<std::byte> head = unescaped(unit, 160);
+  BitReader bits(head);
+  std::uint32_t number = 0;
+  if (hevc_) {
+    bits.skip(16);
+    number = type == 32 ? bits.bits(4) : type == 33 ? hevc_sps_number(bits) : bits.exp_golomb();
+  } else {
+    bits.skip(type == 7 || type == 15 ? 32 : 8);
+    number = bits.exp_golomb();
+  }
+  return static_cast<Identity>(type) << 16 | (number & 0xffff);
+}
+
+void ParameterSets::note(Bytes unit, std::int64_t ordinal) {
+  const std::uint64_t content = content_of(unit);
+  const auto [place, fresh] = known_.try_emplace(identity(unit));
+  Known& known = place->second;
+  known.varies = known.varies || (!fresh && known.content != content);
+  known.content = content;
+  if (ordinal < 0)
+    known.given = true;
+  else if (known.packets.size() < most_packets)
+    known.packets.insert(known.packets.end(), ordinal);
+}
+
+void ParameterSets::see(Bytes unit, std::int64_t ordinal) {
+  if (is_set(type_of(unit))) note(unit, ordinal);
+}
+
+std::vector<std::int64_t> ParameterSets::dependent_entries() const {
+  std::vector<std::int64_t> dependent;
+  for (const std::int64_t entry : entries_) {
+    const bool complete = std::all_of(known_.begin(), known_.end(), [&](const auto& pair) {
+      const Known& known = pair.second;
+      return (known.given && !known.varies) || known.packets.contains(entry);
+    });
+    if (!complete) dependent.push_back(entry);
+  }
+  return dependent;
+}
+
+} // namespace lanner

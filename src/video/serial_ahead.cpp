@@ -1,0 +1,61 @@
+#include "video/serial_ahead.h"
+
+#include <utility>
+
+#include "base/thread_pool.h"
+#include "device/team.h"
+
+namespace lanner {
+
+struct SerialAhead::State {
+  State(SerialReader& reader_, std::int64_t from_, FrameFinish finish_, QueueBound bound, CancelToken cancel_)
+      : reader(reader_), from(from_), finish(std::move(finish_)), cancel(cancel_),
+        queue(1, bound, std::move(cancel_)), pool(1, 1, "lanner-decode") {}
+
+  void run() {
+    const auto slot = queue.claim();
+    if (!slot) return;
+    try {
+      reader.cursor().set_stop({cancel, stop});
+      if (reader.last() + 1 != from && from < reader.parts()->content->size())
+        queue.put(*slot, reader.seek(from, finish));
+      while (auto frame = reader.next(finish)) queue.put(*slot, std::move(*frame));
+      queue.finish(*slot);
+    } catch (...) {
+      queue.fail(*slot, std::current_exception());
+    }
+  }
+
+  SerialReader& reader;
+  const std::int64_t from;
+  const FrameFinish finish;
+  const CancelToken cancel, stop = CancelToken::create();
+  const unsigned forks = forks_seen();
+  FrameQueue queue;
+  ThreadPool pool; ///< Last: its thread uses all of the above.
+};
+
+SerialAhead::SerialAhead(SerialReader& reader, std::int64_t from, FrameFinish finish, QueueBound bound,
+                         CancelToken cancel)
+    : state_(std::make_unique<State>(reader, from, std::move(finish), bound, std::move(cancel))) {
+  State* state = state_.get();
+  state->pool.submit([state] { state->run(); });
+}
+
+SerialAhead::~SerialAhead() {
+  if (state_->forks != forks_seen()) { // Locks may be held by the thread that stayed in the parent.
+    (void)state_.release();
+    return;
+  }
+  state_->stop.cancel();
+  state_->queue.stop();
+}
+
+std::optional<Frame> SerialAhead::next() {
+  check(state_->forks == forks_seen(), ErrorCode::unsupported,
+        "video: this process was forked while frames were being decoded, and the decoding thread stayed in "
+        "the parent; open the video in the child, or start it by spawn");
+  return state_->queue.next();
+}
+
+} // namespace lanner

@@ -1,0 +1,30 @@
+#pragma once
+// One decoder that works ahead of its reader.
+
+#include <memory>
+#include <optional>
+
+#include "video/frame_queue.h"
+#include "video/serial_reader.h"
+
+namespace lanner {
+
+/// Frames from number `from` on, decoded by `reader` on a thread of the object's own. `reader` belongs to it
+/// for as long as it lives; afterwards its place may be any. Fork as for SpanScheduler.
+class SerialAhead {
+public:
+  SerialAhead(SerialReader& reader, std::int64_t from, FrameFinish finish, QueueBound bound,
+              CancelToken cancel);
+  ~SerialAhead();
+  SerialAhead(const SerialAhead&) = delete;
+  SerialAhead& operator=(const SerialAhead&) = delete;
+
+  /// Nothing at the end. Throws what decoding met, and IndexContradicted.
+  std::optional<Frame> next();
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace lanner

@@ -1,0 +1,135 @@
+#include "video/serial_reader.h"
+
+#include <utility>
+
+namespace lanner {
+
+void SerialReader::rewind() {
+  cursor_.restart();
+  last_ = -1;
+  last_end_ = no_pts;
+  placed_ = true;
+}
+
+std::optional<Frame> SerialReader::next_unindexed(const FrameFinish& finish) {
+  std::optional<TaggedFrame> tagged = cursor_.next();
+  if (!tagged) return std::nullopt;
+  Frame frame = std::move(tagged->frame);
+  if (frame.pts == no_pts) frame.pts = last_end_;
+  frame.index = ++last_;
+  const bool timed = frame.pts != no_pts && frame.duration > 0;
+  if (!timed || __builtin_add_overflow(frame.pts, frame.duration, &last_end_)) last_end_ = no_pts;
+  if (finish) finish(frame);
+  return frame;
+}
+
+std::optional<Frame> SerialReader::next(const FrameFinish& finish) {
+  if (!parts_) return next_unindexed(finish);
+  const IndexContent& content = *parts_->content;
+  const std::int64_t i = last_ + 1;
+  if (!placed_) return i < content.size() ? std::optional(seek(i, finish)) : std::nullopt;
+  std::optional<TaggedFrame> tagged = cursor_.next();
+  if (!tagged && i >= content.size()) return std::nullopt;
+  const bool listed = tagged && i < content.size();
+  const bool expected = listed && content.frame(i).ordinal == tagged->ordinal;
+  if (cursor_.is_linear()) {
+    if (!expected && !(content.settled && listed)) {
+      if (content.settled) return std::nullopt;
+      placed_ = false;
+      throw IndexContradicted();
+    }
+  } else if (!expected || tagged->frame.corrupt) {
+    placed_ = false;
+    return i < content.size() ? std::optional(seek(i, finish)) : std::nullopt;
+  }
+  last_ = i;
+  return numbered(std::move(*tagged), i, content, finish);
+}
+
+Frame SerialReader::seek(std::int64_t i, const FrameFinish& finish) {
+  std::optional<TaggedFrame> tagged = parts_->content->named ? decode_to(i) : count_to(i);
+  if (!tagged && parts_->content->settled) tagged = count_to(i);
+  if (!tagged) {
+    placed_ = false;
+    last_ = -1;
+    throw IndexContradicted();
+  }
+  last_ = i;
+  placed_ = true;
+  return numbered(std::move(*tagged), i, *parts_->content, finish);
+}
+
+// See Note [Exact frames].
+std::optional<TaggedFrame> SerialReader::decode_to(std::int64_t i) {
+  SpanTrust& trust = parts_->trust;
+  const std::size_t span = parts_->plan.span_of(i);
+  if (trust.level(span) == SpanTrust::own_start) {
+    if (auto tagged = decode_from_span(i, span, true)) return tagged;
+    trust.lower(span, span > 0 ? SpanTrust::previous_start : SpanTrust::linear);
+  }
+  if (trust.level(span) == SpanTrust::previous_start) {
+    if (auto tagged = decode_from_span(i, span - 1, false)) return tagged;
+    trust.lower(span, SpanTrust::linear);
+  }
+  return decode_linearly(i);
+}
+
+std::optional<TaggedFrame> SerialReader::decode_from_span(std::int64_t i, std::size_t span, bool may_go_on) {
+  const IndexContent& content = *parts_->content;
+  const Span& start = parts_->plan[span];
+  PacketFilter filter;
+  filter.skips = [&content, i, ordinal = start.ordinal](std::int64_t packet) {
+    const std::int64_t index = content.index_by_ordinal(packet);
+    return packet != ordinal && index >= 0 && index < i && content.table[packet].disposable;
+  };
+  try {
+    if (may_go_on && placed_ && last_ >= 0 && last_ < i && cursor_.position() > start.ordinal) {
+      cursor_.set_filter(filter);
+      if (auto tagged = run_to(i, 0)) return tagged;
+    }
+    cursor_.start_at(start.ordinal, content.table, std::move(filter));
+    return run_to(i, start.first);
+  } catch (const Error& error) { // A late start makes damage of its own.
+    if (error.code() != ErrorCode::bad_data) throw;
+    return std::nullopt;
+  }
+}
+
+// Nothing when frame `i` is missing or damage shows on the way from frame `first_whole` on.
+std::optional<TaggedFrame> SerialReader::run_to(std::int64_t i, std::int64_t first_whole) {
+  placed_ = false;
+  while (auto tagged = cursor_.next()) {
+    const std::int64_t index = parts_->content->index_by_ordinal(tagged->ordinal);
+    if (index < first_whole) continue;
+    if (tagged->frame.corrupt || index > i) return std::nullopt;
+    if (index == i) {
+      cursor_.set_filter({});
+      return tagged;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<TaggedFrame> SerialReader::decode_linearly(std::int64_t i) {
+  const bool ahead = placed_ && cursor_.is_linear() && last_ < i;
+  if (!ahead) rewind();
+  placed_ = false;
+  while (auto tagged = cursor_.next()) {
+    const std::int64_t index = parts_->content->index_by_ordinal(tagged->ordinal);
+    if (index > i) break;
+    if (index == i) return tagged;
+  }
+  return std::nullopt;
+}
+
+// For streams whose frames no packet names.
+std::optional<TaggedFrame> SerialReader::count_to(std::int64_t i) {
+  const bool ahead = placed_ && cursor_.is_linear() && last_ < i;
+  if (!ahead) rewind();
+  placed_ = false;
+  for (std::int64_t index = last_ + 1; auto tagged = cursor_.next(); ++index)
+    if (index == i) return tagged;
+  return std::nullopt;
+}
+
+} // namespace lanner

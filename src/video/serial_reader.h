@@ -1,0 +1,48 @@
+#pragma once
+// One decoder: frame after frame, and single frames by number.
+
+#include <optional>
+
+#include "video/frame_cursor.h"
+#include "video/frame_finish.h"
+#include "video/span_decoder.h"
+
+namespace lanner {
+
+/// One thread at a time.
+class SerialReader {
+public:
+  SerialReader(SourcePtr source, const VideoReaderOptions& options) : cursor_(std::move(source), options) {}
+
+  FrameCursor& cursor() noexcept { return cursor_; }
+  const FrameCursor& cursor() const noexcept { return cursor_; }
+  /// From here on frames are those that the index of `parts` lists. The frames given so far keep their
+  /// numbers.
+  void adopt(PartsPtr parts) { parts_ = std::move(parts); }
+  const PartsPtr& parts() const noexcept { return parts_; }
+  /// Number of the frame given last, -1 at the beginning.
+  std::int64_t last() const noexcept { return last_; }
+
+  /// The next frame in presentation order; nothing at the end. Throws IndexContradicted.
+  std::optional<Frame> next(const FrameFinish& finish);
+  /// Frame `i`, which the index has; next() goes on behind it. Throws IndexContradicted, after which the
+  /// place is the beginning.
+  Frame seek(std::int64_t i, const FrameFinish& finish);
+  void rewind();
+
+private:
+  std::optional<Frame> next_unindexed(const FrameFinish& finish);
+  std::optional<TaggedFrame> decode_to(std::int64_t i);
+  std::optional<TaggedFrame> decode_from_span(std::int64_t i, std::size_t span, bool may_go_on);
+  std::optional<TaggedFrame> decode_linearly(std::int64_t i);
+  std::optional<TaggedFrame> count_to(std::int64_t i);
+  std::optional<TaggedFrame> run_to(std::int64_t i, std::int64_t first_whole);
+
+  FrameCursor cursor_;
+  PartsPtr parts_;
+  std::int64_t last_ = -1;
+  std::int64_t last_end_ = no_pts;
+  bool placed_ = true; ///< The cursor's next frame follows `last_`.
+};
+
+} // namespace lanner

@@ -1,0 +1,85 @@
+#pragma once
+// Exact frames of one span.
+
+#include <functional>
+#include <memory>
+
+#include "video/frame_cursor.h"
+#include "video/frame_finish.h"
+#include "video/span_plan.h"
+
+namespace lanner {
+
+/// Decoding does not give the frames that the index foretells.
+class IndexContradicted final : public std::exception {
+public:
+  const char* what() const noexcept override { return "the index does not hold"; }
+};
+
+/// Everything about one stream that decoders of its parts share. Threads may share one.
+struct StreamParts {
+  StreamParts(ContentPtr index) : content(std::move(index)), plan(*content), trust(plan.size()) {}
+  ContentPtr content;
+  SpanPlan plan;
+  mutable SpanTrust trust;
+};
+using PartsPtr = std::shared_ptr<const StreamParts>;
+
+/// Sets number and time of a frame that has presentation index `index`.
+Frame numbered(TaggedFrame tagged, std::int64_t index, const IndexContent& content,
+               const FrameFinish& finish);
+
+/// Decodes from the stream's first packet on and never leaves one out: what it gives is right by definition.
+/// It goes on from where it was as long as the frames asked for lie ahead. One thread at a time.
+class LinearLane {
+public:
+  LinearLane(SourcePtr source, const VideoReaderOptions& options)
+      : source_(std::move(source)), options_(options) {}
+  /// Gives the wanted frames of `job` from number `from` on. Throws IndexContradicted.
+  void run(const SpanJob& job, std::int64_t from, const IndexContent& content, const StopTokens& stop,
+           const std::function<void(TaggedFrame, std::int64_t index)>& give);
+
+private:
+  SourcePtr source_;
+  VideoReaderOptions options_;
+  std::unique_ptr<FrameCursor> cursor_;
+  std::int64_t last_ = -1; ///< Number of the newest frame.
+};
+
+/// How a SpanDecoder gets at the lane that it shares with others: returns when it is its turn.
+using LaneAccess = std::function<LinearLane&()>;
+
+// Note [Exact frames]
+// The frames of a stream are those that decoding from its first packet gives. They are first predicted from
+// the packets. Where the packets do not decide (PacketList::frames_are_certain), and wherever decoding ever
+// contradicts the prediction, the list is settled by decoding the stream once. Random access starts at a
+// place that resets the decoder. If damage shows on the way, or a frame is missing, concealment may have used
+// older pictures: then the start before is taken, and after that the stream's beginning. What was learned
+// stays with the reader (SpanTrust).
+
+/// Runs jobs on one cursor.
+class SpanDecoder {
+public:
+  SpanDecoder(FrameCursor& cursor, PartsPtr parts, FrameFinish finish, StopTokens stop)
+      : cursor_(cursor), parts_(std::move(parts)), finish_(std::move(finish)), stop_(std::move(stop)) {}
+  /// Gives the wanted frames of `job` in order. Throws IndexContradicted.
+  void run(const SpanJob& job, const std::function<void(Frame)>& give, const LaneAccess& lane);
+
+private:
+  bool attempt(const SpanJob& job, std::size_t span);
+  bool gather(const SpanJob& job, const Span& start);
+  void give(TaggedFrame tagged, std::int64_t index);
+  PacketFilter filter_for(const SpanJob& job, const Span& start) const;
+
+  FrameCursor& cursor_;
+  PartsPtr parts_;
+  FrameFinish finish_;
+  StopTokens stop_;
+  const std::function<void(Frame)>* give_ = nullptr;
+  std::int64_t next_ = 0; ///< Number of the wanted frame that comes next; the job's end when none does.
+};
+
+/// The first frame that `job` wants and that is not before `from`; the job's end when there is none.
+std::int64_t first_wanted(const SpanJob& job, std::int64_t from);
+
+} // namespace lanner

@@ -1,0 +1,113 @@
+#include "video/span_scheduler.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/thread_pool.h"
+#include "device/cpu.h"
+#include "device/team.h"
+
+namespace lanner {
+
+struct SpanScheduler::State {
+  State(SpanWork work_, std::shared_ptr<CursorPool> cursors_, std::shared_ptr<LinearLane> lane_)
+      : work(std::move(work_)), cursors(std::move(cursors_)), lane(std::move(lane_)),
+        queue(work.jobs.size(), work.bound, work.cancel),
+        pool(static_cast<std::size_t>(work.workers.decoders), static_cast<std::size_t>(work.workers.decoders),
+             "lanner-decode") {}
+
+  void run_worker();
+  void run_slot(std::size_t slot, std::unique_ptr<FrameCursor>& cursor);
+
+  const SpanWork work;
+  const std::shared_ptr<CursorPool> cursors;
+  const std::shared_ptr<LinearLane> lane;
+  const CancelToken stop = CancelToken::create();
+  const unsigned forks = forks_seen();
+  FrameQueue queue;
+  ThreadPool pool; ///< Last: its threads use all of the above.
+};
+
+void SpanScheduler::State::run_worker() {
+  std::unique_ptr<FrameCursor> cursor;
+  while (const auto slot = queue.claim()) {
+    try {
+      run_slot(*slot, cursor);
+      queue.finish(*slot);
+    } catch (...) {
+      queue.fail(*slot, std::current_exception());
+      return; // The cursor may be in any state.
+    }
+  }
+  if (cursor) cursors->give_back(std::move(cursor), work.workers.threads);
+}
+
+void SpanScheduler::State::run_slot(std::size_t slot, std::unique_ptr<FrameCursor>& cursor) {
+  if (!cursor) cursor = cursors->take(work.workers.threads);
+  SpanDecoder decoder(*cursor, work.parts, work.finish, {work.cancel, stop});
+  decoder.run(
+      work.jobs[slot], [&](Frame frame) { queue.put(slot, std::move(frame)); },
+      [&]() -> LinearLane& {
+        queue.wait_for_turn(slot);
+        return *lane;
+      });
+}
+
+SpanScheduler::SpanScheduler(SpanWork work, std::shared_ptr<CursorPool> cursors,
+                             std::shared_ptr<LinearLane> lane)
+    : state_(std::make_unique<State>(std::move(work), std::move(cursors), std::move(lane))) {
+  State* state = state_.get();
+  for (int i = 0; i < state->work.workers.decoders; ++i) state->pool.submit([state] { state->run_worker(); });
+}
+
+SpanScheduler::~SpanScheduler() {
+  if (!state_) return;
+  if (state_->forks != forks_seen()) { // Locks may be held by threads that stayed in the parent.
+    (void)state_.release();
+    return;
+  }
+  state_->stop.cancel();
+  state_->queue.stop();
+}
+
+std::optional<Frame> SpanScheduler::next() {
+  check(state_->forks == forks_seen(), ErrorCode::unsupported,
+        "video: this process was forked while frames were being decoded, and the decoding threads stayed in "
+        "the parent; open the video in the child, or start it by spawn");
+  return state_->queue.next();
+}
+
+void run_jobs(const SpanWork& work, CursorPool& cursors, LinearLane& lane,
+              const std::function<void(Frame)>& give) {
+  std::unique_ptr<FrameCursor> cursor = cursors.take(work.workers.threads);
+  SpanDecoder decoder(*cursor, work.parts, work.finish, {work.cancel, {}});
+  for (const SpanJob& job : work.jobs) decoder.run(job, give, [&]() -> LinearLane& { return lane; });
+  cursors.give_back(std::move(cursor), work.workers.threads);
+}
+
+Workers choose_workers(const VideoReaderOptions& options, Device device, std::size_t spans, bool random) {
+  constexpr int cores_a_decoder = 8, decoders_of_gpu = 4;
+  const int most = static_cast<int>(std::min<std::size_t>(std::max<std::size_t>(spans, 1), 256));
+  const int cores = default_threads();
+  Workers workers;
+  workers.decoders = options.decoders > 0      ? options.decoders
+                     : !device.is_host()       ? decoders_of_gpu
+                     : random                  ? cores
+                     : cores > cores_a_decoder ? cores / cores_a_decoder
+                                               : 1;
+  workers.decoders = std::clamp(workers.decoders, 1, most);
+  workers.threads = options.decoder.threads;
+  if (workers.threads == 0 && workers.decoders > 1) workers.threads = std::max(1, cores / workers.decoders);
+  return workers;
+}
+
+std::uint64_t choose_frame_bytes(const VideoReaderOptions& options) {
+  if (options.frame_bytes > 0) return options.frame_bytes;
+  const auto pages = static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PHYS_PAGES)));
+  const auto page = static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PAGESIZE)));
+  return std::clamp<std::uint64_t>(pages * page / 8, 256ull << 20, 4ull << 30);
+}
+
+} // namespace lanner

@@ -1,0 +1,207 @@
+#include "video/stream_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "video/batch_sink.h"
+#include "video/shared_source.h"
+
+namespace lanner {
+
+StreamReader::StreamReader(SourcePtr source, const VideoReaderOptions& options, const Control& control,
+                           bool ahead)
+    : source_(shared_source(std::move(source))), options_(options), control_(control), always_ahead_(ahead),
+      finish_(finish_by(options)), serial_(source_, options),
+      cursors_(std::make_shared<CursorPool>(source_, options)),
+      lane_(std::make_shared<LinearLane>(source_, options)) {
+  serial_.cursor().set_stop({control_.cancel, {}});
+  if (options_.index) adopt(options_.index);
+}
+
+IndexRequest StreamReader::request() const {
+  return {source_, options_.demuxer, options_.decoder, cursor().stream().index, options_.cache_index,
+          control_};
+}
+
+void StreamReader::adopt(std::shared_ptr<const StreamIndex> index) {
+  check(index->stream == cursor().stream().index, ErrorCode::invalid_argument,
+        "index: of stream {}, this reader reads stream {}", index->stream, cursor().stream().index);
+  parts_ = std::make_shared<StreamParts>(content_of(*index));
+  index_ = std::move(index);
+}
+
+std::shared_ptr<const StreamIndex> StreamReader::index() {
+  if (!index_) adopt(obtain_index(request()));
+  return index_;
+}
+
+// Frames given so far keep their numbers only in the settled list.
+void StreamReader::settle() {
+  stop_ahead();
+  adopt(settle_index(request(), *index()));
+}
+
+QueueBound StreamReader::bound() const {
+  QueueBound bound;
+  bound.bytes = choose_frame_bytes(options_);
+  if (options_.prefetch > 0) bound.frames = static_cast<std::size_t>(options_.prefetch);
+  return bound;
+}
+
+Workers StreamReader::linear_workers() const {
+  const std::size_t most = parts_ ? parts_->plan.size() : SIZE_MAX;
+  return choose_workers(options_, cursor().decoder().device(), most, false);
+}
+
+bool StreamReader::is_parallel() {
+  if (one_decoder_ || !source_->seekable() || linear_workers().decoders < 2) return false;
+  index();
+  return parts_->content->named && linear_workers().decoders > 1;
+}
+
+void StreamReader::stop_ahead() {
+  spans_ahead_.reset();
+  serial_ahead_.reset();
+}
+
+void StreamReader::start_ahead() {
+  if (is_parallel()) {
+    SpanWork work{parts_,  jobs_from(*parts_->content, parts_->plan, last_ + 1),
+                  finish_, linear_workers(),
+                  bound(), control_.cancel};
+    spans_ahead_ = std::make_unique<SpanScheduler>(std::move(work), cursors_, lane_);
+    return;
+  }
+  if (parts_ && serial_.parts() != parts_) serial_.adopt(parts_);
+  serial_ahead_ = std::make_unique<SerialAhead>(serial_, last_ + 1, finish_, bound(), control_.cancel);
+}
+
+std::optional<Frame> StreamReader::next_ahead() {
+  if (!spans_ahead_ && !serial_ahead_) start_ahead();
+  return spans_ahead_ ? spans_ahead_->next() : serial_ahead_->next();
+}
+
+std::optional<Frame> StreamReader::next_here() {
+  if (parts_ && serial_.parts() != parts_) serial_.adopt(parts_);
+  if (serial_.last() == last_) return serial_.next(finish_);
+  return last_ + 1 < parts_->content->size() ? std::optional(serial_.seek(last_ + 1, finish_)) : std::nullopt;
+}
+
+std::optional<Frame> StreamReader::next() {
+  while (true) {
+    try {
+      std::optional<Frame> frame = always_ahead_ || options_.prefetch > 0 ? next_ahead() : next_here();
+      if (frame) last_ = frame->index;
+      return frame;
+    } catch (const IndexContradicted&) {
+      check(!one_decoder_, ErrorCode::bad_data, "frame {} could not be decoded again", last_ + 1);
+      if (parts_->content->settled) one_decoder_ = true;
+      settle();
+    }
+  }
+}
+
+void StreamReader::require_frame(std::int64_t i) {
+  check(i >= 0 && i < size(), ErrorCode::invalid_argument,
+        "frame {} is out of range: the stream has {} frames", i, size());
+}
+
+Frame StreamReader::at(std::int64_t i) {
+  stop_ahead();
+  while (true) {
+    require_frame(i);
+    if (serial_.parts() != parts_) serial_.adopt(parts_);
+    serial_.cursor().set_stop({control_.cancel, {}});
+    try {
+      Frame frame = serial_.seek(i, finish_);
+      last_ = i;
+      return frame;
+    } catch (const IndexContradicted&) {
+      check(!parts_->content->settled, ErrorCode::bad_data, "frame {} could not be decoded again", i);
+      settle();
+    }
+  }
+}
+
+void StreamReader::gather_once(const std::vector<std::int64_t>& wanted, const FrameFinish& finish,
+                               const std::function<void(Frame)>& give) {
+  if (!parts_->content->named || one_decoder_) {
+    const std::int64_t place = last_;
+    stop_ahead();
+    if (serial_.parts() != parts_) serial_.adopt(parts_);
+    for (const std::int64_t i : wanted) give(serial_.seek(i, finish));
+    last_ = place;
+    return;
+  }
+  SpanWork work{parts_, jobs_for(*parts_->content, parts_->plan, wanted), finish, {}, {}, control_.cancel};
+  work.workers = choose_workers(options_, cursor().decoder().device(), work.jobs.size(), true);
+  work.bound.bytes = choose_frame_bytes(options_);
+  if (work.workers.decoders == 1) return run_jobs(work, *cursors_, *lane_, give);
+  SpanScheduler scheduler(std::move(work), cursors_, lane_);
+  while (auto frame = scheduler.next()) give(std::move(*frame));
+}
+
+// Gives each wanted frame once; `wanted` rises.
+void StreamReader::gather(const std::vector<std::int64_t>& wanted, const FrameFinish& finish,
+                          const std::function<void(Frame)>& give) {
+  std::size_t given = 0;
+  const auto count = [&](Frame frame) {
+    give(std::move(frame));
+    ++given;
+  };
+  while (given < wanted.size()) {
+    require_frame(wanted.back());
+    try {
+      gather_once({wanted.begin() + static_cast<std::ptrdiff_t>(given), wanted.end()}, finish, count);
+    } catch (const IndexContradicted&) {
+      check(!one_decoder_, ErrorCode::bad_data, "frame {} could not be decoded again", wanted[given]);
+      if (parts_->content->settled) one_decoder_ = true;
+      settle();
+    }
+  }
+}
+
+namespace {
+
+std::vector<std::int64_t> rising(std::span<const std::int64_t> indices) {
+  std::vector<std::int64_t> wanted(indices.begin(), indices.end());
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  return wanted;
+}
+
+} // namespace
+
+std::vector<Frame> StreamReader::at(std::span<const std::int64_t> indices) {
+  for (const std::int64_t i : indices) require_frame(i);
+  const std::vector<std::int64_t> wanted = rising(indices);
+  std::vector<Frame> found;
+  found.reserve(wanted.size());
+  gather(wanted, finish_, [&](Frame frame) { found.push_back(std::move(frame)); });
+  std::vector<Frame> frames;
+  frames.reserve(indices.size());
+  for (const std::int64_t i : indices)
+    frames.push_back(
+        found[static_cast<std::size_t>(std::lower_bound(wanted.begin(), wanted.end(), i) - wanted.begin())]);
+  return frames;
+}
+
+Tensor StreamReader::batch(std::span<const std::int64_t> indices, const Preprocess& spec) {
+  for (const std::int64_t i : indices) require_frame(i);
+  const StreamInfo& stream = cursor().stream();
+  if (indices.empty())
+    return Tensor::allocate(spec.dtype, batch_shape(0, spec, stream.width, stream.height), {},
+                            options_.decoder.output.value_or(cursor().decoder().device()));
+  BatchSink sink(indices, spec, options_.decoder);
+  gather(
+      rising(indices), [&](Frame& frame) { sink.take(frame); }, [](Frame) {});
+  return sink.result();
+}
+
+void StreamReader::rewind() {
+  stop_ahead();
+  serial_.rewind();
+  last_ = -1;
+}
+
+} // namespace lanner

@@ -1,0 +1,75 @@
+#pragma once
+// Frames of one stream by all ways there are: in order, ahead, by number, side by side.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "video/cursor_pool.h"
+#include "video/index_build.h"
+#include "video/serial_ahead.h"
+#include "video/serial_reader.h"
+#include "video/span_scheduler.h"
+
+namespace lanner {
+
+/// What VideoReader and ParallelDecoder are made of. One thread at a time.
+class StreamReader {
+public:
+  /// `ahead`: next() is always served by threads that work ahead, as far as frame_bytes allows.
+  StreamReader(SourcePtr source, const VideoReaderOptions& options, const Control& control, bool ahead);
+
+  const FrameCursor& cursor() const noexcept { return serial_.cursor(); }
+  std::shared_ptr<const StreamIndex> index();
+  /// -1 before there is an index.
+  std::int64_t known_size() const noexcept {
+    return index_ ? static_cast<std::int64_t>(index_->frames.size()) : -1;
+  }
+  std::int64_t size() { return static_cast<std::int64_t>(index()->frames.size()); }
+  const VideoReaderOptions& options() const noexcept { return options_; }
+
+  std::optional<Frame> next();
+  Frame at(std::int64_t i);
+  std::vector<Frame> at(std::span<const std::int64_t> indices);
+  Tensor batch(std::span<const std::int64_t> indices, const Preprocess& spec);
+  void rewind();
+
+  /// Decoders that next() keeps at work.
+  Workers linear_workers() const;
+  /// Whether next() is served by several decoders. Builds the index where that needs it.
+  bool is_parallel();
+  std::size_t spans() const noexcept { return parts_ ? parts_->plan.size() : 1; }
+
+private:
+  IndexRequest request() const;
+  void adopt(std::shared_ptr<const StreamIndex> index);
+  void settle();
+  void start_ahead();
+  void stop_ahead();
+  std::optional<Frame> next_ahead();
+  std::optional<Frame> next_here();
+  QueueBound bound() const;
+  void require_frame(std::int64_t i);
+  void gather(const std::vector<std::int64_t>& wanted, const FrameFinish& finish,
+              const std::function<void(Frame)>& give);
+  void gather_once(const std::vector<std::int64_t>& wanted, const FrameFinish& finish,
+                   const std::function<void(Frame)>& give);
+
+  SourcePtr source_;
+  VideoReaderOptions options_;
+  Control control_;
+  bool always_ahead_;
+  FrameFinish finish_;
+  SerialReader serial_;
+  std::shared_ptr<CursorPool> cursors_;
+  std::shared_ptr<LinearLane> lane_;
+  std::shared_ptr<const StreamIndex> index_;
+  PartsPtr parts_;
+  bool one_decoder_ = false; ///< Spans have failed: the settled index does not hold either.
+  std::int64_t last_ = -1;   ///< Number of the frame given last.
+  std::unique_ptr<SpanScheduler> spans_ahead_;
+  std::unique_ptr<SerialAhead> serial_ahead_;
+};
+
+} // namespace lanner
