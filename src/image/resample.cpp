@@ -105,9 +105,16 @@ Taps make_taps(Resize kind, std::int64_t size, double step, double origin, std::
   return taps;
 }
 
-Taps nearest_chroma(const Taps& luma, int log2) {
+Taps nearest_chroma(const Taps& luma, int log2, int phase) {
   Taps taps = luma;
-  for (std::int32_t& index : taps.index) index >>= log2;
+  for (std::int32_t& index : taps.index) index = (index + phase) >> log2;
+  return taps;
+}
+
+Taps mirrored(Taps taps, std::int64_t inputs) {
+  for (std::int32_t& index : taps.index) index = static_cast<std::int32_t>(inputs - taps.count - index);
+  const auto row = [&](int t) { return taps.weights.begin() + t * taps.size; };
+  for (int t = 0; t < taps.count / 2; ++t) std::swap_ranges(row(t), row(t + 1), row(taps.count - 1 - t));
   return taps;
 }
 

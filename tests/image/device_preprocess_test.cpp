@@ -32,7 +32,7 @@ Image noise(PixelFormat format, std::int32_t width, std::int32_t height) {
 void expect_like_rows(const Image& image, const Preprocess& spec) {
   const Tensor want = to_tensor(image, spec);
   const PreprocessPlan plan = preprocess_plan(image, spec);
-  const DevicePreprocess p = device_preprocess(image, plan, nullptr);
+  const DevicePreprocess p = device_preprocess(plan, nullptr);
   const int channels = spec.gray ? 1 : 3;
   float worst = 0;
   for (int y = 0; y < p.height; ++y)

@@ -28,8 +28,9 @@ std::int32_t number_of(DType type) {
 
 } // namespace
 
-DevicePreprocess device_preprocess(const Image& image, const PreprocessPlan& plan, void* out) {
+DevicePreprocess device_preprocess(const PreprocessPlan& plan, void* out) {
   DevicePreprocess p{};
+  const Image& image = plan.source;
   const PixelFormatInfo& facts = info(image.format);
   for (int c = 0; c < 3; ++c) {
     const ComponentPlace place = component_place(image.format, c);
@@ -51,11 +52,12 @@ DevicePreprocess device_preprocess(const Image& image, const PreprocessPlan& pla
     p.chroma_x = taps(plan.sampling.chroma_x, image.planes[1].width);
     p.chroma_y = taps(plan.sampling.chroma_y, image.planes[1].height);
   }
-  const PreprocessRegion& region = plan.region;
+  const PreprocessTarget& target = plan.target;
   p.pad = std::clamp(plan.spec.pad_value, 0.f, 255.f);
-  p.width = static_cast<std::int32_t>(region.width), p.height = static_cast<std::int32_t>(region.height);
-  p.x = static_cast<std::int32_t>(region.x), p.y = static_cast<std::int32_t>(region.y);
-  p.columns = static_cast<std::int32_t>(region.columns), p.rows = static_cast<std::int32_t>(region.rows);
+  p.width = static_cast<std::int32_t>(target.width), p.height = static_cast<std::int32_t>(target.height);
+  p.x = static_cast<std::int32_t>(target.x), p.y = static_cast<std::int32_t>(target.y);
+  p.columns = static_cast<std::int32_t>(target.columns), p.rows = static_cast<std::int32_t>(target.rows);
+  p.turned = plan.turned();
   p.bgr = plan.spec.bgr && !plan.spec.gray;
   p.gray = plan.spec.gray;
   p.channels_last = plan.spec.channels_last;

@@ -6,8 +6,8 @@
 
 namespace lanner {
 
-/// Points into `image` and `plan`, wherever their memory lies: for a GPU the caller moves both there first.
-/// `out` is one batch element of the tensor.
-DevicePreprocess device_preprocess(const Image& image, const PreprocessPlan& plan, void* out);
+/// Points into the plan's picture and taps, wherever their memory lies: for a GPU the caller moves both there
+/// first. `out` is one batch element of the tensor.
+DevicePreprocess device_preprocess(const PreprocessPlan& plan, void* out);
 
 } // namespace lanner

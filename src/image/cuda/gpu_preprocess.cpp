@@ -63,7 +63,8 @@ void add_taps(Request& request, DeviceTaps DevicePreprocess::*member, const Taps
   request.taps.push_back({member, index, weights});
 }
 
-Request request_for(const Image& image, const PreprocessPlan& plan) {
+Request request_for(const PreprocessPlan& plan) {
+  const Image& image = plan.source;
   Request request;
   const PixelFormatInfo& facts = info(image.format);
   for (std::size_t i = 0; image.device.is_host() && i < facts.planes; ++i) {
@@ -80,12 +81,10 @@ Request request_for(const Image& image, const PreprocessPlan& plan) {
 }
 
 /// The kernel's parameter once all of the request lies behind `base`.
-DevicePreprocess parameters_of(const Image& image, const PreprocessPlan& plan, const Request& request,
-                               std::byte* base, void* out) {
-  Image moved = image;
-  for (std::size_t i = 0; image.device.is_host() && i < info(image.format).planes; ++i)
-    moved.planes[i].data = base + request.planes[i];
-  DevicePreprocess parameters = device_preprocess(moved, plan, out);
+DevicePreprocess parameters_of(PreprocessPlan plan, const Request& request, std::byte* base, void* out) {
+  for (std::size_t i = 0; plan.source.device.is_host() && i < info(plan.source.format).planes; ++i)
+    plan.source.planes[i].data = base + request.planes[i];
+  DevicePreprocess parameters = device_preprocess(plan, out);
   for (const Request::PlacedTaps& placed : request.taps) {
     DeviceTaps& taps = parameters.*placed.taps;
     taps.index = reinterpret_cast<const std::int32_t*>(base + placed.index);
@@ -141,14 +140,14 @@ void GpuPreprocess::run(const Image& image, const Preprocess& spec, Tensor& outp
   State& state = *state_;
   const cuda::Current current(state.gpu);
   const PreprocessPlan plan = preprocess_plan(image, spec);
-  const Request request = request_for(image, plan);
+  const Request request = request_for(plan);
   if (state.busy) state.done.synchronize();
   state.reserve(request.upload.size());
   request.upload.gather(static_cast<std::byte*>(state.pinned.get()));
   copy_memory({state.memory.get(), state.device}, {state.pinned.get(), {}}, request.upload.size(), stream);
   const std::uint64_t element = output.bytes() / static_cast<std::uint64_t>(output.shape()[0]);
   auto* out = static_cast<std::byte*>(output.data()) + static_cast<std::uint64_t>(batch_index) * element;
-  state.launch(parameters_of(image, plan, request, static_cast<std::byte*>(state.memory.get()), out), stream);
+  state.launch(parameters_of(plan, request, static_cast<std::byte*>(state.memory.get()), out), stream);
 }
 
 } // namespace lanner

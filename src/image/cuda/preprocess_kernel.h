@@ -36,6 +36,7 @@ struct DevicePreprocess {
   float scale[3], offset[3], pad;
   std::int32_t width, height;       ///< Of the target.
   std::int32_t x, y, columns, rows; ///< The part of it that shows the picture.
+  std::int32_t turned;              ///< 1 where the source's columns are the target's rows.
   std::int32_t bgr, gray, channels_last;
   std::int32_t dtype; ///< 0 f32, 1 f16, 2 u8, 3 bf16
   void* out;
@@ -74,11 +75,12 @@ LANNER_HOST_DEVICE inline void preprocess_pixel(const DevicePreprocess& p, int x
   float rgb[3] = {p.pad, p.pad, p.pad};
   const int column = x - p.x, row = y - p.y;
   if (column >= 0 && column < p.columns && row >= 0 && row < p.rows) {
+    const int across = p.turned ? row : column, down = p.turned ? column : row;
     float in[3];
     for (int c = 0; c < 3; ++c) {
       const bool chroma = p.components[c].chroma != 0;
-      in[c] = sampled(p.components[c], chroma ? p.chroma_x : p.luma_x, chroma ? p.chroma_y : p.luma_y, column,
-                      row);
+      in[c] = sampled(p.components[c], chroma ? p.chroma_x : p.luma_x, chroma ? p.chroma_y : p.luma_y, across,
+                      down);
     }
     for (int c = 0; c < 3; ++c)
       rgb[c] = clamped(p.matrix[c][0] * in[0] + p.matrix[c][1] * in[1] + p.matrix[c][2] * in[2] + p.bias[c]);
