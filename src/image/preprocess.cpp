@@ -74,12 +74,12 @@ constexpr std::int64_t rows_at_once = 16;
 /// target's columns, and go out many at a time.
 class RowWorker {
 public:
-  RowWorker(const PreprocessPlan& plan, const TensorRows& out)
-      : plan_(plan), out_(out), kernels_(row_kernels()), sampler_(plan.source, plan.sampling, kernels_),
-        length_(plan.sampling.luma_x.size),
+  RowWorker(const PreprocessPlan& plan, const Sampling& sampling, const TensorRows& out)
+      : plan_(plan), out_(out), kernels_(row_kernels()), sampler_(plan.source, sampling, kernels_),
+        length_(plan.axes.luma_x.size),
         memory_(static_cast<std::size_t>(length_ * 3 * (plan.turned() ? rows_at_once : 1))) {}
 
-  /// Rows of the picture, `first` to `last` of plan.sampling.luma_y, at most rows_at_once where turned.
+  /// Rows of the picture, `first` to `last` of the source's axis y, at most rows_at_once where turned.
   void run(std::int64_t first, std::int64_t last) {
     if (plan_.turned()) return run_turned(first, last);
     for (std::int64_t i = first; i < last; ++i) {
@@ -183,7 +183,7 @@ void check_preprocess(const Image& image, const Preprocess& spec, const Tensor& 
 void preprocess(const Image& image, const Preprocess& spec, Tensor& output, std::int64_t batch_index,
                 const PreprocessRun& run) {
   if (!output.device().is_host()) {
-    GpuPreprocess(output.device()).run(image, spec, output, batch_index, run.stream);
+    preprocess_on_gpu(image, spec, output, batch_index, run.stream);
     if (!run.stream.handle) synchronize(output.device());
     return;
   }
@@ -193,9 +193,10 @@ void preprocess(const Image& image, const Preprocess& spec, Tensor& output, std:
   const auto bytes = element.elements() * static_cast<std::int64_t>(bit_width(spec.dtype) / 8);
   const TensorRows out(spec, plan.target, static_cast<std::byte*>(output.data()) + batch_index * bytes);
   write_padding(plan, out);
-  parallel_for(run.threads, 0, plan.sampling.luma_y.size, rows_at_once,
+  const Sampling sampling = sampling_of(plan.axes);
+  parallel_for(run.threads, 0, sampling.luma_y.size, rows_at_once,
                [&](std::int64_t first, std::int64_t last) {
-                 RowWorker worker(plan, out);
+                 RowWorker worker(plan, sampling, out);
                  for (std::int64_t i = first; i < last; i += rows_at_once)
                    worker.run(i, std::min(i + rows_at_once, last));
                });

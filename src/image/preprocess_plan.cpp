@@ -69,70 +69,51 @@ PreprocessTarget target_of(const Preprocess& spec, const Rect& region) {
                             : fitted(spec, region.width, region.height);
 }
 
-/// An axis of the source as the target's outputs run along it.
-struct SourceAxis {
-  std::int64_t inputs, size; ///< Pixels of the region, outputs.
-  double step, origin;       ///< Output i lies at pixel step * i + origin, counted from `mirrored`'s end.
-  bool mirrored;
-};
-
 struct ChromaAxis {
   std::int64_t inputs;
-  int log2;
-  int phase;     ///< Of the region's first pixel among those that share a chroma sample.
-  double offset; ///< Pixel of the picture's first sample.
+  int log2, phase; ///< As in SampledAxes.
+  double offset;   ///< Pixel of the picture's first sample.
 };
 
-SourceAxis source_axis(std::int64_t inputs, std::int64_t first, std::int64_t size, double scale,
-                       double offset, bool mirrored) {
-  // Pixel i has its centre at i + 0.5 in edge coordinates; samples are counted by their centres.
-  const double origin = (static_cast<double>(first) + 0.5 - offset) / scale - 0.5;
-  return {inputs, size, 1 / scale, origin, mirrored};
-}
-
-Taps luma_taps(Resize kind, const SourceAxis& axis) {
-  Taps taps = make_taps(kind, axis.size, axis.step, axis.origin, axis.inputs);
-  return axis.mirrored ? mirrored(std::move(taps), axis.inputs) : taps;
-}
-
-Taps chroma_taps(Resize kind, const SourceAxis& axis, const Taps& luma, const ChromaAxis& chroma) {
-  if (kind == Resize::nearest) return nearest_chroma(luma, chroma.log2, chroma.phase);
+SampledAxis chroma_axis(const SampledAxis& luma, const ChromaAxis& chroma) {
   const double spacing = 1 << chroma.log2;
   double offset = chroma.offset - chroma.phase;
-  if (axis.mirrored)
-    offset = static_cast<double>(axis.inputs - 1) - offset - static_cast<double>(chroma.inputs - 1) * spacing;
-  Taps taps =
-      make_taps(kind, axis.size, axis.step / spacing, (axis.origin - offset) / spacing, chroma.inputs);
-  return axis.mirrored ? mirrored(std::move(taps), chroma.inputs) : taps;
+  if (luma.mirrored)
+    offset = static_cast<double>(luma.inputs - 1) - offset - static_cast<double>(chroma.inputs - 1) * spacing;
+  return {luma.kind,    luma.size, chroma.inputs, luma.step / spacing, (luma.origin - offset) / spacing,
+          luma.mirrored};
 }
 
-Sampling sampling_of(const PreprocessPlan& plan, const Rect& region) {
+SampledAxes axes_of(const PreprocessPlan& plan, const Rect& region) {
   const PreprocessTarget& target = plan.target;
   const int turns = plan.quarter_turns;
-  const auto along_x = [&](std::int64_t inputs, bool mirrored) {
-    return source_axis(inputs, target.x, target.columns, target.scale_x, target.offset_x, mirrored);
+  const auto axis = [&](std::int64_t inputs, bool mirrored, bool along_x) {
+    const std::int64_t first = along_x ? target.x : target.y, size = along_x ? target.columns : target.rows;
+    const double scale = along_x ? target.scale_x : target.scale_y,
+                 offset = along_x ? target.offset_x : target.offset_y;
+    // Pixel i has its centre at i + 0.5 in edge coordinates; samples are counted by their centres.
+    const double origin = (static_cast<double>(first) + 0.5 - offset) / scale - 0.5;
+    return SampledAxis{plan.spec.resize, size, inputs, 1 / scale, origin, mirrored};
   };
-  const auto along_y = [&](std::int64_t inputs, bool mirrored) {
-    return source_axis(inputs, target.y, target.rows, target.scale_y, target.offset_y, mirrored);
-  };
+  SampledAxes axes;
   // Clockwise, the lowest row becomes the first column.
-  const bool mirror_x = turns >= 2, mirror_y = turns == 1 || turns == 2;
-  const SourceAxis x = plan.turned() ? along_y(region.width, mirror_x) : along_x(region.width, mirror_x),
-                   y = plan.turned() ? along_x(region.height, mirror_y) : along_y(region.height, mirror_y);
-  const Resize kind = plan.spec.resize;
-  Sampling sampling;
-  sampling.luma_x = luma_taps(kind, x);
-  sampling.luma_y = luma_taps(kind, y);
+  axes.luma_x = axis(region.width, turns >= 2, !plan.turned());
+  axes.luma_y = axis(region.height, turns == 1 || turns == 2, plan.turned());
   const PixelFormatInfo& facts = info(plan.source.format);
-  if (!facts.yuv) return sampling;
+  axes.chroma = facts.yuv;
+  if (!facts.yuv) return axes;
+  axes.log2_x = facts.chroma_x, axes.log2_y = facts.chroma_y;
+  axes.phase_x = region.x & ((1 << axes.log2_x) - 1), axes.phase_y = region.y & ((1 << axes.log2_y) - 1);
   const ChromaOffset offset = chroma_offset(plan.source.format, plan.source.color.siting);
   const Plane& chroma = plan.source.planes[1];
-  const int cx = facts.chroma_x, cy = facts.chroma_y;
-  sampling.chroma_x =
-      chroma_taps(kind, x, sampling.luma_x, {chroma.width, cx, region.x & ((1 << cx) - 1), offset.x});
-  sampling.chroma_y =
-      chroma_taps(kind, y, sampling.luma_y, {chroma.height, cy, region.y & ((1 << cy) - 1), offset.y});
-  return sampling;
+  axes.chroma_x = chroma_axis(axes.luma_x, {chroma.width, axes.log2_x, axes.phase_x, offset.x});
+  axes.chroma_y = chroma_axis(axes.luma_y, {chroma.height, axes.log2_y, axes.phase_y, offset.y});
+  return axes;
+}
+
+Taps taps_of(const SampledAxis& axis) {
+  Taps taps = make_taps(axis.kind, axis.size, axis.step, axis.origin, axis.inputs);
+  return axis.mirrored ? mirrored(std::move(taps), axis.inputs) : taps;
 }
 
 // From stored samples to R'G'B' in 0..255.
@@ -172,12 +153,25 @@ Image region_view(const Image& image, const Rect& wanted) {
   return view;
 }
 
+Sampling sampling_of(const SampledAxes& axes) {
+  Sampling sampling;
+  sampling.luma_x = taps_of(axes.luma_x);
+  sampling.luma_y = taps_of(axes.luma_y);
+  if (!axes.chroma) return sampling;
+  const bool nearest = axes.luma_x.kind == Resize::nearest;
+  sampling.chroma_x =
+      nearest ? nearest_chroma(sampling.luma_x, axes.log2_x, axes.phase_x) : taps_of(axes.chroma_x);
+  sampling.chroma_y =
+      nearest ? nearest_chroma(sampling.luma_y, axes.log2_y, axes.phase_y) : taps_of(axes.chroma_y);
+  return sampling;
+}
+
 PreprocessPlan preprocess_plan(const Image& image, const Preprocess& spec) {
   const Rect region = checked_region(spec.region, image.width, image.height);
   PreprocessPlan plan{spec, region_view(image, region), turns_of(spec), target_of(spec, region), {}, {}, {},
                       {}};
   plan.to_rgb = rgb255_matrix(plan.source, plan.source.color);
-  plan.sampling = sampling_of(plan, region);
+  plan.axes = axes_of(plan, region);
   for (std::size_t c = 0; c < 3; ++c) {
     check(spec.std[c] != 0 && std::isfinite(spec.std[c]), ErrorCode::invalid_argument,
           "preprocess: std[{}] is {}, expected a number other than 0", c, spec.std[c]);
