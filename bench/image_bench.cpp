@@ -1,4 +1,5 @@
-// Pictures of 1920x1080: colour conversion, and the way to a network's input, on one thread.
+// Pictures of 1920x1080: colour conversion, and the way to a network's input, on one thread; the same on a
+// GPU, `us` being microseconds a frame.
 
 #include <random>
 
@@ -6,6 +7,9 @@
 
 #include <lanner/image.h>
 #include <lanner/preprocess.h>
+
+#include "device/cuda/gpu.h"
+#include "device/memory.h"
 
 namespace lanner::bench {
 namespace {
@@ -77,6 +81,66 @@ LANNER_IMAGE_BENCH(yuv420p, nearest, false);
 LANNER_IMAGE_BENCH(yuv420p, antialias, false);
 LANNER_IMAGE_BENCH(rgb24, antialias, false);
 #undef LANNER_IMAGE_BENCH
+
+// Queued a hundred at a time on one stream, pictures and tensor lying on the GPU.
+template<typename Queue>
+void on_gpu(benchmark::State& state, Queue&& queue) {
+  if (cuda::driver_status().devices == 0)
+    return state.SkipWithError(("no GPU: " + cuda::driver_status().reason).c_str());
+  constexpr Device device{DeviceKind::cuda, 0};
+  const cuda::OwnedStream stream(cuda::Gpu::get(device));
+  queue(device, stream.stream());
+  constexpr int at_once = 100;
+  for (auto step : state) {
+    for (int i = 0; i < at_once; ++i) queue(device, stream.stream());
+    stream.synchronize();
+  }
+  state.counters["us"] = benchmark::Counter(static_cast<double>(state.iterations()) * at_once / 1e6,
+                                            benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+void gpu_convert_frame(benchmark::State& state, PixelFormat from, PixelFormat to) {
+  Image source, target;
+  on_gpu(state, [&](Device device, Stream stream) {
+    if (!source.defined()) {
+      source = Image::allocate(from, 1920, 1080, {}, device);
+      copy(noise(from), source);
+      target = Image::allocate(to, 1920, 1080, {}, device);
+    }
+    convert(source, target, stream);
+  });
+}
+
+void gpu_preprocess_frame(benchmark::State& state, Resize resize, bool channels_last) {
+  Preprocess spec = Preprocess::preset("imagenet");
+  spec.width = spec.height = 224;
+  spec.dtype = DType::f16;
+  spec.resize = resize;
+  spec.channels_last = channels_last;
+  Image source;
+  Tensor output;
+  on_gpu(state, [&](Device device, Stream stream) {
+    if (!source.defined()) {
+      source = Image::allocate(PixelFormat::nv12, 1920, 1080, {}, device);
+      copy(noise(PixelFormat::nv12), source);
+      output = to_tensor(source, spec);
+    }
+    preprocess(source, spec, output, 0, {1, stream});
+  });
+}
+
+BENCHMARK_CAPTURE(gpu_preprocess_frame, nv12_bilinear_nchw, Resize::bilinear, false)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(gpu_preprocess_frame, nv12_bilinear_nhwc, Resize::bilinear, true)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(gpu_preprocess_frame, nv12_antialias_nchw, Resize::antialias, false)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(gpu_convert_frame, nv12_rgb24, PixelFormat::nv12, PixelFormat::rgb24)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(gpu_convert_frame, nv12_rgb_planar, PixelFormat::nv12, PixelFormat::rgb_planar)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(gpu_convert_frame, rgb24_nv12, PixelFormat::rgb24, PixelFormat::nv12)
+    ->Unit(benchmark::kMicrosecond);
 
 } // namespace
 } // namespace lanner::bench

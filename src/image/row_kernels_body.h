@@ -2,6 +2,29 @@
 // They call no inline function of another header: the linker would keep one copy of it, compiled for
 // whichever instruction set.
 
+/// Four bytes at any address.
+using Loose = std::uint32_t __attribute__((may_alias, aligned(1)));
+
+/// Adds rows from `t` on, four at a time: sums are read and written less often.
+template<typename Sample>
+void accumulate_rows(int t, const Sample* const* rows, const float* weights, int taps, std::int64_t n,
+                     float* __restrict out) {
+  for (; t + 4 <= taps; t += 4) {
+    const Sample *a = rows[t], *b = rows[t + 1], *c = rows[t + 2], *d = rows[t + 3];
+    const float u = weights[t], v = weights[t + 1], w = weights[t + 2], x = weights[t + 3];
+#pragma omp simd
+    for (std::int64_t i = 0; i < n; ++i)
+      out[i] += u * static_cast<float>(a[i]) + v * static_cast<float>(b[i]) + w * static_cast<float>(c[i]) +
+                x * static_cast<float>(d[i]);
+  }
+  for (; t < taps; ++t) {
+    const Sample* row = rows[t];
+    const float weight = weights[t];
+#pragma omp simd
+    for (std::int64_t i = 0; i < n; ++i) out[i] += weight * static_cast<float>(row[i]);
+  }
+}
+
 void blend_u8(const std::uint8_t* const* rows, const float* weights, int taps, std::int64_t n,
               float* __restrict out) {
   const std::uint8_t* a = rows[0];
@@ -15,12 +38,7 @@ void blend_u8(const std::uint8_t* const* rows, const float* weights, int taps, s
   const float v = weights[1];
 #pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) out[i] = u * static_cast<float>(a[i]) + v * static_cast<float>(b[i]);
-  for (int t = 2; t < taps; ++t) {
-    const std::uint8_t* row = rows[t];
-    const float weight = weights[t];
-#pragma omp simd
-    for (std::int64_t i = 0; i < n; ++i) out[i] += weight * static_cast<float>(row[i]);
-  }
+  accumulate_rows(2, rows, weights, taps, n, out);
 }
 
 void blend_u16(const std::uint16_t* const* rows, const float* weights, int taps, std::int64_t n,
@@ -29,19 +47,24 @@ void blend_u16(const std::uint16_t* const* rows, const float* weights, int taps,
   const float u = weights[0];
 #pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) out[i] = u * static_cast<float>(first[i]);
-  for (int t = 1; t < taps; ++t) {
-    const std::uint16_t* row = rows[t];
-    const float weight = weights[t];
-#pragma omp simd
-    for (std::int64_t i = 0; i < n; ++i) out[i] += weight * static_cast<float>(row[i]);
-  }
+  accumulate_rows(1, rows, weights, taps, n, out);
 }
 
 void gather(const float* in, const std::int32_t* index, const float* weights, int taps, int step,
             std::int64_t n, float* __restrict out) {
 #pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) out[i] = weights[i] * in[index[i]];
-  for (int t = 1; t < taps; ++t) {
+  int t = 1;
+  for (; t + 4 <= taps; t += 4) {
+    const float *a = in + static_cast<std::int64_t>(t) * step, *b = a + step, *c = b + step, *d = c + step;
+    const float *u = weights + t * n, *v = u + n, *w = v + n, *x = w + n;
+#pragma omp simd
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int32_t at = index[i];
+      out[i] += u[i] * a[at] + v[i] * b[at] + w[i] * c[at] + x[i] * d[at];
+    }
+  }
+  for (; t < taps; ++t) {
     const float* shifted = in + static_cast<std::int64_t>(t) * step;
     const float* weight = weights + t * n;
 #pragma omp simd
@@ -124,9 +147,6 @@ void interleave3_f32(const float* a, const float* b, const float* c, std::int64_
     out[3 * i + 2] = c[i];
   }
 }
-
-/// Four bytes at any address.
-using Loose = std::uint32_t __attribute__((may_alias, aligned(1)));
 
 void interleave4_u8(const std::uint8_t* a, const std::uint8_t* b, const std::uint8_t* c, std::int64_t n,
                     std::uint8_t* out) {

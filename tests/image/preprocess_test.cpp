@@ -241,6 +241,19 @@ TEST(Preprocess, RegionAndTurnOfEveryResizeFitTypeAndLayout) {
         }
 }
 
+TEST(Preprocess, SmallTargetsOfEveryFormat) {
+  for (const PixelFormat format : all_formats)
+    for (const std::int32_t width : {4, 5, 41, 64})
+      for (const bool gray : {false, true}) {
+        const Image image = random_image(format, width, 19, 15);
+        Preprocess spec;
+        spec.width = width > 5 ? 6 : 1, spec.height = 5;
+        spec.gray = gray;
+        spec.region = {1, 2, width - 1, 17};
+        EXPECT_LT(worst(image, spec, to_tensor(image, spec)), 0.01) << to_string(format) << width;
+      }
+}
+
 TEST(Preprocess, AWholeRegionIsNone) {
   const Image image = random_image(PixelFormat::nv12, 33, 21, 14);
   Preprocess spec;
