@@ -21,13 +21,12 @@ Box input_box(const float* values, BoxForm form, const Preprocess& spec) {
 
 /// From pixels of the network's input to pixels of the picture, cut at its edges.
 Box source_box(const Box& box, const Placement& place, std::int32_t width, std::int32_t height) {
-  const auto x = [&](double value) {
-    return std::clamp((value - place.offset_x) / place.scale_x, 0.0, static_cast<double>(width));
+  const auto from = place.to_source(box[0], box[1]), to = place.to_source(box[2], box[3]);
+  const auto edge = [](double value, std::int32_t size) {
+    return std::clamp(value, 0.0, static_cast<double>(size));
   };
-  const auto y = [&](double value) {
-    return std::clamp((value - place.offset_y) / place.scale_y, 0.0, static_cast<double>(height));
-  };
-  return {x(box[0]), y(box[1]), x(box[2]), y(box[3])};
+  return {edge(std::min(from[0], to[0]), width), edge(std::min(from[1], to[1]), height),
+          edge(std::max(from[0], to[0]), width), edge(std::max(from[1], to[1]), height)};
 }
 
 } // namespace

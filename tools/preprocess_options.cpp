@@ -1,5 +1,6 @@
 #include "preprocess_options.h"
 
+#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
@@ -37,6 +38,27 @@ Enum named(const std::string& text, const char* option,
   fail(ErrorCode::invalid_argument, "{} '{}': expected one of {}", option, text, known);
 }
 
+std::int32_t whole_number(std::string_view text, const char* option, const std::string& all) {
+  std::int32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  check(error == std::errc() && end == text.data() + text.size(), ErrorCode::invalid_argument,
+        "{} '{}': expected {}", option, all,
+        std::string_view(option) == "--turn" ? "a whole number, like 1 or -1"
+                                             : "WIDTHxHEIGHT+X+Y, like 640x480+100+0");
+  return value;
+}
+
+Rect parse_region(const std::string& text) {
+  const auto cross = text.find('x'), first = text.find('+'),
+             second = first == std::string::npos ? first : text.find('+', first + 1);
+  const bool complete = cross < first && second != std::string::npos;
+  const auto part = [&](std::size_t from, std::size_t to) {
+    return whole_number(complete ? std::string_view(text).substr(from, to - from) : std::string_view(),
+                        "--region", text);
+  };
+  return {part(first + 1, second), part(second + 1, text.size()), part(0, cross), part(cross + 1, first)};
+}
+
 void apply_flags(const PreprocessOptions& options, Preprocess& spec) {
   if (!options.layout.empty())
     spec.channels_last = named<bool>(options.layout, "--layout", {{"nchw", false}, {"nhwc", true}});
@@ -52,6 +74,8 @@ void apply_flags(const PreprocessOptions& options, Preprocess& spec) {
                                  {"bicubic", Resize::bicubic},
                                  {"area", Resize::area},
                                  {"antialias", Resize::antialias}});
+  if (!options.region.empty()) spec.region = parse_region(options.region);
+  if (!options.turns.empty()) spec.quarter_turns = whole_number(options.turns, "--turn", options.turns);
   if (!options.fit.empty())
     spec.fit = named<Fit>(options.fit, "--fit",
                           {{"stretch", Fit::stretch}, {"letterbox", Fit::letterbox}, {"crop", Fit::crop}});
@@ -111,7 +135,7 @@ void fit_input(const Binding& input, Preprocess& spec) {
 
 bool PreprocessOptions::given() const {
   for (const std::string* text :
-       {&preset, &layout, &channels, &resize, &fit, &mean, &std, &range, &size, &pad})
+       {&preset, &layout, &channels, &resize, &fit, &mean, &std, &range, &size, &pad, &region, &turns})
     if (!text->empty()) return true;
   return false;
 }
@@ -126,6 +150,8 @@ void add_preprocess_options(CLI::App& command, PreprocessOptions& options) {
   add("--layout", options.layout, "nchw or nhwc");
   add("--channels", options.channels, "rgb, bgr or gray");
   add("--resize", options.resize, "nearest, bilinear, bicubic, area or antialias");
+  add("--region", options.region, "Part of the picture to read, WIDTHxHEIGHT+X+Y in its pixels");
+  add("--turn", options.turns, "Quarter turns clockwise, after --region");
   add("--fit", options.fit, "stretch, letterbox or crop");
   add("--range", options.range, "What 0 and 255 become, like 0,1");
   add("--mean", options.mean, "Subtracted, in units of the range: one number or three");

@@ -11,7 +11,7 @@ namespace lanner::tool {
 
 /// As given on the command line; empty where not.
 struct PreprocessOptions {
-  std::string preset, layout, channels, resize, fit, mean, std, range, size, pad;
+  std::string preset, layout, channels, resize, fit, mean, std, range, size, pad, region, turns;
 
   bool given() const;
 };

@@ -35,10 +35,11 @@ struct Rect {
   friend bool operator==(const Rect&, const Rect&) = default;
 };
 
-/// What a network expects of an image. First `region` of the picture is taken, then turned, then fitted.
-/// Sample positions follow half-pixel centres; Y', Cb and Cr are sampled each in its own plane at its siting
-/// (nearest: the chroma of the chosen pixel), then become R'G'B', clamped to 0..255. Colour descriptions that
-/// are unspecified count as for convert(). The value of channel c is
+/// What a network expects of an image. First `region` of the picture is taken, then turned, then fitted:
+/// samples repeat, or end, at the region's border, and its chroma samples are those that belong to one of its
+/// pixels. Sample positions follow half-pixel centres; Y', Cb and Cr are sampled each in its own plane at its
+/// siting (nearest: the chroma of the chosen pixel), then become R'G'B', clamped to 0..255. Colour
+/// descriptions that are unspecified count as for convert(). The value of channel c is
 /// `(v * scale + offset - mean[c]) / std[c]` where v is 0..255 and (scale, offset) map 0..255 onto `range`.
 struct Preprocess {
   std::int32_t width = 0, height = 0; ///< Target size; 0 keeps the source's.
@@ -70,10 +71,21 @@ struct Preprocess {
   friend bool operator==(const Preprocess&, const Preprocess&) = default;
 };
 
-/// Where the source picture landed in the target: target = source * scale + offset, per axis, in pixels.
+/// Where the source picture landed in the target: its point (sx, sy), in pixels from the top left corner of
+/// the whole picture, is the target's (xx * sx + xy * sy + x, yx * sx + yy * sy + y). Region, turn and fit
+/// are all in it; without an odd number of quarter turns xy and yx are 0.
 struct Placement {
-  double scale_x = 1, scale_y = 1, offset_x = 0, offset_y = 0;
+  double xx = 1, xy = 0, x = 0;
+  double yx = 0, yy = 1, y = 0;
+  std::array<double, 2> to_target(double sx, double sy) const noexcept {
+    return {xx * sx + xy * sy + x, yx * sx + yy * sy + y};
+  }
+  std::array<double, 2> to_source(double tx, double ty) const noexcept {
+    const double scale = 1 / (xx * yy - xy * yx);
+    return {(yy * (tx - x) - xy * (ty - y)) * scale, (xx * (ty - y) - yx * (tx - x)) * scale};
+  }
 };
+/// Throws Error{invalid_argument} where region or size make no sense for such a picture.
 Placement placement(const Preprocess& spec, std::int32_t source_width, std::int32_t source_height);
 
 /// Shape of one batch element: [C, H, W] or [H, W, C].

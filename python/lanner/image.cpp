@@ -53,6 +53,11 @@ void apply(Preprocess& spec, const std::string& name, nb::handle value) {
     const std::string channels = text();
     spec.gray = one_of<bool>(channels, name, {{"rgb", false}, {"bgr", false}, {"gray", true}});
     spec.bgr = channels == "bgr";
+  } else if (name == "region") {
+    const auto region = nb::cast<std::array<std::int32_t, 4>>(value);
+    spec.region = {region[0], region[1], region[2], region[3]};
+  } else if (name == "quarter_turns") {
+    spec.quarter_turns = nb::cast<int>(value);
   } else if (name == "resize") {
     spec.resize = one_of<Resize>(text(), name,
                                  {{"nearest", Resize::nearest},
@@ -73,8 +78,8 @@ void apply(Preprocess& spec, const std::string& name, nb::handle value) {
     spec.pad_value = nb::cast<float>(value);
   } else {
     fail(ErrorCode::invalid_argument,
-         "unknown option '{}'; known are preset, size, layout, dtype, channels, resize, fit, range, mean, "
-         "std, pad_value",
+         "unknown option '{}'; known are preset, size, layout, dtype, channels, region, quarter_turns, "
+         "resize, fit, range, mean, std, pad_value",
          name);
   }
 }
@@ -155,7 +160,7 @@ void register_image(nb::module_& module) {
           },
           nb::arg("options"), nb::sig("def to_tensor(self, **options: object) -> Tensor"),
           "One batch element [1, 3, height, width]: see Preprocess for the keywords; size is (height, "
-          "width).")
+          "width), region (x, y, width, height).")
       .def("__repr__", &describe);
 
   module.def(

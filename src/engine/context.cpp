@@ -35,7 +35,6 @@ struct Context::State {
   std::shared_ptr<void> host_arena; ///< Pinned, for a target that is not the host.
   std::uint64_t host_arena_bytes = 0;
   std::shared_ptr<Execution> execution;
-  std::optional<GpuPreprocess> gpu_preprocess;
   std::vector<double> times;
   std::uint64_t runs = 0;
 
@@ -124,8 +123,7 @@ static Item on_host(const Item& item) {
 void Context::State::fill(const Image& image, const Preprocess& spec, Tensor& tensor,
                           std::int64_t batch_index) {
   if (device().is_host()) return preprocess(image, spec, tensor, batch_index, {threads, {}});
-  if (!gpu_preprocess) gpu_preprocess.emplace(device());
-  gpu_preprocess->run(image, spec, tensor, batch_index, {});
+  preprocess_on_gpu(image, spec, tensor, batch_index, {});
 }
 
 void Context::State::give_inputs(Stream stream) {

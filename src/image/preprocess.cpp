@@ -18,9 +18,9 @@ namespace {
 /// Writes rows of finished values into one batch element.
 class TensorRows {
 public:
-  TensorRows(const Preprocess& spec, const PreprocessRegion& region, std::byte* data)
+  TensorRows(const Preprocess& spec, const PreprocessTarget& target, std::byte* data)
       : kernels_(row_kernels()), dtype_(spec.dtype), channels_last_(spec.channels_last),
-        channels_(spec.gray ? 1 : 3), width_(region.width), height_(region.height),
+        channels_(spec.gray ? 1 : 3), width_(target.width), height_(target.height),
         bytes_(bit_width(spec.dtype) / 8), data_(data) {}
 
   /// `rows` in the tensor's channel order, `n` pixels from column `x` on.
@@ -68,36 +68,48 @@ private:
   std::byte* data_;
 };
 
-/// One thread's buffers.
+constexpr std::int64_t rows_at_once = 16;
+
+/// One thread's buffers. Rows are the source's; where it is turned an odd number of times they are the
+/// target's columns, and go out many at a time.
 class RowWorker {
 public:
-  RowWorker(const Image& image, const PreprocessPlan& plan, const TensorRows& out)
-      : plan_(plan), out_(out), kernels_(row_kernels()), sampler_(image, plan.sampling, kernels_),
-        width_(plan.region.width), memory_(static_cast<std::size_t>(width_) * 6) {
-    for (int c = 0; c < 3; ++c) {
-      row_[c] = memory_.data() + c * width_;
-      float* pad = memory_.data() + (3 + c) * width_;
-      std::fill(pad, pad + width_,
-                std::clamp(plan.spec.pad_value, 0.f, 255.f) * plan.scale[c] + plan.bias[c]);
-      pad_[c] = pad;
+  RowWorker(const PreprocessPlan& plan, const Sampling& sampling, const TensorRows& out)
+      : plan_(plan), out_(out), kernels_(row_kernels()), sampler_(plan.source, sampling, kernels_),
+        length_(plan.axes.luma_x.size),
+        memory_(static_cast<std::size_t>(length_ * 3 * (plan.turned() ? rows_at_once : 1))) {}
+
+  /// Rows of the picture, `first` to `last` of the source's axis y, at most rows_at_once where turned.
+  void run(std::int64_t first, std::int64_t last) {
+    if (plan_.turned()) return run_turned(first, last);
+    for (std::int64_t i = first; i < last; ++i) {
+      float* rows[3];
+      read(i, 0, rows);
+      out_.write(plan_.target.y + i, plan_.target.x, length_, rows);
     }
   }
 
-  void run(std::int64_t y) {
-    const PreprocessRegion& region = plan_.region;
-    const std::int64_t inner = y - region.y;
-    if (inner < 0 || inner >= region.rows) return out_.write(y, 0, width_, pad_);
-    if (region.x > 0) out_.write(y, 0, region.x, pad_);
-    const std::int64_t end = region.x + region.columns;
-    if (end < width_) out_.write(y, end, width_ - end, pad_);
-    sampler_.read(inner, row_);
-    finish(region.columns);
-    float* ordered[3] = {row_[0], row_[1], row_[2]};
-    if (plan_.spec.bgr && !plan_.spec.gray) std::swap(ordered[0], ordered[2]);
-    out_.write(y, region.x, region.columns, ordered);
+private:
+  void run_turned(std::int64_t first, std::int64_t last) {
+    float* rows[rows_at_once][3];
+    for (std::int64_t i = first; i < last; ++i) read(i, i - first, rows[i - first]);
+    float across[3][rows_at_once];
+    float* const ordered[3] = {across[0], across[1], across[2]};
+    for (std::int64_t y = 0; y < length_; ++y) {
+      for (int c = 0; c < 3; ++c)
+        for (std::int64_t i = 0; i < last - first; ++i) across[c][i] = rows[i][c][y];
+      out_.write(plan_.target.y + y, plan_.target.x + first, last - first, ordered);
+    }
   }
 
-private:
+  /// Finished values of row `i` into buffer `slot`; `rows` in the tensor's channel order.
+  void read(std::int64_t i, std::int64_t slot, float* rows[3]) {
+    for (int c = 0; c < 3; ++c) row_[c] = rows[c] = memory_.data() + (slot * 3 + c) * length_;
+    sampler_.read(i, row_);
+    finish(length_);
+    if (plan_.spec.bgr && !plan_.spec.gray) std::swap(rows[0], rows[2]);
+  }
+
   void finish(std::int64_t n) {
     kernels_.matrix(plan_.to_rgb, n, row_[0], row_[1], row_[2]);
     const bool gray = plan_.spec.gray;
@@ -117,11 +129,30 @@ private:
   const TensorRows& out_;
   const RowKernels& kernels_;
   RowSampler sampler_;
-  std::int64_t width_;
+  std::int64_t length_;
   std::vector<float> memory_;
-  float* row_[3];
-  float* pad_[3];
+  float* row_[3] = {};
 };
+
+/// The target's pixels around the picture.
+void write_padding(const PreprocessPlan& plan, const TensorRows& out) {
+  const PreprocessTarget& target = plan.target;
+  if (target.columns == target.width && target.rows == target.height) return;
+  std::vector<float> memory(static_cast<std::size_t>(target.width) * 3);
+  float* pad[3];
+  for (int c = 0; c < 3; ++c) {
+    pad[c] = memory.data() + c * target.width;
+    const float value = std::clamp(plan.spec.pad_value, 0.f, 255.f) * plan.scale[c] + plan.bias[c];
+    std::fill(pad[c], pad[c] + target.width, value);
+  }
+  const std::int64_t right = target.x + target.columns;
+  for (std::int64_t y = 0; y < target.height; ++y) {
+    const bool beside = y >= target.y && y < target.y + target.rows;
+    if (!beside) out.write(y, 0, target.width, pad);
+    if (beside && target.x > 0) out.write(y, 0, target.x, pad);
+    if (beside && right < target.width) out.write(y, right, target.width - right, pad);
+  }
+}
 
 void check_output(const Preprocess& spec, const Shape& element, const Tensor& output,
                   std::int64_t batch_index) {
@@ -152,7 +183,7 @@ void check_preprocess(const Image& image, const Preprocess& spec, const Tensor& 
 void preprocess(const Image& image, const Preprocess& spec, Tensor& output, std::int64_t batch_index,
                 const PreprocessRun& run) {
   if (!output.device().is_host()) {
-    GpuPreprocess(output.device()).run(image, spec, output, batch_index, run.stream);
+    preprocess_on_gpu(image, spec, output, batch_index, run.stream);
     if (!run.stream.handle) synchronize(output.device());
     return;
   }
@@ -160,12 +191,15 @@ void preprocess(const Image& image, const Preprocess& spec, Tensor& output, std:
   const Shape element = output_shape(spec, image.width, image.height);
   const PreprocessPlan plan = preprocess_plan(image, spec);
   const auto bytes = element.elements() * static_cast<std::int64_t>(bit_width(spec.dtype) / 8);
-  const TensorRows out(spec, plan.region, static_cast<std::byte*>(output.data()) + batch_index * bytes);
-  constexpr std::int64_t rows_at_once = 16;
-  parallel_for(run.threads, 0, plan.region.height, rows_at_once, [&](std::int64_t first, std::int64_t last) {
-    RowWorker worker(image, plan, out);
-    for (std::int64_t y = first; y < last; ++y) worker.run(y);
-  });
+  const TensorRows out(spec, plan.target, static_cast<std::byte*>(output.data()) + batch_index * bytes);
+  write_padding(plan, out);
+  const Sampling sampling = sampling_of(plan.axes);
+  parallel_for(run.threads, 0, sampling.luma_y.size, rows_at_once,
+               [&](std::int64_t first, std::int64_t last) {
+                 RowWorker worker(plan, sampling, out);
+                 for (std::int64_t i = first; i < last; i += rows_at_once)
+                   worker.run(i, std::min(i + rows_at_once, last));
+               });
 }
 
 Tensor to_tensor(const Image& image, const Preprocess& spec, const PreprocessRun& run) {

@@ -16,18 +16,34 @@ std::int64_t scaled(std::int64_t size, double scale) {
       1, static_cast<std::int64_t>(std::floor(static_cast<double>(size) * scale + 0.5)));
 }
 
-PreprocessRegion region_of(const Preprocess& spec, std::int64_t width, std::int64_t height) {
+Rect checked_region(const Rect& region, std::int64_t width, std::int64_t height) {
   check(width > 0 && height > 0, ErrorCode::invalid_argument,
         "preprocess: source of {}x{}, expected at least 1x1", width, height);
+  if (region == Rect{}) return {0, 0, static_cast<std::int32_t>(width), static_cast<std::int32_t>(height)};
+  const bool inside = region.x >= 0 && region.y >= 0 && region.width > 0 && region.height > 0 &&
+                      std::int64_t{region.x} + region.width <= width &&
+                      std::int64_t{region.y} + region.height <= height;
+  check(inside, ErrorCode::invalid_argument,
+        "preprocess: region {}x{} at {},{}, expected one of at least 1x1 within the picture of {}x{}",
+        region.width, region.height, region.x, region.y, width, height);
+  return region;
+}
+
+int turns_of(const Preprocess& spec) {
+  return (spec.quarter_turns % 4 + 4) % 4;
+}
+
+/// `width` and `height` are those of the turned region.
+PreprocessTarget fitted(const Preprocess& spec, std::int64_t width, std::int64_t height) {
   check(spec.width >= 0 && spec.height >= 0 && spec.width <= 65536 && spec.height <= 65536,
         ErrorCode::invalid_argument, "preprocess: target {}x{}, expected 0 to 65536 each", spec.width,
         spec.height);
-  PreprocessRegion region;
-  region.width = spec.width ? spec.width : width;
-  region.height = spec.height ? spec.height : height;
-  const double across = static_cast<double>(region.width) / static_cast<double>(width);
-  const double down = static_cast<double>(region.height) / static_cast<double>(height);
-  std::int64_t columns = region.width, rows = region.height;
+  PreprocessTarget target;
+  target.width = spec.width ? spec.width : width;
+  target.height = spec.height ? spec.height : height;
+  const double across = static_cast<double>(target.width) / static_cast<double>(width);
+  const double down = static_cast<double>(target.height) / static_cast<double>(height);
+  std::int64_t columns = target.width, rows = target.height;
   if (spec.fit != Fit::stretch) {
     const double scale = spec.fit == Fit::letterbox ? std::min(across, down) : std::max(across, down);
     columns = scaled(width, scale);
@@ -37,43 +53,67 @@ PreprocessRegion region_of(const Preprocess& spec, std::int64_t width, std::int6
   const auto middle = [](std::int64_t whole, std::int64_t part) {
     return part <= whole ? (whole - part) / 2 : -((part - whole) / 2);
   };
-  const std::int64_t left = middle(region.width, columns), top = middle(region.height, rows);
-  region.place = {static_cast<double>(columns) / static_cast<double>(width),
-                  static_cast<double>(rows) / static_cast<double>(height), static_cast<double>(left),
-                  static_cast<double>(top)};
-  region.x = std::max<std::int64_t>(0, left);
-  region.y = std::max<std::int64_t>(0, top);
-  region.columns = std::min(columns, region.width);
-  region.rows = std::min(rows, region.height);
-  return region;
+  const std::int64_t left = middle(target.width, columns), top = middle(target.height, rows);
+  target.scale_x = static_cast<double>(columns) / static_cast<double>(width);
+  target.scale_y = static_cast<double>(rows) / static_cast<double>(height);
+  target.offset_x = static_cast<double>(left), target.offset_y = static_cast<double>(top);
+  target.x = std::max<std::int64_t>(0, left);
+  target.y = std::max<std::int64_t>(0, top);
+  target.columns = std::min(columns, target.width);
+  target.rows = std::min(rows, target.height);
+  return target;
 }
 
-Sampling sampling_of(const Image& image, const ColorInfo& color, Resize kind,
-                     const PreprocessRegion& region) {
-  // Pixel i has its centre at i + 0.5 in edge coordinates; samples are counted by their centres.
-  const auto origin = [](std::int64_t first, double offset, double scale) {
-    return (static_cast<double>(first) + 0.5 - offset) / scale - 0.5;
+PreprocessTarget target_of(const Preprocess& spec, const Rect& region) {
+  return turns_of(spec) % 2 ? fitted(spec, region.height, region.width)
+                            : fitted(spec, region.width, region.height);
+}
+
+struct ChromaAxis {
+  std::int64_t inputs;
+  int log2, phase; ///< As in SampledAxes.
+  double offset;   ///< Pixel of the picture's first sample.
+};
+
+SampledAxis chroma_axis(const SampledAxis& luma, const ChromaAxis& chroma) {
+  const double spacing = 1 << chroma.log2;
+  double offset = chroma.offset - chroma.phase;
+  if (luma.mirrored)
+    offset = static_cast<double>(luma.inputs - 1) - offset - static_cast<double>(chroma.inputs - 1) * spacing;
+  return {luma.kind,    luma.size, chroma.inputs, luma.step / spacing, (luma.origin - offset) / spacing,
+          luma.mirrored};
+}
+
+SampledAxes axes_of(const PreprocessPlan& plan, const Rect& region) {
+  const PreprocessTarget& target = plan.target;
+  const int turns = plan.quarter_turns;
+  const auto axis = [&](std::int64_t inputs, bool mirrored, bool along_x) {
+    const std::int64_t first = along_x ? target.x : target.y, size = along_x ? target.columns : target.rows;
+    const double scale = along_x ? target.scale_x : target.scale_y,
+                 offset = along_x ? target.offset_x : target.offset_y;
+    // Pixel i has its centre at i + 0.5 in edge coordinates; samples are counted by their centres.
+    const double origin = (static_cast<double>(first) + 0.5 - offset) / scale - 0.5;
+    return SampledAxis{plan.spec.resize, size, inputs, 1 / scale, origin, mirrored};
   };
-  const Placement& place = region.place;
-  const double x = origin(region.x, place.offset_x, place.scale_x),
-               y = origin(region.y, place.offset_y, place.scale_y);
-  Sampling sampling;
-  sampling.luma_x = make_taps(kind, region.columns, 1 / place.scale_x, x, image.width);
-  sampling.luma_y = make_taps(kind, region.rows, 1 / place.scale_y, y, image.height);
-  const PixelFormatInfo& facts = info(image.format);
-  if (!facts.yuv) return sampling;
-  if (kind == Resize::nearest) {
-    sampling.chroma_x = nearest_chroma(sampling.luma_x, facts.chroma_x);
-    sampling.chroma_y = nearest_chroma(sampling.luma_y, facts.chroma_y);
-    return sampling;
-  }
-  const ChromaOffset offset = chroma_offset(image.format, color.siting);
-  const double cx = 1.0 / (1 << facts.chroma_x), cy = 1.0 / (1 << facts.chroma_y);
-  sampling.chroma_x =
-      make_taps(kind, region.columns, cx / place.scale_x, (x - offset.x) * cx, image.planes[1].width);
-  sampling.chroma_y =
-      make_taps(kind, region.rows, cy / place.scale_y, (y - offset.y) * cy, image.planes[1].height);
-  return sampling;
+  SampledAxes axes;
+  // Clockwise, the lowest row becomes the first column.
+  axes.luma_x = axis(region.width, turns >= 2, !plan.turned());
+  axes.luma_y = axis(region.height, turns == 1 || turns == 2, plan.turned());
+  const PixelFormatInfo& facts = info(plan.source.format);
+  axes.chroma = facts.yuv;
+  if (!facts.yuv) return axes;
+  axes.log2_x = facts.chroma_x, axes.log2_y = facts.chroma_y;
+  axes.phase_x = region.x & ((1 << axes.log2_x) - 1), axes.phase_y = region.y & ((1 << axes.log2_y) - 1);
+  const ChromaOffset offset = chroma_offset(plan.source.format, plan.source.color.siting);
+  const Plane& chroma = plan.source.planes[1];
+  axes.chroma_x = chroma_axis(axes.luma_x, {chroma.width, axes.log2_x, axes.phase_x, offset.x});
+  axes.chroma_y = chroma_axis(axes.luma_y, {chroma.height, axes.log2_y, axes.phase_y, offset.y});
+  return axes;
+}
+
+Taps taps_of(const SampledAxis& axis) {
+  Taps taps = make_taps(axis.kind, axis.size, axis.step, axis.origin, axis.inputs);
+  return axis.mirrored ? mirrored(std::move(taps), axis.inputs) : taps;
 }
 
 // From stored samples to R'G'B' in 0..255.
@@ -95,11 +135,43 @@ RowMatrix rgb255_matrix(const Image& image, const ColorInfo& color) {
 
 } // namespace
 
+Image region_view(const Image& image, const Rect& wanted) {
+  const Rect region = checked_region(wanted, image.width, image.height);
+  Image view = image;
+  view.color = resolved(image.color, image.format, image.height);
+  view.width = region.width, view.height = region.height;
+  const PixelFormatInfo& facts = info(image.format);
+  for (std::size_t p = 0; p < facts.planes; ++p) {
+    const bool chroma = p > 0 && facts.yuv;
+    const int sx = chroma ? facts.chroma_x : 0, sy = chroma ? facts.chroma_y : 0;
+    const std::int32_t x = region.x >> sx, y = region.y >> sy;
+    Plane& plane = view.planes[p];
+    plane.data += y * plane.pitch + std::int64_t{x} * facts.samples[p] * facts.bytes_per_sample;
+    plane.width = ((region.x + region.width - 1) >> sx) - x + 1;
+    plane.height = ((region.y + region.height - 1) >> sy) - y + 1;
+  }
+  return view;
+}
+
+Sampling sampling_of(const SampledAxes& axes) {
+  Sampling sampling;
+  sampling.luma_x = taps_of(axes.luma_x);
+  sampling.luma_y = taps_of(axes.luma_y);
+  if (!axes.chroma) return sampling;
+  const bool nearest = axes.luma_x.kind == Resize::nearest;
+  sampling.chroma_x =
+      nearest ? nearest_chroma(sampling.luma_x, axes.log2_x, axes.phase_x) : taps_of(axes.chroma_x);
+  sampling.chroma_y =
+      nearest ? nearest_chroma(sampling.luma_y, axes.log2_y, axes.phase_y) : taps_of(axes.chroma_y);
+  return sampling;
+}
+
 PreprocessPlan preprocess_plan(const Image& image, const Preprocess& spec) {
-  const ColorInfo color = resolved(image.color, image.format, image.height);
-  PreprocessPlan plan{spec, region_of(spec, image.width, image.height), {}, rgb255_matrix(image, color), {},
+  const Rect region = checked_region(spec.region, image.width, image.height);
+  PreprocessPlan plan{spec, region_view(image, region), turns_of(spec), target_of(spec, region), {}, {}, {},
                       {}};
-  plan.sampling = sampling_of(image, color, spec.resize, plan.region);
+  plan.to_rgb = rgb255_matrix(plan.source, plan.source.color);
+  plan.axes = axes_of(plan, region);
   for (std::size_t c = 0; c < 3; ++c) {
     check(spec.std[c] != 0 && std::isfinite(spec.std[c]), ErrorCode::invalid_argument,
           "preprocess: std[{}] is {}, expected a number other than 0", c, spec.std[c]);
@@ -110,14 +182,35 @@ PreprocessPlan preprocess_plan(const Image& image, const Preprocess& spec) {
 }
 
 Placement placement(const Preprocess& spec, std::int32_t source_width, std::int32_t source_height) {
-  return region_of(spec, source_width, source_height).place;
+  const Rect region = checked_region(spec.region, source_width, source_height);
+  const PreprocessTarget target = target_of(spec, region);
+  const double left = region.x, top = region.y, right = left + region.width, bottom = top + region.height;
+  Placement place;
+  const double x = target.scale_x, y = target.scale_y;
+  switch (turns_of(spec)) {
+  case 0:
+    place = {x, 0, -x * left, 0, y, -y * top};
+    break;
+  case 1:
+    place = {0, -x, x * bottom, y, 0, -y * left};
+    break;
+  case 2:
+    place = {-x, 0, x * right, 0, -y, y * bottom};
+    break;
+  default:
+    place = {0, x, -x * top, -y, 0, y * right};
+    break;
+  }
+  place.x += target.offset_x;
+  place.y += target.offset_y;
+  return place;
 }
 
 Shape output_shape(const Preprocess& spec, std::int32_t source_width, std::int32_t source_height) {
-  const PreprocessRegion region = region_of(spec, source_width, source_height);
+  const PreprocessTarget target = target_of(spec, checked_region(spec.region, source_width, source_height));
   const std::int64_t channels = spec.gray ? 1 : 3;
-  if (spec.channels_last) return {region.height, region.width, channels};
-  return {channels, region.height, region.width};
+  if (spec.channels_last) return {target.height, target.width, channels};
+  return {channels, target.height, target.width};
 }
 
 } // namespace lanner

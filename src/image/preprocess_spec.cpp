@@ -69,6 +69,29 @@ public:
     into = value.get<std::int32_t>();
   }
 
+  void read(const char* key, Rect& into) {
+    json value;
+    if (!take(key, value)) return;
+    std::int32_t* const numbers[] = {&into.x, &into.y, &into.width, &into.height};
+    require(value.is_array() && value.size() == 4, key, "[x, y, width, height]", value);
+    for (std::size_t i = 0; i < 4; ++i) {
+      const json& number = value[i];
+      const bool good =
+          number.is_number_integer() && number.get<double>() >= 0 && number.get<double>() <= INT32_MAX;
+      require(good, key, "four whole numbers of 0 or more", value);
+      *numbers[i] = number.get<std::int32_t>();
+    }
+  }
+
+  /// Any whole number of turns; four of them are none.
+  void read_turns(const char* key, int& into) {
+    json value;
+    if (!take(key, value)) return;
+    const bool good = value.is_number_integer() && std::abs(value.get<double>()) <= INT32_MAX;
+    require(good, key, "a whole number", value);
+    into = value.get<std::int32_t>();
+  }
+
   void read(const char* key, float& into) {
     json value;
     if (take(key, value)) into = number(key, value);
@@ -163,6 +186,8 @@ std::string Preprocess::to_json() const {
   object["dtype"] = lanner::to_string(dtype);
   object["layout"] = layout_names[channels_last];
   object["channels"] = channels_names[static_cast<std::size_t>(channels_of(*this))];
+  object["region"] = {region.x, region.y, region.width, region.height};
+  object["quarter_turns"] = quarter_turns;
   object["resize"] = resize_names[static_cast<std::size_t>(resize)];
   object["fit"] = fit_names[static_cast<std::size_t>(fit)];
   object["range"] = shortest(range);
@@ -186,6 +211,8 @@ Preprocess Preprocess::from_json(std::string_view text) {
   reader.read("channels", channels, channels_names);
   spec.bgr = channels == Channels::bgr;
   spec.gray = channels == Channels::gray;
+  reader.read("region", spec.region);
+  reader.read_turns("quarter_turns", spec.quarter_turns);
   reader.read("resize", spec.resize, resize_names);
   reader.read("fit", spec.fit, fit_names);
   reader.read("range", spec.range);

@@ -57,57 +57,67 @@ Span reach(Resize kind, double step, double centre) {
   return {floor(centre - radius) + 1, floor(centre + radius)};
 }
 
-struct Weighted {
-  std::int64_t first = 0;
-  std::vector<double> weights;
-};
+// The same within the border, first and last.
+Span reach_inside(Resize kind, double step, double centre, std::int64_t inputs) {
+  const Span span = reach(kind, step, centre);
+  return {std::clamp<std::int64_t>(span.first, 0, inputs - 1),
+          std::clamp<std::int64_t>(span.last, 0, inputs - 1)};
+}
 
-Weighted weights_of(Resize kind, double step, double centre, std::int64_t inputs) {
+// Weights of the samples from reach_inside() on.
+void weights_of(Resize kind, double step, double centre, std::int64_t inputs, std::vector<double>& weights) {
   const Span span = reach(kind, step, centre);
   const auto inside = [&](std::int64_t k) { return std::clamp<std::int64_t>(k, 0, inputs - 1); };
-  Weighted result;
-  result.first = inside(span.first);
-  result.weights.assign(static_cast<std::size_t>(inside(span.last) - result.first + 1), 0.0);
+  const std::int64_t first = inside(span.first);
+  weights.assign(static_cast<std::size_t>(inside(span.last) - first + 1), 0.0);
   double sum = 0;
   for (std::int64_t k = span.first; k <= span.last; ++k) {
     if (kind == Resize::antialias && k != inside(k)) continue;
     const double weight = weight_at(kind, step, static_cast<double>(k) - centre);
-    result.weights[static_cast<std::size_t>(inside(k) - result.first)] += weight;
+    weights[static_cast<std::size_t>(inside(k) - first)] += weight;
     sum += weight;
   }
-  for (double& weight : result.weights) weight /= sum;
-  return result;
+  for (double& weight : weights) weight /= sum;
 }
 
 } // namespace
 
 Taps make_taps(Resize kind, std::int64_t size, double step, double origin, std::int64_t inputs) {
-  std::vector<Weighted> all;
-  all.reserve(static_cast<std::size_t>(size));
-  std::size_t count = 1;
+  const auto centre = [&](std::int64_t i) { return step * static_cast<double>(i) + origin; };
+  std::int64_t count = 1;
   for (std::int64_t i = 0; i < size; ++i) {
-    all.push_back(weights_of(kind, step, step * static_cast<double>(i) + origin, inputs));
-    count = std::max(count, all.back().weights.size());
+    const Span span = reach_inside(kind, step, centre(i), inputs);
+    count = std::max(count, span.last - span.first + 1);
   }
   Taps taps;
   taps.size = size;
   taps.count = static_cast<int>(count);
-  taps.index.resize(all.size());
-  taps.weights.assign(count * all.size(), 0.f);
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  taps.index.resize(static_cast<std::size_t>(size));
+  taps.weights.assign(static_cast<std::size_t>(count * size), 0.f);
+  std::vector<double> weights;
+  for (std::int64_t i = 0; i < size; ++i) {
+    weights_of(kind, step, centre(i), inputs, weights);
     // All outputs read `count` samples: near the end they begin earlier, with zeros.
-    const std::int64_t first = std::min(all[i].first, inputs - static_cast<std::int64_t>(count));
-    const auto shift = static_cast<std::size_t>(all[i].first - first);
-    taps.index[i] = static_cast<std::int32_t>(first);
-    for (std::size_t t = 0; t < all[i].weights.size(); ++t)
-      taps.weights[(t + shift) * all.size() + i] = static_cast<float>(all[i].weights[t]);
+    const std::int64_t begin = reach_inside(kind, step, centre(i), inputs).first,
+                       first = std::min(begin, inputs - count);
+    taps.index[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(first);
+    for (std::size_t t = 0; t < weights.size(); ++t)
+      taps.weights[(t + static_cast<std::size_t>(begin - first)) * static_cast<std::size_t>(size) +
+                   static_cast<std::size_t>(i)] = static_cast<float>(weights[t]);
   }
   return taps;
 }
 
-Taps nearest_chroma(const Taps& luma, int log2) {
+Taps nearest_chroma(const Taps& luma, int log2, int phase) {
   Taps taps = luma;
-  for (std::int32_t& index : taps.index) index >>= log2;
+  for (std::int32_t& index : taps.index) index = (index + phase) >> log2;
+  return taps;
+}
+
+Taps mirrored(Taps taps, std::int64_t inputs) {
+  for (std::int32_t& index : taps.index) index = static_cast<std::int32_t>(inputs - taps.count - index);
+  const auto row = [&](int t) { return taps.weights.begin() + t * taps.size; };
+  for (int t = 0; t < taps.count / 2; ++t) std::swap_ranges(row(t), row(t + 1), row(taps.count - 1 - t));
   return taps;
 }
 

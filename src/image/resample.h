@@ -28,8 +28,11 @@ struct Taps {
 Taps make_taps(Resize kind, std::int64_t size, double step, double origin, std::int64_t inputs);
 
 /// Taps of the chroma axis where each output takes the chroma sample that belongs to the pixel that `luma`
-/// chose.
-Taps nearest_chroma(const Taps& luma, int log2);
+/// chose; `phase` is that of the first pixel.
+Taps nearest_chroma(const Taps& luma, int log2, int phase = 0);
+
+/// The same taps over inputs that are counted from the other end.
+Taps mirrored(Taps taps, std::int64_t inputs);
 
 /// How an image is sampled along both axes; luma also stands for RGB and gray.
 struct Sampling {

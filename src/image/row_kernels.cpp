@@ -9,6 +9,18 @@ extern const RowKernels row_kernels_table_avx512;
 
 namespace {
 #include "image/row_kernels_body.h"
+
+template<typename Luma>
+void ycc_to_rgb8(const Luma* luma, const std::uint16_t* cb, const std::uint16_t* cr, const RowMatrix& matrix,
+                 std::int64_t n, std::uint8_t* const* out) {
+  ycc_to_rgb8_from(0, luma, cb, cr, matrix, n, out);
+}
+template<typename Sample>
+void mix(const Sample* const* in, const float* weights, float bias, std::int64_t n, std::uint8_t* out) {
+  mix_from(0, in, weights, bias, n, out);
+}
+#include "image/row_kernels_table.h"
+
 constexpr RowKernels table = table_named("baseline");
 } // namespace
 

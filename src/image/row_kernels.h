@@ -36,6 +36,42 @@ struct RowKernels {
   void (*interleave3_u8)(const std::uint8_t* a, const std::uint8_t* b, const std::uint8_t* c, std::int64_t n,
                          std::uint8_t* out);
   void (*interleave3_f32)(const float* a, const float* b, const float* c, std::int64_t n, float* out);
+  /// Every fourth is 255.
+  void (*interleave4_u8)(const std::uint8_t* a, const std::uint8_t* b, const std::uint8_t* c, std::int64_t n,
+                         std::uint8_t* out);
+  void (*interleave2_u16)(const std::uint16_t* a, const std::uint16_t* b, std::int64_t n, std::uint16_t* out);
+  /// The reverse; a fourth sample is left out.
+  void (*split2_u8)(const std::uint8_t* in, std::int64_t n, std::uint8_t* a, std::uint8_t* b);
+  void (*split2_u16)(const std::uint16_t* in, std::int64_t n, std::uint16_t* a, std::uint16_t* b);
+  void (*split3_u8)(const std::uint8_t* in, std::int64_t n, std::uint8_t* a, std::uint8_t* b,
+                    std::uint8_t* c);
+  void (*split4_u8)(const std::uint8_t* in, std::int64_t n, std::uint8_t* a, std::uint8_t* b,
+                    std::uint8_t* c);
+  /// out[i] = in[i] << left >> right.
+  void (*shift_u16)(const std::uint16_t* in, int left, int right, std::int64_t n, std::uint16_t* out);
+  /// out[i] = sum over t < taps of weights[t] * (rows[t][i] >> shift), which must fit; 1 to 3 taps.
+  void (*weigh_u8)(const std::uint8_t* const* rows, const std::uint16_t* weights, int taps, std::int64_t n,
+                   std::uint16_t* out);
+  void (*weigh_u16)(const std::uint16_t* const* rows, const std::uint16_t* weights, int taps, int shift,
+                    std::int64_t n, std::uint16_t* out);
+  /// out[2 i] and out[2 i + 1] = sums of in[i - 1], in[i], in[i + 1] by weights of `even` and `odd`; in[-1]
+  /// and in[n] are read.
+  void (*widen_u16)(const std::uint16_t* in, const std::uint16_t* even, const std::uint16_t* odd,
+                    std::int64_t n, std::uint16_t* out);
+  /// out[i] = sum of in[2 i - 1], in[2 i], in[2 i + 1] by `weights`; in[-1] and in[2 n - 1] are read.
+  void (*halve_u16)(const std::uint16_t* in, const std::uint16_t* weights, std::int64_t n,
+                    std::uint16_t* out);
+  /// Y', Cb, Cr to R, G, B: out = m . in + b without its fraction, kept in 0..255. m[0][1] and m[2][2] are 0,
+  /// the first column holds one number. Luma is u8 or u16, chroma u16.
+  void (*ycc_to_rgb8_u8)(const std::uint8_t* luma, const std::uint16_t* cb, const std::uint16_t* cr,
+                         const RowMatrix& matrix, std::int64_t n, std::uint8_t* const* out);
+  void (*ycc_to_rgb8_u16)(const std::uint16_t* luma, const std::uint16_t* cb, const std::uint16_t* cr,
+                          const RowMatrix& matrix, std::int64_t n, std::uint8_t* const* out);
+  /// out = weights . in + bias without its fraction, kept in 0..255.
+  void (*mix_u8)(const std::uint8_t* const* in, const float* weights, float bias, std::int64_t n,
+                 std::uint8_t* out);
+  void (*mix_u16)(const std::uint16_t* const* in, const float* weights, float bias, std::int64_t n,
+                  std::uint8_t* out);
 };
 
 /// The fastest version that this machine runs.

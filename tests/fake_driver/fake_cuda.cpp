@@ -11,6 +11,7 @@
 
 #include "backends/cuda/box_kernel.h"
 #include "device/cuda/driver_api.h"
+#include "fake_driver/image_kernels.h"
 
 namespace {
 
@@ -146,7 +147,8 @@ Work kernel_work(const std::string& name, void** arguments) {
   if (name == "copy_box_2") return box_copy(copy_box<std::uint16_t>);
   if (name == "copy_box_4") return box_copy(copy_box<std::uint32_t>);
   if (name == "copy_box_8") return box_copy(copy_box<std::uint64_t>);
-  return [] {}; // arithmetic is for real GPUs
+  if (Work work = lanner::fake::image_kernel(name, arguments)) return work;
+  return [] {}; // other arithmetic is for real GPUs
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #pragma once
 // A CUDA driver without a GPU: memory is the host's, work is done when it is queued, kernels that only move
-// bytes run. It keeps a record of calls and fails the one that a test asks for. Opened as LANNER_CUDA_DRIVER.
+// bytes and those of images run. It keeps a record of calls and fails the one that a test asks for. Opened as
+// LANNER_CUDA_DRIVER.
 
 #include <cstddef>
 

@@ -231,45 +231,100 @@ TEST(ImageTest, Orientations) {
   EXPECT_EQ(orientation_of(slanted), Orientation{});
 }
 
-// Every instruction set must give what the baseline gives, up to the rounding of fused multiplications.
-TEST(RowKernels, VersionsAgree) {
-  const RowKernels& base = *row_kernels_baseline();
-  for (const RowKernels* kernels : {row_kernels_avx2(), row_kernels_avx512()}) {
-    if (!kernels) continue;
-    constexpr std::int64_t n = 203;
-    const Image bytes = random_image(PixelFormat::gray8, n, 5, 9),
-                words = random_image(PixelFormat::gray16, n, 5, 10);
-    const std::uint8_t* rows8[5];
-    const std::uint16_t* rows16[5];
-    for (int t = 0; t < 5; ++t) {
-      rows8[t] = reinterpret_cast<const std::uint8_t*>(bytes.planes[0].data + t * bytes.planes[0].pitch);
-      rows16[t] = reinterpret_cast<const std::uint16_t*>(words.planes[0].data + t * words.planes[0].pitch);
-    }
-    const float weights[5] = {0.1f, 0.4f, -0.2f, 0.5f, 0.2f};
-    for (const int taps : {1, 2, 5}) {
-      std::vector<float> a(n), b(n), c(n), d(n);
-      base.blend_u8(rows8, weights, taps, n, a.data());
-      kernels->blend_u8(rows8, weights, taps, n, b.data());
-      base.blend_u16(rows16, weights, taps, n, c.data());
-      kernels->blend_u16(rows16, weights, taps, n, d.data());
-      for (std::size_t i = 0; i < n; ++i) {
-        ASSERT_NEAR(a[i], b[i], 1e-3) << kernels->name;
-        ASSERT_NEAR(c[i], d[i], 0.1) << kernels->name;
+// Threads share rows and nothing else.
+TEST(Convert, ThreadsGiveTheSameBytes) {
+  const std::pair<PixelFormat, PixelFormat> pairs[] = {
+      {PixelFormat::yuv420p, PixelFormat::rgb24}, {PixelFormat::p010, PixelFormat::rgb48},
+      {PixelFormat::rgb24, PixelFormat::nv12},    {PixelFormat::rgb24, PixelFormat::yuv420p10},
+      {PixelFormat::nv12, PixelFormat::yuv420p},  {PixelFormat::yuv444p, PixelFormat::nv12}};
+  for (const auto& [from, to] : pairs)
+    for (const ChromaSiting siting : {ChromaSiting::left, ChromaSiting::top_left}) {
+      Image source = random_image(from, 75, 83, 15);
+      source.color.siting = siting;
+      Image one = Image::allocate(to, 75, 83), many = Image::allocate(to, 75, 83);
+      one.color.siting = many.color.siting = siting;
+      convert(source, one);
+      for (const int threads : {2, 3, 8}) {
+        convert(source, many, {}, threads);
+        for (int c = 0; c < 3; ++c)
+          for (std::int32_t y = 0; y < one.planes[c && info(to).yuv ? 1 : 0].height; ++y)
+            for (std::int32_t x = 0; x < one.planes[c && info(to).yuv ? 1 : 0].width; ++x)
+              ASSERT_EQ(sample_at(many, c, x, y), sample_at(one, c, x, y))
+                  << to_string(from) << " to " << to_string(to) << " by " << threads;
       }
-      std::vector<std::uint8_t> e(n), f(n);
-      base.store_u8(a.data(), 255, n, e.data());
-      kernels->store_u8(a.data(), 255, n, f.data());
-      EXPECT_EQ(e, f) << kernels->name;
-      std::vector<std::uint16_t> g(n), h(n);
-      base.store_u16(c.data(), 1023, 64, n, g.data());
-      kernels->store_u16(c.data(), 1023, 64, n, h.data());
-      EXPECT_EQ(g, h) << kernels->name;
-      std::vector<std::uint8_t> wide(3 * n), wide_too(3 * n);
-      base.interleave3_u8(e.data(), f.data(), e.data(), n, wide.data());
-      kernels->interleave3_u8(e.data(), f.data(), e.data(), n, wide_too.data());
-      EXPECT_EQ(wide, wide_too) << kernels->name;
     }
+}
+
+// The way by integers against the way by floats, which the tests above hold against the reference.
+TEST(Convert, ChromaOfBytesIsTheMeanOfItsPixels) {
+  for (const PixelFormat from : {PixelFormat::rgb24, PixelFormat::bgra32, PixelFormat::rgb_planar})
+    for (const PixelFormat to :
+         {PixelFormat::nv12, PixelFormat::yuv420p, PixelFormat::nv16, PixelFormat::yuv444p})
+      for (const ChromaSiting siting : {ChromaSiting::left, ChromaSiting::center, ChromaSiting::top_left,
+                                        ChromaSiting::bottom, ChromaSiting::bottom_left}) {
+        const Image source = random_image(from, 29, 21, 16);
+        Image bytes = Image::allocate(to, 29, 21);
+        const PixelFormat wide = info(to).chroma_y   ? PixelFormat::yuv420p16
+                                 : info(to).chroma_x ? PixelFormat::yuv422p16
+                                                     : PixelFormat::yuv444p16;
+        Image words = Image::allocate(wide, 29, 21);
+        bytes.color.siting = words.color.siting = siting;
+        convert(source, bytes);
+        convert(source, words);
+        for (int c = 0; c < 3; ++c)
+          for (std::int32_t y = 0; y < words.planes[c ? 1 : 0].height; ++y)
+            for (std::int32_t x = 0; x < words.planes[c ? 1 : 0].width; ++x)
+              ASSERT_NEAR(sample_at(bytes, c, x, y), sample_at(words, c, x, y) / 256, 0.5 + 0.003)
+                  << to_string(from) << " to " << to_string(to) << " " << to_string(siting);
+      }
+}
+
+// Every Y'CbCr triple of 8 bits against float64: the rounded exact value, but for what lies within a
+// ten-thousandth of a half.
+void expect_every_triple(const RowKernels& kernels, ColorMatrix matrix, ColorRange range) {
+  constexpr std::int64_t n = 1 << 16;
+  const Image shape = Image::allocate(PixelFormat::yuv444p, 2, 2);
+  const ColorInfo color{matrix, range};
+  const Matrix3 normal = rgb_from_ycc(matrix);
+  Matrix3 m{};
+  std::array<double, 3> b{};
+  RowMatrix rule{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t j = 0; j < 3; ++j) {
+      const SampleScale in = sample_scale(shape.format, color, static_cast<int>(j));
+      m[i][j] = 255 * normal[i][j] * in.scale;
+      b[i] += 255 * normal[i][j] * in.offset;
+      rule.m[i][j] = static_cast<float>(m[i][j]);
+    }
+    rule.b[i] = static_cast<float>(b[i] + 0.5);
   }
+  std::vector<std::uint8_t> luma(n), rgb[3];
+  std::vector<std::uint16_t> cb(n), cr(n);
+  for (auto& row : rgb) row.resize(n);
+  std::uint8_t* const out[3] = {rgb[0].data(), rgb[1].data(), rgb[2].data()};
+  double worst = 0;
+  for (std::uint16_t v = 0; v < 256; ++v) {
+    for (std::size_t i = 0; i < n; ++i) {
+      luma[i] = static_cast<std::uint8_t>(i);
+      cb[i] = static_cast<std::uint16_t>(i >> 8);
+      cr[i] = v;
+    }
+    kernels.ycc_to_rgb8_u8(luma.data(), cb.data(), cr.data(), rule, n, out);
+    for (std::size_t c = 0; c < 3; ++c)
+      for (std::size_t i = 0; i < n; ++i) {
+        const double exact = m[c][0] * luma[i] + m[c][1] * cb[i] + m[c][2] * v + b[c];
+        worst = std::max(worst, std::abs(rgb[c][i] - std::min(255.0, std::max(0.0, exact))));
+      }
+  }
+  EXPECT_LT(worst, 0.5001) << kernels.name << " " << to_string(matrix) << " " << to_string(range);
+}
+
+TEST(Convert, EveryTripleIsTheRoundedExactValue) {
+  for (const ColorMatrix matrix : {ColorMatrix::bt601, ColorMatrix::bt709, ColorMatrix::bt2020})
+    for (const ColorRange range : {ColorRange::limited, ColorRange::full})
+      expect_every_triple(row_kernels(), matrix, range);
+  for (const RowKernels* kernels : {row_kernels_baseline(), row_kernels_avx2(), row_kernels_avx512()})
+    if (kernels) expect_every_triple(*kernels, ColorMatrix::bt601, ColorRange::limited);
 }
 
 } // namespace

@@ -2,50 +2,55 @@
 
 #include "image/cuda/device_preprocess.h"
 
-#include <random>
+#include <cmath>
 
 #include <gtest/gtest.h>
+
+#include "image/reference.h"
 
 namespace lanner {
 namespace {
 
-Image noise(PixelFormat format, std::int32_t width, std::int32_t height) {
-  std::mt19937 random(11);
-  Image image = Image::allocate(format, width, height);
-  const PixelFormatInfo& facts = info(format);
-  const unsigned top = 1u << facts.bits;
-  for (std::size_t i = 0; i < facts.planes; ++i) {
-    const Plane& plane = image.planes[i];
-    for (std::int32_t y = 0; y < plane.height; ++y)
-      for (std::int32_t x = 0; x < plane.width * facts.samples[i]; ++x) {
-        std::byte* row = plane.data + y * plane.pitch;
-        if (facts.bytes_per_sample == 1)
-          row[x] = static_cast<std::byte>(random() % top);
-        else
-          reinterpret_cast<std::uint16_t*>(row)[x] =
-              static_cast<std::uint16_t>((random() % top) << facts.shift);
-      }
-  }
-  return image;
+using test::preprocessed;
+using test::random_image;
+
+void read_pixel(const DevicePreprocess& p, bool taps, int bytes, int x, int y, float values[3]) {
+  if (bytes == 1)
+    taps ? preprocess_pixel<ByTaps<std::uint8_t>>(p, x, y, values)
+         : preprocess_pixel<ByNeighbours<std::uint8_t>>(p, x, y, values);
+  else
+    taps ? preprocess_pixel<ByTaps<std::uint16_t>>(p, x, y, values)
+         : preprocess_pixel<ByNeighbours<std::uint16_t>>(p, x, y, values);
 }
 
+// Against the CPU's tensor and, here and there, against float64.
 void expect_like_rows(const Image& image, const Preprocess& spec) {
   const Tensor want = to_tensor(image, spec);
   const PreprocessPlan plan = preprocess_plan(image, spec);
-  const DevicePreprocess p = device_preprocess(image, plan, nullptr);
-  const int channels = spec.gray ? 1 : 3;
-  float worst = 0;
+  DevicePreprocess p = device_preprocess(plan, nullptr);
+  const Sampling sampling = sampling_of(plan.axes);
+  const auto use = [](DeviceAxis& axis, const Taps& taps) {
+    set_taps(axis, taps, taps.index.data(), taps.weights.data());
+  };
+  use(p.luma_x, sampling.luma_x), use(p.luma_y, sampling.luma_y);
+  use(p.chroma_x, sampling.chroma_x), use(p.chroma_y, sampling.chroma_y);
+  const int channels = spec.gray ? 1 : 3, bytes = info(image.format).bytes_per_sample;
+  double from_rows = 0, from_reference = 0;
   for (int y = 0; y < p.height; ++y)
     for (int x = 0; x < p.width; ++x) {
       float values[3];
-      preprocess_pixel(p, x, y, values);
+      read_pixel(p, needs_taps(plan), bytes, x, y, values);
       for (int c = 0; c < channels; ++c) {
         const int at =
             spec.channels_last ? (y * p.width + x) * channels + c : (c * p.height + y) * p.width + x;
-        worst = std::max(worst, std::abs(values[c] - want.as<float>()[static_cast<std::size_t>(at)]));
+        const double value = values[c];
+        from_rows = std::max(from_rows, std::abs(value - want.as<float>()[static_cast<std::size_t>(at)]));
+        if ((x + y) % 7 == 0)
+          from_reference = std::max(from_reference, std::abs(value - preprocessed(image, spec, c, x, y)));
       }
     }
-  EXPECT_LT(worst, 0.02f) << spec.to_json() << " " << to_string(image.format);
+  EXPECT_LT(from_rows, 0.02) << spec.to_json() << " " << to_string(image.format);
+  EXPECT_LT(from_reference, 0.02) << spec.to_json() << " " << to_string(image.format);
 }
 
 TEST(DevicePreprocess, AgreesWithTheCpu) {
@@ -65,12 +70,28 @@ TEST(DevicePreprocess, AgreesWithTheCpu) {
       spec.bgr = resize == Resize::area;
       spec.channels_last = resize == Resize::bicubic;
       spec.gray = format == PixelFormat::rgb24 && resize == Resize::nearest;
-      expect_like_rows(noise(format, 53, 37), spec);
+      spec.region = resize == Resize::antialias ? Rect{} : Rect{3, 5, 41, 29};
+      spec.quarter_turns = static_cast<int>(resize) + 1;
+      expect_like_rows(random_image(format, 53, 37, 11), spec);
     }
 }
 
+TEST(DevicePreprocess, BilinearInEveryTurnAndFit) {
+  for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010, PixelFormat::rgb24})
+    for (const Fit fit : {Fit::stretch, Fit::letterbox, Fit::crop})
+      for (int turns = 0; turns < 4; ++turns)
+        for (const int size : {9, 40, 160}) {
+          Preprocess spec;
+          spec.width = size, spec.height = 44;
+          spec.fit = fit;
+          spec.quarter_turns = turns;
+          spec.region = {1, 1, 47, 33};
+          expect_like_rows(random_image(format, 53, 37, 12), spec);
+        }
+}
+
 TEST(DevicePreprocess, KeepsTheSizeWhereNoneIsAsked) {
-  expect_like_rows(noise(PixelFormat::nv12, 33, 21), {});
+  expect_like_rows(random_image(PixelFormat::nv12, 33, 21, 11), {});
 }
 
 } // namespace

@@ -170,14 +170,109 @@ TEST(Preprocess, PlacementMapsBack) {
   spec.width = spec.height = 100;
   spec.fit = Fit::letterbox;
   const Placement wide = placement(spec, 200, 100);
-  EXPECT_DOUBLE_EQ(wide.scale_x, 0.5);
-  EXPECT_DOUBLE_EQ(wide.scale_y, 0.5);
-  EXPECT_DOUBLE_EQ(wide.offset_x, 0);
-  EXPECT_DOUBLE_EQ(wide.offset_y, 25);
+  EXPECT_DOUBLE_EQ(wide.xx, 0.5);
+  EXPECT_DOUBLE_EQ(wide.yy, 0.5);
+  EXPECT_DOUBLE_EQ(wide.x, 0);
+  EXPECT_DOUBLE_EQ(wide.y, 25);
   spec.fit = Fit::crop;
   const Placement cut = placement(spec, 200, 100);
-  EXPECT_DOUBLE_EQ(cut.scale_x, 1);
-  EXPECT_DOUBLE_EQ(cut.offset_x, -50);
+  EXPECT_DOUBLE_EQ(cut.xx, 1);
+  EXPECT_DOUBLE_EQ(cut.x, -50);
+}
+
+TEST(Preprocess, PlacementFollowsRegionAndTurn) {
+  Preprocess spec;
+  spec.region = {10, 20, 60, 40};
+  // Where the region's top left and bottom right corners go, clockwise.
+  const std::array<double, 4> corners[] = {{0, 0, 60, 40}, {40, 0, 0, 60}, {60, 40, 0, 0}, {0, 60, 40, 0}};
+  for (int turns = -4; turns < 8; ++turns) {
+    spec.quarter_turns = turns;
+    const Placement place = placement(spec, 200, 100);
+    const auto& want = corners[static_cast<std::size_t>((turns + 8) % 4)];
+    EXPECT_EQ(place.to_target(10, 20), (std::array<double, 2>{want[0], want[1]})) << turns;
+    EXPECT_EQ(place.to_target(70, 60), (std::array<double, 2>{want[2], want[3]})) << turns;
+    const auto there = place.to_target(33, 44), back = place.to_source(there[0], there[1]);
+    EXPECT_DOUBLE_EQ(back[0], 33);
+    EXPECT_DOUBLE_EQ(back[1], 44);
+  }
+}
+
+TEST(Preprocess, RegionAndTurnOfEveryFormat) {
+  // Corners both even and odd, and a border that is the region's, not the picture's.
+  const Rect regions[] = {{0, 0, 0, 0}, {5, 3, 21, 14}, {4, 7, 30, 16}, {36, 22, 1, 1}};
+  unsigned turn = 0;
+  for (const PixelFormat format : all_formats) {
+    Image image = random_image(format, 37, 23, 12);
+    image.color.siting = turn % 3 == 0 ? ChromaSiting::top_left : ChromaSiting::unspecified;
+    for (const Rect& region : regions) {
+      Preprocess spec = Preprocess::preset("imagenet");
+      spec.width = 17, spec.height = 12;
+      spec.region = region;
+      spec.quarter_turns = static_cast<int>(turn++ % 4);
+      EXPECT_LT(worst(image, spec, to_tensor(image, spec)), 0.01)
+          << to_string(format) << " " << spec.to_json();
+    }
+  }
+}
+
+TEST(Preprocess, RegionAndTurnOfEveryResizeFitTypeAndLayout) {
+  constexpr DType types[] = {DType::f32, DType::u8, DType::f16, DType::bf16};
+  std::size_t run = 0;
+  for (const Resize resize :
+       {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias})
+    for (const Fit fit : {Fit::stretch, Fit::letterbox, Fit::crop})
+      for (int turns = -1; turns < 3; ++turns)
+        for (const auto& [width, height] : {std::pair{50, 31}, {9, 12}}) {
+          const Image image = random_image(run % 2 ? PixelFormat::nv12 : PixelFormat::yuv422p10, 45, 39, 13);
+          Preprocess spec;
+          spec.width = width, spec.height = height;
+          spec.region = {7, 5, 33, 31};
+          spec.quarter_turns = turns;
+          spec.resize = resize;
+          spec.fit = fit;
+          spec.pad_value = 99;
+          spec.dtype = types[run % 4];
+          spec.channels_last = run % 3 == 0;
+          spec.bgr = run % 5 == 0;
+          spec.gray = run % 7 == 0;
+          ++run;
+          const double bound = spec.dtype == DType::f32 ? 0.02 : spec.dtype == DType::bf16 ? 1.0 : 0.53;
+          EXPECT_LE(worst(image, spec, to_tensor(image, spec)), bound) << spec.to_json();
+        }
+}
+
+TEST(Preprocess, SmallTargetsOfEveryFormat) {
+  for (const PixelFormat format : all_formats)
+    for (const std::int32_t width : {4, 5, 41, 64})
+      for (const bool gray : {false, true}) {
+        const Image image = random_image(format, width, 19, 15);
+        Preprocess spec;
+        spec.width = width > 5 ? 6 : 1, spec.height = 5;
+        spec.gray = gray;
+        spec.region = {1, 2, width - 1, 17};
+        EXPECT_LT(worst(image, spec, to_tensor(image, spec)), 0.01) << to_string(format) << width;
+      }
+}
+
+TEST(Preprocess, AWholeRegionIsNone) {
+  const Image image = random_image(PixelFormat::nv12, 33, 21, 14);
+  Preprocess spec;
+  const Tensor none = to_tensor(image, spec);
+  spec.region = {0, 0, 33, 21};
+  spec.quarter_turns = 4;
+  const Tensor whole = to_tensor(image, spec);
+  EXPECT_TRUE(std::ranges::equal(none.as<float>(), whole.as<float>()));
+}
+
+TEST(Preprocess, RegionsBeyondThePictureAreNamed) {
+  const Image image = random_image(PixelFormat::nv12, 33, 21, 14);
+  for (const Rect& region : {Rect{0, 0, 34, 21}, Rect{30, 0, 4, 4}, Rect{-1, 0, 4, 4}, Rect{0, 0, 4, 0},
+                             Rect{3, 0, 0, 0}, Rect{INT32_MAX, 0, INT32_MAX, 1}}) {
+    Preprocess spec;
+    spec.region = region;
+    LANNER_EXPECT_ERROR(to_tensor(image, spec), ErrorCode::invalid_argument, "within the picture of 33x21");
+    LANNER_EXPECT_ERROR(placement(spec, 33, 21), ErrorCode::invalid_argument, "region");
+  }
 }
 
 TEST(Preprocess, JsonRoundTrip) {
@@ -189,6 +284,8 @@ TEST(Preprocess, JsonRoundTrip) {
   spec.fit = Fit::letterbox;
   spec.bgr = spec.channels_last = true;
   spec.pad_value = 114;
+  spec.region = {1, 2, 30, 40};
+  spec.quarter_turns = -1;
   EXPECT_EQ(Preprocess::from_json(spec.to_json()), spec);
   EXPECT_NE(spec.to_json().find("0.485,0.456,0.406"), std::string::npos) << spec.to_json();
   EXPECT_EQ(Preprocess::from_json("{}"), Preprocess());
@@ -201,6 +298,10 @@ TEST(Preprocess, JsonRoundTrip) {
   refuse("{\"width\": 1e9}", "width");
   refuse("{\"resize\": \"lanczos\"}", "bilinear");
   refuse("{\"mean\": [1, 2]}", "mean");
+  refuse("{\"region\": [1, 2, 3]}", "[x, y, width, height]");
+  refuse("{\"region\": [1, 2, 3, -4]}", "0 or more");
+  refuse("{\"region\": [1, 2, 3, 4e10]}", "0 or more");
+  refuse("{\"quarter_turns\": 0.5}", "a whole number");
   refuse("{\"channels\": 1}", "channels is 1");
   refuse("{\"layout\": \"chwn\"}", "nchw, nhwc");
   refuse("{\"width\": 3", "");

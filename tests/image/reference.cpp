@@ -159,38 +159,111 @@ std::array<double, 3> rgb_at(const Image& image, std::int32_t x, std::int32_t y)
   return to_rgb(image, code);
 }
 
-double preprocessed(const Image& image, const Preprocess& spec, int c, std::int64_t x, std::int64_t y) {
-  const Placement place = placement(spec, image.width, image.height);
-  const std::int64_t columns = std::llround(image.width * place.scale_x),
-                     rows = std::llround(image.height * place.scale_y);
+namespace {
+
+struct Point {
+  double x, y;
+};
+
+/// Centre of the source under the centre of a target pixel, both in pixels from the top left corner.
+Point source_centre(const Rect& part, int turns, Point turned) {
+  switch (turns) {
+  case 0:
+    return {turned.x, turned.y};
+  case 1:
+    return {turned.y, part.height - turned.x};
+  case 2:
+    return {part.width - turned.x, part.height - turned.y};
+  default:
+    return {part.width - turned.y, turned.x};
+  }
+}
+
+/// The part of a picture that Preprocess::region names, copied sample by sample; an odd corner leaves the
+/// first chroma sample half outside, by `phase` pixels.
+Image cut(const Image& image, const Rect& region, std::int32_t (&phase)[2]) {
+  const PixelFormatInfo& facts = info(image.format);
+  phase[0] = facts.yuv ? region.x % (1 << facts.chroma_x) : 0;
+  phase[1] = facts.yuv ? region.y % (1 << facts.chroma_y) : 0;
+  Image part = Image::allocate(image.format, region.width + phase[0], region.height + phase[1]);
+  part.color = image.color;
+  part.color.matrix = matrix_of(image);
+  for (std::size_t p = 0; p < facts.planes; ++p) {
+    Plane& to = part.planes[p];
+    const bool chroma = p > 0 && facts.yuv;
+    const std::int32_t x = (region.x - phase[0]) >> (chroma ? facts.chroma_x : 0),
+                       y = (region.y - phase[1]) >> (chroma ? facts.chroma_y : 0);
+    const int bytes = facts.samples[p] * facts.bytes_per_sample;
+    for (std::int32_t row = 0; row < to.height; ++row)
+      for (std::int32_t i = 0; i < to.width * bytes; ++i)
+        to.data[row * to.pitch + i] = image.planes[p].data[(y + row) * image.planes[p].pitch + x * bytes + i];
+  }
+  return part;
+}
+
+/// Luma, R, G or B of the region without the pixels that complete its first chroma samples.
+Image without(const Image& part, const std::int32_t (&phase)[2]) {
+  Image inner = part;
+  const PixelFormatInfo& facts = info(part.format);
+  inner.planes[0].data += phase[1] * inner.planes[0].pitch + phase[0] * facts.bytes_per_sample;
+  inner.planes[0].width -= phase[0], inner.planes[0].height -= phase[1];
+  return inner;
+}
+
+} // namespace
+
+double preprocessed(const Image& whole, const Preprocess& spec, int c, std::int64_t x, std::int64_t y) {
+  const Rect region = spec.region.whole() ? Rect{0, 0, whole.width, whole.height} : spec.region;
+  const int turns = ((spec.quarter_turns % 4) + 4) % 4;
+  const bool swapped = turns % 2 != 0;
+  const double width = swapped ? region.height : region.width,
+               height = swapped ? region.width : region.height;
+  const double to_width = spec.width ? spec.width : width, to_height = spec.height ? spec.height : height;
+  double columns = to_width, rows = to_height;
+  if (spec.fit != Fit::stretch) {
+    const double a = to_width / width, b = to_height / height;
+    const double scale = spec.fit == Fit::letterbox ? std::min(a, b) : std::max(a, b);
+    columns = std::max(1.0, std::floor(width * scale + 0.5)),
+    rows = std::max(1.0, std::floor(height * scale + 0.5));
+  }
+  const double left = std::trunc((to_width - columns) / 2), top = std::trunc((to_height - rows) / 2);
   const auto channel = static_cast<std::size_t>(c);
   const auto finish = [&](double v) {
     return (v * (spec.range[1] - spec.range[0]) / 255 + spec.range[0] - spec.mean[channel]) /
            spec.std[channel];
   };
-  const double left = place.offset_x, top = place.offset_y;
   const auto across = static_cast<double>(x), down = static_cast<double>(y);
-  if (across < left || down < top || across >= left + static_cast<double>(columns) ||
-      down >= top + static_cast<double>(rows))
+  if (across < left || down < top || across >= left + columns || down >= top + rows)
     return finish(spec.pad_value);
-  const double step_x = 1 / place.scale_x, step_y = 1 / place.scale_y;
-  const double sx = (across + 0.5 - left) * step_x - 0.5, sy = (down + 0.5 - top) * step_y - 0.5;
-  const PixelFormatInfo& facts = info(image.format);
+  std::int32_t phase[2];
+  const Image part = cut(whole, region, phase), inner = without(part, phase);
+  const Point turned{(across + 0.5 - left) * width / columns, (down + 0.5 - top) * height / rows};
+  const Point centre = source_centre(region, turns, turned);
+  const double sx = centre.x - 0.5, sy = centre.y - 0.5;
+  const double step_x = swapped ? height / rows : width / columns,
+               step_y = swapped ? width / columns : height / rows;
+  // The pixel that a place lies in: one on an edge counts to the right and below in the turned picture.
+  const Point nearest =
+      source_centre(region, turns, {std::floor(turned.x) + 0.5, std::floor(turned.y) + 0.5});
+  const PixelFormatInfo& facts = info(whole.format);
   std::array<double, 3> code{};
   for (int k = 0; k < 3; ++k) {
     const bool chroma = facts.yuv && k > 0;
     const double fx = chroma ? 1 << facts.chroma_x : 1, fy = chroma ? 1 << facts.chroma_y : 1;
+    const double px = chroma ? phase[0] : 0, py = chroma ? phase[1] : 0;
     double& value = code[static_cast<std::size_t>(k)];
     if (spec.resize == Resize::nearest) {
-      value = sample_at(image, k, static_cast<std::int64_t>(std::floor(std::floor(sx + 0.5) / fx)),
-                        static_cast<std::int64_t>(std::floor(std::floor(sy + 0.5) / fy)));
+      value = sample_at(chroma ? part : inner, k,
+                        static_cast<std::int64_t>(std::floor((nearest.x - 0.5 + px) / fx)),
+                        static_cast<std::int64_t>(std::floor((nearest.y - 0.5 + py) / fy)));
       continue;
     }
-    const auto [ox, oy] = siting(image);
-    value = resampled(image, k, spec.resize, chroma ? (sx - ox) / fx : sx, chroma ? (sy - oy) / fy : sy,
-                      step_x / fx, step_y / fy);
+    const auto [ox, oy] = siting(part);
+    value = chroma ? resampled(part, k, spec.resize, (sx + px - ox) / fx, (sy + py - oy) / fy, step_x / fx,
+                               step_y / fy)
+                   : resampled(inner, k, spec.resize, sx, sy, step_x, step_y);
   }
-  std::array<double, 3> rgb = to_rgb(image, code);
+  std::array<double, 3> rgb = to_rgb(part, code);
   for (double& v : rgb) v = std::clamp(v * 255, 0.0, 255.0);
   if (spec.gray) return finish(0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]);
   return finish(rgb[static_cast<std::size_t>(spec.bgr ? 2 - c : c)]);

@@ -170,6 +170,24 @@ class TestDetection:
         boxes = [[entry["box"] for entry in row["detections"]] for row in (stretched, boxed)]
         assert len(evaluate.match(*boxes)) == len(boxes[0]) == len(boxes[1])
 
+    def test_answers_of_turned_pictures_and_of_parts_come_back_in_pixels_of_the_picture(self, scene, tmp_path):
+        _, clip, paths = scene
+        rgb = next(iter(clip)).rgb
+        lying, wide = tmp_path / "lying.ppm", tmp_path / "wide.ppm"
+        lying.write_bytes(f"P6 {clip.height} {clip.width} 255\n".encode() + np.rot90(rgb).tobytes())
+        wide.write_bytes(f"P6 {clip.width + 30} {clip.height + 20} 255\n".encode() + np.pad(rgb, ((20, 0), (30, 0), (0, 0))).tobytes())
+        runs = (paths[0],), (lying, "--turn", "1"), (wide, "--region", f"{clip.width}x{clip.height}+30+20")
+        upright, turned, part = (
+            [entry["box"] for entry in rows(succeed("run", DETECTOR, "-i", *arguments, "--json", "-", *QUICK))[0]["detections"]] for arguments in runs
+        )
+        turned = [[clip.width - y1, x0, clip.width - y0, x1] for x0, y0, x1, y1 in turned]
+        part = [[x0 - 30, y0 - 20, x1 - 30, y1 - 20] for x0, y0, x1, y1 in part]
+        np.testing.assert_allclose(turned, upright, atol=0.5)
+        np.testing.assert_allclose(part, upright, atol=0.5)
+        assert "--turn 'left': expected a whole number" in refuse("run", DETECTOR, "-i", lying, "--turn", "left", *QUICK)
+        for region in ("4x4", "4+4+4x4", "4x4+1+", "1,2,3,4"):
+            assert "WIDTHxHEIGHT+X+Y" in refuse("run", DETECTOR, "-i", lying, "--region", region, *QUICK)
+
     def test_thresholds(self, scene):
         _, _, paths = scene
         assert "nothing found" in succeed("run", DETECTOR, "-i", paths[0], "--score-threshold", "1", *QUICK)

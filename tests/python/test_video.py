@@ -84,6 +84,18 @@ def test_a_tensor_has_the_declared_size_type_and_layout(clip):
         frame.to_tensor(resize="smooth")
 
 
+def test_a_part_is_taken_and_turned_clockwise(clip):
+    picture = lanner.VideoReader(clip)[0].to_rgb().numpy()
+    image = lanner.Image(picture)
+    for turns in (-1, 0, 1, 2, 7):
+        tensor = image.to_tensor(region=(5, 3, 20, 10), quarter_turns=turns, layout="nhwc", dtype="uint8")
+        np.testing.assert_array_equal(tensor.numpy()[0], np.rot90(picture[3:13, 5:25], -turns))
+    spec = lanner.Preprocess(region=(5, 3, 20, 10), quarter_turns=3)
+    assert lanner.Preprocess.from_json(spec.to_json()) == spec != lanner.Preprocess()
+    with pytest.raises(lanner.InvalidArgument, match="region 20x10 at 500,3"):
+        image.to_tensor(region=(500, 3, 20, 10))
+
+
 def test_sources_are_paths_bytes_and_files(clip):
     whole = clip.read_bytes()
     first = bytes_of(lanner.VideoReader(str(clip))[0])

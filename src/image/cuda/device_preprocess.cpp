@@ -1,6 +1,7 @@
 #include "image/cuda/device_preprocess.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "image/color.h"
 
@@ -8,9 +9,15 @@ namespace lanner {
 
 namespace {
 
-DeviceTaps taps(const Taps& taps, std::int64_t inputs) {
-  return {taps.index.data(), taps.weights.data(), static_cast<std::int32_t>(taps.size), taps.count,
-          static_cast<std::int32_t>(inputs)};
+DeviceAxis device_axis(const SampledAxis& axis) {
+  constexpr double point = 4294967296.0;
+  DeviceAxis device{};
+  device.size = static_cast<std::int32_t>(axis.size);
+  device.inputs = static_cast<std::int32_t>(axis.inputs);
+  device.mirrored = axis.mirrored;
+  device.step = std::llround(axis.step * point);
+  device.origin = std::llround(axis.origin * point);
+  return device;
 }
 
 std::int32_t number_of(DType type) {
@@ -28,38 +35,47 @@ std::int32_t number_of(DType type) {
 
 } // namespace
 
-DevicePreprocess device_preprocess(const Image& image, const PreprocessPlan& plan, void* out) {
-  DevicePreprocess p{};
+DeviceComponent device_component(const Image& image, int component) {
   const PixelFormatInfo& facts = info(image.format);
+  const ComponentPlace place = component_place(image.format, component);
+  const Plane& plane = image.planes[static_cast<std::size_t>(place.plane)];
+  return {reinterpret_cast<unsigned char*>(plane.data),
+          plane.pitch,
+          place.first,
+          place.step,
+          facts.bytes_per_sample,
+          facts.yuv && component > 0};
+}
+
+void set_taps(DeviceAxis& axis, const Taps& taps, const std::int32_t* index, const float* weights) {
+  axis.index = index;
+  axis.weights = weights;
+  axis.count = taps.count;
+}
+
+DevicePreprocess device_preprocess(const PreprocessPlan& plan, void* out) {
+  DevicePreprocess p{};
   for (int c = 0; c < 3; ++c) {
-    const ComponentPlace place = component_place(image.format, c);
-    const Plane& plane = image.planes[static_cast<std::size_t>(place.plane)];
-    p.components[c] = {reinterpret_cast<const unsigned char*>(plane.data),
-                       plane.pitch,
-                       place.first,
-                       place.step,
-                       facts.bytes_per_sample,
-                       facts.yuv && c > 0};
+    p.components[c] = device_component(plan.source, c);
     for (int i = 0; i < 3; ++i) p.matrix[c][i] = plan.to_rgb.m[c][i];
     p.bias[c] = plan.to_rgb.b[c];
     p.scale[c] = plan.scale[c];
     p.offset[c] = plan.bias[c];
   }
-  p.luma_x = taps(plan.sampling.luma_x, image.width);
-  p.luma_y = taps(plan.sampling.luma_y, image.height);
-  if (facts.yuv) {
-    p.chroma_x = taps(plan.sampling.chroma_x, image.planes[1].width);
-    p.chroma_y = taps(plan.sampling.chroma_y, image.planes[1].height);
-  }
-  const PreprocessRegion& region = plan.region;
+  p.luma_x = device_axis(plan.axes.luma_x), p.luma_y = device_axis(plan.axes.luma_y);
+  p.chroma_x = device_axis(plan.axes.chroma_x), p.chroma_y = device_axis(plan.axes.chroma_y);
+  const PreprocessTarget& target = plan.target;
   p.pad = std::clamp(plan.spec.pad_value, 0.f, 255.f);
-  p.width = static_cast<std::int32_t>(region.width), p.height = static_cast<std::int32_t>(region.height);
-  p.x = static_cast<std::int32_t>(region.x), p.y = static_cast<std::int32_t>(region.y);
-  p.columns = static_cast<std::int32_t>(region.columns), p.rows = static_cast<std::int32_t>(region.rows);
+  p.width = static_cast<std::int32_t>(target.width), p.height = static_cast<std::int32_t>(target.height);
+  p.x = static_cast<std::int32_t>(target.x), p.y = static_cast<std::int32_t>(target.y);
+  p.columns = static_cast<std::int32_t>(target.columns), p.rows = static_cast<std::int32_t>(target.rows);
+  p.turned = plan.turned();
   p.bgr = plan.spec.bgr && !plan.spec.gray;
   p.gray = plan.spec.gray;
   p.channels_last = plan.spec.channels_last;
   p.dtype = number_of(plan.spec.dtype);
+  const std::int64_t row = target.width * 3 * static_cast<std::int64_t>(bit_width(plan.spec.dtype) / 8);
+  p.words = row % 4 == 0 && reinterpret_cast<std::uintptr_t>(out) % 4 == 0;
   p.out = out;
   return p;
 }

@@ -6,8 +6,18 @@
 
 namespace lanner {
 
-/// Points into `image` and `plan`, wherever their memory lies: for a GPU the caller moves both there first.
-/// `out` is one batch element of the tensor.
-DevicePreprocess device_preprocess(const Image& image, const PreprocessPlan& plan, void* out);
+/// Where a component's samples lie; for any image kernel.
+DeviceComponent device_component(const Image& image, int component);
+
+/// Points into the plan's picture, wherever its memory lies: for a GPU the caller moves it there first. `out`
+/// is one batch element of the tensor. Without tables: see set_taps().
+DevicePreprocess device_preprocess(const PreprocessPlan& plan, void* out);
+
+/// Whether the kernel samples by numbers alone.
+inline bool needs_taps(const PreprocessPlan& plan) {
+  return plan.spec.resize != Resize::bilinear;
+}
+/// Points an axis at tables.
+void set_taps(DeviceAxis& axis, const Taps& taps, const std::int32_t* index, const float* weights);
 
 } // namespace lanner

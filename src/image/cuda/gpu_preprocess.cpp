@@ -1,6 +1,11 @@
 #include "image/cuda/gpu_preprocess.h"
 
+#include <algorithm>
 #include <cstring>
+#include <deque>
+#include <list>
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include <lanner/error.h>
@@ -12,13 +17,12 @@
 namespace lanner {
 namespace {
 
-constexpr std::uint64_t alignment = 256;
-
-/// Bytes of the host that go up together.
+/// Bytes of the host that go up together, each piece aligned.
 class Upload {
 public:
   /// Returns where they will lie behind the start.
   std::uint64_t add(const void* data, std::uint64_t bytes) {
+    constexpr std::uint64_t alignment = 256;
     const std::uint64_t offset = size_;
     pieces_.push_back({data, bytes, offset});
     size_ += (bytes + alignment - 1) / alignment * alignment;
@@ -38,117 +42,195 @@ private:
   std::uint64_t size_ = 0;
 };
 
-/// Everything that a picture's pass reads, and where it will lie.
-struct Request {
-  struct PlacedTaps {
-    DeviceTaps DevicePreprocess::*taps;
-    std::uint64_t index, weights;
-  };
-  Upload upload;
-  std::uint64_t planes[3] = {};
-  std::vector<PlacedTaps> taps;
+/// The weights of one geometry in a GPU's memory.
+struct Tables {
+  SampledAxes axes;
+  std::shared_ptr<void> memory;
+  DeviceAxis luma_x{}, luma_y{}, chroma_x{}, chroma_y{}; ///< Only what set_taps() sets.
 };
 
-std::uint64_t plane_bytes(const Plane& plane, std::uint64_t row) {
-  return plane.height > 0
-             ? static_cast<std::uint64_t>(plane.height - 1) * static_cast<std::uint64_t>(plane.pitch) + row
-             : 0;
-}
-
-void add_taps(Request& request, DeviceTaps DevicePreprocess::*member, const Taps& taps) {
-  const std::uint64_t index =
-                          request.upload.add(taps.index.data(), taps.index.size() * sizeof(taps.index[0])),
-                      weights = request.upload.add(taps.weights.data(),
-                                                   taps.weights.size() * sizeof(taps.weights[0]));
-  request.taps.push_back({member, index, weights});
-}
-
-Request request_for(const Image& image, const PreprocessPlan& plan) {
-  Request request;
-  const PixelFormatInfo& facts = info(image.format);
-  for (std::size_t i = 0; image.device.is_host() && i < facts.planes; ++i) {
-    const Plane& plane = image.planes[i];
-    const auto row = static_cast<std::uint64_t>(plane.width) * facts.samples[i] * facts.bytes_per_sample;
-    request.planes[i] = request.upload.add(plane.data, plane_bytes(plane, row));
-  }
-  add_taps(request, &DevicePreprocess::luma_x, plan.sampling.luma_x);
-  add_taps(request, &DevicePreprocess::luma_y, plan.sampling.luma_y);
-  if (!facts.yuv) return request;
-  add_taps(request, &DevicePreprocess::chroma_x, plan.sampling.chroma_x);
-  add_taps(request, &DevicePreprocess::chroma_y, plan.sampling.chroma_y);
-  return request;
-}
-
-/// The kernel's parameter once all of the request lies behind `base`.
-DevicePreprocess parameters_of(const Image& image, const PreprocessPlan& plan, const Request& request,
-                               std::byte* base, void* out) {
-  Image moved = image;
-  for (std::size_t i = 0; image.device.is_host() && i < info(image.format).planes; ++i)
-    moved.planes[i].data = base + request.planes[i];
-  DevicePreprocess parameters = device_preprocess(moved, plan, out);
-  for (const Request::PlacedTaps& placed : request.taps) {
-    DeviceTaps& taps = parameters.*placed.taps;
-    taps.index = reinterpret_cast<const std::int32_t*>(base + placed.index);
-    taps.weights = reinterpret_cast<const float*>(base + placed.weights);
-  }
-  return parameters;
-}
-
-} // namespace
-
-struct GpuPreprocess::State {
-  explicit State(Device on) : device(on), gpu(cuda::Gpu::get(on)), done(gpu) {
-    const cuda::Current current(gpu);
-    function = cuda::embedded_function(gpu, "preprocess", "lanner_preprocess");
-  }
-
-  void reserve(std::uint64_t bytes) {
+/// Memory that a picture of the host passes through.
+struct Staging {
+  explicit Staging(const cuda::Gpu& gpu) : done(gpu) {}
+  void reserve(Device device, std::uint64_t bytes) {
     if (bytes <= size) return;
-    size = bytes + bytes / 4;
-    pinned = allocate_pinned(device, size);
-    memory = allocate_memory(device, size);
+    pinned = allocate_pinned(device, bytes);
+    memory = allocate_memory(device, bytes);
+    size = bytes;
   }
-
-  void launch(DevicePreprocess parameters, Stream stream) {
-    constexpr unsigned across = 32, down = 8;
-    const auto queue = static_cast<cuda::StreamHandle>(stream.handle);
-    void* arguments[] = {&parameters};
-    cuda::check(cuda::driver().launch(function,
-                                      (static_cast<unsigned>(parameters.width) + across - 1) / across,
-                                      (static_cast<unsigned>(parameters.height) + down - 1) / down, 1, across,
-                                      down, 1, 0, queue, arguments, nullptr),
-                "cuLaunchKernel");
-    done.record(queue);
-    busy = true;
-  }
-
-  Device device;
-  const cuda::Gpu& gpu;
   cuda::Event done;
-  bool busy = false; ///< The pinned memory may still be read.
-  cuda::FunctionHandle function = nullptr;
+  bool used = false; ///< The memory may still be read, until `done`.
   std::shared_ptr<void> pinned, memory;
   std::uint64_t size = 0;
 };
 
-GpuPreprocess::GpuPreprocess(Device device) : state_(std::make_unique<State>(device)) {}
-GpuPreprocess::GpuPreprocess(GpuPreprocess&&) noexcept = default;
-GpuPreprocess::~GpuPreprocess() = default;
+/// What the calls of a process share on one GPU.
+class PreprocessState {
+public:
+  explicit PreprocessState(const cuda::Gpu& gpu) : gpu_(gpu), uploads_(gpu) {
+    for (const bool taps : {false, true})
+      for (const int bytes : {1, 2}) {
+        const std::string name = fmt::format("lanner_preprocess_{}_{}", taps ? "taps" : "bilinear", bytes);
+        functions_[taps][bytes - 1] = cuda::embedded_function(gpu, "preprocess", name.c_str());
+      }
+  }
 
-void GpuPreprocess::run(const Image& image, const Preprocess& spec, Tensor& output, std::int64_t batch_index,
-                        Stream stream) {
+  cuda::FunctionHandle function(bool taps, int bytes) const { return functions_[taps][bytes - 1]; }
+
+  std::shared_ptr<const Tables> tables(const SampledAxes& axes) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find_if(tables_, [&](const auto& known) { return known->axes == axes; });
+    if (found != tables_.end()) {
+      tables_.splice(tables_.begin(), tables_, found);
+      return tables_.front();
+    }
+    constexpr std::size_t most = 64;
+    tables_.push_front(make_tables(axes));
+    // Kernels that still read what goes are waited for by the driver, which frees behind them.
+    if (tables_.size() > most) tables_.pop_back();
+    return tables_.front();
+  }
+
+  /// One that no other call holds; the caller waits for its last use.
+  std::unique_ptr<Staging> take() {
+    // More than one, so that a picture goes up while the one before it is read.
+    constexpr std::size_t kept = 3;
+    const std::lock_guard lock(mutex_);
+    if (made_ < kept || idle_.empty()) {
+      auto fresh = std::make_unique<Staging>(gpu_);
+      ++made_;
+      return fresh;
+    }
+    std::unique_ptr<Staging> oldest = std::move(idle_.front());
+    idle_.pop_front();
+    return oldest;
+  }
+  void give_back(std::unique_ptr<Staging> staging) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(staging));
+  }
+  void lost() {
+    const std::lock_guard lock(mutex_);
+    --made_;
+  }
+
+private:
+  std::shared_ptr<const Tables> make_tables(const SampledAxes& axes) {
+    const Sampling sampling = sampling_of(axes);
+    auto tables = std::make_shared<Tables>();
+    tables->axes = axes;
+    const std::pair<const Taps*, DeviceAxis*> all[] = {{&sampling.luma_x, &tables->luma_x},
+                                                       {&sampling.luma_y, &tables->luma_y},
+                                                       {&sampling.chroma_x, &tables->chroma_x},
+                                                       {&sampling.chroma_y, &tables->chroma_y}};
+    Upload upload;
+    std::uint64_t index[4], weights[4];
+    for (std::size_t i = 0; i < 4; ++i) {
+      const Taps& taps = *all[i].first;
+      index[i] = upload.add(taps.index.data(), taps.index.size() * sizeof(taps.index[0]));
+      weights[i] = upload.add(taps.weights.data(), taps.weights.size() * sizeof(taps.weights[0]));
+    }
+    tables->memory = allocate_memory(gpu_.device(), upload.size());
+    std::vector<std::byte> bytes(upload.size());
+    upload.gather(bytes.data());
+    copy_memory({tables->memory.get(), gpu_.device()}, {bytes.data(), {}}, upload.size(), uploads_.stream());
+    uploads_.synchronize();
+    const auto* base = static_cast<const std::byte*>(tables->memory.get());
+    for (std::size_t i = 0; i < 4; ++i)
+      set_taps(*all[i].second, *all[i].first, reinterpret_cast<const std::int32_t*>(base + index[i]),
+               reinterpret_cast<const float*>(base + weights[i]));
+    return tables;
+  }
+
+  const cuda::Gpu& gpu_;
+  cuda::OwnedStream uploads_;
+  cuda::FunctionHandle functions_[2][2] = {};
+  std::mutex mutex_;
+  std::list<std::shared_ptr<const Tables>> tables_; ///< Newest use first.
+  std::deque<std::unique_ptr<Staging>> idle_;       ///< Oldest use first.
+  std::size_t made_ = 0;
+};
+
+// Never destroyed: drivers are gone before static objects.
+PreprocessState& state_of(const cuda::Gpu& gpu) {
+  static auto* const mutex = new std::mutex;
+  static auto* const all = new std::map<Device, std::unique_ptr<PreprocessState>>;
+  const std::lock_guard lock(*mutex);
+  std::unique_ptr<PreprocessState>& state = (*all)[gpu.device()];
+  if (!state) state = std::make_unique<PreprocessState>(gpu);
+  return *state;
+}
+
+void launch(const PreprocessState& state, const PreprocessPlan& plan, const DevicePreprocess& parameters,
+            Stream stream) {
+  constexpr unsigned across = 32, down = 4;
+  DevicePreprocess copy = parameters;
+  void* arguments[] = {&copy};
+  const auto blocks = [](std::int32_t size, unsigned block) {
+    return (static_cast<unsigned>(size) + block - 1) / block;
+  };
+  cuda::check(
+      cuda::driver().launch(state.function(needs_taps(plan), info(plan.source.format).bytes_per_sample),
+                            blocks(copy.width, across), blocks(copy.height, down), 1, across, down, 1, 0,
+                            static_cast<cuda::StreamHandle>(stream.handle), arguments, nullptr),
+      "cuLaunchKernel");
+}
+
+/// A picture on this GPU.
+void run(PreprocessState& state, const PreprocessPlan& plan, void* out, Stream stream) {
+  DevicePreprocess parameters = device_preprocess(plan, out);
+  if (!needs_taps(plan)) return launch(state, plan, parameters, stream);
+  const std::shared_ptr<const Tables> tables = state.tables(plan.axes);
+  const auto set = [](DeviceAxis& axis, const DeviceAxis& table) {
+    axis.index = table.index, axis.weights = table.weights, axis.count = table.count;
+  };
+  set(parameters.luma_x, tables->luma_x), set(parameters.luma_y, tables->luma_y);
+  set(parameters.chroma_x, tables->chroma_x), set(parameters.chroma_y, tables->chroma_y);
+  launch(state, plan, parameters, stream);
+}
+
+/// Queues the copy of the region's planes; the plan's picture is then on the GPU.
+void upload_picture(Staging& staging, PreprocessPlan& plan, Device device, Stream stream) {
+  Upload upload;
+  const PixelFormatInfo& facts = info(plan.source.format);
+  std::uint64_t offsets[3] = {};
+  for (std::size_t i = 0; i < facts.planes; ++i) {
+    const Plane& plane = plan.source.planes[i];
+    const auto row = static_cast<std::uint64_t>(plane.width) * facts.samples[i] * facts.bytes_per_sample;
+    const auto above = static_cast<std::uint64_t>(plane.height - 1) * static_cast<std::uint64_t>(plane.pitch);
+    offsets[i] = upload.add(plane.data, above + row);
+  }
+  if (staging.used) staging.done.synchronize();
+  staging.reserve(device, upload.size());
+  upload.gather(static_cast<std::byte*>(staging.pinned.get()));
+  copy_memory({staging.memory.get(), device}, {staging.pinned.get(), {}}, upload.size(), stream);
+  for (std::size_t i = 0; i < facts.planes; ++i)
+    plan.source.planes[i].data = static_cast<std::byte*>(staging.memory.get()) + offsets[i];
+}
+
+} // namespace
+
+void preprocess_on_gpu(const Image& image, const Preprocess& spec, Tensor& output, std::int64_t batch_index,
+                       Stream stream) {
   check_preprocess(image, spec, output, batch_index);
-  State& state = *state_;
-  const cuda::Current current(state.gpu);
-  const PreprocessPlan plan = preprocess_plan(image, spec);
-  const Request request = request_for(image, plan);
-  if (state.busy) state.done.synchronize();
-  state.reserve(request.upload.size());
-  request.upload.gather(static_cast<std::byte*>(state.pinned.get()));
-  copy_memory({state.memory.get(), state.device}, {state.pinned.get(), {}}, request.upload.size(), stream);
+  const cuda::Gpu& gpu = cuda::Gpu::get(output.device());
+  const cuda::Current current(gpu);
+  PreprocessState& state = state_of(gpu);
+  PreprocessPlan plan = preprocess_plan(image, spec);
   const std::uint64_t element = output.bytes() / static_cast<std::uint64_t>(output.shape()[0]);
   auto* out = static_cast<std::byte*>(output.data()) + static_cast<std::uint64_t>(batch_index) * element;
-  state.launch(parameters_of(image, plan, request, static_cast<std::byte*>(state.memory.get()), out), stream);
+  if (!image.device.is_host()) return run(state, plan, out, stream);
+  std::unique_ptr<Staging> staging = state.take();
+  try {
+    upload_picture(*staging, plan, output.device(), stream);
+    run(state, plan, out, stream);
+    staging->done.record(static_cast<cuda::StreamHandle>(stream.handle));
+    staging->used = true;
+  } catch (...) {
+    state.lost();
+    throw;
+  }
+  state.give_back(std::move(staging));
 }
 
 } // namespace lanner

@@ -1,0 +1,12 @@
+#pragma once
+// The conversion kernels' parameter.
+
+#include "image/convert_plan.h"
+#include "image/cuda/convert_kernel.h"
+
+namespace lanner {
+
+/// Points into both images, wherever their memory lies.
+DeviceConvert device_convert(const ConvertJob& job);
+
+} // namespace lanner

@@ -1,0 +1,68 @@
+// Bodies of the row kernels that GCC makes no good vectors of, over a Wide of the instruction set: `lanes`
+// floats, read from samples, and four of them packed to bytes. Included behind row_kernels_body.h.
+
+constexpr std::int64_t wide_block = 4 * Wide::lanes;
+
+template<typename Luma>
+[[gnu::always_inline]] inline void ycc_block(const Luma* luma, const std::uint16_t* cb,
+                                             const std::uint16_t* cr, const RowMatrix& matrix,
+                                             std::uint8_t* red, std::uint8_t* green, std::uint8_t* blue) {
+  Wide::Floats r[4], g[4], b[4];
+#pragma GCC unroll 4
+  for (int q = 0; q < 4; ++q) {
+    const int at = q * Wide::lanes;
+    const Wide::Floats x = Wide::read(luma + at), y = Wide::read(cb + at), z = Wide::read(cr + at),
+                       scale = Wide::all(matrix.m[0][0]);
+    r[q] = Wide::multiply_add(Wide::all(matrix.m[0][2]), z,
+                              Wide::multiply_add(scale, x, Wide::all(matrix.b[0])));
+    g[q] = Wide::multiply_add(Wide::all(matrix.m[1][2]), z,
+                              Wide::multiply_add(Wide::all(matrix.m[1][1]), y,
+                                                 Wide::multiply_add(scale, x, Wide::all(matrix.b[1]))));
+    b[q] = Wide::multiply_add(Wide::all(matrix.m[2][1]), y,
+                              Wide::multiply_add(scale, x, Wide::all(matrix.b[2])));
+  }
+  Wide::write(r, red);
+  Wide::write(g, green);
+  Wide::write(b, blue);
+}
+
+template<typename Luma>
+void ycc_to_rgb8(const Luma* luma, const std::uint16_t* cb, const std::uint16_t* cr, const RowMatrix& rule,
+                 std::int64_t n, std::uint8_t* const* out) {
+  const RowMatrix matrix = rule;
+  std::uint8_t *red = out[0], *green = out[1], *blue = out[2];
+  std::int64_t i = 0;
+  for (; i + wide_block <= n; i += wide_block)
+    ycc_block(luma + i, cb + i, cr + i, matrix, red + i, green + i, blue + i);
+  if (i == n) return;
+  if (n < wide_block) return ycc_to_rgb8_from(0, luma, cb, cr, rule, n, out);
+  // The last block once more takes some of the one before it.
+  i = n - wide_block;
+  ycc_block(luma + i, cb + i, cr + i, matrix, red + i, green + i, blue + i);
+}
+
+template<typename Sample>
+[[gnu::always_inline]] inline void mix_block(const Sample* a, const Sample* b, const Sample* c,
+                                             const float* weights, float bias, std::uint8_t* out) {
+  Wide::Floats sum[4];
+#pragma GCC unroll 4
+  for (int q = 0; q < 4; ++q) {
+    const int at = q * Wide::lanes;
+    sum[q] = Wide::multiply_add(Wide::all(weights[0]), Wide::read(a + at), Wide::all(bias));
+    sum[q] = Wide::multiply_add(Wide::all(weights[1]), Wide::read(b + at), sum[q]);
+    sum[q] = Wide::multiply_add(Wide::all(weights[2]), Wide::read(c + at), sum[q]);
+  }
+  Wide::write(sum, out);
+}
+
+template<typename Sample>
+void mix(const Sample* const* in, const float* weights, float bias, std::int64_t n, std::uint8_t* out) {
+  const float kept[3] = {weights[0], weights[1], weights[2]};
+  const Sample *a = in[0], *b = in[1], *c = in[2];
+  std::int64_t i = 0;
+  for (; i + wide_block <= n; i += wide_block) mix_block(a + i, b + i, c + i, kept, bias, out + i);
+  if (i == n) return;
+  if (n < wide_block) return mix_from(0, in, weights, bias, n, out);
+  i = n - wide_block;
+  mix_block(a + i, b + i, c + i, kept, bias, out + i);
+}

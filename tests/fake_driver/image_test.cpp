@@ -1,0 +1,172 @@
+// Pictures on the fake driver, whose image kernels run on the host.
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <lanner/preprocess.h>
+
+#include "device/cuda/gpu.h"
+#include "expect_error.h"
+#include "fake_driver/fake_cuda.h"
+#include "image/reference.h"
+
+namespace lanner {
+namespace {
+
+using test::random_image;
+using test::sample_at;
+
+constexpr Device gpu_device{DeviceKind::cuda, 0};
+constexpr int launch_failed = 719;
+
+class FakeImages : public testing::Test {
+protected:
+  void SetUp() override { fake_cuda_forget(); }
+  void TearDown() override { fake_cuda_fail(0, 0); }
+
+  cuda::OwnedStream queue_{cuda::Gpu::get(gpu_device)};
+};
+
+Image on_gpu(const Image& image) {
+  Image there = Image::allocate(image.format, image.width, image.height, {}, gpu_device);
+  copy(image, there);
+  return there;
+}
+
+Preprocess spec_of(Resize resize, int turns) {
+  Preprocess spec = Preprocess::preset("imagenet");
+  spec.width = 31, spec.height = 17;
+  spec.resize = resize;
+  spec.quarter_turns = turns;
+  spec.region = {3, 5, 41, 29};
+  spec.fit = Fit::letterbox;
+  return spec;
+}
+
+void expect_near(const Tensor& got, const Tensor& want, double bound) {
+  const Tensor back = got.to(Device{});
+  ASSERT_EQ(back.shape(), want.shape());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(want.elements()); ++i)
+    ASSERT_NEAR(back.as<float>()[i], want.as<float>()[i], bound) << i;
+}
+
+TEST_F(FakeImages, a_picture_on_the_gpu_costs_one_launch) {
+  for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010, PixelFormat::bgra32})
+    for (const Resize resize :
+         {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias}) {
+      const Image image = random_image(format, 53, 37, 1), there = on_gpu(image);
+      const Preprocess spec = spec_of(resize, static_cast<int>(resize));
+      const Tensor want = to_tensor(image, spec);
+      Tensor found = Tensor::allocate(DType::f32, want.shape(), {}, gpu_device);
+      const PreprocessRun run{1, queue_.stream()};
+      preprocess(there, spec, found, 0, run);
+      expect_near(found, want, 0.001);
+      fake_cuda_forget();
+      const std::size_t memory = fake_cuda_memory();
+      preprocess(there, spec, found, 0, run);
+      EXPECT_STREQ(fake_cuda_log(), "cuLaunchKernel\n") << spec.to_json();
+      EXPECT_EQ(fake_cuda_memory(), memory);
+    }
+}
+
+TEST_F(FakeImages, tables_are_bounded) {
+  const Image there = on_gpu(random_image(PixelFormat::nv12, 64, 64, 1));
+  Tensor found = Tensor::allocate(DType::f32, {1, 3, 16, 16}, {}, gpu_device);
+  Preprocess spec;
+  spec.width = spec.height = 16;
+  spec.resize = Resize::area;
+  std::size_t most = 0;
+  for (int x = 0; x < 30; ++x)
+    for (int y = 0; y < 30; ++y) {
+      spec.region = {0, 0, 30 + x, 30 + y};
+      preprocess(there, spec, found, 0, {1, queue_.stream()});
+      if (x == 10 && y == 0) most = fake_cuda_memory();
+    }
+  EXPECT_EQ(fake_cuda_memory(), most);
+}
+
+TEST_F(FakeImages, bilinear_regions_need_no_tables) {
+  const Image there = on_gpu(random_image(PixelFormat::nv12, 64, 64, 1));
+  Tensor found = Tensor::allocate(DType::f32, {1, 3, 16, 16}, {}, gpu_device);
+  Preprocess spec;
+  spec.width = spec.height = 16;
+  preprocess(there, spec, found, 0, {1, queue_.stream()});
+  fake_cuda_forget();
+  for (const Rect& region : {Rect{0, 0, 20, 20}, Rect{5, 9, 33, 14}}) {
+    spec.region = region;
+    preprocess(there, spec, found, 0, {1, queue_.stream()});
+  }
+  EXPECT_STREQ(fake_cuda_log(), "cuLaunchKernel\ncuLaunchKernel\n");
+}
+
+TEST_F(FakeImages, a_picture_on_the_host_goes_up) {
+  const Image image = random_image(PixelFormat::yuv420p, 53, 37, 2);
+  for (const Resize resize : {Resize::bilinear, Resize::antialias}) {
+    const Preprocess spec = spec_of(resize, 3);
+    const Tensor want = to_tensor(image, spec);
+    Tensor found = Tensor::allocate(DType::f32, want.shape(), {}, gpu_device);
+    for (int call = 0; call < 5; ++call) preprocess(image, spec, found);
+    expect_near(found, want, 0.001);
+    const std::size_t memory = fake_cuda_memory();
+    fake_cuda_forget();
+    preprocess(image, spec, found);
+    EXPECT_EQ(fake_cuda_memory(), memory);
+    EXPECT_EQ(std::string(fake_cuda_log()).find("Alloc"), std::string::npos) << fake_cuda_log();
+  }
+}
+
+TEST_F(FakeImages, colour_is_converted_where_the_picture_lies) {
+  const std::pair<PixelFormat, PixelFormat> pairs[] = {
+      {PixelFormat::nv12, PixelFormat::rgb24},   {PixelFormat::p010, PixelFormat::rgb_planar},
+      {PixelFormat::rgb24, PixelFormat::nv12},   {PixelFormat::nv12, PixelFormat::yuv420p},
+      {PixelFormat::yuv444p, PixelFormat::nv12}, {PixelFormat::nv12, PixelFormat::p010}};
+  for (const auto& [from, to] : pairs) {
+    const Image image = random_image(from, 37, 23, 3), there = on_gpu(image);
+    Image want = Image::allocate(to, 37, 23), back = Image::allocate(to, 37, 23);
+    Image found = Image::allocate(to, 37, 23, {}, gpu_device);
+    convert(image, want);
+    convert(there, found, queue_.stream());
+    fake_cuda_forget();
+    convert(there, found, queue_.stream());
+    EXPECT_STREQ(fake_cuda_log(), "cuLaunchKernel\n");
+    convert(there, found);
+    copy(found, back);
+    for (int c = 0; c < 3; ++c)
+      for (std::int32_t y = 0; y < want.planes[info(to).yuv && c ? 1 : 0].height; ++y)
+        for (std::int32_t x = 0; x < want.planes[info(to).yuv && c ? 1 : 0].width; ++x)
+          ASSERT_NEAR(sample_at(back, c, x, y), sample_at(want, c, x, y), 1)
+              << to_string(from) << " to " << to_string(to);
+  }
+}
+
+TEST_F(FakeImages, convert_keeps_to_one_place) {
+  const Image image = random_image(PixelFormat::nv12, 8, 8, 4);
+  Image there = Image::allocate(PixelFormat::rgb24, 8, 8, {}, gpu_device);
+  LANNER_EXPECT_ERROR(convert(image, there), ErrorCode::unsupported, "from cpu to cuda:0");
+}
+
+TEST_F(FakeImages, a_call_that_failed_may_be_tried_again) {
+  const Image image = random_image(PixelFormat::nv12, 48, 36, 5), there = on_gpu(image);
+  Preprocess spec;
+  spec.width = 21, spec.height = 12;
+  spec.resize = Resize::antialias;
+  const Tensor want = to_tensor(image, spec);
+  Tensor found = Tensor::allocate(DType::f32, want.shape(), {}, gpu_device);
+  for (const Image* source : {&image, &there})
+    for (std::size_t number = 1; number < 6; ++number) {
+      spec.region = {0, 0, 48, 36 - static_cast<std::int32_t>(number)}; // Tables of its own.
+      fake_cuda_fail(number, launch_failed);
+      try {
+        preprocess(*source, spec, found);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::device);
+      }
+      fake_cuda_fail(0, 0);
+      preprocess(*source, spec, found);
+      expect_near(found, to_tensor(image, spec), 0.02);
+    }
+}
+
+} // namespace
+} // namespace lanner
