@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "video/nal_units.h"
+
 namespace lanner {
 
 namespace {
@@ -11,54 +13,6 @@ using Bytes = std::span<const std::byte>;
 
 std::uint8_t byte_at(Bytes bytes, std::size_t i) {
   return std::to_integer<std::uint8_t>(bytes[i]);
-}
-
-/// Walks the NAL units of a packet, by length prefix or by start code.
-class NalWalker {
-public:
-  NalWalker(Bytes bytes, int length_bytes)
-      : rest_(bytes), length_bytes_(static_cast<std::size_t>(length_bytes)) {
-    if (length_bytes_ == 0) skip_to_start_code();
-  }
-
-  std::optional<Bytes> next() { return length_bytes_ ? next_by_length() : next_by_start_code(); }
-
-private:
-  std::optional<Bytes> next_by_length() {
-    if (rest_.size() <= length_bytes_) return std::nullopt;
-    std::size_t size = 0;
-    for (std::size_t i = 0; i < length_bytes_; ++i) size = size << 8 | byte_at(rest_, i);
-    rest_ = rest_.subspan(length_bytes_);
-    const Bytes unit = rest_.first(std::min(size, rest_.size()));
-    rest_ = rest_.subspan(unit.size());
-    return unit;
-  }
-
-  std::optional<Bytes> next_by_start_code() {
-    if (rest_.empty()) return std::nullopt;
-    const Bytes from = rest_;
-    skip_to_start_code();
-    return from.first(from.size() - rest_.size());
-  }
-
-  void skip_to_start_code() {
-    std::size_t i = 0;
-    for (; i + 3 <= rest_.size(); ++i) {
-      if (byte_at(rest_, i + 2) > 1)
-        i += 2;
-      else if (byte_at(rest_, i) == 0 && byte_at(rest_, i + 1) == 0 && byte_at(rest_, i + 2) == 1)
-        break;
-    }
-    rest_ = i + 3 <= rest_.size() ? rest_.subspan(i + 3) : Bytes();
-  }
-
-  Bytes rest_;
-  std::size_t length_bytes_;
-};
-
-int nal_length_bytes(const std::vector<std::byte>& extradata, std::size_t position, std::size_t least) {
-  const bool prefixed = extradata.size() >= least && byte_at(extradata, 0) == 1;
-  return prefixed ? (byte_at(extradata, position) & 3) + 1 : 0;
 }
 
 // Whether an SEI unit of H.264 holds a recovery point that is reached at once and exactly: the payload begins
@@ -116,13 +70,11 @@ std::string_view to_string(EntryPoint entry) noexcept {
   return "?";
 }
 
-PacketScanner::PacketScanner(const StreamInfo& stream) {
+PacketScanner::PacketScanner(const StreamInfo& stream) : length_bytes_(nal_length_bytes(stream)) {
   if (stream.codec == "h264") {
     codec_ = Codec::h264;
-    length_bytes_ = nal_length_bytes(stream.extradata, 4, 7);
   } else if (stream.codec == "hevc") {
     codec_ = Codec::hevc;
-    length_bytes_ = nal_length_bytes(stream.extradata, 21, 23);
   } else if (stream.codec == "vp8") {
     codec_ = Codec::vp8;
   } else if (stream.codec == "vp9") {

@@ -1,0 +1,36 @@
+#pragma once
+// NAL units of H.264 and HEVC inside a packet.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <lanner/packet.h>
+
+namespace lanner {
+
+/// Bytes of the length in front of every NAL unit, by the stream's avcC or hvcC; 0 where start codes part
+/// them.
+int nal_length_bytes(const StreamInfo& stream);
+
+/// Walks the NAL units of one packet. Nothing is trusted: a length that reaches beyond the end is cut there.
+class NalWalker {
+public:
+  NalWalker(std::span<const std::byte> bytes, int length_bytes);
+  /// The next unit without length or start code, perhaps empty.
+  std::optional<std::span<const std::byte>> next();
+
+private:
+  std::optional<std::span<const std::byte>> next_by_length();
+  std::span<const std::byte> up_to_start_code();
+
+  std::span<const std::byte> rest_;
+  std::size_t length_bytes_;
+};
+
+/// `unit` without its emulation prevention bytes (H.264 7.4.1, H.265 7.4.2): at most `most` bytes of it.
+std::vector<std::byte> unescaped(std::span<const std::byte> unit, std::size_t most = SIZE_MAX);
+
+} // namespace lanner
