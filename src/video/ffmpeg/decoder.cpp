@@ -18,6 +18,7 @@ namespace {
 // that reorder would take it for the caller's word that the stream does not, and theirs need none.
 void suit_low_latency(AVCodecContext& context) {
   context.thread_type = FF_THREAD_SLICE;
+  if (context.codec_id == AV_CODEC_ID_H264) context.thread_count = 1; // Slice threads do not mark damage.
   if (context.codec_id == AV_CODEC_ID_AV1) context.flags |= AV_CODEC_FLAG_LOW_DELAY;
 }
 
