@@ -4,6 +4,7 @@
 #include <lanner/demuxer.h>
 
 #include <algorithm>
+#include <bitset>
 #include <map>
 #include <set>
 
@@ -11,6 +12,8 @@
 #include "source_dir.h"
 #include "temporary_folder.h"
 #include "video/clips.h"
+#include "video/layers.h"
+#include "video/obu.h"
 
 namespace lanner {
 namespace {
@@ -234,6 +237,66 @@ TEST_F(FfmpegDecoder, OrderOfFields) {
       EXPECT_EQ(frame.top_field_first, *order == 't');
     }
   }
+}
+
+std::string bits_of(const std::string& bytes) {
+  std::string bits;
+  for (const unsigned char byte : bytes) bits += std::bitset<8>(byte).to_string();
+  return bits;
+}
+
+std::string bytes_of_bits(std::string bits) {
+  bits.resize((bits.size() + 7) / 8 * 8, '0');
+  std::string bytes;
+  for (std::size_t i = 0; i < bits.size(); i += 8)
+    bytes += static_cast<char>(std::bitset<8>(bits.substr(i, 8)).to_ulong());
+  return bytes;
+}
+
+// Two operating points where there was one: all pictures, and those of temporal layer 0 alone (AV1 5.5.1).
+std::string with_two_points(const std::string& sequence_header) {
+  const std::string bits = bits_of(sequence_header);
+  EXPECT_EQ(bits.substr(4, 8), "00000000") << "timing information, or more points already";
+  const bool tier = std::bitset<5>(bits.substr(24, 5)).to_ulong() > 7;
+  const std::string level = bits.substr(24, tier ? 6 : 5);
+  return bytes_of_bits(bits.substr(0, 7) + "00001" + "000100000011" + level + "000100000001" + level +
+                       bits.substr(24 + level.size()));
+}
+
+// The units of a packet, with the pictures in temporal layer `layer`.
+std::string layered(std::span<const std::byte> packet, int layer) {
+  std::string result;
+  ObuWalker walker(packet);
+  while (const auto unit = walker.next()) {
+    std::string payload(reinterpret_cast<const char*>(unit->payload.data()), unit->payload.size());
+    const int type = static_cast<int>(unit->type);
+    if (unit->type == ObuType::sequence_header) payload = with_two_points(payload);
+    const bool picture = type == 3 || type == 4 || type == 6;
+    result += static_cast<char>(type << 3 | 2 | (picture ? 4 : 0));
+    if (picture) result += static_cast<char>(layer << 5);
+    for (std::size_t size = payload.size();; size >>= 7) {
+      result += static_cast<char>((size & 0x7f) | (size > 0x7f ? 0x80 : 0));
+      if (size <= 0x7f) break;
+    }
+    result += payload;
+  }
+  return result;
+}
+
+TEST_F(FfmpegDecoder, TheHighestOperatingPointOfAv1) {
+  auto stream = clip("av1", "ivf", 0);
+  if (!stream) GTEST_SKIP() << "no AV1 encoder";
+  const auto expected = sums_of(decode(*stream));
+  for (std::size_t i = 0; i < stream->packets.size(); ++i) {
+    Packet& packet = stream->packets[i];
+    const auto owner = std::make_shared<const std::string>(layered(packet.bytes, static_cast<int>(i % 2)));
+    packet.bytes = std::as_bytes(std::span(*owner));
+    packet.owner = owner;
+  }
+  EXPECT_EQ(count_layers(stream->info, stream->packets[0].bytes), 2);
+  stream->info.extradata.clear();
+  stream->info.parameters.reset();
+  EXPECT_EQ(sums_of(decode(*stream)), expected);
 }
 
 TEST_F(FfmpegDecoder, ResetGoesOnWithAnyStream) {
