@@ -307,6 +307,25 @@ TEST_F(TransportStream, RepeatedUnitsAreNone) {
   EXPECT_TRUE(discontinuities(bytes).empty());
 }
 
+TEST_F(TransportStream, AGapOfTimes) {
+  // A container whose clock runs through may leave pictures out for as long as it likes.
+  for (const auto& [name, expected] : {std::pair{"gap.ts", 1u}, {"gap.mp4", 0u}}) {
+    EncoderOptions options;
+    options.width = 64;
+    options.height = 48;
+    options.b_frames = 0;
+    VideoWriter writer((folder_ / name).string(), options);
+    for (int i = 0; i < 20; ++i)
+      writer.write(test::pattern(PixelFormat::rgb24, 64, 48, i), i < 10 ? i : i + 25 * 20);
+    writer.finish();
+    const std::vector<std::size_t> found = discontinuities(test::bytes_of(folder_ / name));
+    EXPECT_EQ(found.size(), expected) << name;
+    if (!found.empty()) {
+      EXPECT_EQ(found[0], 10u);
+    }
+  }
+}
+
 class Seeking : public ::testing::Test {
 protected:
   void SetUp() override { LANNER_NEEDS_FFMPEG(); }
