@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fuzz/targets.h"
+#include "video/layers.h"
 #include "video/sei.h"
 
 namespace lanner::fuzz {
@@ -34,6 +35,7 @@ void read_bitstream(std::span<const std::byte> input) {
     packet.bytes = copy;
     scanner.scan(packet);
     sei.scan(copy);
+    count_layers(stream, copy);
   }
 }
 

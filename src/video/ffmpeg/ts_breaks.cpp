@@ -20,7 +20,7 @@ unsigned at(std::span<const std::byte> bytes, std::size_t i) {
 void TsBreaks::find_stride(std::span<const std::byte> begin) {
   for (const std::size_t stride : {std::size_t{188}, std::size_t{192}, std::size_t{204}}) {
     const std::size_t first = stride == 192 ? 4 : 0;
-    if (begin.size() < first + 3 * stride) continue;
+    if (stride_ != 0 || begin.size() < first + 3 * stride) continue;
     if (begin[first] == sync && begin[first + stride] == sync && begin[first + 2 * stride] == sync)
       stride_ = stride;
   }
