@@ -103,6 +103,7 @@ Json video_json(const StreamInfo& stream) {
           {"pixel_format", stream.native_format},
           {"bit_depth", stream.bit_depth},
           {"interlaced", stream.interlaced},
+          {"layers", stream.layers},
           {"fps", stream.average_rate.den ? Json(stream.average_rate.to_double()) : Json()},
           {"average_rate", rational_json(stream.average_rate)},
           {"sample_aspect", rational_json(stream.sample_aspect)},
@@ -170,6 +171,7 @@ std::string stream_text(const StreamInfo& stream) {
       add(fmt::format("sample aspect {}:{}", stream.sample_aspect.num, stream.sample_aspect.den));
     if (stream.rotation != 0) add(fmt::format("shown turned by {:g} degrees", stream.rotation));
     if (stream.interlaced) add("interlaced");
+    if (stream.layers > 1) add(fmt::format("{} layers", stream.layers));
   }
   if (stream.bit_rate > 0) add(bits_text(stream.bit_rate));
   return text + "\n";

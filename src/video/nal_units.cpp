@@ -4,11 +4,12 @@ namespace lanner {
 
 NalWalker::NalWalker(Bytes bytes, int length_bytes)
     : rest_(bytes), length_bytes_(static_cast<std::size_t>(length_bytes)) {
-  if (length_bytes_ == 0) skip_to_start_code();
+  if (length_bytes_ == 0) up_to_start_code();
 }
 
 std::optional<Bytes> NalWalker::next() {
-  return length_bytes_ ? next_by_length() : next_by_start_code();
+  if (length_bytes_) return next_by_length();
+  return rest_.empty() ? std::nullopt : std::optional(up_to_start_code());
 }
 
 std::optional<Bytes> NalWalker::next_by_length() {
@@ -21,14 +22,8 @@ std::optional<Bytes> NalWalker::next_by_length() {
   return unit;
 }
 
-std::optional<Bytes> NalWalker::next_by_start_code() {
-  if (rest_.empty()) return std::nullopt;
-  const Bytes from = rest_;
-  skip_to_start_code();
-  return from.first(from.size() - rest_.size());
-}
-
-void NalWalker::skip_to_start_code() {
+// Takes the bytes before the next start code, and drops that.
+Bytes NalWalker::up_to_start_code() {
   std::size_t i = 0;
   for (; i + 3 <= rest_.size(); ++i) {
     if (byte_at(rest_, i + 2) > 1)
@@ -36,7 +31,10 @@ void NalWalker::skip_to_start_code() {
     else if (byte_at(rest_, i) == 0 && byte_at(rest_, i + 1) == 0 && byte_at(rest_, i + 2) == 1)
       break;
   }
-  rest_ = i + 3 <= rest_.size() ? rest_.subspan(i + 3) : Bytes();
+  const bool found = i + 3 <= rest_.size();
+  const Bytes taken = rest_.first(found ? i : rest_.size());
+  rest_ = found ? rest_.subspan(i + 3) : Bytes();
+  return taken;
 }
 
 std::vector<std::byte> unescaped(Bytes unit, std::size_t most) {
@@ -89,6 +87,11 @@ NalFraming read_framing(Bytes extradata, bool hevc) {
     read_sets(rest, count, framing.parameter_sets);
   }
   return framing;
+}
+
+int nal_length_bytes(const StreamInfo& stream) {
+  const bool hevc = stream.codec == "hevc";
+  return hevc || stream.codec == "h264" ? read_framing(stream.extradata, hevc).length_bytes : 0;
 }
 
 } // namespace lanner

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include <lanner/packet.h>
+
 #include "video/bits.h"
 
 namespace lanner {
@@ -17,15 +19,14 @@ public:
 
 private:
   std::optional<Bytes> next_by_length();
-  std::optional<Bytes> next_by_start_code();
-  void skip_to_start_code();
+  Bytes up_to_start_code();
 
   Bytes rest_;
   std::size_t length_bytes_;
 };
 
 /// The first `most` bytes of a unit without its emulation prevention bytes.
-std::vector<std::byte> unescaped(Bytes unit, std::size_t most);
+std::vector<std::byte> unescaped(Bytes unit, std::size_t most = SIZE_MAX);
 
 /// Parameter sets that a container keeps beside the packets, and how packets are framed.
 struct NalFraming {
@@ -35,5 +36,7 @@ struct NalFraming {
 /// Reads an AVCDecoderConfigurationRecord or, with `hevc`, an HEVCDecoderConfigurationRecord; else takes the
 /// bytes for units behind start codes.
 NalFraming read_framing(Bytes extradata, bool hevc);
+/// Bytes of the length in front of every NAL unit of a stream; 0 where start codes part them.
+int nal_length_bytes(const StreamInfo& stream);
 
 } // namespace lanner

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "fuzz/targets.h"
+#include "video/layers.h"
+#include "video/sei.h"
 
 namespace lanner::fuzz {
 
@@ -23,6 +25,7 @@ void read_bitstream(std::span<const std::byte> input) {
   const auto extradata = bytes(byte());
   stream.extradata.assign(extradata.begin(), extradata.end());
   PacketScanner scanner(stream);
+  const SeiScanner sei(stream);
   while (place < input.size()) {
     // A copy of its own, so that a read behind its end is seen.
     const auto content = bytes(byte());
@@ -31,6 +34,8 @@ void read_bitstream(std::span<const std::byte> input) {
     packet.key = copy.size() % 2 != 0;
     packet.bytes = copy;
     scanner.scan(packet);
+    sei.scan(copy);
+    count_layers(stream, copy);
   }
 }
 

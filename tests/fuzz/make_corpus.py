@@ -232,6 +232,9 @@ def bitstream_seeds() -> None:
     write("bitstream", "hevc", stream(1, b"", start + b"\x26\1\xaf\x08", start + b"\x2a\1\xaf", start + b"\x10\1\xd0"))
     hvcc = b"\1" + bytes(20) + b"\3\0"
     write("bitstream", "hevc-hvcc", stream(1, hvcc, b"\0\0\0\4\x26\1\xaf\x08", b"\0\0\0\3\x12\1\xd0"))
+    suffix_sei = start + b"\x50\1\x84\3\0\0\3\1\x80"
+    write("bitstream", "hevc-sei", stream(1, b"", start + b"\x4e\1\xff\1\2ab\x80" + suffix_sei))
+    write("bitstream", "av1-metadata", stream(5, b"", b"\x12\0\x2a\4\4\xb5z\x80\x2e\x08\3\1\2\x80"))
     write("bitstream", "vp8", stream(2, b"", b"\x10\2\0\x9d\1\x2a\x40\1\xf0\0", b"\x31\0\0"))
     write("bitstream", "vp9", stream(3, b"", b"\x82\x49\x83\x42\0", b"\x86\0", b"\x8a\0\xc1\1\0\xc1"))
 

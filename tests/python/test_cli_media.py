@@ -1,6 +1,7 @@
 """lanner probe and transcode: what is in a clip, and the same clip encoded again."""
 
 import json
+import re
 
 import pytest
 
@@ -21,11 +22,22 @@ def test_probe_tells_what_was_written(tmp_path):
     assert (found["path"], found["bytes"]) == (str(clip), clip.stat().st_size)
     assert (video["codec"], video["width"], video["height"]) == ("h264", 64, 48)
     assert (video["fps"], video["pixel_format"], video["rotation"]) == (25, "yuv420p", 0)
+    assert video["layers"] == 1
     assert (video["frames"]["by"], video["frames"]["count"]) == ("packets", 30)
     assert video["frames"]["keyframes"] >= 1
     assert found["duration"] == pytest.approx(30 / 25, abs=0.05)
     text = succeed("probe", clip)
     assert "h264" in text and "64x48" in text and "30 frames" in text
+
+
+def test_probe_counts_layers(tmp_path):
+    clip = make_clip(tmp_path, name="clip.264", frames=10, rate=25)
+    whole = clip.read_bytes()
+    second = re.compile(b"\0\0\1[\x01\x41\x61]").search(whole, whole.index(b"\0\0\1\x65")).start()
+    coded_slice_extension = b"\0\0\1\x74\xc0\x10\x07\x88"  # H.264 annex F: dependency_id 1, quality_id 0.
+    clip.write_bytes(whole[:second] + coded_slice_extension + whole[second:])
+    assert probe(clip)[1]["layers"] == 2
+    assert "2 layers" in succeed("probe", clip)
 
 
 def test_exact_decodes_and_lists_every_pts(tmp_path):

@@ -1,8 +1,13 @@
 """Video from Python: frames written, read by number and by iteration, made tensors."""
 
+import concurrent.futures
 import fractions
+import hashlib
 import io
+import multiprocessing
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -104,19 +109,51 @@ def test_sources_are_paths_bytes_and_files(clip):
 
 
 def test_other_threads_run_while_one_decodes(clip):
-    ticks, stop = [], threading.Event()
+    """No thread is made to yield, so the other one only counts inside a call when that lets it."""
+    counted, stop = [0], threading.Event()
 
     def count():
         while not stop.is_set():
-            ticks.append(1)
+            counted[0] += 1
+            time.sleep(0)
 
+    reader = lanner.VideoReader(clip)
+    calls = {
+        "open": lambda: lanner.VideoReader(clip),
+        "read": lambda: reader[COUNT - 1],
+        "index": lambda: len(lanner.VideoReader(clip)),
+    }
     other = threading.Thread(target=count)
-    other.start()
-    for _ in range(3):
-        list(lanner.VideoReader(clip))
-    stop.set()
-    other.join()
-    assert len(ticks) > 100
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    try:
+        other.start()
+        for name, call in calls.items():
+            for _ in range(500):
+                before = counted[0]
+                call()
+                if counted[0] > before:
+                    break
+            else:
+                pytest.fail(f"{name}: no other thread ran during 500 calls")
+            reader = lanner.VideoReader(clip)
+    finally:
+        sys.setswitchinterval(interval)
+        stop.set()
+        other.join()
+
+
+def digest(path):
+    """In a worker process: all frames of a clip."""
+    frames = [bytes_of(frame) for frame in lanner.VideoReader(path)]
+    return len(frames), hashlib.sha256(b"".join(frames)).hexdigest()
+
+
+def test_spawned_workers_decode(clip):
+    expected = digest(clip)
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
+        assert list(pool.map(digest, [clip] * 4)) == [expected] * 4
 
 
 def test_a_writer_that_fails_leaves_nothing(tmp_path):

@@ -4,7 +4,9 @@
 #include <lanner/video_reader.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
+#include <set>
 
 #include "source_dir.h"
 #include "video/clips.h"
@@ -102,6 +104,51 @@ TEST_P(RealClip, EqualsTheProgram) {
   EXPECT_EQ(reader.size(), static_cast<std::int64_t>(count));
 }
 
+TEST_P(RealClip, DescribedAsByTheProgram) {
+  if (!same_ffmpeg_program())
+    GTEST_SKIP() << "programs ffmpeg and ffprobe " << video_support().version << " are not installed";
+  const auto demuxer = open_demuxer(open_path(path_));
+  const StreamInfo& stream = demuxer->streams().at(static_cast<std::size_t>(demuxer->best_video()));
+  const auto text = test::output_of(
+      fmt::format("ffprobe -v error -select_streams {} -show_entries stream=codec_name,width,height,"
+                  "sample_aspect_ratio,pix_fmt,time_base,avg_frame_rate,start_pts,nb_frames,field_order"
+                  ":stream_side_data=rotation -of default=nw=1 {}",
+                  stream.index, test::quoted(path_)));
+  std::map<std::string, std::string> theirs;
+  for (const std::string& line : test::lines_of(text.value_or("")))
+    theirs.emplace(line.substr(0, line.find('=')), line.substr(line.find('=') + 1));
+  ASSERT_FALSE(theirs.empty());
+  EXPECT_EQ(stream.codec, theirs["codec_name"]);
+  EXPECT_EQ(fmt::format("{}x{}", stream.width, stream.height), theirs["width"] + "x" + theirs["height"]);
+  EXPECT_EQ(stream.native_format, theirs["pix_fmt"]);
+  EXPECT_EQ(fmt::format("{}/{}", stream.time_base.num, stream.time_base.den), theirs["time_base"]);
+  EXPECT_EQ(stream.start_pts == no_pts ? "N/A" : std::to_string(stream.start_pts), theirs["start_pts"]);
+  EXPECT_EQ(stream.frames ? std::to_string(stream.frames) : "N/A", theirs["nb_frames"]);
+  if (theirs["avg_frame_rate"] != "0/0") {
+    EXPECT_EQ(fmt::format("{}/{}", stream.average_rate.num, stream.average_rate.den),
+              theirs["avg_frame_rate"]);
+  }
+  const std::string aspect = theirs.count("sample_aspect_ratio") ? theirs["sample_aspect_ratio"] : "N/A";
+  EXPECT_EQ(fmt::format("{}:{}", stream.sample_aspect.num, stream.sample_aspect.den),
+            aspect == "N/A" || aspect == "0:1" ? "1:1" : aspect);
+  const int turned = theirs.count("rotation") ? std::stoi(theirs["rotation"]) : 0; // Counter-clockwise.
+  EXPECT_EQ(stream.rotation, (360 - turned) % 360);
+  const std::string& fields = theirs["field_order"];
+  EXPECT_EQ(stream.interlaced, fields != "progressive" && fields != "unknown");
+  const auto decoder = create_decoder(stream);
+  while (const auto packet = demuxer->next()) {
+    if (packet->stream != stream.index) continue;
+    decoder->send(&*packet);
+    const auto frame = decoder->receive();
+    if (!frame) continue;
+    EXPECT_EQ(frame->image.width, stream.width);
+    EXPECT_EQ(frame->image.height, stream.height);
+    EXPECT_EQ(frame->rotation, stream.rotation);
+    EXPECT_EQ(frame->sample_aspect, stream.sample_aspect);
+    break;
+  }
+}
+
 TEST_P(RealClip, RandomAccessGivesTheSameBytes) {
   VideoReader linear(open_path(path_));
   std::vector<std::pair<std::uint32_t, std::int64_t>> expected;
@@ -134,6 +181,16 @@ INSTANTIATE_TEST_SUITE_P(Video, RealClip, ::testing::ValuesIn(clips), [](const a
   return name;
 });
 
+TEST(RealClips, NoneIsLeftOut) {
+  const auto folder = test::shared_data_dir() / "video";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no shared data at " << folder;
+  std::set<std::string> found;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+    if (entry.is_regular_file() && entry.path().extension() != ".txt")
+      found.insert(std::filesystem::relative(entry.path(), folder).string());
+  EXPECT_EQ(found, std::set<std::string>(std::begin(clips), std::end(clips)));
+}
+
 TEST(RealClips, DigestsOfTheConformanceStreams) {
   LANNER_NEEDS_FFMPEG();
   const auto folder = test::shared_data_dir() / "video/jvt";
@@ -142,6 +199,7 @@ TEST(RealClips, DigestsOfTheConformanceStreams) {
   for (const std::string& line : test::lines_of(test::bytes_of(folder / "md5.txt"))) {
     const std::string digest = line.substr(0, 32), name = line.substr(line.find_last_of(' ') + 1);
     VideoReader reader(open_path(folder / name));
+    EXPECT_TRUE(reader.decoder_description().starts_with("ffmpeg h264")) << reader.decoder_description();
     test::Md5 md5;
     while (const auto frame = reader.next()) {
       ASSERT_EQ(frame->image.format, PixelFormat::yuv420p);

@@ -56,6 +56,7 @@ int SourceReader::read(void* opaque, std::uint8_t* into, int size) noexcept {
   try {
     const std::size_t count = self.source_->read_at(
         self.position_, {reinterpret_cast<std::byte*>(into), static_cast<std::size_t>(size)});
+    self.breaks_.feed(self.position_, {reinterpret_cast<const std::byte*>(into), count});
     self.position_ += count;
     return count ? static_cast<int>(count) : AVERROR_EOF;
   } catch (...) {

@@ -13,6 +13,8 @@ extern "C" {
 #include <libavformat/avio.h>
 }
 
+#include "video/ffmpeg/ts_breaks.h"
+
 namespace lanner::ffmpeg {
 
 struct AvioFree {
@@ -42,7 +44,8 @@ public:
   SourceReader(SourcePtr source, const StopWatch& stop);
 
   AVIOContext* context() noexcept { return io_.get(); }
-  ByteSource& source() noexcept { return *source_; }
+  /// Of what was read so far.
+  const TsBreaks& breaks() const noexcept { return breaks_; }
   /// Throws what a read or seek met since the last call.
   void rethrow();
 
@@ -53,6 +56,7 @@ private:
   SourcePtr source_;
   const StopWatch& stop_;
   std::uint64_t position_ = 0;
+  TsBreaks breaks_;
   std::exception_ptr error_;
   AvioPtr io_;
 };

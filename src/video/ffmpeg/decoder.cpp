@@ -8,10 +8,19 @@
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
+#include "video/sei.h"
 
 namespace lanner::ffmpeg {
 
 namespace {
+
+// Frame threads hold back a frame each. The flag makes dav1d do the same as without them; decoders of codecs
+// that reorder would take it for the caller's word that the stream does not, and theirs need none.
+void suit_low_latency(AVCodecContext& context) {
+  context.thread_type = FF_THREAD_SLICE;
+  if (context.codec_id == AV_CODEC_ID_H264) context.thread_count = 1; // Slice threads do not mark damage.
+  if (context.codec_id == AV_CODEC_ID_AV1) context.flags |= AV_CODEC_FLAG_LOW_DELAY;
+}
 
 CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& options) {
   const ParametersPtr parameters = to_parameters(stream);
@@ -31,6 +40,8 @@ CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& optio
   context->thread_count = options.threads > 0 ? options.threads : cores > 1 ? std::min(cores + 1, 16) : 1;
   context->max_pixels = static_cast<std::int64_t>(std::min<std::uint64_t>(options.limits.pixels, INT64_MAX));
   context->flags |= AV_CODEC_FLAG_UNALIGNED; // Crops to the exact pixel.
+  if (options.latency == Latency::low) suit_low_latency(*context);
+  if (options.sei) carry_marks(*context);
   clear_logged_error();
   const int status = avcodec_open2(context.get(), codec, nullptr);
   check(status >= 0, error_code(status), "stream {}: cannot open decoder {}: {}", stream.index, codec->name,
@@ -54,9 +65,11 @@ public:
       if (packet->bytes.empty()) return true; // FFmpeg would take it for the end.
       input = to_av(*packet);
     }
-    const int status = avcodec_send_packet(context_.get(), input.get());
+    const int status = options_.sei && input ? send_marked(*context_, *input, packets_sent_ + 1)
+                                             : avcodec_send_packet(context_.get(), input.get());
     if (status == AVERROR(EAGAIN)) return false;
     draining_ = packet == nullptr;
+    if (options_.sei && packet) sei_waiting_.add(++packets_sent_, sei_scanner_.scan(packet->bytes));
     if (status < 0) report(status);
     return true;
   }
@@ -65,14 +78,14 @@ public:
     check_threads(context_);
     while (true) {
       clear_logged_error();
-      FramePtr frame = make_frame();
-      const int status = avcodec_receive_frame(context_.get(), frame.get());
+      if (!spare_) spare_ = make_frame();
+      const int status = avcodec_receive_frame(context_.get(), spare_.get());
       if (status == AVERROR(EAGAIN)) return std::nullopt;
       if (status == AVERROR_EOF) {
         finished_ = true;
         return std::nullopt;
       }
-      if (status >= 0) return to_frame(std::move(frame));
+      if (status >= 0) return to_frame(std::exchange(spare_, nullptr));
       report(status);
     }
   }
@@ -82,6 +95,7 @@ public:
   void flush() override {
     check_threads(context_);
     avcodec_flush_buffers(context_.get());
+    sei_waiting_.clear();
     draining_ = finished_ = false;
   }
 
@@ -92,6 +106,8 @@ public:
     rotation_ = stream.rotation;
     sample_aspect_ = stream.sample_aspect;
     draining_ = finished_ = false;
+    sei_scanner_ = SeiScanner(stream);
+    sei_waiting_.clear();
   }
 
   Device device() const noexcept override { return {}; }
@@ -121,6 +137,8 @@ private:
     frame.key = is_key(*from);
     frame.corrupt = (from->flags & AV_FRAME_FLAG_CORRUPT) || from->decode_error_flags;
     frame.interlaced = is_interlaced(*from);
+    frame.top_field_first = frame.interlaced && is_top_field_first(*from);
+    if (options_.sei) frame.sei = sei_waiting_.take(mark_of(*from));
     check(!frame.corrupt || !options_.raise_on_error, ErrorCode::bad_data,
           "decode: {}: the picture at pts {} is damaged", context_->codec->name, frame.pts);
     frame.image = to_image(std::move(from), options_.limits);
@@ -130,6 +148,10 @@ private:
   DecoderOptions options_;
   std::string reason_;
   CodecContextPtr context_;
+  FramePtr spare_; ///< Filled by the next receive().
+  SeiScanner sei_scanner_;
+  SeiQueue sei_waiting_; ///< By the place of their packets among those sent, from 1.
+  std::int64_t packets_sent_ = 0;
   Rational time_base_;
   double rotation_ = 0;
   Rational sample_aspect_{1, 1};

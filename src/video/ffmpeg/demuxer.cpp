@@ -1,226 +1,292 @@
 #include <algorithm>
-#include <string_view>
+#include <deque>
+#include <exception>
 #include <utility>
 
 #include "video/ffmpeg/av.h"
-#include "video/ffmpeg/byte_io.h"
+#include "video/ffmpeg/container.h"
 #include "video/ffmpeg/entry_points.h"
-#include "video/ffmpeg/library.h"
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
+#include "video/layers.h"
 
 namespace lanner::ffmpeg {
 
 namespace {
 
-struct FormatClose {
-  void operator()(AVFormatContext* context) const { avformat_close_input(&context); }
-};
-using FormatPtr = std::unique_ptr<AVFormatContext, FormatClose>;
+// Formats whose clocks may jump (AVFMT_TS_DISCONT) leave no longer gap between two packets of a stream.
+constexpr double longest_gap_seconds = 10;
+// The first packet of a stream is looked for among so many.
+constexpr int packets_to_peek = 64;
+// Of a program stream, that begin in a unit of their own, before its times are trusted after a seek.
+constexpr int packets_to_settle = 2;
 
-// Note [Nested opens]
-// Some formats are lists of other files: playlists, concat scripts, numbered images. A file of one name must
-// not make Lanner read another, so they are refused by name right after probing; every open that FFmpeg asks
-// for goes to `io_open`, which refuses it; and formats that open contexts of their own inherit a protocol
-// whitelist that matches nothing. The source's name never reaches FFmpeg, which would otherwise read patterns
-// and extensions in it.
-constexpr std::string_view nesting_formats[] = {
-    "hls",  "applehttp", "concat", "dash",     "imf",  "image2", "webm_dash_manifest",
-    "rtsp", "sdp",       "vobsub", "avisynth", "lavfi"};
-
-bool nests(const AVInputFormat& format) {
-  std::string_view names = format.name;
-  while (!names.empty()) {
-    const std::string_view name = names.substr(0, names.find(','));
-    if (std::find(std::begin(nesting_formats), std::end(nesting_formats), name) != std::end(nesting_formats))
-      return true;
-    names.remove_prefix(std::min(names.size(), name.size() + 1));
-  }
-  return false;
-}
+// Note [Exact seeking]
+// FFmpeg lands where a container's index or a search by timestamps leads it: before the keyframe that was
+// asked for, on a later one where its index is by decoding time, or on none. So after each landing packets
+// are read, and kept, until one proves that no later keyframe is at or before the wanted time; where the
+// first keyframe is too late, the landing is moved back by steps that double, and in the end the container is
+// opened anew. Streams without timestamps are entered in the same way, by the sum of the durations before a
+// packet.
 
 class FfmpegDemuxer final : public Demuxer {
 public:
   FfmpegDemuxer(SourcePtr source, const DemuxerOptions& options)
-      : options_(options), stop_(options.cancel, options.limits.seconds), reader_(std::move(source), stop_) {
-    clear_logged_error();
-    const AVInputFormat* format = choose_format();
-    open(format);
-    probe_streams();
-    format_name_ = context_->iformat->name;
-    for (unsigned i = 0; i < context_->nb_streams; ++i)
-      streams_.push_back(describe(context_.get(), *context_->streams[i]));
-    best_video_ = find_best_video();
+      : limits_(options.limits), container_(std::move(source), options) {
+    format_name_ = container_.context().iformat->name;
+    adopt_new_streams();
+    const int best = av_find_best_stream(&container_.context(), AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
+    best_video_ = best < 0 ? -1 : best;
+    if (best_video_ >= 0) find_layers(streams_[static_cast<std::size_t>(best_video_)]);
   }
 
   const std::string& format() const noexcept override { return format_name_; }
   const std::vector<StreamInfo>& streams() const noexcept override { return streams_; }
   double duration() const noexcept override {
-    const std::int64_t ticks = context_->duration;
+    const std::int64_t ticks = container_.context().duration;
     return ticks == AV_NOPTS_VALUE || ticks < 0 ? 0 : static_cast<double>(ticks) / AV_TIME_BASE;
   }
   int best_video() const noexcept override { return best_video_; }
 
   void select(std::span<const int> streams) override {
     for (const int stream : streams) require_stream(stream);
-    for (unsigned i = 0; i < context_->nb_streams; ++i) {
-      const bool wanted = std::find(streams.begin(), streams.end(), static_cast<int>(i)) != streams.end();
-      context_->streams[i]->discard = wanted ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
-    }
+    selected_.emplace(streams.begin(), streams.end());
+    apply_selection(-1);
   }
 
   std::optional<Packet> next() override {
-    stop_.restart();
-    while (true) {
-      stop_.check();
-      PacketPtr packet = make_packet();
-      clear_logged_error();
-      const int status = av_read_frame(context_.get(), packet.get());
-      reader_.rethrow();
-      if (status == AVERROR(EAGAIN)) continue;
-      if (status == AVERROR_EOF) {
-        // Containers that end before their own tables say so only by an error in the log.
-        if (has_logged_error()) damage_ = fmt::format("{}: ends early: {}", name(), error_text(status));
-        return std::nullopt;
-      }
-      if (status < 0) fail_reading("read", status);
-      check(static_cast<std::uint64_t>(packet->size) <= options_.limits.packet_bytes,
-            ErrorCode::limit_exceeded, "{}: packet of {} bytes, Limits::packet_bytes is {}", name(),
-            packet->size, options_.limits.packet_bytes);
-      if (static_cast<std::size_t>(packet->stream_index) >= streams_.size()) adopt_new_streams();
-      return to_packet(std::move(packet));
+    container_.restart_watch();
+    while (std::optional<Packet> packet = next_of_any()) {
+      if (!wanted(packet->stream)) continue;
+      mark_discontinuity(*packet);
+      return packet;
     }
+    return std::nullopt;
   }
 
-  const std::string& damage() const noexcept override { return damage_; }
+  const std::string& damage() const noexcept override { return container_.damage(); }
 
   void seek(int stream, std::int64_t pts) override {
     require_stream(stream);
-    seek_by(stream, from_pts(pts), AVSEEK_FLAG_BACKWARD);
+    require_seekable();
+    check(pts != no_pts, ErrorCode::invalid_argument, "{}: seek to no_pts, expected a time", name());
+    container_.restart_watch();
+    apply_selection(stream);
+    land_exactly(stream, pts);
+    apply_selection(-1);
+    begin_clocks();
   }
 
   void seek_to_byte(std::int64_t pos) override {
-    check(!(context_->iformat->flags & AVFMT_NO_BYTE_SEEK) && context_->iformat->flags & AVFMT_GENERIC_INDEX,
-          ErrorCode::unsupported, "{}: format {} cannot be entered at a byte", name(), format_name_);
+    const int flags = container_.context().iformat->flags;
+    check(!(flags & AVFMT_NO_BYTE_SEEK) && flags & AVFMT_GENERIC_INDEX, ErrorCode::unsupported,
+          "{}: format {} cannot be entered at a byte", name(), format_name_);
     check(pos >= 0, ErrorCode::invalid_argument, "{}: byte {}, expected 0 or more", name(), pos);
-    seek_by(-1, pos, AVSEEK_FLAG_BYTE);
+    require_seekable();
+    container_.restart_watch();
+    if (!container_.seek(-1, pos, AVSEEK_FLAG_BYTE)) container_.fail_seeking();
+    forget_queue();
+    begin_clocks();
   }
 
 private:
-  const std::string& name() { return reader_.source().name(); }
+  struct Clock {
+    bool after_seek = false;
+    std::int64_t dts = no_pts, end = no_pts; ///< Of the packet given last, and where it ends.
+    std::int64_t pos = -1;
+    std::int64_t longest_wait = 0; ///< From a dts to its pts.
+  };
+  /// The way to a keyframe.
+  struct Landing {
+    int stream;
+    std::int64_t pts;
+    int unsettled; ///< Packets until times can be trusted.
+    std::int64_t elapsed = 0;
+    bool found = false, past = false;
+  };
 
-  void seek_by(int stream, std::int64_t target, int flags) {
-    check(reader_.source().seekable(), ErrorCode::unsupported, "{}: cannot seek: the source cannot go back",
-          name());
-    stop_.restart();
-    clear_logged_error();
-    const int status = av_seek_frame(context_.get(), stream, target, flags);
-    reader_.rethrow();
-    stop_.check();
-    if (status < 0) fail_reading("seek", status);
-  }
+  const std::string& name() const { return container_.name(); }
 
   void require_stream(int stream) {
     check(stream >= 0 && static_cast<std::size_t>(stream) < streams_.size(), ErrorCode::invalid_argument,
           "{}: no stream {}; there are {}", name(), stream, streams_.size());
   }
-
-  [[noreturn]] void fail_reading(std::string_view what, int status) {
-    reader_.rethrow();
-    stop_.check();
-    if (!refused_.empty())
-      fail(ErrorCode::unsupported,
-           "{}: asks to open another file, '{}': refused (allow_nested_opens permits it)", name(), refused_);
-    const ErrorCode code = error_code(status);
-    fail(code == ErrorCode::cancelled ? ErrorCode::bad_data : code, "{}: cannot {}: {}", name(), what,
-         error_text(status));
+  void require_seekable() {
+    check(container_.source().seekable(), ErrorCode::unsupported,
+          "{}: cannot seek: the source cannot go back", name());
   }
 
-  const AVInputFormat* choose_format() {
-    const AVInputFormat* format = nullptr;
-    if (!options_.format.empty()) {
-      format = av_find_input_format(options_.format.c_str());
-      check(format != nullptr, ErrorCode::unsupported,
-            "{}: no demuxer '{}' in FFmpeg {}; leave the format empty to probe", name(), options_.format,
-            av_version_info());
-    } else {
-      const int status = probe_format(reader_.context(), &format);
-      if (status == AVERROR_INVALIDDATA) {
-        reader_.rethrow();
-        stop_.check();
-        fail(ErrorCode::bad_data,
-             "{}: no known video or image format: expected a container such as MP4, MKV or AVI, "
-             "or an elementary stream",
-             name());
-      }
-      if (status < 0) fail_reading("probe the format", status);
+  bool wanted(int stream) const {
+    return !selected_ || std::find(selected_->begin(), selected_->end(), stream) != selected_->end();
+  }
+
+  // FFmpeg skips the other streams where the container allows it; `also` is read besides, -1 for none.
+  void apply_selection(int also) {
+    AVFormatContext& context = container_.context();
+    for (unsigned i = 0; i < context.nb_streams; ++i) {
+      const int stream = static_cast<int>(i);
+      context.streams[i]->discard = wanted(stream) || stream == also ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
     }
-    check(options_.allow_nested_opens || !nests(*format), ErrorCode::unsupported,
-          "{}: format {} would open other files: refused (allow_nested_opens permits it)", name(),
-          format->name);
-    return format;
   }
 
-  void open(const AVInputFormat* format) {
-    AVFormatContext* context = avformat_alloc_context();
-    if (!context) throw std::bad_alloc();
-    context->pb = reader_.context();
-    context->flags |= AVFMT_FLAG_CUSTOM_IO;
-    context->opaque = this;
-    context->interrupt_callback = {interrupted, this};
-    context->max_streams = static_cast<int>(std::min<std::uint32_t>(options_.limits.streams, 1u << 20));
-    if (!options_.allow_nested_opens) context->io_open = refuse_open;
-    Dictionary settings;
-    settings.set("protocol_whitelist", options_.allow_nested_opens ? "file" : "none");
-    const std::string url = options_.allow_nested_opens ? name() : "";
-    const int status = avformat_open_input(&context, url.c_str(), format, settings.out());
-    context_.reset(context); // Null after a failure: FFmpeg has freed it.
-    if (status < 0) fail_reading(fmt::format("open as {}", format->name), status);
+  std::optional<Packet> next_of_any() {
+    if (queue_.empty()) {
+      if (held_error_) std::rethrow_exception(std::exchange(held_error_, nullptr));
+      return read();
+    }
+    Packet packet = std::move(queue_.front());
+    queue_.pop_front();
+    queued_bytes_ -= packet.bytes.size();
+    return packet;
   }
 
-  void probe_streams() {
-    const int status = avformat_find_stream_info(context_.get(), nullptr);
-    if (status < 0) fail_reading("read the streams", status);
-    reader_.rethrow();
-    stop_.check();
+  std::optional<Packet> read() {
+    PacketPtr packet = container_.read();
+    if (!packet) return std::nullopt;
+    if (static_cast<std::size_t>(packet->stream_index) >= streams_.size()) adopt_new_streams();
+    return to_packet(std::move(packet));
+  }
+
+  void enqueue(Packet packet) {
+    queued_bytes_ += packet.bytes.size();
+    check(queued_bytes_ <= limits_.total_bytes, ErrorCode::limit_exceeded,
+          "{}: more than Limits::total_bytes = {} between a keyframe and the time that was sought", name(),
+          limits_.total_bytes);
+    queue_.push_back(std::move(packet));
+  }
+
+  void forget_queue() {
+    queue_.clear();
+    queued_bytes_ = 0;
+    held_error_ = nullptr;
   }
 
   // Formats without a header (MPEG-TS) may show streams late.
   void adopt_new_streams() {
-    check(context_->nb_streams <= options_.limits.streams, ErrorCode::limit_exceeded,
-          "{}: {} streams, Limits::streams is {}", name(), context_->nb_streams, options_.limits.streams);
-    for (std::size_t i = streams_.size(); i < context_->nb_streams; ++i)
-      streams_.push_back(describe(context_.get(), *context_->streams[i]));
-  }
-
-  int find_best_video() {
-    const int best = av_find_best_stream(context_.get(), AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
-    return best < 0 ? -1 : best;
-  }
-
-  static int interrupted(void* self) { return static_cast<FfmpegDemuxer*>(self)->stop_.stopped(); }
-
-  static int refuse_open(AVFormatContext* context, AVIOContext**, const char* url, int,
-                         AVDictionary**) noexcept {
-    auto* self = static_cast<FfmpegDemuxer*>(context->opaque);
-    try {
-      self->refused_.clear();
-      for (const char* c = url; *c && self->refused_.size() < 200; ++c)
-        self->refused_ +=
-            static_cast<unsigned char>(*c) < 0x20 || static_cast<unsigned char>(*c) >= 0x7f ? '?' : *c;
-    } catch (...) { // Without the name the refusal still stands.
+    AVFormatContext& context = container_.context();
+    check(context.nb_streams <= limits_.streams, ErrorCode::limit_exceeded,
+          "{}: {} streams, Limits::streams is {}", name(), context.nb_streams, limits_.streams);
+    for (std::size_t i = streams_.size(); i < context.nb_streams; ++i) {
+      streams_.push_back(describe(&context, *context.streams[i]));
+      clocks_.emplace_back();
     }
-    return AVERROR(EPERM);
   }
 
-  DemuxerOptions options_;
-  StopWatch stop_;
-  SourceReader reader_;
-  std::string refused_, damage_;
-  FormatPtr context_; // After reader_: closing may still read.
+  // The packets that are read for it are given later; so is an error among them.
+  void find_layers(StreamInfo& stream) {
+    stream.layers = count_layers(stream, {});
+    if (stream.codec != "h264") return;
+    try {
+      for (int i = 0; i < packets_to_peek; ++i) {
+        std::optional<Packet> packet = read();
+        if (!packet) return;
+        const bool found = packet->stream == stream.index;
+        if (found) stream.layers = count_layers(stream, packet->bytes);
+        enqueue(std::move(*packet));
+        if (found) return;
+      }
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::bad_data) throw;
+      held_error_ = std::current_exception();
+    }
+  }
+
+  void begin_clocks() {
+    for (Clock& clock : clocks_) clock = Clock{.after_seek = true, .longest_wait = clock.longest_wait};
+  }
+
+  void mark_discontinuity(Packet& packet) {
+    Clock& clock = clocks_[static_cast<std::size_t>(packet.stream)];
+    const StreamInfo& stream = streams_[static_cast<std::size_t>(packet.stream)];
+    bool jumps = std::exchange(clock.after_seek, false);
+    if (packet.dts != no_pts && clock.dts != no_pts) {
+      const double gap =
+          (static_cast<double>(packet.dts) - static_cast<double>(clock.end)) * stream.time_base.to_double();
+      const bool may_jump = container_.context().iformat->flags & AVFMT_TS_DISCONT;
+      jumps = jumps || packet.dts < clock.dts || (may_jump && gap > longest_gap_seconds);
+    }
+    const int pid = container_.context().streams[packet.stream]->id;
+    jumps = jumps || container_.breaks().between(pid, clock.pos, packet.pos);
+    if (packet.dts != no_pts) clock.dts = packet.dts, clock.end = packet.dts + packet.duration;
+    if (packet.pos >= 0) clock.pos = packet.pos;
+    packet.discontinuity = packet.discontinuity || jumps;
+  }
+
+  // See Note [Exact seeking].
+  void land_exactly(int stream, std::int64_t pts) {
+    const StreamInfo& info = streams_[static_cast<std::size_t>(stream)];
+    if (info.start_pts != no_pts) {
+      const std::int64_t second = info.time_base.num > 0 ? info.time_base.den / info.time_base.num + 1 : 1;
+      for (std::int64_t back = program_stream() ? second : 0;; back = back ? 2 * back : second) {
+        std::int64_t target = 0;
+        if (__builtin_sub_overflow(pts, back, &target)) break;
+        if (container_.seek(stream, target, AVSEEK_FLAG_BACKWARD) && land(stream, pts, true)) return;
+        if (target < info.start_pts - second) break;
+      }
+    }
+    container_.reopen();
+    apply_selection(stream);
+    if (land(stream, pts, false)) return;
+    container_.reopen(); // Every keyframe is later: the first packet is the nearest.
+    forget_queue();
+  }
+
+  // FFmpeg gives the frames that it finds first after a seek the times of others.
+  bool program_stream() const { return format_name_ == "mpeg" || format_name_ == "mpegts"; }
+
+  // A packet without pts is shown no later than the longest wait of the others says.
+  std::int64_t time_of(const Packet& packet, Clock& clock) {
+    if (packet.pts == no_pts) return packet.dts == no_pts ? no_pts : packet.dts + clock.longest_wait;
+    if (packet.dts != no_pts) clock.longest_wait = std::max(clock.longest_wait, packet.pts - packet.dts);
+    return packet.pts;
+  }
+
+  // Fills the queue from the last keyframe at or before `pts` on; false when the place reached is behind it.
+  bool land(int stream, std::int64_t pts, bool sought) {
+    forget_queue();
+    Landing landing{stream, pts, sought && program_stream() ? packets_to_settle : 0};
+    try {
+      while (!landing.past) {
+        std::optional<Packet> packet = read();
+        if (!packet) break;
+        if (packet->stream == stream) look_at(*packet, landing);
+        if (landing.past && !landing.found) return false;
+        if (landing.found) enqueue(std::move(*packet));
+      }
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::bad_data) throw;
+      held_error_ = std::current_exception(); // Behind what could be read.
+    }
+    return landing.found;
+  }
+
+  void look_at(const Packet& packet, Landing& landing) {
+    const bool timed = streams_[static_cast<std::size_t>(landing.stream)].start_pts != no_pts;
+    check(timed || packet.duration > 0, ErrorCode::unsupported,
+          "{}: stream {} has neither timestamps nor durations to seek by", name(), landing.stream);
+    Clock& clock = clocks_[static_cast<std::size_t>(landing.stream)];
+    const std::int64_t time = timed ? time_of(packet, clock) : landing.elapsed;
+    landing.elapsed += packet.duration;
+    const bool entry = packet.key && time != no_pts;
+    landing.past =
+        (entry && time > landing.pts) || (timed && packet.dts != no_pts && packet.dts > landing.pts);
+    if (entry && !landing.past && landing.unsettled <= 0) {
+      forget_queue();
+      landing.found = true;
+    }
+    if (packet.pos >= 0) --landing.unsettled;
+  }
+
+  Limits limits_;
+  Container container_;
   std::string format_name_;
   std::vector<StreamInfo> streams_;
+  std::vector<Clock> clocks_; ///< Of each stream.
   int best_video_ = -1;
+  std::optional<std::vector<int>> selected_; ///< Nothing: all.
+  std::deque<Packet> queue_;                 ///< Read, not yet given.
+  std::uint64_t queued_bytes_ = 0;
+  std::exception_ptr held_error_; ///< Behind the queue.
 };
 
 } // namespace

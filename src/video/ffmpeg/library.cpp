@@ -15,12 +15,18 @@ bool is_key(const AVFrame& frame) {
 bool is_interlaced(const AVFrame& frame) {
   return (frame.flags & AV_FRAME_FLAG_INTERLACED) != 0;
 }
+bool is_top_field_first(const AVFrame& frame) {
+  return (frame.flags & AV_FRAME_FLAG_TOP_FIELD_FIRST) != 0;
+}
 #else
 bool is_key(const AVFrame& frame) {
   return frame.key_frame != 0;
 }
 bool is_interlaced(const AVFrame& frame) {
   return frame.interlaced_frame != 0;
+}
+bool is_top_field_first(const AVFrame& frame) {
+  return frame.top_field_first != 0;
 }
 #endif
 
@@ -31,6 +37,35 @@ std::int64_t duration_of(const AVFrame& frame) {
   return frame.pkt_duration;
 #endif
 }
+
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 2, 100)
+void carry_marks(AVCodecContext& context) {
+  context.flags |= AV_CODEC_FLAG_COPY_OPAQUE;
+}
+int send_marked(AVCodecContext& context, AVPacket& packet, std::int64_t mark) {
+  packet.opaque = reinterpret_cast<void*>(static_cast<std::uintptr_t>(mark));
+  return avcodec_send_packet(&context, &packet);
+}
+std::int64_t mark_of(const AVFrame& frame) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(frame.opaque));
+}
+#else
+void carry_marks(AVCodecContext& context) {
+  context.reordered_opaque = 0;
+}
+// The context's number is taken when a packet is decoded, which may be after it was sent; but then no other
+// packet is taken before that.
+int send_marked(AVCodecContext& context, AVPacket& packet, std::int64_t mark) {
+  const std::int64_t before = context.reordered_opaque;
+  context.reordered_opaque = mark;
+  const int status = avcodec_send_packet(&context, &packet);
+  if (status == AVERROR(EAGAIN)) context.reordered_opaque = before;
+  return status;
+}
+std::int64_t mark_of(const AVFrame& frame) {
+  return frame.reordered_opaque > 0 ? frame.reordered_opaque : 0;
+}
+#endif
 
 const std::int32_t* display_matrix(const AVStream& stream) {
   const std::uint8_t* data = nullptr;

@@ -13,8 +13,17 @@ namespace lanner::ffmpeg {
 
 bool is_key(const AVFrame& frame);
 bool is_interlaced(const AVFrame& frame);
+bool is_top_field_first(const AVFrame& frame);
 /// In the stream's time base, 0 when it is not known.
 std::int64_t duration_of(const AVFrame& frame);
+
+/// A number that the decoder carries from a packet to the frame that begins in it, through any reordering.
+/// Ask for it before the codec is opened.
+void carry_marks(AVCodecContext& context);
+/// Sends `packet` with `mark`, which is positive; avcodec_send_packet().
+int send_marked(AVCodecContext& context, AVPacket& packet, std::int64_t mark);
+/// 0 when the frame has none.
+std::int64_t mark_of(const AVFrame& frame);
 
 /// The matrix of libavutil/display.h that the stream carries, else null. It lives as long as the stream.
 const std::int32_t* display_matrix(const AVStream& stream);
