@@ -96,7 +96,11 @@ struct Parser {
   std::optional<Waiting> unfinished; ///< Its packet came; the next one shows that it is whole.
   std::vector<Waiting> shown;        ///< Decoded, not yet shown.
   std::vector<bool> used;
+  std::vector<CUvideotimestamp> times; ///< Of pictures not yet shown, where pictures are reordered.
   int current = -1;
+  bool reorders() const {
+    return parameters.CodecType != cudaVideoCodec_VP9 && parameters.CodecType != cudaVideoCodec_VP8;
+  }
 
   bool begin(const fake::Picture& p);
   bool decode();
@@ -152,6 +156,7 @@ bool Parser::decode() {
   // A new key comes behind all that was before it.
   if (p.key && !show_down_to(0)) return false;
   shown.push_back(next);
+  times.push_back(next.time);
   return show_down_to(std::max<std::size_t>(p.held, std::min(parameters.ulMaxDisplayDelay, 1u)));
 }
 
@@ -167,6 +172,11 @@ bool Parser::show_down_to(std::size_t rest) {
     info.progressive_frame = !next.picture.interlaced;
     info.top_field_first = next.picture.interlaced;
     info.timestamp = next.time;
+    if (reorders()) { // Like the real one: in ascending order, whatever they were.
+      const auto least = std::min_element(times.begin(), times.end());
+      info.timestamp = *least;
+      times.erase(least);
+    }
     if (!parameters.pfnDisplayPicture(parameters.pUserData, &info)) return false;
     used[static_cast<std::size_t>(next.index)] = false;
   }

@@ -1,8 +1,9 @@
 #pragma once
 // libnvcuvid without a GPU, on the memory of the fake driver. Its parser takes each packet for one picture
 // that says of itself what it is; its decoder fills pictures with values computed from the packet. Like the
-// real one it finishes a picture when the next packet comes, and every call needs a context. It keeps a
-// record of calls and fails the one that a test asks for.
+// real one it finishes a picture when the next packet comes or when a packet is marked as a whole picture, it
+// gives time stamps back in ascending order where pictures are reordered, and every call needs a context. It
+// keeps a record of calls and fails the one that a test asks for.
 
 #include <cstddef>
 #include <cstdint>

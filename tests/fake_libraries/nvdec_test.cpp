@@ -86,7 +86,7 @@ TEST_F(FakeNvdec, frames_come_in_presentation_order_with_their_packets_times) {
   Picture like;
   like.held = 2;
   const auto pictures = sequence(21, like);
-  const auto frames = decode(*fake_decoder(like), pictures);
+  const auto frames = decode(*fake_decoder(like, {}, "hevc"), pictures);
   ASSERT_EQ(frames.size(), pictures.size());
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const auto packet = static_cast<std::size_t>(frames[i].pts);
@@ -107,10 +107,12 @@ TEST_F(FakeNvdec, packets_without_a_picture_of_their_own) {
   pictures[4].seed = pictures[3].seed;
   pictures[6].pair = true; // Two pictures: the second has no packet, and no time.
   pictures[7].order = 9;
-  auto decoder = fake_decoder(like);
-  std::vector<std::int64_t> times;
-  for (const Frame& frame : decode(*decoder, pictures)) times.push_back(frame.pts);
-  EXPECT_EQ(times, (std::vector<std::int64_t>{0, 1, 3, 5, 6, no_pts, 7}));
+  for (const char* codec : {"vp9", "h264", "hevc"}) {
+    auto decoder = fake_decoder(like, {}, codec);
+    std::vector<std::int64_t> times;
+    for (const Frame& frame : decode(*decoder, pictures)) times.push_back(frame.pts);
+    EXPECT_EQ(times, (std::vector<std::int64_t>{0, 1, 3, 5, 6, no_pts, 7})) << codec;
+  }
 }
 
 TEST_F(FakeNvdec, discarded_packets_are_decoded_and_not_shown) {
@@ -212,7 +214,7 @@ TEST_F(FakeNvdec, frames_outlive_the_decoder) {
   Picture like;
   like.held = 2;
   const auto pictures = sequence(200, like);
-  auto decoder = fake_decoder(like);
+  auto decoder = fake_decoder(like, {}, "h264");
   auto frames = decode(*decoder, pictures);
   decoder.reset();
   forget_sessions();
@@ -375,7 +377,7 @@ TEST_F(FakeNvdec, threads_have_decoders_of_their_own) {
       like.held = t % 2;
       for (int round = 0; round < 4; ++round) {
         const auto pictures = sequence(30, like);
-        const auto frames = decode(*fake_decoder(like), pictures);
+        const auto frames = decode(*fake_decoder(like, {}, "hevc"), pictures);
         for (const Frame& frame : frames)
           expect_picture(frame, pictures[static_cast<std::size_t>(frame.pts)]);
         counts[t] += frames.size();
@@ -455,7 +457,7 @@ void everything(bool to_host) {
   small.width = 96;
   DecoderOptions options;
   if (to_host) options.output = Device{};
-  auto decoder = fake_decoder(large, options);
+  auto decoder = fake_decoder(large, options, "h264");
   auto pictures = sequence(7, large);
   for (const Picture& picture : sequence(7, small)) pictures.push_back(picture);
   const auto frames = decode(*decoder, pictures);

@@ -1,6 +1,7 @@
 #include "video/nvdec/decoder.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <numeric>
 #include <utility>
@@ -137,6 +138,7 @@ public:
     const cuda::Current current(place_.context);
     guarded([&] {
       forget();
+      parser_.reset();
       begin(stream);
     });
   }
@@ -171,10 +173,10 @@ private:
     const std::span<const std::byte> piece = elementary_->convert(packet);
     lanner::check(!elementary_->damaged() || !options_.raise_on_error, ErrorCode::bad_data,
                   "decode: {}: a length in the packet at pts {} leads out of it", stream_.codec, packet.pts);
-    const std::int64_t number = packets_.add(packet, elementary_->damaged() || packet.corrupt);
+    packet_ = packets_.add(packet, elementary_->damaged() || packet.corrupt);
     if (piece.empty()) return;
-    const bool whole_picture = options_.latency == Latency::low && !stream_.interlaced;
-    parser_->parse(piece, number, whole_picture);
+    pictures_of_packet_ = 0;
+    parser_->parse(piece, packet_, reorders(codec_) || options_.latency == Latency::low);
   }
 
   // Calls that failed leave parser and session in a state that nobody knows: both are made anew for the next
@@ -187,16 +189,18 @@ private:
       parser_.reset();
       copier_->abandon();
       session_.reset();
-      sequence_.known = false;
+      sequence_.known = dropping_ = false;
       ready_.clear();
       elementary_->restart();
       throw;
     }
   }
 
+  // A parser is told the end and kept: to make one takes longer than to decode some pictures.
   void forget() {
-    parser_.reset(); // Its pictures with it.
-    copier_->finish_all();
+    dropping_ = true;
+    if (parser_ && !draining_) parser_->end();
+    dropping_ = false;
     ready_.clear();
     elementary_->restart();
     draining_ = finished_ = false;
@@ -217,14 +221,11 @@ private:
     Sequence next;
     next.shape.form = {format.codec, format.chroma_format, 8 + format.bit_depth_luma_minus8};
     checked_product(format.coded_width, format.coded_height, options_.limits.pixels, "pixels of a picture");
-    const std::string refused =
-        nvdec::refusal(place_, next.shape.form, format.coded_width, format.coded_height);
-    lanner::check(refused.empty(), ErrorCode::unsupported, "{}: {}: {}", device().to_string(), profile_text(),
-                  refused);
     check_display_area(format);
     next.shape.width = even(format.coded_width);
     next.shape.height = even(format.coded_height);
     next.shape.surfaces = surfaces_for(format);
+    if (!session_ || session_->shape() != next.shape) check_capability(next.shape, format);
     next.layout = layout_of(format, next.shape, stream_.color);
     next.sample_aspect = sample_aspect_of(format, next.layout);
     next.known = true;
@@ -239,8 +240,10 @@ private:
     return session_->shape().surfaces;
   }
 
-  std::string profile_text() const {
-    return stream_.profile.empty() ? stream_.codec : fmt::format("{} {}", stream_.codec, stream_.profile);
+  void check_capability(const SessionShape& shape, const CUVIDEOFORMAT& format) const {
+    const std::string refused = nvdec::refusal(place_, shape.form, format.coded_width, format.coded_height);
+    lanner::check(refused.empty(), ErrorCode::unsupported, "{}: {} {}: {}", device().to_string(),
+                  stream_.codec, stream_.profile.empty() ? "of unknown profile" : stream_.profile, refused);
   }
 
   void take_session(const SessionShape& shape, const CUVIDEOFORMATEX& whole) {
@@ -263,12 +266,23 @@ private:
     const bool grouped = codec_ == cudaVideoCodec_H264 && picture.CodecSpecific.h264.num_slice_groups_minus1;
     lanner::check(!grouped, ErrorCode::unsupported, "{} does not decode h264 with flexible macroblock order",
                   place_.gpu->name());
+    const auto place = static_cast<std::size_t>(picture.CurrPicIdx);
+    lanner::check(picture.CurrPicIdx >= 0 && place < origins_.size(), ErrorCode::bad_data,
+                  "decode: {}: picture {} of {}", stream_.codec, picture.CurrPicIdx, origins_.size());
+    // A second field belongs to the packet of the first, a second picture of a packet to none.
+    if (!picture.second_field) origins_[place] = pictures_of_packet_++ == 0 ? packet_ : -1;
     session_->decode(picture);
   }
 
+  const PacketLog::Entry* packet_of(const CUVIDPARSERDISPINFO& display) const noexcept {
+    if (!reorders(codec_)) return packets_.find(Parser::number_of(display.timestamp));
+    const auto place = static_cast<std::size_t>(display.picture_index);
+    return place < origins_.size() ? packets_.find(origins_[place]) : nullptr;
+  }
+
   void on_display(const CUVIDPARSERDISPINFO& display) override {
-    const PacketLog::Entry* packet = packets_.find(Parser::number_of(display.timestamp));
-    if (!session_ || (packet && packet->discard)) return;
+    const PacketLog::Entry* packet = packet_of(display);
+    if (dropping_ || !session_ || (packet && packet->discard)) return;
     CUVIDPROCPARAMS parameters{};
     parameters.progressive_frame = display.progressive_frame;
     parameters.top_field_first = display.top_field_first;
@@ -302,6 +316,9 @@ private:
   cudaVideoCodec codec_ = cudaVideoCodec_H264;
   std::optional<ElementaryStream> elementary_;
   PacketLog packets_;
+  std::int64_t packet_ = -1;                ///< Number of the packet that is parsed.
+  int pictures_of_packet_ = 0;              ///< That it has begun.
+  std::array<std::int64_t, 128> origins_{}; ///< Packet of each picture that is kept decoded.
   Sequence sequence_;
   Rational first_aspect_{1, 1};
   std::shared_ptr<SessionCache> cache_;
@@ -310,6 +327,7 @@ private:
   std::unique_ptr<Parser> parser_;
   std::deque<Ready> ready_;
   bool draining_ = false, finished_ = false;
+  bool dropping_ = false; ///< Pictures that are told are not wanted.
 };
 
 } // namespace

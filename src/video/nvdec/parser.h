@@ -24,10 +24,13 @@ protected:
   ~ParserEvents() = default;
 };
 
-// Note [Time stamps of the parser]
-// The parser carries a piece's time stamp to the picture that begins in it, and makes one up, by the frame
-// rate, for a second picture of the same piece. Ours are numbers of pieces times a stride that no made-up
-// step reaches, so that only true ones are taken for a packet's.
+// Note [Which packet a picture is from]
+// The parser gives time stamps back in ascending order: it takes those of a stream that reorders for times of
+// decoding where they look so, as ordinals of packets do. So where pictures are reordered, each packet is
+// marked as a whole picture: it is decoded before parse() returns, and the packet is known then. Other codecs
+// show pictures in the order of their packets, perhaps one that was decoded long before; there the time stamp
+// is right. Time stamps are numbers of packets times a stride that is longer than a frame lasts by the
+// parser's clock, since it makes up one for a second picture of the same packet.
 
 /// One parser and its callbacks.
 class Parser {
@@ -40,9 +43,9 @@ public:
   /// Gives the piece of elementary stream number `number`. Throws what the events threw; Error{device} where
   /// the parser itself failed.
   void parse(std::span<const std::byte> piece, std::int64_t number, bool whole_picture);
-  /// Gives the end of the stream: every picture is told.
+  /// Gives the end of the stream: every picture is told, and another stream of the codec may follow.
   void end();
-  /// The number of the piece that a picture began in, -1 for one whose time was made up.
+  /// The number of the piece by a time stamp, -1 for one that was made up.
   static std::int64_t number_of(CUvideotimestamp timestamp) noexcept;
 
 private:

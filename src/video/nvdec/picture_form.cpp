@@ -59,6 +59,11 @@ std::string_view name_of(cudaVideoCodec codec) noexcept {
   return "unknown codec";
 }
 
+bool reorders(cudaVideoCodec codec) noexcept {
+  return codec != cudaVideoCodec_VP8 && codec != cudaVideoCodec_VP9 && codec != cudaVideoCodec_AV1 &&
+         codec != cudaVideoCodec_JPEG;
+}
+
 std::string_view name_of(cudaVideoChromaFormat chroma) noexcept {
   constexpr std::string_view names[] = {"4:0:0", "4:2:0", "4:2:2", "4:4:4"};
   const auto place = static_cast<unsigned>(chroma);

@@ -18,6 +18,9 @@ std::string_view name_of(cudaVideoCodec codec) noexcept;
 /// `4:2:0`.
 std::string_view name_of(cudaVideoChromaFormat chroma) noexcept;
 
+/// Whether pictures of the codec may be shown in another order than they are decoded in.
+bool reorders(cudaVideoCodec codec) noexcept;
+
 /// What a decoding session is made for, size apart.
 struct PictureForm {
   cudaVideoCodec codec = cudaVideoCodec_H264;
