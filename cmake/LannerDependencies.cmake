@@ -4,6 +4,8 @@ find_package(fmt REQUIRED)
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+# Headers alone: NVIDIA's video libraries are opened at first use.
+pkg_check_modules(ffnvcodec REQUIRED IMPORTED_TARGET ffnvcodec)
 
 pkg_check_modules(
   ffmpeg IMPORTED_TARGET libavformat libavcodec libavutil libswscale libswresample libavfilter)
@@ -24,4 +26,4 @@ endif()
 
 # What every target of Lanner's own C++ is compiled with and linked to.
 target_link_libraries(
-  lanner_flags INTERFACE fmt::fmt PkgConfig::xxhash Threads::Threads ${CMAKE_DL_LIBS})
+  lanner_flags INTERFACE fmt::fmt PkgConfig::xxhash PkgConfig::ffnvcodec Threads::Threads ${CMAKE_DL_LIBS})

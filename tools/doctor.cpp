@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <lanner/decoder.h>
 #include <lanner/doctor.h>
 #include <lanner/version.h>
 #include <lanner/video_support.h>
@@ -75,6 +76,35 @@ std::vector<Row> gpu_rows(const MachineFacts& facts) {
   return rows;
 }
 
+/// What each GPU decodes, a row for each codec, chroma format and depth.
+std::vector<Row> decoding_rows(const MachineFacts& facts) {
+  std::vector<Row> rows;
+  if (facts.gpus.empty()) rows.push_back({"none", "NVDEC", "no GPU: video is decoded by FFmpeg"});
+  for (std::size_t i = 0; i < facts.gpus.size(); ++i) {
+    const Device device{DeviceKind::cuda, static_cast<std::int16_t>(i)};
+    try {
+      std::vector<std::string> refused;
+      for (const DecoderCapability& can : decoder_capabilities(device)) {
+        const std::string kind = fmt::format("{} {} {} bit", can.codec, can.chroma, can.bit_depth);
+        if (!can.supported) {
+          refused.push_back(kind);
+          continue;
+        }
+        rows.push_back({"ok", device.to_string(),
+                        fmt::format("{:<23} {:>5} x {:<5} at most, {:>3} x {:<3} at least, {} engine{}", kind,
+                                    can.max_width, can.max_height, can.min_width, can.min_height, can.engines,
+                                    can.engines == 1 ? "" : "s")});
+      }
+      if (!refused.empty())
+        rows.push_back(
+            {"none", device.to_string(), fmt::format("not decoded: {}", fmt::join(refused, ", "))});
+    } catch (const Error& error) {
+      rows.push_back({"none", device.to_string(), error.message() + "; video is decoded by FFmpeg"});
+    }
+  }
+  return rows;
+}
+
 std::vector<Row> machine_rows(const MachineFacts& facts) {
   std::vector<Row> rows;
   rows.push_back({"ok", "processor", facts.cpu});
@@ -126,11 +156,9 @@ struct Section {
 
 std::vector<Section> sections() {
   const MachineFacts facts = machine_facts();
-  return {{"machine", machine_rows(facts)},
-          {"networks", part_rows(facts)},
-          {"video", video_rows(video_support())},
-          {"gpu", gpu_rows(facts)},
-          {"other", other_rows(facts)}};
+  return {{"machine", machine_rows(facts)},       {"networks", part_rows(facts)},
+          {"video", video_rows(video_support())}, {"gpu", gpu_rows(facts)},
+          {"decoding", decoding_rows(facts)},     {"other", other_rows(facts)}};
 }
 
 int run_doctor(const DoctorOptions& options) {

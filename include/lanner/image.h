@@ -16,7 +16,7 @@
 namespace lanner {
 
 /// Memory order of an image's samples. Names follow FFmpeg's; 10 to 16 bit samples are little endian in 16
-/// bits, in the low bits for yuv...pNN and in the high bits for p010/p210/p016/p216.
+/// bits, in the low bits for yuv...pNN and in the high bits for p010/p012/p210/p212/p016/p216 and ...msb.
 enum class PixelFormat : std::uint8_t {
   gray8,
   gray16,
@@ -45,6 +45,10 @@ enum class PixelFormat : std::uint8_t {
   yuv422p16,
   yuv444p16,
   rgb48,
+  p012,
+  p212,
+  yuv444p10msb,
+  yuv444p12msb,
 };
 
 /// Facts of a format that every loop over planes needs.

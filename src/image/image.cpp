@@ -11,9 +11,10 @@ namespace {
 
 using Samples = std::array<std::uint8_t, 3>;
 
-constexpr PixelFormatInfo planar(std::string_view name, int bits, int chroma_x, int chroma_y) {
+constexpr PixelFormatInfo planar(std::string_view name, int bits, int chroma_x, int chroma_y, int shift = 0) {
   const auto u8 = [](int value) { return static_cast<std::uint8_t>(value); };
-  return {name, 3, u8(bits > 8 ? 2 : 1), u8(bits), 0, u8(chroma_x), u8(chroma_y), Samples{1, 1, 1}, true};
+  return {name, 3, u8(bits > 8 ? 2 : 1), u8(bits), u8(shift), u8(chroma_x), u8(chroma_y), Samples{1, 1, 1},
+          true};
 }
 
 constexpr PixelFormatInfo semi_planar(std::string_view name, int bits, int shift, int chroma_y) {
@@ -50,6 +51,10 @@ constexpr PixelFormatInfo formats[] = {
     planar("yuv422p16", 16, 1, 0),
     planar("yuv444p16", 16, 0, 0),
     {"rgb48", 1, 2, 16, 0, 0, 0, Samples{3, 0, 0}, false},
+    semi_planar("p012", 12, 4, 1),
+    semi_planar("p212", 12, 4, 0),
+    planar("yuv444p10msb", 10, 0, 0, 6),
+    planar("yuv444p12msb", 12, 0, 0, 4),
 };
 
 constexpr std::string_view matrix_names[] = {"unspecified", "bt601",     "bt709", "bt2020",

@@ -26,10 +26,6 @@ std::unique_ptr<Demuxer> open_demuxer(SourcePtr source, const DemuxerOptions& op
   return ffmpeg_module().open_demuxer(std::move(source), options);
 }
 
-std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options) {
-  return ffmpeg_module().create_decoder(stream, options);
-}
-
 std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options) {
   return ffmpeg_module().create_encoder(options);
 }

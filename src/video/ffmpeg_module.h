@@ -14,13 +14,15 @@
 namespace lanner {
 
 /// Raised whenever FfmpegModule or a type that crosses it changes.
-inline constexpr std::uint32_t ffmpeg_module_version = 3;
+inline constexpr std::uint32_t ffmpeg_module_version = 4;
 
 /// Entry points of the FFmpeg module. Each follows the rules of the public function of its name.
 struct FfmpegModule {
   std::uint32_t abi_version;
   std::unique_ptr<Demuxer> (*open_demuxer)(SourcePtr source, const DemuxerOptions& options);
-  std::unique_ptr<Decoder> (*create_decoder)(const StreamInfo& stream, const DecoderOptions& options);
+  /// `reason` is what Decoder::reason() says.
+  std::unique_ptr<Decoder> (*create_decoder)(const StreamInfo& stream, const DecoderOptions& options,
+                                             const std::string& reason);
   std::unique_ptr<Encoder> (*create_encoder)(const EncoderOptions& options);
   std::unique_ptr<Muxer> (*create_muxer)(const std::string& path, const std::string& format);
   Image (*load_image)(const std::string& path, const Limits& limits);

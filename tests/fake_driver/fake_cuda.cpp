@@ -183,6 +183,9 @@ std::size_t fake_cuda_objects() {
   const std::lock_guard lock(world().mutex);
   return world().objects;
 }
+int fake_cuda_contexts() {
+  return contexts;
+}
 void fake_cuda_limit(std::size_t bytes) {
   const std::lock_guard lock(world().mutex);
   world().limit = bytes;

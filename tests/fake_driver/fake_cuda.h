@@ -19,6 +19,8 @@ void fake_cuda_forget();
 /// graphs.
 std::size_t fake_cuda_memory();
 std::size_t fake_cuda_objects();
+/// Contexts that the calling thread has pushed and not popped.
+int fake_cuda_contexts();
 /// Bytes that memory allocations may take in all; more is refused as a GPU refuses it.
 void fake_cuda_limit(std::size_t bytes);
 }

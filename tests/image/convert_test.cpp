@@ -17,11 +17,12 @@ using test::rgb_at;
 using test::sample_at;
 
 constexpr PixelFormat yuv_formats[] = {
-    PixelFormat::nv12,      PixelFormat::p010,      PixelFormat::p016,      PixelFormat::nv16,
-    PixelFormat::p210,      PixelFormat::p216,      PixelFormat::yuv420p,   PixelFormat::yuv422p,
-    PixelFormat::yuv444p,   PixelFormat::yuv420p10, PixelFormat::yuv422p10, PixelFormat::yuv444p10,
-    PixelFormat::yuv420p12, PixelFormat::yuv422p12, PixelFormat::yuv444p12, PixelFormat::yuv420p16,
-    PixelFormat::yuv422p16, PixelFormat::yuv444p16};
+    PixelFormat::nv12,         PixelFormat::p010,        PixelFormat::p016,      PixelFormat::nv16,
+    PixelFormat::p210,         PixelFormat::p216,        PixelFormat::yuv420p,   PixelFormat::yuv422p,
+    PixelFormat::yuv444p,      PixelFormat::yuv420p10,   PixelFormat::yuv422p10, PixelFormat::yuv444p10,
+    PixelFormat::yuv420p12,    PixelFormat::yuv422p12,   PixelFormat::yuv444p12, PixelFormat::yuv420p16,
+    PixelFormat::yuv422p16,    PixelFormat::yuv444p16,   PixelFormat::p012,      PixelFormat::p212,
+    PixelFormat::yuv444p10msb, PixelFormat::yuv444p12msb};
 constexpr PixelFormat rgb_formats[] = {PixelFormat::rgb24,  PixelFormat::bgr24,      PixelFormat::rgba32,
                                        PixelFormat::bgra32, PixelFormat::rgb_planar, PixelFormat::bgr_planar,
                                        PixelFormat::rgb48};
@@ -193,7 +194,7 @@ TEST(ImageTest, AllocationIsBounded) {
 }
 
 TEST(ImageTest, FormatsByName) {
-  for (int i = 0; i <= static_cast<int>(PixelFormat::rgb48); ++i) {
+  for (int i = 0; i <= static_cast<int>(PixelFormat::yuv444p12msb); ++i) {
     const auto format = static_cast<PixelFormat>(i);
     EXPECT_EQ(parse_pixel_format(to_string(format)), format);
   }

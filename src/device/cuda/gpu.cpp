@@ -10,9 +10,9 @@ namespace {
 /// Gives something back in its context. A driver that is gone, as when the process ends, has given it back
 /// itself.
 template<typename Body>
-void release(const Gpu& gpu, Body&& body) noexcept {
+void release(ContextHandle context, Body&& body) noexcept {
   try {
-    const Current current(gpu);
+    const Current current(context);
     static_cast<void>(body());
   } catch (const Error&) {
   }
@@ -52,23 +52,23 @@ const Gpu& Gpu::get(Device device) {
   return *gpu;
 }
 
-OwnedStream::OwnedStream(const Gpu& gpu) : gpu_(gpu) {
-  const Current current(gpu);
+OwnedStream::OwnedStream(ContextHandle context) : context_(context) {
+  const Current current(context);
   check(driver().stream_create(&handle_, stream_non_blocking), "cuStreamCreate");
 }
 OwnedStream::~OwnedStream() {
-  release(gpu_, [&] { return driver().stream_destroy(handle_); });
+  release(context_, [&] { return driver().stream_destroy(handle_); });
 }
 void OwnedStream::synchronize() const {
   check(driver().stream_synchronize(handle_), "cuStreamSynchronize");
 }
 
-Event::Event(const Gpu& gpu, bool timed) : gpu_(gpu) {
-  const Current current(gpu);
+Event::Event(ContextHandle context, bool timed) : context_(context) {
+  const Current current(context);
   check(driver().event_create(&handle_, timed ? event_default : event_disable_timing), "cuEventCreate");
 }
 Event::~Event() {
-  release(gpu_, [&] { return driver().event_destroy(handle_); });
+  release(context_, [&] { return driver().event_destroy(handle_); });
 }
 void Event::record(StreamHandle stream) {
   check(driver().event_record(handle_, stream), "cuEventRecord");
@@ -106,7 +106,7 @@ std::unique_ptr<GraphExec> GraphExec::end(const Gpu& gpu, const OwnedStream& str
 }
 
 GraphExec::~GraphExec() {
-  release(gpu_, [&] { return driver().graph_exec_destroy(handle_); });
+  release(gpu_.context(), [&] { return driver().graph_exec_destroy(handle_); });
 }
 void GraphExec::launch(StreamHandle stream) const {
   check(driver().graph_launch(handle_, stream), "cuGraphLaunch");
@@ -117,7 +117,7 @@ KernelModule::KernelModule(const Gpu& gpu, const void* image) : gpu_(gpu) {
   check(driver().module_load(&handle_, image), "cuModuleLoadData");
 }
 KernelModule::~KernelModule() {
-  release(gpu_, [&] { return driver().module_unload(handle_); });
+  release(gpu_.context(), [&] { return driver().module_unload(handle_); });
 }
 FunctionHandle KernelModule::function(const char* name) const {
   const Current current(gpu_);

@@ -33,10 +33,11 @@ private:
   int capability_ = 0, multiprocessors_ = 0;
 };
 
-/// Makes a GPU's context the calling thread's while it lives. Nests.
+/// Makes a context (a GPU's primary one, or a caller's own) the calling thread's while it lives. Nests.
 class Current {
 public:
-  explicit Current(const Gpu& gpu) { check(driver().context_push(gpu.context()), "cuCtxPushCurrent"); }
+  explicit Current(const Gpu& gpu) : Current(gpu.context()) {}
+  explicit Current(ContextHandle context) { check(driver().context_push(context), "cuCtxPushCurrent"); }
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
   ~Current() {
@@ -48,7 +49,8 @@ public:
 /// A queue of work of our own, not ordered with the legacy default stream.
 class OwnedStream {
 public:
-  explicit OwnedStream(const Gpu& gpu);
+  explicit OwnedStream(const Gpu& gpu) : OwnedStream(gpu.context()) {}
+  explicit OwnedStream(ContextHandle context);
   OwnedStream(const OwnedStream&) = delete;
   OwnedStream& operator=(const OwnedStream&) = delete;
   ~OwnedStream();
@@ -57,14 +59,15 @@ public:
   void synchronize() const;
 
 private:
-  const Gpu& gpu_;
+  ContextHandle context_;
   StreamHandle handle_ = nullptr;
 };
 
 /// A point in a stream.
 class Event {
 public:
-  explicit Event(const Gpu& gpu, bool timed = false);
+  explicit Event(const Gpu& gpu, bool timed = false) : Event(gpu.context(), timed) {}
+  explicit Event(ContextHandle context, bool timed = false);
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   ~Event();
@@ -74,7 +77,7 @@ public:
   static double seconds(const Event& from, const Event& to); ///< Both timed and reached.
 
 private:
-  const Gpu& gpu_;
+  ContextHandle context_;
   EventHandle handle_ = nullptr;
 };
 

@@ -51,8 +51,8 @@ CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& optio
 
 class FfmpegDecoder final : public Decoder {
 public:
-  FfmpegDecoder(const StreamInfo& stream, const DecoderOptions& options)
-      : options_(options), reason_(options.device ? "asked for" : "auto") {
+  FfmpegDecoder(const StreamInfo& stream, const DecoderOptions& options, const std::string& reason)
+      : options_(options), reason_(reason) {
     reset(stream);
   }
 
@@ -160,8 +160,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options) {
-  return std::make_unique<FfmpegDecoder>(stream, options);
+std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options,
+                                        const std::string& reason) {
+  return std::make_unique<FfmpegDecoder>(stream, options, reason);
 }
 
 } // namespace lanner::ffmpeg

@@ -15,7 +15,8 @@
 namespace lanner::ffmpeg {
 
 std::unique_ptr<Demuxer> open_demuxer(SourcePtr source, const DemuxerOptions& options);
-std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options);
+std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options,
+                                        const std::string& reason);
 std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options);
 std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& format);
 Image load_image(const std::string& path, const Limits& limits);

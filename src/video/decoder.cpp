@@ -1,0 +1,90 @@
+// Which decoder a stream gets.
+
+#include <lanner/decoder.h>
+
+#include <utility>
+
+#include "device/cuda/driver.h"
+#include "video/ffmpeg_module.h"
+#include "video/nvdec/decoder.h"
+
+namespace lanner {
+namespace {
+
+/// Frames of another decoder, copied to a GPU.
+class UploadingDecoder final : public Decoder {
+public:
+  UploadingDecoder(std::unique_ptr<Decoder> decoder, Device output, const DecoderOptions& options)
+      : decoder_(std::move(decoder)), output_(output), stream_(options.stream), limits_(options.limits) {}
+
+  bool send(const Packet* packet) override { return decoder_->send(packet); }
+  std::optional<Frame> receive() override {
+    std::optional<Frame> frame = decoder_->receive();
+    if (!frame) return frame;
+    Image there =
+        Image::allocate(frame->image.format, frame->image.width, frame->image.height, limits_, output_);
+    copy(frame->image, there, stream_);
+    frame->image = std::move(there);
+    frame->stream = stream_;
+    return frame;
+  }
+  bool finished() const noexcept override { return decoder_->finished(); }
+  void flush() override { decoder_->flush(); }
+  void reset(const StreamInfo& stream) override { decoder_->reset(stream); }
+  Device device() const noexcept override { return decoder_->device(); }
+  std::string description() const override {
+    return fmt::format("{}, frames on {}", decoder_->description(), output_.to_string());
+  }
+  const std::string& reason() const noexcept override { return decoder_->reason(); }
+
+private:
+  std::unique_ptr<Decoder> decoder_;
+  Device output_;
+  Stream stream_;
+  Limits limits_;
+};
+
+std::unique_ptr<Decoder> on_cpu(const StreamInfo& stream, const DecoderOptions& options,
+                                const std::string& reason) {
+  std::unique_ptr<Decoder> decoder = ffmpeg_module().create_decoder(stream, options, reason);
+  if (!options.output || options.output->is_host()) return decoder;
+  return std::make_unique<UploadingDecoder>(std::move(decoder), *options.output, options);
+}
+
+/// The first GPU that decodes the stream; else `reason` says why there is none.
+std::optional<Device> first_gpu(const StreamInfo& stream, const DecoderOptions& options,
+                                std::string& reason) {
+  const cuda::DriverStatus& status = cuda::driver_status();
+  if (status.devices <= 0) {
+    reason = fmt::format("auto: no GPU: {}", status.reason);
+    return std::nullopt;
+  }
+  for (int i = 0; i < status.devices; ++i) {
+    const Device gpu{DeviceKind::cuda, static_cast<std::int16_t>(i)};
+    try {
+      std::string kind;
+      const std::string refused = nvdec::refusal(stream, options, gpu, kind);
+      if (refused.empty()) {
+        reason = fmt::format("auto: {} decodes {}", gpu.to_string(), kind);
+        return gpu;
+      }
+      if (reason.empty()) reason = "auto: " + refused;
+    } catch (const Error& error) {
+      if (reason.empty()) reason = "auto: no GPU: " + error.message();
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options) {
+  if (options.device && options.device->is_host()) return on_cpu(stream, options, "asked for");
+  if (options.device) return nvdec::create_decoder(stream, options, *options.device, "asked for");
+  std::string reason;
+  if (const std::optional<Device> gpu = first_gpu(stream, options, reason))
+    return nvdec::create_decoder(stream, options, *gpu, reason);
+  return on_cpu(stream, options, reason);
+}
+
+} // namespace lanner

@@ -1,0 +1,319 @@
+#include "video/elementary_stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <lanner/error.h>
+
+namespace lanner {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+constexpr std::byte start_code[] = {std::byte{0}, std::byte{0}, std::byte{0}, std::byte{1}};
+
+unsigned byte_at(Bytes bytes, std::size_t i) {
+  return std::to_integer<unsigned>(bytes[i]);
+}
+
+void append(std::vector<std::byte>& to, Bytes bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+/// Reads what lengths say of an avcC or hvcC.
+class RecordReader {
+public:
+  RecordReader(Bytes bytes, std::size_t begin) : bytes_(bytes), place_(begin) {}
+
+  unsigned number(std::size_t size) {
+    unsigned value = 0;
+    for (const std::byte byte : take(size)) value = value << 8 | std::to_integer<unsigned>(byte);
+    return value;
+  }
+  Bytes take(std::size_t size) {
+    check(size <= bytes_.size() - place_, ErrorCode::bad_data,
+          "extradata: {} bytes at {} of {}, expected parameter sets that end inside", size, place_,
+          bytes_.size());
+    place_ += size;
+    return bytes_.subspan(place_ - size, size);
+  }
+  bool ended() const noexcept { return place_ == bytes_.size(); }
+
+private:
+  Bytes bytes_;
+  std::size_t place_;
+};
+
+void append_sets(RecordReader& record, unsigned count, std::vector<std::byte>& headers) {
+  for (unsigned i = 0; i < count; ++i) {
+    append(headers, start_code);
+    append(headers, record.take(record.number(2)));
+  }
+}
+
+std::vector<std::byte> headers_of_avc(Bytes extradata) {
+  std::vector<std::byte> headers;
+  RecordReader record(extradata, 5);
+  append_sets(record, record.number(1) & 31, headers);
+  if (!record.ended()) append_sets(record, record.number(1), headers);
+  return headers;
+}
+
+std::vector<std::byte> headers_of_hevc(Bytes extradata) {
+  std::vector<std::byte> headers;
+  RecordReader record(extradata, 22);
+  for (unsigned arrays = record.number(1); arrays > 0; --arrays) {
+    record.take(1);
+    append_sets(record, record.number(2), headers);
+  }
+  return headers;
+}
+
+bool is_avc_record(Bytes extradata) {
+  return extradata.size() >= 7 && byte_at(extradata, 0) == 1;
+}
+// Some muxers write version 0.
+bool is_hevc_record(Bytes extradata) {
+  return extradata.size() >= 23 &&
+         (byte_at(extradata, 0) != 0 || byte_at(extradata, 1) != 0 || byte_at(extradata, 2) > 1);
+}
+
+/// Place of the next start code whose last byte is in [first, last]; size() for none.
+std::size_t find_start_code(Bytes bytes, unsigned first, unsigned last, std::size_t begin = 0) {
+  for (std::size_t i = start_code_at(bytes, begin); i + 3 < bytes.size(); i = start_code_at(bytes, i + 3))
+    if (byte_at(bytes, i + 3) >= first && byte_at(bytes, i + 3) <= last) return i;
+  return bytes.size();
+}
+
+bool has_av1_sequence_header(Bytes bytes) {
+  std::size_t i = 0;
+  while (i < bytes.size()) {
+    const unsigned header = byte_at(bytes, i);
+    if ((header >> 3 & 15) == 1) return true;
+    i += header & 4 ? 2 : 1;
+    if (!(header & 2)) return false; // Reaches to the end.
+    std::uint64_t size = 0;
+    for (int shift = 0; shift < 56 && i < bytes.size(); shift += 7) {
+      const unsigned byte = byte_at(bytes, i++);
+      size |= std::uint64_t{byte & 127} << shift;
+      if (byte < 128) break;
+    }
+    if (i >= bytes.size() || size > bytes.size() - i) return false;
+    i += size;
+  }
+  return false;
+}
+
+constexpr unsigned mpeg2_sequence = 0xb3, mpeg4_vop = 0xb6, vc1_sequence = 0x0f;
+// A picture without coded blocks, which stands for one that came early, is no longer than this.
+constexpr std::size_t most_empty_vop = 19;
+
+} // namespace
+
+std::size_t start_code_at(Bytes bytes, std::size_t begin) {
+  for (std::size_t i = begin; i + 3 <= bytes.size(); ++i) {
+    if (byte_at(bytes, i + 2) > 1)
+      i += 2;
+    else if (byte_at(bytes, i) == 0 && byte_at(bytes, i + 1) == 0 && byte_at(bytes, i + 2) == 1)
+      return i;
+  }
+  return bytes.size();
+}
+
+std::vector<std::byte> stream_headers(const StreamInfo& stream) {
+  const Bytes extradata = stream.extradata;
+  const auto from = [&](std::size_t place) {
+    const Bytes rest = extradata.subspan(std::min(place, extradata.size()));
+    return std::vector<std::byte>(rest.begin(), rest.end());
+  };
+  if (stream.codec == "h264" && is_avc_record(extradata)) return headers_of_avc(extradata);
+  if (stream.codec == "hevc" && is_hevc_record(extradata)) return headers_of_hevc(extradata);
+  if (stream.codec == "av1") // Four bytes of av1C before its OBUs.
+    return from(!extradata.empty() && (byte_at(extradata, 0) & 0x80) ? 4 : 0);
+  if (stream.codec == "vc1") return from(find_start_code(extradata, vc1_sequence, vc1_sequence));
+  const bool by_start_codes = stream.codec == "h264" || stream.codec == "hevc" || stream.codec == "mpeg4" ||
+                              stream.codec == "mpeg1video" || stream.codec == "mpeg2video";
+  if (by_start_codes) return from(find_start_code(extradata, 0, 255));
+  return {};
+}
+
+ElementaryStream::ElementaryStream(const StreamInfo& stream) : headers_(stream_headers(stream)) {
+  const Bytes extradata = stream.extradata;
+  hevc_ = stream.codec == "hevc";
+  layered_ = stream.layers > 1;
+  if (stream.codec == "h264" || hevc_) {
+    framing_ = Framing::nal_start_codes;
+    if (hevc_ ? is_hevc_record(extradata) : is_avc_record(extradata)) {
+      framing_ = Framing::nal_lengths;
+      length_bytes_ = (byte_at(extradata, hevc_ ? 21 : 4) & 3) + 1;
+    }
+  } else if (stream.codec == "av1") {
+    framing_ = Framing::av1;
+  } else if (stream.codec == "mpeg1video" || stream.codec == "mpeg2video") {
+    framing_ = Framing::mpeg2;
+  } else if (stream.codec == "mpeg4") {
+    framing_ = Framing::mpeg4;
+  } else if (stream.codec == "vc1") {
+    framing_ = Framing::vc1;
+  }
+}
+
+void ElementaryStream::restart() {
+  needs_headers_ = true;
+  sets_in_band_ = false;
+  held_.clear();
+}
+
+Bytes ElementaryStream::convert(const Packet& packet) {
+  damaged_ = false;
+  const Bytes bytes = packet.bytes;
+  switch (framing_) {
+  case Framing::nal_lengths:
+    return from_lengths(bytes);
+  case Framing::nal_start_codes:
+    return from_start_codes(bytes);
+  case Framing::av1:
+    return with_headers(bytes, needs_headers_ && has_av1_sequence_header(bytes));
+  case Framing::mpeg2:
+    return with_headers(bytes, needs_headers_ &&
+                                   find_start_code(bytes, mpeg2_sequence, mpeg2_sequence) < bytes.size());
+  case Framing::mpeg4:
+    return from_mpeg4(bytes);
+  case Framing::vc1:
+    return from_vc1(bytes);
+  case Framing::plain:
+    break;
+  }
+  return bytes;
+}
+
+Bytes ElementaryStream::with_headers(Bytes packet, bool has_own) {
+  if (!std::exchange(needs_headers_, false) || has_own || headers_.empty()) return packet;
+  piece_ = headers_;
+  append(piece_, packet);
+  return piece_;
+}
+
+int ElementaryStream::type_of(Bytes unit) const noexcept {
+  return static_cast<int>(hevc_ ? byte_at(unit, 0) >> 1 & 63 : byte_at(unit, 0) & 31);
+}
+
+bool ElementaryStream::is_base(Bytes unit) const noexcept {
+  if (hevc_) return unit.size() < 2 || ((byte_at(unit, 0) & 1) << 5 | byte_at(unit, 1) >> 3) == 0;
+  const int type = type_of(unit);
+  return type != 14 && type != 15 && type != 20 && type != 21;
+}
+
+bool ElementaryStream::is_parameter_set(Bytes unit) const noexcept {
+  const int type = type_of(unit);
+  return hevc_ ? type >= 32 && type <= 34 : type == 7 || type == 8;
+}
+
+bool ElementaryStream::begins_sequence(Bytes unit) const noexcept {
+  const int type = type_of(unit);
+  return hevc_ ? type >= 16 && type <= 23 : type == 5;
+}
+
+bool ElementaryStream::is_delimiter(Bytes unit) const noexcept {
+  return type_of(unit) == (hevc_ ? 35 : 9);
+}
+
+void ElementaryStream::append_headers() {
+  if (needs_headers_ || !sets_in_band_) append(piece_, headers_);
+  needs_headers_ = false;
+}
+
+// Parameter sets stand before the first unit that may need them, behind the delimiter that begins an access
+// unit.
+void ElementaryStream::append_unit(Bytes unit) {
+  if (is_parameter_set(unit)) sets_in_band_ = true;
+  if ((needs_headers_ && !is_delimiter(unit)) || begins_sequence(unit)) append_headers();
+  append(piece_, start_code);
+  append(piece_, unit);
+}
+
+Bytes ElementaryStream::from_lengths(Bytes packet) {
+  piece_.clear();
+  bool begun = false;
+  while (packet.size() > length_bytes_) {
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < length_bytes_; ++i) size = size << 8 | byte_at(packet, i);
+    packet = packet.subspan(length_bytes_);
+    damaged_ = damaged_ || size > packet.size();
+    const Bytes unit = packet.first(std::min(size, packet.size()));
+    packet = packet.subspan(unit.size());
+    if (unit.empty() || !is_base(unit)) continue;
+    // A picture of several slices begins its sequence once.
+    const bool repeats = begun && begins_sequence(unit);
+    begun = begun || begins_sequence(unit);
+    if (repeats) {
+      append(piece_, start_code);
+      append(piece_, unit);
+    } else {
+      append_unit(unit);
+    }
+  }
+  return piece_;
+}
+
+Bytes ElementaryStream::from_start_codes(Bytes packet) {
+  if (layered_) return base_of_start_codes(packet);
+  if (!needs_headers_) return packet;
+  bool own = false;
+  for (std::size_t at = start_code_at(packet, 0); at + 3 < packet.size() && !own;
+       at = start_code_at(packet, at + 3))
+    own = type_of(packet.subspan(at + 3)) == (hevc_ ? 33 : 7);
+  return with_headers(packet, own);
+}
+
+Bytes ElementaryStream::base_of_start_codes(Bytes packet) {
+  piece_.clear();
+  if (std::exchange(needs_headers_, false)) append(piece_, headers_);
+  for (std::size_t at = start_code_at(packet, 0); at + 3 < packet.size();) {
+    const std::size_t next = start_code_at(packet, at + 3);
+    const Bytes unit = packet.subspan(at + 3, next - at - 3);
+    if (!unit.empty() && is_base(unit)) {
+      append(piece_, start_code);
+      append(piece_, unit);
+    }
+    at = next;
+  }
+  return piece_;
+}
+
+// Note [Packed B-frames]
+// Some MPEG-4 files put a picture and the B-frame behind it in one packet, and a picture without blocks in
+// the next. The B-frame belongs to that one: each packet gives one picture then, as FFmpeg gives them.
+Bytes ElementaryStream::from_mpeg4(Bytes packet) {
+  std::vector<std::byte> second;
+  const std::size_t first_vop = find_start_code(packet, mpeg4_vop, mpeg4_vop);
+  const std::size_t next_vop = first_vop < packet.size()
+                                   ? find_start_code(packet, mpeg4_vop, mpeg4_vop, first_vop + 4)
+                                   : packet.size();
+  if (next_vop < packet.size()) {
+    const Bytes rest = packet.subspan(next_vop);
+    second.assign(rest.begin(), rest.end());
+    packet = packet.first(next_vop);
+  }
+  const bool stands_for_held = !held_.empty() && second.empty() && packet.size() <= most_empty_vop;
+  const std::vector<std::byte> held = std::exchange(held_, std::move(second));
+  if (stands_for_held) {
+    piece_ = held;
+    return piece_;
+  }
+  return with_headers(packet, needs_headers_ && find_start_code(packet, 0x20, 0x2f) < packet.size());
+}
+
+Bytes ElementaryStream::from_vc1(Bytes packet) {
+  const bool has_code = packet.size() > 3 && start_code_at(packet.first(3), 0) == 0;
+  const bool own = has_code && byte_at(packet, 3) == vc1_sequence;
+  if (has_code) return with_headers(packet, own);
+  piece_.clear();
+  if (std::exchange(needs_headers_, false)) append(piece_, headers_);
+  append(piece_, Bytes(start_code).subspan(1));
+  piece_.push_back(std::byte{0x0d}); // A frame.
+  append(piece_, packet);
+  return piece_;
+}
+
+} // namespace lanner

@@ -1,0 +1,355 @@
+#include "video/nvdec/decoder.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <numeric>
+#include <utility>
+
+#include "video/elementary_stream.h"
+#include "video/nvdec/capabilities.h"
+#include "video/nvdec/packet_log.h"
+#include "video/nvdec/parser.h"
+#include "video/nvdec/picture_copier.h"
+
+namespace lanner::nvdec {
+namespace {
+
+// Pictures beyond those that the stream needs, so that the hardware does not wait for one to be copied out.
+constexpr int spare_surfaces = 4;
+// Numbers are rounded, so that clips of one size more often find a session that waits.
+constexpr int surface_step = 4;
+
+int even(unsigned size) {
+  return static_cast<int>((size + 1) & ~1u);
+}
+
+int surfaces_for(const CUVIDEOFORMAT& format) {
+  const int wanted = format.min_num_decode_surfaces + spare_surfaces;
+  return (wanted + surface_step - 1) / surface_step * surface_step;
+}
+
+/// What a frame's fields take from its sequence.
+struct Sequence {
+  bool known = false;
+  SessionShape shape;
+  PictureLayout layout;
+  Rational sample_aspect{1, 1};
+};
+
+PictureLayout layout_of(const CUVIDEOFORMAT& format, const SessionShape& shape, const ColorInfo& container) {
+  PictureLayout layout;
+  layout.format = *shape.form.pixel_format();
+  layout.left = format.display_area.left;
+  layout.top = format.display_area.top;
+  layout.width = format.display_area.right - layout.left;
+  layout.height = format.display_area.bottom - layout.top;
+  layout.surface_rows = shape.height;
+  layout.color = color_of(format, container);
+  // Coded as G, B, R (H.273, MatrixCoefficients 0).
+  if (layout.color.matrix == ColorMatrix::rgb && layout.format == PixelFormat::yuv444p) {
+    layout.format = PixelFormat::rgb_planar;
+    layout.planes = {2, 0, 1};
+  }
+  return layout;
+}
+
+void check_display_area(const CUVIDEOFORMAT& format) {
+  const auto& area = format.display_area;
+  check(area.left >= 0 && area.top >= 0 && area.right > area.left && area.bottom > area.top &&
+            static_cast<unsigned>(area.right) <= format.coded_width &&
+            static_cast<unsigned>(area.bottom) <= format.coded_height,
+        ErrorCode::bad_data, "nvdec: display area {},{} to {},{} of a picture of {}x{}", area.left, area.top,
+        area.right, area.bottom, format.coded_width, format.coded_height);
+}
+
+Rational sample_aspect_of(const CUVIDEOFORMAT& format, const PictureLayout& layout) {
+  const std::int64_t x = std::int64_t{format.display_aspect_ratio.x} * layout.height;
+  const std::int64_t y = std::int64_t{format.display_aspect_ratio.y} * layout.width;
+  if (x <= 0 || y <= 0) return {1, 1};
+  const std::int64_t divisor = std::gcd(x, y);
+  return {x / divisor, y / divisor};
+}
+
+class NvdecDecoder final : public Decoder, public ParserEvents {
+public:
+  NvdecDecoder(const StreamInfo& stream, const DecoderOptions& options, Device device, std::string reason)
+      : options_(options), place_(Place::of(device, options.context)), reason_(std::move(reason)) {
+    const cuda::Current current(place_.context);
+    const Device output = options.output.value_or(device);
+    lanner::check(output.is_host() || output == device, ErrorCode::unsupported,
+                  "nvdec on {}: frames on {}, expected {} or cpu", device.to_string(), output.to_string(),
+                  device.to_string());
+    callers_stream_ = static_cast<cuda::StreamHandle>(options.stream.handle);
+    cache_ = place_.primary() ? SessionCache::of(*place_.gpu) : std::make_shared<SessionCache>();
+    begin(stream);
+    copier_.emplace(place_, CopyTarget{output, callers_stream_, options.limits});
+    ordered_by_caller_ = callers_stream_ && !output.is_host();
+  }
+
+  ~NvdecDecoder() override {
+    try {
+      const cuda::Current current(place_.context);
+      parser_.reset();
+      end_session();
+      if (!place_.primary()) cache_->clear();
+    } catch (const Error&) { // The driver is gone, and all that it held.
+    }
+  }
+
+  bool send(const Packet* packet) override {
+    lanner::check(!draining_, ErrorCode::invalid_argument, "decoder: packet after the end; flush() first");
+    if (!ready_.empty()) return false;
+    const cuda::Current current(place_.context);
+    guarded([&] {
+      if (packet)
+        feed(*packet);
+      else if (parser_)
+        parser_->end();
+    });
+    draining_ = packet == nullptr;
+    return true;
+  }
+
+  std::optional<Frame> receive() override {
+    if (ready_.empty()) {
+      finished_ = draining_;
+      return std::nullopt;
+    }
+    Ready ready = std::move(ready_.front());
+    ready_.pop_front();
+    if (!ordered_by_caller_) {
+      const cuda::Current current(place_.context);
+      guarded([&] { copier_->finish(ready.number); });
+    }
+    lanner::check(!ready.frame.corrupt || !options_.raise_on_error, ErrorCode::bad_data,
+                  "decode: {}: the picture at pts {} is damaged", stream_.codec, ready.frame.pts);
+    return std::move(ready.frame);
+  }
+
+  bool finished() const noexcept override { return finished_; }
+
+  void flush() override {
+    const cuda::Current current(place_.context);
+    guarded([&] { forget(); });
+  }
+
+  void reset(const StreamInfo& stream) override {
+    const cuda::Current current(place_.context);
+    guarded([&] {
+      forget();
+      parser_.reset();
+      begin(stream);
+    });
+  }
+
+  Device device() const noexcept override { return place_.gpu->device(); }
+  std::string description() const override {
+    return fmt::format("nvdec {} on {}", stream_.codec, device().to_string());
+  }
+  const std::string& reason() const noexcept override { return reason_; }
+
+private:
+  struct Ready {
+    Frame frame;
+    std::uint64_t number = 0;
+  };
+
+  void begin(const StreamInfo& stream) {
+    const std::string refused = nvdec::refusal(place_, stream);
+    lanner::check(refused.empty(), ErrorCode::unsupported, "{}: {}", device().to_string(), refused);
+    elementary_.emplace(stream);
+    stream_ = stream;
+    codec_ = *codec_of(stream.codec);
+    sequence_ = {};
+  }
+
+  void feed(const Packet& packet) {
+    lanner::check(packet.bytes.size() <= options_.limits.packet_bytes, ErrorCode::limit_exceeded,
+                  "packet: {} bytes, more than Limits::packet_bytes = {}", packet.bytes.size(),
+                  options_.limits.packet_bytes);
+    if (packet.bytes.empty()) return;
+    if (!parser_) parser_ = std::make_unique<Parser>(*this, codec_, options_.latency);
+    const std::span<const std::byte> piece = elementary_->convert(packet);
+    lanner::check(!elementary_->damaged() || !options_.raise_on_error, ErrorCode::bad_data,
+                  "decode: {}: a length in the packet at pts {} leads out of it", stream_.codec, packet.pts);
+    packet_ = packets_.add(packet, elementary_->damaged() || packet.corrupt);
+    if (piece.empty()) return;
+    pictures_of_packet_ = 0;
+    parser_->parse(piece, packet_, reorders(codec_) || options_.latency == Latency::low);
+  }
+
+  // Calls that failed leave parser and session in a state that nobody knows: both are made anew for the next
+  // packet, and frames that were not given are lost.
+  template<typename Body>
+  void guarded(Body&& body) {
+    try {
+      body();
+    } catch (...) {
+      parser_.reset();
+      copier_->abandon();
+      session_.reset();
+      sequence_.known = dropping_ = false;
+      ready_.clear();
+      elementary_->restart();
+      throw;
+    }
+  }
+
+  // A parser is told the end and kept: to make one takes longer than to decode some pictures.
+  void forget() {
+    dropping_ = true;
+    if (parser_ && !draining_) parser_->end();
+    dropping_ = false;
+    ready_.clear();
+    elementary_->restart();
+    draining_ = finished_ = false;
+  }
+
+  void end_session() {
+    try {
+      if (copier_) copier_->finish_all();
+      cache_->give_back(std::move(session_));
+    } catch (const Error&) {
+      copier_->abandon();
+      session_.reset();
+    }
+  }
+
+  int on_sequence(const CUVIDEOFORMATEX& whole) override {
+    const CUVIDEOFORMAT& format = whole.format;
+    Sequence next;
+    next.shape.form = {format.codec, format.chroma_format, 8 + format.bit_depth_luma_minus8};
+    checked_product(format.coded_width, format.coded_height, options_.limits.pixels, "pixels of a picture");
+    check_display_area(format);
+    next.shape.width = even(format.coded_width);
+    next.shape.height = even(format.coded_height);
+    next.shape.surfaces = surfaces_for(format);
+    if (!session_ || session_->shape() != next.shape) check_capability(next.shape, format);
+    next.layout = layout_of(format, next.shape, stream_.color);
+    next.sample_aspect = sample_aspect_of(format, next.layout);
+    next.known = true;
+    // The container knows better where the stream's own word is 1:1 for want of one; later sequences speak
+    // for themselves.
+    if (!sequence_.known || next.sample_aspect == first_aspect_) {
+      if (!sequence_.known) first_aspect_ = next.sample_aspect;
+      next.sample_aspect = stream_.sample_aspect;
+    }
+    take_session(next.shape, whole);
+    sequence_ = next;
+    return session_->shape().surfaces;
+  }
+
+  void check_capability(const SessionShape& shape, const CUVIDEOFORMAT& format) const {
+    const std::string refused = nvdec::refusal(place_, shape.form, format.coded_width, format.coded_height);
+    lanner::check(refused.empty(), ErrorCode::unsupported, "{}: {} {}: {}", device().to_string(),
+                  stream_.codec, stream_.profile.empty() ? "of unknown profile" : stream_.profile, refused);
+  }
+
+  void take_session(const SessionShape& shape, const CUVIDEOFORMATEX& whole) {
+    if (session_ && session_->suits(shape) && session_->shape() == shape) return;
+    copier_->finish_all();
+    if (session_ && session_->suits(shape)) return session_->reconfigure(shape);
+    cache_->give_back(std::move(session_));
+    const bool told = shape.form.codec == cudaVideoCodec_AV1 && whole.format.seqhdr_data_length > 0;
+    const int most_width = told ? most_side(whole.av1.max_width) : shape.width;
+    const int most_height = told ? most_side(whole.av1.max_height) : shape.height;
+    session_ = cache_->take(shape, most_width, most_height);
+  }
+
+  // A header's bound that the hardware does not take is no reason not to decode what it does.
+  int most_side(unsigned side) const { return side <= 8192 ? even(side) : 0; }
+
+  void on_picture(CUVIDPICPARAMS& picture) override {
+    lanner::check(session_ != nullptr, ErrorCode::bad_data, "decode: {}: a picture before its sequence",
+                  stream_.codec);
+    const bool grouped = codec_ == cudaVideoCodec_H264 && picture.CodecSpecific.h264.num_slice_groups_minus1;
+    lanner::check(!grouped, ErrorCode::unsupported, "{} does not decode h264 with flexible macroblock order",
+                  place_.gpu->name());
+    const auto place = static_cast<std::size_t>(picture.CurrPicIdx);
+    lanner::check(picture.CurrPicIdx >= 0 && place < origins_.size(), ErrorCode::bad_data,
+                  "decode: {}: picture {} of {}", stream_.codec, picture.CurrPicIdx, origins_.size());
+    // A second field belongs to the packet of the first, a second picture of a packet to none.
+    if (!picture.second_field) origins_[place] = pictures_of_packet_++ == 0 ? packet_ : -1;
+    session_->decode(picture);
+  }
+
+  const PacketLog::Entry* packet_of(const CUVIDPARSERDISPINFO& display) const noexcept {
+    if (!reorders(codec_)) return packets_.find(Parser::number_of(display.timestamp));
+    const auto place = static_cast<std::size_t>(display.picture_index);
+    return place < origins_.size() ? packets_.find(origins_[place]) : nullptr;
+  }
+
+  void on_display(const CUVIDPARSERDISPINFO& display) override {
+    const PacketLog::Entry* packet = packet_of(display);
+    if (dropping_ || !session_ || (packet && packet->discard)) return;
+    CUVIDPROCPARAMS parameters{};
+    parameters.progressive_frame = display.progressive_frame;
+    parameters.top_field_first = display.top_field_first;
+    parameters.unpaired_field = display.repeat_first_field < 0;
+    parameters.second_field = display.repeat_first_field + 1;
+    PictureCopier::Copied copied =
+        copier_->copy(*session_, display.picture_index, parameters, sequence_.layout);
+    Ready ready;
+    ready.number = copied.number;
+    Frame& frame = ready.frame;
+    frame.image = std::move(copied.image);
+    frame.pts = packet ? packet->pts : no_pts;
+    frame.duration = packet ? std::max<std::int64_t>(0, packet->duration) : 0;
+    frame.key = packet && packet->key;
+    frame.corrupt = session_->damaged(display.picture_index) || (packet && packet->damaged);
+    frame.time_base = stream_.time_base;
+    frame.rotation = stream_.rotation;
+    frame.sample_aspect = sequence_.sample_aspect;
+    frame.interlaced = !display.progressive_frame;
+    frame.top_field_first = frame.interlaced && display.top_field_first;
+    if (ordered_by_caller_) frame.stream = options_.stream;
+    ready_.push_back(std::move(ready));
+  }
+
+  DecoderOptions options_;
+  Place place_;
+  std::string reason_;
+  cuda::StreamHandle callers_stream_ = nullptr;
+  bool ordered_by_caller_ = false; ///< Frames are complete in the order of the caller's stream.
+  StreamInfo stream_;
+  cudaVideoCodec codec_ = cudaVideoCodec_H264;
+  std::optional<ElementaryStream> elementary_;
+  PacketLog packets_;
+  std::int64_t packet_ = -1;                ///< Number of the packet that is parsed.
+  int pictures_of_packet_ = 0;              ///< That it has begun.
+  std::array<std::int64_t, 128> origins_{}; ///< Packet of each picture that is kept decoded.
+  Sequence sequence_;
+  Rational first_aspect_{1, 1};
+  std::shared_ptr<SessionCache> cache_;
+  std::unique_ptr<Session> session_;
+  std::optional<PictureCopier> copier_;
+  std::unique_ptr<Parser> parser_;
+  std::deque<Ready> ready_;
+  bool draining_ = false, finished_ = false;
+  bool dropping_ = false; ///< Pictures that are told are not wanted.
+};
+
+} // namespace
+
+std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options,
+                                        Device device, std::string reason) {
+  static_cast<void>(api());
+  return std::make_unique<NvdecDecoder>(stream, options, device, std::move(reason));
+}
+
+std::string refusal(const StreamInfo& stream, const DecoderOptions& options, Device device,
+                    std::string& kind) {
+  static_cast<void>(api());
+  const Place place = Place::of(device, options.context);
+  const cuda::Current current(place.context);
+  std::string refused = refusal(place, stream);
+  if (!refused.empty()) return refused;
+  const PictureForm form = *form_of(stream);
+  kind = stream.profile.empty()
+             ? form.to_string()
+             : fmt::format("{} {} {} {} bit", stream.codec, stream.profile, name_of(form.chroma), form.depth);
+  return {};
+}
+
+} // namespace lanner::nvdec

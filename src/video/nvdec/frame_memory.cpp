@@ -1,0 +1,96 @@
+#include "video/nvdec/frame_memory.h"
+
+#include <array>
+
+namespace lanner::nvdec {
+
+/// Buffers of one size that came back. Outlives the decoder for as long as frames are held.
+struct FrameMemory::Pool {
+  static constexpr std::size_t most_idle = 16;
+
+  explicit Pool(cuda::ContextHandle context) : context(context) {}
+
+  cuda::DevicePointer take(std::uint64_t wanted) {
+    const std::lock_guard lock(mutex);
+    if (wanted != bytes || count == 0) return 0;
+    return idle[--count];
+  }
+  void adopt(std::uint64_t wanted) noexcept {
+    const std::unique_lock lock(mutex);
+    if (wanted == bytes) return;
+    release_all();
+    bytes = wanted;
+  }
+  void give_back(cuda::DevicePointer buffer, std::uint64_t size) noexcept {
+    {
+      const std::lock_guard lock(mutex);
+      if (!closed && size == bytes && count < most_idle) {
+        idle[count++] = buffer;
+        return;
+      }
+    }
+    release(buffer);
+  }
+  void close() noexcept {
+    const std::lock_guard lock(mutex);
+    closed = true;
+    release_all();
+  }
+
+  cuda::ContextHandle context;
+  std::mutex mutex;
+  std::uint64_t bytes = 0;
+  std::array<cuda::DevicePointer, most_idle> idle{};
+  std::size_t count = 0;
+  bool closed = false;
+
+private:
+  void release_all() noexcept {
+    while (count > 0) release(idle[--count]);
+  }
+  // A driver that is gone, as when the process ends, has given all memory back itself.
+  void release(cuda::DevicePointer buffer) noexcept {
+    try {
+      const cuda::Current current(context);
+      static_cast<void>(cuda::driver().memory_free(buffer));
+    } catch (const Error&) {
+    }
+  }
+};
+
+FrameMemory::FrameMemory(const Place& place, cuda::StreamHandle callers_stream)
+    : place_(place), stream_(callers_stream), pool_(std::make_shared<Pool>(place.context)) {}
+
+FrameMemory::~FrameMemory() {
+  pool_->close();
+}
+
+std::shared_ptr<void> FrameMemory::take(std::uint64_t bytes) {
+  return stream_ ? take_in_order(bytes) : take_from_pool(bytes);
+}
+
+std::shared_ptr<void> FrameMemory::take_in_order(std::uint64_t bytes) {
+  cuda::DevicePointer buffer = 0;
+  cuda::check(cuda::driver().memory_alloc_async(&buffer, bytes, stream_), "cuMemAllocAsync");
+  return {reinterpret_cast<void*>(buffer), [context = place_.context, stream = stream_](void* memory) {
+            const auto pointer = reinterpret_cast<cuda::DevicePointer>(memory);
+            try {
+              const cuda::Current current(context);
+              // A stream that is gone has no order left to give memory back in.
+              if (cuda::driver().memory_free_async(pointer, stream) != cuda::success)
+                static_cast<void>(cuda::driver().memory_free(pointer));
+            } catch (const Error&) {
+            }
+          }};
+}
+
+std::shared_ptr<void> FrameMemory::take_from_pool(std::uint64_t bytes) {
+  pool_->adopt(bytes);
+  cuda::DevicePointer buffer = pool_->take(bytes);
+  if (!buffer) cuda::check(cuda::driver().memory_alloc(&buffer, bytes), "cuMemAlloc");
+  return {reinterpret_cast<void*>(buffer), [pool = pool_, bytes](void* memory) {
+            pool->give_back(reinterpret_cast<cuda::DevicePointer>(memory), bytes);
+          }};
+}
+
+} // namespace lanner::nvdec

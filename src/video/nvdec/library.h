@@ -1,0 +1,43 @@
+#pragma once
+// libnvcuvid, opened at first use.
+
+#include <span>
+#include <string>
+
+#include "device/cuda/gpu.h"
+#include "video/nvdec/nvcuvid_api.h"
+
+namespace lanner::nvdec {
+
+/// The library or the reason why there is none.
+struct LibraryStatus {
+  const Api* api = nullptr; ///< Lives as long as the process.
+  std::string path;
+  std::string reason; ///< Why `api` is null.
+};
+
+/// Opens libnvcuvid.so.1 at the first call. Never throws; safe from any thread.
+const LibraryStatus& library_status();
+/// The same for the SONAMEs or paths given; every call opens anew.
+LibraryStatus open_library(std::span<const char* const> names);
+
+/// The table. Throws Error{unsupported} with the reason and the remedy where there is none.
+const Api& api();
+
+/// Throws Error{device} (out_of_memory for that status) with the driver's own words unless `status` is
+/// success.
+inline void check(CUresult status, const char* call) {
+  cuda::check(static_cast<cuda::Result>(status), call);
+}
+
+/// Where decoding happens: a GPU and the context that all calls are made in.
+struct Place {
+  const cuda::Gpu* gpu = nullptr;
+  cuda::ContextHandle context = nullptr;
+
+  /// The caller's `context`, or the GPU's primary one.
+  static Place of(Device device, void* context = nullptr);
+  bool primary() const noexcept { return context == gpu->context(); }
+};
+
+} // namespace lanner::nvdec

@@ -1,0 +1,172 @@
+#include "video/nvdec/session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include <lanner/log.h>
+
+namespace lanner::nvdec {
+namespace {
+
+template<typename Rect>
+void fill(Rect& rect, int width, int height) {
+  rect.left = rect.top = 0;
+  rect.right = static_cast<short>(width);
+  rect.bottom = static_cast<short>(height);
+}
+
+CUVIDDECODECREATEINFO describe(const SessionShape& shape, int most_width, int most_height) {
+  CUVIDDECODECREATEINFO info{};
+  info.ulWidth = info.ulTargetWidth = static_cast<tcu_ulong>(shape.width);
+  info.ulHeight = info.ulTargetHeight = static_cast<tcu_ulong>(shape.height);
+  info.ulMaxWidth = static_cast<tcu_ulong>(most_width);
+  info.ulMaxHeight = static_cast<tcu_ulong>(most_height);
+  info.ulNumDecodeSurfaces = static_cast<tcu_ulong>(shape.surfaces);
+  info.ulNumOutputSurfaces = output_surfaces;
+  info.CodecType = shape.form.codec;
+  info.ChromaFormat = shape.form.chroma;
+  info.bitDepthMinus8 = static_cast<tcu_ulong>(shape.form.depth - 8);
+  const Surface surface = shape.form.surface();
+  static_assert(sizeof info.OutputFormat == sizeof surface);
+  std::memcpy(&info.OutputFormat, &surface, sizeof surface);
+  info.DeinterlaceMode = cudaVideoDeinterlaceMode_Weave;
+  info.ulCreationFlags = cudaVideoCreate_PreferCUVID;
+  fill(info.display_area, shape.width, shape.height);
+  fill(info.target_rect, shape.width, shape.height);
+  return info;
+}
+
+} // namespace
+
+std::uint64_t SessionShape::bytes() const noexcept {
+  const std::uint64_t samples = form.chroma == cudaVideoChromaFormat_444 ? 6 : 4;
+  const auto pixels = static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(height);
+  return pixels * samples / 2 * (form.depth > 8 ? 2 : 1) *
+         static_cast<std::uint64_t>(surfaces + output_surfaces);
+}
+
+Session::Session(const SessionShape& shape, int most_width, int most_height)
+    : shape_(shape), most_width_(std::max(shape.width, most_width)),
+      most_height_(std::max(shape.height, most_height)), most_surfaces_(shape.surfaces) {
+  // Rectangles have 16 bits; no GPU decodes pictures as large.
+  lanner::check(most_width_ <= INT16_MAX && most_height_ <= INT16_MAX, ErrorCode::unsupported,
+                "nvdec: coded size {}x{}, at most {} are taken", most_width_, most_height_, INT16_MAX);
+  CUVIDDECODECREATEINFO info = describe(shape, most_width_, most_height_);
+  nvdec::check(api().create_decoder(&handle_, &info), "cuvidCreateDecoder");
+}
+
+Session::~Session() {
+  static_cast<void>(api().destroy_decoder(handle_));
+}
+
+void Session::check(CUresult status, const char* call) {
+  if (status == CUDA_SUCCESS) return;
+  failed_ = true;
+  nvdec::check(status, call);
+}
+
+bool Session::suits(const SessionShape& shape) const noexcept {
+  return !failed_ && shape.form == shape_.form && shape.width <= most_width_ &&
+         shape.height <= most_height_ && shape.surfaces <= most_surfaces_;
+}
+
+void Session::reconfigure(const SessionShape& shape) {
+  CUVIDRECONFIGUREDECODERINFO info{};
+  info.ulWidth = info.ulTargetWidth = static_cast<unsigned>(shape.width);
+  info.ulHeight = info.ulTargetHeight = static_cast<unsigned>(shape.height);
+  info.ulNumDecodeSurfaces = static_cast<unsigned>(shape.surfaces);
+  fill(info.display_area, shape.width, shape.height);
+  fill(info.target_rect, shape.width, shape.height);
+  check(api().reconfigure_decoder(handle_, &info), "cuvidReconfigureDecoder");
+  shape_ = shape;
+}
+
+void Session::decode(CUVIDPICPARAMS& picture) {
+  check(api().decode_picture(handle_, &picture), "cuvidDecodePicture");
+}
+
+CUdeviceptr Session::map(int picture, CUVIDPROCPARAMS& parameters, unsigned& pitch) {
+  unsigned long long surface = 0;
+  check(api().map_frame(handle_, picture, &surface, &pitch, &parameters), "cuvidMapVideoFrame64");
+  return surface;
+}
+
+void Session::unmap(CUdeviceptr surface) {
+  check(api().unmap_frame(handle_, surface), "cuvidUnmapVideoFrame64");
+}
+
+// Not every codec and GPU has an answer: one that is refused says nothing about the picture.
+bool Session::damaged(int picture) {
+  CUVIDGETDECODESTATUS status{};
+  if (api().decode_status(handle_, picture, &status) != CUDA_SUCCESS) return false;
+  return status.decodeStatus == cuvidDecodeStatus_Error ||
+         status.decodeStatus == cuvidDecodeStatus_Error_Concealed;
+}
+
+std::shared_ptr<SessionCache> SessionCache::of(const cuda::Gpu& gpu) {
+  // Leaked on purpose: libraries that sessions need may be gone when static objects are destroyed.
+  static std::mutex mutex;
+  static auto* caches = new std::map<const cuda::Gpu*, std::shared_ptr<SessionCache>>;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<SessionCache>& cache = (*caches)[&gpu];
+  if (!cache) cache = std::make_shared<SessionCache>();
+  return cache;
+}
+
+std::unique_ptr<Session> SessionCache::find(const SessionShape& shape) {
+  const std::lock_guard lock(mutex_);
+  auto found = std::ranges::find_if(idle_, [&](const auto& idle) { return idle->shape() == shape; });
+  if (found == idle_.end())
+    found = std::ranges::find_if(idle_, [&](const auto& idle) { return idle->suits(shape); });
+  if (found == idle_.end()) return nullptr;
+  std::unique_ptr<Session> session = std::move(*found);
+  idle_.erase(found);
+  return session;
+}
+
+std::unique_ptr<Session> SessionCache::take(const SessionShape& shape, int most_width, int most_height) {
+  if (std::unique_ptr<Session> session = find(shape)) {
+    try {
+      if (session->shape() != shape) session->reconfigure(shape);
+      return session;
+    } catch (const Error& error) {
+      log(LogLevel::info, fmt::format("nvdec: a session is not used again: {}", error.message()));
+    }
+  }
+  try {
+    return std::make_unique<Session>(shape, most_width, most_height);
+  } catch (const Error& error) {
+    // Waiting sessions hold memory that this one could have.
+    if (error.code() != ErrorCode::out_of_memory || size() == 0) throw;
+    clear();
+    return std::make_unique<Session>(shape, most_width, most_height);
+  }
+}
+
+void SessionCache::give_back(std::unique_ptr<Session> session) {
+  if (!session || session->failed()) return;
+  std::vector<std::unique_ptr<Session>> ended;
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(session));
+  std::uint64_t bytes = 0;
+  for (const auto& idle : idle_) bytes += idle->shape().bytes();
+  std::size_t drop = 0;
+  for (; drop < idle_.size() && (idle_.size() - drop > most_sessions || bytes > most_bytes); ++drop)
+    bytes -= idle_[drop]->shape().bytes();
+  for (std::size_t i = 0; i < drop; ++i) ended.push_back(std::move(idle_[i]));
+  idle_.erase(idle_.begin(), idle_.begin() + static_cast<std::ptrdiff_t>(drop));
+}
+
+void SessionCache::clear() {
+  std::vector<std::unique_ptr<Session>> ended;
+  const std::lock_guard lock(mutex_);
+  ended.swap(idle_);
+}
+
+std::size_t SessionCache::size() {
+  const std::lock_guard lock(mutex_);
+  return idle_.size();
+}
+
+} // namespace lanner::nvdec
