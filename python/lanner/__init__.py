@@ -75,6 +75,11 @@ __all__ = [
 ]
 
 
+def _reopen(cls: type, source: object, options: dict[str, object]) -> object:
+    """What a pickled reader becomes in another process."""
+    return cls(source, **options)
+
+
 def _nvidia_folders() -> list[str]:
     """Where PyPI's nvidia packages keep their libraries."""
     # Not importlib.util and pathlib: they would take longer to import than all of Lanner.

@@ -126,7 +126,7 @@ nb::tuple reduce(nb::handle self, nb::handle source, nb::handle options) {
     const std::string name = nb::cast<std::string>(key);
     if (name != "index" && name != "cuda_stream" && name != "cuda_context") kept[key] = value;
   }
-  const nb::object reopen = nb::module_::import_("lanner._lanner").attr("_reopen");
+  const nb::object reopen = nb::module_::import_("lanner").attr("_reopen");
   return nb::make_tuple(reopen, nb::make_tuple(self.type(), source, kept));
 }
 
@@ -351,15 +351,6 @@ void register_video_reader(nb::module_& module) {
   register_index(module);
   register_reader(module);
   register_parallel(module);
-  module.def(
-      "_reopen",
-      [](nb::handle type, nb::handle source, nb::dict options) {
-        const nb::tuple arguments = nb::make_tuple(source);
-        nb::object made = nb::steal(PyObject_Call(type.ptr(), arguments.ptr(), options.ptr()));
-        if (!made.is_valid()) throw nb::python_error();
-        return made;
-      },
-      nb::arg("type"), nb::arg("source"), nb::arg("options"));
 }
 
 } // namespace lanner::python

@@ -113,7 +113,7 @@ std::optional<Frame> ParallelDecoder::next() {
 std::string ParallelDecoder::description() const {
   const StreamReader& reader = state_->reader;
   const std::string one = reader.cursor().decoder().description();
-  if (!state_->parallel) return "1 x " + one;
+  if (!state_->parallel) return one;
   return fmt::format("{} x {}, {} spans", reader.linear_workers().decoders, one, reader.spans());
 }
 

@@ -35,7 +35,7 @@ def test_frames_by_time(clip, linear):
     assert [frame.index for frame in reader.frames_played_in(0.1, 0.2)] == [2, 3, 4]
     assert reader.frames_played_in(1.0, 1.0) == []
     for outside in (-0.001, 2.0):
-        with pytest.raises(lanner.InvalidArgument, match="0.000 .* 2.000"):
+        with pytest.raises(lanner.InvalidArgument, match="from 0 s to before 2 s"):
             reader.frames_at([outside])
 
 
@@ -150,7 +150,7 @@ def test_frames_of_unequal_size_need_a_size():
     reader = lanner.VideoReader(clip)
     sizes = [(frame.height, frame.width) for frame in reader]
     other = next(i for i, size in enumerate(sizes) if size != sizes[0])
-    with pytest.raises(lanner.InvalidArgument, match="size"):
+    with pytest.raises(lanner.InvalidArgument, match="width and a height"):
         reader.batch([0, other])
     assert reader.batch([0, other], size=(48, 64)).shape == (2, 3, 48, 64)
 
@@ -158,5 +158,5 @@ def test_frames_of_unequal_size_need_a_size():
 def test_unknown_options_are_named(clip):
     with pytest.raises(TypeError, match="unknown option 'thread'; known are stream, threads"):
         lanner.VideoReader(clip, thread=2)
-    with pytest.raises(lanner.InvalidArgument, match="cuda:0"):
+    with pytest.raises(lanner.InvalidArgument, match="cpu, cuda or cuda:N"):
         lanner.VideoReader(clip, device="gpu")
