@@ -239,15 +239,24 @@ void weigh_u16(const std::uint16_t* const* rows, const std::uint16_t* weights, i
     out[i] = static_cast<std::uint16_t>(u * (a[i] >> shift) + v * (b[i] >> shift) + w * (c[i] >> shift));
 }
 
-void widen_u16(const std::uint16_t* in, const std::uint16_t* even, const std::uint16_t* odd, std::int64_t n,
-               std::uint16_t* __restrict out) {
-  // A triangle between two samples never reaches all three.
-  const std::uint16_t a = even[0], b = even[1], c = odd[1], d = odd[2];
+/// Apart, so that no compiler sees one row in the three and carries samples from turn to turn: clang++ makes
+/// no vectors of that.
+[[gnu::noinline]] void widen_rows(const std::uint16_t* before, const std::uint16_t* here,
+                                  const std::uint16_t* after, const std::uint16_t* weights, std::int64_t n,
+                                  std::uint16_t* __restrict out) {
+  const std::uint16_t a = weights[0], b = weights[1], c = weights[2], d = weights[3];
 #pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) {
-    out[2 * i] = static_cast<std::uint16_t>(a * in[i - 1] + b * in[i]);
-    out[2 * i + 1] = static_cast<std::uint16_t>(c * in[i] + d * in[i + 1]);
+    out[2 * i] = static_cast<std::uint16_t>(a * before[i] + b * here[i]);
+    out[2 * i + 1] = static_cast<std::uint16_t>(c * here[i] + d * after[i]);
   }
+}
+
+void widen_u16(const std::uint16_t* in, const std::uint16_t* even, const std::uint16_t* odd, std::int64_t n,
+               std::uint16_t* out) {
+  // A triangle between two samples never reaches all three.
+  const std::uint16_t weights[4] = {even[0], even[1], odd[1], odd[2]};
+  widen_rows(in - 1, in, in + 1, weights, n, out);
 }
 
 void halve_u16(const std::uint16_t* in, const std::uint16_t* weights, std::int64_t n,
