@@ -5,6 +5,8 @@
 
 #include <lanner/error.h>
 
+#include "video/jpeg_tables.h"
+
 namespace lanner {
 namespace {
 
@@ -155,6 +157,8 @@ ElementaryStream::ElementaryStream(const StreamInfo& stream) : headers_(stream_h
     framing_ = Framing::mpeg4;
   } else if (stream.codec == "vc1") {
     framing_ = Framing::vc1;
+  } else if (stream.codec == "mjpeg") {
+    framing_ = Framing::jpeg;
   }
 }
 
@@ -181,6 +185,8 @@ Bytes ElementaryStream::convert(const Packet& packet) {
     return from_mpeg4(bytes);
   case Framing::vc1:
     return from_vc1(bytes);
+  case Framing::jpeg:
+    return from_jpeg(bytes);
   case Framing::plain:
     break;
   }
@@ -313,6 +319,24 @@ Bytes ElementaryStream::from_vc1(Bytes packet) {
   append(piece_, Bytes(start_code).subspan(1));
   piece_.push_back(std::byte{0x0d}); // A frame.
   append(piece_, packet);
+  return piece_;
+}
+
+// Hardware knows no tables but those of the picture.
+Bytes ElementaryStream::from_jpeg(Bytes packet) {
+  constexpr unsigned tables = 0xc4, scan = 0xda;
+  bool complete = packet.size() < 4 || byte_at(packet, 0) != 0xff || byte_at(packet, 1) != 0xd8;
+  for (std::size_t i = 2; !complete && i + 4 <= packet.size();) {
+    const unsigned marker = byte_at(packet, i + 1);
+    complete = byte_at(packet, i) != 0xff || marker == tables;
+    if (marker == scan) break;
+    i += 2 + (byte_at(packet, i + 2) << 8 | byte_at(packet, i + 3));
+  }
+  if (complete) return packet;
+  const Bytes typical = std::as_bytes(std::span(typical_huffman_tables));
+  piece_.assign(packet.begin(), packet.begin() + 2);
+  append(piece_, typical);
+  append(piece_, packet.subspan(2));
   return piece_;
 }
 

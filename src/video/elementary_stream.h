@@ -34,13 +34,14 @@ public:
 
 private:
   using Bytes = std::span<const std::byte>;
-  enum class Framing { plain, nal_lengths, nal_start_codes, av1, mpeg2, mpeg4, vc1 };
+  enum class Framing { plain, nal_lengths, nal_start_codes, av1, mpeg2, mpeg4, vc1, jpeg };
 
   Bytes from_lengths(Bytes packet);
   Bytes from_start_codes(Bytes packet);
   Bytes base_of_start_codes(Bytes packet);
   Bytes from_mpeg4(Bytes packet);
   Bytes from_vc1(Bytes packet);
+  Bytes from_jpeg(Bytes packet);
   Bytes with_headers(Bytes packet, bool has_own);
   void append_unit(Bytes unit);
   void append_headers();

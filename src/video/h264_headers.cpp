@@ -1,5 +1,11 @@
 #include "video/h264_headers.h"
 
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <string_view>
+#include <vector>
+
 #include <lanner/error.h>
 
 #include "video/elementary_stream.h"
@@ -51,7 +57,23 @@ bool has_slice_groups(Bytes picture_set) {
   return bits.exp_golomb() > 0;
 }
 
+constexpr unsigned profiles_with_chroma[] = {100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135};
+
 constexpr const char* extended = "the Extended profile (data partitioning, SP and SI slices)";
+
+const char* uncommon_in_sequence_set(Bytes sequence_set) {
+  UnitBits bits(sequence_set);
+  const unsigned profile = bits.bits(8);
+  if (profile == extended_profile) return extended;
+  if (std::ranges::find(profiles_with_chroma, profile) == std::end(profiles_with_chroma)) return "";
+  bits.bits(16);     // constraint flags, level_idc
+  bits.exp_golomb(); // seq_parameter_set_id
+  const bool full_chroma = bits.exp_golomb() == 3;
+  if (full_chroma && bits.bits(1)) return "separate colour planes";
+  bits.exp_golomb(); // bit_depth_luma_minus8
+  bits.exp_golomb(); // bit_depth_chroma_minus8
+  return bits.bits(1) ? "lossless macroblocks" : "";
+}
 
 } // namespace
 
@@ -65,7 +87,8 @@ std::string uncommon_h264_feature(const StreamInfo& stream) {
     const unsigned type = std::to_integer<unsigned>(unit[0]) & 31;
     if (type == 7) {
       has_sequence = true;
-      if (UnitBits(unit).bits(8) == extended_profile) return extended;
+      const std::string_view found = uncommon_in_sequence_set(unit);
+      if (!found.empty()) return std::string(found);
     }
     if (type == 8 && has_slice_groups(unit)) return "flexible macroblock order";
     at = next;

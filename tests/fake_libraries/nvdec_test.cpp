@@ -9,6 +9,8 @@
 #include "expect_error.h"
 #include "fake_driver/fake_cuda.h"
 #include "fake_libraries/nvdec_clip.h"
+#include "temporary_folder.h"
+#include "video/clips.h"
 #include "video/nvdec/library.h"
 #include "video/nvdec/session.h"
 
@@ -408,6 +410,51 @@ TEST_F(FakeNvdec, auto_takes_the_gpu_and_says_so) {
   EXPECT_EQ(decoder->reason(), "auto: cuda:0 decodes vp9 4:2:0 8 bit");
   EXPECT_EQ(decoder->device(), fake_gpu);
   EXPECT_EQ(fake_decoder(like)->reason(), "asked for");
+}
+
+TEST_F(FakeNvdec, auto_takes_the_cpu_and_says_why) {
+  LANNER_NEEDS_FFMPEG();
+  DecoderOptions options;
+  options.device = std::nullopt;
+  const StreamInfo av1 = stream_of(Picture(), "av1");
+  try {
+    const auto decoder = create_decoder(av1, options);
+    EXPECT_EQ(decoder->reason(), "auto: Fake GPU does not decode av1 4:2:0 8 bit");
+    EXPECT_TRUE(decoder->device().is_host());
+  } catch (const Error& error) { // This FFmpeg has no AV1.
+    EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.message();
+  }
+  StreamInfo groups = stream_of(Picture(), "h264"); // Slice groups by its picture parameter set.
+  for (const int value : {0, 0, 1, 0x67, 66, 0, 30, 0x80, 0, 0, 1, 0x68, 0xc4})
+    groups.extradata.push_back(static_cast<std::byte>(value));
+  EXPECT_EQ(create_decoder(groups, options)->reason(),
+            "auto: Fake GPU does not decode h264 with flexible macroblock order");
+  options.device = Device{};
+  EXPECT_EQ(create_decoder(stream_of(Picture()), options)->reason(), "asked for");
+}
+
+TEST_F(FakeNvdec, frames_of_the_cpu_are_copied_to_the_gpu) {
+  LANNER_NEEDS_FFMPEG();
+  const TemporaryFolder folder;
+  EncoderOptions encoder;
+  encoder.codec = "mpeg4";
+  const auto clip = test::make_clip(folder.path() / "clip.mkv", 6, encoder);
+  VideoReaderOptions options;
+  VideoReader want(open_path(clip), options);
+  options.decoder.output = fake_gpu;
+  VideoReader got(open_path(clip), options);
+  EXPECT_NE(got.decoder_description().find(", frames on cuda:0"), std::string::npos);
+  int count = 0;
+  for (; const auto frame = want.next(); ++count) {
+    const auto there = got.next();
+    ASSERT_TRUE(there);
+    EXPECT_EQ(there->image.device, fake_gpu);
+    EXPECT_EQ(there->pts, frame->pts);
+    Image back = Image::allocate(there->image.format, there->image.width, there->image.height);
+    copy(there->image, back);
+    EXPECT_EQ(test::frame_checksum(back), test::frame_checksum(frame->image));
+  }
+  EXPECT_EQ(count, 6);
 }
 
 TEST_F(FakeNvdec, a_sequence_that_is_refused_can_be_left_by_reset) {

@@ -10,7 +10,8 @@ namespace lanner::fuzz {
 /// A byte for the codec, one for the size of the extradata, the extradata, then packets of a length byte and
 /// content.
 void read_elementary_stream(std::span<const std::byte> input) {
-  static constexpr const char* codecs[] = {"h264", "hevc", "av1", "mpeg2video", "mpeg4", "vc1", "vp9"};
+  static constexpr const char* codecs[] = {"h264",  "hevc", "av1", "mpeg2video",
+                                           "mpeg4", "vc1",  "vp9", "mjpeg"};
   std::size_t place = 0;
   const auto byte = [&] { return place < input.size() ? std::to_integer<std::size_t>(input[place++]) : 0; };
   const auto bytes = [&](std::size_t count) {

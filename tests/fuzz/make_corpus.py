@@ -247,12 +247,13 @@ def elementary_stream_seeds() -> None:
     avcc = b"\1\x42\0\x1e\xff\xe1\0\4\x67\x42\0\x1e\1\0\2\x68\xce"
     write("elementary_stream", "h264", stream(0, avcc, b"\0\0\0\3\x65\x88\x84", b"\0\0\0\2\x41\x9a"))
     layered = start + b"\x67\x42\0\x1e" + start + b"\x6e\x40\0\0" + start + b"\x65\x88" + start + b"\x74\0\0\0"
-    write("elementary_stream", "h264-layers", stream(133, start + b"\x68\xce", layered, layered))
+    write("elementary_stream", "h264-layers", stream(128, start + b"\x68\xce", layered, layered))
     hvcc = b"\1" + bytes(20) + b"\3\1\x20\0\1\0\2\x40\1"
     write("elementary_stream", "hevc", stream(1, hvcc, b"\0\0\0\4\x26\1\xaf\x08", b"\0\0\0\3\x12\1\xd0"))
     write("elementary_stream", "av1", stream(2, b"\x81\0\0\0\x0a\1\0", b"\x12\0\x32\2\1\1", b"\x0a\1\0"))
     packed = start + b"\xb6\x40" + start + b"\xb6\x80"
     write("elementary_stream", "mpeg4", stream(4, b"\0\0\1\x20\1", packed, b"\0\0\1\xb6\x40", packed))
+    write("elementary_stream", "mjpeg", stream(7, b"", b"\xff\xd8\xff\xdb\0\3\1\xff\xda\0\2\7", b"\xff\xd8\xff\xc4\0\2"))
     write("elementary_stream", "vc1", stream(5, b"\x20\0\0\1\x0f\xca", b"\1\2\3\4", b"\0\0\1\x0d\5"))
 
 

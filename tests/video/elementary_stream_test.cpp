@@ -123,6 +123,15 @@ TEST(ElementaryStream, HeadersOfOtherCodecs) {
   EXPECT_EQ(converted(vp9, bytes({4})), bytes({4}));
 }
 
+TEST(ElementaryStream, PicturesOfMotionJpegGetTheirTables) {
+  ElementaryStream stream(stream_of("mjpeg"));
+  const Bytes bare = bytes({0xff, 0xd8, 0xff, 0xdb, 0, 3, 1, 0xff, 0xda, 0, 2, 7});
+  const Bytes got = converted(stream, bare);
+  ASSERT_EQ(got.size(), bare.size() + 420);
+  EXPECT_EQ(got[3], std::byte{0xc4});
+  EXPECT_EQ(converted(stream, got), got);
+}
+
 TEST(H264Headers, NamesWhatHardwareLacks) {
   EXPECT_EQ(uncommon_h264_feature(stream_of("h264", avcc)), "");
   EXPECT_NE(
@@ -135,6 +144,12 @@ TEST(H264Headers, NamesWhatHardwareLacks) {
   EXPECT_EQ(
       uncommon_h264_feature(stream_of("h264", bytes({0, 0, 1, 0x67, 66, 0, 30, 0x80, 0, 0, 1, 0x68, 0xce}))),
       "");
+  // High 4:4:4 Predictive: number 0, 4:2:0 as 1, depths 0 and 0, and the flag: 1 010 1 1 1; then 4:4:4 as 3.
+  EXPECT_EQ(uncommon_h264_feature(stream_of("h264", bytes({0, 0, 1, 0x67, 244, 0, 30, 0xae}))),
+            "lossless macroblocks");
+  EXPECT_EQ(uncommon_h264_feature(stream_of("h264", bytes({0, 0, 1, 0x67, 244, 0, 30, 0xac}))), "");
+  EXPECT_EQ(uncommon_h264_feature(stream_of("h264", bytes({0, 0, 1, 0x67, 244, 0, 30, 0x92}))),
+            "separate colour planes");
   StreamInfo told = stream_of("h264");
   told.profile = "Extended";
   EXPECT_NE(uncommon_h264_feature(told), "");

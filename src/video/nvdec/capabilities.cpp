@@ -94,6 +94,12 @@ std::string refusal(const Place& place, const StreamInfo& stream) {
     const std::string feature = uncommon_h264_feature(stream);
     if (!feature.empty()) return fmt::format("{} does not decode h264 with {}", place.gpu->name(), feature);
   }
+  // No query asks for screen content coding, which has tools of its own.
+  if (form->codec == cudaVideoCodec_HEVC && stream.profile.find("Scc") != std::string::npos)
+    return fmt::format("{} does not decode hevc {}", place.gpu->name(), stream.profile);
+  // Two fields a packet are two pictures to the hardware.
+  if (form->codec == cudaVideoCodec_JPEG && stream.interlaced)
+    return fmt::format("{} does not decode interlaced mjpeg", place.gpu->name());
   return refusal(place, *form, coded(stream.width, form->codec), coded(stream.height, form->codec));
 }
 
