@@ -7,6 +7,7 @@
 #include "video/av1_units.h"
 #include "video/h264_sps.h"
 #include "video/mpeg_headers.h"
+#include "video/nal_units.h"
 #include "video/parameter_sets.h"
 
 namespace lanner {
@@ -35,9 +36,9 @@ Recovery recovery_point(Bytes unit, std::size_t header_bytes) {
 
 class H264Scanner {
 public:
-  explicit H264Scanner(const NalFraming& framing)
-      : length_bytes_(framing.length_bytes), sets_(framing.parameter_sets, false) {
-    for (const Bytes unit : framing.parameter_sets) see_sequence(unit);
+  explicit H264Scanner(const StreamInfo& stream)
+      : length_bytes_(nal_length_bytes(stream)), sets_(given_units(stream.extradata, false), false) {
+    for (const Bytes unit : given_units(stream.extradata, false)) see_sequence(unit);
   }
 
   PacketTraits scan(const Packet& packet) {
@@ -83,8 +84,9 @@ private:
 
 class HevcScanner {
 public:
-  HevcScanner(const NalFraming& framing, bool interlaced)
-      : length_bytes_(framing.length_bytes), sets_(framing.parameter_sets, true), fields_(interlaced) {}
+  explicit HevcScanner(const StreamInfo& stream)
+      : length_bytes_(nal_length_bytes(stream)), sets_(given_units(stream.extradata, true), true),
+        fields_(stream.interlaced) {}
 
   PacketTraits scan(const Packet& packet) {
     const std::int64_t ordinal = count_++;
@@ -182,8 +184,8 @@ using Scanner = std::variant<OtherScanner, ResettingScanner, H264Scanner, HevcSc
                              Av1Units, MpegHeaders, Mpeg4Scanner>;
 
 Scanner choose_scanner(const StreamInfo& stream) {
-  if (stream.codec == "h264") return H264Scanner(read_framing(stream.extradata, false));
-  if (stream.codec == "hevc") return HevcScanner(read_framing(stream.extradata, true), stream.interlaced);
+  if (stream.codec == "h264") return H264Scanner(stream);
+  if (stream.codec == "hevc") return HevcScanner(stream);
   if (stream.codec == "vp8") return Vp8Scanner();
   if (stream.codec == "vp9") return Vp9Scanner();
   if (stream.codec == "av1") return Av1Units(stream.extradata);

@@ -1,29 +1,49 @@
 #include "video/nal_units.h"
 
+#include <algorithm>
+
 namespace lanner {
 
-NalWalker::NalWalker(Bytes bytes, int length_bytes)
+namespace {
+
+std::uint8_t byte_at(std::span<const std::byte> bytes, std::size_t i) {
+  return std::to_integer<std::uint8_t>(bytes[i]);
+}
+
+int prefix_bytes(const std::vector<std::byte>& extradata, std::size_t position, std::size_t least) {
+  const bool prefixed = extradata.size() >= least && byte_at(extradata, 0) == 1;
+  return prefixed ? (byte_at(extradata, position) & 3) + 1 : 0;
+}
+
+} // namespace
+
+int nal_length_bytes(const StreamInfo& stream) {
+  if (stream.codec == "h264") return prefix_bytes(stream.extradata, 4, 7);
+  return stream.codec == "hevc" ? prefix_bytes(stream.extradata, 21, 23) : 0;
+}
+
+NalWalker::NalWalker(std::span<const std::byte> bytes, int length_bytes)
     : rest_(bytes), length_bytes_(static_cast<std::size_t>(length_bytes)) {
   if (length_bytes_ == 0) up_to_start_code();
 }
 
-std::optional<Bytes> NalWalker::next() {
+std::optional<std::span<const std::byte>> NalWalker::next() {
   if (length_bytes_) return next_by_length();
   return rest_.empty() ? std::nullopt : std::optional(up_to_start_code());
 }
 
-std::optional<Bytes> NalWalker::next_by_length() {
+std::optional<std::span<const std::byte>> NalWalker::next_by_length() {
   if (rest_.size() <= length_bytes_) return std::nullopt;
   std::size_t size = 0;
   for (std::size_t i = 0; i < length_bytes_; ++i) size = size << 8 | byte_at(rest_, i);
   rest_ = rest_.subspan(length_bytes_);
-  const Bytes unit = rest_.first(std::min(size, rest_.size()));
+  const auto unit = rest_.first(std::min(size, rest_.size()));
   rest_ = rest_.subspan(unit.size());
   return unit;
 }
 
 // Takes the bytes before the next start code, and drops that.
-Bytes NalWalker::up_to_start_code() {
+std::span<const std::byte> NalWalker::up_to_start_code() {
   std::size_t i = 0;
   for (; i + 3 <= rest_.size(); ++i) {
     if (byte_at(rest_, i + 2) > 1)
@@ -32,66 +52,24 @@ Bytes NalWalker::up_to_start_code() {
       break;
   }
   const bool found = i + 3 <= rest_.size();
-  const Bytes taken = rest_.first(found ? i : rest_.size());
-  rest_ = found ? rest_.subspan(i + 3) : Bytes();
+  const auto taken = rest_.first(found ? i : rest_.size());
+  rest_ = found ? rest_.subspan(i + 3) : std::span<const std::byte>();
   return taken;
 }
 
-std::vector<std::byte> unescaped(Bytes unit, std::size_t most) {
+std::vector<std::byte> unescaped(std::span<const std::byte> unit, std::size_t most) {
   std::vector<std::byte> result;
+  result.reserve(std::min(unit.size(), most));
   int zeros = 0;
   for (std::size_t i = 0; i < unit.size() && result.size() < most; ++i) {
-    const std::uint8_t byte = byte_at(unit, i);
-    const bool prevention = zeros >= 2 && byte == 3;
-    if (!prevention) result.push_back(unit[i]);
-    zeros = byte == 0 ? zeros + 1 : 0;
+    if (zeros >= 2 && unit[i] == std::byte{3}) {
+      zeros = 0;
+      continue;
+    }
+    zeros = unit[i] == std::byte{0} ? zeros + 1 : 0;
+    result.push_back(unit[i]);
   }
   return result;
-}
-
-namespace {
-
-// Units behind lengths of two bytes, as the configuration records have them.
-void read_sets(Bytes& rest, std::size_t count, std::vector<Bytes>& sets) {
-  for (std::size_t i = 0; i < count && rest.size() >= 2; ++i) {
-    const std::size_t size = byte_at(rest, 0) << 8 | byte_at(rest, 1);
-    rest = rest.subspan(2);
-    sets.push_back(rest.first(std::min(size, rest.size())));
-    rest = rest.subspan(sets.back().size());
-  }
-}
-
-} // namespace
-
-NalFraming read_framing(Bytes extradata, bool hevc) {
-  NalFraming framing;
-  const std::size_t least = hevc ? 23 : 7;
-  if (extradata.size() < least || byte_at(extradata, 0) != 1) {
-    NalWalker walker(extradata, 0);
-    while (const auto unit = walker.next()) framing.parameter_sets.push_back(*unit);
-    return framing;
-  }
-  framing.length_bytes = (byte_at(extradata, hevc ? 21 : 4) & 3) + 1;
-  if (!hevc) {
-    Bytes rest = extradata.subspan(6);
-    read_sets(rest, byte_at(extradata, 5) & 31, framing.parameter_sets);
-    const std::size_t pictures = byte_at(rest, 0);
-    if (!rest.empty()) rest = rest.subspan(1);
-    read_sets(rest, pictures, framing.parameter_sets);
-    return framing;
-  }
-  Bytes rest = extradata.subspan(23);
-  for (int arrays = byte_at(extradata, 22); arrays > 0 && rest.size() >= 3; --arrays) {
-    const std::size_t count = byte_at(rest, 1) << 8 | byte_at(rest, 2);
-    rest = rest.subspan(3);
-    read_sets(rest, count, framing.parameter_sets);
-  }
-  return framing;
-}
-
-int nal_length_bytes(const StreamInfo& stream) {
-  const bool hevc = stream.codec == "hevc";
-  return hevc || stream.codec == "h264" ? read_framing(stream.extradata, hevc).length_bytes : 0;
 }
 
 } // namespace lanner

@@ -1,8 +1,41 @@
 #include "video/parameter_sets.h"
 
+#include "video/nal_units.h"
+
 namespace lanner {
 
 namespace {
+
+// Units behind lengths of two bytes.
+void take_units(Bytes& rest, std::size_t count, std::vector<Bytes>& units) {
+  for (std::size_t i = 0; i < count && rest.size() >= 2; ++i) {
+    const auto size = static_cast<std::size_t>(byte_at(rest, 0) << 8 | byte_at(rest, 1));
+    rest = rest.subspan(2);
+    units.push_back(rest.first(std::min(size, rest.size())));
+    rest = rest.subspan(units.back().size());
+  }
+}
+
+std::vector<Bytes> avcc_units(Bytes extradata) {
+  std::vector<Bytes> units;
+  Bytes rest = extradata.subspan(6);
+  take_units(rest, byte_at(extradata, 5) & 31, units);
+  const std::size_t pictures = byte_at(rest, 0);
+  if (!rest.empty()) rest = rest.subspan(1);
+  take_units(rest, pictures, units);
+  return units;
+}
+
+std::vector<Bytes> hvcc_units(Bytes extradata) {
+  std::vector<Bytes> units;
+  Bytes rest = extradata.subspan(23);
+  for (int arrays = byte_at(extradata, 22); arrays > 0 && rest.size() >= 3; --arrays) {
+    const auto count = static_cast<std::size_t>(byte_at(rest, 1) << 8 | byte_at(rest, 2));
+    rest = rest.subspan(3);
+    take_units(rest, count, units);
+  }
+  return units;
+}
 
 // FNV-1a; zeros behind a unit are no part of it.
 std::uint64_t content_of(Bytes unit) {
@@ -28,6 +61,16 @@ std::uint32_t hevc_sps_number(BitReader& bits) {
 }
 
 } // namespace
+
+std::vector<Bytes> given_units(Bytes extradata, bool hevc) {
+  const std::size_t least = hevc ? 23 : 7;
+  if (extradata.size() >= least && byte_at(extradata, 0) == 1)
+    return hevc ? hvcc_units(extradata) : avcc_units(extradata);
+  std::vector<Bytes> units;
+  NalWalker walker(extradata, 0);
+  while (const auto unit = walker.next()) units.push_back(*unit);
+  return units;
+}
 
 ParameterSets::ParameterSets(const std::vector<Bytes>& given, bool hevc) : hevc_(hevc) {
   for (const Bytes unit : given)

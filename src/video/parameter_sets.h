@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "video/nal_units.h"
+#include "video/bits.h"
 
 namespace lanner {
 
@@ -15,6 +15,10 @@ namespace lanner {
 // its place. A decoder that starts in the middle, or that decoded another part before, has other ones than
 // one that came from the stream's beginning. So a packet is a place to start only if it brings along every
 // set that the container does not give unchangingly.
+
+/// Units of the extradata: those in an AVCDecoderConfigurationRecord or, with `hevc`, an
+/// HEVCDecoderConfigurationRecord (ISO/IEC 14496-15), else those behind start codes. Views of `extradata`.
+std::vector<Bytes> given_units(Bytes extradata, bool hevc);
 
 /// Follows the parameter sets of one stream of H.264 or HEVC.
 class ParameterSets {

@@ -1,0 +1,192 @@
+// Entry points and disposable pictures by the headers' own bits.
+
+#include "video/bitstream.h"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+#include "video/packet_table.h"
+
+namespace lanner {
+namespace {
+
+using Units = std::vector<std::vector<int>>;
+
+std::vector<std::byte> behind_start_codes(const Units& units) {
+  std::vector<std::byte> bytes;
+  for (const auto& unit : units) {
+    for (const int byte : {0, 0, 1}) bytes.push_back(static_cast<std::byte>(byte));
+    for (const int byte : unit) bytes.push_back(static_cast<std::byte>(byte));
+  }
+  return bytes;
+}
+
+StreamInfo stream_of(const char* codec, const Units& given = {}) {
+  StreamInfo stream;
+  stream.codec = codec;
+  stream.extradata = behind_start_codes(given);
+  return stream;
+}
+
+PacketTraits scan(PacketScanner& scanner, const std::vector<std::byte>& bytes, bool key = false) {
+  Packet packet;
+  packet.bytes = bytes;
+  packet.key = key;
+  return scanner.scan(packet);
+}
+
+PacketTraits scan(PacketScanner& scanner, const Units& units, bool key = false) {
+  return scan(scanner, behind_start_codes(units), key);
+}
+
+// Baseline, 64x48, frames only; picture parameter sets 0.
+const std::vector<int> sps{0x67, 66, 0, 30, 0xf4, 0x23, 0xc8};
+const std::vector<int> pps{0x68, 0xce, 0x3c, 0x80}, other_pps{0x68, 0xce, 0x0c, 0x80};
+const std::vector<int> idr{0x65, 0x88, 0x84}, referenced{0x41, 0x9a, 0x02}, unreferenced{0x01, 0x9a, 0x02};
+std::vector<int> recovery(int payload) {
+  return {0x06, 6, 1, payload, 0x80};
+}
+
+TEST(Bitstream, H264) {
+  PacketScanner scanner(stream_of("h264", {sps, pps}));
+  EXPECT_EQ(scan(scanner, {idr}).start, EntryPoint::clean);
+  EXPECT_EQ(scan(scanner, {referenced}).start, EntryPoint::none);
+  EXPECT_EQ(scan(scanner, {referenced}, true).start, EntryPoint::inexact);
+  EXPECT_EQ(scan(scanner, {recovery(0xc4), referenced}, true).start, EntryPoint::recovery);
+  EXPECT_EQ(scan(scanner, {recovery(0xc4), referenced}).start, EntryPoint::recovery);
+  EXPECT_EQ(scan(scanner, {recovery(0x84), referenced}, true).start, EntryPoint::inexact) << "not exact";
+  EXPECT_EQ(scan(scanner, {recovery(0x58), referenced}).start, EntryPoint::inexact) << "reached later";
+  EXPECT_FALSE(scan(scanner, {{0x09, 0xf0}}).shown) << "no slice";
+  EXPECT_TRUE(scanner.inexact_entries().empty());
+}
+
+TEST(Bitstream, H264PicturesThatNobodyNeeds) {
+  PacketScanner scanner(stream_of("h264", {sps, pps}));
+  EXPECT_TRUE(scan(scanner, {unreferenced}).disposable);
+  EXPECT_TRUE(scan(scanner, {unreferenced, unreferenced}).disposable);
+  EXPECT_FALSE(scan(scanner, {referenced}).disposable);
+  EXPECT_FALSE(scan(scanner, {unreferenced, referenced}).disposable);
+  EXPECT_FALSE(scan(scanner, {idr}).disposable);
+  // frame_mbs_only_flag 0: the other field may be a packet that others need.
+  const std::vector<int> interlaced{0x67, 77, 0, 30, 0xf4, 0x23, 0x24};
+  EXPECT_FALSE(scan(scanner, {interlaced, unreferenced}).disposable);
+  EXPECT_FALSE(scan(scanner, {unreferenced}).disposable);
+}
+
+TEST(Bitstream, EntriesThatLackParameterSets) {
+  PacketScanner changing(stream_of("h264", {sps, pps}));
+  scan(changing, {idr}); // 0: decodes by the container's set, but a later one took its place.
+  scan(changing, {other_pps, referenced}); // 1
+  scan(changing, {idr});                   // 2: lacks the set of packet 1.
+  scan(changing, {other_pps, idr});        // 3
+  EXPECT_EQ(changing.inexact_entries(), (std::vector<std::int64_t>{0, 2}));
+
+  PacketScanner bare(stream_of("h264"));
+  scan(bare, {sps, pps, idr});
+  scan(bare, {idr});
+  scan(bare, {sps, pps, idr});
+  EXPECT_EQ(bare.inexact_entries(), std::vector<std::int64_t>{1});
+}
+
+std::vector<int> hevc(int type, int layer = 0) {
+  return {type << 1, layer + 1, 0xaf, 0x08};
+}
+
+TEST(Bitstream, Hevc) {
+  PacketScanner scanner(stream_of("hevc"));
+  EXPECT_EQ(scan(scanner, {hevc(21)}).start, EntryPoint::open);
+  EXPECT_FALSE(scan(scanner, {hevc(8)}).shown) << "the first CRA's RASL";
+  EXPECT_TRUE(scan(scanner, {hevc(6)}).shown) << "RADL";
+  EXPECT_EQ(scan(scanner, {hevc(19)}).start, EntryPoint::clean);
+  EXPECT_EQ(scan(scanner, {hevc(20)}).start, EntryPoint::clean);
+  EXPECT_EQ(scan(scanner, {hevc(21)}).start, EntryPoint::open);
+  EXPECT_TRUE(scan(scanner, {hevc(9)}).shown);
+  EXPECT_EQ(scan(scanner, {hevc(16)}).start, EntryPoint::broken_link);
+  EXPECT_FALSE(scan(scanner, {hevc(9)}).shown) << "RASL of BLA";
+  EXPECT_EQ(scan(scanner, {hevc(1)}).start, EntryPoint::none);
+  EXPECT_EQ(scan(scanner, {{39 << 1, 1, 6, 1, 0xd0, 0x80}, hevc(1)}).start, EntryPoint::recovery);
+  EXPECT_EQ(scan(scanner, {{39 << 1, 1, 6, 1, 0x50, 0x80}, hevc(1)}).start, EntryPoint::inexact);
+  EXPECT_TRUE(scan(scanner, {hevc(0)}).disposable);
+  EXPECT_FALSE(scan(scanner, {hevc(1)}).disposable);
+  EXPECT_TRUE(scan(scanner, {hevc(2, 2)}).disposable);
+  EXPECT_EQ(scan(scanner, {hevc(2, 2)}).layer, 2);
+}
+
+std::vector<std::byte> bytes_of(std::initializer_list<int> list) {
+  std::vector<std::byte> bytes;
+  for (const int byte : list) bytes.push_back(static_cast<std::byte>(byte));
+  return bytes;
+}
+
+TEST(Bitstream, Av1) {
+  PacketScanner scanner(stream_of("av1"));
+  const int delimiter = 0x12, sequence = 0x0a, frame = 0x32;
+  // A sequence header that is not of a reduced still picture; then show_existing 0, type 0 (key), shown 1.
+  EXPECT_EQ(scan(scanner, bytes_of({delimiter, 0, sequence, 1, 0x00, frame, 1, 0x10})).start,
+            EntryPoint::clean);
+  const PacketTraits forward = scan(scanner, bytes_of({delimiter, 0, sequence, 1, 0x00, frame, 1, 0x00}));
+  EXPECT_EQ(forward.start, EntryPoint::open) << "shown later";
+  EXPECT_TRUE(forward.delayed);
+  EXPECT_EQ(scan(scanner, bytes_of({delimiter, 0, frame, 1, 0x10})).start, EntryPoint::inexact)
+      << "no sequence header";
+  EXPECT_EQ(scan(scanner, bytes_of({delimiter, 0, frame, 1, 0x30})).start, EntryPoint::none) << "inter";
+  const PacketTraits again = scan(scanner, bytes_of({delimiter, 0, 0x1a, 1, 0x80}));
+  EXPECT_EQ(again.start, EntryPoint::none) << "shows an existing frame";
+  EXPECT_TRUE(again.shown);
+  EXPECT_FALSE(scan(scanner, bytes_of({delimiter, 0})).shown);
+}
+
+TEST(Bitstream, Vp8AndVp9) {
+  PacketScanner vp8(stream_of("vp8"));
+  EXPECT_EQ(scan(vp8, bytes_of({0x10, 2, 0})).start, EntryPoint::clean);
+  EXPECT_EQ(scan(vp8, bytes_of({0x11, 2, 0}), true).start, EntryPoint::none);
+  EXPECT_FALSE(scan(vp8, bytes_of({0x01, 2, 0})).shown);
+  PacketScanner vp9(stream_of("vp9"));
+  EXPECT_EQ(scan(vp9, bytes_of({0x82, 0x49})).start, EntryPoint::clean);
+  EXPECT_EQ(scan(vp9, bytes_of({0x86, 0})).start, EntryPoint::none);
+  EXPECT_FALSE(scan(vp9, bytes_of({0x84, 0})).shown);
+  EXPECT_TRUE(scan(vp9, bytes_of({0x88, 0})).shown) << "shows an existing frame";
+  EXPECT_FALSE(scan(vp9, bytes_of({0x86, 0})).disposable);
+}
+
+std::vector<int> mpeg_picture(int type) {
+  return {0x00, 0x00, type << 3, 0x00};
+}
+
+TEST(Bitstream, Mpeg) {
+  PacketScanner scanner(stream_of("mpeg2video"));
+  const std::vector<int> sequence{0xb3, 0x14}, closed{0xb8, 0, 0, 0, 0x40}, open{0xb8, 0, 0, 0, 0x00};
+  EXPECT_EQ(scan(scanner, {sequence, closed, mpeg_picture(1)}).start, EntryPoint::clean);
+  EXPECT_EQ(scan(scanner, {sequence, open, mpeg_picture(1)}).start, EntryPoint::open);
+  EXPECT_EQ(scan(scanner, {closed, mpeg_picture(1)}).start, EntryPoint::clean);
+  EXPECT_EQ(scan(scanner, {mpeg_picture(1)}).start, EntryPoint::inexact);
+  EXPECT_EQ(scan(scanner, {mpeg_picture(2)}).start, EntryPoint::none);
+  EXPECT_FALSE(scan(scanner, {mpeg_picture(2)}).disposable);
+  EXPECT_TRUE(scan(scanner, {mpeg_picture(3)}).disposable);
+  const std::vector<int> top_field{0xb5, 0x8f, 0xff, 0xf0, 0x40};
+  EXPECT_FALSE(scan(scanner, {mpeg_picture(3), top_field}).disposable) << "half of a picture";
+  scan(scanner, {mpeg_picture(2), {0xb5, 0x30}}); // A matrix for all that follows.
+  EXPECT_EQ(scan(scanner, {closed, mpeg_picture(1)}).start, EntryPoint::inexact);
+  EXPECT_EQ(scan(scanner, {sequence, closed, mpeg_picture(1)}).start, EntryPoint::clean);
+}
+
+TEST(Bitstream, Mpeg4) {
+  PacketScanner scanner(stream_of("mpeg4"));
+  const std::vector<int> intra{0xb6, 0x10}, predicted{0xb6, 0x50}, between{0xb6, 0x90};
+  EXPECT_EQ(scan(scanner, {intra}).start, EntryPoint::open);
+  EXPECT_EQ(scan(scanner, {{0xb3, 0, 0, 0x20}, intra}).start, EntryPoint::clean);
+  EXPECT_EQ(scan(scanner, {predicted}).start, EntryPoint::none);
+  EXPECT_TRUE(scan(scanner, {between}).disposable);
+  EXPECT_FALSE(scan(scanner, {predicted, between}).disposable) << "two pictures in one packet";
+}
+
+TEST(Bitstream, UnknownCodecsAreNoPlaceToStart) {
+  PacketScanner scanner(stream_of("wmv2"));
+  EXPECT_EQ(scan(scanner, bytes_of({1, 2}), true).start, EntryPoint::inexact);
+  EXPECT_EQ(scan(scanner, bytes_of({1, 2})).start, EntryPoint::none);
+  EXPECT_EQ(scan(scanner, bytes_of({}), true).start, EntryPoint::none);
+}
+
+} // namespace
+} // namespace lanner
