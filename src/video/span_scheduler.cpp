@@ -87,13 +87,13 @@ void run_jobs(const SpanWork& work, CursorPool& cursors, LinearLane& lane,
   cursors.give_back(std::move(cursor), work.workers.threads);
 }
 
-Workers choose_workers(const VideoReaderOptions& options, Device device, std::size_t spans, bool random) {
-  constexpr int cores_a_decoder = 8, decoders_of_gpu = 4;
+Workers choose_workers(const VideoReaderOptions& options, int engines, std::size_t spans, bool random) {
+  constexpr int cores_a_decoder = 8;
   const int most = static_cast<int>(std::min<std::size_t>(std::max<std::size_t>(spans, 1), 256));
   const int cores = default_threads();
   Workers workers;
   workers.decoders = options.decoders > 0      ? options.decoders
-                     : !device.is_host()       ? decoders_of_gpu
+                     : engines > 0             ? engines + 1 // All are kept busy; further ones only take turns.
                      : random                  ? cores
                      : cores > cores_a_decoder ? cores / cores_a_decoder
                                                : 1;

@@ -50,9 +50,10 @@ private:
 void run_jobs(const SpanWork& work, CursorPool& cursors, LinearLane& lane,
               const std::function<void(Frame)>& give);
 
-/// Decoders for work on `spans` spans: `asked` of them, or what suits the machine. `random`: only some frames
+/// Decoders for work on `spans` spans: as many as the options ask for, or what suits the machine; `engines`
+/// are those of the GPU that decodes, 0 on a CPU. `random`: only some frames
 /// of each span are wanted. `threads` of the decoder options stays where it is set.
-Workers choose_workers(const VideoReaderOptions& options, Device device, std::size_t spans, bool random);
+Workers choose_workers(const VideoReaderOptions& options, int engines, std::size_t spans, bool random);
 
 /// VideoReaderOptions::frame_bytes, or what suits the machine.
 std::uint64_t choose_frame_bytes(const VideoReaderOptions& options);

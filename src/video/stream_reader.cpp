@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "video/batch_sink.h"
+#include "video/nvdec/decoder.h"
 #include "video/shared_source.h"
 
 namespace lanner {
@@ -15,6 +16,8 @@ StreamReader::StreamReader(SourcePtr source, const VideoReaderOptions& options, 
       cursors_(std::make_shared<CursorPool>(source_, options)),
       lane_(std::make_shared<LinearLane>(source_, options)) {
   serial_.cursor().set_stop({control_.cancel, {}});
+  const Device device = cursor().decoder().device();
+  if (!device.is_host()) engines_ = nvdec::engines(cursor().stream(), options_.decoder, device);
   if (options_.index) adopt(options_.index);
 }
 
@@ -50,7 +53,7 @@ QueueBound StreamReader::bound() const {
 
 Workers StreamReader::linear_workers() const {
   const std::size_t most = parts_ ? parts_->plan.size() : SIZE_MAX;
-  return choose_workers(options_, cursor().decoder().device(), most, false);
+  return choose_workers(options_, engines_, most, false);
 }
 
 bool StreamReader::is_parallel() {
@@ -134,7 +137,7 @@ void StreamReader::gather_once(const std::vector<std::int64_t>& wanted, const Fr
     return;
   }
   SpanWork work{parts_, jobs_for(*parts_->content, parts_->plan, wanted), finish, {}, {}, control_.cancel};
-  work.workers = choose_workers(options_, cursor().decoder().device(), work.jobs.size(), true);
+  work.workers = choose_workers(options_, engines_, work.jobs.size(), true);
   work.bound.bytes = choose_frame_bytes(options_);
   if (work.workers.decoders == 1) return run_jobs(work, *cursors_, *lane_, give);
   SpanScheduler scheduler(std::move(work), cursors_, lane_);

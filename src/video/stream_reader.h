@@ -60,6 +60,7 @@ private:
   VideoReaderOptions options_;
   Control control_;
   bool always_ahead_;
+  int engines_ = 0; ///< Of the GPU that decodes; 0 on a CPU.
   FrameFinish finish_;
   SerialReader serial_;
   std::shared_ptr<CursorPool> cursors_;

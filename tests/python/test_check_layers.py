@@ -33,7 +33,7 @@ def test_this_tree_is_clean():
         ("src/passes/fold.cpp", '"importers/onnx/onnx.h"'),
         ("src/backends/cpu/conv.cpp", '"passes/fold.h"'),
         ("src/video/decoder.cpp", '"graph/graph.h"'),
-        ("src/engine/context.cpp", "<lanner/video.h>"),
+        ("src/engine/context.cpp", "<lanner/video_reader.h>"),
         ("include/lanner/image.h", "<lanner/engine.h>"),
         ("src/image/scale.cu", "  # include   <lanner/graph.h>"),
     ],
@@ -49,7 +49,7 @@ def test_an_arrow_that_runs_back_fails(tmp_path, name, include):
     "name, include",
     [
         ("src/engine/context.cpp", '"passes/pipeline.h"'),
-        ("src/pipeline/run.cpp", "<lanner/video.h>"),
+        ("src/pipeline/run.cpp", "<lanner/video_reader.h>"),
         ("src/video/ffmpeg/decoder.cpp", "<lanner/image.h>"),
         ("src/backends/cpu/onednn/conv.cpp", '"graph/tactic.h"'),
         ("src/base/log.cpp", "<vector>"),

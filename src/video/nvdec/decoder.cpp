@@ -352,4 +352,11 @@ std::string refusal(const StreamInfo& stream, const DecoderOptions& options, Dev
   return {};
 }
 
+int engines(const StreamInfo& stream, const DecoderOptions& options, Device device) {
+  const Place place = Place::of(device, options.context);
+  const cuda::Current current(place.context);
+  const std::optional<PictureForm> form = form_of(stream);
+  return form ? std::max(1, capability(*form).engines) : 1;
+}
+
 } // namespace lanner::nvdec

@@ -18,4 +18,7 @@ std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderO
 std::string refusal(const StreamInfo& stream, const DecoderOptions& options, Device device,
                     std::string& kind);
 
+/// Engines of GPU `device` that decode the stream, at least 1.
+int engines(const StreamInfo& stream, const DecoderOptions& options, Device device);
+
 } // namespace lanner::nvdec
