@@ -4,7 +4,10 @@ namespace lanner::ops {
 
 static void infer_constant(InferContext& context) {
   const auto& value = context.attributes().get<Tensor>("value");
-  context.set_output(0, Type(value.dtype(), value.shape()));
+  // Lowered constants are kept in their storage's type; what they are is what was declared.
+  const Value& output = *context.node().output();
+  const bool stored = output.storage.dtype == value.dtype() && output.type.is_tensor();
+  context.set_output(0, Type(stored ? output.type.dtype() : value.dtype(), value.shape()));
   context.set_known(0, known_tensor(value));
 }
 
