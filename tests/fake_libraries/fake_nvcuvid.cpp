@@ -117,6 +117,10 @@ bool Parser::begin(const fake::Picture& p) {
   format.min_num_decode_surfaces = static_cast<unsigned char>(p.held + 2);
   format.coded_width = coded(p.width, p.crop);
   format.coded_height = coded(p.height, p.crop);
+  if (parameters.CodecType == cudaVideoCodec_MPEG2) { // Like the real one: as the sequence header has it.
+    format.coded_width = static_cast<unsigned>(p.width + p.crop);
+    format.coded_height = static_cast<unsigned>(p.height + p.crop);
+  }
   format.display_area = {p.crop, p.crop, p.crop + p.width, p.crop + p.height};
   format.chroma_format = static_cast<cudaVideoChromaFormat>(p.chroma);
   format.display_aspect_ratio = {p.width, p.height};
