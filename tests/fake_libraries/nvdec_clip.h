@@ -52,7 +52,6 @@ protected:
   void TearDown() override {
     fake_cuda_fail(0, 0);
     fake_nvcuvid_fail(0, 0);
-    fake_nvcuvid_refuse(-1);
     fake_cuda_limit(SIZE_MAX);
     EXPECT_EQ(fake_nvcuvid_mapped(), 0);
     EXPECT_EQ(fake_nvcuvid_parsers(), 0);

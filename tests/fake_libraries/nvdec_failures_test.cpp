@@ -84,8 +84,8 @@ TEST_F(FakeNvdec, memory_that_sessions_hold_is_given_up_for_a_new_one) {
   other.width = 256;
   auto decoder = fake_decoder(other);
   fake_nvcuvid_forget();
-  // Parser, two pieces, capabilities: the fifth call makes the session.
-  fake_nvcuvid_fail(5, out_of_memory);
+  // Parser and two pieces: the fourth call makes the session.
+  fake_nvcuvid_fail(4, out_of_memory);
   EXPECT_EQ(decode(*decoder, sequence(3, other)).size(), 3u);
   EXPECT_EQ(count(fake_nvcuvid_log(), "cuvidCreateDecoder"), 2u);
   EXPECT_EQ(fake_nvcuvid_sessions(), 1);

@@ -389,7 +389,7 @@ int engines(const StreamInfo& stream, const DecoderOptions& options, Device devi
   const Place place = Place::of(device, options.context);
   const cuda::Current current(place.context);
   const std::optional<PictureForm> form = form_of(stream);
-  return form ? std::max(1, capability(*form).engines) : 1;
+  return form ? std::max(1, capability(place, *form).engines) : 1;
 }
 
 } // namespace lanner::nvdec
