@@ -91,6 +91,7 @@ public:
                   device.to_string());
     callers_stream_ = static_cast<cuda::StreamHandle>(options.stream.handle);
     cache_ = place_.primary() ? SessionCache::of(*place_.gpu) : std::make_shared<SessionCache>();
+    check_supported(stream);
     begin(stream);
     copier_.emplace(place_, CopyTarget{output, callers_stream_, options.limits});
     ordered_by_caller_ = callers_stream_ && !output.is_host();
@@ -103,6 +104,7 @@ public:
       end_session();
       if (!place_.primary()) cache_->clear();
     } catch (const Error&) { // The driver is gone, and all that it held.
+      static_cast<void>(session_.release());
     }
   }
 
@@ -145,6 +147,7 @@ public:
 
   void reset(const StreamInfo& stream) override {
     const cuda::Current current(place_.context);
+    check_supported(stream);
     guarded([&] {
       forget();
       parser_.reset();
@@ -164,9 +167,12 @@ private:
     std::uint64_t number = 0;
   };
 
-  void begin(const StreamInfo& stream) {
+  void check_supported(const StreamInfo& stream) const {
     const std::string refused = nvdec::refusal(place_, stream);
     lanner::check(refused.empty(), ErrorCode::unsupported, "{}: {}", device().to_string(), refused);
+  }
+
+  void begin(const StreamInfo& stream) {
     elementary_.emplace(stream);
     scanner_.emplace(stream);
     sei_scanner_ = SeiScanner(stream);
@@ -250,6 +256,9 @@ private:
     check_display_area(format);
     next.shape.width = coded_side(format.coded_width, format.codec);
     next.shape.height = coded_side(format.coded_height, format.codec);
+    // Two fields of whole macroblocks.
+    if (format.codec == cudaVideoCodec_MPEG2 && !format.progressive_sequence)
+      next.shape.height = (next.shape.height + 31) / 32 * 32;
     next.shape.surfaces = surfaces_for(format);
     if (!session_ || session_->shape() != next.shape) check_capability(next.shape, format);
     next.layout = layout_of(format, next.shape, stream_.color);
