@@ -3,81 +3,18 @@
 #include <algorithm>
 #include <utility>
 
-#include <lanner/error.h>
-
 #include "video/jpeg_tables.h"
+#include "video/nal_units.h"
+#include "video/obu.h"
+#include "video/parameter_sets.h"
 
 namespace lanner {
 namespace {
 
-using Bytes = std::span<const std::byte>;
-
 constexpr std::byte start_code[] = {std::byte{0}, std::byte{0}, std::byte{0}, std::byte{1}};
-
-unsigned byte_at(Bytes bytes, std::size_t i) {
-  return std::to_integer<unsigned>(bytes[i]);
-}
 
 void append(std::vector<std::byte>& to, Bytes bytes) {
   to.insert(to.end(), bytes.begin(), bytes.end());
-}
-
-/// Reads what lengths say of an avcC or hvcC.
-class RecordReader {
-public:
-  RecordReader(Bytes bytes, std::size_t begin) : bytes_(bytes), place_(begin) {}
-
-  unsigned number(std::size_t size) {
-    unsigned value = 0;
-    for (const std::byte byte : take(size)) value = value << 8 | std::to_integer<unsigned>(byte);
-    return value;
-  }
-  Bytes take(std::size_t size) {
-    check(size <= bytes_.size() - place_, ErrorCode::bad_data,
-          "extradata: {} bytes at {} of {}, expected parameter sets that end inside", size, place_,
-          bytes_.size());
-    place_ += size;
-    return bytes_.subspan(place_ - size, size);
-  }
-  bool ended() const noexcept { return place_ == bytes_.size(); }
-
-private:
-  Bytes bytes_;
-  std::size_t place_;
-};
-
-void append_sets(RecordReader& record, unsigned count, std::vector<std::byte>& headers) {
-  for (unsigned i = 0; i < count; ++i) {
-    append(headers, start_code);
-    append(headers, record.take(record.number(2)));
-  }
-}
-
-std::vector<std::byte> headers_of_avc(Bytes extradata) {
-  std::vector<std::byte> headers;
-  RecordReader record(extradata, 5);
-  append_sets(record, record.number(1) & 31, headers);
-  if (!record.ended()) append_sets(record, record.number(1), headers);
-  return headers;
-}
-
-std::vector<std::byte> headers_of_hevc(Bytes extradata) {
-  std::vector<std::byte> headers;
-  RecordReader record(extradata, 22);
-  for (unsigned arrays = record.number(1); arrays > 0; --arrays) {
-    record.take(1);
-    append_sets(record, record.number(2), headers);
-  }
-  return headers;
-}
-
-bool is_avc_record(Bytes extradata) {
-  return extradata.size() >= 7 && byte_at(extradata, 0) == 1;
-}
-// Some muxers write version 0.
-bool is_hevc_record(Bytes extradata) {
-  return extradata.size() >= 23 &&
-         (byte_at(extradata, 0) != 0 || byte_at(extradata, 1) != 0 || byte_at(extradata, 2) > 1);
 }
 
 /// Place of the next start code whose last byte is in [first, last]; size() for none.
@@ -88,21 +25,9 @@ std::size_t find_start_code(Bytes bytes, unsigned first, unsigned last, std::siz
 }
 
 bool has_av1_sequence_header(Bytes bytes) {
-  std::size_t i = 0;
-  while (i < bytes.size()) {
-    const unsigned header = byte_at(bytes, i);
-    if ((header >> 3 & 15) == 1) return true;
-    i += header & 4 ? 2 : 1;
-    if (!(header & 2)) return false; // Reaches to the end.
-    std::uint64_t size = 0;
-    for (int shift = 0; shift < 56 && i < bytes.size(); shift += 7) {
-      const unsigned byte = byte_at(bytes, i++);
-      size |= std::uint64_t{byte & 127} << shift;
-      if (byte < 128) break;
-    }
-    if (i >= bytes.size() || size > bytes.size() - i) return false;
-    i += size;
-  }
+  ObuWalker walker(bytes);
+  while (const auto unit = walker.next())
+    if (unit->type == ObuType::sequence_header) return true;
   return false;
 }
 
@@ -128,27 +53,29 @@ std::vector<std::byte> stream_headers(const StreamInfo& stream) {
     const Bytes rest = extradata.subspan(std::min(place, extradata.size()));
     return std::vector<std::byte>(rest.begin(), rest.end());
   };
-  if (stream.codec == "h264" && is_avc_record(extradata)) return headers_of_avc(extradata);
-  if (stream.codec == "hevc" && is_hevc_record(extradata)) return headers_of_hevc(extradata);
+  if (stream.codec == "h264" || stream.codec == "hevc") {
+    std::vector<std::byte> headers;
+    for (const Bytes set : given_units(extradata, stream.codec == "hevc")) {
+      append(headers, start_code);
+      append(headers, set);
+    }
+    return headers;
+  }
   if (stream.codec == "av1") // Four bytes of av1C before its OBUs.
     return from(!extradata.empty() && (byte_at(extradata, 0) & 0x80) ? 4 : 0);
   if (stream.codec == "vc1") return from(find_start_code(extradata, vc1_sequence, vc1_sequence));
-  const bool by_start_codes = stream.codec == "h264" || stream.codec == "hevc" || stream.codec == "mpeg4" ||
-                              stream.codec == "mpeg1video" || stream.codec == "mpeg2video";
+  const bool by_start_codes =
+      stream.codec == "mpeg4" || stream.codec == "mpeg1video" || stream.codec == "mpeg2video";
   if (by_start_codes) return from(find_start_code(extradata, 0, 255));
   return {};
 }
 
 ElementaryStream::ElementaryStream(const StreamInfo& stream) : headers_(stream_headers(stream)) {
-  const Bytes extradata = stream.extradata;
   hevc_ = stream.codec == "hevc";
   layered_ = stream.layers > 1;
   if (stream.codec == "h264" || hevc_) {
-    framing_ = Framing::nal_start_codes;
-    if (hevc_ ? is_hevc_record(extradata) : is_avc_record(extradata)) {
-      framing_ = Framing::nal_lengths;
-      length_bytes_ = (byte_at(extradata, hevc_ ? 21 : 4) & 3) + 1;
-    }
+    length_bytes_ = static_cast<std::size_t>(nal_length_bytes(stream));
+    framing_ = length_bytes_ ? Framing::nal_lengths : Framing::nal_start_codes;
   } else if (stream.codec == "av1") {
     framing_ = Framing::av1;
   } else if (stream.codec == "mpeg1video" || stream.codec == "mpeg2video") {
@@ -275,14 +202,11 @@ Bytes ElementaryStream::from_start_codes(Bytes packet) {
 Bytes ElementaryStream::base_of_start_codes(Bytes packet) {
   piece_.clear();
   if (std::exchange(needs_headers_, false)) append(piece_, headers_);
-  for (std::size_t at = start_code_at(packet, 0); at + 3 < packet.size();) {
-    const std::size_t next = start_code_at(packet, at + 3);
-    const Bytes unit = packet.subspan(at + 3, next - at - 3);
-    if (!unit.empty() && is_base(unit)) {
-      append(piece_, start_code);
-      append(piece_, unit);
-    }
-    at = next;
+  NalWalker walker(packet, 0);
+  while (const auto unit = walker.next()) {
+    if (unit->empty() || !is_base(*unit)) continue;
+    append(piece_, start_code);
+    append(piece_, *unit);
   }
   return piece_;
 }

@@ -1,39 +1,35 @@
 #pragma once
 // Packets of a container as the elementary stream that a hardware's parser reads.
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <vector>
 
 #include <lanner/packet.h>
 
+#include "video/bits.h"
+
 namespace lanner {
 
 /// What goes before the first packet: parameter sets and sequence headers of the extradata, H.264's and
-/// HEVC's behind start codes (ISO/IEC 14496-15, 5.3.3.1 and 8.3.3.1; AV1 in ISOBMFF 2.3.3; SMPTE 421M Annex
-/// J; ISO/IEC 14496-2, 6.2.3). Throws Error{bad_data} where a length inside leaves the extradata.
+/// HEVC's behind start codes (AV1 in ISOBMFF 2.3.3; SMPTE 421M Annex J; ISO/IEC 14496-2, 6.2.3).
 std::vector<std::byte> stream_headers(const StreamInfo& stream);
 
 /// Place of the next start code prefix (00 00 01) from `begin` on, `bytes.size()` where there is none.
-std::size_t start_code_at(std::span<const std::byte> bytes, std::size_t begin);
+std::size_t start_code_at(Bytes bytes, std::size_t begin);
 
 /// Turns one stream's packets, given in file order, into elementary stream. Of scalable H.264 and HEVC the
 /// base layer is kept.
 class ElementaryStream {
 public:
-  /// Throws as stream_headers() does.
   explicit ElementaryStream(const StreamInfo& stream);
 
   /// The packet's piece, empty where it has none. Valid until the next call, and as long as the packet.
-  std::span<const std::byte> convert(const Packet& packet);
+  Bytes convert(const Packet& packet);
   /// Whether a length inside the last packet led out of it; the piece has what is there.
   bool damaged() const noexcept { return damaged_; }
   /// Headers go before the next packet, as at the beginning.
   void restart();
 
 private:
-  using Bytes = std::span<const std::byte>;
   enum class Framing { plain, nal_lengths, nal_start_codes, av1, mpeg2, mpeg4, vc1, jpeg };
 
   Bytes from_lengths(Bytes packet);

@@ -23,7 +23,7 @@ constexpr std::size_t packet_bytes = 16;
 struct World {
   std::mutex mutex;
   std::size_t calls = 0, fail_at = 0;
-  int fail_with = 0, refused = -1;
+  int fail_with = 0;
   long sessions = 0, parsers = 0, mapped = 0, made = 0;
   std::string log, shown;
 };
@@ -117,6 +117,10 @@ bool Parser::begin(const fake::Picture& p) {
   format.min_num_decode_surfaces = static_cast<unsigned char>(p.held + 2);
   format.coded_width = coded(p.width, p.crop);
   format.coded_height = coded(p.height, p.crop);
+  if (parameters.CodecType == cudaVideoCodec_MPEG2) { // Like the real one: as the sequence header has it.
+    format.coded_width = static_cast<unsigned>(p.width + p.crop);
+    format.coded_height = static_cast<unsigned>(p.height + p.crop);
+  }
   format.display_area = {p.crop, p.crop, p.crop + p.width, p.crop + p.height};
   format.chroma_format = static_cast<cudaVideoChromaFormat>(p.chroma);
   format.display_aspect_ratio = {p.width, p.height};
@@ -270,15 +274,11 @@ long fake_nvcuvid_sessions_made() {
   const std::lock_guard lock(world().mutex);
   return world().made;
 }
-void fake_nvcuvid_refuse(int codec) {
-  const std::lock_guard lock(world().mutex);
-  world().refused = codec;
-}
 
 CUresult cuvidGetDecoderCaps(CUVIDDECODECAPS* caps) {
   LANNER_FAKE_ENTER("cuvidGetDecoderCaps");
   const std::lock_guard lock(world().mutex);
-  const bool known = caps->eCodecType != cudaVideoCodec_AV1 && caps->eCodecType != world().refused &&
+  const bool known = caps->eCodecType != cudaVideoCodec_AV1 &&
                      (caps->eChromaFormat == cudaVideoChromaFormat_420 ||
                       caps->eChromaFormat == cudaVideoChromaFormat_444) &&
                      caps->nBitDepthMinus8 <= 4;

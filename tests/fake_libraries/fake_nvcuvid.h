@@ -55,6 +55,4 @@ long fake_nvcuvid_parsers();
 long fake_nvcuvid_mapped();
 /// Sessions made so far.
 long fake_nvcuvid_sessions_made();
-/// Refuses a codec by its cudaVideoCodec from now on; -1 refuses none.
-void fake_nvcuvid_refuse(int codec);
 }

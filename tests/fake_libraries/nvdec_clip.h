@@ -2,11 +2,17 @@
 // Clips of the fake libnvcuvid, and what decoding them must give.
 
 #include <memory>
+#include <string_view>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include <lanner/decoder.h>
 
+#include "device/cuda/gpu.h"
+#include "fake_driver/fake_cuda.h"
 #include "fake_libraries/fake_nvcuvid.h"
+#include "video/nvdec/session.h"
 
 namespace lanner::test {
 
@@ -31,5 +37,33 @@ void expect_picture(const Frame& frame, const fake::Picture& picture);
 /// A decoder of the fake GPU.
 std::unique_ptr<Decoder> fake_decoder(const fake::Picture& picture, DecoderOptions options = {},
                                       const std::string& codec = "vp9");
+
+/// How often `call` is in a log.
+inline std::size_t count(std::string_view log, std::string_view call) {
+  std::size_t found = 0;
+  for (std::size_t at = log.find(call); at != std::string_view::npos; at = log.find(call, at + 1)) ++found;
+  return found;
+}
+
+/// Leaves nothing behind: no session, no parser, no mapped surface, no failure asked for.
+class FakeNvdec : public testing::Test {
+protected:
+  void SetUp() override { forget_sessions(); }
+  void TearDown() override {
+    fake_cuda_fail(0, 0);
+    fake_nvcuvid_fail(0, 0);
+    fake_cuda_limit(SIZE_MAX);
+    EXPECT_EQ(fake_nvcuvid_mapped(), 0);
+    EXPECT_EQ(fake_nvcuvid_parsers(), 0);
+    forget_sessions();
+    EXPECT_EQ(fake_nvcuvid_sessions(), 0);
+    EXPECT_EQ(fake_cuda_contexts(), 0);
+  }
+  static void forget_sessions() {
+    const cuda::Gpu& gpu = cuda::Gpu::get(fake_gpu);
+    const cuda::Current current(gpu);
+    nvdec::SessionCache::of(gpu)->clear();
+  }
+};
 
 } // namespace lanner::test

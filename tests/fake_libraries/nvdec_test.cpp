@@ -1,18 +1,10 @@
-// The decoder of GPUs on the fake driver and the fake libnvcuvid: frames, times, sessions, failures.
+// The decoder of GPUs on the fake driver and the fake libnvcuvid: frames, times, sessions.
 
 #include <algorithm>
 #include <thread>
 
-#include <gtest/gtest.h>
-
-#include "device/cuda/gpu.h"
 #include "expect_error.h"
-#include "fake_driver/fake_cuda.h"
 #include "fake_libraries/nvdec_clip.h"
-#include "temporary_folder.h"
-#include "video/clips.h"
-#include "video/nvdec/library.h"
-#include "video/nvdec/session.h"
 
 namespace lanner {
 namespace {
@@ -25,34 +17,8 @@ using test::fake_gpu;
 using test::sequence;
 using test::stream_of;
 
-constexpr int out_of_memory = 2, not_supported = 801;
-
-std::size_t count(std::string_view log, std::string_view call) {
-  std::size_t found = 0;
-  for (std::size_t at = log.find(call); at != std::string_view::npos; at = log.find(call, at + 1)) ++found;
-  return found;
-}
-
-class FakeNvdec : public testing::Test {
-protected:
-  void SetUp() override { forget_sessions(); }
-  void TearDown() override {
-    fake_cuda_fail(0, 0);
-    fake_nvcuvid_fail(0, 0);
-    fake_nvcuvid_refuse(-1);
-    fake_cuda_limit(SIZE_MAX);
-    EXPECT_EQ(fake_nvcuvid_mapped(), 0);
-    EXPECT_EQ(fake_nvcuvid_parsers(), 0);
-    forget_sessions();
-    EXPECT_EQ(fake_nvcuvid_sessions(), 0);
-    EXPECT_EQ(fake_cuda_contexts(), 0);
-  }
-  static void forget_sessions() {
-    const cuda::Gpu& gpu = cuda::Gpu::get(fake_gpu);
-    const cuda::Current current(gpu);
-    nvdec::SessionCache::of(gpu)->clear();
-  }
-};
+using test::count;
+using test::FakeNvdec;
 
 TEST_F(FakeNvdec, gives_every_picture_as_it_is) {
   struct Case {
@@ -136,14 +102,69 @@ TEST_F(FakeNvdec, discarded_packets_are_decoded_and_not_shown) {
   EXPECT_EQ(times, (std::vector<std::int64_t>{2, 3}));
 }
 
-TEST_F(FakeNvdec, calls_come_in_order) {
-  fake_nvcuvid_forget();
+TEST_F(FakeNvdec, sizes_that_are_no_whole_macroblocks) {
+  Picture like;
+  like.width = 121, like.height = 79;
+  const auto pictures = sequence(3, like);
+  const auto frames = decode(*fake_decoder(like, {}, "mpeg2video"), pictures);
+  ASSERT_EQ(frames.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) expect_picture(frames[i], pictures[i]);
+}
+
+TEST_F(FakeNvdec, what_comes_before_a_place_to_begin_is_not_decoded) {
   const Picture like;
-  auto decoder = fake_decoder(like);
+  auto pictures = sequence(9, like);
+  pictures[0].key = false;
+  pictures[3].key = pictures[7].key = true;
+  auto decoder = fake_decoder(like, {}, "h264");
+  fake_nvcuvid_forget();
+  const auto frames = decode(*decoder, pictures);
+  ASSERT_EQ(frames.size(), 6u);
+  EXPECT_EQ(frames[0].pts, 3);
+  EXPECT_EQ(count(fake_nvcuvid_log(), "cuvidDecodePicture"), 6u);
+  decoder->flush();
+  EXPECT_EQ(decode(*decoder, {pictures[4], pictures[7], pictures[8]}).size(), 2u);
+}
+
+TEST_F(FakeNvdec, messages_come_with_the_picture_of_their_packet) {
+  Picture like;
+  like.held = 2;
+  DecoderOptions options;
+  options.sei = true;
+  auto decoder = fake_decoder(like, options, "h264");
+  const auto pictures = sequence(9, like);
+  std::vector<Frame> frames;
+  const auto take = [&] {
+    while (auto frame = decoder->receive()) frames.push_back(std::move(*frame));
+  };
+  for (std::size_t i = 0; i < pictures.size(); ++i) {
+    Packet packet = test::packet_of(pictures[i], static_cast<std::int64_t>(i));
+    std::vector<std::byte> bytes(packet.bytes.begin(), packet.bytes.end());
+    // A unit of type 6 with one message of type 5 and one byte, the packet's number.
+    for (const int value : {0, 0, 1, 6, 5, 1, 0x40 + static_cast<int>(i), 0x80})
+      bytes.push_back(static_cast<std::byte>(value));
+    packet.bytes = bytes;
+    ASSERT_TRUE(decoder->send(&packet));
+    take();
+  }
+  ASSERT_TRUE(decoder->send(nullptr));
+  take();
+  ASSERT_EQ(frames.size(), pictures.size());
+  for (const Frame& frame : frames) {
+    ASSERT_EQ(frame.sei.size(), 1u);
+    EXPECT_EQ(frame.sei[0].type, 5);
+    EXPECT_EQ(frame.sei[0].bytes, std::vector<std::byte>(1, static_cast<std::byte>(0x40 + frame.pts)));
+  }
+}
+
+TEST_F(FakeNvdec, calls_come_in_order) {
+  const Picture like;
+  auto decoder = fake_decoder(like); // Asks for capabilities where nobody has.
+  fake_nvcuvid_forget();
   decode(*decoder, sequence(2, like));
   EXPECT_EQ(std::string(fake_nvcuvid_log()),
-            "cuvidGetDecoderCaps\ncuvidCreateVideoParser\ncuvidParseVideoData\ncuvidParseVideoData\n"
-            "cuvidGetDecoderCaps\ncuvidCreateDecoder\ncuvidDecodePicture\ncuvidParseVideoData\n"
+            "cuvidCreateVideoParser\ncuvidParseVideoData\ncuvidParseVideoData\n"
+            "cuvidCreateDecoder\ncuvidDecodePicture\ncuvidParseVideoData\n"
             "cuvidDecodePicture\ncuvidMapVideoFrame64\ncuvidMapVideoFrame64\ncuvidUnmapVideoFrame64\n"
             "cuvidUnmapVideoFrame64\n");
 }
@@ -355,6 +376,19 @@ TEST_F(FakeNvdec, fields_colour_and_rotation_are_told) {
   EXPECT_EQ(frames[0].image.color, want);
 }
 
+TEST_F(FakeNvdec, colour_that_the_parser_guesses_is_the_containers) {
+  Picture like;
+  like.matrix = 1;
+  StreamInfo stream = stream_of(like, "mpeg4");
+  stream.color.matrix = ColorMatrix::bt601;
+  DecoderOptions options;
+  options.device = fake_gpu;
+  EXPECT_EQ(decode(*create_decoder(stream, options), sequence(1, like)).at(0).image.color, stream.color);
+  const ColorInfo vp8 = decode(*fake_decoder(like, {}, "vp8"), sequence(1, like)).at(0).image.color;
+  EXPECT_EQ(vp8.matrix, ColorMatrix::bt601);
+  EXPECT_EQ(vp8.range, ColorRange::limited);
+}
+
 TEST_F(FakeNvdec, rgb_is_planar_rgb) {
   Picture like;
   like.chroma = 3, like.matrix = 0;
@@ -387,187 +421,6 @@ TEST_F(FakeNvdec, threads_have_decoders_of_their_own) {
     });
   for (std::thread& thread : threads) thread.join();
   for (const std::size_t n : counts) EXPECT_EQ(n, 120u);
-}
-
-TEST_F(FakeNvdec, what_the_gpu_does_not_decode_is_refused_by_name) {
-  Picture like;
-  LANNER_EXPECT_ERROR(fake_decoder(like, {}, "av1"), ErrorCode::unsupported,
-                      "cuda:0: Fake GPU does not decode av1 4:2:0 8 bit");
-  LANNER_EXPECT_ERROR(fake_decoder(like, {}, "prores"), ErrorCode::unsupported, "does not decode prores");
-  like.width = 5000;
-  LANNER_EXPECT_ERROR(fake_decoder(like), ErrorCode::unsupported,
-                      "decodes vp9 4:2:0 8 bit from 48x16 to 4096x4096");
-  DecoderOptions options;
-  options.output = Device{DeviceKind::cuda, 1};
-  LANNER_EXPECT_ERROR(fake_decoder(Picture(), options), ErrorCode::unsupported, "frames on cuda:1");
-}
-
-TEST_F(FakeNvdec, auto_takes_the_gpu_and_says_so) {
-  const Picture like;
-  DecoderOptions options;
-  options.device = std::nullopt;
-  const auto decoder = create_decoder(stream_of(like), options);
-  EXPECT_EQ(decoder->reason(), "auto: cuda:0 decodes vp9 4:2:0 8 bit");
-  EXPECT_EQ(decoder->device(), fake_gpu);
-  EXPECT_EQ(fake_decoder(like)->reason(), "asked for");
-}
-
-TEST_F(FakeNvdec, auto_takes_the_cpu_and_says_why) {
-  LANNER_NEEDS_FFMPEG();
-  DecoderOptions options;
-  options.device = std::nullopt;
-  const StreamInfo av1 = stream_of(Picture(), "av1");
-  try {
-    const auto decoder = create_decoder(av1, options);
-    EXPECT_EQ(decoder->reason(), "auto: Fake GPU does not decode av1 4:2:0 8 bit");
-    EXPECT_TRUE(decoder->device().is_host());
-  } catch (const Error& error) { // This FFmpeg has no AV1.
-    EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.message();
-  }
-  StreamInfo groups = stream_of(Picture(), "h264"); // Slice groups by its picture parameter set.
-  for (const int value : {0, 0, 1, 0x67, 66, 0, 30, 0x80, 0, 0, 1, 0x68, 0xc4})
-    groups.extradata.push_back(static_cast<std::byte>(value));
-  EXPECT_EQ(create_decoder(groups, options)->reason(),
-            "auto: Fake GPU does not decode h264 with flexible macroblock order");
-  options.device = Device{};
-  EXPECT_EQ(create_decoder(stream_of(Picture()), options)->reason(), "asked for");
-}
-
-TEST_F(FakeNvdec, frames_of_the_cpu_are_copied_to_the_gpu) {
-  LANNER_NEEDS_FFMPEG();
-  const TemporaryFolder folder;
-  EncoderOptions encoder;
-  encoder.codec = "mpeg4";
-  const auto clip = test::make_clip(folder.path() / "clip.mkv", 6, encoder);
-  VideoReaderOptions options;
-  VideoReader want(open_path(clip), options);
-  options.decoder.output = fake_gpu;
-  VideoReader got(open_path(clip), options);
-  EXPECT_NE(got.decoder_description().find(", frames on cuda:0"), std::string::npos);
-  int count = 0;
-  for (; const auto frame = want.next(); ++count) {
-    const auto there = got.next();
-    ASSERT_TRUE(there);
-    EXPECT_EQ(there->image.device, fake_gpu);
-    EXPECT_EQ(there->pts, frame->pts);
-    Image back = Image::allocate(there->image.format, there->image.width, there->image.height);
-    copy(there->image, back);
-    EXPECT_EQ(test::frame_checksum(back), test::frame_checksum(frame->image));
-  }
-  EXPECT_EQ(count, 6);
-}
-
-TEST_F(FakeNvdec, a_sequence_that_is_refused_can_be_left_by_reset) {
-  const Picture like;
-  auto decoder = fake_decoder(like);
-  Picture deep = like;
-  deep.depth = 14;
-  auto pictures = sequence(4, like);
-  pictures.push_back(sequence(1, deep)[0]);
-  pictures.push_back(sequence(2, deep)[1]);
-  LANNER_EXPECT_ERROR(decode(*decoder, pictures), ErrorCode::unsupported, "does not decode vp9 4:2:0 14 bit");
-  decoder->reset(stream_of(like));
-  EXPECT_EQ(decode(*decoder, sequence(4, like)).size(), 4u);
-  Picture huge = like;
-  huge.width = 8000;
-  LANNER_EXPECT_ERROR(decoder->reset(stream_of(huge)), ErrorCode::unsupported, "to 4096x4096");
-  decoder->reset(stream_of(like));
-  EXPECT_EQ(decode(*decoder, sequence(4, like)).size(), 4u);
-}
-
-TEST_F(FakeNvdec, tells_its_capabilities) {
-  const auto table = decoder_capabilities(fake_gpu);
-  const auto row = [&](std::string_view codec, std::string_view chroma, int depth) {
-    const auto found = std::ranges::find_if(table, [&](const DecoderCapability& can) {
-      return can.codec == codec && can.chroma == chroma && can.bit_depth == depth;
-    });
-    return found == table.end() ? DecoderCapability{} : *found;
-  };
-  EXPECT_TRUE(row("h264", "4:2:0", 8).supported);
-  EXPECT_EQ(row("h264", "4:2:0", 8).engines, 7);
-  EXPECT_EQ(row("hevc", "4:4:4", 10).max_width, 4096);
-  EXPECT_FALSE(row("av1", "4:2:0", 8).supported);
-  EXPECT_FALSE(row("hevc", "4:2:2", 10).supported);
-}
-
-TEST_F(FakeNvdec, a_missing_library_says_what_was_looked_for) {
-  const char* const names[] = {"liblanner-no-such-thing.so.1"};
-  EXPECT_NE(nvdec::open_library(names).reason.find("liblanner-no-such-thing"), std::string::npos);
-  const char* const other[] = {"libcudnn.so.9"};
-  EXPECT_NE(nvdec::open_library(other).reason.find("it has no cuvidGetDecoderCaps"), std::string::npos);
-}
-
-/// A clip that uses most calls: two sizes, a session from the cache.
-void everything(bool to_host) {
-  Picture large, small;
-  large.width = 160, large.held = 1;
-  small.width = 96;
-  DecoderOptions options;
-  if (to_host) options.output = Device{};
-  auto decoder = fake_decoder(large, options, "h264");
-  auto pictures = sequence(7, large);
-  for (const Picture& picture : sequence(7, small)) pictures.push_back(picture);
-  const auto frames = decode(*decoder, pictures);
-  EXPECT_EQ(frames.size(), 14u);
-  for (const Frame& frame : frames) expect_picture(frame, pictures[static_cast<std::size_t>(frame.pts)]);
-}
-
-using Fail = void (*)(std::size_t number, int status);
-using Calls = std::size_t (*)();
-
-class FailingCall : public FakeNvdec, public testing::WithParamInterface<std::tuple<bool, int, bool>> {};
-
-TEST_P(FailingCall, is_one_error_and_nothing_leaks) {
-  const auto [in_driver, status, to_host] = GetParam();
-  const Fail fail_call = in_driver ? fake_cuda_fail : fake_nvcuvid_fail;
-  const Calls calls_so_far = in_driver ? fake_cuda_calls : fake_nvcuvid_calls;
-  everything(to_host);
-  forget_sessions();
-  const std::size_t memory = fake_cuda_memory(), objects = fake_cuda_objects(), before = calls_so_far();
-  everything(to_host);
-  const std::size_t calls = calls_so_far() - before;
-  ASSERT_GT(calls, 20u);
-  std::size_t unseen = 0;
-  for (std::size_t number = 1; number <= calls; ++number) {
-    forget_sessions();
-    fake_nvcuvid_forget();
-    fail_call(number, status);
-    try {
-      everything(to_host);
-      ++unseen;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), status == out_of_memory ? ErrorCode::out_of_memory : ErrorCode::device)
-          << error.message();
-    }
-    fail_call(0, 0);
-    everything(to_host);
-    forget_sessions();
-    EXPECT_EQ(fake_cuda_memory(), memory) << "call " << number << " of " << calls;
-    EXPECT_EQ(fake_cuda_objects(), objects) << "call " << number;
-    EXPECT_EQ(fake_nvcuvid_sessions(), 0) << "call " << number;
-    EXPECT_EQ(fake_nvcuvid_parsers(), 0) << "call " << number;
-    EXPECT_EQ(fake_nvcuvid_mapped(), 0) << "call " << number;
-  }
-  EXPECT_EQ(unseen, 0u);
-}
-
-INSTANTIATE_TEST_SUITE_P(calls, FailingCall,
-                         testing::Combine(testing::Bool(), testing::Values(out_of_memory, not_supported),
-                                          testing::Bool()));
-
-TEST_F(FakeNvdec, memory_that_sessions_hold_is_given_up_for_a_new_one) {
-  Picture like;
-  decode(*fake_decoder(like), sequence(3, like));
-  EXPECT_EQ(fake_nvcuvid_sessions(), 1);
-  Picture other;
-  other.width = 256;
-  auto decoder = fake_decoder(other);
-  fake_nvcuvid_forget();
-  // Parser, two pieces, capabilities: the fifth call makes the session.
-  fake_nvcuvid_fail(5, out_of_memory);
-  EXPECT_EQ(decode(*decoder, sequence(3, other)).size(), 3u);
-  EXPECT_EQ(count(fake_nvcuvid_log(), "cuvidCreateDecoder"), 2u);
-  EXPECT_EQ(fake_nvcuvid_sessions(), 1);
 }
 
 } // namespace

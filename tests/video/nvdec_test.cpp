@@ -11,6 +11,7 @@
 
 #include "device/cuda/gpu.h"
 #include "source_dir.h"
+#include "temporary_folder.h"
 #include "video/clips.h"
 
 namespace lanner {
@@ -259,6 +260,65 @@ TEST(Nvdec, FramesOnTheHostAndInTheOrderOfAStream) {
         found.compare(i, *a, *b, 0);
       }
       EXPECT_EQ(found.unequal, 0) << path << (to_host ? " on the host" : " by a stream") << found.first;
+    }
+  }
+}
+
+/// A clip that is made here, for what the shared ones lack.
+struct MadeClip {
+  const char *codec, *container;
+  std::int32_t width = 176, height = 144;
+  int most_difference = 0;
+  std::map<std::string, std::string> options = {};
+};
+
+TEST(Nvdec, ClipsMadeHereEqualTheCpu) {
+  LANNER_NEEDS_NVDEC();
+  const std::map<std::string, std::string> fields{{"flags", "+ildct+ilme"}};
+  const MadeClip made[] = {{"h264", "ts"},
+                           {"h264", "mp4", 178, 146},
+                           {"h264", "mkv", 1920, 1080},
+                           {"h264", "mkv", 192, 160, 0, fields},
+                           {"hevc", "mp4", 178, 146},
+                           {"hevc", "ts", 322, 242},
+                           {"vp9", "mkv", 177, 145},
+                           {"libvpx", "mkv", 177, 145},
+                           {"mpeg1video", "mkv", 178, 146, 4},
+                           {"mpeg2video", "mkv", 179, 147, 4},
+                           {"mpeg2video", "ts", 192, 144, 4, fields},
+                           {"mpeg4", "mkv", 179, 147, 4},
+                           {"mpeg4", "avi", 192, 144, 4},
+                           {"mjpeg", "avi", 178, 146, 6},
+                           {"mjpeg", "mkv", 177, 145, 6}};
+  const TemporaryFolder folder;
+  for (const MadeClip& clip : made) {
+    const std::string name = fmt::format("{} {}x{} in {}{}", clip.codec, clip.width, clip.height,
+                                         clip.container, clip.options.empty() ? "" : ", fields");
+    EncoderOptions options;
+    options.codec = clip.codec;
+    options.width = clip.width, options.height = clip.height;
+    options.codec_options = clip.options;
+    if (std::string_view(clip.codec) == "mjpeg") options.b_frames = 0;
+    const auto path = folder.path() / fmt::format("clip.{}", clip.container);
+    try {
+      test::make_clip(path, 20, options);
+    } catch (const Error& error) { // An encoder that this FFmpeg lacks.
+      std::printf("    %s: not made: %s\n", name.c_str(), error.message().c_str());
+      continue;
+    }
+    try {
+      VideoReaderOptions reader;
+      VideoReader want(open_path(path), reader);
+      reader.decoder.device = std::nullopt;
+      VideoReader got(open_path(path), reader);
+      Differences found;
+      found.compare_all(want, got, clip.most_difference);
+      EXPECT_EQ(found.unequal, 0) << name << " by " << got.decoder_description() << " ("
+                                  << got.decoder_reason() << "), " << found.frames
+                                  << " frames:" << found.first;
+      std::printf("    %s: %s\n", name.c_str(), got.decoder_reason().c_str());
+    } catch (const Error& error) {
+      ADD_FAILURE() << name << ": " << error.message();
     }
   }
 }

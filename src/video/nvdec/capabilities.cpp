@@ -1,5 +1,9 @@
 #include "video/nvdec/capabilities.h"
 
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "video/h264_headers.h"
@@ -50,9 +54,7 @@ std::int64_t coded(std::int32_t size, cudaVideoCodec codec) {
   return (std::int64_t{size} + unit - 1) / unit * unit;
 }
 
-} // namespace
-
-DecoderCapability capability(const PictureForm& form) {
+DecoderCapability ask(const PictureForm& form) {
   CUVIDDECODECAPS caps{};
   caps.eCodecType = form.codec;
   caps.eChromaFormat = form.chroma;
@@ -74,10 +76,28 @@ DecoderCapability capability(const PictureForm& form) {
   return found;
 }
 
+} // namespace
+
+DecoderCapability capability(const Place& place, const PictureForm& form) {
+  struct Answer {
+    const cuda::Gpu* gpu;
+    PictureForm form;
+    DecoderCapability can;
+  };
+  static std::mutex mutex;
+  static auto* answers = new std::vector<Answer>; // asked while static objects are destroyed, too
+  const std::lock_guard lock(mutex);
+  for (const Answer& known : *answers)
+    if (known.gpu == place.gpu && known.form == form) return known.can;
+  const DecoderCapability can = ask(form);
+  answers->push_back({place.gpu, form, can});
+  return can;
+}
+
 std::string refusal(const Place& place, const PictureForm& form, std::int64_t width, std::int64_t height) {
   if (form.depth < 8 || form.depth > 16 || !form.pixel_format())
     return fmt::format("{} does not decode {}", place.gpu->name(), form.to_string());
-  const DecoderCapability can = capability(form);
+  const DecoderCapability can = capability(place, form);
   if (!can.supported) return fmt::format("{} does not decode {}", place.gpu->name(), form.to_string());
   const bool fits = width >= can.min_width && height >= can.min_height && width <= can.max_width &&
                     height <= can.max_height && width * height / 256 <= can.max_macroblocks;
@@ -112,7 +132,7 @@ std::vector<DecoderCapability> decoder_capabilities(Device device) {
   const nvdec::Place place = nvdec::Place::of(device);
   const cuda::Current current(place.context);
   std::vector<DecoderCapability> found;
-  for (const nvdec::PictureForm& form : nvdec::every_form) found.push_back(nvdec::capability(form));
+  for (const nvdec::PictureForm& form : nvdec::every_form) found.push_back(nvdec::capability(place, form));
   return found;
 }
 

@@ -11,8 +11,9 @@
 
 namespace lanner::nvdec {
 
-/// The driver's answer for one kind of picture. The place's context must be the thread's. Throws as check().
-DecoderCapability capability(const PictureForm& form);
+/// The driver's answer for one kind of picture, asked once a process. The place's context must be the
+/// thread's. Throws as check().
+DecoderCapability capability(const Place& place, const PictureForm& form);
 
 /// Why the GPU does not decode pictures of this kind and coded size, with its limits; empty when it does.
 /// The place's context must be the thread's.

@@ -6,11 +6,13 @@
 #include <numeric>
 #include <utility>
 
+#include "video/bitstream.h"
 #include "video/elementary_stream.h"
 #include "video/nvdec/capabilities.h"
 #include "video/nvdec/packet_log.h"
 #include "video/nvdec/parser.h"
 #include "video/nvdec/picture_copier.h"
+#include "video/sei.h"
 
 namespace lanner::nvdec {
 namespace {
@@ -22,6 +24,13 @@ constexpr int surface_step = 4;
 
 int even(unsigned size) {
   return static_cast<int>((size + 1) & ~1u);
+}
+
+// The hardware takes a picture of macroblocks for as many as fit; the parser tells MPEG-2's width as it is.
+int coded_side(unsigned size, cudaVideoCodec codec) {
+  const bool macroblocks = codec != cudaVideoCodec_HEVC && codec != cudaVideoCodec_VP9 &&
+                           codec != cudaVideoCodec_AV1 && codec != cudaVideoCodec_JPEG;
+  return macroblocks ? static_cast<int>((size + 15) & ~15u) : even(size);
 }
 
 int surfaces_for(const CUVIDEOFORMAT& format) {
@@ -82,6 +91,7 @@ public:
                   device.to_string());
     callers_stream_ = static_cast<cuda::StreamHandle>(options.stream.handle);
     cache_ = place_.primary() ? SessionCache::of(*place_.gpu) : std::make_shared<SessionCache>();
+    check_supported(stream);
     begin(stream);
     copier_.emplace(place_, CopyTarget{output, callers_stream_, options.limits});
     ordered_by_caller_ = callers_stream_ && !output.is_host();
@@ -94,6 +104,7 @@ public:
       end_session();
       if (!place_.primary()) cache_->clear();
     } catch (const Error&) { // The driver is gone, and all that it held.
+      static_cast<void>(session_.release());
     }
   }
 
@@ -136,6 +147,7 @@ public:
 
   void reset(const StreamInfo& stream) override {
     const cuda::Current current(place_.context);
+    check_supported(stream);
     guarded([&] {
       forget();
       parser_.reset();
@@ -155,10 +167,15 @@ private:
     std::uint64_t number = 0;
   };
 
-  void begin(const StreamInfo& stream) {
+  void check_supported(const StreamInfo& stream) const {
     const std::string refused = nvdec::refusal(place_, stream);
     lanner::check(refused.empty(), ErrorCode::unsupported, "{}: {}", device().to_string(), refused);
+  }
+
+  void begin(const StreamInfo& stream) {
     elementary_.emplace(stream);
+    scanner_.emplace(stream);
+    sei_scanner_ = SeiScanner(stream);
     stream_ = stream;
     codec_ = *codec_of(stream.codec);
     sequence_ = {};
@@ -173,10 +190,19 @@ private:
     const std::span<const std::byte> piece = elementary_->convert(packet);
     lanner::check(!elementary_->damaged() || !options_.raise_on_error, ErrorCode::bad_data,
                   "decode: {}: a length in the packet at pts {} leads out of it", stream_.codec, packet.pts);
+    if (waits_for_entry_ && !begins_decoding(packet)) return;
     packet_ = packets_.add(packet, elementary_->damaged() || packet.corrupt);
     if (piece.empty()) return;
+    if (options_.sei) sei_waiting_.add(packet_, sei_scanner_.scan(packet.bytes));
     pictures_of_packet_ = 0;
     parser_->parse(piece, packet_, reorders(codec_) || options_.latency == Latency::low);
+  }
+
+  // The parser begins with pictures that lack what they are predicted from; FFmpeg gives none of them.
+  bool begins_decoding(const Packet& packet) {
+    const bool dependent = codec_ == cudaVideoCodec_H264 || codec_ == cudaVideoCodec_HEVC;
+    waits_for_entry_ = dependent && !packet.key && scanner_->scan(packet).start == EntryPoint::none;
+    return !waits_for_entry_;
   }
 
   // Calls that failed leave parser and session in a state that nobody knows: both are made anew for the next
@@ -191,7 +217,7 @@ private:
       session_.reset();
       sequence_.known = dropping_ = false;
       ready_.clear();
-      elementary_->restart();
+      restart();
       throw;
     }
   }
@@ -202,8 +228,14 @@ private:
     if (parser_ && !draining_) parser_->end();
     dropping_ = false;
     ready_.clear();
-    elementary_->restart();
+    restart();
     draining_ = finished_ = false;
+  }
+
+  void restart() {
+    elementary_->restart();
+    waits_for_entry_ = true;
+    sei_waiting_.clear();
   }
 
   void end_session() {
@@ -222,8 +254,11 @@ private:
     next.shape.form = {format.codec, format.chroma_format, 8 + format.bit_depth_luma_minus8};
     checked_product(format.coded_width, format.coded_height, options_.limits.pixels, "pixels of a picture");
     check_display_area(format);
-    next.shape.width = even(format.coded_width);
-    next.shape.height = even(format.coded_height);
+    next.shape.width = coded_side(format.coded_width, format.codec);
+    next.shape.height = coded_side(format.coded_height, format.codec);
+    // Two fields of whole macroblocks.
+    if (format.codec == cudaVideoCodec_MPEG2 && !format.progressive_sequence)
+      next.shape.height = (next.shape.height + 31) / 32 * 32;
     next.shape.surfaces = surfaces_for(format);
     if (!session_ || session_->shape() != next.shape) check_capability(next.shape, format);
     next.layout = layout_of(format, next.shape, stream_.color);
@@ -274,14 +309,16 @@ private:
     session_->decode(picture);
   }
 
-  const PacketLog::Entry* packet_of(const CUVIDPARSERDISPINFO& display) const noexcept {
-    if (!reorders(codec_)) return packets_.find(Parser::number_of(display.timestamp));
+  /// Of the packet that the picture is from, -1 where none is known.
+  std::int64_t number_of(const CUVIDPARSERDISPINFO& display) const noexcept {
+    if (!reorders(codec_)) return Parser::number_of(display.timestamp);
     const auto place = static_cast<std::size_t>(display.picture_index);
-    return place < origins_.size() ? packets_.find(origins_[place]) : nullptr;
+    return place < origins_.size() ? origins_[place] : -1;
   }
 
   void on_display(const CUVIDPARSERDISPINFO& display) override {
-    const PacketLog::Entry* packet = packet_of(display);
+    const std::int64_t number = number_of(display);
+    const PacketLog::Entry* packet = packets_.find(number);
     if (dropping_ || !session_ || (packet && packet->discard)) return;
     CUVIDPROCPARAMS parameters{};
     parameters.progressive_frame = display.progressive_frame;
@@ -304,6 +341,7 @@ private:
     frame.interlaced = !display.progressive_frame;
     frame.top_field_first = frame.interlaced && display.top_field_first;
     if (ordered_by_caller_) frame.stream = options_.stream;
+    if (options_.sei) frame.sei = sei_waiting_.take(number);
     ready_.push_back(std::move(ready));
   }
 
@@ -315,6 +353,10 @@ private:
   StreamInfo stream_;
   cudaVideoCodec codec_ = cudaVideoCodec_H264;
   std::optional<ElementaryStream> elementary_;
+  std::optional<PacketScanner> scanner_;
+  bool waits_for_entry_ = true; ///< No packet came yet that decoding may begin at.
+  SeiScanner sei_scanner_;
+  SeiQueue sei_waiting_;
   PacketLog packets_;
   std::int64_t packet_ = -1;                ///< Number of the packet that is parsed.
   int pictures_of_packet_ = 0;              ///< That it has begun.
@@ -356,7 +398,7 @@ int engines(const StreamInfo& stream, const DecoderOptions& options, Device devi
   const Place place = Place::of(device, options.context);
   const cuda::Current current(place.context);
   const std::optional<PictureForm> form = form_of(stream);
-  return form ? std::max(1, capability(*form).engines) : 1;
+  return form ? std::max(1, capability(place, *form).engines) : 1;
 }
 
 } // namespace lanner::nvdec

@@ -121,8 +121,14 @@ std::optional<PictureForm> form_of(const StreamInfo& stream) noexcept {
 ColorInfo color_of(const CUVIDEOFORMAT& format, const ColorInfo& container) noexcept {
   const auto& signal = format.video_signal_description;
   ColorInfo color = container;
-  // JPEG files are full range by JFIF, whatever the parser says.
-  if (format.codec == cudaVideoCodec_JPEG) return color;
+  // What the parser says of these is its own guess: JPEG files are full range by JFIF, and MPEG-4's visual
+  // object is read by whoever described the stream.
+  if (format.codec == cudaVideoCodec_JPEG || format.codec == cudaVideoCodec_MPEG4) return color;
+  if (format.codec == cudaVideoCodec_VP8) { // RFC 6386 9.2.
+    color.matrix = ColorMatrix::bt601;
+    color.range = signal.video_full_range_flag ? ColorRange::full : ColorRange::limited;
+    return color;
+  }
   const auto said = [](int code) { return code != 0 && code != 2; };
   const bool described = said(signal.color_primaries) || said(signal.transfer_characteristics) ||
                          said(signal.matrix_coefficients);

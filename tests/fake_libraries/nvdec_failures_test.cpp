@@ -1,0 +1,95 @@
+// The decoder of GPUs when calls fail.
+
+#include <algorithm>
+
+#include "expect_error.h"
+#include "fake_libraries/nvdec_clip.h"
+
+namespace lanner {
+namespace {
+
+using fake::Picture;
+using test::count;
+using test::decode;
+using test::expect_picture;
+using test::fake_decoder;
+using test::FakeNvdec;
+using test::sequence;
+
+constexpr int out_of_memory = 2, not_supported = 801;
+
+/// A clip that uses most calls: two sizes, a session from the cache.
+void everything(bool to_host) {
+  Picture large, small;
+  large.width = 160, large.held = 1;
+  small.width = 96;
+  DecoderOptions options;
+  if (to_host) options.output = Device{};
+  auto decoder = fake_decoder(large, options, "h264");
+  auto pictures = sequence(7, large);
+  for (const Picture& picture : sequence(7, small)) pictures.push_back(picture);
+  const auto frames = decode(*decoder, pictures);
+  EXPECT_EQ(frames.size(), 14u);
+  for (const Frame& frame : frames) expect_picture(frame, pictures[static_cast<std::size_t>(frame.pts)]);
+}
+
+using Fail = void (*)(std::size_t number, int status);
+using Calls = std::size_t (*)();
+
+class FailingCall : public FakeNvdec, public testing::WithParamInterface<std::tuple<bool, int, bool>> {};
+
+TEST_P(FailingCall, is_one_error_and_nothing_leaks) {
+  const auto [in_driver, status, to_host] = GetParam();
+  const Fail fail_call = in_driver ? fake_cuda_fail : fake_nvcuvid_fail;
+  const Calls calls_so_far = in_driver ? fake_cuda_calls : fake_nvcuvid_calls;
+  everything(to_host);
+  forget_sessions();
+  const std::size_t memory = fake_cuda_memory(), objects = fake_cuda_objects(), before = calls_so_far();
+  everything(to_host);
+  const std::size_t calls = calls_so_far() - before;
+  ASSERT_GT(calls, 20u);
+  std::size_t unseen = 0;
+  for (std::size_t number = 1; number <= calls; ++number) {
+    forget_sessions();
+    fake_nvcuvid_forget();
+    fail_call(number, status);
+    try {
+      everything(to_host);
+      ++unseen;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), status == out_of_memory ? ErrorCode::out_of_memory : ErrorCode::device)
+          << error.message();
+    }
+    fail_call(0, 0);
+    everything(to_host);
+    forget_sessions();
+    EXPECT_EQ(fake_cuda_memory(), memory) << "call " << number << " of " << calls;
+    EXPECT_EQ(fake_cuda_objects(), objects) << "call " << number;
+    EXPECT_EQ(fake_nvcuvid_sessions(), 0) << "call " << number;
+    EXPECT_EQ(fake_nvcuvid_parsers(), 0) << "call " << number;
+    EXPECT_EQ(fake_nvcuvid_mapped(), 0) << "call " << number;
+  }
+  EXPECT_EQ(unseen, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(calls, FailingCall,
+                         testing::Combine(testing::Bool(), testing::Values(out_of_memory, not_supported),
+                                          testing::Bool()));
+
+TEST_F(FakeNvdec, memory_that_sessions_hold_is_given_up_for_a_new_one) {
+  Picture like;
+  decode(*fake_decoder(like), sequence(3, like));
+  EXPECT_EQ(fake_nvcuvid_sessions(), 1);
+  Picture other;
+  other.width = 256;
+  auto decoder = fake_decoder(other);
+  fake_nvcuvid_forget();
+  // Parser and two pieces: the fourth call makes the session.
+  fake_nvcuvid_fail(4, out_of_memory);
+  EXPECT_EQ(decode(*decoder, sequence(3, other)).size(), 3u);
+  EXPECT_EQ(count(fake_nvcuvid_log(), "cuvidCreateDecoder"), 2u);
+  EXPECT_EQ(fake_nvcuvid_sessions(), 1);
+}
+
+} // namespace
+} // namespace lanner
