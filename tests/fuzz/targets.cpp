@@ -10,8 +10,13 @@ namespace lanner::fuzz {
 
 std::span<const Target> targets() {
   static constexpr Target all[] = {
-      {"bitstream", read_bitstream}, {"ir", read_ir},       {"onnx", read_onnx},
-      {"plan", read_plan},           {"regex", read_regex}, {"safetensors", read_safetensors},
+      {"bitstream", read_bitstream},
+      {"index", read_index},
+      {"ir", read_ir},
+      {"onnx", read_onnx},
+      {"plan", read_plan},
+      {"regex", read_regex},
+      {"safetensors", read_safetensors},
   };
   return all;
 }
