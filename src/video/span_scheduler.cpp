@@ -94,7 +94,7 @@ Workers choose_workers(const VideoReaderOptions& options, Device device, std::si
   Workers workers;
   workers.decoders = options.decoders > 0      ? options.decoders
                      : !device.is_host()       ? decoders_of_gpu
-                     : random                  ? cores
+                     : random                  ? cores / std::max(1, options.decoder.threads)
                      : cores > cores_a_decoder ? cores / cores_a_decoder
                                                : 1;
   workers.decoders = std::clamp(workers.decoders, 1, most);

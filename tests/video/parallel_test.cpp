@@ -192,6 +192,43 @@ TEST_F(Parallel, ForkedChildrenAreTold) {
   }
 }
 
+// What no wanted frame depends on is not given to the decoder, and nothing behind the last one is read.
+TEST_F(Parallel, DecodesOnlyWhatIsNeeded) {
+  EncoderOptions encoder;
+  encoder.codec_options = {
+      {"x264-params", "keyint=24:min-keyint=24:scenecut=0:bframes=3:b-adapt=0:b-pyramid=none"}};
+  const auto path = test::make_clip(folder_ / "a.mp4", 48, encoder);
+  const SourcePtr source = shared_source(open_path(path));
+  const auto parts = std::make_shared<StreamParts>(content_of(*build_index(source, {{}, -1, false})));
+  ASSERT_EQ(parts->plan.size(), 2u);
+  FrameCursor cursor(source, plain());
+  PacketFilter filter;
+  std::int64_t skipped = 0;
+  filter.skips = [&](std::int64_t ordinal) {
+    const bool skips = parts->content->table[ordinal].disposable;
+    skipped += skips;
+    return skips;
+  };
+  filter.last = 23;
+  cursor.start_at(0, parts->content->table, filter);
+  std::int64_t given = 0;
+  while (cursor.next()) ++given;
+  EXPECT_GT(skipped, 12);
+  EXPECT_EQ(given + skipped, 24);
+  EXPECT_EQ(cursor.position(), 24);
+  const SpanJob job = jobs_for(*parts->content, parts->plan, {4}).at(0);
+  EXPECT_EQ(job.last, parts->content->frame(4).ordinal);
+  LinearLane lane(source, plain());
+  std::vector<std::int64_t> frames;
+  SpanDecoder(cursor, parts, {}, {})
+      .run(
+          job, [&](const Frame& frame) { frames.push_back(frame.index); },
+          [&]() -> LinearLane& { return lane; });
+  EXPECT_EQ(frames, std::vector<std::int64_t>{4});
+  EXPECT_LE(cursor.position(), job.last + 1);
+  EXPECT_EQ(parts->trust.level(0), SpanTrust::own_start);
+}
+
 // Concealed pictures are those of one decoder that came from the beginning. (By one thread: what FFmpeg's
 // frame threads make of damage differs from run to run.)
 TEST_F(Parallel, DamageFallsBackToTheBeginning) {
