@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <climits>
 #include <cmath>
 #include <cstring>
 
@@ -133,6 +134,44 @@ TEST_F(Parallel, ErrorsOfTheSourceComeInOrder) {
         "the disk is gone");
     EXPECT_LT(frames, 200);
     EXPECT_THROW(decoder.next(), Error) << "again";
+  }
+}
+
+TEST_F(Parallel, ASourceThatComesBack) {
+  const auto path = test::make_clip(folder_ / "a.mp4", 80);
+  const std::string bytes = test::bytes_of(path);
+  VideoReader linear(open_path(path), plain(1));
+  std::vector<std::uint32_t> expected;
+  while (const auto frame = linear.next()) expected.push_back(test::frame_checksum(frame->image));
+  std::atomic<int> reads_until_failure = INT_MAX;
+  const auto read = [&](std::uint64_t offset, std::span<std::byte> into) -> std::size_t {
+    check(reads_until_failure-- > 0, ErrorCode::io, "the disk is gone at {}", offset);
+    const std::size_t count =
+        offset < bytes.size()
+            ? std::min({into.size(), bytes.size() - static_cast<std::size_t>(offset), std::size_t{2048}})
+            : 0;
+    std::memcpy(into.data(), bytes.data() + offset, count);
+    return count;
+  };
+  for (const int decoders : {1, 2}) {
+    VideoReader reader(open_callback(read, static_cast<std::int64_t>(bytes.size()), true), plain(decoders));
+    reader.size();
+    for (const std::int64_t i : {60, 9, 41, 10}) {
+      const std::vector<std::int64_t> both{i, (i + 37) % 80};
+      reads_until_failure = 0;
+      const auto read_on = [&] {
+        while (true) {
+          reader.at(both);
+          reader.at(70);
+          reader.at(0);
+        }
+      };
+      LANNER_EXPECT_ERROR(read_on(), ErrorCode::io, "the disk is gone");
+      reads_until_failure = INT_MAX;
+      EXPECT_EQ(test::frame_checksum(reader.at(both)[1].image), expected[static_cast<std::size_t>(both[1])]);
+      EXPECT_EQ(test::frame_checksum(reader.at(i).image), expected[static_cast<std::size_t>(i)]);
+      EXPECT_EQ(test::frame_checksum(reader.next().value().image), expected[static_cast<std::size_t>(i + 1)]);
+    }
   }
 }
 
