@@ -159,7 +159,7 @@ struct Vp9Scanner {
   }
 };
 
-/// Codecs whose keyframes reset all state.
+/// Codecs whose keyframes reset all state. H.263's do not: the rounding of the pictures before lives on.
 struct ResettingScanner {
   PacketTraits scan(const Packet& packet) const {
     return {packet.key ? EntryPoint::clean : EntryPoint::none, true};
@@ -177,8 +177,9 @@ struct Mpeg4Scanner {
 };
 
 constexpr std::string_view resetting_codecs[] = {
-    "mjpeg",   "ffv1",  "prores",   "dnxhd", "png",      "gif",  "huffyuv", "ffvhuff", "rawvideo", "v210",
-    "utvideo", "qtrle", "jpeg2000", "cfhd",  "magicyuv", "webp", "bmp",     "theora",  "h263",     "flv1"};
+    "mjpeg",    "ffv1",   "prores",  "dnxhd",     "png",       "gif",  "huffyuv",  "ffvhuff",
+    "rawvideo", "v210",   "utvideo", "qtrle",     "jpeg2000",  "cfhd", "magicyuv", "webp",
+    "bmp",      "theora", "flv1",    "msmpeg4v2", "msmpeg4v3", "wmv1", "wmv2"};
 
 using Scanner = std::variant<OtherScanner, ResettingScanner, H264Scanner, HevcScanner, Vp8Scanner, Vp9Scanner,
                              Av1Units, MpegHeaders, Mpeg4Scanner>;

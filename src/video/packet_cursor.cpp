@@ -70,11 +70,12 @@ void PacketCursor::restart() {
   demuxer_ = new_demuxer();
   position_ = 0;
   pending_.reset();
+  lost_ = false;
 }
 
 void PacketCursor::go_to(std::int64_t ordinal, const PacketTable& table) {
-  if (ordinal == position_) return;
-  if (ordinal > position_ && (seeks_fail_ || is_near(ordinal, table))) return read_up_to(ordinal);
+  if (!lost_ && ordinal == position_) return;
+  if (!lost_ && ordinal > position_ && (seeks_fail_ || is_near(ordinal, table))) return read_up_to(ordinal);
   if (ordinal == 0) return restart();
   if (!seeks_fail_ && seek_to(ordinal, table)) return;
   if (!seeks_fail_)
@@ -104,13 +105,14 @@ bool PacketCursor::seek_to(std::int64_t ordinal, const PacketTable& table) {
 
 // Containers may land anywhere, so the packet that was found is compared with the table.
 bool PacketCursor::enter(std::int64_t ordinal, const PacketTable& table, const std::function<void()>& seek) {
+  lost_ = true;
+  pending_.reset();
   try {
     seek();
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled || error.code() == ErrorCode::io) throw;
     return false;
   }
-  pending_.reset();
   for (int i = 0; i < packets_to_orient; ++i) {
     std::optional<Packet> packet = stream_packet();
     if (!packet) return false;
@@ -119,6 +121,7 @@ bool PacketCursor::enter(std::int64_t ordinal, const PacketTable& table, const s
     if (found > ordinal) return false;
     position_ = found;
     pending_ = std::move(packet);
+    lost_ = false;
     read_up_to(ordinal);
     return true;
   }

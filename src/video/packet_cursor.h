@@ -47,6 +47,7 @@ private:
   StreamInfo stream_;
   std::int64_t position_ = 0;
   std::optional<Packet> pending_; ///< The packet at position_, read already.
+  bool lost_ = false;             ///< A seek was left in the middle: position_ means nothing.
   bool seeks_fail_ = false;       ///< A seek has not found its packet: this container is read forwards.
 };
 

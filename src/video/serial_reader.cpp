@@ -5,6 +5,7 @@
 namespace lanner {
 
 void SerialReader::rewind() {
+  placed_ = false;
   cursor_.restart();
   last_ = -1;
   last_end_ = no_pts;
@@ -87,6 +88,7 @@ std::optional<TaggedFrame> SerialReader::decode_from_span(std::int64_t i, std::s
       cursor_.set_filter(filter);
       if (auto tagged = run_to(i, 0)) return tagged;
     }
+    placed_ = false;
     cursor_.start_at(start.ordinal, content.table, std::move(filter));
     return run_to(i, start.first);
   } catch (const Error& error) { // A late start makes damage of its own.

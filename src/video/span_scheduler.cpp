@@ -94,7 +94,7 @@ Workers choose_workers(const VideoReaderOptions& options, int engines, std::size
   Workers workers;
   workers.decoders = options.decoders > 0      ? options.decoders
                      : engines > 0             ? engines + 1 // All are kept busy; further ones only take turns.
-                     : random                  ? cores
+                     : random                  ? cores / std::max(1, options.decoder.threads)
                      : cores > cores_a_decoder ? cores / cores_a_decoder
                                                : 1;
   workers.decoders = std::clamp(workers.decoders, 1, most);

@@ -65,6 +65,7 @@ bool StreamReader::is_parallel() {
 void StreamReader::stop_ahead() {
   spans_ahead_.reset();
   serial_ahead_.reset();
+  serial_.cursor().set_stop({control_.cancel, {}}); // Whoever worked ahead has left a token that is set.
 }
 
 void StreamReader::start_ahead() {
@@ -114,7 +115,6 @@ Frame StreamReader::at(std::int64_t i) {
   while (true) {
     require_frame(i);
     if (serial_.parts() != parts_) serial_.adopt(parts_);
-    serial_.cursor().set_stop({control_.cancel, {}});
     try {
       Frame frame = serial_.seek(i, finish_);
       last_ = i;

@@ -257,8 +257,41 @@ def elementary_stream_seeds() -> None:
     write("elementary_stream", "vc1", stream(5, b"\x20\0\0\1\x0f\xca", b"\1\2\3\4", b"\0\0\1\x0d\5"))
 
 
+def leb128(value: int) -> bytes:
+    result = b""
+    while value >= 128:
+        result += bytes([value & 127 | 128])
+        value >>= 7
+    return result + bytes([value])
+
+
+def zigzag(value: int) -> bytes:
+    return leb128(value * 2 if value >= 0 else -value * 2 - 1)
+
+
+def index_seeds() -> None:
+    """What src/video/index_file.h describes, behind its key."""
+    starts = {0: 1, 4: 3, 8: 2, 12: 4, 16: 5}
+    order = [0, 3, 1, 2, 7, 5, 4, 6, 8, 9, 10, 11, 12, 14, 13, 15, 16, 17]
+    for name, settled, step in (("predicted", 0, 512), ("settled", 1, 3003)):
+        body = b"\0" + zigzag(1) + zigzag(90000) + leb128(settled) + leb128(len(order))
+        before = 0
+        for i, place in enumerate(order):
+            flags = starts.get(i, 0) | (8 if i in starts else 0) | 16 | (64 if i % 4 == 3 else 0) | 256 | 1024
+            body += leb128(flags) + zigzag((place - before) * step) + zigzag(777) + zigzag(step if i == 0 else 0) + leb128(5000 - i)
+            before = place
+        if settled:
+            body += leb128(len(order))
+            before = 0
+            for i in sorted(range(len(order)), key=order.__getitem__):
+                body += b"\1" + zigzag(i - before) + zigzag(step) + zigzag(step if order[i] == 0 else 0)
+                before = i
+        write("index", name, body)
+
+
 if __name__ == "__main__":
     elementary_stream_seeds()
+    index_seeds()
     onnx_seeds()
     ir_seeds()
     safetensors_seeds()

@@ -12,6 +12,7 @@ std::span<const Target> targets() {
   static constexpr Target all[] = {
       {"bitstream", read_bitstream},
       {"elementary_stream", read_elementary_stream},
+      {"index", read_index},
       {"ir", read_ir},
       {"onnx", read_onnx},
       {"plan", read_plan},

@@ -38,5 +38,6 @@ void read_safetensors(std::span<const std::byte> input);
 void read_regex(std::span<const std::byte> input);
 void read_bitstream(std::span<const std::byte> input);
 void read_elementary_stream(std::span<const std::byte> input);
+void read_index(std::span<const std::byte> input);
 
 } // namespace lanner::fuzz

@@ -182,7 +182,7 @@ TEST(Bitstream, Mpeg4) {
 }
 
 TEST(Bitstream, UnknownCodecsAreNoPlaceToStart) {
-  PacketScanner scanner(stream_of("wmv2"));
+  PacketScanner scanner(stream_of("svq1"));
   EXPECT_EQ(scan(scanner, bytes_of({1, 2}), true).start, EntryPoint::inexact);
   EXPECT_EQ(scan(scanner, bytes_of({1, 2})).start, EntryPoint::none);
   EXPECT_EQ(scan(scanner, bytes_of({}), true).start, EntryPoint::none);

@@ -82,7 +82,7 @@ TEST_F(Defect, D03FailureLeavesTheReaderWhole) {
   Preprocess enormous;
   enormous.width = enormous.height = 1 << 16; // 48 GiB a picture.
   for (int round = 0; round < 3; ++round) {
-    LANNER_EXPECT_ERROR(reader.batch(wanted, enormous), ErrorCode::limit_exceeded, "");
+    LANNER_EXPECT_ERROR(reader.batch(wanted, enormous), ErrorCode::invalid_argument, "preprocess");
     const auto frames = reader.at(wanted);
     EXPECT_EQ(test::frame_checksum(frames[0].image), expected[3]);
     EXPECT_EQ(test::frame_checksum(frames[1].image), expected[30]);

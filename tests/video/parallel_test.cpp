@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <climits>
 #include <cmath>
 #include <cstring>
 
@@ -136,6 +137,44 @@ TEST_F(Parallel, ErrorsOfTheSourceComeInOrder) {
   }
 }
 
+TEST_F(Parallel, ASourceThatComesBack) {
+  const auto path = test::make_clip(folder_ / "a.mp4", 80);
+  const std::string bytes = test::bytes_of(path);
+  VideoReader linear(open_path(path), plain(1));
+  std::vector<std::uint32_t> expected;
+  while (const auto frame = linear.next()) expected.push_back(test::frame_checksum(frame->image));
+  std::atomic<int> reads_until_failure = INT_MAX;
+  const auto read = [&](std::uint64_t offset, std::span<std::byte> into) -> std::size_t {
+    check(reads_until_failure-- > 0, ErrorCode::io, "the disk is gone at {}", offset);
+    const std::size_t count =
+        offset < bytes.size()
+            ? std::min({into.size(), bytes.size() - static_cast<std::size_t>(offset), std::size_t{2048}})
+            : 0;
+    std::memcpy(into.data(), bytes.data() + offset, count);
+    return count;
+  };
+  for (const int decoders : {1, 2}) {
+    VideoReader reader(open_callback(read, static_cast<std::int64_t>(bytes.size()), true), plain(decoders));
+    reader.size();
+    for (const std::int64_t i : {60, 9, 41, 10}) {
+      const std::vector<std::int64_t> both{i, (i + 37) % 80};
+      reads_until_failure = 0;
+      const auto read_on = [&] {
+        while (true) {
+          reader.at(both);
+          reader.at(70);
+          reader.at(0);
+        }
+      };
+      LANNER_EXPECT_ERROR(read_on(), ErrorCode::io, "the disk is gone");
+      reads_until_failure = INT_MAX;
+      EXPECT_EQ(test::frame_checksum(reader.at(both)[1].image), expected[static_cast<std::size_t>(both[1])]);
+      EXPECT_EQ(test::frame_checksum(reader.at(i).image), expected[static_cast<std::size_t>(i)]);
+      EXPECT_EQ(test::frame_checksum(reader.next().value().image), expected[static_cast<std::size_t>(i + 1)]);
+    }
+  }
+}
+
 TEST_F(Parallel, StopsWhenCancelled) {
   const auto path = test::make_clip(folder_ / "a.mp4", 200);
   for (const int decoders : {1, 3})
@@ -192,7 +231,45 @@ TEST_F(Parallel, ForkedChildrenAreTold) {
   }
 }
 
-// Concealed pictures are those of one decoder that came from the beginning.
+// What no wanted frame depends on is not given to the decoder, and nothing behind the last one is read.
+TEST_F(Parallel, DecodesOnlyWhatIsNeeded) {
+  EncoderOptions encoder;
+  encoder.codec_options = {
+      {"x264-params", "keyint=24:min-keyint=24:scenecut=0:bframes=3:b-adapt=0:b-pyramid=none"}};
+  const auto path = test::make_clip(folder_ / "a.mp4", 48, encoder);
+  const SourcePtr source = shared_source(open_path(path));
+  const auto parts = std::make_shared<StreamParts>(content_of(*build_index(source, {{}, -1, false})));
+  ASSERT_EQ(parts->plan.size(), 2u);
+  FrameCursor cursor(source, plain());
+  PacketFilter filter;
+  std::int64_t skipped = 0;
+  filter.skips = [&](std::int64_t ordinal) {
+    const bool skips = parts->content->table[ordinal].disposable;
+    skipped += skips;
+    return skips;
+  };
+  filter.last = 23;
+  cursor.start_at(0, parts->content->table, filter);
+  std::int64_t given = 0;
+  while (cursor.next()) ++given;
+  EXPECT_GT(skipped, 12);
+  EXPECT_EQ(given + skipped, 24);
+  EXPECT_EQ(cursor.position(), 24);
+  const SpanJob job = jobs_for(*parts->content, parts->plan, {4}).at(0);
+  EXPECT_EQ(job.last, parts->content->frame(4).ordinal);
+  LinearLane lane(source, plain());
+  std::vector<std::int64_t> frames;
+  SpanDecoder(cursor, parts, {}, {})
+      .run(
+          job, [&](const Frame& frame) { frames.push_back(frame.index); },
+          [&]() -> LinearLane& { return lane; });
+  EXPECT_EQ(frames, std::vector<std::int64_t>{4});
+  EXPECT_LE(cursor.position(), job.last + 1);
+  EXPECT_EQ(parts->trust.level(0), SpanTrust::own_start);
+}
+
+// Concealed pictures are those of one decoder that came from the beginning. (By one thread: what FFmpeg's
+// frame threads make of damage differs from run to run.)
 TEST_F(Parallel, DamageFallsBackToTheBeginning) {
   std::string bytes = test::bytes_of(test::make_clip(folder_ / "a.mp4", 80));
   const auto clean = content_of(*build_index(open_path(folder_ / "a.mp4"), {{}, -1, false}));
@@ -202,16 +279,21 @@ TEST_F(Parallel, DamageFallsBackToTheBeginning) {
       bytes[static_cast<std::size_t>(packet.pos) + i] ^= '\x5a';
   }
   const auto source = [&] { return open_bytes(std::as_bytes(std::span(bytes))); };
-  VideoReader linear(source(), plain(1));
+  const auto by_one_thread = [](int decoders) {
+    VideoReaderOptions options = plain(decoders);
+    options.decoder.threads = 1;
+    return options;
+  };
+  VideoReader linear(source(), by_one_thread(1));
   std::vector<std::uint32_t> expected;
   while (const auto frame = linear.next()) expected.push_back(test::frame_checksum(frame->image));
   ASSERT_GT(expected.size(), 60u);
   for (const int decoders : {2, 4}) {
-    ParallelDecoder decoder(source(), plain(decoders));
+    ParallelDecoder decoder(source(), by_one_thread(decoders));
     std::vector<std::uint32_t> found;
     while (const auto frame = decoder.next()) found.push_back(test::frame_checksum(frame->image));
     EXPECT_EQ(found, expected);
-    VideoReader reader(source(), plain(decoders));
+    VideoReader reader(source(), by_one_thread(decoders));
     ASSERT_EQ(reader.size(), static_cast<std::int64_t>(expected.size()));
     std::vector<std::int64_t> all;
     for (std::int64_t i = reader.size(); i-- > 0;) all.push_back(i);

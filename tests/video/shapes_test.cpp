@@ -124,7 +124,14 @@ constexpr ShapeCase cases[] = {
     {"av1_forward_mkv", "a.mkv", "-c:v libsvtav1 -preset 10 -g 16 -svtav1-params irefresh-type=1"},
     {"prores_mov", "a.mov", "-c:v prores_ks"},
     {"ffv1_mkv", "a.mkv", "-c:v ffv1 -g 7 -context 1"},
+    {"wmv1_asf", "a.asf", "-c:v wmv1 -g 8"},
     {"wmv2_avi", "a.avi", "-c:v wmv2 -g 8"},
+    {"msmpeg4v2_avi", "a.avi", "-c:v msmpeg4v2 -g 8"},
+    {"msmpeg4v3_avi", "a.avi", "-c:v msmpeg4 -g 8"},
+    {"sorenson_flv", "a.flv", "-c:v flv -g 8"},
+    {"h263_mkv", "a.mkv", "-c:v h263 -g 8"},
+    {"theora_ogv", "a.ogv", "-c:v libtheora -g 8"},
+    {"unknown_avi", "a.avi", "-c:v svq1 -g 8 -pix_fmt yuv410p"},
 };
 
 class Shape : public ::testing::TestWithParam<ShapeCase> {
