@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/thread_pool.h"
@@ -87,27 +88,42 @@ void run_jobs(const SpanWork& work, CursorPool& cursors, LinearLane& lane,
   cursors.give_back(std::move(cursor), work.workers.threads);
 }
 
-Workers choose_workers(const VideoReaderOptions& options, int engines, std::size_t spans, bool random) {
+// To make a session takes a GPU as long as about 50 pictures take one engine, and sessions are made one after
+// the other: n pictures are done soonest by the square root of n / 50 new ones.
+static int linear_sessions(const nvdec::Resources& gpu, std::int64_t frames) {
+  if (frames < 0) return gpu.engines + 1;
+  const int worth = static_cast<int>(std::lround(std::sqrt(static_cast<double>(frames) / 50)));
+  return std::min(gpu.engines + 1, std::max({1, worth, gpu.sessions}));
+}
+
+// One session more than there are engines keeps them all busy; further ones only take turns.
+static int suitable_decoders(const VideoReaderOptions& options, const WorkSize& work) {
   constexpr int cores_a_decoder = 8;
-  const int most = static_cast<int>(std::min<std::size_t>(std::max<std::size_t>(spans, 1), 256));
   const int cores = default_threads();
+  if (work.gpu) return work.random ? work.gpu->engines + 1 : linear_sessions(*work.gpu, work.frames);
+  if (work.random) return cores / std::max(1, options.decoder.threads);
+  return cores > cores_a_decoder ? cores / cores_a_decoder : 1;
+}
+
+Workers choose_workers(const VideoReaderOptions& options, const WorkSize& work) {
+  const int most = static_cast<int>(std::clamp<std::size_t>(work.spans, 1, 256));
   Workers workers;
-  workers.decoders = options.decoders > 0      ? options.decoders
-                     : engines > 0             ? engines + 1 // All are kept busy; further ones only take turns.
-                     : random                  ? cores / std::max(1, options.decoder.threads)
-                     : cores > cores_a_decoder ? cores / cores_a_decoder
-                                               : 1;
+  workers.decoders = options.decoders > 0 ? options.decoders : suitable_decoders(options, work);
   workers.decoders = std::clamp(workers.decoders, 1, most);
   workers.threads = options.decoder.threads;
-  if (workers.threads == 0 && workers.decoders > 1) workers.threads = std::max(1, cores / workers.decoders);
+  if (workers.threads == 0 && workers.decoders > 1)
+    workers.threads = std::max(1, default_threads() / workers.decoders);
   return workers;
 }
 
-std::uint64_t choose_frame_bytes(const VideoReaderOptions& options) {
+std::uint64_t choose_frame_bytes(const VideoReaderOptions& options, const nvdec::Resources* gpu) {
+  constexpr std::uint64_t least = 256ull << 20, most = 4ull << 30;
   if (options.frame_bytes > 0) return options.frame_bytes;
+  if (gpu && !(options.decoder.output && options.decoder.output->is_host()))
+    return std::clamp<std::uint64_t>(gpu->free_bytes / 4, least, most);
   const auto pages = static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PHYS_PAGES)));
   const auto page = static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PAGESIZE)));
-  return std::clamp<std::uint64_t>(pages * page / 8, 256ull << 20, 4ull << 30);
+  return std::clamp<std::uint64_t>(pages * page / 8, least, most);
 }
 
 } // namespace lanner

@@ -8,6 +8,7 @@
 
 #include "video/cursor_pool.h"
 #include "video/frame_queue.h"
+#include "video/nvdec/decoder.h"
 #include "video/span_decoder.h"
 
 namespace lanner {
@@ -50,12 +51,18 @@ private:
 void run_jobs(const SpanWork& work, CursorPool& cursors, LinearLane& lane,
               const std::function<void(Frame)>& give);
 
-/// Decoders for work on `spans` spans: as many as the options ask for, or what suits the machine; `engines`
-/// are those of the GPU that decodes, 0 on a CPU. `random`: only some frames
-/// of each span are wanted. `threads` of the decoder options stays where it is set.
-Workers choose_workers(const VideoReaderOptions& options, int engines, std::size_t spans, bool random);
+/// What is to be decoded, and by what.
+struct WorkSize {
+  std::size_t spans = SIZE_MAX;          ///< That decode on their own.
+  std::int64_t frames = -1;              ///< -1 where that is not known.
+  bool random = false;                   ///< Only some frames of each span are wanted.
+  const nvdec::Resources* gpu = nullptr; ///< Null on a CPU.
+};
+/// As many decoders as the options ask for, or what suits the work and the machine. `threads` of the decoder
+/// options stays where it is set.
+Workers choose_workers(const VideoReaderOptions& options, const WorkSize& work);
 
-/// VideoReaderOptions::frame_bytes, or what suits the machine.
-std::uint64_t choose_frame_bytes(const VideoReaderOptions& options);
+/// VideoReaderOptions::frame_bytes, or what suits the machine; `gpu` is null on a CPU.
+std::uint64_t choose_frame_bytes(const VideoReaderOptions& options, const nvdec::Resources* gpu);
 
 } // namespace lanner

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "video/batch_sink.h"
-#include "video/nvdec/decoder.h"
 #include "video/shared_source.h"
 
 namespace lanner {
@@ -17,7 +16,8 @@ StreamReader::StreamReader(SourcePtr source, const VideoReaderOptions& options, 
       lane_(std::make_shared<LinearLane>(source_, options)) {
   serial_.cursor().set_stop({control_.cancel, {}});
   const Device device = cursor().decoder().device();
-  if (!device.is_host()) engines_ = nvdec::engines(cursor().stream(), options_.decoder, device);
+  if (!device.is_host()) gpu_ = nvdec::resources(cursor().stream(), options_.decoder, device);
+  linear_ = choose_workers(options_, {.gpu = gpu()});
   if (options_.index) adopt(options_.index);
 }
 
@@ -31,6 +31,7 @@ void StreamReader::adopt(std::shared_ptr<const StreamIndex> index) {
         "index: of stream {}, this reader reads stream {}", index->stream, cursor().stream().index);
   parts_ = std::make_shared<StreamParts>(content_of(*index));
   index_ = std::move(index);
+  linear_ = choose_workers(options_, {parts_->plan.size(), parts_->content->size(), false, gpu()});
 }
 
 std::shared_ptr<const StreamIndex> StreamReader::index() {
@@ -46,14 +47,9 @@ void StreamReader::settle() {
 
 QueueBound StreamReader::bound() const {
   QueueBound bound;
-  bound.bytes = choose_frame_bytes(options_);
+  bound.bytes = choose_frame_bytes(options_, gpu());
   if (options_.prefetch > 0) bound.frames = static_cast<std::size_t>(options_.prefetch);
   return bound;
-}
-
-Workers StreamReader::linear_workers() const {
-  const std::size_t most = parts_ ? parts_->plan.size() : SIZE_MAX;
-  return choose_workers(options_, engines_, most, false);
 }
 
 bool StreamReader::is_parallel() {
@@ -137,8 +133,8 @@ void StreamReader::gather_once(const std::vector<std::int64_t>& wanted, const Fr
     return;
   }
   SpanWork work{parts_, jobs_for(*parts_->content, parts_->plan, wanted), finish, {}, {}, control_.cancel};
-  work.workers = choose_workers(options_, engines_, work.jobs.size(), true);
-  work.bound.bytes = choose_frame_bytes(options_);
+  work.workers = choose_workers(options_, {work.jobs.size(), -1, true, gpu()});
+  work.bound.bytes = choose_frame_bytes(options_, gpu());
   if (work.workers.decoders == 1) return run_jobs(work, *cursors_, *lane_, give);
   SpanScheduler scheduler(std::move(work), cursors_, lane_);
   while (auto frame = scheduler.next()) give(std::move(*frame));

@@ -36,7 +36,7 @@ public:
   void rewind();
 
   /// Decoders that next() keeps at work.
-  Workers linear_workers() const;
+  const Workers& linear_workers() const noexcept { return linear_; }
   /// Whether next() is served by several decoders. Builds the index where that needs it.
   bool is_parallel();
   std::size_t spans() const noexcept { return parts_ ? parts_->plan.size() : 1; }
@@ -50,6 +50,7 @@ private:
   std::optional<Frame> next_ahead();
   std::optional<Frame> next_here();
   QueueBound bound() const;
+  const nvdec::Resources* gpu() const noexcept { return gpu_ ? &*gpu_ : nullptr; }
   void require_frame(std::int64_t i);
   void gather(const std::vector<std::int64_t>& wanted, const FrameFinish& finish,
               const std::function<void(Frame)>& give);
@@ -60,7 +61,8 @@ private:
   VideoReaderOptions options_;
   Control control_;
   bool always_ahead_;
-  int engines_ = 0; ///< Of the GPU that decodes; 0 on a CPU.
+  std::optional<nvdec::Resources> gpu_; ///< Nothing on a CPU.
+  Workers linear_;                      ///< That next() keeps at work.
   FrameFinish finish_;
   SerialReader serial_;
   std::shared_ptr<CursorPool> cursors_;

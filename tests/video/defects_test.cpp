@@ -80,7 +80,7 @@ TEST_F(Defect, D03FailureLeavesTheReaderWhole) {
   VideoReader reader(open_path(path), plain(2));
   const std::vector<std::int64_t> wanted{3, 30};
   Preprocess enormous;
-  enormous.width = enormous.height = 1 << 16; // 48 GiB a picture.
+  enormous.width = enormous.height = 1 << 18;
   for (int round = 0; round < 3; ++round) {
     LANNER_EXPECT_ERROR(reader.batch(wanted, enormous), ErrorCode::invalid_argument, "preprocess");
     const auto frames = reader.at(wanted);

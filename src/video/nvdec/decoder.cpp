@@ -394,11 +394,17 @@ std::string refusal(const StreamInfo& stream, const DecoderOptions& options, Dev
   return {};
 }
 
-int engines(const StreamInfo& stream, const DecoderOptions& options, Device device) {
+Resources resources(const StreamInfo& stream, const DecoderOptions& options, Device device) {
   const Place place = Place::of(device, options.context);
   const cuda::Current current(place.context);
-  const std::optional<PictureForm> form = form_of(stream);
-  return form ? std::max(1, capability(place, *form).engines) : 1;
+  Resources found;
+  if (const std::optional<PictureForm> form = form_of(stream))
+    found.engines = std::max(1, capability(place, *form).engines);
+  if (place.primary()) found.sessions = static_cast<int>(SessionCache::of(*place.gpu)->size());
+  std::size_t free = 0, total = 0;
+  cuda::check(cuda::driver().memory_info(&free, &total), "cuMemGetInfo");
+  found.free_bytes = free;
+  return found;
 }
 
 } // namespace lanner::nvdec

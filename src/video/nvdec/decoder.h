@@ -18,7 +18,12 @@ std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderO
 std::string refusal(const StreamInfo& stream, const DecoderOptions& options, Device device,
                     std::string& kind);
 
-/// Engines of GPU `device` that decode the stream, at least 1.
-int engines(const StreamInfo& stream, const DecoderOptions& options, Device device);
+/// What a GPU has for a stream.
+struct Resources {
+  int engines = 1;              ///< That decode it.
+  int sessions = 0;             ///< That wait to be used again.
+  std::uint64_t free_bytes = 0; ///< Of its memory.
+};
+Resources resources(const StreamInfo& stream, const DecoderOptions& options, Device device);
 
 } // namespace lanner::nvdec
