@@ -24,7 +24,7 @@ struct World {
   std::mutex mutex;
   std::size_t calls = 0, fail_at = 0;
   int fail_with = 0;
-  long sessions = 0, parsers = 0, mapped = 0, made = 0;
+  long sessions = 0, parsers = 0, mapped = 0, made = 0, headers = 0;
   std::string log, shown;
 };
 
@@ -275,6 +275,11 @@ long fake_nvcuvid_sessions_made() {
   return world().made;
 }
 
+long fake_nvcuvid_headers() {
+  const std::lock_guard lock(world().mutex);
+  return world().headers;
+}
+
 CUresult cuvidGetDecoderCaps(CUVIDDECODECAPS* caps) {
   LANNER_FAKE_ENTER("cuvidGetDecoderCaps");
   const std::lock_guard lock(world().mutex);
@@ -311,8 +316,11 @@ CUresult cuvidParseVideoData(CUvideoparser handle, CUVIDSOURCEDATAPACKET* packet
   auto& parser = *static_cast<Parser*>(handle);
   const auto failed = static_cast<CUresult>(999);
   if (!parser.decode()) return failed;
-  if (packet->payload_size >= packet_bytes && packet->payload[0] == 'F') {
-    fake::Picture picture = read(packet->payload);
+  const auto* end = packet->payload + packet->payload_size;
+  const auto* begin = std::find(packet->payload, end, 'F'); // Behind headers, where there are any.
+  if (begin != packet->payload && begin != end) count(&World::headers, 1);
+  if (end - begin >= static_cast<std::ptrdiff_t>(packet_bytes)) {
+    fake::Picture picture = read(begin);
     parser.unfinished = Waiting{picture, 0, packet->timestamp};
     if (picture.pair) {
       if (!parser.decode()) return failed;

@@ -55,4 +55,6 @@ long fake_nvcuvid_parsers();
 long fake_nvcuvid_mapped();
 /// Sessions made so far.
 long fake_nvcuvid_sessions_made();
+/// Packets so far that had something before their picture.
+long fake_nvcuvid_headers();
 }

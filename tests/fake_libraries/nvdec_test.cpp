@@ -116,11 +116,18 @@ TEST_F(FakeNvdec, what_comes_before_a_place_to_begin_is_not_decoded) {
   auto pictures = sequence(9, like);
   pictures[0].key = false;
   pictures[3].key = pictures[7].key = true;
-  auto decoder = fake_decoder(like, {}, "h264");
+  StreamInfo stream = stream_of(like, "h264");
+  for (const int value : {0, 0, 1, 0x67, 66, 0, 30, 0x80})
+    stream.extradata.push_back(static_cast<std::byte>(value));
+  DecoderOptions options;
+  options.device = fake_gpu;
+  auto decoder = create_decoder(stream, options);
   fake_nvcuvid_forget();
+  const long headers = fake_nvcuvid_headers();
   const auto frames = decode(*decoder, pictures);
   ASSERT_EQ(frames.size(), 6u);
   EXPECT_EQ(frames[0].pts, 3);
+  EXPECT_EQ(fake_nvcuvid_headers(), headers + 1); // With the first packet that is decoded.
   EXPECT_EQ(count(fake_nvcuvid_log(), "cuvidDecodePicture"), 6u);
   decoder->flush();
   EXPECT_EQ(decode(*decoder, {pictures[4], pictures[7], pictures[8]}).size(), 2u);

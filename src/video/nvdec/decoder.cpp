@@ -185,12 +185,11 @@ private:
     lanner::check(packet.bytes.size() <= options_.limits.packet_bytes, ErrorCode::limit_exceeded,
                   "packet: {} bytes, more than Limits::packet_bytes = {}", packet.bytes.size(),
                   options_.limits.packet_bytes);
-    if (packet.bytes.empty()) return;
+    if (packet.bytes.empty() || (waits_for_entry_ && !begins_decoding(packet))) return;
     if (!parser_) parser_ = std::make_unique<Parser>(*this, codec_, options_.latency);
     const std::span<const std::byte> piece = elementary_->convert(packet);
     lanner::check(!elementary_->damaged() || !options_.raise_on_error, ErrorCode::bad_data,
                   "decode: {}: a length in the packet at pts {} leads out of it", stream_.codec, packet.pts);
-    if (waits_for_entry_ && !begins_decoding(packet)) return;
     packet_ = packets_.add(packet, elementary_->damaged() || packet.corrupt);
     if (piece.empty()) return;
     if (options_.sei) sei_waiting_.add(packet_, sei_scanner_.scan(packet.bytes));
