@@ -105,9 +105,12 @@ void register_samples(nb::class_<Frame>& frame) {
                    [](const Frame& self) { return std::string(to_string(self.image.color.range)); })
       .def_prop_ro("planes", &planes_of, nb::sig("def planes(self) -> list[Plane]"),
                    "The planes as they lie, without a copy.")
-      .def_prop_ro("__array_interface__", [](const Frame& self) { return array_interface(view_of(self)); })
-      .def_prop_ro("__cuda_array_interface__",
-                   [](const Frame& self) { return cuda_array_interface(view_of(self)); })
+      .def_prop_ro(
+          "__array_interface__", [](const Frame& self) { return array_interface(view_of(self)); },
+          nb::sig("def __array_interface__(self) -> dict[str, object]"))
+      .def_prop_ro(
+          "__cuda_array_interface__", [](const Frame& self) { return cuda_array_interface(view_of(self)); },
+          nb::sig("def __cuda_array_interface__(self) -> dict[str, object]"))
       .def(
           "__dlpack__",
           [](const Frame& self, nb::object stream, nb::object max_version, nb::object, nb::object copy) {
@@ -115,7 +118,9 @@ void register_samples(nb::class_<Frame>& frame) {
           },
           nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
           nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none())
-      .def("__dlpack_device__", [](const Frame& self) { return dlpack_device(view_of(self)); });
+      .def(
+          "__dlpack_device__", [](const Frame& self) { return dlpack_device(view_of(self)); },
+          nb::sig("def __dlpack_device__(self) -> tuple[int, int]"));
 }
 
 void register_frame_class(nb::module_& module) {

@@ -288,7 +288,8 @@ void register_reader(nb::module_& module) {
                  });
           },
           nb::arg("source"), nb::arg("options"),
-          nb::sig("def __init__(self, source: str | os.PathLike[str] | bytes | BinaryIO, **options: object) "
+          nb::sig("def __init__(self, source: str | os.PathLike[str] | bytes | io.BufferedIOBase, **options: "
+                  "object) "
                   "-> None"),
           options_text)
       .def_prop_ro(
@@ -305,10 +306,13 @@ void register_reader(nb::module_& module) {
           },
           nb::sig("def __iter__(self) -> VideoReader"))
       .def("__next__", &next_frame<VideoReader>)
-      .def("__reduce__", [](nb::handle self) {
-        const auto& reader = nb::cast<const Reader&>(self);
-        return reduce(self, reader.source, reader.options);
-      });
+      .def(
+          "__reduce__",
+          [](nb::handle self) {
+            const auto& reader = nb::cast<const Reader&>(self);
+            return reduce(self, reader.source, reader.options);
+          },
+          nb::sig("def __reduce__(self) -> tuple[object, ...]"));
   register_random_access(reader);
 }
 
@@ -326,7 +330,8 @@ void register_parallel(nb::module_& module) {
                  });
           },
           nb::arg("source"), nb::arg("options"),
-          nb::sig("def __init__(self, source: str | os.PathLike[str] | bytes | BinaryIO, **options: object) "
+          nb::sig("def __init__(self, source: str | os.PathLike[str] | bytes | io.BufferedIOBase, **options: "
+                  "object) "
                   "-> None"),
           options_text)
       .def_prop_ro(
@@ -339,10 +344,13 @@ void register_parallel(nb::module_& module) {
           "__iter__", [](nb::handle self) { return nb::borrow(self); },
           nb::sig("def __iter__(self) -> ParallelDecoder"))
       .def("__next__", &next_frame<ParallelDecoder>)
-      .def("__reduce__", [](nb::handle self) {
-        const auto& parallel = nb::cast<const Parallel&>(self);
-        return reduce(self, parallel.source, parallel.options);
-      });
+      .def(
+          "__reduce__",
+          [](nb::handle self) {
+            const auto& parallel = nb::cast<const Parallel&>(self);
+            return reduce(self, parallel.source, parallel.options);
+          },
+          nb::sig("def __reduce__(self) -> tuple[object, ...]"));
 }
 
 } // namespace

@@ -186,8 +186,12 @@ void register_view(nb::module_& module) {
       .def_prop_ro(
           "ptr", [](const View& self) { return reinterpret_cast<std::uintptr_t>(self.data); },
           "Address of the first sample.")
-      .def_prop_ro("__array_interface__", [](const View& self) { return array_interface(self); })
-      .def_prop_ro("__cuda_array_interface__", [](const View& self) { return cuda_array_interface(self); })
+      .def_prop_ro(
+          "__array_interface__", [](const View& self) { return array_interface(self); },
+          nb::sig("def __array_interface__(self) -> dict[str, object]"))
+      .def_prop_ro(
+          "__cuda_array_interface__", [](const View& self) { return cuda_array_interface(self); },
+          nb::sig("def __cuda_array_interface__(self) -> dict[str, object]"))
       .def(
           "__dlpack__",
           [](const View& self, nb::object stream, nb::object max_version, nb::object, nb::object copy) {
@@ -195,7 +199,7 @@ void register_view(nb::module_& module) {
           },
           nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
           nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none())
-      .def("__dlpack_device__", &dlpack_device)
+      .def("__dlpack_device__", &dlpack_device, nb::sig("def __dlpack_device__(self) -> tuple[int, int]"))
       .def("__repr__", [](const View& self) {
         return fmt::format("lanner.Plane({}, {}x{}, pitch {}, {})", self.wide ? "uint16" : "uint8",
                            self.shape[1], self.shape[0], self.strides[0], self.device.to_string());
