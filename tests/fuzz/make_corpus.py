@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from protobuf_seeds import caffe_seeds, tensorflow_seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "tests" / "fuzz" / "corpus"
@@ -236,10 +237,17 @@ def bitstream_seeds() -> None:
     write("bitstream", "vp9", stream(3, b"", b"\x82\x49\x83\x42\0", b"\x86\0", b"\x8a\0\xc1\1\0\xc1"))
 
 
+def protobuf_seeds() -> None:
+    for target, seeds in {"tensorflow": tensorflow_seeds(), "caffe": caffe_seeds()}.items():
+        for name, content in seeds.items():
+            write(target, name, content)
+
+
 if __name__ == "__main__":
     onnx_seeds()
     ir_seeds()
     safetensors_seeds()
     regex_seeds()
     bitstream_seeds()
+    protobuf_seeds()
     plan_seeds(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "bin" / "lanner")

@@ -10,8 +10,14 @@ namespace lanner::fuzz {
 
 std::span<const Target> targets() {
   static constexpr Target all[] = {
-      {"bitstream", read_bitstream}, {"ir", read_ir},       {"onnx", read_onnx},
-      {"plan", read_plan},           {"regex", read_regex}, {"safetensors", read_safetensors},
+      {"bitstream", read_bitstream},
+      {"caffe", read_caffe},
+      {"ir", read_ir},
+      {"onnx", read_onnx},
+      {"plan", read_plan},
+      {"regex", read_regex},
+      {"safetensors", read_safetensors},
+      {"tensorflow", read_tensorflow},
   };
   return all;
 }

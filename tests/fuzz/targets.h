@@ -37,5 +37,7 @@ void read_plan(std::span<const std::byte> input);
 void read_safetensors(std::span<const std::byte> input);
 void read_regex(std::span<const std::byte> input);
 void read_bitstream(std::span<const std::byte> input);
+void read_tensorflow(std::span<const std::byte> input);
+void read_caffe(std::span<const std::byte> input);
 
 } // namespace lanner::fuzz
