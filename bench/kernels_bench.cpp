@@ -152,8 +152,8 @@ void conv(benchmark::State& state, const ConvShape& c) {
       "%t: f32[*] = conv(%i, %v, %c) {{pads = [{5}, {5}, {5}, {5}], strides = [{6}, {6}], group = {7}}}\n"
       "%r: f32[*] = relu(%t)\n}})\n}}",
       c.batch, c.in, c.size, weights, c.out, pad, c.stride, c.group);
-  const double operations =
-      2.0 * static_cast<double>(c.batch * c.out * out * out * c.in / c.group * c.kernel * c.kernel);
+  const std::int64_t products = c.in / c.group * c.kernel * c.kernel;
+  const double operations = 2.0 * static_cast<double>(c.batch * c.out * out * out * products);
   const double bytes = 4.0 * static_cast<double>(c.batch * (c.in * c.size * c.size + c.out * out * out));
   run(state, ir, operations, c.group > 1 ? bytes : 0);
 }

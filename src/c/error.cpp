@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
+#include <string>
 
 #include <lanner/version.h>
 
@@ -10,13 +12,13 @@
 struct lanner_error {
   lanner_status status;
   const char* fixed; // In place of `message` where no memory may be asked for.
-  std::string message;
+  std::optional<std::string> message;
 };
 
 namespace lanner::c {
 namespace {
 
-constinit lanner_error no_memory{LANNER_OUT_OF_MEMORY, "memory was refused by the system", {}};
+constinit lanner_error no_memory{LANNER_OUT_OF_MEMORY, "memory was refused by the system", std::nullopt};
 
 constexpr lanner_status status_of(ErrorCode code) {
   return static_cast<lanner_status>(code) + 1;
@@ -111,7 +113,7 @@ lanner_status lanner_error_status(const lanner_error* error) noexcept {
 
 const char* lanner_error_message(const lanner_error* error) noexcept {
   if (!error) return "";
-  return error->fixed ? error->fixed : error->message.c_str();
+  return error->message ? error->message->c_str() : error->fixed;
 }
 
 void lanner_error_destroy(lanner_error* error) noexcept {

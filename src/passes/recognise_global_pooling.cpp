@@ -11,10 +11,10 @@ namespace lanner::passes {
 namespace {
 
 bool reduces_spatial(const Node& node) {
+  if (node.kind() != "reduce_mean") return false;
   const Type& type = node.input(0)->type;
   auto axes = constant_integers(node.input(1));
-  if (node.kind() != "reduce_mean" || !axes || !type.ranked() || type.rank() < 3 || type.rank() > 5)
-    return false;
+  if (!axes || !type.ranked() || type.rank() < 3 || type.rank() > 5) return false;
   const auto rank = static_cast<std::int64_t>(type.rank());
   for (std::int64_t& axis : *axes) axis = axis < 0 ? axis + rank : axis;
   std::ranges::sort(*axes);
@@ -26,8 +26,9 @@ bool reduces_spatial(const Node& node) {
 }
 
 bool pools_all(const Node& node) {
+  if (node.kind() != "average_pool") return false;
   const Type& type = node.input(0)->type;
-  if (node.kind() != "average_pool" || !type.ranked() || type.rank() < 3) return false;
+  if (!type.ranked() || type.rank() < 3) return false;
   const auto kernel = node.attributes.integers("kernel_shape"), pads = node.attributes.integers("pads");
   for (std::size_t i = 0; i < kernel.size(); ++i) {
     if (!(type.dims()[i + 2] == Dim(kernel[i]))) return false;

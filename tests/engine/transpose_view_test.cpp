@@ -32,8 +32,8 @@ Message turned(const std::string& from, const std::string& to, const std::vector
 
 std::vector<std::string> steps(const Engine& engine) {
   std::vector<std::string> ops;
-  for (const auto& step : nlohmann::json::parse(engine.explain_json()).at("nodes"))
-    ops.push_back(step.at("op").get<std::string>());
+  const auto told = nlohmann::json::parse(engine.explain_json());
+  for (const auto& step : told.at("nodes")) ops.push_back(step.at("op").get<std::string>());
   return ops;
 }
 

@@ -7,6 +7,7 @@
 
 #include <lanner/engine.h>
 
+#include "device/cuda/fatbin.h"
 #include "expect_error.h"
 #include "fake_driver/fake_cuda.h"
 #include "importers/onnx_file.h"
@@ -59,8 +60,13 @@ std::size_t count(std::string_view log, std::string_view call) {
   return found;
 }
 
+void skip_without_kernels() {
+  if (cuda::embedded_fatbins().empty()) GTEST_SKIP() << "built without nvcc or without .cu files";
+}
+
 class FakeEngine : public testing::Test {
 protected:
+  void SetUp() override { skip_without_kernels(); }
   void TearDown() override {
     fake_cuda_fail(0, 0);
     fake_cuda_limit(SIZE_MAX);
@@ -165,7 +171,10 @@ void everything() {
   for (int run = 0; run < 3; ++run) context.run();
 }
 
-class FailingCall : public testing::TestWithParam<int> {};
+class FailingCall : public testing::TestWithParam<int> {
+protected:
+  void SetUp() override { skip_without_kernels(); }
+};
 
 TEST_P(FailingCall, is_one_error_and_nothing_leaks) {
   everything(); // kernels' code stays loaded

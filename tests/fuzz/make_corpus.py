@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from protobuf_seeds import caffe_seeds, tensorflow_seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "tests" / "fuzz" / "corpus"
@@ -289,6 +290,12 @@ def index_seeds() -> None:
         write("index", name, body)
 
 
+def protobuf_seeds() -> None:
+    for target, seeds in {"tensorflow": tensorflow_seeds(), "caffe": caffe_seeds()}.items():
+        for name, content in seeds.items():
+            write(target, name, content)
+
+
 if __name__ == "__main__":
     elementary_stream_seeds()
     index_seeds()
@@ -297,4 +304,5 @@ if __name__ == "__main__":
     safetensors_seeds()
     regex_seeds()
     bitstream_seeds()
+    protobuf_seeds()
     plan_seeds(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "bin" / "lanner")

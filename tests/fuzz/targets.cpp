@@ -11,6 +11,7 @@ namespace lanner::fuzz {
 std::span<const Target> targets() {
   static constexpr Target all[] = {
       {"bitstream", read_bitstream},
+      {"caffe", read_caffe},
       {"elementary_stream", read_elementary_stream},
       {"index", read_index},
       {"ir", read_ir},
@@ -18,6 +19,7 @@ std::span<const Target> targets() {
       {"plan", read_plan},
       {"regex", read_regex},
       {"safetensors", read_safetensors},
+      {"tensorflow", read_tensorflow},
   };
   return all;
 }
