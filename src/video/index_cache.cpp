@@ -32,9 +32,9 @@ std::string head_hash(ByteSource& source) {
 
 } // namespace
 
-IndexCache::IndexCache(std::filesystem::path folder, const std::string& key, const Limits& limits)
+IndexCache::IndexCache(const std::filesystem::path& folder, const std::string& key, const Limits& limits)
     : key_(hash_hex(std::as_bytes(std::span(key)))), limits_(limits) {
-  file_ = std::move(folder) / (key_ + std::string(suffix));
+  file_ = folder / (key_ + std::string(suffix));
 }
 
 // Lists of other files change without the file that names them.

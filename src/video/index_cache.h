@@ -16,7 +16,7 @@ public:
   /// Without a place where the request wants none, or the source is no file of its own.
   static IndexCache of(const IndexRequest& request, int stream);
   /// A place by its folder and everything that the index depends on.
-  IndexCache(std::filesystem::path folder, const std::string& key, const Limits& limits);
+  IndexCache(const std::filesystem::path& folder, const std::string& key, const Limits& limits);
 
   std::shared_ptr<const StreamIndex> load() const; ///< Null where there is none that can be used.
   /// Replaces it, and removes the files that were not used for longest while the folder is too large.

@@ -8,9 +8,9 @@
 namespace lanner {
 
 struct SerialAhead::State {
-  State(SerialReader& reader_, std::int64_t from_, FrameFinish finish_, QueueBound bound, CancelToken cancel_)
-      : reader(reader_), from(from_), finish(std::move(finish_)), cancel(cancel_),
-        queue(1, bound, std::move(cancel_)), pool(1, 1, "lanner-decode") {}
+  State(SerialReader& lent, std::int64_t first, FrameFinish then, QueueBound bound, const CancelToken& token)
+      : reader(lent), from(first), finish(std::move(then)), cancel(token), queue(1, bound, token),
+        pool(1, 1, "lanner-decode") {}
 
   void run() {
     const auto slot = queue.claim();
@@ -36,8 +36,8 @@ struct SerialAhead::State {
 };
 
 SerialAhead::SerialAhead(SerialReader& reader, std::int64_t from, FrameFinish finish, QueueBound bound,
-                         CancelToken cancel)
-    : state_(std::make_unique<State>(reader, from, std::move(finish), bound, std::move(cancel))) {
+                         const CancelToken& cancel)
+    : state_(std::make_unique<State>(reader, from, std::move(finish), bound, cancel)) {
   State* state = state_.get();
   state->pool.submit([state] { state->run(); });
 }

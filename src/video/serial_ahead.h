@@ -14,7 +14,7 @@ namespace lanner {
 class SerialAhead {
 public:
   SerialAhead(SerialReader& reader, std::int64_t from, FrameFinish finish, QueueBound bound,
-              CancelToken cancel);
+              const CancelToken& cancel);
   ~SerialAhead();
   SerialAhead(const SerialAhead&) = delete;
   SerialAhead& operator=(const SerialAhead&) = delete;

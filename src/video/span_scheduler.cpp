@@ -13,8 +13,8 @@
 namespace lanner {
 
 struct SpanScheduler::State {
-  State(SpanWork work_, std::shared_ptr<CursorPool> cursors_, std::shared_ptr<LinearLane> lane_)
-      : work(std::move(work_)), cursors(std::move(cursors_)), lane(std::move(lane_)),
+  State(SpanWork todo, std::shared_ptr<CursorPool> pool_of_cursors, std::shared_ptr<LinearLane> shared_lane)
+      : work(std::move(todo)), cursors(std::move(pool_of_cursors)), lane(std::move(shared_lane)),
         queue(work.jobs.size(), work.bound, work.cancel),
         pool(static_cast<std::size_t>(work.workers.decoders), static_cast<std::size_t>(work.workers.decoders),
              "lanner-decode") {}

@@ -193,7 +193,7 @@ Tensor StreamReader::batch(std::span<const std::int64_t> indices, const Preproce
                             options_.decoder.output.value_or(cursor().decoder().device()));
   BatchSink sink(indices, spec, options_.decoder);
   gather(
-      rising(indices), [&](Frame& frame) { sink.take(frame); }, [](Frame) {});
+      rising(indices), [&](Frame& frame) { sink.take(frame); }, [](const Frame&) {});
   return sink.result();
 }
 
