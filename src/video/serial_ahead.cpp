@@ -15,15 +15,19 @@ struct SerialAhead::State {
   void run() {
     const auto slot = queue.claim();
     if (!slot) return;
+    std::exception_ptr error; // Handed over whole: nothing of it is left on this thread.
     try {
       reader.cursor().set_stop({cancel, stop});
       if (reader.last() + 1 != from && from < reader.parts()->content->size())
         queue.put(*slot, reader.seek(from, finish));
       while (auto frame = reader.next(finish)) queue.put(*slot, std::move(*frame));
-      queue.finish(*slot);
     } catch (...) {
-      queue.fail(*slot, std::current_exception());
+      error = std::current_exception();
     }
+    if (error)
+      queue.fail(*slot, std::move(error));
+    else
+      queue.finish(*slot);
   }
 
   SerialReader& reader;

@@ -34,13 +34,14 @@ struct SpanScheduler::State {
 void SpanScheduler::State::run_worker() {
   std::unique_ptr<FrameCursor> cursor;
   while (const auto slot = queue.claim()) {
+    std::exception_ptr error; // Handed over whole: nothing of it is left on this thread.
     try {
       run_slot(*slot, cursor);
-      queue.finish(*slot);
     } catch (...) {
-      queue.fail(*slot, std::current_exception());
-      return; // The cursor may be in any state.
+      error = std::current_exception();
     }
+    if (error) return queue.fail(*slot, std::move(error)); // The cursor may be in any state.
+    queue.finish(*slot);
   }
   if (cursor) cursors->give_back(std::move(cursor), work.workers.threads);
 }
