@@ -305,6 +305,9 @@ private:
                   "decode: {}: picture {} of {}", stream_.codec, picture.CurrPicIdx, origins_.size());
     // A second field belongs to the packet of the first, a second picture of a packet to none.
     if (!picture.second_field) origins_[place] = pictures_of_packet_++ == 0 ? packet_ : -1;
+    // The parser leaves out a column of macroblocks that a width fills in part.
+    if (codec_ == cudaVideoCodec_MPEG1 || codec_ == cudaVideoCodec_MPEG2)
+      picture.PicWidthInMbs = std::max(picture.PicWidthInMbs, session_->shape().width / 16);
     session_->decode(picture);
   }
 
