@@ -120,6 +120,10 @@ std::string refusal(const Place& place, const StreamInfo& stream) {
   // Two fields a packet are two pictures to the hardware.
   if (form->codec == cudaVideoCodec_JPEG && stream.interlaced)
     return fmt::format("{} does not decode interlaced mjpeg", place.gpu->name());
+  // libnvcuvid rounds the sides of VP8 pictures down to even ones.
+  if (form->codec == cudaVideoCodec_VP8 && (stream.width % 2 != 0 || stream.height % 2 != 0))
+    return fmt::format("{} does not decode vp8 of odd sides ({}x{})", place.gpu->name(), stream.width,
+                       stream.height);
   return refusal(place, *form, coded(stream.width, form->codec), coded(stream.height, form->codec));
 }
 
