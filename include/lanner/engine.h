@@ -26,7 +26,7 @@ class Context;
 /// Sizes that one input may have. `typical` is what kernels are timed for.
 struct ShapeRange {
   Shape min, typical, max;
-  static ShapeRange fixed(Shape shape) { return {shape, shape, shape}; }
+  static ShapeRange fixed(const Shape& shape) { return {shape, shape, shape}; }
 };
 
 /// A model's input or output as its users see it.

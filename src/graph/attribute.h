@@ -55,7 +55,8 @@ public:
   template<typename T>
   T get(std::string_view name, T fallback) const {
     const Attribute* found = find(name);
-    return found ? typed<T>(*found, name) : std::move(fallback);
+    if (found) return typed<T>(*found, name);
+    return fallback;
   }
   std::int64_t integer(std::string_view name, std::int64_t fallback) const {
     return get<std::int64_t>(name, fallback);
