@@ -1,13 +1,15 @@
 #include "video/frame_finish.h"
 
+#include "video/image_pool.h"
+
 namespace lanner {
 
 namespace {
 
-void convert_image(Frame& frame, PixelFormat format, const VideoReaderOptions& options) {
+void convert_image(Frame& frame, PixelFormat format, const VideoReaderOptions& options, ImagePool& pool) {
   if (frame.image.format == format) return;
-  Image converted = Image::allocate(format, frame.image.width, frame.image.height, options.decoder.limits,
-                                    frame.image.device);
+  Image converted =
+      pool.take(format, frame.image.width, frame.image.height, options.decoder.limits, frame.image.device);
   convert(frame.image, converted, options.decoder.stream);
   frame.image = std::move(converted);
 }
@@ -20,7 +22,10 @@ FrameFinish finish_by(const VideoReaderOptions& options) {
       frame.tensor = to_tensor(frame.image, spec, {.threads = 1, .stream = stream});
       frame.image = {};
     };
-  if (options.format) return [options](Frame& frame) { convert_image(frame, *options.format, options); };
+  if (options.format)
+    return [options, pool = std::make_shared<ImagePool>()](Frame& frame) {
+      convert_image(frame, *options.format, options, *pool);
+    };
   return {};
 }
 

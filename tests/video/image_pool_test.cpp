@@ -1,0 +1,39 @@
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "video/image_pool.h"
+
+namespace lanner {
+
+TEST(ImagePool, MemoryComesBackWhenTheLastCopyDies) {
+  ImagePool pool;
+  Image first = pool.take(PixelFormat::rgb24, 64, 48, {}, {});
+  const std::byte* memory = first.planes[0].data;
+  Image copy = first;
+  first = {};
+  EXPECT_NE(pool.take(PixelFormat::rgb24, 64, 48, {}, {}).planes[0].data, memory);
+  copy = {};
+  const Image again = pool.take(PixelFormat::rgb24, 64, 48, {}, {});
+  EXPECT_EQ(again.planes[0].data, memory);
+  EXPECT_EQ(again.color, ColorInfo{});
+}
+
+TEST(ImagePool, AnotherFormGetsItsOwnMemory) {
+  ImagePool pool;
+  pool.take(PixelFormat::rgb24, 64, 48, {}, {});
+  const Image other = pool.take(PixelFormat::nv12, 64, 48, {}, {});
+  EXPECT_EQ(other.format, PixelFormat::nv12);
+  EXPECT_EQ(other.planes[1].height, 24);
+}
+
+TEST(ImagePool, ImagesOutliveIt) {
+  auto pool = std::make_unique<ImagePool>();
+  std::vector<Image> held;
+  for (int i = 0; i < 20; ++i) held.push_back(pool->take(PixelFormat::gray8, 100, 10, {}, {}));
+  pool.reset();
+  for (Image& image : held) image.planes[0].data[0] = std::byte{1};
+}
+
+} // namespace lanner
