@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-INTERVAL = 97  # Pixels between those that are summed up.
+INTERVAL = 4099  # Pixels between those that are summed up.
 
 
 class Look:

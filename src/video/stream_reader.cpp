@@ -73,7 +73,11 @@ void StreamReader::start_ahead() {
     return;
   }
   if (parts_ && serial_.parts() != parts_) serial_.adopt(parts_);
-  serial_ahead_ = std::make_unique<SerialAhead>(serial_, last_ + 1, finish_, bound(), control_.cancel);
+  // One decoder gains nothing by being far ahead, and memory that was used just now is still in the cache.
+  constexpr std::size_t frames_ahead = 4;
+  QueueBound near = bound();
+  if (options_.prefetch <= 0) near.frames = frames_ahead;
+  serial_ahead_ = std::make_unique<SerialAhead>(serial_, last_ + 1, finish_, near, control_.cancel);
 }
 
 std::optional<Frame> StreamReader::next_ahead() {
