@@ -1,5 +1,6 @@
 #include "video/serial_ahead.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/thread_pool.h"
@@ -7,27 +8,52 @@
 
 namespace lanner {
 
+namespace {
+
+constexpr std::size_t unfinished_frames = 2;
+
+/// Runs `give` for the one slot of `queue`, which gets its end or its error.
+template<typename Give>
+void fill(FrameQueue& queue, Give&& give) {
+  const auto slot = queue.claim();
+  if (!slot) return;
+  std::exception_ptr error; // Handed over whole: nothing of it is left on this thread.
+  try {
+    give([&](Frame frame) { queue.put(*slot, std::move(frame)); });
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error)
+    queue.fail(*slot, std::move(error));
+  else
+    queue.finish(*slot);
+}
+
+} // namespace
+
+// Frames are finished on a thread of their own, so that the decoder's threads need not wait for conversions.
 struct SerialAhead::State {
   State(SerialReader& lent, std::int64_t first, FrameFinish then, QueueBound bound, const CancelToken& token)
-      : reader(lent), from(first), finish(std::move(then)), cancel(token), queue(1, bound, token),
-        pool(1, 1, "lanner-decode") {}
+      : reader(lent), from(first), finish(std::move(then)), cancel(token),
+        decoded(1, {bound.bytes, std::min(bound.frames, unfinished_frames)}, token), queue(1, bound, token),
+        pool(2, 2, "lanner-decode") {
+    pool.submit([this] { fill(finish ? decoded : queue, [this](const auto& put) { decode(put); }); });
+    if (finish) pool.submit([this] { fill(queue, [this](const auto& put) { finish_all(put); }); });
+  }
 
-  void run() {
-    const auto slot = queue.claim();
-    if (!slot) return;
-    std::exception_ptr error; // Handed over whole: nothing of it is left on this thread.
-    try {
-      reader.cursor().set_stop({cancel, stop});
-      if (reader.last() + 1 != from && from < reader.parts()->content->size())
-        queue.put(*slot, reader.seek(from, finish));
-      while (auto frame = reader.next(finish)) queue.put(*slot, std::move(*frame));
-    } catch (...) {
-      error = std::current_exception();
+  template<typename Put>
+  void decode(const Put& put) {
+    reader.cursor().set_stop({cancel, stop});
+    if (reader.last() + 1 != from && from < reader.parts()->content->size()) put(reader.seek(from, {}));
+    while (auto frame = reader.next({})) put(std::move(*frame));
+  }
+
+  template<typename Put>
+  void finish_all(const Put& put) {
+    while (auto frame = decoded.next()) {
+      finish(*frame);
+      put(std::move(*frame));
     }
-    if (error)
-      queue.fail(*slot, std::move(error));
-    else
-      queue.finish(*slot);
   }
 
   SerialReader& reader;
@@ -35,16 +61,13 @@ struct SerialAhead::State {
   const FrameFinish finish;
   const CancelToken cancel, stop = CancelToken::create();
   const unsigned forks = forks_seen();
-  FrameQueue queue;
-  ThreadPool pool; ///< Last: its thread uses all of the above.
+  FrameQueue decoded, queue;
+  ThreadPool pool; ///< Last: its threads use all of the above.
 };
 
 SerialAhead::SerialAhead(SerialReader& reader, std::int64_t from, FrameFinish finish, QueueBound bound,
                          const CancelToken& cancel)
-    : state_(std::make_unique<State>(reader, from, std::move(finish), bound, cancel)) {
-  State* state = state_.get();
-  state->pool.submit([state] { state->run(); });
-}
+    : state_(std::make_unique<State>(reader, from, std::move(finish), bound, cancel)) {}
 
 SerialAhead::~SerialAhead() {
   if (state_->forks != forks_seen()) { // Locks may be held by the thread that stayed in the parent.
@@ -52,6 +75,7 @@ SerialAhead::~SerialAhead() {
     return;
   }
   state_->stop.cancel();
+  state_->decoded.stop();
   state_->queue.stop();
 }
 

@@ -9,7 +9,7 @@
 
 namespace lanner {
 
-/// Frames from number `from` on, decoded by `reader` on a thread of the object's own. `reader` belongs to it
+/// Frames from number `from` on, decoded by `reader` on threads of the object's own. `reader` belongs to it
 /// for as long as it lives; afterwards its place may be any. Fork as for SpanScheduler.
 class SerialAhead {
 public:
