@@ -108,9 +108,20 @@ struct Told {
   }
 };
 
+/// Pixels are the same whatever decodes them: a GPU's own storage (nv12 for yuv420p) becomes the stream's.
+VideoReaderOptions options_for(const DecodeOptions& options) {
+  VideoReaderOptions reader = to_reader_options(options.reader);
+  if (reader.format || options.reader.device == "cpu") return reader;
+  const auto demuxer = open_demuxer(open_path(options.input), reader.demuxer);
+  const int stream = reader.stream >= 0 ? reader.stream : demuxer->best_video();
+  const auto place = static_cast<std::size_t>(stream);
+  if (stream >= 0 && place < demuxer->streams().size()) reader.format = demuxer->streams()[place].format;
+  return reader;
+}
+
 void decode_all(const DecodeOptions& options, Sink& sink, Told& told) {
   ProgressBar bar("decode");
-  ParallelDecoder decoder(open_path(options.input), to_reader_options(options.reader),
+  ParallelDecoder decoder(open_path(options.input), options_for(options),
                           {interrupt_token(), bar.callback()});
   told.decoder = decoder.description();
   told.reason = decoder.decoder_reason();
@@ -124,7 +135,7 @@ void decode_all(const DecodeOptions& options, Sink& sink, Told& told) {
 }
 
 void decode_some(const DecodeOptions& options, Sink& sink, Told& told) {
-  VideoReader reader(open_path(options.input), to_reader_options(options.reader));
+  VideoReader reader(open_path(options.input), options_for(options));
   told.decoder = reader.decoder_description();
   told.reason = reader.decoder_reason();
   const std::vector<std::int64_t> wanted = parse_frames(options.frames, reader.size());
