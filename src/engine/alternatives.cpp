@@ -1,8 +1,10 @@
 #include "engine/alternatives.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -203,13 +205,28 @@ private:
       options_.control.cancel.check();
       time(entry, 0);
     }
-    for (NodeAlternatives& entry : found_) {
-      const std::size_t timed = entry.list.size();
-      for (const Backend* backend : backends_of(entry))
-        append(entry, *backend, options_.tuner.more_tactics(*entry.node, *backend));
-      time(entry, timed);
-      drop_guesses(entry);
+    for (NodeAlternatives* entry : slowest_first()) {
+      const std::size_t timed = entry->list.size();
+      for (const Backend* backend : backends_of(*entry))
+        append(*entry, *backend, options_.tuner.more_tactics(*entry->node, *backend));
+      time(*entry, timed);
+      drop_guesses(*entry);
     }
+  }
+
+  /// A budget that ends early has then gone to the nodes that matter most.
+  std::vector<NodeAlternatives*> slowest_first() {
+    std::vector<std::pair<double, NodeAlternatives*>> order;
+    for (NodeAlternatives& entry : found_) {
+      double best = std::numeric_limits<double>::infinity();
+      for (const Alternative& alternative : entry.list)
+        if (alternative.cost.measured) best = std::min(best, alternative.cost.seconds);
+      order.emplace_back(std::isfinite(best) ? best : 0, &entry);
+    }
+    std::ranges::stable_sort(order, std::ranges::greater{}, &std::pair<double, NodeAlternatives*>::first);
+    std::vector<NodeAlternatives*> entries;
+    for (const auto& [seconds, entry] : order) entries.push_back(entry);
+    return entries;
   }
 
   /// Times the alternatives of a node from number `first` on.
