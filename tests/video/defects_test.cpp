@@ -3,6 +3,7 @@
 
 #include <lanner/video_reader.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <numeric>

@@ -2,6 +2,7 @@
 
 #include "video/frame_queue.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "expect_error.h"
