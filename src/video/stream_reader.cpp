@@ -92,6 +92,7 @@ std::optional<Frame> StreamReader::next_here() {
 }
 
 std::optional<Frame> StreamReader::next() {
+  options_.demuxer.cancel.check(); // Frames that wait decoded are not given either.
   while (true) {
     try {
       std::optional<Frame> frame = always_ahead_ || options_.prefetch > 0 ? next_ahead() : next_here();
