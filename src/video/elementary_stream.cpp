@@ -37,16 +37,6 @@ constexpr std::size_t most_empty_vop = 19;
 
 } // namespace
 
-std::size_t start_code_at(Bytes bytes, std::size_t begin) {
-  for (std::size_t i = begin; i + 3 <= bytes.size(); ++i) {
-    if (byte_at(bytes, i + 2) > 1)
-      i += 2;
-    else if (byte_at(bytes, i) == 0 && byte_at(bytes, i + 1) == 0 && byte_at(bytes, i + 2) == 1)
-      return i;
-  }
-  return bytes.size();
-}
-
 std::vector<std::byte> stream_headers(const StreamInfo& stream) {
   const Bytes extradata = stream.extradata;
   const auto from = [&](std::size_t place) {

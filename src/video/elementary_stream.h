@@ -13,9 +13,6 @@ namespace lanner {
 /// HEVC's behind start codes (AV1 in ISOBMFF 2.3.3; SMPTE 421M Annex J; ISO/IEC 14496-2, 6.2.3).
 std::vector<std::byte> stream_headers(const StreamInfo& stream);
 
-/// Place of the next start code prefix (00 00 01) from `begin` on, `bytes.size()` where there is none.
-std::size_t start_code_at(Bytes bytes, std::size_t begin);
-
 /// Turns one stream's packets, given in file order, into elementary stream. Of scalable H.264 and HEVC the
 /// base layer is kept.
 class ElementaryStream {

@@ -1,9 +1,8 @@
 #include "video/h264_headers.h"
 
-#include <algorithm>
-#include <iterator>
 #include <string_view>
 
+#include "video/h264_sps.h"
 #include "video/nal_units.h"
 #include "video/parameter_sets.h"
 
@@ -21,15 +20,13 @@ bool has_slice_groups(Bytes picture_set) {
   return bits.exp_golomb() > 0;
 }
 
-constexpr unsigned profiles_with_chroma[] = {100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135};
-
 constexpr const char* extended = "the Extended profile (data partitioning, SP and SI slices)";
 
 const char* uncommon_in_sequence_set(Bytes sequence_set) {
   BitReader bits(sequence_set);
   const unsigned profile = bits.bits(8);
   if (profile == extended_profile) return extended;
-  if (std::ranges::find(profiles_with_chroma, profile) == std::end(profiles_with_chroma)) return "";
+  if (!h264_tells_chroma(profile)) return "";
   bits.skip(16);     // constraint flags, level_idc
   bits.exp_golomb(); // seq_parameter_set_id
   const bool full_chroma = bits.exp_golomb() == 3;

@@ -46,6 +46,10 @@ void skip_picture_order(BitReader& bits) {
 
 } // namespace
 
+bool h264_tells_chroma(std::uint32_t profile) {
+  return std::ranges::find(high_profiles, profile) != std::end(high_profiles);
+}
+
 bool h264_may_have_fields(Bytes unit) {
   const std::vector<std::byte> head = unescaped(unit, 1024);
   BitReader bits(head);
@@ -53,8 +57,7 @@ bool h264_may_have_fields(Bytes unit) {
   const std::uint32_t profile = bits.bits(8);
   bits.skip(16);
   bits.exp_golomb();
-  if (std::find(std::begin(high_profiles), std::end(high_profiles), profile) != std::end(high_profiles))
-    skip_chroma_and_scaling(bits);
+  if (h264_tells_chroma(profile)) skip_chroma_and_scaling(bits);
   bits.exp_golomb();
   skip_picture_order(bits);
   bits.exp_golomb();

@@ -4,14 +4,13 @@
 #include <bitset>
 #include <optional>
 
+#include "video/bits.h"
 #include "video/nal_units.h"
 #include "video/obu.h"
 
 namespace lanner {
 
 namespace {
-
-using Bytes = std::span<const std::byte>;
 
 // nal_unit_header_svc_extension follows the first byte: svc_extension_flag, idr_flag, priority_id (6 bits),
 // no_inter_layer_pred_flag, dependency_id (3), quality_id (4), ...
@@ -32,31 +31,6 @@ int h264_layers(const StreamInfo& stream, Bytes packet) {
 // timing_info_present_flag; without timing information initial_display_delay_present_flag and
 // operating_points_cnt_minus_1 (5). With it 64 bits of clock, equal_picture_interval and its uvlc, and
 // decoder_model_info come between.
-class BitReader {
-public:
-  explicit BitReader(Bytes bytes) : bytes_(bytes) {}
-  unsigned bits(int count) {
-    unsigned value = 0;
-    for (int i = 0; i < count; ++i, ++at_) {
-      const bool inside = at_ / 8 < bytes_.size();
-      const unsigned byte = inside ? std::to_integer<unsigned>(bytes_[at_ / 8]) : 0;
-      value = value << 1 | (byte >> (7 - at_ % 8) & 1);
-    }
-    return value;
-  }
-  bool ended() const { return at_ > bytes_.size() * 8; }
-
-private:
-  Bytes bytes_;
-  std::size_t at_ = 0;
-};
-
-void skip_uvlc(BitReader& reader) {
-  int zeros = 0;
-  while (zeros < 32 && !reader.ended() && reader.bits(1) == 0) ++zeros;
-  if (zeros < 32) reader.bits(zeros);
-}
-
 std::optional<int> operating_points(Bytes sequence_header) {
   BitReader reader(sequence_header);
   reader.bits(4);
@@ -64,7 +38,7 @@ std::optional<int> operating_points(Bytes sequence_header) {
   if (reader.bits(1)) {
     reader.bits(32);
     reader.bits(32);
-    if (reader.bits(1)) skip_uvlc(reader);
+    if (reader.bits(1)) reader.exp_golomb(); // uvlc
     if (reader.bits(1)) {
       reader.bits(32);
       reader.bits(15);

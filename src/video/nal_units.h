@@ -4,10 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include <lanner/packet.h>
+
+#include "video/bits.h"
 
 namespace lanner {
 
@@ -15,22 +16,25 @@ namespace lanner {
 /// them.
 int nal_length_bytes(const StreamInfo& stream);
 
+/// Place of the next start code of three bytes from `begin` on; size() where there is none.
+std::size_t start_code_at(Bytes bytes, std::size_t begin);
+
 /// Walks the NAL units of one packet. Nothing is trusted: a length that reaches beyond the end is cut there.
 class NalWalker {
 public:
-  NalWalker(std::span<const std::byte> bytes, int length_bytes);
+  NalWalker(Bytes bytes, int length_bytes);
   /// The next unit without length or start code, perhaps empty.
-  std::optional<std::span<const std::byte>> next();
+  std::optional<Bytes> next();
 
 private:
-  std::optional<std::span<const std::byte>> next_by_length();
-  std::span<const std::byte> up_to_start_code();
+  std::optional<Bytes> next_by_length();
+  Bytes up_to_start_code();
 
-  std::span<const std::byte> rest_;
+  Bytes rest_;
   std::size_t length_bytes_;
 };
 
 /// `unit` without its emulation prevention bytes (H.264 7.4.1, H.265 7.4.2): at most `most` bytes of it.
-std::vector<std::byte> unescaped(std::span<const std::byte> unit, std::size_t most = SIZE_MAX);
+std::vector<std::byte> unescaped(Bytes unit, std::size_t most = SIZE_MAX);
 
 } // namespace lanner
