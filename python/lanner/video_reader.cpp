@@ -274,83 +274,67 @@ void register_random_access(nb::class_<Reader>& reader) {
       });
 }
 
+/// What every class over a video has: how it is opened, made again elsewhere, and gives frames. `make(source,
+/// options, control)` opens the video.
+template<typename Video, typename Make>
+void register_opening(nb::class_<Opened<Video>>& opened, Make make) {
+  opened
+      .def(
+          "__init__",
+          [make](Opened<Video>* self, nb::handle source, nb::kwargs keywords) {
+            open(self, source, keywords, make);
+          },
+          nb::arg("source"), nb::arg("options"),
+          nb::sig("def __init__(self, source: str | os.PathLike[str] | bytes | io.BufferedIOBase, **options: "
+                  "object) -> None"),
+          options_text)
+      .def_prop_ro(
+          "stream", [](const Opened<Video>& self) { return self.video->stream(); }, nb::rv_policy::copy)
+      .def_prop_ro(
+          "decoder_reason", [](const Opened<Video>& self) { return self.video->decoder_reason(); },
+          "Why this decoder.")
+      .def("__next__", &next_frame<Video>)
+      .def(
+          "__reduce__",
+          [](nb::handle self) {
+            const auto& held = nb::cast<const Opened<Video>&>(self);
+            return reduce(self, held.source, held.options);
+          },
+          nb::sig("def __reduce__(self) -> tuple[object, ...]"));
+}
+
 void register_reader(nb::module_& module) {
   nb::class_<Reader> reader(module, "VideoReader",
                             "Frames of a video by iteration, by number and by time. `len`, negative numbers "
                             "and slices work as for lists.");
-  reader
-      .def(
-          "__init__",
-          [](Reader* self, nb::handle source, nb::kwargs keywords) {
-            open(self, source, keywords,
-                 [](SourcePtr bytes, const VideoReaderOptions& options, const Control&) {
-                   return std::make_unique<VideoReader>(std::move(bytes), options);
-                 });
-          },
-          nb::arg("source"), nb::arg("options"),
-          nb::sig("def __init__(self, source: str | os.PathLike[str] | bytes | io.BufferedIOBase, **options: "
-                  "object) "
-                  "-> None"),
-          options_text)
-      .def_prop_ro(
-          "stream", [](const Reader& self) { return self.video->stream(); }, nb::rv_policy::copy)
-      .def_prop_ro("decoder", [](const Reader& self) { return self.video->decoder_description(); })
-      .def_prop_ro(
-          "decoder_reason", [](const Reader& self) { return self.video->decoder_reason(); },
-          "Why this decoder.")
+  register_opening(reader, [](SourcePtr bytes, const VideoReaderOptions& options, const Control&) {
+    return std::make_unique<VideoReader>(std::move(bytes), options);
+  });
+  reader.def_prop_ro("decoder", [](const Reader& self) { return self.video->decoder_description(); })
       .def(
           "__iter__",
           [](nb::handle self) {
             nb::cast<Reader&>(self).with([](VideoReader& video) { video.rewind(); });
             return nb::borrow(self);
           },
-          nb::sig("def __iter__(self) -> VideoReader"))
-      .def("__next__", &next_frame<VideoReader>)
-      .def(
-          "__reduce__",
-          [](nb::handle self) {
-            const auto& reader = nb::cast<const Reader&>(self);
-            return reduce(self, reader.source, reader.options);
-          },
-          nb::sig("def __reduce__(self) -> tuple[object, ...]"));
+          nb::sig("def __iter__(self) -> VideoReader"));
   register_random_access(reader);
 }
 
 void register_parallel(nb::module_& module) {
-  nb::class_<Parallel>(
+  nb::class_<Parallel> parallel(
       module, "ParallelDecoder",
-      "All frames of a video in order, by several decoders at once: every engine of a GPU or every "
-      "core works on one file.")
-      .def(
-          "__init__",
-          [](Parallel* self, nb::handle source, nb::kwargs keywords) {
-            open(self, source, keywords,
-                 [](SourcePtr bytes, const VideoReaderOptions& options, const Control& control) {
-                   return std::make_unique<ParallelDecoder>(std::move(bytes), options, control);
-                 });
-          },
-          nb::arg("source"), nb::arg("options"),
-          nb::sig("def __init__(self, source: str | os.PathLike[str] | bytes | io.BufferedIOBase, **options: "
-                  "object) "
-                  "-> None"),
-          options_text)
-      .def_prop_ro(
-          "stream", [](const Parallel& self) { return self.video->stream(); }, nb::rv_policy::copy)
-      .def_prop_ro("decoder", [](const Parallel& self) { return self.video->description(); })
-      .def_prop_ro("decoder_reason", [](const Parallel& self) { return self.video->decoder_reason(); })
+      "All frames of a video in order, by several decoders at once: every engine of "
+      "a GPU or every core works on one file.");
+  register_opening(parallel, [](SourcePtr bytes, const VideoReaderOptions& options, const Control& control) {
+    return std::make_unique<ParallelDecoder>(std::move(bytes), options, control);
+  });
+  parallel.def_prop_ro("decoder", [](const Parallel& self) { return self.video->description(); })
       .def("__length_hint__",
            [](const Parallel& self) { return std::max<std::int64_t>(0, self.video->size()); })
       .def(
           "__iter__", [](nb::handle self) { return nb::borrow(self); },
-          nb::sig("def __iter__(self) -> ParallelDecoder"))
-      .def("__next__", &next_frame<ParallelDecoder>)
-      .def(
-          "__reduce__",
-          [](nb::handle self) {
-            const auto& parallel = nb::cast<const Parallel&>(self);
-            return reduce(self, parallel.source, parallel.options);
-          },
-          nb::sig("def __reduce__(self) -> tuple[object, ...]"));
+          nb::sig("def __iter__(self) -> ParallelDecoder"));
 }
 
 } // namespace
