@@ -19,6 +19,10 @@ template<typename Sample>
 void mix(const Sample* const* in, const float* weights, float bias, std::int64_t n, std::uint8_t* out) {
   mix_from(0, in, weights, bias, n, out);
 }
+void interleave3_u8(const std::uint8_t* a, const std::uint8_t* b, const std::uint8_t* c, std::int64_t n,
+                    std::uint8_t* out) {
+  interleave3_u8_from(0, a, b, c, n, out);
+}
 #include "image/row_kernels_table.h"
 
 constexpr RowKernels table = table_named("baseline");

@@ -27,6 +27,30 @@ struct Wide {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
                         _mm256_permutevar8x32_epi32(_mm256_packus_epi16(words, more), order));
   }
+  // Byte j of 16 takes pixel 11 (j - part) mod 16, as 3 times 11 is 1 there: each part is permuted once, and
+  // the three times 16 bytes of the outcome choose among the parts by j mod 3.
+  static void interleave3(const std::uint8_t* a, const std::uint8_t* b, const std::uint8_t* c,
+                          std::uint8_t* out) {
+    const auto part = [](const std::uint8_t* in, __m128i order) {
+      return _mm256_shuffle_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(in)),
+                                 _mm256_broadcastsi128_si256(order));
+    };
+    const __m256i x = part(a, _mm_setr_epi8(0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10, 5)),
+                  y = part(b, _mm_setr_epi8(5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10)),
+                  z = part(c, _mm_setr_epi8(10, 5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15));
+    const __m256i second = _mm256_broadcastsi128_si256(
+                      _mm_setr_epi8(0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0)),
+                  third = _mm256_broadcastsi128_si256(
+                      _mm_setr_epi8(0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0));
+    const auto choose = [&](__m256i at0, __m256i at1, __m256i at2) {
+      return _mm256_blendv_epi8(_mm256_blendv_epi8(at0, at1, second), at2, third);
+    };
+    const __m256i p = choose(x, y, z), q = choose(y, z, x), r = choose(z, x, y);
+    auto* to = reinterpret_cast<__m256i*>(out);
+    _mm256_storeu_si256(to, _mm256_permute2x128_si256(p, q, 0x20));
+    _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(r, p, 0x30));
+    _mm256_storeu_si256(to + 2, _mm256_permute2x128_si256(q, r, 0x31));
+  }
 };
 #include "image/row_kernels_wide.h"
 

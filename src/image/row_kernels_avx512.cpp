@@ -27,6 +27,35 @@ struct Wide {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     _mm512_storeu_si512(out, _mm512_permutexvar_epi32(order, _mm512_packus_epi16(words, more)));
   }
+  // Byte j of 16 takes pixel 11 (j - part) mod 16, as 3 times 11 is 1 there: each part is permuted once, and
+  // the three times 16 bytes of the outcome choose among the parts by j mod 3.
+  static void interleave3(const std::uint8_t* a, const std::uint8_t* b, const std::uint8_t* c,
+                          std::uint8_t* out) {
+    const auto part = [](const std::uint8_t* in, __m128i order) {
+      return _mm512_shuffle_epi8(_mm512_loadu_si512(in), _mm512_broadcast_i32x4(order));
+    };
+    const __m512i x = part(a, _mm_setr_epi8(0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10, 5)),
+                  y = part(b, _mm_setr_epi8(5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10)),
+                  z = part(c, _mm_setr_epi8(10, 5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15));
+    constexpr __mmask64 second = 0x2492249224922492, third = 0x4924492449244924;
+    const auto choose = [](__m512i at0, __m512i at1, __m512i at2) {
+      return _mm512_mask_blend_epi8(third, _mm512_mask_blend_epi8(second, at0, at1), at2);
+    };
+    const __m512i p = choose(x, y, z), q = choose(y, z, x), r = choose(z, x, y);
+    // The outcome is p0 q0 r0 p1, q1 r1 p2 q2, r2 p3 q3 r3, by 16 bytes.
+    const auto place = [](__m512i in, __m512i from, __mmask8 where, __m512i more) {
+      return _mm512_mask_permutexvar_epi64(in, where, from, more);
+    };
+    const auto pair = [](__m512i first, __m512i next, __m512i from) {
+      return _mm512_permutex2var_epi64(first, from, next);
+    };
+    const __m512i head = pair(p, q, _mm512_setr_epi64(0, 1, 8, 9, 0, 0, 2, 3)),
+                  middle = pair(q, r, _mm512_setr_epi64(2, 3, 10, 11, 0, 0, 4, 5)),
+                  tail = pair(r, p, _mm512_setr_epi64(4, 5, 14, 15, 0, 0, 6, 7));
+    _mm512_storeu_si512(out, place(head, _mm512_setr_epi64(0, 0, 0, 0, 0, 1, 0, 0), 0x30, r));
+    _mm512_storeu_si512(out + 64, place(middle, _mm512_setr_epi64(0, 0, 0, 0, 4, 5, 0, 0), 0x30, p));
+    _mm512_storeu_si512(out + 128, place(tail, _mm512_setr_epi64(0, 0, 0, 0, 6, 7, 0, 0), 0x30, q));
+  }
 };
 #include "image/row_kernels_wide.h"
 

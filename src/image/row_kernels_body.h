@@ -129,16 +129,6 @@ void interleave2_u8(const std::uint8_t* a, const std::uint8_t* b, std::int64_t n
   }
 }
 
-void interleave3_u8(const std::uint8_t* a, const std::uint8_t* b, const std::uint8_t* c, std::int64_t n,
-                    std::uint8_t* __restrict out) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < n; ++i) {
-    out[3 * i] = a[i];
-    out[3 * i + 1] = b[i];
-    out[3 * i + 2] = c[i];
-  }
-}
-
 void interleave3_f32(const float* a, const float* b, const float* c, std::int64_t n, float* __restrict out) {
 #pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) {
@@ -294,4 +284,13 @@ void mix_from(std::int64_t first, const Sample* const* in, const float* weights,
   for (std::int64_t i = first; i < n; ++i)
     out[i] = code_of(w * static_cast<float>(c[i]) +
                      (v * static_cast<float>(b[i]) + (u * static_cast<float>(a[i]) + bias)));
+}
+
+void interleave3_u8_from(std::int64_t first, const std::uint8_t* a, const std::uint8_t* b,
+                         const std::uint8_t* c, std::int64_t n, std::uint8_t* __restrict out) {
+  for (std::int64_t i = first; i < n; ++i) {
+    out[3 * i] = a[i];
+    out[3 * i + 1] = b[i];
+    out[3 * i + 2] = c[i];
+  }
 }

@@ -1,5 +1,6 @@
 // Bodies of the row kernels that GCC makes no good vectors of, over a Wide of the instruction set: `lanes`
-// floats, read from samples, and four of them packed to bytes. Included behind row_kernels_body.h.
+// floats, read from samples, four of them packed to bytes, and bytes put together. Included behind
+// row_kernels_body.h.
 
 constexpr std::int64_t wide_block = 4 * Wide::lanes;
 
@@ -65,4 +66,11 @@ void mix(const Sample* const* in, const float* weights, float bias, std::int64_t
   if (n < wide_block) return mix_from(0, in, weights, bias, n, out);
   i = n - wide_block;
   mix_block(a + i, b + i, c + i, kept, bias, out + i);
+}
+
+void interleave3_u8(const std::uint8_t* a, const std::uint8_t* b, const std::uint8_t* c, std::int64_t n,
+                    std::uint8_t* out) {
+  std::int64_t i = 0;
+  for (; i + wide_block <= n; i += wide_block) Wide::interleave3(a + i, b + i, c + i, out + 3 * i);
+  interleave3_u8_from(i, a, b, c, n, out);
 }
