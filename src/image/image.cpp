@@ -67,11 +67,6 @@ std::int32_t subsampled(std::int32_t size, int log2) {
   return static_cast<std::int32_t>((std::int64_t{size} + (1 << log2) - 1) >> log2);
 }
 
-std::int64_t row_bytes(const Image& image, int plane) {
-  const PixelFormatInfo& facts = info(image.format);
-  return std::int64_t{image.planes[plane].width} * facts.samples[plane] * facts.bytes_per_sample;
-}
-
 } // namespace
 
 const PixelFormatInfo& info(PixelFormat format) noexcept {
@@ -99,6 +94,22 @@ PixelFormat parse_pixel_format(std::string_view name) {
   fail(ErrorCode::invalid_argument, "pixel format '{}' is not known: expected one of {}", name, known);
 }
 
+std::int64_t row_bytes(const Image& image, int plane) {
+  const PixelFormatInfo& facts = info(image.format);
+  return std::int64_t{image.planes[plane].width} * facts.samples[plane] * facts.bytes_per_sample;
+}
+
+void shape_planes(Image& image, std::int64_t alignment) {
+  const PixelFormatInfo& facts = info(image.format);
+  for (int p = 0; p < facts.planes; ++p) {
+    Plane& plane = image.planes[p];
+    const bool chroma = p > 0 && facts.yuv;
+    plane.width = chroma ? subsampled(image.width, facts.chroma_x) : image.width;
+    plane.height = chroma ? subsampled(image.height, facts.chroma_y) : image.height;
+    plane.pitch = (row_bytes(image, p) + alignment - 1) / alignment * alignment;
+  }
+}
+
 Image Image::allocate(PixelFormat format, std::int32_t width, std::int32_t height, const Limits& limits,
                       Device device) {
   check(width > 0 && height > 0, ErrorCode::invalid_argument, "image: size {}x{}, expected at least 1x1",
@@ -114,14 +125,10 @@ Image Image::allocate(PixelFormat format, std::int32_t width, std::int32_t heigh
   const std::int64_t alignment = device.is_host() ? 64 : 256;
   std::array<std::int64_t, 3> offsets{};
   std::int64_t bytes = 0;
+  shape_planes(image, alignment);
   for (int p = 0; p < facts.planes; ++p) {
-    Plane& plane = image.planes[p];
-    const bool chroma = p > 0 && facts.yuv;
-    plane.width = chroma ? subsampled(width, facts.chroma_x) : width;
-    plane.height = chroma ? subsampled(height, facts.chroma_y) : height;
-    plane.pitch = (row_bytes(image, p) + alignment - 1) / alignment * alignment;
     offsets[p] = bytes;
-    bytes += plane.pitch * plane.height;
+    bytes += image.planes[p].pitch * image.planes[p].height;
   }
   bytes += alignment; // Codecs read and write whole vectors at the end of the last row.
   const std::shared_ptr<void> memory = allocate_memory(device, static_cast<std::uint64_t>(bytes));

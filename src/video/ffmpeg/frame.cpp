@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "image/planes.h"
 #include "video/ffmpeg/pixel_format.h"
 
 extern "C" {
@@ -15,22 +16,13 @@ namespace lanner::ffmpeg {
 
 namespace {
 
-std::int32_t subsampled(std::int32_t size, int log2) {
-  return (size + (1 << log2) - 1) >> log2;
-}
-
 Image describe_planes(PixelFormat format, const AVFrame& frame) {
   Image image;
   image.format = format;
   image.width = frame.width;
   image.height = frame.height;
   image.color = color_of(frame);
-  const PixelFormatInfo& facts = info(format);
-  for (int p = 0; p < facts.planes; ++p) {
-    const bool chroma = p > 0 && facts.yuv;
-    image.planes[p].width = chroma ? subsampled(frame.width, facts.chroma_x) : frame.width;
-    image.planes[p].height = chroma ? subsampled(frame.height, facts.chroma_y) : frame.height;
-  }
+  shape_planes(image, 1); // The frame's own pitches follow.
   return image;
 }
 

@@ -4,20 +4,12 @@
 #include <utility>
 
 #include "device/memory.h"
+#include "image/planes.h"
 
 namespace lanner::nvdec {
 namespace {
 
 constexpr std::int64_t row_alignment = 256;
-
-std::int32_t subsampled(std::int32_t size, int log2) {
-  return (size + (1 << log2) - 1) >> log2;
-}
-
-std::int64_t row_bytes(const Image& image, int plane) {
-  const PixelFormatInfo& facts = info(image.format);
-  return std::int64_t{image.planes[plane].width} * facts.samples[plane] * facts.bytes_per_sample;
-}
 
 std::uint64_t plane_bytes(const Image& image, int plane) {
   return static_cast<std::uint64_t>(image.planes[plane].pitch * image.planes[plane].height);
@@ -34,7 +26,6 @@ PictureCopier::PictureCopier(const Place& place, const CopyTarget& target)
 Image PictureCopier::make_image(const PictureLayout& layout) {
   if (target_.device.is_host())
     return Image::allocate(layout.format, layout.width, layout.height, target_.limits);
-  const PixelFormatInfo& facts = info(layout.format);
   Image image;
   image.format = layout.format;
   image.width = layout.width;
@@ -42,18 +33,14 @@ Image PictureCopier::make_image(const PictureLayout& layout) {
   image.device = target_.device;
   std::uint64_t bytes = 0;
   std::array<std::uint64_t, 3> offsets{};
-  for (int p = 0; p < facts.planes; ++p) {
-    Plane& plane = image.planes[p];
-    const bool chroma = p > 0 && facts.yuv;
-    plane.width = chroma ? subsampled(layout.width, facts.chroma_x) : layout.width;
-    plane.height = chroma ? subsampled(layout.height, facts.chroma_y) : layout.height;
-    plane.pitch = (row_bytes(image, p) + row_alignment - 1) / row_alignment * row_alignment;
+  shape_planes(image, row_alignment);
+  for (int p = 0; p < info(layout.format).planes; ++p) {
     offsets[p] = bytes;
     bytes += plane_bytes(image, p);
   }
   image.owner = memory_.take(bytes);
   auto* memory = static_cast<std::byte*>(const_cast<void*>(image.owner.get()));
-  for (int p = 0; p < facts.planes; ++p) image.planes[p].data = memory + offsets[p];
+  for (int p = 0; p < info(layout.format).planes; ++p) image.planes[p].data = memory + offsets[p];
   return image;
 }
 
