@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "video/nvdec/library.h"
+
 namespace lanner {
 
 namespace {
@@ -14,11 +16,16 @@ const SourcePtr& required(const SourcePtr& source) {
   return source;
 }
 
+PacketCursor open_packets(SourcePtr source, const VideoReaderOptions& options) {
+  const nvdec::EarlyStart start(options.decoder.device);
+  return PacketCursor(std::move(source), options.demuxer, options.stream, options.decoder.raise_on_error);
+}
+
 } // namespace
 
 FrameCursor::FrameCursor(SourcePtr source, const VideoReaderOptions& options)
     : name_(required(source)->name()), options_(options.decoder),
-      packets_(std::move(source), options.demuxer, options.stream, options.decoder.raise_on_error),
+      packets_(open_packets(std::move(source), options)),
       decoder_(create_decoder(packets_.stream(), options_)) {}
 
 // What the filter skips is read past, but its times are remembered: ordinals count every packet.

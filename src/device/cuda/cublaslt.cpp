@@ -63,7 +63,7 @@ PreferenceHandle make_preference() {
 } // namespace
 
 LibraryStatus open_library(std::span<const char* const> names) {
-  return cuda::open_table<Api>({names, bind_all, oldest_version, remedy});
+  return cuda::open_table<Api>({names, bind_all, remedy, oldest_version});
 }
 
 const LibraryStatus& library_status() {

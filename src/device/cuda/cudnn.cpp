@@ -41,7 +41,7 @@ std::string details() {
 } // namespace
 
 LibraryStatus open_library(std::span<const char* const> names) {
-  return cuda::open_table<Api>({names, bind_all, oldest_version, remedy});
+  return cuda::open_table<Api>({names, bind_all, remedy, oldest_version});
 }
 
 const LibraryStatus& library_status() {

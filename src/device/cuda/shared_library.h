@@ -37,7 +37,7 @@ SharedLibrary open_library(std::span<const char* const> names);
 template<typename Api>
 struct LibraryStatus {
   const Api* api = nullptr; ///< Lives as long as the process.
-  std::size_t version = 0;  ///< In the library's own count.
+  std::size_t version = 0;  ///< In the library's own count; 0 of one that does not tell.
   std::string path;
   std::string reason; ///< Why `api` is null.
   std::string remedy; ///< What to do about it; empty when it is there.
@@ -48,11 +48,11 @@ template<typename Api>
 struct LibraryNeeds {
   std::span<const char* const> names; ///< As open_library takes them.
   bool (*bind_all)(SharedLibrary&, Api&);
-  std::size_t oldest_version; ///< Below it the library is refused.
   const char* remedy;
+  std::size_t oldest_version = 0; ///< Below it the library is refused.
 };
 
-/// Opens a library and fills its table, whose `version` tells which one it is. Never throws.
+/// Opens a library and fills its table; a function `version` there tells which one it is. Never throws.
 template<typename Api>
 LibraryStatus<Api> open_table(const LibraryNeeds<Api>& needs) {
   SharedLibrary library = open_library(needs.names);
@@ -63,7 +63,7 @@ LibraryStatus<Api> open_table(const LibraryNeeds<Api>& needs) {
     status.reason = library.reason;
     return status;
   }
-  status.version = table->version();
+  if constexpr (requires { table->version(); }) status.version = table->version();
   if (status.version < needs.oldest_version) {
     status.reason =
         fmt::format("{} is version {}, older than {}", status.path, status.version, needs.oldest_version);

@@ -1,11 +1,13 @@
 #include "video/nvdec/library.h"
 
-#include <memory>
-
-#include "device/cuda/shared_library.h"
+#include <atomic>
+#include <system_error>
 
 namespace lanner::nvdec {
 namespace {
+
+constexpr const char* remedy = "libnvcuvid comes with NVIDIA's driver, from 418 on (in containers with "
+                               "NVIDIA_DRIVER_CAPABILITIES=video,compute,utility)";
 
 bool bind_all(cuda::SharedLibrary& library, Api& a) {
   return library.bind("cuvidGetDecoderCaps", a.get_caps) &&
@@ -24,18 +26,7 @@ bool bind_all(cuda::SharedLibrary& library, Api& a) {
 } // namespace
 
 LibraryStatus open_library(std::span<const char* const> names) {
-  LibraryStatus status;
-  cuda::SharedLibrary library = cuda::open_library(names);
-  status.path = library.path;
-  status.reason = library.reason;
-  if (!library.handle) return status;
-  auto table = std::make_unique<Api>();
-  if (!bind_all(library, *table)) {
-    status.reason = library.reason + ", which drivers from 418 on have";
-    return status;
-  }
-  status.api = table.release(); // used while static objects are destroyed
-  return status;
+  return cuda::open_table<Api>({names, bind_all, remedy});
 }
 
 const LibraryStatus& library_status() {
@@ -47,12 +38,26 @@ const LibraryStatus& library_status() {
 }
 
 const Api& api() {
-  const LibraryStatus& status = library_status();
-  lanner::check(status.api != nullptr, ErrorCode::unsupported,
-                "a GPU cannot decode here: {}; libnvcuvid comes with NVIDIA's driver (in containers with "
-                "NVIDIA_DRIVER_CAPABILITIES=video,compute,utility)",
-                status.reason);
-  return *status.api;
+  return cuda::table_of(library_status(), "NVDEC");
+}
+
+EarlyStart::EarlyStart(std::optional<Device> device) {
+  static std::atomic<bool> started = false;
+  if ((device && device->is_host()) || started.exchange(true)) return;
+  try {
+    thread_ = std::thread([device = device.value_or(Device{DeviceKind::cuda, 0})] {
+      try {
+        static_cast<void>(library_status());
+        static_cast<void>(cuda::Gpu::get(device));
+      } catch (const Error&) { // Who decodes there is told.
+      }
+    });
+  } catch (const std::system_error&) { // No thread: it is opened when it is used.
+  }
+}
+
+EarlyStart::~EarlyStart() {
+  if (thread_.joinable()) thread_.join();
 }
 
 Place Place::of(Device device, void* context) {

@@ -1,20 +1,17 @@
 #pragma once
 // libnvcuvid, opened at first use.
 
+#include <optional>
 #include <span>
-#include <string>
+#include <thread>
 
 #include "device/cuda/gpu.h"
+#include "device/cuda/shared_library.h"
 #include "video/nvdec/nvcuvid_api.h"
 
 namespace lanner::nvdec {
 
-/// The library or the reason why there is none.
-struct LibraryStatus {
-  const Api* api = nullptr; ///< Lives as long as the process.
-  std::string path;
-  std::string reason; ///< Why `api` is null.
-};
+using LibraryStatus = cuda::LibraryStatus<Api>;
 
 /// Opens libnvcuvid.so.1 at the first call. Never throws; safe from any thread.
 const LibraryStatus& library_status();
@@ -23,6 +20,19 @@ LibraryStatus open_library(std::span<const char* const> names);
 
 /// The table. Throws Error{unsupported} with the reason and the remedy where there is none.
 const Api& api();
+
+/// Opens the library and `device` (the first GPU where none is given) on a thread of its own, once a process:
+/// that takes tenths of a second, in which a file can be opened. Failures are left to who uses them.
+class EarlyStart {
+public:
+  explicit EarlyStart(std::optional<Device> device);
+  EarlyStart(const EarlyStart&) = delete;
+  EarlyStart& operator=(const EarlyStart&) = delete;
+  ~EarlyStart(); ///< Waits for it.
+
+private:
+  std::thread thread_;
+};
 
 /// Throws Error{device} (out_of_memory for that status) with the driver's own words unless `status` is
 /// success.
