@@ -119,21 +119,21 @@ def against(workers, job, label, pairs, rivals, own=None):
 
 
 def whole_process(clip, options):
-    ours = [COMMAND, "bench", clip, "--duration", "600s", "--threads", options.threads, "--device", "cpu"]
-    rival = ["ffmpeg", "-v", "error", "-threads", options.threads, "-i", clip, "-f", "null", "-"]
+    ours = [COMMAND, "bench", clip, "--duration", "600s", "--threads", options.codec_threads, "--device", "cpu"]
+    rival = ["ffmpeg", "-v", "error", "-threads", options.codec_threads, "-i", clip, "-f", "null", "-"]
     found = summary(*alternate(lambda: timed(ours), lambda: timed(rival), options.pairs, "decode, ffmpeg"))
     return row(
         f"decode 1080p H.264, {FRAMES} frames, native format, whole process",
-        f"{options.threads} threads",
+        f"{options.codec_threads} threads",
         "ffmpeg -f null",
-        f"{options.threads} threads",
+        f"{options.codec_threads} threads",
         found,
         (FRAMES, FRAMES),
     )
 
 
 def measure_cpu(clip, options):
-    base = {"clip": str(clip), "threads": options.threads, "device": "cpu", "frames": FRAMES, "gop": GOP}
+    base = {"clip": str(clip), "threads": options.codec_threads, "device": "cpu", "frames": FRAMES, "gop": GOP}
     names = ["lanner", "PyAV", "OpenCV", "decord"]
     workers = {name: Worker(name) for name in names}
     pairs = options.pairs

@@ -62,7 +62,7 @@ enum class Latency : std::uint8_t {
 };
 
 struct DecoderOptions {
-  int threads = 0; ///< Codec threads; 0 takes the machine's cores.
+  int threads = 0; ///< Codec threads; 0 takes as many as keep the cores busy.
   /// A damaged packet is Error{bad_data}, for a VideoReader a container that ends early too. Else damage is
   /// concealed, the frame is marked, and what cannot be read ends the stream.
   bool raise_on_error = false;

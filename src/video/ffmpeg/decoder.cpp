@@ -35,9 +35,10 @@ CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& optio
   check(avcodec_parameters_to_context(context.get(), parameters.get()) >= 0, ErrorCode::bad_data,
         "stream {}: its description is malformed", stream.index);
   context->pkt_timebase = from_rational(stream.time_base);
-  // One frame more than there are cores keeps them busy while the caller looks at the last one.
+  // A frame waits for rows of the frame that it refers to. Two more than there are cores keep them busy then,
+  // and while frames are converted.
   const int cores = default_threads();
-  context->thread_count = options.threads > 0 ? options.threads : cores > 1 ? std::min(cores + 1, 16) : 1;
+  context->thread_count = options.threads > 0 ? options.threads : cores > 1 ? std::min(cores + 2, 16) : 1;
   context->max_pixels = static_cast<std::int64_t>(std::min<std::uint64_t>(options.limits.pixels, INT64_MAX));
   context->flags |= AV_CODEC_FLAG_UNALIGNED; // Crops to the exact pixel.
   if (options.latency == Latency::low) suit_low_latency(*context);
