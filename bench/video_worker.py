@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-INTERVAL = 4099  # Pixels between those that are summed up.
+LOOKS = 500  # Samples that are summed up, of a frame in whatever format.
 
 
 class Look:
@@ -21,7 +21,8 @@ class Look:
         self.sums = []
 
     def __call__(self, array):
-        self.sums.append(int(np.asarray(array).reshape(-1)[::INTERVAL].astype(np.int64).sum()))
+        samples = np.asarray(array).reshape(-1)
+        self.sums.append(int(samples[:: max(1, samples.size // LOOKS)].astype(np.int64).sum()))
 
 
 def chosen(job):
