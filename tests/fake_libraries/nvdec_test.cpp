@@ -1,6 +1,7 @@
 // The decoder of GPUs on the fake driver and the fake libnvcuvid: frames, times, sessions.
 
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 #include "expect_error.h"
@@ -272,6 +273,18 @@ TEST_F(FakeNvdec, sessions_are_used_again) {
   other.depth = 10;
   decode(*fake_decoder(other), sequence(5, other));
   EXPECT_EQ(fake_nvcuvid_sessions_made(), made + 2);
+}
+
+TEST(FakeNvdecDeathTest, waiting_sessions_end_before_the_process) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        std::atexit([] { fmt::print(stderr, "left: {}", fake_nvcuvid_sessions()); });
+        const Picture like;
+        const bool whole = decode(*fake_decoder(like), sequence(5, like)).size() == 5;
+        std::exit(whole && fake_nvcuvid_sessions() == 1 ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "left: 0");
 }
 
 TEST_F(FakeNvdec, smaller_pictures_reconfigure_and_larger_ones_do_not) {
