@@ -40,9 +40,9 @@ struct MachineFacts {
   PartStatus driver;                ///< The CUDA driver.
   std::vector<GpuStatus> gpus;
   std::vector<PartStatus> gpu_libraries; ///< What networks on a GPU need; empty where there is none.
-  std::size_t cuda_kernels = 0;       ///< Kernels for GPUs in this build.
-  std::filesystem::path cache_folder; ///< Where timings are kept; empty: nowhere.
-  std::vector<std::string> problems;  ///< Environment variables that make no sense.
+  std::size_t cuda_kernels = 0;          ///< Kernels for GPUs in this build.
+  std::filesystem::path cache_folder;    ///< Where timings are kept; empty: nowhere.
+  std::vector<std::string> problems;     ///< Environment variables that make no sense.
 };
 
 /// The first GPU when its driver and the libraries that networks need are here, else the host: what `auto`

@@ -178,7 +178,7 @@ std::string folder_of(nb::handle model) {
 
 PyEngine build(nb::handle model, const std::string& precision, const nb::dict& shapes, int threads,
                double budget, const std::string& device, bool deterministic, const nb::dict& preprocess,
-               nb::object weights, nb::object progress) {
+               nb::handle weights, nb::object progress) {
   BuildOptions options;
   if (!weights.is_none()) options.weights = to_source(weights);
   options.precision = precision;

@@ -113,7 +113,7 @@ void register_samples(nb::class_<Frame>& frame) {
           nb::sig("def __cuda_array_interface__(self) -> dict[str, object]"))
       .def(
           "__dlpack__",
-          [](const Frame& self, nb::object stream, nb::object max_version, nb::object, nb::object copy) {
+          [](const Frame& self, nb::handle stream, nb::handle max_version, nb::handle, nb::handle copy) {
             return dlpack(view_of(self), stream, max_version, copy);
           },
           nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
@@ -141,7 +141,9 @@ void register_frame_class(nb::module_& module) {
       .def("cpu", &on_host, "The frame in host memory; itself where it is there.")
       .def(
           "to_tensor",
-          [](const Frame& self, nb::kwargs options) { return to_network(self, to_preprocess(options)); },
+          [](const Frame& self, const nb::kwargs& options) {
+            return to_network(self, to_preprocess(options));
+          },
           nb::arg("options"), nb::sig("def to_tensor(self, **options: object) -> Tensor"),
           "One batch element on the frame's device: see Preprocess for the keywords; size is (height, "
           "width).")

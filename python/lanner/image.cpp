@@ -125,7 +125,9 @@ void register_image(nb::module_& module) {
                          "What a network expects of a picture; `to_tensor` takes the same keywords.")
       .def(
           "__init__",
-          [](Preprocess* self, nb::kwargs keywords) { new (self) Preprocess(to_preprocess(keywords)); },
+          [](Preprocess* self, const nb::kwargs& keywords) {
+            new (self) Preprocess(to_preprocess(keywords));
+          },
           nb::arg("options"), nb::sig("def __init__(self, **options: object) -> None"))
       .def("to_json", &Preprocess::to_json)
       .def_static(
@@ -153,7 +155,7 @@ void register_image(nb::module_& module) {
       .def("to_rgb", &to_rgb, "uint8 [height, width, 3].")
       .def(
           "to_tensor",
-          [](const Image& self, nb::kwargs options) {
+          [](const Image& self, const nb::kwargs& options) {
             const Preprocess spec = to_preprocess(options);
             nb::gil_scoped_release release;
             return to_tensor(self, spec);

@@ -204,7 +204,7 @@ nb::object capsule_of(Managed* managed, const char* name) {
   }));
 }
 
-nb::object dlpack(const Tensor& self, nb::object, nb::object max_version, nb::object, nb::object copy) {
+nb::object dlpack(const Tensor& self, nb::handle, nb::handle max_version, nb::handle, nb::handle copy) {
   const bool copied = !copy.is_none() && nb::cast<bool>(copy);
   check(!copied || self.device().is_host(), ErrorCode::unsupported,
         "dlpack: a copy of a tensor on {} was asked for; take it without copy=True and copy it there",

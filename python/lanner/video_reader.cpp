@@ -260,7 +260,7 @@ void register_random_access(nb::class_<Reader>& reader) {
           "`count` frames spread evenly, or the frames on the screen `fps` times a second.")
       .def(
           "batch",
-          [](Reader& self, nb::handle indices, nb::kwargs options) {
+          [](Reader& self, nb::handle indices, const nb::kwargs& options) {
             const Preprocess spec = to_preprocess(options);
             const std::vector<std::int64_t> normal = normal_indices(self, indices);
             return self.with([&](VideoReader& video) { return video.batch(normal, spec); });
@@ -281,7 +281,7 @@ void register_opening(nb::class_<Opened<Video>>& opened, Make make) {
   opened
       .def(
           "__init__",
-          [make](Opened<Video>* self, nb::handle source, nb::kwargs keywords) {
+          [make](Opened<Video>* self, nb::handle source, const nb::kwargs& keywords) {
             open(self, source, keywords, make);
           },
           nb::arg("source"), nb::arg("options"),

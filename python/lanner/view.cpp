@@ -194,7 +194,7 @@ void register_view(nb::module_& module) {
           nb::sig("def __cuda_array_interface__(self) -> dict[str, object]"))
       .def(
           "__dlpack__",
-          [](const View& self, nb::object stream, nb::object max_version, nb::object, nb::object copy) {
+          [](const View& self, nb::handle stream, nb::handle max_version, nb::handle, nb::handle copy) {
             return dlpack(self, stream, max_version, copy);
           },
           nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),

@@ -51,7 +51,7 @@ std::vector<std::byte> ConfigText::bytes() const {
   std::string joined;
   for (const auto& [key, value] : fields_) {
     if (!joined.empty()) joined += ';';
-    joined += key + '=' + value;
+    joined.append(key).append("=").append(value);
   }
   const auto* first = reinterpret_cast<const std::byte*>(joined.data());
   return {first, first + joined.size()};

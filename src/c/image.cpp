@@ -56,6 +56,7 @@ lanner_status lanner_image_describe(const lanner_image* image, lanner_image_info
   return c::guarded(error, [&] {
     c::required(info, "info");
     const Image& own = c::required(image, "image").image;
+    // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): names of formats are literals
     c::write_struct(info, {0, own.width, own.height, to_string(own.format).data()});
   });
 }

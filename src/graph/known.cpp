@@ -56,7 +56,7 @@ static std::optional<Tensor> tensor_of(const Dims& elements, const Type& type) {
     if (!element.is_constant()) return std::nullopt;
     values.push_back(element.value());
   }
-  const Tensor wide = Tensor::from<std::int64_t>(values, type.shape());
+  Tensor wide = Tensor::from<std::int64_t>(values, type.shape());
   if (type.dtype() == DType::i64) return wide;
   Tensor narrow = Tensor::allocate(type.dtype(), type.shape());
   copy(wide, narrow);

@@ -39,7 +39,8 @@ std::string first_bytes(std::span<const std::byte> bytes) {
   return hex.empty() ? "nothing" : hex.substr(0, hex.size() - 1);
 }
 
-/// What stands in a checkout for a large file that was not fetched (git-lfs.com, specification of pointer files).
+/// What stands in a checkout for a large file that was not fetched (git-lfs.com, specification of pointer
+/// files).
 void refuse_pointer(std::span<const std::byte> bytes) {
   constexpr std::string_view first_line = "version https://git-lfs.github.com/spec/";
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -1,6 +1,6 @@
 #pragma once
-// The families of operators: each family's file defines its `NAME_ops`. A new one is a declaration here and a line in
-// table.cpp, which alone includes this, so that a new family leaves the others as they were compiled.
+// The families of operators: each family's file defines its `NAME_ops`. A new one is a declaration here and a
+// line in table.cpp, which alone includes this, so that a new family leaves the others as they were compiled.
 
 #include <vector>
 

@@ -67,7 +67,8 @@ TEST(HostileModel, BytesChangedAtRandom) {
 }
 
 TEST(HostileModel, NotAModel) {
-  EXPECT_OUTCOME(outcome(""), "not a model of a known format (ONNX, TensorFlow GraphDef, Caffe): it has 0 bytes");
+  EXPECT_OUTCOME(outcome(""),
+                 "not a model of a known format (ONNX, TensorFlow GraphDef, Caffe): it has 0 bytes");
   EXPECT_OUTCOME(outcome("hello there, this is text"), "starts with 68 65 6c 6c 6f");
   EXPECT_OUTCOME(outcome(std::string(100, '\0')), "not a model");
   EXPECT_OUTCOME(outcome("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n"),

@@ -36,15 +36,35 @@ __device__ void convert(const From* source, To* target, const BoxParameters& box
 
 extern "C" {
 
-__global__ void copy_box_1(const std::uint8_t* s, std::uint8_t* t, BoxParameters box) { copy(s, t, box); }
-__global__ void copy_box_2(const std::uint16_t* s, std::uint16_t* t, BoxParameters box) { copy(s, t, box); }
-__global__ void copy_box_4(const std::uint32_t* s, std::uint32_t* t, BoxParameters box) { copy(s, t, box); }
-__global__ void copy_box_8(const std::uint64_t* s, std::uint64_t* t, BoxParameters box) { copy(s, t, box); }
+__global__ void copy_box_1(const std::uint8_t* s, std::uint8_t* t, BoxParameters box) {
+  copy(s, t, box);
+}
+__global__ void copy_box_2(const std::uint16_t* s, std::uint16_t* t, BoxParameters box) {
+  copy(s, t, box);
+}
+__global__ void copy_box_4(const std::uint32_t* s, std::uint32_t* t, BoxParameters box) {
+  copy(s, t, box);
+}
+__global__ void copy_box_8(const std::uint64_t* s, std::uint64_t* t, BoxParameters box) {
+  copy(s, t, box);
+}
 
-__global__ void convert_box_f32_f16(const float* s, __half* t, BoxParameters box) { convert(s, t, box); }
-__global__ void convert_box_f32_bf16(const float* s, __nv_bfloat16* t, BoxParameters box) { convert(s, t, box); }
-__global__ void convert_box_f16_f32(const __half* s, float* t, BoxParameters box) { convert(s, t, box); }
-__global__ void convert_box_f16_bf16(const __half* s, __nv_bfloat16* t, BoxParameters box) { convert(s, t, box); }
-__global__ void convert_box_bf16_f32(const __nv_bfloat16* s, float* t, BoxParameters box) { convert(s, t, box); }
-__global__ void convert_box_bf16_f16(const __nv_bfloat16* s, __half* t, BoxParameters box) { convert(s, t, box); }
+__global__ void convert_box_f32_f16(const float* s, __half* t, BoxParameters box) {
+  convert(s, t, box);
+}
+__global__ void convert_box_f32_bf16(const float* s, __nv_bfloat16* t, BoxParameters box) {
+  convert(s, t, box);
+}
+__global__ void convert_box_f16_f32(const __half* s, float* t, BoxParameters box) {
+  convert(s, t, box);
+}
+__global__ void convert_box_f16_bf16(const __half* s, __nv_bfloat16* t, BoxParameters box) {
+  convert(s, t, box);
+}
+__global__ void convert_box_bf16_f32(const __nv_bfloat16* s, float* t, BoxParameters box) {
+  convert(s, t, box);
+}
+__global__ void convert_box_bf16_f16(const __nv_bfloat16* s, __half* t, BoxParameters box) {
+  convert(s, t, box);
+}
 }

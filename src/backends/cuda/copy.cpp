@@ -1,8 +1,8 @@
 // Copies of values between host and device: the steps where a run leaves the GPU and comes back.
 
-#include "device/cuda/code.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
+#include "device/cuda/code.h"
 #include "device/memory.h"
 
 namespace lanner::cuda {

@@ -6,11 +6,23 @@
 
 namespace lanner::cuda {
 
-__device__ inline float load(const float* p) { return *p; }
-__device__ inline float load(const __half* p) { return __half2float(*p); }
-__device__ inline float load(const __nv_bfloat16* p) { return __bfloat162float(*p); }
-__device__ inline void store(float* p, float value) { *p = value; }
-__device__ inline void store(__half* p, float value) { *p = __float2half_rn(value); }
-__device__ inline void store(__nv_bfloat16* p, float value) { *p = __float2bfloat16_rn(value); }
+__device__ inline float load(const float* p) {
+  return *p;
+}
+__device__ inline float load(const __half* p) {
+  return __half2float(*p);
+}
+__device__ inline float load(const __nv_bfloat16* p) {
+  return __bfloat162float(*p);
+}
+__device__ inline void store(float* p, float value) {
+  *p = value;
+}
+__device__ inline void store(__half* p, float value) {
+  *p = __float2half_rn(value);
+}
+__device__ inline void store(__nv_bfloat16* p, float value) {
+  *p = __float2bfloat16_rn(value);
+}
 
 } // namespace lanner::cuda

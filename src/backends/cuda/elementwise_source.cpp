@@ -49,7 +49,7 @@ __device__ inline float truth(bool x) { return x ? 1.0f : 0.0f; }
 )";
 
 /// `{x}`, `{y}`, `{z}` are operands, `{p}` and `{q}` the instruction's numbers.
-const char* expression_of(Opcode opcode) {
+const char* expression_of(Opcode opcode) { // NOLINT(readability-function-size): a table by opcode
   switch (opcode) {
   case Opcode::move:
     return "{x}";

@@ -71,8 +71,8 @@ BoxCopy make_copy(const Gpu& gpu, const Box& given, const char* function, std::s
 double estimate_of(const Node& node) {
   double bytes = 0;
   for (const auto& output : node.outputs())
-    bytes += static_cast<double>(output->type.shape().elements() *
-                                 static_cast<std::int64_t>(bit_width(output->type.dtype())) / 8);
+    bytes += static_cast<double>(output->type.shape().elements()) *
+             static_cast<double>(bit_width(output->type.dtype())) / 8;
   return 3e-6 + bytes / 1e12;
 }
 

@@ -9,7 +9,8 @@ namespace {
 
 constexpr int warp = 32;
 
-__device__ std::int64_t offset_of(std::int64_t index, int axes, const std::int64_t* sizes, const std::int64_t* strides) {
+__device__ std::int64_t offset_of(std::int64_t index, int axes, const std::int64_t* sizes,
+                                  const std::int64_t* strides) {
   std::int64_t offset = 0;
   for (int axis = axes - 1; axis >= 0; --axis) {
     const std::int64_t outer = index / sizes[axis];
@@ -57,7 +58,8 @@ __device__ float fold_row(const T* row, const RowParameters& p, Term term) {
 template<typename Body>
 __device__ void for_each_row(const RowParameters& p, Body body) {
   for (std::int64_t row = blockIdx.x; row < p.rows; row += gridDim.x)
-    body(offset_of(row, p.kept, p.kept_sizes, p.kept_source), offset_of(row, p.kept, p.kept_sizes, p.kept_target));
+    body(offset_of(row, p.kept, p.kept_sizes, p.kept_source),
+         offset_of(row, p.kept, p.kept_sizes, p.kept_target));
 }
 
 template<typename Fold, bool mean, typename T>
@@ -88,7 +90,8 @@ __device__ void layer_normalization(const T* source, const T* scale, const T* bi
   for_each_row(p, [&](std::int64_t from, std::int64_t to) {
     const float n = static_cast<float>(p.length);
     const float mean = fold_row<Sum>(source + from, p, [](float x) { return x; }) / n;
-    const float variance = fold_row<Sum>(source + from, p, [&](float x) { return (x - mean) * (x - mean); }) / n;
+    const float variance =
+        fold_row<Sum>(source + from, p, [&](float x) { return (x - mean) * (x - mean); }) / n;
     const float factor = 1.0f / sqrtf(variance + p.epsilon);
     for (std::int64_t i = threadIdx.x; i < p.length; i += blockDim.x) {
       const float x = load(source + from + offset_of(i, p.inner, p.inner_sizes, p.inner_source));
@@ -101,15 +104,28 @@ __device__ void layer_normalization(const T* source, const T* scale, const T* bi
 
 } // namespace
 
-#define LANNER_ROW_KERNELS(suffix, T)                                                                                   \
-  __global__ void reduce_sum_##suffix(const T* s, T* t, RowParameters p) { reduce<Sum, false>(s, t, p); }               \
-  __global__ void reduce_mean_##suffix(const T* s, T* t, RowParameters p) { reduce<Sum, true>(s, t, p); }               \
-  __global__ void reduce_max_##suffix(const T* s, T* t, RowParameters p) { reduce<Max, false>(s, t, p); }               \
-  __global__ void reduce_min_##suffix(const T* s, T* t, RowParameters p) { reduce<Min, false>(s, t, p); }               \
-  __global__ void softmax_##suffix(const T* s, T* t, RowParameters p) { softmax<false>(s, t, p); }                      \
-  __global__ void log_softmax_##suffix(const T* s, T* t, RowParameters p) { softmax<true>(s, t, p); }                   \
-  __global__ void layer_normalization_##suffix(const T* s, const T* scale, const T* bias, T* t, RowParameters p) {      \
-    layer_normalization(s, scale, bias, t, p);                                                                          \
+#define LANNER_ROW_KERNELS(suffix, T)                                                                        \
+  __global__ void reduce_sum_##suffix(const T* s, T* t, RowParameters p) {                                   \
+    reduce<Sum, false>(s, t, p);                                                                             \
+  }                                                                                                          \
+  __global__ void reduce_mean_##suffix(const T* s, T* t, RowParameters p) {                                  \
+    reduce<Sum, true>(s, t, p);                                                                              \
+  }                                                                                                          \
+  __global__ void reduce_max_##suffix(const T* s, T* t, RowParameters p) {                                   \
+    reduce<Max, false>(s, t, p);                                                                             \
+  }                                                                                                          \
+  __global__ void reduce_min_##suffix(const T* s, T* t, RowParameters p) {                                   \
+    reduce<Min, false>(s, t, p);                                                                             \
+  }                                                                                                          \
+  __global__ void softmax_##suffix(const T* s, T* t, RowParameters p) {                                      \
+    softmax<false>(s, t, p);                                                                                 \
+  }                                                                                                          \
+  __global__ void log_softmax_##suffix(const T* s, T* t, RowParameters p) {                                  \
+    softmax<true>(s, t, p);                                                                                  \
+  }                                                                                                          \
+  __global__ void layer_normalization_##suffix(const T* s, const T* scale, const T* bias, T* t,              \
+                                               RowParameters p) {                                            \
+    layer_normalization(s, scale, bias, t, p);                                                               \
   }
 
 extern "C" {

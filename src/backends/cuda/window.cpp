@@ -1,10 +1,10 @@
 // max_pool and average_pool.
 
 #include "ops/window.h"
-#include "device/cuda/code.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
 #include "backends/cuda/window_kernel.h"
+#include "device/cuda/code.h"
 
 namespace lanner::cuda {
 namespace {

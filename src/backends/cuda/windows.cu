@@ -103,10 +103,22 @@ __device__ void average_pool(const T* source, T* target, const PoolParameters& p
 
 extern "C" {
 
-__global__ void max_pool_f32(const float* s, float* t, PoolParameters p) { max_pool(s, t, p); }
-__global__ void max_pool_f16(const __half* s, __half* t, PoolParameters p) { max_pool(s, t, p); }
-__global__ void max_pool_bf16(const __nv_bfloat16* s, __nv_bfloat16* t, PoolParameters p) { max_pool(s, t, p); }
-__global__ void average_pool_f32(const float* s, float* t, PoolParameters p) { average_pool(s, t, p); }
-__global__ void average_pool_f16(const __half* s, __half* t, PoolParameters p) { average_pool(s, t, p); }
-__global__ void average_pool_bf16(const __nv_bfloat16* s, __nv_bfloat16* t, PoolParameters p) { average_pool(s, t, p); }
+__global__ void max_pool_f32(const float* s, float* t, PoolParameters p) {
+  max_pool(s, t, p);
+}
+__global__ void max_pool_f16(const __half* s, __half* t, PoolParameters p) {
+  max_pool(s, t, p);
+}
+__global__ void max_pool_bf16(const __nv_bfloat16* s, __nv_bfloat16* t, PoolParameters p) {
+  max_pool(s, t, p);
+}
+__global__ void average_pool_f32(const float* s, float* t, PoolParameters p) {
+  average_pool(s, t, p);
+}
+__global__ void average_pool_f16(const __half* s, __half* t, PoolParameters p) {
+  average_pool(s, t, p);
+}
+__global__ void average_pool_bf16(const __nv_bfloat16* s, __nv_bfloat16* t, PoolParameters p) {
+  average_pool(s, t, p);
+}
 }

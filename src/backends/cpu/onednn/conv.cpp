@@ -142,7 +142,7 @@ std::vector<Variant> variants(const Conv& conv) {
   const std::vector<Residual> residuals = adds_in_place(conv.tail)
                                               ? std::vector{Residual::in_place, Residual::read}
                                               : std::vector{Residual::none};
-  for (Layout layout : activation_layouts(conv.input.rank()))
+  for (const Layout& layout : activation_layouts(conv.input.rank()))
     for (Residual residual : residuals) {
       // Few input channels: oneDNN reads the row-major image itself and writes blocks.
       const bool from_row = !layout.blocks.empty() && conv.input[1] <= 4 && conv.groups == 1;

@@ -54,7 +54,7 @@ void Execution::release(std::unique_ptr<MemorySet> set) const {
     MemorySet* empty = nullptr;
     if (slot.compare_exchange_strong(empty, set.get(), std::memory_order_release,
                                      std::memory_order_relaxed)) {
-      set.release();
+      static_cast<void>(set.release()); // The pool's now.
       return;
     }
   }
