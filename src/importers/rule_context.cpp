@@ -92,12 +92,14 @@ double RuleContext::real(std::string_view name, double fallback) const {
 }
 
 std::string RuleContext::string(std::string_view name, std::string fallback) const {
-  return attribute(name) ? get<std::string>(name, "a string") : std::move(fallback);
+  if (!attribute(name)) return fallback;
+  return get<std::string>(name, "a string");
 }
 
 std::vector<std::int64_t> RuleContext::integers(std::string_view name,
                                                 std::vector<std::int64_t> fallback) const {
-  return attribute(name) ? get<std::vector<std::int64_t>>(name, "integers") : std::move(fallback);
+  if (!attribute(name)) return fallback;
+  return get<std::vector<std::int64_t>>(name, "integers");
 }
 
 std::vector<double> RuleContext::reals(std::string_view name) const {

@@ -38,7 +38,7 @@ static std::optional<Dim> inverted(const std::optional<Dim>& truth) {
 template<typename AllowedTypes, typename Function>
 static OpDef comparison(std::string name, AllowedTypes types, KnownBinary rule, Function function) {
   OpDef op = elementwise_op(std::move(name), 2);
-  op.infer = [rule](InferContext& context) {
+  op.infer = [rule = std::move(rule)](InferContext& context) {
     common_dtype(context);
     const Type type = broadcast_type(context, DType::boolean);
     context.set_output(0, type);

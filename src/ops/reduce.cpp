@@ -207,8 +207,8 @@ using SumTypes = Types<float, double, std::int32_t, std::int64_t, std::uint32_t,
 using OrderTypes = decltype(join(SumTypes{}, Types<std::int8_t, std::uint8_t, bool>{}));
 
 template<typename AllowedTypes, typename Fold>
-static OpDef reduce_op(std::string name, AllowedTypes types, Fold fold, FoldDims fold_dims = nullptr) {
-  return OpDef{.name = std::move(name),
+static OpDef reduce_op(const char* name, AllowedTypes types, Fold fold, FoldDims fold_dims = nullptr) {
+  return OpDef{.name = name,
                .min_inputs = 1,
                .max_inputs = 2,
                .attributes = {integer_attribute("keepdims", 1), integer_attribute("noop_with_empty_axes", 0)},

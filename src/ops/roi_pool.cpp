@@ -178,8 +178,8 @@ static double align_bin(const RoiAlign& align, const Plane& plane, const Extent&
   const std::int64_t rows = samples(ys.size), columns = samples(xs.size);
   double sum = 0, most = -std::numeric_limits<double>::infinity();
   for (std::int64_t i = 0; i < rows * columns; ++i) {
-    const double y =
-        ys.start + (static_cast<double>(i / columns) + 0.5) * ys.size / static_cast<double>(rows);
+    const std::int64_t row = i / columns;
+    const double y = ys.start + (static_cast<double>(row) + 0.5) * ys.size / static_cast<double>(rows);
     const double x =
         xs.start + (static_cast<double>(i % columns) + 0.5) * xs.size / static_cast<double>(columns);
     const Corners corners = corners_at(plane, y, x);

@@ -61,7 +61,7 @@ static std::vector<OpDef> rounding_functions() {
 template<typename Function>
 static OpDef number_function(std::string name, KnownUnary rule, Function function) {
   OpDef op = elementwise_op(std::move(name), 1);
-  op.infer = [rule](InferContext& context) {
+  op.infer = [rule = std::move(rule)](InferContext& context) {
     infer_same(context);
     if (rule) propagate_unary(context, context.input(0), rule);
   };

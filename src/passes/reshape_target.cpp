@@ -1,8 +1,6 @@
 #include "passes/reshape_target.h"
 #include <utility>
 
-#include <utility>
-
 #include "passes/rewrite.h"
 
 namespace lanner::passes {

@@ -1,7 +1,5 @@
 #include "passes/scale_weights.h"
 
-#include "graph/op.h"
-
 #include <cmath>
 
 #include "graph/op.h"

@@ -66,9 +66,9 @@ Tensor element(const Tensor& output, std::size_t n, std::size_t count) {
 } // namespace
 
 struct Pipeline::State {
-  State(VideoReader reader_, const Engine& engine_, Context context_, const PipelineOptions& options_)
-      : reader(std::move(reader_)), engine(engine_), context(std::move(context_)), options(options_),
-        cancel(CancelToken::create()), queue(options_.queue, cancel) {
+  State(VideoReader from, const Engine& shared, Context own, const PipelineOptions& wanted)
+      : reader(std::move(from)), engine(shared), context(std::move(own)), options(wanted),
+        cancel(CancelToken::create()), queue(wanted.queue, cancel) {
     if (options.input.empty()) options.input = only_image_input(engine);
     if (!options.preprocess) options.preprocess = engine.preprocess(options.input);
     check(options.preprocess.has_value(), ErrorCode::invalid_argument,

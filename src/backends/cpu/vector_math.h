@@ -45,7 +45,7 @@ inline F logarithm(F x) {
   F result = multiply_add(n, splat(0.693359375F), f + low);
   result = x == 0.0F ? splat(-__builtin_inff()) : result;
   result = x < 0.0F ? splat(__builtin_nanf("")) : result;
-  return ((x == __builtin_inff()) | (x != x)) ? x : result; // NOLINT(misc-redundant-expression): or NaN
+  return ((x == __builtin_inff()) | (x != x)) ? x : result;
 }
 
 /// ln(1 + x) for x in [0, 1]. What rounding 1 + x loses is made good by the ratio (Kahan).

@@ -43,7 +43,7 @@ void loop(RuleContext& context) {
     const Type& given = inputs[i]->type;
     types[i] = given.is_tensor() ? Type::unranked(given.dtype()) : given;
   }
-  if (types.size() > 0) types[0] = Type(DType::i64, Shape{});
+  if (!types.empty()) types[0] = Type(DType::i64, Shape{});
   if (types.size() > 1) types[1] = Type(DType::boolean, Shape{});
   context.fill_region(*node, node->add_region(), body, types);
   context.infer(*node);

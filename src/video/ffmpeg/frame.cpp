@@ -109,7 +109,7 @@ FramePtr to_av(const Image& image, AVPixelFormat format) {
   auto owner = std::make_unique<std::shared_ptr<const void>>(image.owner);
   frame->buf[0] = av_buffer_create(frame->data[0], 1, release_owner, owner.get(), AV_BUFFER_FLAG_READONLY);
   if (!frame->buf[0]) throw std::bad_alloc();
-  owner.release();
+  static_cast<void>(owner.release()); // The buffer's now.
   return frame;
 }
 

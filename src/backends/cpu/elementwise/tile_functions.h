@@ -46,10 +46,10 @@ inline F unit(F x) {
 }
 /// Of two numbers; NaN when one is.
 inline F smaller(F x, F y) {
-  return ((x < y) | (x != x)) ? x : y; // NOLINT(misc-redundant-expression): so is NaN found
+  return ((x < y) | (x != x)) ? x : y;
 }
 inline F larger(F x, F y) {
-  return ((x > y) | (x != x)) ? x : y; // NOLINT(misc-redundant-expression): so is NaN found
+  return ((x > y) | (x != x)) ? x : y;
 }
 
 inline void raise_tile(float* out, const float* x, const float* y, const float*, std::int64_t count,
