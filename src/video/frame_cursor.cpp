@@ -11,9 +11,9 @@ namespace {
 // More packets than any decoder holds back.
 constexpr std::size_t remembered_packets = 4096;
 
-const SourcePtr& required(const SourcePtr& source) {
+std::string name_of(const SourcePtr& source) {
   check(source != nullptr, ErrorCode::invalid_argument, "VideoReader: no source was given");
-  return source;
+  return source->name();
 }
 
 PacketCursor open_packets(SourcePtr source, const VideoReaderOptions& options) {
@@ -24,8 +24,7 @@ PacketCursor open_packets(SourcePtr source, const VideoReaderOptions& options) {
 } // namespace
 
 FrameCursor::FrameCursor(SourcePtr source, const VideoReaderOptions& options)
-    : name_(required(source)->name()), options_(options.decoder),
-      packets_(open_packets(std::move(source), options)),
+    : name_(name_of(source)), options_(options.decoder), packets_(open_packets(std::move(source), options)),
       decoder_(create_decoder(packets_.stream(), options_)) {}
 
 // What the filter skips is read past, but its times are remembered: ordinals count every packet.

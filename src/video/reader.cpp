@@ -78,8 +78,8 @@ void VideoReader::rewind() {
 }
 
 struct ParallelDecoder::State {
-  State(SourcePtr source, const VideoReaderOptions& options, const Control& control_)
-      : control(control_), reader(std::move(source), options, control_, true) {
+  State(SourcePtr source, const VideoReaderOptions& options, const Control& given_control)
+      : control(given_control), reader(std::move(source), options, given_control, true) {
     parallel = reader.is_parallel();
   }
   const Control control;
@@ -112,7 +112,7 @@ std::optional<Frame> ParallelDecoder::next() {
 
 std::string ParallelDecoder::description() const {
   const StreamReader& reader = state_->reader;
-  const std::string one = reader.cursor().decoder().description();
+  std::string one = reader.cursor().decoder().description();
   if (!state_->parallel) return one;
   return fmt::format("{} x {}, {} spans", reader.linear_workers().decoders, one, reader.spans());
 }

@@ -58,7 +58,9 @@ int enter(const char* name) {
   ++w.calls;
   w.log += name;
   w.log += '\n';
-  if (w.fail_at == 0 || --w.fail_at > 0) return success;
+  if (w.fail_at == 0) return success;
+  --w.fail_at;
+  if (w.fail_at > 0) return success;
   return w.fail_with;
 }
 

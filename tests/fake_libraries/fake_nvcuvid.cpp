@@ -40,7 +40,9 @@ CUresult enter(const char* name) {
   ++w.calls;
   w.log += name;
   w.log += '\n';
-  if (w.fail_at == 0 || --w.fail_at > 0) return ok;
+  if (w.fail_at == 0) return ok;
+  --w.fail_at;
+  if (w.fail_at > 0) return ok;
   return static_cast<CUresult>(w.fail_with);
 }
 

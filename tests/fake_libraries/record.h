@@ -18,7 +18,9 @@ struct Record {
   int enter() {
     const std::lock_guard lock(mutex);
     ++calls;
-    return fail_at != 0 && --fail_at == 0 ? fail_with : 0;
+    if (fail_at == 0) return 0;
+    --fail_at;
+    return fail_at == 0 ? fail_with : 0;
   }
   void count_objects(long by) {
     const std::lock_guard lock(mutex);

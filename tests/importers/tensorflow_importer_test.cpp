@@ -50,7 +50,6 @@ TEST(TensorFlow, OpenSizes) {
 }
 
 TEST(TensorFlow, FunctionsAreInlined) {
-  const std::string x = "f32[1, 4, 4, 2]";
   const auto graph = imported(varied_graph_def());
   EXPECT_EQ(graph->body().outputs()[0]->type.to_string(), "f32[batch, 2]");
   std::vector<float> ones(32, 1.0f);
