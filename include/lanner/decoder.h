@@ -46,9 +46,8 @@ struct Frame {
   Tensor tensor; ///< With VideoReaderOptions::preprocess: what it gave, shape [1] + output_shape; `image` is
                  ///< empty then.
 
-  double seconds() const noexcept {
-    return pts == no_pts ? 0.0 : static_cast<double>(pts) * time_base.to_double();
-  }
+  /// 0 where there is no pts.
+  double seconds() const noexcept { return pts == no_pts ? 0.0 : seconds_of(pts, time_base); }
 };
 
 /// Waits until what was queued on a GPU's stream is done: a frame with a stream is complete then for
@@ -62,7 +61,7 @@ enum class Latency : std::uint8_t {
 };
 
 struct DecoderOptions {
-  int threads = 0; ///< Codec threads; 0 takes as many as keep the cores busy.
+  int threads = 0; ///< Codec threads, up to 256; 0 takes as many as keep the cores busy.
   /// A damaged packet is Error{bad_data}, for a VideoReader a container that ends early too. Else damage is
   /// concealed, the frame is marked, and what cannot be read ends the stream.
   bool raise_on_error = false;

@@ -23,6 +23,17 @@ struct Rational {
   friend bool operator==(const Rational&, const Rational&) = default;
 };
 
+/// Seconds of a time stamp: the double nearest to pts * time_base as long as pts * num is below 2^53, so that
+/// frame 35 of 25 a second is at 35 / 25.0. 0 for a time base of 0.
+inline double seconds_of(std::int64_t pts, const Rational& time_base) noexcept {
+  if (time_base.den == 0) return 0.0;
+  constexpr std::int64_t exact = std::int64_t{1} << 53;
+  std::int64_t ticks = 0;
+  if (__builtin_mul_overflow(pts, time_base.num, &ticks) || ticks > exact || ticks < -exact)
+    return static_cast<double>(pts) * time_base.to_double();
+  return static_cast<double>(ticks) / static_cast<double>(time_base.den); // One rounding.
+}
+
 /// Marks a timestamp that the stream does not give.
 inline constexpr std::int64_t no_pts = INT64_MIN;
 

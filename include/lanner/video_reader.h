@@ -60,9 +60,9 @@ struct VideoReaderOptions {
       preprocess; ///< Fill Frame::tensor instead of Frame::image, on the decoding thread.
 };
 
-/// Frames of one stream by number and by time. Opens its own demuxer and decoders. Owns threads only while
-/// at(), batch() or a prefetching next() have several decoders at work. size() and random access build the
-/// index at first use.
+/// Frames of one stream by number and by time. A call's `control` is asked at each frame. Opens its own
+/// demuxer and decoders. Owns threads only while at(), batch() or a prefetching next() have several decoders
+/// at work. size() and random access build the index at first use.
 class VideoReader {
 public:
   explicit VideoReader(SourcePtr source, const VideoReaderOptions& options = {});
@@ -76,17 +76,17 @@ public:
   const std::string& decoder_reason() const noexcept;
   /// Exact number of frames that decoding gives.
   std::int64_t size();
-  std::shared_ptr<const StreamIndex> index();
+  std::shared_ptr<const StreamIndex> index(const Control& control = {});
   /// The next frame in presentation order; nothing at the end. A stream without any is Error{bad_data}.
   std::optional<Frame> next();
   /// Frame `i` of 0..size()-1, the same bytes as linear decoding gives. Continues from there with next().
   Frame at(std::int64_t i);
   /// One frame for each number, in their order; numbers may repeat. Only what they depend on is decoded, each
   /// GOP once, several GOPs at a time.
-  std::vector<Frame> at(std::span<const std::int64_t> indices);
+  std::vector<Frame> at(std::span<const std::int64_t> indices, const Control& control = {});
   /// The frames as one tensor [N] + output_shape, on `DecoderOptions::output`. Frames of unequal size need a
   /// size in `spec`, else Error{invalid_argument}.
-  Tensor batch(std::span<const std::int64_t> indices, const Preprocess& spec);
+  Tensor batch(std::span<const std::int64_t> indices, const Preprocess& spec, const Control& control = {});
 
   /// Number of the frame that is on the screen at `seconds` of the stream's own clock: the last that began by
   /// then. Throws Error{invalid_argument} before the first frame's begin and from the last one's end on.

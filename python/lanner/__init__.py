@@ -80,6 +80,11 @@ def _reopen(cls: type, source: object, options: dict[str, object]) -> object:
     return cls(source, **options)
 
 
+def _preprocess_of(text: str) -> Preprocess:
+    """What a pickled Preprocess becomes."""
+    return Preprocess.from_json(text)
+
+
 def _nvidia_folders() -> list[str]:
     """Where PyPI's nvidia packages keep their libraries."""
     # Not importlib.util and pathlib: they would take longer to import than all of Lanner.

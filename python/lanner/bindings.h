@@ -2,6 +2,11 @@
 // Shared by the files of the Python module: one function a noun registers it, and the conversions between
 // them.
 
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+
+#include <fmt/format.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
@@ -49,6 +54,22 @@ Rational rational(double value);
 /// Preprocessing from the keywords that every Python entry shares; `none` values keep `base`'s.
 Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base = {});
 
+/// At most 80 bytes of what Python prints.
+std::string shown(nb::handle value);
+
+/// Calls `body`, which converts `value`; TypeError names the option where it does not fit.
+template<typename Body>
+auto with_option_named(std::string_view name, nb::handle value, Body&& body) {
+  try {
+    return body();
+  } catch (const std::bad_cast&) {
+    throw nb::type_error(fmt::format("{}: {} is of the wrong type or size", name, shown(value)).c_str());
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+    throw nb::type_error(fmt::format("{}: {} is of the wrong type", name, shown(value)).c_str());
+  }
+}
+
 /// A Control that looks for Ctrl-C at each step of progress. finish() raises what came.
 class Interruptible {
 public:
@@ -57,9 +78,19 @@ public:
   /// Calls `body` without the GIL and turns a cancellation by Ctrl-C into KeyboardInterrupt.
   template<typename Body>
   auto run(Body&& body) {
-    try {
+    const auto without_gil = [&] {
       nb::gil_scoped_release release;
       return body();
+    };
+    try {
+      if constexpr (std::is_void_v<decltype(body())>) {
+        without_gil();
+        raise_interrupt();
+      } else {
+        auto result = without_gil();
+        raise_interrupt(); // It may have come with the last step.
+        return result;
+      }
     } catch (const Error&) {
       raise_interrupt();
       throw;

@@ -1,5 +1,7 @@
 // Errors and interruption.
 
+#include <chrono>
+
 #include <lanner/error.h>
 
 #include "bindings.h"
@@ -18,9 +20,23 @@ void register_errors(nb::module_&) {
   });
 }
 
+std::string shown(nb::handle value) {
+  constexpr std::size_t most = 80;
+  std::string text = nb::cast<std::string>(nb::repr(value));
+  if (text.size() <= most) return text;
+  text.resize(most);
+  return text + "...";
+}
+
 Interruptible::Interruptible(nb::object progress) : progress_(std::move(progress)) {
   control_.cancel = CancelToken::create();
-  control_.progress = [cancel = control_.cancel, callback = progress_.ptr()](const ProgressUpdate& update) {
+  // Another thread may keep the GIL for milliseconds: without a callback it is asked for now and then only.
+  static constexpr std::chrono::milliseconds patience{50};
+  control_.progress = [cancel = control_.cancel, callback = progress_.ptr(),
+                       asked = std::chrono::steady_clock::now()](const ProgressUpdate& update) mutable {
+    const auto now = std::chrono::steady_clock::now();
+    if (callback == Py_None && now - asked < patience) return;
+    asked = now;
     nb::gil_scoped_acquire acquire;
     if (PyErr_Occurred()) return;
     if (PyErr_CheckSignals() != 0) return cancel.cancel();

@@ -80,7 +80,10 @@ void register_times(nb::class_<Frame>& frame) {
       .def_prop_ro(
           "time_base", [](const Frame& self) { return fraction(self.time_base); },
           nb::sig("def time_base(self) -> fractions.Fraction"), "Seconds of one tick, a Fraction.")
-      .def_prop_ro("seconds", &Frame::seconds)
+      .def_prop_ro(
+          "seconds",
+          [](const Frame& self) { return self.pts == no_pts ? nb::none() : nb::cast(self.seconds()); },
+          nb::sig("def seconds(self) -> float | None"), "None when the stream gives no pts.")
       .def_ro("index", &Frame::index, "Number in presentation order, -1 when not known.")
       .def_ro("key", &Frame::key)
       .def_ro("corrupt", &Frame::corrupt, "The decoder concealed damage.")
@@ -92,6 +95,25 @@ void register_times(nb::class_<Frame>& frame) {
           nb::sig("def sample_aspect(self) -> fractions.Fraction"), "Width of a pixel by its height.")
       .def_prop_ro("sei", &sei_of, nb::sig("def sei(self) -> list[tuple[int, bytes]]"),
                    "SEI messages (AV1: metadata) as (type, bytes); needs sei=True at the reader.");
+}
+
+/// NumPy comes here where there is no __array_interface__, and would make an array of one object without it.
+nb::object array_of(nb::handle self, const nb::args&, const nb::kwargs&) {
+  try {
+    static_cast<void>(array_interface(view_of(nb::cast<const Frame&>(self))));
+  } catch (const nb::builtin_exception& error) {
+    throw nb::type_error(error.what());
+  }
+  return nb::module_::import_("numpy").attr("asarray")(self);
+}
+
+std::string describe(const Frame& self) {
+  const std::string time = self.pts == no_pts ? "no pts" : fmt::format("{:.3f} s", self.seconds());
+  if (self.tensor.defined())
+    return fmt::format("lanner.Frame(tensor {}, {}, {})", self.tensor.shape().to_string(), time,
+                       self.tensor.device().to_string());
+  return fmt::format("lanner.Frame({}x{} {}, {}, {})", self.image.width, self.image.height,
+                     to_string(self.image.format), time, self.image.device.to_string());
 }
 
 void register_samples(nb::class_<Frame>& frame) {
@@ -108,6 +130,7 @@ void register_samples(nb::class_<Frame>& frame) {
       .def_prop_ro(
           "__array_interface__", [](const Frame& self) { return array_interface(view_of(self)); },
           nb::sig("def __array_interface__(self) -> dict[str, object]"))
+      .def("__array__", &array_of, nb::sig("def __array__(self, *args: object, **options: object) -> Any"))
       .def_prop_ro(
           "__cuda_array_interface__", [](const Frame& self) { return cuda_array_interface(view_of(self)); },
           nb::sig("def __cuda_array_interface__(self) -> dict[str, object]"))
@@ -147,10 +170,7 @@ void register_frame_class(nb::module_& module) {
           nb::arg("options"), nb::sig("def to_tensor(self, **options: object) -> Tensor"),
           "One batch element on the frame's device: see Preprocess for the keywords; size is (height, "
           "width).")
-      .def("__repr__", [](const Frame& self) {
-        return fmt::format("lanner.Frame({}x{} {}, {:.3f} s, {})", self.image.width, self.image.height,
-                           to_string(self.image.format), self.seconds(), self.image.device.to_string());
-      });
+      .def("__repr__", &describe);
 }
 
 void register_stream(nb::module_& module) {
@@ -181,8 +201,8 @@ void register_stream(nb::module_& module) {
 
 // By continued fractions.
 Rational rational(double value) {
-  check(std::isfinite(value) && value > 0 && value < 1e6, ErrorCode::invalid_argument,
-        "fps: expected a positive number, got {}", value);
+  check(std::isfinite(value) && value >= 1e-6 && value < 1e6, ErrorCode::invalid_argument,
+        "fps: expected a number from 1e-6 to below 1e6, got {}", value);
   std::int64_t num = 1, den = 0, num_before = 0, den_before = 1;
   double rest = value;
   for (int i = 0; i < 32; ++i) {

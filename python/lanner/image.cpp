@@ -115,7 +115,8 @@ Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base) {
     base = Preprocess::preset(nb::cast<std::string>(keywords["preset"]));
   for (const auto& [name, value] : keywords) {
     const std::string option = nb::cast<std::string>(name);
-    if (option != "preset" && !value.is_none()) apply(base, option, value);
+    if (option == "preset" || value.is_none()) continue;
+    with_option_named(option, value, [&] { apply(base, option, value); });
   }
   return base;
 }
@@ -135,6 +136,13 @@ void register_image(nb::module_& module) {
       .def(
           "__eq__", [](const Preprocess& a, const Preprocess& b) { return a == b; }, nb::arg("other"),
           nb::is_operator(), nb::sig("def __eq__(self, other: object) -> bool"))
+      .def(
+          "__reduce__",
+          [](nb::handle self) {
+            const nb::object again = nb::module_::import_("lanner").attr("_preprocess_of");
+            return nb::make_tuple(again, nb::make_tuple(self.attr("to_json")()));
+          },
+          nb::sig("def __reduce__(self) -> tuple[object, ...]"))
       .def("__repr__", [](const Preprocess& self) { return "lanner.Preprocess(" + self.to_json() + ")"; });
 
   nb::class_<Image>(module, "Image", "Pixels of one picture with their colour description.")

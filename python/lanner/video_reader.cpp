@@ -28,12 +28,27 @@ struct Opened {
     const std::lock_guard lock(alone);
     return body(*video);
   }
+  /// Calls `body(video, control)` without the GIL; Ctrl-C stops it.
+  template<typename Body>
+  auto run(Body&& body) {
+    Interruptible work;
+    return work.run([&] {
+      const std::lock_guard lock(alone);
+      return body(*video, work.control());
+    });
+  }
 };
 using Reader = Opened<VideoReader>;
 using Parallel = Opened<ParallelDecoder>;
 
 std::optional<Device> device_or_auto(const std::string& text) {
   return text == "auto" ? std::nullopt : std::optional(Device::parse(text));
+}
+
+Latency to_latency(const std::string& text) {
+  check(text == "low" || text == "normal", ErrorCode::invalid_argument,
+        "latency: '{}' is not one of normal, low", text);
+  return text == "low" ? Latency::low : Latency::normal;
 }
 
 /// One keyword of a reader; false when there is none of that name.
@@ -49,7 +64,7 @@ bool apply_decoder(DecoderOptions& options, const std::string& name, nb::handle 
   else if (name == "cuda_stream")
     options.stream.handle = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(value));
   else if (name == "latency")
-    options.latency = nb::cast<std::string>(value) == "low" ? Latency::low : Latency::normal;
+    options.latency = to_latency(nb::cast<std::string>(value));
   else if (name == "sei")
     options.sei = nb::cast<bool>(value);
   else if (name == "raise_on_error")
@@ -86,7 +101,7 @@ VideoReaderOptions reader_options(const nb::kwargs& keywords) {
   for (const auto& [key, value] : keywords) {
     const std::string name = nb::cast<std::string>(key);
     if (value.is_none()) continue;
-    if (!apply_reader(options, name, value))
+    if (!with_option_named(name, value, [&] { return apply_reader(options, name, value); }))
       throw nb::type_error(
           fmt::format("unknown option '{}'; known are stream, threads, device, output, decoders, prefetch, "
                       "format, preprocess, raise_on_error, sei, latency, cuda_context, cuda_stream, "
@@ -146,8 +161,25 @@ std::vector<std::int64_t> slice_indices(const nb::slice& slice, std::int64_t siz
   return indices;
 }
 
+/// Builds the index, which takes its time.
 std::int64_t size_of(Reader& self) {
-  return self.with([](VideoReader& video) { return video.size(); });
+  return self.run([](VideoReader& video, const Control& control) {
+    return static_cast<std::int64_t>(video.index(control)->frames.size());
+  });
+}
+
+/// As operator.index does; nothing for what is no number. Numbers beyond 64 bits lie outside of every clip.
+std::optional<std::int64_t> number_of(nb::handle value) {
+  if (PyIndex_Check(value.ptr()) == 0) return std::nullopt;
+  const nb::object number = nb::steal(PyNumber_Index(value.ptr()));
+  if (!number.is_valid()) {
+    PyErr_Clear(); // An array of several.
+    return std::nullopt;
+  }
+  int overflow = 0;
+  const long long small = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow != 0) throw nb::index_error("a number beyond 64 bits is no frame");
+  return small;
 }
 
 std::int64_t normal_index(std::int64_t i, std::int64_t size) {
@@ -159,36 +191,45 @@ std::vector<std::int64_t> normal_indices(Reader& self, nb::handle indices) {
   const std::int64_t size = size_of(self);
   if (nb::isinstance<nb::slice>(indices)) return slice_indices(nb::cast<nb::slice>(indices), size);
   std::vector<std::int64_t> normal;
-  for (nb::handle index : indices)
-    normal.push_back(
-        normal_index(nb::cast<std::int64_t>(nb::module_::import_("operator").attr("index")(index)), size));
+  for (nb::handle index : indices) {
+    const std::optional<std::int64_t> number = number_of(index);
+    if (!number) throw nb::type_error(fmt::format("{} is not the number of a frame", shown(index)).c_str());
+    normal.push_back(normal_index(*number, size));
+  }
   return normal;
 }
 
 std::vector<Frame> frames_of(Reader& self, const std::vector<std::int64_t>& indices) {
-  return self.with([&](VideoReader& video) { return video.at(indices); });
+  return self.run([&](VideoReader& video, const Control& control) { return video.at(indices, control); });
 }
 
 nb::object item(Reader& self, nb::handle index) {
-  if (!nb::hasattr(index, "__index__")) return nb::cast(frames_of(self, normal_indices(self, index)));
-  const auto number = nb::cast<std::int64_t>(nb::module_::import_("operator").attr("index")(index));
-  const std::int64_t normal = normal_index(number, size_of(self));
+  const std::optional<std::int64_t> number = number_of(index);
+  if (!number && !nb::isinstance<nb::slice>(index) && !nb::hasattr(index, "__iter__"))
+    throw nb::type_error(
+        fmt::format("frames are asked for by number, slice or sequence of numbers, got {}", shown(index))
+            .c_str());
+  if (!number) return nb::cast(frames_of(self, normal_indices(self, index)));
+  const std::int64_t normal = normal_index(*number, size_of(self));
   return nb::cast(self.with([&](VideoReader& video) { return video.at(normal); }));
 }
 
 std::vector<Frame> frames_at(Reader& self, nb::handle seconds) {
   std::vector<double> times;
-  for (nb::handle time : seconds) times.push_back(nb::cast<double>(time));
-  return self.with([&](VideoReader& video) {
+  for (nb::handle time : seconds)
+    times.push_back(with_option_named("seconds", time, [&] { return nb::cast<double>(time); }));
+  size_of(self);
+  return self.run([&](VideoReader& video, const Control& control) {
     std::vector<std::int64_t> indices;
     for (const double time : times) indices.push_back(video.index_at(time));
-    return video.at(indices);
+    return video.at(indices, control);
   });
 }
 
 std::vector<std::int64_t> sample(Reader& self, std::optional<std::int64_t> count, std::optional<double> fps) {
   check(count.has_value() != fps.has_value(), ErrorCode::invalid_argument,
         "sample: expected a count of frames or fps=, one of the two");
+  size_of(self);
   return self.with(
       [&](VideoReader& video) { return count ? video.sample(*count) : video.sample(rational(*fps)); });
 }
@@ -202,12 +243,15 @@ void register_index(nb::module_& module) {
       .def_prop_ro(
           "time_base", [](const StreamIndex& self) { return fraction(self.time_base); },
           nb::sig("def time_base(self) -> fractions.Fraction"))
-      .def_prop_ro("pts",
-                   [](const StreamIndex& self) {
-                     std::vector<std::int64_t> times;
-                     for (const IndexEntry& entry : self.frames) times.push_back(entry.pts);
-                     return times;
-                   })
+      .def_prop_ro(
+          "pts",
+          [](const StreamIndex& self) {
+            std::vector<std::optional<std::int64_t>> times;
+            for (const IndexEntry& entry : self.frames)
+              times.push_back(entry.pts == no_pts ? std::nullopt : std::optional(entry.pts));
+            return times;
+          },
+          "In ticks of time_base; None where the stream gives none.")
       .def_prop_ro("keyframes", [](const StreamIndex& self) {
         std::vector<std::size_t> numbers;
         for (std::size_t i = 0; i < self.frames.size(); ++i)
@@ -227,8 +271,18 @@ constexpr const char* options_text =
     "frame_bytes, cache_index, index.";
 
 void register_random_access(nb::class_<Reader>& reader) {
-  reader.def("__len__", &size_of)
-      .def("__getitem__", &item, nb::arg("index"),
+  reader
+      .def("__len__",
+           [](Reader& self) {
+             try {
+               return size_of(self);
+             } catch (const Error& error) {
+               // list() asks for the length, and takes this for an answer.
+               if (error.code() == ErrorCode::unsupported) throw nb::type_error(error.what());
+               throw;
+             }
+           })
+      .def("__getitem__", &item, nb::arg("index").none(),
            nb::sig("def __getitem__(self, index: int | slice | Sequence[int]) -> Any"),
            "A frame, or a list of frames for a slice or a sequence of numbers; only what they depend on is "
            "decoded.")
@@ -238,13 +292,16 @@ void register_random_access(nb::class_<Reader>& reader) {
       .def(
           "frames_played_in",
           [](Reader& self, double begin, double end) {
-            return self.with(
-                [&](VideoReader& video) { return video.at(video.indices_played_in(begin, end)); });
+            size_of(self);
+            return self.run([&](VideoReader& video, const Control& control) {
+              return video.at(video.indices_played_in(begin, end), control);
+            });
           },
           nb::arg("begin"), nb::arg("end"), "The frames on the screen at some time of [begin, end) seconds.")
       .def(
           "index_at",
           [](Reader& self, double seconds) {
+            size_of(self);
             return self.with([&](VideoReader& video) { return video.index_at(seconds); });
           },
           nb::arg("seconds"), "Number of the frame on the screen at this time.")
@@ -263,14 +320,16 @@ void register_random_access(nb::class_<Reader>& reader) {
           [](Reader& self, nb::handle indices, const nb::kwargs& options) {
             const Preprocess spec = to_preprocess(options);
             const std::vector<std::int64_t> normal = normal_indices(self, indices);
-            return self.with([&](VideoReader& video) { return video.batch(normal, spec); });
+            return self.run([&](VideoReader& video, const Control& control) {
+              return video.batch(normal, spec, control);
+            });
           },
           nb::arg("indices"), nb::arg("options"),
           nb::sig("def batch(self, indices: slice | Sequence[int], **options: object) -> Tensor"),
           "The frames as one tensor [N, ...]: see Preprocess for the keywords; size is (height, width).")
       .def_prop_ro("index", [](Reader& self) {
         return std::const_pointer_cast<StreamIndex>(
-            self.with([](VideoReader& video) { return video.index(); }));
+            self.run([](VideoReader& video, const Control& control) { return video.index(control); }));
       });
 }
 
@@ -284,7 +343,7 @@ void register_opening(nb::class_<Opened<Video>>& opened, Make make) {
           [make](Opened<Video>* self, nb::handle source, const nb::kwargs& keywords) {
             open(self, source, keywords, make);
           },
-          nb::arg("source"), nb::arg("options"),
+          nb::arg("source").none(), nb::arg("options"),
           nb::sig("def __init__(self, source: str | os.PathLike[str] | bytes | io.BufferedIOBase, **options: "
                   "object) -> None"),
           options_text)
@@ -327,7 +386,14 @@ void register_parallel(nb::module_& module) {
       "All frames of a video in order, by several decoders at once: every engine of "
       "a GPU or every core works on one file.");
   register_opening(parallel, [](SourcePtr bytes, const VideoReaderOptions& options, const Control& control) {
-    return std::make_unique<ParallelDecoder>(std::move(bytes), options, control);
+    // `control` ends with the call, the decoder's own lives on; next() looks for Ctrl-C itself.
+    const auto opening = std::make_shared<bool>(true);
+    Control own{control.cancel, [opening, &control](const ProgressUpdate& update) {
+                  if (*opening) control.report(update);
+                }};
+    auto decoder = std::make_unique<ParallelDecoder>(std::move(bytes), options, own);
+    *opening = false;
+    return decoder;
   });
   parallel.def_prop_ro("decoder", [](const Parallel& self) { return self.video->description(); })
       .def("__length_hint__",

@@ -116,6 +116,8 @@ View plane_view(const Image& image, std::size_t index, Stream stream) {
 }
 
 View image_view(const Image& image, Stream stream) {
+  if (!image.defined())
+    throw nb::attribute_error("the frame has a tensor in place of a picture; take its tensor");
   const PixelFormatInfo& facts = info(image.format);
   View view = plane_view(image, 0, stream);
   if (facts.planes == 1) return view;
@@ -123,7 +125,10 @@ View image_view(const Image& image, Stream stream) {
   const bool equal = facts.planes == 3 && facts.chroma_x == 0 && facts.chroma_y == 0;
   if (!stacked(image) || !(semi_planar || equal))
     throw nb::attribute_error(
-        fmt::format("a frame of format {} is not one array; take its planes", facts.name).c_str());
+        fmt::format(
+            "a frame of format {} is not one array; take its planes, or open the video with format=\"rgb24\"",
+            facts.name)
+            .c_str());
   if (semi_planar) {
     view.shape[0] += image.planes[1].height;
     return view;

@@ -233,6 +233,9 @@ std::optional<FileStamp> file_stamp(const ByteSource& source) {
 }
 
 SourcePtr open_path(const std::filesystem::path& path, const Limits& limits) {
+  check(!path.empty(), ErrorCode::not_found, "the path is empty");
+  check(path.native().find('\0') == std::string::npos, ErrorCode::invalid_argument,
+        "{}: the path goes on behind a zero byte", path.c_str());
   Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!fd) fail_system(errno, path.string());
   return from_descriptor(std::move(fd), path.string(), limits);

@@ -79,6 +79,10 @@ std::optional<Device> first_gpu(const StreamInfo& stream, const DecoderOptions& 
 } // namespace
 
 std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options) {
+  constexpr int most_threads = 256; // Each takes memory of its own, and milliseconds to begin.
+  check(options.threads >= 0 && options.threads <= most_threads, ErrorCode::invalid_argument,
+        "decoder: threads is {}, expected 0 (as many as keep the cores busy) to {}", options.threads,
+        most_threads);
   if (options.device && options.device->is_host()) return on_cpu(stream, options, "asked for");
   if (options.device) return nvdec::create_decoder(stream, options, *options.device, "asked for");
   std::string reason;

@@ -71,9 +71,15 @@ void PacketCursor::restart() {
   position_ = 0;
   pending_.reset();
   lost_ = false;
+  from_start_ = true;
 }
 
 void PacketCursor::go_to(std::int64_t ordinal, const PacketTable& table) {
+  move_to(ordinal, table);
+  if (from_start_ && ordinal < table.size()) expect_packet(ordinal, table);
+}
+
+void PacketCursor::move_to(std::int64_t ordinal, const PacketTable& table) {
   if (!lost_ && ordinal == position_) return;
   if (!lost_ && ordinal > position_ && (seeks_fail_ || is_near(ordinal, table))) return read_up_to(ordinal);
   if (ordinal == 0) return restart();
@@ -84,6 +90,17 @@ void PacketCursor::go_to(std::int64_t ordinal, const PacketTable& table) {
   seeks_fail_ = true;
   restart();
   read_up_to(ordinal);
+}
+
+// What is read without a seek is what the table was made of, if it is of this file. Not bad_data, which
+// another start could mend.
+void PacketCursor::expect_packet(std::int64_t ordinal, const PacketTable& table) {
+  if (!pending_) pending_ = stream_packet();
+  const PacketEntry& entry = table[ordinal];
+  check(pending_ && pending_->pts == entry.pts && pending_->bytes.size() == entry.size,
+        ErrorCode::invalid_argument,
+        "{}: packet {} is not the index's; the index is of another clip, or the file was changed",
+        source_->name(), ordinal);
 }
 
 bool PacketCursor::is_near(std::int64_t ordinal, const PacketTable& table) const {
@@ -106,6 +123,7 @@ bool PacketCursor::seek_to(std::int64_t ordinal, const PacketTable& table) {
 // Containers may land anywhere, so the packet that was found is compared with the table.
 bool PacketCursor::enter(std::int64_t ordinal, const PacketTable& table, const std::function<void()>& seek) {
   lost_ = true;
+  from_start_ = false;
   pending_.reset();
   try {
     seek();

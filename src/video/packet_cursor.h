@@ -38,7 +38,9 @@ private:
   bool seek_to(std::int64_t ordinal, const PacketTable& table);
   bool enter(std::int64_t ordinal, const PacketTable& table, const std::function<void()>& seek);
   bool is_near(std::int64_t ordinal, const PacketTable& table) const;
+  void move_to(std::int64_t ordinal, const PacketTable& table);
   void read_up_to(std::int64_t ordinal);
+  void expect_packet(std::int64_t ordinal, const PacketTable& table);
 
   SourcePtr source_;
   DemuxerOptions options_;
@@ -48,6 +50,7 @@ private:
   std::int64_t position_ = 0;
   std::optional<Packet> pending_; ///< The packet at position_, read already.
   bool lost_ = false;             ///< A seek was left in the middle: position_ means nothing.
+  bool from_start_ = true;        ///< What was read came without a seek.
   bool seeks_fail_ = false;       ///< A seek has not found its packet: this container is read forwards.
 };
 

@@ -44,8 +44,8 @@ const std::string& VideoReader::decoder_reason() const noexcept {
 std::int64_t VideoReader::size() {
   return state_->reader.size();
 }
-std::shared_ptr<const StreamIndex> VideoReader::index() {
-  return state_->reader.index();
+std::shared_ptr<const StreamIndex> VideoReader::index(const Control& control) {
+  return state_->reader.index(&control);
 }
 
 std::optional<Frame> VideoReader::next() {
@@ -54,11 +54,12 @@ std::optional<Frame> VideoReader::next() {
 Frame VideoReader::at(std::int64_t i) {
   return state_->reader.at(i);
 }
-std::vector<Frame> VideoReader::at(std::span<const std::int64_t> indices) {
-  return state_->reader.at(indices);
+std::vector<Frame> VideoReader::at(std::span<const std::int64_t> indices, const Control& control) {
+  return state_->reader.at(indices, control);
 }
-Tensor VideoReader::batch(std::span<const std::int64_t> indices, const Preprocess& spec) {
-  return state_->reader.batch(indices, spec);
+Tensor VideoReader::batch(std::span<const std::int64_t> indices, const Preprocess& spec,
+                          const Control& control) {
+  return state_->reader.batch(indices, spec, control);
 }
 
 std::int64_t VideoReader::index_at(double seconds) {

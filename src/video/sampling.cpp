@@ -20,10 +20,6 @@ void require_times(const StreamIndex& index) {
         "stream {} does not say when its frames are shown; ask for them by number", index.stream);
 }
 
-double seconds_of(std::int64_t pts, Rational time_base) {
-  return static_cast<double>(pts) * time_base.to_double(); // As Frame::seconds() says it.
-}
-
 // The last frame without a duration is shown for as long as the one before.
 std::int64_t end_pts(const StreamIndex& index) {
   const IndexEntry& last = index.frames.back();

@@ -17,13 +17,16 @@ StreamReader::StreamReader(SourcePtr source, const VideoReaderOptions& options, 
   serial_.cursor().set_stop({control_.cancel, {}});
   const Device device = cursor().decoder().device();
   if (!device.is_host()) gpu_ = nvdec::resources(cursor().stream(), options_.decoder, device);
+  check(options.decoders >= 0 && options.prefetch >= 0 && options.stream >= -1, ErrorCode::invalid_argument,
+        "reader: decoders is {}, prefetch {}, stream {}; expected 0 or more, and -1 for the best stream",
+        options.decoders, options.prefetch, options.stream);
   linear_ = choose_workers(options_, {.gpu = gpu()});
   if (options_.index) adopt(options_.index);
 }
 
-IndexRequest StreamReader::request() const {
+IndexRequest StreamReader::request(const Control& control) const {
   return {source_, options_.demuxer, options_.decoder, cursor().stream().index, options_.cache_index,
-          control_};
+          control};
 }
 
 void StreamReader::adopt(std::shared_ptr<const StreamIndex> index) {
@@ -34,15 +37,15 @@ void StreamReader::adopt(std::shared_ptr<const StreamIndex> index) {
   linear_ = choose_workers(options_, {parts_->plan.size(), parts_->content->size(), false, gpu()});
 }
 
-std::shared_ptr<const StreamIndex> StreamReader::index() {
-  if (!index_) adopt(obtain_index(request()));
+std::shared_ptr<const StreamIndex> StreamReader::index(const Control* control) {
+  if (!index_) adopt(obtain_index(request(control ? *control : control_)));
   return index_;
 }
 
 // Frames given so far keep their numbers only in the settled list.
 void StreamReader::settle() {
   stop_ahead();
-  adopt(settle_index(request(), *index()));
+  adopt(settle_index(request(control_), *index()));
 }
 
 QueueBound StreamReader::bound() const {
@@ -92,6 +95,7 @@ std::optional<Frame> StreamReader::next_here() {
 }
 
 std::optional<Frame> StreamReader::next() {
+  begun_ = true;
   options_.demuxer.cancel.check(); // Frames that wait decoded are not given either.
   while (true) {
     try {
@@ -112,6 +116,7 @@ void StreamReader::require_frame(std::int64_t i) {
 }
 
 Frame StreamReader::at(std::int64_t i) {
+  begun_ = true;
   stop_ahead();
   while (true) {
     require_frame(i);
@@ -130,6 +135,7 @@ Frame StreamReader::at(std::int64_t i) {
 void StreamReader::gather_once(const std::vector<std::int64_t>& wanted, const FrameFinish& finish,
                                const std::function<void(Frame)>& give) {
   if (!parts_->content->named || one_decoder_) {
+    begun_ = true;
     const std::int64_t place = last_;
     stop_ahead();
     if (serial_.parts() != parts_) serial_.adopt(parts_);
@@ -147,11 +153,13 @@ void StreamReader::gather_once(const std::vector<std::int64_t>& wanted, const Fr
 
 // Gives each wanted frame once; `wanted` rises.
 void StreamReader::gather(const std::vector<std::int64_t>& wanted, const FrameFinish& finish,
-                          const std::function<void(Frame)>& give) {
+                          const Control& control, const std::function<void(Frame)>& give) {
   std::size_t given = 0;
   const auto count = [&](Frame frame) {
     give(std::move(frame));
     ++given;
+    control.report({"decode", static_cast<double>(given), static_cast<double>(wanted.size()), "frames"});
+    control.cancel.check();
   };
   while (given < wanted.size()) {
     require_frame(wanted.back());
@@ -176,12 +184,12 @@ std::vector<std::int64_t> rising(std::span<const std::int64_t> indices) {
 
 } // namespace
 
-std::vector<Frame> StreamReader::at(std::span<const std::int64_t> indices) {
+std::vector<Frame> StreamReader::at(std::span<const std::int64_t> indices, const Control& control) {
   for (const std::int64_t i : indices) require_frame(i);
   const std::vector<std::int64_t> wanted = rising(indices);
   std::vector<Frame> found;
   found.reserve(wanted.size());
-  gather(wanted, finish_, [&](Frame frame) { found.push_back(std::move(frame)); });
+  gather(wanted, finish_, control, [&](Frame frame) { found.push_back(std::move(frame)); });
   std::vector<Frame> frames;
   frames.reserve(indices.size());
   for (const std::int64_t i : indices)
@@ -190,7 +198,8 @@ std::vector<Frame> StreamReader::at(std::span<const std::int64_t> indices) {
   return frames;
 }
 
-Tensor StreamReader::batch(std::span<const std::int64_t> indices, const Preprocess& spec) {
+Tensor StreamReader::batch(std::span<const std::int64_t> indices, const Preprocess& spec,
+                           const Control& control) {
   for (const std::int64_t i : indices) require_frame(i);
   const StreamInfo& stream = cursor().stream();
   if (indices.empty())
@@ -198,11 +207,12 @@ Tensor StreamReader::batch(std::span<const std::int64_t> indices, const Preproce
                             options_.decoder.output.value_or(cursor().decoder().device()));
   BatchSink sink(indices, spec, options_.decoder);
   gather(
-      rising(indices), [&](Frame& frame) { sink.take(frame); }, [](const Frame&) {});
+      rising(indices), [&](Frame& frame) { sink.take(frame); }, control, [](const Frame&) {});
   return sink.result();
 }
 
 void StreamReader::rewind() {
+  if (!std::exchange(begun_, false)) return; // Sources that cannot go back need not.
   stop_ahead();
   serial_.rewind();
   last_ = -1;

@@ -21,7 +21,8 @@ public:
   StreamReader(SourcePtr source, const VideoReaderOptions& options, const Control& control, bool ahead);
 
   const FrameCursor& cursor() const noexcept { return serial_.cursor(); }
-  std::shared_ptr<const StreamIndex> index();
+  /// Built at the first call, with `control` where one is given, else with the reader's own.
+  std::shared_ptr<const StreamIndex> index(const Control* control = nullptr);
   /// -1 before there is an index.
   std::int64_t known_size() const noexcept {
     return index_ ? static_cast<std::int64_t>(index_->frames.size()) : -1;
@@ -31,8 +32,8 @@ public:
 
   std::optional<Frame> next();
   Frame at(std::int64_t i);
-  std::vector<Frame> at(std::span<const std::int64_t> indices);
-  Tensor batch(std::span<const std::int64_t> indices, const Preprocess& spec);
+  std::vector<Frame> at(std::span<const std::int64_t> indices, const Control& control);
+  Tensor batch(std::span<const std::int64_t> indices, const Preprocess& spec, const Control& control);
   void rewind();
 
   /// Decoders that next() keeps at work.
@@ -42,7 +43,7 @@ public:
   std::size_t spans() const noexcept { return parts_ ? parts_->plan.size() : 1; }
 
 private:
-  IndexRequest request() const;
+  IndexRequest request(const Control& control) const;
   void adopt(std::shared_ptr<const StreamIndex> index);
   void settle();
   void start_ahead();
@@ -52,7 +53,7 @@ private:
   QueueBound bound() const;
   const nvdec::Resources* gpu() const noexcept { return gpu_ ? &*gpu_ : nullptr; }
   void require_frame(std::int64_t i);
-  void gather(const std::vector<std::int64_t>& wanted, const FrameFinish& finish,
+  void gather(const std::vector<std::int64_t>& wanted, const FrameFinish& finish, const Control& control,
               const std::function<void(Frame)>& give);
   void gather_once(const std::vector<std::int64_t>& wanted, const FrameFinish& finish,
                    const std::function<void(Frame)>& give);
@@ -71,6 +72,7 @@ private:
   PartsPtr parts_;
   bool one_decoder_ = false; ///< Spans have failed: the settled index does not hold either.
   std::int64_t last_ = -1;   ///< Number of the frame given last.
+  bool begun_ = false;       ///< Frames were asked for since the beginning.
   std::unique_ptr<SpanScheduler> spans_ahead_;
   std::unique_ptr<SerialAhead> serial_ahead_;
 };

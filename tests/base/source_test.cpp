@@ -60,6 +60,9 @@ TEST(Source, RefusesWhatIsNoFile) {
   const TemporaryFolder folder;
   LANNER_EXPECT_ERROR(open_path(folder / "none"), ErrorCode::not_found, "none");
   LANNER_EXPECT_ERROR(open_path(folder.path()), ErrorCode::invalid_argument, "folder");
+  LANNER_EXPECT_ERROR(open_path(""), ErrorCode::not_found, "empty");
+  LANNER_EXPECT_ERROR(open_path((folder / "none").string() + std::string("\0junk", 5)),
+                      ErrorCode::invalid_argument, "zero byte");
   LANNER_EXPECT_ERROR(open_path("/dev/zero"), ErrorCode::invalid_argument, "neither a file nor a pipe");
   LANNER_EXPECT_ERROR(open_fd(-1), ErrorCode::io, "fd -1");
 }

@@ -3,11 +3,13 @@
 import fractions
 import multiprocessing
 import pickle
+import signal
+import subprocess
 
 import numpy as np
 import pytest
 
-from command import DATA, make_clip
+from command import COMMAND, DATA, make_clip
 
 lanner = pytest.importorskip("lanner")
 
@@ -160,3 +162,98 @@ def test_unknown_options_are_named(clip):
         lanner.VideoReader(clip, thread=2)
     with pytest.raises(lanner.InvalidArgument, match="cpu, cuda or cuda:N"):
         lanner.VideoReader(clip, device="gpu")
+
+
+def test_a_frames_own_time_finds_it(clip):
+    reader = lanner.VideoReader(clip)
+    assert [reader.index_at(i / RATE) for i in range(COUNT)] == list(range(COUNT))
+    base = reader.index.time_base
+    assert [reader.index_at(float(pts * base)) for pts in reader.index.pts] == list(range(COUNT))
+    assert reader[35].seconds == 1.4
+    assert [frame.index for frame in reader.frames_played_in(1.4, 1.44)] == [35]
+
+
+def test_a_pipe_is_read_once_from_end_to_end(clip, linear, tmp_path):
+    stream = tmp_path / "clip.ts"
+    subprocess.run([COMMAND, "transcode", clip, stream], check=True, capture_output=True)
+    expected = sum(1 for _ in lanner.VideoReader(stream))
+    for collect in (list, lambda reader: [frame for frame in reader]):
+        with subprocess.Popen(["cat", stream], stdout=subprocess.PIPE) as pipe:
+            assert len(collect(lanner.VideoReader(pipe.stdout))) == expected == COUNT
+
+
+def test_what_is_no_frame_is_told(clip):
+    reader = lanner.VideoReader(clip)
+    assert [frame.index for frame in reader[np.array([3, 1, -1])]] == [3, 1, COUNT - 1]
+    assert reader[np.int64(7)].index == 7
+    for beyond in (COUNT, -COUNT - 1, 2**63, -(2**70)):
+        with pytest.raises(IndexError):
+            reader[beyond]
+    for wrong in (None, 1.5, "a", ["a"], [None]):
+        with pytest.raises(TypeError, match="number"):
+            reader[wrong]
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"threads": 1.5}, {"threads": "2"}, {"stream": "0"}, {"prefetch": "2"}, {"frame_bytes": -1},
+        {"raise_on_error": "no"}, {"preprocess": {"size": (4, 4)}}, {"index": "x"},
+    ],
+)  # fmt: skip
+def test_options_of_a_wrong_type_are_named(clip, option):
+    with pytest.raises(TypeError, match=f"^{next(iter(option))}: "):
+        lanner.VideoReader(clip, **option)
+
+
+@pytest.mark.parametrize(
+    "option", [{"threads": -1}, {"threads": 1000}, {"decoders": -5}, {"prefetch": -1}, {"stream": -2}, {"latency": "x"}]
+)
+def test_options_out_of_range_are_named(clip, option):
+    with pytest.raises(lanner.InvalidArgument, match=next(iter(option))):
+        lanner.VideoReader(clip, **option)
+
+
+def test_preprocess_and_its_readers_pickle(clip):
+    spec = lanner.Preprocess(size=(4, 4), preset="imagenet")
+    assert pickle.loads(pickle.dumps(spec)) == spec
+    reader = pickle.loads(pickle.dumps(lanner.VideoReader(clip, preprocess=spec)))
+    assert reader[3].tensor.shape == (1, 3, 4, 4)
+
+
+def test_arrays_are_not_made_of_what_is_none(clip):
+    with pytest.raises(TypeError, match="take its planes"):
+        np.asarray(lanner.VideoReader(clip)[0])
+    frame = lanner.VideoReader(clip, preprocess=lanner.Preprocess(size=(4, 4)))[0]
+    assert "tensor" in repr(frame)
+    with pytest.raises(TypeError, match="take its tensor"):
+        np.asarray(frame)
+    assert np.asarray(lanner.VideoReader(clip, format="rgb24")[0]).shape == (HEIGHT, WIDTH, 3)
+
+
+def test_an_index_of_another_clip_is_refused(clip, tmp_path):
+    other = make_clip(tmp_path, frames=COUNT, rate=RATE, width=96, height=64)
+    with pytest.raises(lanner.InvalidArgument, match="another clip"):
+        lanner.VideoReader(clip, index=lanner.VideoReader(other).index)[COUNT - 1]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda clip: [frame for frame in lanner.ParallelDecoder(clip, format="rgb24", decoders=2)],
+        lambda clip: lanner.VideoReader(clip)[:],
+        lambda clip: lanner.VideoReader(clip).batch(slice(None), size=(16, 16)),
+        lambda clip: len(lanner.VideoReader(clip, cache_index=False)),
+    ],
+    ids=["parallel", "slice", "batch", "len"],
+)
+def test_an_interrupt_is_a_keyboard_interrupt(clip, work):
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)  # Whenever it comes, it is one.
+        with pytest.raises(KeyboardInterrupt):
+            while True:
+                work(clip)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
