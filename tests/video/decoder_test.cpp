@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bitset>
+#include <climits>
 #include <map>
 #include <set>
 
@@ -203,6 +204,26 @@ TEST_F(FfmpegDecoder, SeiOfAnEncoder) {
   const auto& bytes = frames[0].sei[0].bytes;
   EXPECT_NE(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()).find("x264"),
             std::string::npos);
+}
+
+TEST(Seconds, AreThoseOfTheFraction) {
+  for (const Rational base : {Rational{1, 12800}, Rational{1, 25}, Rational{1001, 30000}, Rational{1, 90000}})
+    for (std::int64_t i = 0; i < 1000; ++i) {
+      const std::int64_t pts = i * 512;
+      EXPECT_EQ(seconds_of(pts, base), static_cast<double>(pts * base.num) / static_cast<double>(base.den));
+    }
+  EXPECT_EQ(seconds_of(17920, {1, 12800}), 1.4);
+  EXPECT_EQ(seconds_of(5, {1, 0}), 0.0);
+  EXPECT_NEAR(seconds_of(INT64_MAX, {1, 1000}), 9.223372036854775e15, 2);
+}
+
+TEST_F(FfmpegDecoder, ThreadsAreBounded) {
+  StreamInfo stream;
+  stream.kind = "video";
+  stream.codec = "h264";
+  for (const int threads : {-1, 257, INT_MAX})
+    LANNER_EXPECT_ERROR(create_decoder(stream, with_threads(threads, Latency::normal)),
+                        ErrorCode::invalid_argument, "expected 0");
 }
 
 TEST_F(FfmpegDecoder, FlushForgetsSeiThatWaits) {
