@@ -221,9 +221,10 @@ int bench_clip(const BenchOptions& options, double duration) {
                   {"first_frame_seconds", first},
                   {"frames_per_second", rate}};
   print_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
-                         : fmt::format("{}: {}x{}, {} frames in {} (the first after {}): {:.1f} frames/s\n",
+                         : fmt::format("{}: {}x{}, {} {} in {} (the first after {}): {:.1f} frames/s\n",
                                        decoder.description(), stream.width, stream.height, frames,
-                                       seconds_text(seconds), seconds_text(first), rate));
+                                       frames == 1 ? "frame" : "frames", seconds_text(seconds),
+                                       seconds_text(first), rate));
   return 0;
 }
 

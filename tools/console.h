@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <lanner/cancel.h>
+#include <lanner/error.h>
 
 namespace lanner::tool {
 
@@ -20,6 +21,17 @@ std::string one_line(std::string_view text);
 std::string bytes_text(std::uint64_t bytes); ///< `3.2 MiB`.
 std::string seconds_text(double seconds);    ///< `412 us`, `3.21 ms`, `1.50 s`.
 std::string clock_text(double seconds);      ///< `1:02:03`, `2:03`.
+
+/// Calls `body`; errors begin with what was done to which file: `decode clip.mp4: `. Many name it already.
+template<typename Body>
+decltype(auto) about(std::string_view verb, const std::string& path, Body&& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    if (!error.message().starts_with(path + ": ")) throw error.within(fmt::format("{} {}", verb, path));
+    throw Error(error.code(), fmt::format("{} {}", verb, error.message()));
+  }
+}
 
 /// Columns of text under headings; numbers are set right.
 class Table {

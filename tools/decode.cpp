@@ -164,19 +164,18 @@ void tell(const DecodeOptions& options, const Told& told) {
 }
 
 int run_decode(const DecodeOptions& options) {
-  with_context([&] { return "decode " + options.input; },
-               [&] {
-                 Sink sink(options);
-                 Told told;
-                 if (options.frames.empty())
-                   decode_all(options, sink, told);
-                 else
-                   decode_some(options, sink, told);
-                 check(told.frames > 0, ErrorCode::bad_data, "no frame was decoded");
-                 interrupt_token().check();
-                 sink.finish();
-                 tell(options, told);
-               });
+  about("decode", options.input, [&] {
+    Sink sink(options);
+    Told told;
+    if (options.frames.empty())
+      decode_all(options, sink, told);
+    else
+      decode_some(options, sink, told);
+    check(told.frames > 0, ErrorCode::bad_data, "no frame was decoded");
+    interrupt_token().check();
+    sink.finish();
+    tell(options, told);
+  });
   return 0;
 }
 

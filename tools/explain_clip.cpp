@@ -95,12 +95,10 @@ std::string text_of(const Json& clip) {
 } // namespace
 
 std::string explain_clip(const std::string& path, const std::string& device, int threads, bool json) {
-  return with_context([&] { return "explain " + path; },
-                      [&] {
-                        const Json clip = clip_json(path, device, threads);
-                        return json ? clip.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
-                                    : text_of(clip);
-                      });
+  return about("explain", path, [&] {
+    const Json clip = clip_json(path, device, threads);
+    return json ? clip.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text_of(clip);
+  });
 }
 
 } // namespace lanner::tool

@@ -179,9 +179,10 @@ std::string stream_text(const StreamInfo& stream) {
 
 std::string facts_text(const FrameFacts& facts) {
   std::string text =
-      fmt::format("     {} {} by {}, {} {}, at most {} frames apart", facts.frames,
+      fmt::format("     {} {} by {}, {} {}, at most {} {} apart", facts.frames,
                   facts.frames == 1 ? "frame" : "frames", facts.decoded ? "decoding" : "packets",
-                  facts.keyframes, facts.keyframes == 1 ? "keyframe" : "keyframes", facts.longest_gop);
+                  facts.keyframes, facts.keyframes == 1 ? "keyframe" : "keyframes", facts.longest_gop,
+                  facts.longest_gop == 1 ? "frame" : "frames");
   if (!facts.pts.empty()) {
     const double tick = facts.time_base.to_double();
     text +=
@@ -238,13 +239,12 @@ void print_clip(const ProbeOptions& options) {
 }
 
 int run_probe(const ProbeOptions& options) {
-  with_context([&] { return "probe " + options.path; },
-               [&] {
-                 if (kind_of(options.path) == FileKind::image)
-                   print_image(options);
-                 else
-                   print_clip(options);
-               });
+  about("probe", options.path, [&] {
+    if (kind_of(options.path) == FileKind::image)
+      print_image(options);
+    else
+      print_clip(options);
+  });
   return 0;
 }
 

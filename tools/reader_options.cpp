@@ -56,7 +56,9 @@ void add_reader_options(CLI::App& command, ReaderOptions& options) {
       .add_option("--device", options.device,
                   "cpu, cuda:0, or auto: a GPU where it can decode the clip, else the CPU")
       ->capture_default_str();
-  command.add_option("--threads", options.threads, "Threads of each codec (default: as many as keep the cores busy)")
+  command
+      .add_option("--threads", options.threads,
+                  "Threads of each codec (default: as many as keep the cores busy)")
       ->check(CLI::Range(0, 256));
   command
       .add_option("--decoders", options.decoders,

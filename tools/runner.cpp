@@ -7,6 +7,7 @@
 #include <lanner/error.h>
 
 #include "clip_output.h"
+#include "console.h"
 #include "draw.h"
 #include "engine_options.h"
 #include "interrupt.h"
@@ -61,8 +62,7 @@ Tensor first_of(const Tensor& tensor, int batch) {
 
 void Runner::run(const RunInput& input) {
   const auto start = Clock::now();
-  with_context([&] { return "run " + input.path; },
-               [&] { input.still ? run_still(input) : run_clip(input); });
+  about("run", input.path, [&] { input.still ? run_still(input) : run_clip(input); });
   totals_.seconds += seconds_since(start);
 }
 

@@ -39,28 +39,27 @@ EncoderOptions encoder_options(const TranscodeOptions& options) {
 int run_transcode(const TranscodeOptions& options) {
   check(options.bit_rate.empty() || options.crf < 0, ErrorCode::invalid_argument,
         "transcode: -b:v and --crf are two ways to say one thing; give one");
-  with_context([&] { return "transcode " + options.input; },
-               [&] {
-                 VideoReaderOptions reader_options;
-                 reader_options.demuxer.cancel = interrupt_token();
-                 reader_options.decoder.threads = options.threads;
-                 reader_options.decoder.raise_on_error = !options.conceal;
-                 VideoReader reader(open_path(options.input), reader_options);
-                 ClipOutput output(options.output, options.input, reader.stream(), PixelChoice::source,
-                                   encoder_options(options));
-                 const double expected = expected_frames(reader);
-                 ProgressBar bar("transcode");
-                 std::int64_t count = 0;
-                 while (auto frame = reader.next()) {
-                   interrupt_token().check();
-                   turn_upright(*frame);
-                   output.write(frame->image, frame->pts);
-                   bar.update(static_cast<double>(++count), expected, "frames");
-                 }
-                 check(count > 0, ErrorCode::bad_data, "no frame could be decoded");
-                 interrupt_token().check();
-                 output.finish();
-               });
+  about("transcode", options.input, [&] {
+    VideoReaderOptions reader_options;
+    reader_options.demuxer.cancel = interrupt_token();
+    reader_options.decoder.threads = options.threads;
+    reader_options.decoder.raise_on_error = !options.conceal;
+    VideoReader reader(open_path(options.input), reader_options);
+    ClipOutput output(options.output, options.input, reader.stream(), PixelChoice::source,
+                      encoder_options(options));
+    const double expected = expected_frames(reader);
+    ProgressBar bar("transcode");
+    std::int64_t count = 0;
+    while (auto frame = reader.next()) {
+      interrupt_token().check();
+      turn_upright(*frame);
+      output.write(frame->image, frame->pts);
+      bar.update(static_cast<double>(++count), expected, "frames");
+    }
+    check(count > 0, ErrorCode::bad_data, "no frame could be decoded");
+    interrupt_token().check();
+    output.finish();
+  });
   return 0;
 }
 
