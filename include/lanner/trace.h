@@ -10,7 +10,7 @@
 namespace lanner {
 
 /// One piece of work. Times are seconds since the Trace was made.
-struct Span {
+struct TraceSpan {
   std::string name;  ///< `decode`, `infer`, `encode`, or a kernel's name.
   std::string track; ///< The line it is drawn on: a thread or a stream.
   double start = 0, end = 0;
@@ -26,8 +26,8 @@ public:
 
   bool on() const noexcept { return state_ != nullptr; }
   double now() const; ///< Seconds since create().
-  void add(Span span) const;
-  std::vector<Span> spans() const; ///< By start time.
+  void add(TraceSpan span) const;
+  std::vector<TraceSpan> spans() const; ///< By start time.
   std::size_t dropped() const;
   /// Chrome's trace event format, which Perfetto opens.
   std::string to_json() const;

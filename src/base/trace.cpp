@@ -14,7 +14,7 @@ struct Trace::State {
   std::size_t limit;
   std::chrono::steady_clock::time_point origin = std::chrono::steady_clock::now();
   std::mutex mutex;
-  std::vector<Span> spans;
+  std::vector<TraceSpan> spans;
   std::size_t dropped = 0;
 };
 
@@ -30,7 +30,7 @@ double Trace::now() const {
                 : 0;
 }
 
-void Trace::add(Span span) const {
+void Trace::add(TraceSpan span) const {
   if (!state_) return;
   const std::lock_guard lock(state_->mutex);
   if (state_->spans.size() < state_->limit)
@@ -39,11 +39,11 @@ void Trace::add(Span span) const {
     ++state_->dropped;
 }
 
-std::vector<Span> Trace::spans() const {
+std::vector<TraceSpan> Trace::spans() const {
   if (!state_) return {};
   const std::lock_guard lock(state_->mutex);
-  std::vector<Span> sorted = state_->spans;
-  std::ranges::stable_sort(sorted, {}, &Span::start);
+  std::vector<TraceSpan> sorted = state_->spans;
+  std::ranges::stable_sort(sorted, {}, &TraceSpan::start);
   return sorted;
 }
 
@@ -56,7 +56,7 @@ std::size_t Trace::dropped() const {
 std::string Trace::to_json() const {
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   std::map<std::string, int> tracks;
-  for (const Span& span : spans()) {
+  for (const TraceSpan& span : spans()) {
     const auto [track, fresh] = tracks.emplace(span.track, static_cast<int>(tracks.size()) + 1);
     if (fresh)
       events.push_back({{"ph", "M"},

@@ -13,7 +13,9 @@ namespace lanner::ops {
 
 // Scaled dot-product attention: Vaswani et al., "Attention Is All You Need", 2017.
 
+namespace {
 enum Input : std::size_t { query, key, value, mask, past_key, past_value, valid_keys };
+}
 
 static std::int64_t head_count(const AttributeMap& attributes, std::string_view name) {
   const std::int64_t heads = attributes.integer(name, 0);

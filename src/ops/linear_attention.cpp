@@ -11,7 +11,9 @@ namespace lanner::ops {
 // Attention by a state that each token updates: Yang et al., "Gated Delta Networks", 2024, and its special
 // cases.
 
+namespace {
 enum Input : std::size_t { query, key, value, past_state, decay, beta };
+}
 
 struct UpdateRule {
   bool gated, delta;

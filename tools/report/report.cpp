@@ -183,7 +183,7 @@ Json nodes_json(const Recorder& recorder) {
 }
 
 Json timeline_json(const Trace& trace) {
-  const std::vector<Span> spans = trace.spans();
+  const std::vector<TraceSpan> spans = trace.spans();
   const double start = spans.empty() ? 0 : spans.front().start;
   Json json{{"spans", Json::array()},
             {"left_out",

@@ -30,7 +30,8 @@ public:
   }
   std::uint64_t size() const noexcept { return size_; }
   void gather(std::byte* memory) const {
-    for (const Piece& piece : pieces_) std::memcpy(memory + piece.offset, piece.data, piece.bytes);
+    for (const Piece& piece : pieces_)
+      if (piece.bytes > 0) std::memcpy(memory + piece.offset, piece.data, piece.bytes);
   }
 
 private:
