@@ -6,6 +6,7 @@
 
 #include "video/av1_units.h"
 #include "video/h264_sps.h"
+#include "video/hevc_sps.h"
 #include "video/mpeg_headers.h"
 #include "video/nal_units.h"
 #include "video/parameter_sets.h"
@@ -54,7 +55,10 @@ public:
       see_sequence(*unit);
       if (type == 6 && recovery != Recovery::exact) recovery = std::max(recovery, recovery_point(*unit, 1));
       if (type != 1 && type != 2 && type != 5) continue;
-      if (!traits.shown) instantaneous = type == 5;
+      if (!traits.shown) {
+        instantaneous = type == 5;
+        traits.reordered = is_bidirectional(*unit);
+      }
       traits.shown = true;
       referenced = referenced || (byte_at(*unit, 0) & 0x60) != 0;
     }
@@ -71,6 +75,13 @@ public:
   std::vector<std::int64_t> inexact_entries() const { return sets_.dependent_entries(); }
 
 private:
+  // What is predicted from two pictures mostly lies between them.
+  static bool is_bidirectional(Bytes slice) {
+    BitReader bits(slice.subspan(1));
+    bits.exp_golomb(); // first_mb_in_slice
+    return bits.exp_golomb() % 5 == 1;
+  }
+
   void see_sequence(Bytes unit) {
     const int type = byte_at(unit, 0) & 31;
     if (!fields_ && (type == 7 || type == 15)) fields_ = h264_may_have_fields(unit);
@@ -86,7 +97,9 @@ class HevcScanner {
 public:
   explicit HevcScanner(const StreamInfo& stream)
       : length_bytes_(nal_length_bytes(stream)), sets_(given_units(stream.extradata, true), true),
-        fields_(stream.interlaced) {}
+        fields_(stream.interlaced) {
+    for (const Bytes unit : given_units(stream.extradata, true)) see_sequence(unit);
+  }
 
   PacketTraits scan(const Packet& packet) {
     const std::int64_t ordinal = count_++;
@@ -98,6 +111,7 @@ public:
       if (unit->size() < 2 || layer_id(*unit) > 0) continue;
       const int type = byte_at(*unit, 0) >> 1 & 63;
       sets_.see(*unit, ordinal);
+      see_sequence(*unit);
       if (type == 36 || type == 37) sequence_begins_ = true; // End of sequence, end of bitstream.
       if (type == 39) recovery = std::max(recovery, recovery_point(*unit, 2));
       if (type > 31 || seen) continue;
@@ -113,8 +127,12 @@ public:
   }
 
   std::vector<std::int64_t> inexact_entries() const { return sets_.dependent_entries(); }
+  bool reorders() const noexcept { return reorders_; }
 
 private:
+  void see_sequence(Bytes unit) {
+    if ((byte_at(unit, 0) >> 1 & 63) == 33) reorders_ = reorders_ || hevc_reorders(unit);
+  }
   static int layer_id(Bytes unit) { return (byte_at(unit, 0) & 1) << 5 | byte_at(unit, 1) >> 3; }
 
   void read_picture(int type, Bytes unit, PacketTraits& traits) {
@@ -132,6 +150,7 @@ private:
   ParameterSets sets_;
   std::int64_t count_ = 0;
   bool fields_;
+  bool reorders_ = false;
   bool sequence_begins_ = true; ///< The next random access picture has NoRaslOutputFlag.
   bool skips_leading_ = false;  ///< RASL pictures of the current one are not shown.
 };
@@ -172,17 +191,13 @@ struct OtherScanner {
   }
 };
 
-struct Mpeg4Scanner {
-  PacketTraits scan(const Packet& packet) const { return scan_mpeg4(packet); }
-};
-
 constexpr std::string_view resetting_codecs[] = {
     "mjpeg",    "ffv1",   "prores",  "dnxhd",     "png",       "gif",  "huffyuv",  "ffvhuff",
     "rawvideo", "v210",   "utvideo", "qtrle",     "jpeg2000",  "cfhd", "magicyuv", "webp",
     "bmp",      "theora", "flv1",    "msmpeg4v2", "msmpeg4v3", "wmv1", "wmv2"};
 
 using Scanner = std::variant<OtherScanner, ResettingScanner, H264Scanner, HevcScanner, Vp8Scanner, Vp9Scanner,
-                             Av1Units, MpegHeaders, Mpeg4Scanner>;
+                             Av1Units, MpegHeaders, Mpeg4Headers>;
 
 Scanner choose_scanner(const StreamInfo& stream) {
   if (stream.codec == "h264") return H264Scanner(stream);
@@ -191,7 +206,7 @@ Scanner choose_scanner(const StreamInfo& stream) {
   if (stream.codec == "vp9") return Vp9Scanner();
   if (stream.codec == "av1") return Av1Units(stream.extradata);
   if (stream.codec == "mpeg1video" || stream.codec == "mpeg2video") return MpegHeaders();
-  if (stream.codec == "mpeg4") return Mpeg4Scanner();
+  if (stream.codec == "mpeg4") return Mpeg4Headers(stream.extradata);
   if (std::find(std::begin(resetting_codecs), std::end(resetting_codecs), stream.codec) !=
       std::end(resetting_codecs))
     return ResettingScanner();
@@ -230,6 +245,11 @@ PacketTraits PacketScanner::scan(const Packet& packet) {
   PacketTraits traits = std::visit([&](auto& scanner) { return scanner.scan(packet); }, state_->scanner);
   if (packet.bytes.empty()) traits = {EntryPoint::none, false};
   return traits;
+}
+
+bool PacketScanner::reorders() const noexcept {
+  const auto* hevc = std::get_if<HevcScanner>(&state_->scanner);
+  return hevc && hevc->reorders();
 }
 
 bool PacketScanner::knows_codec() const noexcept {

@@ -23,6 +23,9 @@ public:
   /// Ordinals (places in file order) of packets whose `start` is less than scan() said: inexact. To be asked
   /// when the whole stream was scanned; see Note [Parameter sets].
   std::vector<std::int64_t> inexact_entries() const;
+  /// Whether the stream says of itself that some picture is shown before one decoded before it. Where a
+  /// packet tells that, PacketTraits::reordered does.
+  bool reorders() const noexcept;
   /// Whether more than the container's word is known.
   bool knows_codec() const noexcept;
 

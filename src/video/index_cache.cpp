@@ -23,6 +23,7 @@ namespace {
 constexpr std::uint64_t folder_bytes = 512ull << 20;
 constexpr std::size_t head_bytes = 64 << 10;
 constexpr std::string_view suffix = ".index";
+constexpr int reading = 2; // Counts how often packets came to be read in another way.
 
 std::string head_hash(ByteSource& source) {
   std::vector<std::byte> head(head_bytes);
@@ -43,8 +44,8 @@ IndexCache IndexCache::of(const IndexRequest& request, int stream) {
   const auto stamp = file_stamp(original_source(*request.source));
   if (!request.cache || folder.empty() || !stamp || request.demuxer.allow_nested_opens) return {};
   const std::string key =
-      fmt::format("{}|{}|{}|{}|{}|{}", stamp->size, stamp->modified, head_hash(*request.source), stream,
-                  request.demuxer.format, video_support().version);
+      fmt::format("{}|{}|{}|{}|{}|{}|{}", stamp->size, stamp->modified, head_hash(*request.source), stream,
+                  request.demuxer.format, video_support().version, reading);
   return IndexCache(folder / "index", key, request.demuxer.limits);
 }
 

@@ -1,6 +1,9 @@
 #include "video/mpeg_headers.h"
 
+#include <algorithm>
 #include <optional>
+
+#include "video/nal_units.h"
 
 namespace lanner {
 
@@ -74,6 +77,7 @@ PacketTraits MpegHeaders::scan(const Packet& packet) {
     return traits;
   }
   traits.disposable = seen.all_bidirectional && !seen.fields;
+  traits.reordered = seen.all_bidirectional;
   if (seen.first_is_intra) {
     const bool whole = seen.sequence_header || (seen.group_header && !lasting_matrices_);
     traits.start = !whole ? EntryPoint::inexact : seen.closed ? EntryPoint::clean : EntryPoint::open;
@@ -82,26 +86,85 @@ PacketTraits MpegHeaders::scan(const Packet& packet) {
   return traits;
 }
 
-PacketTraits scan_mpeg4(const Packet& packet) {
-  PacketTraits traits;
-  traits.shown = true;
+namespace {
+
+constexpr std::size_t most_filler_bytes = 19, most_ignored_bytes = 7;
+constexpr std::size_t most_given_bytes = 4096, most_header_bytes = 256; // So that comparing stays cheap.
+
+/// What one packet of MPEG-4 part 2 holds.
+struct ObjectPlanes {
   int count = 0;
-  bool closed = false, bidirectional_first = false;
-  StartCodes codes(packet.bytes);
+  std::uint32_t types[2] = {}; ///< Of the first two: I, P, B, S.
+  std::size_t first_bytes = 0; ///< From the first one's start code on.
+  bool closed = false;
+  Bytes layer, user_data; ///< Headers before the first, from behind their start codes on.
+
+  bool is_early(int which) const { return types[which] == 0 || types[which] == 2; }
+};
+
+ObjectPlanes read_planes(Bytes bytes) {
+  ObjectPlanes seen;
+  StartCodes codes(bytes);
+  bool in_user_data = false;
   while (const auto unit = codes.next()) {
+    const std::uint8_t code = byte_at(*unit, 0);
     BitReader bits(unit->subspan(1));
-    if (byte_at(*unit, 0) == 0xb3) { // Group of VOPs: time_code with its marker, then closed_gov.
-      bits.skip(18);
-      closed = bits.flag();
+    if (in_user_data && (code == 0xb3 || code == 0xb6)) {
+      seen.user_data = seen.user_data.first(seen.user_data.size() - unit->size() - 3);
+      in_user_data = false;
     }
-    if (byte_at(*unit, 0) != 0xb6) continue;
-    const std::uint32_t type = bits.bits(2); // I, P, B, S
-    if (count++ > 0) continue;
-    bidirectional_first = type == 2;
-    if (type == 0) traits.start = closed ? EntryPoint::clean : EntryPoint::open;
+    if (code == 0xb3) { // Group of VOPs: time_code with its marker, then closed_gov.
+      bits.skip(18);
+      seen.closed = bits.flag();
+    }
+    if (seen.count == 0 && code >= 0x20 && code <= 0x2f) seen.layer = unit->first(start_code_at(*unit, 0));
+    if (seen.count == 0 && code == 0xb2 && seen.user_data.empty()) {
+      seen.user_data = *unit;
+      in_user_data = true;
+    }
+    if (code != 0xb6) continue;
+    if (seen.count < 2) seen.types[seen.count] = bits.bits(2);
+    if (seen.count++ == 0) seen.first_bytes = unit->size() + 3;
   }
-  traits.disposable = count == 1 && bidirectional_first;
-  if (count == 0 && packet.key) traits.start = EntryPoint::inexact;
+  return seen;
+}
+
+} // namespace
+
+Mpeg4Headers::Mpeg4Headers(Bytes given) {
+  const Bytes taken = given.first(std::min(given.size(), most_given_bytes));
+  given_.assign(taken.begin(), taken.end());
+}
+
+// User data says which encoder's faults a decoder allows for, and whether pictures are packed.
+bool Mpeg4Headers::knows(Bytes header) const {
+  return header.empty() ||
+         (header.size() <= most_header_bytes && !std::ranges::search(given_, header).empty());
+}
+
+PacketTraits Mpeg4Headers::scan(const Packet& packet) {
+  const ObjectPlanes seen = read_planes(packet.bytes);
+  const bool waited = waits_;
+  PacketTraits traits;
+  if (packet.bytes.empty()) return traits;
+  if (seen.count == 0 && packet.key) traits.start = EntryPoint::inexact;
+  if (seen.count > 0 && seen.types[0] == 0) {
+    const bool whole =
+        !((layer_changes_ && seen.layer.empty()) || (user_data_changes_ && seen.user_data.empty()));
+    traits.start = !whole ? EntryPoint::inexact : seen.closed ? EntryPoint::clean : EntryPoint::open;
+  }
+  layer_changes_ = layer_changes_ || !knows(seen.layer);
+  user_data_changes_ = user_data_changes_ || !knows(seen.user_data);
+  traits.disposable = seen.count == 1 && seen.types[0] == 2;
+  traits.reordered = traits.disposable;
+  traits.doubtful = waited || seen.count > 1 || (seen.count == 1 && seen.first_bytes <= most_filler_bytes);
+  // Which of the pictures wait is the word of FFmpeg's decoder.
+  waits_ = waited ? packet.bytes.size() > most_ignored_bytes && seen.count > 0 && seen.is_early(0)
+                  : seen.count > 1 && seen.is_early(1);
+  if (!waited) return traits;
+  traits.start = EntryPoint::none;
+  traits.disposable = traits.reordered = false;
+  traits.other_picture = true;
   return traits;
 }
 

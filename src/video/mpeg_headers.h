@@ -1,6 +1,8 @@
 #pragma once
 // Picture headers of MPEG-1, MPEG-2 and MPEG-4 part 2 video.
 
+#include <vector>
+
 #include <lanner/packet.h>
 
 #include "video/bits.h"
@@ -17,7 +19,27 @@ private:
   bool lasting_matrices_ = false; ///< Quantizer matrices were changed outside a sequence header.
 };
 
-/// Reads an MPEG-4 part 2 packet (ISO/IEC 14496-2 6.2).
-PacketTraits scan_mpeg4(const Packet& packet);
+// Note [Packed pictures]
+// AVI has no packets without a picture, so DivX and Xvid write a B-VOP into the packet of the VOP behind it
+// that it refers to, and into the place left over a VOP of a few bytes that is not coded. Decoders keep what
+// they have not decoded of a packet, decode it in place of the next one and keep that in turn: from there on
+// frames bear the names of the packets behind theirs, until such a filler comes. What a packet says of itself
+// then holds for another frame than the one it names, it is part of how that one is decoded, and decoding
+// cannot begin there. A VOP that is not coded and fills no gap gives no frame at all.
+
+/// Reads MPEG-4 part 2 packets in file order (ISO/IEC 14496-2 6.2).
+class Mpeg4Headers {
+public:
+  /// `given` are the headers that the container has set apart.
+  explicit Mpeg4Headers(Bytes given);
+  PacketTraits scan(const Packet& packet);
+
+private:
+  bool knows(Bytes header) const;
+
+  std::vector<std::byte> given_;
+  bool waits_ = false; ///< A picture of the packet before is decoded in place of the next.
+  bool layer_changes_ = false, user_data_changes_ = false; ///< Packets bring what given_ lacks.
+};
 
 } // namespace lanner

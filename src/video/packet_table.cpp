@@ -25,7 +25,7 @@ PacketEntry entry_of(const Packet& packet, const PacketTraits& traits) {
   PacketEntry entry{packet.pts, packet.dts, packet.duration, packet.pos};
   entry.size = static_cast<std::uint32_t>(std::min<std::size_t>(packet.bytes.size(), UINT32_MAX));
   entry.start = traits.start;
-  entry.key = packet.key;
+  entry.key = packet.key && !traits.other_picture;
   entry.shown = traits.shown && !packet.discard;
   entry.corrupt = packet.corrupt;
   entry.disposable = traits.disposable;
@@ -43,6 +43,27 @@ bool first_is_whole(const std::vector<PacketEntry>& packets, bool codec_is_known
     return packet.shown && (packet.pts == no_pts || packet.pts < first.pts);
   });
 }
+
+/// Whether the packets' times and their pictures tell of one order.
+class OrderCheck {
+public:
+  void see(const PacketEntry& entry, const PacketTraits& traits) {
+    agrees_ = agrees_ && !traits.doubtful;
+    if (entry.pts == no_pts) return;
+    if (entry.pts >= latest_) {
+      agrees_ = agrees_ && !traits.reordered;
+      latest_ = entry.pts;
+    } else {
+      rising_ = false;
+    }
+  }
+  // Containers that lost the times of reordered pictures have put down those of decoding.
+  bool agrees(bool codec_reorders) const noexcept { return agrees_ && !(codec_reorders && rising_); }
+
+private:
+  std::int64_t latest_ = INT64_MIN;
+  bool agrees_ = true, rising_ = true;
+};
 
 bool are_certain(const std::vector<PacketEntry>& packets, const StreamInfo& stream, bool codec_is_known) {
   if (!first_is_whole(packets, codec_is_known)) return false;
@@ -93,6 +114,7 @@ PacketList read_packets(Demuxer& demuxer, int stream, const Limits& limits, cons
   const StreamInfo info = demuxer.streams().at(static_cast<std::size_t>(stream));
   const auto expected = static_cast<double>(info.frames);
   PacketScanner scanner(info);
+  OrderCheck order;
   std::vector<std::uint8_t> layers;
   std::uint8_t highest = 0;
   while (true) {
@@ -104,6 +126,7 @@ PacketList read_packets(Demuxer& demuxer, int stream, const Limits& limits, cons
           "index: stream {} has more than Limits::frames = {} packets", stream, limits.frames);
     const PacketTraits traits = scanner.scan(*packet);
     list.packets.push_back(entry_of(*packet, traits));
+    order.see(list.packets.back(), traits);
     layers.push_back(traits.layer);
     highest = std::max(highest, traits.layer);
     if (list.packets.size() % 1024 == 0)
@@ -113,7 +136,8 @@ PacketList read_packets(Demuxer& demuxer, int stream, const Limits& limits, cons
     if (layers[i] != highest) list.packets[i].disposable = false;
   for (const std::int64_t ordinal : scanner.inexact_entries())
     list.packets[static_cast<std::size_t>(ordinal)].start = EntryPoint::inexact;
-  list.frames_are_certain = are_certain(list.packets, info, scanner.knows_codec());
+  list.frames_are_certain =
+      order.agrees(scanner.reorders()) && are_certain(list.packets, info, scanner.knows_codec());
   return list;
 }
 

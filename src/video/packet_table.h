@@ -64,8 +64,9 @@ std::optional<Packet> next_or_end(Demuxer& demuxer, bool raise_on_damage);
 
 struct PacketList {
   std::vector<PacketEntry> packets;
-  /// Whether the frames follow from the packets alone: every shown packet has a pts of its own, decoding can
-  /// begin at the first and shows what lies around it, none is damaged and none can be a single field.
+  /// Whether the frames follow from the packets alone: every shown packet has a pts of its own that agrees
+  /// with the order of the pictures, decoding can begin at the first and shows what lies around it, none is
+  /// damaged and none can be a single field, share its picture with others or be without one.
   bool frames_are_certain = false;
 };
 /// Reads what is left in `demuxer` of `stream`. Throws Error{limit_exceeded, cancelled, io}.

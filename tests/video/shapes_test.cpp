@@ -117,6 +117,12 @@ constexpr ShapeCase cases[] = {
     {"mpeg1_mpg", "a.mpg", "-c:v mpeg1video -g 9 -bf 2 -b:v 800k"},
     {"mpeg4_avi", "a.avi", "-c:v mpeg4 -g 10 -bf 2"},
     {"mpeg4_mp4", "a.mp4", "-c:v mpeg4 -g 10 -bf 2"},
+    {"packed_avi", "a.avi", "-c:v libxvid -g 15 -bf 2"},
+    {"packed_mkv", "b.mkv", "-c:v libxvid -g 15 -bf 2 a.avi ; -fflags +genpts -i a.avi -c copy"},
+    {"packed_mp4", "b.mp4", "-c:v libxvid -g 15 -bf 1 a.avi ; -fflags +genpts -i a.avi -c copy"},
+    {"packed_once_avi", "b.avi",
+     "-c:v libxvid -g 15 -bf 2 a.avi ; -i a.avi -bsf:v mpeg4_unpack_bframes -c copy"},
+    {"long_frames_mp4", "a.mp4", "-vf settb=1,setpts=N*3600 " X264 "keyint=12:min-keyint=12:scenecut=0"},
     {"vp8_webm", "a.webm", "-c:v libvpx -g 12 -auto-alt-ref 1 -lag-in-frames 16 -b:v 300k"},
     {"vp9_ivf", "a.ivf", "-c:v libvpx-vp9 -g 12 -auto-alt-ref 1 -lag-in-frames 16 -b:v 300k"},
     {"av1_ivf", "a.ivf", "-c:v libaom-av1 -cpu-used 8 -g 12 -usage realtime -b:v 300k"},
@@ -158,6 +164,20 @@ protected:
   std::filesystem::path path_;
   std::vector<Seen> expected_;
 };
+
+// Without an index frames come as the decoder gives them: the index lists the same.
+TEST_P(Shape, IndexIsTheOrderOfDecoding) {
+  VideoReader decoded(open_path(path_), with_decoders(1));
+  const auto index = VideoReader(open_path(path_), with_decoders(1)).index();
+  ASSERT_EQ(index->frames.size(), expected_.size());
+  for (std::size_t i = 0; i < expected_.size(); ++i) {
+    const std::optional<Frame> frame = decoded.next();
+    ASSERT_TRUE(frame) << "frame " << i;
+    EXPECT_EQ(seen(*frame), expected_[i]) << "frame " << i;
+    EXPECT_EQ(index->frames[i].pts, frame->pts) << "frame " << i;
+  }
+  EXPECT_FALSE(decoded.next());
+}
 
 // Every place to start is found by a seek, and what comes from there is whole.
 TEST_P(Shape, ByNumber) {
