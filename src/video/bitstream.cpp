@@ -259,6 +259,7 @@ bool PacketScanner::knows_codec() const noexcept {
 std::vector<std::int64_t> PacketScanner::inexact_entries() const {
   if (const auto* h264 = std::get_if<H264Scanner>(&state_->scanner)) return h264->inexact_entries();
   if (const auto* hevc = std::get_if<HevcScanner>(&state_->scanner)) return hevc->inexact_entries();
+  if (const auto* mpeg4 = std::get_if<Mpeg4Headers>(&state_->scanner)) return mpeg4->inexact_entries();
   return {};
 }
 

@@ -90,20 +90,51 @@ namespace {
 
 constexpr std::size_t most_filler_bytes = 19, most_ignored_bytes = 7;
 constexpr std::size_t most_given_bytes = 4096, most_header_bytes = 256; // So that comparing stays cheap.
+constexpr std::uint32_t intra_plane = 0, bidirectional_plane = 2;
 
-/// What one packet of MPEG-4 part 2 holds.
-struct ObjectPlanes {
+// Bits from modulo_time_base on, `unit` being that of a VOP.
+std::vector<bool> clock_bits(Bytes unit) {
+  std::vector<bool> clock;
+  for (std::size_t i = 8 + 2; i < std::min<std::size_t>(unit.size(), most_filler_bytes) * 8; ++i)
+    clock.push_back(byte_at(unit, i / 8) >> (7 - i % 8) & 1);
+  return clock;
+}
+
+// vop_time_increment has a length that the layer's header tells; in a VOP that is not coded only a marker,
+// vop_coded and the stuffing, a zero and ones, follow.
+bool repeats(std::vector<bool> filler, const std::vector<bool>& entry) {
+  const auto next = std::ranges::find(entry, false);
+  while (!filler.empty() && filler.back()) filler.pop_back();
+  if (filler.size() < 6 || filler[0] || entry.end() - next < 2) return false;
+  filler.pop_back();
+  const bool coded = filler.back();
+  filler.back() = true; // As the coded VOP has it.
+  return !coded && std::equal(filler.begin(), filler.end(), next,
+                              next + std::min(std::ssize(filler), entry.end() - next));
+}
+
+} // namespace
+
+/// What one packet holds.
+struct Mpeg4Headers::Planes {
   int count = 0;
   std::uint32_t types[2] = {}; ///< Of the first two: I, P, B, S.
   std::size_t first_bytes = 0; ///< From the first one's start code on.
+  std::vector<bool> clock;     ///< Of the first.
   bool closed = false;
   Bytes layer, user_data; ///< Headers before the first, from behind their start codes on.
 
-  bool is_early(int which) const { return types[which] == 0 || types[which] == 2; }
+  bool is_tiny() const { return count == 1 && first_bytes <= most_filler_bytes; }
+  bool is_kept(int which) const { return types[which] == intra_plane || types[which] == bidirectional_plane; }
 };
 
-ObjectPlanes read_planes(Bytes bytes) {
-  ObjectPlanes seen;
+Mpeg4Headers::Mpeg4Headers(Bytes given) {
+  const Bytes taken = given.first(std::min(given.size(), most_given_bytes));
+  given_.assign(taken.begin(), taken.end());
+}
+
+Mpeg4Headers::Planes Mpeg4Headers::read(Bytes bytes) {
+  Planes seen;
   StartCodes codes(bytes);
   bool in_user_data = false;
   while (const auto unit = codes.next()) {
@@ -124,16 +155,11 @@ ObjectPlanes read_planes(Bytes bytes) {
     }
     if (code != 0xb6) continue;
     if (seen.count < 2) seen.types[seen.count] = bits.bits(2);
-    if (seen.count++ == 0) seen.first_bytes = unit->size() + 3;
+    if (seen.count++ > 0) continue;
+    seen.first_bytes = unit->size() + 3;
+    seen.clock = clock_bits(*unit);
   }
   return seen;
-}
-
-} // namespace
-
-Mpeg4Headers::Mpeg4Headers(Bytes given) {
-  const Bytes taken = given.first(std::min(given.size(), most_given_bytes));
-  given_.assign(taken.begin(), taken.end());
 }
 
 // User data says which encoder's faults a decoder allows for, and whether pictures are packed.
@@ -142,29 +168,48 @@ bool Mpeg4Headers::knows(Bytes header) const {
          (header.size() <= most_header_bytes && !std::ranges::search(given_, header).empty());
 }
 
+EntryPoint Mpeg4Headers::entry_of(const Planes& seen) const {
+  if (seen.count == 0 || seen.types[0] != intra_plane) return EntryPoint::none;
+  const bool lacks_layer = layer_changes_ && seen.layer.empty();
+  const bool lacks_user_data = user_data_changes_ && seen.user_data.empty();
+  if (lacks_layer || lacks_user_data || seen.count > 2) return EntryPoint::inexact;
+  return seen.closed ? EntryPoint::clean : EntryPoint::open;
+}
+
+// See Note [Packed pictures].
+void Mpeg4Headers::follow_entry(const Planes& seen, bool waited) {
+  if (entry_ < 0 || seen.count == 0) return;
+  const bool between = seen.types[0] == bidirectional_plane && seen.count == 1;
+  if (waited ? between : seen.is_tiny() || between) return;
+  const bool fills = waited && !waits_ && seen.is_tiny();
+  if (fills && repeats(seen.clock, entry_clock_)) return;
+  if (waited || seen.types[0] == bidirectional_plane) inexact_.push_back(entry_);
+  entry_ = -1;
+}
+
 PacketTraits Mpeg4Headers::scan(const Packet& packet) {
-  const ObjectPlanes seen = read_planes(packet.bytes);
-  const bool waited = waits_;
+  ++ordinal_;
   PacketTraits traits;
   if (packet.bytes.empty()) return traits;
-  if (seen.count == 0 && packet.key) traits.start = EntryPoint::inexact;
-  if (seen.count > 0 && seen.types[0] == 0) {
-    const bool whole =
-        !((layer_changes_ && seen.layer.empty()) || (user_data_changes_ && seen.user_data.empty()));
-    traits.start = !whole ? EntryPoint::inexact : seen.closed ? EntryPoint::clean : EntryPoint::open;
+  const Planes seen = read(packet.bytes);
+  const bool waited = waits_;
+  // Which pictures wait is the word of FFmpeg's decoder.
+  waits_ = waited ? packet.bytes.size() > most_ignored_bytes && seen.count > 0 && seen.is_kept(0)
+                  : seen.count > 1 && seen.is_kept(1);
+  follow_entry(seen, waited);
+  traits.doubtful = waited || seen.count > 1 || seen.is_tiny();
+  traits.other_picture = waited;
+  if (!waited) {
+    traits.start = seen.count == 0 && packet.key ? EntryPoint::inexact : entry_of(seen);
+    traits.disposable = seen.count == 1 && seen.types[0] == bidirectional_plane;
+    traits.reordered = traits.disposable;
+    if (traits.start == EntryPoint::clean || traits.start == EntryPoint::open) {
+      entry_ = ordinal_;
+      entry_clock_ = seen.clock;
+    }
   }
   layer_changes_ = layer_changes_ || !knows(seen.layer);
   user_data_changes_ = user_data_changes_ || !knows(seen.user_data);
-  traits.disposable = seen.count == 1 && seen.types[0] == 2;
-  traits.reordered = traits.disposable;
-  traits.doubtful = waited || seen.count > 1 || (seen.count == 1 && seen.first_bytes <= most_filler_bytes);
-  // Which of the pictures wait is the word of FFmpeg's decoder.
-  waits_ = waited ? packet.bytes.size() > most_ignored_bytes && seen.count > 0 && seen.is_early(0)
-                  : seen.count > 1 && seen.is_early(1);
-  if (!waited) return traits;
-  traits.start = EntryPoint::none;
-  traits.disposable = traits.reordered = false;
-  traits.other_picture = true;
   return traits;
 }
 

@@ -26,6 +26,9 @@ private:
 // frames bear the names of the packets behind theirs, until such a filler comes. What a packet says of itself
 // then holds for another frame than the one it names, it is part of how that one is decoded, and decoding
 // cannot begin there. A VOP that is not coded and fills no gap gives no frame at all.
+// A decoder that begins at a packet leaves out the B-VOPs before the second reference, and does not keep what
+// is behind them. It therefore reads the filler, which sets its clock, and the same pictures follow only
+// where the filler repeats the entry's time.
 
 /// Reads MPEG-4 part 2 packets in file order (ISO/IEC 14496-2 6.2).
 class Mpeg4Headers {
@@ -33,13 +36,24 @@ public:
   /// `given` are the headers that the container has set apart.
   explicit Mpeg4Headers(Bytes given);
   PacketTraits scan(const Packet& packet);
+  /// As of PacketScanner.
+  const std::vector<std::int64_t>& inexact_entries() const noexcept { return inexact_; }
 
 private:
+  struct Planes;
+  static Planes read(Bytes bytes);
   bool knows(Bytes header) const;
+  EntryPoint entry_of(const Planes& seen) const;
+  void follow_entry(const Planes& seen, bool waited);
 
   std::vector<std::byte> given_;
-  bool waits_ = false; ///< A picture of the packet before is decoded in place of the next.
-  bool layer_changes_ = false, user_data_changes_ = false; ///< Packets bring what given_ lacks.
+  std::int64_t ordinal_ = -1;  ///< Of the packet scanned last.
+  bool waits_ = false;         ///< A picture of that packet is decoded in place of the next.
+  bool layer_changes_ = false; ///< Packets bring what given_ lacks.
+  bool user_data_changes_ = false;
+  std::int64_t entry_ = -1; ///< Of the newest one while no reference has followed it.
+  std::vector<bool> entry_clock_;
+  std::vector<std::int64_t> inexact_;
 };
 
 } // namespace lanner
