@@ -193,9 +193,9 @@ PacketTraits Mpeg4Headers::scan(const Packet& packet) {
   if (packet.bytes.empty()) return traits;
   const Planes seen = read(packet.bytes);
   const bool waited = waits_;
-  // Which pictures wait is the word of FFmpeg's decoder.
-  waits_ = waited ? packet.bytes.size() > most_ignored_bytes && seen.count > 0 && seen.is_kept(0)
-                  : seen.count > 1 && seen.is_kept(1);
+  // Which pictures wait is the word of FFmpeg's decoder; that one did is not sure where others were lost.
+  const bool keeps_first = waited && packet.bytes.size() > most_ignored_bytes && seen.is_kept(0);
+  waits_ = seen.count > 0 && (keeps_first || (seen.count > 1 && seen.is_kept(1)));
   follow_entry(seen, waited);
   traits.doubtful = waited || seen.count > 1 || seen.is_tiny();
   traits.other_picture = waited;

@@ -48,7 +48,7 @@ private:
 
   std::vector<std::byte> given_;
   std::int64_t ordinal_ = -1;  ///< Of the packet scanned last.
-  bool waits_ = false;         ///< A picture of that packet is decoded in place of the next.
+  bool waits_ = false;         ///< A picture of that packet may be decoded in place of the next.
   bool layer_changes_ = false; ///< Packets bring what given_ lacks.
   bool user_data_changes_ = false;
   std::int64_t entry_ = -1; ///< Of the newest one while no reference has followed it.
