@@ -86,7 +86,7 @@ std::optional<TaggedFrame> SerialReader::decode_from_span(std::int64_t i, std::s
   try {
     if (may_go_on && placed_ && last_ >= 0 && last_ < i && cursor_.position() > start.ordinal) {
       cursor_.set_filter(filter);
-      if (auto tagged = run_to(i, 0)) return tagged;
+      if (auto tagged = run_to(i, last_ + 1)) return tagged;
     }
     placed_ = false;
     cursor_.start_at(start.ordinal, content.table, std::move(filter));
@@ -97,13 +97,17 @@ std::optional<TaggedFrame> SerialReader::decode_from_span(std::int64_t i, std::s
   }
 }
 
-// Nothing when frame `i` is missing or damage shows on the way from frame `first_whole` on.
+// Nothing when damage shows on the way from frame `first_whole` on, or frames are missing or come in another
+// order: then the index does not hold, or the start was too late.
 std::optional<TaggedFrame> SerialReader::run_to(std::int64_t i, std::int64_t first_whole) {
+  const IndexContent& content = *parts_->content;
   placed_ = false;
+  std::int64_t next = first_whole;
   while (auto tagged = cursor_.next()) {
-    const std::int64_t index = parts_->content->index_by_ordinal(tagged->ordinal);
+    const std::int64_t index = content.index_by_ordinal(tagged->ordinal);
     if (index < first_whole) continue;
-    if (tagged->frame.corrupt || index > i) return std::nullopt;
+    if (tagged->frame.corrupt || index > i || !may_be_left_out(content, next, index)) return std::nullopt;
+    next = index + 1;
     if (index == i) {
       cursor_.set_filter({});
       return tagged;
@@ -116,9 +120,10 @@ std::optional<TaggedFrame> SerialReader::decode_linearly(std::int64_t i) {
   const bool ahead = placed_ && cursor_.is_linear() && last_ < i;
   if (!ahead) rewind();
   placed_ = false;
-  while (auto tagged = cursor_.next()) {
-    const std::int64_t index = parts_->content->index_by_ordinal(tagged->ordinal);
-    if (index > i) break;
+  const IndexContent& content = *parts_->content;
+  for (std::int64_t next = last_ + 1; auto tagged = cursor_.next(); ++next) {
+    const std::int64_t index = content.index_by_ordinal(tagged->ordinal);
+    if (index > i || (index != next && !content.settled)) break;
     if (index == i) return tagged;
   }
   return std::nullopt;

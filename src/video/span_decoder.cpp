@@ -13,6 +13,15 @@ std::int64_t first_wanted(const SpanJob& job, std::int64_t from) {
   return found == job.wanted.end() ? job.end : *found;
 }
 
+bool may_be_left_out(const IndexContent& content, std::int64_t from, std::int64_t to, std::int64_t last) {
+  if (to < from) return false;
+  for (; from < to; ++from) {
+    const std::int64_t ordinal = content.frame(from).ordinal;
+    if (ordinal <= last && !content.table[ordinal].disposable) return false;
+  }
+  return true;
+}
+
 Frame numbered(TaggedFrame tagged, std::int64_t index, const IndexContent& content,
                const FrameFinish& finish) {
   Frame frame = std::move(tagged.frame);
@@ -38,8 +47,7 @@ void LinearLane::run(const SpanJob& job, std::int64_t from, const IndexContent& 
   while (next < job.end) {
     std::optional<TaggedFrame> tagged = cursor_->next();
     const std::int64_t index = tagged ? content.index_by_ordinal(tagged->ordinal) : -1;
-    const bool extra = tagged && index < 0 && job.wanted.empty() && !content.settled;
-    if (!tagged || index > next || extra) {
+    if (!tagged || index > next || (index != last_ + 1 && !content.settled)) {
       cursor_.reset();
       last_ = -1;
       throw IndexContradicted();
@@ -90,13 +98,16 @@ bool SpanDecoder::attempt(const SpanJob& job, std::size_t span) {
 
 bool SpanDecoder::gather(const SpanJob& job, const Span& start) {
   const IndexContent& content = *parts_->content;
+  std::int64_t following = start.first;
   while (next_ < job.end) {
     std::optional<TaggedFrame> tagged = cursor_.next();
     if (!tagged) return false;
     const std::int64_t index = content.index_by_ordinal(tagged->ordinal);
     if (index < 0 && job.wanted.empty()) return false;
     if (index < start.first) continue;
-    if (tagged->frame.corrupt || index > next_) return false;
+    if (tagged->frame.corrupt || index > next_ || !may_be_left_out(content, following, index, job.last))
+      return false;
+    following = index + 1;
     if (index < next_) continue;
     give(std::move(*tagged), index);
     next_ = first_wanted(job, next_ + 1);

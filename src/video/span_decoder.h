@@ -55,7 +55,8 @@ using LaneAccess = std::function<LinearLane&()>;
 // contradicts the prediction, the list is settled by decoding the stream once. Random access starts at a
 // place that resets the decoder. If damage shows on the way, or a frame is missing, concealment may have used
 // older pictures: then the start before is taken, and after that the stream's beginning. What was learned
-// stays with the reader (SpanTrust).
+// stays with the reader (SpanTrust). The same is done where frames come in another order than the index says,
+// or others are missing than those that were left out: each frame's name may be right and its number wrong.
 
 /// Runs jobs on one cursor.
 class SpanDecoder {
@@ -78,6 +79,11 @@ private:
   const std::function<void(Frame)>* give_ = nullptr;
   std::int64_t next_ = 0; ///< Number of the wanted frame that comes next; the job's end when none does.
 };
+
+/// Whether decoding may go from frame `from` to frame `to` without those before `to`: it rises, and no other
+/// picture depends on them, or they begin behind packet `last`, which is the end.
+bool may_be_left_out(const IndexContent& content, std::int64_t from, std::int64_t to,
+                     std::int64_t last = INT64_MAX);
 
 /// The first frame that `job` wants and that is not before `from`; the job's end when there is none.
 std::int64_t first_wanted(const SpanJob& job, std::int64_t from);

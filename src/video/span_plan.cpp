@@ -23,11 +23,15 @@ bool resets(EntryPoint entry) {
   return entry == EntryPoint::clean || entry == EntryPoint::broken_link;
 }
 
+// Pictures that are shown before a wanted one and decoded after it are needed as well: that it comes behind
+// them proves its number.
 std::int64_t last_ordinal(const IndexContent& content, const SpanJob& job) {
   std::int64_t last = 0;
-  if (job.wanted.empty())
-    for (std::int64_t i = job.begin; i < job.end; ++i) last = std::max(last, content.frame(i).ordinal);
-  for (const std::int64_t i : job.wanted) last = std::max(last, content.frame(i).ordinal);
+  const std::int64_t end = job.wanted.empty() ? job.end : job.wanted.back() + 1;
+  for (std::int64_t i = job.begin; i < end; ++i) {
+    const std::int64_t ordinal = content.frame(i).ordinal;
+    if (job.wants(i) || !content.table[ordinal].disposable) last = std::max(last, ordinal);
+  }
   return last;
 }
 

@@ -65,7 +65,7 @@ struct SpanJob {
   std::size_t span = 0;             ///< Whose start is taken.
   std::int64_t begin = 0, end = 0;  ///< Range of frames that holds the wanted ones.
   std::vector<std::int64_t> wanted; ///< Rising; empty for all of the range.
-  std::int64_t last = 0;            ///< Ordinal of the last packet that they need.
+  std::int64_t last = 0;            ///< Ordinal of the last packet to decode for them.
   bool wants(std::int64_t frame) const;
 };
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+#include <string>
 
 #include "video/packet_table.h"
 
@@ -179,6 +180,107 @@ TEST(Bitstream, Mpeg4) {
   EXPECT_EQ(scan(scanner, {predicted}).start, EntryPoint::none);
   EXPECT_TRUE(scan(scanner, {between}).disposable);
   EXPECT_FALSE(scan(scanner, {predicted, between}).disposable) << "two pictures in one packet";
+}
+
+// Times of 5 bits: modulo 0, marker, time, marker, coded or not, stuffing.
+std::vector<int> plane_at(int type, int time, bool coded = true) {
+  const int bits = type << 14 | 1 << 12 | time << 7 | 1 << 6 | (coded ? 1 << 5 | 1 : 0) | 0x0f;
+  std::vector<int> unit{0xb6, bits >> 8, bits & 255};
+  if (coded) unit.resize(30, 0x55);
+  return unit;
+}
+
+TEST(Bitstream, Mpeg4PackedPictures) {
+  PacketScanner scanner(stream_of("mpeg4"));
+  const auto intra = plane_at(0, 7), predicted = plane_at(1, 9), between = plane_at(2, 8);
+  EXPECT_FALSE(scan(scanner, {intra}, true).doubtful);
+  const PacketTraits pair = scan(scanner, {predicted, between});
+  EXPECT_TRUE(pair.doubtful);
+  EXPECT_FALSE(pair.other_picture);
+  const PacketTraits late = scan(scanner, {between});
+  EXPECT_TRUE(late.doubtful && late.other_picture);
+  EXPECT_FALSE(late.disposable) << "it shows the picture before and brings the next";
+  const PacketTraits filler = scan(scanner, {plane_at(0, 9, false)}, true);
+  EXPECT_TRUE(filler.other_picture) << "no keyframe";
+  EXPECT_EQ(filler.start, EntryPoint::none);
+  const PacketTraits clear = scan(scanner, {intra}, true);
+  EXPECT_FALSE(clear.doubtful || clear.other_picture);
+  EXPECT_EQ(clear.start, EntryPoint::open);
+  EXPECT_TRUE(scan(scanner, {between}).disposable);
+  EXPECT_TRUE(scan(scanner, {plane_at(1, 9, false)}).doubtful) << "perhaps no frame";
+}
+
+TEST(Bitstream, Mpeg4EntriesBeforePackedPictures) {
+  const auto inexact = [](int filler_time, bool filled, bool reference_waits = false) {
+    PacketScanner scanner(stream_of("mpeg4"));
+    EXPECT_EQ(scan(scanner, {plane_at(0, 7), plane_at(2, 5)}).start, EntryPoint::open);
+    scan(scanner, {plane_at(2, 6)});
+    if (filled) scan(scanner, {plane_at(0, filler_time, false)});
+    if (reference_waits) scan(scanner, {plane_at(2, 8), plane_at(2, 8)});
+    scan(scanner, {plane_at(1, 9)});
+    return scanner.inexact_entries();
+  };
+  EXPECT_TRUE(inexact(7, true).empty());
+  EXPECT_EQ(inexact(6, true), std::vector<std::int64_t>{0}) << "the filler moves the clock";
+  EXPECT_EQ(inexact(7, false), std::vector<std::int64_t>{0}) << "the reference is lost in order";
+  EXPECT_EQ(inexact(7, true, true), std::vector<std::int64_t>{0}) << "the second is kept in order";
+}
+
+TEST(Bitstream, Mpeg4EntriesThatLackHeaders) {
+  const std::vector<int> layer{0x20, 0x08, 0x84}, user_data{0xb2, 'D', 'i', 'v', 'X'}, intra{0xb6, 0x10};
+  PacketScanner bare(stream_of("mpeg4"));
+  EXPECT_EQ(scan(bare, {layer, user_data, intra}).start, EntryPoint::open);
+  EXPECT_EQ(scan(bare, {layer, intra}).start, EntryPoint::inexact)
+      << "the encoder is known by the first only";
+  EXPECT_EQ(scan(bare, {intra}).start, EntryPoint::inexact);
+  EXPECT_EQ(scan(bare, {layer, user_data, intra}).start, EntryPoint::open);
+  PacketScanner given(stream_of("mpeg4", {layer, user_data, {0xb6}}));
+  EXPECT_EQ(scan(given, {layer, user_data, intra}).start, EntryPoint::open);
+  EXPECT_EQ(scan(given, {intra}).start, EntryPoint::open);
+  scan(given, {layer, {0xb2, 'X', 'v', 'i', 'D'}, intra});
+  EXPECT_EQ(scan(given, {layer, intra}).start, EntryPoint::inexact);
+}
+
+TEST(Bitstream, PicturesShownBeforeEarlierOnes) {
+  PacketScanner h264(stream_of("h264", {sps, pps}));
+  EXPECT_FALSE(scan(h264, {referenced}).reordered);
+  EXPECT_TRUE(scan(h264, {{0x01, 0x9c + 2, 0x02}}).reordered) << "slice_type 6, all slices B";
+  PacketScanner mpeg2(stream_of("mpeg2video"));
+  EXPECT_FALSE(scan(mpeg2, {mpeg_picture(2)}).reordered);
+  EXPECT_TRUE(scan(mpeg2, {mpeg_picture(3)}).reordered);
+  PacketScanner mpeg4(stream_of("mpeg4"));
+  EXPECT_TRUE(scan(mpeg4, {plane_at(2, 8)}).reordered);
+  EXPECT_FALSE(scan(mpeg4, {plane_at(1, 8)}).reordered);
+}
+
+/// A sequence parameter set of H.265 of one layer, 64x64 pixels, with this sps_max_num_reorder_pics.
+std::vector<int> hevc_set(int reordered) {
+  std::vector<int> set{33 << 1, 1, 0x01};
+  set.resize(3 + 12, 0x11);
+  // ue: id 0, chroma 1, width 64, height 64, no window, depths 0, poc 0, one layer, buffering 2 ...
+  const char* bits = "1"
+                     "010"
+                     "0000001000001"
+                     "0000001000001"
+                     "0"
+                     "1"
+                     "1"
+                     "1"
+                     "1"
+                     "011";
+  std::string all = bits + std::string(reordered == 0 ? "1" : "010") + "1" + "1";
+  while (all.size() % 8) all += '0';
+  for (std::size_t i = 0; i < all.size(); i += 8) set.push_back(std::stoi(all.substr(i, 8), nullptr, 2));
+  return set;
+}
+
+TEST(Bitstream, HevcSaysWhetherItReorders) {
+  EXPECT_TRUE(PacketScanner(stream_of("hevc", {hevc_set(1)})).reorders());
+  EXPECT_FALSE(PacketScanner(stream_of("hevc", {hevc_set(0)})).reorders());
+  PacketScanner scanner(stream_of("hevc"));
+  EXPECT_FALSE(scanner.reorders());
+  scan(scanner, {hevc_set(1), hevc(19)});
+  EXPECT_TRUE(scanner.reorders());
 }
 
 TEST(Bitstream, UnknownCodecsAreNoPlaceToStart) {

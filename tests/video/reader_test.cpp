@@ -12,6 +12,7 @@
 #include "expect_error.h"
 #include "temporary_folder.h"
 #include "video/clips.h"
+#include "video/stream_index.h"
 
 namespace lanner {
 namespace {
@@ -339,6 +340,26 @@ TEST_F(Reader, LimitsHold) {
   options.demuxer.limits.packet_bytes = 16;
   LANNER_EXPECT_ERROR(VideoReader(open_path(path), options).next(), ErrorCode::limit_exceeded,
                       "Limits::packet_bytes");
+}
+
+// An index whose times contradict the order of decoding: numbers are those of decoding all the same.
+TEST_F(Reader, TimesInAnotherOrderThanThePictures) {
+  EncoderOptions settings;
+  settings.b_frames = 0;
+  const auto path = make_clip(folder_ / "a.mp4", 40, settings);
+  const std::vector<std::uint32_t> expected = checksums(path);
+  const auto index = build_index(open_path(path), {{}, -1, false});
+  std::vector<PacketEntry> packets = content_of(*index)->table.packets();
+  std::swap(packets[10].pts, packets[12].pts);
+  for (const std::int64_t i : {10, 11, 12, 13, 14, 20}) {
+    VideoReaderOptions options;
+    options.cache_index = false;
+    options.index = predicted_index(index->stream, index->time_base, packets);
+    VideoReader one(open_path(path), options), several(open_path(path), options);
+    EXPECT_EQ(test::frame_checksum(one.at(i).image), expected[static_cast<std::size_t>(i)]) << i;
+    const std::vector<std::int64_t> wanted{i};
+    EXPECT_EQ(test::frame_checksum(several.at(wanted)[0].image), expected[static_cast<std::size_t>(i)]) << i;
+  }
 }
 
 } // namespace
