@@ -2,7 +2,8 @@
 
 #include "video/frame_times.h"
 
-#include <gtest/gtest.h>
+#include "temporary_folder.h"
+#include "video/clips.h"
 
 namespace lanner {
 namespace {
@@ -62,6 +63,23 @@ TEST(FrameTimesOfIndex, NothingWhereTimesDoNotRise) {
   EXPECT_TRUE(shown_times(index_of({3, 3}, {1, 1})).empty());
   EXPECT_TRUE(shown_times(index_of({58982400, 0, 117964800})).empty());
   EXPECT_TRUE(shown_times(index_of({0, none, 0}, {1, 1, 1})).empty());
+}
+
+// AVI gives the frames of MPEG-4 that others refer to no time; the first has none before it to go on from.
+TEST(FrameTimesOfIndex, OfMpeg4InAvi) {
+  LANNER_NEEDS_FFMPEG();
+  const TemporaryFolder folder;
+  EncoderOptions options;
+  options.codec = "mpeg4";
+  options.bit_rate = 400'000;
+  const auto path = test::make_clip(folder / "a.avi", 30, options);
+  const auto index = build_index(open_path(path), {{}, -1, false});
+  ASSERT_EQ(index->frames.size(), 30u);
+  EXPECT_EQ(index->frames[0].pts, none) << "as the container says";
+  const Times times = shown_times(*index);
+  ASSERT_EQ(times.size(), 30u);
+  for (std::size_t i = 1; i < times.size(); ++i) EXPECT_EQ(times[i], times[i - 1] + 1) << i;
+  EXPECT_EQ(times[1], index->frames[1].pts);
 }
 
 TEST(FrameTimesOfIndex, NumbersAtTheirLimits) {
