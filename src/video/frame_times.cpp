@@ -76,7 +76,7 @@ private:
   /// Times between frames `i` and `end`, which have one.
   bool bridge(std::size_t i, std::size_t end) {
     std::int64_t gap = 0;
-    if (__builtin_sub_overflow(times_[end], times_[i], &gap) || gap <= 0) return false;
+    if (__builtin_sub_overflow(times_[end], times_[i], &gap) || gap < 0) return false;
     if (end == i + 1) return true;
     std::int64_t filled = 0;
     for (std::size_t k = i; k < end; ++k)

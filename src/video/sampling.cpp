@@ -5,59 +5,79 @@
 
 #include <lanner/error.h>
 
+#include "video/frame_times.h"
+
 namespace lanner {
 
 namespace {
 
 __extension__ using Wide = __int128;
 
-void require_times(const StreamIndex& index) {
-  check(!index.frames.empty(), ErrorCode::bad_data, "stream {} has no frames", index.stream);
-  const bool timed = index.time_base.num > 0 && index.time_base.den > 0;
-  const bool rising = std::is_sorted(index.frames.begin(), index.frames.end(),
-                                     [](const auto& a, const auto& b) { return a.pts < b.pts; });
-  check(timed && rising && index.frames.front().pts != no_pts, ErrorCode::unsupported,
-        "stream {} does not say when its frames are shown; ask for them by number", index.stream);
-}
+/// When the frames of an index are shown.
+class Clock {
+public:
+  explicit Clock(const StreamIndex& index) : frames_(index.frames), base_(index.time_base) {
+    check(!frames_.empty(), ErrorCode::bad_data, "stream {} has no frames", index.stream);
+    const bool told =
+        std::ranges::none_of(frames_, [](const IndexEntry& frame) { return frame.pts == no_pts; }) &&
+        std::ranges::is_sorted(frames_, {}, &IndexEntry::pts);
+    if (!told) filled_ = shown_times(index);
+    check(base_.num > 0 && base_.den > 0 && (told || !filled_.empty()), ErrorCode::unsupported,
+          "stream {} does not say when its frames are shown; ask for them by number", index.stream);
+  }
+  std::int64_t size() const noexcept { return static_cast<std::int64_t>(frames_.size()); }
+  std::int64_t pts(std::int64_t i) const {
+    const auto place = static_cast<std::size_t>(i);
+    return filled_.empty() ? frames_[place].pts : filled_[place];
+  }
+  double seconds(std::int64_t i) const { return seconds_of(pts(i), base_); }
+  double end_seconds() const { return seconds_of(end(), base_); }
 
-// The last frame without a duration is shown for as long as the one before.
-std::int64_t end_pts(const StreamIndex& index) {
-  const IndexEntry& last = index.frames.back();
-  const std::size_t count = index.frames.size();
-  std::int64_t duration = last.duration, end = 0;
-  if (duration <= 0)
-    duration = count > 1 ? std::max<std::int64_t>(1, last.pts - index.frames[count - 2].pts) : 1;
-  return __builtin_add_overflow(last.pts, duration, &end) ? INT64_MAX : end;
-}
+  /// The last frame without a duration is shown for as long as the one before.
+  std::int64_t end() const {
+    const std::int64_t last = pts(size() - 1);
+    std::int64_t duration = frames_.back().duration, end = 0;
+    if (duration <= 0) duration = size() > 1 ? std::max<std::int64_t>(1, last - pts(size() - 2)) : 1;
+    return __builtin_add_overflow(last, duration, &end) ? INT64_MAX : end;
+  }
 
-// Number of the last frame that began by `seconds`, -1 before the first.
-std::int64_t begun_by(const StreamIndex& index, double seconds) {
-  const auto after = std::upper_bound(
-      index.frames.begin(), index.frames.end(), seconds,
-      [&](double time, const IndexEntry& entry) { return time < seconds_of(entry.pts, index.time_base); });
-  return after - index.frames.begin() - 1;
-}
+  /// Number of the last frame that began by `time`, -1 before the first.
+  std::int64_t begun_by(double time) const {
+    std::int64_t begin = 0, end = size();
+    while (begin < end) {
+      const std::int64_t middle = begin + (end - begin) / 2;
+      if (seconds(middle) <= time)
+        begin = middle + 1;
+      else
+        end = middle;
+    }
+    return begin - 1;
+  }
+
+private:
+  const std::vector<IndexEntry>& frames_;
+  Rational base_;
+  std::vector<std::int64_t> filled_; ///< Empty where the container tells all.
+};
 
 } // namespace
 
 std::int64_t index_at(const StreamIndex& index, double seconds) {
-  require_times(index);
-  const double begin = seconds_of(index.frames.front().pts, index.time_base);
-  const double end = seconds_of(end_pts(index), index.time_base);
+  const Clock clock(index);
+  const double begin = clock.seconds(0), end = clock.end_seconds();
   check(seconds >= begin && seconds < end, ErrorCode::invalid_argument,
         "no frame is on the screen at {} s: the stream plays from {} s to before {} s", seconds, begin, end);
-  return begun_by(index, seconds);
+  return clock.begun_by(seconds);
 }
 
 std::vector<std::int64_t> indices_played_in(const StreamIndex& index, double begin, double end) {
-  require_times(index);
+  const Clock clock(index);
   check(begin <= end, ErrorCode::invalid_argument,
         "a range from {} s to {} s; it has to end behind its begin", begin, end);
   std::vector<std::int64_t> indices;
-  if (begin == end || begin >= seconds_of(end_pts(index), index.time_base)) return indices;
-  const auto count = static_cast<std::int64_t>(index.frames.size());
-  for (std::int64_t i = std::max<std::int64_t>(0, begun_by(index, begin)); i < count; ++i) {
-    if (seconds_of(index.frames[static_cast<std::size_t>(i)].pts, index.time_base) >= end) break;
+  if (begin == end || begin >= clock.end_seconds()) return indices;
+  for (std::int64_t i = std::max<std::int64_t>(0, clock.begun_by(begin)); i < clock.size(); ++i) {
+    if (clock.seconds(i) >= end) break;
     indices.push_back(i);
   }
   return indices;
@@ -76,25 +96,25 @@ std::vector<std::int64_t> sample(const StreamIndex& index, std::int64_t count, c
 }
 
 std::vector<std::int64_t> sample(const StreamIndex& index, Rational rate, const Limits& limits) {
-  require_times(index);
+  const Clock clock(index);
   constexpr std::int64_t most = INT32_MAX; // So that the products below fit.
   check(rate.num > 0 && rate.den > 0 && rate.num <= most && rate.den <= most, ErrorCode::invalid_argument,
         "sample: a rate of {}/{} frames a second; expected a fraction above 0 of numbers up to {}", rate.num,
         rate.den, most);
   const Rational base = index.time_base;
-  const std::int64_t begin = index.frames.front().pts;
+  const std::int64_t begin = clock.pts(0);
   // Ticks since the begin times this is time in units of 1 / (base.den * rate.num) seconds.
   const Wide tick = Wide{base.num} * rate.num, step = Wide{rate.den} * base.den;
   check(base.num <= most && base.den <= most, ErrorCode::unsupported, "sample: a time base of {}/{} s",
         base.num, base.den);
-  const Wide length = (Wide{end_pts(index)} - begin) * tick;
+  const Wide length = (Wide{clock.end()} - begin) * tick;
   check((length + step - 1) / step <= Wide{limits.frames}, ErrorCode::limit_exceeded,
         "sample: more than Limits::frames = {} frames", limits.frames);
   std::vector<std::int64_t> indices;
-  std::size_t i = 0;
+  std::int64_t i = 0;
   for (Wide time = 0; time < length; time += step) {
-    while (i + 1 < index.frames.size() && (Wide{index.frames[i + 1].pts} - begin) * tick <= time) ++i;
-    indices.push_back(static_cast<std::int64_t>(i));
+    while (i + 1 < clock.size() && (Wide{clock.pts(i + 1)} - begin) * tick <= time) ++i;
+    indices.push_back(i);
   }
   return indices;
 }

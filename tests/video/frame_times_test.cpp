@@ -59,8 +59,8 @@ TEST(FrameTimesOfIndex, NothingWhereThereIsNoOneAnswer) {
   EXPECT_TRUE(shown_times(index_of({0, none, none, 20})).empty()) << "no equal parts";
 }
 
-TEST(FrameTimesOfIndex, NothingWhereTimesDoNotRise) {
-  EXPECT_TRUE(shown_times(index_of({3, 3}, {1, 1})).empty());
+TEST(FrameTimesOfIndex, NothingWhereTimesFall) {
+  EXPECT_EQ(shown_times(index_of({3, 3}, {1, 1})), (std::vector<std::int64_t>{3, 3}));
   EXPECT_TRUE(shown_times(index_of({58982400, 0, 117964800})).empty());
   EXPECT_TRUE(shown_times(index_of({0, none, 0}, {1, 1, 1})).empty());
 }
