@@ -11,7 +11,7 @@ namespace lanner::fuzz {
 /// A byte for the codec, one for the size of the extradata, the extradata, then packets of a length byte and
 /// content.
 void read_bitstream(std::span<const std::byte> input) {
-  static constexpr const char* codecs[] = {"h264", "hevc", "vp8", "vp9", "mpeg2video", "av1"};
+  static constexpr const char* codecs[] = {"h264", "hevc", "vp8", "vp9", "mpeg2video", "av1", "mpeg4"};
   std::size_t place = 0;
   const auto byte = [&] { return place < input.size() ? std::to_integer<std::size_t>(input[place++]) : 0; };
   const auto bytes = [&](std::size_t count) {

@@ -236,6 +236,10 @@ def bitstream_seeds() -> None:
     suffix_sei = start + b"\x50\1\x84\3\0\0\3\1\x80"
     write("bitstream", "hevc-sei", stream(1, b"", start + b"\x4e\1\xff\1\2ab\x80" + suffix_sei))
     write("bitstream", "av1-metadata", stream(5, b"", b"\x12\0\x2a\4\4\xb5z\x80\x2e\x08\3\1\2\x80"))
+    vop = b"\0\0\1\xb6"
+    divx = b"\0\0\1\xb2DivX503b1393p" + b"\0\0\1\x20\0\x84\x40\0\0\0"
+    packed = (divx + vop + b"\x10\x60", vop + b"\x50\x60" + vop + b"\x90\x60", vop + b"\x50\x20")
+    write("bitstream", "mpeg4-packed", stream(6, b"", *packed))
     write("bitstream", "vp8", stream(2, b"", b"\x10\2\0\x9d\1\x2a\x40\1\xf0\0", b"\x31\0\0"))
     write("bitstream", "vp9", stream(3, b"", b"\x82\x49\x83\x42\0", b"\x86\0", b"\x8a\0\xc1\1\0\xc1"))
 
