@@ -29,7 +29,8 @@ std::optional<Slice> slice_of(std::string_view text) {
   for (std::size_t i = 0; i < 3; ++i) {
     const std::size_t colon = text.find(':');
     const std::string_view part = text.substr(0, colon);
-    if (!part.empty() && !(*parts[i] = number_of(part))) return std::nullopt;
+    if (!part.empty()) *parts[i] = number_of(part);
+    if (!part.empty() && !*parts[i]) return std::nullopt;
     if (colon == std::string_view::npos) return i > 0 ? std::optional(slice) : std::nullopt;
     text.remove_prefix(colon + 1);
   }
