@@ -23,14 +23,21 @@ void skip_profiles(BitReader& bits, std::uint32_t lower_layers) {
 
 } // namespace
 
+HevcSpsHead read_hevc_sps_head(BitReader& bits) {
+  HevcSpsHead head;
+  bits.skip(4); // sps_video_parameter_set_id
+  head.lower_layers = bits.bits(3);
+  bits.skip(1);
+  skip_profiles(bits, head.lower_layers);
+  head.number = bits.exp_golomb();
+  return head;
+}
+
 bool hevc_reorders(Bytes unit) {
   const std::vector<std::byte> head = unescaped(unit, 1024);
   BitReader bits(head);
-  bits.skip(16 + 4); // NAL header, sps_video_parameter_set_id
-  const std::uint32_t lower_layers = bits.bits(3);
-  bits.skip(1);
-  skip_profiles(bits, lower_layers);
-  bits.exp_golomb(); // sps_seq_parameter_set_id
+  bits.skip(16); // NAL header
+  const std::uint32_t lower_layers = read_hevc_sps_head(bits).lower_layers;
   if (bits.exp_golomb() == 3) bits.skip(1);
   bits.exp_golomb(); // width
   bits.exp_golomb(); // height

@@ -1,5 +1,6 @@
 #include "video/parameter_sets.h"
 
+#include "video/hevc_sps.h"
 #include "video/nal_units.h"
 
 namespace lanner {
@@ -45,21 +46,6 @@ std::uint64_t content_of(Bytes unit) {
   return hash;
 }
 
-// sps_seq_parameter_set_id lies behind profile_tier_level() (H.265 7.3.2.2, 7.3.3).
-std::uint32_t hevc_sps_number(BitReader& bits) {
-  bits.skip(4);
-  const std::uint32_t sub_layers = bits.bits(3);
-  bits.skip(1 + 88 + 8);
-  bool profile[8] = {}, level[8] = {};
-  for (std::uint32_t i = 0; i < sub_layers; ++i) {
-    profile[i] = bits.flag();
-    level[i] = bits.flag();
-  }
-  if (sub_layers > 0) bits.skip(2 * (8 - sub_layers));
-  for (std::uint32_t i = 0; i < sub_layers; ++i) bits.skip((profile[i] ? 88 : 0) + (level[i] ? 8 : 0));
-  return bits.exp_golomb();
-}
-
 } // namespace
 
 std::vector<Bytes> given_units(Bytes extradata, bool hevc) {
@@ -94,7 +80,7 @@ ParameterSets::Identity ParameterSets::identity(Bytes unit) const {
   std::uint32_t number = 0;
   if (hevc_) {
     bits.skip(16);
-    number = type == 32 ? bits.bits(4) : type == 33 ? hevc_sps_number(bits) : bits.exp_golomb();
+    number = type == 32 ? bits.bits(4) : type == 33 ? read_hevc_sps_head(bits).number : bits.exp_golomb();
   } else {
     bits.skip(type == 7 || type == 15 ? 32 : 8);
     number = bits.exp_golomb();
