@@ -94,7 +94,7 @@ Json rational_json(const Rational& value) {
 }
 
 Json time_json(std::int64_t ticks, const Rational& base) {
-  return ticks == no_pts || base.den == 0 ? Json() : Json(static_cast<double>(ticks) * base.to_double());
+  return ticks == no_pts || base.den == 0 ? Json() : Json(seconds_of(ticks, base));
 }
 
 Json video_json(const StreamInfo& stream) {
@@ -184,10 +184,9 @@ std::string facts_text(const FrameFacts& facts) {
                   facts.keyframes, facts.keyframes == 1 ? "keyframe" : "keyframes", facts.longest_gop,
                   facts.longest_gop == 1 ? "frame" : "frames");
   if (!facts.pts.empty()) {
-    const double tick = facts.time_base.to_double();
-    text +=
-        fmt::format("\n     pts {:.3f} to {:.3f} s, {} rate", static_cast<double>(facts.pts.front()) * tick,
-                    static_cast<double>(facts.pts.back()) * tick, facts.variable() ? "variable" : "constant");
+    text += fmt::format(
+        "\n     pts {:.3f} to {:.3f} s, {} rate", seconds_of(facts.pts.front(), facts.time_base),
+        seconds_of(facts.pts.back(), facts.time_base), facts.variable() ? "variable" : "constant");
   }
   if (facts.corrupt > 0) text += fmt::format("\n     {} frames are damaged", facts.corrupt);
   return text + "\n";
