@@ -54,7 +54,7 @@ Rational rational(double value);
 /// Preprocessing from the keywords that every Python entry shares; `none` values keep `base`'s.
 Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base = {});
 
-/// At most 80 bytes of what Python prints.
+/// At most 80 characters of what Python prints.
 std::string shown(nb::handle value);
 
 /// Calls `body`, which converts `value`; TypeError names the option where it does not fit.

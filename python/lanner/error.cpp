@@ -22,10 +22,9 @@ void register_errors(nb::module_&) {
 
 std::string shown(nb::handle value) {
   constexpr std::size_t most = 80;
-  std::string text = nb::cast<std::string>(nb::repr(value));
-  if (text.size() <= most) return text;
-  text.resize(most);
-  return text + "...";
+  const nb::str text = nb::repr(value);
+  if (nb::len(text) <= most) return nb::cast<std::string>(text);
+  return nb::cast<std::string>(text[nb::slice(most)]) + "..."; // Cut by Python: never inside a character.
 }
 
 Interruptible::Interruptible(nb::object progress) : progress_(std::move(progress)) {

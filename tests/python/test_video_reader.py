@@ -198,7 +198,7 @@ def test_what_is_no_frame_is_told(clip):
     "option",
     [
         {"threads": 1.5}, {"threads": "2"}, {"stream": "0"}, {"prefetch": "2"}, {"frame_bytes": -1},
-        {"raise_on_error": "no"}, {"preprocess": {"size": (4, 4)}}, {"index": "x"},
+        {"raise_on_error": "no"}, {"preprocess": {"size": (4, 4)}}, {"index": "x"}, {"threads": 99 * "\u00e9"},
     ],
 )  # fmt: skip
 def test_options_of_a_wrong_type_are_named(clip, option):
