@@ -71,7 +71,7 @@ Value* Graph::emit(std::string_view op, std::span<Value* const> inputs, Attribut
   Region& region = before ? *before->region() : *body_;
   Node* node = region.create(ops_->get(op), inputs, before);
   node->attributes = std::move(attributes);
-  return node->add_output(std::string(hint), std::move(type));
+  return node->add_output(hint, std::move(type));
 }
 
 Value* Graph::constant(Tensor value, std::string_view hint, Node* before) {

@@ -97,7 +97,7 @@ public:
 
   std::span<const std::unique_ptr<Value>> outputs() const noexcept { return outputs_; }
   Value* output(std::size_t i = 0) const { return outputs_.at(i).get(); }
-  Value* add_output(std::string name, Type type);
+  Value* add_output(std::string_view name, Type type);
 
   std::span<const std::unique_ptr<Region>> regions() const noexcept { return regions_; }
   Region& add_region(); ///< With a parameter for each capture that the node has.
@@ -128,7 +128,7 @@ public:
   Node* owner() const noexcept { return owner_; } ///< Null for a graph's body.
   std::span<const std::unique_ptr<Value>> parameters() const noexcept { return parameters_; }
   Value* parameter(std::size_t i) const { return parameters_.at(i).get(); }
-  Value* add_parameter(std::string name, Type type); ///< Before the parameters of captures.
+  Value* add_parameter(std::string_view name, Type type); ///< Before the parameters of captures.
   void remove_parameter(std::size_t i);              ///< Must be unused; not a capture's.
 
   std::span<Value* const> outputs() const noexcept { return outputs_; }
@@ -149,7 +149,7 @@ private:
   friend class Graph;
   friend class Node;
   friend class Value;
-  Value* insert_parameter(std::size_t place, std::string name, Type type);
+  Value* insert_parameter(std::size_t place, std::string_view name, Type type);
   void erase_parameter(std::size_t i);
   void release_all();
   Graph* graph_ = nullptr;
@@ -175,8 +175,8 @@ public:
   Region& body() noexcept { return *body_; }
   const Region& body() const noexcept { return *body_; }
 
-  Value* add_input(std::string name, Type type) {
-    return body_->add_parameter(std::move(name), std::move(type));
+  Value* add_input(std::string_view name, Type type) {
+    return body_->add_parameter(name, std::move(type));
   }
   void add_output(std::string name, Value* value);
   void remove_output(std::size_t i);

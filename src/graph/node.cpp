@@ -96,7 +96,7 @@ void Node::remove_capture(std::size_t i) {
   --captures_;
 }
 
-Value* Node::add_output(std::string name, Type type) {
+Value* Node::add_output(std::string_view name, Type type) {
   outputs_.push_back(std::make_unique<Value>());
   Value& value = *outputs_.back();
   value.type = std::move(type);

@@ -5,7 +5,7 @@
 
 namespace lanner {
 
-Value* Region::insert_parameter(std::size_t place, std::string name, Type type) {
+Value* Region::insert_parameter(std::size_t place, std::string_view name, Type type) {
   auto made = std::make_unique<Value>();
   Value* value = made.get();
   value->type = std::move(type);
@@ -16,9 +16,9 @@ Value* Region::insert_parameter(std::size_t place, std::string name, Type type) 
   return value;
 }
 
-Value* Region::add_parameter(std::string name, Type type) {
+Value* Region::add_parameter(std::string_view name, Type type) {
   const std::size_t captures = owner_ ? owner_->captures_ : 0;
-  return insert_parameter(parameters_.size() - captures, std::move(name), std::move(type));
+  return insert_parameter(parameters_.size() - captures, name, std::move(type));
 }
 
 void Region::erase_parameter(std::size_t i) {

@@ -174,7 +174,7 @@ Expansion expand(const Node& node, std::span<const Item* const> inputs) {
     if (const Tensor* constant = value->constant()) {
       copier.map(value, graph.constant(*constant));
     } else {
-      copier.map(value, graph.add_input({}, type_of(*inputs[i], *value)));
+      copier.map(value, graph.add_input("", type_of(*inputs[i], *value)));
       made.feeds.push_back(i);
     }
   }
