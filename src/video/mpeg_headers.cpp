@@ -164,8 +164,9 @@ Mpeg4Headers::Planes Mpeg4Headers::read(Bytes bytes) {
 
 // User data says which encoder's faults a decoder allows for, and whether pictures are packed.
 bool Mpeg4Headers::knows(Bytes header) const {
-  return header.empty() ||
-         (header.size() <= most_header_bytes && !std::ranges::search(given_, header).empty());
+  if (header.empty()) return true;
+  return header.size() <= most_header_bytes &&
+         std::search(given_.begin(), given_.end(), header.begin(), header.end()) != given_.end();
 }
 
 EntryPoint Mpeg4Headers::entry_of(const Planes& seen) const {

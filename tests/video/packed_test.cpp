@@ -33,7 +33,8 @@ struct Picture {
 
 std::size_t first_plane(const PacketBytes& bytes) {
   const PacketBytes code = bytes_of({"\0\0\1\xb6", 4});
-  return static_cast<std::size_t>(std::ranges::search(bytes, code).begin() - bytes.begin());
+  return static_cast<std::size_t>(std::search(bytes.begin(), bytes.end(), code.begin(), code.end()) -
+                                  bytes.begin());
 }
 
 /// Pictures in decoding order; those that begin a group say that they are packed.
