@@ -39,6 +39,7 @@ add_library(lanner_flags INTERFACE)
 target_compile_options(
   lanner_flags INTERFACE -Wall -Wextra -Wconversion -Wno-sign-conversion -fno-semantic-interposition -fopenmp-simd)
 target_link_options(lanner_flags INTERFACE -Wl,-Bsymbolic-functions -Wl,--as-needed)
+set(LANNER_NO_UNDEFINED -Wl,--no-undefined)
 if(LANNER_WERROR)
   target_compile_options(lanner_flags INTERFACE -Werror)
 endif()
@@ -47,6 +48,7 @@ if(LANNER_SANITIZE)
   add_link_options(-fsanitize=${LANNER_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     add_compile_options(-Wno-pass-failed) # Loops with checks in them are not vectorised.
+    set(LANNER_NO_UNDEFINED "") # The sanitizers lie in the program, whose libraries take them from there.
   endif()
   # Half the time of a build, and line numbers all the same.
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -DNDEBUG")
