@@ -141,8 +141,10 @@ private:
   void remove_overwriting(const Node& node, std::vector<Alternative>& list) const {
     std::erase_if(list, [&](const Alternative& alternative) {
       const Tactic& tactic = alternative.tactic;
-      return tactic.required_in_place &&
-             !may_overwrite(node, static_cast<std::size_t>(tactic.in_place), order_);
+      if (!tactic.required_in_place) return false;
+      const auto i = static_cast<std::size_t>(tactic.in_place);
+      return !may_overwrite(node, i, order_) || storage_bytes(*node.input(i), tactic.inputs.at(i)) !=
+                                                    storage_bytes(*node.output(), tactic.outputs.at(0));
     });
   }
 

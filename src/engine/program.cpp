@@ -16,8 +16,12 @@ bool is_planned(const Value& value) {
   return value.type.is_static() && value.type.dtype() != DType::string;
 }
 
+std::uint64_t storage_bytes(const Value& value, const Storage& storage) {
+  return storage.layout.bytes(value.type.shape(), storage.dtype.value_or(value.type.dtype()));
+}
+
 std::uint64_t storage_bytes(const Value& value) {
-  return value.storage.layout.bytes(value.type.shape(), value.storage.dtype.value_or(value.type.dtype()));
+  return storage_bytes(value, value.storage);
 }
 
 /// Builds a Program in one walk for steps and one for memory.

@@ -89,5 +89,7 @@ private:
 bool is_planned(const Value& value);
 /// Bytes of a planned value in its storage.
 std::uint64_t storage_bytes(const Value& value);
+/// Bytes that it would take in another.
+std::uint64_t storage_bytes(const Value& value, const Storage& storage);
 
 } // namespace lanner

@@ -45,6 +45,9 @@ const ConvCase conv_cases[] = {
     {"[1, 8, 5, 6, 7]", "[16, 8, 3, 3, 3]", "pads = [1, 1, 1, 1, 1, 1]"},
     {"[1, 3, 32, 32]", "[64, 3, 7, 7]", "pads = [3, 3, 3, 3], strides = [2, 2]"},
     {"[1, 16, 8, 8]", "[16, 16, 3, 3]", "auto_pad = \"SAME_LOWER\", strides = [2, 2]"},
+    {"[2, 4, 1, 1]", "[4, 4, 1, 1]", ""},
+    {"[3, 1, 7, 7]", "[1, 1, 3, 3]", "pads = [1, 1, 1, 1]"},
+    {"[2, 1, 9]", "[1, 1, 3]", "strides = [3]"},
 };
 INSTANTIATE_TEST_SUITE_P(shapes, Conv, testing::ValuesIn(conv_cases));
 
@@ -103,6 +106,37 @@ TEST(ConvTail, takes_channel_operands) {
 
 TEST(ConvTail, refuses_other_broadcasts) {
   EXPECT_FALSE(check_tactics(fused("%r: f32[*] = mul(%c, %oi)\n", "[2, 24, 1, 1]")).contains("onednn/conv"));
+}
+
+/// A padded 3x3 convolution whose result of shape `result` gets `other` added or subtracted.
+std::string residual(std::string_view input, std::string_view weights, std::string_view result,
+                     std::string_view other, std::string_view step) {
+  return fmt::format(
+      "graph @g(%x: f32{0}, %o: f32{3}) -> (%y: f32[*] as \"y\") {{\n"
+      "%w: f32{1} = constant() {{value = random(f32{1}, seed = 5, std = 0.3)}}\n"
+      "%y: f32{2} = fused(%x, %w, %o) {{kind = \"t\"}} ((%xi: f32{0}, %wi: f32{1}, %oi: f32{3}) -> (%r) {{\n"
+      "%c: f32{2} = conv(%xi, %wi, _) {{pads = [1, 1, 1, 1]}}\n%r: f32{2} = {4}(%c, %oi)\n}})\n}}",
+      input, weights, result, other, step);
+}
+
+TEST(ConvTail, takes_operands_with_sizes_of_one) {
+  for (const char* step : {"add", "sub"}) {
+    check_tactics(residual("[2, 3, 8, 8]", "[1, 3, 3, 3]", "[2, 1, 8, 8]", "[2, 1, 8, 8]", step));
+    check_tactics(residual("[1, 3, 8, 8]", "[1, 3, 3, 3]", "[1, 1, 8, 8]", "[8, 8]", step));
+    check_tactics(residual("[1, 3, 8, 8]", "[5, 3, 3, 3]", "[1, 5, 8, 8]", "[5, 8, 8]", step));
+    check_tactics(residual("[3, 6, 1, 1]", "[5, 6, 3, 3]", "[3, 5, 1, 1]", "[3, 5, 1, 1]", step));
+  }
+}
+
+TEST(ConvTail, takes_what_the_convolution_reads) {
+  for (const int channels : {3, 4, 16, 20})
+    check_tactics(fmt::format(
+        "graph @g(%x: f32[2, {0}, 9, 9]) -> (%y: f32[*] as \"y\") {{\n"
+        "%w: f32[{0}, {0}, 3, 3] = constant() {{value = random(f32[{0}, {0}, 3, 3], seed = 5, std = 0.3)}}\n"
+        "%y: f32[*] = fused(%x, %w) {{kind = \"t\"}} "
+        "((%xi: f32[2, {0}, 9, 9], %wi: f32[{0}, {0}, 3, 3]) -> (%r) {{\n"
+        "%c: f32[*] = conv(%xi, %wi, _) {{pads = [1, 1, 1, 1]}}\n%r: f32[*] = add(%xi, %c)\n}})\n}}",
+        channels));
 }
 
 } // namespace

@@ -114,5 +114,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "%s: f32[*] = mul(%m, %ci)\n%t: f32[*] = tanh(%s)\n%r: f32[*] = mul(%t, %di)\n",
                     "%s: f32[*] = min(%m, %di)\n%t: f32[*] = mul(%s, %di)\n%r: f32[*] = min(%t, %ci)\n"));
 
+TEST(Product, takes_one_value_twice) {
+  check_tactics("graph @g(%x: f32[2, 12, 12]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = matmul(%x, %x)\n}");
+  check_tactics("graph @g(%x: f32[12, 12]) -> (%y: f32[*] as \"y\") {\n"
+                "%y: f32[*] = fused(%x) {kind = \"t\"} ((%i: f32[12, 12]) -> (%r) {\n"
+                "%p: f32[*] = matmul(%i, %i)\n%r: f32[*] = add(%p, %i)\n})\n}");
+}
+
 } // namespace
 } // namespace lanner

@@ -7,6 +7,7 @@
 #include "backends/cuda/families.h"
 #include "backends/cuda/launch_cache.h"
 #include "backends/cuda/storage.h"
+#include "backends/operand_storages.h"
 #include "backends/product.h"
 #include "device/cuda/cublaslt.h"
 
@@ -278,14 +279,21 @@ std::vector<Variant> variants(const Matmul& m, const Target& target) {
   return list;
 }
 
-Tactic tactic_of(const Matmul& m, const Variant& variant, const Node& node, const Target& target) {
-  Tactic tactic;
-  tactic.kernel = "matmul";
+/// Nothing where one input would have to lie in two ways.
+std::optional<Tactic> tactic_of(const Matmul& m, const Variant& variant, const Node& node,
+                                const Target& target) {
   Storage storage = target.storage();
   if (variant.type != m.type()) storage.dtype = variant.type;
+  Storage of_b = storage;
+  if (variant.b_exchanged) of_b.layout = exchanged_layout(m.product.b.shape());
+  OperandStorages storages(node.inputs().size(), storage);
+  storages.ask(m.product.b, std::move(of_b));
+  for (const Operand& operand : {m.product.a, m.product.bias, m.sum}) storages.ask(operand, storage);
+  if (!storages.agree()) return std::nullopt;
+  Tactic tactic;
+  tactic.kernel = "matmul";
+  tactic.inputs = storages.take();
   tactic.outputs = {storage};
-  tactic.inputs.assign(node.inputs().size(), storage);
-  if (variant.b_exchanged) tactic.inputs[m.product.b.index].layout = exchanged_layout(m.product.b.shape());
   return tactic;
 }
 
@@ -312,11 +320,12 @@ TacticList matmul_tactics(const Node& node, const Group& group, const Target& ta
       double slower = variant.b_exchanged ? 1.02 : 1;
       for (const ConfigText& config :
            configs(operation_of(*m, variant), handle, target.deterministic, list.reason)) {
-        Tactic tactic = tactic_of(*m, variant, node, target);
-        tactic.config = config.bytes();
-        tactic.estimate = rough_seconds(*m, variant) * slower;
+        auto tactic = tactic_of(*m, variant, node, target);
+        if (!tactic) break;
+        tactic->config = config.bytes();
+        tactic->estimate = rough_seconds(*m, variant) * slower;
         slower += 0.05;
-        list.tactics.push_back(std::move(tactic));
+        list.tactics.push_back(std::move(*tactic));
       }
     } catch (const Error& error) {
       list.reason = error.message();

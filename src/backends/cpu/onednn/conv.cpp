@@ -151,8 +151,14 @@ std::vector<Variant> variants(const Conv& conv) {
   return result;
 }
 
-Tactic to_tactic(const Conv& conv, const Node& node, const Variant& variant, const Candidate& candidate,
-                 const Implementation& implementation, const Layout& weights, std::string_view kernel) {
+std::optional<Tactic> to_tactic(const Conv& conv, const Node& node, const Variant& variant,
+                                const Candidate& candidate, const Implementation& implementation,
+                                const Layout& weights, std::string_view kernel) {
+  OperandStorages storages(node.inputs().size());
+  storages.ask(conv.src, stored(canonical(variant.src, conv.input)));
+  storages.ask(conv.weights, stored(weights));
+  storages.ask(conv.bias, {});
+  if (!ask_operands(conv.tail, variant.dst, conv.output, storages)) return std::nullopt;
   Tactic tactic;
   tactic.kernel = kernel;
   ConfigText config;
@@ -160,10 +166,7 @@ Tactic to_tactic(const Conv& conv, const Node& node, const Variant& variant, con
   config.set("src", variant.src.to_string()).set("dst", variant.dst.to_string());
   config.set("residual", static_cast<std::int64_t>(variant.residual));
   tactic.config = config.bytes();
-  tactic.inputs.resize(node.inputs().size());
-  tactic.inputs[conv.src.index] = stored(canonical(variant.src, conv.input));
-  if (conv.weights.is_input()) tactic.inputs[conv.weights.index] = stored(weights);
-  store_operands(conv.tail, variant.dst, conv.output, tactic);
+  tactic.inputs = storages.take();
   tactic.outputs = {stored(canonical(variant.dst, conv.output))};
   if (candidate.post.added) {
     tactic.in_place = static_cast<int>(*candidate.post.added);
@@ -200,9 +203,10 @@ TacticList conv_tactics(const Node& node, const Group& group, const Target& targ
       const auto own = layout_of(implementation.descriptor.weights_desc());
       const auto weights = own ? weight_layout(*conv, *own) : std::nullopt;
       if (!weights || (!conv->weights.is_input() && !weights->row_major())) continue;
-      Tactic tactic = to_tactic(*conv, node, variant, candidate, implementation, *weights, kernel);
-      tactic.estimate = cost * slower * (variant.residual == Residual::read ? 1.05 : 1);
-      list.tactics.push_back(std::move(tactic));
+      auto tactic = to_tactic(*conv, node, variant, candidate, implementation, *weights, kernel);
+      if (!tactic) continue;
+      tactic->estimate = cost * slower * (variant.residual == Residual::read ? 1.05 : 1);
+      list.tactics.push_back(std::move(*tactic));
       slower += 0.1;
     }
   }

@@ -40,6 +40,15 @@ std::optional<Desc> operand_desc(const TailStep& step, const Shape& result, cons
   return describe(shape, {}, step.operand.dtype());
 }
 
+/// How an operand as large as the result lies for the kernel, which knows it by the result's dims. Nothing
+/// where its own dims cannot say that: padding along a dim that it lacks.
+std::optional<Layout> full_layout(const Layout& layout, const Shape& result, const Shape& operand) {
+  if (operand.rank() == result.rank()) return canonical(layout, result);
+  Layout own = operand_layout(layout, result.rank(), operand);
+  if (own.padded(operand).elements() != layout.padded(result).elements()) return std::nullopt;
+  return own;
+}
+
 } // namespace
 
 bool adds_in_place(const Tail& tail) {
@@ -78,13 +87,15 @@ std::optional<PostOps> post_ops(const Tail& tail, Residual residual, const Shape
   return post;
 }
 
-void store_operands(const Tail& tail, const Layout& layout, const Shape& result, Tactic& tactic) {
+bool ask_operands(const Tail& tail, const Layout& layout, const Shape& result, OperandStorages& storages) {
   for (const TailStep& step : tail) {
-    if (!step.binary || !step.operand.is_input()) continue;
-    const bool full = step.spread == Spread::full;
-    tactic.inputs[step.operand.index] =
-        stored(full ? operand_layout(layout, result.rank(), step.operand.shape()) : Layout{});
+    if (!step.binary) continue;
+    const auto own = step.spread == Spread::full ? full_layout(layout, result, step.operand.shape())
+                                                 : std::optional(Layout{});
+    if (!own) return false;
+    storages.ask(step.operand, stored(*own));
   }
+  return storages.agree();
 }
 
 } // namespace lanner::onednn

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cpu/onednn/execution.h"
+#include "backends/operand_storages.h"
 #include "backends/tail.h"
 
 namespace lanner::onednn {
@@ -26,7 +27,7 @@ bool adds_in_place(const Tail& tail);
 std::optional<PostOps> post_ops(const Tail& tail, Residual residual, const Shape& result,
                                 const Layout& layout, std::size_t channel_axis);
 
-/// Sets the storages of the tail's operands in `tactic`.
-void store_operands(const Tail& tail, const Layout& layout, const Shape& result, Tactic& tactic);
+/// Asks for the storages of the tail's operands. False where they cannot be had so.
+bool ask_operands(const Tail& tail, const Layout& layout, const Shape& result, OperandStorages& storages);
 
 } // namespace lanner::onednn

@@ -60,6 +60,18 @@ std::optional<Layout> inner_weights(const Product& product, const Implementation
   return canonical(product.transpose_b ? *own : swapped(*own), product.b.shape());
 }
 
+/// The inputs' storages where the product's operands lie in layouts `a` and `b` and all others row-major.
+/// Nothing where one input would have to lie in two ways.
+std::optional<std::vector<Storage>> storages_of(const Product& product, const Node& node, const Layout& a,
+                                                const Layout& b) {
+  OperandStorages storages(node.inputs().size());
+  storages.ask(product.a, stored(a));
+  storages.ask(product.b, stored(b));
+  storages.ask(product.bias, {});
+  if (!ask_operands(product.tail, {}, product.result, storages)) return std::nullopt;
+  return storages.take();
+}
+
 TacticList inner_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
   const auto product = read_product(group, list.reason);
@@ -75,8 +87,9 @@ TacticList inner_tactics(const Node& node, const Group& group, const Target& tar
     ConfigText config;
     name_implementation(config, implementation);
     tactic.config = config.bytes();
-    tactic.inputs.resize(node.inputs().size());
-    tactic.inputs[product->b.index] = stored(*weights);
+    auto storages = storages_of(*product, node, {}, *weights);
+    if (!storages) continue;
+    tactic.inputs = std::move(*storages);
     tactic.outputs.resize(node.outputs().size());
     tactic.estimate = rough_seconds(product->operations(), bytes, target.threads) * slower;
     slower += 0.1;
@@ -164,14 +177,14 @@ TacticList matmul_tactics(const Node& node, const Group& group, const Target& ta
            implementations(make_matmul(*product, a, b).descriptor, 2)) {
         if ((!product->a.is_input() && !a.row_major()) || (!product->b.is_input() && !b.row_major()))
           continue;
+        auto storages = storages_of(*product, node, a, b);
+        if (!storages) continue;
         Tactic tactic;
         tactic.kernel = "matmul";
         ConfigText config;
         name_implementation(config, implementation);
         tactic.config = config.bytes();
-        tactic.inputs.resize(node.inputs().size());
-        if (product->a.is_input()) tactic.inputs[product->a.index] = stored(a);
-        if (product->b.is_input()) tactic.inputs[product->b.index] = stored(b);
+        tactic.inputs = std::move(*storages);
         tactic.outputs.resize(node.outputs().size());
         tactic.estimate = rough_seconds(product->operations(), bytes, target.threads) * slower;
         slower += 0.05;
