@@ -191,5 +191,20 @@ TEST(Functions, keep_infinities_and_not_a_number) {
   EXPECT_TRUE(std::isinf(y[0]) && y[1] == 0 && std::isnan(y[2]) && y[3] == 200 && y[4] == 0);
 }
 
+TEST(Elementwise, takes_one_value_twice) {
+  for (const char* body : {"mul(%x, %x)", "add(%x, %x)", "sum(%x, %x, %x)"}) {
+    const auto ran = check_tactics(
+        fmt::format("graph @g(%x: f32[2, 19, 5, 7]) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] = {}\n}}", body));
+    EXPECT_TRUE(ran.contains("cpu/elementwise")) << body;
+  }
+  check_tactics("graph @g(%c: bool[2, 19, 5, 7], %x: f32[2, 19, 5, 7]) -> (%y: f32[*] as \"y\") {\n"
+                "%y: f32[*] = where(%c, %x, %x)\n}");
+}
+
+TEST(Elementwise, of_nothing_is_nothing) {
+  check_tactics("graph @g(%x: f32[3, 0, 2, 4], %z: f32[0, 1, 4]) -> (%y: f32[*] as \"y\") {\n"
+                "%y: f32[*] = mul(%x, %z)\n}");
+}
+
 } // namespace
 } // namespace lanner

@@ -59,10 +59,7 @@ Tactic tactic_of(const Node& node, const ElementwiseProgram& program, const Layo
   }
   for (const auto& output : node.outputs())
     tactic.outputs.push_back(on_device(target, layout, narrowed(output->type.dtype())));
-  // A value that comes in twice is one operand.
-  for (std::size_t i = 1; i < node.inputs().size(); ++i)
-    for (std::size_t k = 0; k < i; ++k)
-      if (node.input(i) && node.input(i) == node.input(k)) tactic.inputs[i] = tactic.inputs[k];
+  share_storages(node, tactic);
   tactic.estimate = 4e-6 + static_cast<double>(program.shape.elements()) * 8 / 1.5e12;
   return tactic;
 }

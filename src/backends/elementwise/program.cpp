@@ -184,4 +184,10 @@ std::optional<ElementwiseProgram> compile_elementwise(const Group& group, std::s
   return Compiler(group, reason, halves).run();
 }
 
+void share_storages(const Node& node, Tactic& tactic) {
+  for (std::size_t i = 1; i < node.inputs().size(); ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (node.input(i) && node.input(i) == node.input(k)) tactic.inputs[i] = tactic.inputs[k];
+}
+
 } // namespace lanner

@@ -7,6 +7,7 @@
 
 #include "backends/elementwise/opcode.h"
 #include "backends/group.h"
+#include "graph/tactic.h"
 
 namespace lanner {
 
@@ -43,5 +44,9 @@ struct ElementwiseProgram {
 /// stays empty when the group is not elementwise at all. `halves`: f16 and bf16 count as real types.
 std::optional<ElementwiseProgram> compile_elementwise(const Group& group, std::string& reason,
                                                       bool halves = false);
+
+/// A value that comes in twice is one operand of the program: gives its further inputs the storage that
+/// `tactic` asks of the first.
+void share_storages(const Node& node, Tactic& tactic);
 
 } // namespace lanner

@@ -216,7 +216,7 @@ std::vector<Layout> offered_layouts(const Shape& shape) {
 TacticList elementwise_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
   const auto program = compile_elementwise(group, list.reason);
-  if (!program) return list;
+  if (!program || program->shape.elements() == 0) return list;
   for (const Layout& layout : offered_layouts(program->shape)) {
     if (!readable(*program, layout)) continue;
     Tactic tactic;
@@ -226,6 +226,7 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
       if (input.operand.is_input())
         tactic.inputs[input.operand.index] =
             stored(operand_layout(layout, program->shape.rank(), input.operand.shape()));
+    share_storages(node, tactic);
     for (std::size_t i = 0; i < node.outputs().size(); ++i) tactic.outputs.push_back(stored(layout));
     tactic.in_place = replaceable(*program);
     const double elements = static_cast<double>(program->shape.elements());
@@ -238,8 +239,8 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
 std::unique_ptr<Kernel> elementwise_prepare(const Preparation& p) {
   std::string reason;
   auto program = compile_elementwise(p.group, reason);
-  check(program && readable(*program, p.tactic.outputs.at(0).layout), ErrorCode::unsupported,
-        "cpu: elementwise: {}: build the plan again", reason);
+  check(program && program->shape.elements() > 0 && readable(*program, p.tactic.outputs.at(0).layout),
+        ErrorCode::unsupported, "cpu: elementwise: {}: build the plan again", reason);
   return std::make_unique<ElementwiseKernel>(std::move(*program), p.tactic.outputs[0].layout,
                                              p.target.threads);
 }
