@@ -346,6 +346,10 @@ bool append_eltwise(dnnl::post_ops& ops, Algorithm algorithm, float alpha = 0, f
 
 } // namespace
 
+void keep_no_primitives() {
+  dnnl::set_primitive_cache_capacity(0);
+}
+
 bool append(dnnl::post_ops& ops, const Activation& a) {
   using K = ActivationKind;
   switch (a.kind) {

@@ -28,6 +28,7 @@ const char* version_text() {
 
 extern "C" const void* lanner_onednn_module() {
   static const std::string foreign_threads = lanner::onednn::bind_openmp();
+  lanner::onednn::keep_no_primitives();
   static const lanner::OnednnModule module{lanner::OnednnModule::version, lanner::onednn::version_text(),
                                            lanner::onednn::create_backend, foreign_threads.c_str()};
   return &module;
