@@ -167,7 +167,10 @@ std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShape
                                                                 const Control& control, bool tune) const {
   const Key key{shapes, threads};
   const std::lock_guard lock(mutex_);
-  if (const auto found = made_.find(key); found != made_.end()) return found->second;
+  if (const auto found = made_.find(key); found != made_.end()) {
+    found->second.used = ++requests_;
+    return found->second.specialisation;
+  }
 
   Target own = target;
   own.threads = threads;
@@ -191,9 +194,21 @@ std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShape
   auto program = std::make_shared<const Program>(std::move(lowered), backends, own, constants_);
   auto made =
       std::make_shared<const Specialisation>(Specialisation{std::move(program), std::move(reports), threads});
-  if (made_.size() >= kept_specialisations) made_.erase(made_.begin());
-  made_[key] = made;
+  keep(key, made);
   return made;
+}
+
+/// Those of the typical shapes stay, which others take their choices from; of the rest the one that was not
+/// asked for the longest goes.
+void Engine::State::keep(Key key, std::shared_ptr<const Specialisation> made) const {
+  if (made_.size() >= kept_specialisations) {
+    const auto age = [&](const auto& entry) {
+      return entry.first.shapes == typical ? requests_ + 1 : entry.second.used;
+    };
+    const auto oldest = std::ranges::min_element(made_, {}, age);
+    if (oldest->first.shapes != typical) made_.erase(oldest);
+  }
+  made_[std::move(key)] = {std::move(made), ++requests_};
 }
 
 const Graph& Engine::State::portable() const {
@@ -205,15 +220,15 @@ const Graph& Engine::State::portable() const {
 std::shared_ptr<const Specialisation> Engine::State::like(const InputShapes& shapes, int threads) const {
   std::shared_ptr<const Specialisation> typical_one;
   for (const auto& [key, made] : made_) {
-    if (key.shapes == shapes && key.threads != threads) return made;
-    if (key.shapes == typical) typical_one = made;
+    if (key.shapes == shapes && key.threads != threads) return made.specialisation;
+    if (key.shapes == typical) typical_one = made.specialisation;
   }
   return typical_one;
 }
 
 void Engine::State::adopt(const InputShapes& shapes, int threads, Specialisation made) const {
   const std::lock_guard lock(mutex_);
-  made_[{shapes, threads}] = std::make_shared<const Specialisation>(std::move(made));
+  keep({shapes, threads}, std::make_shared<const Specialisation>(std::move(made)));
 }
 
 } // namespace lanner

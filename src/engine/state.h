@@ -1,6 +1,7 @@
 #pragma once
 // What an Engine shares among its copies and contexts.
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -58,8 +59,15 @@ private:
     int threads;
     bool operator<(const Key& other) const;
   };
+  struct Made {
+    std::shared_ptr<const Specialisation> specialisation;
+    std::uint64_t used = 0; ///< Number of the request that it answered last.
+  };
+  void keep(Key key, std::shared_ptr<const Specialisation> made) const;
+
   mutable std::mutex mutex_;
-  mutable std::map<Key, std::shared_ptr<const Specialisation>> made_;
+  mutable std::map<Key, Made> made_;
+  mutable std::uint64_t requests_ = 0;
   mutable PackedConstants constants_;
   mutable std::once_flag unpacked_;
   mutable std::unique_ptr<const Graph> portable_; ///< Null where `graph` is so itself.

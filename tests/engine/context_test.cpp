@@ -130,6 +130,27 @@ TEST(Context, OpenSizesAreSpecialisedAtFirstUse) {
   LANNER_EXPECT_ERROR(context({{"input", waves(4)}}), ErrorCode::invalid_argument, "was built for 1 to 3");
 }
 
+TEST(Context, ShapesLongUnusedAreForgottenButTheTypicalOnes) {
+  using namespace test::onnx_file;
+  const std::string file = model(graph({.nodes = {node({"Relu", {"x"}, {"y"}})},
+                                        .inputs = {value("x", f32, {"n"})},
+                                        .outputs = {value("y", f32, {"n"})}}));
+  BuildOptions options;
+  options.budget = 0;
+  options.threads = 1;
+  options.shapes["x"] = {{1}, {500}, {1000}};
+  const Engine engine = Engine::build(open_bytes(std::as_bytes(std::span(file))), options);
+  const auto made = [&](std::int64_t size) { return engine.state().specialise({Shape{size}}, 1); };
+  const std::weak_ptr<const Specialisation> typical = made(500), second = made(600), third = made(601);
+  for (std::int64_t size = 1; size < 100; ++size) {
+    made(size);
+    made(600);
+  }
+  EXPECT_FALSE(typical.expired());
+  EXPECT_FALSE(second.expired());
+  EXPECT_TRUE(third.expired());
+}
+
 /// A sequence of computed tensors outlives the memory in which they were computed.
 TEST(Context, SequencesKeepWhatTheyHold) {
   using namespace test::onnx_file;
