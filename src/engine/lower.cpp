@@ -170,9 +170,12 @@ private:
                            root->producer()->tactic.backend != interpreter_backend &&
                            same_storage(value->type, value->storage, options_.target.storage());
       if (written && roots.emplace(root, i).second) continue;
-      Value* copy =
-          graph_.emit("reorder", std::vector<Value*>{value}, {}, value->type, value->name() + ".out");
-      copy->storage = options_.target.storage();
+      const std::string name = value->name() + ".out";
+      const Storage wanted = options_.target.storage();
+      const Storage middle = on_the_way(value->type, value->storage, wanted);
+      if (!same_storage(value->type, middle, wanted)) value = stored(value, middle, nullptr);
+      Value* copy = graph_.emit("reorder", std::vector<Value*>{value}, {}, value->type, name);
+      copy->storage = wanted;
       choose_reorder(*copy->producer());
       body.set_output(i, copy);
     }

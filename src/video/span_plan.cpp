@@ -26,6 +26,7 @@ bool resets(EntryPoint entry) {
 // Pictures that are shown before a wanted one and decoded after it are needed as well: that it comes behind
 // them proves its number.
 std::int64_t last_ordinal(const IndexContent& content, const SpanJob& job) {
+  if (!content.named) return content.table.size() - 1; // some frame does not tell its packet
   std::int64_t last = 0;
   const std::int64_t end = job.wanted.empty() ? job.end : job.wanted.back() + 1;
   for (std::int64_t i = job.begin; i < end; ++i) {

@@ -82,6 +82,8 @@ INSTANTIATE_TEST_SUITE_P(
     elementwise, CudaKernels,
     testing::Values(
         "(%x: f32[2, 5, 7, 3]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = relu(%x)\n}",
+        "(%x: f32[2, 5, 7, 3]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = mul(%x, %x)\n}",
+        "(%x: f32[24, 24]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = matmul(%x, %x)\n}",
         "(%x: f32[2, 5, 7, 3], %z: f32[5, 1, 1]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = mul(%x, %z)\n}",
         "(%x: f32[2, 5, 7, 3], %z: f32[2, 1, 7, 1]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = add(%x, %z)\n}",
         "(%x: f32[4, 6]) -> (%y: f16[*] as \"y\") {\n%y: f16[*] = cast(%x) {to = f16}\n}",

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "backends/cpu/elementwise/instruction.h"
+#include "backends/elementwise/program.h"
 #include "backends/tactic_check.h"
 #include "device/cpu.h"
 
@@ -129,6 +130,22 @@ TEST(Elementwise, does_not_pass_integers_between_its_operations) {
                              "%y: f32[*] = fused(%x) {kind = \"t\"} ((%i: f32[64]) -> (%r) {\n"
                              "%j: i32[*] = cast(%i) {to = i32}\n%r: f32[*] = cast(%j) {to = f32}\n})\n}")
                    .contains("cpu/elementwise"));
+}
+
+TEST(Elementwise, rounds_to_halves_where_it_writes_only) {
+  const auto compiles = [](std::string_view body) {
+    const NodeCase one =
+        make_case(fmt::format("graph @g(%x: f32[64]) -> (%y: f32[*] as \"y\") {{\n"
+                              "%y: f32[*] = fused(%x) {{kind = \"t\"}} ((%i: f32[64]) -> (%r) {{\n"
+                              "{}}})\n}}",
+                              body));
+    std::string reason;
+    return compile_elementwise(Group::of(*one.node), reason, true).has_value();
+  };
+  EXPECT_FALSE(compiles("%j: f16[*] = cast(%i) {to = f16}\n%r: f32[*] = cast(%j) {to = f32}\n"));
+  EXPECT_FALSE(compiles(
+      "%j: bf16[*] = cast(%i) {to = bf16}\n%k: bf16[*] = relu(%j)\n%r: f32[*] = cast(%k) {to = f32}\n"));
+  EXPECT_TRUE(compiles("%j: f32[*] = relu(%i)\n%r: f16[*] = cast(%j) {to = f16}\n"));
 }
 
 TEST(Elementwise, leaves_integers_to_others) {

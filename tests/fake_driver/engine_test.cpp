@@ -80,6 +80,24 @@ TEST_F(FakeEngine, hops_to_the_host_and_back) {
     EXPECT_EQ(numbers(context({{"x", ramp(start)}}).at("y").tensor), expected(ramp(start)));
 }
 
+/// What the host computed and lies turned there is an output: it takes two steps to the GPU.
+TEST_F(FakeEngine, brings_turned_outputs_from_the_host) {
+  using namespace test::onnx_file;
+  const std::string bytes =
+      model(graph({.nodes = {node({"CumSum", {"x", "axis"}, {"c"}}), node({"Transpose", {"c"}, {"y"}})},
+                   .inputs = {value("x", f32, {"4", "6"})},
+                   .outputs = {value("y", f32, {"6", "4"})},
+                   .constants = {integers("axis", {}, {0})}}));
+  const auto run = [&](Device device) {
+    BuildOptions options;
+    options.device = device;
+    options.budget = 0;
+    const Engine engine = Engine::build(open_bytes(std::as_bytes(std::span(bytes))), options);
+    return numbers(engine.create_context()({{"x", ramp()}}).at("y").tensor);
+  };
+  EXPECT_EQ(run(gpu_device), run(Device{}));
+}
+
 TEST_F(FakeEngine, explains_the_hops) {
   const std::string told = build(gpu_device).explain_json();
   // Each is told as the node's kernel and among what was considered for it.

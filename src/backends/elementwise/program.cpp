@@ -72,8 +72,13 @@ private:
     return false;
   }
 
-  /// Only at the edges of a program are there types that a tile does not hold.
+  /// Only at the edges of a program are there types that a tile does not hold. A cast to a half rounds, which
+  /// happens where a program writes.
   bool fits(const GroupOp& op, const Operand& operand) const {
+    if (operand.is_op()) {
+      const GroupOp& maker = group_.ops()[operand.index];
+      if (maker.kind() == "cast" && is_half(maker.type().dtype())) return false;
+    }
     if (op.kind() != "cast" || operand.is_op()) return is_real_or_truth(operand.dtype());
     return is_castable(operand.dtype()) && cast_is_exact(op);
   }
