@@ -8,14 +8,14 @@ namespace {
 
 constexpr std::uint32_t high_profiles[] = {100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135};
 
-std::int32_t signed_golomb(BitReader& bits) {
-  const std::uint32_t code = bits.exp_golomb();
-  const auto half = static_cast<std::int32_t>(code / 2);
+std::int64_t signed_golomb(BitReader& bits) {
+  const std::int64_t code = bits.exp_golomb();
+  const std::int64_t half = code / 2;
   return code % 2 ? half + 1 : -half;
 }
 
 void skip_scaling_list(BitReader& bits, int size) {
-  std::int32_t last = 8, next = 8;
+  std::int64_t last = 8, next = 8;
   for (int i = 0; i < size && !bits.ended(); ++i) {
     if (next != 0) next = (last + signed_golomb(bits)) & 255;
     if (next != 0) last = next;
