@@ -230,6 +230,7 @@ Context& Context::operator=(Context&&) noexcept = default;
 Context::~Context() = default;
 
 Context Engine::create_context(const ContextOptions& options) const {
+  check_threads(options.threads);
   auto state = std::make_unique<Context::State>();
   state->engine = state_;
   state->threads = options.threads > 0 ? options.threads : state_->target.threads;
