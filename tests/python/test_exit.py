@@ -3,8 +3,8 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
-from command import make_clip
 
 lanner = pytest.importorskip("lanner")
 
@@ -40,7 +40,7 @@ class Slow(io.RawIOBase):
         return True
     def read(self, size):
         time.sleep(0.005)
-        return self.file.read(min(size, 256))
+        return self.file.read(min(size, 4096))
 reader = lanner.VideoReader(Slow(clip), decoders=2, prefetch=4)
 next(iter(reader))
 """
@@ -55,11 +55,18 @@ WORK = {
 
 @pytest.fixture(scope="module")
 def clip(tmp_path_factory):
-    return make_clip(tmp_path_factory.mktemp("exit"))
+    """Noise, so that reading it ahead takes many reads."""
+    path = tmp_path_factory.mktemp("exit") / "noise.mp4"
+    noise = np.random.default_rng(0)
+    with lanner.VideoWriter(path, width=160, height=120, gop=5, crf=5) as writer:
+        for _ in range(60):
+            writer.write(noise.integers(0, 255, (120, 160, 3), np.uint8))
+    return path
 
 
 def run(script, processes=1):
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script]  # Of a fork beside threads.
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n" * processes, "")
 
 
