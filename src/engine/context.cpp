@@ -290,7 +290,8 @@ void Context::bind(std::string_view input, std::span<const Image> images, const 
   for (std::size_t n = 0; n < images.size(); ++n)
     state.fill(images[n], *chosen, held, static_cast<std::int64_t>(n));
   synchronize(state.device()); // a run may use any stream
-  bind(input, Item(held));
+  const bool row = state.engine->inputs[i].dims.size() == 2;
+  bind(input, Item(row ? held.reshaped({shape[0], held.elements() / shape[0]}) : held));
   state.sources[i] = images[0].device;
 }
 

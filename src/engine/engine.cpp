@@ -119,15 +119,21 @@ std::array<std::int64_t, 4> preprocessed_sizes(const Preprocess& spec) {
   return {-1, channels, height, width};
 }
 
+/// Whether an input takes sizes of which some are not known; one of rank 2 takes a picture as a row.
+bool takes(const Dims& dims, std::span<const std::int64_t, 4> sizes) {
+  const auto equal = [](const Dim& dim, std::int64_t size) {
+    return size < 0 || dim.constant().value_or(size) == size;
+  };
+  if (dims.size() != 2) return std::ranges::equal(dims, sizes, equal);
+  const auto element = sizes.subspan(1);
+  const bool known = std::ranges::all_of(element, [](std::int64_t size) { return size > 0; });
+  return equal(dims[1], known ? Shape(element).elements() : -1);
+}
+
 void check_preprocess(const Value& input, const Preprocess& spec) {
   const auto sizes = preprocessed_sizes(spec);
-  bool fits = input.type.is_tensor() && input.type.dtype() == spec.dtype;
-  if (fits && input.type.ranked()) {
-    const Dims& dims = input.type.dims();
-    fits = std::ranges::equal(dims, sizes, [](const Dim& dim, std::int64_t size) {
-      return size < 0 || dim.constant().value_or(size) == size;
-    });
-  }
+  const bool fits = input.type.is_tensor() && input.type.dtype() == spec.dtype &&
+                    (!input.type.ranked() || takes(input.type.dims(), sizes));
   const auto shown = [](std::int64_t size) { return size < 0 ? "?" : std::to_string(size); };
   check(fits, ErrorCode::invalid_argument,
         "preprocess for {}: it gives {}[{}, {}, {}, {}], the model expects {}", input.name(),

@@ -183,6 +183,12 @@ class TestPictures:
         with pytest.raises(lanner.InvalidArgument, match="input x: expected images only, got 3"):
             relu({"x": (picture, 3)})
 
+    def test_an_input_of_rows_takes_each_as_a_row(self):
+        relu = build("Relu", shape=("n", 192), preprocess={"x": lanner.Preprocess(size=(8, 8))})
+        np.testing.assert_array_equal(relu({"x": [lanner.Image(self.PICTURE)] * 2})["y"], np.full((2, 192), 200))
+        with pytest.raises(lanner.InvalidArgument, match=r"it gives f32\[\?, 3, 9, 8\], the model expects f32\[n, 192\]"):
+            build("Relu", shape=("n", 192), preprocess={"x": lanner.Preprocess(size=(9, 8))})
+
     @pytest.mark.parametrize(
         "wrong", [{"size": (9, 8)}, {"size": (8, 8), "layout": "nhwc"}, {"size": (8, 8), "dtype": "float16"}]
     )
