@@ -61,7 +61,7 @@ Rational rational(double value);
 Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base = {});
 
 /// What Python makes of bytes, and back; `errors` is Python's: "surrogateescape" keeps what is not UTF-8.
-nb::str text_of(std::string_view bytes, const char* errors);
+nb::str text_of(std::string_view bytes, const char* errors = "surrogateescape");
 /// The bytes of a str or bytes.
 std::string bytes_of(nb::handle text, const char* errors);
 /// The path of a str, bytes or PathLike, as the system has it.

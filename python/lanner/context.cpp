@@ -94,8 +94,9 @@ Stream stream_of(std::uintptr_t handle) {
 } // namespace
 
 void bind_inputs(Context& context, const Engine& engine, const nb::dict& inputs) {
-  for (const auto& [name, value] : inputs) {
+  for (const auto& [name, borrowed] : inputs) {
     const Binding& binding = binding_of(engine.inputs(), name, "input");
+    const nb::object value = nb::borrow(borrowed); // Taking it calls code that may change the dict.
     bind_input(context, binding, value);
   }
 }
@@ -108,7 +109,7 @@ void run(Context& context, std::uintptr_t stream) {
 nb::dict outputs_of(const Context& context, const Engine& engine) {
   nb::dict results;
   for (const Binding& binding : engine.outputs())
-    results[text_of(binding.name, "surrogateescape")] = from_item(context.output(binding.name));
+    results[text_of(binding.name)] = from_item(context.output(binding.name));
   return results;
 }
 
@@ -117,7 +118,8 @@ PyContext::PyContext(const Engine& engine, const ContextOptions& options)
 
 void PyContext::bind(const nb::dict& inputs, const nb::dict& outputs) {
   bind_inputs(context_, engine_, inputs);
-  for (const auto& [name, value] : outputs) {
+  for (const auto& [name, borrowed] : outputs) {
+    const nb::object value = nb::borrow(borrowed);
     const Binding& binding = binding_of(engine_.outputs(), name, "output");
     context_.bind_output(binding.name, converted("output", binding, [&] { return to_output(value); }));
   }
@@ -153,11 +155,13 @@ nb::list PyContext::profile() const {
   nb::list list;
   for (const StepProfile& step : context_.profile()) {
     nb::dict entry;
-    entry["name"] = step.name;
+    entry["name"] = text_of(step.name);
     entry["op"] = step.op;
     entry["kernel"] = step.kernel;
     entry["backend"] = step.backend;
-    entry["sources"] = step.sources;
+    nb::list sources;
+    for (const std::string& source : step.sources) sources.append(text_of(source));
+    entry["sources"] = sources;
     entry["bytes"] = step.bytes;
     entry["flops"] = step.flops;
     entry["runs"] = step.runs;
@@ -169,7 +173,7 @@ nb::list PyContext::profile() const {
 
 void register_context(nb::module_& module) {
   nb::class_<Binding>(module, "Binding", "An input or output of an engine.")
-      .def_ro("name", &Binding::name)
+      .def_prop_ro("name", [](const Binding& self) { return text_of(self.name); })
       .def_prop_ro("dtype", [](const Binding& self) { return std::string(to_string(self.dtype)); })
       .def_prop_ro(
           "shape",
@@ -179,13 +183,13 @@ void register_context(nb::module_& module) {
               if (self.dims[i] >= 0)
                 dims.append(self.dims[i]);
               else
-                dims.append(self.dim_names[i]);
+                dims.append(text_of(self.dim_names[i]));
             return nb::tuple(dims);
           },
           nb::sig("def shape(self) -> tuple[int | str, ...]"),
           "Sizes; a name or an expression where a size is open.")
       .def_ro("sequence", &Binding::sequence)
-      .def("__repr__", &Binding::to_string);
+      .def("__repr__", [](const Binding& self) { return text_of(self.to_string()); });
 
   nb::class_<PyContext>(
       module, "Context",

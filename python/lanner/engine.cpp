@@ -21,7 +21,7 @@ Shape to_shape(nb::handle value) {
 
 /// `(1, 3, 224, 224)`, or three of them: smallest, typical, largest.
 ShapeRange to_range(nb::handle value) {
-  const bool nested = nb::len(value) == 3 && !nb::isinstance<nb::int_>(value[0]);
+  const bool nested = nb::len(value) == 3 && PyIndex_Check(nb::object(value[0]).ptr()) == 0;
   return nested ? ShapeRange{to_shape(value[0]), to_shape(value[1]), to_shape(value[2])}
                 : ShapeRange::fixed(to_shape(value));
 }
@@ -31,7 +31,10 @@ template<typename Value, typename Convert>
 std::map<std::string, Value> by_input(std::string_view option, const nb::dict& given, Convert&& convert) {
   std::map<std::string, Value> values;
   for (const auto& [key, value] : given) {
-    const std::string name = with_option_named(option, key, [&] { return nb::cast<std::string>(key); });
+    const std::string name = with_option_named(option, key, [&] {
+      if (!nb::isinstance<nb::str>(key)) throw std::bad_cast();
+      return bytes_of(key, "surrogateescape");
+    });
     values[name] =
         with_option_named(fmt::format("{} of {}", option, name), value, [&] { return convert(value); });
   }
@@ -155,7 +158,7 @@ void register_engine(nb::module_& module) {
           },
           nb::arg("path"), nb::sig("def save(self, path: str | os.PathLike[str]) -> None"),
           "Writes a plan beside the path and renames it.")
-      .def_prop_ro("name", [](const PyEngine& self) { return self.get().name(); })
+      .def_prop_ro("name", [](const PyEngine& self) { return text_of(self.get().name()); })
       .def_prop_ro(
           "inputs", [](const PyEngine& self) { return bindings(self.get().inputs()); },
           nb::sig("def inputs(self) -> list[Binding]"))
@@ -163,11 +166,18 @@ void register_engine(nb::module_& module) {
           "outputs", [](const PyEngine& self) { return bindings(self.get().outputs()); },
           nb::sig("def outputs(self) -> list[Binding]"))
       .def_prop_ro("threads", [](const PyEngine& self) { return self.get().threads(); })
-      .def_prop_ro("metadata", [](const PyEngine& self) { return self.get().metadata(); })
+      .def_prop_ro(
+          "metadata",
+          [](const PyEngine& self) {
+            nb::dict metadata;
+            for (const auto& [key, value] : self.get().metadata()) metadata[text_of(key)] = text_of(value);
+            return metadata;
+          },
+          nb::sig("def metadata(self) -> dict[str, str]"))
       .def(
-          "ir", [](const PyEngine& self) { return self.get().ir(); }, "The canonical graph as text.")
+          "ir", [](const PyEngine& self) { return text_of(self.get().ir()); }, "The canonical graph as text.")
       .def(
-          "lowered_ir", [](const PyEngine& self) { return self.get().lowered_ir(); },
+          "lowered_ir", [](const PyEngine& self) { return text_of(self.get().lowered_ir()); },
           "The graph as it runs, with storages and kernels.")
       .def(
           "explain",

@@ -383,16 +383,37 @@ Tensor to_output(nb::handle object) {
   return std::move(foreign.tensor);
 }
 
+namespace {
+
+/// A list may hold itself.
+class Deeper {
+public:
+  Deeper() {
+    if (Py_EnterRecursiveCall(" in a list that an input is made of") != 0) throw nb::python_error();
+  }
+  ~Deeper() { Py_LeaveRecursiveCall(); }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+};
+
+} // namespace
+
 Item to_item(nb::handle object, bool sequence) {
   Item item;
   if (object.is_none()) {
     item.absent = true;
   } else if (sequence && (nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object))) {
+    const Deeper deeper;
     auto items = std::make_shared<std::vector<Item>>();
-    for (nb::handle element : object) items->push_back(to_item(element, nb::isinstance<nb::list>(element)));
+    for (nb::handle element : nb::tuple(nb::borrow(object))) {
+      items->push_back(to_item(element, nb::isinstance<nb::list>(element)));
+      // Results share the elements' memory, and are the caller's to keep.
+      if (Tensor& tensor = items->back().tensor; tensor.defined()) tensor = tensor.clone();
+    }
     item.items = std::move(items);
   } else {
     item.tensor = to_tensor(object);
+    if (sequence) item.tensor = item.tensor.clone();
   }
   return item;
 }

@@ -69,6 +69,11 @@ class TestInputs:
         gc.collect()
         assert held() is None
 
+    def test_the_dict_may_change_while_its_arrays_are_taken(self, of, relu):
+        inputs = {}
+        inputs["x"] = Array(ONES, inputs.clear)
+        np.testing.assert_array_equal(of(relu)(inputs)["y"], ONES)
+
     def test_names_that_are_none_are_refused(self, of, relu):
         for name in (0, b"x", None, "\udcff"):
             with pytest.raises(lanner.InvalidArgument, match="no input is called .*; there is x"):
@@ -169,6 +174,38 @@ class TestStrings:
             given[0] = wrong
             with pytest.raises(lanner.InvalidArgument, match="input x: .*expected str and bytes"):
                 same({"x": given})
+
+
+def test_names_in_models_need_not_be_text():
+    bytes_ = network("Relu").SerializeToString().replace(b"\x01x", b"\x01\xff")
+    relu = lanner.build(bytes_, budget=0, threads=1, shapes={"\udcff": (3,)})
+    (binding,) = relu.inputs
+    assert (binding.name, binding.shape) == ("\udcff", (3,))
+    assert repr(binding) == "\udcff: f32[3]"
+    assert "\udcff" in relu.ir() and relu.explain()["inputs"] == ["\ufffd: f32[3]"]
+    np.testing.assert_array_equal(relu({"\udcff": ONES})["y"], ONES)
+
+
+class TestSequences:
+    @staticmethod
+    def same():
+        sequence = helper.make_tensor_sequence_value_info
+        node = helper.make_node("Identity", ["s"], ["y"])
+        graph = helper.make_graph([node], "g", [sequence("s", FLOAT, None)], [sequence("y", FLOAT, None)])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        return lanner.build(model, budget=0, threads=1)
+
+    def test_results_share_no_memory_with_the_input(self):
+        given = ONES.copy()
+        (result,) = self.same()({"s": [given]})["y"]
+        given[:] = 7
+        np.testing.assert_array_equal(result, ONES)
+
+    def test_a_list_that_holds_itself_is_refused(self):
+        endless = []
+        endless.append(endless)
+        with pytest.raises(RecursionError):
+            self.same()({"s": endless})
 
 
 class TestPictures:
