@@ -138,10 +138,15 @@ public:
   /// bind; others are copied, by an engine on a GPU when it runs, each time. Type must match and shape fit
   /// the profile, else Error{invalid_argument} with expected and got.
   void bind(std::string_view input, Item value);
-  /// Preprocesses images as the engine's plan (or `spec`) says; several images make a batch.
+  /// Preprocesses images as the engine's plan (or `spec`) says; several images make a batch. An input of
+  /// rank 2 takes each as a row.
   void bind(std::string_view input, std::span<const Image> images, const Preprocess* spec = nullptr);
-  /// Gives an output memory of the caller's, on the host or the engine's device; dropped when undefined.
+  /// Gives an output memory of the caller's, row-major, on the host or the engine's device; dropped when
+  /// undefined. Type and shape must be those of the result, else the run throws Error{invalid_argument}.
   void bind_output(std::string_view output, Tensor memory);
+  /// Lets go of every input and of outputs' memory: all inputs must be bound again before the next run, and
+  /// output() gives results only where this context made their memory.
+  void unbind() noexcept;
 
   /// Runs to completion (`run`) or queues on the stream (`enqueue`; on the CPU both return when done). On a
   /// GPU a null stream is CUDA's legacy default stream. After `enqueue` tensors that take part must live, and

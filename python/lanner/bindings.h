@@ -24,6 +24,8 @@
 #include <lanner/source.h>
 #include <lanner/tensor.h>
 
+#include "gil.h"
+
 namespace nb = nanobind;
 
 namespace lanner::python {
@@ -34,12 +36,16 @@ void register_image(nb::module_& module);
 void register_frame(nb::module_& module);
 void register_video_reader(nb::module_& module);
 void register_video(nb::module_& module);
+void register_context(nb::module_& module);
 void register_engine(nb::module_& module);
 
 /// A tensor that shares memory with `object` where it can: a Tensor, a NumPy array, anything with DLPack, a
 /// number or a nested list (copied).
 Tensor to_tensor(nb::handle object);
-/// The same for sequences (lists of tensors when `sequence` is wanted) and None (an empty optional).
+/// The memory that results are written to: never a copy, never read-only.
+Tensor to_output(nb::handle object);
+/// The same as to_tensor for sequences (lists of tensors when `sequence` is wanted) and None (an empty
+/// optional).
 Item to_item(nb::handle object, bool sequence);
 nb::object from_item(const Item& item);
 
@@ -53,6 +59,13 @@ Rational rational(double value);
 
 /// Preprocessing from the keywords that every Python entry shares; `none` values keep `base`'s.
 Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base = {});
+
+/// What Python makes of bytes, and back; `errors` is Python's: "surrogateescape" keeps what is not UTF-8.
+nb::str text_of(std::string_view bytes, const char* errors = "surrogateescape");
+/// The bytes of a str or bytes.
+std::string bytes_of(nb::handle text, const char* errors);
+/// The path of a str, bytes or PathLike, as the system has it.
+std::string path_of(nb::handle object);
 
 /// At most 80 characters of what Python prints.
 std::string shown(nb::handle value);
@@ -79,7 +92,7 @@ public:
   template<typename Body>
   auto run(Body&& body) {
     const auto without_gil = [&] {
-      nb::gil_scoped_release release;
+      ReleasedGil release;
       return body();
     };
     try {

@@ -15,16 +15,9 @@ void register_errors(nb::module_&) {
     } catch (const Error& error) {
       const nb::object kinds = nb::module_::import_("lanner.errors").attr("BY_CODE");
       const nb::object kind = kinds[nb::str(std::string(to_string(error.code())).c_str())];
-      PyErr_SetString(kind.ptr(), error.what());
+      PyErr_SetObject(kind.ptr(), text_of(error.message(), "backslashreplace").ptr());
     }
   });
-}
-
-std::string shown(nb::handle value) {
-  constexpr std::size_t most = 80;
-  const nb::str text = nb::repr(value);
-  if (nb::len(text) <= most) return nb::cast<std::string>(text);
-  return nb::cast<std::string>(text[nb::slice(most)]) + "..."; // Cut by Python: never inside a character.
 }
 
 Interruptible::Interruptible(nb::object progress) : progress_(std::move(progress)) {
@@ -36,7 +29,8 @@ Interruptible::Interruptible(nb::object progress) : progress_(std::move(progress
     const auto now = std::chrono::steady_clock::now();
     if (callback == Py_None && now - asked < patience) return;
     asked = now;
-    nb::gil_scoped_acquire acquire;
+    const HeldGil gil;
+    if (!gil) return cancel.cancel();
     if (PyErr_Occurred()) return;
     if (PyErr_CheckSignals() != 0) return cancel.cancel();
     if (callback == Py_None) return;

@@ -42,7 +42,7 @@ nb::object tensor_of(const Frame& self) {
 Tensor to_network(const Frame& self, const Preprocess& spec) {
   check(self.image.defined(), ErrorCode::invalid_argument,
         "frame: it has a tensor in place of a picture, made by the reader's own preprocessing");
-  nb::gil_scoped_release release;
+  ReleasedGil release;
   if (self.stream.handle) wait_for(self.image.device, self.stream);
   return to_tensor(self.image, spec);
 }
@@ -50,7 +50,7 @@ Tensor to_network(const Frame& self, const Preprocess& spec) {
 /// In the host's memory and the format asked for.
 Frame converted(const Frame& self, const std::string& format) {
   const PixelFormat wanted = parse_pixel_format(format);
-  nb::gil_scoped_release release;
+  ReleasedGil release;
   if (self.stream.handle) wait_for(self.image.device, self.stream);
   Frame frame = self;
   frame.stream = {};
@@ -62,7 +62,7 @@ Frame converted(const Frame& self, const std::string& format) {
 
 Frame on_host(const Frame& self) {
   if (self.image.device.is_host()) return self;
-  nb::gil_scoped_release release;
+  ReleasedGil release;
   if (self.stream.handle) wait_for(self.image.device, self.stream);
   Frame frame = self;
   frame.stream = {};

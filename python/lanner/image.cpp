@@ -95,7 +95,7 @@ nb::list planes(const Image& self) {
 }
 
 Tensor to_rgb(const Image& self) {
-  nb::gil_scoped_release release;
+  ReleasedGil release;
   Tensor tensor = Tensor::allocate(DType::u8, {self.height, self.width, 3}, {}, self.device);
   Image target;
   target.format = PixelFormat::rgb24;
@@ -165,7 +165,7 @@ void register_image(nb::module_& module) {
           "to_tensor",
           [](const Image& self, const nb::kwargs& options) {
             const Preprocess spec = to_preprocess(options);
-            nb::gil_scoped_release release;
+            ReleasedGil release;
             return to_tensor(self, spec);
           },
           nb::arg("options"), nb::sig("def to_tensor(self, **options: object) -> Tensor"),
@@ -176,8 +176,8 @@ void register_image(nb::module_& module) {
   module.def(
       "load_image",
       [](nb::handle path) {
-        const std::string name = nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
-        nb::gil_scoped_release release;
+        const std::string name = path_of(path);
+        ReleasedGil release;
         return load_image(name);
       },
       nb::arg("path"), nb::sig("def load_image(path: str | os.PathLike[str]) -> Image"),
@@ -185,8 +185,8 @@ void register_image(nb::module_& module) {
   module.def(
       "save_image",
       [](nb::handle path, const Image& image) {
-        const std::string name = nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
-        nb::gil_scoped_release release;
+        const std::string name = path_of(path);
+        ReleasedGil release;
         save_image(name, image);
       },
       nb::arg("path"), nb::arg("image"),

@@ -5,13 +5,18 @@
 #include "bindings.h"
 
 NB_MODULE(_lanner, module) {
+  // What a thread holds that the interpreter leaves behind is no leak: see Note [Threads at the interpreter's
+  // end].
+  nb::set_leak_warnings(false);
   module.doc() = "Lanner's C++ library.";
   module.attr("__version__") = std::string(lanner::version());
+  lanner::python::register_end(module);
   lanner::python::register_errors(module);
   lanner::python::register_tensor(module);
   lanner::python::register_image(module);
   lanner::python::register_frame(module);
   lanner::python::register_video_reader(module);
   lanner::python::register_video(module);
+  lanner::python::register_context(module);
   lanner::python::register_engine(module);
 }

@@ -12,14 +12,14 @@ namespace {
 /// Holds a Python object from threads that may not hold the GIL.
 std::shared_ptr<nb::object> shared(nb::object object) {
   return {new nb::object(std::move(object)), [](nb::object* held) {
-            nb::gil_scoped_acquire acquire;
-            delete held;
+            if (const HeldGil gil{}) delete held;
           }};
 }
 
 SourcePtr from_buffer(nb::handle object) {
   auto view = std::shared_ptr<Py_buffer>(new Py_buffer{}, [](Py_buffer* buffer) {
-    nb::gil_scoped_acquire acquire;
+    const HeldGil gil;
+    if (!gil) return;
     PyBuffer_Release(buffer);
     delete buffer;
   });
@@ -39,7 +39,8 @@ SourcePtr from_file(nb::handle object) {
   }
   auto place = std::make_shared<std::uint64_t>(seekable ? UINT64_MAX : 0);
   const auto read = [file, place, seekable](std::uint64_t offset, std::span<std::byte> into) -> std::size_t {
-    nb::gil_scoped_acquire acquire;
+    const HeldGil gil;
+    check(static_cast<bool>(gil), ErrorCode::cancelled, "file object: Python is ending");
     if (offset != *place) {
       check(seekable, ErrorCode::io, "file object: it cannot seek, byte {} was asked for at {}", offset,
             *place);
@@ -59,14 +60,12 @@ SourcePtr from_file(nb::handle object) {
 } // namespace
 
 SourcePtr to_source(nb::handle object) {
-  const nb::module_ os = nb::module_::import_("os");
-  if (nb::isinstance<nb::str>(object) || nb::hasattr(object, "__fspath__"))
-    return open_path(nb::cast<std::string>(os.attr("fsdecode")(object)));
+  if (nb::isinstance<nb::str>(object) || nb::hasattr(object, "__fspath__")) return open_path(path_of(object));
   if (PyObject_CheckBuffer(object.ptr())) return from_buffer(object);
   if (nb::hasattr(object, "SerializeToString")) return from_buffer(object.attr("SerializeToString")());
   if (nb::hasattr(object, "read")) return from_file(object);
   fail(ErrorCode::invalid_argument, "expected a path, bytes or a binary file object, got {}",
-       nb::cast<std::string>(nb::str(nb::borrow(object).type())));
+       shown(object.type()));
 }
 
 } // namespace lanner::python

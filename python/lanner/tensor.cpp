@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <lanner/dlpack.h>
+#include <lanner/dlpack_structs.h>
 #include <lanner/error.h>
 
 #include "bindings.h"
@@ -113,12 +114,23 @@ DType from_numpy_name(const std::string& name) {
   fail(ErrorCode::unsupported, "an array of NumPy type {} cannot become a tensor", name);
 }
 
-/// Keeps a Python object for as long as any tensor views its memory; lets go under the GIL.
-std::shared_ptr<const void> keep(nb::object object) {
-  return {new nb::object(std::move(object)), [](const void* held) {
-            nb::gil_scoped_acquire acquire;
-            delete static_cast<const nb::object*>(held);
-          }};
+/// Lets go, under the GIL, of an object whose memory a tensor views.
+struct LetGo {
+  bool writable;
+  void operator()(const nb::object* held) const {
+    if (const HeldGil gil{}) delete held;
+  }
+};
+
+/// Keeps a Python object for as long as any tensor views its memory.
+std::shared_ptr<const void> keep(nb::object object, bool writable) {
+  return std::shared_ptr<const nb::object>(new nb::object(std::move(object)), LetGo{writable});
+}
+
+/// Whether the object that a tensor views forbids to write.
+bool read_only(const Tensor& tensor) {
+  const auto* let_go = std::get_deleter<LetGo>(tensor.owner());
+  return let_go && !let_go->writable;
 }
 
 nb::tuple shape_tuple(const Shape& shape) {
@@ -146,34 +158,65 @@ Tensor string_tensor(const nb::object& array, const Shape& shape) {
   const nb::object flat = array.attr("ravel")().attr("tolist")();
   std::size_t i = 0;
   for (nb::handle element : flat) {
-    const bool bytes = nb::isinstance<nb::bytes>(element);
-    tensor.as<std::string>()[i++] =
-        bytes ? std::string(nb::cast<nb::bytes>(element).c_str(), nb::cast<nb::bytes>(element).size())
-              : nb::cast<std::string>(nb::str(element));
+    if (!nb::isinstance<nb::bytes>(element) && !nb::isinstance<nb::str>(element))
+      fail(ErrorCode::invalid_argument,
+           "an array of objects becomes strings: expected str and bytes in it, got {}", shown(element));
+    tensor.as<std::string>()[i++] = bytes_of(element, "surrogateescape");
   }
   return tensor;
 }
 
-Tensor from_numpy(nb::object array) {
-  const nb::module_ numpy = nb::module_::import_("numpy");
-  const nb::object dtype = array.attr("dtype");
-  const std::string kind = nb::cast<std::string>(dtype.attr("kind"));
-  if (kind != "O" && kind != "U" && kind != "S") {
-    const bool native = nb::cast<bool>(dtype.attr("isnative"));
-    if (!native) array = array.attr("astype")(dtype.attr("newbyteorder")("="));
-    if (!nb::cast<bool>(array.attr("flags").attr("c_contiguous")))
-      array = numpy.attr("ascontiguousarray")(array);
-  }
-  Shape shape;
-  for (nb::handle size : array.attr("shape")) shape.push_back(nb::cast<std::int64_t>(size));
-  if (kind == "O" || kind == "U" || kind == "S") return string_tensor(array, shape);
-  const DType type = from_numpy_name(nb::cast<std::string>(dtype.attr("name")));
-  if (bit_width(type) < 8) return packed_below_a_byte(array, type, shape);
-  const auto address = nb::cast<std::uintptr_t>(array.attr("ctypes").attr("data"));
-  return Tensor::wrap(reinterpret_cast<void*>(address), type, shape, keep(std::move(array)));
+/// A tensor of another library's, and how far it is that library's own.
+struct Foreign {
+  Tensor tensor;
+  bool shared;   ///< Views its memory; else it is a copy.
+  bool writable; ///< May be written there.
+};
+
+/// Makes of `array` what can be viewed: in C's order and the machine's, aligned.
+Foreign viewable(nb::object& array) {
+  const nb::object dtype = array.attr("dtype"), flags = array.attr("flags");
+  const bool native = nb::cast<bool>(dtype.attr("isnative"));
+  if (native && nb::cast<bool>(flags.attr("carray"))) return {{}, true, true}; // All of it at once.
+  if (native && nb::cast<bool>(flags.attr("c_contiguous")) && nb::cast<bool>(flags.attr("aligned")))
+    return {{}, true, false};
+  array = native ? array.attr("copy")()
+                 : array.attr("astype")(dtype.attr("newbyteorder")("="), nb::arg("order") = "C");
+  return {{}, false, true};
 }
 
-Tensor take_capsule(nb::handle object) {
+Foreign from_numpy(nb::object array) {
+  const std::string kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
+  const bool text = kind == "O" || kind == "U" || kind == "S";
+  Foreign foreign = text ? Foreign{{}, false, true} : viewable(array);
+  Shape shape;
+  for (nb::handle size : array.attr("shape")) shape.push_back(nb::cast<std::int64_t>(size));
+  if (text) return {string_tensor(array, shape), false, true};
+  const DType type = from_numpy_name(nb::cast<std::string>(array.attr("dtype").attr("name")));
+  if (bit_width(type) < 8) return {packed_below_a_byte(array, type, shape), false, true};
+  const auto address = nb::cast<std::uintptr_t>(array.attr("ctypes").attr("data"));
+  foreign.tensor =
+      Tensor::wrap(reinterpret_cast<void*>(address), type, shape, keep(std::move(array), foreign.writable));
+  return foreign;
+}
+
+bool may_write(const DLManagedTensor&) {
+  return true;
+}
+bool may_write(const DLManagedTensorVersioned& managed) {
+  return (managed.flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0;
+}
+
+template<typename Managed>
+Foreign taken(Managed* managed) {
+  const bool writable = may_write(*managed);
+  const void* data = static_cast<const std::byte*>(managed->dl_tensor.data) + managed->dl_tensor.byte_offset;
+  Tensor tensor = from_dlpack(managed);
+  const bool shared = tensor.data() == data;
+  return {std::move(tensor), shared, writable};
+}
+
+Foreign take_capsule(nb::handle object) {
   nb::object capsule;
   try {
     capsule = object.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(1, 1));
@@ -189,8 +232,8 @@ Tensor take_capsule(nb::handle object) {
   void* pointer = PyCapsule_GetPointer(capsule.ptr(), name);
   const bool versioned = kind == "dltensor_versioned";
   PyCapsule_SetName(capsule.ptr(), versioned ? "used_dltensor_versioned" : "used_dltensor");
-  return versioned ? from_dlpack(static_cast<DLManagedTensorVersioned*>(pointer))
-                   : from_dlpack(static_cast<DLManagedTensor*>(pointer));
+  return versioned ? taken(static_cast<DLManagedTensorVersioned*>(pointer))
+                   : taken(static_cast<DLManagedTensor*>(pointer));
 }
 
 template<typename Managed>
@@ -211,7 +254,11 @@ nb::object dlpack(const Tensor& self, nb::handle, nb::handle max_version, nb::ha
         self.device().to_string());
   const Tensor tensor = copied ? self.clone() : self;
   const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
-  if (versioned) return capsule_of(to_dlpack_versioned(tensor), "dltensor_versioned");
+  if (versioned) {
+    auto* managed = to_dlpack_versioned(tensor);
+    if (read_only(tensor)) managed->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+    return capsule_of(managed, "dltensor_versioned");
+  }
   return capsule_of(to_dlpack(tensor), "dltensor");
 }
 
@@ -223,7 +270,7 @@ nb::dict array_interface(const Tensor& self) {
   interface["version"] = 3;
   interface["typestr"] = type;
   interface["shape"] = shape_tuple(self.shape());
-  interface["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(self.data()), false);
+  interface["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(self.data()), read_only(self));
   if (!self.layout().row_major()) {
     nb::list strides;
     for (std::int64_t stride : self.layout().strides(self.shape()))
@@ -256,7 +303,7 @@ nb::object to_numpy(const Tensor& self) {
     nb::object array = numpy.attr("empty")(tensor.elements(), "object");
     std::int64_t i = 0;
     for (const std::string& text : tensor.as<std::string>())
-      array[nb::int_(i++)] = nb::str(text.c_str(), text.size());
+      array[nb::int_(i++)] = text_of(text, "surrogateescape");
     return array.attr("reshape")(shape);
   }
   const nb::object type =
@@ -296,6 +343,20 @@ nb::object array(const Tensor& self, nb::object dtype, nb::object copy) {
   return result;
 }
 
+Foreign foreign_of(nb::handle object) {
+  if (nb::isinstance<Tensor>(object)) {
+    const Tensor& tensor = nb::cast<const Tensor&>(object);
+    return {tensor, true, !read_only(tensor)};
+  }
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  if (nb::isinstance(object, numpy.attr("ndarray"))) return from_numpy(nb::borrow(object));
+  if (nb::hasattr(object, "__dlpack__") && !nb::isinstance(object, numpy.attr("generic")))
+    return take_capsule(object);
+  Foreign copied = from_numpy(numpy.attr("asarray")(object));
+  copied.shared = false;
+  return copied;
+}
+
 std::string describe(const Tensor& self) {
   return fmt::format("lanner.Tensor({}{}, {}, {})", to_string(self.dtype()), self.shape().to_string(),
                      self.layout().row_major() ? "row-major" : self.layout().to_string(),
@@ -305,24 +366,54 @@ std::string describe(const Tensor& self) {
 } // namespace
 
 Tensor to_tensor(nb::handle object) {
-  if (nb::isinstance<Tensor>(object)) return nb::cast<Tensor>(object);
-  const nb::module_ numpy = nb::module_::import_("numpy");
-  if (nb::isinstance(object, numpy.attr("ndarray"))) return from_numpy(nb::borrow(object));
-  if (nb::hasattr(object, "__dlpack__") && !nb::isinstance(object, numpy.attr("generic")))
-    return take_capsule(object);
-  return from_numpy(numpy.attr("asarray")(object));
+  return foreign_of(object).tensor;
 }
+
+Tensor to_output(nb::handle object) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const bool array = nb::isinstance<Tensor>(object) || nb::isinstance(object, numpy.attr("ndarray")) ||
+                     nb::hasattr(object, "__dlpack__");
+  if (!array)
+    fail(ErrorCode::invalid_argument, "results are written to arrays and tensors, got {}", shown(object));
+  Foreign foreign = foreign_of(object);
+  check(foreign.shared, ErrorCode::invalid_argument,
+        "results are written to arrays of numbers that are contiguous, aligned and of the machine's byte "
+        "order, which this one is not");
+  check(foreign.writable, ErrorCode::invalid_argument, "results cannot be written to read-only memory");
+  return std::move(foreign.tensor);
+}
+
+namespace {
+
+/// A list may hold itself.
+class Deeper {
+public:
+  Deeper() {
+    if (Py_EnterRecursiveCall(" in a list that an input is made of") != 0) throw nb::python_error();
+  }
+  ~Deeper() { Py_LeaveRecursiveCall(); }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+};
+
+} // namespace
 
 Item to_item(nb::handle object, bool sequence) {
   Item item;
   if (object.is_none()) {
     item.absent = true;
   } else if (sequence && (nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object))) {
+    const Deeper deeper;
     auto items = std::make_shared<std::vector<Item>>();
-    for (nb::handle element : object) items->push_back(to_item(element, nb::isinstance<nb::list>(element)));
+    for (nb::handle element : nb::tuple(nb::borrow(object))) {
+      items->push_back(to_item(element, nb::isinstance<nb::list>(element)));
+      // Results share the elements' memory, and are the caller's to keep.
+      if (Tensor& tensor = items->back().tensor; tensor.defined()) tensor = tensor.clone();
+    }
     item.items = std::move(items);
   } else {
     item.tensor = to_tensor(object);
+    if (sequence) item.tensor = item.tensor.clone();
   }
   return item;
 }
@@ -364,7 +455,7 @@ void register_tensor(nb::module_& module) {
                    nb::sig("def __cuda_array_interface__(self) -> dict[str, typing.Any]"))
       .def(
           "to", [](const Tensor& self, const std::string& device) { return self.to(Device::parse(device)); },
-          nb::arg("device"), nb::call_guard<nb::gil_scoped_release>(),
+          nb::arg("device"), nb::call_guard<ReleasedGil>(),
           "The same elements on another device (`cpu`, `cuda:0`); the tensor itself where it is there "
           "already.")
       .def("__dlpack__", &dlpack, nb::kw_only(), nb::arg("stream") = nb::none(),

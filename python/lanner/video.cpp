@@ -22,8 +22,8 @@ void register_writer(nb::module_& module) {
             options.rate = rational(fps);
             options.codec = codec, options.crf = crf, options.bit_rate = bit_rate, options.preset = preset,
             options.gop = gop;
-            const std::string name = nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
-            nb::gil_scoped_release release;
+            const std::string name = path_of(path);
+            ReleasedGil release;
             new (self) VideoWriter(name, options);
           },
           nb::arg("path"), nb::kw_only(), nb::arg("width"), nb::arg("height"), nb::arg("fps") = 30.0,
@@ -32,14 +32,14 @@ void register_writer(nb::module_& module) {
       .def(
           "write",
           [](VideoWriter& self, const Image& image) {
-            nb::gil_scoped_release release;
+            ReleasedGil release;
             self.write(image);
           },
           nb::arg("image"))
       .def(
           "write",
           [](VideoWriter& self, const Frame& frame) {
-            nb::gil_scoped_release release;
+            ReleasedGil release;
             self.write(frame.image);
           },
           nb::arg("frame"))
@@ -47,13 +47,13 @@ void register_writer(nb::module_& module) {
           "write",
           [](VideoWriter& self, nb::handle array) {
             const Image image = Image::from_tensor(to_tensor(array), PixelFormat::rgb24);
-            nb::gil_scoped_release release;
+            ReleasedGil release;
             self.write(image);
           },
           nb::arg("rgb"), "uint8 RGB [height, width, 3].")
       .def("close",
            [](VideoWriter& self) {
-             nb::gil_scoped_release release;
+             ReleasedGil release;
              self.finish();
            })
       .def(

@@ -21,10 +21,18 @@ struct Opened {
   nb::object source; ///< As given, for pickling.
   nb::dict options;
 
+  Opened() = default;
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+  ~Opened() {
+    const ReleasedGil released; // Threads that are joined now may be reading from an object of Python's.
+    video.reset();
+  }
+
   /// Calls `body(video)` without the GIL.
   template<typename Body>
   auto with(Body&& body) {
-    nb::gil_scoped_release release;
+    ReleasedGil release;
     const std::lock_guard lock(alone);
     return body(*video);
   }

@@ -161,7 +161,7 @@ nb::object dlpack(const View& view, nb::handle stream, nb::handle max_version, n
                                static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(view.stream.handle));
   const bool unordered = !stream.is_none() && nb::cast<std::int64_t>(stream) == -1;
   if (view.stream.handle && !same && !unordered) {
-    nb::gil_scoped_release release;
+    ReleasedGil release;
     wait_for(view.device, view.stream);
   }
   if (!max_version.is_none() && nb::cast<int>(max_version[0]) >= 1) return versioned(view);

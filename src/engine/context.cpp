@@ -24,6 +24,7 @@ struct Context::State {
   std::vector<Device> sources; ///< By input: where the caller's data lay.
   std::vector<Tensor> given;   ///< By output: the caller's memory.
   std::vector<Item> results;   ///< By output.
+  std::vector<Tensor> filled;  ///< By input: what images bound to it became.
   std::vector<Tensor> staged;  ///< By input, for a GPU: where what lies on the host is copied to.
   std::vector<Tensor>
       written; ///< By output, for a GPU: what kernels write where the result goes to the host.
@@ -40,12 +41,15 @@ struct Context::State {
 
   std::size_t input(std::string_view name) const;
   std::size_t output(std::string_view name) const;
+  bool is_item(std::size_t output) const;
   Device device() const { return engine->target.device; }
   void choose_program();
   void give_inputs(Stream stream);
   const void* on_device(std::size_t i, Stream stream);
   Device results_device() const;
   void place_results();
+  void check_given(std::size_t i, DType dtype, const Shape& shape) const;
+  void take_items(Stream stream);
   void* written_memory(std::size_t i);
   void fetch_results(Stream stream);
   void queue(Stream stream);
@@ -82,6 +86,11 @@ std::size_t Context::State::input(std::string_view name) const {
 }
 std::size_t Context::State::output(std::string_view name) const {
   return find_binding(engine->outputs, name, "output");
+}
+
+/// Whether a run alone tells the size of an output, or it is no tensor of numbers.
+bool Context::State::is_item(std::size_t output) const {
+  return execution->program().results()[output].kind == Place::Kind::item;
 }
 
 void Context::State::choose_program() {
@@ -186,14 +195,32 @@ void Context::State::place_results() {
     Tensor& result = results[i].tensor;
     const Device wanted = results_device();
     if (given[i].defined()) {
-      check(given[i].dtype() == value->type.dtype() && given[i].shape() == value->type.shape(),
-            ErrorCode::invalid_argument, "output {}: memory for {} was bound, the run gives {}",
-            engine->outputs[i].name, given[i].shape().to_string(), value->type.to_string());
+      check_given(i, value->type.dtype(), value->type.shape());
       result = given[i];
     } else if (!result.defined() || result.owner().use_count() > 1 || result.device() != wanted) {
       result = Tensor::allocate(value->type.dtype(), value->type.shape(), {}, wanted);
     }
     execution->set_output(i, written_memory(i));
+  }
+}
+
+void Context::State::check_given(std::size_t i, DType dtype, const Shape& shape) const {
+  check(given[i].dtype() == dtype && given[i].shape() == shape, ErrorCode::invalid_argument,
+        "output {}: memory for {}{} was bound, the run gives {}{}", engine->outputs[i].name,
+        to_string(given[i].dtype()), given[i].shape().to_string(), to_string(dtype), shape.to_string());
+}
+
+/// Results whose size only the run told; to the caller's memory where there is some.
+void Context::State::take_items(Stream stream) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!is_item(i)) continue;
+    results[i] = execution->items()[execution->program().results()[i].index];
+    if (!given[i].defined()) continue;
+    const Tensor& made = results[i].tensor;
+    check_given(i, made.dtype(), made.shape());
+    copy_memory({given[i].data(), given[i].device()}, {const_cast<void*>(made.data()), made.device()},
+                made.bytes(), stream);
+    results[i] = Item(given[i]);
   }
 }
 
@@ -203,6 +230,7 @@ Context& Context::operator=(Context&&) noexcept = default;
 Context::~Context() = default;
 
 Context Engine::create_context(const ContextOptions& options) const {
+  check_threads(options.threads);
   auto state = std::make_unique<Context::State>();
   state->engine = state_;
   state->threads = options.threads > 0 ? options.threads : state_->target.threads;
@@ -210,6 +238,7 @@ Context Engine::create_context(const ContextOptions& options) const {
   state->bound.resize(state_->inputs.size());
   state->sources.resize(state_->inputs.size());
   state->given.resize(state_->outputs.size());
+  state->filled.resize(state_->inputs.size());
   state->staged.resize(state_->inputs.size());
   state->written.resize(state_->outputs.size());
   state->results.resize(state_->outputs.size());
@@ -230,7 +259,7 @@ void Context::bind(std::string_view input, Item value) {
           to_string(value.tensor.dtype()), value.tensor.shape().to_string());
     state.sources[i] = value.tensor.device();
     value.tensor = readable(value.tensor, state.device());
-    if (state.shapes[i] != value.tensor.shape() || !state.bound[i].tensor.defined()) {
+    if (state.shapes[i] != value.tensor.shape()) {
       state.shapes[i] = value.tensor.shape();
       state.shapes_changed = true;
     }
@@ -253,27 +282,42 @@ void Context::bind(std::string_view input, std::span<const Image> images, const 
   check(!images.empty(), ErrorCode::invalid_argument, "input {}: no image was given", input);
   Shape shape{static_cast<std::int64_t>(images.size())};
   for (std::int64_t size : output_shape(*chosen, images[0].width, images[0].height)) shape.push_back(size);
-  Tensor& held = state.bound[i].tensor;
-  Tensor tensor = held.defined() && held.shape() == shape && held.dtype() == chosen->dtype &&
-                          held.owner().use_count() == 1
-                      ? held
-                      : Tensor::allocate(chosen->dtype, shape, {}, state.device());
+  Tensor& held = state.filled[i];
+  state.bound[i] = {};
+  if (!held.defined() || held.shape() != shape || held.dtype() != chosen->dtype ||
+      held.owner().use_count() > 1)
+    held = Tensor::allocate(chosen->dtype, shape, {}, state.device());
   for (std::size_t n = 0; n < images.size(); ++n)
-    state.fill(images[n], *chosen, tensor, static_cast<std::int64_t>(n));
+    state.fill(images[n], *chosen, held, static_cast<std::int64_t>(n));
   synchronize(state.device()); // a run may use any stream
-  bind(input, Item(std::move(tensor)));
+  const bool row = state.engine->inputs[i].dims.size() == 2;
+  bind(input, Item(row ? held.reshaped({shape[0], held.elements() / shape[0]}) : held));
   state.sources[i] = images[0].device;
 }
 
 void Context::bind_output(std::string_view output, Tensor memory) {
   State& state = *state_;
   const std::size_t i = state.output(output);
+  const Binding& expected = state.engine->outputs[i];
+  check(!memory.defined() || (!expected.sequence && expected.dtype != DType::string), ErrorCode::unsupported,
+        "output {}: memory can be bound for numbers only", expected.to_string());
   const bool reached = memory.device().is_host() || memory.device() == state.device();
   check(!memory.defined() || (memory.layout().row_major() && reached), ErrorCode::invalid_argument,
         "output {}: the memory bound must be row-major and on the host{}", output,
         state.device().is_host() ? "" : " or " + state.device().to_string());
   state.given[i] = std::move(memory);
   state.results[i] = {};
+}
+
+void Context::unbind() noexcept {
+  State& state = *state_;
+  std::fill(state.bound.begin(), state.bound.end(), Item{});
+  std::fill(state.input_changed.begin(), state.input_changed.end(), true);
+  // Values of the last run may share memory with what was bound.
+  for (std::size_t i = 0; i < state.results.size(); ++i)
+    if (state.given[i].defined() || (state.execution && state.is_item(i))) state.results[i] = {};
+  std::fill(state.given.begin(), state.given.end(), Tensor{});
+  if (state.execution) std::ranges::fill(state.execution->items(), Item{});
 }
 
 void Context::run(Stream stream) {
@@ -293,15 +337,12 @@ void Context::enqueue(Stream stream) {
 
 void Context::State::queue(Stream stream) {
   choose_program();
-  const Program& program = execution->program();
   give_inputs(stream);
   place_results();
   execution->run(stream, threads, profiled ? &times : nullptr);
   if (!device().is_host()) fetch_results(stream);
+  take_items(stream);
   ++runs;
-  for (std::size_t i = 0; i < results.size(); ++i)
-    if (program.results()[i].kind == Place::Kind::item)
-      results[i] = execution->items()[program.results()[i].index];
 }
 
 Item Context::output(std::string_view name) const {

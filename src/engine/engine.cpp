@@ -3,6 +3,8 @@
 #include <lanner/engine.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -26,11 +28,9 @@ constexpr const char* preprocess_key = "lanner.preprocess.";
 
 std::vector<DType> parse_precision(const std::string& text) {
   std::vector<DType> types{DType::f32};
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view name = rest.substr(0, comma);
-    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+  for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = text.find(',', begin);
+    const std::string_view name = std::string_view(text).substr(begin, end - begin);
     if (name == "fp32") continue;
     check(name == "fp16" || name == "bf16", ErrorCode::invalid_argument,
           "precision '{}': expected fp32, fp16 or bf16, comma separated", name);
@@ -40,6 +40,9 @@ std::vector<DType> parse_precision(const std::string& text) {
 }
 
 Target target_for(const BuildOptions& options) {
+  check_threads(options.threads);
+  check(std::isfinite(options.budget) && options.budget >= 0, ErrorCode::invalid_argument,
+        "budget is {}: expected seconds, 0 to choose kernels by heuristics", options.budget);
   Target target;
   target.device = options.device;
   target.threads = options.threads > 0 ? options.threads : usable_cores();
@@ -86,24 +89,56 @@ void apply_range(Graph& graph, Value& input, const ShapeRange& range, Bindings& 
   }
 }
 
+/// The input that an option is for.
+Value& input_called(const Graph& graph, const std::string& name, std::string_view option) {
+  std::vector<std::string> known;
+  for (const auto& parameter : graph.body().parameters()) {
+    if (parameter->name() == name) return *parameter;
+    known.push_back(parameter->name());
+  }
+  fail(ErrorCode::invalid_argument, "{} for '{}': the model has no such input; there is {}", option, name,
+       fmt::join(known, ", "));
+}
+
 std::unique_ptr<Graph> with_shapes(std::unique_ptr<Graph> graph,
                                    const std::map<std::string, ShapeRange>& shapes) {
   Bindings fixed;
-  for (const auto& [name, range] : shapes) {
-    Value* input = nullptr;
-    std::vector<std::string> known;
-    for (const auto& parameter : graph->body().parameters()) {
-      known.push_back(parameter->name());
-      if (parameter->name() == name) input = parameter.get();
-    }
-    check(input != nullptr, ErrorCode::invalid_argument,
-          "shape for '{}': the model has no such input; there is {}", name, fmt::join(known, ", "));
-    apply_range(*graph, *input, range, fixed);
-  }
+  for (const auto& [name, range] : shapes)
+    apply_range(*graph, input_called(*graph, name, "shape"), range, fixed);
   if (fixed.empty()) return graph;
   std::unique_ptr<Graph> narrowed = graph->clone(fixed);
   infer_types(*narrowed);
   return narrowed;
+}
+
+/// Sizes that preprocessing gives, -1 where the picture or the batch tells.
+std::array<std::int64_t, 4> preprocessed_sizes(const Preprocess& spec) {
+  const std::int64_t channels = spec.gray ? 1 : 3;
+  const std::int64_t height = spec.height > 0 ? spec.height : -1, width = spec.width > 0 ? spec.width : -1;
+  if (spec.channels_last) return {-1, height, width, channels};
+  return {-1, channels, height, width};
+}
+
+/// Whether an input takes sizes of which some are not known; one of rank 2 takes a picture as a row.
+bool takes(const Dims& dims, std::span<const std::int64_t, 4> sizes) {
+  const auto equal = [](const Dim& dim, std::int64_t size) {
+    return size < 0 || dim.constant().value_or(size) == size;
+  };
+  if (dims.size() != 2) return std::ranges::equal(dims, sizes, equal);
+  const auto element = sizes.subspan(1);
+  const bool known = std::ranges::all_of(element, [](std::int64_t size) { return size > 0; });
+  return equal(dims[1], known ? Shape(element).elements() : -1);
+}
+
+void check_preprocess(const Value& input, const Preprocess& spec) {
+  const auto sizes = preprocessed_sizes(spec);
+  const bool fits = input.type.is_tensor() && input.type.dtype() == spec.dtype &&
+                    (!input.type.ranked() || takes(input.type.dims(), sizes));
+  const auto shown = [](std::int64_t size) { return size < 0 ? "?" : std::to_string(size); };
+  check(fits, ErrorCode::invalid_argument,
+        "preprocess for {}: it gives {}[{}, {}, {}, {}], the model expects {}", input.name(),
+        to_string(spec.dtype), shown(sizes[0]), shown(sizes[1]), shown(sizes[2]), shown(sizes[3]),
+        input.type.to_string());
 }
 
 PassOptions pass_options(const BuildOptions& options) {
@@ -133,6 +168,8 @@ std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOp
   std::unique_ptr<Graph> graph =
       import_model(model, {builtin_op_table(), folder, options.limits, options.weights});
   graph = with_shapes(std::move(graph), options.shapes);
+  for (const auto& [input, spec] : options.preprocess)
+    check_preprocess(input_called(*graph, input, "preprocess"), spec);
   if (options.stop_after != "import") run_passes(*graph, pass_options(options));
   for (const auto& [input, spec] : options.preprocess)
     graph->metadata[preprocess_key + input] = spec.to_json();
@@ -211,6 +248,7 @@ void Engine::prepare(const std::map<std::string, Shape>& shapes, int threads) co
           name);
     all[static_cast<std::size_t>(found - state_->inputs.begin())] = shape;
   }
+  check_threads(threads);
   state_->specialise(all, threads > 0 ? threads : state_->target.threads);
 }
 

@@ -110,6 +110,11 @@ std::uint64_t constant_bytes(const Program& program) {
   return total;
 }
 
+/// Names come from models, which need not write them in UTF-8.
+std::string dumped(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 } // namespace
 
 std::string explain_json(const Engine::State& state, const Specialisation& specialisation) {
@@ -130,7 +135,7 @@ std::string explain_json(const Engine::State& state, const Specialisation& speci
   json["source_nodes"] = state.graph->node_count();
   json["nodes"] = Json::array();
   for (const Step& step : program.steps()) json["nodes"].push_back(node_json(step, reports));
-  return json.dump(2);
+  return dumped(json, 2);
 }
 
 std::string graph_json(const Graph& graph) {
@@ -148,13 +153,13 @@ std::string graph_json(const Graph& graph) {
       one["outputs"].push_back({{"name", output->name()}, {"type", output->type.to_string()}});
     json["nodes"].push_back(std::move(one));
   }
-  return json.dump();
+  return dumped(json, -1);
 }
 
 std::string reports_json(const std::vector<NodeReport>& reports) {
   Json json = Json::array();
   for (const NodeReport& report : reports) json.push_back(report_json(report));
-  return json.dump();
+  return dumped(json, -1);
 }
 
 std::vector<NodeReport> parse_reports(std::string_view text) {

@@ -260,7 +260,8 @@ private:
 
   void read_target(const nlohmann::json& json, Engine::State& state) const {
     state.target.device = options_.device.value_or(Device::parse(json.at("device").get<std::string>()));
-    const int built_for = std::clamp(json.at("threads").get<int>(), 1, 4096);
+    check_threads(options_.threads);
+    const int built_for = std::clamp(json.at("threads").get<int>(), 1, most_threads);
     state.target.threads = options_.threads > 0 ? options_.threads : std::min(built_for, usable_cores());
     state.target.precisions.clear();
     for (const auto& name : json.at("precisions"))

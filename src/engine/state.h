@@ -73,6 +73,10 @@ private:
   mutable std::unique_ptr<const Graph> portable_; ///< Null where `graph` is so itself.
 };
 
+constexpr int most_threads = 4096; ///< Of a context.
+/// Refuses a number that no context can have; 0 leaves the choice.
+void check_threads(int threads);
+
 /// Where timings are kept between builds unless the caller says; empty: nowhere.
 std::filesystem::path default_timing_cache();
 

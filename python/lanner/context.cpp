@@ -1,0 +1,221 @@
+// Contexts: what is bound for a run, and what comes of it.
+
+#include "context.h"
+
+#include <lanner/error.h>
+#include <lanner/image.h>
+#include <lanner/video_reader.h>
+
+namespace lanner::python {
+namespace {
+
+/// A context for one call: another thread, or the same one out of an object's own code, is refused.
+class Alone {
+public:
+  explicit Alone(std::atomic<bool>& busy) : busy_(busy) {
+    check(!busy.exchange(true), ErrorCode::invalid_argument,
+          "the context is busy with another call; make one for each thread, or call the engine, which "
+          "threads may "
+          "share");
+  }
+  ~Alone() { busy_ = false; }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+private:
+  std::atomic<bool>& busy_;
+};
+
+/// The arrays of one call are bound for no longer than it lasts.
+class Bound {
+public:
+  explicit Bound(Context& context) : context_(context) {}
+  ~Bound() { context_.unbind(); }
+  Bound(const Bound&) = delete;
+  Bound& operator=(const Bound&) = delete;
+
+private:
+  Context& context_;
+};
+
+const Binding& binding_of(const std::vector<Binding>& bindings, nb::handle name, std::string_view what) {
+  if (nb::isinstance<nb::str>(name)) {
+    const std::string wanted = bytes_of(name, "surrogateescape");
+    for (const Binding& binding : bindings)
+      if (binding.name == wanted) return binding;
+  }
+  std::vector<std::string_view> known;
+  for (const Binding& binding : bindings) known.push_back(binding.name);
+  fail(ErrorCode::invalid_argument, "no {} is called {}; there is {}", what, shown(name),
+       fmt::join(known, ", "));
+}
+
+std::optional<Image> image_of(nb::handle object) {
+  if (nb::isinstance<Image>(object)) return nb::cast<Image>(object);
+  if (nb::isinstance<Frame>(object)) return nb::cast<const Frame&>(object).image;
+  return std::nullopt;
+}
+
+/// An image, or several in a list or tuple; empty for what is none.
+std::vector<Image> images_of(nb::handle value) {
+  if (const auto image = image_of(value)) return {*image};
+  const bool several = nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value);
+  if (!several || nb::len(value) == 0 || !image_of(value[0])) return {};
+  std::vector<Image> images;
+  for (nb::handle element : value) {
+    const auto one = image_of(element);
+    if (!one) fail(ErrorCode::invalid_argument, "expected images only, got {} among them", shown(element));
+    images.push_back(*one);
+  }
+  return images;
+}
+
+/// Calls `convert`; its Error says which input or output it was about.
+template<typename Convert>
+auto converted(std::string_view what, const Binding& binding, Convert&& convert) {
+  return with_context([&] { return fmt::format("{} {}", what, binding.name); }, convert);
+}
+
+void bind_input(Context& context, const Binding& binding, nb::handle value) {
+  const std::vector<Image> images = converted("input", binding, [&] { return images_of(value); });
+  if (!images.empty()) {
+    const ReleasedGil released;
+    return context.bind(binding.name, images);
+  }
+  Item item = converted("input", binding, [&] { return to_item(value, binding.sequence); });
+  const ReleasedGil released;
+  context.bind(binding.name, std::move(item));
+}
+
+Stream stream_of(std::uintptr_t handle) {
+  return {reinterpret_cast<void*>(handle)};
+}
+
+} // namespace
+
+void bind_inputs(Context& context, const Engine& engine, const nb::dict& inputs) {
+  for (const auto& [name, borrowed] : inputs) {
+    const Binding& binding = binding_of(engine.inputs(), name, "input");
+    const nb::object value = nb::borrow(borrowed); // Taking it calls code that may change the dict.
+    bind_input(context, binding, value);
+  }
+}
+
+void run(Context& context, std::uintptr_t stream) {
+  const ReleasedGil released;
+  context.run(stream_of(stream));
+}
+
+nb::dict outputs_of(const Context& context, const Engine& engine) {
+  nb::dict results;
+  for (const Binding& binding : engine.outputs())
+    results[text_of(binding.name)] = from_item(context.output(binding.name));
+  return results;
+}
+
+PyContext::PyContext(const Engine& engine, const ContextOptions& options)
+    : engine_(engine), context_(engine.create_context(options)) {}
+
+void PyContext::bind(const nb::dict& inputs, const nb::dict& outputs) {
+  bind_inputs(context_, engine_, inputs);
+  for (const auto& [name, borrowed] : outputs) {
+    const nb::object value = nb::borrow(borrowed);
+    const Binding& binding = binding_of(engine_.outputs(), name, "output");
+    context_.bind_output(binding.name, converted("output", binding, [&] { return to_output(value); }));
+  }
+}
+
+nb::dict PyContext::run(const nb::dict& inputs, const nb::dict& outputs, std::uintptr_t stream) {
+  const Alone alone(busy_);
+  context_.unbind();
+  const Bound bound(context_);
+  bind(inputs, outputs);
+  python::run(context_, stream);
+  return outputs_of(context_, engine_);
+}
+
+nb::dict PyContext::enqueue(const nb::dict& inputs, std::uintptr_t stream, const nb::dict& outputs) {
+  const Alone alone(busy_);
+  context_.unbind(); // Not after: a GPU may still have to read and write the arrays.
+  bind(inputs, outputs);
+  {
+    const ReleasedGil released;
+    context_.enqueue(stream_of(stream));
+  }
+  return outputs_of(context_, engine_);
+}
+
+std::uint64_t PyContext::arena_bytes() const {
+  const Alone alone(busy_);
+  return context_.arena_bytes();
+}
+
+nb::list PyContext::profile() const {
+  const Alone alone(busy_);
+  nb::list list;
+  for (const StepProfile& step : context_.profile()) {
+    nb::dict entry;
+    entry["name"] = text_of(step.name);
+    entry["op"] = step.op;
+    entry["kernel"] = step.kernel;
+    entry["backend"] = step.backend;
+    nb::list sources;
+    for (const std::string& source : step.sources) sources.append(text_of(source));
+    entry["sources"] = sources;
+    entry["bytes"] = step.bytes;
+    entry["flops"] = step.flops;
+    entry["runs"] = step.runs;
+    entry["seconds"] = step.seconds;
+    list.append(entry);
+  }
+  return list;
+}
+
+void register_context(nb::module_& module) {
+  nb::class_<Binding>(module, "Binding", "An input or output of an engine.")
+      .def_prop_ro("name", [](const Binding& self) { return text_of(self.name); })
+      .def_prop_ro("dtype", [](const Binding& self) { return std::string(to_string(self.dtype)); })
+      .def_prop_ro(
+          "shape",
+          [](const Binding& self) {
+            nb::list dims;
+            for (std::size_t i = 0; i < self.dims.size(); ++i)
+              if (self.dims[i] >= 0)
+                dims.append(self.dims[i]);
+              else
+                dims.append(text_of(self.dim_names[i]));
+            return nb::tuple(dims);
+          },
+          nb::sig("def shape(self) -> tuple[int | str, ...]"),
+          "Sizes; a name or an expression where a size is open.")
+      .def_ro("sequence", &Binding::sequence)
+      .def("__repr__", [](const Binding& self) { return text_of(self.to_string()); });
+
+  nb::class_<PyContext>(
+      module, "Context",
+      "One caller's state to run an engine: memory and threads. One thread at a time; another "
+      "call meanwhile raises.")
+      .def(
+          "__call__", &PyContext::run, nb::arg("inputs"), nb::kw_only(), nb::arg("outputs") = nb::dict(),
+          nb::arg("stream") = 0,
+          nb::sig("def __call__(self, inputs: dict[str, typing.Any], *, outputs: dict[str, typing.Any] = "
+                  "{}, stream: "
+                  "int = 0) -> dict[str, Tensor]"),
+          "Runs to completion on all inputs; a dict from output name to Tensor. No array is held after it."
+          "\n\noutputs: arrays or tensors that results are written to: contiguous, writable, of the result's "
+          "type and shape. stream: a CUDA stream's handle, as torch.cuda.Stream.cuda_stream is.")
+      .def("enqueue", &PyContext::enqueue, nb::arg("inputs"), nb::arg("stream"), nb::kw_only(),
+           nb::arg("outputs") = nb::dict(),
+           nb::sig("def enqueue(self, inputs: dict[str, typing.Any], stream: int, *, outputs: dict[str, "
+                   "typing.Any] = "
+                   "{}) -> dict[str, Tensor]"),
+           "Queues a run on a CUDA stream and returns; inputs and results may be touched once the stream is "
+           "synchronised, or by later work of that stream. On the CPU the run is done at return. The context "
+           "holds the arrays until its next call.")
+      .def_prop_ro("threads", &PyContext::threads)
+      .def_prop_ro("arena_bytes", &PyContext::arena_bytes)
+      .def("profile", &PyContext::profile, nb::sig("def profile(self) -> list[dict[str, typing.Any]]"),
+           "A dict for each step, in order; empty unless the context was made with profile=True.");
+}
+
+} // namespace lanner::python

@@ -1,0 +1,38 @@
+#pragma once
+// What engines and contexts share: a run on a dict of inputs.
+
+#include <atomic>
+
+#include <lanner/engine.h>
+
+#include "bindings.h"
+
+namespace lanner::python {
+
+/// A context as Python has it: it knows its engine, and refuses a second thread.
+class PyContext {
+public:
+  PyContext(const Engine& engine, const ContextOptions& options);
+
+  nb::dict run(const nb::dict& inputs, const nb::dict& outputs, std::uintptr_t stream);
+  nb::dict enqueue(const nb::dict& inputs, std::uintptr_t stream, const nb::dict& outputs);
+  nb::list profile() const;
+  std::uint64_t arena_bytes() const;
+  int threads() const { return context_.threads(); }
+
+private:
+  void bind(const nb::dict& inputs, const nb::dict& outputs);
+
+  Engine engine_;
+  Context context_;
+  mutable std::atomic<bool> busy_{false};
+};
+
+/// Binds tensors, images, frames, and lists or tuples of the latter two.
+void bind_inputs(Context& context, const Engine& engine, const nb::dict& inputs);
+/// Runs to completion, without the GIL. `stream` is a CUstream as Python's frameworks give it: a number, 0
+/// for the default stream.
+void run(Context& context, std::uintptr_t stream);
+nb::dict outputs_of(const Context& context, const Engine& engine);
+
+} // namespace lanner::python
