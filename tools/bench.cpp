@@ -73,7 +73,7 @@ void run_for(Context& context, double seconds, std::vector<double>* latencies, P
   do {
     interrupt_token().check();
     const auto run = Clock::now();
-    context.run();
+    context.run({}, {interrupt_token(), {}});
     if (latencies) latencies->push_back(seconds_since(run));
     bar.update(seconds_since(start), seconds, "s");
   } while (seconds_since(start) < seconds);

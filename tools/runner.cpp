@@ -87,7 +87,7 @@ void Runner::run_still(const RunInput& input) {
   if (!stills_) stills_ = engine_.create_context({0, settings_.recorder != nullptr});
   start = Clock::now();
   stills_->bind(settings_.picture.input, Item(tensor));
-  stills_->run();
+  stills_->run({}, {interrupt_token(), {}});
   times.infer = seconds_since(start);
   Outputs outputs;
   for (const Binding& output : engine_.outputs())

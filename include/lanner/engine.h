@@ -151,15 +151,18 @@ public:
   /// Runs to completion (`run`) or queues on the stream (`enqueue`; on the CPU both return when done). On a
   /// GPU a null stream is CUDA's legacy default stream. After `enqueue` tensors that take part must live, and
   /// results on the host may be read, only once the stream has been synchronised.
-  void run(Stream stream = {});
-  void enqueue(Stream stream);
+  /// `control` is looked at between steps, and within loops of the model where nodes run by their definition:
+  /// a run may then end in Error{cancelled}, after which the context can run again.
+  void run(Stream stream = {}, const Control& control = {});
+  void enqueue(Stream stream, const Control& control = {});
   /// An output of the last run. Its memory is reused by the next run unless somebody still holds it. An
   /// engine on a GPU leaves results there where an input was bound from there, or memory there was bound for
   /// them; else they come to the host.
   Item output(std::string_view name) const;
 
   /// bind, run and output in one: results are the caller's to keep.
-  std::map<std::string, Item> operator()(const std::map<std::string, Item>& inputs);
+  std::map<std::string, Item> operator()(const std::map<std::string, Item>& inputs,
+                                         const Control& control = {});
 
   int threads() const;
   std::uint64_t arena_bytes() const;        ///< Bytes of scratch memory of the current specialisation.

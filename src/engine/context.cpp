@@ -43,7 +43,7 @@ struct Context::State {
   std::size_t output(std::string_view name) const;
   bool is_item(std::size_t output) const;
   Device device() const { return engine->target.device; }
-  void choose_program();
+  void choose_program(const Control& control);
   void give_inputs(Stream stream);
   const void* on_device(std::size_t i, Stream stream);
   Device results_device() const;
@@ -52,7 +52,7 @@ struct Context::State {
   void take_items(Stream stream);
   void* written_memory(std::size_t i);
   void fetch_results(Stream stream);
-  void queue(Stream stream);
+  void queue(Stream stream, const Control& control);
   void fill(const Image& image, const Preprocess& spec, Tensor& tensor, std::int64_t batch_index);
   Arenas arenas(const Program& program);
 };
@@ -93,9 +93,9 @@ bool Context::State::is_item(std::size_t output) const {
   return execution->program().results()[output].kind == Place::Kind::item;
 }
 
-void Context::State::choose_program() {
+void Context::State::choose_program(const Control& control) {
   if (!shapes_changed && execution) return;
-  auto specialisation = engine->specialise(shapes, threads, {}, false);
+  auto specialisation = engine->specialise(shapes, threads, control, false);
   const Arenas memory = arenas(*specialisation->program);
   execution = std::make_shared<Execution>(std::move(specialisation), memory);
   written.assign(engine->outputs.size(), {});
@@ -320,26 +320,26 @@ void Context::unbind() noexcept {
   if (state.execution) std::ranges::fill(state.execution->items(), Item{});
 }
 
-void Context::run(Stream stream) {
-  enqueue(stream);
+void Context::run(Stream stream, const Control& control) {
+  enqueue(stream, control);
   synchronize(state_->device(), stream);
 }
 
-void Context::enqueue(Stream stream) {
+void Context::enqueue(Stream stream, const Control& control) {
   State& state = *state_;
   for (std::size_t i = 0; i < state.bound.size(); ++i) {
     const Item& item = state.bound[i];
     check(item.tensor.defined() || item.is_sequence() || item.absent, ErrorCode::invalid_argument,
           "input {} is not bound", state.engine->inputs[i].to_string());
   }
-  state.queue(stream);
+  state.queue(stream, control);
 }
 
-void Context::State::queue(Stream stream) {
-  choose_program();
+void Context::State::queue(Stream stream, const Control& control) {
+  choose_program(control);
   give_inputs(stream);
   place_results();
-  execution->run(stream, threads, profiled ? &times : nullptr);
+  execution->run({stream, threads, control, profiled ? &times : nullptr});
   if (!device().is_host()) fetch_results(stream);
   take_items(stream);
   ++runs;
@@ -351,9 +351,10 @@ Item Context::output(std::string_view name) const {
   return result;
 }
 
-std::map<std::string, Item> Context::operator()(const std::map<std::string, Item>& inputs) {
+std::map<std::string, Item> Context::operator()(const std::map<std::string, Item>& inputs,
+                                                const Control& control) {
   for (const auto& [name, item] : inputs) bind(name, item);
-  run();
+  run({}, control);
   std::map<std::string, Item> outputs;
   for (std::size_t i = 0; i < state_->results.size(); ++i) {
     outputs[state_->engine->outputs[i].name] = state_->results[i];

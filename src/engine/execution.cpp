@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include <lanner/error.h>
 
 #include "device/cuda/gpu.h"
@@ -15,6 +17,11 @@ namespace lanner {
 
 namespace {
 using Clock = std::chrono::steady_clock;
+
+/// For messages, as models' readers know it.
+std::string named(const Node& node) {
+  return fmt::format("node {} ({})", node.label(), node.attributes.string("kind", node.kind()));
+}
 } // namespace
 
 Execution::Execution(std::shared_ptr<const Specialisation> specialisation, const Arenas& arenas)
@@ -77,60 +84,63 @@ void Execution::set_output(std::size_t index, void* memory) {
   for (const Patch& place : output_writers_[index]) patch(outputs_, place);
 }
 
-void Execution::run(Stream stream, int threads, std::vector<double>* times) {
-  if (program().device().is_host()) return run_on_host(stream, threads, times);
+void Execution::run(const RunRequest& request) {
+  if (program().device().is_host()) return run_on_host(request);
   const cuda::Current current(cuda::Gpu::get(program().device()));
-  if (times) return run_timed(stream, threads, *times);
-  run_on_gpu(stream, threads);
+  if (request.times) return run_timed(request);
+  run_on_gpu(request);
 }
 
-void Execution::run_on_host(Stream stream, int threads, std::vector<double>* times) {
+void Execution::run_on_host(const RunRequest& request) {
   std::size_t number = 0;
   for (const Step& step : program().steps()) {
-    const auto start = times ? Clock::now() : Clock::time_point{};
-    run_step(step, stream, threads);
-    if (times) (*times)[number++] += std::chrono::duration<double>(Clock::now() - start).count();
+    const auto start = request.times ? Clock::now() : Clock::time_point{};
+    run_step(step, request);
+    if (request.times)
+      (*request.times)[number++] += std::chrono::duration<double>(Clock::now() - start).count();
   }
 }
 
-void Execution::run_on_gpu(Stream stream, int threads) {
+void Execution::run_on_gpu(const RunRequest& request) {
   const Program& run = program();
   recording_.begin_run();
   for (std::size_t s = 0; s < run.segments().size(); ++s) {
     const Segment& segment = run.segments()[s];
     const auto steps = run.steps().subspan(segment.first, segment.steps);
     if (!segment.on_stream) {
-      synchronize(run.device(), stream);
-      for (const Step& step : steps) run_step(step, stream, threads);
+      synchronize(run.device(), request.stream);
+      for (const Step& step : steps) run_step(step, request);
       continue;
     }
-    recording_.queue(run.device(), s, stream, [&](Stream queue) {
+    recording_.queue(run.device(), s, request.stream, [&](Stream queue) {
       for (const Step& step : steps) launch(step, queue);
     });
   }
 }
 
 /// One event a step: a step on the host shows as the time until the next one is queued.
-void Execution::run_timed(Stream stream, int threads, std::vector<double>& times) {
+void Execution::run_timed(const RunRequest& request) {
   const cuda::Gpu& gpu = cuda::Gpu::get(program().device());
-  const auto queue = static_cast<cuda::StreamHandle>(stream.handle);
+  const auto queue = static_cast<cuda::StreamHandle>(request.stream.handle);
   std::vector<std::unique_ptr<cuda::Event>> events;
   for (std::size_t i = 0; i <= program().steps().size(); ++i)
     events.push_back(std::make_unique<cuda::Event>(gpu, true));
   events[0]->record(queue);
   std::size_t number = 0;
   for (const Step& step : program().steps()) {
-    if (!step.on_stream) synchronize(program().device(), stream);
-    run_step(step, stream, threads);
+    if (!step.on_stream) synchronize(program().device(), request.stream);
+    run_step(step, request);
     events[++number]->record(queue);
   }
   events.back()->synchronize();
-  for (std::size_t i = 0; i < number; ++i) times[i] += cuda::Event::seconds(*events[i], *events[i + 1]);
+  for (std::size_t i = 0; i < number; ++i)
+    (*request.times)[i] += cuda::Event::seconds(*events[i], *events[i + 1]);
 }
 
-void Execution::run_step(const Step& step, Stream stream, int threads) {
-  if (step.kernel) return launch(step, stream);
-  with_context([&] { return "node " + step.node->label(); }, [&] { interpret(step, threads); });
+void Execution::run_step(const Step& step, const RunRequest& request) {
+  request.control.cancel.check();
+  with_context([&] { return named(*step.node); },
+               [&] { step.kernel ? launch(step, request.stream) : interpret(step, request); });
 }
 
 void Execution::launch(const Step& step, Stream stream) const {
@@ -142,7 +152,7 @@ void Execution::launch(const Step& step, Stream stream) const {
 }
 
 /// Runs one node by its definition. Planned values go in as views and come out by copy.
-void Execution::interpret(const Step& step, int threads) {
+void Execution::interpret(const Step& step, const RunRequest& request) {
   const Program& run = program();
   const Node& node = *step.node;
   std::vector<Item> held(step.inputs);
@@ -167,7 +177,8 @@ void Execution::interpret(const Step& step, int threads) {
       arguments[i] = &held[i];
     }
   }
-  std::vector<Item> results = run_node(node, arguments, threads);
+  std::vector<Item> results =
+      run_node(node, arguments, {.threads = request.threads, .control = &request.control});
   for (std::size_t i = 0; i < step.outputs; ++i) {
     const Place& place = run.outputs()[step.first_output + i];
     if (place.kind == Place::Kind::item) {

@@ -17,6 +17,14 @@ struct Arenas {
   std::byte* host = nullptr;   ///< For a target that is not the host.
 };
 
+/// One run of the steps.
+struct RunRequest {
+  Stream stream;
+  int threads = 1;
+  const Control& control; ///< Looked at between steps and within those that the interpreter runs.
+  std::vector<double>* times = nullptr; ///< Seconds by step are added, which waits for each run's end.
+};
+
 /// Pointers are patched where the caller's memory changes, else fixed. Used by one thread at a time.
 class Execution {
 public:
@@ -28,8 +36,8 @@ public:
   void set_output(std::size_t index, void* memory);
   std::vector<Item>& items() { return items_; }
 
-  /// Runs or, on a GPU, queues all steps. `times`: seconds by step are added, which waits for each run's end.
-  void run(Stream stream, int threads, std::vector<double>* times);
+  /// Runs or, on a GPU, queues all steps. Throws Error{cancelled}, after which the next run starts afresh.
+  void run(const RunRequest& request);
 
 private:
   struct Patch {
@@ -39,11 +47,11 @@ private:
   void fix_pointers();
   void* resolve(const Place& place) const;
   void launch(const Step& step, Stream stream) const;
-  void run_on_host(Stream stream, int threads, std::vector<double>* times);
-  void run_on_gpu(Stream stream, int threads);
-  void run_timed(Stream stream, int threads, std::vector<double>& times);
-  void run_step(const Step& step, Stream stream, int threads);
-  void interpret(const Step& step, int threads);
+  void run_on_host(const RunRequest& request);
+  void run_on_gpu(const RunRequest& request);
+  void run_timed(const RunRequest& request);
+  void run_step(const Step& step, const RunRequest& request);
+  void interpret(const Step& step, const RunRequest& request);
 
   std::shared_ptr<const Specialisation> specialisation_;
   Arenas arenas_;

@@ -147,8 +147,8 @@ InputShapes typical_shapes(const Graph& graph) {
   return shapes;
 }
 
-std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes,
-                                         const Limits& limits) {
+std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits,
+                                         const Control& control) {
   std::unique_ptr<Graph> concrete = graph.clone(bind_shapes(graph, shapes));
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     Value* input = concrete->body().parameter(i);
@@ -157,6 +157,7 @@ std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& 
   infer_types(*concrete);
   PassOptions options;
   options.limits = limits;
+  options.control = control;
   run_passes(*concrete, options);
   return concrete;
 }
@@ -190,7 +191,7 @@ std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShape
     TimingCache cache(timing_cache);
     Tuner tuner(own, tune ? budget : 0, cache, constants_, control);
     const Graph* chosen = model ? &model->program->graph() : nullptr;
-    Lowered result = lower(specialised_graph(portable(), shapes, limits),
+    Lowered result = lower(specialised_graph(portable(), shapes, limits, control),
                            {backends, own, tuner, constants_, control, chosen});
     cache.save();
     lowered = std::move(result.graph);

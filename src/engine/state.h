@@ -91,6 +91,7 @@ Bindings bind_shapes(const Graph& graph, const InputShapes& shapes);
 InputShapes typical_shapes(const Graph& graph);
 
 /// A copy of `graph` for concrete input shapes, canonical again.
-std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits);
+std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits,
+                                         const Control& control = {});
 
 } // namespace lanner

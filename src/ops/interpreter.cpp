@@ -1,5 +1,6 @@
 #include "ops/interpreter.h"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 
@@ -21,19 +22,23 @@ struct Expansion {
 
 class Interpreter {
 public:
-  explicit Interpreter(int threads) : threads_(threads) {}
+  explicit Interpreter(const NodeRunOptions& options) : options_(options) {}
 
   std::vector<Item> run_region(const Region& region, std::vector<Item> parameters);
   std::vector<Item> run(const Node& node, std::span<const Item* const> inputs);
-  int threads() const noexcept { return threads_; }
+  int threads() const noexcept { return options_.threads; }
 
 private:
   std::vector<Item> run_kernel(const Node& node, std::span<const Item* const> inputs);
   std::vector<Item> run_expansion(const Node& node, std::span<const Item* const> inputs);
   const Expansion& expansion(const Node& node, std::span<const Item* const> inputs);
 
-  int threads_;
+  void count_step();
+  void count_bytes(std::span<const Item* const> inputs, std::span<const Item> results);
+
+  NodeRunOptions options_;
   std::uint32_t depth_ = 0;
+  std::uint64_t steps_ = 0, bytes_ = 0;
   std::map<std::pair<const Node*, std::string>, Expansion> expansions_;
 };
 
@@ -225,9 +230,28 @@ private:
   std::unordered_map<const Value*, Held> held_;
 };
 
+void Interpreter::count_step() {
+  check(++steps_ <= options_.steps, ErrorCode::limit_exceeded, "it takes more than {} steps", options_.steps);
+  if (!options_.control) return;
+  options_.control->report({"run", static_cast<double>(steps_), 0, "steps"});
+  options_.control->cancel.check();
+}
+
+void Interpreter::count_bytes(std::span<const Item* const> inputs, std::span<const Item> results) {
+  const auto add = [&](const Item& item) {
+    if (item.tensor.defined()) bytes_ += item.tensor.bytes();
+  };
+  for (const Item* input : inputs)
+    if (input) add(*input);
+  std::ranges::for_each(results, add);
+  check(bytes_ <= options_.bytes, ErrorCode::limit_exceeded, "its steps move more than {} bytes",
+        options_.bytes);
+}
+
 std::vector<Item> Interpreter::run_region(const Region& region, std::vector<Item> parameters) {
   check(parameters.size() == region.parameters().size(), ErrorCode::internal,
         "a region of {} parameters is given {}", region.parameters().size(), parameters.size());
+  count_step(); // a loop whose body is empty has turns all the same
   Frame frame;
   for (std::size_t i = 0; i < parameters.size(); ++i)
     frame.set(region.parameter(i), std::move(parameters[i]));
@@ -235,10 +259,12 @@ std::vector<Item> Interpreter::run_region(const Region& region, std::vector<Item
   for (const auto& node : region.nodes()) {
     with_context([&] { return "node " + node->label(); },
                  [&] {
+                   count_step();
                    std::vector<const Item*> inputs;
                    for (const Value* input : node->inputs())
                      inputs.push_back(input ? frame.get(input) : nullptr);
                    std::vector<Item> results = run(*node, inputs);
+                   count_bytes(inputs, results);
                    for (const Value* input : node->inputs()) {
                      if (input) frame.used(input);
                    }
@@ -275,11 +301,12 @@ std::vector<Item> run_reference(const Graph& graph, std::span<const Item> inputs
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (body.parameter(i)->type.is_tensor()) bind_symbols(*body.parameter(i), inputs[i].tensor, bindings);
   }
-  return Interpreter(threads).run_region(body, {inputs.begin(), inputs.end()});
+  return Interpreter(NodeRunOptions{.threads = threads}).run_region(body, {inputs.begin(), inputs.end()});
 }
 
-std::vector<Item> run_node(const Node& node, std::span<const Item* const> inputs, int threads) {
-  return Interpreter(threads).run(node, inputs);
+std::vector<Item> run_node(const Node& node, std::span<const Item* const> inputs,
+                           const NodeRunOptions& options) {
+  return Interpreter(options).run(node, inputs);
 }
 
 } // namespace lanner

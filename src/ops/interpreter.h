@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include <lanner/cancel.h>
 #include <lanner/item.h>
 
 #include "graph/graph.h"
@@ -15,8 +16,18 @@ namespace lanner {
 /// names it.
 std::vector<Item> run_reference(const Graph& graph, std::span<const Item> inputs, int threads = 1);
 
+/// What one node's run may take and who may stop it.
+struct NodeRunOptions {
+  int threads = 1;
+  const Control* control = nullptr; ///< Looked at before each node of a region and each turn of a loop.
+  std::uint64_t steps = UINT64_MAX; ///< Nodes and turns within regions and expansions.
+  std::uint64_t bytes = UINT64_MAX; ///< Read and written by these nodes.
+};
+
 /// Runs one node. `inputs` has one entry for each of the node's inputs, captures included; null: absent. A
-/// result that nothing uses may be left empty. A failure does not name the node.
-std::vector<Item> run_node(const Node& node, std::span<const Item* const> inputs, int threads = 1);
+/// result that nothing uses may be left empty. A failure does not name the node. Throws Error{cancelled}, and
+/// Error{limit_exceeded} past the options' steps or bytes.
+std::vector<Item> run_node(const Node& node, std::span<const Item* const> inputs,
+                           const NodeRunOptions& options = {});
 
 } // namespace lanner

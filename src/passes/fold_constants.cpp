@@ -15,22 +15,33 @@ namespace {
 constexpr std::uint64_t free_bytes = 1u << 20;
 constexpr std::uint64_t growth = 4;
 
+// A loop may have any number of turns, so what runs within a node is bounded too: such a node is left to the
+// run, which can be stopped. No bound on time, which would make plans differ.
+constexpr std::uint64_t most_steps = 1u << 14;
+constexpr std::uint64_t free_work_bytes = 64u << 20;
+constexpr std::uint64_t work_growth = 64;
+
 std::uint64_t bytes_of(const Type& type) {
   if (type.dtype() == DType::string)
     return static_cast<std::uint64_t>(type.shape().elements()) * sizeof(std::string);
   return Layout{}.bytes(type.shape(), type.dtype());
 }
 
-bool is_moderate(const Node& node) {
-  std::uint64_t given = 0, made = 0;
+std::uint64_t given_bytes(const Node& node) {
+  std::uint64_t given = 0;
   for (const Value* input : node.inputs()) {
     if (input) given += bytes_of(input->type);
   }
+  return given;
+}
+
+bool is_moderate(const Node& node) {
+  std::uint64_t made = 0;
   for (const auto& output : node.outputs()) {
     if (!output->type.is_static()) return false;
     made += bytes_of(output->type);
   }
-  return made <= std::max(free_bytes, given * growth);
+  return made <= std::max(free_bytes, given_bytes(node) * growth);
 }
 
 bool has_constant_inputs(const Node& node) {
@@ -58,9 +69,12 @@ bool compute(Node& node) {
   for (const Value* input : node.inputs()) {
     inputs.push_back(input ? &items.emplace_back(*input->constant()) : nullptr);
   }
+  NodeRunOptions options;
+  options.steps = most_steps;
+  options.bytes = std::max(free_work_bytes, given_bytes(node) * work_growth);
   std::vector<Item> results;
   try {
-    results = run_node(node, inputs);
+    results = run_node(node, inputs, options);
   } catch (const Error& error) {
     // Not every operator has a reference, and a branch that never runs may hold what cannot be computed.
     if (error.code() == ErrorCode::cancelled || error.code() == ErrorCode::out_of_memory) throw;

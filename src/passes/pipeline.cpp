@@ -40,7 +40,8 @@ public:
   PassRun(Graph& graph, const PassOptions& options) : graph_(graph), options_(options) {}
 
   /// Whether to go on.
-  bool run(const Pass& pass) {
+  bool run(const Pass& pass, int round) {
+    options_.control.report({"simplify", static_cast<double>(round), 0, "rounds"});
     options_.control.cancel.check();
     const bool changed =
         with_context([&] { return fmt::format("pass {}", pass.name); }, [&] { return pass.run(graph_); });
@@ -89,9 +90,8 @@ void run_passes(Graph& graph, const PassOptions& options) {
   for (int round = 0; round < max_rounds; ++round) {
     // What a round folded may make types more exact for the next.
     infer_types(graph);
-    options.control.report({"simplify", static_cast<double>(round), 0, "rounds"});
     for (const Pass& pass : list) {
-      if (!run.run(pass)) return;
+      if (!run.run(pass, round)) return;
     }
     if (!run.take_changed()) return;
   }

@@ -137,7 +137,7 @@ struct Pipeline::State {
     {
       const TraceScope scope(options.trace, "infer", "infer", batch->frames[0].index);
       context.bind(options.input, Item(batch->input));
-      context.run();
+      context.run({}, {options.cancel, {}});
     }
     const std::size_t count = batch->frames.size();
     const auto run = static_cast<std::size_t>(batch->input.shape()[0]);

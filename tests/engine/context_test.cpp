@@ -174,5 +174,53 @@ TEST(Context, SequencesKeepWhatTheyHold) {
             (std::vector<float>{-2, -4, -6, 0, 0, 0}));
 }
 
+TEST(Context, AFailureWhileRunningNamesNodeAndOperator) {
+  using namespace test::onnx_file;
+  const std::string bytes = model(graph({.nodes = {node({"Gather", {"x", "i"}, {"y"}, {}, {}, "lookup"})},
+                                         .inputs = {value("x", f32, {"4", "3"}), value("i", i64, {"1"})},
+                                         .outputs = {value("y", f32, {"1", "3"})}}));
+  BuildOptions options;
+  options.budget = 0;
+  options.threads = 1;
+  Context context = Engine::build(open_bytes(std::as_bytes(std::span(bytes))), options).create_context();
+  const std::vector<float> x(12);
+  context.bind("x", Tensor::from<float>(x, {4, 3}));
+  context.bind("i", Tensor::from<std::int64_t>(std::vector<std::int64_t>{9}, {1}));
+  LANNER_EXPECT_ERROR(context.run(), ErrorCode::invalid_argument, "node lookup (gather): ");
+}
+
+/// A loop whose condition is always true.
+Engine endless_engine() {
+  using namespace test::onnx_file;
+  const Message body =
+      graph({.nodes = {node({"Identity", {"go"}, {"on"}}), node({"Neg", {"s"}, {"next"}})},
+             .inputs = {value("i", i64, {}), value("go", boolean, {}), value("s", f32, {"3"})},
+             .outputs = {value("on", boolean, {}), value("next", f32, {"3"})}});
+  const std::string bytes =
+      model(graph({.nodes = {node({"Loop", {"", "", "x"}, {"y"}, {graph_attribute("body", body)}})},
+                   .inputs = {value("x", f32, {"3"})},
+                   .outputs = {value("y", f32, {"3"})}}));
+  BuildOptions options;
+  options.budget = 0;
+  options.threads = 1;
+  return Engine::build(open_bytes(std::as_bytes(std::span(bytes))), options);
+}
+
+TEST(Context, ARunCanBeCancelledWithinALoop) {
+  Context context = endless_engine().create_context();
+  const std::vector<float> x{1, 2, 3};
+  context.bind("x", Tensor::from<float>(x, {3}));
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    Control control;
+    control.cancel = CancelToken::create();
+    int reports = 0;
+    control.progress = [&](const ProgressUpdate&) {
+      if (++reports == 20) control.cancel.cancel();
+    };
+    LANNER_EXPECT_ERROR(context.run({}, control), ErrorCode::cancelled, "loop");
+    EXPECT_EQ(reports, 20);
+  }
+}
+
 } // namespace
 } // namespace lanner

@@ -74,6 +74,39 @@ TEST(Loop, lets_sizes_change) {
             "f32[4, 2](1, 2, 1, 2, 1, 2, 1, 2)");
 }
 
+// Nothing within ends it.
+static constexpr std::string_view endless_text = R"(
+graph @main(%x: i64[]) -> (%y) {
+  %y: i64[] = loop(_, _, %x) ((%i: i64[], %go: bool[], %s: i64[]) -> (%go, %s) {
+  })
+})";
+
+TEST(Loop, ends_at_its_bounds_and_when_cancelled) {
+  const auto graph = parse_graph(endless_text, builtin_op_table());
+  infer_types(*graph);
+  const Node& loop = *graph->find("y")->producer();
+  const Item x(i64s({1}, {}));
+  const std::vector<const Item*> inputs{nullptr, nullptr, &x};
+  LANNER_EXPECT_ERROR(run_node(loop, inputs, {.steps = 100}), ErrorCode::limit_exceeded, "100 steps");
+  Control control;
+  control.cancel = CancelToken::create();
+  int turns = 0;
+  control.progress = [&](const ProgressUpdate&) {
+    if (++turns == 50) control.cancel.cancel();
+  };
+  LANNER_EXPECT_ERROR(run_node(loop, inputs, {.control = &control}), ErrorCode::cancelled, "");
+  EXPECT_EQ(turns, 50);
+}
+
+TEST(Loop, bytes_of_its_turns_are_bounded) {
+  const auto graph = parse_graph(growing_text, builtin_op_table());
+  infer_types(*graph);
+  const Item turns(i64s({60}, {})), x(f32s({1, 2}, {1, 2}));
+  const std::vector<const Item*> inputs{&turns, nullptr, &x};
+  LANNER_EXPECT_ERROR(run_node(*graph->find("y")->producer(), inputs, {.bytes = 1 << 16}),
+                      ErrorCode::limit_exceeded, "more than 65536 bytes");
+}
+
 // Passes infer again and again; what only running tells must keep its name.
 TEST(Loop, inference_settles) {
   for (const std::string_view text : {growing_text, loop_text, if_text}) {

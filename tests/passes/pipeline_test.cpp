@@ -2,6 +2,7 @@
 #include <fstream>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
@@ -117,6 +118,25 @@ TEST(Pipeline, CanBeCancelledAndIsBounded) {
   PassOptions narrow;
   narrow.limits.nodes = 5;
   LANNER_EXPECT_ERROR(run_passes(*graph, narrow), ErrorCode::limit_exceeded, "more than 5 nodes");
+}
+
+// The most that folding spends on one node does not hang on what the model says.
+TEST(Pipeline, FoldsShortLoopsAndLeavesLongOnes) {
+  const auto folded = [](std::string_view turns) {
+    const auto graph = parse(fmt::format(R"(graph @main(%x: i64[]) -> (%y) {{
+  %n = constant() {{value = i64[]({})}}
+  %zero = constant() {{value = i64[](0)}}
+  %sum = loop(%n, _, %zero) ((%i: i64[], %go: bool[], %s: i64[]) -> (%go, %next) {{
+    %next = add(%s, %i)
+  }})
+  %y = add(%x, %sum)
+}})",
+                                         turns));
+    run_passes(*graph);
+    return std::ranges::count(kinds(*graph), "loop") == 0;
+  };
+  EXPECT_TRUE(folded("100"));
+  EXPECT_FALSE(folded("1000000000000"));
 }
 
 } // namespace lanner

@@ -5,8 +5,9 @@ import subprocess
 import time
 
 import pytest
+from onnx import TensorProto, helper
 
-from command import COMMAND, ROOT, SECONDS, leftovers, make_y4m
+from command import COMMAND, ROOT, SECONDS, leftovers, make_ppm, make_y4m, save_model
 
 DETECTOR = ROOT / "demo" / "shapes.onnx"
 
@@ -38,3 +39,21 @@ def test_a_run_with_every_output(tmp_path):
     code, errors = interrupt(tmp_path, ["in.y4m"], "run", DETECTOR, "-i", source, *outputs, "--budget", "0", "--threads", "1")
     assert (code, errors) == (130, "lanner: interrupted\n")
     assert leftovers(tmp_path, "in.y4m") == []
+
+
+def test_a_model_whose_loop_never_ends(tmp_path):
+    flag = helper.make_tensor_value_info("go", TensorProto.BOOL, [])
+    on = helper.make_tensor_value_info("on", TensorProto.BOOL, [])
+    turn = helper.make_tensor_value_info("turn", TensorProto.INT64, [])
+    state, after = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 3, 8, 8]) for name in ("state", "after"))
+    nodes = [helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Neg", ["state"], ["after"])]
+    body = helper.make_graph(nodes, "body", [turn, flag, state], [on, after])
+    nodes = [
+        helper.make_node("Loop", ["", "", "input"], ["looped"], body=body),
+        helper.make_node("ReduceMean", ["looped"], ["logits"], axes=[2, 3], keepdims=0),
+    ]
+    model = save_model(tmp_path / "model.onnx", nodes, {"input": [1, 3, 8, 8]}, {"logits": [1, 3]}, {}, {})
+    picture = make_ppm(tmp_path / "picture.ppm")
+    options = ["--json", tmp_path / "out.jsonl", "--preset", "none", "--budget", "0", "--threads", "1"]
+    code, errors = interrupt(tmp_path, ["model.onnx", "picture.ppm"], "run", model, "-i", picture, *options)
+    assert (code, errors) == (130, "lanner: interrupted\n")
