@@ -27,6 +27,7 @@ public:
   const Fact* find(const Value* value) const;
   void visit(const Region& region);
   void visit(const Node& node);
+  void visit_unnamed(const Node& node);
   std::vector<Type> infer_region(const Node& node, std::size_t r, std::span<const Type> parameters);
   Dim fresh(const Node& node, std::string_view hint, const Dim& upper, std::set<std::string>& taken);
   void write_types(Region& region) const;
@@ -105,12 +106,13 @@ void Flow::visit(const Region& region) {
 }
 
 void Flow::visit(const Node& node) {
-  with_context([&] { return "node " + node.label(); },
-               [&] {
-                 FlowContext context(*this, node);
-                 node.op().infer(context);
-                 settle(node, context.types, context.knowledge);
-               });
+  with_context([&] { return "node " + node.label(); }, [&] { visit_unnamed(node); });
+}
+
+void Flow::visit_unnamed(const Node& node) {
+  FlowContext context(*this, node);
+  node.op().infer(context);
+  settle(node, context.types, context.knowledge);
 }
 
 void Flow::settle(const Node& node, std::vector<std::optional<Type>>& types, std::vector<Known>& known) {
@@ -259,7 +261,7 @@ void RunningInference::declare(const Value& parameter) {
 }
 
 void RunningInference::add(Node& node) {
-  state_->flow.visit(node);
+  state_->flow.visit_unnamed(node);
   state_->flow.write_types(node);
 }
 

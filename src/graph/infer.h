@@ -27,7 +27,7 @@ public:
   /// Takes the type of a parameter as it stands.
   void declare(const Value& parameter);
   /// Sets the types of the node's outputs, whatever they were, and of its regions' values. Its inputs were
-  /// declared or added before.
+  /// declared or added before. A failure does not name the node, which its maker knows by more than a label.
   void add(Node& node);
   const Known& known(const Value* value) const;
 
