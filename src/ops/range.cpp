@@ -22,7 +22,10 @@ static std::int64_t range_length(T start, T limit, T delta) {
     const auto distance = up ? static_cast<std::uint64_t>(limit) - static_cast<std::uint64_t>(start)
                              : static_cast<std::uint64_t>(start) - static_cast<std::uint64_t>(limit);
     const std::uint64_t step = up ? static_cast<std::uint64_t>(delta) : 0 - static_cast<std::uint64_t>(delta);
-    return static_cast<std::int64_t>((distance - 1) / step + 1);
+    const std::uint64_t length = (distance - 1) / step + 1;
+    check(length < std::uint64_t{1} << 62, ErrorCode::limit_exceeded,
+          "range: from {} by {} to {} has {} elements", start, delta, limit, length);
+    return static_cast<std::int64_t>(length);
   }
 }
 

@@ -230,6 +230,9 @@ TEST(Range, has_a_length_before_running_where_it_can) {
   EXPECT_EQ(show(run({"range", {f32s({1}, {}), f32s({2}, {}), f32s({0.25f}, {})}})),
             "f32[4](1, 1.25, 1.5, 1.75)");
   EXPECT_EQ(inferred({"range", {"i64[]", "i64[]", "i64[]"}}), "i64[range]");
+  EXPECT_NE(inferred({"range", {i64s({INT64_MIN}, {}), i64s({INT64_MAX}, {}), i64s({1}, {})}})
+                .find("has 18446744073709551615 elements"),
+            std::string::npos);
   EXPECT_NE(inferred({"range", {i64s({0}, {}), i64s({4}, {}), i64s({0}, {})}}).find("delta is 0"),
             std::string::npos);
 }
