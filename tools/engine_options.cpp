@@ -31,6 +31,31 @@ void fix_open_sizes(BuildOptions& build, const Binding& input, const Preprocess&
   build.shapes[input.name] = range;
 }
 
+/// What is wrong with a list of types, for CLI11; nothing where it is right.
+std::string wrong_precision(const std::string& text) {
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    if (name != "fp32" && name != "fp16" && name != "bf16")
+      return fmt::format("'{}': expected fp32, fp16 or bf16, comma separated", name);
+  }
+  return {};
+}
+
+/// A plan was built once and for all.
+void refuse_build_options(const EngineOptions& options) {
+  std::vector<std::string> given;
+  if (!options.shapes.empty()) given.emplace_back("--shape");
+  if (!options.weights.empty()) given.emplace_back("--weights");
+  if (!options.precision.empty()) given.emplace_back("--precision");
+  if (!options.budget.empty()) given.emplace_back("--budget");
+  if (options.deterministic) given.emplace_back("--deterministic");
+  check(given.empty(), ErrorCode::invalid_argument,
+        "{}: is a plan, for which {} was decided when it was built; build it again from its model with {}",
+        options.model, fmt::join(given, ", "), given.size() == 1 ? "it" : "them");
+}
+
 /// A first pass's name would tie this to the engine's list; every list begins with what the importer made.
 constexpr const char* as_imported = "import";
 
@@ -49,8 +74,9 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
       ->group(group);
   command
       .add_option("--precision", options.precision,
-                  "Types that kernels may compute in: fp32, fp16, bf16; comma separated")
-      ->group(group);
+                  "Types that kernels may compute in: fp32, fp16, bf16; comma separated (default: fp32)")
+      ->group(group)
+      ->check(wrong_precision);
   command
       .add_option("--budget", options.budget,
                   "Time for timing kernels, like 10s; 0 chooses by heuristics at once")
@@ -75,7 +101,7 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
           "--shape: input '{}' comes twice", name);
   }
   if (!options.weights.empty()) build.weights = open_path(options.weights);
-  build.precision = options.precision;
+  if (!options.precision.empty()) build.precision = options.precision;
   build.budget = options.budget.empty() ? default_budget : parse_duration(options.budget);
   build.device = parse_device(options.device);
   build.threads = options.threads;
@@ -92,15 +118,12 @@ ModelFacts inspect(const EngineOptions& options) {
         "{}: is {}; expected a model (ONNX, TensorFlow, Caffe) or a plan of lanner build", options.model,
         kind == FileKind::image ? "a picture" : "a video");
   if (facts.plan) {
+    refuse_build_options(options);
     LoadOptions load;
     load.threads = options.threads;
     if (options.device != "auto") load.device = parse_device(options.device);
     load.control.cancel = interrupt_token();
     facts.engine = Engine::load(std::filesystem::path(options.model), load);
-    check(options.shapes.empty(), ErrorCode::invalid_argument,
-          "{}: a plan's shapes were fixed when it was built; --shape is for models", options.model);
-    check(options.weights.empty(), ErrorCode::invalid_argument,
-          "{}: a plan has its weights within; --weights is for models", options.model);
   } else {
     BuildOptions build;
     build.stop_after = as_imported;

@@ -17,8 +17,8 @@ namespace lanner::tool {
 struct EngineOptions {
   std::string model, weights;
   std::vector<std::string> shapes;
-  std::string precision = "fp32";
-  std::string budget; ///< Empty: the subcommand's own.
+  std::string precision; ///< Empty: fp32.
+  std::string budget;    ///< Empty: the subcommand's own.
   std::string device = "auto";
   int threads = 0;
   bool deterministic = false;

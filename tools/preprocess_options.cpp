@@ -86,6 +86,8 @@ void apply_flags(const PreprocessOptions& options, Preprocess& spec) {
     check(value != 0, ErrorCode::invalid_argument,
           "--std: 0 divides by nothing; give what values are divided by");
   if (!options.pad.empty()) spec.pad_value = parse_three(options.pad, "--pad")[0];
+  check(spec.pad_value >= 0 && spec.pad_value <= 255, ErrorCode::invalid_argument,
+        "--pad '{}': expected a value of a picture, 0 to 255", options.pad);
   if (!options.size.empty()) std::tie(spec.width, spec.height) = parse_size(options.size);
 }
 

@@ -29,6 +29,18 @@ def test_a_plan_is_known_by_its_content(tmp_path, model):
     assert "is a plan already" in refuse("build", plan, "-o", tmp_path / "b.plan")
 
 
+@pytest.mark.parametrize(
+    "options", [["--precision", "fp16"], ["--budget", "1s"], ["--deterministic"], ["--shape", "input:1x3x8x8"], ["--weights", "model.onnx"]]
+)
+def test_a_plan_is_not_built_again(tmp_path, model, options):
+    plan = tmp_path / "model.plan"
+    succeed("build", model, "-o", plan, "--shape", "input:1x3x8x8", *QUICK)
+    for command in ("explain", "bench"):
+        line = refuse(command, plan, *options, cwd=tmp_path)
+        assert f"is a plan, for which {options[0]} was decided" in line and "build it again" in line
+    assert "'fp8'" in refuse("explain", plan, "--precision", "fp8")
+
+
 def test_deterministic_builds_are_equal(tmp_path):
     for name in ("a", "b"):
         succeed("build", DETECTOR, "-o", tmp_path / f"{name}.plan", "--deterministic", "--threads", "1")

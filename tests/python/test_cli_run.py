@@ -128,8 +128,9 @@ class TestPreprocessing:
         model = color_classifier(tmp_path / "model.onnx", metadata={"lanner.preprocess": bgr, "lanner.labels": LABELS})
         picture, plan = make_ppm(tmp_path / "picture.ppm"), tmp_path / "model.plan"
 
-        def first(*arguments):
-            return succeed("run", *arguments, "-i", picture, *QUICK).splitlines()[1].split()[-1]
+        def first(source, *arguments):
+            options = ["--threads", "1"] if source == plan else QUICK
+            return succeed("run", source, *arguments, "-i", picture, *options).splitlines()[1].split()[-1]
 
         assert first(model) == "blue"
         assert first(model, "--channels", "rgb") == "red"
@@ -218,7 +219,7 @@ class TestTasks:
         assert output["values"] == pytest.approx([10, 2, 0], abs=1e-3)
         assert "logits: f32[1, 3]" in succeed("run", *classifier, "-i", picture, "--task", "none")
 
-    @pytest.mark.parametrize(("options", "said"), [(["--task", "segment"], "classify, detect or none"), (["--task", "detect"], "boxes [N, K, 4]")])
+    @pytest.mark.parametrize(("options", "said"), [(["--task", "segment"], "classify, detect or none"), (["--task", "detect"], "boxes [N, K, 4]"), (["--pad", "900"], "0 to 255")])
     def test_what_does_not_fit_is_refused(self, tmp_path, classifier, options, said):
         assert said in refuse("run", *classifier, "-i", make_ppm(tmp_path / "picture.ppm"), *options)
 
