@@ -17,6 +17,7 @@
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "graph/text.h"
+#include "importers/importer.h"
 #include "ops/table.h"
 #include "tensor/safetensors.h"
 
@@ -27,7 +28,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t least_weight_bytes = 1024;
 constexpr const char* digest_key = "lanner.digest";
-constexpr const char* plan_key = "lanner.plan";
 constexpr const char* target_key = "lanner.target";
 constexpr const char* weights_key = "lanner.weights";
 
@@ -136,7 +136,7 @@ private:
                 {"threads", state_.target.threads},
                 {"precisions", precisions},
                 {"deterministic", state_.target.deterministic},
-                {"budget", state_.budget},
+                {"budget", state_.target.deterministic ? 0 : state_.budget}, // times nothing
                 {"shapes", shapes}}
         .dump();
   }
@@ -170,17 +170,29 @@ Layout checked_layout(const std::string& text, const Shape& shape) {
   return layout;
 }
 
+Safetensors open_plan(const SourcePtr& source, const Limits& limits) {
+  const Content content = read_all(source, limits);
+  try {
+    return Safetensors::open(content, source->name(), limits);
+  } catch (const Error&) {
+    const auto format = format_of(content.bytes);
+    if (!format) throw;
+    fail(ErrorCode::bad_data, "not a plan: it looks like a model of format {}; use build", *format);
+  }
+}
+
 /// Reads and checks a plan's parts.
 class PlanReader {
 public:
   PlanReader(const SourcePtr& source, const LoadOptions& options)
-      : options_(options), file_(Safetensors::open(source, options.limits)) {}
+      : options_(options), file_(open_plan(source, options.limits)) {}
 
   std::shared_ptr<Engine::State> read() {
     check(metadata_of(file_, plan_key) == std::to_string(plan_version), ErrorCode::unsupported,
           "the plan has format {}, this version reads {}; build it again", metadata_of(file_, plan_key),
           plan_version);
     check_digest();
+    check_pads();
     weights_ = parse_json(metadata_of(file_, weights_key), options_.limits);
     const nlohmann::json target = parse_json(metadata_of(file_, target_key), options_.limits);
     auto state = std::make_shared<Engine::State>();
@@ -203,6 +215,14 @@ private:
       items.push_back({entry.name, entry.dtype, entry.shape, file_.bytes(entry)});
     check(metadata_of(file_, digest_key) == digest(file_.metadata(), items), ErrorCode::bad_data,
           "the digest does not fit the content: the file was damaged or changed; build it again");
+  }
+
+  /// What fills gaps is in no digest.
+  void check_pads() const {
+    for (const SafetensorsEntry& pad : file_.pads())
+      check(std::ranges::all_of(file_.bytes(pad), [](std::byte b) { return b == std::byte{0}; }),
+            ErrorCode::bad_data,
+            "the padding {} is not zero: the file was damaged or changed; build it again", pad.name);
   }
 
   std::string text(std::string_view name) const {

@@ -48,6 +48,14 @@ void refuse_pointer(std::span<const std::byte> bytes) {
         "this is a Git LFS pointer of {} bytes, not the model itself; run: git lfs pull", bytes.size());
 }
 
+bool looks_like_plan(std::span<const std::byte> bytes) {
+  constexpr std::size_t prefix = 8, searched = 4096;
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
+                              std::min(bytes.size(), prefix + searched));
+  return text.size() > prefix && text.substr(prefix).starts_with("{\"__metadata__\"") &&
+         text.find(fmt::format("\"{}\"", plan_key)) != std::string_view::npos;
+}
+
 /// Names from the file are part of messages.
 constexpr std::size_t longest_message = 2000;
 
@@ -70,11 +78,19 @@ std::unique_ptr<Graph> import_as(const Format& format, const Content& content, c
 
 } // namespace
 
+std::optional<std::string_view> format_of(std::span<const std::byte> bytes) {
+  for (const Format& format : formats)
+    if (format.recognises(bytes)) return format.name;
+  return std::nullopt;
+}
+
 std::unique_ptr<Graph> import_model(const SourcePtr& source, const ImportOptions& options) {
   const Content content = read_all(source, options.limits);
   refuse_pointer(content.bytes);
   for (const Format& format : formats)
     if (format.recognises(content.bytes)) return import_as(format, content, options);
+  check(!looks_like_plan(content.bytes), ErrorCode::bad_data,
+        "it is a plan of Lanner, built already; use load");
   std::string known;
   for (const Format& format : formats) known += (known.empty() ? "" : ", ") + std::string(format.name);
   fail(ErrorCode::bad_data, "not a model of a known format ({}): it has {} bytes and starts with {}", known,

@@ -3,6 +3,9 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
 
 #include <lanner/limits.h>
 #include <lanner/source.h>
@@ -11,6 +14,9 @@
 
 namespace lanner {
 
+/// Metadata of a safetensors file by which a plan is known.
+inline constexpr const char* plan_key = "lanner.plan";
+
 struct ImportOptions {
   const OpTable& ops;
   std::filesystem::path
@@ -18,6 +24,9 @@ struct ImportOptions {
   Limits limits;
   SourcePtr weights = nullptr; ///< Trained weights of a model whose own file has none (Caffe).
 };
+
+/// The name of the model format that bytes look like.
+std::optional<std::string_view> format_of(std::span<const std::byte> bytes);
 
 /// Reads a model, told apart by its content. The graph is inferred and verified, not optimised; it keeps
 /// views of `source`. Read once, from the start, so a pipe will do. Throws Error{bad_data, unsupported,

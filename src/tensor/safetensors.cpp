@@ -146,11 +146,16 @@ bool is_safetensors_pad(std::string_view name) noexcept {
 }
 
 Safetensors Safetensors::open(const SourcePtr& source, const Limits& limits) {
-  return with_context([&] { return source->name(); },
+  Content content = with_context([&] { return source->name(); }, [&] { return read_all(source, limits); });
+  return open(std::move(content), source->name(), limits);
+}
+
+Safetensors Safetensors::open(Content content, std::string name, const Limits& limits) {
+  return with_context([&] { return name; },
                       [&] {
                         Safetensors file;
-                        file.name_ = source->name();
-                        file.content_ = read_all(source, limits);
+                        file.name_ = name;
+                        file.content_ = std::move(content);
                         const std::string_view text = header_text(file.content_.bytes);
                         file.data_begin_ = prefix_bytes + text.size();
                         Limits header_limits = limits;
@@ -167,8 +172,10 @@ Safetensors Safetensors::open(const SourcePtr& source, const Limits& limits) {
                                 [&] { return read_entry(item.key(), item.value(), limits); }));
                         }
                         require_whole_cover(file.entries_, file.content_.bytes.size() - file.data_begin_);
-                        std::erase_if(file.entries_, [](const SafetensorsEntry& entry) {
-                          return is_safetensors_pad(entry.name);
+                        std::erase_if(file.entries_, [&](const SafetensorsEntry& entry) {
+                          if (!is_safetensors_pad(entry.name)) return false;
+                          file.pads_.push_back(entry);
+                          return true;
                         });
                         for (std::size_t i = 0; i < file.entries_.size(); ++i)
                           file.by_name_[file.entries_[i].name] = i;

@@ -35,10 +35,14 @@ public:
   /// Maps (or reads) the source and checks the header. Throws Error{bad_data, limit_exceeded, unsupported},
   /// and what the source throws, with the source's name in front.
   static Safetensors open(const SourcePtr& source, const Limits& limits = {});
+  /// The same of what was read already.
+  static Safetensors open(Content content, std::string name, const Limits& limits);
 
   const SafetensorsMetadata& metadata() const noexcept { return metadata_; }
   /// In the order of their bytes, without pad tensors.
   const std::vector<SafetensorsEntry>& entries() const noexcept { return entries_; }
+  /// Tensors that only fill gaps, in the order of their bytes. Any bytes may stand in them.
+  const std::vector<SafetensorsEntry>& pads() const noexcept { return pads_; }
   /// nullptr when there is no such tensor.
   const SafetensorsEntry* find(std::string_view name) const noexcept;
   /// The bytes of an entry of this file.
@@ -52,7 +56,7 @@ private:
   Content content_;
   std::uint64_t data_begin_ = 0;
   SafetensorsMetadata metadata_;
-  std::vector<SafetensorsEntry> entries_;
+  std::vector<SafetensorsEntry> entries_, pads_;
   std::map<std::string, std::size_t, std::less<>> by_name_;
 };
 

@@ -86,6 +86,37 @@ TEST_F(Plan, DeterministicBuildsAreByteEqual) {
   EXPECT_EQ(content_of(plan()), content_of(folder / "again.plan"));
 }
 
+TEST_F(Plan, DeterministicBuildsDoNotKeepABudgetThatTheyDoNotSpend) {
+  std::vector<std::string> plans;
+  for (const double budget : {0.0, 5.0}) {
+    BuildOptions options;
+    options.budget = budget;
+    options.threads = 1;
+    options.deterministic = true;
+    const std::string bytes = test::onnx_file::varied_model();
+    Engine::build(open_bytes(std::as_bytes(std::span(bytes))), options).save(folder / "varied.plan");
+    plans.push_back(content_of(folder / "varied.plan"));
+  }
+  EXPECT_EQ(plans[0], plans[1]);
+}
+
+TEST_F(Plan, PaddingIsZero) {
+  const std::string bytes = content_of(plan());
+  const Safetensors file = Safetensors::open(open_path(plan()));
+  ASSERT_FALSE(file.pads().empty());
+  const std::size_t data = bytes.size() - static_cast<std::size_t>(file.entries().back().end);
+  std::string damaged = bytes;
+  damaged[data + static_cast<std::size_t>(file.pads()[0].begin)] = 1;
+  LANNER_EXPECT_ERROR(load_text(damaged), ErrorCode::bad_data, "__pad_0 is not zero");
+}
+
+TEST_F(Plan, PlansAndModelsAreToldApart) {
+  LANNER_EXPECT_ERROR(Engine::build(plan()), ErrorCode::bad_data,
+                      "a plan of Lanner, built already; use load");
+  LANNER_EXPECT_ERROR(load_text(test::onnx_file::varied_model()), ErrorCode::bad_data,
+                      "not a plan: it looks like a model of format ONNX; use build");
+}
+
 TEST_F(Plan, NothingLiesBesideIt) {
   EXPECT_EQ(folder.entries(), 1u);
 }
