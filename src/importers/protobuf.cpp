@@ -96,7 +96,7 @@ private:
 
 const FieldEntry* find(std::span<const FieldEntry> table, std::uint32_t number) {
   for (const FieldEntry& entry : table)
-    if (entry.number == number) return &entry;
+    if (entry.number == number && entry.read) return &entry;
   return nullptr;
 }
 

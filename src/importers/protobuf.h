@@ -53,6 +53,16 @@ constexpr FieldEntry field(std::uint32_t number, const char* name, Wire wire) {
           [](void* object, FieldValue& value) { set(*static_cast<Message*>(object), value); }};
 }
 
+/// A field that is known and says nothing that matters here.
+constexpr FieldEntry ignored_field(const char* name) {
+  return {0, name, Wire::message, nullptr};
+}
+/// At a table's end: text has no other fields than the table's, or, with `but`, none but those whose name
+/// ends so and is not nearly one of the table's. Without this text may have any, which are skipped.
+constexpr FieldEntry no_other_fields(const char* but = "") {
+  return {0, but, Wire::varint, nullptr};
+}
+
 /// Reads binary protobuf. Unknown fields are skipped. Throws Error{bad_data, limit_exceeded} with the path of
 /// the message
 /// (`graph.node[12].attribute`) and the byte

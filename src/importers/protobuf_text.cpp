@@ -3,11 +3,14 @@
 #include <cctype>
 #include <charconv>
 #include <deque>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <lanner/error.h>
 
+#include "base/nearest.h"
 #include "base/one_line.h"
 #include "importers/protobuf.h"
 
@@ -171,11 +174,13 @@ public:
 
   void read(std::span<const FieldEntry> table, void* object, char closing);
   /// After the opening bracket.
-  void read_inner(std::span<const FieldEntry> table, void* object, char closing) {
+  void read_inner(std::span<const FieldEntry> table, void* object, char closing, std::string_view message) {
     check(++depth_ <= limits_.depth, ErrorCode::limit_exceeded, "messages are nested deeper than {}",
           limits_.depth);
     charge(message_cost);
+    const std::string_view outer = std::exchange(message_, message);
     read(table, object, closing);
+    message_ = outer;
     --depth_;
   }
 
@@ -190,6 +195,7 @@ public:
 private:
   friend class TextValue;
 
+  void refuse_unknown(std::span<const FieldEntry> table, std::string_view name) const;
   void read_field(const FieldEntry* entry, void* object);
   void read_value(const FieldEntry* entry, void* object);
   std::string_view string();
@@ -206,7 +212,8 @@ private:
   const Limits& limits_;
   std::uint32_t depth_ = 0;
   std::uint64_t taken_ = 0;
-  std::deque<std::string> kept_; ///< Strings that are no part of the file as they stand.
+  std::string_view message_ = "the file"; ///< The field that holds what is read.
+  std::deque<std::string> kept_;          ///< Strings that are no part of the file as they stand.
 };
 
 char closing_of(char opening) {
@@ -275,7 +282,7 @@ public:
     read_ = true;
     const char opening = reader_.cursor_.peek();
     reader_.cursor_.expect(opening);
-    reader_.read_inner(table, object, closing_of(opening));
+    reader_.read_inner(table, object, closing_of(opening), entry_.name);
   }
 
 private:
@@ -310,7 +317,7 @@ std::string_view TextReader::string() {
 void TextReader::read_value(const FieldEntry* entry, void* object) {
   static constexpr FieldEntry unknown{0, "of no known name", Wire::message, nullptr};
   TextValue value(*this, entry ? *entry : unknown);
-  if (entry) entry->read(object, value);
+  if (entry && entry->read) entry->read(object, value);
   value.finish();
 }
 
@@ -326,6 +333,22 @@ void TextReader::read_field(const FieldEntry* entry, void* object) {
   cursor_.expect(']');
 }
 
+bool is_end_of_fields(const FieldEntry& entry) {
+  return !entry.read && entry.wire == Wire::varint;
+}
+
+void TextReader::refuse_unknown(std::span<const FieldEntry> table, std::string_view name) const {
+  if (table.empty() || !is_end_of_fields(table.back())) return;
+  const std::string_view but = table.back().name;
+  std::vector<std::string> names;
+  for (const FieldEntry& one : table.first(table.size() - 1)) names.emplace_back(one.name);
+  std::string hint = suggestion(name, names);
+  if (hint.empty() && !but.empty() && name.ends_with(but)) return;
+  constexpr std::size_t most_listed = 20;
+  if (hint.empty() && names.size() <= most_listed) hint = fmt::format("; it has {}", fmt::join(names, ", "));
+  fail(ErrorCode::bad_data, "{} has no field '{}'{}", message_, one_line(name, longest_shown), hint);
+}
+
 void TextReader::read(std::span<const FieldEntry> table, void* object, char closing) {
   while (cursor_.peek() != closing) {
     check(cursor_.peek() != 0, ErrorCode::bad_data, "the text ends within a message");
@@ -336,6 +359,7 @@ void TextReader::read(std::span<const FieldEntry> table, void* object, char clos
       const std::string_view name = cursor_.name();
       for (const FieldEntry& one : table)
         if (name == one.name) entry = &one;
+      if (!entry) refuse_unknown(table, name);
     }
     read_field(entry, object);
     if (!cursor_.take(',')) cursor_.take(';');

@@ -183,6 +183,21 @@ TEST(Caffe, WeightsApart) {
   EXPECT_OUTCOME(refused(onnx_file::varied_model(), weights), "a model of format ONNX holds its own");
 }
 
+TEST(Caffe, FieldsThatCaffeDoesNotKnow) {
+  const auto with = [](const std::string& parameters) {
+    return outcome(text_net(row_of_three, "\n" + text_layer("ReLU", parameters)));
+  };
+  EXPECT_OUTCOME(with("relu_param { negative_slop: 1 }"),
+                 "line 3: layer 'l': relu_param has no field 'negative_slop'; did you mean negative_slope?");
+  EXPECT_OUTCOME(with("relu_param { slope: 1 }"), "no field 'slope'; it has negative_slope, engine");
+  EXPECT_OUTCOME(with("rleu_param { negative_slope: 1 }"), "'rleu_param'; did you mean relu_param");
+  EXPECT_OUTCOME(with("negative_slope: 1"), "layer has no field 'negative_slope'");
+  // What training and other layers' makers write is skipped.
+  EXPECT_EQ(
+      on_row("ReLU", "param { lr_mult: 1 } relu_param { engine: CAFFE } detection_output_param { k: 1 }"),
+      "f32[1, 1, 1, 3](0, 0, 2)");
+}
+
 TEST(Caffe, WhatANetMustNotSay) {
   const auto with = [](const std::string& type, const std::string& parameters = "") {
     return outcome(text_net(row_of_three, text_layer(type, parameters)));
@@ -192,6 +207,24 @@ TEST(Caffe, WhatANetMustNotSay) {
   EXPECT_OUTCOME(with("Pooling", "pooling_param { kernel_size: 0 }"), "kernel_size is 0");
   EXPECT_OUTCOME(with("Pooling", "pooling_param { kernel_size: 2 stride: 99999999999 }"),
                  "stride is 99999999999");
+  const auto pooling = [&](const std::string& fields) {
+    return with("Pooling", "pooling_param { " + fields + " }");
+  };
+  EXPECT_OUTCOME(with("Pooling"), "its kernel has no size; expected kernel_size or kernel_h and kernel_w");
+  EXPECT_OUTCOME(pooling("kernel_h: 1"), "kernel_h is given without kernel_w");
+  EXPECT_OUTCOME(pooling("kernel_size: 1 kernel_h: 1 kernel_w: 1"),
+                 "both kernel_size and kernel_h are given");
+  EXPECT_OUTCOME(pooling("kernel_size: 1 stride: 1 stride_h: 1 stride_w: 1"), "both stride and stride_h");
+  EXPECT_OUTCOME(pooling("global_pooling: true kernel_size: 1"), "global_pooling takes the whole picture");
+  const Message filters = Message().integer(1, 1).integer(2, 0);
+  EXPECT_OUTCOME(
+      outcome(net({input({1, 1, 3, 3}), layer({"c", "Convolution", {"x"}, {"y"}, {blob({1, 1, 1, 1}, {1})}},
+                                              Message().message(106, filters))})),
+      "its kernel has no size");
+  EXPECT_OUTCOME(with("Eltwise", "eltwise_param { operation: PROD coeff: 2 }"),
+                 "for operation SUM, it is PROD");
+  EXPECT_OUTCOME(with("Crop", "bottom: 'x' crop_param { axis: 3 offset: 1 }"),
+                 "dim 3: 3 elements from 1 on pass the end of 3");
   EXPECT_OUTCOME(with("Softmax", "softmax_param { axis: 9 }"), "axis 9 is out of range for rank 4");
   EXPECT_OUTCOME(with("LRN", "lrn_param { local_size: 4 }"), "expected an odd number");
   EXPECT_OUTCOME(with("Exp", "exp_param { base: -3 }"), "base is -3");

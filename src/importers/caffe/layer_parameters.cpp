@@ -80,33 +80,57 @@ constexpr EnumName norm_regions[] = {{"ACROSS_CHANNELS", 0}, {"WITHIN_CHANNEL", 
 constexpr EnumName eltwise_operations[] = {{"PROD", 0}, {"SUM", 1}, {"MAX", 2}};
 constexpr EnumName reductions[] = {{"SUM", 1}, {"ASUM", 2}, {"SUMSQ", 3}, {"MEAN", 4}};
 
-constexpr FieldEntry arg_max[] = {integer<"out_max_val">(1), integer<"top_k">(2), integer<"axis">(3)};
-constexpr FieldEntry batch_norm[] = {integer<"use_global_stats">(1), real<"eps">(3)};
-constexpr FieldEntry bias[] = {integer<"axis">(1), integer<"num_axes">(2)};
-constexpr FieldEntry clip[] = {real<"min">(1), real<"max">(2)};
-constexpr FieldEntry concat[] = {integer<"concat_dim">(1), integer<"axis">(2)};
-constexpr FieldEntry convolution[] = {
-    integer<"num_output">(1), integer<"bias_term">(2), integers<"pad">(3),      integers<"kernel_size">(4),
-    integer<"group">(5),      integers<"stride">(6),   integer<"pad_h">(9),     integer<"pad_w">(10),
-    integer<"kernel_h">(11),  integer<"kernel_w">(12), integer<"stride_h">(13), integer<"stride_w">(14),
-    integer<"axis">(16),      integers<"dilation">(18)};
-constexpr FieldEntry crop[] = {integer<"axis">(1), integers<"offset">(2)};
+constexpr FieldEntry arg_max[] = {integer<"out_max_val">(1), integer<"top_k">(2), integer<"axis">(3),
+                                  no_other_fields()};
+constexpr FieldEntry batch_norm[] = {integer<"use_global_stats">(1), real<"eps">(3),
+                                     ignored_field("moving_average_fraction"), no_other_fields()};
+constexpr FieldEntry bias[] = {integer<"axis">(1), integer<"num_axes">(2), ignored_field("filler"),
+                               no_other_fields()};
+constexpr FieldEntry clip[] = {real<"min">(1), real<"max">(2), no_other_fields()};
+constexpr FieldEntry concat[] = {integer<"concat_dim">(1), integer<"axis">(2), no_other_fields()};
+constexpr FieldEntry convolution[] = {integer<"num_output">(1),
+                                      integer<"bias_term">(2),
+                                      integers<"pad">(3),
+                                      integers<"kernel_size">(4),
+                                      integer<"group">(5),
+                                      integers<"stride">(6),
+                                      integer<"pad_h">(9),
+                                      integer<"pad_w">(10),
+                                      integer<"kernel_h">(11),
+                                      integer<"kernel_w">(12),
+                                      integer<"stride_h">(13),
+                                      integer<"stride_w">(14),
+                                      integer<"axis">(16),
+                                      integers<"dilation">(18),
+                                      ignored_field("weight_filler"),
+                                      ignored_field("bias_filler"),
+                                      ignored_field("engine"),
+                                      ignored_field("force_nd_im2col"),
+                                      no_other_fields()};
+constexpr FieldEntry crop[] = {integer<"axis">(1), integers<"offset">(2), no_other_fields()};
 constexpr FieldEntry dummy_data[] = {integers<"num">(2), integers<"channels">(3), integers<"height">(4),
                                      integers<"width">(5), shapes(6)};
-constexpr FieldEntry eltwise[] = {enumerated<"operation", eltwise_operations>(1), reals<"coeff">(2)};
-constexpr FieldEntry elu[] = {real<"alpha">(1)};
-constexpr FieldEntry exponential[] = {real<"base">(1), real<"scale">(2), real<"shift">(3)};
-constexpr FieldEntry flatten[] = {integer<"axis">(1), integer<"end_axis">(2)};
-constexpr FieldEntry inner_product[] = {integer<"num_output">(1), integer<"bias_term">(2), integer<"axis">(5),
-                                        integer<"transpose">(6)};
+constexpr FieldEntry eltwise[] = {enumerated<"operation", eltwise_operations>(1), reals<"coeff">(2),
+                                  ignored_field("stable_prod_grad"), no_other_fields()};
+constexpr FieldEntry elu[] = {real<"alpha">(1), no_other_fields()};
+constexpr FieldEntry exponential[] = {real<"base">(1), real<"scale">(2), real<"shift">(3), no_other_fields()};
+constexpr FieldEntry flatten[] = {integer<"axis">(1), integer<"end_axis">(2), no_other_fields()};
+constexpr FieldEntry inner_product[] = {
+    integer<"num_output">(1),       integer<"bias_term">(2),      integer<"axis">(5), integer<"transpose">(6),
+    ignored_field("weight_filler"), ignored_field("bias_filler"), no_other_fields()};
 constexpr FieldEntry input[] = {shapes(1)};
-constexpr FieldEntry lrn[] = {integer<"local_size">(1), real<"alpha">(2), real<"beta">(3),
-                              enumerated<"norm_region", norm_regions>(4), real<"k">(5)};
+constexpr FieldEntry lrn[] = {integer<"local_size">(1),
+                              real<"alpha">(2),
+                              real<"beta">(3),
+                              enumerated<"norm_region", norm_regions>(4),
+                              real<"k">(5),
+                              ignored_field("engine"),
+                              no_other_fields()};
 constexpr FieldEntry memory_data[] = {integer<"batch_size">(1), integer<"channels">(2), integer<"height">(3),
                                       integer<"width">(4)};
-constexpr FieldEntry mvn[] = {integer<"normalize_variance">(1), integer<"across_channels">(2),
-                              real<"eps">(3)};
-constexpr FieldEntry permute[] = {integers<"order">(1)};
+constexpr FieldEntry mvn[] = {integer<"normalize_variance">(1), integer<"across_channels">(2), real<"eps">(3),
+                              no_other_fields()};
+constexpr FieldEntry permute[] = {integers<"order">(1), no_other_fields()};
 constexpr FieldEntry pooling[] = {enumerated<"pool", pool_methods>(1),
                                   integer<"kernel_size">(2),
                                   integer<"stride">(3),
@@ -118,20 +142,27 @@ constexpr FieldEntry pooling[] = {enumerated<"pool", pool_methods>(1),
                                   integer<"pad_h">(9),
                                   integer<"pad_w">(10),
                                   integer<"global_pooling">(12),
-                                  enumerated<"round_mode", round_modes>(13)};
-constexpr FieldEntry power[] = {real<"power">(1), real<"scale">(2), real<"shift">(3)};
-constexpr FieldEntry prelu[] = {integer<"channel_shared">(2)};
+                                  enumerated<"round_mode", round_modes>(13),
+                                  ignored_field("engine"),
+                                  no_other_fields()};
+constexpr FieldEntry power[] = {real<"power">(1), real<"scale">(2), real<"shift">(3), no_other_fields()};
+constexpr FieldEntry prelu[] = {integer<"channel_shared">(2), ignored_field("filler"), no_other_fields()};
 constexpr FieldEntry reduction[] = {enumerated<"operation", reductions>(1), integer<"axis">(2),
-                                    real<"coeff">(3)};
-constexpr FieldEntry relu[] = {real<"negative_slope">(1)};
-constexpr FieldEntry reshape[] = {shapes(1), integer<"axis">(2), integer<"num_axes">(3)};
-constexpr FieldEntry scale[] = {integer<"axis">(1), integer<"num_axes">(2), integer<"bias_term">(4)};
-constexpr FieldEntry slice[] = {integer<"slice_dim">(1), integers<"slice_point">(2), integer<"axis">(3)};
-constexpr FieldEntry softmax[] = {integer<"axis">(2)};
-constexpr FieldEntry threshold[] = {real<"threshold">(1)};
-constexpr FieldEntry tile[] = {integer<"axis">(1), integer<"tiles">(2)};
+                                    real<"coeff">(3), no_other_fields()};
+constexpr FieldEntry relu[] = {real<"negative_slope">(1), ignored_field("engine"), no_other_fields()};
+constexpr FieldEntry reshape[] = {shapes(1), integer<"axis">(2), integer<"num_axes">(3), no_other_fields()};
+constexpr FieldEntry scale[] = {integer<"axis">(1),           integer<"num_axes">(2),
+                                integer<"bias_term">(4),      ignored_field("filler"),
+                                ignored_field("bias_filler"), no_other_fields()};
+constexpr FieldEntry slice[] = {integer<"slice_dim">(1), integers<"slice_point">(2), integer<"axis">(3),
+                                no_other_fields()};
+constexpr FieldEntry softmax[] = {integer<"axis">(2), ignored_field("engine"), no_other_fields()};
+constexpr FieldEntry threshold[] = {real<"threshold">(1), no_other_fields()};
+constexpr FieldEntry tile[] = {integer<"axis">(1), integer<"tiles">(2), no_other_fields()};
 constexpr FieldEntry transform[] = {integer<"crop_size">(3)};
 
+// What layers say of their training and of where they compute is skipped; a field that Caffe does not know is
+// as wrong here as there.
 constexpr FieldEntry parameters[] = {
     message<"transform_param", transform>(100),
     message<"argmax_param", arg_max>(103),

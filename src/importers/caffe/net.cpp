@@ -220,10 +220,40 @@ constexpr FieldEntry old_layer_fields[] = {
     layer_field<add_exclude>(33, "exclude", Wire::message),
 };
 
-/// The layer's own fields and those of its parameters.
+/// Fields of layers of either age that say nothing of a result.
+constexpr const char* ignored_fields[] = {"phase",
+                                          "loss_weight",
+                                          "param",
+                                          "propagate_down",
+                                          "blob_share_mode",
+                                          "blobs_lr",
+                                          "weight_decay",
+                                          "loss_param",
+                                          "accuracy_param",
+                                          "contrastive_loss_param",
+                                          "data_param",
+                                          "dropout_param",
+                                          "embed_param",
+                                          "hdf5_data_param",
+                                          "hdf5_output_param",
+                                          "hinge_loss_param",
+                                          "image_data_param",
+                                          "infogain_loss_param",
+                                          "parameter_param",
+                                          "python_param",
+                                          "recurrent_param",
+                                          "sigmoid_param",
+                                          "spp_param",
+                                          "swish_param",
+                                          "tanh_param",
+                                          "window_data_param"};
+
+/// The layer's own fields and those of its parameters. Forks of Caffe add messages for layers of their own.
 std::vector<FieldEntry> with(std::span<const FieldEntry> parameters, std::span<const FieldEntry> own) {
   std::vector<FieldEntry> all(own.begin(), own.end());
   all.insert(all.end(), parameters.begin(), parameters.end());
+  for (const char* name : ignored_fields) all.push_back(ignored_field(name));
+  all.push_back(no_other_fields("_param"));
   return all;
 }
 

@@ -17,12 +17,37 @@ std::int64_t bounded(std::int64_t value, const char* name, std::int64_t least) {
   return value;
 }
 
-/// A number for each spatial dim: the list's one for all, or its own, or the fields of height and width.
-std::vector<std::int64_t> spatial(const RuleContext& context, const char* name, const char* high,
-                                  const char* wide, std::int64_t fallback) {
+/// Fields that give a number for each spatial dim: one for all, or that of height and that of width.
+struct SpatialFields {
+  const char *both, *high, *wide;
+  std::int64_t fallback; ///< And the least value.
+};
+constexpr SpatialFields strides{"stride", "stride_h", "stride_w", 1}, pads{"pad", "pad_h", "pad_w", 0},
+    kernel{"kernel_size", "kernel_h", "kernel_w", 1}, dilations{"dilation", "", "", 1};
+
+/// Whether height and width have fields of their own, which then stand alone.
+bool sides_apart(const RuleContext& context, const SpatialFields& fields) {
+  const bool both = context.has_attribute(fields.both), high = context.has_attribute(fields.high),
+             wide = context.has_attribute(fields.wide);
+  check(high == wide || fields.fallback == 0, ErrorCode::bad_data, "{} is given without {}",
+        high ? fields.high : fields.wide, high ? fields.wide : fields.high);
+  check(!both || !(high || wide), ErrorCode::bad_data, "both {} and {} are given; expected {} or {} and {}",
+        fields.both, high ? fields.high : fields.wide, fields.both, fields.high, fields.wide);
+  return high || wide;
+}
+
+void require_kernel(const RuleContext& context) {
+  check(context.has_attribute(kernel.both) || context.has_attribute(kernel.high) ||
+            context.has_attribute(kernel.wide),
+        ErrorCode::bad_data, "its kernel has no size; expected kernel_size or kernel_h and kernel_w");
+}
+
+/// A number for each spatial dim, of fields of which the first is a list.
+std::vector<std::int64_t> spatial(const RuleContext& context, const SpatialFields& fields) {
+  const auto [name, high, wide, fallback] = fields;
   const std::size_t dims = rank_of(context) - 2;
   const std::int64_t least = fallback;
-  if (context.has_attribute(high) || context.has_attribute(wide)) {
+  if (sides_apart(context, fields)) {
     check(dims == 2, ErrorCode::bad_data, "{} for an input that is no picture", high);
     return {bounded(context.integer(high, fallback), high, least),
             bounded(context.integer(wide, fallback), wide, least)};
@@ -44,16 +69,17 @@ std::vector<std::int64_t> both_sides(std::vector<std::int64_t> pads) {
 }
 
 Shape weight_shape(const RuleContext& context, std::int64_t group, bool transposed) {
-  const std::vector<std::int64_t> kernel = spatial(context, "kernel_size", "kernel_h", "kernel_w", 1);
+  require_kernel(context);
+  const std::vector<std::int64_t> sizes = spatial(context, kernel);
   std::int64_t area = 1;
-  for (std::int64_t size : kernel) area *= size <= largest / area ? size : 0;
+  for (std::int64_t size : sizes) area *= size <= largest / area ? size : 0;
   const std::int64_t filters = bounded(context.integer("num_output", 0), "num_output", 1);
   const std::int64_t elements = blob(context, 0).elements(), out = transposed ? filters / group : filters;
   check(area > 0 && out > 0 && elements % (out * area) == 0, ErrorCode::bad_data,
         "its {} weights are no whole number of filters", elements);
   const std::int64_t in = elements / (out * area);
   Shape shape = transposed ? Shape{in, out} : Shape{out, in};
-  for (std::int64_t size : kernel) shape.push_back(size);
+  for (std::int64_t size : sizes) shape.push_back(size);
   return shape;
 }
 
@@ -63,9 +89,9 @@ Rule convolution(const char* op, bool transposed) {
           "expected channels at axis 1 and spatial dims behind");
     const std::int64_t group = bounded(context.integer("group", 1), "group", 1);
     AttributeMap attributes;
-    attributes.set("pads", both_sides(spatial(context, "pad", "pad_h", "pad_w", 0)));
-    attributes.set("strides", spatial(context, "stride", "stride_h", "stride_w", 1));
-    attributes.set("dilations", spatial(context, "dilation", "", "", 1));
+    attributes.set("pads", both_sides(spatial(context, pads)));
+    attributes.set("strides", spatial(context, strides));
+    attributes.set("dilations", spatial(context, dilations));
     attributes.set("group", group);
     std::vector<Value*> inputs{context.required(0),
                                blob(context, 0, weight_shape(context, group, transposed))};
@@ -76,8 +102,9 @@ Rule convolution(const char* op, bool transposed) {
 }
 
 /// Pooling's numbers are single fields where convolution's are lists.
-std::vector<std::int64_t> pair(const RuleContext& context, const char* name, const char* high,
-                               const char* wide, std::int64_t fallback) {
+std::vector<std::int64_t> pair(const RuleContext& context, const SpatialFields& fields) {
+  const auto [name, high, wide, fallback] = fields;
+  sides_apart(context, fields);
   const std::int64_t both = bounded(context.integer(name, fallback), name, fallback);
   return {bounded(context.integer(high, both), high, fallback),
           bounded(context.integer(wide, both), wide, fallback)};
@@ -88,12 +115,17 @@ void pooling(RuleContext& context) {
   check(method == 0 || method == 1, ErrorCode::unsupported, "pool {}; expected MAX or AVE", method);
   check(rank_of(context) == 4, ErrorCode::unsupported, "expected an input of four dims");
   Value* x = context.required(0);
-  if (context.integer("global_pooling", 0) != 0)
+  const bool global = context.integer("global_pooling", 0) != 0;
+  check(!global || !(context.has_attribute(kernel.both) || context.has_attribute(kernel.high) ||
+                     context.has_attribute(kernel.wide)),
+        ErrorCode::bad_data, "its kernel has a size, but global_pooling takes the whole picture");
+  if (global)
     return context.set_output(0, context.emit(method == 0 ? "global_max_pool" : "global_average_pool", {x}));
+  require_kernel(context);
   AttributeMap attributes;
-  attributes.set("kernel_shape", pair(context, "kernel_size", "kernel_h", "kernel_w", 1));
-  attributes.set("strides", pair(context, "stride", "stride_h", "stride_w", 1));
-  attributes.set("pads", both_sides(pair(context, "pad", "pad_h", "pad_w", 0)));
+  attributes.set("kernel_shape", pair(context, kernel));
+  attributes.set("strides", pair(context, strides));
+  attributes.set("pads", both_sides(pair(context, pads)));
   // Sizes are rounded up, but no window begins in the padding behind; averages count the padding.
   attributes.set("ceil_mode", std::int64_t{context.integer("round_mode", 0) == 0});
   if (method == 1) attributes.set("count_include_pad", std::int64_t{1});

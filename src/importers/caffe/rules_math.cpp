@@ -85,6 +85,8 @@ void eltwise(RuleContext& context) {
   const std::vector<double> factors = context.reals("coeff");
   check(factors.empty() || factors.size() == context.inputs(), ErrorCode::bad_data,
         "{} coefficients for {} inputs", factors.size(), context.inputs());
+  check(factors.empty() || operation == 1, ErrorCode::bad_data,
+        "coefficients are for operation SUM, it is {}", operation == 0 ? "PROD" : "MAX");
   check(context.inputs() >= 1, ErrorCode::bad_data, "it has no inputs");
   Value* result = nullptr;
   for (std::size_t i = 0; i < context.inputs(); ++i) {

@@ -98,6 +98,18 @@ void permute(RuleContext& context) {
   context.set_output(0, context.emit("transpose", {context.required(0)}, with("perm", whole)));
 }
 
+/// Sizes that only running tells are cut there.
+void require_within(const RuleContext& context, std::size_t dim, std::int64_t offset) {
+  check(offset >= 0, ErrorCode::bad_data, "offset {} is negative", offset);
+  check(rank_of(context, 1) == rank_of(context), ErrorCode::bad_data, "inputs of rank {} and {}",
+        rank_of(context), rank_of(context, 1));
+  const auto whole = context.required(0)->type.dims()[dim].constant(),
+             wanted = context.required(1)->type.dims()[dim].constant();
+  check(!whole || !wanted || (*wanted <= *whole && offset <= *whole - *wanted), ErrorCode::bad_data,
+        "dim {}: {} elements from {} on pass the end of {}", dim, wanted.value_or(0), offset,
+        whole.value_or(0));
+}
+
 /// Input 0 from an offset on, as large as input 1 from `axis` on.
 void crop(RuleContext& context) {
   const std::int64_t axis = axis_of(context, "axis", 2), rank = static_cast<std::int64_t>(rank_of(context));
@@ -107,6 +119,8 @@ void crop(RuleContext& context) {
   if (offsets.size() == 1) offsets.resize(axes.size(), offsets[0]);
   check(offsets.size() == axes.size(), ErrorCode::bad_data, "{} offsets for {} dims", offsets.size(),
         axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    require_within(context, static_cast<std::size_t>(axis) + i, offsets[i]);
   Value* sizes = context.emit("shape", {context.required(1)}, with("start", axis));
   Value* ends = context.emit("add", {sizes, context.ints(offsets)});
   context.set_output(
