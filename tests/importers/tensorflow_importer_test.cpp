@@ -130,7 +130,9 @@ TEST(TensorFlow, WhatAFrozenGraphCannotHold) {
   EXPECT_OUTCOME(with({"c", "Relu", {"nowhere"}}), "'nowhere' is read, but nothing before writes it");
   EXPECT_OUTCOME(with({"c", "PartitionedCall", {"x"}, {function("f", "none")}}),
                  "calls a function that the model does not have");
-  EXPECT_OUTCOME(with({"c", "Relu", {"c"}}), "gives a result");
+  EXPECT_OUTCOME(with({"c", "Relu", {"c"}}),
+                 "node c: every result is read by another node, so the graph has a cycle");
+  EXPECT_OUTCOME(with({"x", "Relu", {"x"}}), "two nodes are named 'x'");
   EXPECT_OUTCOME(outcome(graph_def({placeholder("x", 20, {}), node({"y", "Identity", {"x"}})})), "freeze");
   EXPECT_OUTCOME(outcome(graph_def({placeholder("x", f32, {1})})), "holds no node that gives a result");
 }

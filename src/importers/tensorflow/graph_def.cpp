@@ -8,6 +8,7 @@
 
 #include <lanner/error.h>
 
+#include "base/one_line.h"
 #include "importers/protobuf.h"
 #include "importers/tensorflow/node_outputs.h"
 #include "importers/tensorflow/node_references.h"
@@ -275,6 +276,8 @@ constexpr FieldEntry graph_fields[] = {
                                                                                              Wire::message),
 };
 
+constexpr std::size_t longest_name = 200;
+
 bool is_placeholder(const ImportNode& node) {
   return node.op == "Placeholder" || node.op == "PlaceholderV2";
 }
@@ -341,12 +344,20 @@ std::map<std::string, ImportFunction> functions_of(std::vector<FunctionRecord>& 
   return functions;
 }
 
+void require_own_names(const std::vector<ImportNode>& nodes) {
+  std::set<std::string_view> names;
+  for (const ImportNode& node : nodes)
+    check(names.insert(node.name).second, ErrorCode::bad_data, "two nodes are named '{}'",
+          one_line(node.name, longest_name));
+}
+
 ImportModel model_of(GraphRecord& record) {
   ImportModel model;
   model.dtype_of = dtype_of_tensorflow;
   FunctionOutputs functions;
   for (const FunctionRecord& function : record.functions) functions[function.name] = function.outputs;
 
+  require_own_names(record.nodes);
   std::set<std::string, std::less<>> read;
   for (const ImportNode& node : record.nodes)
     for (const std::string& input : node.inputs) read.insert(node_of(input));
@@ -357,6 +368,10 @@ ImportModel model_of(GraphRecord& record) {
       check(results.size() <= record.reading->limits.nodes, ErrorCode::limit_exceeded, "more than {} outputs",
             record.reading->limits.nodes);
     }
+  const auto computes = std::ranges::find_if_not(record.nodes, gives_nothing);
+  check(!results.empty() || computes == record.nodes.end(), ErrorCode::bad_data,
+        "node {}: every result is read by another node, so the graph has a cycle and no answer",
+        computes == record.nodes.end() ? "" : one_line(computes->name, longest_name));
 
   References references(functions, References::Form::in_graph);
   for (std::string& name : references.resolve(record.nodes, std::move(results)))
