@@ -13,6 +13,7 @@
 #include "backends/backends.h"
 #include "device/cpu.h"
 #include "engine/explain.h"
+#include "engine/open_dims.h"
 #include "engine/plan_file.h"
 #include "engine/state.h"
 #include "graph/infer.h"
@@ -105,6 +106,7 @@ std::unique_ptr<Graph> with_shapes(std::unique_ptr<Graph> graph,
   Bindings fixed;
   for (const auto& [name, range] : shapes)
     apply_range(*graph, input_called(*graph, name, "shape"), range, fixed);
+  fixed.merge(sizes_from_weights(*graph));
   if (fixed.empty()) return graph;
   std::unique_ptr<Graph> narrowed = graph->clone(fixed);
   infer_types(*narrowed);
@@ -160,6 +162,16 @@ std::filesystem::path timing_cache_path(const BuildOptions& build) {
   return default_timing_cache();
 }
 
+/// A failure may come from sizes that nobody gave.
+void specialise_typical(const Engine::State& state, const Control& control) {
+  try {
+    state.specialise(state.typical, state.target.threads, control);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument && error.code() != ErrorCode::bad_data) throw;
+    throw Error(error.code(), error.message() + assumed_sizes(*state.graph));
+  }
+}
+
 std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOptions& options,
                                            const std::filesystem::path& folder) {
   auto state = std::make_shared<Engine::State>();
@@ -178,7 +190,7 @@ std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOp
   state->limits = options.limits;
   state->timing_cache = timing_cache_path(options);
   describe(*state);
-  if (options.stop_after.empty()) state->specialise(state->typical, state->target.threads, options.control);
+  if (options.stop_after.empty()) specialise_typical(*state, options.control);
   return state;
 }
 
