@@ -168,7 +168,8 @@ static double original_coordinate(const ResizedAxis& axis, Transform transform, 
   case Transform::align_corners:
     return length == 1 ? 0 : x * (in - 1) / (length - 1);
   case Transform::asymmetric:
-    return x / axis.scale;
+    // In float, as scales are: 7 / 0.7f is 10, which must not round up to 11.
+    return static_cast<float>(x) / static_cast<float>(axis.scale);
   case Transform::crop:
     if (axis.out <= 1) return 0.5 * (axis.start + axis.end) * (in - 1);
     return axis.start * (in - 1) + x * (axis.end - axis.start) * (in - 1) / static_cast<double>(axis.out - 1);

@@ -103,6 +103,17 @@ TEST(OnnxRules, UpsamplingIsResizing) {
             "f32[4](1, 1, 2, 2)");
 }
 
+// Expected values are onnxruntime's; the first is the example of the operator's own text.
+TEST(OnnxRules, TheFirstResizeRoundsUpWhereItShrinks) {
+  const auto resized = [](const std::vector<float>& scales) {
+    const auto constant = onnx_file::floats("s", {4}, scales);
+    return result(of_node(10, {"Resize", {"x", "s"}, {"y"}}, {{"1", "1", "2", "4"}}, {constant}),
+                  {f32s({1, 2, 3, 4, 5, 6, 7, 8}, {1, 1, 2, 4})});
+  };
+  EXPECT_EQ(resized({1, 1, 0.6F, 0.6F}), "f32[1, 1, 1, 2](1, 3)");
+  EXPECT_EQ(resized({1, 1, 1.5F, 0.6F}), "f32[1, 1, 3, 2](1, 3, 1, 3, 5, 7)");
+}
+
 TEST(OnnxRules, ResizeForNearestNeighboursOfTensorFlow) {
   const onnx_file::NodeSpec spec{"Resize",
                                  {"x", "", "s"},

@@ -1,5 +1,7 @@
 // Layers: normalisation, pooling, resampling, recurrence, dropout.
 
+#include <algorithm>
+
 #include <lanner/error.h>
 
 #include "importers/onnx/rules.h"
@@ -58,15 +60,48 @@ Value* scales_of(RuleContext& context) {
   return context.required(1);
 }
 
-/// Upsample and the first Resize: positions scale from the corner, nearest rounds down.
+/// Whether one of the scales may lie on that side of 1.
+bool may_scale(const Value* scales, bool down) {
+  const Tensor* known = scales->constant();
+  if (!known || known->dtype() != DType::f32) return true;
+  return std::ranges::any_of(known->as<float>(), [&](float scale) { return down ? scale < 1 : scale > 1; });
+}
+
+/// Scales of axes that shrink, or of the others; 1 elsewhere.
+Value* one_way(RuleContext& context, Value* scales, bool down) {
+  const Tensor* known = scales->constant();
+  if (!known || known->dtype() != DType::f32)
+    return context.emit(down ? "min" : "max", {scales, context.scalar(DType::f32, 1)});
+  std::vector<float> values;
+  for (const float scale : known->as<float>())
+    values.push_back(down ? std::min(scale, 1.F) : std::max(scale, 1.F));
+  return context.tensor(Tensor::from<float>(std::span<const float>(values), known->shape()));
+}
+
+/// The first Resize's text does not say how nearest rounds; its example and onnxruntime agree in rounding up
+/// along axes that shrink and down along others.
+Value* nearest_from_corner(RuleContext& context, Value* x, Value* scales) {
+  const auto resized = [&](Value* image, bool down) {
+    AttributeMap attributes;
+    attributes.set("mode", std::string("nearest"));
+    attributes.set("coordinate_transformation_mode", std::string("asymmetric"));
+    attributes.set("nearest_mode", std::string(down ? "ceil" : "floor"));
+    return context.emit("resize", {image, nullptr, one_way(context, scales, down)}, std::move(attributes));
+  };
+  const bool shrinks = may_scale(scales, true);
+  if (shrinks) x = resized(x, true);
+  return !shrinks || may_scale(scales, false) ? resized(x, false) : x;
+}
+
+/// Upsample and the first Resize: positions scale from the corner.
 void upsample(RuleContext& context) {
-  AttributeMap attributes;
   const std::string mode = context.string("mode", "nearest");
+  Value *x = context.required(0), *scales = scales_of(context);
+  if (mode == "nearest") return context.set_output(0, nearest_from_corner(context, x, scales));
+  AttributeMap attributes;
   attributes.set("mode", mode == "bilinear" ? std::string("linear") : mode);
   attributes.set("coordinate_transformation_mode", std::string("asymmetric"));
-  if (mode == "nearest") attributes.set("nearest_mode", std::string("floor"));
-  context.set_output(
-      0, context.emit("resize", {context.required(0), nullptr, scales_of(context)}, std::move(attributes)));
+  context.set_output(0, context.emit("resize", {x, nullptr, scales}, std::move(attributes)));
 }
 
 void resize(RuleContext& context) {
