@@ -271,7 +271,11 @@ public:
   std::int64_t enumerator(std::span<const EnumName> names) override {
     for (const EnumName& one : names)
       if (text_ == one.name) return one.number;
-    return integer();
+    if (kind_ != Kind::word || text_.empty() || !begins_name(text_[0])) return integer();
+    std::vector<std::string> known;
+    for (const EnumName& one : names) known.emplace_back(one.name);
+    fail(ErrorCode::bad_data, "field {}: '{}' is none of its values{}", entry_.name,
+         one_line(text_, longest_shown), suggestion(text_, known));
   }
   std::string_view bytes() override {
     if (kind_ != Kind::string) mismatch("a string");

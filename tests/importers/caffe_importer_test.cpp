@@ -225,6 +225,21 @@ TEST(Caffe, WhatANetMustNotSay) {
                  "for operation SUM, it is PROD");
   EXPECT_OUTCOME(with("Crop", "bottom: 'x' crop_param { axis: 3 offset: 1 }"),
                  "dim 3: 3 elements from 1 on pass the end of 3");
+  EXPECT_OUTCOME(pooling("kernel_size: 1 pad: 1"), "padding of 1 x 1 for a kernel of 1 x 1");
+  EXPECT_OUTCOME(pooling("global_pooling: true stride: 2"), "expected stride 1 and no padding");
+  EXPECT_OUTCOME(pooling("kernel_size: 1 pool: MEDIAN"), "field pool: 'MEDIAN' is none of its values");
+  EXPECT_OUTCOME(with("Slice", "top: 'z' slice_param { axis: 3 }"),
+                 "3 elements cannot be shared out over 2 tops");
+  EXPECT_OUTCOME(with("ArgMax", "argmax_param { top_k: 0 }"), "top_k is 0");
+  EXPECT_OUTCOME(with("Tile"), "tiles is 0");
+  EXPECT_OUTCOME(with("Clip", "clip_param { min: 0 }"), "expected both min and max");
+  EXPECT_OUTCOME(outcome(text_net(row_of_three, text_layer("ReLU") + text_layer("TanH"))),
+                 "its top 'y' was written before, and is not its bottom");
+  EXPECT_OUTCOME(
+      outcome(text_net(row_of_three, "layer { name: 'g' type: 'Pooling' bottom: 'x' top: 'g' pooling_param { "
+                                     "global_pooling: true } }" +
+                                         text_layer("Eltwise", "bottom: 'g'"))),
+      "expected equal sizes");
   EXPECT_OUTCOME(with("Softmax", "softmax_param { axis: 9 }"), "axis 9 is out of range for rank 4");
   EXPECT_OUTCOME(with("LRN", "lrn_param { local_size: 4 }"), "expected an odd number");
   EXPECT_OUTCOME(with("Exp", "exp_param { base: -3 }"), "base is -3");

@@ -26,6 +26,26 @@ std::vector<float> counted(int count) {
   return values;
 }
 
+TEST(TensorFlowRules, WhatTensorFlowRefuses) {
+  const std::vector<std::int64_t> square{1, 3, 3, 1};
+  const auto refused = [&](const std::string& op, std::vector<std::string> inputs,
+                           std::vector<Message> attributes, std::vector<Message> constants,
+                           const std::string& expected) {
+    const std::string got =
+        outcome(of_node(op, square, std::move(inputs), std::move(attributes), std::move(constants)));
+    EXPECT_NE(got.find(expected), std::string::npos) << got;
+  };
+  const auto valid = text("padding", "VALID");
+  const auto strides = list("strides", {1, 1, 1, 1}), filters = floats("w", {2, 2, 1, 1}, {1, 10, 100, 1000});
+  refused("Conv2D", {"x", "w"}, {valid}, {filters}, "attribute strides is missing");
+  refused("MaxPool", {"x"}, {valid, strides}, {}, "attribute ksize is missing");
+  refused("BiasAdd", {"x", "b"}, {}, {floats("b", {3}, {1, 2, 3})}, "expected one number a channel");
+  refused("Split", {"a", "x"}, {integer("num_split", 2)}, {integers("a", {1}, true)},
+          "a split of size 3 into 2 equal parts");
+  refused("Slice", {"x", "b", "s"}, {}, {integers("b", {0, 2, 0, 0}), integers("s", {1, 2, 3, 1})},
+          "dim 1: 2 elements from 2 on pass the end of 3");
+}
+
 TEST(TensorFlowRules, ConvolutionPadsTheEndFirst) {
   const auto convolved = [](const std::string& padding) {
     return result(of_node("Conv2D", {1, 3, 3, 1}, {"x", "w"},

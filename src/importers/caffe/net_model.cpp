@@ -181,7 +181,11 @@ private:
       node.inputs.push_back(reading_name(bottom));
       consumed_.insert(node.inputs.back());
     }
-    for (const std::string& top : layer.tops) {
+    for (std::size_t i = 0; i < layer.tops.size(); ++i) {
+      const std::string& top = layer.tops[i];
+      const bool in_place = i < layer.bottoms.size() && layer.bottoms[i] == top;
+      check(in_place || (written_.find(top) == written_.end() && !inputs_.contains(top)), ErrorCode::bad_data,
+            "layer '{}': its top '{}' was written before, and is not its bottom", layer.name, top);
       node.outputs.push_back(writing_name(top));
       tops_.push_back(node.outputs.back());
     }

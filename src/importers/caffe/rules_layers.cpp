@@ -119,13 +119,20 @@ void pooling(RuleContext& context) {
   check(!global || !(context.has_attribute(kernel.both) || context.has_attribute(kernel.high) ||
                      context.has_attribute(kernel.wide)),
         ErrorCode::bad_data, "its kernel has a size, but global_pooling takes the whole picture");
+  check(!global || (pair(context, strides) == std::vector<std::int64_t>{1, 1} &&
+                    pair(context, pads) == std::vector<std::int64_t>{0, 0}),
+        ErrorCode::bad_data, "with global_pooling, expected stride 1 and no padding");
   if (global)
     return context.set_output(0, context.emit(method == 0 ? "global_max_pool" : "global_average_pool", {x}));
   require_kernel(context);
   AttributeMap attributes;
-  attributes.set("kernel_shape", pair(context, kernel));
+  const std::vector<std::int64_t> sizes = pair(context, kernel), margins = pair(context, pads);
+  check(margins[0] < sizes[0] && margins[1] < sizes[1], ErrorCode::bad_data,
+        "padding of {} x {} for a kernel of {} x {}; expected less than the kernel", margins[0], margins[1],
+        sizes[0], sizes[1]);
+  attributes.set("kernel_shape", sizes);
   attributes.set("strides", pair(context, strides));
-  attributes.set("pads", both_sides(pair(context, pads)));
+  attributes.set("pads", both_sides(margins));
   // Sizes are rounded up, but no window begins in the padding behind; averages count the padding.
   attributes.set("ceil_mode", std::int64_t{context.integer("round_mode", 0) == 0});
   if (method == 1) attributes.set("count_include_pad", std::int64_t{1});

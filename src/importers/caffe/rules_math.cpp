@@ -77,6 +77,18 @@ void logarithm(RuleContext& context) {
   context.set_output(0, y);
 }
 
+/// Caffe repeats nothing to make sizes fit.
+void require_same_sizes(const Type& first, const Type& other) {
+  if (!first.ranked() || !other.ranked()) return;
+  bool same = first.rank() == other.rank();
+  for (std::size_t d = 0; same && d < first.rank(); ++d) {
+    const auto a = first.dims()[d].constant(), b = other.dims()[d].constant();
+    same = !a || !b || *a == *b;
+  }
+  check(same, ErrorCode::bad_data, "inputs {} and {}; expected equal sizes", first.to_string(),
+        other.to_string());
+}
+
 void eltwise(RuleContext& context) {
   static constexpr const char* operations[] = {"mul", "add", "max"};
   const std::int64_t operation = context.integer("operation", 1);
@@ -91,6 +103,7 @@ void eltwise(RuleContext& context) {
   Value* result = nullptr;
   for (std::size_t i = 0; i < context.inputs(); ++i) {
     Value* x = context.required(i);
+    require_same_sizes(context.required(0)->type, x->type);
     if (operation == 1 && !factors.empty() && factors[i] != 1)
       x = context.emit("mul", {x, number(context, factors[i])});
     result = result ? context.emit(operations[operation], {result, x}) : x;
@@ -105,6 +118,8 @@ void threshold(RuleContext& context) {
 }
 
 void clip(RuleContext& context) {
+  check(context.has_attribute("min") && context.has_attribute("max"), ErrorCode::bad_data,
+        "expected both min and max");
   context.set_output(0, context.emit("clip", {context.required(0), number(context, context.real("min", 0)),
                                               number(context, context.real("max", 0))}));
 }

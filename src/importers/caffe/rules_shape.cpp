@@ -30,10 +30,12 @@ void slice(RuleContext& context) {
   const std::size_t count = context.node.outputs.size();
   AttributeMap attributes = with("axis", axis);
   std::vector<Value*> inputs{context.required(0)};
+  const auto whole = inputs[0]->type.dims()[static_cast<std::size_t>(axis)].constant();
   if (points.empty()) {
+    check(!whole || (count > 0 && *whole % static_cast<std::int64_t>(count) == 0), ErrorCode::bad_data,
+          "{} elements cannot be shared out over {} tops; expected slice_point", whole.value_or(0), count);
     attributes.set("num_outputs", static_cast<std::int64_t>(count));
   } else {
-    const auto whole = inputs[0]->type.dims()[static_cast<std::size_t>(axis)].constant();
     check(whole.has_value(), ErrorCode::unsupported, "the sliced dim is not known before running");
     check(points.size() + 1 == count, ErrorCode::bad_data, "{} points make {} slices, there are {} tops",
           points.size(), points.size() + 1, count);
@@ -135,6 +137,7 @@ Value* as_reals(RuleContext& context, Value* value) {
 /// values.
 void arg_max(RuleContext& context) {
   const std::int64_t count = context.integer("top_k", 1);
+  check(count >= 1, ErrorCode::bad_data, "top_k is {}, expected at least 1", count);
   const bool values = context.integer("out_max_val", 0) != 0, along = context.has_attribute("axis");
   Value* x = context.required(0);
   if (!along) x = context.emit("reshape", {x, context.ints({0, -1})});
@@ -164,8 +167,10 @@ void reduction(RuleContext& context) {
 }
 
 void tile(RuleContext& context) {
+  const std::int64_t count = context.integer("tiles", 0);
+  check(count >= 1, ErrorCode::bad_data, "tiles is {}, expected at least 1", count);
   std::vector<std::int64_t> counts(rank_of(context), 1);
-  counts[static_cast<std::size_t>(axis_of(context, "axis", 1))] = context.integer("tiles", 1);
+  counts[static_cast<std::size_t>(axis_of(context, "axis", 1))] = count;
   context.set_output(0, context.emit("tile", {context.required(0), context.ints(counts)}));
 }
 

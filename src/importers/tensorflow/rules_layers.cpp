@@ -37,6 +37,13 @@ std::vector<std::int64_t> spatial(const RuleContext& context, const char* name, 
   return result;
 }
 
+/// Of a list for which TensorFlow has no default.
+std::vector<std::int64_t> required_spatial(const RuleContext& context, const char* name,
+                                           const DataFormat& format) {
+  check(context.has_attribute(name), ErrorCode::bad_data, "attribute {} is missing", name);
+  return spatial(context, name, format);
+}
+
 /// Attribute explicit_paddings as begins, then ends.
 std::vector<std::int64_t> explicit_pads(const RuleContext& context, const DataFormat& format) {
   const std::vector<std::int64_t> list = context.integers("explicit_paddings");
@@ -83,7 +90,7 @@ Rule convolution(std::size_t dims) {
     const DataFormat format = data_format(context, dims);
     Value *x = context.required(0), *filter = context.required(1);
     AttributeMap attributes;
-    attributes.set("strides", spatial(context, "strides", format));
+    attributes.set("strides", required_spatial(context, "strides", format));
     attributes.set("dilations", spatial(context, "dilations", format));
     set_padding(context, format, attributes);
     const std::int64_t own = known_dim(filter, dims, "channels of the filter");
@@ -104,7 +111,7 @@ void depthwise(RuleContext& context) {
                      width = known_dim(filter, 1, "sizes of the filter"),
                      channels = known_dim(filter, 2, "channels of the filter");
   AttributeMap attributes;
-  attributes.set("strides", spatial(context, "strides", format));
+  attributes.set("strides", required_spatial(context, "strides", format));
   attributes.set("dilations", spatial(context, "dilations", format));
   attributes.set("group", channels);
   set_padding(context, format, attributes);
@@ -120,7 +127,7 @@ void set_transposed_padding(RuleContext& context, const DataFormat& format, cons
                             AttributeMap& attributes) {
   const std::string padding = context.string("padding", "");
   const Value* y = context.required(2);
-  const std::vector<std::int64_t> strides = spatial(context, "strides", format),
+  const std::vector<std::int64_t> strides = required_spatial(context, "strides", format),
                                   dilations = spatial(context, "dilations", format);
   const std::vector<std::int64_t> explicit_ones =
       padding == "EXPLICIT" ? explicit_pads(context, format) : std::vector<std::int64_t>(2 * format.dims, 0);
@@ -176,7 +183,7 @@ Rule transposed_convolution(std::size_t dims) {
 /// Version 2 of maximum pooling has kernel and strides as inputs.
 std::vector<std::int64_t> window_list(RuleContext& context, std::size_t input, const char* name,
                                       const DataFormat& format) {
-  if (context.inputs() == 1) return spatial(context, name, format);
+  if (context.inputs() == 1) return required_spatial(context, name, format);
   const std::vector<std::int64_t> list = known_integers(context, input);
   check(list.size() == format.dims + 2 && list[0] == 1 && list[format.channel()] == 1, ErrorCode::unsupported,
         "input {}: expected a number for each dim, 1 for batch and channels", input);
@@ -198,9 +205,22 @@ Rule pooling(const char* op, std::size_t dims) {
   };
 }
 
+void require_bias(const Type& x, const Type& bias, bool channels_first) {
+  bool fits = !bias.ranked() || bias.rank() == 1;
+  if (x.ranked() && bias.ranked() && fits) {
+    fits = x.rank() >= 2;
+    const auto channels = fits ? x.dims()[channels_first ? 1 : x.rank() - 1].constant() : std::nullopt,
+               biases = bias.dims()[0].constant();
+    fits = fits && (!channels || !biases || *channels == *biases);
+  }
+  check(fits, ErrorCode::bad_data, "a bias of type {} for {}; expected one number a channel",
+        bias.to_string(), x.to_string());
+}
+
 void bias_add(RuleContext& context) {
   const std::string format = context.string("data_format", "NHWC");
   Value *x = context.required(0), *bias = context.required(1);
+  require_bias(x->type, bias->type, format.starts_with("NC"));
   if (format.starts_with("NC")) {
     std::vector<std::int64_t> trailing;
     for (std::size_t d = 2; d < rank_of(context, 0); ++d)

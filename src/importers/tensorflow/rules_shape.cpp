@@ -69,6 +69,12 @@ void concat(RuleContext& context) {
 std::vector<Value*> split_in(RuleContext& context, Value* x, Value* sizes, std::int64_t axis,
                              std::int64_t count) {
   check(count >= 1 && count <= (1 << 16), ErrorCode::bad_data, "a split into {} parts", count);
+  const auto rank = static_cast<std::int64_t>(x->type.ranked() ? x->type.rank() : 0);
+  if (!sizes && axis >= -rank && axis < rank) {
+    const auto whole = x->type.dims()[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)].constant();
+    check(!whole || *whole % count == 0, ErrorCode::bad_data, "a split of size {} into {} equal parts",
+          whole.value_or(0), count);
+  }
   AttributeMap attributes = with("axis", axis);
   std::vector<Value*> inputs{x};
   if (sizes)

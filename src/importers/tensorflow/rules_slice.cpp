@@ -157,6 +157,11 @@ void slice(RuleContext& context) {
     for (std::size_t i = 0; i < from.size(); ++i) {
       check(from[i] >= 0 && sizes[i] >= -1 && sizes[i] < far_end - from[i], ErrorCode::bad_data,
             "begin {} and size {} of a slice", from[i], sizes[i]);
+      const Type& type = context.required(0)->type;
+      const auto whole =
+          type.ranked() && i < type.rank() ? type.dims()[i].constant() : std::optional<std::int64_t>();
+      check(!whole || from[i] + std::max<std::int64_t>(sizes[i], 0) <= *whole, ErrorCode::bad_data,
+            "dim {}: {} elements from {} on pass the end of {}", i, sizes[i], from[i], whole.value_or(0));
       to.push_back(sizes[i] == -1 ? far_end : from[i] + sizes[i]);
     }
     ends = context.ints(std::move(to));
