@@ -120,6 +120,21 @@ TEST(Pipeline, CanBeCancelledAndIsBounded) {
   LANNER_EXPECT_ERROR(run_passes(*graph, narrow), ErrorCode::limit_exceeded, "more than 5 nodes");
 }
 
+TEST(Pipeline, LeavesVastContractions) {
+  const auto folded = [](std::string_view equation) {
+    const auto graph = parse(fmt::format(R"(graph @main(%x: f32[]) -> (%y) {{
+  %a = constant() {{value = random(f32[2000], seed = 1, std = 0.5)}}
+  %sum = einsum(%a, %a, %a) {{equation = "{}"}}
+  %y = add(%x, %sum)
+}})",
+                                         equation));
+    run_passes(*graph);
+    return std::ranges::count(kinds(*graph), "einsum") == 0;
+  };
+  EXPECT_TRUE(folded("i,i,i->"));
+  EXPECT_FALSE(folded("i,j,k->"));
+}
+
 // The most that folding spends on one node does not hang on what the model says.
 TEST(Pipeline, FoldsShortLoopsAndLeavesLongOnes) {
   const auto folded = [](std::string_view turns) {
