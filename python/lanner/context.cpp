@@ -102,8 +102,8 @@ void bind_inputs(Context& context, const Engine& engine, const nb::dict& inputs)
 }
 
 void run(Context& context, std::uintptr_t stream) {
-  const ReleasedGil released;
-  context.run(stream_of(stream));
+  Interruptible interruptible;
+  interruptible.run([&] { context.run(stream_of(stream), interruptible.control()); });
 }
 
 nb::dict outputs_of(const Context& context, const Engine& engine) {
@@ -138,10 +138,8 @@ nb::dict PyContext::enqueue(const nb::dict& inputs, std::uintptr_t stream, const
   const Alone alone(busy_);
   context_.unbind(); // Not after: a GPU may still have to read and write the arrays.
   bind(inputs, outputs);
-  {
-    const ReleasedGil released;
-    context_.enqueue(stream_of(stream));
-  }
+  Interruptible interruptible;
+  interruptible.run([&] { context_.enqueue(stream_of(stream), interruptible.control()); });
   return outputs_of(context_, engine_);
 }
 

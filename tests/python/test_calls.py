@@ -1,6 +1,8 @@
 """Calls of engines and contexts: what they take, and that nothing of one call is left for the next."""
 
 import gc
+import os
+import signal
 import threading
 import weakref
 
@@ -290,3 +292,26 @@ def test_paths_are_bytes_to_the_system(relu, tmp_path):
         lanner.load(tmp_path / "absent\udcff")
     with pytest.raises(lanner.InvalidArgument, match="zero byte"):
         relu.save(str(tmp_path / "c\0d"))
+
+
+@pytest.mark.parametrize("call", ["engine", "context", "enqueue"])
+def test_ctrl_c_ends_a_run(call):
+    flag, on = (helper.make_tensor_value_info(name, TensorProto.BOOL, []) for name in ("go", "on"))
+    turn = helper.make_tensor_value_info("turn", TensorProto.INT64, [])
+    state, after = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in ("state", "after"))
+    nodes = [helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Neg", ["state"], ["after"])]
+    body = helper.make_graph(nodes, "body", [turn, flag, state], [on, after])
+    graph = helper.make_graph(
+        [helper.make_node("Loop", ["", "", "x"], ["y"], body=body)],
+        "endless",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])],
+    )
+    engine = lanner.build(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), budget=0)
+    context = engine.create_context()
+    run = {"engine": engine, "context": context, "enqueue": lambda inputs: context.enqueue(inputs, 0)}[call]
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        run({"x": np.ones(4, np.float32)})
+    timer.join()
