@@ -20,7 +20,8 @@ Source source_of(const Value* value) {
     if (Node* anchor = sole_producer(value, kind)) return {anchor, nullptr};
   }
   Node* add = sole_producer(value, "add");
-  if (!add || !add->input(1)->constant()) return {};
+  // A constant that makes the sum larger than the product is no bias of its channels.
+  if (!add || !add->input(1)->constant() || !(add->input(0)->type == add->output()->type)) return {};
   return {sole_producer(add->input(0), "matmul"), add};
 }
 
