@@ -54,6 +54,13 @@ TEST(GridSample, reads_the_innermost_axis_first) {
   EXPECT_EQ(inferred({"grid_sample", {"f32[N, C, H, W]", "f32[N, 5, 6, 2]"}}), "f32[N, C, 5, 6]");
 }
 
+// Taps beyond the edge are the edge; the place itself moves there only from half an element outside.
+TEST(GridSample, keeps_cubic_places_within_the_border) {
+  const Tensor x = f32s({1, 2, 4, 8}, {1, 1, 4}), near = f32s({-0.875f, -1.5f}, {1, 2, 1});
+  const auto cubic = attributes({{"mode", std::string("cubic")}, {"padding_mode", std::string("border")}});
+  EXPECT_EQ(show(run({"grid_sample", {x, near}, cubic})), "f32[1, 1, 2](0.89453125, 1)");
+}
+
 TEST(DepthToSpace, has_two_orders_and_an_inverse) {
   const Tensor x = f32s({0, 1, 2, 3, 4, 5, 6, 7}, {1, 8, 1, 1});
   auto two = attributes({{"blocksize", std::int64_t{2}}});
