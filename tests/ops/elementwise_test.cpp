@@ -99,6 +99,12 @@ TEST(Activation, follows_its_attributes) {
   EXPECT_EQ(show(run({"hard_swish", {f32s({-4, 0, 4})}})), "f32[3](-0, 0, 4)");
   EXPECT_EQ(show(run({"prelu", {f32s({-2, 2, -4, 4}, {2, 2}), f32s({0.5f, 1}, {2})}})),
             "f32[2, 2](-1, 2, -2, 4)");
+  EXPECT_EQ(inferred({"prelu", {"f32[N, 3]", "f32[M, 1]"}}), "f32[N, 3]");
+  LANNER_EXPECT_ERROR(run({"prelu", {f32s({-2, 2}, {1, 2}), f32s({1, 2, 3, 4}, {2, 2})}}),
+                      ErrorCode::invalid_argument,
+                      "the slope f32[2, 2] does not spread over the input f32[1, 2]");
+  LANNER_EXPECT_ERROR(run({"prelu", {f32s({-2, 2}), f32s({1, 2}, {1, 2})}}), ErrorCode::invalid_argument,
+                      "does not spread over the input f32[2]");
   EXPECT_EQ(show(run({"shrink", {f32s({-2, 0, 2})}, attributes({{"bias", 1.5}, {"lambd", 1.5}})})),
             "f32[3](-0.5, 0, 0.5)");
   EXPECT_EQ(show(run({"relu", {f32s({-1, not_a_number, 1})}})), "f32[3](0, nan, 1)");
