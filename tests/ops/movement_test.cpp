@@ -152,6 +152,7 @@ TEST(Slice, clamps_as_numpy_does) {
   EXPECT_EQ(slice(20, -20, -3), "i64[4](9, 6, 3, 0)");
   EXPECT_EQ(slice(5, 2, 1), "i64[0]()");
   EXPECT_EQ(slice(0, 10, INT64_MAX), "i64[1](0)");
+  EXPECT_EQ(slice(-1, INT64_MIN, INT64_MIN), "i64[1](9)");
   EXPECT_EQ(known({"slice", {x, i64s({8}), i64s({1}), std::nullopt, i64s({-3})}}), "[8, 5, 2]");
   EXPECT_EQ(show(run({"slice", {f32s({}, {0}), i64s({-1}), i64s({INT64_MIN}), i64s({0}), i64s({-1})}})),
             "f32[0]()");
@@ -233,6 +234,9 @@ TEST(Range, has_a_length_before_running_where_it_can) {
   EXPECT_NE(inferred({"range", {i64s({INT64_MIN}, {}), i64s({INT64_MAX}, {}), i64s({1}, {})}})
                 .find("has 18446744073709551615 elements"),
             std::string::npos);
+  EXPECT_EQ(show(run({"range", {i64s({INT64_MIN}, {}), i64s({INT64_MAX}, {}), i64s({INT64_MAX}, {})}})),
+            "i64[3](-9223372036854775808, -1, 9223372036854775806)");
+  EXPECT_EQ(show(run({"range", {f32s({1e30f}, {}), f32s({-1e30f}, {}), f32s({1}, {})}})), "f32[0]()");
   EXPECT_NE(inferred({"range", {i64s({0}, {}), i64s({4}, {}), i64s({0}, {})}}).find("delta is 0"),
             std::string::npos);
 }
