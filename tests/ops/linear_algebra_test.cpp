@@ -1,9 +1,20 @@
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "ops/node_run.h"
 
 using namespace lanner;
 using namespace lanner::test;
+
+TEST(QuantizeLinear, makes_nan_the_least) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const Tensor x = f32s({nan, inf, -inf});
+  EXPECT_EQ(show(run({"quantize_linear", {x, f32s({2}, {}), tensor<std::int8_t>({3}, {})}})),
+            "i8[3](-128, 127, -128)");
+  EXPECT_EQ(show(run({"quantize_linear", {x, f32s({2}, {}), tensor<std::uint8_t>({3}, {})}})),
+            "u8[3](0, 255, 0)");
+}
 
 TEST(DynamicQuantizeLinear, gives_zeros_a_scale) {
   const std::vector<Tensor> zeros = run_all({"dynamic_quantize_linear", {f32s({0, 0})}, {}, 3});
