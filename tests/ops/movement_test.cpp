@@ -218,12 +218,15 @@ TEST(Pad, has_four_modes) {
   EXPECT_EQ(pad("edge", 2, 1), "i64[6](1, 1, 1, 2, 3, 3)");
   EXPECT_EQ(pad("reflect", 2, 3), "i64[8](3, 2, 1, 2, 3, 2, 1, 2)");
   EXPECT_EQ(pad("wrap", 2, 4), "i64[9](2, 3, 1, 2, 3, 1, 2, 3, 1)");
+  EXPECT_EQ(pad("wrap", -1, 3), "i64[5](2, 3, 2, 3, 2)");
+  EXPECT_EQ(pad("reflect", 3, -1), "i64[5](2, 1, 2, 1, 2)");
+  EXPECT_EQ(pad("edge", -2, 2), "i64[3](3, 3, 3)");
   EXPECT_EQ(show(run({"pad", {f32s({1, 2, 3, 4}, {2, 2}), i64s({1, 0}), f32s({9}, {}), i64s({-2})}})),
             "f32[3, 2](9, 9, 1, 2, 3, 4)");
   EXPECT_EQ(inferred({"pad", {"f32[N, 3]", i64s({0, 1, 2, 1})}}), "f32[N + 2, 5]");
   LANNER_EXPECT_ERROR(
       run({"pad", {f32s({}, {0}), i64s({1, 1})}, attributes({{"mode", std::string("edge")}})}),
-      ErrorCode::invalid_argument, "nothing to repeat");
+      ErrorCode::invalid_argument, "nothing is left to repeat");
 }
 
 TEST(Range, has_a_length_before_running_where_it_can) {
