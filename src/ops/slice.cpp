@@ -24,8 +24,11 @@ static std::optional<Dim> held_place(const Dim& place, const Dim& size, const Di
     // The ends that exporters write for "to the end" pass any size.
     if (*value >= INT32_MAX) return high;
     if (*value <= INT32_MIN) return low;
-    if (*value < 0) return size + place == high ? high : max(low, size + place);
-    return *value == 0 && low == Dim(0) ? Dim(0) : min(place, high);
+    if (*value < 0 && size + place == high) return high;
+    // Where an axis may be empty, its last place may come before its first.
+    if (*value < 0)
+      return low == Dim(0) && high != size ? min(max(low, size + place), high) : max(low, size + place);
+    return *value == 0 && low == Dim(0) && high == size ? Dim(0) : min(place, high);
   }
   if (place == size || place == high) return high;
   if (surely_nonnegative(place)) return min(place, high);

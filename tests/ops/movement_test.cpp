@@ -167,6 +167,7 @@ TEST(Slice, infers_symbolic_sizes) {
   EXPECT_EQ(slice(0, INT64_MAX, 1), "f32[2, N]");
   EXPECT_EQ(slice(-1, INT64_MIN, -1), "f32[2, N]");
   EXPECT_EQ(slice(0, INT64_MAX, 2), "f32[2, (N + 1) // 2]");
+  EXPECT_EQ(slice(0, INT64_MIN, -1), "f32[2, max(min(N - 1, 0) + 1, 0)]");
   EXPECT_EQ(slice(0, 5, 1), "f32[2, min(N, 5)]");
   EXPECT_EQ(inferred({"slice", {"f32[2, N]", "i64[1]", "i64[1]", i64s({1})}}), "f32[2, slice]");
 }
