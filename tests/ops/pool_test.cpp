@@ -17,6 +17,10 @@ static AttributeMap window(std::vector<std::int64_t> kernel, std::vector<std::in
 TEST(Pool, counts_windows) {
   EXPECT_EQ(inferred({"max_pool", {"f32[N, C, 7, 8]"}, window({3, 3}, {2, 2}, 0)}), "f32[N, C, 3, 3]");
   EXPECT_EQ(inferred({"max_pool", {"f32[N, C, 7, 8]"}, window({3, 3}, {2, 2}, 1)}), "f32[N, C, 3, 4]");
+  auto valid = window({3}, {3}, 1);
+  valid.set("auto_pad", Attribute(std::string("VALID")));
+  EXPECT_EQ(show(run({"max_pool", {f32s({0, 1, 2, 3, 4, 5, 6}, {1, 1, 7})}, valid})),
+            "f32[1, 1, 3](2, 5, 6)");
   auto padded = window({2}, {2}, 1);
   padded.set("pads", ints({0, 1}));
   EXPECT_EQ(inferred({"max_pool", {"f32[1, 1, 4]"}, padded}),
