@@ -93,6 +93,13 @@ TEST(Unary, refuses_integers_where_onnx_does) {
             std::string::npos);
 }
 
+TEST(Unary, of_the_ends_of_64_bits_wraps_and_is_no_size) {
+  const Tensor ends = i64s({INT64_MIN, INT64_MAX});
+  EXPECT_EQ(show(run({"neg", {ends}})), "i64[2](-9223372036854775808, -9223372036854775807)");
+  EXPECT_EQ(known({"neg", {ends}}), "unknown");
+  EXPECT_EQ(known({"neg", {i64s({INT64_MAX})}}), "[-9223372036854775807]");
+}
+
 TEST(Activation, follows_its_attributes) {
   EXPECT_EQ(show(run({"leaky_relu", {f32s({-2, 2})}, attributes({{"alpha", 0.5}})})), "f32[2](-1, 2)");
   EXPECT_EQ(show(run({"hard_sigmoid", {f32s({-9, 0, 9})}})), "f32[3](0, 0.5, 1)");
