@@ -32,6 +32,15 @@ TEST(Resize, repeats_and_interpolates) {
             "f32[1, 3](1, 2, 3)");
 }
 
+TEST(Resize, nearest_places_are_told_in_f32) {
+  auto floor = mode("nearest", "asymmetric");
+  floor.set("nearest_mode", Attribute(std::string("floor")));
+  const Tensor x = f32s({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  const Tensor y = run({"resize", {x, std::nullopt, f32s({2.7f})}, floor});
+  EXPECT_EQ(y.as<float>()[26], 9);
+  EXPECT_EQ(y.as<float>()[27], 10);
+}
+
 TEST(Resize, a_shrinking_antialiased_axis_averages) {
   auto smooth = mode("linear");
   smooth.set("antialias", std::int64_t{1});
