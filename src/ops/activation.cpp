@@ -116,12 +116,26 @@ static auto prepare_shrink(const AttributeMap& attributes) {
   };
 }
 
+// The slope spreads over x, not x over the slope.
+static void infer_prelu(InferContext& context) {
+  common_dtype(context);
+  const Type &x = context.input(0), &slope = context.input(1);
+  if (x.ranked() && slope.ranked()) {
+    const std::size_t rank = slope.rank();
+    bool fits = rank <= x.rank();
+    for (std::size_t i = 0; fits && i < rank; ++i) {
+      const Dim &size = slope.dims()[i], &wide = x.dims()[x.rank() - rank + i];
+      fits = !size.is_constant() || size.constant() == 1 || !wide.is_constant() || size == wide;
+    }
+    check(fits, ErrorCode::invalid_argument, "the slope {} does not spread over the input {}",
+          slope.to_string(), x.to_string());
+  }
+  infer_same(context);
+}
+
 static OpDef prelu_op() {
   OpDef op = elementwise_op("prelu", 2);
-  op.infer = [](InferContext& context) {
-    common_dtype(context);
-    infer_same(context);
-  };
+  op.infer = infer_prelu;
   op.reference = [](KernelContext& context) {
     const DType type = kernel_dtype(context.input(0).dtype());
     const Tensor x = to_dtype(context.input(0), type), slope = to_dtype(context.input(1), type);

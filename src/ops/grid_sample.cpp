@@ -68,8 +68,9 @@ double Sampler::inside(double x, std::int64_t size) const {
   if (!std::isfinite(x)) x = -1e6; // A place that is no number lies outside.
   const double last = static_cast<double>(size - 1);
   const double least = align_corners ? 0 : -0.5, most = align_corners ? last : last + 0.5;
-  if (padding == Padding::border) return std::clamp(x, 0.0, last);
-  if (padding == Padding::reflection && (x < least || x > most)) return reflect(x, least, most);
+  const bool outside = x < least || x > most;
+  if (padding == Padding::border && outside) return std::clamp(x, 0.0, last);
+  if (padding == Padding::reflection && outside) return reflect(x, least, most);
   return std::clamp(x, -1e9, 1e9);
 }
 

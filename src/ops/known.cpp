@@ -81,16 +81,26 @@ void set_known_view(InferContext& context, std::size_t i, const Type& type) {
   context.set_known(i, std::move(known));
 }
 
+void unless_overflowing(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::limit_exceeded) throw;
+  }
+}
+
 void propagate_unary(InferContext& context, const Type& type, const KnownUnary& rule) {
   const auto elements = known_elements(context, 0);
   if (!elements) return;
-  Dims result;
-  for (const Dim& element : *elements) {
-    const auto value = rule(element);
-    if (!value) return;
-    result.push_back(*value);
-  }
-  set_known_elements(context, 0, type, std::move(result));
+  unless_overflowing([&] {
+    Dims result;
+    for (const Dim& element : *elements) {
+      const auto value = rule(element);
+      if (!value) return;
+      result.push_back(*value);
+    }
+    set_known_elements(context, 0, type, std::move(result));
+  });
 }
 
 std::optional<Dims> combine_known(const std::optional<Dims>& a, const Shape& a_shape,
@@ -116,14 +126,11 @@ std::optional<Dims> combine_known(const std::optional<Dims>& a, const Shape& a_s
 void propagate_binary(InferContext& context, const Type& type, const KnownBinary& rule) {
   const auto a_shape = static_shape(context, 0), b_shape = static_shape(context, 1);
   if (!a_shape || !b_shape || !type.is_static()) return;
-  try {
+  unless_overflowing([&] {
     auto result = combine_known(known_elements(context, 0), *a_shape, known_elements(context, 1), *b_shape,
                                 type.shape(), rule);
     if (result) set_known_elements(context, 0, type, std::move(*result));
-  } catch (const Error& error) {
-    // The kernel wraps where an expression would overflow; such a value is no size and need not be known.
-    if (error.code() != ErrorCode::limit_exceeded) throw;
-  }
+  });
 }
 
 std::optional<Dims> broadcast_known(const std::optional<Dims>& elements, const Shape& from, const Shape& to) {

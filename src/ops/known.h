@@ -30,6 +30,10 @@ void set_known_elements(InferContext& context, std::size_t i, const Type& type, 
 /// Says that output `i`, of `type`, holds input 0's elements in the same order.
 void set_known_view(InferContext& context, std::size_t i, const Type& type);
 
+/// Calls `body`, which makes expressions of what is known. Kernels wrap around where an expression would
+/// leave 64 bits: such a value is no size, and stays unknown.
+void unless_overflowing(const std::function<void()>& body);
+
 /// An operation on expressions, or nothing where it cannot be expressed.
 using KnownUnary = std::function<std::optional<Dim>(const Dim&)>;
 using KnownBinary = std::function<std::optional<Dim>(const Dim&, const Dim&)>;

@@ -18,6 +18,42 @@ static Dim iteration_count(InferContext& context) {
   return context.fresh("iterations", trips ? max(*trips, Dim(0)) : Dim(INT64_MAX));
 }
 
+/// Whether the loop surely makes no iteration; what it gives is then told by its first one, which never runs.
+static bool never_runs(const InferContext& context) {
+  const auto trips = known_scalar(context, 0);
+  return trips && trips->is_constant() && trips->value() <= 0;
+}
+
+static Type without_rank(const Type& type) {
+  switch (type.kind()) {
+  case Type::Kind::sequence:
+    return Type::sequence(without_rank(type.element()));
+  case Type::Kind::optional:
+    return Type::optional(without_rank(type.element()));
+  default:
+    return Type::unranked(type.dtype());
+  }
+}
+
+// What an iteration gives is what the next one takes: first the sizes of a carried value are let go where
+// they change, then its rank. What was let go holds the `first` results already. Returns whether any was.
+static bool widen(InferContext& context, std::span<Type> carried, std::span<const Type> results,
+                  std::span<const Type> first) {
+  bool widened = false;
+  for (std::size_t i = 0; i < carried.size(); ++i) {
+    const Type& result = results[i + 1];
+    const bool initial = carried[i] == context.input(i + 2);
+    const bool held = !initial && result == first[i + 1];
+    if (result == carried[i] || held || without_rank(result) == carried[i]) continue;
+    Type both = common_type(context, carried[i], result, fmt::format("loop: carried value {}", i));
+    if (!initial) both = without_rank(both);
+    if (both == carried[i]) continue;
+    carried[i] = std::move(both);
+    widened = true;
+  }
+  return widened;
+}
+
 static void infer_loop(InferContext& context) {
   const std::size_t carried = carried_count(context.inputs());
   std::vector<Type> parameters = {Type(DType::i64, Dims{}), Type(DType::boolean, Dims{})};
@@ -26,20 +62,11 @@ static void infer_loop(InferContext& context) {
   check(results.size() == context.outputs() + 1 && context.outputs() >= carried, ErrorCode::invalid_argument,
         "loop: the body gives {} values for {} carried ones, the node has {} outputs", results.size(),
         carried, context.outputs());
-  // What an iteration gives is what the next one takes: first its sizes are let go where they change, then
-  // its rank.
-  for (int round = 0; round < 2; ++round) {
-    bool changed = false;
-    for (std::size_t i = 0; i < carried; ++i) {
-      Type& parameter = parameters[i + 2];
-      if (results[i + 1] == parameter) continue;
-      changed = true;
-      parameter = common_type(context, parameter, results[i + 1], fmt::format("loop: carried value {}", i));
-      if (round == 1 && parameter.is_tensor()) parameter = Type::unranked(parameter.dtype());
-    }
-    if (!changed) break;
+  const std::vector<Type> first = results;
+  while (widen(context, std::span(parameters).subspan(2), results, first)) {
     results = context.infer_region(0, parameters);
   }
+  if (never_runs(context)) results = first;
   for (std::size_t i = 0; i < carried; ++i)
     context.set_output(
         i, common_type(context, context.input(i + 2),

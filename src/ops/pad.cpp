@@ -67,6 +67,23 @@ static std::int64_t source_place(std::int64_t at, std::int64_t size, PadMode mod
   return folded < size ? folded : period - folded;
 }
 
+/// For each place of an axis of the output, the place of the input. A negative pad takes elements away before
+/// the others repeat what is left.
+static std::vector<std::int64_t> axis_places(std::int64_t size, std::int64_t begin, std::int64_t out,
+                                             PadMode mode) {
+  const std::int64_t end = out - size - begin,
+                     cut = mode == PadMode::constant ? 0 : std::max<std::int64_t>(-begin, 0);
+  const std::int64_t kept = mode == PadMode::constant ? size : size - cut - std::max<std::int64_t>(-end, 0);
+  check(mode == PadMode::constant || kept > 0 || out == 0, ErrorCode::invalid_argument,
+        "pad: of an axis of size {}, padded by {} and {}, nothing is left to repeat", size, begin, end);
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 0; i < out; ++i) {
+    const std::int64_t place = source_place(i - begin - cut, kept, mode);
+    places.push_back(place < 0 ? place : place + cut);
+  }
+  return places;
+}
+
 /// For each axis and each place of the output, the place of the input.
 static std::vector<std::vector<std::int64_t>> source_places(const KernelContext& context, const Shape& input,
                                                             const Shape& out) {
@@ -80,12 +97,7 @@ static std::vector<std::vector<std::int64_t>> source_places(const KernelContext&
         "pad: {} pads for {} axes, expected two each", pads.size(), axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) begins[axes[i]] = pads[i];
   std::vector<std::vector<std::int64_t>> places(input.rank());
-  for (std::size_t d = 0; d < input.rank(); ++d) {
-    check(mode == PadMode::constant || input[d] > 0 || out[d] == 0, ErrorCode::invalid_argument,
-          "pad: axis {} of shape {} has nothing to repeat", d, input.to_string());
-    for (std::int64_t i = 0; i < out[d]; ++i)
-      places[d].push_back(source_place(i - begins[d], input[d], mode));
-  }
+  for (std::size_t d = 0; d < input.rank(); ++d) places[d] = axis_places(input[d], begins[d], out[d], mode);
   return places;
 }
 

@@ -65,6 +65,12 @@ template<typename T>
 static constexpr T lowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
                                                                  : std::numeric_limits<T>::lowest();
 
+/// Whether `value` takes the place of `most`: a NaN is the largest of its window, the first of equals stays.
+template<typename T>
+static bool exceeds(T value, T most) {
+  return value > most || (value != value && most == most);
+}
+
 template<typename T>
 static void max_pool(KernelContext& context, const Window& window, std::span<const T> x, std::span<T> y) {
   const std::int64_t image = window.image_elements(), plane = window.position_count();
@@ -76,15 +82,20 @@ static void max_pool(KernelContext& context, const Window& window, std::span<con
   for_each_row(context.threads(), planes, [&](std::int64_t p) {
     T* out = y.data() + p * plane;
     std::fill_n(out, plane, lowest<T>);
-    std::vector<std::int64_t> best(indices ? static_cast<std::size_t>(plane) : 0, 0);
+    constexpr std::int64_t none =
+        -1; // A window's first element is the largest so far, even the least number.
+    std::vector<std::int64_t> best(indices ? static_cast<std::size_t>(plane) : 0, none);
     fold_windows(window, x.data() + p * image, out,
                  [&](T& most, T value, std::int64_t from, std::int64_t to) {
-                   if (!(value > most)) return;
+                   const auto place = static_cast<std::size_t>(to);
+                   const bool first = indices && best[place] == none;
+                   if (!first && !exceeds(value, most)) return;
                    most = value;
-                   if (indices) best[static_cast<std::size_t>(to)] = from;
+                   if (indices) best[place] = from;
                  });
     for (std::size_t i = 0; i < best.size(); ++i) {
-      const std::int64_t number = numbers.empty() ? best[i] : numbers[static_cast<std::size_t>(best[i])];
+      const std::int64_t place = std::max<std::int64_t>(best[i], 0);
+      const std::int64_t number = numbers.empty() ? place : numbers[static_cast<std::size_t>(place)];
       indices[p * plane + static_cast<std::int64_t>(i)] = p * image + number;
     }
   });
@@ -204,7 +215,7 @@ static void run_global_average_pool(KernelContext& context) {
 
 static void run_global_max_pool(KernelContext& context) {
   run_global_pool(
-      context, lowest<double>, [](double most, double x) { return x > most ? x : most; },
+      context, lowest<double>, [](double most, double x) { return exceeds(x, most) ? x : most; },
       [](double most, double) { return most; });
 }
 

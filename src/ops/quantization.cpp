@@ -20,7 +20,7 @@ double round_half_even(double x) {
 
 double quantized(double scaled, double zero_point, const std::optional<StoredRange>& range) {
   if (!range) return scaled + zero_point;
-  if (std::isnan(scaled)) return zero_point;
+  if (std::isnan(scaled)) return range->least;
   return std::clamp(round_half_even(scaled) + zero_point, range->least, range->most);
 }
 

@@ -22,7 +22,7 @@ std::optional<StoredRange> stored_range(DType type);
 double round_half_even(double x);
 
 /// What is stored for `scaled` = real / scale, before the conversion to the stored type. Integers are rounded
-/// and held in range.
+/// and held in range; NaN is the least of them.
 double quantized(double scaled, double zero_point, const std::optional<StoredRange>& range);
 
 /// Which element of a parameter belongs to which element of a tensor.

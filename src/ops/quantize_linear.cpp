@@ -89,7 +89,8 @@ static void run_dynamic_quantize(KernelContext& context) {
     least = std::min(least, value);
     most = std::max(most, value);
   }
-  const float scale = (most - least) / 255.0f;
+  // Of zeros alone any scale is right; a scale of 0 would make them NaN where they are divided by it.
+  const float scale = most == least ? 1.0f : (most - least) / 255.0f;
   const auto range = stored_range(DType::u8);
   const double zero = scale == 0 ? 0 : quantized(static_cast<double>(-least / scale), 0, range);
   const auto y = context.output(0).as<std::uint8_t>();

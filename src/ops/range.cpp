@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "ops/arguments.h"
+#include "ops/arithmetic.h"
 #include "ops/elementwise.h"
 #include "ops/table.h"
 
@@ -15,7 +16,7 @@ static std::int64_t range_length(T start, T limit, T delta) {
         std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
     check(length < 0x1p62 && !std::isnan(length), ErrorCode::limit_exceeded,
           "range: from {} by {} to {} has no end", start, delta, limit);
-    return std::max<std::int64_t>(0, static_cast<std::int64_t>(length));
+    return length > 0 ? static_cast<std::int64_t>(length) : 0;
   } else {
     const bool up = delta > 0;
     if (up ? start >= limit : start <= limit) return 0;
@@ -73,8 +74,10 @@ static void infer_range(InferContext& context) {
   context.set_output(0, type);
   const auto first = known_scalar(context, 0), step = known_scalar(context, 2);
   if (!first || !step || !type.is_static() || type.shape().elements() > max_known_elements) return;
+  // One step after the other: none leaves 64 bits before the limit.
   Dims elements;
-  for (std::int64_t i = 0; i < type.shape().elements(); ++i) elements.push_back(*first + Dim(i) * *step);
+  for (std::int64_t i = 0; i < type.shape().elements(); ++i)
+    elements.push_back(i == 0 ? *first : elements.back() + *step);
   set_known_elements(context, 0, type, std::move(elements));
 }
 
@@ -86,7 +89,7 @@ static void run_range(KernelContext& context) {
     through_dtype(context.allocate(0, dtype, Shape{length}), dtype_of<T>(), [&](Tensor& out) {
       const auto values = out.as<T>();
       for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = static_cast<T>(start + static_cast<T>(i) * delta);
+        values[i] = Add{}(start, Multiply{}(static_cast<T>(i), delta));
     });
   });
 }

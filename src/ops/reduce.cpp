@@ -40,10 +40,13 @@ using FoldDims = Dim (*)(const Dim&, const Dim&);
 static void propagate_fold(InferContext& context, FoldDims fold) {
   const std::optional<Dims> elements = fold ? known_elements(context, 0) : std::nullopt;
   if (!elements || elements->empty() || context.input(0).rank() != 1) return;
-  Dim folded = elements->front();
-  for (std::size_t i = 1; i < elements->size(); ++i) folded = fold(folded, (*elements)[i]);
   const bool keep = context.attributes().flag("keepdims", true);
-  set_known_elements(context, 0, Type(context.input(0).dtype(), keep ? Dims{Dim(1)} : Dims{}), {folded});
+  const Type type(context.input(0).dtype(), keep ? Dims{Dim(1)} : Dims{});
+  unless_overflowing([&] {
+    Dim folded = elements->front();
+    for (std::size_t i = 1; i < elements->size(); ++i) folded = fold(folded, (*elements)[i]);
+    set_known_elements(context, 0, type, {folded});
+  });
 }
 
 static void infer_reduce(InferContext& context, FoldDims fold) {

@@ -218,7 +218,9 @@ double Filter::kernel(double distance) const {
   return 0;
 }
 
-static std::int64_t nearest_place(double x, const std::string& mode) {
+// Scales are f32, so that 27 / 2.7 is less than 10 but for f32's rounding, which others' kernels rely on.
+static std::int64_t nearest_place(double exact, const std::string& mode) {
+  const double x = static_cast<double>(static_cast<float>(exact));
   if (mode == "round_prefer_floor") return static_cast<std::int64_t>(std::ceil(x - 0.5));
   if (mode == "round_prefer_ceil") return static_cast<std::int64_t>(std::floor(x + 0.5));
   if (mode == "floor") return static_cast<std::int64_t>(std::floor(x));

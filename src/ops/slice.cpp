@@ -24,8 +24,11 @@ static std::optional<Dim> held_place(const Dim& place, const Dim& size, const Di
     // The ends that exporters write for "to the end" pass any size.
     if (*value >= INT32_MAX) return high;
     if (*value <= INT32_MIN) return low;
-    if (*value < 0) return size + place == high ? high : max(low, size + place);
-    return *value == 0 && low == Dim(0) ? Dim(0) : min(place, high);
+    if (*value < 0 && size + place == high) return high;
+    // Where an axis may be empty, its last place may come before its first.
+    if (*value < 0)
+      return low == Dim(0) && high != size ? min(max(low, size + place), high) : max(low, size + place);
+    return *value == 0 && low == Dim(0) && high == size ? Dim(0) : min(place, high);
   }
   if (place == size || place == high) return high;
   if (surely_nonnegative(place)) return min(place, high);
@@ -56,7 +59,7 @@ static std::optional<Dim> sliced_size(const AxisSlice& slice, const Dim& size) {
              end = held_place(*slice.end, size, Dim(-1), last);
   if (!start || !end) return std::nullopt;
   const Dim length = *start == last && *end == Dim(-1) ? size : max(*start - *end, zero);
-  return step_count(length, -slice.step);
+  return step_count(length, -std::max(slice.step, -INT64_MAX)); // The least number has no opposite.
 }
 
 /// What the node asks along each axis of the input; nothing when not even the axes are known.
@@ -84,8 +87,7 @@ static std::optional<std::vector<std::optional<AxisSlice>>> asked_slices(const I
       slice.step = (*steps)[i];
     else if (context.has(4))
       slice.start.reset();
-    check(slice.step != 0 && slice.step > -INT64_MAX, ErrorCode::invalid_argument,
-          "slice: step {} along axis {}", slice.step, resolved[i]);
+    check(slice.step != 0, ErrorCode::invalid_argument, "slice: step 0 along axis {}", resolved[i]);
     result[resolved[i]] = slice;
   }
   return result;

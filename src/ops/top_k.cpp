@@ -27,13 +27,20 @@ static void infer_top_k(InferContext& context) {
   context.set_output(1, Type(DType::i64, std::move(dims)));
 }
 
+/// Whether x is less than y, a NaN being more than any number: an order, as sorting needs it.
+template<typename T>
+static bool ranks_below(T x, T y) {
+  return x < y || (x == x && y != y);
+}
+
 template<typename T>
 static void select_top(const T* in, const AxisView& view, std::int64_t k, bool largest,
                        std::span<std::int64_t> order) {
   std::iota(order.begin(), order.end(), 0);
   const auto before = [&](std::int64_t a, std::int64_t b) {
     const T left = in[a * view.inner], right = in[b * view.inner];
-    if (left != right) return largest ? left > right : left < right;
+    if (ranks_below(left, right)) return !largest;
+    if (ranks_below(right, left)) return largest;
     return a < b;
   };
   std::partial_sort(order.begin(), order.begin() + k, order.end(), before);

@@ -61,8 +61,7 @@ static Dim axis_positions(const WindowAttributes& window, std::size_t axis, cons
         image.to_string());
   // A window that would start in the padding at the end is left out, so its first element bounds the count
   // too.
-  if (window.ceil_mode && window.auto_pad == WindowAttributes::AutoPad::notset)
-    return min(ceil_div(room, stride) + 1, ceil_div(image + window.begin[axis], stride));
+  if (window.ceil_mode) return min(ceil_div(room, stride) + 1, ceil_div(image + window.begin[axis], stride));
   return floor_div(room, stride) + 1;
 }
 

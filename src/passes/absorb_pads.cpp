@@ -33,7 +33,9 @@ static std::optional<double> fill_of(const Node& pad) {
 static bool agrees(const Node& window, double fill) {
   if (window.kind() == "conv") return fill == 0;
   if (window.attributes.integer("ceil_mode", 0) != 0) return false;
-  if (window.kind() == "max_pool") return std::isinf(fill) && fill < 0;
+  // Places of the largest count in the tensor that max pooling is given.
+  if (window.kind() == "max_pool")
+    return std::isinf(fill) && fill < 0 && (window.outputs().size() < 2 || window.output(1)->unused());
   const auto pads = window.attributes.integers("pads");
   const bool unpadded = std::ranges::all_of(pads, [](std::int64_t size) { return size == 0; });
   return window.kind() == "average_pool" && fill == 0 &&

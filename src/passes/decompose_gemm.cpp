@@ -1,6 +1,10 @@
 // gemm becomes matmul and add, the one form in which products reach lowering (docs/decisions/006).
 
+#include <algorithm>
+#include <cmath>
+
 #include "graph/op.h"
+#include "passes/magnitude.h"
 #include "passes/passes.h"
 #include "passes/permutation.h"
 #include "passes/rewrite.h"
@@ -17,10 +21,20 @@ Value* scaled(Node& gemm, Value* value, double factor) {
   return emit_before(gemm, "mul", std::vector<Value*>{value, constant}, {}, value->type);
 }
 
+// Gemm scales what it summed; the constant must stand being scaled before.
+bool stands(const Value* value, double factor) {
+  const auto numbers = factor == 1 ? std::nullopt : constant_reals(value);
+  if (!numbers) return factor == 1;
+  double largest = 0;
+  for (const double number : *numbers) largest = std::max(largest, std::abs(number));
+  const DType type = value->type.dtype();
+  return is_moderate_factor(factor, type) && is_normal_or_zero(largest * std::abs(factor), type);
+}
+
 // What has to be done to an input is free when it is a constant; a runtime transpose is not, and gemm does it
 // in passing.
 bool is_ready(const Value* value, bool transposed, double factor) {
-  return value->constant() || (!transposed && factor == 1);
+  return value->constant() ? stands(value, factor) : (!transposed && factor == 1);
 }
 
 bool decompose(Node& node) {

@@ -1,8 +1,10 @@
 // batch_normalization in its inference form goes into the convolution before it, or becomes one mul and one
 // add.
 
+#include <algorithm>
 #include <cmath>
 
+#include "passes/magnitude.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/scale_weights.h"
@@ -30,6 +32,12 @@ std::optional<Affine> affine_of(const Node& node) {
     result.shift.push_back(shift);
   }
   return result;
+}
+
+// What x * scale would overflow to, adding the shift does not bring back.
+bool holds(const Affine& affine, DType type) {
+  return std::ranges::all_of(affine.scale, [=](double x) { return is_moderate_factor(x, type); }) &&
+         std::ranges::all_of(affine.shift, [=](double x) { return is_moderate_size(x, type); });
 }
 
 Value* channel_constant(Node& before, const std::vector<double>& values, const Type& type,
@@ -63,6 +71,7 @@ bool fold(Node& node) {
       return true;
     }
   }
+  if (!holds(*affine, type.dtype())) return false;
   Value* scaled = emit_before(
       node, "mul", std::vector<Value*>{x, channel_constant(node, affine->scale, type, "scale")}, {}, type);
   replace(node, emit_before(node, "add",

@@ -1,5 +1,11 @@
-// Chains of adds or muls of constants become one; a subtracted constant becomes an added one.
+// Chains of adds or muls of constants become one; a subtracted constant becomes an added one. Integers wrap
+// around in any order; floats are joined where that changes no more than a last digit.
 
+#include <algorithm>
+#include <functional>
+
+#include "ops/elementwise.h"
+#include "passes/magnitude.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -34,12 +40,27 @@ std::optional<Shape> broadcast_shape(const Value& a, const Value& b) {
   }
 }
 
+// Two constants that spread over each other would make one that is larger than both.
+bool may_join(const Node& node, const Tensor& a, const Tensor& b, const Shape& shape) {
+  if (!a.device().is_host() || !b.device().is_host()) return false;
+  if (shape.elements() != std::max(a.elements(), b.elements())) return false;
+  const DType type = node.output()->type.dtype();
+  if (!is_float(type)) return true;
+  const auto joins = node.kind() == "mul" ? joins_as_product : joins_as_sum;
+  Tensor verdicts = Tensor::allocate(DType::boolean, shape);
+  ops::combine_elements<double, double, bool>(ops::to_dtype(a, DType::f64), ops::to_dtype(b, DType::f64),
+                                              verdicts,
+                                              [=](double x, double y) { return joins(x, y, type); });
+  return std::ranges::all_of(verdicts.as<bool>(), std::identity{});
+}
+
 bool join(Node& node) {
   if (!node.input(1)->constant()) return false;
   const Node* inner = sole_producer(node.input(0), node.kind());
   if (!inner || !inner->input(1)->constant() || inner->input(0)->constant()) return false;
   const auto shape = broadcast_shape(*inner->input(1), *node.input(1));
-  if (!shape) return false;
+  if (!shape || !may_join(node, *inner->input(1)->constant(), *node.input(1)->constant(), *shape))
+    return false;
   const Type type(node.output()->type.dtype(), *shape);
   Value* const both =
       emit_before(node, node.kind(), std::vector<Value*>{inner->input(1), node.input(1)}, {}, type);

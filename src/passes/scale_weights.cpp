@@ -1,8 +1,10 @@
 #include "passes/scale_weights.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "graph/op.h"
+#include "passes/magnitude.h"
 #include "passes/rewrite.h"
 
 namespace lanner::passes {
@@ -20,7 +22,8 @@ Source source_of(const Value* value) {
     if (Node* anchor = sole_producer(value, kind)) return {anchor, nullptr};
   }
   Node* add = sole_producer(value, "add");
-  if (!add || !add->input(1)->constant()) return {};
+  // A constant that makes the sum larger than the product is no bias of its channels.
+  if (!add || !add->input(1)->constant() || !(add->input(0)->type == add->output()->type)) return {};
   return {sole_producer(add->input(0), "matmul"), add};
 }
 
@@ -84,12 +87,23 @@ double at(std::span<const double> values, std::size_t i, double otherwise) {
   return values.empty() ? otherwise : values[i];
 }
 
+// A channel whose largest weight became subnormal would have lost its digits.
 std::optional<Tensor> scaled_weights(const Node& anchor, std::span<const double> scale) {
-  std::vector<double> weights = *constant_reals(anchor.input(1));
+  const DType type = anchor.input(1)->type.dtype();
+  for (const double factor : scale) {
+    if (!is_moderate_factor(factor, type)) return std::nullopt;
+  }
+  std::vector<double> weights = *constant_reals(anchor.input(1)), largest(output_channels(anchor), 0.0);
   const ChannelOf channel_of(anchor);
-  for (std::size_t i = 0; i < weights.size(); ++i)
-    weights[i] *= at(scale, channel_of(static_cast<std::int64_t>(i)), 1);
-  return rounded(weights, anchor.input(1)->type.dtype(), anchor.input(1)->constant()->shape());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const std::size_t channel = channel_of(static_cast<std::int64_t>(i));
+    weights[i] *= at(scale, channel, 1);
+    largest[channel] = std::max(largest[channel], std::abs(weights[i]));
+  }
+  for (const double weight : largest) {
+    if (!is_normal_or_zero(weight, type)) return std::nullopt;
+  }
+  return rounded(weights, type, anchor.input(1)->constant()->shape());
 }
 
 std::optional<Tensor> moved_bias(const Source& source, const Value* bias, std::span<const double> scale,
@@ -103,8 +117,13 @@ std::optional<Tensor> moved_bias(const Source& source, const Value* bias, std::s
     if (!old || old->size() != count) return std::nullopt;
     values = *old;
   }
-  for (std::size_t i = 0; i < count; ++i) values[i] = values[i] * at(scale, i, 1) + at(shift, i, 0);
-  return rounded(values, source.anchor->output()->type.dtype(), {static_cast<std::int64_t>(count)});
+  const DType type = source.anchor->output()->type.dtype();
+  for (std::size_t i = 0; i < count; ++i) {
+    const double scaled = values[i] * at(scale, i, 1), added = at(shift, i, 0);
+    if (added != 0 && !(is_moderate_term(scaled, type) && is_moderate_term(added, type))) return std::nullopt;
+    values[i] = scaled + added;
+  }
+  return rounded(values, type, {static_cast<std::int64_t>(count)});
 }
 
 void set_bias(const Source& source, Tensor bias) {

@@ -18,7 +18,8 @@ struct Channels {
 std::optional<Channels> scalable_channels(const Value* value);
 
 /// `value` becomes scale * value + shift (one number a channel; an empty span: 1 and 0), computed in double
-/// and rounded once. False, and nothing happened, where the element type does not hold the result.
+/// and rounded once. False, and nothing happened, where the element type does not hold the result or
+/// a term is so large that it is there to round (magnitude.h).
 bool scale_channels(Value* value, std::span<const double> scale, std::span<const double> shift);
 
 /// One number for each channel when `value` is a constant that spreads over `type` along `axis` only.

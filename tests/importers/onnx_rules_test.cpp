@@ -44,6 +44,24 @@ TEST(OnnxRules, SoftmaxBeforeVersion13SeesAMatrix) {
   EXPECT_EQ(result(newer, {f32s({0, 0, 0, 0}, {1, 2, 2})}), "f32[1, 2, 2](0.5, 0.5, 0.5, 0.5)");
 }
 
+TEST(OnnxRules, SoftmaxBeforeVersion13TakesEmptyTensors) {
+  const std::string file =
+      of_node(11, {"Softmax", {"x"}, {"y"}, {attribute("axis", 2)}}, {{"2", "3", "0", "4"}});
+  EXPECT_EQ(result(file, {f32s({}, {2, 3, 0, 4})}), "f32[2, 3, 0, 4]()");
+}
+
+TEST(OnnxRules, GridSampleBeforeVersion20NamesModesForPlanes) {
+  const auto sampled = [](std::int64_t version, const char* mode) {
+    const std::string file = of_node(version, {"GridSample", {"x", "x1"}, {"y"}, {attribute("mode", mode)}},
+                                     {{"1", "1", "2", "2"}, {"1", "1", "1", "2"}});
+    return result(file, {f32s({1, 2, 3, 4}, {1, 1, 2, 2}), f32s({0, 0}, {1, 1, 1, 2})});
+  };
+  EXPECT_EQ(sampled(16, "bilinear"), "f32[1, 1, 1, 1](2.5)");
+  EXPECT_EQ(sampled(16, "bicubic"), sampled(20, "cubic"));
+  EXPECT_EQ(sampled(16, "nearest"), "f32[1, 1, 1, 1](1)");
+  EXPECT_THROW(sampled(20, "bilinear"), Error);
+}
+
 TEST(OnnxRules, ListsThatWereAttributes) {
   EXPECT_EQ(result(of_node(1, {"Reshape", {"x"}, {"y"}, {attribute("shape", list({2, -1}))}}, {{"4"}}),
                    {f32s({1, 2, 3, 4})}),

@@ -107,6 +107,25 @@ TEST(Loop, bytes_of_its_turns_are_bounded) {
                       ErrorCode::limit_exceeded, "more than 65536 bytes");
 }
 
+// A size that is N before the loop and 3 in it keeps the rank, which a loop without iterations has to show.
+static constexpr std::string_view settling_text = R"(
+graph @main(%n: i64[], %x: f32[1, N]) -> (%y, %all) {
+  symbol N in [1, 3]
+  %y: f32[*], %all: f32[*] = loop(%n, _, %x) ((%i: i64[], %go: bool[], %s: f32[*]) -> (%go, %next, %out) {
+    %b = constant() {value = f32[3](1.0, 2.0, 3.0)}
+    %next: f32[*] = add(%s, %b)
+    %out: f32[*] = identity(%s)
+  })
+})";
+
+TEST(Loop, keeps_the_rank_of_sizes_that_settle) {
+  EXPECT_EQ(type_in(settling_text, "y").find("f32[*]"), std::string::npos);
+  EXPECT_EQ(run_text(settling_text, {i64s({0}, {}), f32s({1, 2, 3}, {1, 3})}),
+            "f32[1, 3](1, 2, 3) f32[0, 1, 0]()");
+  EXPECT_EQ(run_text(settling_text, {i64s({2}, {}), f32s({0, 0, 1}, {1, 3})}),
+            "f32[1, 3](2, 4, 7) f32[2, 1, 3](0, 0, 1, 1, 2, 4)");
+}
+
 // Passes infer again and again; what only running tells must keep its name.
 TEST(Loop, inference_settles) {
   for (const std::string_view text : {growing_text, loop_text, if_text}) {

@@ -93,12 +93,25 @@ TEST(Unary, refuses_integers_where_onnx_does) {
             std::string::npos);
 }
 
+TEST(Unary, of_the_ends_of_64_bits_wraps_and_is_no_size) {
+  const Tensor ends = i64s({INT64_MIN, INT64_MAX});
+  EXPECT_EQ(show(run({"neg", {ends}})), "i64[2](-9223372036854775808, -9223372036854775807)");
+  EXPECT_EQ(known({"neg", {ends}}), "unknown");
+  EXPECT_EQ(known({"neg", {i64s({INT64_MAX})}}), "[-9223372036854775807]");
+}
+
 TEST(Activation, follows_its_attributes) {
   EXPECT_EQ(show(run({"leaky_relu", {f32s({-2, 2})}, attributes({{"alpha", 0.5}})})), "f32[2](-1, 2)");
   EXPECT_EQ(show(run({"hard_sigmoid", {f32s({-9, 0, 9})}})), "f32[3](0, 0.5, 1)");
   EXPECT_EQ(show(run({"hard_swish", {f32s({-4, 0, 4})}})), "f32[3](-0, 0, 4)");
   EXPECT_EQ(show(run({"prelu", {f32s({-2, 2, -4, 4}, {2, 2}), f32s({0.5f, 1}, {2})}})),
             "f32[2, 2](-1, 2, -2, 4)");
+  EXPECT_EQ(inferred({"prelu", {"f32[N, 3]", "f32[M, 1]"}}), "f32[N, 3]");
+  LANNER_EXPECT_ERROR(run({"prelu", {f32s({-2, 2}, {1, 2}), f32s({1, 2, 3, 4}, {2, 2})}}),
+                      ErrorCode::invalid_argument,
+                      "the slope f32[2, 2] does not spread over the input f32[1, 2]");
+  LANNER_EXPECT_ERROR(run({"prelu", {f32s({-2, 2}), f32s({1, 2}, {1, 2})}}), ErrorCode::invalid_argument,
+                      "does not spread over the input f32[2]");
   EXPECT_EQ(show(run({"shrink", {f32s({-2, 0, 2})}, attributes({{"bias", 1.5}, {"lambd", 1.5}})})),
             "f32[3](-0.5, 0, 0.5)");
   EXPECT_EQ(show(run({"relu", {f32s({-1, not_a_number, 1})}})), "f32[3](0, nan, 1)");

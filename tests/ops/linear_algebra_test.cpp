@@ -1,9 +1,27 @@
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "ops/node_run.h"
 
 using namespace lanner;
 using namespace lanner::test;
+
+TEST(QuantizeLinear, makes_nan_the_least) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const Tensor x = f32s({nan, inf, -inf});
+  EXPECT_EQ(show(run({"quantize_linear", {x, f32s({2}, {}), tensor<std::int8_t>({3}, {})}})),
+            "i8[3](-128, 127, -128)");
+  EXPECT_EQ(show(run({"quantize_linear", {x, f32s({2}, {}), tensor<std::uint8_t>({3}, {})}})),
+            "u8[3](0, 255, 0)");
+}
+
+TEST(DynamicQuantizeLinear, gives_zeros_a_scale) {
+  const std::vector<Tensor> zeros = run_all({"dynamic_quantize_linear", {f32s({0, 0})}, {}, 3});
+  EXPECT_EQ(show(zeros[0]) + show(zeros[1]) + show(zeros[2]), "u8[2](0, 0)f32[](1)u8[](0)");
+  const std::vector<Tensor> some = run_all({"dynamic_quantize_linear", {f32s({-51, 204})}, {}, 3});
+  EXPECT_EQ(show(some[0]) + show(some[1]) + show(some[2]), "u8[2](0, 255)f32[](1)u8[](51)");
+}
 
 TEST(Matmul, broadcasts_stacks) {
   EXPECT_EQ(inferred({"matmul", {"f32[N, 1, 4, K]", "f32[3, K, 5]"}}), "f32[N, 3, 4, 5]");

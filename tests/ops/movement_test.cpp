@@ -152,6 +152,7 @@ TEST(Slice, clamps_as_numpy_does) {
   EXPECT_EQ(slice(20, -20, -3), "i64[4](9, 6, 3, 0)");
   EXPECT_EQ(slice(5, 2, 1), "i64[0]()");
   EXPECT_EQ(slice(0, 10, INT64_MAX), "i64[1](0)");
+  EXPECT_EQ(slice(-1, INT64_MIN, INT64_MIN), "i64[1](9)");
   EXPECT_EQ(known({"slice", {x, i64s({8}), i64s({1}), std::nullopt, i64s({-3})}}), "[8, 5, 2]");
   EXPECT_EQ(show(run({"slice", {f32s({}, {0}), i64s({-1}), i64s({INT64_MIN}), i64s({0}), i64s({-1})}})),
             "f32[0]()");
@@ -166,6 +167,7 @@ TEST(Slice, infers_symbolic_sizes) {
   EXPECT_EQ(slice(0, INT64_MAX, 1), "f32[2, N]");
   EXPECT_EQ(slice(-1, INT64_MIN, -1), "f32[2, N]");
   EXPECT_EQ(slice(0, INT64_MAX, 2), "f32[2, (N + 1) // 2]");
+  EXPECT_EQ(slice(0, INT64_MIN, -1), "f32[2, max(min(N - 1, 0) + 1, 0)]");
   EXPECT_EQ(slice(0, 5, 1), "f32[2, min(N, 5)]");
   EXPECT_EQ(inferred({"slice", {"f32[2, N]", "i64[1]", "i64[1]", i64s({1})}}), "f32[2, slice]");
 }
@@ -217,12 +219,15 @@ TEST(Pad, has_four_modes) {
   EXPECT_EQ(pad("edge", 2, 1), "i64[6](1, 1, 1, 2, 3, 3)");
   EXPECT_EQ(pad("reflect", 2, 3), "i64[8](3, 2, 1, 2, 3, 2, 1, 2)");
   EXPECT_EQ(pad("wrap", 2, 4), "i64[9](2, 3, 1, 2, 3, 1, 2, 3, 1)");
+  EXPECT_EQ(pad("wrap", -1, 3), "i64[5](2, 3, 2, 3, 2)");
+  EXPECT_EQ(pad("reflect", 3, -1), "i64[5](2, 1, 2, 1, 2)");
+  EXPECT_EQ(pad("edge", -2, 2), "i64[3](3, 3, 3)");
   EXPECT_EQ(show(run({"pad", {f32s({1, 2, 3, 4}, {2, 2}), i64s({1, 0}), f32s({9}, {}), i64s({-2})}})),
             "f32[3, 2](9, 9, 1, 2, 3, 4)");
   EXPECT_EQ(inferred({"pad", {"f32[N, 3]", i64s({0, 1, 2, 1})}}), "f32[N + 2, 5]");
   LANNER_EXPECT_ERROR(
       run({"pad", {f32s({}, {0}), i64s({1, 1})}, attributes({{"mode", std::string("edge")}})}),
-      ErrorCode::invalid_argument, "nothing to repeat");
+      ErrorCode::invalid_argument, "nothing is left to repeat");
 }
 
 TEST(Range, has_a_length_before_running_where_it_can) {
@@ -233,6 +238,9 @@ TEST(Range, has_a_length_before_running_where_it_can) {
   EXPECT_NE(inferred({"range", {i64s({INT64_MIN}, {}), i64s({INT64_MAX}, {}), i64s({1}, {})}})
                 .find("has 18446744073709551615 elements"),
             std::string::npos);
+  EXPECT_EQ(show(run({"range", {i64s({INT64_MIN}, {}), i64s({INT64_MAX}, {}), i64s({INT64_MAX}, {})}})),
+            "i64[3](-9223372036854775808, -1, 9223372036854775806)");
+  EXPECT_EQ(show(run({"range", {f32s({1e30f}, {}), f32s({-1e30f}, {}), f32s({1}, {})}})), "f32[0]()");
   EXPECT_NE(inferred({"range", {i64s({0}, {}), i64s({4}, {}), i64s({0}, {})}}).find("delta is 0"),
             std::string::npos);
 }

@@ -1,3 +1,6 @@
+#include <cmath>
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "ops/node_run.h"
@@ -53,6 +56,20 @@ TEST(Softmax, works_along_any_axis) {
   EXPECT_NE(
       inferred({"softmax", {"f32[2, 2]"}, attributes({{"axis", std::int64_t{2}}})}).find("out of range"),
       std::string::npos);
+}
+
+// A line without a finite largest element has no shares.
+TEST(Softmax, spreads_what_is_no_number_over_its_line) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const Tensor x = f32s({1, nan, 2, -inf, -inf, -inf, 1, inf, 2, 0, -inf, 0}, {4, 3});
+  const Tensor shares = run({"softmax", {x}}), logarithms = run({"log_softmax", {x}});
+  for (std::size_t i = 0; i < 9; ++i) {
+    EXPECT_TRUE(std::isnan(shares.as<float>()[i])) << i;
+    EXPECT_TRUE(std::isnan(logarithms.as<float>()[i])) << i;
+  }
+  EXPECT_EQ(shares.as<float>()[9], 0.5f);
+  EXPECT_EQ(shares.as<float>()[10], 0);
+  EXPECT_EQ(logarithms.as<float>()[10], -inf);
 }
 
 TEST(Lrn, sums_over_neighbouring_channels) {

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "ops/node_run.h"
@@ -15,6 +17,10 @@ static AttributeMap window(std::vector<std::int64_t> kernel, std::vector<std::in
 TEST(Pool, counts_windows) {
   EXPECT_EQ(inferred({"max_pool", {"f32[N, C, 7, 8]"}, window({3, 3}, {2, 2}, 0)}), "f32[N, C, 3, 3]");
   EXPECT_EQ(inferred({"max_pool", {"f32[N, C, 7, 8]"}, window({3, 3}, {2, 2}, 1)}), "f32[N, C, 3, 4]");
+  auto valid = window({3}, {3}, 1);
+  valid.set("auto_pad", Attribute(std::string("VALID")));
+  EXPECT_EQ(show(run({"max_pool", {f32s({0, 1, 2, 3, 4, 5, 6}, {1, 1, 7})}, valid})),
+            "f32[1, 1, 3](2, 5, 6)");
   auto padded = window({2}, {2}, 1);
   padded.set("pads", ints({0, 1}));
   EXPECT_EQ(inferred({"max_pool", {"f32[1, 1, 4]"}, padded}),
@@ -26,6 +32,26 @@ TEST(MaxPool, gives_places_in_the_whole_tensor) {
   const std::vector<Tensor> found = run_all(spec);
   EXPECT_EQ(show(found[0]), "f32[1, 2, 2](5, 5, 9, 9)");
   EXPECT_EQ(show(found[1]), "i64[1, 2, 2](1, 1, 3, 4)");
+}
+
+TEST(MaxPool, of_the_least_number_alone_gives_the_first_place) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const NodeSpec infinite{"max_pool", {f32s({-inf, -inf, -inf}, {1, 1, 3})}, window({2}, {1}, 0), 2};
+  EXPECT_EQ(show(run_all(infinite)[0]), "f32[1, 1, 2](-inf, -inf)");
+  EXPECT_EQ(show(run_all(infinite)[1]), "i64[1, 1, 2](0, 1)");
+  const NodeSpec bytes{
+      "max_pool", {tensor<std::int8_t>({-128, -128, -128}, {1, 1, 3})}, window({2}, {1}, 0), 2};
+  EXPECT_EQ(show(run_all(bytes)[1]), "i64[1, 1, 2](0, 1)");
+}
+
+TEST(MaxPool, of_a_nan_is_nan) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor x = f32s({5, nan, 2, 3, nan, nan}, {1, 1, 6});
+  const NodeSpec places{"max_pool", {x}, window({2}, {1}, 0), 2};
+  EXPECT_EQ(show(run_all(places)[0]), "f32[1, 1, 5](nan, nan, 3, nan, nan)");
+  EXPECT_EQ(show(run_all(places)[1]), "i64[1, 1, 5](1, 1, 3, 4, 4)");
+  EXPECT_EQ(show(run({"max_pool", {x}, window({2}, {1}, 0)})), "f32[1, 1, 5](nan, nan, 3, nan, nan)");
+  EXPECT_EQ(show(run({"global_max_pool", {x}})), "f32[1, 1, 1](nan)");
 }
 
 TEST(AveragePool, counts_padding_only_when_told) {

@@ -63,6 +63,24 @@ TEST(TopK, sorts_with_lower_places_first) {
   EXPECT_NE(inferred({"top_k", {"f32[N, 2]", i64s({3})}, {}, 2}).find("k is 3"), std::string::npos);
 }
 
+TEST(TopK, takes_a_nan_for_the_largest) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor x = f32s({1, nan, 3, nan, 2});
+  const std::vector<Tensor> most = run_all({"top_k", {x, i64s({3})}, {}, 2});
+  EXPECT_EQ(show(most[0]) + show(most[1]), "f32[3](nan, nan, 3)i64[3](1, 3, 2)");
+  const auto smallest = attributes({{"largest", std::int64_t{0}}});
+  const std::vector<Tensor> least = run_all({"top_k", {x, i64s({4})}, smallest, 2});
+  EXPECT_EQ(show(least[0]) + show(least[1]), "f32[4](1, 2, 3, nan)i64[4](0, 4, 2, 1)");
+}
+
+TEST(Reduce, of_what_leaves_64_bits_wraps_and_is_no_size) {
+  const Tensor large = i64s({INT64_MAX, 2});
+  EXPECT_EQ(known({"reduce_sum", {large}}), "unknown");
+  EXPECT_EQ(known({"reduce_prod", {large}}), "unknown");
+  EXPECT_EQ(show(run({"reduce_sum", {large}})), "i64[1](-9223372036854775807)");
+  EXPECT_EQ(known({"reduce_sum", {i64s({INT64_MAX, -2})}}), "[9223372036854775805]");
+}
+
 TEST(CumSum, runs_either_way) {
   const Tensor x = f32s({1, 2, 3}), axis = i64s({0}, {});
   EXPECT_EQ(show(run({"cum_sum", {x, axis}})), "f32[3](1, 3, 6)");

@@ -32,6 +32,15 @@ TEST(Resize, repeats_and_interpolates) {
             "f32[1, 3](1, 2, 3)");
 }
 
+TEST(Resize, nearest_places_are_told_in_f32) {
+  auto floor = mode("nearest", "asymmetric");
+  floor.set("nearest_mode", Attribute(std::string("floor")));
+  const Tensor x = f32s({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  const Tensor y = run({"resize", {x, std::nullopt, f32s({2.7f})}, floor});
+  EXPECT_EQ(y.as<float>()[26], 9);
+  EXPECT_EQ(y.as<float>()[27], 10);
+}
+
 TEST(Resize, a_shrinking_antialiased_axis_averages) {
   auto smooth = mode("linear");
   smooth.set("antialias", std::int64_t{1});
@@ -52,6 +61,13 @@ TEST(GridSample, reads_the_innermost_axis_first) {
   const auto align = attributes({{"align_corners", std::int64_t{1}}});
   EXPECT_EQ(show(run({"grid_sample", {x, corner}, align})), "f32[1, 1, 1, 2](2, 2.5)");
   EXPECT_EQ(inferred({"grid_sample", {"f32[N, C, H, W]", "f32[N, 5, 6, 2]"}}), "f32[N, C, 5, 6]");
+}
+
+// Taps beyond the edge are the edge; the place itself moves there only from half an element outside.
+TEST(GridSample, keeps_cubic_places_within_the_border) {
+  const Tensor x = f32s({1, 2, 4, 8}, {1, 1, 4}), near = f32s({-0.875f, -1.5f}, {1, 2, 1});
+  const auto cubic = attributes({{"mode", std::string("cubic")}, {"padding_mode", std::string("border")}});
+  EXPECT_EQ(show(run({"grid_sample", {x, near}, cubic})), "f32[1, 1, 2](0.89453125, 1)");
 }
 
 TEST(DepthToSpace, has_two_orders_and_an_inverse) {

@@ -126,6 +126,16 @@ void resize(RuleContext& context) {
   context.set_output(0, context.emit("resize", inputs, std::move(attributes)));
 }
 
+/// Before version 20 there were planes only, and modes were named for them.
+void grid_sample(RuleContext& context) {
+  AttributeMap attributes = context.attributes("grid_sample");
+  const std::string mode = context.string("mode", "linear");
+  if (context.version < 20 && mode == "bilinear") attributes.set("mode", std::string("linear"));
+  if (context.version < 20 && mode == "bicubic") attributes.set("mode", std::string("cubic"));
+  context.set_output(
+      0, context.emit("grid_sample", {context.required(0), context.required(1)}, std::move(attributes)));
+}
+
 /// Version 1 has a real exponent.
 void lp_pool(RuleContext& context) {
   const std::string op = snake_case(context.node.op);
@@ -149,6 +159,7 @@ void add_layer_rules(Rules& rules) {
   rules["GroupNormalization"] = group_normalization;
   rules["Upsample"] = upsample;
   rules["Resize"] = resize;
+  rules["GridSample"] = grid_sample;
   rules["LpPool"] = rules["GlobalLpPool"] = lp_pool;
   rules["LSTM"] = recurrent("lstm");
   rules["GRU"] = recurrent("gru");

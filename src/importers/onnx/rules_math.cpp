@@ -62,7 +62,9 @@ void softmax_family(RuleContext& context) {
   flatten.set("axis", axis);
   Value* matrix = context.emit("flatten", {x}, std::move(flatten));
   Value* result = context.emit(op, {matrix}, std::move(attributes));
-  context.set_output(0, context.emit("reshape", {result, context.emit("shape", {x})}));
+  AttributeMap reshape;
+  reshape.set("allowzero", std::int64_t{1});
+  context.set_output(0, context.emit("reshape", {result, context.emit("shape", {x})}, std::move(reshape)));
 }
 
 void gemm(RuleContext& context) {
