@@ -87,11 +87,12 @@ double at(std::span<const double> values, std::size_t i, double otherwise) {
   return values.empty() ? otherwise : values[i];
 }
 
-// A channel whose largest weight became subnormal would have lost its digits.
+// A half's channel whose largest weight became subnormal would have lost digits that show. In wider types a
+// channel that is scaled to nothing, as training leaves some, gives nothing either way.
 std::optional<Tensor> scaled_weights(const Node& anchor, std::span<const double> scale) {
   const DType type = anchor.input(1)->type.dtype();
   for (const double factor : scale) {
-    if (!is_moderate_factor(factor, type)) return std::nullopt;
+    if (!is_moderate_size(factor, type)) return std::nullopt;
   }
   std::vector<double> weights = *constant_reals(anchor.input(1)), largest(output_channels(anchor), 0.0);
   const ChannelOf channel_of(anchor);
@@ -101,7 +102,7 @@ std::optional<Tensor> scaled_weights(const Node& anchor, std::span<const double>
     largest[channel] = std::max(largest[channel], std::abs(weights[i]));
   }
   for (const double weight : largest) {
-    if (!is_normal_or_zero(weight, type)) return std::nullopt;
+    if (type == DType::f16 && !is_normal_or_zero(weight, type)) return std::nullopt;
   }
   return rounded(weights, type, anchor.input(1)->constant()->shape());
 }
