@@ -104,6 +104,13 @@ TEST(ConvTail, takes_channel_operands) {
   EXPECT_TRUE(check_tactics(fused("%r: f32[*] = mul(%c, %oi)\n", "[1, 24, 1, 1]")).contains("onednn/conv"));
 }
 
+TEST(ConvTail, leaves_clips_without_a_range_to_others) {
+  EXPECT_FALSE(
+      check_tactics(fused("%lo: f32[] = constant() {value = f32[](3)}\n%hi: f32[] = constant() {value = "
+                          "f32[](1)}\n%r: f32[*] = clip(%c, %lo, %hi)\n"))
+          .contains("onednn/conv"));
+}
+
 TEST(ConvTail, refuses_other_broadcasts) {
   EXPECT_FALSE(check_tactics(fused("%r: f32[*] = mul(%c, %oi)\n", "[2, 24, 1, 1]")).contains("onednn/conv"));
 }

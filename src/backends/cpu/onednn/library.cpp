@@ -329,19 +329,25 @@ Eltwise eltwise_at(const dnnl::post_ops& ops, int place) {
 }
 
 // oneDNN 2.6 keeps one set of parameters for each algorithm among the post-operations of a product: two
-// linear steps with different factors would both take the first one's.
+// linear steps with different factors would both take the first one's. Parameters that oneDNN refuses, as
+// those of a clip to [3, 1], are no step for it.
 bool append_eltwise(dnnl::post_ops& ops, Algorithm algorithm, float alpha = 0, float beta = 0) {
   for (int place = 0; place < ops.len(); ++place) {
     if (ops.kind(place) != dnnl::primitive::kind::eltwise) continue;
     const Eltwise other = eltwise_at(ops, place);
     if (other.algorithm == algorithm && (other.alpha != alpha || other.beta != beta)) return false;
   }
+  try {
 #if DNNL_VERSION_MAJOR >= 3
-  ops.append_eltwise(algorithm, alpha, beta);
+    ops.append_eltwise(algorithm, alpha, beta);
 #else
-  ops.append_eltwise(1.0F, algorithm, alpha, beta);
+    ops.append_eltwise(1.0F, algorithm, alpha, beta);
 #endif
-  return true;
+    return true;
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    return false;
+  }
 }
 
 } // namespace
