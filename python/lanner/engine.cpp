@@ -132,7 +132,7 @@ void register_engine(nb::module_& module) {
         for (nb::handle folder : folders) paths.emplace_back(path_of(folder));
         add_library_folders(paths);
       },
-      nb::arg("folders"), nb::sig("def add_library_folders(folders: Sequence[str]) -> None"),
+      nb::arg("folders"), nb::sig("def add_library_folders(folders: collections.abc.Sequence[str]) -> None"),
       "Where CUDA's libraries are looked for before the loader's folders; to be called before the first use "
       "of a GPU. "
       "Those of PyPI's nvidia packages are known already.");

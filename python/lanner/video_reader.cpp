@@ -291,11 +291,11 @@ void register_random_access(nb::class_<Reader>& reader) {
              }
            })
       .def("__getitem__", &item, nb::arg("index").none(),
-           nb::sig("def __getitem__(self, index: int | slice | Sequence[int]) -> Any"),
+           nb::sig("def __getitem__(self, index: int | slice | collections.abc.Sequence[int]) -> Any"),
            "A frame, or a list of frames for a slice or a sequence of numbers; only what they depend on is "
            "decoded.")
       .def("frames_at", &frames_at, nb::arg("seconds"),
-           nb::sig("def frames_at(self, seconds: Sequence[float]) -> list[Frame]"),
+           nb::sig("def frames_at(self, seconds: collections.abc.Sequence[float]) -> list[Frame]"),
            "The frames on the screen at these times.")
       .def(
           "frames_played_in",
@@ -333,7 +333,7 @@ void register_random_access(nb::class_<Reader>& reader) {
             });
           },
           nb::arg("indices"), nb::arg("options"),
-          nb::sig("def batch(self, indices: slice | Sequence[int], **options: object) -> Tensor"),
+          nb::sig("def batch(self, indices: slice | collections.abc.Sequence[int], **options: object) -> Tensor"),
           "The frames as one tensor [N, ...]: see Preprocess for the keywords; size is (height, width).")
       .def_prop_ro("index", [](Reader& self) {
         return std::const_pointer_cast<StreamIndex>(

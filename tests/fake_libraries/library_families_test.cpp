@@ -129,6 +129,21 @@ TEST_F(FakeLibraries, conv_is_offered_in_every_form_and_layout) {
   }
 }
 
+TEST_F(FakeLibraries, uneven_padding_of_depthwise_lines_is_left_to_others) {
+  const auto offered = [](const char* pads) {
+    const std::string ir =
+        std::string("graph @g(%x: f32[1, 4, 9]) -> (%y: f32[*] as \"y\") {\n"
+                    "%w: f32[4, 1, 3] = constant() {value = random(f32[4, 1, 3], seed = 5, "
+                    "std = 0.3)}\n%y: f32[*] = conv(%x, %w, _) {group = 4, pads = ") +
+        pads + "}\n}";
+    return Offer(cuda::conv_family, ir.c_str()).tactics();
+  };
+  EXPECT_FALSE(offered("[1, 1]").tactics.empty());
+  const TacticList uneven = offered("[1, 3]");
+  EXPECT_TRUE(uneven.tactics.empty());
+  EXPECT_NE(uneven.reason.find("depthwise line"), std::string::npos) << uneven.reason;
+}
+
 TEST_F(FakeLibraries, graphs_that_are_refused_are_split) {
   fake_cudnn_limit_operations(2);
   const TacticList list = Offer(cuda::conv_family, conv_ir).all();

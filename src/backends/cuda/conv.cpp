@@ -172,6 +172,14 @@ std::optional<ConvProblem> problem_of(const Conv& conv, const Variant& variant, 
   return problem.steps.size() <= most_steps ? std::optional(std::move(problem)) : std::nullopt;
 }
 
+/// A depthwise convolution along one axis whose padding differs in front and behind. cuDNN 9.19 has an engine
+/// for lines with the padding that keeps their length, takes it for these too and gives other results.
+bool is_uneven_line(const Conv& conv) {
+  const auto& kernel = conv.window.kernel;
+  const bool line = std::ranges::count_if(kernel, [](std::int64_t size) { return size > 1; }) == 1;
+  return line && conv.filter[1] == 1 && paddings_behind(conv.window) != conv.window.begin;
+}
+
 std::optional<Conv> read_conv(const Group& group, std::string& reason) {
   const GroupOp& op = group.ops().front();
   if (op.kind() != "conv") return std::nullopt;
@@ -192,6 +200,10 @@ std::optional<Conv> read_conv(const Group& group, std::string& reason) {
   const auto sizes = [](const Shape& shape) { return std::span(shape.dims()).subspan(2); };
   conv.window = ops::resolve_window(ops::WindowAttributes::read(op.attributes(), rank - 2), sizes(conv.input),
                                     sizes(conv.output), sizes(conv.filter));
+  if (is_uneven_line(conv)) {
+    reason = "cudnn: of a depthwise line only as much padding as lies in front is seen behind it";
+    return std::nullopt;
+  }
   auto tail = tail_of(group, channel_axis, reason);
   if (!tail) return std::nullopt;
   conv.tail = std::move(*tail);
