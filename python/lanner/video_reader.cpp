@@ -333,7 +333,8 @@ void register_random_access(nb::class_<Reader>& reader) {
             });
           },
           nb::arg("indices"), nb::arg("options"),
-          nb::sig("def batch(self, indices: slice | collections.abc.Sequence[int], **options: object) -> Tensor"),
+          nb::sig(
+              "def batch(self, indices: slice | collections.abc.Sequence[int], **options: object) -> Tensor"),
           "The frames as one tensor [N, ...]: see Preprocess for the keywords; size is (height, width).")
       .def_prop_ro("index", [](Reader& self) {
         return std::const_pointer_cast<StreamIndex>(

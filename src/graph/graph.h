@@ -129,7 +129,7 @@ public:
   std::span<const std::unique_ptr<Value>> parameters() const noexcept { return parameters_; }
   Value* parameter(std::size_t i) const { return parameters_.at(i).get(); }
   Value* add_parameter(std::string_view name, Type type); ///< Before the parameters of captures.
-  void remove_parameter(std::size_t i);              ///< Must be unused; not a capture's.
+  void remove_parameter(std::size_t i);                   ///< Must be unused; not a capture's.
 
   std::span<Value* const> outputs() const noexcept { return outputs_; }
   void add_output(Value* value);
@@ -175,9 +175,7 @@ public:
   Region& body() noexcept { return *body_; }
   const Region& body() const noexcept { return *body_; }
 
-  Value* add_input(std::string_view name, Type type) {
-    return body_->add_parameter(name, std::move(type));
-  }
+  Value* add_input(std::string_view name, Type type) { return body_->add_parameter(name, std::move(type)); }
   void add_output(std::string name, Value* value);
   void remove_output(std::size_t i);
   std::span<const std::string> output_names() const noexcept { return output_names_; }

@@ -84,8 +84,9 @@ dnnl::primitive_desc_base reorder(const Desc& src, const Desc& dst, const dnnl::
 bool append(dnnl::post_ops& ops, const Activation& activation);
 
 /// Attributes with the scratchpad given by the caller.
-/// Ends oneDNN's cache of primitives, which answers the walk through the implementations of a descriptor, too:
-/// with what it held for others that it takes for equal, so that the walk depended on what had run before.
+/// Ends oneDNN's cache of primitives, which answers the walk through the implementations of a descriptor,
+/// too: with what it held for others that it takes for equal, so that the walk depended on what had run
+/// before.
 void keep_no_primitives();
 
 dnnl::primitive_attr attributes(const dnnl::post_ops& ops = {});
