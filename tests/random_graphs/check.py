@@ -1,0 +1,220 @@
+"""Runs a case by Lanner and compares it with the oracle."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import lanner
+import numpy
+import onnx
+
+from random_graphs.cases import Case, Feed, dims_of
+from random_graphs.comparison import difference
+from random_graphs.inner import Inner, spread
+from random_graphs.oracle import NoOracle, Oracle
+
+
+@dataclass(frozen=True)
+class Failure:
+    kind: str
+    """An error's type, `shape`, `type`, `values`, `unstable`; `crash` and `hang` come from outside."""
+    where: str
+    text: str
+
+    def same_as(self, other: "Failure | None") -> bool:
+        return other is not None and self.kind == other.kind and shortened(self.text) == shortened(other.text)
+
+
+def shortened(text: str) -> str:
+    """The words of an error without names and numbers; what results differ by says nothing."""
+    if text.startswith(("values", "shape", "type")):
+        return text.split(":")[0].split()[0]
+    return " ".join("".join(c for c in word if c.isalpha() or c in "_") for word in text.split(":")[-1].split()[:6])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    failure: Failure | None = None
+    oracle: str = ""
+    skipped: str = ""
+    """Why nothing could be compared."""
+    note: str = ""
+    """Why a difference is no failure."""
+
+
+class Broken(Exception):
+    def __init__(self, kind: str, where: str, text: str):
+        super().__init__(text)
+        self.failure = Failure(kind, where, text)
+
+
+def check(case: Case, stage: Callable[[str], None] = lambda _: None) -> Outcome:
+    """`stage` hears whether the oracle or Lanner runs, because either may end the process."""
+    stage("oracle")
+    try:
+        oracle = Oracle(case.model, case.feeds[0])
+        expected = [oracle.run(feed) for feed in case.feeds]
+    except NoOracle as error:
+        return Outcome(skipped=str(error))
+    notes: list[str] = []
+    try:
+        for where, number, got in results(case, stage):
+            if all(not difference(e, g, case.options.precision) for e, g in zip(expected[number], got, strict=True)):
+                continue
+            stage("oracle")
+            weigh(Difference(case, oracle, number, expected[number], got), where, notes)
+            stage("lanner")
+    except Broken as broken:
+        return Outcome(failure=broken.failure, oracle=oracle.name)
+    return Outcome(oracle=oracle.name, note="; ".join(dict.fromkeys(notes)))
+
+
+@dataclass
+class Difference:
+    """Results of one run that are not plainly equal to the oracle's."""
+
+    case: Case
+    oracle: Oracle
+    number: int
+    expected: list[numpy.ndarray]
+    got: list[numpy.ndarray]
+
+    @property
+    def feed(self) -> Feed:
+        return self.case.feeds[self.number]
+
+    @property
+    def precision(self) -> str:
+        return self.case.options.precision
+
+    def first(self, expected: list[numpy.ndarray], moved: list[numpy.ndarray] | None) -> tuple[str, str] | None:
+        """The first output that is wrong even where rounding moves it by `moved`, and how."""
+        for i, name in enumerate(names_of(self.case.model)):
+            slack = moved[i] if moved is not None and moved[i].shape == expected[i].shape else None
+            text = difference(expected[i], self.got[i], self.precision, slack)
+            if text:
+                return name, text
+        return None
+
+
+def weigh(found: Difference, where: str, notes: list[str]) -> None:
+    """Raises Broken for what is wrong, or notes why it is not."""
+    inner = Inner.of(found.oracle, found.feed)
+    moved = spread(found.oracle, found.feed, found.expected, inner, found.precision)
+    wrong = found.first(found.expected, moved)
+    if wrong is None:
+        return
+    name, text = wrong
+    if text.startswith("values"):
+        undefined = inner.undefined(found.case.model, found.precision)
+        if undefined:
+            notes.append("undefined: " + undefined.split(" ", 1)[1])
+            return
+    elif moved is None and text.startswith("shape"):
+        notes.append("rounding moves even the shapes")
+        return
+    if reference_agrees(found, moved):
+        notes.append("the oracles disagree, and Lanner agrees with onnx.reference")
+        return
+    raise Broken(text.split(":")[0].split()[0], f"{where} {name}", text)
+
+
+def reference_agrees(found: Difference, moved: list[numpy.ndarray] | None) -> bool:
+    second = found.oracle.second()
+    if second is None:
+        return False
+    try:
+        expected = [numpy.asarray(array) for array in second.run(found.feed)]
+    except Exception:  # it raises what it likes
+        return False
+    return found.first(expected, moved) is None
+
+
+def results(case: Case, stage: Callable[[str], None]):
+    """Where, which inputs, and what came out, run by run: forwards, back, from a saved plan."""
+    stage("lanner")
+    options = case.options
+    engines = [("run", guarded("build", build, case))]
+    if options.plan:
+        engines.append(("loaded", guarded("plan", reopened, engines[0][1], options.threads)))
+    forwards = list(range(len(case.feeds)))
+    order = [*forwards, 0, *reversed(forwards)] if len(forwards) > 1 else [0, 0]
+    for label, engine in engines:
+        context = guarded(label, engine.create_context, threads=options.threads)
+        before: dict[int, list[numpy.ndarray]] = {}
+        for step, number in enumerate(order):
+            where = f"{label} #{step} inputs {number}"
+            got = guarded(where, run, context, case, case.feeds[number])
+            if number in before:
+                for name, old, new in zip(names_of(case.model), before[number], got, strict=True):
+                    text = difference(old, new, "fp32")
+                    if text:
+                        raise Broken("unstable", f"{where} {name}", text)
+            before[number] = got
+            yield where, number, got
+
+
+def guarded(where: str, function, *arguments, **named):
+    try:
+        return function(*arguments, **named)
+    except Exception as error:  # whatever Lanner raises is what is looked for
+        raise Broken(type(error).__name__, where, str(error)) from error
+
+
+def names_of(model: onnx.ModelProto) -> list[str]:
+    return [info.name for info in model.graph.output]
+
+
+def build(case: Case):
+    options = case.options
+    return lanner.build(
+        case.model,
+        budget=options.budget,
+        threads=options.threads,
+        precision=options.precision,
+        deterministic=options.deterministic,
+        shapes=ranges(case),
+        device=options.device,
+    )
+
+
+def ranges(case: Case) -> dict[str, tuple]:
+    """Smallest, typical and largest shape of inputs with symbols."""
+    found = {}
+    for name, dims in dims_of(case.model).items():
+        shapes = [feed[name].shape for feed in case.feeds if name in feed]
+        if shapes and any(isinstance(dim, str) for dim in dims):
+            found[name] = (tuple(map(min, zip(*shapes, strict=True))), shapes[0], tuple(map(max, zip(*shapes, strict=True))))
+    return found
+
+
+def reopened(engine, threads: int):
+    with tempfile.TemporaryDirectory(prefix="lanner-random-") as folder:
+        path = Path(folder) / "case.plan"
+        engine.save(path)
+        return lanner.load(path, threads=threads)
+
+
+def run(context, case: Case, feed: Feed) -> list[numpy.ndarray]:
+    outputs = context(feed)
+    return [numpy.array(outputs[name].to("cpu").numpy()) for name in names_of(case.model)]
+
+
+def settled(case: Case) -> Case:
+    """Symbols that the oracle does not let vary become numbers: what a graph says of them is only a wish."""
+    if not case.symbols:
+        return case
+    try:
+        oracle = Oracle(case.model, case.feeds[0])
+        for feed in case.feeds:
+            oracle.run(feed)
+        return case
+    except NoOracle:
+        pass
+    model = onnx.ModelProto.FromString(case.model.SerializeToString())
+    for info in model.graph.input:
+        if info.name in case.feeds[0]:
+            for dim, size in zip(info.type.tensor_type.shape.dim, case.feeds[0][info.name].shape, strict=True):
+                dim.dim_value = size
+    return Case(model, case.feeds[:1], case.options)

@@ -1,0 +1,139 @@
+"""Where the oracles themselves are known not to compute what ONNX says; there the other one is asked, or nobody.
+
+Each entry was seen with onnxruntime 1.31 or onnx 1.23 and compared by hand with the operator's text."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy
+import onnx
+
+from random_graphs.facts import Node, nodes_of
+
+RUNTIME, REFERENCE = "onnxruntime", "onnx.reference"
+
+
+@dataclass(frozen=True)
+class Deviation:
+    oracle: str
+    operators: tuple[str, ...]
+    reason: str
+    applies: Callable[[Node], bool]
+
+
+DEVIATIONS: list[Deviation] = []
+
+
+def deviates(oracle: str, *operators: str, reason: str):
+    def register(applies: Callable[[Node], bool]):
+        DEVIATIONS.append(Deviation(oracle, operators, reason, applies))
+        return applies
+
+    return register
+
+
+def of_model(model: onnx.ModelProto) -> dict[str, str]:
+    """By oracle, the first reason not to ask it."""
+    found: dict[str, str] = {}
+    for node in nodes_of(model):
+        for entry in DEVIATIONS:
+            if node.operator in entry.operators and entry.oracle not in found and entry.applies(node):
+                found[entry.oracle] = f"{node.operator}: {entry.reason}"
+    return found
+
+
+def same_padding(node: Node) -> bool:
+    return node.attribute("auto_pad", "").startswith("SAME")
+
+
+def kernel_of(node: Node) -> list[int]:
+    return node.attribute("kernel_shape") or (node.shapes[1] or [])[2:]
+
+
+WINDOWS = ("Conv", "ConvInteger", "QLinearConv", "MaxPool", "AveragePool", "LpPool")
+
+
+@deviates(RUNTIME, *WINDOWS, reason="SAME with dilations or strides beyond the kernel pads otherwise")
+def same_with_gaps(node: Node) -> bool:
+    wide = any(s > k for s, k in zip(node.attribute("strides", []), kernel_of(node), strict=False))
+    return same_padding(node) and (wide or any(d > 1 for d in node.attribute("dilations", [])))
+
+
+@deviates(RUNTIME, "ConvTranspose", reason="SAME does not give input times stride")
+def transposed_same(node: Node) -> bool:
+    return same_padding(node)
+
+
+@deviates(RUNTIME, "ConvTranspose", reason="an empty input ends the process")
+def transposed_empty(node: Node) -> bool:
+    return any(shape is not None and 0 in shape for shape in [*node.shapes, *node.outputs])
+
+
+@deviates(RUNTIME, "LSTM", "GRU", "RNN", reason="`clip` is ignored or applied elsewhere")
+def clipped_cell(node: Node) -> bool:
+    return "clip" in node.attributes
+
+
+@deviates(RUNTIME, "Resize", reason="a crop to the same size copies the whole")
+def crop_to_same_size(node: Node) -> bool:
+    crops = node.attribute("coordinate_transformation_mode") == "tf_crop_and_resize"
+    return crops and (node.shapes[0] is None or node.shapes[0] == node.outputs[0])
+
+
+@deviates(RUNTIME, "Resize", reason="align_corners takes the rounded length, not the fraction that a scale gives")
+def fractional_corners(node: Node) -> bool:
+    scales = node.constant(2)
+    if node.attribute("coordinate_transformation_mode") != "align_corners" or not node.has(2) or (scales is not None and not scales.size):
+        return False
+    return node.shapes[0] is None or not numpy.equal(numpy.mod(scaled_lengths(node), 1), 0).all()
+
+
+def scaled_lengths(node: Node) -> numpy.ndarray:
+    scales, axes = node.constant(2), node.attribute("axes")
+    lengths = numpy.array(node.shapes[0] if axes is None else [node.shapes[0][axis] for axis in axes])
+    return numpy.full(1, 0.5) if scales is None else lengths * scales
+
+
+@deviates(RUNTIME, "Resize", reason="keep_aspect_ratio_policy rounds otherwise")
+def aspect_kept(node: Node) -> bool:
+    return node.attribute("keep_aspect_ratio_policy", "stretch") != "stretch"
+
+
+@deviates(RUNTIME, "LRN", reason="an even size is refused")
+@deviates(REFERENCE, "LRN", reason="the window of an even size lies otherwise")
+def even_response(node: Node) -> bool:
+    return node.attribute("size", 1) % 2 == 0
+
+
+@deviates(RUNTIME, "MaxPool", reason="a window of nothing but -inf gives the least finite number")
+def padded_with_infinity(node: Node) -> bool:
+    before = node.producers[0]
+    return before is not None and before.operator == "Pad" and before.constant(2) is not None and numpy.isinf(before.constant(2)).any()
+
+
+@deviates(REFERENCE, "LRN", reason="channels beyond the first window are wrong")
+def response(_: Node) -> bool:
+    return True
+
+
+@deviates(REFERENCE, "Clip", reason="min beyond max gives min, not max")
+def crossed_limits(node: Node) -> bool:
+    if "min" in node.attributes or "max" in node.attributes:
+        return node.attribute("min", -numpy.inf) > node.attribute("max", numpy.inf)
+    least, most = node.constant(1), node.constant(2)
+    return node.has(1) and node.has(2) and (least is None or most is None or least > most)
+
+
+@deviates(REFERENCE, "LSTM", "GRU", "RNN", reason="sequence_lens, directions and layouts are left out in part")
+def short_sequences(node: Node) -> bool:
+    return node.has(4) or node.attribute("direction", "forward") != "forward" or bool(node.attribute("layout", 0))
+
+
+@deviates(REFERENCE, "LSTM", "GRU", "RNN", reason="activations, clip and input_forget are ignored")
+def other_cell(node: Node) -> bool:
+    return any(name in node.attributes for name in ("activations", "clip", "input_forget"))
+
+
+@deviates(REFERENCE, "BatchNormalization", reason="the definition before operator set 9 is another one")
+def old_batch_normalization(node: Node) -> bool:
+    return node.opset < 9

@@ -1,0 +1,139 @@
+"""What happens within a model: the values between its nodes, and how far rounding them moves the results."""
+
+from dataclasses import dataclass
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from random_graphs import values
+from random_graphs.cases import Feed
+from random_graphs.oracle import NoOracle, Oracle
+from random_graphs.values import DTYPE, is_float
+
+ROUNDS = 5
+# How far one step may be off, by the type that it computes in: two units in the last place.
+EPSILON = {TensorProto.FLOAT: 2.4e-7, TensorProto.DOUBLE: 4.4e-16, TensorProto.FLOAT16: 1e-3, TensorProto.BFLOAT16: 8e-3}
+PRECISION = {"fp32": 0.0, "fp16": 1e-3, "bf16": 8e-3}
+# Steps that are off by this much whatever their result's size (docs/design.md, Rules).
+ABSOLUTE = {"LogSoftmax": 2e-6}
+ROUNDING = ("QuantizeLinear", "DynamicQuantizeLinear", "Cast", "QLinearConv", "QLinearMatMul")
+
+
+@dataclass
+class Inner:
+    """Every value of one run, by name."""
+
+    arrays: dict[str, numpy.ndarray]
+
+    @staticmethod
+    def of(oracle: Oracle, feed: Feed) -> "Inner":
+        model = onnx.ModelProto.FromString(oracle.model.SerializeToString())
+        present = {info.name for info in model.graph.output}
+        names = [name for node in model.graph.node for name in node.output if name and name not in present]
+        model.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
+        model = onnx.shape_inference.infer_shapes(model)
+        results = oracle.run(feed, model)
+        return Inner(dict(zip([info.name for info in model.graph.output], results, strict=True)) | feed)
+
+    def undefined(self, model: onnx.ModelProto, precision: str) -> str:
+        """Why tactics may differ here: docs/design.md promises agreement on finite numbers only."""
+        largest = 6e4 if precision == "fp16" else numpy.finfo(numpy.float64).max
+        for name, array in self.arrays.items():
+            if is_float(array) and not (numpy.abs(array.astype(numpy.float64)) <= largest).all():
+                return f"{name} holds NaN, or more than its type does"
+        for node in model.graph.node:
+            if node.op_type == "Cast" and self.overflows(node):
+                return f"{node.output[0]} is cast from more than its type holds"
+        return ""
+
+    def overflows(self, node: onnx.NodeProto) -> bool:
+        source, result = self.arrays.get(node.input[0]), self.arrays.get(node.output[0])
+        if source is None or result is None or not is_float(source) or result.dtype.kind not in "iu":
+            return False
+        limits = numpy.iinfo(result.dtype)
+        numbers = numpy.trunc(source.astype(numpy.float64))
+        return bool(((numbers < limits.min) | (numbers > limits.max)).any())
+
+
+def noise(rng: numpy.random.Generator, array: numpy.ndarray, precision: str) -> numpy.ndarray:
+    """Factors near one."""
+    epsilon = max(EPSILON[DTYPE[array.dtype]], PRECISION[precision])
+    return (1 + epsilon * rng.choice([-1.0, -0.5, 0.5, 1.0], array.shape)).astype(numpy.float64)
+
+
+def noisy_feed(rng: numpy.random.Generator, feed: Feed, precision: str) -> Feed:
+    return {
+        name: (array.astype(numpy.float64) * noise(rng, array, precision)).astype(array.dtype) if is_float(array) else array
+        for name, array in feed.items()
+    }
+
+
+def noisy_model(rng: numpy.random.Generator, model: onnx.ModelProto, inner: Inner, precision: str) -> onnx.ModelProto:
+    """The model with a product behind each float value, and moved scales before what rounds to integers."""
+    result = onnx.ModelProto.FromString(model.SerializeToString())
+    graph = result.graph
+    nodes: list[onnx.NodeProto] = []
+    for node in graph.node:
+        proto = onnx.NodeProto.FromString(node.SerializeToString())
+        behind = []
+        if node.op_type not in ("Constant", "Identity"):
+            for i, name in enumerate(node.output):
+                array = inner.arrays.get(name)
+                if name and array is not None and is_float(array) and array.size:
+                    proto.output[i] = name + "_exact"
+                    behind += disturb(rng, graph, name, array, node.op_type, precision)
+        if node.op_type in ROUNDING:
+            move_scales(rng, graph, proto, inner, precision)
+        nodes += [proto, *behind]
+    del graph.node[:], graph.value_info[:]
+    graph.node.extend(nodes)
+    return result
+
+
+def disturb(rng, graph: onnx.GraphProto, name: str, array: numpy.ndarray, operator: str, precision: str) -> list[onnx.NodeProto]:
+    factors = noise(rng, array, precision)
+    graph.initializer.append(numpy_helper.from_array(factors.astype(array.dtype), name + "_factors"))
+    product = name if operator not in ABSOLUTE else name + "_product"
+    nodes = [helper.make_node("Mul", [name + "_exact", name + "_factors"], [product])]
+    if operator in ABSOLUTE:
+        shifts = (ABSOLUTE[operator] * rng.choice([-1.0, 1.0], array.shape)).astype(array.dtype)
+        graph.initializer.append(numpy_helper.from_array(shifts, name + "_shifts"))
+        nodes.append(helper.make_node("Add", [product, name + "_shifts"], [name]))
+    return nodes
+
+
+def move_scales(rng, graph: onnx.GraphProto, node: onnx.NodeProto, inner: Inner, precision: str) -> None:
+    known = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    for i, name in enumerate(node.input):
+        array = known.get(name, inner.arrays.get(name))
+        if array is not None and is_float(array) and i > 0:
+            moved = f"{node.output[0]}_scale{i}"
+            graph.initializer.append(numpy_helper.from_array((array * noise(rng, array, "fp32")).astype(array.dtype), moved))
+            node.input[i] = moved
+
+
+def spread(oracle: Oracle, feed: Feed, expected: list[numpy.ndarray], inner: Inner, precision: str) -> list[numpy.ndarray] | None:
+    """How far rounding moves each number of the results; for integers whether it moves it. None where even shapes move."""
+    largest = [numpy.zeros(array.shape) for array in expected]
+    for round_ in range(ROUNDS):
+        rng = numpy.random.default_rng(round_)
+        try:
+            moved = oracle.run(noisy_feed(rng, feed, precision), noisy_model(rng, oracle.model, inner, precision))
+        except NoOracle:
+            return None
+        for i, (array, other) in enumerate(zip(expected, moved, strict=True)):
+            if array.shape != other.shape:
+                return None
+            largest[i] = numpy.maximum(largest[i], distance(array, other))
+    return largest
+
+
+def distance(a: numpy.ndarray, b: numpy.ndarray) -> numpy.ndarray:
+    """Of numbers; infinite between a number and NaN."""
+    if DTYPE.get(a.dtype) not in values.FLOATS:
+        return (a != b).astype(numpy.float64)
+    a, b = a.astype(numpy.float64), b.astype(numpy.float64)
+    with numpy.errstate(invalid="ignore"):
+        apart = numpy.where((a == b) | (numpy.isnan(a) & numpy.isnan(b)), 0.0, numpy.abs(a - b))
+    return numpy.where(numpy.isnan(apart), numpy.inf, apart)
