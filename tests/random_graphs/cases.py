@@ -46,6 +46,15 @@ class Case:
     def symbols(self) -> set[str]:
         return {dim for dims in dims_of(self.model).values() for dim in dims if isinstance(dim, str)}
 
+    def fixed(self) -> "Case":
+        """Without symbols, on the first inputs alone."""
+        model = onnx.ModelProto.FromString(self.model.SerializeToString())
+        for info in model.graph.input:
+            if info.name in self.feeds[0]:
+                for dim, size in zip(info.type.tensor_type.shape.dim, self.feeds[0][info.name].shape, strict=True):
+                    dim.dim_value = size
+        return Case(model, self.feeds[:1], self.options)
+
     def save(self, prefix: Path, story: str) -> None:
         """prefix.onnx, .npz and .txt, the first line of which are the options."""
         onnx.save(self.model, f"{prefix}.onnx")

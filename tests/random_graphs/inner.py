@@ -17,6 +17,7 @@ EPSILON = {TensorProto.FLOAT: 2.4e-7, TensorProto.DOUBLE: 4.4e-16, TensorProto.F
 PRECISION = {"fp32": 0.0, "fp16": 1e-3, "bf16": 8e-3}
 # Steps that are off by this much whatever their result's size (docs/design.md, Rules).
 ABSOLUTE = {"LogSoftmax": 2e-6}
+SHOWN = {dtype for dtype in DTYPE.values() if dtype not in (TensorProto.BFLOAT16, TensorProto.INT4, TensorProto.UINT4)}
 ROUNDING = ("QuantizeLinear", "DynamicQuantizeLinear", "Cast", "QLinearConv", "QLinearMatMul")
 
 
@@ -28,12 +29,16 @@ class Inner:
 
     @staticmethod
     def of(oracle: Oracle, feed: Feed) -> "Inner":
-        model = onnx.ModelProto.FromString(oracle.model.SerializeToString())
+        """Those that NumPy cannot hold are left out; nothing but the inputs where the oracle does not show more."""
+        model = onnx.shape_inference.infer_shapes(oracle.model)
         present = {info.name for info in model.graph.output}
-        names = [name for node in model.graph.node for name in node.output if name and name not in present]
-        model.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
-        model = onnx.shape_inference.infer_shapes(model)
-        results = oracle.run(feed, model)
+        types = {info.name: info.type.tensor_type.elem_type for info in model.graph.value_info}
+        names = [name for node in model.graph.node for name in node.output if name not in present and types.get(name) in SHOWN]
+        model.graph.output.extend(helper.make_tensor_value_info(name, types[name], None) for name in names)
+        try:
+            results = oracle.run(feed, model)
+        except NoOracle:
+            return Inner(dict(feed))
         return Inner(dict(zip([info.name for info in model.graph.output], results, strict=True)) | feed)
 
     def undefined(self, model: onnx.ModelProto, precision: str) -> str:
@@ -59,12 +64,12 @@ class Inner:
 def noise(rng: numpy.random.Generator, array: numpy.ndarray, precision: str) -> numpy.ndarray:
     """Factors near one."""
     epsilon = max(EPSILON[DTYPE[array.dtype]], PRECISION[precision])
-    return (1 + epsilon * rng.choice([-1.0, -0.5, 0.5, 1.0], array.shape)).astype(numpy.float64)
+    return numpy.asarray(1 + epsilon * rng.choice([-1.0, -0.5, 0.5, 1.0], array.shape))
 
 
 def noisy_feed(rng: numpy.random.Generator, feed: Feed, precision: str) -> Feed:
     return {
-        name: (array.astype(numpy.float64) * noise(rng, array, precision)).astype(array.dtype) if is_float(array) else array
+        name: numpy.asarray(array.astype(numpy.float64) * noise(rng, array, precision), array.dtype) if is_float(array) else array
         for name, array in feed.items()
     }
 
@@ -97,7 +102,7 @@ def disturb(rng, graph: onnx.GraphProto, name: str, array: numpy.ndarray, operat
     product = name if operator not in ABSOLUTE else name + "_product"
     nodes = [helper.make_node("Mul", [name + "_exact", name + "_factors"], [product])]
     if operator in ABSOLUTE:
-        shifts = (ABSOLUTE[operator] * rng.choice([-1.0, 1.0], array.shape)).astype(array.dtype)
+        shifts = numpy.asarray(ABSOLUTE[operator] * rng.choice([-1.0, 1.0], array.shape), array.dtype)
         graph.initializer.append(numpy_helper.from_array(shifts, name + "_shifts"))
         nodes.append(helper.make_node("Add", [product, name + "_shifts"], [name]))
     return nodes
@@ -109,7 +114,7 @@ def move_scales(rng, graph: onnx.GraphProto, node: onnx.NodeProto, inner: Inner,
         array = known.get(name, inner.arrays.get(name))
         if array is not None and is_float(array) and i > 0:
             moved = f"{node.output[0]}_scale{i}"
-            graph.initializer.append(numpy_helper.from_array((array * noise(rng, array, "fp32")).astype(array.dtype), moved))
+            graph.initializer.append(numpy_helper.from_array(numpy.asarray(array * noise(rng, array, "fp32"), array.dtype), moved))
             node.input[i] = moved
 
 
