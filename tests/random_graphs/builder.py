@@ -13,7 +13,8 @@ from random_graphs import values
 from random_graphs.registry import Unsuitable
 from random_graphs.values import BOOL, F32, FLOATS, I4, NUMPY, U4
 
-LARGEST_INPUT, LARGEST_VALUE = 2000, 6000
+# Elements of an input and of any other value: of small graphs, and of the few large ones.
+LARGEST = {False: (2000, 6000), True: (60000, 200000)}
 
 
 @dataclass
@@ -26,8 +27,8 @@ class Value:
 class GraphBuilder:
     """Values have concrete sizes. A size in `symbols` stands for that symbol wherever an input has it, and then constants are avoided."""
 
-    def __init__(self, draw: random.Random, opset: int, symbols: dict[int, str], prefix: str = ""):
-        self.draw, self.opset, self.symbols, self.prefix = draw, opset, symbols, prefix
+    def __init__(self, draw: random.Random, opset: int, symbols: dict[int, str], large: bool = False, prefix: str = ""):
+        self.draw, self.opset, self.symbols, self.large, self.prefix = draw, opset, symbols, large, prefix
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[TensorProto] = []
         self.inputs: list[str] = []
@@ -66,7 +67,9 @@ class GraphBuilder:
         return values.generator(self.draw)
 
     def size(self) -> int:
-        return self.choose(sorted(self.symbols)) if self.symbols and self.chance(0.25) else values.size(self.draw)
+        if self.symbols and self.chance(0.25):
+            return self.choose(sorted(self.symbols))
+        return self.choose(values.LARGE_SIZES) if self.large else values.size(self.draw)
 
     def require(self, condition: bool) -> None:
         if not condition:
@@ -142,7 +145,7 @@ class GraphBuilder:
         rank = self.choose(ranks or ((0, 1, 2, 3, 4, 4, 5) if self.chance(0.95) else (6,)))
         for _ in range(50):
             shape = [self.size() for _ in range(rank)]
-            if numpy.prod(shape) <= LARGEST_INPUT and (fits is None or fits(shape)):
+            if numpy.prod(shape) <= LARGEST[self.large][0] and (fits is None or fits(shape)):
                 return shape
         raise Unsuitable
 
@@ -212,7 +215,7 @@ class GraphBuilder:
         if not tensor.HasField("shape") or not all(dim.HasField("dim_value") for dim in tensor.shape.dim):
             return Value(tensor.elem_type, None)
         shape = [dim.dim_value for dim in tensor.shape.dim]
-        self.require(all(dim >= 0 for dim in shape) and numpy.prod(shape, dtype=float) <= LARGEST_VALUE)
+        self.require(all(dim >= 0 for dim in shape) and numpy.prod(shape, dtype=float) <= LARGEST[self.large][1])
         return Value(tensor.elem_type, shape)
 
     def declare(self, node: onnx.NodeProto, *results: Value) -> list[str]:
@@ -238,7 +241,7 @@ class GraphBuilder:
 
     def body(self, parameters: dict[str, Value], count: int, families) -> "GraphBuilder":
         """A nested graph of some nodes over its parameters and over what it captures of this one."""
-        inner = GraphBuilder(self.draw, self.opset, {}, self.name("b") + "_")
+        inner = GraphBuilder(self.draw, self.opset, {}, self.large, self.name("b") + "_")
         inner.values.update(parameters)
         for name, value in self.values.items():
             if value.shape is not None and self.chance(0.4):

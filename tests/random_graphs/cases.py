@@ -18,7 +18,7 @@ from random_graphs.values import BF16, NUMPY
 
 OPSETS = ([7, 8, 9, 10, 11, 12], [13, 13, 14, 15, 16, 17, 18, 19, 20, 21, 21, 22, 23, 24, 25, 26])
 NODES = (1, 2, 3, 4, 5, 6, 8, 10, 14)
-LARGEST_FEED = 30000
+LARGEST_FEED = 300000
 
 Feed = dict[str, numpy.ndarray]
 
@@ -93,7 +93,7 @@ def generate(seed: int, family: str = "", special: bool = False, device: str = "
     draw = random.Random(seed)
     opset = draw.choice(OPSETS[draw.random() >= 0.15])
     symbols = draw.sample(values.SYMBOL_SIZES, draw.randint(1, 2)) if draw.random() < 0.35 else []
-    builder = GraphBuilder(draw, opset, {size: f"N{size}" for size in symbols})
+    builder = GraphBuilder(draw, opset, {size: f"N{size}" for size in symbols}, large=draw.random() < 0.03)
     wanted = named(family) if family else list(FAMILIES.values())
     families = wanted + ([entry for entry in FAMILIES.values() if draw.random() < 0.1] if family else [])
     count = draw.choice(NODES)

@@ -50,6 +50,7 @@ def kernel_of(node: Node) -> list[int]:
     return node.attribute("kernel_shape") or (node.shapes[1] or [])[2:]
 
 
+REDUCTIONS = tuple(f"Reduce{name}" for name in "Sum Mean Max Min Prod L1 L2 SumSquare LogSum LogSumExp".split())
 WINDOWS = ("Conv", "ConvInteger", "QLinearConv", "MaxPool", "AveragePool", "LpPool")
 
 
@@ -134,6 +135,16 @@ def other_cell(node: Node) -> bool:
     return any(name in node.attributes for name in ("activations", "clip", "input_forget"))
 
 
-@deviates(REFERENCE, "BatchNormalization", reason="the definition before operator set 9 is another one")
+@deviates(REFERENCE, "BatchNormalization", reason="the definitions before operator set 14 are others")
 def old_batch_normalization(node: Node) -> bool:
-    return node.opset < 9
+    return node.opset < 14
+
+
+@deviates(REFERENCE, "Softmax", "LogSoftmax", "Hardmax", reason="before operator set 13 all dims from the axis on count together")
+def old_softmax(node: Node) -> bool:
+    return node.opset < 13
+
+
+@deviates(RUNTIME, *REDUCTIONS, reason="an empty input keeps dims that negative axes name")
+def empty_reduction(node: Node) -> bool:
+    return node.shapes[0] is None or 0 in node.shapes[0]

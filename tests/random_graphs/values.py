@@ -18,6 +18,7 @@ NUMPY = {dtype: numpy.dtype(helper.tensor_dtype_to_np_dtype(dtype)) for dtype in
 DTYPE = {array: dtype for dtype, array in NUMPY.items()}
 
 SIZES = (2, 3, 4, 5, 6, 7, 8, 9, 16, 17)
+LARGE_SIZES = (1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100, 127, 128, 129, 257, 513)
 SYMBOL_SIZES = (5, 6, 7, 9, 11, 13)
 EXTREME = (numpy.nan, numpy.inf, -numpy.inf, -0.0, 0.0, 1e30, -1e30, 1e-40, 65504.0, 88.7, -103.9)
 

@@ -56,7 +56,7 @@ def padded_window(g: GraphBuilder):
     g.require(g.opset >= 11)
     x = g.pick([F32], ranks=[3, 4], fits=all)
     count = g.rank(x) - 2
-    value = g.choose([0, 0, 0, -1e30, 1])
+    value = g.choose([0, 0, 0, -numpy.inf, 1])
     pads = [0, 0, *(g.draw.randint(0, 3) for _ in range(count)), 0, 0, *(g.draw.randint(0, 3) for _ in range(count))]
     given = [g.constant(numpy.float32(value))] if value or g.chance(0.5) else []
     y = g.node("Pad", [x, g.ints(pads), *given], mode="constant")

@@ -46,6 +46,8 @@ def resize(g: GraphBuilder):
         attributes["extrapolation_value"] = 10.0
     if not crop and g.chance(0.5):
         return g.node("Resize", [x, region, g.constant(numpy.array(scales, numpy.float32))], **attributes)
+    if "axes" in attributes and not crop and g.chance(0.3):
+        attributes["keep_aspect_ratio_policy"] = g.choose(["not_larger", "not_smaller"])
     sizes = [max(1, int(g.shape(x)[axis] * scale)) for axis, scale in zip(axes, scales, strict=True)]
     return g.node("Resize", [x, region, none, g.ints(sizes)], **attributes)
 
