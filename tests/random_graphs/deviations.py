@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy
 import onnx
 
+from random_graphs import places
 from random_graphs.facts import Node, nodes_of
 
 RUNTIME, REFERENCE = "onnxruntime", "onnx.reference"
@@ -50,6 +51,7 @@ def kernel_of(node: Node) -> list[int]:
     return node.attribute("kernel_shape") or (node.shapes[1] or [])[2:]
 
 
+UNDECIDED = "a place lies so near the middle of two, or the edge, that rounding decides"
 REDUCTIONS = tuple(f"Reduce{name}" for name in "Sum Mean Max Min Prod L1 L2 SumSquare LogSum LogSumExp".split())
 WINDOWS = ("Conv", "ConvInteger", "QLinearConv", "MaxPool", "AveragePool", "LpPool")
 
@@ -75,10 +77,14 @@ def clipped_cell(node: Node) -> bool:
     return "clip" in node.attributes
 
 
-@deviates(RUNTIME, "Resize", reason="a crop to the same size copies the whole")
+@deviates(RUNTIME, "Resize", reason="an axis that is cropped to its own size is copied")
 def crop_to_same_size(node: Node) -> bool:
-    crops = node.attribute("coordinate_transformation_mode") == "tf_crop_and_resize"
-    return crops and (node.shapes[0] is None or node.shapes[0] == node.outputs[0])
+    if node.attribute("coordinate_transformation_mode") != "tf_crop_and_resize":
+        return False
+    if node.shapes[0] is None or node.outputs[0] is None:
+        return True
+    axes = enumerate(zip(node.shapes[0], node.outputs[0], strict=True))
+    return any(old == new and places.stretch(node, axis, old, new)[:2] != (0, 1) for axis, (old, new) in axes)
 
 
 @deviates(RUNTIME, "Resize", reason="align_corners takes the rounded length, not the fraction that a scale gives")
@@ -98,6 +104,17 @@ def scaled_lengths(node: Node) -> numpy.ndarray:
 @deviates(RUNTIME, "Resize", reason="keep_aspect_ratio_policy rounds otherwise")
 def aspect_kept(node: Node) -> bool:
     return node.attribute("keep_aspect_ratio_policy", "stretch") != "stretch"
+
+
+@deviates(RUNTIME, "Resize", reason=UNDECIDED)
+@deviates(REFERENCE, "Resize", reason=UNDECIDED)
+def undecided_places(node: Node) -> bool:
+    return places.only_rounding_decides(node)
+
+
+@deviates(RUNTIME, "InstanceNormalization", reason="over one place or equal ones the mean is taken away last, and cancels")
+def one_place(node: Node) -> bool:
+    return node.shapes[0] is None or numpy.prod(node.shapes[0][2:]) <= 1
 
 
 @deviates(RUNTIME, "LRN", reason="an even size is refused")
@@ -148,3 +165,35 @@ def old_softmax(node: Node) -> bool:
 @deviates(RUNTIME, *REDUCTIONS, reason="an empty input keeps dims that negative axes name")
 def empty_reduction(node: Node) -> bool:
     return node.shapes[0] is None or 0 in node.shapes[0]
+
+
+@deviates(REFERENCE, "Loop", reason="what iterations give is joined, not stacked")
+def stacked_results(node: Node) -> bool:
+    return len(node.outputs) > len(node.inputs) - 2
+
+
+@deviates(REFERENCE, "Split", reason="sizes that do not add up are taken as they are")
+def loose_split(node: Node) -> bool:
+    sizes, shape = node.constant(1), node.shapes[0]
+    return sizes is not None and shape is not None and sizes.sum() != shape[node.attribute("axis", 0)]
+
+
+@deviates(RUNTIME, "GatherND", reason="batch dims that differ are taken as they are")
+def loose_batches(node: Node) -> bool:
+    unknown = node.shapes[0] is None or node.shapes[1] is None
+    return node.attribute("batch_dims", 0) > 0 and (unknown or node.shapes[0][0] != node.shapes[1][0])
+
+
+@deviates(REFERENCE, "GlobalMaxPool", reason="one spatial dim is not taken as such")
+def flat_global_pool(node: Node) -> bool:
+    return node.shapes[0] is None or len(node.shapes[0]) == 3
+
+
+@deviates(REFERENCE, "MaxPool", "AveragePool", "LpPool", reason="SAME with a stride beyond the input gives no place")
+def same_beyond_input(node: Node) -> bool:
+    return same_padding(node) and any(s > 1 for s in node.attribute("strides", []))
+
+
+@deviates(REFERENCE, "MaxPool", reason="indices count otherwise in columns and behind SAME")
+def other_indices(node: Node) -> bool:
+    return len(node.outputs) > 1 and (node.attribute("storage_order", 0) == 1 or same_padding(node))

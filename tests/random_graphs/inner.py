@@ -14,9 +14,11 @@ from random_graphs.values import DTYPE, is_float
 ROUNDS = 5
 # How far one step may be off, by the type that it computes in: two units in the last place.
 EPSILON = {TensorProto.FLOAT: 2.4e-7, TensorProto.DOUBLE: 4.4e-16, TensorProto.FLOAT16: 1e-3, TensorProto.BFLOAT16: 8e-3}
+SMALLEST = {"fp32": 1.2e-38, "fp16": 6.2e-5, "bf16": 1.2e-38}
 PRECISION = {"fp32": 0.0, "fp16": 1e-3, "bf16": 8e-3}
-# Steps that are off by this much whatever their result's size (docs/design.md, Rules).
-ABSOLUTE = {"LogSoftmax": 2e-6, "LSTM": 1e-7, "GRU": 1e-7, "RNN": 1e-7}
+# Steps that are off by this much whatever each number's size, as a part of the largest where that is beyond one:
+# functions near zero (docs/design.md, Rules), states that saturate, places between elements.
+ABSOLUTE = {"LogSoftmax": 2e-6, "LSTM": 1e-7, "GRU": 1e-7, "RNN": 1e-7, "Resize": 2e-6, "GridSample": 2e-6}
 SHOWN = {dtype for dtype in DTYPE.values() if dtype not in (TensorProto.BFLOAT16, TensorProto.INT4, TensorProto.UINT4)}
 ROUNDING = ("QuantizeLinear", "DynamicQuantizeLinear", "Cast", "QLinearConv", "QLinearMatMul")
 
@@ -47,6 +49,8 @@ class Inner:
         for name, array in self.arrays.items():
             if is_float(array) and not (numpy.abs(array.astype(numpy.float64)) <= largest).all():
                 return f"{name} holds NaN, or more than its type does"
+            if is_float(array) and ((array != 0) & (numpy.abs(array) < SMALLEST[precision])).any():
+                return f"{name} holds less than the normal numbers"
         for node in model.graph.node:
             if node.op_type == "Cast" and self.overflows(node):
                 return f"{node.output[0]} is cast from more than its type holds"
@@ -102,7 +106,8 @@ def disturb(rng, graph: onnx.GraphProto, name: str, array: numpy.ndarray, operat
     product = name if operator not in ABSOLUTE else name + "_product"
     nodes = [helper.make_node("Mul", [name + "_exact", name + "_factors"], [product])]
     if operator in ABSOLUTE:
-        shifts = numpy.asarray(ABSOLUTE[operator] * rng.choice([-1.0, 1.0], array.shape), array.dtype)
+        largest = numpy.abs(array.astype(numpy.float64), where=numpy.isfinite(array), out=numpy.zeros(array.shape)).max(initial=1)
+        shifts = numpy.asarray(ABSOLUTE[operator] * largest * rng.choice([-1.0, 1.0], array.shape), array.dtype)
         graph.initializer.append(numpy_helper.from_array(shifts, name + "_shifts"))
         nodes.append(helper.make_node("Add", [product, name + "_shifts"], [name]))
     return nodes
@@ -118,19 +123,19 @@ def move_scales(rng, graph: onnx.GraphProto, node: onnx.NodeProto, inner: Inner,
             node.input[i] = moved
 
 
-def spread(oracle: Oracle, feed: Feed, expected: list[numpy.ndarray], inner: Inner, precision: str) -> list[numpy.ndarray] | None:
-    """How far rounding moves each number of the results; for integers whether it moves it. None where even shapes move."""
-    largest = [numpy.zeros(array.shape) for array in expected]
+Spread = list[numpy.ndarray | None]
+
+
+def spread(oracle: Oracle, feed: Feed, expected: list[numpy.ndarray], inner: Inner, precision: str) -> Spread:
+    """How far rounding moves each number of the results; for integers whether it moves it. None where even a shape moves."""
+    largest: Spread = [numpy.zeros(array.shape) for array in expected]
     for round_ in range(ROUNDS):
         rng = numpy.random.default_rng(round_)
-        try:
-            moved = oracle.run(noisy_feed(rng, feed, precision), noisy_model(rng, oracle.model, inner, precision))
-        except NoOracle:
-            return None
+        moved = oracle.run(noisy_feed(rng, feed, precision), noisy_model(rng, oracle.model, inner, precision))
         for i, (array, other) in enumerate(zip(expected, moved, strict=True)):
-            if array.shape != other.shape:
-                return None
-            largest[i] = numpy.maximum(largest[i], distance(array, other))
+            before = largest[i]
+            fits = before is not None and array.shape == other.shape
+            largest[i] = numpy.maximum(before, distance(array, other)) if fits else None
     return largest
 
 

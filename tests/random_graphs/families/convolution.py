@@ -39,6 +39,7 @@ def window(g: GraphBuilder, x: str, pool: bool = False) -> tuple[list[int], dict
             pads[i], pads[i + count] = min(pads[i], kernel[i] - 1), min(pads[i + count], kernel[i] - 1)
             dilations[i] = dilations[i] if dilations[i] * (kernel[i] - 1) + 1 <= place + pads[i] + pads[i + count] else 1
             kernel[i] = min(kernel[i], place + pads[i] + pads[i + count])
+            dilations[i] = min(dilations[i], place)  # else a window may lie in the padding alone
     return kernel, attributes
 
 

@@ -14,6 +14,8 @@ UNARY = {
     "Sin": 7, "Cos": 7, "Atan": 7, "ThresholdedRelu": 10, "Shrink": 9, "Identity": 1, "HardSwish": 14, "Celu": 12, "Gelu": 20,
     "Mish": 18, "Swish": 24, "Asinh": 9, "Sinh": 9, "Acos": 7, "Tan": 7, "Cosh": 9, "Asin": 7, "Atanh": 9,
 }  # fmt: skip
+# Their definitions hold constants of f32, which f64 would show.
+NARROW = {"Gelu", "HardSwish"}
 DOMAINS = {"Sqrt", "Log", "Acos", "Asin", "Atanh"}
 
 
@@ -34,6 +36,7 @@ def unary(g: GraphBuilder):
     x = g.pick(g.float_type())
     operator = "Relu" if g.chance(0.08) else g.choose(list(UNARY))
     g.require(UNARY[operator] <= g.opset)
+    g.require(g.dtype(x) != F64 or operator not in NARROW)
     if operator in DOMAINS and g.chance(0.9):
         x = g.node("Sigmoid" if operator not in ("Sqrt", "Log") else "Abs", [x])
     g.node(operator, [x], **unary_attributes(g, operator))
@@ -52,6 +55,8 @@ def binary(g: GraphBuilder):
     y = g.other(x)
     operator = g.choose(["Add"] * 4 + ["Mul"] * 4 + ["Sub", "Sub", "Div", "Div", "Max", "Min", "Pow", "PRelu"])
     g.require(g.opset >= 8 or operator not in ("Max", "Min"))
+    if operator == "PRelu":  # the slope spreads over x, never the other way round
+        g.require(values.broadcasts(g.shape(y), g.shape(x)) and list(numpy.broadcast_shapes(g.shape(y), g.shape(x))) == g.shape(x))
     if operator == "Div" and y not in g.constants and g.chance(0.8):
         operator = "Mul"
     if operator == "Pow" and g.chance(0.9):

@@ -40,7 +40,8 @@ def normalization(g: GraphBuilder):
     operator = g.choose(list(NORMALIZATIONS))
     since, ranks = NORMALIZATIONS[operator]
     g.require(g.opset >= since)
-    x = g.pick([F32] * 9 + [F16, F64], ranks=ranks, fits=all)
+    # In f64 the type that an epsilon is kept in and that of the first stage would show.
+    x = g.pick([F32] * 9 + [F64 if operator == "LpNormalization" else F16], ranks=ranks, fits=all)
     ADD[operator](g, operator, x)
 
 

@@ -41,7 +41,7 @@ def resize(g: GraphBuilder):
     crop = attributes["coordinate_transformation_mode"] == CROP
     if crop:
         starts = [g.choose([0, 0.1, 0.25, -0.1]) if axis in active else 0.0 for axis in axes]
-        ends = [g.choose([1, 0.8, 0.6, 1.2]) if axis in active else 1.0 for axis in axes]
+        ends = [g.choose([0.95, 0.8, 0.6, 1.2]) if axis in active else 1.0 for axis in axes]
         region = g.constant(numpy.array(starts + ends, numpy.float32))
         attributes["extrapolation_value"] = 10.0
     if not crop and g.chance(0.5):
