@@ -18,7 +18,15 @@ SMALLEST = {"fp32": 1.2e-38, "fp16": 6.2e-5, "bf16": 1.2e-38}
 PRECISION = {"fp32": 0.0, "fp16": 1e-3, "bf16": 8e-3}
 # Steps that are off by this much whatever each number's size, as a part of the largest where that is beyond one:
 # functions near zero (docs/design.md, Rules), states that saturate, places between elements.
-ABSOLUTE = {"LogSoftmax": 2e-6, "LSTM": 1e-7, "GRU": 1e-7, "RNN": 1e-7, "Resize": 2e-6, "GridSample": 2e-6}
+ABSOLUTE = {
+    "LogSoftmax": 2e-6,
+    "Sigmoid": 5e-8,
+    "LSTM": 1e-7,
+    "GRU": 1e-7,
+    "RNN": 1e-7,
+    "Resize": 2e-6,
+    "GridSample": 2e-6,
+}
 SHOWN = {dtype for dtype in DTYPE.values() if dtype not in (TensorProto.BFLOAT16, TensorProto.INT4, TensorProto.UINT4)}
 ROUNDING = ("QuantizeLinear", "DynamicQuantizeLinear", "Cast", "QLinearConv", "QLinearMatMul")
 
@@ -103,9 +111,10 @@ def noisy_model(rng: numpy.random.Generator, model: onnx.ModelProto, inner: Inne
 def disturb(rng, graph: onnx.GraphProto, name: str, array: numpy.ndarray, operator: str, precision: str) -> list[onnx.NodeProto]:
     factors = noise(rng, array, precision)
     graph.initializer.append(numpy_helper.from_array(factors.astype(array.dtype), name + "_factors"))
-    product = name if operator not in ABSOLUTE else name + "_product"
+    shifted = operator in ABSOLUTE and array.dtype != numpy.float64
+    product = name + "_product" if shifted else name
     nodes = [helper.make_node("Mul", [name + "_exact", name + "_factors"], [product])]
-    if operator in ABSOLUTE:
+    if shifted:
         largest = numpy.abs(array.astype(numpy.float64), where=numpy.isfinite(array), out=numpy.zeros(array.shape)).max(initial=1)
         shifts = numpy.asarray(ABSOLUTE[operator] * largest * rng.choice([-1.0, 1.0], array.shape), array.dtype)
         graph.initializer.append(numpy_helper.from_array(shifts, name + "_shifts"))
