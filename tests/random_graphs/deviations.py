@@ -197,3 +197,31 @@ def same_beyond_input(node: Node) -> bool:
 @deviates(REFERENCE, "MaxPool", reason="indices count otherwise in columns and behind SAME")
 def other_indices(node: Node) -> bool:
     return len(node.outputs) > 1 and (node.attribute("storage_order", 0) == 1 or same_padding(node))
+
+
+@deviates(REFERENCE, "MaxPool", reason="paddings that differ in front and behind are not both taken")
+def uneven_padding(node: Node) -> bool:
+    pads = node.attribute("pads", [])
+    return pads[: len(pads) // 2] != pads[len(pads) // 2 :]
+
+
+@deviates(REFERENCE, "QLinearConv", reason="results are not rounded to the nearest")
+def truncated_conv(_: Node) -> bool:
+    return True
+
+
+@deviates(REFERENCE, "Resize", reason="half_pixel_symmetric with antialias, and pytorch_half_pixel to one element, read elsewhere")
+def other_places(node: Node) -> bool:
+    mode = node.attribute("coordinate_transformation_mode")
+    to_one = node.outputs[0] is None or 1 in node.outputs[0]
+    return (mode == "half_pixel_symmetric" and bool(node.attribute("antialias"))) or (mode == "pytorch_half_pixel" and to_one)
+
+
+@deviates(RUNTIME, "GridSample", reason="with cubic and border the elements read are clamped, not the place")
+def cubic_border(node: Node) -> bool:
+    return node.attribute("mode") in ("cubic", "bicubic") and node.attribute("padding_mode") == "border"
+
+
+@deviates(RUNTIME, "Gemm", reason="a product over no elements leaves beta out")
+def empty_product(node: Node) -> bool:
+    return any(shape is None or 0 in shape for shape in node.shapes[:2])

@@ -11,7 +11,7 @@ from random_graphs.cases import Feed
 from random_graphs.oracle import NoOracle, Oracle
 from random_graphs.values import DTYPE, is_float
 
-ROUNDS = 5
+ROUNDS = 6
 # How far one step may be off, by the type that it computes in: two units in the last place.
 EPSILON = {TensorProto.FLOAT: 2.4e-7, TensorProto.DOUBLE: 4.4e-16, TensorProto.FLOAT16: 1e-3, TensorProto.BFLOAT16: 8e-3}
 SMALLEST = {"fp32": 1.2e-38, "fp16": 6.2e-5, "bf16": 1.2e-38}
@@ -73,20 +73,29 @@ class Inner:
         return bool(((numbers < limits.min) | (numbers > limits.max)).any())
 
 
-def noise(rng: numpy.random.Generator, array: numpy.ndarray, precision: str) -> numpy.ndarray:
-    """Factors near one."""
-    epsilon = max(EPSILON[DTYPE[array.dtype]], PRECISION[precision])
-    return numpy.asarray(1 + epsilon * rng.choice([-1.0, -0.5, 0.5, 1.0], array.shape))
+class Noise:
+    """Signs, drawn again or the opposite of those drawn: of two opposites one moves a number up, whichever way that is."""
+
+    def __init__(self, seed: int, opposite: bool, precision: str):
+        self.rng, self.opposite, self.precision = numpy.random.default_rng(seed), opposite, precision
+
+    def signs(self, shape) -> numpy.ndarray:
+        return numpy.asarray(self.rng.choice([-1.0, -0.5, 0.5, 1.0], shape) * (-1 if self.opposite else 1))
+
+    def factors(self, array: numpy.ndarray, precision: str = "") -> numpy.ndarray:
+        """Near one."""
+        epsilon = max(EPSILON[DTYPE[array.dtype]], PRECISION[precision or self.precision])
+        return 1 + epsilon * self.signs(array.shape)
+
+    def applied(self, array: numpy.ndarray, precision: str = "") -> numpy.ndarray:
+        return numpy.asarray(array.astype(numpy.float64) * self.factors(array, precision), array.dtype)
 
 
-def noisy_feed(rng: numpy.random.Generator, feed: Feed, precision: str) -> Feed:
-    return {
-        name: numpy.asarray(array.astype(numpy.float64) * noise(rng, array, precision), array.dtype) if is_float(array) else array
-        for name, array in feed.items()
-    }
+def noisy_feed(noise: Noise, feed: Feed) -> Feed:
+    return {name: noise.applied(array) if is_float(array) else array for name, array in feed.items()}
 
 
-def noisy_model(rng: numpy.random.Generator, model: onnx.ModelProto, inner: Inner, precision: str) -> onnx.ModelProto:
+def noisy_model(noise: Noise, model: onnx.ModelProto, inner: Inner) -> onnx.ModelProto:
     """The model with a product behind each float value, and moved scales before what rounds to integers."""
     result = onnx.ModelProto.FromString(model.SerializeToString())
     graph = result.graph
@@ -99,36 +108,35 @@ def noisy_model(rng: numpy.random.Generator, model: onnx.ModelProto, inner: Inne
                 array = inner.arrays.get(name)
                 if name and array is not None and is_float(array) and array.size:
                     proto.output[i] = name + "_exact"
-                    behind += disturb(rng, graph, name, array, node.op_type, precision)
+                    behind += disturb(noise, graph, name, array, node.op_type)
         if node.op_type in ROUNDING:
-            move_scales(rng, graph, proto, inner, precision)
+            move_scales(noise, graph, proto, inner)
         nodes += [proto, *behind]
     del graph.node[:], graph.value_info[:]
     graph.node.extend(nodes)
     return result
 
 
-def disturb(rng, graph: onnx.GraphProto, name: str, array: numpy.ndarray, operator: str, precision: str) -> list[onnx.NodeProto]:
-    factors = noise(rng, array, precision)
-    graph.initializer.append(numpy_helper.from_array(factors.astype(array.dtype), name + "_factors"))
+def disturb(noise: Noise, graph: onnx.GraphProto, name: str, array: numpy.ndarray, operator: str) -> list[onnx.NodeProto]:
+    graph.initializer.append(numpy_helper.from_array(numpy.asarray(noise.factors(array), array.dtype), name + "_factors"))
     shifted = operator in ABSOLUTE and array.dtype != numpy.float64
     product = name + "_product" if shifted else name
     nodes = [helper.make_node("Mul", [name + "_exact", name + "_factors"], [product])]
     if shifted:
         largest = numpy.abs(array.astype(numpy.float64), where=numpy.isfinite(array), out=numpy.zeros(array.shape)).max(initial=1)
-        shifts = numpy.asarray(ABSOLUTE[operator] * largest * rng.choice([-1.0, 1.0], array.shape), array.dtype)
+        shifts = numpy.asarray(ABSOLUTE[operator] * largest * noise.signs(array.shape), array.dtype)
         graph.initializer.append(numpy_helper.from_array(shifts, name + "_shifts"))
         nodes.append(helper.make_node("Add", [product, name + "_shifts"], [name]))
     return nodes
 
 
-def move_scales(rng, graph: onnx.GraphProto, node: onnx.NodeProto, inner: Inner, precision: str) -> None:
+def move_scales(noise: Noise, graph: onnx.GraphProto, node: onnx.NodeProto, inner: Inner) -> None:
     known = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     for i, name in enumerate(node.input):
         array = known.get(name, inner.arrays.get(name))
         if array is not None and is_float(array) and i > 0:
             moved = f"{node.output[0]}_scale{i}"
-            graph.initializer.append(numpy_helper.from_array(numpy.asarray(array * noise(rng, array, "fp32"), array.dtype), moved))
+            graph.initializer.append(numpy_helper.from_array(noise.applied(array, "fp32"), moved))
             node.input[i] = moved
 
 
@@ -139,8 +147,8 @@ def spread(oracle: Oracle, feed: Feed, expected: list[numpy.ndarray], inner: Inn
     """How far rounding moves each number of the results; for integers whether it moves it. None where even a shape moves."""
     largest: Spread = [numpy.zeros(array.shape) for array in expected]
     for round_ in range(ROUNDS):
-        rng = numpy.random.default_rng(round_)
-        moved = oracle.run(noisy_feed(rng, feed, precision), noisy_model(rng, oracle.model, inner, precision))
+        noise = Noise(round_ // 2, bool(round_ % 2), precision)
+        moved = oracle.run(noisy_feed(noise, feed), noisy_model(noise, oracle.model, inner))
         for i, (array, other) in enumerate(zip(expected, moved, strict=True)):
             before = largest[i]
             fits = before is not None and array.shape == other.shape
