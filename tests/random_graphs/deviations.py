@@ -225,3 +225,8 @@ def cubic_border(node: Node) -> bool:
 @deviates(RUNTIME, "Gemm", reason="a product over no elements leaves beta out")
 def empty_product(node: Node) -> bool:
     return any(shape is None or 0 in shape for shape in node.shapes[:2])
+
+
+@deviates(REFERENCE, "ConvTranspose", reason="the bias of the first group is added to all")
+def grouped_bias(node: Node) -> bool:
+    return node.attribute("group", 1) > 1 and node.has(2)

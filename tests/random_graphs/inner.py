@@ -28,6 +28,8 @@ ABSOLUTE = {
     "GridSample": 2e-6,
 }
 SHOWN = {dtype for dtype in DTYPE.values() if dtype not in (TensorProto.BFLOAT16, TensorProto.INT4, TensorProto.UINT4)}
+# Sums over so many terms that their errors add up beyond what noise on each term shows.
+SUMS = ("Softmax", "LogSoftmax", "GlobalAveragePool")
 ROUNDING = ("QuantizeLinear", "DynamicQuantizeLinear", "Cast", "QLinearConv", "QLinearMatMul")
 
 
@@ -82,10 +84,10 @@ class Noise:
     def signs(self, shape) -> numpy.ndarray:
         return numpy.asarray(self.rng.choice([-1.0, -0.5, 0.5, 1.0], shape) * (-1 if self.opposite else 1))
 
-    def factors(self, array: numpy.ndarray, precision: str = "") -> numpy.ndarray:
-        """Near one."""
+    def factors(self, array: numpy.ndarray, precision: str = "", terms: int = 1) -> numpy.ndarray:
+        """Near one; farther for sums of many terms."""
         epsilon = max(EPSILON[DTYPE[array.dtype]], PRECISION[precision or self.precision])
-        return 1 + epsilon * self.signs(array.shape)
+        return 1 + epsilon * max(1.0, terms**0.5 / 8) * self.signs(array.shape)
 
     def applied(self, array: numpy.ndarray, precision: str = "") -> numpy.ndarray:
         return numpy.asarray(array.astype(numpy.float64) * self.factors(array, precision), array.dtype)
@@ -108,7 +110,7 @@ def noisy_model(noise: Noise, model: onnx.ModelProto, inner: Inner) -> onnx.Mode
                 array = inner.arrays.get(name)
                 if name and array is not None and is_float(array) and array.size:
                     proto.output[i] = name + "_exact"
-                    behind += disturb(noise, graph, name, array, node.op_type)
+                    behind += disturb(noise, graph, name, array, node.op_type, terms_of(node, inner))
         if node.op_type in ROUNDING:
             move_scales(noise, graph, proto, inner)
         nodes += [proto, *behind]
@@ -117,8 +119,14 @@ def noisy_model(noise: Noise, model: onnx.ModelProto, inner: Inner) -> onnx.Mode
     return result
 
 
-def disturb(noise: Noise, graph: onnx.GraphProto, name: str, array: numpy.ndarray, operator: str) -> list[onnx.NodeProto]:
-    graph.initializer.append(numpy_helper.from_array(numpy.asarray(noise.factors(array), array.dtype), name + "_factors"))
+def terms_of(node: onnx.NodeProto, inner: Inner) -> int:
+    """At most so many are added up for one number of the output."""
+    source = inner.arrays.get(node.input[0]) if node.input else None
+    return source.size if source is not None and (node.op_type in SUMS or node.op_type.startswith("Reduce")) else 1
+
+
+def disturb(noise: Noise, graph: onnx.GraphProto, name: str, array: numpy.ndarray, operator: str, terms: int) -> list[onnx.NodeProto]:
+    graph.initializer.append(numpy_helper.from_array(numpy.asarray(noise.factors(array, terms=terms), array.dtype), name + "_factors"))
     shifted = operator in ABSOLUTE and array.dtype != numpy.float64
     product = name + "_product" if shifted else name
     nodes = [helper.make_node("Mul", [name + "_exact", name + "_factors"], [product])]
