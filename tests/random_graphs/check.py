@@ -16,7 +16,6 @@ from random_graphs.facts import nodes_of
 from random_graphs.inner import Inner, Spread, spread
 from random_graphs.oracle import NoOracle, Oracle
 
-
 SHAPED_BY_VALUES = ("NonZero", "Unique", "Compress", "If", "Loop")
 
 
