@@ -156,12 +156,21 @@ def spread(oracle: Oracle, feed: Feed, expected: list[numpy.ndarray], inner: Inn
     largest: Spread = [numpy.zeros(array.shape) for array in expected]
     for round_ in range(ROUNDS):
         noise = Noise(round_ // 2, bool(round_ % 2), precision)
-        moved = oracle.run(noisy_feed(noise, feed), noisy_model(noise, oracle.model, inner))
+        moved = run_with_noise(noise, oracle, feed, inner)
         for i, (array, other) in enumerate(zip(expected, moved, strict=True)):
             before = largest[i]
             fits = before is not None and array.shape == other.shape
             largest[i] = numpy.maximum(before, distance(array, other)) if fits else None
     return largest
+
+
+def run_with_noise(noise: Noise, oracle: Oracle, feed: Feed, inner: Inner) -> list[numpy.ndarray]:
+    """On the inputs alone where the oracle does not take the model with noise between its nodes."""
+    moved = noisy_feed(noise, feed)
+    try:
+        return oracle.run(moved, noisy_model(noise, oracle.model, inner))
+    except NoOracle:
+        return oracle.run(moved)
 
 
 def distance(a: numpy.ndarray, b: numpy.ndarray) -> numpy.ndarray:

@@ -67,10 +67,10 @@ class Oracle:
 
     def run(self, feed: Feed, model: onnx.ModelProto | None = None) -> list[numpy.ndarray]:
         """Of its own model, or of a variant of it, which is prepared for this one run."""
-        evaluator = self.chosen if model is None else type(self.chosen)(model)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
+                evaluator = self.chosen if model is None else type(self.chosen)(model)
                 return [numpy.asarray(array) for array in evaluator.run(feed)]
             except Exception as error:
                 raise NoOracle(f"{self.name}: {error}") from error

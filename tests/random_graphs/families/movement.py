@@ -212,6 +212,4 @@ def pad(g: GraphBuilder):
 
 def pad_sizes(g: GraphBuilder, shape: list[int], mode: str) -> list[int]:
     most = [{"reflect": dim - 1, "wrap": dim}.get(mode, 3) for dim in shape] * 2
-    # Whether what is cropped on one side wraps around to the other, ONNX does not say.
-    least = 0 if mode == "wrap" else -1
-    return [min(limit, g.draw.randint(least if g.chance(0.2) else 0, 3)) if g.chance(0.5) else 0 for limit in most]
+    return [min(limit, g.draw.randint(-1 if g.chance(0.2) else 0, 3)) if g.chance(0.5) else 0 for limit in most]

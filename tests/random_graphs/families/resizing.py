@@ -64,9 +64,10 @@ def depth_and_space(g: GraphBuilder):
 
 @family("resizing", 0.5)
 def grid_sample(g: GraphBuilder):
-    g.require(g.opset >= 20)
-    count = g.choose([2, 2, 3])
+    g.require(g.opset >= 16)
+    old = g.opset < 20
+    count = 2 if old else g.choose([2, 2, 3])
     x = g.pick([F32], ranks=[count + 2], fits=all)
     grid = g.input(F32, [g.shape(x)[0], *(g.draw.randint(1, 4) for _ in range(count)), count])
-    mode = g.choose(["linear", "nearest"] + (["cubic"] if count == 2 else []))
+    mode = g.choose(["bilinear", "nearest", "bicubic"] if old else ["linear", "nearest"] + (["cubic"] if count == 2 else []))
     g.node("GridSample", [x, grid], mode=mode, padding_mode=g.choose(["zeros", "border", "reflection"]), align_corners=g.choose((0, 1)))
