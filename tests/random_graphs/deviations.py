@@ -48,7 +48,8 @@ def same_padding(node: Node) -> bool:
 
 
 def kernel_of(node: Node) -> list[int]:
-    return node.attribute("kernel_shape") or (node.shapes[1] or [])[2:]
+    weights = 3 if node.operator == "QLinearConv" else 1
+    return node.attribute("kernel_shape") or ((node.shapes[weights] if node.has(weights) else None) or [])[2:]
 
 
 UNDECIDED = "a place lies so near the middle of two, or the edge, that rounding decides"
@@ -62,6 +63,14 @@ def same_with_gaps(node: Node) -> bool:
     return same_padding(node) and (wide or any(d > 1 for d in node.attribute("dilations", [])))
 
 
+@deviates(RUNTIME, *WINDOWS, reason="a window beyond the padded input has a place where the stride is greater still")
+def beyond_input(node: Node) -> bool:
+    sizes, kernel = (node.shapes[0] or [])[2:], kernel_of(node)
+    pads, dilations = node.attribute("pads", [0] * 2 * len(kernel)), node.attribute("dilations", [1] * len(kernel))
+    rooms = [size + before + after for size, before, after in zip(sizes, pads, pads[len(kernel) :], strict=False)]
+    return not same_padding(node) and any(d * (k - 1) + 1 > room for d, k, room in zip(dilations, kernel, rooms, strict=False))
+
+
 @deviates(RUNTIME, "ConvTranspose", reason="SAME does not give input times stride")
 def transposed_same(node: Node) -> bool:
     return same_padding(node)
@@ -70,11 +79,6 @@ def transposed_same(node: Node) -> bool:
 @deviates(RUNTIME, "ConvTranspose", reason="an empty input ends the process")
 def transposed_empty(node: Node) -> bool:
     return any(shape is not None and 0 in shape for shape in [*node.shapes, *node.outputs])
-
-
-@deviates(RUNTIME, "LSTM", "GRU", "RNN", reason="`clip` is ignored or applied elsewhere")
-def clipped_cell(node: Node) -> bool:
-    return "clip" in node.attributes
 
 
 @deviates(RUNTIME, "Resize", reason="an axis that is cropped to its own size is copied")
@@ -147,9 +151,9 @@ def short_sequences(node: Node) -> bool:
     return node.has(4) or node.attribute("direction", "forward") != "forward" or bool(node.attribute("layout", 0))
 
 
-@deviates(REFERENCE, "LSTM", "GRU", "RNN", reason="activations, clip and input_forget are ignored")
+@deviates(REFERENCE, "LSTM", "GRU", "RNN", reason="activations and input_forget are ignored")
 def other_cell(node: Node) -> bool:
-    return any(name in node.attributes for name in ("activations", "clip", "input_forget"))
+    return any(name in node.attributes for name in ("activations", "input_forget"))
 
 
 @deviates(REFERENCE, "BatchNormalization", reason="the definitions before operator set 14 are others")

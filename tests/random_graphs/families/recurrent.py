@@ -1,4 +1,4 @@
-"""Recurrent nets."""
+"""Recurrent nets. `clip` is not drawn: onnxruntime applies it elsewhere and onnx.reference not at all, so nobody could judge it."""
 
 import numpy
 
