@@ -234,3 +234,13 @@ def empty_product(node: Node) -> bool:
 @deviates(REFERENCE, "ConvTranspose", reason="the bias of the first group is added to all")
 def grouped_bias(node: Node) -> bool:
     return node.attribute("group", 1) > 1 and node.has(2)
+
+
+@deviates(REFERENCE, "LpPool", reason="windows beyond the end of ceil_mode are other ones")
+def last_windows(node: Node) -> bool:
+    return bool(node.attribute("ceil_mode", 0))
+
+
+@deviates(REFERENCE, "Unique", reason="a negative axis is another one")
+def unique_from_behind(node: Node) -> bool:
+    return node.attribute("axis", 0) < 0

@@ -8,10 +8,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from random_graphs import values
 from random_graphs.cases import Feed
+from random_graphs.deviations import REFERENCE, RUNTIME
 from random_graphs.oracle import NoOracle, Oracle
 from random_graphs.values import DTYPE, is_float
 
-ROUNDS = 6
+ROUNDS = 10
 # How far one step may be off, by the type that it computes in: two units in the last place.
 EPSILON = {TensorProto.FLOAT: 2.4e-7, TensorProto.DOUBLE: 4.4e-16, TensorProto.FLOAT16: 1e-3, TensorProto.BFLOAT16: 8e-3}
 SMALLEST = {"fp32": 1.2e-38, "fp16": 6.2e-5, "bf16": 1.2e-38}
@@ -24,10 +25,15 @@ ABSOLUTE = {
     "LSTM": 1e-7,
     "GRU": 1e-7,
     "RNN": 1e-7,
+    "Loop": 1e-7,
+    "Scan": 1e-7,
     "Resize": 2e-6,
     "GridSample": 2e-6,
 }
-SHOWN = {dtype for dtype in DTYPE.values() if dtype not in (TensorProto.BFLOAT16, TensorProto.INT4, TensorProto.UINT4)}
+SHOWN = {
+    RUNTIME: {dtype for dtype in DTYPE.values() if dtype not in (TensorProto.BFLOAT16, TensorProto.INT4, TensorProto.UINT4)},
+    REFERENCE: set(DTYPE.values()),
+}
 # Sums over so many terms that their errors add up beyond what noise on each term shows.
 SUMS = ("Softmax", "LogSoftmax", "GlobalAveragePool")
 ROUNDING = ("QuantizeLinear", "DynamicQuantizeLinear", "Cast", "QLinearConv", "QLinearMatMul")
@@ -45,7 +51,7 @@ class Inner:
         model = onnx.shape_inference.infer_shapes(oracle.model)
         present = {info.name for info in model.graph.output}
         types = {info.name: info.type.tensor_type.elem_type for info in model.graph.value_info}
-        names = [name for node in model.graph.node for name in node.output if name not in present and types.get(name) in SHOWN]
+        names = [name for node in model.graph.node for name in node.output if name not in present and types.get(name) in SHOWN[oracle.name]]
         model.graph.output.extend(helper.make_tensor_value_info(name, types[name], None) for name in names)
         try:
             results = oracle.run(feed, model)
@@ -76,18 +82,18 @@ class Inner:
 
 
 class Noise:
-    """Signs, drawn again or the opposite of those drawn: of two opposites one moves a number up, whichever way that is."""
+    """Steps up or down, or the opposite of those drawn: of two opposites one moves a number up, whichever way that is."""
 
     def __init__(self, seed: int, opposite: bool, precision: str):
         self.rng, self.opposite, self.precision = numpy.random.default_rng(seed), opposite, precision
 
-    def signs(self, shape) -> numpy.ndarray:
-        return numpy.asarray(self.rng.choice([-1.0, -0.5, 0.5, 1.0], shape) * (-1 if self.opposite else 1))
+    def steps(self, shape) -> numpy.ndarray:
+        return numpy.asarray(self.rng.choice([-1.0, 1.0], shape) * self.rng.uniform(0.5, 1.0, shape) * (-1 if self.opposite else 1))
 
     def factors(self, array: numpy.ndarray, precision: str = "", terms: int = 1) -> numpy.ndarray:
         """Near one; farther for sums of many terms."""
         epsilon = max(EPSILON[DTYPE[array.dtype]], PRECISION[precision or self.precision])
-        return 1 + epsilon * max(1.0, terms**0.5 / 8) * self.signs(array.shape)
+        return 1 + epsilon * max(1.0, terms**0.5 / 8) * self.steps(array.shape)
 
     def applied(self, array: numpy.ndarray, precision: str = "") -> numpy.ndarray:
         return numpy.asarray(array.astype(numpy.float64) * self.factors(array, precision), array.dtype)
@@ -132,7 +138,7 @@ def disturb(noise: Noise, graph: onnx.GraphProto, name: str, array: numpy.ndarra
     nodes = [helper.make_node("Mul", [name + "_exact", name + "_factors"], [product])]
     if shifted:
         largest = numpy.abs(array.astype(numpy.float64), where=numpy.isfinite(array), out=numpy.zeros(array.shape)).max(initial=1)
-        shifts = numpy.asarray(ABSOLUTE[operator] * largest * noise.signs(array.shape), array.dtype)
+        shifts = numpy.asarray(ABSOLUTE[operator] * largest * noise.steps(array.shape), array.dtype)
         graph.initializer.append(numpy_helper.from_array(shifts, name + "_shifts"))
         nodes.append(helper.make_node("Add", [product, name + "_shifts"], [name]))
     return nodes
