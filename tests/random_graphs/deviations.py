@@ -203,10 +203,10 @@ def other_indices(node: Node) -> bool:
     return len(node.outputs) > 1 and (node.attribute("storage_order", 0) == 1 or same_padding(node))
 
 
-@deviates(REFERENCE, "MaxPool", reason="paddings that differ in front and behind are not both taken")
+@deviates(REFERENCE, "MaxPool", reason="paddings that differ in front and behind, and those of ceil_mode, are not all taken")
 def uneven_padding(node: Node) -> bool:
     pads = node.attribute("pads", [])
-    return pads[: len(pads) // 2] != pads[len(pads) // 2 :]
+    return pads[: len(pads) // 2] != pads[len(pads) // 2 :] or bool(node.attribute("ceil_mode", 0) and any(pads))
 
 
 @deviates(REFERENCE, "QLinearConv", reason="results are not rounded to the nearest")
@@ -244,3 +244,8 @@ def last_windows(node: Node) -> bool:
 @deviates(REFERENCE, "Unique", reason="a negative axis is another one")
 def unique_from_behind(node: Node) -> bool:
     return node.attribute("axis", 0) < 0
+
+
+@deviates(REFERENCE, "LpNormalization", reason="p of 1 adds numbers up without their absolute values")
+def signed_norm(node: Node) -> bool:
+    return node.attribute("p", 2) % 2 == 1
