@@ -31,7 +31,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--device", default="cpu", help="cpu or cuda:0")
     parser.add_argument("--budget", type=float, help="seconds of tuning, instead of what each seed says")
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--timeout", type=float, default=60, help="seconds after which a graph hangs")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds after which a graph hangs, for the oracle and for Lanner each")
     parser.add_argument("--out", type=Path, default=Path("random-graphs"))
     parser.add_argument("--replay", type=Path, metavar="DIR/SEED", help="run a saved case again")
     parser.add_argument("--verbose", action="store_true", help="say at the end what was not compared, and why")

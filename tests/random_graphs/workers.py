@@ -51,7 +51,7 @@ def serve(job: Job, pipe: multiprocessing.connection.Connection) -> None:
 
 
 class Worker:
-    """One process at a time, started again after a task that ended it."""
+    """One process at a time, started again after a task that ended it. Each stage of a task may take so many seconds."""
 
     def __init__(self, job: Job, seconds: float):
         self.job, self.seconds, self.stage = job, seconds, ""
@@ -76,7 +76,7 @@ class Worker:
                     raise RuntimeError(value)
                 if kind == "result":
                     return value
-                self.stage = value
+                self.stage, self.deadline = value, time.monotonic() + self.seconds
         except (EOFError, ConnectionResetError):
             self.process.join()
             return self.restarted(Death("crash", f"the process died with {death_of(self.process.exitcode)}", self.stage))
