@@ -114,7 +114,7 @@ def test_a_wrong_result_is_found_reduced_saved_and_replayed(package, monkeypatch
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr
 
 
-SECONDS = 20  # More than the oracle takes for a small graph, whatever else the machine does.
+SECONDS = 12  # More than the oracle takes for a small graph, whatever else the machine does.
 ENDS = {
     "crash": (lambda _: os.kill(os.getpid(), signal.SIGSEGV), "the process died with SIGSEGV", [0, 1]),
     "hang": (lambda _: time.sleep(600), f"stopped after {SECONDS} s", [0]),
