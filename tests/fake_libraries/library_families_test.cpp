@@ -144,6 +144,24 @@ TEST_F(FakeLibraries, uneven_padding_of_depthwise_lines_is_left_to_others) {
   EXPECT_NE(uneven.reason.find("depthwise line"), std::string::npos) << uneven.reason;
 }
 
+TEST_F(FakeLibraries, convs_leave_activations_that_engines_mistake) {
+  const auto offered = [](const char* activation) {
+    const std::string ir =
+        std::string(
+            "graph @g(%x: f32[1, 4, 5, 5]) -> (%y: f32[*] as \"y\") {\n"
+            "%w: f32[6, 4, 3, 3] = constant() {value = random(f32[6, 4, 3, 3], seed = 5, std = 0.3)}\n"
+            "%y: f32[*] = fused(%x, %w) {kind = \"t\"} "
+            "((%xi: f32[1, 4, 5, 5], %wi: f32[6, 4, 3, 3]) -> (%r) {\n"
+            "%c: f32[*] = conv(%xi, %wi, _)\n%lo: f32[] = constant() {value = f32[](0)}\n"
+            "%hi: f32[] = constant() {value = f32[](-1)}\n%r: f32[*] = ") +
+        activation + "\n})\n}";
+    return !Offer(cuda::conv_family, ir.c_str()).tactics().tactics.empty();
+  };
+  EXPECT_TRUE(offered("leaky_relu(%c) {alpha = 0.5}"));
+  EXPECT_FALSE(offered("leaky_relu(%c) {alpha = 2.5}"));
+  EXPECT_FALSE(offered("clip(%c, %lo, %hi)"));
+}
+
 TEST_F(FakeLibraries, graphs_that_are_refused_are_split) {
   fake_cudnn_limit_operations(2);
   const TacticList list = Offer(cuda::conv_family, conv_ir).all();

@@ -53,9 +53,11 @@ std::optional<PointwiseStep> activation_step(const Activation& activation) {
   case ActivationKind::relu:
     return plain(M::relu);
   case ActivationKind::leaky_relu:
+    // Engines take the larger of x and slope * x.
+    if (!(activation.alpha <= 1)) return std::nullopt;
     return plain(M::relu, activation.alpha);
   case ActivationKind::clip:
-    if (activation.alpha != 0) return std::nullopt;
+    if (activation.alpha != 0 || !(activation.beta >= 0)) return std::nullopt;
     return PointwiseStep{M::relu, {}, false, activation.beta, 0};
   case ActivationKind::sigmoid:
     return plain(M::sigmoid);
