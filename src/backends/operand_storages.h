@@ -14,8 +14,8 @@ namespace lanner {
 class OperandStorages {
 public:
   /// Inputs that nothing asks for are kept as `otherwise`.
-  explicit OperandStorages(std::size_t inputs, Storage otherwise = {})
-      : storages_(inputs, std::move(otherwise)), asked_(inputs, false) {}
+  explicit OperandStorages(std::size_t inputs, const Storage& otherwise = {})
+      : storages_(inputs, otherwise), asked_(inputs, false) {}
 
   /// What is no input of the node has no storage to choose.
   void ask(const Operand& operand, Storage storage) {
