@@ -18,7 +18,7 @@ namespace {
 
 using namespace caffe_file;
 
-#define EXPECT_OUTCOME(result, expected)                                                                     \
+#define LANNER_EXPECT_OUTCOME(result, expected)                                                              \
   do {                                                                                                       \
     const std::string got = (result);                                                                        \
     EXPECT_NE(got.find(expected), std::string::npos) << got.substr(0, 500);                                  \
@@ -160,7 +160,7 @@ TEST(Caffe, PartsAndPlaces) {
 TEST(Caffe, WeightsApart) {
   const std::string layers =
       text_net("dim: 1 dim: 2", text_layer("InnerProduct", "inner_product_param { num_output: 1 }"));
-  EXPECT_OUTCOME(outcome(layers), "trained blob 0 is missing; give the .caffemodel");
+  LANNER_EXPECT_OUTCOME(outcome(layers), "trained blob 0 is missing; give the .caffemodel");
   const std::string weights =
       net({layer({"l", "InnerProduct", {}, {}, {blob({1, 2}, {2, 3}), blob({1}, {1})}})});
   const auto with = [&](const std::string& model, const std::string& file) {
@@ -178,20 +178,21 @@ TEST(Caffe, WeightsApart) {
       return error.message();
     }
   };
-  EXPECT_OUTCOME(refused(layers, "hello"), "w: not the weights of a Caffe net");
-  EXPECT_OUTCOME(refused(layers, net({input({1})})), "holds no trained layer");
-  EXPECT_OUTCOME(refused(onnx_file::varied_model(), weights), "a model of format ONNX holds its own");
+  LANNER_EXPECT_OUTCOME(refused(layers, "hello"), "w: not the weights of a Caffe net");
+  LANNER_EXPECT_OUTCOME(refused(layers, net({input({1})})), "holds no trained layer");
+  LANNER_EXPECT_OUTCOME(refused(onnx_file::varied_model(), weights), "a model of format ONNX holds its own");
 }
 
 TEST(Caffe, FieldsThatCaffeDoesNotKnow) {
   const auto with = [](const std::string& parameters) {
     return outcome(text_net(row_of_three, "\n" + text_layer("ReLU", parameters)));
   };
-  EXPECT_OUTCOME(with("relu_param { negative_slop: 1 }"),
-                 "line 3: layer 'l': relu_param has no field 'negative_slop'; did you mean negative_slope?");
-  EXPECT_OUTCOME(with("relu_param { slope: 1 }"), "no field 'slope'; it has negative_slope, engine");
-  EXPECT_OUTCOME(with("rleu_param { negative_slope: 1 }"), "'rleu_param'; did you mean relu_param");
-  EXPECT_OUTCOME(with("negative_slope: 1"), "layer has no field 'negative_slope'");
+  LANNER_EXPECT_OUTCOME(
+      with("relu_param { negative_slop: 1 }"),
+      "line 3: layer 'l': relu_param has no field 'negative_slop'; did you mean negative_slope?");
+  LANNER_EXPECT_OUTCOME(with("relu_param { slope: 1 }"), "no field 'slope'; it has negative_slope, engine");
+  LANNER_EXPECT_OUTCOME(with("rleu_param { negative_slope: 1 }"), "'rleu_param'; did you mean relu_param");
+  LANNER_EXPECT_OUTCOME(with("negative_slope: 1"), "layer has no field 'negative_slope'");
   // What training and other layers' makers write is skipped.
   EXPECT_EQ(
       on_row("ReLU", "param { lr_mult: 1 } relu_param { engine: CAFFE } detection_output_param { k: 1 }"),
@@ -202,58 +203,62 @@ TEST(Caffe, WhatANetMustNotSay) {
   const auto with = [](const std::string& type, const std::string& parameters = "") {
     return outcome(text_net(row_of_three, text_layer(type, parameters)));
   };
-  EXPECT_OUTCOME(with("Mystery"), "operators that this version does not know: Mystery (l)");
-  EXPECT_OUTCOME(with("Pooling", "pooling_param { pool: STOCHASTIC kernel_size: 1 }"), "expected MAX or AVE");
-  EXPECT_OUTCOME(with("Pooling", "pooling_param { kernel_size: 0 }"), "kernel_size is 0");
-  EXPECT_OUTCOME(with("Pooling", "pooling_param { kernel_size: 2 stride: 99999999999 }"),
-                 "stride is 99999999999");
+  LANNER_EXPECT_OUTCOME(with("Mystery"), "operators that this version does not know: Mystery (l)");
+  LANNER_EXPECT_OUTCOME(with("Pooling", "pooling_param { pool: STOCHASTIC kernel_size: 1 }"),
+                        "expected MAX or AVE");
+  LANNER_EXPECT_OUTCOME(with("Pooling", "pooling_param { kernel_size: 0 }"), "kernel_size is 0");
+  LANNER_EXPECT_OUTCOME(with("Pooling", "pooling_param { kernel_size: 2 stride: 99999999999 }"),
+                        "stride is 99999999999");
   const auto pooling = [&](const std::string& fields) {
     return with("Pooling", "pooling_param { " + fields + " }");
   };
-  EXPECT_OUTCOME(with("Pooling"), "its kernel has no size; expected kernel_size or kernel_h and kernel_w");
-  EXPECT_OUTCOME(pooling("kernel_h: 1"), "kernel_h is given without kernel_w");
-  EXPECT_OUTCOME(pooling("kernel_size: 1 kernel_h: 1 kernel_w: 1"),
-                 "both kernel_size and kernel_h are given");
-  EXPECT_OUTCOME(pooling("kernel_size: 1 stride: 1 stride_h: 1 stride_w: 1"), "both stride and stride_h");
-  EXPECT_OUTCOME(pooling("global_pooling: true kernel_size: 1"), "global_pooling takes the whole picture");
+  LANNER_EXPECT_OUTCOME(with("Pooling"),
+                        "its kernel has no size; expected kernel_size or kernel_h and kernel_w");
+  LANNER_EXPECT_OUTCOME(pooling("kernel_h: 1"), "kernel_h is given without kernel_w");
+  LANNER_EXPECT_OUTCOME(pooling("kernel_size: 1 kernel_h: 1 kernel_w: 1"),
+                        "both kernel_size and kernel_h are given");
+  LANNER_EXPECT_OUTCOME(pooling("kernel_size: 1 stride: 1 stride_h: 1 stride_w: 1"),
+                        "both stride and stride_h");
+  LANNER_EXPECT_OUTCOME(pooling("global_pooling: true kernel_size: 1"),
+                        "global_pooling takes the whole picture");
   const Message filters = Message().integer(1, 1).integer(2, 0);
-  EXPECT_OUTCOME(
+  LANNER_EXPECT_OUTCOME(
       outcome(net({input({1, 1, 3, 3}), layer({"c", "Convolution", {"x"}, {"y"}, {blob({1, 1, 1, 1}, {1})}},
                                               Message().message(106, filters))})),
       "its kernel has no size");
-  EXPECT_OUTCOME(with("Eltwise", "eltwise_param { operation: PROD coeff: 2 }"),
-                 "for operation SUM, it is PROD");
-  EXPECT_OUTCOME(with("Crop", "bottom: 'x' crop_param { axis: 3 offset: 1 }"),
-                 "dim 3: 3 elements from 1 on pass the end of 3");
-  EXPECT_OUTCOME(pooling("kernel_size: 1 pad: 1"), "padding of 1 x 1 for a kernel of 1 x 1");
-  EXPECT_OUTCOME(pooling("global_pooling: true stride: 2"), "expected stride 1 and no padding");
-  EXPECT_OUTCOME(pooling("kernel_size: 1 pool: MEDIAN"), "field pool: 'MEDIAN' is none of its values");
-  EXPECT_OUTCOME(with("Slice", "top: 'z' slice_param { axis: 3 }"),
-                 "3 elements cannot be shared out over 2 tops");
-  EXPECT_OUTCOME(with("ArgMax", "argmax_param { top_k: 0 }"), "top_k is 0");
-  EXPECT_OUTCOME(with("Tile"), "tiles is 0");
-  EXPECT_OUTCOME(with("Clip", "clip_param { min: 0 }"), "expected both min and max");
-  EXPECT_OUTCOME(outcome(text_net(row_of_three, text_layer("ReLU") + text_layer("TanH"))),
-                 "its top 'y' was written before, and is not its bottom");
-  EXPECT_OUTCOME(
+  LANNER_EXPECT_OUTCOME(with("Eltwise", "eltwise_param { operation: PROD coeff: 2 }"),
+                        "for operation SUM, it is PROD");
+  LANNER_EXPECT_OUTCOME(with("Crop", "bottom: 'x' crop_param { axis: 3 offset: 1 }"),
+                        "dim 3: 3 elements from 1 on pass the end of 3");
+  LANNER_EXPECT_OUTCOME(pooling("kernel_size: 1 pad: 1"), "padding of 1 x 1 for a kernel of 1 x 1");
+  LANNER_EXPECT_OUTCOME(pooling("global_pooling: true stride: 2"), "expected stride 1 and no padding");
+  LANNER_EXPECT_OUTCOME(pooling("kernel_size: 1 pool: MEDIAN"), "field pool: 'MEDIAN' is none of its values");
+  LANNER_EXPECT_OUTCOME(with("Slice", "top: 'z' slice_param { axis: 3 }"),
+                        "3 elements cannot be shared out over 2 tops");
+  LANNER_EXPECT_OUTCOME(with("ArgMax", "argmax_param { top_k: 0 }"), "top_k is 0");
+  LANNER_EXPECT_OUTCOME(with("Tile"), "tiles is 0");
+  LANNER_EXPECT_OUTCOME(with("Clip", "clip_param { min: 0 }"), "expected both min and max");
+  LANNER_EXPECT_OUTCOME(outcome(text_net(row_of_three, text_layer("ReLU") + text_layer("TanH"))),
+                        "its top 'y' was written before, and is not its bottom");
+  LANNER_EXPECT_OUTCOME(
       outcome(text_net(row_of_three, "layer { name: 'g' type: 'Pooling' bottom: 'x' top: 'g' pooling_param { "
                                      "global_pooling: true } }" +
                                          text_layer("Eltwise", "bottom: 'g'"))),
       "expected equal sizes");
-  EXPECT_OUTCOME(with("Softmax", "softmax_param { axis: 9 }"), "axis 9 is out of range for rank 4");
-  EXPECT_OUTCOME(with("LRN", "lrn_param { local_size: 4 }"), "expected an odd number");
-  EXPECT_OUTCOME(with("Exp", "exp_param { base: -3 }"), "base is -3");
-  EXPECT_OUTCOME(with("Reshape", "reshape_param { axis: 3 num_axes: 9 }"), "for rank 4");
-  EXPECT_OUTCOME(outcome("name: 'n' input: 'x' input_dim: 1"), "bad_data");
-  EXPECT_OUTCOME(outcome(net({input({1, 2}), layer({"b", "Bias", {"x"}, {"y"}, {blob({2, 3}, {1})}})})),
-                 "has 1 values");
-  EXPECT_OUTCOME(
+  LANNER_EXPECT_OUTCOME(with("Softmax", "softmax_param { axis: 9 }"), "axis 9 is out of range for rank 4");
+  LANNER_EXPECT_OUTCOME(with("LRN", "lrn_param { local_size: 4 }"), "expected an odd number");
+  LANNER_EXPECT_OUTCOME(with("Exp", "exp_param { base: -3 }"), "base is -3");
+  LANNER_EXPECT_OUTCOME(with("Reshape", "reshape_param { axis: 3 num_axes: 9 }"), "for rank 4");
+  LANNER_EXPECT_OUTCOME(outcome("name: 'n' input: 'x' input_dim: 1"), "bad_data");
+  LANNER_EXPECT_OUTCOME(
+      outcome(net({input({1, 2}), layer({"b", "Bias", {"x"}, {"y"}, {blob({2, 3}, {1})}})})), "has 1 values");
+  LANNER_EXPECT_OUTCOME(
       outcome(net({input({1, 2}), layer({"b", "Bias", {"x"}, {"y"}, {blob({1 << 20, 1 << 20}, {1})}})})),
       "passes the limit");
-  EXPECT_OUTCOME(outcome(net({input({1, 2}), layer({"b", "Bias", {"x"}, {"y"}, {blob({-1}, {1})}})})),
-                 "negative size");
-  EXPECT_OUTCOME(outcome(net({}, {old_layer({"a", "", {"x"}, {"y"}}, 77)})), "layer type 77");
-  EXPECT_OUTCOME(outcome(net({}, {Message().message(1, Message())})), "upgrade_net_proto");
+  LANNER_EXPECT_OUTCOME(outcome(net({input({1, 2}), layer({"b", "Bias", {"x"}, {"y"}, {blob({-1}, {1})}})})),
+                        "negative size");
+  LANNER_EXPECT_OUTCOME(outcome(net({}, {old_layer({"a", "", {"x"}, {"y"}}, 77)})), "layer type 77");
+  LANNER_EXPECT_OUTCOME(outcome(net({}, {Message().message(1, Message())})), "upgrade_net_proto");
 }
 
 TEST(Caffe, CutOffOrChangedAtRandom) {

@@ -33,7 +33,7 @@ std::string with_constant(const Message& constant) {
   return through({node({"Add", {"x", "w"}, {"y"}})}, {constant});
 }
 
-#define EXPECT_OUTCOME(result, expected)                                                                     \
+#define LANNER_EXPECT_OUTCOME(result, expected)                                                              \
   do {                                                                                                       \
     const std::string got = (result);                                                                        \
     EXPECT_NE(got.find(expected), std::string::npos) << got.substr(0, 500);                                  \
@@ -67,14 +67,14 @@ TEST(HostileModel, BytesChangedAtRandom) {
 }
 
 TEST(HostileModel, NotAModel) {
-  EXPECT_OUTCOME(outcome(""),
-                 "not a model of a known format (ONNX, TensorFlow GraphDef, Caffe): it has 0 bytes");
-  EXPECT_OUTCOME(outcome("hello there, this is text"), "starts with 68 65 6c 6c 6f");
-  EXPECT_OUTCOME(outcome(std::string(100, '\0')), "not a model");
-  EXPECT_OUTCOME(outcome("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n"),
-                 "a Git LFS pointer of 67 bytes, not the model itself; run: git lfs pull");
-  EXPECT_OUTCOME(outcome(model(Message())), "holds no graph");
-  EXPECT_OUTCOME(
+  LANNER_EXPECT_OUTCOME(outcome(""),
+                        "not a model of a known format (ONNX, TensorFlow GraphDef, Caffe): it has 0 bytes");
+  LANNER_EXPECT_OUTCOME(outcome("hello there, this is text"), "starts with 68 65 6c 6c 6f");
+  LANNER_EXPECT_OUTCOME(outcome(std::string(100, '\0')), "not a model");
+  LANNER_EXPECT_OUTCOME(outcome("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n"),
+                        "a Git LFS pointer of 67 bytes, not the model itself; run: git lfs pull");
+  LANNER_EXPECT_OUTCOME(outcome(model(Message())), "holds no graph");
+  LANNER_EXPECT_OUTCOME(
       outcome(model(graph({.nodes = {node({"Relu", {"x"}, {"y"}})}, .inputs = xs(), .outputs = {}}))),
       "no outputs");
 }
@@ -83,7 +83,7 @@ TEST(HostileModel, DamageIsPlaced) {
   std::string file = varied_model();
   const std::size_t at = file.find("twice");
   file[at - 1] = '\x7f'; // the name's length
-  EXPECT_OUTCOME(outcome(file), "byte 25, graph.node.output: not a whole protobuf message");
+  LANNER_EXPECT_OUTCOME(outcome(file), "byte 25, graph.node.output: not a whole protobuf message");
 }
 
 TEST(HostileModel, DataOutsideTheFolder) {
@@ -98,19 +98,19 @@ TEST(HostileModel, DataOutsideTheFolder) {
     return outcome(with_constant(external("w", {2}, {{"location", name}})), folder.path());
   };
   ASSERT_EQ(location("w").substr(0, 6), "graph ");
-  EXPECT_OUTCOME(location("../" + outside.path().filename().string() + "/secret"), "the path goes up");
-  EXPECT_OUTCOME(location("dir/../../secret"), "the path goes up");
-  EXPECT_OUTCOME(location((outside / "secret").string()), "the path is absolute");
-  EXPECT_OUTCOME(location("link"), "symbolic link");
-  EXPECT_OUTCOME(location("elsewhere/secret"), "symbolic link");
-  EXPECT_OUTCOME(location("hard"), "hard links");
-  EXPECT_OUTCOME(location("dir"), "dir");
-  EXPECT_OUTCOME(location("none"), "not_found");
-  EXPECT_OUTCOME(location(""), "no location");
-  EXPECT_OUTCOME(location(std::string("w\0.bin", 6)), "zero byte");
-  EXPECT_OUTCOME(location(std::string(100000, 'a')), "io");
-  EXPECT_OUTCOME(outcome(with_constant(external("w", {2}, {{"location", "w"}}))),
-                 "give the path of the model");
+  LANNER_EXPECT_OUTCOME(location("../" + outside.path().filename().string() + "/secret"), "the path goes up");
+  LANNER_EXPECT_OUTCOME(location("dir/../../secret"), "the path goes up");
+  LANNER_EXPECT_OUTCOME(location((outside / "secret").string()), "the path is absolute");
+  LANNER_EXPECT_OUTCOME(location("link"), "symbolic link");
+  LANNER_EXPECT_OUTCOME(location("elsewhere/secret"), "symbolic link");
+  LANNER_EXPECT_OUTCOME(location("hard"), "hard links");
+  LANNER_EXPECT_OUTCOME(location("dir"), "dir");
+  LANNER_EXPECT_OUTCOME(location("none"), "not_found");
+  LANNER_EXPECT_OUTCOME(location(""), "no location");
+  LANNER_EXPECT_OUTCOME(location(std::string("w\0.bin", 6)), "zero byte");
+  LANNER_EXPECT_OUTCOME(location(std::string(100000, 'a')), "io");
+  LANNER_EXPECT_OUTCOME(outcome(with_constant(external("w", {2}, {{"location", "w"}}))),
+                        "give the path of the model");
 }
 
 TEST(HostileModel, DataBeyondItsFile) {
@@ -122,32 +122,33 @@ TEST(HostileModel, DataBeyondItsFile) {
         folder.path());
   };
   ASSERT_EQ(place("0", "8").substr(0, 6), "graph ");
-  EXPECT_OUTCOME(place("1", "8"), "8 bytes from byte 1 of w are wanted, which has 8");
-  EXPECT_OUTCOME(place("18446744073709551615", "8"), "which has 8");
-  EXPECT_OUTCOME(place("18446744073709551616", "8"), "is not a number");
-  EXPECT_OUTCOME(place("-1", "8"), "is not a number");
-  EXPECT_OUTCOME(place("0x0", "8"), "is not a number");
-  EXPECT_OUTCOME(place("0", "9"), "needs 8 bytes, length says 9");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", text, {2})
-                                           .message(13, Message().bytes(1, "location").bytes(2, "w"))
-                                           .integer(14, 1)),
-                         folder.path()),
-                 "strings");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {2}).integer(14, 2)), folder.path()),
-                 "data_location is 2");
+  LANNER_EXPECT_OUTCOME(place("1", "8"), "8 bytes from byte 1 of w are wanted, which has 8");
+  LANNER_EXPECT_OUTCOME(place("18446744073709551615", "8"), "which has 8");
+  LANNER_EXPECT_OUTCOME(place("18446744073709551616", "8"), "is not a number");
+  LANNER_EXPECT_OUTCOME(place("-1", "8"), "is not a number");
+  LANNER_EXPECT_OUTCOME(place("0x0", "8"), "is not a number");
+  LANNER_EXPECT_OUTCOME(place("0", "9"), "needs 8 bytes, length says 9");
+  LANNER_EXPECT_OUTCOME(outcome(with_constant(tensor("w", text, {2})
+                                                  .message(13, Message().bytes(1, "location").bytes(2, "w"))
+                                                  .integer(14, 1)),
+                                folder.path()),
+                        "strings");
+  LANNER_EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {2}).integer(14, 2)), folder.path()),
+                        "data_location is 2");
 }
 
 TEST(HostileModel, HugeTensors) {
   constexpr std::int64_t huge = std::int64_t{1} << 62;
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {huge, huge}))), "limit_exceeded");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {0, huge, huge}))), "limit_exceeded");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {1 << 30}))),
-                 "needs 1073741824 values, the file has 0");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {-1}))), "must not be negative");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {2}).bytes(9, "abc"))), "raw_data has 3");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", 99, {2}))), "element type 99");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, std::vector<std::int64_t>(100, 1)).bytes(9, "abcd"))),
-                 "rank 100 is over the limit");
+  LANNER_EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {huge, huge}))), "limit_exceeded");
+  LANNER_EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {0, huge, huge}))), "limit_exceeded");
+  LANNER_EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {1 << 30}))),
+                        "needs 1073741824 values, the file has 0");
+  LANNER_EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {-1}))), "must not be negative");
+  LANNER_EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {2}).bytes(9, "abc"))), "raw_data has 3");
+  LANNER_EXPECT_OUTCOME(outcome(with_constant(tensor("w", 99, {2}))), "element type 99");
+  LANNER_EXPECT_OUTCOME(
+      outcome(with_constant(tensor("w", f32, std::vector<std::int64_t>(100, 1)).bytes(9, "abcd"))),
+      "rank 100 is over the limit");
 }
 
 TEST(HostileModel, SparseTensorsStayWithinTheLimits) {
@@ -167,12 +168,12 @@ TEST(HostileModel, SparseTensorsStayWithinTheLimits) {
     return outcome(model(g), {}, limits);
   };
   EXPECT_EQ(import({sparse({1000}, {999})}).substr(0, 6), "graph ");
-  EXPECT_OUTCOME(import({sparse({1 << 30}, {0})}), "limit_exceeded");
-  EXPECT_OUTCOME(import(std::vector<Message>(20, sparse({1 << 18}, {0}))),
-                 "the model's tensors take more than");
-  EXPECT_OUTCOME(import({sparse({10}, {10})}), "index 10 is outside");
-  EXPECT_OUTCOME(import({sparse({10}, {-1})}), "index -1 is outside");
-  EXPECT_OUTCOME(import({sparse({10, 10}, {5, -7})}), "is outside");
+  LANNER_EXPECT_OUTCOME(import({sparse({1 << 30}, {0})}), "limit_exceeded");
+  LANNER_EXPECT_OUTCOME(import(std::vector<Message>(20, sparse({1 << 18}, {0}))),
+                        "the model's tensors take more than");
+  LANNER_EXPECT_OUTCOME(import({sparse({10}, {10})}), "index 10 is outside");
+  LANNER_EXPECT_OUTCOME(import({sparse({10}, {-1})}), "index -1 is outside");
+  LANNER_EXPECT_OUTCOME(import({sparse({10, 10}, {5, -7})}), "is outside");
 }
 
 TEST(HostileModel, NestedDeeply) {
@@ -181,13 +182,14 @@ TEST(HostileModel, NestedDeeply) {
     deepest = graph({.nodes = {node({"If", {"x"}, {"y"}, {graph_attribute("then_branch", deepest)}})},
                      .inputs = {},
                      .outputs = ys()});
-  EXPECT_OUTCOME(outcome(model(deepest)), "nested deeper than 64");
+  LANNER_EXPECT_OUTCOME(outcome(model(deepest)), "nested deeper than 64");
 
   Message type = Message().message(1, Message().integer(1, f32));
   for (int i = 0; i < 10000; ++i) type = Message().message(4, Message().message(1, type));
-  EXPECT_OUTCOME(outcome(model(graph(
-                     {.nodes = {}, .inputs = {Message().bytes(1, "x").message(2, type)}, .outputs = ys()}))),
-                 "nested deeper than 64");
+  LANNER_EXPECT_OUTCOME(
+      outcome(
+          model(graph({.nodes = {}, .inputs = {Message().bytes(1, "x").message(2, type)}, .outputs = ys()}))),
+      "nested deeper than 64");
 }
 
 TEST(HostileModel, LoopsInLoops) {
@@ -203,47 +205,47 @@ TEST(HostileModel, LoopsInLoops) {
       {.nodes = {node({"Loop", {"", ""}, {}, {graph_attribute("body", body)}}), node({"Relu", {"x"}, {"y"}})},
        .inputs = xs(),
        .outputs = ys()});
-  EXPECT_OUTCOME(outcome(model(g)), "loops are nested deeper than 8");
+  LANNER_EXPECT_OUTCOME(outcome(model(g)), "loops are nested deeper than 8");
 }
 
 TEST(HostileModel, Cycles) {
-  EXPECT_OUTCOME(outcome(through({node({"Add", {"x", "b"}, {"a"}}), node({"Relu", {"a"}, {"b"}}),
-                                  node({"Relu", {"b"}, {"y"}})})),
-                 "the graph has a cycle");
-  EXPECT_OUTCOME(outcome(through({node({"Relu", {"y"}, {"y"}})})), "the graph has a cycle");
+  LANNER_EXPECT_OUTCOME(outcome(through({node({"Add", {"x", "b"}, {"a"}}), node({"Relu", {"a"}, {"b"}}),
+                                         node({"Relu", {"b"}, {"y"}})})),
+                        "the graph has a cycle");
+  LANNER_EXPECT_OUTCOME(outcome(through({node({"Relu", {"y"}, {"y"}})})), "the graph has a cycle");
 }
 
 TEST(HostileModel, NamesWrittenTwice) {
-  EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"y"}}), node({"Neg", {"x"}, {"y"}})})),
-                 "'y' is written twice");
-  EXPECT_OUTCOME(outcome(through({node({"Constant", {}, {"x"}, {attribute("value_int", 1)}})})),
-                 "'x' is written twice");
-  EXPECT_OUTCOME(outcome(through({node({"Split", {"x"}, {"y", "y"}})})), "'y' is written twice");
-  EXPECT_OUTCOME(
+  LANNER_EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"y"}}), node({"Neg", {"x"}, {"y"}})})),
+                        "'y' is written twice");
+  LANNER_EXPECT_OUTCOME(outcome(through({node({"Constant", {}, {"x"}, {attribute("value_int", 1)}})})),
+                        "'x' is written twice");
+  LANNER_EXPECT_OUTCOME(outcome(through({node({"Split", {"x"}, {"y", "y"}})})), "'y' is written twice");
+  LANNER_EXPECT_OUTCOME(
       outcome(through({node({"Add", {"x", "w"}, {"y"}})}, {floats("w", {1}, {1}), floats("w", {1}, {2})})),
       "'w' is written twice");
-  EXPECT_OUTCOME(outcome(model(graph({.nodes = {node({"Relu", {"x"}, {"y"}})},
-                                      .inputs = {value("x", f32, {}), value("x", f32, {})},
-                                      .outputs = ys()}))),
-                 "'x' is written twice");
-  EXPECT_OUTCOME(outcome(model(graph({.nodes = {node({"Relu", {"x"}, {"y"}})},
-                                      .inputs = xs(),
-                                      .outputs = {value("y", f32, {}), value("y", f32, {})}}))),
-                 "given twice");
+  LANNER_EXPECT_OUTCOME(outcome(model(graph({.nodes = {node({"Relu", {"x"}, {"y"}})},
+                                             .inputs = {value("x", f32, {}), value("x", f32, {})},
+                                             .outputs = ys()}))),
+                        "'x' is written twice");
+  LANNER_EXPECT_OUTCOME(outcome(model(graph({.nodes = {node({"Relu", {"x"}, {"y"}})},
+                                             .inputs = xs(),
+                                             .outputs = {value("y", f32, {}), value("y", f32, {})}}))),
+                        "given twice");
 }
 
 TEST(HostileModel, NamesOfNothing) {
-  EXPECT_OUTCOME(outcome(through({node({"Relu", {"nowhere"}, {"y"}})})),
-                 "'nowhere' is read, but nothing before writes it");
-  EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"z"}})})),
-                 "'y' is read, but nothing before writes it");
-  EXPECT_OUTCOME(outcome(through({node({"Relu", {}, {"y"}})})), "0 inputs, expected 1");
-  EXPECT_OUTCOME(outcome(through({node({"Relu", {""}, {"y"}})})), "0 inputs, expected 1");
-  EXPECT_OUTCOME(outcome(through({node({"", {"x"}, {"y"}})})), "unsupported");
-  EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"y", "z"}})})), "2 outputs, expected 1");
-  EXPECT_OUTCOME(outcome(through({node({"Relu", {"x", "x"}, {"y"}})})), "2 inputs, expected 1");
-  EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {}})})), "nothing before writes it");
-  EXPECT_OUTCOME(
+  LANNER_EXPECT_OUTCOME(outcome(through({node({"Relu", {"nowhere"}, {"y"}})})),
+                        "'nowhere' is read, but nothing before writes it");
+  LANNER_EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"z"}})})),
+                        "'y' is read, but nothing before writes it");
+  LANNER_EXPECT_OUTCOME(outcome(through({node({"Relu", {}, {"y"}})})), "0 inputs, expected 1");
+  LANNER_EXPECT_OUTCOME(outcome(through({node({"Relu", {""}, {"y"}})})), "0 inputs, expected 1");
+  LANNER_EXPECT_OUTCOME(outcome(through({node({"", {"x"}, {"y"}})})), "unsupported");
+  LANNER_EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"y", "z"}})})), "2 outputs, expected 1");
+  LANNER_EXPECT_OUTCOME(outcome(through({node({"Relu", {"x", "x"}, {"y"}})})), "2 inputs, expected 1");
+  LANNER_EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {}})})), "nothing before writes it");
+  LANNER_EXPECT_OUTCOME(
       outcome(model(graph(
           {.nodes = {node({"Relu", {"x"}, {"y"}})}, .inputs = {Message().bytes(1, "x")}, .outputs = ys()}))),
       "its type is missing");
@@ -255,8 +257,8 @@ TEST(HostileModel, FunctionsThatCallThemselves) {
                                  .outputs = {"y"},
                                  .attributes = {},
                                  .nodes = {node({"F", {"x"}, {"y"}, {}, "own"})}});
-  EXPECT_OUTCOME(outcome(through({node({"F", {"x"}, {"y"}, {}, "own"})}, {}, {loop})),
-                 "functions call each other deeper than 64");
+  LANNER_EXPECT_OUTCOME(outcome(through({node({"F", {"x"}, {"y"}, {}, "own"})}, {}, {loop})),
+                        "functions call each other deeper than 64");
 }
 
 TEST(HostileModel, FunctionsThatMultiply) {
@@ -273,13 +275,13 @@ TEST(HostileModel, FunctionsThatMultiply) {
   }
   Limits limits;
   limits.nodes = 10000;
-  EXPECT_OUTCOME(outcome(through({node({"F0", {"x"}, {"y"}, {}, "own"})}, {}, functions), {}, limits),
-                 "more than 10000 nodes");
+  LANNER_EXPECT_OUTCOME(outcome(through({node({"F0", {"x"}, {"y"}, {}, "own"})}, {}, functions), {}, limits),
+                        "more than 10000 nodes");
 }
 
 TEST(HostileModel, AttributesOfNoFunction) {
-  EXPECT_OUTCOME(outcome(through({node({"Elu", {"x"}, {"y"}, {reference("alpha", "a", 1)}})})),
-                 "refers to attribute a of a function, but is in none");
+  LANNER_EXPECT_OUTCOME(outcome(through({node({"Elu", {"x"}, {"y"}, {reference("alpha", "a", 1)}})})),
+                        "refers to attribute a of a function, but is in none");
 }
 
 TEST(HostileModel, MoreNodesThanAllowed) {
@@ -288,7 +290,7 @@ TEST(HostileModel, MoreNodesThanAllowed) {
   std::vector<Message> nodes;
   for (int i = 0; i < 11; ++i)
     nodes.push_back(node({"Relu", {"x"}, {i == 0 ? "y" : "y" + std::to_string(i)}}));
-  EXPECT_OUTCOME(outcome(through(nodes), {}, limits), "more than 10 nodes");
+  LANNER_EXPECT_OUTCOME(outcome(through(nodes), {}, limits), "more than 10 nodes");
 }
 
 TEST(HostileModel, SmallFieldsThatBecomeLargeObjects) {
@@ -296,12 +298,12 @@ TEST(HostileModel, SmallFieldsThatBecomeLargeObjects) {
   limits.total_bytes = 1 << 20;
   Message many_values;
   for (int i = 0; i < 10000; ++i) many_values.message(11, Message());
-  EXPECT_OUTCOME(outcome(model(many_values), {}, limits), "unpacks to more than 1048576 bytes");
+  LANNER_EXPECT_OUTCOME(outcome(model(many_values), {}, limits), "unpacks to more than 1048576 bytes");
   Message many_names;
   for (int i = 0; i < 100000; ++i) many_names.bytes(1, "");
-  EXPECT_OUTCOME(outcome(model(Message().message(1, many_names)), {}, limits),
-                 "unpacks to more than 1048576 bytes");
-  EXPECT_OUTCOME(
+  LANNER_EXPECT_OUTCOME(outcome(model(Message().message(1, many_names)), {}, limits),
+                        "unpacks to more than 1048576 bytes");
+  LANNER_EXPECT_OUTCOME(
       outcome(with_constant(tensor("w", i64, {1 << 18}).packed(7, std::vector<std::int64_t>(1 << 18, 1))), {},
               limits),
       "unpacks to more than");
@@ -334,15 +336,18 @@ TEST(HostileModel, LongAndStrangeNames) {
 }
 
 TEST(HostileModel, LengthsOfPackedFields) {
-  EXPECT_OUTCOME(outcome(with_constant(Message().bytes(1, "\xff\xff\xff").integer(2, f32).bytes(8, "w"))),
-                 "not a whole protobuf message");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {2}).bytes(4, "12345"))),
-                 "not a whole protobuf message");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", 11, {2}).bytes(10, "123456789"))),
-                 "not a whole protobuf message");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {2}).integer(4, 1))), "float_data has another type");
-  EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {2}).integer(9, 1))), "raw_data has another type");
-  EXPECT_OUTCOME(outcome(model(Message().integer(1, 5))), "graph");
+  LANNER_EXPECT_OUTCOME(
+      outcome(with_constant(Message().bytes(1, "\xff\xff\xff").integer(2, f32).bytes(8, "w"))),
+      "not a whole protobuf message");
+  LANNER_EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {2}).bytes(4, "12345"))),
+                        "not a whole protobuf message");
+  LANNER_EXPECT_OUTCOME(outcome(with_constant(tensor("w", 11, {2}).bytes(10, "123456789"))),
+                        "not a whole protobuf message");
+  LANNER_EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {2}).integer(4, 1))),
+                        "float_data has another type");
+  LANNER_EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {2}).integer(9, 1))),
+                        "raw_data has another type");
+  LANNER_EXPECT_OUTCOME(outcome(model(Message().integer(1, 5))), "graph");
 }
 
 } // namespace

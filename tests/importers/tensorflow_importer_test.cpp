@@ -13,7 +13,7 @@ namespace {
 
 using namespace graph_def_file;
 
-#define EXPECT_OUTCOME(result, expected)                                                                     \
+#define LANNER_EXPECT_OUTCOME(result, expected)                                                              \
   do {                                                                                                       \
     const std::string got = (result);                                                                        \
     EXPECT_NE(got.find(expected), std::string::npos) << got.substr(0, 500);                                  \
@@ -123,18 +123,21 @@ TEST(TensorFlow, WhatAFrozenGraphCannotHold) {
   const auto with = [](const graph_def_file::NodeSpec& spec) {
     return outcome(graph_def({placeholder("x", f32, {2}), node(spec)}));
   };
-  EXPECT_OUTCOME(with({"s", "Switch", {"x", "x"}}), "node s (Switch): control flow of TensorFlow 1");
-  EXPECT_OUTCOME(with({"v", "VarHandleOp"}), "expected a frozen graph");
-  EXPECT_OUTCOME(with({"v", "Mystery", {"x"}}), "operators that this version does not know: Mystery (v)");
-  EXPECT_OUTCOME(with({"n", "FusedBatchNorm", {"x", "x", "x", "x", "x"}}), "training mode");
-  EXPECT_OUTCOME(with({"c", "Relu", {"nowhere"}}), "'nowhere' is read, but nothing before writes it");
-  EXPECT_OUTCOME(with({"c", "PartitionedCall", {"x"}, {function("f", "none")}}),
-                 "calls a function that the model does not have");
-  EXPECT_OUTCOME(with({"c", "Relu", {"c"}}),
-                 "node c: every result is read by another node, so the graph has a cycle");
-  EXPECT_OUTCOME(with({"x", "Relu", {"x"}}), "two nodes are named 'x'");
-  EXPECT_OUTCOME(outcome(graph_def({placeholder("x", 20, {}), node({"y", "Identity", {"x"}})})), "freeze");
-  EXPECT_OUTCOME(outcome(graph_def({placeholder("x", f32, {1})})), "holds no node that gives a result");
+  LANNER_EXPECT_OUTCOME(with({"s", "Switch", {"x", "x"}}), "node s (Switch): control flow of TensorFlow 1");
+  LANNER_EXPECT_OUTCOME(with({"v", "VarHandleOp"}), "expected a frozen graph");
+  LANNER_EXPECT_OUTCOME(with({"v", "Mystery", {"x"}}),
+                        "operators that this version does not know: Mystery (v)");
+  LANNER_EXPECT_OUTCOME(with({"n", "FusedBatchNorm", {"x", "x", "x", "x", "x"}}), "training mode");
+  LANNER_EXPECT_OUTCOME(with({"c", "Relu", {"nowhere"}}), "'nowhere' is read, but nothing before writes it");
+  LANNER_EXPECT_OUTCOME(with({"c", "PartitionedCall", {"x"}, {function("f", "none")}}),
+                        "calls a function that the model does not have");
+  LANNER_EXPECT_OUTCOME(with({"c", "Relu", {"c"}}),
+                        "node c: every result is read by another node, so the graph has a cycle");
+  LANNER_EXPECT_OUTCOME(with({"x", "Relu", {"x"}}), "two nodes are named 'x'");
+  LANNER_EXPECT_OUTCOME(outcome(graph_def({placeholder("x", 20, {}), node({"y", "Identity", {"x"}})})),
+                        "freeze");
+  LANNER_EXPECT_OUTCOME(outcome(graph_def({placeholder("x", f32, {1})})),
+                        "holds no node that gives a result");
 }
 
 TEST(TensorFlow, FunctionsThatCallThemselves) {
@@ -143,28 +146,28 @@ TEST(TensorFlow, FunctionsThatCallThemselves) {
                                               .outputs = {"r"},
                                               .results = {"n:r:0"},
                                               .nodes = {node({"n", "f", {"a"}})}});
-  EXPECT_OUTCOME(outcome(graph_def({placeholder("x", f32, {1}), node({"y", "f", {"x"}})}, {itself})),
-                 "functions call each other deeper than 64");
+  LANNER_EXPECT_OUTCOME(outcome(graph_def({placeholder("x", f32, {1}), node({"y", "f", {"x"}})}, {itself})),
+                        "functions call each other deeper than 64");
 }
 
 TEST(TensorFlow, NumbersThatWouldBecomeLargeThings) {
-  EXPECT_OUTCOME(outcome(graph_def({placeholder("x", f32, {1}), node({"y", "Relu", {"x:70000"}})})),
-                 "names no result");
-  EXPECT_OUTCOME(outcome(graph_def(
-                     {placeholder("x", f32, {1}), node({"y", "Unpack", {"x"}, {integer("num", 1 << 20)}})})),
-                 "results are more than");
+  LANNER_EXPECT_OUTCOME(outcome(graph_def({placeholder("x", f32, {1}), node({"y", "Relu", {"x:70000"}})})),
+                        "names no result");
+  LANNER_EXPECT_OUTCOME(outcome(graph_def({placeholder("x", f32, {1}),
+                                           node({"y", "Unpack", {"x"}, {integer("num", 1 << 20)}})})),
+                        "results are more than");
   Limits limits;
   limits.tensor_bytes = 1 << 20;
   const auto with = [&](const Message& made) {
     return outcome(graph_def({constant("c", made), node({"y", "Identity", {"c"}})}), {}, limits);
   };
-  EXPECT_OUTCOME(with(tensor(f32, {1 << 20, 1 << 20}).real(5, 1)), "limit_exceeded");
-  EXPECT_OUTCOME(with(tensor(f32, {1 << 19}).real(5, 1)), "limit_exceeded");
-  EXPECT_OUTCOME(with(tensor(f32, {-1})), "negative or unknown");
-  EXPECT_OUTCOME(with(tensor(f32, {-5})), "negative size");
-  EXPECT_OUTCOME(with(tensor(f32, {2}).bytes(4, "123")), "needs 8 bytes, tensor_content has 3");
-  EXPECT_OUTCOME(with(tensor(f32, {1}).real(5, 1).real(5, 2)), "2 values are given for it");
-  EXPECT_OUTCOME(with(tensor(99, {1})), "element type 99");
+  LANNER_EXPECT_OUTCOME(with(tensor(f32, {1 << 20, 1 << 20}).real(5, 1)), "limit_exceeded");
+  LANNER_EXPECT_OUTCOME(with(tensor(f32, {1 << 19}).real(5, 1)), "limit_exceeded");
+  LANNER_EXPECT_OUTCOME(with(tensor(f32, {-1})), "negative or unknown");
+  LANNER_EXPECT_OUTCOME(with(tensor(f32, {-5})), "negative size");
+  LANNER_EXPECT_OUTCOME(with(tensor(f32, {2}).bytes(4, "123")), "needs 8 bytes, tensor_content has 3");
+  LANNER_EXPECT_OUTCOME(with(tensor(f32, {1}).real(5, 1).real(5, 2)), "2 values are given for it");
+  LANNER_EXPECT_OUTCOME(with(tensor(99, {1})), "element type 99");
 }
 
 TEST(TensorFlow, CutOffAnywhere) {
@@ -193,16 +196,16 @@ TEST(TensorFlow, BytesChangedAtRandom) {
 TEST(TensorFlow, HarmfulText) {
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "node {";
-  EXPECT_OUTCOME(outcome(deep), "nested deeper than 64");
-  EXPECT_OUTCOME(outcome("node { name: \"x\n\" }"), "line 1: node '': a string does not end");
-  EXPECT_OUTCOME(outcome("node { name: \"x\""), "ends within a message");
-  EXPECT_OUTCOME(outcome("node { name: 5 }"), "field name: expected a string, got '5'");
-  EXPECT_OUTCOME(outcome("node { name: \"\\q\" }"), "unknown escape");
-  EXPECT_OUTCOME(outcome("node { attr { key: \"a\" value { i: 99999999999999999999 } } }"),
-                 "expected an integer");
-  EXPECT_OUTCOME(outcome("node { } \n\n }"), "line 3: expected a field's name");
-  EXPECT_OUTCOME(outcome("node [ { name: \"a\" op: \"NoOp\" }, "), "line 1");
-  EXPECT_OUTCOME(outcome("versions { producer: 5 } node"), "expected ':' or '{'");
+  LANNER_EXPECT_OUTCOME(outcome(deep), "nested deeper than 64");
+  LANNER_EXPECT_OUTCOME(outcome("node { name: \"x\n\" }"), "line 1: node '': a string does not end");
+  LANNER_EXPECT_OUTCOME(outcome("node { name: \"x\""), "ends within a message");
+  LANNER_EXPECT_OUTCOME(outcome("node { name: 5 }"), "field name: expected a string, got '5'");
+  LANNER_EXPECT_OUTCOME(outcome("node { name: \"\\q\" }"), "unknown escape");
+  LANNER_EXPECT_OUTCOME(outcome("node { attr { key: \"a\" value { i: 99999999999999999999 } } }"),
+                        "expected an integer");
+  LANNER_EXPECT_OUTCOME(outcome("node { } \n\n }"), "line 3: expected a field's name");
+  LANNER_EXPECT_OUTCOME(outcome("node [ { name: \"a\" op: \"NoOp\" }, "), "line 1");
+  LANNER_EXPECT_OUTCOME(outcome("versions { producer: 5 } node"), "expected ':' or '{'");
 }
 
 } // namespace
