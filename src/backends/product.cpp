@@ -1,5 +1,7 @@
 #include "backends/product.h"
 
+#include "backends/operand_storages.h"
+
 namespace lanner {
 
 namespace {
@@ -78,6 +80,18 @@ std::optional<Product> product_of(const Group& group, std::string& reason) {
   }
   take_bias_from_tail(product);
   return product;
+}
+
+std::optional<std::vector<Storage>> product_storages(const Product& product, std::size_t inputs,
+                                                     const Storage& a, const Storage& b,
+                                                     const Storage& otherwise) {
+  OperandStorages storages(inputs, otherwise);
+  storages.ask(product.a, a);
+  storages.ask(product.b, b);
+  storages.ask(product.bias, otherwise);
+  for (const TailStep& step : product.tail) storages.ask(step.operand, otherwise);
+  if (!storages.agree()) return std::nullopt;
+  return storages.take();
 }
 
 } // namespace lanner

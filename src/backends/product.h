@@ -30,4 +30,10 @@ struct Product {
 /// Nothing when the group does not begin with a product (then `reason` stays empty) or cannot be read as one.
 std::optional<Product> product_of(const Group& group, std::string& reason);
 
+/// How a node's `inputs` inputs are stored where the product's matrices lie as `a` and `b` and all else as
+/// `otherwise`. Nothing where one input would have to lie in two ways.
+std::optional<std::vector<Storage>> product_storages(const Product& product, std::size_t inputs,
+                                                     const Storage& a, const Storage& b,
+                                                     const Storage& otherwise = {});
+
 } // namespace lanner

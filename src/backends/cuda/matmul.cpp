@@ -7,7 +7,6 @@
 #include "backends/cuda/families.h"
 #include "backends/cuda/launch_cache.h"
 #include "backends/cuda/storage.h"
-#include "backends/operand_storages.h"
 #include "backends/product.h"
 #include "device/cuda/cublaslt.h"
 
@@ -286,13 +285,11 @@ std::optional<Tactic> tactic_of(const Matmul& m, const Variant& variant, const N
   if (variant.type != m.type()) storage.dtype = variant.type;
   Storage of_b = storage;
   if (variant.b_exchanged) of_b.layout = exchanged_layout(m.product.b.shape());
-  OperandStorages storages(node.inputs().size(), storage);
-  storages.ask(m.product.b, std::move(of_b));
-  for (const Operand& operand : {m.product.a, m.product.bias, m.sum}) storages.ask(operand, storage);
-  if (!storages.agree()) return std::nullopt;
+  auto inputs = product_storages(m.product, node.inputs().size(), storage, of_b, storage);
+  if (!inputs) return std::nullopt;
   Tactic tactic;
   tactic.kernel = "matmul";
-  tactic.inputs = storages.take();
+  tactic.inputs = std::move(*inputs);
   tactic.outputs = {storage};
   return tactic;
 }

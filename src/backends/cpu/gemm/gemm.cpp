@@ -6,7 +6,6 @@
 #include "backends/cpu/elementwise/activation_instruction.h"
 #include "backends/cpu/elementwise/instruction.h"
 #include "backends/cpu/gemm/panel.h"
-#include "backends/operand_storages.h"
 #include "backends/product.h"
 #include "backends/storage_layout.h"
 #include "device/parallel.h"
@@ -159,18 +158,14 @@ TacticList gemm_tactics(const Node& node, const Group& group, const Target& targ
   const auto gemm = read_gemm(group, list.reason);
   if (!gemm) return list;
   const Product& product = gemm->product;
-  OperandStorages storages(node.inputs().size());
-  storages.ask(product.b,
-               stored(canonical(panel_layout(product, panel_function().width), product.b.shape())));
-  for (const Operand& operand : {product.a, product.bias}) storages.ask(operand, {});
-  for (const TailStep& step : product.tail) storages.ask(step.operand, {});
-  if (!storages.agree()) return list;
-  const std::vector<Storage> inputs = storages.take();
+  const Layout panels = canonical(panel_layout(product, panel_function().width), product.b.shape());
+  const auto inputs = product_storages(product, node.inputs().size(), {}, stored(panels));
+  if (!inputs) return list;
   for (int threads : thread_counts(product, target.threads)) {
     Tactic tactic;
     tactic.kernel = "gemm";
     tactic.config = ConfigText().set("threads", threads).bytes();
-    tactic.inputs = inputs;
+    tactic.inputs = *inputs;
     tactic.outputs.resize(node.outputs().size());
     tactic.estimate = 1e-7 + lone_seconds(product) / threads + (threads > 1 ? 2e-6 : 0);
     list.tactics.push_back(std::move(tactic));

@@ -60,18 +60,6 @@ std::optional<Layout> inner_weights(const Product& product, const Implementation
   return canonical(product.transpose_b ? *own : swapped(*own), product.b.shape());
 }
 
-/// The inputs' storages where the product's operands lie in layouts `a` and `b` and all others row-major.
-/// Nothing where one input would have to lie in two ways.
-std::optional<std::vector<Storage>> storages_of(const Product& product, const Node& node, const Layout& a,
-                                                const Layout& b) {
-  OperandStorages storages(node.inputs().size());
-  storages.ask(product.a, stored(a));
-  storages.ask(product.b, stored(b));
-  storages.ask(product.bias, {});
-  if (!ask_operands(product.tail, {}, product.result, storages)) return std::nullopt;
-  return storages.take();
-}
-
 TacticList inner_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
   const auto product = read_product(group, list.reason);
@@ -87,7 +75,7 @@ TacticList inner_tactics(const Node& node, const Group& group, const Target& tar
     ConfigText config;
     name_implementation(config, implementation);
     tactic.config = config.bytes();
-    auto storages = storages_of(*product, node, {}, *weights);
+    auto storages = product_storages(*product, node.inputs().size(), {}, stored(*weights));
     if (!storages) continue;
     tactic.inputs = std::move(*storages);
     tactic.outputs.resize(node.outputs().size());
@@ -177,7 +165,7 @@ TacticList matmul_tactics(const Node& node, const Group& group, const Target& ta
            implementations(make_matmul(*product, a, b).descriptor, 2)) {
         if ((!product->a.is_input() && !a.row_major()) || (!product->b.is_input() && !b.row_major()))
           continue;
-        auto storages = storages_of(*product, node, a, b);
+        auto storages = product_storages(*product, node.inputs().size(), stored(a), stored(b));
         if (!storages) continue;
         Tactic tactic;
         tactic.kernel = "matmul";
