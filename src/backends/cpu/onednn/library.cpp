@@ -62,6 +62,11 @@ std::optional<Blocking> blocking_of(const Desc& desc) {
 }
 #endif
 
+/// Whatever else oneDNN refuses is an answer.
+void rethrow_if_memory_ran_out(const dnnl::error& error) {
+  if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+}
+
 /// Calls `make` with the arguments, the version's way: 2.6 wants an operation descriptor in between, 3.x the
 /// engine.
 template<typename Primitive, typename... Args>
@@ -74,7 +79,7 @@ Descriptor make_any(const dnnl::primitive_attr& attr, Args&&... args) {
     return Descriptor(typename Primitive::primitive_desc(*operation, attr, engine(), true), operation);
 #endif
   } catch (const dnnl::error& error) {
-    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    rethrow_if_memory_ran_out(error);
     return {};
   }
 }
@@ -301,7 +306,7 @@ dnnl::primitive_desc_base concat(const Desc& dst, int axis, const std::vector<De
     return dnnl::concat::primitive_desc(dst, axis, sources, engine(), attr);
 #endif
   } catch (const dnnl::error& error) {
-    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    rethrow_if_memory_ran_out(error);
     return {};
   }
 }
@@ -345,7 +350,7 @@ bool append_eltwise(dnnl::post_ops& ops, Algorithm algorithm, float alpha = 0, f
 #endif
     return true;
   } catch (const dnnl::error& error) {
-    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    rethrow_if_memory_ran_out(error);
     return false;
   }
 }
