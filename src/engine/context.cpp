@@ -377,7 +377,7 @@ std::vector<StepProfile> Context::profile() const {
   const auto steps = state_->execution->program().steps();
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Node& node = *steps[i].node;
-    const std::string op = node.attributes.string("kind", node.kind());
+    const std::string op = shown_kind(node);
     profiles.push_back({node.output()->name(), op, node.tactic.kernel, node.tactic.backend, node.sources,
                         steps[i].bytes, steps[i].flops, state_->runs, state_->times[i]});
   }

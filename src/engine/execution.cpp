@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 /// For messages, as models' readers know it.
 std::string named(const Node& node) {
-  return fmt::format("node {} ({})", node.label(), node.attributes.string("kind", node.kind()));
+  return fmt::format("node {} ({})", node.label(), shown_kind(node));
 }
 } // namespace
 

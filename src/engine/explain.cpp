@@ -80,7 +80,7 @@ Json node_json(const Step& step, const std::map<std::string, const NodeReport*>&
   Json json;
   json["name"] = node.output()->name();
   json["op"] = node.kind();
-  json["kind"] = node.attributes.string("kind", node.kind());
+  json["kind"] = shown_kind(node);
   json["sources"] = sources_of(node);
   json["backend"] = node.tactic.backend;
   json["kernel"] = node.tactic.kernel;

@@ -12,6 +12,10 @@
 
 namespace lanner {
 
+std::string shown_kind(const Node& node) {
+  return node.attributes.string("kind", node.kind());
+}
+
 bool is_planned(const Value& value) {
   return value.type.is_static() && value.type.dtype() != DType::string;
 }

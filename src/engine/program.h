@@ -85,6 +85,8 @@ private:
   std::uint64_t arena_bytes_ = 0, host_arena_bytes_ = 0;
 };
 
+/// What a node does as people are told it: of a fused one, what was fused.
+std::string shown_kind(const Node& node);
 /// Whether a value is plain memory of a size known before running.
 bool is_planned(const Value& value);
 /// Bytes of a planned value in its storage.
