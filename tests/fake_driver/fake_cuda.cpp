@@ -155,6 +155,10 @@ Work kernel_work(const std::string& name, void** arguments) {
 
 } // namespace
 
+int fake::queue_work(void* stream, std::function<void()> work) {
+  return queue(stream, std::move(work));
+}
+
 // --- What tests ask ---
 
 extern "C" {

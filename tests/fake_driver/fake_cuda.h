@@ -4,6 +4,12 @@
 // LANNER_CUDA_DRIVER.
 
 #include <cstddef>
+#include <functional>
+
+namespace fake {
+/// Work of a library's: recorded where the stream records, else done at once. Gives the driver's status.
+int queue_work(void* stream, std::function<void()> work);
+} // namespace fake
 
 extern "C" {
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "device/cuda/cublaslt_api.h"
+#include "fake_driver/fake_cuda.h"
 #include "fake_libraries/fake_libraries.h"
 #include "fake_libraries/reals.h"
 #include "fake_libraries/record.h"
@@ -88,6 +89,42 @@ bool consistent(const Descriptor& d, const Matrix& a, const Matrix& b, const Mat
   const auto fits = [](const Matrix& x) { return x.leading >= static_cast<std::int64_t>(x.rows); };
   return k == kb && result.rows == m && result.columns == n && fits(a) && fits(b) && fits(result) &&
          a.batch() == b.batch() && a.batch() == result.batch();
+}
+
+/// One launch: what the library reads when it is called.
+struct Product {
+  Descriptor operation;
+  Matrix a_form, b_form, c_form, result_form;
+  float alpha = 1, beta = 0;
+  const void *a = nullptr, *b = nullptr, *c = nullptr;
+  void* result = nullptr;
+
+  void run() const;
+};
+
+void Product::run() const {
+  const bool ta = operation.get<std::int32_t>(3, 0) == 1, tb = operation.get<std::int32_t>(4, 0) == 1;
+  const auto epilogue = operation.get<std::uint32_t>(7, 1);
+  const void* bias = operation.get<const void*>(8, nullptr);
+  const auto depth = static_cast<std::int64_t>(ta ? a_form.rows : a_form.columns),
+             rows = static_cast<std::int64_t>(result_form.rows),
+             columns = static_cast<std::int64_t>(result_form.columns), batch = result_form.batch();
+  const int bias_type = operation.get<std::int32_t>(26, 0);
+  const Elements left(a, a_form, ta), right(b, b_form, tb), added(c, c_form, false),
+      made(result, result_form, false);
+  for (std::int64_t n = 0; n < batch; ++n)
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t column = 0; column < columns; ++column) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < depth; ++k)
+          sum += static_cast<double>(left(n, row, k)) * right(n, k, column);
+        float value = alpha * static_cast<float>(sum);
+        if (beta != 0) value += beta * added(n, row, column);
+        if (epilogue & 4) value += fake::load(bias, bias_type, row);
+        if (epilogue & 2) value = std::max(value, 0.0F);
+        if (epilogue & 32) value = fake::gelu_tanh(value);
+        fake::save(result, made.type, made.at(n, row, column), value);
+      }
 }
 
 } // namespace
@@ -224,33 +261,12 @@ int cublasLtMatmulAlgoConfigSetAttribute(Algorithm* algorithm, int attribute, co
 int cublasLtMatmul(void*, Descriptor* d, const float* alpha, const void* a, Matrix* a_form, const void* b,
                    Matrix* b_form, const float* beta, const void* c, Matrix* c_form, void* result,
                    Matrix* result_form, const Algorithm* algorithm, void* workspace, std::size_t bytes,
-                   void*) {
+                   void* stream) {
   LANNER_FAKE_ENTER();
   if (!consistent(*d, *a_form, *b_form, *result_form)) return invalid_value;
   if (algorithm->data[2] > 1 && (!workspace || bytes < workspace_bytes)) return invalid_value;
-  const bool ta = d->get<std::int32_t>(3, 0) == 1, tb = d->get<std::int32_t>(4, 0) == 1;
-  const auto epilogue = d->get<std::uint32_t>(7, 1);
-  const void* bias = d->get<const void*>(8, nullptr);
-  if ((epilogue & 4) && !bias) return invalid_value;
-  const auto depth = static_cast<std::int64_t>(ta ? a_form->rows : a_form->columns),
-             rows = static_cast<std::int64_t>(result_form->rows),
-             columns = static_cast<std::int64_t>(result_form->columns), batch = result_form->batch();
-  const int bias_type = d->get<std::int32_t>(26, 0);
-  const Elements left(a, *a_form, ta), right(b, *b_form, tb), added(c, *c_form, false),
-      made(result, *result_form, false);
-  for (std::int64_t n = 0; n < batch; ++n)
-    for (std::int64_t row = 0; row < rows; ++row)
-      for (std::int64_t column = 0; column < columns; ++column) {
-        double sum = 0;
-        for (std::int64_t k = 0; k < depth; ++k)
-          sum += static_cast<double>(left(n, row, k)) * right(n, k, column);
-        float value = *alpha * static_cast<float>(sum);
-        if (*beta != 0) value += *beta * added(n, row, column);
-        if (epilogue & 4) value += fake::load(bias, bias_type, row);
-        if (epilogue & 2) value = std::max(value, 0.0F);
-        if (epilogue & 32) value = fake::gelu_tanh(value);
-        fake::save(result, made.type, made.at(n, row, column), value);
-      }
-  return 0;
+  if ((d->get<std::uint32_t>(7, 1) & 4) && !d->get<const void*>(8, nullptr)) return invalid_value;
+  const Product product{*d, *a_form, *b_form, *c_form, *result_form, *alpha, *beta, a, b, c, result};
+  return fake::queue_work(stream, [product] { product.run(); });
 }
 }

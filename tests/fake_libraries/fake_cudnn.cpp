@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/cuda/cudnn_api.h"
+#include "fake_driver/fake_cuda.h"
 #include "fake_libraries/fake_libraries.h"
 #include "fake_libraries/graph_arithmetic.h"
 #include "fake_libraries/record.h"
@@ -27,6 +28,7 @@ struct DescriptorHandle {
   std::shared_ptr<Node> node;
 };
 struct Handle {
+  void* stream = nullptr;
   std::atomic<bool> busy{false};
 };
 
@@ -174,8 +176,9 @@ int cudnnDestroy(Handle* handle) {
   world().count_handles(-1);
   return 0;
 }
-int cudnnSetStream(Handle*, void*) {
+int cudnnSetStream(Handle* handle, void* stream) {
   LANNER_FAKE_ENTER();
+  handle->stream = stream;
   return 0;
 }
 
@@ -242,11 +245,14 @@ int cudnnBackendExecute(Handle* handle, DescriptorHandle* plan, DescriptorHandle
   const auto wanted = plan->node->number<std::int64_t>(A::plan_workspace_size, 0);
   const bool given = pack->node->number<void*>(A::pack_workspace, nullptr) != nullptr;
   const bool fits = wanted == 0 || given;
+  int status = bad_param;
   if (fits) {
     const auto& engine = plan->node->links(A::plan_engine_config)[0]->links(A::engine_config_engine)[0];
-    fake::run_graph(*engine->links(A::engine_operation_graph)[0], *pack->node);
+    status =
+        fake::queue_work(handle->stream, [graph = engine->links(A::engine_operation_graph)[0],
+                                          pointers = pack->node] { fake::run_graph(*graph, *pointers); });
   }
   handle->busy = false;
-  return fits ? 0 : bad_param;
+  return status;
 }
 }
