@@ -112,8 +112,8 @@ void Execution::run_on_gpu(const RunRequest& request) {
       for (const Step& step : steps) run_step(step, request);
       continue;
     }
-    recording_.queue(run.device(), s, request.stream, [&](Stream queue) {
-      for (const Step& step : steps) launch(step, queue);
+    recording_.queue(run.device(), s, request.stream, [&](Stream queue, bool ordered) {
+      for (const Step& step : steps) launch(step, queue, ordered);
     });
   }
 }
@@ -140,15 +140,16 @@ void Execution::run_timed(const RunRequest& request) {
 void Execution::run_step(const Step& step, const RunRequest& request) {
   request.control.cancel.check();
   with_context([&] { return named(*step.node); },
-               [&] { step.kernel ? launch(step, request.stream) : interpret(step, request); });
+               [&] { step.kernel ? launch(step, request.stream, false) : interpret(step, request); });
 }
 
-void Execution::launch(const Step& step, Stream stream) const {
+void Execution::launch(const Step& step, Stream stream, bool ordered) const {
   std::byte* base = step.on_stream || program().device().is_host() ? arenas_.device : arenas_.host;
   step.kernel->launch({{inputs_.data() + step.first_input, step.inputs},
                        {outputs_.data() + step.first_output, step.outputs},
                        base + step.workspace,
-                       stream});
+                       stream,
+                       ordered});
 }
 
 /// Runs one node by its definition. Planned values go in as views and come out by copy.

@@ -46,7 +46,7 @@ private:
   };
   void fix_pointers();
   void* resolve(const Place& place) const;
-  void launch(const Step& step, Stream stream) const;
+  void launch(const Step& step, Stream stream, bool ordered) const;
   void run_on_host(const RunRequest& request);
   void run_on_gpu(const RunRequest& request);
   void run_timed(const RunRequest& request);

@@ -17,14 +17,15 @@ void Recording::forget() {
 }
 
 void Recording::queue(Device device, std::size_t index, Stream stream,
-                      const std::function<void(Stream)>& body) {
-  if (runs_ < 2) return body(stream);
+                      const std::function<void(Stream, bool)>& body) {
+  if (runs_ < 2) return body(stream, false);
   if (graphs_.size() <= index) graphs_.resize(index + 1);
   std::unique_ptr<cuda::GraphExec>& graph = graphs_[index];
   if (!graph) {
     const cuda::Gpu& gpu = cuda::Gpu::get(device);
     if (!stream_) stream_ = std::make_unique<cuda::OwnedStream>(gpu);
-    graph = cuda::GraphExec::capture(gpu, *stream_, [&](cuda::StreamHandle handle) { body({handle}); });
+    graph = cuda::GraphExec::capture(
+        gpu, *stream_, [&](cuda::StreamHandle handle) { body({handle}, cuda::GraphExec::keeps_order()); });
   }
   graph->launch(static_cast<cuda::StreamHandle>(stream.handle));
 }

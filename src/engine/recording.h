@@ -26,8 +26,10 @@ public:
   void forget();
   /// A run begins.
   void begin_run() { ++runs_; }
-  /// Queues segment `index` of those of `device` on `stream`: by its graph, or by `body(stream)`.
-  void queue(Device device, std::size_t index, Stream stream, const std::function<void(Stream)>& body);
+  /// Queues segment `index` of those of `device` on `stream`: by its graph, or by `body(stream, ordered)`,
+  /// see Launch::ordered.
+  void queue(Device device, std::size_t index, Stream stream,
+             const std::function<void(Stream, bool ordered)>& body);
   std::size_t graphs() const noexcept; ///< Recorded so far.
 
 private:

@@ -43,6 +43,9 @@ struct Launch {
   std::span<void* const> outputs;
   void* workspace = nullptr;
   Stream stream;
+  /// Whether work queued before has ended when the kernel starts, whatever it is launched with. Else a kernel
+  /// whose library starts it early makes sure of that.
+  bool ordered = false;
 };
 
 /// A node made ready for a target: immutable, shared by contexts, callable from several threads at once.
@@ -62,6 +65,8 @@ class Backend {
 public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
+  /// Of what its kernels come from, where that is a library of its own: part of what is remembered of them.
+  virtual std::string version() const { return {}; }
   /// Where its kernels run. A target's own device comes first in backends_for(); host backends behind it take
   /// what it does not offer.
   virtual DeviceKind device() const { return DeviceKind::cpu; }

@@ -390,7 +390,8 @@ std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
   const StoredConv stored(*conv, variant);
   lanner::check(stored.problem.has_value() && is_real(variant.type), ErrorCode::bad_data,
                 "cudnn: conv cannot run this tactic: build the plan again");
-  cudnn::HandlePool& pool = cudnn::HandlePool::of(Gpu::get(p.target.device));
+  const Gpu& gpu = Gpu::get(p.target.device);
+  cudnn::HandlePool& pool = cudnn::HandlePool::of(gpu);
   const auto lease = pool.take(nullptr);
   const ConvEngines engines(*stored.problem, rules_of(variant, p.target), p.target.device, lease.handle());
   const ConvWay way = way_of(config);
@@ -400,7 +401,7 @@ std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
     auto bindings = bindings_of(*ready->graph, *conv, stored.from);
     runs.push_back(std::make_unique<GraphRun>(std::move(ready), std::move(bindings)));
   }
-  return std::make_unique<GraphKernel>(pool, std::move(runs));
+  return std::make_unique<GraphKernel>(gpu, pool, std::move(runs));
 }
 
 /// What cuDNN joins in one kernel: sums and one activation in f32, more for tensor cores.

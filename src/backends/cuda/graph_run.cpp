@@ -52,8 +52,12 @@ std::size_t GraphKernel::workspace() const {
 }
 
 void GraphKernel::launch(const Launch& launch) const {
-  const auto lease = pool_.take(static_cast<StreamHandle>(launch.stream.handle));
-  for (const auto& run : runs_) run->run(lease.handle(), launch);
+  const auto stream = static_cast<StreamHandle>(launch.stream.handle);
+  const auto lease = pool_.take(stream);
+  for (const auto& run : runs_) {
+    if (!launch.ordered) order_.queue(stream);
+    run->run(lease.handle(), launch);
+  }
 }
 
 } // namespace lanner::cuda

@@ -6,6 +6,7 @@
 
 #include "backends/cuda/conv_engines.h"
 #include "backends/cuda/launch_cache.h"
+#include "device/cuda/order.h"
 #include "graph/tactic.h"
 
 namespace lanner::cuda {
@@ -44,13 +45,14 @@ private:
 /// Runs on a GPU's stream with a handle of its pool.
 class GraphKernel final : public Kernel {
 public:
-  GraphKernel(cudnn::HandlePool& pool, std::vector<std::unique_ptr<GraphRun>> runs)
-      : pool_(pool), runs_(std::move(runs)) {}
+  GraphKernel(const Gpu& gpu, cudnn::HandlePool& pool, std::vector<std::unique_ptr<GraphRun>> runs)
+      : order_(gpu), pool_(pool), runs_(std::move(runs)) {}
   std::size_t workspace() const override;
   bool on_stream() const override { return true; }
   void launch(const Launch& launch) const override;
 
 private:
+  StreamOrder order_;
   cudnn::HandlePool& pool_;
   std::vector<std::unique_ptr<GraphRun>> runs_;
 };

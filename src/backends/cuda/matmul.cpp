@@ -9,6 +9,7 @@
 #include "backends/cuda/storage.h"
 #include "backends/product.h"
 #include "device/cuda/cublaslt.h"
+#include "device/cuda/order.h"
 
 namespace lanner::cuda {
 namespace {
@@ -333,9 +334,9 @@ TacticList matmul_tactics(const Node& node, const Group& group, const Target& ta
 
 class MatmulKernel final : public Kernel {
 public:
-  MatmulKernel(const Matmul& m, Operation operation, const ChosenAlgorithm& chosen, cublaslt::Handle handle)
-      : a_(m.product.a.index), b_(m.product.b.index), operation_(std::move(operation)), chosen_(chosen),
-        handle_(handle) {
+  MatmulKernel(const Gpu& gpu, const Matmul& m, Operation operation, const ChosenAlgorithm& chosen)
+      : order_(gpu), a_(m.product.a.index), b_(m.product.b.index), operation_(std::move(operation)),
+        chosen_(chosen), handle_(cublaslt::handle_of(gpu)) {
     if (m.product.bias) bias_ = m.product.bias.index;
     if (m.sum) sum_ = m.sum.index;
   }
@@ -353,6 +354,7 @@ public:
     for (const void* pointer :
          {launch.inputs[a_], launch.inputs[b_], bias, sum, static_cast<const void*>(result)})
       check_aligned(pointer, "matmul");
+    if (!launch.ordered) order_.queue(static_cast<StreamHandle>(launch.stream.handle));
     const cublaslt::Status status = cublaslt::api().matmul(
         handle_, bound->descriptor.handle(), &one, launch.inputs[b_], operation_.a.handle(),
         launch.inputs[a_], operation_.b.handle(), &scale, sum, operation_.d.handle(), result,
@@ -369,6 +371,7 @@ private:
     cublaslt::MatmulDescriptor descriptor;
   };
 
+  StreamOrder order_;
   std::size_t a_, b_;
   std::optional<std::size_t> bias_, sum_;
   Operation operation_;
@@ -390,10 +393,10 @@ std::unique_ptr<Kernel> matmul_prepare(const Preparation& p) {
   const Variant variant{p.tactic.outputs.at(0).dtype.value_or(m->type()),
                         !p.tactic.inputs.at(m->product.a.index).layout.row_major(),
                         !p.tactic.inputs.at(m->product.b.index).layout.row_major()};
-  const cublaslt::Handle handle = cublaslt::handle_of(Gpu::get(p.target.device));
+  const Gpu& gpu = Gpu::get(p.target.device);
   Operation operation = operation_of(*m, variant);
-  const ChosenAlgorithm chosen = algorithm_of(config, operation, handle);
-  return std::make_unique<MatmulKernel>(*m, std::move(operation), chosen, handle);
+  const ChosenAlgorithm chosen = algorithm_of(config, operation, cublaslt::handle_of(gpu));
+  return std::make_unique<MatmulKernel>(gpu, *m, std::move(operation), chosen);
 }
 
 bool matmul_fuses(const Group& group, const Target&) {

@@ -90,6 +90,10 @@ FunctionHandle embedded_function(const Gpu& gpu, std::string_view stem, const ch
   return module.function(name);
 }
 
+bool has_embedded(std::string_view stem) {
+  return find_fatbin(stem) != nullptr;
+}
+
 FunctionHandle compiled_function(const Gpu& gpu, const std::string& source, const char* name) {
   const KernelModule& module = module_of(gpu, source, [&] {
     const std::string code = machine_code(gpu, source);

@@ -13,6 +13,9 @@ namespace lanner::cuda {
 /// build had no nvcc.
 FunctionHandle embedded_function(const Gpu& gpu, std::string_view stem, const char* name);
 
+/// Whether this build has the embedded source `stem`.cu.
+bool has_embedded(std::string_view stem);
+
 /// Function `name` of CUDA C++ `source`, compiled for the GPU by NVRTC; machine code is kept by source, in
 /// the process and in the user's cache folder. The module lives as long as the process. Throws
 /// Error{unsupported} where NVRTC is missing, Error{internal} with its log where the source does not compile.

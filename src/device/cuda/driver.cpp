@@ -43,6 +43,17 @@ bool bind_code(SharedLibrary& library, Driver& d) {
          library.bind("cuLaunchKernel", d.launch);
 }
 
+/// What newer drivers have: all of it or nothing.
+void bind_newer(SharedLibrary& library, Driver& d) {
+  if (library.bind("cuGraphGetEdges_v2", d.graph_edges) &&
+      library.bind("cuGraphAddDependencies_v2", d.graph_add_edges) &&
+      library.bind("cuGraphRemoveDependencies_v2", d.graph_remove_edges))
+    return;
+  d.graph_edges = nullptr;
+  d.graph_add_edges = nullptr;
+  d.graph_remove_edges = nullptr;
+}
+
 bool bind_all(SharedLibrary& library, Driver& d) {
   return library.bind("cuInit", d.init) && library.bind("cuDriverGetVersion", d.version) &&
          library.bind("cuGetErrorName", d.error_name) && library.bind("cuGetErrorString", d.error_string) &&
@@ -78,6 +89,7 @@ DriverStatus open_driver(const char* name) {
     status.reason = library.reason + ", which drivers of CUDA 12 and newer have";
     return status;
   }
+  bind_newer(library, *table);
   static_cast<void>(table->version(&status.version));
   if (const Result result = table->init(0); result != success) {
     status.reason = fmt::format("cuInit: {}", words(*table, result));

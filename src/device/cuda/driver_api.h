@@ -17,6 +17,7 @@ using ModuleHandle = struct ModuleTag*;
 using FunctionHandle = struct FunctionTag*;
 using GraphHandle = struct GraphTag*;
 using GraphExecHandle = struct GraphExecTag*;
+using GraphNodeHandle = struct GraphNodeTag*;
 
 inline constexpr Result success = 0, error_out_of_memory = 2, error_not_ready = 600;
 
@@ -48,7 +49,13 @@ struct CopyRows {
 };
 inline constexpr unsigned memory_host = 1, memory_device = 2;
 
-/// The driver's functions. All are set in a table that was opened.
+/// CUgraphEdgeData: how one node of a graph waits for another. All zero: for its end.
+struct GraphEdge {
+  unsigned char from_port = 0, to_port = 0, type = 0;
+  unsigned char reserved[5] = {};
+};
+
+/// The driver's functions. All are set in a table that was opened, but for those marked.
 struct Driver {
   Result (*init)(unsigned flags);
   Result (*version)(int* version);
@@ -96,6 +103,12 @@ struct Driver {
   Result (*graph_instantiate)(GraphExecHandle*, GraphHandle, unsigned long long flags);
   Result (*graph_launch)(GraphExecHandle, StreamHandle);
   Result (*graph_destroy)(GraphHandle);
+  /// Null before CUDA 12.3.
+  Result (*graph_edges)(GraphHandle, GraphNodeHandle* from, GraphNodeHandle* to, GraphEdge*, std::size_t*);
+  Result (*graph_add_edges)(GraphHandle, const GraphNodeHandle* from, const GraphNodeHandle* to,
+                            const GraphEdge*, std::size_t);
+  Result (*graph_remove_edges)(GraphHandle, const GraphNodeHandle* from, const GraphNodeHandle* to,
+                               const GraphEdge*, std::size_t);
   Result (*graph_exec_destroy)(GraphExecHandle);
 
   Result (*module_load)(ModuleHandle*, const void* image);

@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <mutex>
+#include <vector>
 
 namespace lanner::cuda {
 namespace {
@@ -95,13 +96,34 @@ void GraphExec::abandon(const Gpu&, const OwnedStream& stream) noexcept {
   if (graph) static_cast<void>(driver().graph_destroy(graph));
 }
 
+bool GraphExec::keeps_order() {
+  return driver().graph_edges != nullptr;
+}
+
+/// Makes the edges of `graph` that do not wait for the end of a node wait for it.
+static void order_fully(GraphHandle graph) {
+  std::size_t count = 0;
+  check(driver().graph_edges(graph, nullptr, nullptr, nullptr, &count), "cuGraphGetEdges");
+  std::vector<GraphNodeHandle> from(count), to(count);
+  std::vector<GraphEdge> edges(count);
+  if (count == 0) return;
+  check(driver().graph_edges(graph, from.data(), to.data(), edges.data(), &count), "cuGraphGetEdges");
+  const GraphEdge full;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (edges[i].type == 0 && edges[i].from_port == 0) continue;
+    check(driver().graph_remove_edges(graph, &from[i], &to[i], &edges[i], 1), "cuGraphRemoveDependencies");
+    check(driver().graph_add_edges(graph, &from[i], &to[i], &full, 1), "cuGraphAddDependencies");
+  }
+}
+
 std::unique_ptr<GraphExec> GraphExec::end(const Gpu& gpu, const OwnedStream& stream) {
   GraphHandle graph = nullptr;
   check(driver().stream_end_capture(stream.handle(), &graph), "cuStreamEndCapture");
+  const std::unique_ptr<GraphTag, void (*)(GraphHandle)> held(
+      graph, [](GraphHandle done) { static_cast<void>(driver().graph_destroy(done)); });
+  if (keeps_order()) order_fully(graph);
   GraphExecHandle made = nullptr;
-  const Result status = driver().graph_instantiate(&made, graph, 0);
-  static_cast<void>(driver().graph_destroy(graph));
-  check(status, "cuGraphInstantiate");
+  check(driver().graph_instantiate(&made, graph, 0), "cuGraphInstantiate");
   return std::unique_ptr<GraphExec>(new GraphExec(gpu, made));
 }
 

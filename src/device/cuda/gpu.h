@@ -100,6 +100,9 @@ public:
   GraphExec& operator=(const GraphExec&) = delete;
   ~GraphExec();
   void launch(StreamHandle stream) const;
+  /// Whether every operation of a recorded graph starts after those that were queued before it have ended,
+  /// whatever its kernel was launched with: see Note [Early starts] in order.h. Else they order themselves.
+  static bool keeps_order();
 
 private:
   GraphExec(const Gpu& gpu, GraphExecHandle handle) : gpu_(gpu), handle_(handle) {}
