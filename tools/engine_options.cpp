@@ -51,6 +51,7 @@ void refuse_build_options(const EngineOptions& options) {
   if (!options.precision.empty()) given.emplace_back("--precision");
   if (!options.budget.empty()) given.emplace_back("--budget");
   if (options.deterministic) given.emplace_back("--deterministic");
+  if (options.retune) given.emplace_back("--retune");
   check(given.empty(), ErrorCode::invalid_argument,
         "{}: is a plan, for which {} was decided when it was built; build it again from its model with {}",
         options.model, fmt::join(given, ", "), given.size() == 1 ? "it" : "them");
@@ -91,6 +92,8 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
       .add_flag("--deterministic", options.deterministic,
                 "Nothing is timed: the same model gives the same plan, byte for byte")
       ->group(group);
+  command.add_flag("--retune", options.retune, "Time kernels again that earlier builds have timed")
+      ->group(group);
 }
 
 BuildOptions build_options(const EngineOptions& options, double default_budget) {
@@ -106,6 +109,7 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
   build.device = parse_device(options.device);
   build.threads = options.threads;
   build.deterministic = options.deterministic;
+  build.retune = options.retune;
   build.control.cancel = interrupt_token();
   return build;
 }

@@ -21,7 +21,7 @@ struct EngineOptions {
   std::string budget;    ///< Empty: the subcommand's own.
   std::string device = "auto";
   int threads = 0;
-  bool deterministic = false;
+  bool deterministic = false, retune = false;
 };
 
 void add_engine_options(CLI::App& command, EngineOptions& options);

@@ -160,6 +160,8 @@ typedef struct lanner_build_options {
   size_t preprocess_count;
   lanner_progress progress;
   void* progress_user;
+  int32_t retune;   /* Not 0: kernels are timed again that earlier builds have timed. */
+  int32_t reserved; /* 0. */
 } lanner_build_options;
 
 typedef struct lanner_load_options {

@@ -51,7 +51,10 @@ struct BuildOptions {
   int threads = 0;   ///< Of contexts; 0 takes the machine's cores.
   SourcePtr weights; ///< A Caffe net's .caffemodel, where the model's own file (.prototxt) has layers only.
   Device device;
-  bool deterministic = false; ///< Same input, same plan bytes: nothing is timed.
+  /// Same input, same plan bytes: nothing is timed or tried out, and kernels are taken of a list that the
+  /// project vouches for.
+  bool deterministic = false;
+  bool retune = false; ///< Time kernels again that earlier builds have timed.
   std::map<std::string, Preprocess>
       preprocess;         ///< By input name; stored in the plan, used when an Image is bound.
   std::string stop_after; ///< Name of a pass, or `import`; what follows is left out (for `--print-ir`).
@@ -71,6 +74,26 @@ struct LoadOptions {
 struct ContextOptions {
   int threads = 0;      ///< Fixed for the context's life; 0 takes the engine's.
   bool profile = false; ///< Measure every step.
+};
+
+/// How Engine::verify() looks for steps that go wrong.
+struct VerifyOptions {
+  std::map<std::string, Shape> shapes; ///< By input; those left out have their typical shape.
+  std::map<std::string, Item> inputs;  ///< By input; those left out are drawn at random.
+  int runs = 3;                        ///< Of each context; all must give the same bits.
+  int contexts = 2;                    ///< That run at once, each on a thread of its own.
+  std::filesystem::path save_model;    ///< Where the first wrong step goes as an ONNX model; empty: nowhere.
+  Control control;
+};
+
+/// What Engine::verify() found.
+struct Verification {
+  bool right = true;
+  std::size_t steps = 0;  ///< That were compared.
+  std::string node;       ///< Output's name of the first step that is wrong, in the lowered IR.
+  std::string kernel;     ///< `onednn:conv`.
+  std::string difference; ///< What is wrong with it.
+  bool saved = false;     ///< `save_model` was written.
 };
 
 /// An immutable, shareable network ready to run. Copies refer to one engine. Thread-safe.
@@ -97,6 +120,11 @@ public:
   Context create_context(const ContextOptions& options = {}) const;
   /// Makes the specialisation for these input shapes ahead of its first run.
   void prepare(const std::map<std::string, Shape>& shapes, int threads = 0) const;
+
+  /// Runs every step of the lowered graph on the values that its definition is given, and compares what they
+  /// give beyond rounding; then whole runs of several contexts at once with each other. Slow: definitions are
+  /// plain loops.
+  Verification verify(const VerifyOptions& options = {}) const;
 
   /// Canonical IR (portable), and the lowered IR of the typical shapes, as text.
   std::string ir() const;

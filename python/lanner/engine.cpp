@@ -87,14 +87,15 @@ std::string folder_of(nb::handle model) {
 }
 
 PyEngine build(nb::handle model, const std::string& precision, const nb::dict& shapes, int threads,
-               double budget, const std::string& device, bool deterministic, const nb::dict& preprocess,
-               nb::handle weights, nb::object progress) {
+               double budget, const std::string& device, bool deterministic, bool retune,
+               const nb::dict& preprocess, nb::handle weights, nb::object progress) {
   BuildOptions options;
   if (!weights.is_none()) options.weights = to_source(weights);
   options.precision = precision;
   options.threads = threads;
   options.budget = budget;
   options.deterministic = deterministic;
+  options.retune = retune;
   options.device = device == "auto" ? automatic_device() : Device::parse(device);
   options.shapes = by_input<ShapeRange>("shapes", shapes, to_range);
   options.preprocess = by_input<Preprocess>("preprocess", preprocess,
@@ -189,17 +190,20 @@ void register_engine(nb::module_& module) {
   module.def(
       "build", &build, nb::arg("model"), nb::kw_only(), nb::arg("precision") = "fp32",
       nb::arg("shapes") = nb::dict(), nb::arg("threads") = 0, nb::arg("budget") = 10.0,
-      nb::arg("device") = "auto", nb::arg("deterministic") = false, nb::arg("preprocess") = nb::dict(),
-      nb::arg("weights") = nb::none(), nb::arg("progress") = nb::none(),
+      nb::arg("device") = "auto", nb::arg("deterministic") = false, nb::arg("retune") = false,
+      nb::arg("preprocess") = nb::dict(), nb::arg("weights") = nb::none(), nb::arg("progress") = nb::none(),
       nb::sig("def build(model: object, *, precision: str = 'fp32', shapes: dict[str, typing.Any] = "
               "{}, threads: int = 0, "
               "budget: float = 10.0, device: str = 'auto', deterministic: bool = False, "
+              "retune: bool = False, "
               "preprocess: dict[str, Preprocess] = {}, weights: object = None, "
               "progress: collections.abc.Callable[[str, int, int], object] | None = None) -> Engine"),
       "Imports, optimises and tunes a model.\n\nmodel: path, bytes or an onnx.ModelProto; ONNX, TensorFlow "
       "GraphDef (binary or text) or Caffe. weights: of a Caffe net in text its .caffemodel. shapes: "
       "input name to shape, or to (smallest, "
       "typical, largest). budget: seconds that timing kernels may take; 0 chooses by heuristics. "
+      "deterministic: the same model gives the same plan, nothing is timed. retune: kernels are timed again "
+      "that earlier builds have timed. "
       "preprocess: input name to Preprocess. "
       "progress: called with (stage, done, total).");
   module.def("load", &load, nb::arg("plan"), nb::kw_only(), nb::arg("threads") = 0,

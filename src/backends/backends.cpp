@@ -40,7 +40,7 @@ const Onednn& onednn() {
 
 std::vector<const Backend*> backends_for(const Target& target) {
   std::vector<const Backend*> found;
-  if (!target.device.is_host()) return {&cuda::backend(), &reference_backend()};
+  if (!target.device.is_host()) found.push_back(&cuda::backend());
   if (onednn().backend) found.push_back(onednn().backend.get());
   found.push_back(&cpu_backend());
   found.push_back(&reference_backend());

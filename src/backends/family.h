@@ -39,11 +39,13 @@ struct KernelFamily {
 /// Joins families under one name. The table must outlive it.
 class FamilyBackend final : public Backend {
 public:
+  /// `version`: of the library that the kernels come from, where it is one of its own.
   FamilyBackend(std::string_view name, std::span<const KernelFamily> families,
-                DeviceKind device = DeviceKind::cpu)
-      : name_(name), families_(families), device_(device) {}
+                DeviceKind device = DeviceKind::cpu, std::string version = {})
+      : name_(name), families_(families), device_(device), version_(std::move(version)) {}
 
   std::string_view name() const override { return name_; }
+  std::string version() const override { return version_; }
   DeviceKind device() const override { return device_; }
   bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const override;
   TacticList tactics(const Node& node, const Target& target) const override;
@@ -57,6 +59,7 @@ private:
   std::string_view name_;
   std::span<const KernelFamily> families_;
   DeviceKind device_;
+  std::string version_;
 };
 
 } // namespace lanner

@@ -44,6 +44,8 @@ BuildOptions options_of(const lanner_build_options* options) {
   if (given.budget != 0) result.budget = std::max(given.budget, 0.0);
   result.threads = given.threads;
   result.deterministic = given.deterministic != 0;
+  result.retune = given.retune != 0;
+  check(given.reserved == 0, ErrorCode::unsupported, "reserved is {}: expected 0", given.reserved);
   if (given.device) result.device = Device::parse(given.device);
   if (given.shape_count > 0) required(given.shapes, "shapes");
   for (std::size_t i = 0; i < given.shape_count; ++i)

@@ -13,6 +13,7 @@
 #include "backends/storage_layout.h"
 #include "engine/fusion.h"
 #include "engine/program.h"
+#include "engine/vouched.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "ops/expansion.h"
@@ -41,6 +42,30 @@ Alternative without_kernel(const Node& node, const char* how, const Storage& sto
   return alternative;
 }
 
+/// A node that is left without a way of running it runs by its definition.
+void fall_back(NodeAlternatives& entry, const LowerOptions& options) {
+  if (!entry.list.empty()) return;
+  for (const Backend* backend : options.backends) {
+    if (!is_definition(*backend)) continue;
+    for (Tactic& tactic :
+         backend->tactics(*entry.node, options.target.for_device(backend->device())).tactics) {
+      const double estimate = tactic.estimate;
+      entry.list.push_back({backend, std::move(tactic), {estimate}});
+    }
+  }
+  if (entry.list.empty()) entry.list.push_back(without_kernel(*entry.node, interpreter_backend));
+}
+
+/// Of what a backend offers, what it can reach: kernels of the host see values of the host only.
+TacticList reachable(const Backend& backend, TacticList offered) {
+  if (backend.device() != DeviceKind::cpu) return offered;
+  const auto far = [](const Storage& storage) { return !storage.device.is_host(); };
+  std::erase_if(offered.tactics, [&](const Tactic& tactic) {
+    return std::ranges::any_of(tactic.inputs, far) || std::ranges::any_of(tactic.outputs, far);
+  });
+  return offered;
+}
+
 class Collector {
 public:
   Collector(Graph& graph, const LowerOptions& options) : graph_(graph), options_(options) {}
@@ -64,6 +89,8 @@ public:
   }
 
 private:
+  Target for_backend(const Backend& backend) const { return options_.target.for_device(backend.device()); }
+
   void offer(Node& node) {
     if (!all_planned(node) || node.captures() > 0)
       return add(node, {without_kernel(node, interpreter_backend)}, {});
@@ -71,7 +98,9 @@ private:
     std::vector<Alternative> list;
     std::vector<std::string> notes;
     for (const Backend* backend : options_.backends) {
-      TacticList offered = backend->tactics(node, options_.target);
+      // A definition is slow: it is for what nothing else runs.
+      if (is_definition(*backend) && !list.empty()) break;
+      TacticList offered = reachable(*backend, backend->tactics(node, for_backend(*backend)));
       if (!offered.reason.empty()) notes.push_back(fmt::format("{}: {}", backend->name(), offered.reason));
       for (Tactic& tactic : offered.tactics) list.push_back({backend, std::move(tactic), {}});
       // What a GPU can run stays there; the host's kernels are for the rest.
@@ -127,6 +156,7 @@ private:
 
   void add(Node& node, std::vector<Alternative> list, std::vector<std::string> notes) {
     check_complete(node, list);
+    for (Alternative& alternative : list) alternative.cost.seconds = alternative.tactic.estimate;
     found_.push_back({&node, std::move(list), std::move(notes)});
   }
 
@@ -150,7 +180,7 @@ private:
 
   void remove_overwriting(NodeAlternatives& entry) const {
     remove_overwriting(*entry.node, entry.list);
-    if (entry.list.empty()) entry.list.push_back(without_kernel(*entry.node, interpreter_backend));
+    fall_back(entry, options_);
   }
 
   /// Where the same node of another lowered graph has a tactic that is offered here too, it is taken over.
@@ -170,7 +200,7 @@ private:
                              [&](const Alternative& one) { return same_choice(one, *model, true); }))
       for (const Backend* backend : backends_of(entry))
         if (backend->name() == model->tactic.backend)
-          append(entry, *backend, backend->more_tactics(*entry.node, options_.target));
+          append(entry, *backend, backend->more_tactics(*entry.node, for_backend(*backend)));
     for (const bool exactly : {true, false}) {
       const auto found = std::ranges::find_if(
           entry.list, [&](const Alternative& one) { return same_choice(one, *model, exactly); });
@@ -191,7 +221,10 @@ private:
 
   void append(NodeAlternatives& entry, const Backend& backend, TacticList offered) const {
     std::vector<Alternative> list;
-    for (Tactic& tactic : offered.tactics) list.push_back({&backend, std::move(tactic), {}});
+    for (Tactic& tactic : offered.tactics) {
+      const double estimate = tactic.estimate;
+      list.push_back({&backend, std::move(tactic), {estimate}});
+    }
     check_complete(*entry.node, list);
     remove_overwriting(*entry.node, list);
     std::ranges::move(list, std::back_inserter(entry.list));
@@ -200,46 +233,71 @@ private:
   /// What is offered at once comes first for all nodes, since a node of which nothing is measured is chosen
   /// by guesses. What is left of the budget goes into finding more.
   void time() {
+    std::vector<NodeAlternatives*> entries = slowest_first();
+    double weights = 0;
+    for (const NodeAlternatives* entry : entries) weights += weight(*entry);
     std::size_t done = 0;
-    for (NodeAlternatives& entry : found_) {
+    for (NodeAlternatives* entry : entries) {
       options_.control.report(
-          {"tune", static_cast<double>(done++), static_cast<double>(found_.size()), "kernels"});
+          {"tune", static_cast<double>(done++), static_cast<double>(entries.size()), "kernels"});
       options_.control.cancel.check();
-      time(entry, 0);
+      time(*entry, 0, share(weight(*entry), weights));
+      weights -= weight(*entry);
     }
     for (NodeAlternatives* entry : slowest_first()) {
       const std::size_t timed = entry->list.size();
       for (const Backend* backend : backends_of(*entry))
         append(*entry, *backend, options_.tuner.more_tactics(*entry->node, *backend));
-      time(*entry, timed);
+      time(*entry, timed, options_.tuner.budget());
       drop_guesses(*entry);
     }
+  }
+
+  /// What a node is expected to take: the least that is known or guessed of it.
+  static double weight(const NodeAlternatives& entry) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Alternative& alternative : entry.list)
+      if (alternative.backend) least = std::min(least, alternative.cost.seconds);
+    return std::isfinite(least) ? least : 0;
+  }
+
+  /// Seconds spent at which a node must leave the rest of the budget to the nodes behind it. It may take more
+  /// than its part, since equal nodes are timed once.
+  double share(double weight, double weights) const {
+    constexpr double generous = 4;
+    const Tuner& tuner = options_.tuner;
+    const double part = weights > 0 ? std::min(1.0, generous * weight / weights) : 1;
+    return tuner.spent() + part * std::max(0.0, tuner.budget() - tuner.spent());
   }
 
   /// A budget that ends early has then gone to the nodes that matter most.
   std::vector<NodeAlternatives*> slowest_first() {
     std::vector<std::pair<double, NodeAlternatives*>> order;
-    for (NodeAlternatives& entry : found_) {
-      double best = std::numeric_limits<double>::infinity();
-      for (const Alternative& alternative : entry.list)
-        if (alternative.cost.measured) best = std::min(best, alternative.cost.seconds);
-      order.emplace_back(std::isfinite(best) ? best : 0, &entry);
-    }
+    for (NodeAlternatives& entry : found_) order.emplace_back(weight(entry), &entry);
     std::ranges::stable_sort(order, std::ranges::greater{}, &std::pair<double, NodeAlternatives*>::first);
     std::vector<NodeAlternatives*> entries;
     for (const auto& [seconds, entry] : order) entries.push_back(entry);
     return entries;
   }
 
-  /// Times the alternatives of a node from number `first` on.
-  void time(NodeAlternatives& entry, std::size_t first) {
+  /// Times the alternatives of a node from number `first` on, what is guessed to be fast before the rest, and
+  /// leaves out those that are wrong.
+  void time(NodeAlternatives& entry, std::size_t first, double until) {
+    std::stable_sort(
+        entry.list.begin() + static_cast<std::ptrdiff_t>(first), entry.list.end(),
+        [](const Alternative& a, const Alternative& b) { return a.tactic.estimate < b.tactic.estimate; });
     double best = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < entry.list.size(); ++i) {
+    for (std::size_t i = 0; i < entry.list.size();) {
       Alternative& alternative = entry.list[i];
-      if (!alternative.backend) continue;
-      if (i >= first)
-        alternative.cost = options_.tuner.cost(*entry.node, *alternative.backend, alternative.tactic, best);
-      best = std::min(best, alternative.cost.seconds);
+      if (alternative.backend && i >= first)
+        alternative.cost =
+            options_.tuner.cost(*entry.node, *alternative.backend, alternative.tactic, best, until);
+      if (!alternative.cost.wrong.empty()) {
+        reject(entry, i, alternative.cost.wrong, options_);
+        continue;
+      }
+      if (alternative.backend && alternative.cost.measured) best = std::min(best, alternative.cost.seconds);
+      ++i;
     }
   }
 
@@ -295,18 +353,48 @@ std::vector<NodeAlternatives> collect_alternatives(Graph& graph, const LowerOpti
   return Collector(graph, options).run();
 }
 
-std::optional<Alternative> best_reorder(const Node& reorder, const LowerOptions& options) {
-  std::optional<Alternative> best;
+/// Cheapest first.
+static std::vector<Alternative> reorders(const Node& reorder, const LowerOptions& options) {
+  std::vector<Alternative> list;
+  double best = std::numeric_limits<double>::infinity();
   for (const Backend* backend : options.backends) {
-    for (Tactic& tactic : backend->tactics(reorder, options.target).tactics) {
+    if (is_definition(*backend) && !list.empty()) break;
+    const Target target = options.target.for_device(backend->device());
+    for (Tactic& tactic : reachable(*backend, backend->tactics(reorder, target)).tactics) {
       if (!same_storage(reorder.input(0)->type, tactic.inputs.at(0), reorder.input(0)->storage)) continue;
       if (!same_storage(reorder.output()->type, tactic.outputs.at(0), reorder.output()->storage)) continue;
-      const double limit = best ? best->cost.seconds : std::numeric_limits<double>::infinity();
-      const Cost cost = options.tuner.cost(reorder, *backend, tactic, limit);
-      if (!best || cost.seconds < best->cost.seconds) best = Alternative{backend, std::move(tactic), cost};
+      Cost cost = options.tuner.cost(reorder, *backend, tactic, best, options.tuner.budget());
+      if (!cost.wrong.empty()) continue;
+      best = std::min(best, cost.seconds);
+      list.push_back({backend, std::move(tactic), std::move(cost)});
     }
   }
-  return best;
+  std::ranges::stable_sort(list, {}, [](const Alternative& one) { return one.cost.seconds; });
+  return list;
+}
+
+std::optional<Alternative> best_reorder(const Node& reorder, const LowerOptions& options) {
+  std::vector<Alternative> list = reorders(reorder, options);
+  return list.empty() ? std::nullopt : std::optional(std::move(list.front()));
+}
+
+std::optional<Alternative> vetted_reorder(const Node& reorder, const LowerOptions& options) {
+  for (Alternative& one : reorders(reorder, options)) {
+    Cost vetted = options.tuner.vet(reorder, *one.backend, one.tactic);
+    if (!vetted.wrong.empty()) continue;
+    one.cost = std::move(vetted);
+    return std::move(one);
+  }
+  return std::nullopt;
+}
+
+void reject(NodeAlternatives& entry, std::size_t index, const std::string& wrong,
+            const LowerOptions& options) {
+  const Alternative& taken = entry.list.at(index);
+  entry.notes.push_back(
+      fmt::format("{} {} is left out: {}", taken.backend->name(), taken.tactic.kernel, wrong));
+  entry.list.erase(entry.list.begin() + static_cast<std::ptrdiff_t>(index));
+  fall_back(entry, options);
 }
 
 Storage on_the_way(const Type& type, const Storage& from, const Storage& to) {

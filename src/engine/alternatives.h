@@ -52,6 +52,13 @@ Storage on_the_way(const Type& type, const Storage& from, const Storage& to);
 /// The fastest tactic of a reorder node whose input and output storages are set; null tactic list gives
 /// nothing.
 std::optional<Alternative> best_reorder(const Node& reorder, const LowerOptions& options);
+/// The same of those that are right, for a reorder that is to run.
+std::optional<Alternative> vetted_reorder(const Node& reorder, const LowerOptions& options);
+
+/// Takes alternative `index` out, which must not be taken, and notes why. Where no other is left the node
+/// runs by its definition.
+void reject(NodeAlternatives& entry, std::size_t index, const std::string& wrong,
+            const LowerOptions& options);
 
 /// Storages of input 0 and output 0 under which the output of `node` holds the very bytes of its input: equal
 /// row-major ones for a change of shape, a permuted layout on either side for a transpose. Empty for any

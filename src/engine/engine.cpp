@@ -50,6 +50,7 @@ Target target_for(const BuildOptions& options) {
   target.precisions = parse_precision(options.precision);
   target.deterministic = options.deterministic;
   target.isa = isa_of(options.device);
+  target.host_isa = isa_of({});
   return target;
 }
 
@@ -189,6 +190,7 @@ std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOp
   state->budget = options.budget;
   state->limits = options.limits;
   state->timing_cache = timing_cache_path(options);
+  state->retune = options.retune;
   describe(*state);
   if (options.stop_after.empty()) specialise_typical(*state, options.control);
   return state;

@@ -16,8 +16,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json considered_json(const Considered& one) {
-  return {{"backend", one.backend}, {"kernel", one.kernel},     {"storage", one.storage},
-          {"seconds", one.seconds}, {"measured", one.measured}, {"chosen", one.chosen}};
+  return {{"backend", one.backend},       {"kernel", one.kernel},     {"storage", one.storage},
+          {"seconds", one.seconds},       {"measured", one.measured}, {"chosen", one.chosen},
+          {"trust", to_string(one.trust)}};
 }
 
 Json report_json(const NodeReport& report) {
@@ -172,7 +173,8 @@ std::vector<NodeReport> parse_reports(std::string_view text) {
         report.considered.push_back({one.at("backend").get<std::string>(),
                                      one.at("kernel").get<std::string>(),
                                      one.at("storage").get<std::string>(), one.at("seconds").get<double>(),
-                                     one.at("measured").get<bool>(), one.at("chosen").get<bool>()});
+                                     one.at("measured").get<bool>(), one.at("chosen").get<bool>(),
+                                     parse_trust(one.value("trust", "none"))});
       reports.push_back(std::move(report));
     }
     return reports;

@@ -32,8 +32,7 @@ public:
     widen_halves(graph_, options_.target);
     fuse(graph_, options_.backends, options_.target);
     entries_ = collect_alternatives(graph_, options_);
-    const std::vector<std::size_t> choice = assign(problem());
-    apply(choice);
+    apply(vetted_choice());
     settle_outputs();
     drop_unused_constants();
     verify(graph_);
@@ -41,6 +40,28 @@ public:
   }
 
 private:
+  /// The cheapest choice of tactics that are right: each that is taken is checked where it was not yet.
+  std::vector<std::size_t> vetted_choice() {
+    for (;;) {
+      std::vector<std::size_t> choice = assign(problem());
+      bool right = true;
+      for (std::size_t i = 0; i < entries_.size(); ++i) right = vet(entries_[i], choice[i]) && right;
+      if (right) return choice;
+    }
+  }
+
+  bool vet(NodeAlternatives& entry, std::size_t chosen) {
+    Alternative& alternative = entry.list[chosen];
+    if (!alternative.backend || alternative.cost.trust != Trust::none) return true;
+    const Cost cost = options_.tuner.vet(*entry.node, *alternative.backend, alternative.tactic);
+    if (cost.wrong.empty()) {
+      alternative.cost.trust = cost.trust;
+      return true;
+    }
+    reject(entry, chosen, cost.wrong, options_);
+    return false;
+  }
+
   AssignmentProblem problem() {
     AssignmentProblem problem;
     NodeNumbers numbers;
@@ -110,10 +131,10 @@ private:
       const Alternative& alternative = entry.list[a];
       const std::string in =
           alternative.tactic.inputs.empty() ? "" : short_text(alternative.tactic.inputs[0]) + " -> ";
-      report.considered.push_back({alternative.backend ? std::string(alternative.backend->name()) : "",
-                                   alternative.tactic.kernel,
-                                   in + short_text(alternative.tactic.outputs.at(0)),
-                                   alternative.cost.seconds, alternative.cost.measured, a == chosen});
+      report.considered.push_back(
+          {alternative.backend ? std::string(alternative.backend->name()) : "", alternative.tactic.kernel,
+           in + short_text(alternative.tactic.outputs.at(0)), alternative.cost.seconds,
+           alternative.cost.measured, a == chosen, alternative.cost.trust});
     }
     std::ranges::stable_sort(report.considered, {}, &Considered::seconds);
     reports_.push_back(std::move(report));
@@ -141,14 +162,14 @@ private:
   }
 
   void choose_reorder(Node& reorder) {
-    const auto best = best_reorder(reorder, options_);
+    const auto best = vetted_reorder(reorder, options_);
     NodeReport report{reorder.output()->name(), {}, {}};
     if (best) {
       set_tactic(reorder, *best);
       report.considered.push_back(
           {std::string(best->backend->name()), best->tactic.kernel,
            short_text(reorder.input(0)->storage) + " -> " + short_text(reorder.output()->storage),
-           best->cost.seconds, best->cost.measured, true});
+           best->cost.seconds, best->cost.measured, true, best->cost.trust});
     } else {
       reorder.tactic.backend = reorder.tactic.kernel = interpreter_backend;
     }
@@ -207,7 +228,7 @@ std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Back
                                           const Target& target) {
   for (const Backend* backend : backends) {
     if (backend->name() != node.tactic.backend) continue;
-    for (Tactic& tactic : backend->named_tactics(node, target).tactics) {
+    for (Tactic& tactic : backend->named_tactics(node, target.for_device(backend->device())).tactics) {
       const auto fits = [&](const Storage& asked, const Value* value) {
         return !value || same_storage(value->type, asked, value->storage);
       };

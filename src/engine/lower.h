@@ -20,6 +20,7 @@ struct Considered {
   std::string backend, kernel, storage; ///< Storage in short: `aBcd16b -> aBcd16b`.
   double seconds = 0;
   bool measured = false, chosen = false;
+  Trust trust = Trust::none;
 };
 
 /// What lowering decided for one node of the lowered graph.

@@ -288,6 +288,7 @@ private:
       state.target.precisions.push_back(parse_dtype(name.get<std::string>()));
     state.target.deterministic = json.at("deterministic").get<bool>();
     state.target.isa = isa_of(state.target.device);
+    state.target.host_isa = isa_of({});
     state.budget = std::clamp(json.at("budget").get<double>(), 0.0, 3600.0);
   }
 

@@ -144,7 +144,10 @@ private:
     std::vector<const Tensor*> constants;
     for (const Value* input : node.inputs()) constants.push_back(input ? input->constant() : nullptr);
     return with_context([&] { return "node " + node.label(); },
-                        [&] { return offered.backend->prepare(node, offered.tactic, constants, target_); });
+                        [&] {
+                          return offered.backend->prepare(node, offered.tactic, constants,
+                                                          target_.for_device(offered.backend->device()));
+                        });
   }
 
   void define(const Node& node, std::size_t step) {

@@ -188,7 +188,7 @@ std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShape
     lowered = model->program->graph().clone();
     reports = model->reports;
   } else {
-    TimingCache cache(timing_cache);
+    TimingCache cache(timing_cache, retune);
     Tuner tuner(own, tune ? budget : 0, cache, constants_, control);
     const Graph* chosen = model ? &model->program->graph() : nullptr;
     Lowered result = lower(specialised_graph(portable(), shapes, limits, control),

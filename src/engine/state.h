@@ -38,6 +38,7 @@ struct Engine::State {
   std::map<std::string, Preprocess, std::less<>> preprocess;
   InputShapes typical; ///< What the build tuned for.
   std::filesystem::path timing_cache;
+  bool retune = false; ///< Seconds in the cache are not looked at.
 
   /// The specialisation for these shapes, made now if it is new. Thread-safe: one maker at a time.
   /// `tune` measures within the budget; else it takes over what the typical shapes' tuning chose.

@@ -1,66 +1,66 @@
 #pragma once
-// Measures tactics.
+// Measures tactics, and checks that they give what the definition gives.
 
-#include <chrono>
 #include <cstdint>
-#include <filesystem>
-#include <map>
-#include <mutex>
-#include <optional>
+#include <memory>
 #include <string>
 
 #include <lanner/cancel.h>
 
 #include "engine/packing.h"
+#include "engine/timing_cache.h"
 #include "graph/tactic.h"
 
 namespace lanner {
 
-/// Seconds by the content of what was measured. A file in the user's cache folder keeps them between builds;
-/// a damaged or foreign file is ignored.
-class TimingCache {
-public:
-  explicit TimingCache(std::filesystem::path file = {});
-  std::optional<double> find(const std::string& key) const;
-  void insert(const std::string& key, double seconds);
-  /// Merges with what others wrote meanwhile and writes beside and renames. Failing to write is not an error.
-  void save();
+class Trial;
+class TrialData;
 
-private:
-  std::filesystem::path file_;
-  std::map<std::string, double> entries_;
-  bool changed_ = false;
+/// Why a tactic may be taken.
+enum class Trust : std::uint8_t {
+  none,    ///< Nothing is known of it yet.
+  checked, ///< It gave what the definition gives, on this machine or one like it.
+  vouched, ///< It is on the project's list, see vouched().
 };
+std::string_view to_string(Trust trust);
+Trust parse_trust(std::string_view text); ///< `none` for any other text.
 
-/// Text that is equal for nodes that do the same work: operator, attributes, types, storages, body; no names.
-std::string signature(const Node& node);
-
-/// What a tactic costs and how that is known.
+/// What a tactic costs, how that is known, and whether it may be taken.
 struct Cost {
   double seconds = 0;
   bool measured = false;
+  Trust trust = Trust::none;
+  std::string wrong = {}; ///< Why it must not be taken; empty where nothing is known against it.
 };
 
-/// Times kernels within a budget of wall time; past it, answers with the tactics' own estimates. One user at
-/// a time.
+/// Checks and times kernels within a budget of wall time; past it, answers with what is known and the
+/// tactics' own estimates. What it found out is kept in the cache. One user at a time.
 class Tuner {
 public:
   Tuner(Target target, double budget, TimingCache& cache, PackedConstants& constants, const Control& control);
+  ~Tuner();
 
-  /// Seconds of one run of `node` by `tactic`. `best` is the fastest seen so far for this node: a tactic that
-  /// is much slower is given up early.
-  Cost cost(const Node& node, const Backend& backend, const Tactic& tactic, double best);
+  /// Seconds of one run of `node` by `tactic`, which is checked first. `best` is the fastest seen so far for
+  /// this node: a tactic that is much slower is given up early. Past `until` seconds spent, or past the
+  /// budget where that comes first, nothing is run.
+  Cost cost(const Node& node, const Backend& backend, const Tactic& tactic, double best, double until);
+  /// Makes sure of a tactic that is to be taken: checks it, whatever is left of the budget, where that was
+  /// not done. In a deterministic build the list alone decides.
+  Cost vet(const Node& node, const Backend& backend, const Tactic& tactic);
   /// What `backend` offers for `node` when there is time: nothing past the budget, which the search is part
   /// of.
   TacticList more_tactics(const Node& node, const Backend& backend);
+
+  double budget() const noexcept { return budget_; }
   double spent() const noexcept { return spent_; }
   bool measures() const noexcept { return budget_ > 0 && !target_.deterministic; }
 
 private:
   std::string key(const Node& node, const Backend& backend, const Tactic& tactic) const;
-  double measure(const Node& node, const Backend& backend, const Tactic& tactic, double best);
-  double time(const Kernel& kernel, const Launch& launch, double best) const;
-  Tensor scratch(const Value& value, const Storage& storage, std::size_t index);
+  Cost known(const std::string& name, const Backend& backend, const Tactic& tactic) const;
+  void try_out(const std::string& name, const Node& node, const Backend& backend, const Tactic& tactic,
+               double best, bool timed);
+  TrialData& data_of(const Node& node);
 
   Target target_;
   double budget_;
@@ -68,7 +68,8 @@ private:
   PackedConstants& constants_;
   const Control& control_;
   double spent_ = 0;
-  std::map<std::pair<std::size_t, Device>, Tensor> scratch_; ///< One growing block for each argument place.
+  std::unique_ptr<TrialData> data_; ///< Of the node that was tried last.
+  std::string data_name_;
 };
 
 } // namespace lanner

@@ -18,7 +18,18 @@ struct Target {
   std::vector<DType> precisions{
       DType::f32}; ///< Types kernels may compute in where the model says a real type.
   bool deterministic = false;
-  std::string isa; ///< CPU features or GPU architecture, part of timing keys.
+  std::string isa;      ///< CPU features or GPU architecture, part of timing keys.
+  std::string host_isa; ///< CPU features, for the steps that run on the host beside a GPU.
+
+  /// The same freedoms for kernels that run on a device of this kind: the target's own, or the host.
+  Target for_device(DeviceKind kind) const {
+    Target other = *this;
+    if (kind != DeviceKind::cpu || device.is_host()) return other;
+    other.device = {};
+    other.isa = host_isa;
+    other.precisions = {DType::f32};
+    return other;
+  }
 
   /// How inputs and outputs of a lowered graph are stored: row-major on the device.
   Storage storage() const {

@@ -2,8 +2,13 @@
 
 #include <array>
 
+#include <fmt/format.h>
+
 #include "backends/cuda/families.h"
+#include "device/cuda/cublaslt.h"
+#include "device/cuda/cudnn.h"
 #include "device/cuda/gpu.h"
+#include "device/cuda/nvrtc.h"
 
 namespace lanner::cuda {
 namespace {
@@ -15,6 +20,10 @@ public:
       : families_("cuda", families, DeviceKind::cuda) {}
 
   std::string_view name() const override { return families_.name(); }
+  std::string version() const override {
+    return fmt::format("cudnn {} cublaslt {} nvrtc {}", cudnn::library_status().version,
+                       cublaslt::library_status().version, nvrtc_status().version);
+  }
   DeviceKind device() const override { return DeviceKind::cuda; }
   bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const override {
     return families_.fuses(group, next, target);

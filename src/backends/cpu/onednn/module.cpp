@@ -10,16 +10,16 @@ namespace lanner::onednn {
 
 namespace {
 
-std::unique_ptr<Backend> create_backend() {
-  return std::make_unique<FamilyBackend>("onednn", families());
-}
-
 const char* version_text() {
   static const std::string text = [] {
     const auto* found = dnnl::version();
     return fmt::format("{}.{}.{}", found->major, found->minor, found->patch);
   }();
   return text.c_str();
+}
+
+std::unique_ptr<Backend> create_backend() {
+  return std::make_unique<FamilyBackend>("onednn", families(), DeviceKind::cpu, version_text());
 }
 
 } // namespace

@@ -11,7 +11,7 @@ namespace lanner {
 /// See load_module of base/module.h; opened by the name "onednn". Both sides share C++ types, so that any
 /// change of graph/tactic.h or of what it includes raises the version.
 struct OnednnModule {
-  static constexpr std::uint32_t version = 2;
+  static constexpr std::uint32_t version = 3;
 
   std::uint32_t abi_version;
   const char* onednn_version; ///< `2.6.3`, for `lanner doctor`.

@@ -1,0 +1,236 @@
+#include "engine/agreement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "engine/packing.h"
+#include "engine/trial_data.h"
+#include "graph/op.h"
+
+namespace lanner {
+namespace {
+
+/// Half of a unit in the last place, relative.
+double roundoff(DType type) {
+  switch (type) {
+  case DType::f64:
+    return std::ldexp(1.0, -53);
+  case DType::f32:
+    return std::ldexp(1.0, -24);
+  case DType::f16:
+    return std::ldexp(1.0, -11);
+  case DType::bf16:
+    return std::ldexp(1.0, -8);
+  default:
+    return std::ldexp(1.0, -3);
+  }
+}
+
+double largest(DType type) {
+  if (type == DType::f16) return 65504;
+  if (type == DType::f32 || type == DType::bf16) return 3.38e38;
+  return std::numeric_limits<double>::max();
+}
+
+/// The coarsest of the types that `node`, its body and the tactic's storages use.
+double coarsest(const Node& node, const Tactic& tactic) {
+  double found = 0;
+  const auto add = [&](const Type& type, const Storage* storage) {
+    if (!type.is_tensor()) return;
+    const DType dtype = storage && storage->dtype ? *storage->dtype : type.dtype();
+    if (is_float(dtype)) found = std::max(found, roundoff(dtype));
+  };
+  for (std::size_t i = 0; i < node.inputs().size(); ++i)
+    if (const Value* value = node.inputs()[i]) add(value->type, &tactic.inputs.at(i));
+  for (std::size_t i = 0; i < node.outputs().size(); ++i) add(node.output(i)->type, &tactic.outputs.at(i));
+  for (const auto& region : node.regions())
+    for (const auto& inner : region->nodes())
+      for (const auto& output : inner->outputs()) add(output->type, nullptr);
+  return found > 0 ? found : roundoff(DType::f32);
+}
+
+template<typename Test>
+bool any_op(const Node& node, Test test) {
+  if (node.kind() != "fused") return test(node);
+  return std::ranges::any_of(node.regions(), [&](const auto& region) {
+    return std::ranges::any_of(region->nodes(), [&](const auto& inner) { return test(*inner); });
+  });
+}
+
+bool is_product(const Node& node) {
+  static const std::set<std::string_view> products{"conv", "conv_transpose", "matmul", "gemm"};
+  return products.contains(node.kind());
+}
+
+/// Operators whose result jumps where their operand moves a little.
+bool has_steps(const Node& node) {
+  static const std::set<std::string_view> steps{"floor",
+                                                "ceil",
+                                                "round",
+                                                "sign",
+                                                "mod",
+                                                "equal",
+                                                "less",
+                                                "less_or_equal",
+                                                "greater",
+                                                "greater_or_equal",
+                                                "arg_max",
+                                                "arg_min",
+                                                "top_k",
+                                                "hardmax",
+                                                "quantize_linear",
+                                                "dynamic_quantize_linear",
+                                                "thresholded_relu",
+                                                "shrink",
+                                                "hard_max",
+                                                "resize",
+                                                "grid_sample"};
+  if (steps.contains(node.kind())) return true;
+  if (node.kind() != "cast" || !node.input(0) || !node.input(0)->type.is_tensor()) return false;
+  return is_float(node.input(0)->type.dtype()) && !is_float(node.output()->type.dtype());
+}
+
+struct Magnitude {
+  double root_mean_square = 0;
+};
+
+Magnitude magnitude_of(const Tensor& tensor) {
+  const Tensor wide = pack(tensor, [] {
+    Storage storage;
+    storage.dtype = DType::f64;
+    return storage;
+  }());
+  double squares = 0;
+  std::uint64_t count = 0;
+  for (const double value : wide.as<double>()) {
+    if (!std::isfinite(value)) continue;
+    squares += value * value;
+    ++count;
+  }
+  return {count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0};
+}
+
+/// Elements that go into one of the result.
+double sum_length(const Node& node) {
+  double in = 1, out = 1;
+  for (const Value* value : node.inputs())
+    if (value && value->type.is_static())
+      in = std::max(in, static_cast<double>(value->type.shape().elements()));
+  for (const auto& value : node.outputs())
+    if (value->type.is_static()) out = std::max(out, static_cast<double>(value->type.shape().elements()));
+  return std::max(1.0, in / out);
+}
+
+/// Whether each element of the storage is an element of the tensor; empty: all are.
+std::vector<bool> elements_of(const Shape& shape, const Layout& layout) {
+  if (layout.blocks.empty() || layout.padded(shape) == shape) return {};
+  Tensor ones = Tensor::allocate(DType::f32, shape);
+  std::ranges::fill(ones.as<float>(), 1.0F);
+  Storage storage;
+  storage.layout = layout;
+  const Tensor marked = pack(ones, storage);
+  std::vector<bool> mask;
+  for (const float value : marked.as<float>()) mask.push_back(value != 0);
+  return mask;
+}
+
+template<typename T, typename Differs>
+Difference compare_elements(std::span<const T> got, std::span<const T> expected,
+                            const std::vector<bool>& mask, Differs differs) {
+  Difference difference;
+  difference.compared = got.size();
+  for (std::size_t i = 0, k = 0; i < got.size(); ++i) {
+    const bool padding = !mask.empty() && !mask[k];
+    const bool wrong = padding ? got[i] != T{} : differs(got[i], expected[k]);
+    if (wrong && (difference.elements++ == 0 || (padding && !difference.padding))) {
+      difference.first = i;
+      difference.padding = padding;
+      difference.got = static_cast<double>(got[i]);
+      difference.expected = static_cast<double>(expected[k]);
+    }
+    if (++k == expected.size()) k = 0;
+  }
+  return difference;
+}
+
+template<typename T>
+Difference compare_reals(const Tensor& got, const Tensor& expected, const std::vector<bool>& mask,
+                         const Tolerance& tolerance, double range) {
+  return compare_elements<T>(got.as<T>(), expected.as<T>(), mask, [&](T a, T b) {
+    if (!(std::abs(static_cast<double>(b)) <= range)) return false;
+    return !(std::abs(static_cast<double>(a) - b) <=
+             tolerance.absolute + tolerance.relative * std::abs(static_cast<double>(b)));
+  });
+}
+
+Storage stored(DType type, const Layout& layout) {
+  Storage storage;
+  storage.dtype = type;
+  storage.layout = layout;
+  return storage;
+}
+
+DType compared_type(DType type) {
+  if (type == DType::f64) return DType::f64;
+  if (is_float(type)) return DType::f32;
+  return type == DType::u64 || is_complex(type) ? type : DType::i64;
+}
+
+} // namespace
+
+Tolerance tolerance_of(const Node& node, const Tactic& tactic, const Tensor& expected) {
+  Tolerance tolerance;
+  if (any_op(node, has_steps)) tolerance.fraction = 0.005;
+  if (!is_float(expected.dtype())) return tolerance;
+  const double unit = coarsest(node, tactic), scale = magnitude_of(expected).root_mean_square;
+  const bool narrow = unit > roundoff(DType::f32);
+  const bool product = any_op(node, is_product);
+  const double sums = 4 * roundoff(DType::f32) * std::sqrt(sum_length(node));
+  tolerance.relative = (narrow ? 8 : 64) * unit;
+  tolerance.absolute = scale * (narrow ? 8 * unit + sums : product ? 2e-4 : 2e-5 + sums) + unit * 1e-3;
+  return tolerance;
+}
+
+std::string Difference::to_string() const {
+  if (padding) return fmt::format("padding at {} is {}, expected 0", first, got);
+  return fmt::format("{} of {} elements differ, the first at {}: {}, expected {}", elements, compared, first,
+                     got, expected);
+}
+
+Tensor as_stored(const Tensor& wanted, const Shape& shape, const Layout& layout) {
+  const Storage storage = stored(compared_type(wanted.dtype()), layout);
+  return is_batch_outermost(layout) ? pack(wanted, storage) : repeated(wanted, shape, storage);
+}
+
+Difference compare(const Tensor& got, const Tensor& expected, const Tolerance& tolerance) {
+  const std::vector<bool> mask = elements_of(expected.shape(), got.layout());
+  const Tensor wide = pack(got, stored(expected.dtype(), got.layout()));
+  const double range = largest(got.dtype());
+  switch (expected.dtype()) {
+  case DType::f32:
+    return compare_reals<float>(wide, expected, mask, tolerance, range);
+  case DType::f64:
+    return compare_reals<double>(wide, expected, mask, tolerance, range);
+  case DType::i64:
+    return compare_elements<std::int64_t>(wide.as<std::int64_t>(), expected.as<std::int64_t>(), mask,
+                                          [](std::int64_t a, std::int64_t b) { return a != b; });
+  case DType::u64:
+    return compare_elements<std::uint64_t>(wide.as<std::uint64_t>(), expected.as<std::uint64_t>(), mask,
+                                           [](std::uint64_t a, std::uint64_t b) { return a != b; });
+  default:
+    break;
+  }
+  Difference difference; // complex numbers: every bit
+  difference.compared = static_cast<std::uint64_t>(got.elements());
+  if (std::memcmp(got.data(), expected.data(), std::min(got.bytes(), expected.bytes())) != 0)
+    difference.elements = difference.compared;
+  return difference;
+}
+
+} // namespace lanner

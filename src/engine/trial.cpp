@@ -1,0 +1,352 @@
+#include "engine/trial.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+
+#include "device/cuda/compare.h"
+#include "device/cuda/gpu.h"
+#include "device/memory.h"
+#include "engine/agreement.h"
+#include "engine/program.h"
+
+namespace lanner {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t guard_bytes = 4096;
+constexpr unsigned char guard_value = 0xA5;
+/// NaN in every real type, then large numbers.
+constexpr std::array<unsigned char, 2> poisons{0xFF, 0x55};
+/// Above this many bytes results on a GPU are compared there.
+constexpr std::uint64_t host_comparison = 1 << 18;
+
+} // namespace
+
+GuardedBlock::GuardedBlock(std::uint64_t bytes, Device place, Device device) : bytes_(bytes), place_(place) {
+  const std::uint64_t whole = bytes + 2 * guard_bytes;
+  memory_ =
+      place.is_host() && !device.is_host() ? allocate_pinned(device, whole) : allocate_memory(place, whole);
+  data_ = static_cast<std::byte*>(memory_.get()) + guard_bytes;
+  set(data_ - guard_bytes, guard_value, guard_bytes, {});
+  set(data_ + bytes_, guard_value, guard_bytes, {});
+  synchronize(place_);
+}
+
+void GuardedBlock::set(std::byte* at, unsigned char value, std::uint64_t bytes, Stream stream) const {
+  if (bytes == 0) return;
+  if (place_.is_host()) {
+    std::memset(at, value, bytes);
+    return;
+  }
+  const cuda::Current current(cuda::Gpu::get(place_));
+  cuda::check(cuda::driver().set_bytes(reinterpret_cast<cuda::DevicePointer>(at), value, bytes,
+                                       static_cast<cuda::StreamHandle>(stream.handle)),
+              "cuMemsetD8Async");
+}
+
+void GuardedBlock::fill(unsigned char value, Stream stream) const {
+  set(data_, value, bytes_, stream);
+}
+
+bool GuardedBlock::intact() const {
+  std::vector<unsigned char> words(2 * guard_bytes);
+  copy_memory({words.data(), {}}, {data_ - guard_bytes, place_}, guard_bytes);
+  copy_memory({words.data() + guard_bytes, {}}, {data_ + bytes_, place_}, guard_bytes);
+  synchronize(place_);
+  return std::ranges::all_of(words, [](unsigned char word) { return word == guard_value; });
+}
+
+Trial::Trial(const TrialSubject& subject, TrialData& data, PackedConstants& constants)
+    : subject_(subject), data_(data), constants_(constants) {
+  const Node& node = subject_.node;
+  std::vector<const Tensor*> tensors(node.inputs().size(), nullptr);
+  held_.resize(node.inputs().size());
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+    const Tensor* constant = node.inputs()[i] ? node.inputs()[i]->constant() : nullptr;
+    if (!constant) continue;
+    held_[i] = constants_.get(*constant, subject_.tactic.inputs.at(i));
+    tensors[i] = &held_[i];
+  }
+  kernel_ = subject_.backend.prepare(node, subject_.tactic, tensors, subject_.target);
+  if (!kernel_->on_stream()) return;
+  const cuda::Gpu& gpu = cuda::Gpu::get(subject_.target.device);
+  const cuda::Current current(gpu);
+  stream_ = std::make_unique<cuda::OwnedStream>(gpu);
+  start_ = std::make_unique<cuda::Event>(gpu, true);
+  stop_ = std::make_unique<cuda::Event>(gpu, true);
+}
+
+Trial::~Trial() = default;
+
+/// Makes the GPU's context current where the kernel needs one.
+class Trial::Within {
+public:
+  explicit Within(const Trial& trial) {
+    if (trial.stream_) current_.emplace(cuda::Gpu::get(trial.subject_.target.device));
+  }
+
+private:
+  std::optional<cuda::Current> current_;
+};
+
+/// Operands and memory; after the definition was asked, which may draw other operands.
+void Trial::gather() {
+  if (!inputs_.empty() || !outputs_.empty()) return;
+  const Node& node = subject_.node;
+  const Device own = stream_ ? subject_.target.device : Device{};
+  inputs_.assign(node.inputs().size(), nullptr);
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+    if (!node.inputs()[i]) continue;
+    const Storage& storage = subject_.tactic.inputs.at(i);
+    if (held_[i].defined()) {
+      inputs_[i] = constants_.on(held_[i], storage.device).data();
+      continue;
+    }
+    const Tensor& tensor = data_.input(i, storage);
+    inputs_[i] = tensor.data();
+    if (!stream_ || !storage.device.is_host()) continue;
+    pinned_.push_back(allocate_pinned(own, tensor.bytes()));
+    std::memcpy(pinned_.back().get(), tensor.data(), tensor.bytes());
+    inputs_[i] = pinned_.back().get();
+  }
+  for (std::size_t o = 0; o < node.outputs().size(); ++o) {
+    const Value& value = *node.output(o);
+    Output output;
+    output.storage = subject_.tactic.outputs.at(o);
+    output.shape = value.type.shape();
+    output.type = output.storage.dtype.value_or(value.type.dtype());
+    output.block =
+        std::make_unique<GuardedBlock>(storage_bytes(value, output.storage), output.storage.device, own);
+    outputs_.push_back(std::move(output));
+  }
+  workspace_ = std::make_unique<GuardedBlock>(kernel_->workspace(), own, own);
+}
+
+Stream Trial::stream() const {
+  return stream_ ? stream_->stream() : Stream{};
+}
+
+void Trial::synchronize_stream() const {
+  if (stream_) stream_->synchronize();
+}
+
+void Trial::poison(unsigned char value) {
+  for (const Output& output : outputs_) output.block->fill(value, stream());
+  workspace_->fill(value, stream());
+}
+
+Trial::Arguments Trial::arguments(bool in_place) const {
+  Arguments arguments{inputs_, {}};
+  for (const Output& output : outputs_) arguments.outputs.push_back(output.block->data());
+  if (in_place)
+    arguments.inputs.at(static_cast<std::size_t>(subject_.tactic.in_place)) = arguments.outputs.at(0);
+  return arguments;
+}
+
+/// Output 0's memory holds the operand that the kernel takes over.
+void Trial::copy_operand() const {
+  const auto i = static_cast<std::size_t>(subject_.tactic.in_place);
+  const Output& output = outputs_.at(0);
+  copy_memory({output.block->data(), output.storage.device},
+              {const_cast<void*>(inputs_.at(i)), subject_.tactic.inputs.at(i).device}, output.block->bytes(),
+              stream());
+}
+
+void Trial::launch(const Arguments& arguments, bool ordered) const {
+  kernel_->launch({arguments.inputs, arguments.outputs, workspace_->data(), stream(), ordered});
+}
+
+Tensor Trial::result(const Output& output) const {
+  return Tensor::wrap(output.block->data(), output.type, output.shape, nullptr, output.storage.layout,
+                      output.storage.device);
+}
+
+/// Compares one output with the definition's.
+Verdict Trial::judge(std::size_t o) const {
+  const Output& output = outputs_[o];
+  if (!output.expected.defined() || output.block->bytes() == 0) return {};
+  const Tensor& sample = data_.expected(subject_.tactic).at(o);
+  const Tolerance tolerance = tolerance_of(subject_.node, subject_.tactic, sample);
+  Difference difference;
+  if (output.far_expected.defined()) {
+    const cuda::Gpu& gpu = cuda::Gpu::get(output.storage.device);
+    const cuda::DeviceDifference found = cuda::compare(
+        gpu, *stream_,
+        {output.block->data(), to_string(output.type), static_cast<const float*>(output.far_expected.data()),
+         static_cast<std::uint64_t>(output.shape.elements()),
+         static_cast<std::uint64_t>(output.far_expected.elements()), static_cast<float>(tolerance.relative),
+         static_cast<float>(tolerance.absolute), output.type == DType::f16 ? 65504.0F : 3.38e38F});
+    difference.elements = found.elements;
+    difference.first = found.first;
+    difference.compared = static_cast<std::uint64_t>(output.shape.elements());
+    if (difference.within(tolerance)) return {};
+  }
+  // Where the GPU found something, the host tells what.
+  difference = compare(result(output).to(Device{}), output.expected, tolerance);
+  if (difference.within(tolerance)) return {};
+  return {fmt::format("output {}: {}", o, difference.to_string())};
+}
+
+Verdict Trial::judge_all() const {
+  for (std::size_t o = 0; o < outputs_.size(); ++o)
+    if (Verdict verdict = judge(o); !verdict.right()) return verdict;
+  return {};
+}
+
+void Trial::keep_first() {
+  for (Output& output : outputs_) {
+    output.first = allocate_memory(output.storage.device, output.block->bytes());
+    copy_memory({output.first.get(), output.storage.device}, {output.block->data(), output.storage.device},
+                output.block->bytes(), stream());
+  }
+  synchronize_stream();
+}
+
+/// One kernel gives the same bits for the same operands, whatever lay in its memory.
+Verdict Trial::compare_with_first() const {
+  for (std::size_t o = 0; o < outputs_.size(); ++o) {
+    const Output& output = outputs_[o];
+    const std::uint64_t bytes = output.block->bytes();
+    bool same = true;
+    if (output.far_expected.defined()) {
+      const cuda::Gpu& gpu = cuda::Gpu::get(output.storage.device);
+      same =
+          cuda::compare_words(gpu, *stream_, output.first.get(), output.block->data(), bytes / 4).elements ==
+          0;
+    } else {
+      const auto fetched = [&](const void* memory) {
+        std::vector<std::byte> copy(bytes);
+        copy_memory({copy.data(), {}}, {const_cast<void*>(memory), output.storage.device}, bytes);
+        synchronize(output.storage.device);
+        return copy;
+      };
+      same = output.storage.device.is_host()
+                 ? std::memcmp(output.first.get(), output.block->data(), bytes) == 0
+                 : fetched(output.first.get()) == fetched(output.block->data());
+    }
+    if (!same) return {fmt::format("output {} differs from run to run", o)};
+  }
+  return {};
+}
+
+Verdict Trial::check_guards() const {
+  for (const Output& output : outputs_)
+    if (!output.block->intact()) return {"it writes beside its output"};
+  if (!workspace_->intact()) return {"it writes beside its workspace"};
+  return {};
+}
+
+bool Trial::may_run_in_place() const {
+  const Tactic& tactic = subject_.tactic;
+  if (tactic.in_place < 0) return false;
+  const auto i = static_cast<std::size_t>(tactic.in_place);
+  const Value* value = subject_.node.input(i);
+  return value && !value->constant() &&
+         storage_bytes(*value, tactic.inputs.at(i)) == outputs_.at(0).block->bytes();
+}
+
+void Trial::store_expected() {
+  const std::vector<Tensor>& samples = data_.expected(subject_.tactic);
+  for (std::size_t o = 0; o < outputs_.size(); ++o) {
+    Output& output = outputs_[o];
+    if (!samples.at(o).defined()) continue; // nothing uses it
+    output.expected = as_stored(samples[o], output.shape, output.storage.layout);
+    const std::uint64_t bytes = output.block->bytes();
+    const bool on_gpu =
+        !output.storage.device.is_host() && bytes > host_comparison && bytes % 4 == 0 &&
+        output.expected.dtype() == DType::f32 && output.storage.layout.blocks.empty() &&
+        (output.type == DType::f32 || output.type == DType::f16 || output.type == DType::bf16);
+    if (on_gpu && cuda::can_compare()) output.far_expected = output.expected.to(output.storage.device);
+  }
+}
+
+/// The first run is launched as it is, the others are recorded where that can be, as a context's are.
+void Trial::run(std::size_t number, std::unique_ptr<cuda::GraphExec>& graph) {
+  const bool in_place = subject_.tactic.required_in_place;
+  const Arguments given = arguments(in_place);
+  poison(poisons[number % poisons.size()]);
+  if (in_place) copy_operand();
+  if (number == 0 || !stream_) {
+    launch(given, false);
+  } else {
+    if (!graph) {
+      stream_->synchronize();
+      graph =
+          cuda::GraphExec::capture(cuda::Gpu::get(subject_.target.device), *stream_, [&](cuda::StreamHandle) {
+            launch(given, cuda::GraphExec::keeps_order());
+          });
+    }
+    graph->launch(stream_->handle());
+  }
+  synchronize_stream();
+}
+
+Verdict Trial::check() {
+  static_cast<void>(data_.expected(subject_.tactic));
+  gather();
+  store_expected();
+  const bool must = subject_.tactic.required_in_place;
+  lanner::check(!must || may_run_in_place(), ErrorCode::internal,
+                "tactic {} of {} takes over an input of another size", subject_.tactic.kernel,
+                subject_.node.label());
+  const Within current(*this);
+  std::unique_ptr<cuda::GraphExec> graph;
+  for (std::size_t number = 0; number < 3; ++number) {
+    run(number, graph);
+    Verdict verdict = number == 0 ? judge_all() : compare_with_first();
+    if (!verdict.right()) return verdict;
+    if (number == 0) keep_first();
+  }
+  if (!must && may_run_in_place()) {
+    poison(poisons[0]);
+    copy_operand();
+    launch(arguments(true), false);
+    synchronize_stream();
+    if (Verdict verdict = judge_all(); !verdict.right())
+      return {fmt::format("in its input's memory: {}", verdict.wrong)};
+  }
+  return check_guards();
+}
+
+double Trial::timed_launch(const Arguments& given) const {
+  if (!stream_) {
+    const auto start = Clock::now();
+    launch(given, true);
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+  start_->record(stream_->handle());
+  launch(given, true); // nothing before it runs
+  stop_->record(stream_->handle());
+  stop_->synchronize();
+  return cuda::Event::seconds(*start_, *stop_);
+}
+
+double Trial::seconds(double best) {
+  gather();
+  const Within current(*this);
+  const bool in_place = subject_.tactic.required_in_place;
+  const Arguments given = arguments(in_place);
+  if (in_place) copy_operand();
+  timed_launch(given); // first touch, code generation, page faults
+  // The fastest of several: what else runs on the machine only ever adds time, and a team of threads waits
+  // for its slowest.
+  double fastest = 1e30, total = 0;
+  for (int turn = 0; turn < 15 && (turn < 4 || total < 0.03); ++turn) {
+    const double seconds = timed_launch(given);
+    fastest = std::min(fastest, seconds);
+    total += seconds;
+    if (turn >= 1 && fastest > 2.5 * best) break;
+    if (turn >= 2 && total > 0.1) break;
+  }
+  return std::max(fastest, 1e-9);
+}
+
+} // namespace lanner

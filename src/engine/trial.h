@@ -1,0 +1,112 @@
+#pragma once
+// One tactic of a node, run on data whose results are known.
+
+#include <memory>
+#include <vector>
+
+#include <lanner/cancel.h>
+
+#include "engine/packing.h"
+#include "engine/timing_cache.h"
+#include "engine/trial_data.h"
+#include "graph/tactic.h"
+
+namespace lanner::cuda {
+class Event;
+class GraphExec;
+class OwnedStream;
+} // namespace lanner::cuda
+
+namespace lanner {
+
+/// What is tried, and where.
+struct TrialSubject {
+  const Node& node;
+  const Backend& backend;
+  const Tactic& tactic;
+  const Target& target; ///< As the backend is given it.
+};
+
+/// Memory of a trial, with words around it that nobody may change.
+class GuardedBlock {
+public:
+  /// On the device, or on the host for a kernel that runs on `device`.
+  GuardedBlock(std::uint64_t bytes, Device place, Device device);
+  std::byte* data() const noexcept { return data_; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  void fill(unsigned char value, Stream stream) const;
+  bool intact() const; ///< The words around it; waits for nothing.
+
+private:
+  void set(std::byte* at, unsigned char value, std::uint64_t bytes, Stream stream) const;
+  std::shared_ptr<void> memory_;
+  std::byte* data_ = nullptr;
+  std::uint64_t bytes_ = 0;
+  Device place_;
+};
+
+/// A kernel made ready with operands and poisoned memory for its results. The subject's parts and the data
+/// must outlive it. One thread at a time.
+class Trial {
+public:
+  /// Throws what preparing the kernel throws.
+  Trial(const TrialSubject& subject, TrialData& data, PackedConstants& constants);
+  ~Trial();
+
+  /// Runs the kernel several times, recorded too where it runs on a stream, and in its input's memory where
+  /// it may take that over, each time with other garbage in outputs and workspace. Wrong is a result that
+  /// differs from the definition's beyond rounding, in one bit from an earlier run's, that is not zero in the
+  /// padding, or that changes memory beside its own. Throws what the definition or the kernel throws.
+  Verdict check();
+  /// Seconds of one run, the fastest of several; one that is much slower than `best` is given up early.
+  double seconds(double best);
+
+private:
+  struct Output {
+    Storage storage;
+    Shape shape;
+    DType type = DType::f32;
+    std::unique_ptr<GuardedBlock> block;
+    Tensor expected;             ///< See as_stored(), on the host.
+    Tensor far_expected;         ///< The same on the GPU, where the comparison is made there.
+    std::shared_ptr<void> first; ///< What the first run gave.
+  };
+
+  struct Arguments {
+    std::vector<const void*> inputs;
+    std::vector<void*> outputs;
+  };
+  class Within;
+
+  void gather();
+  void store_expected();
+  void poison(unsigned char value);
+  Arguments arguments(bool in_place) const;
+  void copy_operand() const;
+  void launch(const Arguments& arguments, bool ordered) const;
+  void run(std::size_t number, std::unique_ptr<cuda::GraphExec>& graph);
+  double timed_launch(const Arguments& arguments) const;
+  void synchronize_stream() const;
+  Stream stream() const;
+  Tensor result(const Output& output) const;
+  Verdict judge(std::size_t o) const;
+  Verdict judge_all() const;
+  void keep_first();
+  Verdict compare_with_first() const;
+  bool may_run_in_place() const;
+  Verdict check_guards() const;
+
+  TrialSubject subject_;
+  TrialData& data_;
+  PackedConstants& constants_;
+  std::vector<Tensor> held_; ///< Constants that the kernel reads.
+  std::unique_ptr<Kernel> kernel_;
+  std::vector<const void*> inputs_;
+  std::vector<std::shared_ptr<void>> pinned_; ///< Operands on the host of a kernel that runs on a stream.
+  std::vector<Output> outputs_;
+  std::unique_ptr<GuardedBlock> workspace_;
+  std::unique_ptr<cuda::OwnedStream> stream_;
+  std::unique_ptr<cuda::Event> start_, stop_;
+};
+
+} // namespace lanner

@@ -1,0 +1,39 @@
+#include "engine/vouched.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace lanner {
+namespace {
+
+/// Kernels of a backend; an empty kernel or version stands for all.
+struct Rule {
+  std::string_view backend, kernel, version;
+};
+
+// What the sweep over tactics has found right: docs/tactics.md. Kernels of the project's own are tested with
+// every change; those of libraries are listed by the versions that were swept.
+constexpr std::array rules{
+    Rule{"reference", "", ""},        Rule{"cpu", "", ""},
+    Rule{"onednn", "", "2.6."},       Rule{"onednn", "", "3."},
+    Rule{"cuda", "elementwise", ""},  Rule{"cuda", "movement", ""},
+    Rule{"cuda", "pool", ""},         Rule{"cuda", "rows", ""},
+    Rule{"cuda", "copy_to_host", ""}, Rule{"cuda", "copy_to_device", ""},
+    Rule{"cuda", "matmul", ""},       Rule{"cuda", "conv", ""},
+};
+
+} // namespace
+
+bool is_definition(const Backend& backend) {
+  return backend.name() == "reference";
+}
+
+bool vouched(const Backend& backend, const Tactic& tactic) {
+  return std::ranges::any_of(rules, [&](const Rule& rule) {
+    return rule.backend == backend.name() && (rule.kernel.empty() || rule.kernel == tactic.kernel) &&
+           backend.version().starts_with(rule.version);
+  });
+}
+
+} // namespace lanner
