@@ -70,5 +70,6 @@ def wait(worker: Worker, memory: int):
         multiprocessing.connection.wait([worker.pipe], timeout=SECONDS_BETWEEN_LOOKS)
         taken = resident_bytes(worker.process.pid)
         if taken > memory:
+            worker.result()  # Takes in what stage it said meanwhile.
             return Death("memory", f"stopped at {taken / 2**30:.1f} GiB, allowed are {memory / 2**30:.1f}", worker.stage)
     return found

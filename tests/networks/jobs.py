@@ -1,6 +1,7 @@
 """What is run in processes of their own: float64 runs, onnxruntime's, Lanner's. Each gives a row of the log."""
 
 import hashlib
+import importlib.util
 import threading
 import time
 from collections.abc import Callable
@@ -73,7 +74,7 @@ def judge(job: Job, case: Case, first: int = 0) -> Callable[[comparison.Arrays],
     return lambda got: measure(got, expected)
 
 
-# --- onnxruntime ---
+# --- Rivals ---
 
 
 def onnxruntime_session(model: Path | bytes, threads: int, device: str = "cpu"):
@@ -86,25 +87,40 @@ def onnxruntime_session(model: Path | bytes, threads: int, device: str = "cpu"):
     return onnxruntime.InferenceSession(model, options, providers=providers)
 
 
-def onnxruntime_version() -> str:
+def has_torch_on_gpu() -> bool:
+    if importlib.util.find_spec("torch") is None:
+        return False
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def rival_runner(job: Job, stage: Stage) -> tuple[str, Callable[[Feed], comparison.Arrays]]:
+    """Name and a function: PyTorch for FP16 on a GPU, but onnxruntime on the CPU for all else."""
+    network = Network(job.network)
+    stage("load")
+    if job.device != "cpu" and job.precision == HALVES and (job.part or not network.is_detector) and has_torch_on_gpu():
+        import torch
+
+        from networks.torch_run import TorchNetwork
+
+        ready = TorchNetwork(job.store.model(network, job.part), job.store.feed(network, job.case()), job.precision)
+        return f"torch {torch.__version__}", ready.run
     import onnxruntime
 
-    return onnxruntime.__version__
+    part = f"{HALVES} {job.part}".strip() if job.precision == HALVES else job.part
+    session = onnxruntime_session(job.store.model(network, part), job.threads)
+    names = [output.name for output in session.get_outputs()]
+    return f"onnxruntime {onnxruntime.__version__}", lambda feed: dict(zip(names, session.run(names, feed), strict=True))
 
 
 def rival(job: Job, stage: Stage) -> Row:
-    """On the CPU, whatever Lanner runs on: in FP16 the model converted to it."""
-    network, case = Network(job.network), job.case()
-    stage("load")
-    part = f"{HALVES} {job.part}".strip() if job.precision == "fp16" else job.part
-    session = onnxruntime_session(job.store.model(network, part), job.threads)
+    case = job.case()
+    name, run = rival_runner(job, stage)
     stage("run")
-    names = [output.name for output in session.get_outputs()]
-    found = []
-    for first in range(1 + case.further):
-        results = session.run(names, job.store.feed(network, case, first))
-        found.append(judge(job, case, first)(dict(zip(names, results, strict=True))))
-    return {"rival": f"onnxruntime {onnxruntime_version()}", "outputs": comparison.pooled(found)}
+    feeds = [job.store.feed(Network(job.network), case, first) for first in range(1 + case.further)]
+    found = [judge(job, case, first)(run(feed)) for first, feed in enumerate(feeds)]
+    return {"rival": name, "outputs": comparison.pooled(found)}
 
 
 # --- Lanner ---

@@ -7,8 +7,8 @@ from pathlib import Path
 NAME = "log.jsonl"
 Row = dict
 KEY = ("what", "network", "label", "machine", "device", "precision", "budget", "threads")
-# Float64 runs and the rival's errors are the same wherever and however Lanner runs.
-EVERYWHERE = {"oracle": ("what", "network", "label"), "rival": ("what", "network", "label", "precision")}
+# Float64 runs are the same everywhere, the rival's errors however Lanner runs.
+EVERYWHERE = {"oracle": ("what", "network", "label"), "rival": ("what", "network", "label", "device", "precision")}
 
 
 def key_of(row: Row) -> tuple:
@@ -42,9 +42,10 @@ class Log:
         return self.rows.get(key_of(row))
 
     def add(self, row: Row) -> None:
+        """In one piece, as several runs may write to one log."""
         self.rows[key_of(row)] = row
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+        with open(self.path, "ab", buffering=0) as file:
+            file.write((json.dumps(row) + "\n").encode())
 
 
 def of_kind(rows: dict[tuple, Row], what: str) -> Iterator[Row]:

@@ -10,6 +10,7 @@ What the log folder holds is not measured again, unless --again is given. Exit c
 import argparse
 import os
 import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -26,6 +27,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--batches", default="", help="further batch sizes where a network's is open, comma separated")
     parser.add_argument("--budget", type=float, default=10, help="seconds that tuning may take (default: 10, as for users)")
     parser.add_argument("--threads", type=int, default=cores, help=f"of Lanner and of its rival (default: {cores})")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no measurement after so long")
+    parser.add_argument("--share", default="0/1", metavar="I/N", help="every Nth network from the Ith (0 is the first) on: several runs may share a log")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for each stage of a measurement (default: 600)")
     parser.add_argument("--memory", type=float, default=8, help="GiB for each measurement (default: 8)")
     parser.add_argument("--log", type=Path, action="append", help="folder of the log, answers and models (default: networks)")
@@ -60,6 +63,13 @@ def chosen(text: str) -> tuple[str, ...]:
     return names
 
 
+def shared(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    part, _, parts = text.partition("/")
+    if not (part.isdigit() and parts.isdigit() and int(part) < int(parts)):
+        raise ValueError(f"--share: expected I/N with I below N, as 0/4, got {text}")
+    return names[int(part) :: int(parts)]
+
+
 def measure(options: argparse.Namespace, names: tuple[str, ...]) -> int:
     from networks.machine import machine
     from networks.session import Session, Settings, say
@@ -78,6 +88,7 @@ def measure(options: argparse.Namespace, names: tuple[str, ...]) -> int:
         again=options.again,
         locate=options.locate,
         pairs=options.pairs if options.time else 0,
+        until=time.monotonic() + options.seconds,
     )
     failed = Session(settings).run()
     say(f"{failed} failed" if failed else "none failed")
@@ -92,7 +103,7 @@ def main() -> int:
     warnings.simplefilter("ignore")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", str(options.threads))
     try:
-        names = chosen(options.nets)
+        names = shared(options.share, chosen(options.nets))
         if options.list:
             listed(names)
             return 0

@@ -1,6 +1,7 @@
 """Every network, one measurement after the other; what the log holds is not run again."""
 
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +31,8 @@ class Settings:
     """Look for the node where a wrong network goes wrong."""
     pairs: int = 0
     """Time Lanner beside its rival, so many measurements each, instead of checking."""
+    until: float = float("inf")
+    """Begin nothing afterwards (time.monotonic)."""
 
 
 def say(text: str) -> None:
@@ -50,6 +53,9 @@ class Session:
         """Of one network: answers first, then the rival's errors, then Lanner."""
         cases = network.cases(self.settings.batches)
         labels = [case.label for case in cases]
+        if self.settings.pairs:
+            yield from (self.job("time", network.name, label, precision) for precision in self.settings.precisions for label in labels if label != "other")
+            return
         yield from (self.job("oracle", network.name, case.label, "fp32") for case in cases if self.store.missing(network, case))
         if network.is_detector:
             labels.insert(0, BEFORE)
@@ -66,18 +72,14 @@ class Session:
 
     def run(self) -> int:
         """The number of failed checks."""
-        failed = 0
-        for name in self.settings.networks:
-            network = Network(name)
-            if self.settings.pairs:
-                failed += sum(self.timed(network, precision) for precision in self.settings.precisions)
-                continue
-            for job in self.jobs(network):
-                wrong = self.settle(job)
-                failed += wrong
-                if wrong and self.settings.locate and job.label not in (RANGE, PIECES):
-                    self.settle(replace(job, what="locate"))
-        return failed
+        settle = self.timed if self.settings.pairs else self.checked
+        return sum(settle(job) for name in self.settings.networks for job in self.jobs(Network(name)) if time.monotonic() < self.settings.until)
+
+    def checked(self, job: Job) -> bool:
+        wrong = self.settle(job)
+        if wrong and self.settings.locate and job.label not in (RANGE, PIECES):
+            self.settle(replace(job, what="locate"))
+        return wrong
 
     def settle(self, job: Job) -> bool:
         """Runs the job unless the log has it; whether it is a check that failed."""
@@ -97,9 +99,8 @@ class Session:
             return f"{row['text']}; {len(row['nodes'])} nodes: {', '.join(row['nodes'][:3])}" if row["nodes"] else row["text"]
         return "right" if row["what"] == "check" else "done"
 
-    def timed(self, network: Network, precision: str) -> bool:
-        """Whether timing failed. Only the exported shape is timed."""
-        job = self.job("time", network.name, "exported", precision)
+    def timed(self, job: Job) -> bool:
+        """Whether timing failed."""
         if self.log.has(self.facts(job)) and not self.settings.again:
             return False
         row = speed.race(job, self.settings.pairs, self.settings.seconds, self.settings.memory) | {"machine": self.settings.machine}
@@ -107,11 +108,10 @@ class Session:
         told = row["failure"]["text"] if "failure" in row else f"{row['lanner_seconds'] * 1e3:.2f} ms"
         if "ratio" in row:
             told += f", {row['rival']} {row['rival_seconds'] * 1e3:.2f} ms, ratio {row['ratio']:.2f}"
-        say(f"{job.network}, {job.device} {precision}: {told}")
+        say(f"{job.network}, {job.label}, {job.device} {job.precision}: {told}")
         return "failure" in row
 
     def wrong(self, row: dict) -> list[str]:
         if row["what"] == "check":
-            rivals = {(rival["network"], rival["label"], rival["precision"]): rival for rival in of_kind(self.log.rows, "rival")}
-            return verdict.failures(row, rivals)
+            return verdict.failures(row, verdict.by_place(of_kind(self.log.rows, "rival")))
         return [row["failure"]["text"]] if "failure" in row else []

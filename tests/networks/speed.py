@@ -44,6 +44,26 @@ def onnxruntime_runner(job: Job, stage: Stage) -> tuple[Callable[[], object], di
     return lambda: session.run_with_iobinding(binding), version
 
 
+def torch_runner(job: Job, stage: Stage) -> tuple[Callable[[], object], dict]:
+    import torch
+
+    from networks.torch_run import TorchNetwork
+
+    stage("load")
+    network = Network(job.network)
+    ready = TorchNetwork(job.store.model(network), job.store.feed(network, job.case()), job.precision)
+    return ready.recorded(), {"rival": f"torch {torch.__version__}"}
+
+
+def rival_runner(job: Job, stage: Stage) -> tuple[Callable[[], object], dict]:
+    """onnxruntime, or PyTorch on a GPU where onnxruntime has no kernels for one."""
+    import onnxruntime
+
+    if job.device == "cpu" or "CUDAExecutionProvider" in onnxruntime.get_available_providers():
+        return onnxruntime_runner(job, stage)
+    return torch_runner(job, stage)
+
+
 class System:
     """One product with one network, in the process of a worker."""
 
@@ -54,7 +74,7 @@ class System:
         return reported(self.load if task == "load" else self.measure, stage)
 
     def load(self, stage: Stage) -> dict:
-        self.run, facts = (lanner_runner if self.name == LANNER else onnxruntime_runner)(self.job, stage)
+        self.run, facts = (lanner_runner if self.name == LANNER else rival_runner)(self.job, stage)
         stage("warm up")
         for _ in range(WARM_UP):
             self.run()

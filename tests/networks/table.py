@@ -16,9 +16,9 @@ users export them, with weights drawn from the statistics of trained ones. What 
 
 - **error**: the largest difference from a float64 run, as a part of the largest number of that output; **dB**: signal to noise of all differences. The worst output, run and
   shape count. Shapes are the exported one and, where sizes are open, another with {batch} samples, each by an engine of its own and both by one engine, there and back. In brackets
-  onnxruntime's, on the CPU in the same precision.
-- **right**: the noise is at most {noise:g} times onnxruntime's and the largest difference {far:g} times (a few units in the last place count for nothing), {runs} runs agree, two contexts at
-  once agree with one alone. Detectors are compared before they choose boxes, and by the boxes found: onnxruntime's share of them less {less:.0%} at least. Networks that are not right stand first.
+  the rival's: onnxruntime's on the CPU, and for FP16 on a GPU PyTorch's there.
+- **right**: the noise is at most {noise:g} times the rival's and the largest difference {far:g} times (a few units in the last place count for nothing), {runs} runs agree, two contexts at
+  once agree with one alone. Detectors are compared before they choose boxes, and by the boxes found: the rival's share of them less {less:.0%} at least. Networks that are not right stand first.
 - **build**: seconds with a tuning budget of so many seconds as the heading says, and an empty timing cache. **Lanner**, **rival**: milliseconds of a run at the exported shape, in processes of their own,
   in turn; **ratio**: rival's by Lanner's, median of the pairs with its 95 % interval: above 1 Lanner is faster.
 - **reference**, **interpreter**, **host**: share of a run's time in steps that run an operator by its definition, and on a GPU in steps on the host.
@@ -83,7 +83,7 @@ class Line:
 
 
 def lines_of(section: Section, rows: dict[tuple, Row]) -> list[Line]:
-    rivals = {(row["network"], row["label"], row["precision"]): row for row in of_kind(rows, "rival")}
+    rivals = verdict.by_place(of_kind(rows, "rival"))
     checks: dict[str, list[Row]] = {}
     for row in of_kind(rows, "check"):
         if section_of(row) == section:

@@ -1,6 +1,7 @@
 """Whether a row of Lanner's is right, by the rule that the tables state."""
 
 import math
+from collections.abc import Iterable
 
 from networks.jobs import RANGE, shown
 
@@ -15,17 +16,21 @@ MATCHED_LESS = 0.05
 # Beyond this error of the rival's a network amplifies rounding so much that it is compared in pieces too.
 AMPLIFIES = {"fp32": 1e-4, "fp16": 5e-2}
 
-Rivals = dict[tuple[str, str, str], dict]
-"""Rows by network, label and precision."""
+Rivals = dict[tuple[str, str, str, str], dict]
+"""Rows by network, label, device and precision."""
+
+
+def by_place(rows: Iterable[dict]) -> Rivals:
+    return {(row["network"], row["label"], row["device"], row["precision"]): row for row in rows}
 
 
 def rival_outputs(row: dict, rivals: Rivals) -> dict[str, dict]:
-    """Of the same network, precision and shape, or shapes."""
+    """Of the same network, device, precision and shape, or shapes."""
     if "rival_outputs" in row:
         return row["rival_outputs"]
 
     def outputs(label: str) -> dict[str, dict]:
-        return rivals.get((row["network"], label, row["precision"]), {}).get("outputs", {})
+        return rivals.get((row["network"], label, row["device"], row["precision"]), {}).get("outputs", {})
 
     if row["label"] != RANGE:
         return outputs(row["label"])
@@ -64,15 +69,15 @@ def wrong_output(ours: dict, rival: dict | None, precision: str) -> str:
     usable = rival is not None and not rival["unlike"]
     if "matched" in ours:
         theirs = rival["matched"] if usable else 1.0
-        return f"{ours['matched']:.0%} of the boxes found, onnxruntime {theirs:.0%}" if ours["matched"] < theirs - MATCHED_LESS else ""
+        return f"{ours['matched']:.0%} of the boxes found, by the rival {theirs:.0%}" if ours["matched"] < theirs - MATCHED_LESS else ""
     if not usable:
-        return f"error {ours['error']:.2g}, onnxruntime has none" if ours["error"] > WITHOUT_RIVAL[precision] else ""
+        return f"error {ours['error']:.2g}, no rival ran it" if ours["error"] > WITHOUT_RIVAL[precision] else ""
     unit = UNIT[precision]
     noisy = noise(ours) > max(NOISE_FACTOR * noise(rival), NOISE_UNITS * unit)
     far = ours["error"] > max(ERROR_FACTOR * rival["error"], ERROR_UNITS * unit)
     if not noisy and not far:
         return ""
-    return f"error {ours['error']:.2g} at {ours['snr']:.0f} dB, onnxruntime's {rival['error']:.2g} at {rival['snr']:.0f} dB"
+    return f"error {ours['error']:.2g} at {ours['snr']:.0f} dB, the rival's {rival['error']:.2g} at {rival['snr']:.0f} dB"
 
 
 def worst_error(outputs: dict[str, dict]) -> float:
