@@ -1,0 +1,95 @@
+"""How far results are from those of a float64 run."""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from networks.boxes import overlaps
+
+# A detection is the same one where its box overlaps that much and its score is that near.
+SAME_BOX, NEAR_SCORE = 0.9, 0.02
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Distance:
+    """Of one output. `unlike` says what cannot be measured: type, shape, numbers that are none."""
+
+    error: float = 0.0
+    """The largest difference, as a part of the largest expected number."""
+    snr: float = 0.0
+    """Signal to noise in dB; at most 320, which is more than float64 tells apart."""
+    unlike: str = ""
+
+
+def distance(got: np.ndarray, expected: np.ndarray) -> Distance:
+    if got.shape != expected.shape:
+        return Distance(unlike=f"shape {list(got.shape)}, expected {list(expected.shape)}")
+    if expected.dtype.kind != "f":
+        wrong = int((got != expected).sum())
+        return Distance(unlike=f"{wrong} of {got.size} differ" if wrong else "", snr=320)
+    got = got.astype(np.float64)
+    broken = ~np.isfinite(got) & np.isfinite(expected)
+    if broken.any():
+        return Distance(unlike=f"{int(broken.sum())} of {got.size} are NaN or infinite")
+    finite = np.isfinite(expected)
+    if (got[~finite] != expected[~finite]).any():
+        return Distance(unlike=f"numbers where {int((~finite).sum())} of {got.size} are infinite or none")
+    return of_numbers(got[finite], expected[finite])
+
+
+def of_numbers(got: np.ndarray, expected: np.ndarray) -> Distance:
+    apart = got - expected
+    largest = max(float(np.abs(expected).max(initial=0)), 1e-300)
+    noise, signal = float(np.square(apart).sum()), float(np.square(expected).sum())
+    snr = 320.0 if noise == 0 else min(320.0, 10 * float(np.log10(max(signal, 1e-300) / noise)))
+    return Distance(float(np.abs(apart).max(initial=0)) / largest, snr)
+
+
+def distances(got: Arrays, expected: Arrays) -> dict[str, dict]:
+    return {name: asdict(distance(got[name], expected[name])) for name in expected}
+
+
+def worst(all_of_them: list[dict[str, dict]]) -> dict[str, dict]:
+    """Output by output, of several runs."""
+
+    def rank(one: dict) -> tuple:
+        return bool(one["unlike"]), one.get("error", 0), -one.get("matched", 0)
+
+    return {name: max((found[name] for found in all_of_them), key=rank) for name in all_of_them[0]}
+
+
+def pooled(samples: list[dict[str, dict]]) -> dict[str, dict]:
+    """Output by output, of several samples: the largest difference, and the noise of all together."""
+    result = {}
+    for name, one in worst(samples).items():
+        noise = np.mean([10 ** (-found[name]["snr"] / 10) for found in samples]) if "snr" in one else 0
+        matched = [found[name]["matched"] for found in samples if "matched" in found[name]]
+        result[name] = one | ({"snr": -10 * float(np.log10(noise))} if noise else {}) | ({"matched": float(np.mean(matched))} if matched else {})
+    return result
+
+
+def spread(runs: list[Arrays]) -> float:
+    """The largest difference between the first run and another, as `Distance.error`; infinite where one is unlike it."""
+    first, largest = runs[0], 0.0
+    for run in runs[1:]:
+        for name, array in run.items():
+            if array.tobytes() == first[name].tobytes() and array.shape == first[name].shape:
+                continue
+            apart = distance(array, first[name].astype(np.float64) if first[name].dtype.kind == "f" else first[name])
+            largest = max(largest, np.inf if apart.unlike or apart.error == 0 else apart.error)
+    return largest
+
+
+def detections(got: Arrays, expected: Arrays) -> dict[str, dict]:
+    """Which of the expected boxes were found, in whatever order: each may stand for one."""
+    boxes, scores, labels = (got[name] for name in ("boxes", "scores", "labels"))
+    free, matched = np.ones(len(scores), bool), 0
+    for box, score, label in zip(expected["boxes"], expected["scores"], expected["labels"], strict=True):
+        fits = overlaps(box, boxes.astype(np.float64)) * (free & (labels == label) & (np.abs(scores - score) <= NEAR_SCORE))
+        best = int(fits.argmax()) if len(fits) else 0
+        if len(fits) and fits[best] >= SAME_BOX:
+            free[best] = False
+            matched += 1
+    most = max(len(scores), len(expected["scores"]))
+    return {"detections": {"unlike": "", "matched": matched / most if most else 1.0, "found": len(scores), "expected": len(expected["scores"])}}

@@ -1,0 +1,127 @@
+"""A network cut into pieces that each run on the values that a float64 run has there: what is wrong within a piece
+shows, and what the network as a whole makes of rounding does not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from networks import comparison, float64, parts, verdict
+from networks.answers import HALVES
+from networks.catalogue import Network
+from networks.executor import reads_of
+from networks.jobs import Job, Row, Stage, Subject, arrays_of, onnxruntime_session
+
+PIECES, RUNS = 8, 3
+
+
+@dataclass(frozen=True)
+class Found:
+    """Of one piece, by output."""
+
+    ours: dict[str, dict]
+    rival: dict[str, dict]
+
+    def wrong(self, precision: str) -> str:
+        told = ((name, verdict.wrong_output(one, self.rival.get(name), precision)) for name, one in self.ours.items())
+        return "; ".join(f"{name}: {text}" for name, text in told if text)
+
+
+class Cutter:
+    """One network at one shape, every value of its float64 run at hand."""
+
+    def __init__(self, job: Job, stage: Stage):
+        self.job, self.stage, self.subject = job, stage, Subject(job, stage)
+        network = Network(job.network)
+        self.model = onnx.load(job.store.model(network, job.part))
+        graph = self.model.graph
+        self.nodes, self.types = list(graph.node), parts.element_types(self.model)
+        self.constants = {tensor.name: tensor for tensor in graph.initializer}
+        feed = job.store.feed(network, job.case())
+        self.from_data = set(feed)
+        for node in self.nodes:
+            if node.op_type != "Shape" and reads_of(node) & self.from_data:
+                self.from_data |= set(node.output)
+        stage("float64 run of every value")
+        names = [name for node in self.nodes for name in node.output if name]
+        self.values = feed | float64.run(self.model, feed, names)
+
+    def value(self, name: str) -> np.ndarray:
+        """As the network has it: in FP32 what float64 runs widen."""
+        array = self.values[name]
+        return array.astype(np.float32) if array.dtype == np.float64 else array
+
+    def piece(self, first: int, end: int) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
+        """The nodes from `first` up to `end` as a model, and what it is fed. What depends on shapes alone is constant."""
+        nodes = self.nodes[first:end]
+        made = {name for node in nodes for name in node.output if name}
+        read = set().union(*map(reads_of, nodes)) - made
+        later = set().union(*map(reads_of, self.nodes[end:])) | {value.name for value in self.model.graph.output}
+        told = later & self.from_data
+        outputs = [name for node in nodes for name in node.output if name in told and self.values[name].dtype == np.float64]
+        feed = {name: self.value(name) for name in sorted(read & self.from_data)}
+        fixed = [self.constants.get(name) or numpy_helper.from_array(self.value(name), name) for name in sorted(read - self.from_data)]
+        inputs = [onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(array.dtype), array.shape) for name, array in feed.items()]
+        graph = onnx.helper.make_graph(nodes, f"nodes {first} to {end}", inputs, [parts.output_of(self.types, name) for name in outputs], fixed)
+        return onnx.helper.make_model(graph, opset_imports=self.model.opset_import, ir_version=self.model.ir_version), feed
+
+    def found(self, first: int, end: int) -> Found:
+        """Lanner's and the rival's distances from a float64 run of the piece on the same numbers."""
+        self.stage(f"nodes {first} to {end} of {len(self.nodes)}")
+        model, feed = self.piece(first, end)
+        names = [value.name for value in model.graph.output]
+        if not names or not feed:
+            return Found({}, {})
+        expected = float64.run(model, feed, names)
+        engine = self.subject.build_model(model, {name: array.shape for name, array in feed.items()})
+        context, placed = engine.create_context(), self.subject.placed(feed)
+        ours = comparison.worst([comparison.distances(arrays_of(context(placed)), expected) for _ in range(RUNS)])
+        return Found(ours, comparison.distances(self.rival_run(model, feed, names), expected))
+
+    def rival_run(self, model: onnx.ModelProto, feed: dict[str, np.ndarray], names: Sequence[str]) -> comparison.Arrays:
+        halved = parts.in_halves(model) if self.job.precision == HALVES else model
+        session = onnxruntime_session(halved.SerializeToString(), self.job.threads)
+        return dict(zip(names, session.run(names, feed), strict=True))
+
+
+def check_pieces(job: Job, stage: Stage) -> Row:
+    """A few pieces of like size, each by itself."""
+    cutter = Cutter(job, stage)
+    found = [cutter.found(*piece) for piece in ends_of(PIECES, len(cutter.nodes))]
+    ours, rival = ({name: one for piece in found for name, one in getattr(piece, side).items()} for side in ("ours", "rival"))
+    return {"outputs": ours, "rival_outputs": rival}
+
+
+def locate(job: Job, stage: Stage) -> Row:
+    """The smallest piece, by halving, that is wrong by itself."""
+    cutter = Cutter(job, stage)
+    (first, end), text = wrong_piece(cutter)
+    while text and end - first > 1:
+        middle = (first + end) // 2
+        for half in ((first, middle), (middle, end)):
+            if wrong := cutter.found(*half).wrong(job.precision):
+                (first, end), text = half, wrong
+                break
+        else:
+            break
+    if not text:
+        return {"nodes": [], "text": f"none of {PIECES} pieces is wrong by itself: rounding that the network as a whole amplifies"}
+    return {"nodes": [f"{node.name or node.output[0]} ({node.op_type})" for node in cutter.nodes[first:end]], "text": text}
+
+
+def ends_of(count: int, nodes: int) -> list[tuple[int, int]]:
+    ends = [nodes * i // count for i in range(count + 1)]
+    return list(zip(ends, ends[1:], strict=False))
+
+
+def wrong_piece(cutter: Cutter) -> tuple[tuple[int, int], str]:
+    """A piece that is wrong, and how: a large one if there is, as smaller ones amplify less."""
+    count = 2
+    while count <= PIECES:
+        for piece in ends_of(count, len(cutter.nodes)):
+            if text := cutter.found(*piece).wrong(cutter.job.precision):
+                return piece, text
+        count *= 2
+    return (0, 0), ""

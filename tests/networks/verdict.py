@@ -1,0 +1,88 @@
+"""Whether a row of Lanner's is right, by the rule that the tables state."""
+
+import math
+from collections.abc import Iterable
+
+from networks.jobs import RANGE, shown
+
+# Of the rival's noise (mean square), which rounding alone moves little, and of its largest difference, which is one number's luck.
+NOISE_FACTOR, ERROR_FACTOR = 2.0, 4.0
+UNIT = {"fp32": 2.0**-23, "fp16": 2.0**-10}
+# Units in the last place that count for nothing.
+NOISE_UNITS, ERROR_UNITS = 2, 4
+# For a shape that the rival does not run.
+WITHOUT_RIVAL = {"fp32": 1e-4, "fp16": 2e-2}
+MATCHED_LESS = 0.05
+# Beyond this error of the rival's a network amplifies rounding so much that it is compared in pieces too.
+AMPLIFIES = {"fp32": 1e-4, "fp16": 5e-2}
+
+Rivals = dict[tuple[str, str, str, str], dict]
+"""Rows by network, label, device and precision."""
+
+
+def by_place(rows: Iterable[dict]) -> Rivals:
+    return {(row["network"], row["label"], row["device"], row["precision"]): row for row in rows}
+
+
+def rival_outputs(row: dict, rivals: Rivals) -> dict[str, dict]:
+    """Of the same network, device, precision and shape, or shapes."""
+    if "rival_outputs" in row:
+        return row["rival_outputs"]
+
+    def outputs(label: str) -> dict[str, dict]:
+        return rivals.get((row["network"], label, row["device"], row["precision"]), {}).get("outputs", {})
+
+    if row["label"] != RANGE:
+        return outputs(row["label"])
+    return {shown(label, name): one for label in ("exported", "other") for name, one in outputs(label).items()}
+
+
+def amplifies(rival: dict) -> bool:
+    return worst_error(rival.get("outputs", {})) > AMPLIFIES[rival["precision"]]
+
+
+def failures(row: dict, rivals: Rivals) -> list[str]:
+    """What is wrong with a row, in words; nothing where it is right."""
+    if "failure" in row:
+        fault = row["failure"]
+        return [f"{fault['kind']} ({fault['stage'] or 'start'}): {fault['text']}"]
+    found = []
+    rival, precision = rival_outputs(row, rivals), row["precision"]
+    for name, ours in row["outputs"].items():
+        text = wrong_output(ours, rival.get(name), precision)
+        if text:
+            found.append(f"{name}: {text}")
+    for field, text in (("spread", "runs differ"), ("beside", "two contexts at once differ from one")):
+        if row.get(field, 0.0) > ERROR_UNITS * UNIT[precision]:
+            found.append(f"{text} by {row[field]:.2g}")
+    return found
+
+
+def noise(output: dict) -> float:
+    """Its root mean square as a part of the signal's."""
+    return 10 ** (-output["snr"] / 20)
+
+
+def wrong_output(ours: dict, rival: dict | None, precision: str) -> str:
+    if ours["unlike"]:
+        return ours["unlike"]
+    usable = rival is not None and not rival["unlike"]
+    if "matched" in ours:
+        theirs = rival["matched"] if usable else 1.0
+        return f"{ours['matched']:.0%} of the boxes found, by the rival {theirs:.0%}" if ours["matched"] < theirs - MATCHED_LESS else ""
+    if not usable:
+        return f"error {ours['error']:.2g}, no rival ran it" if ours["error"] > WITHOUT_RIVAL[precision] else ""
+    unit = UNIT[precision]
+    noisy = noise(ours) > max(NOISE_FACTOR * noise(rival), NOISE_UNITS * unit)
+    far = ours["error"] > max(ERROR_FACTOR * rival["error"], ERROR_UNITS * unit)
+    if not noisy and not far:
+        return ""
+    return f"error {ours['error']:.2g} at {ours['snr']:.0f} dB, the rival's {rival['error']:.2g} at {rival['snr']:.0f} dB"
+
+
+def worst_error(outputs: dict[str, dict]) -> float:
+    return max((math.inf if one["unlike"] else one.get("error", 0.0) for one in outputs.values()), default=0.0)
+
+
+def least_snr(outputs: dict[str, dict]) -> float:
+    return min((-math.inf if one["unlike"] else one.get("snr", math.inf) for one in outputs.values()), default=math.inf)

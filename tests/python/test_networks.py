@@ -1,0 +1,441 @@
+"""The tool that runs every network of the zoo, on a few quick ones, and that it sees what it is there to see."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx", reason="networks are read with onnx")
+pytest.importorskip("onnxruntime", reason="results are compared with onnxruntime")
+pytest.importorskip("lanner")
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from onnx.reference import ReferenceEvaluator  # noqa: E402
+
+TESTS = Path(__file__).resolve().parents[1]
+SCRIPT = TESTS / "networks" / "run.py"
+sys.path.insert(0, str(TESTS))
+
+from networks import apart, catalogue, comparison, float64, log, parts, pieces, session, table, verdict  # noqa: E402
+from networks.jobs import Job  # noqa: E402
+
+needs_zoo = pytest.mark.skipif(not catalogue.ZOO.is_dir(), reason="no networks at ../shared/data/zoo")
+SAMPLE = ["hf_bert", "cl_lstm_tagger", "tv_mobilenet_v3_small", "tv_ssdlite320"]
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, SCRIPT, *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Of the log: answers and models are made once."""
+    return tmp_path_factory.mktemp("networks")
+
+
+# --- The networks ---
+
+
+@needs_zoo
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("budget", [0, 10])
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_network_is_right(folder, name, budget):
+    outcome = run("--nets", name, "--budget", budget, "--log", folder)
+    assert outcome.returncode == 0, outcome.stderr
+    assert outcome.stderr.endswith("none failed\n")
+    rows = [row for row in log.of_kind(log.read([folder / log.NAME]), "check") if row["network"] == name and row["budget"] == budget]
+    expected = {"exported"} | ({"before choices"} if name == "tv_ssdlite320" else set()) | ({"other", "several shapes"} if name in ("hf_bert", "cl_lstm_tagger") else set())
+    assert {row["label"] for row in rows} == expected
+    assert all(row["outputs"] for row in rows)
+
+
+@needs_zoo
+@pytest.mark.parametrize("name", SAMPLE[:3])
+def test_by_torch_it_is_the_same(folder, name):
+    pytest.importorskip("torch", reason="PyTorch is the rival on GPUs and not installed here")
+    from networks.answers import Store
+    from networks.torch_run import TorchNetwork
+
+    store, network = Store(folder), catalogue.Network(name)
+    for case in network.cases():
+        store.compute(network, case, lambda name: None)
+        feed = store.feed(network, case)
+        results = TorchNetwork(store.model(network), feed, "fp32", "cpu").run(feed)
+        assert all(found["error"] < 1e-4 and not found["unlike"] for found in comparison.distances(results, store.answers(network, case)).values())
+
+
+@needs_zoo
+def test_what_the_log_holds_is_not_run_again(folder):
+    first = run("--nets", "hf_bert", "--budget", 0, "--log", folder)
+    size = (folder / log.NAME).stat().st_size
+    second = run("--nets", "hf_bert", "--budget", 0, "--log", folder)
+    assert (first.returncode, second.returncode, second.stderr) == (0, 0, "none failed\n")
+    assert (folder / log.NAME).stat().st_size == size
+
+
+@needs_zoo
+def test_every_network_has_inputs_and_shapes():
+    names = catalogue.names()
+    assert len(names) == 74
+    for name in names:
+        network = catalogue.Network(name)
+        for case in network.cases((8,)):
+            shapes = network.shapes(case)
+            feed = network.sample(case, 2)
+            assert {key: array.shape[1:] for key, array in feed.items()} == {key: shape[1:] for key, shape in shapes.items()}
+            assert all(np.isfinite(array).all() for array in feed.values())
+
+
+@needs_zoo
+def test_samples_are_the_same_in_every_batch():
+    network = catalogue.Network("hf_bert")
+    alone, batched = network.cases()[0], network.cases((8,))[-1]
+    for name, array in network.sample(alone, 3).items():
+        np.testing.assert_array_equal(array, network.sample(batched, 3)[name])
+    assert not np.array_equal(network.sample(alone, 3)["input_ids"], network.sample(alone, 4)["input_ids"])
+
+
+@needs_zoo
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["--nets", "hf_bert,no_such"], "--nets: no network is called no_such; --list prints their names"),
+        (["--share", "4/4"], "--share: expected I/N with I below N, as 0/4, got 4/4"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(tmp_path, arguments, said):
+    outcome = run(*arguments, "--log", tmp_path)
+    assert (outcome.returncode, outcome.stderr) == (2, f"networks: {said}\n")
+
+
+@needs_zoo
+def test_shares_are_all_networks():
+    shares = [run("--list", "--share", f"{i}/3").stdout.splitlines() for i in range(3)]
+    assert sorted(line.partition(";")[0] for share in shares for line in share) == catalogue.names()
+
+
+# --- The float64 run ---
+
+
+def one_node(op, inputs, **attributes):
+    """A model of one node, opset 20; inputs are float64 so that onnx.reference computes in it where it can."""
+    names = [f"x{i}" for i in range(len(inputs))]
+    node = helper.make_node(op, names, ["y"], **attributes)
+    infos = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape) for name, array in zip(names, inputs, strict=True)]
+    graph = helper.make_graph([node], "one", infos, [onnx.ValueInfoProto(name="y")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), dict(zip(names, inputs, strict=True))
+
+
+def numbers(*shape):
+    return np.random.default_rng(sum(shape)).standard_normal(shape)
+
+
+NODES = {
+    "conv": ("Conv", [numbers(2, 4, 9, 8), numbers(6, 2, 3, 2), numbers(6)], {"group": 2, "pads": [1, 0, 2, 1], "strides": [2, 1], "dilations": [2, 1]}),
+    "depthwise": ("Conv", [numbers(1, 6, 7, 7), numbers(6, 1, 3, 3)], {"group": 6, "pads": [1, 1, 1, 1]}),
+    "conv of clips": ("Conv", [numbers(1, 2, 4, 5, 6), numbers(3, 2, 2, 3, 3)], {"pads": [0, 1, 1, 1, 1, 1]}),
+    "same conv": ("Conv", [numbers(1, 2, 7, 8), numbers(3, 2, 3, 3)], {"auto_pad": "SAME_LOWER", "strides": [2, 2]}),
+    "transposed": ("ConvTranspose", [numbers(1, 4, 5, 4), numbers(4, 2, 3, 3), numbers(2)], {"strides": [2, 3], "pads": [1, 0, 0, 1], "dilations": [1, 2]}),
+    "max pool": ("MaxPool", [numbers(1, 2, 8, 7)], {"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 1, 1]}),
+    "max pool up": ("MaxPool", [numbers(1, 2, 8, 8)], {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1}),
+    "mean": ("AveragePool", [numbers(1, 2, 8, 7)], {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}),
+    "mean with pads": ("AveragePool", [numbers(1, 2, 8, 7)], {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "count_include_pad": 1}),
+    "scatter": ("ScatterND", [numbers(5, 3), np.array([[1], [4]]), numbers(2, 3)], {}),
+    "gather": ("GatherND", [numbers(4, 3, 2), np.array([[0, 1], [3, -1]])], {}),
+    "elements": ("GatherElements", [numbers(4, 3), np.array([[0, -1, 1]])], {"axis": 0}),
+    "scattered elements": ("ScatterElements", [numbers(4, 3), np.array([[0, -1, 1]]), numbers(1, 3)], {"axis": 0}),
+    "erf": ("Erf", [numbers(50)], {}),
+    "grid": ("GridSample", [numbers(1, 2, 4, 5), numbers(1, 3, 3, 2)], {"mode": "linear", "align_corners": 1}),
+    "grid between": ("GridSample", [numbers(2, 2, 4, 5), numbers(2, 3, 3, 2)], {"mode": "linear", "align_corners": 0}),
+}
+for mode in ("linear", "cubic"):
+    for place in ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"):
+        inputs = [numbers(1, 2, 5, 4), np.array([], np.float64), np.array([], np.float32), np.array([1, 2, 9, 3])]
+        NODES[f"resize {mode} {place}"] = ("Resize", inputs, {"mode": mode, "coordinate_transformation_mode": place})
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_float64_functions_do_what_the_reference_does(name):
+    op, inputs, attributes = NODES[name]
+    assert op in float64.FUNCTIONS
+    model, feed = one_node(op, inputs, **attributes)
+    (expected,) = ReferenceEvaluator(model).run(None, feed)
+    got = float64.run(model, feed, ["y"])["y"]
+    assert got.dtype == np.float64
+    narrow = op in ("Erf", "GridSample") or attributes.get("mode") == "cubic"  # The reference's own float32 shows.
+    np.testing.assert_allclose(got, expected, rtol=1e-4 if narrow else 1e-9, atol=1e-5 if narrow else 1e-12)
+
+
+def test_groups_of_a_transposed_convolution_are_apart():
+    x, w = numbers(1, 4, 5, 4), numbers(4, 2, 3, 3)
+    together = float64.conv_transpose({"group": 2, "strides": [2, 1]}, x, w)
+    alone = [float64.conv_transpose({"strides": [2, 1]}, x[:, i : i + 2], w[i : i + 2]) for i in (0, 2)]
+    np.testing.assert_allclose(together, np.concatenate(alone, 1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("rounding, expected", [("floor", [0, 0, 1, 1, 2]), ("ceil", [0, 1, 2, 2, 2]), ("round_prefer_floor", [0, 1, 1, 2, 2])])
+def test_nearest_elements(rounding, expected):
+    """Three elements to five: places 0, 0.6, 1.2, 1.8, 2.4."""
+    attributes = {"mode": b"nearest", "coordinate_transformation_mode": b"asymmetric", "nearest_mode": rounding.encode()}
+    y = float64.resize(attributes, np.arange(3.0).reshape(1, 1, 3), sizes=np.array([1, 1, 5]))
+    np.testing.assert_array_equal(y.reshape(-1), expected)
+
+
+def test_boxes_that_overlap_a_better_one_go():
+    boxes = np.array([[[0, 0, 10, 10], [0, 1, 10, 11], [20, 20, 30, 30], [0, 0, 10, 9.0]]])
+    scores = np.array([[[0.6, 0.9, 0.3, 0.1], [0.2, 0.1, 0.8, 0.7]]])
+    chosen = float64.non_max_suppression({}, boxes, scores, np.array([9]), np.array([0.5]), np.array([0.15]))
+    np.testing.assert_array_equal(chosen, [[0, 0, 1], [0, 0, 2], [0, 1, 2], [0, 1, 3]])
+
+
+def test_regions_are_means_of_their_samples():
+    """Of a plane any region's bins give the height at their middles."""
+    rows, columns = np.mgrid[0:12, 0:16]
+    plane = (3.0 * rows + columns)[None, None]
+    attributes = {"output_height": 2, "output_width": 2, "sampling_ratio": 2, "coordinate_transformation_mode": b"output_half_pixel"}
+    pooled = float64.roi_align(attributes, plane, np.array([[2.0, 4, 10, 8]]), np.array([0]))
+    np.testing.assert_allclose(pooled[0, 0], [[3 * 5 + 4, 3 * 5 + 8], [3 * 7 + 4, 3 * 7 + 8]])
+
+
+def test_numbers_are_wide_from_end_to_end():
+    """1e8 and 1 fit into no float32; casts, constants and branches must not narrow them."""
+    then = helper.make_graph([helper.make_node("Add", ["wide", "one"], ["then"])], "then", [], [onnx.ValueInfoProto(name="then")])
+    other = helper.make_graph([helper.make_node("Identity", ["wide"], ["other"])], "other", [], [onnx.ValueInfoProto(name="other")])
+    nodes = [
+        helper.make_node("Constant", [], ["large"], value=numpy_helper.from_array(np.array([1e8], np.float32))),
+        helper.make_node("Add", ["large", "x"], ["sum"]),
+        helper.make_node("Cast", ["sum"], ["wide"], to=TensorProto.FLOAT),
+        helper.make_node("Greater", ["x", "one"], ["more"]),
+        helper.make_node("If", ["more"], ["y"], then_branch=then, else_branch=other),
+    ]
+    one = numpy_helper.from_array(np.array([1], np.float32), "one")
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])
+    model = helper.make_model(helper.make_graph(nodes, "wide", [x], [onnx.ValueInfoProto(name="y")], [one]), opset_imports=[helper.make_opsetid("", 17)])
+    assert float64.run(model, {"x": np.array([2], np.float32)}, ["y"])["y"] == 1e8 + 3
+    assert float64.run(model, {"x": np.array([1], np.float32)}, ["y"])["y"] == 1e8 + 1
+
+
+def test_loops_carry_and_gather():
+    body_inputs = [onnx.ValueInfoProto(name=name) for name in ("turn", "going", "sum")]
+    nodes = [helper.make_node("Add", ["sum", "step"], ["next"]), helper.make_node("Identity", ["going"], ["on"]), helper.make_node("Identity", ["next"], ["row"])]
+    body = helper.make_graph(nodes, "body", body_inputs, [onnx.ValueInfoProto(name=name) for name in ("on", "next", "row")])
+    constants = [numpy_helper.from_array(np.array(3), "turns"), numpy_helper.from_array(np.array(True), "yes"), numpy_helper.from_array(np.array([2], np.float32), "step")]
+    loop = helper.make_node("Loop", ["turns", "yes", "x"], ["last", "rows"], body=body)
+    graph = helper.make_graph([loop], "loop", [onnx.ValueInfoProto(name="x")], [onnx.ValueInfoProto(name=name) for name in ("last", "rows")], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    found = float64.run(model, {"x": np.array([1], np.float32)}, ["last", "rows"])
+    assert found["last"].tolist() == [7] and found["rows"].tolist() == [[3], [5], [7]]
+
+
+# --- What is compared ---
+
+
+def test_what_lies_before_a_choice():
+    nodes = [
+        helper.make_node("Mul", ["x", "two"], ["scores"]),
+        helper.make_node("Neg", ["x"], ["boxes"]),
+        helper.make_node("Neg", ["two"], ["fixed"]),
+        helper.make_node("Greater", ["scores", "two"], ["mask"]),
+        helper.make_node("NonZero", ["mask"], ["where"]),
+        helper.make_node("Transpose", ["where"], ["places"]),
+        helper.make_node("GatherND", ["boxes", "places"], ["kept"]),
+        helper.make_node("Add", ["kept", "fixed"], ["y"]),
+    ]
+    two = numpy_helper.from_array(np.array([2], np.float32), "two")
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (("x", [4]), ("y", None)))
+    model = helper.make_model(helper.make_graph(nodes, "chooses", [x], [y], [two]), opset_imports=[helper.make_opsetid("", 17)])
+    assert parts.before_choices(model) == ["scores", "boxes"]
+    part = parts.with_outputs(model, ["scores", "boxes"])
+    assert [node.op_type for node in part.graph.node] == ["Mul", "Neg"]
+
+
+def outputs(error, snr=100.0, **more):
+    return {"y": {"error": error, "snr": snr, "unlike": "", **more}}
+
+
+def row_of(found, **more):
+    return {"what": "check", "network": "n", "label": "exported", "device": "cpu", "precision": "fp32", "outputs": found, "seconds": 1, **more}
+
+
+RIVALS = {("n", "exported", "cpu", "fp32"): row_of(outputs(1e-5))}
+
+
+@pytest.mark.parametrize(
+    "found, more, said",
+    [
+        (outputs(1.5e-5, 97), {}, ""),
+        (outputs(3e-7, 132), {}, ""),
+        (outputs(1e-5, 90), {}, "y: error 1e-05 at 90 dB, the rival's 1e-05 at 100 dB"),
+        (outputs(5e-5, 99), {}, "y: error 5e-05 at 99 dB, the rival's 1e-05 at 100 dB"),
+        (outputs(0, unlike="2 of 8 are NaN or infinite"), {}, "y: 2 of 8 are NaN or infinite"),
+        (outputs(1e-5), {"spread": 1e-5}, "runs differ by 1e-05"),
+        (outputs(1e-5), {"beside": float("inf")}, "two contexts at once differ from one by inf"),
+        (outputs(1e-5), {"failure": {"kind": "crash", "stage": "run", "text": "the process died with SIGSEGV"}}, "crash (run): the process died with SIGSEGV"),
+        (outputs(1e-5), {"label": "no rival ran it"}, ""),
+        (outputs(1e-3), {"label": "no rival ran it"}, "y: error 0.001, no rival ran it"),
+    ],
+)
+def test_what_is_wrong_with_a_row(found, more, said):
+    assert "; ".join(verdict.failures(row_of(found, **more), RIVALS)) == said
+
+
+def test_an_engine_for_several_shapes_is_compared_shape_by_shape():
+    rivals = RIVALS | {("n", "other", "cpu", "fp32"): row_of(outputs(1e-3, 60))}
+    small, large = outputs(1e-5)["y"], outputs(1e-3, 60)["y"]
+    as_they_were = {"y (exported shape)": small, "y (other shape)": large}
+    assert verdict.failures(row_of(as_they_were, label="several shapes"), rivals) == []
+    wrong = verdict.failures(row_of(as_they_were | {"y (exported shape)": large}, label="several shapes"), rivals)
+    assert wrong == ["y (exported shape): error 0.001 at 60 dB, the rival's 1e-05 at 100 dB"]
+
+
+def test_distances():
+    expected = np.array([[1.0, -4.0], [2.0, 0.5]])
+    moved = expected.copy()
+    moved[0, 0] += 0.04
+    assert comparison.distance(expected.astype(np.float32), expected) == comparison.Distance(0.0, 320.0)
+    found = comparison.distance(moved, expected)
+    assert found.error == pytest.approx(0.01) and found.snr == pytest.approx(10 * np.log10(21.25 / 0.0016))
+    assert comparison.distance(moved.T[:1], expected).unlike == "shape [1, 2], expected [2, 2]"
+    assert comparison.distance(np.full((2, 2), np.nan), expected).unlike == "4 of 4 are NaN or infinite"
+    assert comparison.distance(np.array([1, 3]), np.array([1, 2])).unlike == "1 of 2 differ"
+
+
+def test_pooled_samples_have_the_largest_difference_and_all_noise():
+    pooled = comparison.pooled([outputs(1e-3, 60), outputs(1e-5, 100)])["y"]
+    assert pooled["error"] == 1e-3 and pooled["snr"] == pytest.approx(60 + 10 * np.log10(2), abs=0.01)
+    assert comparison.pooled([outputs(0, 100), outputs(0, 320, unlike="shape")])["y"]["unlike"] == "shape"
+
+
+def test_runs_that_differ():
+    first, other = {"y": np.array([1.0, 2.0], np.float32)}, {"y": np.array([1.0, 2.5], np.float32)}
+    assert comparison.spread([first, first]) == 0
+    assert comparison.spread([first, first, other]) == pytest.approx(0.25)
+    assert comparison.spread([first, {"y": np.array([np.nan, 2], np.float32)}]) == np.inf
+
+
+def boxes(*rows):
+    """Left, score, label of squares of side 10."""
+    return {
+        "boxes": np.array([[left, 0, left + 10, 10] for left, _, _ in rows], np.float32).reshape(-1, 4),
+        "scores": np.array([score for _, score, _ in rows], np.float32),
+        "labels": np.array([label for _, _, label in rows], np.int64),
+    }
+
+
+@pytest.mark.parametrize(
+    "got, share",
+    [
+        (boxes((50, 0.5, 1), (0, 0.9, 1)), 1.0),
+        (boxes((0.2, 0.89, 1), (50, 0.5, 1)), 1.0),
+        (boxes((0, 0.9, 2), (50, 0.5, 1)), 0.5),
+        (boxes((3, 0.9, 1), (50, 0.5, 1)), 0.5),
+        (boxes((0, 0.8, 1), (50, 0.5, 1)), 0.5),
+        (boxes((0, 0.9, 1)), 0.5),
+        (boxes((0, 0.9, 1), (0, 0.9, 1), (50, 0.5, 1), (80, 0.5, 1)), 0.5),
+        (boxes(), 0.0),
+    ],
+)
+def test_boxes_are_found_in_whatever_order(got, share):
+    expected = boxes((0, 0.9, 1), (50, 0.5, 1))
+    assert comparison.detections(got, expected)["detections"]["matched"] == share
+
+
+# --- Processes and the log ---
+
+
+@pytest.mark.parametrize(
+    "task, failure",
+    [
+        (lambda *_: os.kill(os.getpid(), signal.SIGSEGV), {"kind": "crash", "stage": "", "text": "the process died with SIGSEGV"}),
+        (lambda *_: time.sleep(60), {"kind": "hang", "stage": "", "text": "stopped after 1 s"}),
+    ],
+)
+def test_a_job_that_crashes_or_hangs_is_a_row(monkeypatch, tmp_path, task, failure):
+    monkeypatch.setitem(apart.JOBS, "check", task)
+    row = apart.run_apart(Job("check", "n", "exported", tmp_path), 1, 1 << 40)
+    assert (row["failure"], row["network"], row["label"]) == (failure, "n", "exported")
+
+
+def test_a_job_that_takes_all_memory_is_stopped(monkeypatch, tmp_path):
+    def greedy(job, stage):
+        stage("taking")
+        kept = np.ones(1 << 26)
+        time.sleep(60)
+        return {"kept": kept.size}
+
+    monkeypatch.setitem(apart.JOBS, "check", greedy)
+    allowed = apart.resident_bytes(os.getpid()) + (256 << 20)
+    row = apart.run_apart(Job("check", "n", "exported", tmp_path), 30, allowed)
+    assert row["failure"]["kind"] == "memory" and row["failure"]["stage"] == "taking"
+    assert row["failure"]["text"].endswith(f"allowed are {allowed / 2**30:.1f}")
+
+
+def test_a_log_keeps_the_last_row_of_a_key(tmp_path):
+    path = tmp_path / "folder" / log.NAME
+    kept = log.Log(path)
+    for error in (1e-3, 1e-5):
+        kept.add(row_of(outputs(error), machine="m", device="cpu", budget=0, threads=1))
+    kept.add(row_of(outputs(1e-4), machine="m", device="cpu", budget=10, threads=1))
+    assert len(path.read_text().splitlines()) == 3
+    assert sorted(row["outputs"]["y"]["error"] for row in log.Log(path).rows.values()) == [1e-5, 1e-4]
+    path.write_text(path.read_text() + "{broken\n")
+    with pytest.raises(ValueError, match="log.jsonl, line 4: expected a row of measurements"):
+        log.Log(path)
+
+
+def test_the_table_has_what_is_wrong_first(tmp_path):
+    section = {"machine": "a machine", "device": "cpu", "budget": 0.0, "threads": 2}
+    steps = {"count": 3, "shares": {"reference": 0.4, "interpreter": 0.0, "host": 0.0}, "named": [["conv", "reference", 0.4]]}
+    rows = [
+        row_of(outputs(1e-5), network="a_right", build_seconds=1.25, steps=steps, **section),
+        row_of(outputs(1e-2, 30), network="b_wrong", build_seconds=2.0, **section),
+        {**row_of(outputs(1e-5), network="a_right"), "what": "rival"},
+        {**row_of(outputs(1e-5), network="b_wrong"), "what": "rival"},
+    ]
+    kept = log.Log(tmp_path / log.NAME)
+    for row in rows:
+        kept.add(row)
+    text = table.text(kept.rows)
+    assert "a machine; 2 threads. 1 of 2 networks are right." in text
+    assert text.index("| b_wrong | **no** | 1.0e-02 (1.0e-05) | 30 (100) | 2.0 |") < text.index("| a_right | yes | 1.0e-05 (1.0e-05) | 100 (100) | 1.2 |")
+    assert "- b_wrong: exported: y: error 0.01 at 30 dB, the rival's 1e-05 at 100 dB" in text
+    assert "- a_right: `conv` 40% (reference)" in text
+
+
+@needs_zoo
+def test_a_wrong_node_is_found(monkeypatch, tmp_path):
+    """Lanner gets other weights for one convolution than the float64 run and the rival."""
+    job = Job("locate", "tv_squeezenet1_1", "exported", tmp_path)
+    nodes = pieces.Cutter(job, lambda name: None).nodes
+    victim = [node for node in nodes if node.op_type == "Conv"][9]
+    build = pieces.Subject.build_model
+
+    def tampered(subject, model, shapes):
+        model = onnx.ModelProto.FromString(model.SerializeToString())
+        for tensor in model.graph.initializer:
+            if tensor.name == victim.input[1]:
+                tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) * np.float32(1.01), tensor.name))
+        return build(subject, model, shapes)
+
+    assert pieces.locate(job, lambda name: None)["nodes"] == []
+    monkeypatch.setattr(pieces.Subject, "build_model", tampered)
+    found = pieces.locate(job, lambda name: None)
+    assert found["nodes"] == [f"{victim.name} (Conv)"] and "the rival's" in found["text"]
+
+
+@needs_zoo
+def test_settings_make_the_jobs(tmp_path):
+    made = session.Session(session.Settings(tmp_path, ("hf_bert",), precisions=("fp32",), batches=(8,)))
+    jobs = list(made.jobs(catalogue.Network("hf_bert")))
+    assert [(job.what, job.label) for job in jobs] == [
+        *(("oracle", label) for label in ("exported", "other", "batch 8")),
+        *(("rival", label) for label in ("exported", "other", "batch 8")),
+        *(("check", label) for label in ("exported", "other", "batch 8", "several shapes")),
+    ]
+    assert json.loads(json.dumps(jobs[0].facts()))["network"] == "hf_bert"
