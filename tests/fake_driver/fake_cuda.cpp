@@ -192,6 +192,10 @@ void fake_cuda_limit(std::size_t bytes) {
   const std::lock_guard lock(world().mutex);
   world().limit = bytes;
 }
+int fake_cuda_queue(void* stream, const std::function<void()>& work) {
+  LANNER_FAKE_ENTER("cuLaunchKernel");
+  return queue(stream, work);
+}
 
 // --- The driver ---
 

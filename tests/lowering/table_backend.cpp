@@ -68,38 +68,50 @@ Tensor view(const Value& value, const Storage& storage, void* data) {
                       storage.layout);
 }
 
-/// Computes a node by its definition between values in any storage of the host.
+/// Computes a node by its definition between values in any storage.
 class DefinedKernel final : public Kernel {
 public:
-  DefinedKernel(const Node& node, Tactic tactic, int threads, bool on_stream)
-      : node_(node), tactic_(std::move(tactic)), threads_(threads), on_stream_(on_stream) {}
+  /// With a `queue` the work is queued on a stream.
+  DefinedKernel(const Node& node, Tactic tactic, int threads, TableBackend::Queue queue)
+      : node_(node), tactic_(std::move(tactic)), threads_(threads), queue_(std::move(queue)) {}
 
-  bool on_stream() const override { return on_stream_; }
+  bool on_stream() const override { return queue_ != nullptr; }
 
   void launch(const Launch& launch) const override {
-    const auto shared = static_cast<std::size_t>(tactic_.in_place);
-    const bool overwrites = tactic_.in_place >= 0;
-    check(!tactic_.required_in_place || launch.inputs[shared] == launch.outputs[0], ErrorCode::internal,
-          "{}: output 0 does not lie in the memory of input {}", node_.label(), shared);
-    std::vector<Item> inputs(node_.inputs().size());
-    if (overwrites) inputs[shared] = read(shared, launch);
-    for (std::size_t i = 0; i < launch.outputs.size(); ++i)
-      std::memset(launch.outputs[i], 0xFF, bytes_of_output(i));
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (node_.input(i) && !(overwrites && i == shared)) inputs[i] = read(i, launch);
-    write(run(inputs), launch);
+    if (!queue_)
+      return compute({launch.inputs.begin(), launch.inputs.end()},
+                     {launch.outputs.begin(), launch.outputs.end()});
+    queue_(launch.stream,
+           [this, inputs = Inputs(launch.inputs.begin(), launch.inputs.end()),
+            outputs = Outputs(launch.outputs.begin(), launch.outputs.end())] { compute(inputs, outputs); });
   }
 
 private:
+  using Inputs = std::vector<const void*>;
+  using Outputs = std::vector<void*>;
+
+  void compute(const Inputs& from, const Outputs& to) const {
+    const auto shared = static_cast<std::size_t>(tactic_.in_place);
+    const bool overwrites = tactic_.in_place >= 0;
+    check(!tactic_.required_in_place || from[shared] == to[0], ErrorCode::internal,
+          "{}: output 0 does not lie in the memory of input {}", node_.label(), shared);
+    std::vector<Item> inputs(node_.inputs().size());
+    if (overwrites) inputs[shared] = read(shared, from[shared]);
+    for (std::size_t i = 0; i < to.size(); ++i) std::memset(to[i], 0xFF, bytes_of_output(i));
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (node_.input(i) && !(overwrites && i == shared)) inputs[i] = read(i, from[i]);
+    write(run(inputs), to);
+  }
+
   std::size_t bytes_of_output(std::size_t i) const {
     return storage_bytes(*node_.output(i), tactic_.outputs[i]);
   }
 
   /// A copy, row-major and of the value's own type.
-  Item read(std::size_t i, const Launch& launch) const {
+  Item read(std::size_t i, const void* memory) const {
     const Value& value = *node_.input(i);
     Tensor plain = Tensor::allocate(value.type.dtype(), value.type.shape());
-    copy(view(value, tactic_.inputs[i], const_cast<void*>(launch.inputs[i])), plain);
+    copy(view(value, tactic_.inputs[i], const_cast<void*>(memory)), plain);
     return plain;
   }
 
@@ -110,11 +122,11 @@ private:
     return run_node(node_, arguments, {.threads = threads_});
   }
 
-  void write(const std::vector<Item>& results, const Launch& launch) const {
+  void write(const std::vector<Item>& results, const Outputs& to) const {
     for (std::size_t i = 0; i < results.size(); ++i) {
-      if (!results[i].tensor.defined()) continue;            // nothing reads it
-      std::memset(launch.outputs[i], 0, bytes_of_output(i)); // padding too
-      Tensor output = view(*node_.output(i), tactic_.outputs[i], launch.outputs[i]);
+      if (!results[i].tensor.defined()) continue; // nothing reads it
+      std::memset(to[i], 0, bytes_of_output(i));  // padding too
+      Tensor output = view(*node_.output(i), tactic_.outputs[i], to[i]);
       copy(results[i].tensor, output);
     }
   }
@@ -122,15 +134,17 @@ private:
   const Node& node_;
   Tactic tactic_;
   int threads_;
-  bool on_stream_;
+  TableBackend::Queue queue_;
 };
 
 } // namespace
 
-TableBackend::TableBackend(std::string_view words, std::string_view table) {
+TableBackend::TableBackend(std::string_view words, std::string_view table, Queue queue)
+    : queue_(std::move(queue)) {
   const auto [name, device] = cut(words, " on ");
   name_ = name;
   if (device) device_ = Device::parse(*device);
+  if (device_.is_host()) queue_ = nullptr;
   for (std::string_view line : split(table, "\n")) {
     if (line.empty()) continue;
     check(line.starts_with("//"), ErrorCode::bad_data, "expected a rule behind //, got '{}'", line);
@@ -232,7 +246,7 @@ TacticList TableBackend::offered(const Node& node, bool later) const {
 
 std::unique_ptr<Kernel> TableBackend::prepare(const Node& node, const Tactic& tactic,
                                               std::span<const Tensor* const>, const Target& target) const {
-  return std::make_unique<DefinedKernel>(node, tactic, target.threads, !device_.is_host());
+  return std::make_unique<DefinedKernel>(node, tactic, target.threads, queue_);
 }
 
 } // namespace lanner::test

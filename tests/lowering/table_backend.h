@@ -2,6 +2,7 @@
 // A backend whose kernels and costs stand in a table, and whose kernels compute what the operators'
 // definitions say.
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,9 +31,12 @@ namespace lanner::test {
 /// then spoil their outputs, then read the rest: memory shared wrongly shows in the numbers.
 class TableBackend final : public Backend {
 public:
+  /// How kernels of a GPU queue their work on a stream.
+  using Queue = std::function<void(Stream stream, const std::function<void()>& work)>;
+
   /// `words`: the name, and after `on` the device where its kernels run: `fast on cuda:0`. Throws
   /// Error{bad_data} for a rule that is none.
-  TableBackend(std::string_view words, std::string_view table);
+  TableBackend(std::string_view words, std::string_view table, Queue queue = {});
 
   std::string_view name() const override { return name_; }
   DeviceKind device() const override { return device_.kind; }
@@ -57,6 +61,7 @@ private:
   TacticList offered(const Node& node, bool later) const;
 
   std::string name_;
+  Queue queue_;
   Device device_;
   std::vector<Rule> rules_;
   std::vector<std::string> fused_;
