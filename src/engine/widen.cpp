@@ -8,6 +8,7 @@
 #include <lanner/tensor.h>
 
 #include "graph/op.h"
+#include "passes/passes.h"
 
 namespace lanner {
 namespace {
@@ -26,7 +27,8 @@ public:
       else if (eligible(*node))
         widen(*node);
     }
-    drop_unused(nodes);
+    // Roundings that nobody reads, casts that were taken over, constants whose place others in f32 took.
+    passes::drop_dead_nodes(graph_);
   }
 
 private:
@@ -102,7 +104,6 @@ private:
         use.region->set_output(use.index, rounded);
     }
     wide_[rounded] = &output;
-    rounding_.push_back(rounded->producer());
   }
 
   Value* cast(Value* value, DType to, Node* before) {
@@ -119,19 +120,9 @@ private:
       node.output()->replace_all_uses(found->second);
   }
 
-  void drop_unused(const std::vector<Node*>& nodes) {
-    for (auto it = rounding_.rbegin(); it != rounding_.rend(); ++it)
-      if ((*it)->output()->unused()) graph_.body().erase(*it);
-    for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-      const auto unused = [](const auto& output) { return output->unused(); };
-      if ((*it)->op().pure && std::ranges::all_of((*it)->outputs(), unused)) graph_.body().erase(*it);
-    }
-  }
-
   Graph& graph_;
   const Target& target_;
   std::map<const Value*, Value*> wide_;
-  std::vector<Node*> rounding_;
 };
 
 } // namespace

@@ -214,13 +214,16 @@ TEST(Elementwise, takes_one_value_twice) {
         fmt::format("graph @g(%x: f32[2, 19, 5, 7]) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] = {}\n}}", body));
     EXPECT_TRUE(ran.contains("cpu/elementwise")) << body;
   }
-  check_tactics("graph @g(%c: bool[2, 19, 5, 7], %x: f32[2, 19, 5, 7]) -> (%y: f32[*] as \"y\") {\n"
-                "%y: f32[*] = where(%c, %x, %x)\n}");
+  expect_offered(
+      check_tactics("graph @g(%c: bool[2, 19, 5, 7], %x: f32[2, 19, 5, 7]) -> (%y: f32[*] as \"y\") {\n"
+                    "%y: f32[*] = where(%c, %x, %x)\n}"),
+      {"cpu/elementwise"});
 }
 
 TEST(Elementwise, of_nothing_is_nothing) {
-  check_tactics("graph @g(%x: f32[3, 0, 2, 4], %z: f32[0, 1, 4]) -> (%y: f32[*] as \"y\") {\n"
-                "%y: f32[*] = mul(%x, %z)\n}");
+  expect_offered(check_tactics("graph @g(%x: f32[3, 0, 2, 4], %z: f32[0, 1, 4]) -> (%y: f32[*] as \"y\") {\n"
+                               "%y: f32[*] = mul(%x, %z)\n}"),
+                 {"reference/reference"});
 }
 
 } // namespace

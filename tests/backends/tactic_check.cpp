@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "backends/backends.h"
@@ -182,7 +183,34 @@ void expect_named(const NodeCase& node_case, const Backend& backend, const Tacti
   }
 }
 
+std::string missing_backend_of(const std::string& kernel) {
+  return missing_backend(kernel.substr(0, kernel.find('/')));
+}
+
 } // namespace
+
+std::string missing_backend(std::string_view name) {
+  for (const BackendStatus& status : backend_statuses())
+    if (status.name == name && !status.found) return status.detail;
+  return {};
+}
+
+void expect_offered(const std::set<std::string>& ran, const std::vector<std::string>& kernels) {
+  for (const std::string& kernel : kernels) {
+    if (ran.contains(kernel)) continue;
+    const std::string missing = missing_backend_of(kernel);
+    if (!missing.empty()) GTEST_SKIP() << kernel << " is not checked: " << missing;
+    ADD_FAILURE() << kernel << " was not offered, these were: " << fmt::format("{}", fmt::join(ran, ", "));
+  }
+}
+
+void expect_refused(const std::set<std::string>& ran, const std::vector<std::string>& kernels) {
+  for (const std::string& kernel : kernels) {
+    const std::string missing = missing_backend_of(kernel);
+    if (!missing.empty()) GTEST_SKIP() << kernel << " is not checked: " << missing;
+    EXPECT_FALSE(ran.contains(kernel)) << kernel << " was offered";
+  }
+}
 
 NodeCase make_case(std::string_view ir) {
   NodeCase result;

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <lanner/tensor.h>
 
@@ -22,8 +23,16 @@ struct TacticCheck {
 /// Parses `ir` (types of results may be `f32[*]`), takes the last node of the body as the one to run, and
 /// expects of each tactic: the reference result in the storage it declares, padding of zeros, inputs left as
 /// they were (but for one taken in place). Returns `backend/kernel` of every tactic that ran. Weights and
-/// data are random from a fixed seed.
-std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& check = {});
+/// data are random from a fixed seed. Nothing offered is nothing checked: see expect_offered().
+[[nodiscard]] std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& check = {});
+
+/// Why a backend is not on this machine; empty where it is.
+std::string missing_backend(std::string_view name);
+/// Expects each of `kernels` (`backend/kernel`) among what check_tactics() ran. Where one is missing because
+/// its backend is not on this machine, the test is skipped with the reason.
+void expect_offered(const std::set<std::string>& ran, const std::vector<std::string>& kernels);
+/// Expects none of them, and skips alike where their backend could not have offered them.
+void expect_refused(const std::set<std::string>& ran, const std::vector<std::string>& kernels);
 
 /// A parsed graph with one node to run.
 struct NodeCase {

@@ -1,5 +1,6 @@
 #include "engine/assign.h"
 
+#include <algorithm>
 #include <limits>
 #include <random>
 
@@ -8,10 +9,12 @@
 namespace lanner {
 namespace {
 
+constexpr double never = std::numeric_limits<double>::infinity();
+
 /// The best total over all choices.
 double brute_force(const AssignmentProblem& problem) {
   std::vector<std::size_t> choice(problem.nodes.size(), 0);
-  double best = std::numeric_limits<double>::infinity();
+  double best = never;
   for (;;) {
     best = std::min(best, cost_of(problem, choice));
     std::size_t i = 0;
@@ -20,52 +23,149 @@ double brute_force(const AssignmentProblem& problem) {
   }
 }
 
-AssignmentProblem random_problem(std::mt19937& random, std::size_t nodes, bool tree) {
-  std::uniform_real_distribution<double> cost(0, 10);
-  AssignmentProblem problem;
-  for (std::size_t i = 0; i < nodes; ++i) {
-    problem.nodes.emplace_back(1 + random() % 3);
-    for (double& c : problem.nodes.back()) c = cost(random);
+/// Draws problems of up to three alternatives a node, with costs to 10, some of them infinite.
+class Problems {
+public:
+  explicit Problems(std::uint32_t seed, double infinite = 0) : random_(seed), infinite_(infinite) {}
+
+  AssignmentProblem nodes(std::size_t count) {
+    AssignmentProblem problem;
+    for (std::size_t i = 0; i < count; ++i) problem.nodes.push_back(costs(1 + random_() % 3));
+    return problem;
   }
-  const auto connect = [&](std::size_t a, std::size_t b) {
-    std::vector<double> costs(problem.nodes[a].size() * problem.nodes[b].size());
-    for (double& c : costs) c = cost(random);
-    problem.edges.push_back({a, b, std::move(costs)});
-  };
-  for (std::size_t i = 1; i < nodes; ++i) {
-    const std::size_t other = random() % i;
-    if (random() % 2)
-      connect(i, other);
-    else
-      connect(other, i);
-    if (!tree && i > 1) connect((other + 1) % i, i);
+  void connect(AssignmentProblem& problem, std::size_t a, std::size_t b) {
+    if (random_() % 2) std::swap(a, b);
+    problem.edges.push_back({a, b, costs(problem.nodes[a].size() * problem.nodes[b].size())});
   }
-  return problem;
+  std::size_t below(std::size_t end) { return random_() % end; }
+
+  AssignmentProblem tree(std::size_t count) {
+    AssignmentProblem problem = nodes(count);
+    for (std::size_t i = 1; i < count; ++i) connect(problem, i, below(i));
+    return problem;
+  }
+  /// Of nodes that hang on both ends of an edge before them, or on one: taking off nodes of one or two
+  /// neighbours leaves nothing. With edges side by side and from a node to itself.
+  AssignmentProblem series_parallel(std::size_t count) {
+    AssignmentProblem problem = tree(2);
+    for (std::size_t i = 2; i < count; ++i) {
+      const auto [from, to, matrix] = problem.edges[below(problem.edges.size())];
+      problem.nodes.push_back(costs(1 + random_() % 3));
+      connect(problem, i, from);
+      if (to != from && below(4) > 0) connect(problem, i, to);
+      if (below(4) == 0) connect(problem, i, from);
+      if (below(6) == 0) connect(problem, i, i);
+    }
+    return problem;
+  }
+  AssignmentProblem dense(std::size_t count) {
+    AssignmentProblem problem = nodes(count);
+    for (std::size_t i = 1; i < count; ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (below(5) > 0) connect(problem, i, j);
+    return problem;
+  }
+
+private:
+  std::vector<double> costs(std::size_t count) {
+    std::uniform_real_distribution<double> cost(0, 10), part(0, 1);
+    std::vector<double> list(count);
+    for (double& c : list) c = part(random_) < infinite_ ? never : cost(random_);
+    return list;
+  }
+
+  std::mt19937 random_;
+  double infinite_;
+};
+
+void expect_best(const AssignmentProblem& problem) {
+  const double found = cost_of(problem, assign(problem)), best = brute_force(problem);
+  if (best == never)
+    EXPECT_EQ(found, never);
+  else
+    EXPECT_NEAR(found, best, 1e-9);
 }
 
 TEST(Assign, TreesAreSolvedExactly) {
-  std::mt19937 random(1);
-  for (int round = 0; round < 200; ++round) {
-    const AssignmentProblem problem = random_problem(random, 2 + random() % 7, true);
-    EXPECT_NEAR(cost_of(problem, assign(problem)), brute_force(problem), 1e-9) << round;
+  for (const double infinite : {0.0, 0.2}) {
+    Problems problems(1, infinite);
+    for (int round = 0; round < 200; ++round) {
+      SCOPED_TRACE(round);
+      expect_best(problems.tree(2 + problems.below(7)));
+    }
   }
 }
 
-TEST(Assign, DenserGraphsComeClose) {
-  std::mt19937 random(2);
-  double found = 0, best = 0;
-  for (int round = 0; round < 200; ++round) {
-    const AssignmentProblem problem = random_problem(random, 3 + random() % 6, false);
-    found += cost_of(problem, assign(problem));
-    best += brute_force(problem);
+TEST(Assign, SeriesAndParallelGraphsAreSolvedExactly) {
+  for (const double infinite : {0.0, 0.2}) {
+    Problems problems(3, infinite);
+    for (int round = 0; round < 300; ++round) {
+      SCOPED_TRACE(round);
+      expect_best(problems.series_parallel(3 + problems.below(6)));
+    }
   }
-  EXPECT_LE(found, best * 1.05);
+}
+
+// Known: nodes of three and more neighbours are chosen by a heuristic. The worst that was seen on 3,000 such
+// problems is 1.19 of the best.
+TEST(Assign, DenserGraphsComeClose) {
+  Problems problems(2);
+  double found = 0, best = 0;
+  for (int round = 0; round < 300; ++round) {
+    const AssignmentProblem problem = problems.dense(4 + problems.below(5));
+    const double one = cost_of(problem, assign(problem)), least = brute_force(problem);
+    EXPECT_GE(one, least - 1e-9) << round;
+    EXPECT_LE(one, least * 1.25) << round;
+    found += one;
+    best += least;
+  }
+  EXPECT_LE(found, best * 1.01);
+}
+
+// Known: there the heuristic may end with an infinite cost although a finite one exists, on up to 5 % of such
+// problems. Lowering knows no infinite costs.
+TEST(Assign, DenserGraphsWithInfiniteCostsMostlyComeClose) {
+  Problems problems(4, 0.1);
+  int possible = 0, missed = 0;
+  for (int round = 0; round < 400; ++round) {
+    const AssignmentProblem problem = problems.dense(4 + problems.below(5));
+    const double found = cost_of(problem, assign(problem)), best = brute_force(problem);
+    EXPECT_GE(found, best - 1e-9) << round;
+    if (best == never) continue;
+    ++possible;
+    if (found == never)
+      ++missed;
+    else
+      EXPECT_LE(found, best * 1.6) << round;
+  }
+  EXPECT_GT(possible, 200);
+  EXPECT_LE(missed * 20, possible);
 }
 
 TEST(Assign, InfiniteAlternativesAreAvoided) {
-  const double never = std::numeric_limits<double>::infinity();
   const AssignmentProblem problem{{{1, 5}, {1, 1}}, {{0, 1, {never, never, 0, never}}}};
   EXPECT_EQ(assign(problem), (std::vector<std::size_t>{1, 0}));
+}
+
+TEST(Assign, EqualCostsTakeTheFirst) {
+  const AssignmentProblem problem{{{2, 2}, {1, 1, 1}}, {{1, 0, {0, 0, 0, 0, 0, 0}}}};
+  EXPECT_EQ(assign(problem), (std::vector<std::size_t>{0, 0}));
+}
+
+TEST(Assign, EdgesMayBeWrittenEitherWay) {
+  Problems problems(5);
+  for (int round = 0; round < 50; ++round) {
+    const AssignmentProblem problem = problems.dense(6);
+    AssignmentProblem turned = problem;
+    for (auto& [from, to, costs] : turned.edges) {
+      const std::size_t rows = problem.nodes[from].size(), columns = problem.nodes[to].size();
+      const std::vector<double> before = costs;
+      for (std::size_t a = 0; a < rows; ++a)
+        for (std::size_t b = 0; b < columns; ++b) costs[b * rows + a] = before[a * columns + b];
+      std::swap(from, to);
+    }
+    EXPECT_EQ(assign(turned), assign(problem)) << round;
+  }
 }
 
 TEST(Assign, NothingToChoose) {

@@ -6,11 +6,6 @@
 #include <cstddef>
 #include <functional>
 
-namespace fake {
-/// Work of a library's: recorded where the stream records, else done at once. Gives the driver's status.
-int queue_work(void* stream, std::function<void()> work);
-} // namespace fake
-
 extern "C" {
 
 /// Calls so far that may fail, all threads together.
@@ -29,4 +24,7 @@ std::size_t fake_cuda_objects();
 int fake_cuda_contexts();
 /// Bytes that memory allocations may take in all; more is refused as a GPU refuses it.
 void fake_cuda_limit(std::size_t bytes);
+/// Queues `work` as a kernel's launch is queued: it is done now, or, while `stream` records, by each launch
+/// of the graph. Gives the driver's status.
+int fake_cuda_queue(void* stream, const std::function<void()>& work);
 }

@@ -267,6 +267,6 @@ int cublasLtMatmul(void*, Descriptor* d, const float* alpha, const void* a, Matr
   if (algorithm->data[2] > 1 && (!workspace || bytes < workspace_bytes)) return invalid_value;
   if ((d->get<std::uint32_t>(7, 1) & 4) && !d->get<const void*>(8, nullptr)) return invalid_value;
   const Product product{*d, *a_form, *b_form, *c_form, *result_form, *alpha, *beta, a, b, c, result};
-  return fake::queue_work(stream, [product] { product.run(); });
+  return fake_cuda_queue(stream, [product] { product.run(); });
 }
 }

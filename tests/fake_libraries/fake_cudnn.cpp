@@ -249,7 +249,7 @@ int cudnnBackendExecute(Handle* handle, DescriptorHandle* plan, DescriptorHandle
   if (fits) {
     const auto& engine = plan->node->links(A::plan_engine_config)[0]->links(A::engine_config_engine)[0];
     status =
-        fake::queue_work(handle->stream, [graph = engine->links(A::engine_operation_graph)[0],
+        fake_cuda_queue(handle->stream, [graph = engine->links(A::engine_operation_graph)[0],
                                           pointers = pack->node] { fake::run_graph(*graph, *pointers); });
   }
   handle->busy = false;

@@ -167,7 +167,7 @@ TEST_F(FakeLibraries, graphs_that_are_refused_are_split) {
   const TacticList list = Offer(cuda::conv_family, conv_ir).all();
   EXPECT_EQ(list.tactics.size(), 6u);
   EXPECT_EQ(count_with(list, "form=split"), 6u);
-  check_tactics(conv_ir, {2, 1e-5, gpu_device, {DType::f32}});
+  expect_offered(check_tactics(conv_ir, {2, 1e-5, gpu_device, {DType::f32}}), {"cuda/conv"});
 }
 
 TEST_F(FakeLibraries, f32_is_never_rounded_unasked) {

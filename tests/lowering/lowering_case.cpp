@@ -1,0 +1,148 @@
+#include "lowering/lowering_case.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "engine/fusion.h"
+#include "engine/state.h"
+#include "engine/widen.h"
+#include "graph/infer.h"
+#include "graph/text.h"
+#include "graph/verifier.h"
+#include "lowering/expanding_ops.h"
+#include "ops/interpreter.h"
+
+namespace lanner::test {
+namespace {
+
+Target target_of(const IrCase& given) {
+  Target target;
+  const IrSection* section = given.find("target");
+  if (!section) return target;
+  const std::string& words = section->words;
+  const std::size_t device = words.find(' ');
+  target.device = Device::parse(words.substr(0, device));
+  for (std::size_t at = device; at != std::string::npos;) {
+    const std::size_t next = words.find(' ', at + 1);
+    target.precisions.push_back(parse_dtype(words.substr(at + 1, next - at - 1)));
+    at = next;
+  }
+  return target;
+}
+
+std::unique_ptr<Graph> graph_of(const std::string& text) {
+  auto graph = parse_graph(text, expanding_op_table());
+  infer_types(*graph);
+  return graph;
+}
+
+/// One line a node, its alternatives from the cheapest on, costs in milliseconds, the one chosen in brackets.
+std::string report_text(const std::vector<NodeReport>& reports) {
+  std::string text;
+  for (const NodeReport& report : reports) {
+    text += "//   %" + report.node + ":";
+    for (const Considered& one : report.considered) {
+      const std::string words =
+          fmt::format("{}:{} {} {:g}", one.backend, one.kernel, one.storage, one.seconds * 1000);
+      text += (one.chosen ? " [" + words + "]" : " " + words) + ";";
+    }
+    for (const std::string& note : report.notes) text += " (" + note + ")";
+    text += "\n";
+  }
+  return text;
+}
+
+} // namespace
+
+std::vector<IrCase> lowering_cases(DeviceKind kind) {
+  constexpr std::array<std::string_view, 6> sections{"target", "backend", "like",
+                                                     "before", "after",   "report"};
+  std::vector<IrCase> cases = ir_cases("tests/lowering", sections);
+  std::erase_if(cases, [&](const IrCase& one) { return target_of(one).device.kind != kind; });
+  return cases;
+}
+
+void LoweringCase::SetUp() {
+  const IrCase& given = GetParam();
+  target_ = target_of(given);
+  for (const IrSection* section : given.all("backend")) {
+    owned_.push_back(std::make_unique<TableBackend>(section->words, section->text, queue()));
+    backends_.push_back(owned_.back().get());
+  }
+  before_ = graph_of(given.text("before"));
+  inputs_ = random_inputs(*before_);
+  expected_ = run_reference(*before_, inputs_);
+}
+
+std::string LoweringCase::step() const {
+  return GetParam().file.substr(0, GetParam().file.find('_'));
+}
+
+std::unique_ptr<Graph> LoweringCase::run_step() {
+  auto graph = before_->clone();
+  if (step() == "fuse") {
+    fuse(*graph, backends_, target_);
+  } else if (step() == "widen") {
+    widen_halves(*graph, target_);
+  } else {
+    check(step() == "lower", ErrorCode::bad_data, "no step of lowering is called {}", step());
+    return lower_graph(std::move(graph));
+  }
+  return graph;
+}
+
+std::unique_ptr<Graph> LoweringCase::lower_graph(std::unique_ptr<Graph> graph) {
+  TimingCache cache;
+  const Control control;
+  Tuner tuner(target_, 0, cache, constants_, control);
+  const IrSection* like = GetParam().find("like");
+  const std::unique_ptr<Graph> model = like ? graph_of(like->text) : nullptr;
+  Lowered lowered = lower(std::move(graph), {backends_, target_, tuner, constants_, control, model.get()});
+  reports_ = std::move(lowered.reports);
+  return std::move(lowered.graph);
+}
+
+std::vector<Item> LoweringCase::run_engine(std::unique_ptr<Graph> lowered) {
+  const auto state = std::make_shared<Engine::State>();
+  state->graph = before_->clone();
+  state->inputs = input_bindings(*before_);
+  state->outputs = output_bindings(*before_);
+  state->target = target_;
+  InputShapes shapes;
+  for (const Item& input : inputs_) shapes.push_back(input.tensor.shape());
+  auto program = std::make_shared<const Program>(std::move(lowered), backends_, target_, state->constants());
+  state->adopt(shapes, target_.threads, {std::move(program), {}, target_.threads});
+  Context context = Engine(state).create_context();
+  for (std::size_t i = 0; i < inputs_.size(); ++i) context.bind(state->inputs[i].name, inputs_[i]);
+  // Memory is clean in the first run only; the second one is recorded on a GPU, the third replays that.
+  for (int run = 0; run < 3; ++run) context.run();
+  std::vector<Item> outputs;
+  for (const Binding& output : state->outputs) outputs.push_back(context.output(output.name));
+  return outputs;
+}
+
+void LoweringCase::expect_same(const std::vector<Item>& found) const {
+  ASSERT_EQ(expected_.size(), found.size());
+  const auto mentions = [&](std::string_view section, std::string_view word) {
+    return GetParam().text(section).find(word) != std::string::npos;
+  };
+  const bool halves = mentions("before", "f16[") || mentions("after", "bf16");
+  for (std::size_t i = 0; i < expected_.size(); ++i)
+    expect_equal(expected_[i], found[i], halves ? 2e-2 : 2e-5);
+}
+
+void LoweringCase::expect_after() {
+  std::unique_ptr<Graph> after = run_step();
+  verify(*after);
+  EXPECT_EQ(print(*after), GetParam().text("after"));
+  if (const IrSection* report = GetParam().find("report")) {
+    EXPECT_EQ(report_text(reports_), report->text);
+  }
+  const std::string typed = print(*after);
+  infer_types(*after);
+  EXPECT_EQ(print(*after), typed) << "types are left that inference makes others";
+  expect_same(step() == "lower" ? run_engine(std::move(after)) : run_reference(*after, inputs_));
+}
+
+} // namespace lanner::test

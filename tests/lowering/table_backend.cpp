@@ -1,0 +1,252 @@
+#include "lowering/table_backend.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <iterator>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+
+#include "engine/alternatives.h"
+#include "engine/program.h"
+#include "graph/op.h"
+#include "graph/text.h"
+#include "ops/interpreter.h"
+
+namespace lanner::test {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+/// What stands before and behind the first `mark`; nothing behind where there is none.
+std::pair<std::string_view, std::optional<std::string_view>> cut(std::string_view text,
+                                                                 std::string_view mark) {
+  const std::size_t at = text.find(mark);
+  if (at == std::string_view::npos) return {trimmed(text), std::nullopt};
+  return {trimmed(text.substr(0, at)), trimmed(text.substr(at + mark.size()))};
+}
+
+std::vector<std::string_view> split(std::string_view text, std::string_view mark) {
+  std::vector<std::string_view> parts;
+  for (std::optional<std::string_view> rest = text; rest;) {
+    const auto [part, behind] = cut(*rest, mark);
+    parts.push_back(part);
+    rest = behind;
+  }
+  return parts;
+}
+
+template<typename Number>
+Number number(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  check(error == std::errc() && end == text.data() + text.size(), ErrorCode::bad_data,
+        "'{}' is no number in a table", text);
+  return value;
+}
+
+/// IR's own parser reads it.
+Storage parse_storage(std::string_view text) {
+  const auto graph = parse_graph(fmt::format("graph @s(%x: f32[] @ {}) -> (%x) {{}}", text), OpTable{});
+  return graph->body().parameter(0)->storage;
+}
+
+bool fits(const Value* value, const Storage& storage) {
+  const std::size_t rank = storage.layout.order.size();
+  return !value || rank == 0 || rank == value->type.rank();
+}
+
+Tensor view(const Value& value, const Storage& storage, void* data) {
+  return Tensor::wrap(data, storage.dtype.value_or(value.type.dtype()), value.type.shape(), nullptr,
+                      storage.layout);
+}
+
+/// Computes a node by its definition between values in any storage.
+class DefinedKernel final : public Kernel {
+public:
+  /// With a `queue` the work is queued on a stream.
+  DefinedKernel(const Node& node, Tactic tactic, int threads, TableBackend::Queue queue)
+      : node_(node), tactic_(std::move(tactic)), threads_(threads), queue_(std::move(queue)) {}
+
+  bool on_stream() const override { return queue_ != nullptr; }
+
+  void launch(const Launch& launch) const override {
+    if (!queue_)
+      return compute({launch.inputs.begin(), launch.inputs.end()},
+                     {launch.outputs.begin(), launch.outputs.end()});
+    queue_(launch.stream,
+           [this, inputs = Inputs(launch.inputs.begin(), launch.inputs.end()),
+            outputs = Outputs(launch.outputs.begin(), launch.outputs.end())] { compute(inputs, outputs); });
+  }
+
+private:
+  using Inputs = std::vector<const void*>;
+  using Outputs = std::vector<void*>;
+
+  void compute(const Inputs& from, const Outputs& to) const {
+    const auto shared = static_cast<std::size_t>(tactic_.in_place);
+    const bool overwrites = tactic_.in_place >= 0;
+    check(!tactic_.required_in_place || from[shared] == to[0], ErrorCode::internal,
+          "{}: output 0 does not lie in the memory of input {}", node_.label(), shared);
+    std::vector<Item> inputs(node_.inputs().size());
+    if (overwrites) inputs[shared] = read(shared, from[shared]);
+    for (std::size_t i = 0; i < to.size(); ++i) std::memset(to[i], 0xFF, bytes_of_output(i));
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (node_.input(i) && !(overwrites && i == shared)) inputs[i] = read(i, from[i]);
+    write(run(inputs), to);
+  }
+
+  std::size_t bytes_of_output(std::size_t i) const {
+    return storage_bytes(*node_.output(i), tactic_.outputs[i]);
+  }
+
+  /// A copy, row-major and of the value's own type.
+  Item read(std::size_t i, const void* memory) const {
+    const Value& value = *node_.input(i);
+    Tensor plain = Tensor::allocate(value.type.dtype(), value.type.shape());
+    copy(view(value, tactic_.inputs[i], const_cast<void*>(memory)), plain);
+    return plain;
+  }
+
+  std::vector<Item> run(const std::vector<Item>& inputs) const {
+    std::vector<const Item*> arguments;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      arguments.push_back(node_.input(i) ? &inputs[i] : nullptr);
+    return run_node(node_, arguments, {.threads = threads_});
+  }
+
+  void write(const std::vector<Item>& results, const Outputs& to) const {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (!results[i].tensor.defined()) continue; // nothing reads it
+      std::memset(to[i], 0, bytes_of_output(i));  // padding too
+      Tensor output = view(*node_.output(i), tactic_.outputs[i], to[i]);
+      copy(results[i].tensor, output);
+    }
+  }
+
+  const Node& node_;
+  Tactic tactic_;
+  int threads_;
+  TableBackend::Queue queue_;
+};
+
+} // namespace
+
+TableBackend::TableBackend(std::string_view words, std::string_view table, Queue queue)
+    : queue_(std::move(queue)) {
+  const auto [name, device] = cut(words, " on ");
+  name_ = name;
+  if (device) device_ = Device::parse(*device);
+  if (device_.is_host()) queue_ = nullptr;
+  for (std::string_view line : split(table, "\n")) {
+    if (line.empty()) continue;
+    check(line.starts_with("//"), ErrorCode::bad_data, "expected a rule behind //, got '{}'", line);
+    add(trimmed(line.substr(2)));
+  }
+}
+
+void TableBackend::add(std::string_view line) {
+  if (line.starts_with("fuses ")) {
+    fused_.emplace_back(trimmed(line.substr(6)));
+  } else if (line.starts_with("no ")) {
+    const auto [kind, reason] = cut(line.substr(3), ":");
+    check(reason.has_value(), ErrorCode::bad_data, "expected a reason behind a colon, got '{}'", line);
+    reasons_.emplace_back(kind, *reason);
+  } else {
+    rules_.push_back(parse_offer(line));
+  }
+}
+
+TableBackend::Rule TableBackend::parse_offer(std::string_view line) const {
+  const auto [head, body] = cut(line, ":");
+  const auto [storages, costs] = cut(body.value_or(""), "=");
+  const auto [inputs, outputs] = cut(storages, "->");
+  check(costs && outputs, ErrorCode::bad_data, "expected KIND: STORAGES -> STORAGES = COST, got '{}'", line);
+  Rule rule;
+  const auto [kind, kernel] = cut(head, " as ");
+  const auto [kernel_name, config] = cut(kernel.value_or(kind), "/");
+  rule.kind = kind;
+  rule.tactic.kernel = kernel_name;
+  for (const char c : config.value_or("")) rule.tactic.config.push_back(static_cast<std::byte>(c));
+  rule.tactic.inputs = parse_storages(inputs);
+  rule.tactic.outputs = parse_storages(*outputs);
+  const std::vector<std::string_view> parts = split(*costs, ",");
+  rule.tactic.estimate = number<double>(parts.front()) / 1000;
+  for (std::size_t i = 1; i < parts.size(); ++i) parse_option(parts[i], rule);
+  return rule;
+}
+
+void TableBackend::parse_option(std::string_view option, Rule& rule) const {
+  if (option == "later") {
+    rule.later = true;
+    return;
+  }
+  rule.tactic.required_in_place = option.starts_with("overwrites ");
+  check(rule.tactic.required_in_place || option.starts_with("in place "), ErrorCode::bad_data,
+        "'{}' is no option of a rule", option);
+  rule.tactic.in_place = number<int>(option.substr(option.rfind(' ') + 1));
+}
+
+std::vector<Storage> TableBackend::parse_storages(std::string_view list) const {
+  std::vector<Storage> storages;
+  for (const std::string_view part : split(list, ","))
+    if (!part.empty()) storages.push_back(parse_storage(part));
+  return storages;
+}
+
+bool TableBackend::fuses(std::span<const Node* const> group, const Node& next, const Target&) const {
+  std::string kinds;
+  for (const Node* node : group) kinds += node->kind() + "+";
+  return std::ranges::count(fused_, kinds + next.kind()) > 0;
+}
+
+TacticList TableBackend::tactics(const Node& node, const Target&) const {
+  TacticList list = offered(node, false);
+  for (const auto& [kind, reason] : reasons_)
+    if (kind == shown_kind(node)) list.reason = reason;
+  return list;
+}
+
+TacticList TableBackend::more_tactics(const Node& node, const Target&) const {
+  return offered(node, true);
+}
+
+TacticList TableBackend::named_tactics(const Node& node, const Target&) const {
+  TacticList list = offered(node, false);
+  std::ranges::move(offered(node, true).tactics, std::back_inserter(list.tactics));
+  return list;
+}
+
+TacticList TableBackend::offered(const Node& node, bool later) const {
+  TacticList list;
+  for (const Rule& rule : rules_) {
+    if (rule.kind != shown_kind(node) || rule.later != later) continue;
+    Tactic tactic = rule.tactic;
+    Storage plain;
+    plain.device = device_;
+    tactic.inputs.resize(std::max(tactic.inputs.size(), node.inputs().size()), plain);
+    tactic.outputs.resize(std::max(tactic.outputs.size(), node.outputs().size()), plain);
+    bool taken =
+        tactic.inputs.size() == node.inputs().size() && tactic.outputs.size() == node.outputs().size();
+    for (std::size_t i = 0; taken && i < tactic.inputs.size(); ++i)
+      taken = fits(node.input(i), tactic.inputs[i]);
+    for (std::size_t i = 0; taken && i < tactic.outputs.size(); ++i)
+      taken = fits(node.output(i), tactic.outputs[i]);
+    if (taken) list.tactics.push_back(std::move(tactic));
+  }
+  return list;
+}
+
+std::unique_ptr<Kernel> TableBackend::prepare(const Node& node, const Tactic& tactic,
+                                              std::span<const Tensor* const>, const Target& target) const {
+  return std::make_unique<DefinedKernel>(node, tactic, target.threads, queue_);
+}
+
+} // namespace lanner::test
