@@ -44,6 +44,8 @@ const Rules& all_rules() {
     add_training_rules(made);
     add_gradient_rules(made);
     add_microsoft_rules(made);
+    add_microsoft_normalization_rules(made);
+    add_microsoft_data_rules(made);
     return made;
   }();
   return rules;
