@@ -45,6 +45,8 @@ const Rules& all_rules() {
     add_gradient_rules(made);
     add_microsoft_rules(made);
     add_microsoft_normalization_rules(made);
+    add_microsoft_quantized_rules(made);
+    add_microsoft_weight_rules(made);
     add_microsoft_data_rules(made);
     return made;
   }();
