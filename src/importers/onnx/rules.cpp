@@ -47,6 +47,8 @@ const Rules& all_rules() {
     add_microsoft_normalization_rules(made);
     add_microsoft_quantized_rules(made);
     add_microsoft_weight_rules(made);
+    add_microsoft_attention_rules(made);
+    add_microsoft_group_attention_rules(made);
     add_microsoft_data_rules(made);
     return made;
   }();

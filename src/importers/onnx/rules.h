@@ -25,6 +25,8 @@ void add_microsoft_rules(Rules& rules);
 void add_microsoft_normalization_rules(Rules& rules);
 void add_microsoft_quantized_rules(Rules& rules);
 void add_microsoft_weight_rules(Rules& rules);
+void add_microsoft_attention_rules(Rules& rules);
+void add_microsoft_group_attention_rules(Rules& rules);
 void add_microsoft_data_rules(Rules& rules);
 
 /// The newest operator's name of an ONNX operator: `BatchNormalization` is `batch_normalization`.
