@@ -50,6 +50,7 @@ const Rules& all_rules() {
     add_microsoft_attention_rules(made);
     add_microsoft_group_attention_rules(made);
     add_microsoft_data_rules(made);
+    add_early_rules(made);
     return made;
   }();
   return rules;

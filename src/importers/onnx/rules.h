@@ -28,6 +28,7 @@ void add_microsoft_weight_rules(Rules& rules);
 void add_microsoft_attention_rules(Rules& rules);
 void add_microsoft_group_attention_rules(Rules& rules);
 void add_microsoft_data_rules(Rules& rules);
+void add_early_rules(Rules& rules);
 
 /// The newest operator's name of an ONNX operator: `BatchNormalization` is `batch_normalization`.
 std::string snake_case(std::string_view name);
