@@ -257,6 +257,7 @@ void Context::bind(std::string_view input, Item value) {
     check(value.tensor.dtype() == expected.dtype, ErrorCode::invalid_argument,
           "input {}: expected {}, got {}{}; convert it first", input, expected.to_string(),
           to_string(value.tensor.dtype()), value.tensor.shape().to_string());
+    if (state.shapes[i] != value.tensor.shape()) state.engine->check_fits(i, value.tensor.shape());
     state.sources[i] = value.tensor.device();
     value.tensor = readable(value.tensor, state.device());
     if (state.shapes[i] != value.tensor.shape()) {

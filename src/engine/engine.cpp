@@ -13,6 +13,7 @@
 #include "backends/backends.h"
 #include "device/cpu.h"
 #include "engine/explain.h"
+#include "engine/given_shapes.h"
 #include "engine/open_dims.h"
 #include "engine/plan_file.h"
 #include "engine/state.h"
@@ -192,7 +193,10 @@ std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOp
   state->timing_cache = timing_cache_path(options);
   state->retune = options.retune;
   describe(*state);
-  if (options.stop_after.empty()) specialise_typical(*state, options.control);
+  if (options.stop_after.empty()) {
+    specialise_typical(*state, options.control);
+    check_range_ends(*state->graph);
+  }
   return state;
 }
 

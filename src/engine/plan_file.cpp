@@ -202,7 +202,7 @@ public:
     read_target(target, *state);
     describe(*state);
     state->typical = read_shapes(target, *state);
-    bind_shapes(*state->graph, state->typical);
+    bind_shapes(*state->graph, given_shapes(*state->graph, state->typical));
     state->timing_cache = default_timing_cache();
     adopt(*state, target.at("isa").get<std::string>());
     return state;

@@ -10,14 +10,14 @@
 
 #include "backends/backends.h"
 #include "base/options.h"
-#include "graph/infer.h"
+#include "engine/given_shapes.h"
 #include "graph/op.h"
 #include "passes/pipeline.h"
 
 namespace lanner {
 namespace {
 
-constexpr std::size_t kept_specialisations = 64;
+constexpr std::size_t kept_specialisations = 64, kept_fitting_shapes = 1024;
 
 Binding binding(std::string name, const Type& type) {
   Binding made;
@@ -34,31 +34,6 @@ Binding binding(std::string name, const Type& type) {
     made.dim_names.push_back(dim.to_string());
   }
   return made;
-}
-
-void bind_dim(const Dim& dim, std::int64_t size, const Graph& graph, Bindings& bindings,
-              const std::string& where) {
-  const auto name = dim.as_symbol();
-  if (!name) return;
-  const auto [place, fresh] = bindings.emplace(*name, size);
-  check(fresh || place->second == size, ErrorCode::invalid_argument,
-        "{}: {} is {} here and {} in another place; sizes of one name are equal", where, *name, size,
-        place->second);
-  const auto symbol = graph.symbols.find(*name);
-  if (symbol == graph.symbols.end()) return;
-  check(size >= symbol->second.min && size <= symbol->second.max, ErrorCode::invalid_argument,
-        "{}: {} is {}, the engine was built for {} to {}", where, *name, size, symbol->second.min,
-        symbol->second.max);
-}
-
-void check_shape(const Value& input, const Shape& shape, const Bindings& bindings) {
-  const Dims& dims = input.type.dims();
-  check(dims.size() == shape.rank(), ErrorCode::invalid_argument, "input {}: expected {}, got rank {} ({})",
-        input.name(), input.type.to_string(), shape.rank(), shape.to_string());
-  for (std::size_t d = 0; d < dims.size(); ++d)
-    check(dims[d].evaluate(bindings) == shape[d], ErrorCode::invalid_argument,
-          "input {}: expected {}, got {}; dim {} differs", input.name(), input.type.to_string(),
-          shape.to_string(), d);
 }
 
 std::vector<Node*> packed_constants(const Region& region) {
@@ -113,48 +88,9 @@ std::vector<Binding> output_bindings(const Graph& graph) {
   return bindings;
 }
 
-Bindings bind_shapes(const Graph& graph, const InputShapes& shapes) {
-  Bindings bindings;
-  const auto parameters = graph.body().parameters();
-  const auto has_dims = [&](std::size_t i) {
-    return parameters[i]->type.is_tensor() && parameters[i]->type.ranked();
-  };
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (!has_dims(i)) continue;
-    const Dims& dims = parameters[i]->type.dims();
-    for (std::size_t d = 0; d < std::min(dims.size(), shapes[i].rank()); ++d)
-      bind_dim(dims[d], shapes[i][d], graph, bindings,
-               fmt::format("input {}: dim {}", parameters[i]->name(), d));
-  }
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    if (has_dims(i)) check_shape(*parameters[i], shapes[i], bindings);
-  return bindings;
-}
-
-InputShapes typical_shapes(const Graph& graph) {
-  Bindings bindings;
-  for (const auto& [name, symbol] : graph.symbols) {
-    const std::int64_t wanted = symbol.typical >= 0 ? symbol.typical : 1;
-    bindings[name] = std::clamp(wanted, symbol.min, symbol.max);
-  }
-  InputShapes shapes;
-  for (const auto& parameter : graph.body().parameters()) {
-    Shape shape;
-    if (parameter->type.is_tensor() && parameter->type.ranked())
-      for (const Dim& dim : parameter->type.dims()) shape.push_back(dim.evaluate(bindings));
-    shapes.push_back(std::move(shape));
-  }
-  return shapes;
-}
-
 std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits,
                                          const Control& control) {
-  std::unique_ptr<Graph> concrete = graph.clone(bind_shapes(graph, shapes));
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    Value* input = concrete->body().parameter(i);
-    if (input->type.is_tensor()) input->type = Type(input->type.dtype(), shapes[i]);
-  }
-  infer_types(*concrete);
+  std::unique_ptr<Graph> concrete = graph_at(graph, given_shapes(graph, shapes));
   PassOptions options;
   options.limits = limits;
   options.control = control;
@@ -215,6 +151,18 @@ void Engine::State::keep(Key key, std::shared_ptr<const Specialisation> made) co
     if (oldest->first.shapes != typical) made_.erase(oldest);
   }
   made_[std::move(key)] = {std::move(made), ++requests_};
+}
+
+void Engine::State::check_fits(std::size_t input, const Shape& shape) const {
+  if (input < typical.size() && typical[input] == shape) return;
+  const std::pair key(input, std::vector<std::int64_t>(shape.begin(), shape.end()));
+  const std::lock_guard lock(fitting_mutex_);
+  if (fitting_.contains(key)) return;
+  GivenShapes given(inputs.size());
+  given[input] = shape;
+  graph_at(portable(), given);
+  if (fitting_.size() >= kept_fitting_shapes) fitting_.clear();
+  fitting_.insert(key);
 }
 
 const Graph& Engine::State::portable() const {

@@ -5,11 +5,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <lanner/engine.h>
 
+#include "engine/given_shapes.h"
 #include "engine/lower.h"
 #include "engine/packing.h"
 #include "engine/program.h"
@@ -24,9 +27,6 @@ struct Specialisation {
   std::vector<NodeReport> reports;
   int threads = 1;
 };
-
-/// Concrete shapes of the inputs, in input order; empty Shape for inputs that have none (sequences).
-using InputShapes = std::vector<Shape>;
 
 struct Engine::State {
   std::unique_ptr<const Graph> graph; ///< Canonical; symbols where sizes are open. A loaded plan's constants
@@ -48,6 +48,9 @@ struct Engine::State {
   void adopt(const InputShapes& shapes, int threads, Specialisation made) const;
   /// `graph` with all constants row-major, which a plan that runs as it was saved never needs. Thread-safe.
   const Graph& portable() const;
+  /// Throws Error{invalid_argument} where the model cannot take this shape of an input, whatever those of the
+  /// others are. Thread-safe.
+  void check_fits(std::size_t input, const Shape& shape) const;
   PackedConstants& constants() const { return constants_; }
   /// Memory of a packed form of `constant` of equal element type, or null.
   const void* packed_form(const Tensor& constant) const { return constants_.packed_form(constant); }
@@ -70,6 +73,8 @@ private:
   mutable std::map<Key, Made> made_;
   mutable std::uint64_t requests_ = 0;
   mutable PackedConstants constants_;
+  mutable std::mutex fitting_mutex_;
+  mutable std::set<std::pair<std::size_t, std::vector<std::int64_t>>> fitting_; ///< Shapes found to fit.
   mutable std::once_flag unpacked_;
   mutable std::unique_ptr<const Graph> portable_; ///< Null where `graph` is so itself.
 };
@@ -84,12 +89,6 @@ std::filesystem::path default_timing_cache();
 /// Bindings of a graph's inputs or outputs.
 std::vector<Binding> input_bindings(const Graph& graph);
 std::vector<Binding> output_bindings(const Graph& graph);
-
-/// Values of the graph's symbols that follow from concrete input shapes. Throws Error{invalid_argument} with
-/// the input, expected and got where a shape does not fit type or profile.
-Bindings bind_shapes(const Graph& graph, const InputShapes& shapes);
-/// Shapes with every open dim at its typical value (1 where nothing was said).
-InputShapes typical_shapes(const Graph& graph);
 
 /// A copy of `graph` for concrete input shapes, canonical again.
 std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits,

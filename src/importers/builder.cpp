@@ -10,38 +10,10 @@
 
 #include "base/one_line.h"
 #include "graph/verifier.h"
+#include "importers/node_order.h"
 
 namespace lanner {
 namespace {
-
-/// Names become part of every value and node made from them, so a file's long ones are cut.
-constexpr std::size_t longest_name = 200;
-
-std::string label_of(const ImportNode& node) {
-  const std::string& name = !node.name.empty() ? node.name : node.outputs.empty() ? node.op : node.outputs[0];
-  return one_line(name, longest_name);
-}
-
-void collect_reads(const ImportGraph& graph, std::set<std::string>& reads);
-
-/// Names of outer values that a node reads, its subgraphs included.
-void collect_reads(const ImportNode& node, std::set<std::string>& reads) {
-  reads.insert(node.inputs.begin(), node.inputs.end());
-  for (const auto& [name, attribute] : node.attributes)
-    if (const auto* inner = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value))
-      collect_reads(**inner, reads);
-}
-
-void collect_reads(const ImportGraph& graph, std::set<std::string>& reads) {
-  std::set<std::string> inner;
-  for (const ImportNode& node : graph.nodes) collect_reads(node, inner);
-  for (const ImportValue& output : graph.outputs) inner.insert(output.name);
-  for (const ImportValue& input : graph.inputs) inner.erase(input.name);
-  for (const auto& [name, tensor] : graph.constants) inner.erase(name);
-  for (const ImportNode& node : graph.nodes)
-    for (const std::string& output : node.outputs) inner.erase(output);
-  reads.merge(inner);
-}
 
 void check_count(const char* what, std::size_t count, int least, int most) {
   const bool enough = count >= static_cast<std::size_t>(least),
@@ -103,44 +75,6 @@ std::string identifier(std::string_view text) {
   for (char c : text.substr(0, longest_name))
     name += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
   return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? "x" + name : name;
-}
-
-std::vector<const ImportNode*> in_dependence_order(const std::vector<ImportNode>& nodes) {
-  std::map<std::string_view, std::size_t> writers;
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    for (const std::string& output : nodes[i].outputs)
-      if (!output.empty())
-        check(writers.emplace(output, i).second, ErrorCode::bad_data, "node {}: value '{}' is written twice",
-              label_of(nodes[i]), one_line(output, longest_name));
-  std::vector<std::vector<std::size_t>> readers(nodes.size());
-  std::vector<std::size_t> waiting(nodes.size(), 0);
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    std::set<std::string> reads;
-    collect_reads(nodes[i], reads);
-    for (const std::string& name : reads) {
-      const auto writer = writers.find(name);
-      if (writer == writers.end()) continue;
-      readers[writer->second].push_back(i);
-      ++waiting[i];
-    }
-  }
-  std::set<std::size_t> ready;
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    if (waiting[i] == 0) ready.insert(i);
-  std::vector<const ImportNode*> order;
-  while (!ready.empty()) {
-    const std::size_t i = *ready.begin();
-    ready.erase(ready.begin());
-    order.push_back(&nodes[i]);
-    for (std::size_t reader : readers[i])
-      if (--waiting[reader] == 0) ready.insert(reader);
-  }
-  if (order.size() != nodes.size()) {
-    const auto stuck = std::ranges::find_if(waiting, [](std::size_t count) { return count > 0; });
-    fail(ErrorCode::bad_data, "node {} reads, directly or not, what it writes: the graph has a cycle",
-         label_of(nodes[static_cast<std::size_t>(stuck - waiting.begin())]));
-  }
-  return order;
 }
 
 GraphBuilder::GraphBuilder(const ImportModel& model, const OpTable& ops, RuleFinder rules,
@@ -205,7 +139,8 @@ void GraphBuilder::add_constants(const ImportGraph& graph) {
 }
 
 void GraphBuilder::add_nodes(const std::vector<ImportNode>& nodes) {
-  for (const ImportNode* node : in_dependence_order(nodes)) add_node(*node);
+  const auto visible = [&](std::string_view name) { return is_visible(name); };
+  for (const ImportNode* node : in_dependence_order(nodes, visible)) add_node(*node);
 }
 
 void GraphBuilder::add_node(const ImportNode& node) {
@@ -262,7 +197,14 @@ Value* GraphBuilder::find(Scope& scope, const std::string& name) {
   if (!outer) return nullptr;
   Value* inner = scope.owner ? capture(scope, outer) : outer;
   scope.values[name] = inner;
+  scope.seen_outside.insert(name);
   return inner;
+}
+
+bool GraphBuilder::is_visible(std::string_view name) const {
+  for (const Scope* scope = scope_; scope; scope = scope->sealed ? nullptr : scope->parent)
+    if (scope->values.contains(name)) return true;
+  return false;
 }
 
 Value* GraphBuilder::capture(Scope& scope, Value* outer) {
@@ -290,15 +232,15 @@ Value* GraphBuilder::lookup_optional(const std::string& name) {
   if (name.empty()) return nullptr;
   if (Value* value = find(*scope_, name)) return value;
   // Inside a function: a parameter that the caller left out.
-  for (const Scope* scope = scope_; scope; scope = scope->sealed ? nullptr : scope->parent)
-    if (scope->values.contains(name)) return nullptr;
+  if (is_visible(name)) return nullptr;
   fail(ErrorCode::bad_data, "value '{}' is read, but nothing before writes it", one_line(name, longest_name));
 }
 
 void GraphBuilder::define(const std::string& name, Value* value) {
   if (name.empty()) return;
-  check(scope_->values.emplace(name, value).second, ErrorCode::bad_data, "value '{}' is written twice",
-        one_line(name, longest_name));
+  const bool shadows = scope_->seen_outside.erase(name) > 0;
+  check(scope_->values.insert_or_assign(name, value).second || shadows, ErrorCode::bad_data,
+        "value '{}' is written twice", one_line(name, longest_name));
 }
 
 const ImportFunction* GraphBuilder::function_of(const ImportNode& node) const {

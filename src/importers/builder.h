@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -102,6 +103,8 @@ private:
     Node* owner = nullptr; ///< Of the region; null for the graph's body and inlined functions.
     Region* region = nullptr;
     std::map<std::string, Value*, std::less<>> values;
+    std::set<std::string, std::less<>>
+        seen_outside; ///< Of these, what was found outside: it may be shadowed.
     const std::map<std::string, std::int64_t>* opsets = nullptr;
     bool sealed = false; ///< A function's body sees nothing outside.
   };
@@ -113,6 +116,7 @@ private:
   void inline_function(const ImportNode& node, const ImportFunction& function);
   void add_constants(const ImportGraph& graph);
   Value* find(Scope& scope, const std::string& name);
+  bool is_visible(std::string_view name) const; ///< Whether a name was defined here or outside.
   Value* capture(Scope& scope, Value* outer);
   Value* lookup(const std::string& name); ///< Throws Error{bad_data} when absent.
   Value* lookup_optional(
@@ -140,9 +144,5 @@ private:
 
 /// A name for a value or graph from the file's own, of bounded length.
 std::string identifier(std::string_view text);
-
-/// Nodes in an order in which every input is defined before it is read; source order where that holds
-/// already. Throws Error{bad_data} for a cycle.
-std::vector<const ImportNode*> in_dependence_order(const std::vector<ImportNode>& nodes);
 
 } // namespace lanner

@@ -51,6 +51,7 @@ std::vector<OpDef> fused_ops();
 std::vector<OpDef> gather_ops();
 std::vector<OpDef> group_normalization_ops();
 std::vector<OpDef> if_ops();
+std::vector<OpDef> inverse_ops();
 std::vector<OpDef> layer_normalization_ops();
 std::vector<OpDef> logical_ops();
 std::vector<OpDef> loop_ops();

@@ -17,6 +17,7 @@ OpTable builtin_ops() {
   table.add(ops::quantized_product_ops());
   table.add(ops::einsum_ops());
   table.add(ops::det_ops());
+  table.add(ops::inverse_ops());
   table.add(ops::cross_entropy_ops());
   table.add(ops::max_unpool_ops());
   table.add(ops::roi_pool_ops());

@@ -44,6 +44,13 @@ const Rules& all_rules() {
     add_training_rules(made);
     add_gradient_rules(made);
     add_microsoft_rules(made);
+    add_microsoft_normalization_rules(made);
+    add_microsoft_quantized_rules(made);
+    add_microsoft_weight_rules(made);
+    add_microsoft_attention_rules(made);
+    add_microsoft_group_attention_rules(made);
+    add_microsoft_data_rules(made);
+    add_early_rules(made);
     return made;
   }();
   return rules;

@@ -20,7 +20,15 @@ void add_attention_rules(Rules& rules);
 void add_ml_rules(Rules& rules);
 void add_training_rules(Rules& rules);
 void add_gradient_rules(Rules& rules);
-void add_microsoft_rules(Rules& rules); ///< Keys of domains other than ONNX's own carry the domain.
+// Keys of domains other than ONNX's own carry the domain.
+void add_microsoft_rules(Rules& rules);
+void add_microsoft_normalization_rules(Rules& rules);
+void add_microsoft_quantized_rules(Rules& rules);
+void add_microsoft_weight_rules(Rules& rules);
+void add_microsoft_attention_rules(Rules& rules);
+void add_microsoft_group_attention_rules(Rules& rules);
+void add_microsoft_data_rules(Rules& rules);
+void add_early_rules(Rules& rules);
 
 /// The newest operator's name of an ONNX operator: `BatchNormalization` is `batch_normalization`.
 std::string snake_case(std::string_view name);
