@@ -9,12 +9,14 @@
 #include <fmt/format.h>
 
 #include <lanner/error.h>
+#include <lanner/log.h>
 
 #include "backends/backends.h"
 #include "device/cpu.h"
 #include "engine/explain.h"
 #include "engine/open_dims.h"
 #include "engine/plan_file.h"
+#include "engine/precision.h"
 #include "engine/state.h"
 #include "graph/infer.h"
 #include "graph/text.h"
@@ -172,6 +174,13 @@ void specialise_typical(const Engine::State& state, const Control& control) {
   }
 }
 
+/// What was asked for in vain is said.
+void warn_of_unused(const Engine::State& state, const std::string& model) {
+  const auto made = state.specialise(state.typical, state.target.threads);
+  for (const std::string& line : unused_precisions(made->program->graph(), state.target))
+    log(LogLevel::warning, fmt::format("{}: {}", model, line));
+}
+
 std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOptions& options,
                                            const std::filesystem::path& folder) {
   auto state = std::make_shared<Engine::State>();
@@ -190,7 +199,10 @@ std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOp
   state->limits = options.limits;
   state->timing_cache = timing_cache_path(options);
   describe(*state);
-  if (options.stop_after.empty()) specialise_typical(*state, options.control);
+  if (options.stop_after.empty()) {
+    specialise_typical(*state, options.control);
+    warn_of_unused(*state, model->name());
+  }
   return state;
 }
 
