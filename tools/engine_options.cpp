@@ -11,6 +11,7 @@
 #include "console.h"
 #include "interrupt.h"
 #include "media.h"
+#include "warnings.h"
 
 namespace lanner::tool {
 namespace {
@@ -127,6 +128,7 @@ ModelFacts inspect(const EngineOptions& options) {
     load.threads = options.threads;
     if (options.device != "auto") load.device = parse_device(options.device);
     load.control.cancel = interrupt_token();
+    const ShownWarnings warnings;
     facts.engine = Engine::load(std::filesystem::path(options.model), load);
   } else {
     BuildOptions build;
@@ -166,6 +168,7 @@ Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildO
     build.preprocess[picture->input] = picture->spec;
     fix_open_sizes(build, picture_input(*facts.engine, picture->input), picture->spec, std::max(batch, 1));
   }
+  const ShownWarnings warnings;
   ProgressBar bar("build");
   build.control.progress = bar.callback();
   return Engine::build(std::filesystem::path(options.model), build);

@@ -97,6 +97,13 @@ std::string details(const Json& node) {
   return text;
 }
 
+std::string notes_text(const Json& plan) {
+  std::string text;
+  for (const Json& note : plan["notes"])
+    text += fmt::format("note     {}\n", one_line(note.get<std::string>()));
+  return text;
+}
+
 std::string heading(const Json& plan) {
   const Json& target = plan["target"];
   const Json& memory = plan["memory"];
@@ -104,13 +111,13 @@ std::string heading(const Json& plan) {
              outputs = plan["outputs"].get<std::vector<std::string>>();
   return fmt::format("{}: {} source nodes in {} steps, for {} ({}), {} threads\ninputs   {}\noutputs  "
                      "{}\nmemory   weights {}, activations {}\n"
-                     "time     {} by the kernels' own timing\n\n",
+                     "time     {} by the kernels' own timing\n{}\n",
                      one_line(plan["name"].get<std::string>()), plan["source_nodes"].get<std::uint64_t>(),
                      plan["nodes"].size(), target["device"].get<std::string>(),
                      target["isa"].get<std::string>(), target["threads"].get<int>(), fmt::join(inputs, ", "),
                      fmt::join(outputs, ", "), bytes_text(memory["weight_bytes"].get<std::uint64_t>()),
                      bytes_text(memory["arena_bytes"].get<std::uint64_t>()),
-                     seconds_text(total_seconds(plan)));
+                     seconds_text(total_seconds(plan)), notes_text(plan));
 }
 
 std::string chosen_node(const Json& plan, const std::string& name) {

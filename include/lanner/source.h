@@ -28,7 +28,7 @@ public:
   /// Copies up to `into.size()` bytes that start at `offset`; returns how many, 0 at the end.
   virtual std::size_t read_at(std::uint64_t offset, std::span<std::byte> into) = 0;
   /// The whole content as one block that lives as long as this object, or an empty span when the source
-  /// cannot give one without copying. Regular files are mapped.
+  /// cannot give one without copying, as files cannot: others may write to them.
   virtual std::span<const std::byte> map() = 0;
 };
 
@@ -49,7 +49,7 @@ SourcePtr open_fd(int fd, const Limits& limits = {});
 using ReadCallback = std::function<std::size_t(std::uint64_t, std::span<std::byte>)>;
 SourcePtr open_callback(ReadCallback read, std::int64_t size, bool seekable, std::string name = "callback");
 
-/// Everything in `source`, mapped where possible, else read; bounded by `limits.file_bytes`.
+/// Everything in `source`, a file's as a copy that nobody else can change; bounded by `limits.file_bytes`.
 struct Content {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner; ///< Keeps `bytes` alive.

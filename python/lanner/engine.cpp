@@ -9,6 +9,7 @@
 #include <lanner/error.h>
 
 #include "context.h"
+#include "warnings.h"
 
 namespace lanner::python {
 namespace {
@@ -104,7 +105,10 @@ PyEngine build(nb::handle model, const std::string& precision, const nb::dict& s
   options.control = interruptible.control();
   const SourcePtr source = to_source(model);
   const std::string folder = folder_of(model);
-  return PyEngine(interruptible.run([&] { return Engine::build(source, options, folder); }));
+  GatheredWarnings warnings;
+  PyEngine engine(interruptible.run([&] { return Engine::build(source, options, folder); }));
+  warnings.give();
+  return engine;
 }
 
 PyEngine load(nb::handle plan, int threads, const std::optional<std::string>& device) {
@@ -114,7 +118,10 @@ PyEngine load(nb::handle plan, int threads, const std::optional<std::string>& de
   Interruptible interruptible;
   options.control = interruptible.control();
   const SourcePtr source = to_source(plan);
-  return PyEngine(interruptible.run([&] { return Engine::load(source, options); }));
+  GatheredWarnings warnings;
+  PyEngine engine(interruptible.run([&] { return Engine::load(source, options); }));
+  warnings.give();
+  return engine;
 }
 
 nb::list bindings(const std::vector<Binding>& list) {

@@ -3,6 +3,7 @@
 #include <lanner/version.h>
 
 #include "bindings.h"
+#include "warnings.h"
 
 NB_MODULE(_lanner, module) {
   // What a thread holds that the interpreter leaves behind is no leak: see Note [Threads at the interpreter's
@@ -12,6 +13,7 @@ NB_MODULE(_lanner, module) {
   module.attr("__version__") = std::string(lanner::version());
   lanner::python::register_end(module);
   lanner::python::register_errors(module);
+  lanner::python::register_warnings(module);
   lanner::python::register_tensor(module);
   lanner::python::register_image(module);
   lanner::python::register_frame(module);

@@ -2,11 +2,13 @@
 
 #include <map>
 
+#include "graph/infer.h"
+
 namespace lanner {
 
 namespace {
 
-using Known = std::map<const Value*, Operand>;
+using Operands = std::map<const Value*, Operand>;
 
 Operand input_operand(std::size_t index, const Value* value, const Tensor* constant) {
   return {Operand::From::input, index, value, constant};
@@ -26,7 +28,7 @@ bool only_first_output_used(const Node& node) {
   return true;
 }
 
-std::vector<Operand> operands_of(const Node& node, const Known& known) {
+std::vector<Operand> operands_of(const Node& node, const Operands& known) {
   std::vector<Operand> result;
   for (const Value* value : node.inputs()) {
     const auto found = value ? known.find(value) : known.end();
@@ -54,6 +56,10 @@ Group Group::of(const Node& node) {
     return group;
   }
   if (node.kind() != "fused") {
+    if (node.regions().empty() && !types_follow(node)) {
+      group.reject("a size is declared that only running tells");
+      return group;
+    }
     std::vector<Operand> operands;
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
       const Value* value = node.inputs()[i];
@@ -66,7 +72,7 @@ Group Group::of(const Node& node) {
   }
 
   const Region& body = *node.regions().front();
-  Known known;
+  Operands known;
   for (std::size_t i = 0; i < body.parameters().size(); ++i) {
     const Value* outer = node.input(i);
     known[body.parameter(i)] = input_operand(i, body.parameter(i), outer ? outer->constant() : nullptr);
@@ -90,7 +96,7 @@ Group Group::of(const Node& node) {
 
 Group Group::of(std::span<const Node* const> nodes) {
   Group group;
-  Known known;
+  Operands known;
   for (const Node* node : nodes) {
     if (!all_static(*node) || !only_first_output_used(*node) || !node->regions().empty()) {
       group.reject("a node has regions, further outputs or unknown shapes");

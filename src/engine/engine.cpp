@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <lanner/error.h>
+#include <lanner/log.h>
 
 #include "backends/backends.h"
 #include "device/cpu.h"
@@ -16,6 +17,7 @@
 #include "engine/given_shapes.h"
 #include "engine/open_dims.h"
 #include "engine/plan_file.h"
+#include "engine/precision.h"
 #include "engine/state.h"
 #include "graph/infer.h"
 #include "graph/text.h"
@@ -174,6 +176,13 @@ void specialise_typical(const Engine::State& state, const Control& control) {
   }
 }
 
+/// What was asked for in vain is said.
+void warn_of_unused(const Engine::State& state, const std::string& model) {
+  const auto made = state.specialise(state.typical, state.target.threads);
+  for (const std::string& line : unused_precisions(made->program->graph(), state.target))
+    log(LogLevel::warning, fmt::format("{}: {}", model, line));
+}
+
 std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOptions& options,
                                            const std::filesystem::path& folder) {
   auto state = std::make_shared<Engine::State>();
@@ -196,6 +205,7 @@ std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOp
   if (options.stop_after.empty()) {
     specialise_typical(*state, options.control);
     check_range_ends(*state->graph);
+    warn_of_unused(*state, model->name());
   }
   return state;
 }

@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "engine/alternatives.h"
+#include "engine/precision.h"
 #include "graph/op.h"
 
 namespace lanner {
@@ -134,6 +135,9 @@ std::string explain_json(const Engine::State& state, const Specialisation& speci
   json["outputs"] = Json::array();
   for (const Binding& binding : state.outputs) json["outputs"].push_back(binding.to_string());
   json["source_nodes"] = state.graph->node_count();
+  json["notes"] = state.notes;
+  for (std::string& line : unused_precisions(program.graph(), state.target))
+    json["notes"].push_back(std::move(line));
   json["nodes"] = Json::array();
   for (const Step& step : program.steps()) json["nodes"].push_back(node_json(step, reports));
   return dumped(json, 2);

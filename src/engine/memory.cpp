@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include <lanner/limits.h>
+#include <lanner/error.h>
 
 namespace lanner {
 namespace {
@@ -12,8 +12,17 @@ bool overlaps(const BufferRequest& a, const BufferRequest& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
+constexpr std::uint64_t most_bytes = INT64_MAX;
+
+/// A graph may ask for more than there are addresses; what wraps around would be placed within other buffers.
+std::uint64_t end_of(std::uint64_t offset, std::uint64_t bytes) {
+  check(bytes <= most_bytes && offset <= most_bytes - bytes, ErrorCode::limit_exceeded,
+        "its values take more than {} bytes at once", most_bytes);
+  return offset + bytes;
+}
+
 std::uint64_t rounded(std::uint64_t bytes, std::uint64_t alignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
+  return end_of(bytes, alignment - 1) / alignment * alignment;
 }
 
 } // namespace
@@ -33,11 +42,11 @@ ArenaPlan plan_arena(std::span<const BufferRequest> requests, std::uint64_t alig
     std::uint64_t offset = 0;
     for (std::size_t other : placed) {
       if (!overlaps(requests[index], requests[other])) continue;
-      if (offset + bytes <= plan.offsets[other]) break;
+      if (end_of(offset, bytes) <= plan.offsets[other]) break;
       offset = std::max(offset, plan.offsets[other] + rounded(requests[other].bytes, alignment));
     }
     plan.offsets[index] = offset;
-    plan.bytes = std::max(plan.bytes, offset + bytes);
+    plan.bytes = std::max(plan.bytes, end_of(offset, bytes));
     const auto place =
         std::ranges::upper_bound(placed, offset, {}, [&](std::size_t i) { return plan.offsets[i]; });
     placed.insert(place, index);

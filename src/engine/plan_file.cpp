@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
+#include <lanner/log.h>
 #include <lanner/version.h>
 
 #include "backends/backends.h"
@@ -185,7 +186,7 @@ Safetensors open_plan(const SourcePtr& source, const Limits& limits) {
 class PlanReader {
 public:
   PlanReader(const SourcePtr& source, const LoadOptions& options)
-      : options_(options), file_(open_plan(source, options.limits)) {}
+      : options_(options), name_(source->name()), file_(open_plan(source, options.limits)) {}
 
   std::shared_ptr<Engine::State> read() {
     check(metadata_of(file_, plan_key) == std::to_string(plan_version), ErrorCode::unsupported,
@@ -204,7 +205,11 @@ public:
     state->typical = read_shapes(target, *state);
     bind_shapes(*state->graph, given_shapes(*state->graph, state->typical));
     state->timing_cache = default_timing_cache();
-    adopt(*state, target.at("isa").get<std::string>());
+    const std::string isa = target.at("isa").get<std::string>();
+    if (isa != state->target.isa)
+      tune_again(*state, fmt::format("it was built on another kind of processor ({})", isa.substr(0, 200)));
+    else
+      take_over(*state);
     return state;
   }
 
@@ -304,25 +309,45 @@ private:
     return shapes;
   }
 
-  /// Takes the lowered graph over, or tunes again where the plan comes from another kind of machine.
-  void adopt(Engine::State& state, const std::string& isa) const {
-    if (isa != state.target.isa) {
-      state.specialise(state.typical, state.target.threads, options_.control);
-      return;
-    }
+  /// The lowered graph as it is. Where this machine lacks one of its kernels, which may also depend on the
+  /// number of threads, all are chosen anew.
+  void take_over(Engine::State& state) const {
     std::unique_ptr<Graph> lowered = parse_graph(
         text("lowered"), builtin_op_table(), [this](auto, auto name) { return stored(name); },
         options_.limits);
     infer_types(*lowered);
     check_interface(state, *lowered);
     for (const auto& node : lowered->body().nodes())
-      if (node->kind() == "constant")
-        node->attributes.set("value", pack(*node->output()->constant(), node->output()->storage));
-    const std::vector<const Backend*> backends = backends_for(state.target);
-    auto program =
-        std::make_shared<const Program>(std::move(lowered), backends, state.target, state.constants());
-    state.adopt(state.typical, state.target.threads,
-                {std::move(program), parse_reports(text("reports")), state.target.threads});
+      if (node->kind() == "constant") check_kept(*node);
+    try {
+      auto program = std::make_shared<const Program>(std::move(lowered), backends_for(state.target),
+                                                     state.target, state.constants());
+      state.adopt(state.typical, state.target.threads,
+                  {std::move(program), parse_reports(text("reports")), state.target.threads});
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      tune_again(state, error.message());
+    }
+  }
+
+  /// Runs by the portable IR on whatever is here, which takes time: so it is said.
+  void tune_again(Engine::State& state, const std::string& reason) const {
+    state.notes.push_back(
+        fmt::format("the plan was tuned again from its IR, within {} s: {}", state.budget, reason));
+    log(LogLevel::warning, fmt::format("{}: {}", name_, state.notes.back()));
+    state.specialise(state.typical, state.target.threads, options_.control);
+  }
+
+  /// Constants lie in the file as kernels read them.
+  static void check_kept(const Node& constant) {
+    const Value& value = *constant.output();
+    const Tensor& tensor = *value.constant();
+    const DType type = value.storage.dtype.value_or(value.type.dtype());
+    const bool same_layout = tensor.layout() == value.storage.layout ||
+                             (tensor.layout().row_major() && value.storage.layout.row_major());
+    check(tensor.dtype() == type && same_layout, ErrorCode::bad_data,
+          "constant {} is kept as {} {}, its storage says {} {}", value.name(), to_string(tensor.dtype()),
+          tensor.layout().to_string(), to_string(type), value.storage.layout.to_string());
   }
 
   /// Whether two types differ in sizes alone.
@@ -354,6 +379,7 @@ private:
   }
 
   const LoadOptions& options_;
+  std::string name_;
   Safetensors file_;
   nlohmann::json weights_;
 };

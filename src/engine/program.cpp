@@ -134,9 +134,9 @@ private:
 
   OfferedTactic offered_for(const Node& node) const {
     auto offered = find_offered(node, backends_, target_);
-    check(offered.has_value(), ErrorCode::bad_data,
-          "node {}: no backend here offers kernel {}:{}; build the plan again on this machine", node.label(),
-          node.tactic.backend, node.tactic.kernel);
+    check(offered.has_value(), ErrorCode::unsupported,
+          "node {}: no backend here offers kernel {}:{} for {} threads", node.label(), node.tactic.backend,
+          node.tactic.kernel, target_.threads);
     return std::move(*offered);
   }
 
@@ -164,6 +164,10 @@ private:
       return same_storage(node.input(0)->type, node.input(0)->storage, pair.first) &&
              same_storage(node.output()->type, node.output()->storage, pair.second);
     });
+    const Shape from = node.input(0)->type.shape(), to = node.output()->type.shape();
+    check(from.elements() == to.elements(), ErrorCode::bad_data,
+          "node {}: {} is declared to hold the elements of {}", node.label(), to.to_string(),
+          from.to_string());
     check(same_bytes, ErrorCode::bad_data, "node {} is not a change of shape or of order alone",
           node.label());
     homes_[node.output()] = home(node.input(0));

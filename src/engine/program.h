@@ -52,7 +52,8 @@ struct Segment {
 class Program {
 public:
   /// Makes every kernel and places every value; constants go to their device by `constants`. Throws
-  /// Error{bad_data} where the graph asks for what no backend offers.
+  /// Error{unsupported} where the graph asks for a kernel that no backend offers here, and Error{bad_data}
+  /// where it contradicts itself.
   Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends, const Target& target,
           PackedConstants& constants);
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <lanner/error.h>
+#include <lanner/log.h>
 
 #include "backends/backends.h"
 #include "base/options.h"
@@ -119,25 +120,37 @@ std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShape
   const std::vector<const Backend*> backends = backends_for(own);
   const std::shared_ptr<const Specialisation> model = tune ? nullptr : like(shapes, threads);
   std::vector<NodeReport> reports;
-  std::unique_ptr<Graph> lowered;
+  std::shared_ptr<const Program> program;
   if (model && made_.contains({shapes, model->threads})) {
-    lowered = model->program->graph().clone();
+    program = same_kernels(model->program->graph(), own);
     reports = model->reports;
-  } else {
+  }
+  if (!program) {
     TimingCache cache(timing_cache, retune);
     Tuner tuner(own, tune ? budget : 0, cache, constants_, control);
     const Graph* chosen = model ? &model->program->graph() : nullptr;
     Lowered result = lower(specialised_graph(portable(), shapes, limits, control),
                            {backends, own, tuner, constants_, control, chosen});
     cache.save();
-    lowered = std::move(result.graph);
+    program = std::make_shared<const Program>(std::move(result.graph), backends, own, constants_);
     reports = std::move(result.reports);
   }
-  auto program = std::make_shared<const Program>(std::move(lowered), backends, own, constants_);
   auto made =
       std::make_shared<const Specialisation>(Specialisation{std::move(program), std::move(reports), threads});
   keep(key, made);
   return made;
+}
+
+/// A program of the kernels that another number of threads runs by; null where not all are offered for this
+/// one.
+std::shared_ptr<const Program> Engine::State::same_kernels(const Graph& lowered, const Target& target) const {
+  try {
+    return std::make_shared<const Program>(lowered.clone(), backends_for(target), target, constants_);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    log(LogLevel::info, fmt::format("{} threads: {}; chosen anew", target.threads, error.message()));
+    return nullptr;
+  }
 }
 
 /// Those of the typical shapes stay, which others take their choices from; of the rest the one that was not

@@ -36,7 +36,8 @@ struct Engine::State {
   double budget = 0; ///< Seconds for tuning a specialisation made later.
   Limits limits;
   std::map<std::string, Preprocess, std::less<>> preprocess;
-  InputShapes typical; ///< What the build tuned for.
+  InputShapes typical;            ///< What the build tuned for.
+  std::vector<std::string> notes; ///< What `explain` tells of the whole: why a plan was tuned again.
   std::filesystem::path timing_cache;
   bool retune = false; ///< Seconds in the cache are not looked at.
 
@@ -56,6 +57,7 @@ struct Engine::State {
   const void* packed_form(const Tensor& constant) const { return constants_.packed_form(constant); }
 
 private:
+  std::shared_ptr<const Program> same_kernels(const Graph& lowered, const Target& target) const;
   std::shared_ptr<const Specialisation> like(const InputShapes& shapes, int threads) const;
 
   struct Key {

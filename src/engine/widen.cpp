@@ -15,10 +15,9 @@ namespace {
 
 class Widening {
 public:
-  Widening(Graph& graph, const Target& target) : graph_(graph), target_(target) {}
+  explicit Widening(Graph& graph) : graph_(graph) {}
 
   void run() {
-    if (!target_.device.is_host()) return; // GPUs compute halves as they are, with sums in f32
     std::vector<Node*> nodes;
     for (const auto& node : graph_.body().nodes()) nodes.push_back(node.get());
     for (Node* node : nodes) {
@@ -32,16 +31,13 @@ public:
   }
 
 private:
-  bool narrow(const Type& type) const {
-    if (!type.is_tensor()) return false;
-    const DType dtype = type.dtype();
-    return (dtype == DType::f16 || dtype == DType::bf16) &&
-           std::ranges::find(target_.precisions, dtype) == target_.precisions.end();
+  static bool narrow(const Type& type) {
+    return type.is_tensor() && (type.dtype() == DType::f16 || type.dtype() == DType::bf16);
   }
 
   /// Nodes whose operator means the same in f32. What names an element type or takes bits apart keeps its
   /// own.
-  bool eligible(const Node& node) const {
+  static bool eligible(const Node& node) {
     static const std::set<std::string_view> bound{"constant",
                                                   "cast_like",
                                                   "bit_cast",
@@ -121,14 +117,14 @@ private:
   }
 
   Graph& graph_;
-  const Target& target_;
   std::map<const Value*, Value*> wide_;
 };
 
 } // namespace
 
 void widen_halves(Graph& graph, const Target& target) {
-  if (target.device.is_host()) Widening(graph, target).run();
+  // GPUs compute halves as they are, with sums in f32.
+  if (target.device.is_host()) Widening(graph).run();
 }
 
 } // namespace lanner

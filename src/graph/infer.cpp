@@ -1,5 +1,6 @@
 #include "graph/infer.h"
 
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 
@@ -247,6 +248,18 @@ std::vector<Type> infer_node(const Node& node, std::span<const Item* const> inpu
   std::vector<Type> types;
   for (const auto& output : node.outputs()) types.push_back(flow.fact(output.get()).type);
   return types;
+}
+
+bool types_follow(const Node& node) {
+  Flow flow(nullptr);
+  for (const Value* value : node.inputs()) {
+    if (!value) continue;
+    const Tensor* constant = value->constant();
+    flow.set(value, {value->type, constant ? known_tensor(*constant) : Known{}});
+  }
+  flow.visit(node);
+  return std::ranges::all_of(
+      node.outputs(), [&](const auto& output) { return flow.fact(output.get()).type == output->type; });
 }
 
 struct RunningInference::State {

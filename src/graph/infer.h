@@ -19,6 +19,10 @@ void infer_types(Graph& graph);
 /// Dims that only the kernel can tell stay symbolic.
 std::vector<Type> infer_node(const Node& node, std::span<const Item* const> inputs);
 
+/// Whether the types of a node's outputs follow from its inputs' types and constants. Kernels trust sizes; a
+/// model may also declare one that only running tells, and be wrong.
+bool types_follow(const Node& node);
+
 /// Infers node by node while a graph is being made, so that its maker can look at types.
 class RunningInference {
 public:

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ops/arguments.h"
+#include "ops/bounds.h"
 #include "ops/rows.h"
 #include "ops/table.h"
 #include "ops/visit.h"
@@ -15,9 +16,9 @@ static void infer_col2_im(InferContext& context) {
   if (!x.ranked() || !image || !block) return context.set_output(0, Type::unranked(x.dtype()));
   check(image->size() == block->size() && !image->empty(), ErrorCode::invalid_argument,
         "image_shape has {} values, block_shape {}", image->size(), block->size());
+  for (const Dim& size : *block)
+    if (const auto known = size.constant()) require_within("block_shape", *known, 1, largest_window_size);
   const Dim taps = product(*block);
-  check(taps.is_constant() ? taps.value() > 0 : true, ErrorCode::invalid_argument,
-        "block_shape holds a size below 1");
   require_equal(mod(x.dims()[1], taps), 0, "the remainder of the second size over the block's elements");
   const auto window = WindowAttributes::read(context.attributes(), image->size());
   require_equal(product(window_positions(window, *image, *block)), x.dims()[2],

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "ops/bounds.h"
 #include "ops/convolution.h"
 #include "ops/table.h"
 #include "ops/visit.h"
@@ -7,39 +10,68 @@ namespace lanner::ops {
 // The adjoint of conv: the output is the image that windows slide over, the input one value a window
 // position.
 
-static std::vector<std::int64_t> output_padding(const AttributeMap& attributes, std::size_t rank) {
+static std::vector<std::int64_t> output_padding(const AttributeMap& attributes,
+                                                const WindowAttributes& window) {
+  const std::size_t rank = window.strides.size();
   std::vector<std::int64_t> padding = attributes.integers("output_padding");
   if (padding.empty()) padding.assign(rank, 0);
   check(padding.size() == rank, ErrorCode::invalid_argument, "output_padding has {} values, expected {}",
         padding.size(), rank);
-  for (const std::int64_t value : padding)
-    check(value >= 0 && value <= INT32_MAX, ErrorCode::invalid_argument,
-          "output_padding holds {}, expected at least 0", value);
+  // More would add positions that no window of the forward convolution could have left out.
+  for (std::size_t d = 0; d < rank; ++d)
+    require_within("output_padding", padding[d], 0, std::max(window.strides[d], window.dilations[d]) - 1);
   return padding;
 }
 
-static Dims output_sizes(const AttributeMap& attributes, std::span<const Dim> x,
+/// Sizes of the spatial axes that attribute output_shape asks for; none where it is absent. Some exporters put
+/// those of batch and channels in front, which have to be what they are.
+static std::vector<std::int64_t> asked_sizes(const AttributeMap& attributes, const Dims& outer,
+                                             std::size_t spatial) {
+  std::vector<std::int64_t> asked = attributes.integers("output_shape");
+  check(asked.empty() || asked.size() == spatial || asked.size() == spatial + outer.size(),
+        ErrorCode::invalid_argument, "output_shape has {} values, expected {}", asked.size(), spatial);
+  for (const std::int64_t size : asked) require_within("output_shape", size, 1, largest_window_size);
+  for (std::size_t i = 0; i + spatial < asked.size(); ++i)
+    require_equal(asked[i], outer[i], i == 0 ? "output_shape's batch" : "output_shape's channel count");
+  asked.erase(asked.begin(), asked.end() - static_cast<std::ptrdiff_t>(std::min(spatial, asked.size())));
+  return asked;
+}
+
+/// `full`: what the windows cover. A smaller size is cut out of it; of a larger one no more may be left over
+/// than a stride passes by.
+static void check_asked(std::int64_t asked, const Dim& full, std::size_t axis,
+                        const WindowAttributes& window) {
+  if (!full.is_constant()) return;
+  const std::int64_t most = full.value() + std::max(window.strides[axis], window.dilations[axis]) - 1;
+  check(asked <= most, ErrorCode::invalid_argument,
+        "output_shape asks for {} along spatial axis {}, where windows cover {}; expected at most {}", asked,
+        axis, full.value(), most);
+}
+
+static Dims output_sizes(const AttributeMap& attributes, const Dims& outer, std::span<const Dim> x,
                          std::span<const Dim> kernel) {
-  const std::vector<std::int64_t> declared = attributes.integers("output_shape");
-  if (!declared.empty()) {
-    // Some exporters include the batch and channel sizes.
-    check(declared.size() == x.size() || declared.size() == x.size() + 2, ErrorCode::invalid_argument,
-          "output_shape has {} values, expected {}", declared.size(), x.size());
-    return Dims(declared.end() - static_cast<std::ptrdiff_t>(x.size()), declared.end());
-  }
+  check_kernel_shape(attributes, kernel);
   const auto window = WindowAttributes::read(attributes, x.size());
-  const auto padding = output_padding(attributes, x.size());
+  const auto padding = output_padding(attributes, window);
+  const auto asked = asked_sizes(attributes, outer, x.size());
+  const auto pads = attributes.integers("pads");
+  check(window.auto_pad == WindowAttributes::AutoPad::notset ||
+            std::ranges::all_of(pads, [](std::int64_t pad) { return pad == 0; }),
+        ErrorCode::invalid_argument, "both auto_pad {} and pads are given, expected one",
+        attributes.string("auto_pad", "NOTSET"));
   Dims sizes;
   for (std::size_t d = 0; d < x.size(); ++d) {
-    if (window.same()) {
+    const Dim full = (x[d] - 1) * window.strides[d] + (kernel[d] - 1) * window.dilations[d] + 1;
+    if (!asked.empty()) {
+      check_asked(asked[d], full, d, window);
+      sizes.emplace_back(asked[d]);
+    } else if (window.same()) {
       sizes.push_back(x[d] * window.strides[d]);
-      continue;
+    } else {
+      sizes.push_back(full + padding[d] - window.begin[d] - window.end[d]);
     }
-    const Dim extent = (kernel[d] - 1) * window.dilations[d] + 1;
-    Dim size = (x[d] - 1) * window.strides[d] + extent + padding[d] - window.begin[d] - window.end[d];
-    check(!size.is_constant() || size.value() >= 0, ErrorCode::invalid_argument,
-          "pads leave {} elements of spatial axis {}", size.to_string(), d);
-    sizes.push_back(std::move(size));
+    check(!sizes[d].is_constant() || sizes[d].value() >= 0, ErrorCode::invalid_argument,
+          "pads leave {} elements of spatial axis {}", sizes[d].to_string(), d);
   }
   return sizes;
 }
@@ -59,16 +91,16 @@ static void infer_conv_transpose(InferContext& context) {
     require_equal(context.input(2).dims()[0], channels, "the bias's size");
   }
   Dims dims{x.dims()[0], channels};
-  for (Dim& size :
-       output_sizes(context.attributes(), std::span(x.dims()).subspan(2), std::span(w.dims()).subspan(2)))
-    dims.push_back(std::move(size));
+  const Dims sizes = output_sizes(context.attributes(), dims, std::span(x.dims()).subspan(2),
+                                  std::span(w.dims()).subspan(2));
+  dims.insert(dims.end(), sizes.begin(), sizes.end());
   context.set_output(0, Type(x.dtype(), std::move(dims)));
 }
 
 // auto_pad and output_shape say the output's size, from which the padding follows.
 static void resolve_padding(const AttributeMap& attributes, const WindowAttributes& given, Window& window) {
   if (!given.same() && attributes.integers("output_shape").empty()) return;
-  const auto padding = output_padding(attributes, window.image.size());
+  const auto padding = output_padding(attributes, given);
   for (std::size_t d = 0; d < window.image.size(); ++d) {
     const std::int64_t extent = (window.kernel[d] - 1) * window.dilations[d] + 1;
     const std::int64_t full = (window.positions[d] - 1) * window.strides[d] + padding[d] + extent;

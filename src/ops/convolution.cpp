@@ -9,7 +9,7 @@ std::vector<AttributeSpec> convolution_attribute_specs() {
   return specs;
 }
 
-static void check_kernel_shape(const AttributeMap& attributes, std::span<const Dim> kernel) {
+void check_kernel_shape(const AttributeMap& attributes, std::span<const Dim> kernel) {
   const std::vector<std::int64_t> declared = attributes.integers("kernel_shape");
   if (declared.empty()) return;
   check(declared.size() == kernel.size(), ErrorCode::invalid_argument,

@@ -20,6 +20,9 @@ struct Convolution {
 /// Sets output 0 from image `x` [N, C, ...] and weights `w` [M, C / group, ...], with element type `type`.
 void infer_convolution(InferContext& context, std::size_t x, std::size_t w, DType type);
 
+/// Error{invalid_argument} where `kernel_shape` is given and is not what the weights have.
+void check_kernel_shape(const AttributeMap& attributes, std::span<const Dim> kernel);
+
 /// `window_attribute_specs` with `group` and `kernel_shape`.
 std::vector<AttributeSpec> convolution_attribute_specs();
 

@@ -1,4 +1,5 @@
 #include "ops/arguments.h"
+#include "ops/bounds.h"
 #include "ops/strided.h"
 #include "ops/table.h"
 
@@ -15,8 +16,7 @@ struct SpaceBlocks {
     const std::string mode = attributes.string("mode", "DCR");
     check(mode == "DCR" || mode == "CRD", ErrorCode::invalid_argument, "mode is \"{}\", expected DCR or CRD",
           mode);
-    check(blocks.size >= 1 && blocks.size <= 65536, ErrorCode::invalid_argument,
-          "blocksize is {}, expected at least 1", blocks.size);
+    require_within("blocksize", blocks.size, 1, 65536);
     blocks.depth_last = mode == "DCR";
     return blocks;
   }

@@ -9,8 +9,8 @@ namespace lanner::ops {
 // dft and stft.
 
 static std::int64_t checked_length(std::int64_t length, std::string_view what) {
-  check(length >= 1 && length <= INT32_MAX, ErrorCode::invalid_argument, "{} is {}, expected at least 1",
-        what, length);
+  check(length >= 1 && length <= INT32_MAX, ErrorCode::invalid_argument, "{} is {}, expected 1 to {}", what,
+        length, INT32_MAX);
   return length;
 }
 

@@ -117,13 +117,18 @@ bool fits(const Tensor& tensor, const Type& type) {
   return true;
 }
 
-// Inference and kernels are written apart; here is where they meet.
-void check_result(const Value& value, const Item& item) {
+// Inference and kernels are written apart, and models declare sizes that only running tells; here is where
+// they meet.
+void check_result(const Node& node, std::span<const Item* const> inputs, std::size_t i, const Item& item) {
+  const Value& value = *node.output(i);
   if (value.unused()) return;
   check(is_set(item), ErrorCode::internal, "the kernel gave nothing for %{}", value.name());
   const bool comparable = value.type.is_tensor() && !(value.type == Type{}) && item.tensor.defined();
-  check(!comparable || fits(item.tensor, value.type), ErrorCode::internal, "%{}: inferred {}, computed {}",
-        value.name(), value.type.to_string(), Type(item.tensor.dtype(), item.tensor.shape()).to_string());
+  if (!comparable || fits(item.tensor, value.type)) return;
+  const std::string found = Type(item.tensor.dtype(), item.tensor.shape()).to_string();
+  check(!fits(item.tensor, infer_node(node, inputs)[i]), ErrorCode::invalid_argument,
+        "%{} is declared {}, but is {}", value.name(), value.type.to_string(), found);
+  fail(ErrorCode::internal, "%{}: inferred {}, computed {}", value.name(), value.type.to_string(), found);
 }
 
 std::vector<Item> Interpreter::run(const Node& node, std::span<const Item* const> inputs) {
@@ -137,7 +142,7 @@ std::vector<Item> Interpreter::run(const Node& node, std::span<const Item* const
     arguments[i] = &plain[i];
   }
   std::vector<Item> results = node.op().expand ? run_expansion(node, arguments) : run_kernel(node, arguments);
-  for (std::size_t i = 0; i < results.size(); ++i) check_result(*node.output(i), results[i]);
+  for (std::size_t i = 0; i < results.size(); ++i) check_result(node, arguments, i, results[i]);
   return results;
 }
 

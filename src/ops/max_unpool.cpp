@@ -51,7 +51,7 @@ static void run_max_unpool(KernelContext& context) {
   Tensor& y = context.output(0);
   clear_elements(y);
   const std::vector<std::int64_t> sizes = indexed_sizes(context);
-  const std::int64_t bound = Window::product_of(sizes);
+  const std::int64_t bound = Shape(sizes).elements();
   const std::vector<std::int64_t> dense = dense_strides(y.shape());
   const auto places = context.input(1).as<std::int64_t>();
   check(static_cast<std::int64_t>(places.size()) == x.elements(), ErrorCode::invalid_argument,

@@ -1,4 +1,5 @@
 #include "ops/arguments.h"
+#include "ops/known_axes.h"
 #include "ops/strided.h"
 #include "ops/table.h"
 
@@ -29,7 +30,7 @@ static void infer_pad(InferContext& context) {
   if (!input.ranked()) return context.set_output(0, input);
   pad_mode(context.attributes());
   const auto pads = known_elements(context, 1);
-  const auto axes_input = known_integers(context, 3);
+  const auto axes_input = known_axes(context, 3, input.rank());
   Dims dims = input.dims();
   if (!pads || (context.has(3) && !axes_input)) {
     for (Dim& dim : dims) dim = context.fresh("pad", Dim(INT64_MAX));

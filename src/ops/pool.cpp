@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/bounds.h"
 #include "ops/rows.h"
 #include "ops/table.h"
 #include "ops/visit.h"
@@ -14,9 +15,7 @@ namespace lanner::ops {
 static void infer_pool(InferContext& context) {
   const Type& x = context.input(0);
   const std::vector<std::int64_t> kernel = context.attributes().integers("kernel_shape");
-  for (const std::int64_t size : kernel)
-    check(size >= 1 && size <= INT32_MAX, ErrorCode::invalid_argument,
-          "kernel_shape holds {}, expected at least 1", size);
+  for (const std::int64_t size : kernel) require_within("kernel_shape", size, 1, largest_window_size);
   require_rank(context, 0, kernel.size() + 2);
   const auto window = WindowAttributes::read(context.attributes(), kernel.size());
   Type result = Type::unranked(x.dtype());

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "ops/arguments.h"
+#include "ops/known_axes.h"
 #include "ops/reduce_plan.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -52,7 +53,8 @@ static void propagate_fold(InferContext& context, FoldDims fold) {
 static void infer_reduce(InferContext& context, FoldDims fold) {
   const Type& x = context.input(0);
   const bool keep = context.attributes().flag("keepdims", true), given = context.has(1);
-  const auto axes = given ? known_integers(context, 1) : std::vector<std::int64_t>{};
+  const std::size_t most = x.ranked() ? x.rank() : SIZE_MAX;
+  const auto axes = given ? known_axes(context, 1, most) : std::vector<std::int64_t>{};
   if (!x.ranked() || (!axes && !keep)) return context.set_output(0, Type::unranked(x.dtype()));
   if (!axes) {
     Dims dims;

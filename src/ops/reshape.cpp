@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/arguments.h"
+#include "ops/known_axes.h"
 #include "ops/strided.h"
 #include "ops/table.h"
 
@@ -109,7 +110,7 @@ static void infer_squeeze(InferContext& context) {
   if (!input.ranked()) return set_unranked(context);
   std::vector<bool> dropped(input.rank());
   if (context.has(1)) {
-    const auto axes = known_integers(context, 1);
+    const auto axes = known_axes(context, 1, input.rank());
     if (!axes) return set_unranked(context);
     for (const std::size_t axis : resolve_axes(*axes, input.rank())) {
       check(!input.dims()[axis].is_constant() || input.dims()[axis].value() == 1, ErrorCode::invalid_argument,

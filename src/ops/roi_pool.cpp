@@ -78,6 +78,7 @@ static PixelRange bin_pixels(double start, double end, std::int64_t i, std::int6
   const double first = start + std::floor(static_cast<double>(i) * extent);
   const double last = start + std::ceil(static_cast<double>(i + 1) * extent);
   const auto bound = static_cast<double>(size);
+  if (std::isnan(first) || std::isnan(last)) return {0, 0};
   return {static_cast<std::int64_t>(std::clamp(first, 0.0, bound)),
           static_cast<std::int64_t>(std::clamp(last, 0.0, bound))};
 }
@@ -93,7 +94,10 @@ static void run_max_roi_pool(KernelContext& context) {
   const auto corner = [&](std::int64_t region, std::int64_t i) {
     return std::round(value(region, i) * scale);
   };
-  const auto image = [&](std::int64_t region) { return static_cast<std::int64_t>(value(region, 0)); };
+  const auto image = [&](std::int64_t region) {
+    const double number = value(region, 0);
+    return number >= 0 && number < 0x1p53 ? static_cast<std::int64_t>(number) : std::int64_t{-1};
+  };
   pool_regions(
       context, image, [&](const Plane& plane, std::int64_t region, std::int64_t row, std::int64_t column) {
         const PixelRange xs = bin_pixels(corner(region, 1), corner(region, 3), column, shape[1], plane.width);
@@ -147,8 +151,10 @@ struct Corners {
 
 static Corners corners_at(const Plane& plane, double y, double x) {
   Corners corners;
-  if (y < -1 || y > static_cast<double>(plane.height) || x < -1 || x > static_cast<double>(plane.width))
-    return corners;
+  // A place that is no number lies outside, as every place of an empty plane does.
+  const bool inside = y >= -1 && y <= static_cast<double>(plane.height) && x >= -1 &&
+                      x <= static_cast<double>(plane.width) && plane.height > 0 && plane.width > 0;
+  if (!inside) return corners;
   y = std::clamp(y, 0.0, static_cast<double>(plane.height - 1));
   x = std::clamp(x, 0.0, static_cast<double>(plane.width - 1));
   const auto top = static_cast<std::int64_t>(y), left = static_cast<std::int64_t>(x);
@@ -173,7 +179,7 @@ static Extent extent_of(const RoiAlign& align, double first, double last) {
 static double align_bin(const RoiAlign& align, const Plane& plane, const Extent& ys, const Extent& xs) {
   const auto samples = [&](double size) {
     const double count = align.ratio > 0 ? static_cast<double>(align.ratio) : std::ceil(size);
-    return static_cast<std::int64_t>(std::clamp(count, 0.0, 4096.0));
+    return count > 0 ? static_cast<std::int64_t>(std::min(count, 4096.0)) : std::int64_t{0};
   };
   const std::int64_t rows = samples(ys.size), columns = samples(xs.size);
   double sum = 0, most = -std::numeric_limits<double>::infinity();

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ops/arguments.h"
+#include "ops/known_axes.h"
 #include "ops/strided.h"
 #include "ops/table.h"
 
@@ -66,7 +67,7 @@ static std::optional<Dim> sliced_size(const AxisSlice& slice, const Dim& size) {
 static std::optional<std::vector<std::optional<AxisSlice>>> asked_slices(const InferContext& context) {
   const std::size_t rank = context.input(0).rank();
   const auto starts = known_elements(context, 1), ends = known_elements(context, 2);
-  auto axes = known_integers(context, 3);
+  auto axes = known_axes(context, 3, rank);
   const auto steps = known_integers(context, 4);
   const auto count = static_length(context, 1);
   if (!count || (context.has(3) && !axes)) return std::nullopt;

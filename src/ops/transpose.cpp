@@ -1,4 +1,8 @@
+#include "ops/transpose.h"
+
 #include <algorithm>
+
+#include <fmt/ranges.h>
 
 #include "ops/arguments.h"
 #include "ops/strided.h"
@@ -6,22 +10,36 @@
 
 namespace lanner::ops {
 
-/// perm[i] is the input's axis that becomes axis i; all reversed when the attribute is absent.
-static std::vector<std::size_t> permutation(const AttributeMap& attributes, std::size_t rank) {
-  std::vector<std::int64_t> perm = attributes.integers("perm");
-  if (!attributes.has("perm"))
-    for (std::size_t i = rank; i-- > 0;) perm.push_back(static_cast<std::int64_t>(i));
+std::vector<std::size_t> transpose_order(const AttributeMap& attributes, std::size_t rank) {
+  std::vector<std::size_t> order;
+  if (!attributes.has("perm")) {
+    for (std::size_t i = rank; i-- > 0;) order.push_back(i);
+    return order;
+  }
+  const std::vector<std::int64_t> perm = attributes.integers("perm");
   check(perm.size() == rank, ErrorCode::invalid_argument, "transpose: perm has {} axes for rank {}",
         perm.size(), rank);
-  return resolve_axes(perm, rank, "perm");
+  std::vector<bool> seen(rank);
+  for (const std::int64_t axis : perm) {
+    const auto place = static_cast<std::size_t>(axis);
+    check(axis >= 0 && place < rank && !seen[place], ErrorCode::invalid_argument,
+          "transpose: perm is [{}], expected each axis from 0 to {} once", fmt::join(perm, ", "), rank - 1);
+    seen[place] = true;
+    order.push_back(place);
+  }
+  return order;
 }
 
 static void infer_transpose(InferContext& context) {
   const Type& input = context.input(0);
-  if (!input.ranked()) return context.set_output(0, input);
+  const AttributeMap& attributes = context.attributes();
+  if (!input.ranked()) {
+    // Whatever the rank turns out to be, the list has to be a permutation.
+    transpose_order(attributes, attributes.integers("perm").size());
+    return context.set_output(0, input);
+  }
   Dims dims;
-  for (const std::size_t axis : permutation(context.attributes(), input.rank()))
-    dims.push_back(input.dims()[axis]);
+  for (const std::size_t axis : transpose_order(attributes, input.rank())) dims.push_back(input.dims()[axis]);
   context.set_output(0, input.with_dims(std::move(dims)));
   if (input.rank() <= 1) context.set_known(0, context.known(0));
 }
@@ -31,7 +49,7 @@ static void run_transpose(KernelContext& context) {
   Tensor& out = context.output(0);
   const std::vector<std::int64_t> strides = dense_strides(input.shape());
   Walk source;
-  for (const std::size_t axis : permutation(context.attributes(), input.rank()))
+  for (const std::size_t axis : transpose_order(context.attributes(), input.rank()))
     source.strides.push_back(strides[axis]);
   copy_strided(out.shape(), input, source, out, dense_walk(out.shape()));
 }

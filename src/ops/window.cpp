@@ -2,6 +2,8 @@
 
 #include <lanner/error.h>
 
+#include "ops/bounds.h"
+
 namespace lanner::ops {
 
 static WindowAttributes::AutoPad parse_auto_pad(const std::string& text) {
@@ -21,9 +23,7 @@ static std::vector<std::int64_t> sizes_attribute(const AttributeMap& attributes,
   if (values.empty()) values.assign(count, fallback);
   check(values.size() == count, ErrorCode::invalid_argument, "{} has {} values, expected {}", name,
         values.size(), count);
-  for (const std::int64_t value : values)
-    check(value >= smallest && value <= INT32_MAX, ErrorCode::invalid_argument,
-          "{} holds {}, expected at least {}", name, value, smallest);
+  for (const std::int64_t value : values) require_within(name, value, smallest, largest_window_size);
   return values;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/bounds.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -53,7 +54,11 @@ static bool absorb(Node& window) {
   std::vector<std::int64_t> pads =
       window.attributes.integers("pads", std::vector<std::int64_t>(added->size(), 0));
   if (pads.size() != added->size()) return false;
-  for (std::size_t i = 0; i < pads.size(); ++i) pads[i] += (*added)[i];
+  for (std::size_t i = 0; i < pads.size(); ++i) {
+    // Both are at least 0 here. What a window cannot have stays a node of its own.
+    if ((*added)[i] > ops::largest_window_size - pads[i]) return false;
+    pads[i] += (*added)[i];
+  }
   window.attributes.set("pads", pads);
   if (window.kind() == "average_pool") window.attributes.set("count_include_pad", std::int64_t{1});
   take_sources(window, *pad);

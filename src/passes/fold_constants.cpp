@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <map>
 
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "ops/interpreter.h"
+#include "passes/folding_work.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -21,7 +21,6 @@ constexpr std::uint64_t growth = 4;
 constexpr std::uint64_t most_steps = 1u << 14;
 constexpr std::uint64_t free_work_bytes = 64u << 20;
 constexpr std::uint64_t work_growth = 64;
-constexpr std::uint64_t most_products = std::uint64_t{1} << 32;
 
 std::uint64_t bytes_of(const Type& type) {
   if (type.dtype() == DType::string)
@@ -46,35 +45,6 @@ bool is_moderate(const Node& node) {
   return made <= std::max(free_bytes, given_bytes(node) * growth);
 }
 
-std::uint64_t bounded_product(std::uint64_t a, std::int64_t b) {
-  const auto factor = static_cast<std::uint64_t>(std::max<std::int64_t>(b, 1));
-  return a > most_products / factor ? most_products + 1 : a * factor;
-}
-
-/// Whether an einsum visits few places: a short equation and few bytes can make any number of them.
-bool is_small_contraction(const Node& node) {
-  if (node.kind() != "einsum") return true;
-  const std::string equation = node.attributes.string("equation", "");
-  const bool plain = equation.find('.') == std::string::npos;
-  std::map<char, std::int64_t> sizes; // of each label
-  std::uint64_t all = 1;
-  std::size_t at = 0;
-  for (const Value* input : node.own_inputs()) {
-    if (!input) return false;
-    for (const std::int64_t size : input->type.shape()) {
-      all = bounded_product(all, size);
-      while (at < equation.size() && (equation[at] == ',' || equation[at] == ' ')) ++at;
-      if (at == equation.size()) continue;
-      std::int64_t& known = sizes[equation[at++]];
-      known = std::max(known, size);
-    }
-  }
-  if (!plain) return all <= most_products;
-  std::uint64_t places = 1;
-  for (const auto& [label, size] : sizes) places = bounded_product(places, size);
-  return places <= most_products;
-}
-
 bool has_constant_inputs(const Node& node) {
   return !node.outputs().empty() &&
          std::ranges::all_of(node.inputs(), [](const Value* input) { return !input || input->constant(); });
@@ -93,7 +63,7 @@ bool is_folded_away(const Node& node) {
 
 bool compute(Node& node) {
   if (node.kind() == "constant" || !has_constant_inputs(node) || !is_pure(node) || !is_moderate(node) ||
-      !is_small_contraction(node))
+      !is_little_work(node))
     return false;
   std::vector<Item> items;
   std::vector<const Item*> inputs;

@@ -1,5 +1,6 @@
 #include "passes/permutation.h"
 
+#include "ops/transpose.h"
 #include "passes/reshape_target.h"
 #include "passes/rewrite.h"
 
@@ -7,13 +8,8 @@ namespace lanner::passes {
 
 std::optional<Permutation> permutation_of(const Node* node) {
   if (!node || node->kind() != "transpose" || !node->input(0)->type.ranked()) return std::nullopt;
-  const auto rank = static_cast<std::int64_t>(node->input(0)->type.rank());
-  Permutation p = node->attributes.integers("perm");
-  // Without `perm` the dims are reversed.
-  if (!node->attributes.has("perm")) {
-    for (std::int64_t i = rank; i-- > 0;) p.push_back(i);
-  }
-  return p;
+  const auto order = ops::transpose_order(node->attributes, node->input(0)->type.rank());
+  return Permutation(order.begin(), order.end());
 }
 
 Permutation inverse(const Permutation& p) {

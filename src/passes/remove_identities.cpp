@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "passes/passes.h"
+#include "passes/permutation.h"
 #include "passes/rewrite.h"
 
 namespace lanner::passes {
@@ -21,12 +22,9 @@ static bool all_are(const Value* value, double number) {
   return values && std::ranges::all_of(*values, [&](double each) { return each == number; });
 }
 
-static bool is_sorted_permutation(const Node& node) {
-  const auto order = node.attributes.integers("perm");
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (order[i] != static_cast<std::int64_t>(i)) return false;
-  }
-  return !order.empty();
+static bool keeps_order(const Node& transpose) {
+  const auto order = permutation_of(&transpose);
+  return order && is_identity(*order);
 }
 
 static bool pads_nothing(const Node& node) {
@@ -45,7 +43,7 @@ static Value* same_as(const Node& node) {
   if (kind == "expand" || kind == "reshape" || kind == "squeeze" || kind == "unsqueeze" || kind == "flatten")
     return first;
   if (kind == "tile") return all_are(second, 1) ? first : nullptr;
-  if (kind == "transpose") return is_sorted_permutation(node) ? first : nullptr;
+  if (kind == "transpose") return keeps_order(node) ? first : nullptr;
   if (kind == "pad") return pads_nothing(node) ? first : nullptr;
   if (kind == "mul") return all_are(second, 1) ? first : all_are(first, 1) ? second : nullptr;
   if (kind == "add") return all_are(second, 0) ? first : all_are(first, 0) ? second : nullptr;

@@ -38,7 +38,7 @@ ReadCallback reader_of(std::string text, std::size_t most) {
   };
 }
 
-TEST(Source, FileIsReadAndMapped) {
+TEST(Source, FileIsReadInPartsAndWhole) {
   const TemporaryFolder folder;
   const SourcePtr source = open_path(folder.write("a.bin", "0123456789"));
   EXPECT_EQ(source->size(), 10);
@@ -46,9 +46,7 @@ TEST(Source, FileIsReadAndMapped) {
   EXPECT_EQ(read_text(*source, 8, 5), "89");
   EXPECT_EQ(read_text(*source, 2, 3), "234");
   EXPECT_EQ(read_text(*source, 1ull << 62, 3), "");
-  EXPECT_EQ(text_of(source->map()), "0123456789");
-  const Content content = read_all(source);
-  EXPECT_EQ(content.bytes.data(), source->map().data());
+  EXPECT_EQ(text_of(read_all(source).bytes), "0123456789");
 }
 
 TEST(Source, EmptyFileIsEmpty) {
@@ -82,12 +80,30 @@ TEST(Source, FileThatShrinksReadsShort) {
   const TemporaryFolder folder;
   const auto path = folder.write("a.bin", std::string(1u << 16, 'x'));
   const SourcePtr source = open_path(path);
-  ASSERT_EQ(source->map().size(), 1u << 16);
   ASSERT_EQ(::truncate(path.c_str(), 5), 0);
   EXPECT_EQ(read_text(*source, 3, 100), "xx");
   const SourcePtr late = open_path(path);
   ASSERT_EQ(::truncate(path.c_str(), 1), 0);
   LANNER_EXPECT_ERROR(read_all(late), ErrorCode::io, "1 of 5 bytes");
+}
+
+TEST(Source, WhatWasReadIsNobodyElses) {
+  const TemporaryFolder folder;
+  const std::string before(1u << 16, 'x');
+  const auto path = folder.write("a.bin", before);
+  const Content content = read_all(open_path(path));
+  folder.write("a.bin", std::string(before.size(), 'y'));
+  EXPECT_EQ(text_of(content.bytes), before);
+  ASSERT_EQ(::truncate(path.c_str(), 0), 0);
+  EXPECT_EQ(text_of(content.bytes), before);
+}
+
+TEST(Source, FileThatGrewSinceItWasOpenedIsRefused) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("a.bin", "0123");
+  const SourcePtr source = open_path(path);
+  ASSERT_EQ(::truncate(path.c_str(), 100), 0);
+  LANNER_EXPECT_ERROR(read_all(source), ErrorCode::io, "was written to while being read");
 }
 
 TEST(Source, PipeIsReadThrough) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "expect_error.h"
+
 namespace lanner {
 namespace {
 
@@ -34,6 +36,17 @@ TEST(Memory, AChainNeedsTwoBuffers) {
   std::vector<BufferRequest> requests;
   for (std::size_t i = 0; i < 10; ++i) requests.push_back({1000, i, i + 1});
   EXPECT_EQ(plan_arena(requests).bytes, 2048u);
+}
+
+TEST(Memory, MoreThanThereAreAddressesIsRefused) {
+  constexpr std::uint64_t quarter = std::uint64_t{1} << 62;
+  const auto ask = [](std::vector<BufferRequest> requests) { return plan_arena(requests).bytes; };
+  EXPECT_EQ(ask({{quarter, 0, 1}}), quarter);
+  const auto refused = "its values take more than 9223372036854775807 bytes at once";
+  LANNER_EXPECT_ERROR(ask({{quarter, 0, 1}, {quarter, 0, 1}}), ErrorCode::limit_exceeded, refused);
+  LANNER_EXPECT_ERROR(ask(std::vector<BufferRequest>(5, {quarter, 0, 1})), ErrorCode::limit_exceeded,
+                      refused);
+  LANNER_EXPECT_ERROR(ask({{UINT64_MAX - 3, 0, 1}}), ErrorCode::limit_exceeded, refused);
 }
 
 TEST(Memory, NothingToPlace) {

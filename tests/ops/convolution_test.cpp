@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
@@ -52,6 +53,65 @@ TEST(ConvTranspose, is_the_adjoint_of_conv) {
   const auto shaped = attributes({{"strides", ints({2})}, {"output_shape", ints({4})}});
   EXPECT_EQ(inferred({"conv_transpose", {"f32[N, 1, L]", "f32[1, 5, 3]"}, strided}), "f32[N, 5, 2*L + 1]");
   EXPECT_EQ(inferred({"conv_transpose", {"f32[N, 1, L]", "f32[1, 5, 3]"}, shaped}), "f32[N, 5, 4]");
+}
+
+static std::string transposed(AttributeMap map, const char* x = "f32[N, 1, 5]") {
+  map.set("strides", std::vector<std::int64_t>{2});
+  return inferred({"conv_transpose", {x, "f32[1, 1, 3]"}, std::move(map)});
+}
+
+// Sizes as onnxruntime gives them, or refuses.
+TEST(ConvTranspose, gives_the_size_asked_for) {
+  const auto asked = [](std::vector<std::int64_t> sizes) {
+    return transposed(attributes({{"output_shape", ints(std::move(sizes))}}));
+  };
+  for (const std::int64_t size : {1, 3, 9, 11, 12})
+    EXPECT_EQ(asked({size}), fmt::format("f32[N, 1, {}]", size));
+  EXPECT_NE(
+      asked({13}).find("output_shape asks for 13 along spatial axis 0, where windows cover 11; expected "
+                       "at most 12"),
+      std::string::npos);
+  EXPECT_NE(asked({0}).find("output_shape holds 0, expected 1 to 2147483647"), std::string::npos);
+  EXPECT_NE(asked({-1}).find("output_shape holds -1"), std::string::npos);
+  EXPECT_NE(asked({4294967296}).find("output_shape holds 4294967296"), std::string::npos);
+  EXPECT_NE(asked({10, 10}).find("output_shape has 2 values, expected 1"), std::string::npos);
+  EXPECT_EQ(asked({7, 1, 10}), "f32[N, 1, 10]");
+  EXPECT_NE(asked({7, 4, 10}).find("output_shape's channel count is 4, expected 1"), std::string::npos);
+  const auto batch = attributes({{"output_shape", ints({3, 1, 10})}});
+  EXPECT_NE(transposed(batch, "f32[1, 1, 5]").find("output_shape's batch is 3, expected 1"),
+            std::string::npos);
+  const auto more = attributes({{"output_shape", ints({10})}, {"output_padding", ints({1})}});
+  EXPECT_EQ(transposed(more), "f32[N, 1, 10]");
+}
+
+TEST(ConvTranspose, refuses_attributes_that_contradict) {
+  const Attribute same = std::string("SAME_UPPER");
+  EXPECT_EQ(transposed(attributes({{"auto_pad", same}})), "f32[N, 1, 10]");
+  EXPECT_EQ(transposed(attributes({{"auto_pad", same}, {"pads", ints({0, 0})}})), "f32[N, 1, 10]");
+  EXPECT_NE(transposed(attributes({{"auto_pad", same}, {"pads", ints({1, 1})}}))
+                .find("both auto_pad SAME_UPPER and pads are given, expected one"),
+            std::string::npos);
+  EXPECT_EQ(transposed(attributes({{"output_padding", ints({1})}})), "f32[N, 1, 12]");
+  EXPECT_NE(
+      transposed(attributes({{"output_padding", ints({2})}})).find("output_padding holds 2, expected 0 to 1"),
+      std::string::npos);
+  EXPECT_NE(transposed(attributes({{"output_padding", ints({-1})}})).find("output_padding holds -1"),
+            std::string::npos);
+  EXPECT_NE(transposed(attributes({{"kernel_shape", ints({4})}})).find("kernel size is 3, expected 4"),
+            std::string::npos);
+  EXPECT_NE(transposed(attributes({{"pads", ints({6, 6})}})).find("pads leave -1 elements of spatial axis 0"),
+            std::string::npos);
+}
+
+TEST(Window, says_what_was_given_and_both_bounds) {
+  const auto pads = attributes({{"pads", ints({2147483648, 0})}});
+  EXPECT_NE(inferred({"conv", {"f32[1, 1, 8]", "f32[1, 1, 3]"}, pads})
+                .find("pads holds 2147483648, expected 0 to 2147483647"),
+            std::string::npos);
+  const auto kernel = attributes({{"kernel_shape", ints({0})}});
+  EXPECT_NE(
+      inferred({"max_pool", {"f32[1, 1, 8]"}, kernel}).find("kernel_shape holds 0, expected 1 to 2147483647"),
+      std::string::npos);
 }
 
 TEST(QuantizedConv, subtracts_zero_points_and_rounds_to_even) {

@@ -51,6 +51,34 @@ TEST(Reshape, views_keep_what_is_known) {
   EXPECT_EQ(inferred({"flatten", {"f32[N, 3, 4]"}, axis(0)}), "f32[1, 12*N]");
 }
 
+TEST(Transpose, takes_each_axis_once) {
+  const auto refused = [](const char* type, std::vector<std::int64_t> perm) {
+    return inferred({"transpose", {type}, attributes({{"perm", ints(std::move(perm))}})});
+  };
+  EXPECT_EQ(refused("f32[N, 3, 4]", {2, 0, 1}), "f32[4, N, 3]");
+  const std::string once = "expected each axis from 0 to 2 once";
+  EXPECT_NE(refused("f32[N, 3, 4]", {0, -1, 1}).find("perm is [0, -1, 1], " + once), std::string::npos);
+  EXPECT_NE(refused("f32[N, 3, 4]", {0, 1, 1}).find("perm is [0, 1, 1], " + once), std::string::npos);
+  EXPECT_NE(refused("f32[N, 3, 4]", {0, 3, 1}).find("perm is [0, 3, 1], " + once), std::string::npos);
+  EXPECT_NE(refused("f32[N, 3, 4]", {0, INT64_MIN, 1}).find(once), std::string::npos);
+  EXPECT_NE(refused("f32[N, 3, 4]", {1, 0}).find("perm has 2 axes for rank 3"), std::string::npos);
+  EXPECT_NE(refused("f32[N, 3, 4]", {}).find("perm has 0 axes for rank 3"), std::string::npos);
+  // Before the rank is known, too.
+  EXPECT_NE(refused("f32[*]", {0, -1, 1}).find(once), std::string::npos);
+  EXPECT_EQ(refused("f32[*]", {0, 2, 1}), "f32[*]");
+}
+
+TEST(Axes, are_no_more_than_there_are) {
+  const Tensor many = i64s(std::vector<std::int64_t>(70, 0));
+  const std::string why = "names 70 axes, expected at most 2";
+  EXPECT_NE(inferred({"reduce_sum", {"f32[N, 4]", many}}).find(why), std::string::npos);
+  EXPECT_NE(inferred({"squeeze", {"f32[N, 4]", many}}).find(why), std::string::npos);
+  EXPECT_NE(inferred({"slice", {"f32[N, 4]", many, many, many}}).find(why), std::string::npos);
+  EXPECT_NE(inferred({"pad", {"f32[N, 4]", many, std::nullopt, many}}).find(why), std::string::npos);
+  EXPECT_NE(inferred({"reduce_sum", {"f32[N, 4]", i64s({1, -1})}}).find("axes name axis 1 twice"),
+            std::string::npos);
+}
+
 // What exporters write for `x.view(x.size(0), -1, 4)`.
 TEST(Reshape, shape_arithmetic_resolves_symbolically) {
   Graph graph(builtin_op_table());
@@ -107,8 +135,6 @@ TEST(Transpose, permutes_any_type) {
   copy(tensor<std::uint8_t>({1, 2, 3, 4, 5, 6}, {2, 3}), nibbles);
   copy(run({"transpose", {nibbles}}), out);
   EXPECT_EQ(show(out), "u8[3, 2](1, 4, 2, 5, 3, 6)");
-  EXPECT_NE(inferred({"transpose", {"f32[2, 3]"}, attributes({{"perm", ints({0, 0})}})}).find("twice"),
-            std::string::npos);
 }
 
 TEST(Expand, repeats_elements) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "expect_error.h"
 #include "ops/node_run.h"
 
 using namespace lanner;
@@ -82,4 +83,19 @@ TEST(RoiPool, refuses_images_that_are_not_there) {
   const Tensor x = f32s({1, 2, 3, 4}, {1, 1, 2, 2});
   EXPECT_EQ(show(run({"max_roi_pool", {x, f32s({0, 0, 0, 1, 0}, {1, 5})}, shape})), "f32[1, 1, 1, 1](2)");
   EXPECT_THROW(run({"max_roi_pool", {x, f32s({1, 0, 0, 1, 0}, {1, 5})}, shape}), Error);
+}
+
+TEST(Regions, places_that_are_no_numbers_lie_outside) {
+  const float none = std::numeric_limits<float>::quiet_NaN(), far = std::numeric_limits<float>::infinity();
+  const Tensor x = f32s({1, 2, 3, 4}, {1, 1, 2, 2});
+  for (const std::int64_t ratio : {0, 2})
+    for (const std::vector<float>& box :
+         {std::vector<float>{none, none, none, none}, {0, none, 1, 1}, {far, 0, far, 1}})
+      EXPECT_EQ(
+          show(
+              run({"roi_align", {x, f32s(box, {1, 4}), i64s({0})}, attributes({{"sampling_ratio", ratio}})})),
+          "f32[1, 1, 1, 1](0)");
+  const auto pooled = attributes({{"pooled_shape", ints({1, 1})}});
+  EXPECT_EQ(show(run({"max_roi_pool", {x, f32s({0, none, 0, 1, 1}, {1, 5})}, pooled})), "f32[1, 1, 1, 1](0)");
+  EXPECT_THROW(run({"max_roi_pool", {x, f32s({none, 0, 0, 1, 1}, {1, 5})}, pooled}), Error);
 }

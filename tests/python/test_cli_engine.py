@@ -1,10 +1,12 @@
 """lanner build, explain, bench and verify."""
 
 import json
+import os
+import subprocess
 
 import pytest
 
-from command import ROOT, color_classifier, leftovers, make_clip, make_ppm, refuse, succeed
+from command import COMMAND, ROOT, SECONDS, color_classifier, lanner, leftovers, make_clip, make_ppm, refuse, succeed
 
 DETECTOR = ROOT / "demo" / "shapes.onnx"
 QUICK = ["--budget", "0", "--threads", "1"]
@@ -39,6 +41,33 @@ def test_a_plan_is_not_built_again(tmp_path, model, options):
         line = refuse(command, plan, *options, cwd=tmp_path)
         assert f"is a plan, for which {options[0]} was decided" in line and "build it again" in line
     assert "'fp8'" in refuse("explain", plan, "--precision", "fp8")
+
+
+def warned(*arguments):
+    """The one line on stderr of a command that succeeds."""
+    result = lanner(*arguments)
+    assert result.returncode == 0 and result.stderr.count("\n") == 1, result.stderr
+    assert result.stderr.startswith("lanner: warning: ")
+    return result.stderr
+
+
+def test_a_precision_without_effect_is_said(tmp_path, model):
+    plan = tmp_path / "model.plan"
+    said = warned("build", model, "-o", plan, "--shape", "input:1x3x8x8", "--precision", "fp16", "--device", "cpu", *QUICK)
+    assert "model.onnx: precision fp16 has no effect" in said
+    assert "precision fp16 has no effect" in succeed("explain", plan)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core")
+def test_a_plan_runs_with_fewer_threads_than_it_was_built_for(tmp_path):
+    plan = tmp_path / "shapes.plan"
+    succeed("build", DETECTOR, "-o", plan, "--deterministic", "--threads", "2")
+    for command in ([COMMAND], ["taskset", "-c", str(min(os.sched_getaffinity(0))), COMMAND]):
+        threads = ["--threads", "1"] if len(command) == 1 else []
+        result = subprocess.run([*command, "bench", plan, "--duration", "10ms", "--json", *threads], capture_output=True, text=True, timeout=SECONDS)
+        assert result.returncode == 0, result.stderr
+        assert json.loads(result.stdout)["threads"] == 1
+        assert result.stderr == "" or "tuned again from its IR" in result.stderr
 
 
 def test_deterministic_builds_are_equal(tmp_path):

@@ -2,6 +2,7 @@
 
 import pathlib
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -51,6 +52,27 @@ def test_plans_give_equal_answers(engine, picture, tmp_path):
     loaded = lanner.load(tmp_path / "shapes.plan", threads=1)
     for name, tensor in loaded({"input": picture}).items():
         np.testing.assert_array_equal(tensor, engine({"input": picture})[name])
+
+
+def test_a_precision_without_effect_is_a_warning(picture):
+    shapes = {"input": (1, 3, 192, 320)}
+    with pytest.warns(RuntimeWarning, match="precision bf16 has no effect") as found:
+        built = lanner.build(SHAPES, shapes=shapes, threads=1, budget=0, precision="bf16", device="cpu")
+    assert len(found) == 1
+    assert "precision bf16 has no effect" in built.explain()["notes"][0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert lanner.build(SHAPES, shapes=shapes, threads=1, budget=0, device="cpu").explain()["notes"] == []
+        with pytest.raises(RuntimeWarning, match="bf16"):
+            lanner.build(SHAPES, shapes=shapes, threads=1, budget=0, precision="bf16", device="cpu")
+
+
+def test_a_plan_cut_while_in_use_stays_as_it_was(engine, picture, tmp_path):
+    plan = tmp_path / "shapes.plan"
+    engine.save(plan)
+    loaded = lanner.load(plan, threads=1)
+    plan.write_bytes(b"")
+    np.testing.assert_array_equal(loaded({"input": picture})["boxes"], engine({"input": picture})["boxes"])
 
 
 def test_models_come_from_bytes_files_and_protobufs(picture):

@@ -4,6 +4,9 @@
 #include <map>
 #include <string_view>
 
+#include "ops/axis.h"
+#include "ops/transpose.h"
+
 namespace lanner {
 
 namespace {
@@ -46,12 +49,9 @@ Result one(Box box) {
 }
 
 Result transpose(const Movement& m) {
-  const std::size_t rank = m.input().rank();
-  Integers order = m.op.attributes().integers("perm");
-  if (order.empty())
-    for (std::size_t i = 0; i < rank; ++i) order.push_back(static_cast<std::int64_t>(rank - 1 - i));
   Box box{sizes_of(m.output()), {}, m.outputs[0]};
-  for (std::int64_t axis : order) box.source_strides.push_back(m.inputs[0][static_cast<std::size_t>(axis)]);
+  for (const std::size_t axis : ops::transpose_order(m.op.attributes(), m.input().rank()))
+    box.source_strides.push_back(m.inputs[0][axis]);
   return one(std::move(box));
 }
 

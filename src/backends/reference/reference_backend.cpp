@@ -4,6 +4,7 @@
 
 #include <lanner/error.h>
 
+#include "graph/infer.h"
 #include "graph/op.h"
 
 namespace lanner {
@@ -87,6 +88,7 @@ std::string why_not(const Node& node) {
     if (value && !planned(value->type)) return "an input is not a tensor of known shape";
   for (const auto& value : node.outputs())
     if (!planned(value->type)) return "an output is not a tensor of known shape";
+  if (!types_follow(node)) return "a size is declared that only running tells";
   return {};
 }
 

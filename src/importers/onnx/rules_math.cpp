@@ -17,12 +17,13 @@ void legacy_binary(RuleContext& context) {
   if (context.integer("broadcast", 0) != 0 && context.has_attribute("axis")) {
     check(a->type.ranked() && b->type.ranked(), ErrorCode::unsupported,
           "broadcasting along an axis needs known ranks");
-    const auto rank = static_cast<std::int64_t>(a->type.rank());
-    std::int64_t axis = context.integer("axis", 0);
-    axis = axis < 0 ? axis + rank : axis;
+    const auto rank = static_cast<std::int64_t>(a->type.rank()),
+               own = static_cast<std::int64_t>(b->type.rank());
+    const std::int64_t given = context.integer("axis", 0), axis = given < 0 ? given + rank : given;
+    check(axis >= 0 && axis <= rank && own <= rank - axis, ErrorCode::bad_data,
+          "axis {} for operands of rank {} and {}", given, rank, own);
     std::vector<std::int64_t> trailing;
-    for (std::int64_t d = axis + static_cast<std::int64_t>(b->type.rank()); d < rank; ++d)
-      trailing.push_back(d - axis);
+    for (std::int64_t d = axis + own; d < rank; ++d) trailing.push_back(d - axis);
     if (!trailing.empty()) b = context.emit("unsqueeze", {b, context.ints(trailing)});
   }
   context.set_output(

@@ -79,9 +79,15 @@ void tile(RuleContext& context) {
   Value* x = context.required(0);
   check(axis && x->type.ranked(), ErrorCode::unsupported,
         "Tile of version 1 with an axis that is not a constant");
+  check(axis->elements() == 1 && axis->dtype() != DType::string, ErrorCode::bad_data,
+        "Tile of version 1: its axis is {}{}, expected one number", to_string(axis->dtype()),
+        axis->shape().to_string());
   // One count for one axis: ones around it.
-  const std::int64_t at = axis->dtype() == DType::i64 ? axis->as<std::int64_t>()[0]
-                                                      : static_cast<std::int64_t>(axis->as<float>()[0]);
+  Tensor number = Tensor::allocate(DType::i64, axis->shape());
+  copy(*axis, number);
+  const std::int64_t at = number.as<std::int64_t>()[0];
+  check(at >= 0 && at < static_cast<std::int64_t>(x->type.rank()), ErrorCode::bad_data,
+        "Tile of version 1: axis {} for rank {}", at, x->type.rank());
   std::vector<Value*> parts;
   AttributeMap to;
   to.set("to", DType::i64);

@@ -6,6 +6,7 @@
 #include "backends/cpu/movement/copy_box.h"
 #include "backends/movement/places.h"
 #include "backends/storage_layout.h"
+#include "ops/transpose.h"
 
 namespace lanner {
 
@@ -56,15 +57,13 @@ private:
 /// Output layouts in which a transpose moves nothing, and the other way round.
 std::vector<Places> transpose_places(const GroupOp& op) {
   const std::size_t rank = op.type().rank();
-  std::vector<std::int64_t> order = op.attributes().integers("perm");
-  if (order.empty())
-    for (std::size_t i = 0; i < rank; ++i) order.push_back(static_cast<std::int64_t>(rank - 1 - i));
+  const std::vector<std::size_t> order = ops::transpose_order(op.attributes(), rank);
   Layout from, to; // The input's memory read with the output's letters, and the output's with the input's.
   from.order.resize(rank);
+  to.order.resize(rank);
   for (std::size_t i = 0; i < rank; ++i) {
-    to.order.push_back(static_cast<std::uint8_t>(
-        std::find(order.begin(), order.end(), static_cast<std::int64_t>(i)) - order.begin()));
     from.order[i] = static_cast<std::uint8_t>(order[i]);
+    to.order[order[i]] = static_cast<std::uint8_t>(i);
   }
   const Shape input = op.input(0).shape(), output = op.type().shape();
   return {{{Layout{}}, {Layout{}}},

@@ -1,0 +1,47 @@
+#pragma once
+// Plans with one part changed and everything else made right again.
+
+#include <map>
+#include <string>
+
+#include "base/hash.h"
+#include "tensor/safetensors.h"
+
+namespace lanner::test {
+
+/// A plan taken apart, so that one part can be changed and the digest made right again.
+struct Parts {
+  explicit Parts(const std::filesystem::path& path)
+      : file(Safetensors::open(open_path(path))), metadata(file.metadata()) {
+    for (const SafetensorsEntry& entry : file.entries()) {
+      const auto bytes = file.bytes(entry);
+      content[entry.name] = std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+  }
+
+  void write(const std::filesystem::path& path) {
+    std::vector<SafetensorsItem> items;
+    for (const SafetensorsEntry& entry : file.entries()) {
+      const std::string& bytes = content.at(entry.name);
+      const bool text = entry.name == "ir" || entry.name == "lowered" || entry.name == "reports";
+      items.push_back({entry.name, entry.dtype,
+                       text ? Shape{static_cast<std::int64_t>(bytes.size())} : entry.shape,
+                       std::as_bytes(std::span(bytes))});
+    }
+    Hasher hasher;
+    for (const auto& [key, value] : metadata)
+      if (key != "lanner.digest") hasher.update(key + "=" + value + ";");
+    for (const SafetensorsItem& item : items) {
+      hasher.update(item.name + ":" + std::string(to_string(item.dtype)) + item.shape.to_string() + ";");
+      hasher.update(item.bytes);
+    }
+    metadata["lanner.digest"] = hasher.hex();
+    write_safetensors(path, items, metadata);
+  }
+
+  Safetensors file;
+  SafetensorsMetadata metadata;
+  std::map<std::string, std::string> content;
+};
+
+} // namespace lanner::test

@@ -1,0 +1,89 @@
+// A precision that a device cannot use is said to be without effect, and costs nothing.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <lanner/engine.h>
+
+#include "engine/heard.h"
+#include "importers/onnx_file.h"
+
+namespace lanner {
+namespace {
+
+using Json = nlohmann::json;
+using namespace test::onnx_file;
+
+constexpr std::int64_t f16 = 10;
+
+/// A product, a sum and a ReLU; in halves, it takes and gives those.
+std::string small_model(bool halves) {
+  const std::vector<float> numbers(64 * 64, 0.01F);
+  std::vector<Message> nodes{node({"MatMul", {"a", "w"}, {"p"}}), node({"Add", {"p", "a"}, {"s"}}),
+                             node({"Relu", {"s"}, {halves ? "r" : "y"}})};
+  if (halves) {
+    nodes.insert(nodes.begin(), node({"Identity", {"x"}, {"a"}}));
+    nodes.insert(nodes.begin(), node({"Cast", {"w32"}, {"w"}, {attribute("to", f16)}}));
+    nodes.push_back(node({"Neg", {"r"}, {"y"}}));
+  } else {
+    nodes.insert(nodes.begin(), node({"Identity", {"x"}, {"a"}}));
+    nodes.insert(nodes.begin(), node({"Identity", {"w32"}, {"w"}}));
+  }
+  const std::int64_t type = halves ? f16 : f32;
+  return model(graph({.nodes = nodes,
+                      .inputs = {value("x", type, {"8", "64"})},
+                      .outputs = {value("y", type, {"8", "64"})},
+                      .constants = {floats("w32", {64, 64}, numbers)}}));
+}
+
+Engine built(bool halves, const std::string& precision) {
+  const auto held = std::make_shared<std::string>(small_model(halves));
+  BuildOptions options;
+  options.budget = 0;
+  options.deterministic = true;
+  options.threads = 1;
+  options.precision = precision;
+  return Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "small.onnx"), options);
+}
+
+std::vector<std::string> kernels(const Engine& engine) {
+  std::vector<std::string> list;
+  const Json plan = Json::parse(engine.explain_json());
+  for (const Json& node : plan["nodes"])
+    list.push_back(node["op"].get<std::string>() + " by " + node["backend"].get<std::string>() + ":" +
+                   node["kernel"].get<std::string>());
+  return list;
+}
+
+TEST(Precision, WithoutEffectOnACpuIsSaidOnce) {
+  for (const auto& [asked, lines] : std::vector<std::pair<std::string, std::vector<std::string>>>{
+           {"fp32", {}}, {"fp16", {"fp16"}}, {"fp32,bf16", {"bf16"}}, {"fp16,bf16", {"fp16", "bf16"}}}) {
+    SCOPED_TRACE(asked);
+    const test::Heard heard;
+    const Engine engine = built(false, asked);
+    const Json notes = Json::parse(engine.explain_json())["notes"];
+    ASSERT_EQ(notes.size(), lines.size());
+    ASSERT_EQ(heard.lines().size(), lines.size());
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      EXPECT_EQ(heard.lines()[i], "small.onnx: " + notes[i].get<std::string>());
+      EXPECT_NE(heard.lines()[i].find("precision " + lines[i] + " has no effect"), std::string::npos);
+    }
+    EXPECT_EQ(kernels(engine), kernels(built(false, "fp32")));
+  }
+}
+
+TEST(Precision, ModelsInHalvesRunByTheSameKernelsWhateverIsAsked) {
+  const std::vector<std::string> usual = kernels(built(true, "fp32"));
+  ASSERT_GE(usual.size(), 2U);
+  EXPECT_EQ(std::ranges::count(usual, "cast by cpu:elementwise"), 2) << usual.front();
+  EXPECT_EQ(kernels(built(true, "fp16")), usual);
+  EXPECT_EQ(kernels(built(true, "fp16,bf16")), usual);
+}
+
+} // namespace
+} // namespace lanner
