@@ -87,7 +87,7 @@ double Event::seconds(const Event& from, const Event& to) {
 }
 
 void GraphExec::begin(const Gpu&, const OwnedStream& stream) {
-  check(driver().stream_begin_capture(stream.handle(), capture_thread_local), "cuStreamBeginCapture");
+  check(driver().stream_begin_capture(stream.handle(), capture_relaxed), "cuStreamBeginCapture");
 }
 
 void GraphExec::abandon(const Gpu&, const OwnedStream& stream) noexcept {
