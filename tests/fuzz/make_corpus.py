@@ -141,7 +141,79 @@ def text_network():
     return model(nodes, [value("x", TensorProto.STRING, (2,))], [value("y", TensorProto.STRING, None), value("m", TensorProto.BOOL, None)], opset=20)
 
 
+def residual_network():
+    nodes = [
+        node("Conv", ["x", "d"], ["a"], pads=[1, 1, 1, 1], group=3),
+        node("Clip", ["a", "low", "high"], ["c"]),
+        node("Conv", ["c", "w"], ["e"], kernel_shape=[1, 1]),
+        node("Add", ["e", "x"], ["r"]),
+        node("AveragePool", ["r"], ["y"], kernel_shape=[2, 2], count_include_pad=1),
+    ]
+    constants = [
+        constant("d", weights(3, 1, 3, 3)), constant("w", weights(3, 3, 1, 1)),
+        constant("low", numpy.float32(0)), constant("high", numpy.float32(6)),
+    ]
+    return model(nodes, [value("x")], [value("y", shape=None)], constants)
+
+
+def reducing_network():
+    nodes = [
+        node("ConvTranspose", ["x", "t"], ["c"], strides=[2, 2], output_shape=[8, 8]),
+        node("ReduceMean", ["c", "axes"], ["m"], keepdims=0),
+        node("CumSum", ["m", "zero"], ["s"]),
+        node("Einsum", ["s"], ["y"], equation="bc->cb"),
+    ]
+    constants = [constant("t", weights(3, 1, 2, 2)), constant("zero", numpy.int64(0)), constant("axes", numpy.array([1, -1], numpy.int64))]
+    return model(nodes, [value("x")], [value("y", shape=None)], constants, opset=18)
+
+
+def attention_network():
+    nodes = [
+        node("MatMul", ["x", "w"], ["q"]),
+        node("Reshape", ["q", "heads"], ["h"]),
+        node("Transpose", ["h"], ["k"], perm=[0, 2, 3, 1]),
+        node("Transpose", ["h"], ["v"], perm=[0, 2, 1, 3]),
+        node("MatMul", ["v", "k"], ["s"]),
+        node("Softmax", ["s"], ["p"], axis=-1),
+        node("MatMul", ["p", "v"], ["y"]),
+    ]
+    constants = [constant("w", weights(8, 8)), constant("heads", numpy.array([0, 0, 2, 4], numpy.int64))]
+    return model(nodes, [value("x", shape=("N", 3, 8))], [value("y", shape=None)], constants, opset=18)
+
+
+def recurrent_network():
+    nodes = [
+        node("LSTM", ["x", "w", "r"], ["h"], hidden_size=2),
+        node("Squeeze", ["h", "one"], ["s"]),
+        node("TopK", ["s", "k"], ["t", "i"], axis=-1),
+        node("Tile", ["t", "twice"], ["y"]),
+        node("OneHot", ["i", "depth", "values"], ["z"], axis=1),
+    ]
+    constants = [
+        constant("w", weights(1, 8, 3)), constant("r", weights(1, 8, 2)), constant("one", numpy.array([1], numpy.int64)),
+        constant("k", numpy.array([1], numpy.int64)), constant("twice", numpy.array([1, 2, 1], numpy.int64)),
+        constant("depth", numpy.int64(3)), constant("values", numpy.array([0, 1], numpy.float32)),
+    ]
+    return model(nodes, [value("x", shape=(4, 1, 3))], [value("y", shape=None), value("z", shape=None)], constants)
+
+
+def halves_network():
+    halves = TensorProto.FLOAT16
+    nodes = [
+        node("Conv", ["x", "w"], ["a"], pads=[0, 0, 1, 1], strides=[2, 2]),
+        node("InstanceNormalization", ["a", "s", "s"], ["n"]),
+        node("LeakyRelu", ["n"], ["l"]),
+        node("DepthToSpace", ["l"], ["d"], blocksize=2),
+        node("Expand", ["d", "wide"], ["y"]),
+    ]
+    constants = [
+        constant("w", weights(4, 3, 3, 3).astype(numpy.float16)), constant("s", numpy.ones(4, numpy.float16)), constant("wide", numpy.array([2, 1, 1, 1], numpy.int64)),
+    ]
+    return model(nodes, [value("x", halves, (1, 3, 4, 4))], [value("y", halves, None)], constants)
+
+
 NETWORKS = {
+    "residual": residual_network, "reducing": reducing_network, "attention": attention_network, "recurrent": recurrent_network, "halves": halves_network,
     "picture": picture_network, "product": product_network, "quantized": quantized_network, "branch": branching_network,
     "loop": looping_network, "function": function_network, "moving": moving_network, "text": text_network,
 }
