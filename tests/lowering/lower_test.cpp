@@ -1,0 +1,129 @@
+// What goldens of lowering cannot show: errors, progress, tactics that are looked for again.
+
+#include "engine/lower.h"
+
+#include <array>
+
+#include <gtest/gtest.h>
+
+#include "expect_error.h"
+#include "graph/text.h"
+#include "lowering/table_backend.h"
+#include "ops/table.h"
+
+namespace lanner {
+namespace {
+
+using test::TableBackend;
+
+constexpr const char* chain = "graph @g(%x: f32[2, 3]) -> (%y) {\n"
+                              "  %a = relu(%x)\n"
+                              "  %b = exp(%a)\n"
+                              "  %y = neg(%b)\n"
+                              "}\n";
+
+Lowered lowered(std::string_view text, const Backend& backend, const Control& control) {
+  const std::array<const Backend*, 1> backends{&backend};
+  const Target target;
+  TimingCache cache;
+  PackedConstants constants;
+  Tuner tuner(target, 0, cache, constants, control);
+  return lower(parse_graph(text, builtin_op_table()), {backends, target, tuner, constants, control});
+}
+
+const TableBackend& chain_backend() {
+  static const TableBackend backend("fast", "// relu: row -> row = 1\n"
+                                            "// exp: row -> row = 1\n"
+                                            "// neg: row -> row = 1\n");
+  return backend;
+}
+
+TEST(Lower, StopsWhenItIsCancelled) {
+  Control control;
+  control.cancel = CancelToken::create();
+  control.cancel.cancel();
+  LANNER_EXPECT_ERROR(lowered(chain, chain_backend(), control), ErrorCode::cancelled, "cancel");
+}
+
+TEST(Lower, StopsBetweenNodes) {
+  Control control;
+  control.cancel = CancelToken::create();
+  int reported = 0;
+  control.progress = [&](const ProgressUpdate&) {
+    if (++reported == 2) control.cancel.cancel();
+  };
+  LANNER_EXPECT_ERROR(lowered(chain, chain_backend(), control), ErrorCode::cancelled, "cancel");
+  EXPECT_EQ(reported, 2);
+}
+
+TEST(Lower, ReportsEachNode) {
+  Control control;
+  std::vector<double> done;
+  control.progress = [&](const ProgressUpdate& update) {
+    EXPECT_EQ(update.stage, "tune");
+    EXPECT_EQ(update.total, 3);
+    done.push_back(update.done);
+  };
+  lowered(chain, chain_backend(), control);
+  EXPECT_EQ(done, (std::vector<double>{0, 1, 2}));
+}
+
+/// Offers a tactic that says nothing of storages.
+class Forgetful final : public Backend {
+public:
+  std::string_view name() const override { return "forgetful"; }
+  bool fuses(std::span<const Node* const>, const Node&, const Target&) const override { return false; }
+  TacticList tactics(const Node&, const Target&) const override {
+    TacticList list;
+    list.tactics.emplace_back().kernel = "vague";
+    return list;
+  }
+  std::unique_ptr<Kernel> prepare(const Node&, const Tactic&, std::span<const Tensor* const>,
+                                  const Target&) const override {
+    return nullptr;
+  }
+};
+
+TEST(Lower, RefusesTacticsThatLeaveAStorageOut) {
+  LANNER_EXPECT_ERROR(lowered(chain, Forgetful(), {}), ErrorCode::internal,
+                      "tactic vague of relu %a does not give a storage for each value");
+}
+
+/// Whether `backend` offers what the last node of `text` names.
+bool offers(const TableBackend& backend, std::string_view text) {
+  const auto graph = parse_graph(text, builtin_op_table());
+  const std::array<const Backend*, 1> backends{&backend};
+  return find_offered(*graph->body().nodes().back(), backends, {}).has_value();
+}
+
+std::string named(const char* tactic, const char* storage = "row") {
+  return fmt::format("graph @g(%x: f32[2, 3] @ {0}) -> (%y) {{\n"
+                     "  %y: f32[2, 3] @ {0} = relu(%x) tactic({1}, 0.0)\n}}\n",
+                     storage, tactic);
+}
+
+TEST(FindOffered, TakesTheSameKernelConfigAndStoragesOnly) {
+  const TableBackend backend("fast", "// relu as r/a: row -> row = 1\n"
+                                     "// relu as r/b: ba -> ba = 1\n"
+                                     "// relu as s/c: row -> row = 1, later\n");
+  EXPECT_TRUE(offers(backend, named(R"("fast", "r", 61)")));
+  EXPECT_TRUE(offers(backend, named(R"("fast", "r", 62)", "ba")));
+  EXPECT_TRUE(offers(backend, named(R"("fast", "s", 63)")));
+  EXPECT_FALSE(offers(backend, named(R"("slow", "r", 61)")));
+  EXPECT_FALSE(offers(backend, named(R"("fast", "t", 61)")));
+  EXPECT_FALSE(offers(backend, named(R"("fast", "r", 62)")));
+  EXPECT_FALSE(offers(backend, named(R"("fast", "r", _)")));
+  EXPECT_FALSE(offers(backend, named(R"("fast", "r", 61)", "ba")));
+  EXPECT_FALSE(offers(backend, named(R"("fast", "r", 61)", "bf16")));
+  EXPECT_FALSE(offers(backend, named(R"("fast", "r", 61)", "cuda:0")));
+  EXPECT_FALSE(offers(backend, named(R"("fast", "r", 61)", "scale=0.5")));
+}
+
+TEST(FindOffered, TakesRowMajorOrdersForEqual) {
+  const TableBackend backend("fast", "// relu: ab -> row = 1\n");
+  EXPECT_TRUE(offers(backend, named(R"("fast", "relu", _)")));
+  EXPECT_TRUE(offers(backend, named(R"("fast", "relu", _)", "f32 ab")));
+}
+
+} // namespace
+} // namespace lanner
