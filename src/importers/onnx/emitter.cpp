@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <numeric>
 
 #include <lanner/error.h>
@@ -101,6 +102,9 @@ std::int64_t known_size(const Value* value, std::size_t axis, std::string_view w
   const auto size = value->type.dims()[axis].constant();
   check(size.has_value(), ErrorCode::unsupported, "{} is {}: its dim {} must be known before running", what,
         value->type.to_string(), axis);
+  // Products of two sizes then fit an integer of 64 bits.
+  check(*size <= INT32_MAX, ErrorCode::limit_exceeded, "{} is {}: its dim {} is over {}", what,
+        value->type.to_string(), axis, INT32_MAX);
   return *size;
 }
 
