@@ -212,15 +212,69 @@ def halves_network():
     return model(nodes, [value("x", halves, (1, 3, 4, 4))], [value("y", halves, None)], constants)
 
 
+def microsoft(kind, inputs, outputs, **attributes):
+    return node(kind, inputs, outputs, domain="com.microsoft", **attributes)
+
+
+def microsoft_attention_network():
+    nodes = [
+        microsoft("SkipLayerNormalization", ["x", "x", "g"], ["n", "", "", "s"]),
+        microsoft("Attention", ["n", "w", "b", "m"], ["a", "p"], num_heads=2, unidirectional=1),
+        microsoft("MultiHeadAttention", ["a", "n", "s"], ["h"], num_heads=2),
+        microsoft("GroupQueryAttention", ["h", "n", "s", "c", "c", "l", "t", "r", "r"], ["y", "k", "v"], num_heads=2, kv_num_heads=2, do_rotary=1),
+    ]
+    constants = [
+        constant("g", weights(4)), constant("w", weights(4, 12)), constant("b", weights(12)), constant("r", weights(8, 1)),
+        constant("l", numpy.array([2], numpy.int32)), constant("t", numpy.array([3], numpy.int32)),
+    ]
+    inputs = [value("x", shape=(1, 3, 4)), value("m", TensorProto.INT32, (1, 3)), value("c", shape=(1, 2, 5, 2))]
+    return model(nodes, inputs, [value(name, shape=None) for name in ("y", "k", "v", "p")], constants)
+
+
+def packed_network():
+    nodes = [
+        microsoft("GatherBlockQuantized", ["d", "i", "e"], ["x"], block_size=16, bits=4),
+        microsoft("MatMulNBits", ["x", "w", "e", "z"], ["p"], K=32, N=2, bits=4, block_size=16),
+        microsoft("QuickGelu", ["p"], ["q"]),
+        microsoft("DynamicQuantizeMatMul", ["q", "v", "s"], ["y"]),
+        microsoft("CropAndResize", ["o", "o2", "o3", "o4"], ["u"]),
+    ]
+    constants = [
+        constant("d", numpy.arange(32, dtype=numpy.uint8).reshape(2, 16)), constant("e", weights(2, 2)), constant("s", numpy.float32(0.1)),
+        constant("w", numpy.arange(32, dtype=numpy.uint8).reshape(2, 2, 8)), constant("z", numpy.array([[3], [5]], numpy.uint8)),
+        constant("v", numpy.array([[1], [2]], numpy.int8)), constant("o4", numpy.array([2, 2], numpy.int32)), constant("o3", numpy.array([0], numpy.int32)),
+        constant("o2", numpy.array([[0, 0, 1, 1]], numpy.float32)),
+    ]
+    inputs = [value("i", TensorProto.INT64, (3,)), value("o", shape=(1, 1, 3, 3))]
+    return model(nodes, inputs, [value("y", shape=None), value("u", shape=None)], constants)
+
+
+def shadowing_network():
+    def branch(name):
+        inner = [node("Add", ["v", "x"], ["w"]), node("Neg", ["w"], ["v"]), node("Mul", ["v", "w"], [name])]
+        return helper.make_graph(inner, name, [], [value(name, shape=(2,))])
+
+    nodes = [node("Mul", ["x", "x"], ["v"]), node("If", ["p"], ["y"], then_branch=branch("a"), else_branch=branch("b"))]
+    return model(nodes, [value("p", TensorProto.BOOL, ()), value("x", shape=(2,))], [value("y", shape=(2,))])
+
+
 NETWORKS = {
-    "residual": residual_network, "reducing": reducing_network, "attention": attention_network, "recurrent": recurrent_network, "halves": halves_network,
     "picture": picture_network, "product": product_network, "quantized": quantized_network, "branch": branching_network,
     "loop": looping_network, "function": function_network, "moving": moving_network, "text": text_network,
 }
 
 
+NETWORKS = {
+    "residual": residual_network, "reducing": reducing_network, "attention": attention_network, "recurrent": recurrent_network, "halves": halves_network,
+    "picture": picture_network, "product": product_network, "quantized": quantized_network, "branch": branching_network,
+    "loop": looping_network, "function": function_network, "moving": moving_network, "text": text_network,
+}
+# What only the importer sees: plans hold what becomes of it.
+IMPORTED = {"microsoft-attention": microsoft_attention_network, "packed": packed_network, "shadow": shadowing_network}
+
+
 def onnx_seeds() -> None:
-    for name, make in NETWORKS.items():
+    for name, make in (NETWORKS | IMPORTED).items():
         write("onnx", f"{name}.onnx", make().SerializeToString())
 
 

@@ -56,6 +56,10 @@ Value* Emitter::concat(std::vector<Value*> parts, std::int64_t axis) {
   return (*this)("concat", std::move(parts), {{"axis", axis}});
 }
 
+Value* Emitter::repeated(Value* scalar, std::int64_t count) {
+  return (*this)("expand", {scalar, context_.ints({count})});
+}
+
 Value* Emitter::gather(Value* x, Value* places, std::int64_t axis) {
   return (*this)("gather", {x, places}, {{"axis", axis}});
 }
@@ -106,6 +110,12 @@ std::int64_t known_size(const Value* value, std::size_t axis, std::string_view w
   check(*size <= INT32_MAX, ErrorCode::limit_exceeded, "{} is {}: its dim {} is over {}", what,
         value->type.to_string(), axis, INT32_MAX);
   return *size;
+}
+
+std::int64_t last_size(const Value* value, std::string_view what) {
+  const std::size_t rank = known_rank(value, what);
+  check(rank >= 1, ErrorCode::bad_data, "{} is {}, expected 1 dim or more", what, value->type.to_string());
+  return known_size(value, rank - 1, what);
 }
 
 namespace {
