@@ -43,7 +43,7 @@ def parse_options():
     parser.add_argument("--threads", type=int, default=2, help="of every system that runs networks (default: 2)")
     parser.add_argument("--codec-threads", type=int, default=2 * os.cpu_count(), help="of every system that decodes (default: twice the cores, as frame threads wait for each other)")
     parser.add_argument("--pairs", type=int, default=20, help="measurements of each rival against Lanner (default: 20)")
-    parser.add_argument("--budget", type=float, default=30, help="seconds that tuning may take (default: 30)")
+    parser.add_argument("--budget", type=float, help="seconds that tuning may take (default: Lanner's own, as users get it)")
     parser.add_argument("--device", default="cpu", help="where video is decoded: cpu, or cuda:0 beside PyNvVideoCodec (default: cpu)")
     parser.add_argument("--clips", type=pathlib.Path, help="folder in which the clips are kept and looked for")
     parser.add_argument("--json", type=pathlib.Path, help="file that gets every measurement")
@@ -52,12 +52,12 @@ def parse_options():
 
 def table(rows):
     """Markdown: a line for each network and rival."""
-    lines = ["| job | Lanner | rival | | ratio (95 % interval) |", "|---|---|---|---|---|"]
+    lines = ["| job | Lanner | rival | | ratio (95 % interval) | budget, build |", "|---|---|---|---|---|---|"]
     for row in rows:
         low, high = row["interval"]
         lines.append(
             f"| {row['job']} | {row['lanner']} | {row['rival_name']} | {row['rival']} | "
-            f"**{row['ratio']:.2f}** ({low:.2f} to {high:.2f}) |"
+            f"**{row['ratio']:.2f}** ({low:.2f} to {high:.2f}) | {row.get('built', '')} |"
         )
     return "\n".join(lines)
 

@@ -13,9 +13,8 @@ import numpy as np
 def lanner_runner(job):
     import lanner
 
-    engine = lanner.build(
-        job["model"], shapes={job["input"]: job["shape"]}, threads=job["threads"], budget=job["budget"]
-    )
+    settings = {} if job["budget"] is None else {"budget": job["budget"]}
+    engine = lanner.build(job["model"], shapes={job["input"]: job["shape"]}, threads=job["threads"], **settings)
     context = engine.create_context()
     return lambda x: context({job["input"]: x})
 
@@ -64,11 +63,13 @@ def main():
     for line in sys.stdin:
         command = json.loads(line)
         if command["do"] == "load":
+            start = time.perf_counter()
             run = RUNNERS[command["system"]](command)
+            build = time.perf_counter() - start
             x = np.random.default_rng(0).standard_normal(command["shape"]).astype(np.float32)
             outputs = run(x)
             first = list(outputs.values())[0] if hasattr(outputs, "values") else outputs[0]
-            answer = {"sum": float(np.abs(np.asarray(first, dtype=np.float64)).sum())}
+            answer = {"sum": float(np.abs(np.asarray(first, dtype=np.float64)).sum()), "build": build}
         else:
             answer = {"seconds": mean_seconds(run, x, command["seconds"])}
         print(json.dumps(answer), flush=True)

@@ -8,6 +8,7 @@
 #include <lanner/engine.h>
 #include <lanner/error.h>
 
+#include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "engine/execution.h"
 #include "graph/op.h"
@@ -323,6 +324,7 @@ void Context::unbind() noexcept {
 
 void Context::run(Stream stream, const Control& control) {
   enqueue(stream, control);
+  const cuda::Queueing queueing(state_->device());
   synchronize(state_->device(), stream);
 }
 
@@ -338,6 +340,7 @@ void Context::enqueue(Stream stream, const Control& control) {
 
 void Context::State::queue(Stream stream, const Control& control) {
   choose_program(control);
+  const cuda::Queueing queueing(device());
   give_inputs(stream);
   place_results();
   execution->run({stream, threads, control, profiled ? &times : nullptr});

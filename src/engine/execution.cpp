@@ -112,6 +112,10 @@ void Execution::run_on_gpu(const RunRequest& request) {
       for (const Step& step : steps) run_step(step, request);
       continue;
     }
+    if (!segment.recorded) {
+      for (const Step& step : steps) launch(step, request.stream, false);
+      continue;
+    }
     recording_.queue(run.device(), s, request.stream, [&](Stream queue, bool ordered) {
       for (const Step& step : steps) launch(step, queue, ordered);
     });

@@ -285,9 +285,11 @@ private:
 
   void cut_segments() {
     for (std::size_t i = 0; i < program_.steps_.size(); ++i) {
-      const bool on_stream = program_.steps_[i].on_stream;
+      const Step& step = program_.steps_[i];
+      const bool recorded = step.kernel && step.kernel->recordable();
       std::vector<Segment>& segments = program_.segments_;
-      if (segments.empty() || !on_stream || !segments.back().on_stream) segments.push_back({i, 0, on_stream});
+      if (segments.empty() || !recorded || !segments.back().recorded)
+        segments.push_back({i, 0, step.on_stream, recorded});
       ++segments.back().steps;
     }
   }

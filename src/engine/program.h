@@ -42,10 +42,10 @@ struct Step {
   std::uint64_t bytes = 0, flops = 0;
 };
 
-/// Steps that one recorded graph can stand for, or one step that runs on the host.
+/// Steps that one recorded graph can stand for, or one step that is queued by itself or runs on the host.
 struct Segment {
   std::size_t first = 0, steps = 0;
-  bool on_stream = false;
+  bool on_stream = false, recorded = false;
 };
 
 /// Immutable; shared by contexts.

@@ -274,7 +274,7 @@ void Trial::run(std::size_t number, std::unique_ptr<cuda::GraphExec>& graph) {
   const Arguments given = arguments(in_place);
   poison(poisons[number % poisons.size()]);
   if (in_place) copy_operand();
-  if (number == 0 || !stream_) {
+  if (number == 0 || !kernel_->recordable()) {
     launch(given, false);
   } else {
     if (!graph) {

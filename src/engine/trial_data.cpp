@@ -95,7 +95,7 @@ bool draws_integers(DType type) {
 /// Whether so few of the elements are numbers that a comparison says little.
 bool mostly_undefined(const std::vector<Tensor>& results) {
   for (const Tensor& result : results) {
-    if (!is_float(result.dtype())) continue;
+    if (!result.defined() || !is_float(result.dtype())) continue; // nothing reads it
     const Tensor wide = pack(result, of_type(DType::f32));
     const auto values = wide.as<float>();
     const auto numbers = std::ranges::count_if(values, [](float value) { return std::isfinite(value); });

@@ -110,7 +110,18 @@ void Flow::visit(const Node& node) {
   with_context([&] { return "node " + node.label(); }, [&] { visit_unnamed(node); });
 }
 
+/// Whoever comes behind inference takes for granted that inputs are there that an operator cannot do without:
+/// its first ones, and all of a list.
+void require_inputs(const Node& node) {
+  const OpDef& op = node.op();
+  const bool list = op.max_inputs == OpDef::any && op.min_inputs > 0;
+  for (std::size_t i = 0; i < node.own_inputs().size(); ++i)
+    check(node.input(i) || (!list && i >= static_cast<std::size_t>(std::max(op.min_inputs, 0))),
+          ErrorCode::invalid_argument, "{}: input {} is missing", node.kind(), i);
+}
+
 void Flow::visit_unnamed(const Node& node) {
+  require_inputs(node);
   FlowContext context(*this, node);
   node.op().infer(context);
   settle(node, context.types, context.knowledge);

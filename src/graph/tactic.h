@@ -56,6 +56,10 @@ public:
   /// Whether launch() only queues work on `launch.stream`, so that the stream may be recorded into a graph.
   /// Pointers are then to device memory; otherwise all values lie on the host and the work is done at return.
   virtual bool on_stream() const { return false; }
+  /// Whether a recorded launch may be replayed as long as pointers stay the same. Not so for copies by the
+  /// driver: their nodes are tied to allocations, which the caller may give back and get again at the same
+  /// address.
+  virtual bool recordable() const { return on_stream(); }
   virtual void launch(const Launch& launch) const = 0;
 };
 

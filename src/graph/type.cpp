@@ -28,17 +28,17 @@ Type Type::optional(Type element) {
 }
 
 DType Type::dtype() const {
-  check(is_tensor(), ErrorCode::internal, "type: {} has no element type", is_tensor() ? "" : to_string());
+  check(is_tensor(), ErrorCode::invalid_argument, "type: {} has no element type", is_tensor() ? "" : to_string());
   return dtype_;
 }
 
 const Dims& Type::dims() const {
-  check(ranked(), ErrorCode::internal, "type: {} has no dims", ranked() ? "" : to_string());
+  check(ranked(), ErrorCode::invalid_argument, "type: {} has no dims", ranked() ? "" : to_string());
   return *dims_;
 }
 
 const Type& Type::element() const {
-  check(element_ != nullptr, ErrorCode::internal, "type: {} has no element", element_ ? "" : to_string());
+  check(element_ != nullptr, ErrorCode::invalid_argument, "type: {} has no element", element_ ? "" : to_string());
   return *element_;
 }
 
@@ -58,7 +58,7 @@ Shape Type::shape() const {
 }
 
 Type Type::with_dtype(DType dtype) const {
-  check(is_tensor(), ErrorCode::internal, "type: {} has no element type", is_tensor() ? "" : to_string());
+  check(is_tensor(), ErrorCode::invalid_argument, "type: {} has no element type", is_tensor() ? "" : to_string());
   Type type = *this;
   type.dtype_ = dtype;
   return type;

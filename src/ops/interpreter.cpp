@@ -67,8 +67,9 @@ public:
     check(i < outputs(), ErrorCode::internal, "{}: output {} does not exist", node_.kind(), i);
     if (results_[i].tensor.defined()) return results_[i].tensor;
     if (types_.empty()) types_ = infer_node(node_, inputs_);
-    check(types_[i].is_static(), ErrorCode::internal,
-          "{}: output {} has type {}, which only its kernel can tell", node_.kind(), i,
+    // Inference sees all inputs here; it passes over what is not of the type that it reads sizes from.
+    check(types_[i].is_static(), ErrorCode::invalid_argument,
+          "{}: the size of output {}, {}, does not follow from its inputs", node_.kind(), i,
           types_[i].to_string());
     return allocate(i, types_[i].dtype(), types_[i].shape());
   }

@@ -68,6 +68,8 @@ static bool given(const InferContext& context, std::size_t i) {
 }
 
 static void size_by_sizes(InferContext& context, std::span<const std::size_t> axes, Dims& dims) {
+  check(is_integer(context.input(3).dtype()), ErrorCode::invalid_argument, "sizes are {}, expected integers",
+        to_string(context.input(3).dtype()));
   const std::optional<Dims> sizes = known_elements(context, 3);
   if (sizes) require_count(sizes->size(), axes.size(), "sizes");
   const AspectPolicy policy = aspect_policy(context.attributes());

@@ -151,7 +151,7 @@ TEST(HostileEngine, AsksForMoreThanThereAreAddresses) {
                                         .inputs = inputs,
                                         .outputs = {value("y", f32, {"1"})},
                                         .constants = {integers("n", {1}, {std::int64_t{1} << 58})}}));
-  LANNER_EXPECT_ERROR(built(file), ErrorCode::limit_exceeded, "bytes at once");
+  LANNER_EXPECT_ERROR(built(file), ErrorCode::limit_exceeded, "over the limit");
 }
 
 } // namespace

@@ -141,14 +141,140 @@ def text_network():
     return model(nodes, [value("x", TensorProto.STRING, (2,))], [value("y", TensorProto.STRING, None), value("m", TensorProto.BOOL, None)], opset=20)
 
 
+def residual_network():
+    nodes = [
+        node("Conv", ["x", "d"], ["a"], pads=[1, 1, 1, 1], group=3),
+        node("Clip", ["a", "low", "high"], ["c"]),
+        node("Conv", ["c", "w"], ["e"], kernel_shape=[1, 1]),
+        node("Add", ["e", "x"], ["r"]),
+        node("AveragePool", ["r"], ["y"], kernel_shape=[2, 2], count_include_pad=1),
+    ]
+    constants = [
+        constant("d", weights(3, 1, 3, 3)), constant("w", weights(3, 3, 1, 1)),
+        constant("low", numpy.float32(0)), constant("high", numpy.float32(6)),
+    ]
+    return model(nodes, [value("x")], [value("y", shape=None)], constants)
+
+
+def reducing_network():
+    nodes = [
+        node("ConvTranspose", ["x", "t"], ["c"], strides=[2, 2], output_shape=[8, 8]),
+        node("ReduceMean", ["c", "axes"], ["m"], keepdims=0),
+        node("CumSum", ["m", "zero"], ["s"]),
+        node("Einsum", ["s"], ["y"], equation="bc->cb"),
+    ]
+    constants = [constant("t", weights(3, 1, 2, 2)), constant("zero", numpy.int64(0)), constant("axes", numpy.array([1, -1], numpy.int64))]
+    return model(nodes, [value("x")], [value("y", shape=None)], constants, opset=18)
+
+
+def attention_network():
+    nodes = [
+        node("MatMul", ["x", "w"], ["q"]),
+        node("Reshape", ["q", "heads"], ["h"]),
+        node("Transpose", ["h"], ["k"], perm=[0, 2, 3, 1]),
+        node("Transpose", ["h"], ["v"], perm=[0, 2, 1, 3]),
+        node("MatMul", ["v", "k"], ["s"]),
+        node("Softmax", ["s"], ["p"], axis=-1),
+        node("MatMul", ["p", "v"], ["y"]),
+    ]
+    constants = [constant("w", weights(8, 8)), constant("heads", numpy.array([0, 0, 2, 4], numpy.int64))]
+    return model(nodes, [value("x", shape=("N", 3, 8))], [value("y", shape=None)], constants, opset=18)
+
+
+def recurrent_network():
+    nodes = [
+        node("LSTM", ["x", "w", "r"], ["h"], hidden_size=2),
+        node("Squeeze", ["h", "one"], ["s"]),
+        node("TopK", ["s", "k"], ["t", "i"], axis=-1),
+        node("Tile", ["t", "twice"], ["y"]),
+        node("OneHot", ["i", "depth", "values"], ["z"], axis=1),
+    ]
+    constants = [
+        constant("w", weights(1, 8, 3)), constant("r", weights(1, 8, 2)), constant("one", numpy.array([1], numpy.int64)),
+        constant("k", numpy.array([1], numpy.int64)), constant("twice", numpy.array([1, 2, 1], numpy.int64)),
+        constant("depth", numpy.int64(3)), constant("values", numpy.array([0, 1], numpy.float32)),
+    ]
+    return model(nodes, [value("x", shape=(4, 1, 3))], [value("y", shape=None), value("z", shape=None)], constants)
+
+
+def halves_network():
+    halves = TensorProto.FLOAT16
+    nodes = [
+        node("Conv", ["x", "w"], ["a"], pads=[0, 0, 1, 1], strides=[2, 2]),
+        node("InstanceNormalization", ["a", "s", "s"], ["n"]),
+        node("LeakyRelu", ["n"], ["l"]),
+        node("DepthToSpace", ["l"], ["d"], blocksize=2),
+        node("Expand", ["d", "wide"], ["y"]),
+    ]
+    constants = [
+        constant("w", weights(4, 3, 3, 3).astype(numpy.float16)), constant("s", numpy.ones(4, numpy.float16)), constant("wide", numpy.array([2, 1, 1, 1], numpy.int64)),
+    ]
+    return model(nodes, [value("x", halves, (1, 3, 4, 4))], [value("y", halves, None)], constants)
+
+
+def microsoft(kind, inputs, outputs, **attributes):
+    return node(kind, inputs, outputs, domain="com.microsoft", **attributes)
+
+
+def microsoft_attention_network():
+    nodes = [
+        microsoft("SkipLayerNormalization", ["x", "x", "g"], ["n", "", "", "s"]),
+        microsoft("Attention", ["n", "w", "b", "m"], ["a", "p"], num_heads=2, unidirectional=1),
+        microsoft("MultiHeadAttention", ["a", "n", "s"], ["h"], num_heads=2),
+        microsoft("GroupQueryAttention", ["h", "n", "s", "c", "c", "l", "t", "r", "r"], ["y", "k", "v"], num_heads=2, kv_num_heads=2, do_rotary=1),
+    ]
+    constants = [
+        constant("g", weights(4)), constant("w", weights(4, 12)), constant("b", weights(12)), constant("r", weights(8, 1)),
+        constant("l", numpy.array([2], numpy.int32)), constant("t", numpy.array([3], numpy.int32)),
+    ]
+    inputs = [value("x", shape=(1, 3, 4)), value("m", TensorProto.INT32, (1, 3)), value("c", shape=(1, 2, 5, 2))]
+    return model(nodes, inputs, [value(name, shape=None) for name in ("y", "k", "v", "p")], constants)
+
+
+def packed_network():
+    nodes = [
+        microsoft("GatherBlockQuantized", ["d", "i", "e"], ["x"], block_size=16, bits=4),
+        microsoft("MatMulNBits", ["x", "w", "e", "z"], ["p"], K=32, N=2, bits=4, block_size=16),
+        microsoft("QuickGelu", ["p"], ["q"]),
+        microsoft("DynamicQuantizeMatMul", ["q", "v", "s"], ["y"]),
+        microsoft("CropAndResize", ["o", "o2", "o3", "o4"], ["u"]),
+    ]
+    constants = [
+        constant("d", numpy.arange(32, dtype=numpy.uint8).reshape(2, 16)), constant("e", weights(2, 2)), constant("s", numpy.float32(0.1)),
+        constant("w", numpy.arange(32, dtype=numpy.uint8).reshape(2, 2, 8)), constant("z", numpy.array([[3], [5]], numpy.uint8)),
+        constant("v", numpy.array([[1], [2]], numpy.int8)), constant("o4", numpy.array([2, 2], numpy.int32)), constant("o3", numpy.array([0], numpy.int32)),
+        constant("o2", numpy.array([[0, 0, 1, 1]], numpy.float32)),
+    ]
+    inputs = [value("i", TensorProto.INT64, (3,)), value("o", shape=(1, 1, 3, 3))]
+    return model(nodes, inputs, [value("y", shape=None), value("u", shape=None)], constants)
+
+
+def shadowing_network():
+    def branch(name):
+        inner = [node("Add", ["v", "x"], ["w"]), node("Neg", ["w"], ["v"]), node("Mul", ["v", "w"], [name])]
+        return helper.make_graph(inner, name, [], [value(name, shape=(2,))])
+
+    nodes = [node("Mul", ["x", "x"], ["v"]), node("If", ["p"], ["y"], then_branch=branch("a"), else_branch=branch("b"))]
+    return model(nodes, [value("p", TensorProto.BOOL, ()), value("x", shape=(2,))], [value("y", shape=(2,))])
+
+
 NETWORKS = {
     "picture": picture_network, "product": product_network, "quantized": quantized_network, "branch": branching_network,
     "loop": looping_network, "function": function_network, "moving": moving_network, "text": text_network,
 }
 
 
+NETWORKS = {
+    "residual": residual_network, "reducing": reducing_network, "attention": attention_network, "recurrent": recurrent_network, "halves": halves_network,
+    "picture": picture_network, "product": product_network, "quantized": quantized_network, "branch": branching_network,
+    "loop": looping_network, "function": function_network, "moving": moving_network, "text": text_network,
+}
+# What only the importer sees: plans hold what becomes of it.
+IMPORTED = {"microsoft-attention": microsoft_attention_network, "packed": packed_network, "shadow": shadowing_network}
+
+
 def onnx_seeds() -> None:
-    for name, make in NETWORKS.items():
+    for name, make in (NETWORKS | IMPORTED).items():
         write("onnx", f"{name}.onnx", make().SerializeToString())
 
 

@@ -98,6 +98,12 @@ TEST(Caffe, Activations) {
             "f32[1, 3, 1](-1, 0, 2)");
   EXPECT_EQ(on_row("Softmax", "softmax_param { axis: 1 }"), "f32[1, 1, 1, 3](1, 1, 1)");
   EXPECT_EQ(on_row("Permute", "permute_param { order: 3 }"), "f32[3, 1, 1, 1](-1, 0, 2)");
+  const auto permuted = [](const char* order) {
+    return outcome(text_net(row_of_three, text_layer("Permute", order)));
+  };
+  LANNER_EXPECT_OUTCOME(permuted("permute_param { order: 1 order: 1 }"), "perm has 5 axes for rank 4");
+  LANNER_EXPECT_OUTCOME(permuted("permute_param { order: 1 order: 1 order: 0 order: 2 }"), "perm has 5 axes");
+  LANNER_EXPECT_OUTCOME(permuted("permute_param { order: 7 }"), "perm has 5 axes for rank 4");
 }
 
 TEST(Caffe, TrainedNormalisation) {

@@ -66,6 +66,51 @@ TEST(HostileModel, BytesChangedAtRandom) {
   }
 }
 
+std::string of_version(std::int64_t version, const NodeSpec& spec, std::vector<Message> constants) {
+  return model(graph({.nodes = {node(spec)},
+                      .inputs = {value("x", f32, {"2", "3"})},
+                      .outputs = {value("y", f32, {"?", "?"})},
+                      .constants = std::move(constants)}),
+               version);
+}
+
+TEST(HostileModel, AxesOfOldVersions) {
+  const auto added = [](std::int64_t axis) {
+    return outcome(
+        of_version(6, {"Add", {"x", "w"}, {"y"}, {attribute("broadcast", 1), attribute("axis", axis)}},
+                   {floats("w", {2}, {1, 2})}));
+  };
+  LANNER_EXPECT_OUTCOME(added(0), "graph ");
+  LANNER_EXPECT_OUTCOME(added(-2), "graph ");
+  LANNER_EXPECT_OUTCOME(added(2), "axis 2 for operands of rank 2 and 1");
+  LANNER_EXPECT_OUTCOME(added(-(std::int64_t{1} << 60)), "axis -1152921504606846976 for operands");
+  LANNER_EXPECT_OUTCOME(added(INT64_MAX), "for operands of rank 2 and 1");
+  const auto tiled = [](const Message& axis) {
+    return outcome(of_version(5, {"Tile", {"x", "n", "a"}, {"y"}}, {integers("n", {}, {2}), axis}));
+  };
+  LANNER_EXPECT_OUTCOME(tiled(integers("a", {}, {1})), "graph ");
+  LANNER_EXPECT_OUTCOME(tiled(integers("a", {0}, {})), "its axis is i64[0], expected one number");
+  LANNER_EXPECT_OUTCOME(tiled(integers("a", {}, {5})), "axis 5 for rank 2");
+}
+
+TEST(HostileModel, TransposesAndReductionsByWrongAxes) {
+  const auto turned = [](const std::vector<std::int64_t>& perm) {
+    return outcome(of_version(13, {"Transpose", {"x"}, {"y"}, {attribute("perm", perm)}}, {}));
+  };
+  LANNER_EXPECT_OUTCOME(turned({1, 0}), "graph ");
+  for (const std::vector<std::int64_t>& perm : {std::vector<std::int64_t>{0, -1}, {1, 1}, {0, 2}})
+    LANNER_EXPECT_OUTCOME(turned(perm), "expected each axis from 0 to 1 once");
+  LANNER_EXPECT_OUTCOME(turned({0}), "perm has 1 axes for rank 2");
+  const auto summed = [](const std::vector<std::int64_t>& axes) {
+    const auto count = static_cast<std::int64_t>(axes.size());
+    return outcome(of_version(13, {"ReduceSum", {"x", "a"}, {"y"}}, {integers("a", {count}, axes)}));
+  };
+  LANNER_EXPECT_OUTCOME(summed({0, -1}), "graph ");
+  LANNER_EXPECT_OUTCOME(summed({1, -1}), "axes name axis 1 twice");
+  LANNER_EXPECT_OUTCOME(summed({2}), "axes 2 out of range for rank 2");
+  LANNER_EXPECT_OUTCOME(summed(std::vector<std::int64_t>(100, 0)), "names 100 axes, expected at most 2");
+}
+
 TEST(HostileModel, NotAModel) {
   LANNER_EXPECT_OUTCOME(outcome(""),
                         "not a model of a known format (ONNX, TensorFlow GraphDef, Caffe): it has 0 bytes");

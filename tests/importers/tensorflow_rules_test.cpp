@@ -44,6 +44,10 @@ TEST(TensorFlowRules, WhatTensorFlowRefuses) {
           "a split of size 3 into 2 equal parts");
   refused("Slice", {"x", "b", "s"}, {}, {integers("b", {0, 2, 0, 0}), integers("s", {1, 2, 3, 1})},
           "dim 1: 2 elements from 2 on pass the end of 3");
+  refused("Transpose", {"x", "p"}, {}, {integers("p", {0, -1, 1, 2})}, "expected each axis from 0 to 3 once");
+  refused("Transpose", {"x", "p"}, {}, {integers("p", {0, 1, 1, 2})}, "expected each axis from 0 to 3 once");
+  refused("Transpose", {"x", "p"}, {}, {integers("p", {0, 1, 2})}, "perm has 3 axes for rank 4");
+  refused("Sum", {"x", "a"}, {}, {integers("a", {1, -3})}, "axes name axis 1 twice");
 }
 
 TEST(TensorFlowRules, ConvolutionPadsTheEndFirst) {

@@ -15,8 +15,8 @@ from networks.answers import BEFORE, HALVES, Store
 from networks.catalogue import Case, Feed, Network
 
 RUNS, RUNS_AT_ONCE, PROFILED = 10, 5, 5
-# Where runs are slow, fewer: so long for each kind, and at least so many.
-SECONDS_OF_RUNS, LEAST_RUNS = 60.0, 2
+# Where runs are slow, fewer, but at least so many.
+LEAST_RUNS = 2
 RANGE, PIECES = "several shapes", "in pieces"
 # Backends that run operators by their definitions.
 SLOW = ("reference", "interpreter")
@@ -39,6 +39,8 @@ class Job:
     budget: float = 0.0
     threads: int = 1
     batches: tuple[int, ...] = ()
+    seconds: float = 60.0
+    """For each kind of repeated runs."""
 
     @property
     def store(self) -> Store:
@@ -54,7 +56,7 @@ class Job:
 
     def facts(self) -> Row:
         """What the row of a job begins with."""
-        return {name: value for name, value in asdict(self).items() if name not in ("folder", "batches")}
+        return {name: value for name, value in asdict(self).items() if name not in ("folder", "batches", "seconds")}
 
 
 def oracle(job: Job, stage: Stage) -> Row:
@@ -162,10 +164,10 @@ class Subject:
         return feed if self.job.device == "cpu" else {name: self.lanner.Tensor(array).to(self.job.device) for name, array in feed.items()}
 
 
-def repeated(run: Callable[[], object], most: int) -> list:
+def repeated(run: Callable[[], object], most: int, seconds: float) -> list:
     """Results of so many runs, or of fewer slow ones."""
     results, start = [], time.perf_counter()
-    while len(results) < most and (len(results) < LEAST_RUNS or time.perf_counter() - start < SECONDS_OF_RUNS):
+    while len(results) < most and (len(results) < LEAST_RUNS or time.perf_counter() - start < seconds):
         results.append(run())
     return results
 
@@ -182,7 +184,7 @@ def check_case(subject: Subject) -> Row:
     engine, seconds = subject.build(network.shapes(case))
     subject.stage("run")
     context, feed = engine.create_context(), subject.placed(job.store.feed(network, case))
-    runs = repeated(lambda: arrays_of(context(feed)), RUNS)
+    runs = repeated(lambda: arrays_of(context(feed)), RUNS, job.seconds)
     found = [comparison.worst(list(map(judge(job, case), runs)))]
     subject.stage("run on further samples")
     for first in range(1, 1 + case.further):
@@ -228,7 +230,7 @@ def beside(subject: Subject, engine, case: Case, expected: comparison.Arrays) ->
 
     def turn(number: int) -> None:
         try:
-            found[number] += repeated(lambda: arrays_of(contexts[number](feeds[number])), RUNS_AT_ONCE)
+            found[number] += repeated(lambda: arrays_of(contexts[number](feeds[number])), RUNS_AT_ONCE, subject.job.seconds)
         except Exception as error:  # said by the thread that waits
             errors.append(error)
 
@@ -247,7 +249,7 @@ def steps_by_time(subject: Subject, engine, feed: dict) -> Row:
     """Shares of a run's time in reference kernels, in the interpreter and on the host of a GPU; the steps there that count."""
     subject.stage("profile")
     context = engine.create_context(profile=True)
-    repeated(lambda: context(feed), PROFILED)
+    repeated(lambda: context(feed), PROFILED, subject.job.seconds)
     steps = context.profile()
     total = sum(step["seconds"] for step in steps) or 1.0
     shares = dict.fromkeys((*SLOW, "host"), 0.0)

@@ -30,6 +30,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no measurement after so long")
     parser.add_argument("--share", default="0/1", metavar="I/N", help="every Nth network from the Ith (0 is the first) on: several runs may share a log")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for each stage of a measurement (default: 600)")
+    parser.add_argument("--run-seconds", type=float, default=60, help="for ten runs of a slow network, which are cut short then (default: 60)")
     parser.add_argument("--memory", type=float, default=8, help="GiB for each measurement (default: 8)")
     parser.add_argument("--log", type=Path, action="append", help="folder of the log, answers and models (default: networks)")
     parser.add_argument("--again", action="store_true", help="measure Lanner again, whatever the log holds")
@@ -83,6 +84,7 @@ def measure(options: argparse.Namespace, names: tuple[str, ...]) -> int:
         budget=options.budget,
         threads=options.threads,
         seconds=options.timeout,
+        run_seconds=options.run_seconds,
         memory=int(options.memory * 2**30),
         machine=machine(options.device),
         again=options.again,

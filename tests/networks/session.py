@@ -24,6 +24,8 @@ class Settings:
     budget: float = 10.0
     threads: int = 1
     seconds: float = 600.0
+    run_seconds: float = 60.0
+    """For each kind of repeated runs."""
     memory: int = 8 << 30
     machine: str = ""
     again: bool = False
@@ -47,7 +49,7 @@ class Session:
 
     def job(self, what: str, network: str, label: str, precision: str) -> Job:
         s = self.settings
-        return Job(what, network, label, s.folder, s.device, precision, s.budget, s.threads, s.batches)
+        return Job(what, network, label, s.folder, s.device, precision, s.budget, s.threads, s.batches, s.run_seconds)
 
     def jobs(self, network: Network) -> Iterator[Job]:
         """Of one network: answers first, then the rival's errors, then Lanner."""

@@ -135,6 +135,28 @@ TEST(Pipeline, LeavesVastContractions) {
   EXPECT_FALSE(folded("i,j,k->"));
 }
 
+// A few bytes may ask for hours: a kernel that is larger than any picture, or a picture of kernels.
+TEST(Pipeline, LeavesVastWindowsAndConvolutions) {
+  const auto folded = [](std::string_view node, std::string_view kind) {
+    const auto graph = parse(fmt::format(R"(graph @main(%x: f32[]) -> (%y) {{
+  %a = constant() {{value = random(f32[1, 1, 600, 600], seed = 1, std = 0.5)}}
+  %w = constant() {{value = random(f32[1, 1, 400, 400], seed = 2, std = 0.5)}}
+  %v = constant() {{value = random(f32[1, 1, 3, 3], seed = 2, std = 0.5)}}
+  %b = constant() {{value = random(f32[1, 1, 8, 8], seed = 2, std = 0.5)}}
+  %made = {}
+  %y = add(%x, %made)
+}})",
+                                         node));
+    run_passes(*graph);
+    return std::ranges::count(kinds(*graph), kind) == 0;
+  };
+  EXPECT_TRUE(folded("max_pool(%b) {kernel_shape = [3, 3], auto_pad = \"SAME_UPPER\"}", "max_pool"));
+  EXPECT_FALSE(folded("max_pool(%b) {kernel_shape = [2147483647, 2147483647], auto_pad = \"SAME_UPPER\"}",
+                      "max_pool"));
+  EXPECT_TRUE(folded("conv(%a, %v)", "conv"));
+  EXPECT_FALSE(folded("conv(%a, %w)", "conv"));
+}
+
 // The most that folding spends on one node does not hang on what the model says.
 TEST(Pipeline, FoldsShortLoopsAndLeavesLongOnes) {
   const auto folded = [](std::string_view turns) {

@@ -1,8 +1,13 @@
 """Operators that ONNX Runtime's optimisers write (domain com.microsoft) give what ONNX Runtime gives."""
 
+import re
+from pathlib import Path
+
+import lanner
 import numpy as np
 import pytest
-from single_node import agree, integers, random, refused
+from onnxruntime.capi.onnxruntime_pybind11_state import get_all_operator_schema
+from single_node import agree, by_onnxruntime, integers, model_of, random, refused
 
 
 def conv_inputs(**more):
@@ -357,6 +362,51 @@ def test_convolution_backwards_with_pads_as_an_input():
     refused("ConvTransposeWithDynamicPads", inputs, {"kernel_shape": [3, 3]}, match="Pads must be known before running")
 
 
+@pytest.mark.parametrize("op", ["GatedAdd", "ScaledSiLU"])
+def test_elementwise_operators_of_newer_language_models(op):
+    x = random(2, 3, 8)
+    if op == "GatedAdd":
+        return agree(op, {"x": x, "y": random(2, 3, 8, seed=1), "g": random(2, 3, 1, seed=2)})
+    agree(op, {"x": x}, {"alpha": 0.7})
+    agree(op, {"x": x, "s": np.float32(1.3)})
+
+
+@pytest.mark.parametrize("activation", ["silu", "sigmoid"])
+@pytest.mark.parametrize("width", [8, 4])
+def test_gated_rms_norm(activation, width):
+    inputs = {"x": random(2, 3, 8), "s": random(width, seed=1), "g": random(2, 3, 8, seed=2)}
+    agree("GatedRMSNorm", inputs, {"activation": activation, "epsilon": 1e-5})
+
+
+@pytest.mark.parametrize("scale", [None, (8,), (2, 4), (4,)], ids=str)
+def test_branchwise_rms_norm(scale):
+    scales = None if scale is None else random(*scale, seed=1)
+    agree("BranchwiseRMSNorm", {"x": random(2, 3, 8), "s": scales}, {"num_branches": 2, "epsilon": 1e-5})
+    if scale != (8,):
+        agree("BranchwiseRMSNorm", {"x": random(2, 3, 2, 4), "s": scales}, {"epsilon": 1e-5})
+
+
+HALVES = [
+    ("SkipLayerNormalization", {"x": random(2, 3, 8), "s": random(2, 3, 8, seed=1), "g": random(8, seed=2), "b": random(8, seed=3)}, {}),
+    ("SkipSimplifiedLayerNormalization", {"x": random(2, 3, 8), "s": random(2, 3, 8, seed=1), "g": random(8, seed=2)}, {}),
+    ("FastGelu", {"x": random(2, 8), "b": random(8, seed=1)}, {}),
+    ("QuickGelu", {"x": random(2, 8)}, {}),
+    ("FusedMatMul", {"a": random(3, 4), "b": random(5, 4)}, {"transB": 1, "alpha": 0.5}),
+    ("FusedConv", conv_inputs(), {"group": 2, "kernel_shape": [3, 3], "activation": "Relu"}),
+    ("MatMulNBits", {"a": random(2, 32), "b": integers(0, 255, 5, 2, 8, dtype=np.uint8), "s": np.abs(random(5, 2))}, {"N": 5, "K": 32, "bits": 4, "block_size": 16}),
+    ("Inverse", {"x": np.eye(3, dtype=np.float32) * 2}, {}),
+]
+
+
+@pytest.mark.parametrize(("op", "inputs", "attributes"), HALVES, ids=[case[0] for case in HALVES])
+def test_halves(op, inputs, attributes):
+    """Half precision agrees with single precision to its own digits."""
+    given = {name: array.astype(np.float16).astype(np.float32) if array.dtype == np.float32 else array for name, array in inputs.items()}
+    expected = [array.astype(np.float16) for array in by_onnxruntime(model_of(op, given, attributes), given)]
+    halves = {name: array.astype(np.float16) if array.dtype == np.float32 else array for name, array in given.items()}
+    agree(op, halves, attributes, expected=expected, rtol=4e-3, atol=4e-3)
+
+
 def test_operators_of_training_graphs():
     agree("TorchEmbedding", {"w": random(5, 3), "i": np.array([[1, 4], [0, 0]])}, expected=[random(5, 3)[[[1, 4], [0, 0]]]])
     finite, infinite = random(3), np.array([1, np.inf], np.float32)
@@ -368,3 +418,19 @@ def test_operators_of_training_graphs():
 @pytest.mark.parametrize("op", ["Conv", "ReorderInput", "ReorderOutput", "MaxPool"])
 def test_layouts_for_one_machine_are_refused(op):
     refused(op, {"x": random(1, 16, 4, 4)}, domain="com.microsoft.nchwc", match="ORT_ENABLE_EXTENDED")
+
+
+def is_known(op):
+    try:
+        lanner.build(model_of(op, {}), budget=0)
+    except lanner.Error as error:
+        return "does not know" not in str(error)
+    return True
+
+
+def test_the_list_of_the_documentation():
+    text = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
+    section = text.split("### ONNX Runtime's own operators")[1].split("## TensorFlow")[0]
+    listed = {name for line in section.splitlines() if line.startswith("| ") for name in re.findall(r"`(\w+)`", line)}
+    theirs = {schema.name for schema in get_all_operator_schema() if schema.domain == "com.microsoft"}
+    assert {name for name in theirs if is_known(name)} == listed

@@ -350,15 +350,15 @@ def test_boxes_are_found_in_whatever_order(got, share):
 
 
 @pytest.mark.parametrize(
-    "task, failure",
+    "task, seconds, failure",
     [
-        (lambda *_: os.kill(os.getpid(), signal.SIGSEGV), {"kind": "crash", "stage": "", "text": "the process died with SIGSEGV"}),
-        (lambda *_: time.sleep(60), {"kind": "hang", "stage": "", "text": "stopped after 1 s"}),
+        (lambda *_: os.kill(os.getpid(), signal.SIGSEGV), 300, {"kind": "crash", "stage": "", "text": "the process died with SIGSEGV"}),
+        (lambda *_: time.sleep(300), 1, {"kind": "hang", "stage": "", "text": "stopped after 1 s"}),
     ],
 )
-def test_a_job_that_crashes_or_hangs_is_a_row(monkeypatch, tmp_path, task, failure):
+def test_a_job_that_crashes_or_hangs_is_a_row(monkeypatch, tmp_path, task, seconds, failure):
     monkeypatch.setitem(apart.JOBS, "check", task)
-    row = apart.run_apart(Job("check", "n", "exported", tmp_path), 1, 1 << 40)
+    row = apart.run_apart(Job("check", "n", "exported", tmp_path), seconds, 1 << 40)
     assert (row["failure"], row["network"], row["label"]) == (failure, "n", "exported")
 
 
@@ -366,12 +366,12 @@ def test_a_job_that_takes_all_memory_is_stopped(monkeypatch, tmp_path):
     def greedy(job, stage):
         stage("taking")
         kept = np.ones(1 << 26)
-        time.sleep(60)
+        time.sleep(300)
         return {"kept": kept.size}
 
     monkeypatch.setitem(apart.JOBS, "check", greedy)
     allowed = apart.resident_bytes(os.getpid()) + (256 << 20)
-    row = apart.run_apart(Job("check", "n", "exported", tmp_path), 30, allowed)
+    row = apart.run_apart(Job("check", "n", "exported", tmp_path), 300, allowed)
     assert row["failure"]["kind"] == "memory" and row["failure"]["stage"] == "taking"
     assert row["failure"]["text"].endswith(f"allowed are {allowed / 2**30:.1f}")
 

@@ -13,6 +13,7 @@ public:
   CopyKernel(std::uint64_t bytes, Device from, Device to) : bytes_(bytes), from_(from), to_(to) {}
 
   bool on_stream() const override { return true; }
+  bool recordable() const override { return false; }
   void launch(const Launch& launch) const override {
     copy_memory({launch.outputs[0], to_}, {const_cast<void*>(launch.inputs[0]), from_}, bytes_,
                 launch.stream);

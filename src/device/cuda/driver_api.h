@@ -27,7 +27,7 @@ inline constexpr int attribute_capability_major = 75, attribute_capability_minor
 inline constexpr int pointer_attribute_device_ordinal = 9;
 inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned event_default = 0, event_disable_timing = 2;
-inline constexpr int capture_thread_local = 1; ///< CU_STREAM_CAPTURE_MODE_THREAD_LOCAL.
+inline constexpr int capture_relaxed = 2; ///< CU_STREAM_CAPTURE_MODE_RELAXED.
 inline constexpr int function_attribute_max_dynamic_shared = 8;
 inline constexpr unsigned host_alloc_portable = 1;
 

@@ -1,6 +1,7 @@
 #include "device/cuda/gpu.h"
 
 #include <array>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -86,8 +87,60 @@ double Event::seconds(const Event& from, const Event& to) {
   return milliseconds * 1e-3;
 }
 
+// Who queues and who records. Leaked on purpose: contexts may run while static objects are destroyed.
+struct Turns {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int queueing = 0, waiting = 0;
+  bool recording = false;
+
+  static Turns& get() {
+    static auto* made = new Turns;
+    return *made;
+  }
+  void enter() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return !recording && waiting == 0; });
+    ++queueing;
+  }
+  void leave() {
+    {
+      const std::lock_guard lock(mutex);
+      --queueing;
+    }
+    changed.notify_all();
+  }
+};
+static thread_local int queueing_depth = 0;
+
+Queueing::Queueing(Device device) : active_(!device.is_host()) {
+  if (active_ && queueing_depth++ == 0) Turns::get().enter();
+}
+Queueing::~Queueing() {
+  if (active_ && --queueing_depth == 0) Turns::get().leave();
+}
+
+GraphExec::Alone::Alone() {
+  Turns& turns = Turns::get();
+  std::unique_lock lock(turns.mutex);
+  if (queueing_depth > 0) --turns.queueing;
+  ++turns.waiting;
+  turns.changed.wait(lock, [&] { return !turns.recording && turns.queueing == 0; });
+  --turns.waiting;
+  turns.recording = true;
+}
+GraphExec::Alone::~Alone() {
+  Turns& turns = Turns::get();
+  {
+    const std::lock_guard lock(turns.mutex);
+    turns.recording = false;
+    if (queueing_depth > 0) ++turns.queueing;
+  }
+  turns.changed.notify_all();
+}
+
 void GraphExec::begin(const Gpu&, const OwnedStream& stream) {
-  check(driver().stream_begin_capture(stream.handle(), capture_thread_local), "cuStreamBeginCapture");
+  check(driver().stream_begin_capture(stream.handle(), capture_relaxed), "cuStreamBeginCapture");
 }
 
 void GraphExec::abandon(const Gpu&, const OwnedStream& stream) noexcept {

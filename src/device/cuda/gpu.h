@@ -81,12 +81,27 @@ private:
   EventHandle handle_ = nullptr;
 };
 
+/// While it lives no other thread records a graph. Libraries record with streams of their own that the legacy
+/// default stream waits for: work that is queued there meanwhile would break the recording, and fail. Recorders go
+/// first, so that they never wait for ever. Nests; a thread that holds one may record.
+class Queueing {
+public:
+  explicit Queueing(Device device); ///< Of the host: nothing.
+  Queueing(const Queueing&) = delete;
+  Queueing& operator=(const Queueing&) = delete;
+  ~Queueing();
+
+private:
+  bool active_;
+};
+
 /// Work of a stream that was recorded and can be queued again at the cost of one launch.
 class GraphExec {
 public:
   /// Records what `body(stream)` queues. The stream must be idle and not the default one.
   template<typename Body>
   static std::unique_ptr<GraphExec> capture(const Gpu& gpu, const OwnedStream& stream, Body&& body) {
+    const Alone alone;
     begin(gpu, stream);
     try {
       body(stream.handle());
@@ -105,6 +120,14 @@ public:
   static bool keeps_order();
 
 private:
+  /// While it lives no other thread queues work.
+  class Alone {
+  public:
+    Alone();
+    Alone(const Alone&) = delete;
+    Alone& operator=(const Alone&) = delete;
+    ~Alone();
+  };
   GraphExec(const Gpu& gpu, GraphExecHandle handle) : gpu_(gpu), handle_(handle) {}
   static void begin(const Gpu& gpu, const OwnedStream& stream);
   static void abandon(const Gpu& gpu, const OwnedStream& stream) noexcept;

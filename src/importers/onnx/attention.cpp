@@ -19,7 +19,7 @@ Value* grouped(RuleContext& context, Value* q, std::int64_t heads, std::int64_t 
 }
 
 /// The heads of `grouped` apart again.
-Value* ungrouped(RuleContext& context, Value* x, std::int64_t heads, std::int64_t key_heads, Value* last) {
+Value* ungrouped(RuleContext& context, Value* x, std::int64_t heads, std::int64_t key_heads, Size last) {
   if (heads == key_heads) return x;
   return Emitter(context).reshape(x, {0, heads, -1, last});
 }
@@ -50,11 +50,11 @@ AttentionResult attention_of(RuleContext& context, const AttentionParts& parts) 
   scores = emit.add_optional(scores, parts.bias);
   Value* weights =
       parts.sinks ? softmax_with_sinks(context, scores, parts.sinks, heads) : emit.softmax(scores, -1);
+  const std::int64_t width = known_size(parts.v, 3, "the value");
   Value* rows = weights;
   if (heads != key_heads) rows = emit.reshape(weights, {0, key_heads, -1, emit.size(parts.k, 2)});
-  Value* y = ungrouped(context, emit.matmul(rows, parts.v), heads, key_heads, emit.size(parts.v, 3));
-  const auto width = parts.v->type.dims()[3].constant();
-  Value* merged = emit.reshape(emit.transpose(y, {0, 2, 1, 3}), {0, 0, width ? heads * *width : -1});
+  Value* y = ungrouped(context, emit.matmul(rows, parts.v), heads, key_heads, width);
+  Value* merged = emit.reshape(emit.transpose(y, {0, 2, 1, 3}), {0, 0, heads * width});
   return {merged, scores, weights};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <numeric>
 
 #include <lanner/error.h>
@@ -55,6 +56,10 @@ Value* Emitter::concat(std::vector<Value*> parts, std::int64_t axis) {
   return (*this)("concat", std::move(parts), {{"axis", axis}});
 }
 
+Value* Emitter::repeated(Value* scalar, std::int64_t count) {
+  return (*this)("expand", {scalar, context_.ints({count})});
+}
+
 Value* Emitter::gather(Value* x, Value* places, std::int64_t axis) {
   return (*this)("gather", {x, places}, {{"axis", axis}});
 }
@@ -101,7 +106,16 @@ std::int64_t known_size(const Value* value, std::size_t axis, std::string_view w
   const auto size = value->type.dims()[axis].constant();
   check(size.has_value(), ErrorCode::unsupported, "{} is {}: its dim {} must be known before running", what,
         value->type.to_string(), axis);
+  // Products of two sizes then fit an integer of 64 bits.
+  check(*size <= INT32_MAX, ErrorCode::limit_exceeded, "{} is {}: its dim {} is over {}", what,
+        value->type.to_string(), axis, INT32_MAX);
   return *size;
+}
+
+std::int64_t last_size(const Value* value, std::string_view what) {
+  const std::size_t rank = known_rank(value, what);
+  check(rank >= 1, ErrorCode::bad_data, "{} is {}, expected 1 dim or more", what, value->type.to_string());
+  return known_size(value, rank - 1, what);
 }
 
 namespace {

@@ -45,6 +45,7 @@ public:
   Value* unsqueeze(Value* x, std::vector<std::int64_t> axes);
   Value* squeeze(Value* x, std::vector<std::int64_t> axes);
   Value* concat(std::vector<Value*> parts, std::int64_t axis);
+  Value* repeated(Value* scalar, std::int64_t count); ///< A list of `count` times the same.
   Value* gather(Value* x, Value* places, std::int64_t axis);
   Value* slice(Value* x, std::int64_t axis, Size from, Size to);
   std::vector<Value*> split(Value* x, std::int64_t axis, std::vector<std::int64_t> sizes);
@@ -63,6 +64,8 @@ private:
 std::size_t known_rank(const Value* value, std::string_view what);
 /// A size that must be known before running; Error{unsupported} that names it when it is not.
 std::int64_t known_size(const Value* value, std::size_t axis, std::string_view what);
+/// The same of the last axis; Error{bad_data} when there is none.
+std::int64_t last_size(const Value* value, std::string_view what);
 
 /// The value of an activation's parameter, by its place among the activation's own and by its name; nothing:
 /// as ONNX defines it.

@@ -49,6 +49,8 @@ const Rules& all_rules() {
     add_microsoft_weight_rules(made);
     add_microsoft_attention_rules(made);
     add_microsoft_group_attention_rules(made);
+    add_microsoft_sequence_rules(made);
+    add_microsoft_expert_rules(made);
     add_microsoft_data_rules(made);
     add_early_rules(made);
     return made;

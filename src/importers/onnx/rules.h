@@ -27,6 +27,8 @@ void add_microsoft_quantized_rules(Rules& rules);
 void add_microsoft_weight_rules(Rules& rules);
 void add_microsoft_attention_rules(Rules& rules);
 void add_microsoft_group_attention_rules(Rules& rules);
+void add_microsoft_sequence_rules(Rules& rules);
+void add_microsoft_expert_rules(Rules& rules);
 void add_microsoft_data_rules(Rules& rules);
 void add_early_rules(Rules& rules);
 

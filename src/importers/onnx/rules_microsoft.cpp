@@ -119,8 +119,7 @@ void bias_add(RuleContext& context) {
 void bias_split_gelu(RuleContext& context) {
   Emitter emit(context);
   Value* x = emit.add(context.required(0), context.required(1));
-  const std::size_t rank = known_rank(x, "the input");
-  const std::int64_t size = known_size(x, rank - 1, "the input");
+  const std::int64_t size = last_size(x, "the input");
   check(size % 2 == 0, ErrorCode::bad_data, "the input is {}, expected an even last size",
         x->type.to_string());
   const std::vector<Value*> halves = emit.split(x, -1, {size / 2, size / 2});
@@ -148,6 +147,19 @@ void bias_dropout(RuleContext& context) {
   context.set_output(1, dropped->output(1));
 }
 
+void gated_add(RuleContext& context) {
+  Emitter emit(context);
+  context.set_output(0, emit.add(context.required(0), emit.mul(context.required(1), context.required(2))));
+}
+
+void scaled_silu(RuleContext& context) {
+  Emitter emit(context);
+  Value* x = context.required(0);
+  Value* scale = context.has(1) ? emit.scalar_of(emit.cast(context.input(1), x->type.dtype())) : nullptr;
+  Value* scaled = scale ? emit.mul(x, scale) : emit.times(x, context.real("alpha", 1));
+  context.set_output(0, emit.mul(scaled, emit.sigmoid(scaled)));
+}
+
 void identity(RuleContext& context) {
   context.set_output(0, context.emit("identity", {context.required(0)}));
 }
@@ -168,6 +180,8 @@ void add_microsoft_rules(Rules& rules) {
   rules[domain + "BiasSplitGelu"] = bias_split_gelu;
   rules[domain + "BiasSoftmax"] = bias_softmax;
   rules[domain + "BiasDropout"] = bias_dropout;
+  rules[domain + "GatedAdd"] = gated_add;
+  rules[domain + "ScaledSiLU"] = scaled_silu;
   rules[domain + "SampleOp"] = identity;
 }
 

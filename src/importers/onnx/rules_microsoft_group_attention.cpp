@@ -164,8 +164,7 @@ void group_query_attention(RuleContext& context) {
                           context.scalar(type, lowest(type)));
   parts.sinks = context.input(11);
   if (!parts.sinks && context.integer("smooth_softmax", 0) == 1) {
-    const auto heads = static_cast<std::size_t>(head_count(context, "num_heads"));
-    parts.sinks = emit.cast(context.ints(std::vector<std::int64_t>(heads, 0)), type);
+    parts.sinks = emit.repeated(context.scalar(type, 0), head_count(context, "num_heads"));
   }
   parts.scale = context.real("scale", 0);
   parts.softcap = context.real("softcap", 0);

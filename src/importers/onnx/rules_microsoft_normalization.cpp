@@ -164,6 +164,55 @@ void skip_group_norm(RuleContext& context) {
   context.set_output(1, sum);
 }
 
+/// Each `width` numbers of a row are normalised on their own, in f32.
+Value* normalized_parts(RuleContext& context, Value* x, std::int64_t width) {
+  Emitter emit(context);
+  last_size(x, "the input");
+  std::vector<Size> sizes(x->type.rank() - 1, std::int64_t{0});
+  sizes.emplace_back(std::int64_t{-1});
+  sizes.emplace_back(width);
+  Value* ones = emit.repeated(context.scalar(DType::f32, 1), width);
+  return context.emit("rms_normalization", {emit.reshape(emit.cast(x, DType::f32), sizes), ones},
+                      over_last(context.real("epsilon", group_epsilon)));
+}
+
+/// The input's own shape again.
+Value* shaped_as(RuleContext& context, Value* y, Value* x) {
+  Emitter emit(context);
+  return emit("reshape", {y, emit("shape", {x})}, {{"allowzero", std::int64_t{1}}});
+}
+
+void gated_rms_norm(RuleContext& context) {
+  Emitter emit(context);
+  Value *x = context.required(0), *scale = context.required(1);
+  const std::string kind = context.string("activation", "silu");
+  check(kind == "silu" || kind == "swish" || kind == "sigmoid", ErrorCode::bad_data,
+        "attribute activation: '{}', expected silu, swish or sigmoid", kind);
+  Value* parts = normalized_parts(context, x, known_size(scale, 0, "the scale"));
+  Value* y = shaped_as(context, emit.mul(parts, emit.cast(scale, DType::f32)), x);
+  Value* gate = emit.cast(context.required(2), DType::f32);
+  y = emit.mul(y, kind == "sigmoid" ? emit.sigmoid(gate) : emit("swish", {gate}));
+  context.set_output(0, emit.cast(y, x->type.dtype()));
+}
+
+/// A flat row holds `num_branches` branches; else the last axis is one.
+void branchwise_rms_norm(RuleContext& context) {
+  Emitter emit(context);
+  Value* x = context.required(0);
+  const std::int64_t branches = context.integer("num_branches", 0), last = last_size(x, "the input");
+  check(branches >= 0 && (branches == 0 || last % branches == 0), ErrorCode::bad_data,
+        "the input is {}, which does not divide into {} branches", x->type.to_string(), branches);
+  const std::int64_t width = branches == 0 ? last : last / branches;
+  Value* y = normalized_parts(context, x, width);
+  if (branches == 0) y = shaped_as(context, y, x);
+  if (context.has(1)) {
+    Value* scale = emit.cast(context.input(1), DType::f32);
+    const bool single = scale->type.is_static() && scale->type.shape().elements() == width;
+    y = emit.mul(y, emit.reshape(scale, single ? std::vector<Size>{width} : std::vector<Size>{-1, width}));
+  }
+  context.set_output(0, emit.cast(shaped_as(context, y, x), x->type.dtype()));
+}
+
 } // namespace
 
 void add_microsoft_normalization_rules(Rules& rules) {
@@ -175,6 +224,8 @@ void add_microsoft_normalization_rules(Rules& rules) {
   rules[domain + "QEmbedLayerNormalization"] = quantized_embed_layer_normalization;
   rules[domain + "GroupNorm"] = group_norm;
   rules[domain + "SkipGroupNorm"] = skip_group_norm;
+  rules[domain + "GatedRMSNorm"] = gated_rms_norm;
+  rules[domain + "BranchwiseRMSNorm"] = branchwise_rms_norm;
 }
 
 } // namespace lanner::onnx

@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "importers/onnx/emitter.h"
+#include "importers/onnx/packed_weights.h"
 #include "importers/onnx/rules.h"
 
 namespace lanner::onnx {
@@ -34,30 +35,6 @@ std::int64_t checked_bits(RuleContext& context) {
   return bits;
 }
 
-Value* byte_list(RuleContext& context, const std::vector<std::uint8_t>& values) {
-  return context.tensor(Tensor::from<std::uint8_t>(values, {static_cast<std::int64_t>(values.size())}));
-}
-
-/// The numbers of `bits` that lie in each byte at `shifts`, along the last axis.
-Value* taken_out(RuleContext& context, Value* packed, std::int64_t bits,
-                 const std::vector<std::uint8_t>& shifts) {
-  Emitter emit(context);
-  Value* moved = emit("bit_shift", {emit.unsqueeze(packed, {-1}), byte_list(context, shifts)},
-                      {{"direction", std::string("RIGHT")}});
-  Value* mask = byte_list(context, {static_cast<std::uint8_t>((1 << bits) - 1)});
-  Value* numbers = emit("bitwise_and", {moved, mask});
-  std::vector<Size> sizes(known_rank(packed, "a tensor of packed numbers") - 1, std::int64_t{0});
-  sizes.emplace_back(std::int64_t{-1});
-  return emit.reshape(numbers, sizes);
-}
-
-/// From the low bits up, as blocks are packed.
-Value* unpacked(RuleContext& context, Value* packed, std::int64_t bits) {
-  std::vector<std::uint8_t> shifts;
-  for (std::int64_t shift = 0; shift < 8; shift += bits) shifts.push_back(static_cast<std::uint8_t>(shift));
-  return bits == 8 ? packed : taken_out(context, packed, bits, shifts);
-}
-
 /// Input B of MatMulNBits as reals [n, k]: bytes [n, blocks, bytes a block], a scale and perhaps a zero point
 /// a block. Zero points are reals or packed as the weights are; without them zero lies in the middle.
 Value* block_weights(RuleContext& context, std::int64_t n, std::int64_t k) {
@@ -73,12 +50,12 @@ Value* block_weights(RuleContext& context, std::int64_t n, std::int64_t k) {
   if (!zero) {
     zero = context.scalar(type, static_cast<double>(1 << (bits - 1)));
   } else if (zero->type.dtype() == DType::u8) {
-    Value* rows = unpacked(context, emit.reshape(zero, {n, -1}), bits);
+    Value* rows = unpacked_numbers(context, emit.reshape(zero, {n, -1}), bits);
     zero = emit.cast(emit.reshape(emit.slice(rows, 1, 0, blocks), {n, blocks, 1}), type);
   } else {
     zero = emit.cast(emit.reshape(zero, {n, blocks, 1}), type);
   }
-  Value* weights = emit.mul(emit.sub(emit.cast(unpacked(context, packed, bits), type), zero), scale);
+  Value* weights = emit.mul(emit.sub(emit.cast(unpacked_numbers(context, packed, bits), type), zero), scale);
   weights = emit.reshape(weights, {n, blocks * block});
   return blocks * block == k ? weights : emit.slice(weights, 1, 0, k);
 }
@@ -126,7 +103,7 @@ Value* table_weights(RuleContext& context, std::int64_t n, std::int64_t k) {
   Value* largest = emit.reshape(context.required(2), {blocks, 1});
   Value* table = context.tensor(
       Tensor::from<float>(std::span<const float>(kind == 1 ? normal_floats : four_bit_floats), {16}));
-  Value* places = taken_out(context, emit.flat(context.required(1)), 4, {4, 0});
+  Value* places = numbers_at(context, emit.flat(context.required(1)), 4, {4, 0});
   Value* numbers = emit.gather(table, emit.cast(emit.slice(places, 0, 0, count), DType::i32), 0);
   numbers =
       emit.cast(emit("pad", {numbers, context.ints({0, blocks * block - count})}), largest->type.dtype());
@@ -160,11 +137,12 @@ BlockTable whole_bytes(RuleContext& context, BlockTable table, std::int64_t bits
   Emitter emit(context);
   const DType type = table.data->type.dtype();
   if (type == DType::u8) {
-    table.data = unpacked(context, table.data, bits);
+    table.data = unpacked_numbers(context, table.data, bits);
     if (table.zeros)
-      table.zeros = emit.slice(unpacked(context, table.zeros, bits), -1, 0, emit.size(table.scales, -1));
+      table.zeros =
+          emit.slice(unpacked_numbers(context, table.zeros, bits), -1, 0, emit.size(table.scales, -1));
     else
-      table.zeros = emit("expand", {byte_list(context, {static_cast<std::uint8_t>(1 << (bits - 1))}),
+      table.zeros = emit("expand", {context.scalar(type, static_cast<double>(1 << (bits - 1))),
                                     emit("shape", {table.scales})});
     return table;
   }
