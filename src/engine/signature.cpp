@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "graph/op.h"
+#include "tensor/content_hash.h"
 
 namespace lanner {
 namespace {
@@ -16,7 +17,8 @@ std::string attribute_text(const Attribute& attribute) {
       [](const auto& value) -> std::string {
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<T, Tensor>)
-          return fmt::format("{}{}", to_string(value.dtype()), value.shape().to_string());
+          return fmt::format("{}{}#{:x}", to_string(value.dtype()), value.shape().to_string(),
+                             content_hash(value));
         else if constexpr (std::is_same_v<T, Type>)
           return value.to_string();
         else if constexpr (std::is_same_v<T, DType>)

@@ -1,11 +1,13 @@
 #include "engine/timing_cache.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <fstream>
 #include <span>
 #include <sstream>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -16,17 +18,18 @@ namespace {
 
 constexpr std::size_t most_entries = 1 << 20;
 constexpr std::size_t key_length = 32, longest_line = 1024;
-constexpr const char* header = "lanner timings 2";
-constexpr const char *unknown = "-", *right = "right";
+constexpr const char* header = "lanner timings 3";
+constexpr std::string_view unknown = "-", right = "right", wrong = "wrong ";
 
 bool is_key(const std::string& text) {
   return text.size() == key_length &&
          std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-/// A reason in one short line.
+/// A verdict in one short line.
 std::string line_of(const Verdict& verdict) {
-  std::string text = verdict.wrong.substr(0, longest_line / 2);
+  if (verdict.right()) return std::string(right);
+  std::string text = std::string(wrong) + verdict.wrong.substr(0, longest_line / 2);
   std::ranges::replace_if(
       text, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
   return text;
@@ -34,7 +37,8 @@ std::string line_of(const Verdict& verdict) {
 
 } // namespace
 
-// A line holds a key, the seconds and the verdict: `right`, or what is wrong; `-` where one is not known.
+// A line holds a key, the seconds and the verdict: `right`, or `wrong` and the reason; `-` where one is not
+// known.
 TimingCache::TimingCache(std::filesystem::path file, bool retune) : file_(std::move(file)) {
   if (file_.empty()) return;
   read();
@@ -46,7 +50,8 @@ void TimingCache::read() {
   std::ifstream in(file_);
   std::string line;
   if (!std::getline(in, line) || line != header) return;
-  while (std::getline(in, line) && entries_.size() < most_entries) read_line(line);
+  // The last line of a file that was cut off has no end.
+  while (std::getline(in, line) && !in.eof() && entries_.size() < most_entries) read_line(line);
 }
 
 void TimingCache::read_line(const std::string& line) {
@@ -57,13 +62,18 @@ void TimingCache::read_line(const std::string& line) {
   std::getline(fields >> std::ws, verdict);
   Entry entry;
   if (seconds != unknown) {
-    char* end = nullptr;
-    const double value = std::strtod(seconds.c_str(), &end);
-    if (*end != '\0' || !(value > 0) || value > 1e6) return;
+    double value = 0;
+    const char* const last = seconds.data() + seconds.size();
+    const auto [end, error] = std::from_chars(seconds.data(), last, value);
+    if (error != std::errc() || end != last || !(value > 0) || value > 1e6) return;
     entry.seconds = value;
   }
-  if (verdict.empty()) return;
-  if (verdict != unknown) entry.verdict = Verdict{verdict == right ? "" : verdict};
+  if (verdict == right)
+    entry.verdict = Verdict{};
+  else if (verdict.starts_with(wrong) && verdict.size() > wrong.size())
+    entry.verdict = Verdict{verdict.substr(wrong.size())};
+  else if (verdict != unknown)
+    return;
   // What this build found out itself is newer.
   Entry& known = entries_[key];
   if (!known.seconds) known.seconds = entry.seconds;
@@ -100,10 +110,9 @@ void TimingCache::save() {
     read();
     std::string text = fmt::format("{}\n", header);
     for (const auto& [key, entry] : entries_)
-      text += fmt::format("{} {} {}\n", key, entry.seconds ? fmt::format("{:.9g}", *entry.seconds) : unknown,
-                          !entry.verdict           ? unknown
-                          : entry.verdict->right() ? right
-                                                   : line_of(*entry.verdict));
+      text += fmt::format("{} {} {}\n", key,
+                          entry.seconds ? fmt::format("{:.9g}", *entry.seconds) : std::string(unknown),
+                          entry.verdict ? line_of(*entry.verdict) : std::string(unknown));
     write_file(file_, std::as_bytes(std::span(text)));
     changed_ = false;
   } catch (const std::exception&) {

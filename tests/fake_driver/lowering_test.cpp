@@ -1,7 +1,6 @@
 // The cases of tests/lowering that are for a GPU.
 
-#include "device/cuda/driver.h"
-#include "fake_driver/fake_cuda.h"
+#include "fake_driver/queue.h"
 #include "lowering/lowering_case.h"
 
 namespace lanner::test {
@@ -9,11 +8,7 @@ namespace {
 
 class GpuLowering : public LoweringCase {
 protected:
-  TableBackend::Queue queue() const override {
-    return [](Stream stream, const std::function<void()>& work) {
-      cuda::check(static_cast<cuda::Result>(fake_cuda_queue(stream.handle, work)), "cuLaunchKernel");
-    };
-  }
+  Queue queue() const override { return fake_queue; }
 };
 
 TEST_P(GpuLowering, GivesTheTextAfterAndTheSameNumbers) {

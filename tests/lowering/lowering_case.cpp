@@ -37,14 +37,16 @@ std::unique_ptr<Graph> graph_of(const std::string& text) {
   return graph;
 }
 
-/// One line a node, its alternatives from the cheapest on, costs in milliseconds, the one chosen in brackets.
+/// One line a node, its alternatives from the cheapest on, costs in milliseconds and whether each is known to
+/// be right, the one chosen in brackets.
 std::string report_text(const std::vector<NodeReport>& reports) {
   std::string text;
   for (const NodeReport& report : reports) {
     text += "//   %" + report.node + ":";
     for (const Considered& one : report.considered) {
       const std::string words =
-          fmt::format("{}:{} {} {:g}", one.backend, one.kernel, one.storage, one.seconds * 1000);
+          fmt::format("{}:{} {} {:g}{}", one.backend, one.kernel, one.storage, one.seconds * 1000,
+                      one.trust == Trust::none ? "" : fmt::format(" {}", to_string(one.trust)));
       text += (one.chosen ? " [" + words + "]" : " " + words) + ";";
     }
     for (const std::string& note : report.notes) text += " (" + note + ")";

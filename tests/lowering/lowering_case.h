@@ -38,7 +38,7 @@ class LoweringCase : public testing::TestWithParam<IrCase> {
 protected:
   void SetUp() override;
   /// How kernels of a GPU queue their work.
-  virtual TableBackend::Queue queue() const { return {}; }
+  virtual Queue queue() const { return {}; }
   /// Runs the case.
   void expect_after();
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <iterator>
 #include <optional>
 
@@ -10,11 +9,9 @@
 
 #include <lanner/error.h>
 
-#include "engine/alternatives.h"
 #include "engine/program.h"
 #include "graph/op.h"
 #include "graph/text.h"
-#include "ops/interpreter.h"
 
 namespace lanner::test {
 namespace {
@@ -63,96 +60,24 @@ bool fits(const Value* value, const Storage& storage) {
   return !value || rank == 0 || rank == value->type.rank();
 }
 
-Tensor view(const Value& value, const Storage& storage, void* data) {
-  return Tensor::wrap(data, storage.dtype.value_or(value.type.dtype()), value.type.shape(), nullptr,
-                      storage.layout);
-}
-
-/// Computes a node by its definition between values in any storage.
-class DefinedKernel final : public Kernel {
-public:
-  /// With a `queue` the work is queued on a stream.
-  DefinedKernel(const Node& node, Tactic tactic, int threads, TableBackend::Queue queue)
-      : node_(node), tactic_(std::move(tactic)), threads_(threads), queue_(std::move(queue)) {}
-
-  bool on_stream() const override { return queue_ != nullptr; }
-
-  void launch(const Launch& launch) const override {
-    if (!queue_)
-      return compute({launch.inputs.begin(), launch.inputs.end()},
-                     {launch.outputs.begin(), launch.outputs.end()});
-    queue_(launch.stream,
-           [this, inputs = Inputs(launch.inputs.begin(), launch.inputs.end()),
-            outputs = Outputs(launch.outputs.begin(), launch.outputs.end())] { compute(inputs, outputs); });
-  }
-
-private:
-  using Inputs = std::vector<const void*>;
-  using Outputs = std::vector<void*>;
-
-  void compute(const Inputs& from, const Outputs& to) const {
-    const auto shared = static_cast<std::size_t>(tactic_.in_place);
-    const bool overwrites = tactic_.in_place >= 0;
-    check(!tactic_.required_in_place || from[shared] == to[0], ErrorCode::internal,
-          "{}: output 0 does not lie in the memory of input {}", node_.label(), shared);
-    std::vector<Item> inputs(node_.inputs().size());
-    if (overwrites) inputs[shared] = read(shared, from[shared]);
-    for (std::size_t i = 0; i < to.size(); ++i) std::memset(to[i], 0xFF, bytes_of_output(i));
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (node_.input(i) && !(overwrites && i == shared)) inputs[i] = read(i, from[i]);
-    write(run(inputs), to);
-  }
-
-  std::size_t bytes_of_output(std::size_t i) const {
-    return storage_bytes(*node_.output(i), tactic_.outputs[i]);
-  }
-
-  /// A copy, row-major and of the value's own type.
-  Item read(std::size_t i, const void* memory) const {
-    const Value& value = *node_.input(i);
-    Tensor plain = Tensor::allocate(value.type.dtype(), value.type.shape());
-    copy(view(value, tactic_.inputs[i], const_cast<void*>(memory)), plain);
-    return plain;
-  }
-
-  std::vector<Item> run(const std::vector<Item>& inputs) const {
-    std::vector<const Item*> arguments;
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      arguments.push_back(node_.input(i) ? &inputs[i] : nullptr);
-    return run_node(node_, arguments, {.threads = threads_});
-  }
-
-  void write(const std::vector<Item>& results, const Outputs& to) const {
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      if (!results[i].tensor.defined()) continue; // nothing reads it
-      std::memset(to[i], 0, bytes_of_output(i));  // padding too
-      Tensor output = view(*node_.output(i), tactic_.outputs[i], to[i]);
-      copy(results[i].tensor, output);
-    }
-  }
-
-  const Node& node_;
-  Tactic tactic_;
-  int threads_;
-  TableBackend::Queue queue_;
-};
-
 } // namespace
 
 TableBackend::TableBackend(std::string_view words, std::string_view table, Queue queue)
     : queue_(std::move(queue)) {
-  const auto [name, device] = cut(words, " on ");
+  const auto [names, device] = cut(words, " on ");
+  const auto [name, version] = cut(names, " ");
   name_ = name;
+  version_ = version.value_or("");
   if (device) device_ = Device::parse(*device);
   if (device_.is_host()) queue_ = nullptr;
   for (std::string_view line : split(table, "\n")) {
     if (line.empty()) continue;
     check(line.starts_with("//"), ErrorCode::bad_data, "expected a rule behind //, got '{}'", line);
-    add(trimmed(line.substr(2)));
+    add_rule(trimmed(line.substr(2)));
   }
 }
 
-void TableBackend::add(std::string_view line) {
+void TableBackend::add_rule(std::string_view line) {
   if (line.starts_with("fuses ")) {
     fused_.emplace_back(trimmed(line.substr(6)));
   } else if (line.starts_with("no ")) {
@@ -186,6 +111,10 @@ TableBackend::Rule TableBackend::parse_offer(std::string_view line) const {
 void TableBackend::parse_option(std::string_view option, Rule& rule) const {
   if (option == "later") {
     rule.later = true;
+    return;
+  }
+  if (option.starts_with("fault ")) {
+    rule.fault = parse_fault(option.substr(6));
     return;
   }
   rule.tactic.required_in_place = option.starts_with("overwrites ");
@@ -246,7 +175,12 @@ TacticList TableBackend::offered(const Node& node, bool later) const {
 
 std::unique_ptr<Kernel> TableBackend::prepare(const Node& node, const Tactic& tactic,
                                               std::span<const Tensor* const>, const Target& target) const {
-  return std::make_unique<DefinedKernel>(node, tactic, target.threads, queue_);
+  DefinedKernel::Options options{target.threads, queue_, Fault::none, launches_};
+  for (const Rule& rule : rules_)
+    if (rule.kind == shown_kind(node) && rule.tactic.kernel == tactic.kernel &&
+        rule.tactic.config == tactic.config)
+      options.fault = rule.fault;
+  return std::make_unique<DefinedKernel>(node, tactic, std::move(options));
 }
 
 } // namespace lanner::test

@@ -2,43 +2,54 @@
 // A backend whose kernels and costs stand in a table, and whose kernels compute what the operators'
 // definitions say.
 
-#include <functional>
+#include <atomic>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "graph/tactic.h"
+#include "lowering/defined_kernel.h"
 
 namespace lanner::test {
 
 /// A table is text of one rule a line, each behind `//`:
 ///
-///   conv: acdb, row -> acdb = 3                what a node of this kind may be run by: storages of inputs,
-///   of
-///                                              outputs, as IR spells them behind `@`; the cost in
-///                                              milliseconds
-///   conv+add: acdb, row, acdb -> acdb = 3, overwrites 2     in the memory of input 2, which it must get
-///   conv+relu: acdb, row -> acdb = 3, in place 0            likewise, where it may
-///   conv as direct/8: row, row -> row = 9      under another kernel's name, with a config
-///   conv: row, row -> row = 2, later           offered by more_tactics() only
-///   reorder: row -> acdb = 1                   likewise for reorders of exactly these storages
-///   fuses add+relu                             kinds of a group with the node that joins it, in order
-///   no softmax: its axis is not the last       why nothing is offered
+///   conv: acdb, row -> acdb = 3
+/// what a node of this kind may be run by: storages of inputs, of outputs, as IR spells them behind `@`; the
+/// cost in milliseconds;
+///   conv+add: acdb, row, acdb -> acdb = 3, overwrites 2
+///   conv+relu: acdb, row -> acdb = 3, in place 0
+/// by a kernel that gets the memory of that input for its output, always or where it may;
+///   conv as direct/8: row, row -> row = 9
+/// under another kernel's name, with a config;
+///   conv: row, row -> row = 2, later
+/// offered by more_tactics() only;
+///   conv as bad: row, row -> row = 1, fault wrong value
+/// does one thing wrong, see parse_fault(): no other rule has its kind, kernel and config;
+///   reorder: row -> acdb = 1
+/// as the others, for reorders of exactly these storages;
+///   fuses add+relu
+/// kinds of a group with the node that may join it, in order;
+///   no softmax: its axis is not the last
+/// why nothing is offered.
 ///
 /// A fused node's kind is its attribute. Values that a rule leaves out are stored row-major where the kernels
-/// run. A rule is for values whose rank is that of its layouts. Kernels read what they may overwrite first,
-/// then spoil their outputs, then read the rest: memory shared wrongly shows in the numbers.
+/// run. A rule is for values whose rank is that of its layouts.
 class TableBackend final : public Backend {
 public:
-  /// How kernels of a GPU queue their work on a stream.
-  using Queue = std::function<void(Stream stream, const std::function<void()>& work)>;
-
-  /// `words`: the name, and after `on` the device where its kernels run: `fast on cuda:0`. Throws
-  /// Error{bad_data} for a rule that is none.
+  /// `words`: the name, a version where there is one, and after `on` the device where its kernels run:
+  /// `fast 1.2 on cuda:0`. Throws Error{bad_data} for a rule that is none.
   TableBackend(std::string_view words, std::string_view table, Queue queue = {});
 
+  /// A line of the table more, without `//`.
+  void add_rule(std::string_view line);
+  /// Of all its kernels, since it was made.
+  int launches() const noexcept { return *launches_; }
+
   std::string_view name() const override { return name_; }
+  std::string version() const override { return version_; }
   DeviceKind device() const override { return device_.kind; }
   bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const override;
   TacticList tactics(const Node& node, const Target& target) const override;
@@ -53,19 +64,20 @@ private:
     std::string kind;
     Tactic tactic;
     bool later = false;
+    Fault fault = Fault::none;
   };
-  void add(std::string_view line);
   Rule parse_offer(std::string_view line) const;
   void parse_option(std::string_view option, Rule& rule) const;
   std::vector<Storage> parse_storages(std::string_view list) const;
   TacticList offered(const Node& node, bool later) const;
 
-  std::string name_;
+  std::string name_, version_;
   Queue queue_;
   Device device_;
   std::vector<Rule> rules_;
   std::vector<std::string> fused_;
   std::vector<std::pair<std::string, std::string>> reasons_; ///< By kind.
+  std::shared_ptr<std::atomic<int>> launches_ = std::make_shared<std::atomic<int>>(0);
 };
 
 } // namespace lanner::test

@@ -1,0 +1,18 @@
+#pragma once
+// How kernels of tests queue their work on the fake driver.
+
+#include <functional>
+
+#include <lanner/device.h>
+
+#include "device/cuda/driver.h"
+#include "fake_driver/fake_cuda.h"
+
+namespace lanner::test {
+
+/// As a launch queues it. Throws Error{device} where the driver refuses.
+inline void fake_queue(Stream stream, const std::function<void()>& work) {
+  cuda::check(fake_cuda_queue(stream.handle, work), "cuLaunchKernel");
+}
+
+} // namespace lanner::test

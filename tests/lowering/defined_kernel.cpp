@@ -1,0 +1,147 @@
+#include "lowering/defined_kernel.h"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include <lanner/error.h>
+
+#include "engine/program.h"
+#include "ops/interpreter.h"
+
+namespace lanner::test {
+namespace {
+
+constexpr std::size_t workspace_bytes = 64;
+
+constexpr std::array faults{
+    std::pair{"none", Fault::none},
+    std::pair{"wrong value", Fault::wrong_value},
+    std::pair{"wrong later", Fault::wrong_later},
+    std::pair{"unstable", Fault::unstable},
+    std::pair{"unwritten", Fault::unwritten},
+    std::pair{"writes behind", Fault::writes_behind},
+    std::pair{"writes before", Fault::writes_before},
+    std::pair{"spoils padding", Fault::spoils_padding},
+    std::pair{"reads output", Fault::reads_output},
+    std::pair{"reads workspace", Fault::reads_workspace},
+    std::pair{"writes workspace", Fault::writes_workspace},
+    std::pair{"reads late", Fault::reads_late},
+    std::pair{"runs unrecorded", Fault::runs_unrecorded},
+    std::pair{"refuses", Fault::refuses},
+    std::pair{"fails", Fault::fails},
+    std::pair{"lacks memory", Fault::lacks_memory},
+};
+
+Tensor view(const Value& value, const Storage& storage, void* data) {
+  return Tensor::wrap(data, storage.dtype.value_or(value.type.dtype()), value.type.shape(), nullptr,
+                      storage.layout);
+}
+
+float float_at(const void* memory) {
+  float value = 0;
+  std::memcpy(&value, memory, sizeof value);
+  return value;
+}
+
+} // namespace
+
+Fault parse_fault(std::string_view words) {
+  for (const auto& [name, fault] : faults)
+    if (words == name) return fault;
+  fail(ErrorCode::bad_data, "'{}' is no fault of a kernel", words);
+}
+
+DefinedKernel::DefinedKernel(const Node& node, Tactic tactic, Options options)
+    : node_(node), tactic_(std::move(tactic)), options_(std::move(options)) {
+  check(!has(Fault::refuses), ErrorCode::unsupported, "this kernel refuses to be prepared");
+}
+
+std::size_t DefinedKernel::workspace() const {
+  return has(Fault::reads_workspace) || has(Fault::writes_workspace) ? workspace_bytes : 0;
+}
+
+void DefinedKernel::launch(const Launch& launch) const {
+  if (options_.launches) ++*options_.launches;
+  check(!has(Fault::fails), ErrorCode::device, "this kernel fails");
+  check(!has(Fault::lacks_memory), ErrorCode::out_of_memory, "this kernel lacks memory");
+  Arguments arguments{{launch.inputs.begin(), launch.inputs.end()},
+                      {launch.outputs.begin(), launch.outputs.end()},
+                      launch.workspace};
+  if (!options_.queue || has(Fault::runs_unrecorded)) return compute(arguments);
+  options_.queue(launch.stream, [this, arguments = std::move(arguments)] { compute(arguments); });
+}
+
+void DefinedKernel::compute(const Arguments& arguments) const {
+  const auto shared = static_cast<std::size_t>(tactic_.in_place);
+  const bool overwrites = tactic_.in_place >= 0 && !has(Fault::reads_late);
+  check(!tactic_.required_in_place || arguments.inputs[shared] == arguments.outputs[0], ErrorCode::internal,
+        "{}: output 0 does not lie in the memory of input {}", node_.label(), shared);
+  ++runs_;
+  if (has(Fault::unwritten)) return;
+  const float added = garbage(arguments);
+  std::vector<Item> inputs(node_.inputs().size());
+  if (overwrites) inputs[shared] = read(shared, arguments.inputs[shared]);
+  for (std::size_t i = 0; i < arguments.outputs.size(); ++i)
+    std::memset(arguments.outputs[i], 0xFF, bytes_of_output(i));
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (node_.input(i) && !(overwrites && i == shared)) inputs[i] = read(i, arguments.inputs[i]);
+  std::vector<Item> results = run(inputs);
+  if (options_.fault != Fault::none) spoil_results(results.at(0).tensor.as<float>().back(), added);
+  write(results, arguments);
+  spoil_memory(arguments);
+}
+
+std::size_t DefinedKernel::bytes_of_output(std::size_t i) const {
+  return storage_bytes(*node_.output(i), tactic_.outputs[i]);
+}
+
+/// A copy, row-major and of the value's own type.
+Item DefinedKernel::read(std::size_t i, const void* memory) const {
+  const Value& value = *node_.input(i);
+  Tensor plain = Tensor::allocate(value.type.dtype(), value.type.shape());
+  copy(view(value, tactic_.inputs[i], const_cast<void*>(memory)), plain);
+  return plain;
+}
+
+std::vector<Item> DefinedKernel::run(const std::vector<Item>& inputs) const {
+  std::vector<const Item*> arguments;
+  for (std::size_t i = 0; i < inputs.size(); ++i) arguments.push_back(node_.input(i) ? &inputs[i] : nullptr);
+  return run_node(node_, arguments, {.threads = options_.threads});
+}
+
+/// What a kernel that reads memory it has not written finds there.
+float DefinedKernel::garbage(const Arguments& arguments) const {
+  if (has(Fault::reads_output)) return float_at(arguments.outputs[0]);
+  if (has(Fault::reads_workspace)) return float_at(arguments.workspace);
+  return 0;
+}
+
+void DefinedKernel::spoil_results(float& last, float garbage) const {
+  if (has(Fault::wrong_value) || (has(Fault::wrong_later) && runs_ > 1)) last += 1;
+  if (has(Fault::unstable) && runs_ % 2 == 0) last = std::nextafter(last, 2 * last + 1);
+  last += garbage;
+}
+
+void DefinedKernel::write(const std::vector<Item>& results, const Arguments& arguments) const {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].tensor.defined()) continue;               // nothing reads it
+    std::memset(arguments.outputs[i], 0, bytes_of_output(i)); // padding too
+    Tensor output = view(*node_.output(i), tactic_.outputs[i], arguments.outputs[i]);
+    copy(results[i].tensor, output);
+  }
+}
+
+void DefinedKernel::spoil_memory(const Arguments& arguments) const {
+  auto* const output = static_cast<std::byte*>(arguments.outputs[0]);
+  const std::size_t bytes = bytes_of_output(0);
+  const float one = 1;
+  if (has(Fault::writes_behind)) output[bytes] = std::byte{1};
+  if (has(Fault::writes_before)) *(output - 1) = std::byte{1};
+  if (has(Fault::spoils_padding)) std::memcpy(output + bytes - sizeof one, &one, sizeof one);
+  if (has(Fault::writes_workspace))
+    static_cast<std::byte*>(arguments.workspace)[workspace_bytes] = std::byte{1};
+}
+
+} // namespace lanner::test

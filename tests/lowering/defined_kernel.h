@@ -1,0 +1,81 @@
+#pragma once
+// A kernel that computes by the operators' definitions, in any storage, with a fault where a test wants one.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <lanner/item.h>
+
+#include "graph/tactic.h"
+
+namespace lanner::test {
+
+/// What a kernel does wrong. Numbers are those of output 0, which is of f32.
+enum class Fault : std::uint8_t {
+  none,
+  wrong_value,      ///< The last element.
+  wrong_later,      ///< The same, from the second run on.
+  unstable,         ///< The last element differs a little from run to run.
+  unwritten,        ///< Nothing is written.
+  writes_behind,    ///< A byte behind output 0.
+  writes_before,    ///< A byte before it.
+  spoils_padding,   ///< The last element in memory, which has to be padding, is 1.
+  reads_output,     ///< What lay in output 0 is added to it.
+  reads_workspace,  ///< What lay in the workspace is added to it.
+  writes_workspace, ///< A byte behind the workspace.
+  reads_late,       ///< The input that may be overwritten is read after outputs were written.
+  runs_unrecorded,  ///< The work is done at once and not queued.
+  refuses,          ///< It cannot be prepared.
+  fails,            ///< It cannot be launched.
+  lacks_memory,     ///< It cannot be launched for want of memory.
+};
+/// `wrong value` for wrong_value. Throws Error{bad_data}.
+Fault parse_fault(std::string_view words);
+
+/// How kernels of a GPU queue their work on a stream.
+using Queue = std::function<void(Stream stream, const std::function<void()>& work)>;
+
+/// Reads what it may overwrite first, then spoils its outputs, then reads the rest: memory that is shared
+/// wrongly shows in the numbers.
+class DefinedKernel final : public Kernel {
+public:
+  struct Options {
+    int threads = 1;
+    Queue queue; ///< Null: it runs on the host.
+    Fault fault = Fault::none;
+    std::shared_ptr<std::atomic<int>> launches; ///< Counted here, where given.
+  };
+  /// `node` must outlive it. Throws Error{unsupported} for Fault::refuses.
+  DefinedKernel(const Node& node, Tactic tactic, Options options);
+
+  std::size_t workspace() const override;
+  bool on_stream() const override { return options_.queue != nullptr; }
+  void launch(const Launch& launch) const override;
+
+private:
+  struct Arguments {
+    std::vector<const void*> inputs;
+    std::vector<void*> outputs;
+    void* workspace;
+  };
+
+  bool has(Fault fault) const { return options_.fault == fault; }
+  void compute(const Arguments& arguments) const;
+  std::size_t bytes_of_output(std::size_t i) const;
+  Item read(std::size_t i, const void* memory) const;
+  std::vector<Item> run(const std::vector<Item>& inputs) const;
+  float garbage(const Arguments& arguments) const;
+  void spoil_results(float& last, float garbage) const;
+  void write(const std::vector<Item>& results, const Arguments& arguments) const;
+  void spoil_memory(const Arguments& arguments) const;
+
+  const Node& node_;
+  Tactic tactic_;
+  Options options_;
+  mutable std::atomic<int> runs_{0};
+};
+
+} // namespace lanner::test

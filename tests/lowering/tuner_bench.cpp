@@ -1,0 +1,36 @@
+#include "lowering/tuner_bench.h"
+
+#include <lanner/error.h>
+
+#include "graph/infer.h"
+#include "graph/text.h"
+#include "ops/table.h"
+
+namespace lanner::test {
+
+TunerBench::TunerBench(std::string_view ir, std::string_view words, std::string_view table, Queue queue)
+    : graph(parse_graph(ir, builtin_op_table())), backend(words, table, std::move(queue)) {
+  infer_types(*graph);
+}
+
+Node& TunerBench::node() const {
+  return *graph->body().nodes().back();
+}
+
+Tactic TunerBench::tactic(std::string_view kernel) const {
+  for (Tactic& one : backend.named_tactics(node(), target).tactics)
+    if (one.kernel == kernel) return std::move(one);
+  fail(ErrorCode::bad_data, "the table has no kernel {} for {}", kernel, node().label());
+}
+
+Cost TunerBench::cost(std::string_view kernel, double budget, double until) {
+  Tuner tuner(target, budget, cache, constants, control);
+  return tuner.cost(node(), backend, tactic(kernel), 1e9, until);
+}
+
+Cost TunerBench::vet(std::string_view kernel, double budget) {
+  Tuner tuner(target, budget, cache, constants, control);
+  return tuner.vet(node(), backend, tactic(kernel));
+}
+
+} // namespace lanner::test
