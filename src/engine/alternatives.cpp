@@ -56,21 +56,11 @@ void fall_back(NodeAlternatives& entry, const LowerOptions& options) {
   if (entry.list.empty()) entry.list.push_back(without_kernel(*entry.node, interpreter_backend));
 }
 
-/// Of what a backend offers, what it can reach: kernels of the host see values of the host only.
-TacticList reachable(const Backend& backend, TacticList offered) {
-  if (backend.device() != DeviceKind::cpu) return offered;
-  const auto far = [](const Storage& storage) { return !storage.device.is_host(); };
-  std::erase_if(offered.tactics, [&](const Tactic& tactic) {
-    return std::ranges::any_of(tactic.inputs, far) || std::ranges::any_of(tactic.outputs, far);
-  });
-  return offered;
-}
-
 class Collector {
 public:
   Collector(Graph& graph, const LowerOptions& options) : graph_(graph), options_(options) {}
 
-  std::vector<NodeAlternatives> run() {
+  std::vector<NodeAlternatives> offered() {
     const Region::Nodes& nodes = graph_.body().nodes();
     for (auto it = nodes.begin(); it != nodes.end();) {
       Node& node = **it;
@@ -82,6 +72,11 @@ public:
     order_ = execution_order(graph_);
     std::ranges::sort(found_, {}, [&](const NodeAlternatives& entry) { return order_.at(entry.node); });
     for (NodeAlternatives& entry : found_) remove_overwriting(entry);
+    return std::move(found_);
+  }
+
+  std::vector<NodeAlternatives> timed() {
+    found_ = offered();
     if (options_.like)
       for (NodeAlternatives& entry : found_) keep_chosen(entry);
     time();
@@ -100,7 +95,7 @@ private:
     for (const Backend* backend : options_.backends) {
       // A definition is slow: it is for what nothing else runs.
       if (is_definition(*backend) && !list.empty()) break;
-      TacticList offered = reachable(*backend, backend->tactics(node, for_backend(*backend)));
+      TacticList offered = reachable_tactics(*backend, node, options_.target);
       if (!offered.reason.empty()) notes.push_back(fmt::format("{}: {}", backend->name(), offered.reason));
       for (Tactic& tactic : offered.tactics) list.push_back({backend, std::move(tactic), {}});
       // What a GPU can run stays there; the host's kernels are for the rest.
@@ -317,7 +312,20 @@ private:
   std::map<const Node*, std::size_t> order_;
 };
 
-/// A graph of one reorder node.
+} // namespace
+
+/// Kernels of the host see values of the host only.
+TacticList reachable_tactics(const Backend& backend, const Node& node, const Target& target, bool more) {
+  const Target own = target.for_device(backend.device());
+  TacticList offered = more ? backend.more_tactics(node, own) : backend.tactics(node, own);
+  if (backend.device() != DeviceKind::cpu) return offered;
+  const auto far = [](const Storage& storage) { return !storage.device.is_host(); };
+  std::erase_if(offered.tactics, [&](const Tactic& tactic) {
+    return std::ranges::any_of(tactic.inputs, far) || std::ranges::any_of(tactic.outputs, far);
+  });
+  return offered;
+}
+
 std::unique_ptr<Graph> reorder_graph(const OpTable& ops, const Type& type, const Storage& from,
                                      const Storage& to) {
   auto graph = std::make_unique<Graph>(ops, "reorder");
@@ -328,8 +336,6 @@ std::unique_ptr<Graph> reorder_graph(const OpTable& ops, const Type& type, const
   graph->add_output("y", output);
   return graph;
 }
-
-} // namespace
 
 std::map<const Node*, std::size_t> execution_order(const Graph& graph) {
   std::map<const Node*, std::size_t> order;
@@ -350,7 +356,11 @@ bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, 
 }
 
 std::vector<NodeAlternatives> collect_alternatives(Graph& graph, const LowerOptions& options) {
-  return Collector(graph, options).run();
+  return Collector(graph, options).timed();
+}
+
+std::vector<NodeAlternatives> offered_alternatives(Graph& graph, const LowerOptions& options) {
+  return Collector(graph, options).offered();
 }
 
 /// Cheapest first.
@@ -359,8 +369,7 @@ static std::vector<Alternative> reorders(const Node& reorder, const LowerOptions
   double best = std::numeric_limits<double>::infinity();
   for (const Backend* backend : options.backends) {
     if (is_definition(*backend) && !list.empty()) break;
-    const Target target = options.target.for_device(backend->device());
-    for (Tactic& tactic : reachable(*backend, backend->tactics(reorder, target)).tactics) {
+    for (Tactic& tactic : reachable_tactics(*backend, reorder, options.target).tactics) {
       if (!same_storage(reorder.input(0)->type, tactic.inputs.at(0), reorder.input(0)->storage)) continue;
       if (!same_storage(reorder.output()->type, tactic.outputs.at(0), reorder.output()->storage)) continue;
       Cost cost = options.tuner.cost(reorder, *backend, tactic, best, options.tuner.budget());

@@ -22,9 +22,18 @@ struct NodeAlternatives {
   std::vector<std::string> notes;
 };
 
-/// Collects and times alternatives for every node but constants; takes fused bodies apart and expands
+/// What is offered at once for every node but constants, by estimates; takes fused bodies apart and expands
 /// operators where no backend takes the whole. Changes the graph by that only. In execution order.
+std::vector<NodeAlternatives> offered_alternatives(Graph& graph, const LowerOptions& options);
+/// The same, timed as far as the budget goes, with what is found by a search, and without what is wrong.
 std::vector<NodeAlternatives> collect_alternatives(Graph& graph, const LowerOptions& options);
+
+/// What a backend offers for a node that its kernels can reach; `more`: what it finds by a search.
+TacticList reachable_tactics(const Backend& backend, const Node& node, const Target& target,
+                             bool more = false);
+/// A graph of one reorder node.
+std::unique_ptr<Graph> reorder_graph(const OpTable& ops, const Type& type, const Storage& from,
+                                     const Storage& to);
 
 /// Seconds that moving a value of `type` from one storage to another takes; 0 when they are equal.
 class ReorderCosts {

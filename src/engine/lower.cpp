@@ -27,10 +27,7 @@ public:
       : graph_(graph), options_(options), reorder_costs_(graph, options) {}
 
   std::vector<NodeReport> run() {
-    for (const auto& parameter : graph_.body().parameters())
-      if (is_planned(*parameter)) parameter->storage = options_.target.storage();
-    widen_halves(graph_, options_.target);
-    fuse(graph_, options_.backends, options_.target);
+    prepare_to_lower(graph_, options_);
     entries_ = collect_alternatives(graph_, options_);
     apply(vetted_choice());
     settle_outputs();
@@ -107,6 +104,7 @@ private:
   void apply(const std::vector<std::size_t>& choice) {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       NodeAlternatives& entry = entries_[i];
+      if (options_.observe) options_.observe(entry, choice[i]);
       const Alternative& chosen = entry.list[choice[i]];
       Node& node = *entry.node;
       for (std::size_t k = 0; k < node.inputs().size(); ++k)
@@ -218,6 +216,13 @@ private:
 };
 
 } // namespace
+
+void prepare_to_lower(Graph& graph, const LowerOptions& options) {
+  for (const auto& parameter : graph.body().parameters())
+    if (is_planned(*parameter)) parameter->storage = options.target.storage();
+  widen_halves(graph, options.target);
+  fuse(graph, options.backends, options.target);
+}
 
 Lowered lower(std::unique_ptr<Graph> graph, const LowerOptions& options) {
   std::vector<NodeReport> reports = Lowering(*graph, options).run();

@@ -1,6 +1,7 @@
 #pragma once
 // From a canonical graph of concrete shapes to one that says how each node runs and how each value is stored.
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,6 +31,10 @@ struct NodeReport {
   std::vector<std::string> notes;     ///< Why a backend offered nothing or less, why a body was taken apart.
 };
 
+struct NodeAlternatives;
+/// Told of each node's alternatives and of the number of the one that is taken, before it is.
+using ChoiceObserver = std::function<void(const NodeAlternatives& entry, std::size_t chosen)>;
+
 struct LowerOptions {
   std::span<const Backend* const> backends;
   Target target;
@@ -38,6 +43,7 @@ struct LowerOptions {
   const Control& control;
   const Graph* like =
       nullptr; ///< A lowered graph of other shapes whose choices are taken over where they fit.
+  ChoiceObserver observe = {};
 };
 
 struct Lowered {
@@ -49,6 +55,9 @@ struct Lowered {
 /// tactic or is left to the interpreter (`tactic.backend == "interpreter"`), every conversion is a `reorder`
 /// node and constants lie as kernels read them.
 Lowered lower(std::unique_ptr<Graph> graph, const LowerOptions& options);
+
+/// What lowering begins with: the graph in the types and the groups that kernels are asked for.
+void prepare_to_lower(Graph& graph, const LowerOptions& options);
 
 /// The tactic that a lowered node names, as its backend offers it today, or null when it offers it no more.
 struct OfferedTactic {

@@ -76,6 +76,20 @@ Trial::Trial(const TrialSubject& subject, TrialData& data, PackedConstants& cons
     tensors[i] = &held_[i];
   }
   kernel_ = subject_.backend.prepare(node, subject_.tactic, tensors, subject_.target);
+  open_stream();
+}
+
+Trial::Trial(const Trial& twin, TrialData& data)
+    : subject_(twin.subject_), data_(data), constants_(twin.constants_), held_(twin.held_),
+      kernel_(twin.kernel_) {
+  open_stream();
+}
+
+std::unique_ptr<Trial> Trial::twin(TrialData& data) const {
+  return std::unique_ptr<Trial>(new Trial(*this, data));
+}
+
+void Trial::open_stream() {
   if (!kernel_->on_stream()) return;
   const cuda::Gpu& gpu = cuda::Gpu::get(subject_.target.device);
   const cuda::Current current(gpu);
@@ -125,6 +139,9 @@ void Trial::gather() {
     output.type = output.storage.dtype.value_or(value.type.dtype());
     output.block =
         std::make_unique<GuardedBlock>(storage_bytes(value, output.storage), output.storage.device, own);
+    const std::uint64_t bytes = output.block->bytes();
+    output.far =
+        !output.storage.device.is_host() && bytes > host_comparison && bytes % 4 == 0 && cuda::can_compare();
     outputs_.push_back(std::move(output));
   }
   workspace_ = std::make_unique<GuardedBlock>(kernel_->workspace(), own, own);
@@ -173,8 +190,7 @@ Tensor Trial::result(const Output& output) const {
 Verdict Trial::judge(std::size_t o) const {
   const Output& output = outputs_[o];
   if (!output.expected.defined() || output.block->bytes() == 0) return {};
-  const Tensor& sample = data_.expected(subject_.tactic).at(o);
-  const Tolerance tolerance = tolerance_of(subject_.node, subject_.tactic, sample);
+  const Tolerance& tolerance = output.tolerance;
   Difference difference;
   if (output.far_expected.defined()) {
     const cuda::Gpu& gpu = cuda::Gpu::get(output.storage.device);
@@ -210,30 +226,26 @@ void Trial::keep_first() {
   synchronize_stream();
 }
 
+bool Trial::same_as_first(const Output& output) const {
+  const std::uint64_t bytes = output.block->bytes();
+  const void *first = output.first.get(), *now = output.block->data();
+  if (output.storage.device.is_host()) return std::memcmp(first, now, bytes) == 0;
+  if (output.far)
+    return cuda::compare_words(cuda::Gpu::get(output.storage.device), *stream_, first, now, bytes / 4)
+               .elements == 0;
+  const auto fetched = [&](const void* memory) {
+    std::vector<std::byte> copy(bytes);
+    copy_memory({copy.data(), {}}, {const_cast<void*>(memory), output.storage.device}, bytes, stream());
+    synchronize_stream();
+    return copy;
+  };
+  return fetched(first) == fetched(now);
+}
+
 /// One kernel gives the same bits for the same operands, whatever lay in its memory.
 Verdict Trial::compare_with_first() const {
-  for (std::size_t o = 0; o < outputs_.size(); ++o) {
-    const Output& output = outputs_[o];
-    const std::uint64_t bytes = output.block->bytes();
-    bool same = true;
-    if (output.far_expected.defined()) {
-      const cuda::Gpu& gpu = cuda::Gpu::get(output.storage.device);
-      same =
-          cuda::compare_words(gpu, *stream_, output.first.get(), output.block->data(), bytes / 4).elements ==
-          0;
-    } else {
-      const auto fetched = [&](const void* memory) {
-        std::vector<std::byte> copy(bytes);
-        copy_memory({copy.data(), {}}, {const_cast<void*>(memory), output.storage.device}, bytes);
-        synchronize(output.storage.device);
-        return copy;
-      };
-      same = output.storage.device.is_host()
-                 ? std::memcmp(output.first.get(), output.block->data(), bytes) == 0
-                 : fetched(output.first.get()) == fetched(output.block->data());
-    }
-    if (!same) return {fmt::format("output {} differs from run to run", o)};
-  }
+  for (std::size_t o = 0; o < outputs_.size(); ++o)
+    if (!same_as_first(outputs_[o])) return {fmt::format("output {} differs from run to run", o)};
   return {};
 }
 
@@ -259,22 +271,21 @@ void Trial::store_expected() {
     Output& output = outputs_[o];
     if (!samples.at(o).defined()) continue; // nothing uses it
     output.expected = as_stored(samples[o], output.shape, output.storage.layout);
-    const std::uint64_t bytes = output.block->bytes();
+    output.tolerance = tolerance_of(subject_.node, subject_.tactic, samples[o]);
     const bool on_gpu =
-        !output.storage.device.is_host() && bytes > host_comparison && bytes % 4 == 0 &&
-        output.expected.dtype() == DType::f32 && output.storage.layout.blocks.empty() &&
+        output.far && output.expected.dtype() == DType::f32 && output.storage.layout.blocks.empty() &&
         (output.type == DType::f32 || output.type == DType::f16 || output.type == DType::bf16);
-    if (on_gpu && cuda::can_compare()) output.far_expected = output.expected.to(output.storage.device);
+    if (on_gpu) output.far_expected = output.expected.to(output.storage.device);
   }
 }
 
-/// The first run is launched as it is, the others are recorded where that can be, as a context's are.
-void Trial::run(std::size_t number, std::unique_ptr<cuda::GraphExec>& graph) {
-  const bool in_place = subject_.tactic.required_in_place;
+/// The first run and every third are launched as they are, the others are recorded where that can be, as a
+/// context's are.
+void Trial::run(std::size_t number, bool in_place, std::unique_ptr<cuda::GraphExec>& graph) {
   const Arguments given = arguments(in_place);
   poison(poisons[number % poisons.size()]);
   if (in_place) copy_operand();
-  if (number == 0 || !kernel_->recordable()) {
+  if (number % 3 == 0 || !kernel_->recordable()) {
     launch(given, false);
   } else {
     if (!graph) {
@@ -289,7 +300,7 @@ void Trial::run(std::size_t number, std::unique_ptr<cuda::GraphExec>& graph) {
   synchronize_stream();
 }
 
-Verdict Trial::check() {
+Verdict Trial::check(std::size_t runs) {
   static_cast<void>(data_.expected(subject_.tactic));
   gather();
   store_expected();
@@ -299,19 +310,43 @@ Verdict Trial::check() {
                 subject_.node.label());
   const Within current(*this);
   std::unique_ptr<cuda::GraphExec> graph;
-  for (std::size_t number = 0; number < 3; ++number) {
-    run(number, graph);
+  for (std::size_t number = 0; number < runs; ++number) {
+    run(number, must, graph);
     Verdict verdict = number == 0 ? judge_all() : compare_with_first();
     if (!verdict.right()) return verdict;
     if (number == 0) keep_first();
   }
-  if (!must && may_run_in_place()) {
-    poison(poisons[0]);
-    copy_operand();
-    launch(arguments(true), false);
-    synchronize_stream();
+  if (!must && may_run_in_place())
+    if (Verdict verdict = check_in_place(std::max<std::size_t>(1, runs / 3)); !verdict.right())
+      return verdict;
+  return check_guards();
+}
+
+/// It may take another way there than beside its input, so that bits are not compared.
+Verdict Trial::check_in_place(std::size_t runs) {
+  std::unique_ptr<cuda::GraphExec> graph;
+  for (std::size_t number = 0; number < runs; ++number) {
+    run(number, true, graph);
     if (Verdict verdict = judge_all(); !verdict.right())
       return {fmt::format("in its input's memory: {}", verdict.wrong)};
+  }
+  return {};
+}
+
+void Trial::run_alone() {
+  gather();
+  const Within current(*this);
+  std::unique_ptr<cuda::GraphExec> graph;
+  run(0, subject_.tactic.required_in_place, graph);
+  keep_first();
+}
+
+Verdict Trial::repeat(std::size_t runs) {
+  const Within current(*this);
+  std::unique_ptr<cuda::GraphExec> graph;
+  for (std::size_t number = 0; number < runs; ++number) {
+    run(number, subject_.tactic.required_in_place, graph);
+    if (Verdict verdict = compare_with_first(); !verdict.right()) return verdict;
   }
   return check_guards();
 }

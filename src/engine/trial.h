@@ -6,6 +6,7 @@
 
 #include <lanner/cancel.h>
 
+#include "engine/agreement.h"
 #include "engine/packing.h"
 #include "engine/timing_cache.h"
 #include "engine/trial_data.h"
@@ -53,11 +54,19 @@ public:
   Trial(const TrialSubject& subject, TrialData& data, PackedConstants& constants);
   ~Trial();
 
-  /// Runs the kernel several times, recorded too where it runs on a stream, and in its input's memory where
-  /// it may take that over, each time with other garbage in outputs and workspace. Wrong is a result that
-  /// differs from the definition's beyond rounding, in one bit from an earlier run's, that is not zero in the
-  /// padding, or that changes memory beside its own. Throws what the definition or the kernel throws.
-  Verdict check();
+  /// Runs the kernel `runs` times, recorded too where it runs on a stream, and then in its input's memory
+  /// where it may take that over, each time with other garbage in outputs and workspace. Wrong is a result
+  /// that differs from the definition's beyond rounding, in one bit from an earlier run's, that is not zero
+  /// in the padding, or that changes memory beside its own. Throws what the definition or the kernel throws.
+  Verdict check(std::size_t runs = 3);
+  /// A trial of the same prepared kernel with memory, a stream and operands of its own, as another context
+  /// has them. What it holds must outlive it, `data` too.
+  std::unique_ptr<Trial> twin(TrialData& data) const;
+  /// Runs once and keeps what that gave, right or wrong, for repeat(): where check() was not asked for.
+  void run_alone();
+  /// Runs the kernel again as check() does; wrong is what differs from the first run's result in one bit.
+  /// Twins may do so on threads of their own at the same time. After check() or run_alone().
+  Verdict repeat(std::size_t runs);
   /// Seconds of one run, the fastest of several; one that is much slower than `best` is given up early.
   double seconds(double best);
 
@@ -69,6 +78,8 @@ private:
     std::unique_ptr<GuardedBlock> block;
     Tensor expected;             ///< See as_stored(), on the host.
     Tensor far_expected;         ///< The same on the GPU, where the comparison is made there.
+    Tolerance tolerance;         ///< Of that comparison.
+    bool far = false;            ///< Large and on a GPU: runs are compared with each other there.
     std::shared_ptr<void> first; ///< What the first run gave.
   };
 
@@ -78,13 +89,17 @@ private:
   };
   class Within;
 
+  Trial(const Trial& twin, TrialData& data);
+
+  void open_stream();
   void gather();
   void store_expected();
   void poison(unsigned char value);
   Arguments arguments(bool in_place) const;
   void copy_operand() const;
   void launch(const Arguments& arguments, bool ordered) const;
-  void run(std::size_t number, std::unique_ptr<cuda::GraphExec>& graph);
+  void run(std::size_t number, bool in_place, std::unique_ptr<cuda::GraphExec>& graph);
+  Verdict check_in_place(std::size_t runs);
   double timed_launch(const Arguments& arguments) const;
   void synchronize_stream() const;
   Stream stream() const;
@@ -92,6 +107,7 @@ private:
   Verdict judge(std::size_t o) const;
   Verdict judge_all() const;
   void keep_first();
+  bool same_as_first(const Output& output) const;
   Verdict compare_with_first() const;
   bool may_run_in_place() const;
   Verdict check_guards() const;
@@ -100,7 +116,7 @@ private:
   TrialData& data_;
   PackedConstants& constants_;
   std::vector<Tensor> held_; ///< Constants that the kernel reads.
-  std::unique_ptr<Kernel> kernel_;
+  std::shared_ptr<const Kernel> kernel_;
   std::vector<const void*> inputs_;
   std::vector<std::shared_ptr<void>> pinned_; ///< Operands on the host of a kernel that runs on a stream.
   std::vector<Output> outputs_;

@@ -186,6 +186,14 @@ TrialData::TrialData(const Node& node, int threads, const Control& control)
   if (integers_ == Integers::indexing && draws_indices()) settle_indices();
 }
 
+TrialData::TrialData(const Node& node, const TrialData& other)
+    : threads_(other.threads_), control_(other.control_), integers_(other.integers_),
+      positive_(other.positive_), seed_(other.seed_ + 1), period_(other.period_), repeated_(other.repeated_),
+      shapes_(other.shapes_) {
+  copy_node(node);
+  make_samples();
+}
+
 bool TrialData::draws_indices() const {
   return std::ranges::any_of(node_->inputs(), [](const Value* value) {
     return value && !value->constant() && is_integer(value->type.dtype()) &&
@@ -263,7 +271,7 @@ void TrialData::make_samples() {
     }
     Tensor& sample = drawn[value];
     if (!sample.defined()) {
-      Random random(i + 1);
+      Random random(seed_ * node_->inputs().size() + i + 1);
       const DType type = value->type.dtype();
       sample = draws_integers(type) ? random_integers(type, sample_shape(i), integers_, random)
                                     : random_reals(type, sample_shape(i), positive_, random);

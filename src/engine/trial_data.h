@@ -29,6 +29,8 @@ public:
   };
 
   TrialData(const Node& node, int threads, const Control& control);
+  /// Other operands of the same kinds for the same node, so that results differ where both are run at once.
+  TrialData(const Node& node, const TrialData& other);
   ~TrialData();
   TrialData(const TrialData&) = delete;
   TrialData& operator=(const TrialData&) = delete;
@@ -53,6 +55,7 @@ private:
   const Control& control_;
   Integers integers_;
   bool positive_ = false;
+  std::uint64_t seed_ = 0;
   std::int64_t period_ = 0;    ///< Images that are drawn; 0: all of them.
   std::vector<bool> repeated_; ///< By input.
   std::vector<Shape> shapes_;  ///< By input, of the node that tactics are for.

@@ -1,0 +1,196 @@
+#include "tactics/problems.h"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backends/backends.h"
+#include "base/hash.h"
+#include "engine/program.h"
+#include "engine/signature.h"
+#include "engine/vouched.h"
+#include "graph/copy.h"
+#include "graph/op.h"
+
+namespace lanner::sweep {
+namespace {
+
+/// A graph of `node` alone. Reorders keep their storages, which are their problem; others have none yet.
+std::unique_ptr<Graph> alone(const Node& node) {
+  auto graph = std::make_unique<Graph>(node.region()->graph().ops(), "problem");
+  NodeCopier copier(graph->body());
+  std::set<const Value*> mapped;
+  const bool reorder = node.kind() == "reorder";
+  for (const Value* value : node.inputs()) {
+    if (!value || !mapped.insert(value).second) continue;
+    Value* input =
+        value->constant() ? graph->constant(*value->constant()) : graph->add_input("", value->type);
+    if (reorder) input->storage = value->storage;
+    copier.map(value, input);
+  }
+  Node* copy = copier.copy(node);
+  for (std::size_t o = 0; o < copy->outputs().size(); ++o) {
+    copy->output(o)->storage = reorder ? node.output(o)->storage : Storage{};
+    if (!node.output(o)->unused()) graph->add_output(fmt::format("{}", o), copy->output(o));
+  }
+  return graph;
+}
+
+std::string kinds(const Node& node) {
+  if (node.regions().empty()) return node.kind();
+  std::vector<std::string> inner;
+  for (const auto& one : node.regions().front()->nodes())
+    if (one->kind() != "constant") inner.push_back(one->kind());
+  return fmt::format("{}", fmt::join(inner, "+"));
+}
+
+/// Window, strides and the like of the node or of the first of its body.
+std::string window_text(const Node& node) {
+  const Node& anchor = node.regions().empty() || node.regions().front()->nodes().empty()
+                           ? node
+                           : *node.regions().front()->nodes().front();
+  std::string text;
+  for (const char* name : {"kernel_shape", "strides", "dilations", "pads"})
+    if (const auto list = anchor.attributes.integers(name); !list.empty())
+      text += fmt::format(" {} {}", name, fmt::join(list, "x"));
+  if (const std::int64_t group = anchor.attributes.integer("group", 1); group != 1)
+    text += fmt::format(" group {}", group);
+  return text;
+}
+
+std::string short_words(const Node& node) {
+  std::vector<std::string> inputs, outputs;
+  for (const Value* value : node.inputs())
+    if (value) inputs.push_back(value->type.to_string() + (value->constant() ? " constant" : ""));
+  for (const auto& value : node.outputs()) outputs.push_back(value->type.to_string());
+  std::string text = fmt::format("{}({}) -> {}{}", kinds(node), fmt::join(inputs, ", "),
+                                 fmt::join(outputs, ", "), window_text(node));
+  if (node.kind() == "reorder")
+    text += fmt::format(" {} -> {}", short_text(node.input(0)->storage), short_text(node.output()->storage));
+  return text;
+}
+
+std::string hashed(const std::string& text) {
+  return hash_hex(std::as_bytes(std::span(text)));
+}
+
+/// What lowering never does: taking over memory that is a constant's, of another size or read twice.
+bool possible(const Node& node, const Tactic& tactic) {
+  if (!tactic.required_in_place) return true;
+  const auto i = static_cast<std::size_t>(tactic.in_place);
+  const Value* value = node.input(i);
+  return value && !value->constant() && std::ranges::count(node.inputs(), value) == 1 &&
+         storage_bytes(*value, tactic.inputs.at(i)) == storage_bytes(*node.output(), tactic.outputs.at(0));
+}
+
+/// Of a reorder's tactics those that do what it asks.
+bool fits(const Node& node, const Tactic& tactic) {
+  return node.kind() != "reorder" ||
+         (same_storage(node.input(0)->type, tactic.inputs.at(0), node.input(0)->storage) &&
+          same_storage(node.output()->type, tactic.outputs.at(0), node.output()->storage));
+}
+
+/// Different storages of one value, in order of appearance.
+using Storages = std::vector<Storage>;
+
+void add_storage(Storages& list, const Type& type, const Storage& storage) {
+  if (std::ranges::none_of(list, [&](const Storage& one) { return same_storage(type, one, storage); }))
+    list.push_back(storage);
+}
+
+} // namespace
+
+Problem& Problems::place(const Node& node, const Origin& origin) {
+  auto graph = alone(node);
+  const Node* copy = graph->body().nodes().back().get();
+  const std::string key = hashed(signature(*copy) + origin.precision);
+  Problem*& known = by_key_[key];
+  if (!known) {
+    auto made = std::make_unique<Problem>();
+    made->key = key;
+    made->text = short_words(*copy);
+    made->precision = origin.precision;
+    made->graph = std::move(graph);
+    made->node = copy;
+    known = made.get();
+    problems_.push_back(std::move(made));
+  }
+  known->networks.insert(origin.network);
+  ++known->uses;
+  return *known;
+}
+
+void Problems::add(const Graph& graph, const std::vector<NodeAlternatives>& entries, const Origin& origin) {
+  for (const NodeAlternatives& entry : entries) {
+    std::vector<const Backend*> backends;
+    for (const Alternative& one : entry.list)
+      if (one.backend && !is_definition(*one.backend) && std::ranges::count(backends, one.backend) == 0)
+        backends.push_back(one.backend);
+    if (!backends.empty()) place(*entry.node, origin).backends = std::move(backends);
+  }
+  add_reorders(graph, entries, origin);
+}
+
+void Problems::add(const Node& node, std::vector<Offer> offers, const Origin& origin) {
+  if (offers.empty()) return;
+  std::vector<Offer>& known = place(node, origin).offers;
+  std::ranges::move(offers, std::back_inserter(known));
+}
+
+void Problems::add_reorders(const Graph& graph, const std::vector<NodeAlternatives>& entries,
+                            const Origin& origin) {
+  std::map<const Value*, Storages> written, read;
+  for (const auto& parameter : graph.body().parameters())
+    written[parameter.get()] = {origin.target.storage()};
+  for (const NodeAlternatives& entry : entries)
+    for (const Alternative& one : entry.list) {
+      for (std::size_t o = 0; o < entry.node->outputs().size(); ++o)
+        add_storage(written[entry.node->output(o)], entry.node->output(o)->type, one.tactic.outputs[o]);
+      for (std::size_t i = 0; i < entry.node->inputs().size(); ++i)
+        if (const Value* value = entry.node->inputs()[i]; value && !value->constant())
+          add_storage(read[value], value->type, one.tactic.inputs[i]);
+    }
+  for (const Value* value : graph.body().outputs())
+    add_storage(read[value], value->type, origin.target.storage());
+  for (const auto& [value, storages] : read)
+    for (const Storage& from : written[value])
+      for (const Storage& to : storages) add_reorder(*value, from, to, origin);
+}
+
+void Problems::add_reorder(const Value& value, const Storage& from, const Storage& to, const Origin& origin) {
+  if (!is_planned(value) || same_storage(value.type, from, to)) return;
+  if (const Storage middle = on_the_way(value.type, from, to);
+      !same_storage(value.type, middle, from) && !same_storage(value.type, middle, to)) {
+    add_reorder(value, from, middle, origin);
+    add_reorder(value, middle, to, origin);
+    return;
+  }
+  const auto graph = reorder_graph(value.region()->graph().ops(), value.type, from, to);
+  Problem& problem = place(*graph->body().nodes().back(), origin);
+  if (!problem.backends.empty()) return;
+  for (const Backend* backend : backends_for(origin.target))
+    if (!is_definition(*backend)) problem.backends.push_back(backend);
+}
+
+std::vector<const Problem*> Problems::sorted() const {
+  std::vector<const Problem*> list;
+  for (const auto& problem : problems_) list.push_back(problem.get());
+  std::ranges::stable_sort(list, std::ranges::greater{}, &Problem::uses);
+  return list;
+}
+
+std::vector<Offer> offers_of(const Problem& problem, const Target& target) {
+  if (!problem.offers.empty()) return problem.offers;
+  std::vector<Offer> list;
+  for (const Backend* backend : problem.backends)
+    for (const bool more : {false, true})
+      for (Tactic& tactic : reachable_tactics(*backend, *problem.node, target, more).tactics)
+        if (possible(*problem.node, tactic) && fits(*problem.node, tactic))
+          list.push_back({backend, std::move(tactic)});
+  return list;
+}
+
+} // namespace lanner::sweep

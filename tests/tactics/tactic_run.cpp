@@ -1,0 +1,91 @@
+#include "tactics/tactic_run.h"
+
+#include <array>
+#include <latch>
+#include <new>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+
+#include "device/memory.h"
+#include "engine/trial.h"
+
+namespace lanner::sweep {
+namespace {
+
+/// What one of two contexts found, or how it failed.
+void repeat(Trial& trial, std::size_t runs, std::latch& start, Verdict& verdict) {
+  start.arrive_and_wait();
+  try {
+    verdict = trial.repeat(runs);
+  } catch (const Error& error) {
+    verdict = {fmt::format("it fails: {}", error.message())};
+  } catch (const std::bad_alloc&) {
+    verdict = {"it fails: no memory"};
+  }
+}
+
+Verdict side_by_side(Trial& one, Trial& other, std::size_t runs) {
+  std::array<Verdict, 2> verdicts;
+  std::latch start(2);
+  {
+    const std::jthread beside([&] { repeat(other, runs, start, verdicts[1]); });
+    repeat(one, runs, start, verdicts[0]);
+  }
+  for (const Verdict& verdict : verdicts)
+    if (!verdict.right()) return {fmt::format("beside another context: {}", verdict.wrong)};
+  return {};
+}
+
+} // namespace
+
+ProblemRun::ProblemRun(const Problem& problem, const Target& target, int runs, const Control& control)
+    : problem_(problem), target_(target), runs_(runs), control_(control) {}
+
+ProblemRun::~ProblemRun() = default;
+
+void ProblemRun::try_offer(const Offer& offer, Finding& finding) {
+  const Node& node = *problem_.node;
+  const auto runs = static_cast<std::size_t>(runs_);
+  const Target target = target_.for_device(offer.backend->device());
+  if (!data_) data_ = std::make_unique<TrialData>(node, target_.threads, control_);
+  Trial trial({node, *offer.backend, offer.tactic, target}, *data_, constants_);
+  finding.wrong = trial.check(runs).wrong;
+  if (!finding.wrong.empty()) return;
+  // Other operands: two contexts that write the same into one memory by mistake would be right.
+  if (!other_) other_ = std::make_unique<TrialData>(node, *data_);
+  const std::unique_ptr<Trial> twin = trial.twin(*other_);
+  twin->run_alone();
+  finding.wrong = side_by_side(trial, *twin, runs).wrong;
+}
+
+Finding ProblemRun::run(const Offer& offer) {
+  Finding finding;
+  try {
+    try_offer(offer, finding);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled) throw;
+    const bool room = error.code() != ErrorCode::out_of_memory && error.code() != ErrorCode::limit_exceeded;
+    (room ? finding.wrong : finding.untried) = fmt::format("it fails: {}", error.message());
+  } catch (const std::bad_alloc&) {
+    finding.untried = "no memory";
+  }
+  if (!finding.wrong.empty()) finding.lost_device = lost_device();
+  return finding;
+}
+
+/// A kernel that reads or writes where it must not ends the use of a GPU for the process.
+bool ProblemRun::lost_device() const {
+  if (target_.device.is_host()) return false;
+  try {
+    allocate_memory(target_.device, 1 << 20);
+    synchronize(target_.device);
+    return false;
+  } catch (const Error& error) {
+    return error.code() != ErrorCode::out_of_memory;
+  }
+}
+
+} // namespace lanner::sweep

@@ -1,0 +1,42 @@
+#pragma once
+// One tactic of a problem, run as contexts run it.
+
+#include <memory>
+
+#include <lanner/cancel.h>
+
+#include "engine/packing.h"
+#include "engine/trial_data.h"
+#include "tactics/problems.h"
+
+namespace lanner::sweep {
+
+/// What is found of a tactic. One that could not be tried is neither right nor wrong.
+struct Finding {
+  std::string wrong, untried;
+  bool lost_device = false; ///< Nothing runs on the device in this process any more.
+};
+
+/// Tries tactics of one problem. One thread at a time.
+class ProblemRun {
+public:
+  ProblemRun(const Problem& problem, const Target& target, int runs, const Control& control);
+  ~ProblemRun();
+
+  /// `runs` runs alone against the definition (see Trial::check), then as many in each of two contexts with
+  /// different operands that run side by side. Throws Error{cancelled} only.
+  Finding run(const Offer& offer);
+
+private:
+  void try_offer(const Offer& offer, Finding& finding);
+  bool lost_device() const;
+
+  const Problem& problem_;
+  const Target& target_;
+  int runs_;
+  const Control& control_;
+  PackedConstants constants_;
+  std::unique_ptr<TrialData> data_, other_;
+};
+
+} // namespace lanner::sweep
