@@ -44,6 +44,7 @@ Alternative without_kernel(const Node& node, const char* how, const Storage& sto
 
 /// A node that is left without a way of running it runs by its definition.
 void fall_back(NodeAlternatives& entry, const LowerOptions& options) {
+  if (entry.list.empty()) entry.list = std::exchange(entry.reserve, {});
   if (!entry.list.empty()) return;
   for (const Backend* backend : options.backends) {
     if (!is_definition(*backend)) continue;
@@ -200,7 +201,10 @@ private:
       const auto found = std::ranges::find_if(
           entry.list, [&](const Alternative& one) { return same_choice(one, *model, exactly); });
       if (found == entry.list.end()) continue;
-      entry.list = {*found};
+      Alternative kept = std::move(*found);
+      entry.list.erase(found);
+      entry.reserve = std::exchange(entry.list, {});
+      entry.list.push_back(std::move(kept));
       return;
     }
   }

@@ -75,6 +75,10 @@ Cost Tuner::known(const std::string& name, const Backend& backend, const Tactic&
     cost.seconds = *seconds;
     cost.measured = true;
   }
+  if (const auto failed = failed_now_.find(name); failed != failed_now_.end()) {
+    cost.wrong = failed->second.wrong;
+    return cost;
+  }
   if (const auto verdict = cache_.verdict(name); verdict && cost.trust == Trust::none) {
     cost.trust = verdict->right() ? Trust::checked : Trust::none;
     cost.wrong = verdict->wrong;
@@ -114,8 +118,15 @@ void Tuner::try_out(const std::string& name, const Node& node, const Backend& ba
     if (timed && (!verdict || verdict->right())) cache_.set_seconds(name, trial.seconds(best));
   } catch (const Error& error) {
     if (ends_build(error)) throw;
-    cache_.set_verdict(name, {fmt::format("it fails: {}", error.message())});
+    Verdict verdict{fmt::format("it fails: {}", error.message())};
+    // What there is no memory for now may run in another build.
+    if (error.code() == ErrorCode::out_of_memory)
+      failed_now_[name] = std::move(verdict);
+    else
+      cache_.set_verdict(name, std::move(verdict));
   }
+  // A wrong kernel may have written into its operands.
+  if (const auto verdict = cache_.verdict(name); verdict && !verdict->right()) data_name_.clear();
 }
 
 /// Equal nodes share their data, but for constants of other values.

@@ -2,6 +2,7 @@
 // Measures tactics, and checks that they give what the definition gives.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -70,6 +71,7 @@ private:
   double spent_ = 0;
   std::unique_ptr<TrialData> data_; ///< Of the node that was tried last.
   std::string data_name_;
+  std::map<std::string, Verdict> failed_now_; ///< Failures of this build alone.
 };
 
 } // namespace lanner
