@@ -130,7 +130,7 @@ std::string answer_json(const Task& task, const PictureAnswers& picture) {
     json["outputs"] = Json::object();
     for (const auto& [name, tensor] : *picture.outputs) json["outputs"][name] = output_json(tensor);
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return visible_json(json.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 } // namespace lanner::tool

@@ -163,7 +163,8 @@ Engine engine_for(const ModelFacts& facts, const BenchOptions& options, int batc
 }
 
 int bench_engine(const BenchOptions& options, double duration) {
-  const ModelFacts facts = inspect(options.engine);
+  Files files;
+  const ModelFacts facts = inspect(options.engine, files);
   Json json{{"model", options.engine.model}};
   Table table({"batch", "per second", "p50", "p90", "p99", "runs"});
   std::string profiles;
@@ -179,8 +180,10 @@ int bench_engine(const BenchOptions& options, double duration) {
                seconds_text(quantile(measured.latencies, 0.99)), std::to_string(measured.latencies.size())});
     if (options.profile) profiles += profile_text(measured);
   }
-  print_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
-                         : table.text() + profiles);
+  if (options.json)
+    print_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  else
+    print_text(table.text() + profiles);
   return 0;
 }
 
@@ -202,7 +205,7 @@ int bench_clip(const BenchOptions& options, double duration) {
   const auto expected = static_cast<double>(std::max<std::int64_t>(0, decoder.size()));
   std::int64_t frames = 0;
   double first = 0;
-  while (seconds_since(start) < duration && decoder.next()) {
+  while ((frames == 0 || seconds_since(start) < duration) && decoder.next()) {
     interrupt_token().check();
     if (frames == 0) first = seconds_since(start);
     bar.update(static_cast<double>(++frames), expected, "frames");
@@ -220,11 +223,13 @@ int bench_clip(const BenchOptions& options, double duration) {
                   {"seconds", seconds},
                   {"first_frame_seconds", first},
                   {"frames_per_second", rate}};
-  print_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
-                         : fmt::format("{}: {}x{}, {} {} in {} (the first after {}): {:.1f} frames/s\n",
-                                       decoder.description(), stream.width, stream.height, frames,
-                                       frames == 1 ? "frame" : "frames", seconds_text(seconds),
-                                       seconds_text(first), rate));
+  if (options.json)
+    print_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  else
+    print_text(fmt::format("{}: {}x{}, {} {} in {} (the first after {}): {:.1f} frames/s\n",
+                           decoder.description(), stream.width, stream.height, frames,
+                           frames == 1 ? "frame" : "frames", seconds_text(seconds), seconds_text(first),
+                           rate));
   return 0;
 }
 

@@ -6,7 +6,6 @@
 
 #include <lanner/error.h>
 
-#include "clip_output.h"
 #include "command.h"
 #include "console.h"
 #include "engine_options.h"
@@ -32,12 +31,14 @@ void check_options(const BuildCommandOptions& options) {
         "build: --stop-after ends before lowering; give --print-ir without =lowered");
   check(options.print_ir.empty() || options.print_ir == "canonical" || options.print_ir == "lowered",
         ErrorCode::invalid_argument, "--print-ir={}: expected canonical or lowered", options.print_ir);
-  if (!options.output.empty()) refuse_same_file(options.engine.model, options.output);
 }
 
 int run_build(const BuildCommandOptions& options) {
   check_options(options);
-  const ModelFacts facts = inspect(options.engine);
+  Files files;
+  files.writes("-o", options.output);
+  files.writes_into("--trace-passes", options.trace_passes, ".ir");
+  const ModelFacts facts = inspect(options.engine, files);
   check(!facts.plan, ErrorCode::invalid_argument, "{}: is a plan already; expected a model",
         options.engine.model);
   BuildOptions build = build_options(options.engine, default_budget);
@@ -49,7 +50,8 @@ int run_build(const BuildCommandOptions& options) {
     picture = resolve_preprocess(options.preprocess, *facts.engine, input);
   }
   const Engine engine = open_engine(facts, options.engine, build, picture, 1);
-  if (!options.print_ir.empty()) print_out(options.print_ir == "lowered" ? engine.lowered_ir() : engine.ir());
+  if (!options.print_ir.empty())
+    print_text(options.print_ir == "lowered" ? engine.lowered_ir() : engine.ir());
   flush_out();
   if (!options.output.empty()) engine.save(options.output);
   return 0;

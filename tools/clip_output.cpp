@@ -1,18 +1,10 @@
 #include "clip_output.h"
 
 #include <cmath>
-#include <system_error>
 #include <utility>
-
-#include <lanner/error.h>
 
 namespace lanner::tool {
 namespace {
-
-const std::string& checked_output(const std::string& path, const std::string& input) {
-  refuse_same_file(input, path);
-  return path;
-}
 
 /// H.264 and H.265 encoders take halved chroma of even sizes alone: pictures of odd size keep whole chroma.
 PixelFormat encodable(PixelFormat format, const std::string& codec, const StreamInfo& stream) {
@@ -42,15 +34,9 @@ double expected_frames(const VideoReader& reader) {
   return std::round(reader.demuxer().duration() * stream.average_rate.to_double());
 }
 
-void refuse_same_file(const std::string& input, const std::string& output) {
-  std::error_code ignored;
-  check(!std::filesystem::equivalent(input, output, ignored), ErrorCode::invalid_argument,
-        "{}: is the input too; give the output another name", output);
-}
-
-ClipOutput::ClipOutput(const std::string& path, const std::string& input, const StreamInfo& stream,
-                       PixelChoice pixels, EncoderOptions options)
-    : writer_(checked_output(path, input), completed(std::move(options), stream, pixels)) {}
+ClipOutput::ClipOutput(const std::string& path, const StreamInfo& stream, PixelChoice pixels,
+                       EncoderOptions options)
+    : writer_(path, completed(std::move(options), stream, pixels)) {}
 
 EncoderOptions ClipOutput::completed(EncoderOptions options, const StreamInfo& stream, PixelChoice pixels) {
   if (stream.average_rate.den > 0 && stream.average_rate.num > 0) options.rate = stream.average_rate;

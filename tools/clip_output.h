@@ -1,7 +1,6 @@
 #pragma once
 // Video that is written frame by frame with the times of the clip it came from.
 
-#include <filesystem>
 #include <string>
 
 #include <lanner/encoder.h>
@@ -13,8 +12,6 @@ namespace lanner::tool {
 void turn_upright(Frame& frame);
 /// Frames that a reader may give, by the container; 0 when it does not say.
 double expected_frames(const VideoReader& reader);
-/// Throws Error{invalid_argument} when both names lead to one file.
-void refuse_same_file(const std::string& input, const std::string& output);
 
 enum class PixelChoice {
   source,  ///< The stream's own pixel format.
@@ -24,7 +21,7 @@ enum class PixelChoice {
 /// A VideoWriter that takes time base, rate, aspect and colours from the stream that it follows.
 class ClipOutput {
 public:
-  ClipOutput(const std::string& path, const std::string& input, const StreamInfo& stream, PixelChoice pixels,
+  ClipOutput(const std::string& path, const StreamInfo& stream, PixelChoice pixels,
              EncoderOptions options = {});
 
   /// Pixels as a player shows them, and the source's pts. A pts that does not grow is moved behind the last.

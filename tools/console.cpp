@@ -57,28 +57,22 @@ std::string count_text(double value) {
 
 } // namespace
 
-void print_out(std::string_view text) {
+void print_out(std::string_view bytes) {
   static const bool shared = isatty(STDOUT_FILENO) == 1;
   if (shared) wipe_bar();
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail_out();
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size()) fail_out();
+}
+
+void print_text(std::string_view text) {
+  print_out(visible(text));
+}
+
+void print_json(std::string_view json) {
+  print_out(visible_json(json));
 }
 
 void flush_out() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) fail_out();
-}
-
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c == '\n')
-      line += "\\n";
-    else if (code < 0x20 || code == 0x7f)
-      line += fmt::format("\\x{:02x}", code);
-    else
-      line += c;
-  }
-  return line;
 }
 
 std::string bytes_text(std::uint64_t bytes) {

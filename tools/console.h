@@ -9,14 +9,19 @@
 #include <lanner/cancel.h>
 #include <lanner/error.h>
 
+#include "visible.h"
+
 namespace lanner::tool {
 
-/// Writes to stdout; Error{io} when nobody takes it. A progress bar on the same terminal is wiped first.
-void print_out(std::string_view text);
+/// Writes bytes to stdout; Error{io} when nobody takes them. A progress bar on the same terminal is wiped
+/// first.
+void print_out(std::string_view bytes);
+/// The same for people's eyes: control characters, which may come from a file's names, are escaped.
+void print_text(std::string_view text);
+/// The same for JSON, which stays the same JSON.
+void print_json(std::string_view json);
 /// Flushes stdout; Error{io} when that fails.
 void flush_out();
-/// `text` on one line: control characters, which may come from a file's names, are escaped.
-std::string one_line(std::string_view text);
 
 std::string bytes_text(std::uint64_t bytes); ///< `3.2 MiB`.
 std::string seconds_text(double seconds);    ///< `412 us`, `3.21 ms`, `1.50 s`.

@@ -177,7 +177,10 @@ int run_doctor(const DoctorOptions& options) {
   json["healthy"] = healthy;
   text += healthy ? "\nNothing that Lanner needs is missing.\n"
                   : "\nSomething is missing: see the remedies above.\n";
-  print_out(options.json ? json.dump(2) + "\n" : text);
+  if (options.json)
+    print_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  else
+    print_text(text);
   return healthy ? 0 : 2;
 }
 

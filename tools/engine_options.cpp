@@ -58,6 +58,12 @@ void refuse_build_options(const EngineOptions& options) {
         options.model, fmt::join(given, ", "), given.size() == 1 ? "it" : "them");
 }
 
+/// Read twice: once for what the model says of itself, once to be built.
+SourcePtr open_weights(const std::string& path) {
+  static_cast<void>(kind_of(path));
+  return open_path(path);
+}
+
 /// A first pass's name would tie this to the engine's list; every list begins with what the importer made.
 constexpr const char* as_imported = "import";
 
@@ -104,7 +110,7 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
     check(build.shapes.emplace(name, range).second, ErrorCode::invalid_argument,
           "--shape: input '{}' comes twice", name);
   }
-  if (!options.weights.empty()) build.weights = open_path(options.weights);
+  if (!options.weights.empty()) build.weights = open_weights(options.weights);
   if (!options.precision.empty()) build.precision = options.precision;
   build.budget = options.budget.empty() ? default_budget : parse_duration(options.budget);
   build.device = parse_device(options.device);
@@ -115,7 +121,9 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
   return build;
 }
 
-ModelFacts inspect(const EngineOptions& options) {
+ModelFacts inspect(const EngineOptions& options, Files& files) {
+  files.reads("the model", options.model);
+  files.reads("--weights", options.weights);
   ModelFacts facts;
   const FileKind kind = kind_of(options.model);
   facts.plan = kind == FileKind::plan;
@@ -133,9 +141,12 @@ ModelFacts inspect(const EngineOptions& options) {
   } else {
     BuildOptions build;
     build.stop_after = as_imported;
-    if (!options.weights.empty()) build.weights = open_path(options.weights);
+    if (!options.weights.empty()) build.weights = open_weights(options.weights);
     build.control.cancel = interrupt_token();
+    std::vector<std::string> data_files;
+    build.on_data_file = [&](const std::filesystem::path& path) { data_files.push_back(path.string()); };
     facts.engine = Engine::build(std::filesystem::path(options.model), build);
+    for (const std::string& path : data_files) files.reads("data of the model", path);
   }
   return facts;
 }

@@ -9,6 +9,7 @@
 
 #include <lanner/engine.h>
 
+#include "files.h"
 #include "preprocess_options.h"
 
 namespace lanner::tool {
@@ -33,8 +34,9 @@ struct ModelFacts {
   std::optional<Engine>
       engine; ///< Of a plan the plan itself, of a model its imported graph, which cannot run.
 };
-/// Opens a plan or reads a model; told apart by content. Throws Error that names the file.
-ModelFacts inspect(const EngineOptions& options);
+/// Opens a plan or reads a model; told apart by content. Throws Error that names the file. Each file that it
+/// reads, or that building will read, is declared to `files` before.
+ModelFacts inspect(const EngineOptions& options, Files& files);
 
 /// The input that takes pictures: `name`, else the only one of four dimensions, or where there is none of
 /// them the only one of two, which takes a picture's pixels as a row. Throws Error{invalid_argument}.

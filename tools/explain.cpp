@@ -83,7 +83,7 @@ std::string details(const Json& node) {
   if (!sources.empty()) text += fmt::format("  from {}\n", sources);
   for (const Json& input : node["inputs"])
     text += fmt::format("  input {} {} {}{}\n", one_line(input["name"].get<std::string>()),
-                        input["type"].get<std::string>(), input["storage"].get<std::string>(),
+                        one_line(input["type"].get<std::string>()), input["storage"].get<std::string>(),
                         input.contains("constant") ? " (constant)" : "");
   if (node.contains("considered"))
     for (const Json& one : node["considered"])
@@ -114,8 +114,8 @@ std::string heading(const Json& plan) {
                      "time     {} by the kernels' own timing\n{}\n",
                      one_line(plan["name"].get<std::string>()), plan["source_nodes"].get<std::uint64_t>(),
                      plan["nodes"].size(), target["device"].get<std::string>(),
-                     target["isa"].get<std::string>(), target["threads"].get<int>(), fmt::join(inputs, ", "),
-                     fmt::join(outputs, ", "), bytes_text(memory["weight_bytes"].get<std::uint64_t>()),
+                     target["isa"].get<std::string>(), target["threads"].get<int>(), one_line(fmt::format("{}", fmt::join(inputs, ", "))),
+                     one_line(fmt::format("{}", fmt::join(outputs, ", "))), bytes_text(memory["weight_bytes"].get<std::uint64_t>()),
                      bytes_text(memory["arena_bytes"].get<std::uint64_t>()),
                      seconds_text(total_seconds(plan)), notes_text(plan));
 }
@@ -135,26 +135,26 @@ int run_explain(const ExplainOptions& options) {
   if (kind_of(options.engine.model) == FileKind::clip) {
     check(options.node.empty() && !options.all, ErrorCode::invalid_argument,
           "explain: --node and --all are for models; {} is a video", options.engine.model);
-    print_out(
-        explain_clip(options.engine.model, options.engine.device, options.engine.threads, options.json));
+    explain_clip(options.engine.model, options.engine.device, options.engine.threads, options.json);
     return 0;
   }
-  const ModelFacts facts = inspect(options.engine);
+  Files files;
+  const ModelFacts facts = inspect(options.engine, files);
   const Engine engine =
       open_engine(facts, options.engine, build_options(options.engine, default_budget), std::nullopt, 1);
   const std::string text = engine.explain_json();
   if (options.json) {
-    print_out(text + "\n");
+    print_json(text + "\n");
     return 0;
   }
   const Json plan = Json::parse(text);
   if (!options.node.empty()) {
-    print_out(chosen_node(plan, options.node));
+    print_text(chosen_node(plan, options.node));
     return 0;
   }
-  print_out(heading(plan) + overview(plan));
+  print_text(heading(plan) + overview(plan));
   if (options.all)
-    for (const Json& node : plan["nodes"]) print_out("\n" + details(node));
+    for (const Json& node : plan["nodes"]) print_text("\n" + details(node));
   return 0;
 }
 

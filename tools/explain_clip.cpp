@@ -94,10 +94,13 @@ std::string text_of(const Json& clip) {
 
 } // namespace
 
-std::string explain_clip(const std::string& path, const std::string& device, int threads, bool json) {
-  return about("explain", path, [&] {
+void explain_clip(const std::string& path, const std::string& device, int threads, bool json) {
+  about("explain", path, [&] {
     const Json clip = clip_json(path, device, threads);
-    return json ? clip.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text_of(clip);
+    if (json)
+      print_json(clip.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    else
+      print_text(text_of(clip));
   });
 }
 

@@ -5,7 +5,7 @@
 
 namespace lanner::tool {
 
-/// `device` as --device takes it. Text for people, or one JSON object.
-std::string explain_clip(const std::string& path, const std::string& device, int threads, bool json);
+/// `device` as --device takes it. Prints text for people, or one JSON object.
+void explain_clip(const std::string& path, const std::string& device, int threads, bool json);
 
 } // namespace lanner::tool

@@ -1,7 +1,15 @@
 #include "media.h"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <lanner/error.h>
 
 namespace lanner::tool {
 namespace {
@@ -48,18 +56,42 @@ bool is_plan(std::string_view head) {
   return head.size() > 8 && head.substr(4, 4) == "\0\0\0\0"sv && head[8] == '{';
 }
 
-} // namespace
-
-FileKind kind_of(const std::string& path) {
-  const SourcePtr source = open_path(path);
-  std::array<std::byte, 32> first{};
-  const std::string_view head(reinterpret_cast<const char*>(first.data()), source->read_at(0, first));
+FileKind kind_by(std::string_view head) {
   if (is_plan(head)) return FileKind::plan;
   if (is_netpbm(head)) return FileKind::image;
   for (const Signature& signature : signatures)
     if (head.size() > signature.offset && head.substr(signature.offset).starts_with(signature.bytes))
       return signature.kind;
   return FileKind::other;
+}
+
+/// A stream whose first bytes were read already, from its beginning.
+SourcePtr begun_again(const SourcePtr& rest, std::vector<std::byte> head) {
+  auto read = [rest, head = std::move(head)](std::uint64_t offset, std::span<std::byte> into) -> std::size_t {
+    if (offset >= head.size()) return rest->read_at(offset, into);
+    const std::size_t count = std::min<std::size_t>(into.size(), head.size() - offset);
+    std::memcpy(into.data(), head.data() + offset, count);
+    return count;
+  };
+  return open_callback(std::move(read), -1, false, rest->name());
+}
+
+} // namespace
+
+Media open_media(const std::string& path) {
+  SourcePtr source = open_path(path);
+  std::array<std::byte, 32> first{};
+  const std::size_t count = source->read_at(0, first);
+  const FileKind kind = kind_by(std::string_view(reinterpret_cast<const char*>(first.data()), count));
+  if (!source->seekable()) source = begun_again(source, {first.begin(), first.begin() + count});
+  return {kind, std::move(source)};
+}
+
+FileKind kind_of(const std::string& path) {
+  std::error_code ignored;
+  check(!std::filesystem::is_fifo(path, ignored), ErrorCode::unsupported,
+        "{}: is a pipe, which can be read but once; write what comes out of it to a file first", path);
+  return open_media(path).kind;
 }
 
 } // namespace lanner::tool

@@ -200,10 +200,10 @@ void print_image(const ProbeOptions& options) {
                     {"width", image.width},
                     {"height", image.height},
                     {"pixel_format", std::string(to_string(image.format))}};
-    print_out(json.dump(2) + "\n");
+    print_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   } else {
-    print_out(fmt::format("{}: image, {}x{}, {}\n", one_line(options.path), image.width, image.height,
-                          to_string(image.format)));
+    print_text(fmt::format("{}: image, {}x{}, {}\n", one_line(options.path), image.width, image.height,
+                           to_string(image.format)));
   }
 }
 
@@ -232,7 +232,10 @@ void print_clip(const ProbeOptions& options) {
     json["streams"].back()["frames"] = facts_json(facts);
     text += facts_text(facts);
   }
-  print_out(options.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text);
+  if (options.json)
+    print_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  else
+    print_text(text);
   flush_out();
   check(facts.damage.empty(), ErrorCode::bad_data, "{}", facts.damage);
 }

@@ -8,10 +8,10 @@
 #include <lanner/error.h>
 
 #include "accuracy.h"
-#include "clip_output.h"
 #include "command.h"
 #include "console.h"
 #include "engine_options.h"
+#include "files.h"
 #include "interrupt.h"
 #include "media.h"
 #include "report/report.h"
@@ -62,25 +62,32 @@ std::string output_for(const RunOptions& options, const std::string& path, bool 
 
 std::vector<RunInput> resolve_inputs(const RunOptions& options) {
   std::vector<RunInput> inputs;
-  std::vector<std::string> outputs;
   for (const std::string& path : options.inputs) {
-    const FileKind kind = kind_of(path);
-    check(kind != FileKind::plan, ErrorCode::bad_data, "-i {}: is a plan; expected an image or a video",
+    Media media = open_media(path);
+    check(media.kind != FileKind::plan, ErrorCode::bad_data, "-i {}: is a plan; expected an image or a video",
           path);
-    const bool still = kind == FileKind::image;
-    inputs.push_back({path, still, output_for(options, path, still)});
-    if (inputs.back().output.empty()) continue;
-    refuse_same_file(path, inputs.back().output);
-    check(std::ranges::find(outputs, inputs.back().output) == outputs.end(), ErrorCode::invalid_argument,
-          "-o: two inputs would become {}; run them apart", inputs.back().output);
-    outputs.push_back(inputs.back().output);
+    const bool still = media.kind == FileKind::image, pipe = !media.source->seekable();
+    check(!still || !pipe, ErrorCode::unsupported,
+          "-i {}: is an image in a pipe; write it to a file first (a clip may come through a pipe)", path);
+    inputs.push_back({path, still, output_for(options, path, still), pipe ? media.source : nullptr});
   }
   return inputs;
 }
 
+/// All files but those that the model itself names.
+Files declare_files(const RunOptions& options, const std::vector<RunInput>& inputs) {
+  Files files;
+  files.reads("--labels", options.task.labels);
+  files.reads("--truth", options.truth);
+  for (const RunInput& input : inputs) files.reads("-i", input.path);
+  for (const RunInput& input : inputs)
+    files.writes(inputs.size() > 1 ? fmt::format("-o of {}", input.path) : "-o", input.output);
+  files.writes("--json", options.json);
+  files.writes("--report", options.report);
+  return files;
+}
+
 void check_options(const RunOptions& options) {
-  for (const std::string& input : options.inputs)
-    for (const std::string* output : {&options.json, &options.report}) refuse_same_file(input, *output);
   if (options.truth.empty()) return;
   check(!options.json.empty() && options.json != "-", ErrorCode::invalid_argument,
         "--truth needs --json FILE: accuracy is measured on the answers as they lie in it");
@@ -131,8 +138,9 @@ int run_run(const RunOptions& given) {
   const RunOptions options = with_model(given);
   check_options(options);
   const std::vector<RunInput> inputs = resolve_inputs(options);
+  Files files = declare_files(options, inputs);
   const bool clips = std::ranges::any_of(inputs, [](const RunInput& input) { return !input.still; });
-  const ModelFacts facts = inspect(options.engine);
+  const ModelFacts facts = inspect(options.engine, files);
   const Binding& input = picture_input(*facts.engine, options.input);
   const PictureInput picture = resolve_preprocess(options.preprocess, *facts.engine, input);
   const Task task = resolve_task(options.task, *facts.engine);
@@ -167,7 +175,7 @@ int run_run(const RunOptions& given) {
   std::optional<Accuracy> accuracy;
   if (!options.truth.empty()) accuracy = measure_accuracy(options.json, options.truth);
   if (options.json != "-" && (!settings.lines || accuracy))
-    print_out(totals_text(runner.totals()) + (accuracy ? accuracy_text(*accuracy) : ""));
+    print_text(totals_text(runner.totals()) + (accuracy ? accuracy_text(*accuracy) : ""));
   if (report)
     write_report(*report,
                  {options.engine.model, inputs, engine, facts, picture, task, batch, runner.totals(),

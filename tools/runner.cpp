@@ -67,13 +67,13 @@ void Runner::run(const RunInput& input) {
 }
 
 void Runner::say(const PictureAnswers& picture) {
-  if (settings_.lines) print_out(answer_text(settings_.task, picture, settings_.name_sources));
+  if (settings_.lines) print_text(answer_text(settings_.task, picture, settings_.name_sources));
   if (!settings_.json && !settings_.json_to_stdout) return;
   const std::string line = answer_json(settings_.task, picture);
   if (settings_.json)
     settings_.json->write(line);
   else
-    print_out(line);
+    print_json(line);
 }
 
 void Runner::run_still(const RunInput& input) {
@@ -116,11 +116,11 @@ void Runner::run_clip(const RunInput& input) {
   VideoReaderOptions reader_options;
   reader_options.demuxer.cancel = interrupt_token();
   reader_options.decoder.raise_on_error = !settings_.conceal;
-  VideoReader reader(open_path(input.path), reader_options);
+  VideoReader reader(input.pipe ? input.pipe : open_path(input.path), reader_options);
   const StreamInfo stream = reader.stream();
   const double expected = expected_frames(reader);
   std::optional<ClipOutput> output;
-  if (!input.output.empty()) output.emplace(input.output, input.path, stream, PixelChoice::playable);
+  if (!input.output.empty()) output.emplace(input.output, stream, PixelChoice::playable);
   PipelineOptions options;
   options.input = settings_.picture.input;
   options.preprocess = settings_.picture.spec;

@@ -7,6 +7,7 @@
 #include <lanner/engine.h>
 #include <lanner/output.h>
 #include <lanner/pipeline.h>
+#include <lanner/source.h>
 
 #include "answer_lines.h"
 #include "console.h"
@@ -21,6 +22,7 @@ struct RunInput {
   std::string path;
   bool still = false;
   std::string output; ///< Marked picture or clip; empty: none.
+  SourcePtr pipe;     ///< What cannot be opened a second time; null for files.
 };
 
 /// What one run has done.

@@ -1,7 +1,6 @@
 // lanner transcode: decode and encode again.
 
 #include <cmath>
-#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -13,6 +12,7 @@
 #include "clip_output.h"
 #include "command.h"
 #include "console.h"
+#include "files.h"
 #include "interrupt.h"
 
 namespace lanner::tool {
@@ -39,14 +39,16 @@ EncoderOptions encoder_options(const TranscodeOptions& options) {
 int run_transcode(const TranscodeOptions& options) {
   check(options.bit_rate.empty() || options.crf < 0, ErrorCode::invalid_argument,
         "transcode: -b:v and --crf are two ways to say one thing; give one");
+  Files files;
+  files.reads("the clip", options.input);
+  files.writes("the new clip", options.output);
   about("transcode", options.input, [&] {
     VideoReaderOptions reader_options;
     reader_options.demuxer.cancel = interrupt_token();
     reader_options.decoder.threads = options.threads;
     reader_options.decoder.raise_on_error = !options.conceal;
     VideoReader reader(open_path(options.input), reader_options);
-    ClipOutput output(options.output, options.input, reader.stream(), PixelChoice::source,
-                      encoder_options(options));
+    ClipOutput output(options.output, reader.stream(), PixelChoice::source, encoder_options(options));
     const double expected = expected_frames(reader);
     ProgressBar bar("transcode");
     std::int64_t count = 0;

@@ -23,8 +23,8 @@ int run_verify(const VerifyOptions& options) {
   LoadOptions load;
   load.control.cancel = interrupt_token();
   const Engine engine = Engine::load(std::filesystem::path(options.plan), load);
-  print_out(fmt::format("{}: whole; {} inputs, {} outputs\n", one_line(options.plan), engine.inputs().size(),
-                        engine.outputs().size()));
+  print_text(fmt::format("{}: whole; {} inputs, {} outputs\n", one_line(options.plan), engine.inputs().size(),
+                         engine.outputs().size()));
   return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -60,6 +61,8 @@ struct BuildOptions {
   std::string stop_after; ///< Name of a pass, or `import`; what follows is left out (for `--print-ir`).
   std::filesystem::path trace_passes; ///< Folder that gets the IR after each pass.
   std::filesystem::path timing_cache; ///< Empty: the user's cache folder.
+  /// Told of each file that the model keeps data in beside its own, before it is read.
+  std::function<void(const std::filesystem::path&)> on_data_file;
   Limits limits;
   Control control;
 };

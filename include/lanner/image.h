@@ -107,7 +107,7 @@ struct Image {
   /// out_of_memory}, and Error{unsupported} for a GPU that cannot be used.
   static Image allocate(PixelFormat format, std::int32_t width, std::int32_t height,
                         const Limits& limits = {}, Device device = {});
-  /// A view of a u8 tensor `[height, width, 3 or 1]` on the host.
+  /// A view of a u8 tensor `[height, width, 3 or 1]`, for gray8 also `[height, width]`, on the host.
   static Image from_tensor(const Tensor& tensor, PixelFormat format);
   bool defined() const noexcept { return planes[0].data != nullptr; }
 };
@@ -131,7 +131,7 @@ void save_image(const std::string& path, const Image& image);
 /// The bytes of a PNG or JPEG file; `kind` is `png`, `jpg` or `jpeg`.
 std::vector<std::byte> encode_image(const Image& image, std::string_view kind);
 /// The picture turned clockwise by `quarter_turns` times 90 degrees (any whole number): `image` itself when
-/// there is nothing to do, else a new image (RGB, or gray of gray).
+/// there is nothing to do, else a new image of the same depth: RGB of RGB, gray of gray, 4:4:4 of YUV.
 Image turned(const Image& image, int quarter_turns);
 
 } // namespace lanner

@@ -35,8 +35,8 @@ struct IndexOptions {
   DemuxerOptions demuxer;
   int stream = -1; ///< -1 takes best_video().
   /// Look for the index in the user's cache folder, and leave it there: `index/` in LANNER_CACHE_DIR, else in
-  /// the cache folder of the XDG specification. Keyed by the file's size, modification time and the hash of
-  /// its first bytes; only files have one.
+  /// the cache folder of the XDG specification. Keyed by the file's size, modification time and a hash of
+  /// pieces of it; only files have one.
   bool cache = true;
 };
 /// Reads the whole source once, without decoding where its packets tell all.

@@ -13,10 +13,11 @@ namespace lanner::python {
 namespace {
 
 /// What a class over `Video` (VideoReader, ParallelDecoder) keeps beside it. Python's threads may meet here,
-/// so each call has the object to itself.
+/// so each call has the object to itself; one out of the source's own code is let through, for `Video` to
+/// refuse.
 template<typename Video>
 struct Opened {
-  std::mutex alone;
+  std::recursive_mutex alone;
   std::unique_ptr<Video> video;
   nb::object source; ///< As given, for pickling.
   nb::dict options;

@@ -33,6 +33,14 @@ public:
     return true;
   }
 
+  /// Waits until push() need not: whoever makes an item only then holds none besides those within. Returns
+  /// false when the queue is closed; throws as push() does.
+  bool wait_for_room() {
+    std::unique_lock lock(mutex_);
+    wait(lock, room_, [&] { return items_.size() < capacity_; });
+    return !closed_;
+  }
+
   /// Waits for an item; nothing once the queue is closed and empty. Throws as push() does.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);

@@ -22,4 +22,5 @@ struct lanner_image {
 
 struct lanner_video {
   lanner::VideoReader reader;
+  double duration = reader.demuxer().duration(); ///< A thread that reads may replace the demuxer.
 };

@@ -46,15 +46,15 @@ lanner_status lanner_video_describe(const lanner_video* video, lanner_video_info
                                     lanner_error** error) noexcept {
   return c::guarded(error, [&] {
     c::required(info, "info");
-    const VideoReader& reader = c::required(video, "video").reader;
-    const StreamInfo& stream = reader.stream();
+    const lanner_video& own = c::required(video, "video");
+    const StreamInfo& stream = own.reader.stream();
     lanner_video_info facts{0,
                             stream.width,
                             stream.height,
                             stream.codec.c_str(),
                             stream.average_rate.num,
                             stream.average_rate.den,
-                            reader.demuxer().duration()};
+                            own.duration};
     if (c::quarter_turns(stream.rotation) % 2 != 0) std::swap(facts.width, facts.height);
     c::write_struct(info, facts);
   });

@@ -188,8 +188,8 @@ std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOp
   auto state = std::make_shared<Engine::State>();
   state->target = target_for(options);
   options.control.report({"import", 0, 0, ""});
-  std::unique_ptr<Graph> graph =
-      import_model(model, {builtin_op_table(), folder, options.limits, options.weights});
+  std::unique_ptr<Graph> graph = import_model(
+      model, {builtin_op_table(), folder, options.limits, options.weights, options.on_data_file});
   graph = with_shapes(std::move(graph), options.shapes);
   for (const auto& [input, spec] : options.preprocess)
     check_preprocess(input_called(*graph, input, "preprocess"), spec);

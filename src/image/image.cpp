@@ -143,11 +143,14 @@ Image Image::from_tensor(const Tensor& tensor, PixelFormat format) {
   const Shape& shape = tensor.shape();
   check(facts.planes == 1 && facts.bytes_per_sample == 1, ErrorCode::invalid_argument,
         "image from tensor: format {}, expected gray8, rgb24, bgr24, rgba32 or bgra32", facts.name);
+  const bool flat = shape.rank() == 2 && facts.samples[0] == 1;
   check(tensor.dtype() == DType::u8 && tensor.layout().row_major() && tensor.device().is_host() &&
-            shape.rank() == 3 && shape[2] == facts.samples[0],
+            (flat || (shape.rank() == 3 && shape[2] == facts.samples[0])),
         ErrorCode::invalid_argument,
-        "image from tensor: {} of shape {}, expected row-major u8 [height, width, {}] on the host",
-        to_string(tensor.dtype()), shape.to_string(), facts.samples[0]);
+        "image from tensor: {} of shape {}, expected row-major u8 {} on the host", to_string(tensor.dtype()),
+        shape.to_string(),
+        facts.samples[0] == 1 ? std::string("[height, width] or [height, width, 1]")
+                              : fmt::format("[height, width, {}]", facts.samples[0]));
   check(shape[0] > 0 && shape[1] > 0 && shape[0] <= INT32_MAX && shape[1] <= INT32_MAX,
         ErrorCode::invalid_argument, "image from tensor: shape {}, expected at least 1x1", shape.to_string());
   Image image;
@@ -155,7 +158,7 @@ Image Image::from_tensor(const Tensor& tensor, PixelFormat format) {
   image.width = static_cast<std::int32_t>(shape[1]);
   image.height = static_cast<std::int32_t>(shape[0]);
   auto* data = static_cast<std::byte*>(const_cast<void*>(tensor.data()));
-  image.planes[0] = {data, shape[1] * shape[2], image.width, image.height};
+  image.planes[0] = {data, shape[1] * facts.samples[0], image.width, image.height};
   image.owner = tensor.owner();
   return image;
 }

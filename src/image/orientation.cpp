@@ -2,6 +2,10 @@
 
 #include <cstring>
 
+#include <lanner/error.h>
+
+#include "image/color.h"
+
 namespace lanner {
 
 Orientation orientation_of(const std::int32_t* matrix) noexcept {
@@ -41,28 +45,66 @@ Step step_of(const Plane& plane, std::int64_t pixel, Orientation orientation) {
   return {origin, x, y};
 }
 
+template<std::size_t pixel>
+void turn_plane(const Plane& from, const Plane& to, Orientation orientation) {
+  const Step step = step_of(from, pixel, orientation);
+  for (std::int64_t y = 0; y < to.height; ++y) {
+    std::byte* row = to.data + y * to.pitch;
+    const std::byte* first = from.data + step.origin + y * step.y;
+    for (std::int64_t x = 0; x < to.width; ++x) std::memcpy(row + x * pixel, first + x * step.x, pixel);
+  }
+}
+
+void turn_plane(const Plane& from, const Plane& to, std::int64_t pixel, Orientation orientation) {
+  switch (pixel) {
+  case 1:
+    return turn_plane<1>(from, to, orientation);
+  case 2:
+    return turn_plane<2>(from, to, orientation);
+  case 3:
+    return turn_plane<3>(from, to, orientation);
+  default:
+    return turn_plane<6>(from, to, orientation);
+  }
+}
+
+/// What can be turned sample by sample and keeps all that `format` tells: chroma that is halved along one
+/// axis would be halved along the other, or lie on the other side of its pixels.
+PixelFormat turnable(PixelFormat format) {
+  const PixelFormatInfo& facts = info(format);
+  if (facts.yuv)
+    return facts.bits <= 8    ? PixelFormat::yuv444p
+           : facts.bits <= 10 ? PixelFormat::yuv444p10
+           : facts.bits <= 12 ? PixelFormat::yuv444p12
+                              : PixelFormat::yuv444p16;
+  const bool wide = facts.bits > 8;
+  if (facts.planes == 1 && facts.samples[0] == 1) return wide ? PixelFormat::gray16 : PixelFormat::gray8;
+  return wide ? PixelFormat::rgb48 : PixelFormat::rgb24;
+}
+
 } // namespace
 
 Image oriented(const Image& image, Orientation orientation) {
   if (orientation == Orientation{}) return image;
-  const bool gray = info(image.format).planes == 1 && info(image.format).samples[0] == 1;
+  check(image.device.is_host(), ErrorCode::unsupported,
+        "turn: the picture lies on {}; copy it to the host first", image.device.to_string());
   Image flat = image;
-  if (!gray && image.format != PixelFormat::rgb24) {
-    flat = Image::allocate(PixelFormat::rgb24, image.width, image.height);
+  // Without a matrix of its own a picture's height tells it, which may be another one afterwards.
+  if (info(flat.format).yuv) flat.color.matrix = resolved(flat.color, flat.format, flat.height).matrix;
+  if (const PixelFormat format = turnable(image.format); format != image.format) {
+    const ColorInfo color = flat.color;
+    flat = Image::allocate(format, image.width, image.height);
+    if (info(format).yuv) flat.color = color;
     convert(image, flat);
   }
   const bool swapped = orientation.quarter_turns % 2;
   Image result =
       Image::allocate(flat.format, swapped ? flat.height : flat.width, swapped ? flat.width : flat.height);
   result.color = flat.color;
-  const std::int64_t pixel = std::int64_t{info(flat.format).samples[0]} * info(flat.format).bytes_per_sample;
-  const Step step = step_of(flat.planes[0], pixel, orientation);
-  for (std::int64_t y = 0; y < result.height; ++y) {
-    std::byte* row = result.planes[0].data + y * result.planes[0].pitch;
-    const std::byte* from = flat.planes[0].data + step.origin + y * step.y;
-    for (std::int64_t x = 0; x < result.width; ++x)
-      std::memcpy(row + x * pixel, from + x * step.x, static_cast<std::size_t>(pixel));
-  }
+  const PixelFormatInfo& facts = info(flat.format);
+  for (std::size_t p = 0; p < facts.planes; ++p)
+    turn_plane(flat.planes[p], result.planes[p], std::int64_t{facts.samples[p]} * facts.bytes_per_sample,
+               orientation);
   return result;
 }
 

@@ -38,12 +38,17 @@ double weight_at(Resize kind, double step, double distance) {
   return 0;
 }
 
+// Where a cell ends, seen from its centre. A centre that lies on an edge belongs to the cell behind it, also
+// where rounding has put it a little before: other centres are further from an edge than that, up to outputs
+// of millions of pixels.
+constexpr double edge = 0.5 + 1e-7;
+
 // Input samples that may have weight, before clamping to the border.
 Span reach(Resize kind, double step, double centre) {
   const auto floor = [](double x) { return static_cast<std::int64_t>(std::floor(x)); };
   switch (kind) {
   case Resize::nearest:
-    return {floor(centre + 0.5), floor(centre + 0.5)};
+    return {floor(centre + edge), floor(centre + edge)};
   case Resize::bilinear:
     return {floor(centre), floor(centre) + 1};
   case Resize::bicubic:

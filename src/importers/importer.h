@@ -2,6 +2,7 @@
 // Models of any supported format to a Graph.
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,6 +24,8 @@ struct ImportOptions {
       folder; ///< Where a model may keep its weights beside it; empty: external data is refused.
   Limits limits;
   SourcePtr weights = nullptr; ///< Trained weights of a model whose own file has none (Caffe).
+  /// Told of each file beneath `folder` before it is read.
+  std::function<void(const std::filesystem::path&)> on_data_file = {};
 };
 
 /// The name of the model format that bytes look like.

@@ -12,6 +12,8 @@
 #include <lanner/preprocess.h>
 
 #include "base/queue.h"
+#include "base/sole_use.h"
+#include "video/frame_budget.h"
 
 namespace lanner {
 namespace {
@@ -51,6 +53,13 @@ std::string only_image_input(const Engine& engine) {
   return engine.inputs()[0].name;
 }
 
+/// As many batches as were asked for, where their pictures are not too large for that.
+std::size_t places_in_queue(const StreamInfo& stream, const PipelineOptions& options) {
+  const std::uint64_t batch = picture_bytes(stream) * static_cast<std::uint64_t>(std::max(1, options.batch));
+  const auto most = static_cast<int>(std::clamp<std::size_t>(options.queue, 1, 1024));
+  return static_cast<std::size_t>(fitting(budget_of_frames({}), batch, most));
+}
+
 /// Element `n` of `count` along the first dimension; the whole where that is no batch.
 Tensor element(const Tensor& output, std::size_t n, std::size_t count) {
   if (output.rank() == 0 || output.shape()[0] != static_cast<std::int64_t>(count) ||
@@ -68,7 +77,7 @@ Tensor element(const Tensor& output, std::size_t n, std::size_t count) {
 struct Pipeline::State {
   State(VideoReader from, const Engine& shared, Context own, const PipelineOptions& wanted)
       : reader(std::move(from)), engine(shared), context(std::move(own)), options(wanted),
-        cancel(CancelToken::create()), queue(wanted.queue, cancel) {
+        cancel(CancelToken::create()), queue(places_in_queue(reader.stream(), wanted), cancel) {
     if (options.input.empty()) options.input = only_image_input(engine);
     if (!options.preprocess) options.preprocess = engine.preprocess(options.input);
     check(options.preprocess.has_value(), ErrorCode::invalid_argument,
@@ -90,9 +99,11 @@ struct Pipeline::State {
 
   void decode() {
     try {
-      while (auto batch = read_batch())
-        if (!queue.push(std::move(*batch))) return;
-      queue.close();
+      while (queue.wait_for_room()) {
+        std::optional<Batch> batch = read_batch();
+        if (!batch) return queue.close();
+        queue.push(std::move(*batch));
+      }
     } catch (...) {
       queue.abort(std::current_exception());
     }
@@ -153,6 +164,7 @@ struct Pipeline::State {
     return true;
   }
 
+  SoleUse use{"Pipeline"};
   VideoReader reader;
   Engine engine;
   Context context;
@@ -172,6 +184,7 @@ Pipeline::~Pipeline() = default;
 Pipeline::Pipeline(Pipeline&&) noexcept = default;
 
 std::optional<PipelineResult> Pipeline::next() {
+  const SoleUse::Call call(state_->use);
   while (state_->ready.empty()) {
     state_->options.cancel.check();
     if (!state_->infer()) return std::nullopt;

@@ -16,6 +16,13 @@ std::string name_of(const SourcePtr& source) {
   return source->name();
 }
 
+// A picture that resets the decoder's state shows the same after a flush and in a decoder that is fresh. The
+// first packet of a stream that was cut may need no such thing to be where decoding starts, and what a flush
+// leaves (numbers of pictures before) is seen then.
+bool begins_anew(EntryPoint start) {
+  return start != EntryPoint::none && start != EntryPoint::inexact;
+}
+
 PacketCursor open_packets(SourcePtr source, const VideoReaderOptions& options) {
   const nvdec::EarlyStart start(options.decoder.device);
   return PacketCursor(std::move(source), options.demuxer, options.stream, options.decoder.raise_on_error);
@@ -104,7 +111,10 @@ void FrameCursor::restart() {
 
 void FrameCursor::start_at(std::int64_t ordinal, const PacketTable& table, PacketFilter filter) {
   packets_.go_to(ordinal, table);
-  decoder_->flush();
+  if (begins_anew(table[ordinal].start))
+    decoder_->flush();
+  else
+    decoder_->reset(packets_.stream());
   forget();
   from_start_ = linear_ = false;
   filter_ = std::move(filter);

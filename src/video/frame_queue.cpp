@@ -37,14 +37,23 @@ void FrameQueue::check_running() const {
   check(!stopped_, ErrorCode::cancelled, "decoding was stopped");
 }
 
+void FrameQueue::wait_for_room(std::unique_lock<std::mutex>& lock, std::size_t slot, std::uint64_t bytes) {
+  for (;;) {
+    check_running();
+    if (has_room(slot, bytes)) return;
+    changed_.wait_for(lock, poll_interval);
+  }
+}
+
+void FrameQueue::wait_for_room(std::size_t slot, std::uint64_t bytes) {
+  std::unique_lock lock(mutex_);
+  wait_for_room(lock, slot, bytes);
+}
+
 void FrameQueue::put(std::size_t slot, Frame frame) {
   const std::uint64_t bytes = frame_bytes(frame);
   std::unique_lock lock(mutex_);
-  for (;;) {
-    check_running();
-    if (has_room(slot, bytes)) break;
-    changed_.wait_for(lock, poll_interval);
-  }
+  wait_for_room(lock, slot, bytes);
   slot_at(slot).frames.push_back(std::move(frame));
   bytes_ += bytes;
   ++frames_;

@@ -31,6 +31,8 @@ public:
   std::optional<std::size_t> claim();
   /// Waits for room. Throws Error{cancelled} after stop().
   void put(std::size_t slot, Frame frame);
+  /// Waits until a frame of so many bytes could be put: whoever makes it only then holds none besides.
+  void wait_for_room(std::size_t slot, std::uint64_t bytes);
   /// Waits until all slots before this one are finished and empty.
   void wait_for_turn(std::size_t slot);
   void finish(std::size_t slot);
@@ -51,6 +53,7 @@ private:
     std::exception_ptr error;
   };
   bool has_room(std::size_t slot, std::uint64_t bytes) const;
+  void wait_for_room(std::unique_lock<std::mutex>& lock, std::size_t slot, std::uint64_t bytes);
   Slot& slot_at(std::size_t slot) { return slots_[slot - oldest_]; }
   bool pop_finished();
   void check_running() const;

@@ -1,6 +1,7 @@
 #pragma once
 // Memory of converted frames, used again.
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -13,7 +14,7 @@ namespace lanner {
 /// Any thread may take and let go; images may outlive the pool.
 class ImagePool {
 public:
-  /// As Image::allocate().
+  /// As Image::allocate(); images that are held count together in Limits::total_bytes.
   Image take(PixelFormat format, std::int32_t width, std::int32_t height, const Limits& limits,
              Device device);
 
@@ -21,6 +22,8 @@ private:
   struct Idle {
     std::mutex mutex;
     std::vector<Image> images; ///< Of one form.
+    std::uint64_t lent = 0;    ///< Bytes.
+    void give_back(Image image, std::uint64_t bytes);
   };
   std::shared_ptr<Idle> idle_ = std::make_shared<Idle>();
 };

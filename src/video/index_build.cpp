@@ -6,18 +6,26 @@
 
 #include "video/frame_cursor.h"
 #include "video/index_cache.h"
+#include "video/source_identity.h"
 #include "video/stream_index.h"
 
 namespace lanner {
 
 namespace {
 
-std::shared_ptr<const StreamIndex> settle(const IndexRequest& request, int stream, Rational time_base,
+/// One stream whose index is made.
+struct Indexed {
+  int stream = 0;
+  Rational time_base;
+  std::string identity; ///< Of the source, before it was read.
+};
+
+std::shared_ptr<const StreamIndex> settle(const IndexRequest& request, const Indexed& indexed,
                                           std::vector<PacketEntry> packets) {
   log(LogLevel::info,
       "video: the packets do not say which frames there are; decoding the stream once to count them");
   VideoReaderOptions options;
-  options.stream = stream;
+  options.stream = indexed.stream;
   options.demuxer = request.demuxer;
   options.decoder = request.decoder;
   options.decoder.sei = false;
@@ -31,13 +39,14 @@ std::shared_ptr<const StreamIndex> settle(const IndexRequest& request, int strea
           {"index", static_cast<double>(frames.size()), static_cast<double>(packets.size()), "frames"});
   }
   fill_missing_times(frames);
-  return settled_index(stream, time_base, std::move(packets), std::move(frames),
-                       counter.decoder().device().kind);
+  return settled_index(indexed.stream, indexed.time_base, std::move(packets), std::move(frames),
+                       counter.decoder().device().kind, indexed.identity);
 }
 
 // What one kind of device settled need not hold for another: they conceal damage in different ways.
-std::shared_ptr<const StreamIndex> load(const IndexRequest& request, int stream) {
-  auto index = IndexCache::of(request, stream).load();
+std::shared_ptr<const StreamIndex> load(const IndexRequest& request, int stream,
+                                        const std::string& identity) {
+  auto index = IndexCache::of(request, stream, identity).load();
   const std::optional<Device> device = request.decoder.device;
   const bool settled = index && content_of(*index)->settled;
   return settled && device && content_of(*index)->settled_on != device->kind ? nullptr : index;
@@ -50,23 +59,39 @@ std::shared_ptr<const StreamIndex> obtain_index(const IndexRequest& request) {
   check(request.source->seekable(), ErrorCode::unsupported,
         "{}: random access and counting need a source that can go back; write the stream to a file first",
         request.source->name());
+  const std::string identity = source_identity(*request.source);
   if (request.stream >= 0)
-    if (auto index = load(request, request.stream)) return index;
+    if (auto index = load(request, request.stream, identity)) return index;
   PacketCursor cursor(request.source, request.demuxer, request.stream, false);
-  const StreamInfo info = cursor.stream();
+  const Indexed indexed{cursor.stream().index, cursor.stream().time_base, identity};
   if (request.stream < 0)
-    if (auto index = load(request, info.index)) return index;
-  const IndexCache cache = IndexCache::of(request, info.index); // As the file is before it is read.
+    if (auto index = load(request, indexed.stream, identity)) return index;
+  const IndexCache cache = IndexCache::of(request, indexed.stream, identity);
   PacketList list = cursor.read_list(request.control);
-  auto index = list.frames_are_certain ? predicted_index(info.index, info.time_base, std::move(list.packets))
-                                       : settle(request, info.index, info.time_base, std::move(list.packets));
+  auto index = list.frames_are_certain
+                   ? predicted_index(indexed.stream, indexed.time_base, std::move(list.packets), identity)
+                   : settle(request, indexed, std::move(list.packets));
   cache.store(*index);
   return index;
 }
 
+// The packets are read again: those of `index` may be what does not hold.
 std::shared_ptr<const StreamIndex> settle_index(const IndexRequest& request, const StreamIndex& index) {
-  auto settled = settle(request, index.stream, index.time_base, content_of(index)->table.packets());
-  IndexCache::of(request, index.stream).store(*settled);
+  check(request.source->seekable(), ErrorCode::invalid_argument,
+        "{}: its packets are not those of the index that was given; expected that of the same clip, or none",
+        request.source->name());
+  const Indexed indexed{index.stream, index.time_base, source_identity(*request.source)};
+  const ContentPtr before = content_of(index);
+  check(indexed.identity == before->identity, ErrorCode::invalid_argument,
+        "{}: the file was changed while it was read; open it again", request.source->name());
+  PacketCursor cursor(request.source, request.demuxer, index.stream, false);
+  PacketList list = cursor.read_list(request.control);
+  const bool contradicted = list.packets == before->table.packets();
+  auto settled =
+      list.frames_are_certain && !contradicted
+          ? predicted_index(indexed.stream, indexed.time_base, std::move(list.packets), indexed.identity)
+          : settle(request, indexed, std::move(list.packets));
+  IndexCache::of(request, index.stream, indexed.identity).store(*settled);
   return settled;
 }
 

@@ -19,7 +19,9 @@ struct IndexRequest {
 /// From the cache, else from all packets of the stream; settled by decoding where these leave a doubt.
 std::shared_ptr<const StreamIndex> obtain_index(const IndexRequest& request);
 
-/// The index with the frames that decoding the stream once gives; goes into the cache.
+/// What takes the place of an index that decoding has contradicted, in the cache too: its packets are read
+/// again and, where they are the same, the stream is decoded once. Throws Error{invalid_argument} where the
+/// source is no longer the index's.
 std::shared_ptr<const StreamIndex> settle_index(const IndexRequest& request, const StreamIndex& index);
 
 } // namespace lanner

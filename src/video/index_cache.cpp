@@ -1,7 +1,6 @@
 #include "video/index_cache.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -21,32 +20,25 @@ namespace lanner {
 namespace {
 
 constexpr std::uint64_t folder_bytes = 512ull << 20;
-constexpr std::size_t head_bytes = 64 << 10;
 constexpr std::string_view suffix = ".index";
 constexpr int reading = 2; // Counts how often packets came to be read in another way.
 
-std::string head_hash(ByteSource& source) {
-  std::vector<std::byte> head(head_bytes);
-  head.resize(source.read_at(0, head));
-  return hash_hex(head);
-}
-
 } // namespace
 
-IndexCache::IndexCache(const std::filesystem::path& folder, const std::string& key, const Limits& limits)
-    : key_(hash_hex(std::as_bytes(std::span(key)))), limits_(limits) {
+IndexCache::IndexCache(const std::filesystem::path& folder, const std::string& key,
+                       const std::string& identity, const Limits& limits)
+    : key_(hash_hex(std::as_bytes(std::span(key)))), identity_(identity), limits_(limits) {
   file_ = folder / (key_ + std::string(suffix));
 }
 
 // Lists of other files change without the file that names them.
-IndexCache IndexCache::of(const IndexRequest& request, int stream) {
+IndexCache IndexCache::of(const IndexRequest& request, int stream, const std::string& identity) {
   const std::filesystem::path& folder = options().cache_folder;
   const auto stamp = file_stamp(original_source(*request.source));
   if (!request.cache || folder.empty() || !stamp || request.demuxer.allow_nested_opens) return {};
-  const std::string key =
-      fmt::format("{}|{}|{}|{}|{}|{}|{}", stamp->size, stamp->modified, head_hash(*request.source), stream,
-                  request.demuxer.format, video_support().version, reading);
-  return IndexCache(folder / "index", key, request.demuxer.limits);
+  const std::string key = fmt::format("{}|{}|{}|{}|{}|{}", identity, stamp->modified, stream,
+                                      request.demuxer.format, video_support().version, reading);
+  return IndexCache(folder / "index", key, identity, request.demuxer.limits);
 }
 
 std::shared_ptr<const StreamIndex> IndexCache::load() const {
@@ -57,6 +49,7 @@ std::shared_ptr<const StreamIndex> IndexCache::load() const {
     limits.file_bytes = std::min(limits.file_bytes, folder_bytes);
     const Content content = read_all(open_path(file_, limits), limits);
     auto index = read_index(content.bytes, key_, limits_);
+    check(content_of(*index)->identity == identity_, ErrorCode::bad_data, "its packets are another clip's");
     std::filesystem::last_write_time(file_, std::filesystem::file_time_type::clock::now(), missing);
     return index;
   } catch (const std::exception& error) {
@@ -68,6 +61,7 @@ std::shared_ptr<const StreamIndex> IndexCache::load() const {
 void IndexCache::store(const StreamIndex& index) const {
   if (file_.empty()) return;
   try {
+    check(content_of(index)->identity == identity_, ErrorCode::internal, "it is of another clip");
     const std::vector<std::byte> bytes = write_index(index, key_);
     if (bytes.size() > folder_bytes) return;
     std::filesystem::create_directories(file_.parent_path());

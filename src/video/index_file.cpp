@@ -4,13 +4,14 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "video/source_identity.h"
 
 namespace lanner {
 
 namespace {
 
 constexpr std::string_view magic = "LNRINDEX";
-constexpr std::uint8_t version = 1;
+constexpr std::uint8_t version = 2;
 constexpr std::size_t digest_bytes = 32, key_bytes = 32;
 constexpr std::uint64_t settled_flag = 1, gpu_flag = 2;
 
@@ -167,10 +168,12 @@ std::string index_digest(std::span<const std::byte> body) {
 std::vector<std::byte> write_index(const StreamIndex& index, std::string_view key) {
   check(key.size() == key_bytes, ErrorCode::internal, "index file: a key of {} bytes", key.size());
   const ContentPtr content = content_of(index);
+  check(content->identity.size() == identity_bytes, ErrorCode::internal, "index file: of no source");
   Writer writer;
   writer.text(magic);
   writer.number(version);
   writer.text(key);
+  writer.text(content->identity);
   writer.number(static_cast<std::uint64_t>(index.stream));
   std::int64_t zero = 0;
   writer.difference(index.time_base.num, zero);
@@ -193,6 +196,7 @@ std::shared_ptr<const StreamIndex> read_index(std::span<const std::byte> bytes, 
   check(reader.text(magic.size()) == magic, ErrorCode::bad_data, "index file: begins with other bytes");
   check(reader.number() == version, ErrorCode::bad_data, "index file: of another version");
   check(reader.text(key_bytes) == key, ErrorCode::bad_data, "index file: of another source");
+  std::string identity(reader.text(identity_bytes));
   check(tail.text(digest_bytes) == index_digest(body), ErrorCode::bad_data,
         "index file: its digest does not fit");
   const int stream = static_cast<int>(reader.number_up_to(limits.streams, "the stream"));
@@ -209,9 +213,9 @@ std::shared_ptr<const StreamIndex> read_index(std::span<const std::byte> bytes, 
   if (flags & settled_flag) {
     std::vector<ShownFrame> frames = read_frames(reader, static_cast<std::int64_t>(packets.size()), limits);
     index = settled_index(stream, time_base, std::move(packets), std::move(frames),
-                          flags & gpu_flag ? DeviceKind::cuda : DeviceKind::cpu);
+                          flags & gpu_flag ? DeviceKind::cuda : DeviceKind::cpu, std::move(identity));
   } else {
-    index = predicted_index(stream, time_base, std::move(packets));
+    index = predicted_index(stream, time_base, std::move(packets), std::move(identity));
   }
   check(reader.ended(), ErrorCode::bad_data, "index file: more bytes than it tells of");
   return index;

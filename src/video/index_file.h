@@ -15,7 +15,8 @@
 namespace lanner {
 
 // Note [Index file]
-// 8 bytes `LNRINDEX`, a byte of version, 32 bytes of key, then numbers, then 32 bytes XXH3 of all before.
+// 8 bytes `LNRINDEX`, a byte of version, 32 bytes of key, 32 bytes of the source's identity, then numbers,
+// then 32 bytes XXH3 of all before.
 // Numbers are LEB128; signed ones zigzag, as differences to the packet or frame before. In order: stream,
 // time base, flags (1 settled, 2 by a GPU), count of packets, the packets (flags, then pts, dts, pos where
 // the flags say so, duration, size), and for a settled index the count of frames and the frames (flags,

@@ -92,15 +92,14 @@ void PacketCursor::move_to(std::int64_t ordinal, const PacketTable& table) {
   read_up_to(ordinal);
 }
 
-// What is read without a seek is what the table was made of, if it is of this file. Not bad_data, which
-// another start could mend.
+// What is read without a seek is what the table was made of, if it is of this file. Another start would not
+// mend it.
 void PacketCursor::expect_packet(std::int64_t ordinal, const PacketTable& table) {
   if (!pending_) pending_ = stream_packet();
   const PacketEntry& entry = table[ordinal];
-  check(pending_ && pending_->pts == entry.pts && pending_->bytes.size() == entry.size,
-        ErrorCode::invalid_argument,
-        "{}: packet {} is not the index's; the index is of another clip, or the file was changed",
-        source_->name(), ordinal);
+  if (pending_ && pending_->pts == entry.pts && pending_->bytes.size() == entry.size) return;
+  log(LogLevel::debug, fmt::format("{}: packet {} is not the index's", source_->name(), ordinal));
+  throw IndexContradicted();
 }
 
 bool PacketCursor::is_near(std::int64_t ordinal, const PacketTable& table) const {

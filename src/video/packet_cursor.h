@@ -27,7 +27,7 @@ public:
   /// Continues at the stream's first packet.
   void restart();
   /// Continues at packet `ordinal` of `table`. Seeks where the container finds the way, else reads up to it:
-  /// forwards from here where it lies ahead.
+  /// forwards from here where it lies ahead. Throws IndexContradicted where the table is not this stream's.
   void go_to(std::int64_t ordinal, const PacketTable& table);
   /// All packets of the stream, before next() was called; this is the end then.
   PacketList read_list(const Control& control);

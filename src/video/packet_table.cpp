@@ -165,6 +165,15 @@ void fill_missing_times(std::vector<ShownFrame>& frames) {
         !__builtin_add_overflow(before.pts, before.duration, &end))
       frames[i].pts = end;
   }
+  for (std::size_t i = frames.size(); i-- > 1;)
+    if (const auto begin = begin_before(frames[i].pts, frames[i - 1].duration); frames[i - 1].pts == no_pts)
+      frames[i - 1].pts = begin;
+}
+
+std::int64_t begin_before(std::int64_t next, std::int64_t duration) {
+  std::int64_t begin = 0;
+  const bool told = next != no_pts && duration > 0 && !__builtin_sub_overflow(next, duration, &begin);
+  return told ? begin : no_pts;
 }
 
 } // namespace lanner

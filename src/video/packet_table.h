@@ -2,6 +2,7 @@
 // All packets of one stream, and the frames that they give.
 
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -13,6 +14,12 @@
 #include "video/bitstream.h"
 
 namespace lanner {
+
+/// The source does not give the packets, or decoding the frames, that the index foretells.
+class IndexContradicted final : public std::exception {
+public:
+  const char* what() const noexcept override { return "the index does not hold"; }
+};
 
 /// A packet without its bytes. Its place in PacketTable is called its ordinal.
 struct PacketEntry {
@@ -75,7 +82,10 @@ PacketList read_packets(Demuxer& demuxer, int stream, const Limits& limits, cons
 /// The frames by the packets' word, in presentation order: by pts, or in file order when one is missing.
 std::vector<ShownFrame> predict_frames(const std::vector<PacketEntry>& packets);
 
-/// Gives a frame without a time the previous one's end, where that is known.
+/// Gives a frame without a time the previous one's end, where that is known, else the next one's begin less
+/// its own duration.
 void fill_missing_times(std::vector<ShownFrame>& frames);
+/// When a frame of that duration begins whose end is at `next`; no_pts where either is not known.
+std::int64_t begin_before(std::int64_t next, std::int64_t duration);
 
 } // namespace lanner

@@ -1,8 +1,10 @@
 #include <lanner/video_reader.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
+#include "base/sole_use.h"
 #include "video/sampling.h"
 #include "video/stream_reader.h"
 
@@ -19,6 +21,15 @@ Control control_of(const VideoReaderOptions& options) {
 struct VideoReader::State {
   State(SourcePtr source, const VideoReaderOptions& options)
       : reader(std::move(source), options, control_of(options), false) {}
+
+  /// Calls `body(reader)` for a caller that is alone with it.
+  template<typename Body>
+  decltype(auto) alone(Body&& body) {
+    const SoleUse::Call call(use);
+    return body(reader);
+  }
+
+  SoleUse use{"VideoReader"};
   StreamReader reader;
 };
 
@@ -35,31 +46,31 @@ const Demuxer& VideoReader::demuxer() const noexcept {
   return state_->reader.cursor().demuxer();
 }
 std::string VideoReader::decoder_description() const {
-  return state_->reader.cursor().decoder().description();
+  return state_->reader.decoder_description();
 }
 const std::string& VideoReader::decoder_reason() const noexcept {
   return state_->reader.cursor().decoder().reason();
 }
 
 std::int64_t VideoReader::size() {
-  return state_->reader.size();
+  return state_->alone([](StreamReader& reader) { return reader.size(); });
 }
 std::shared_ptr<const StreamIndex> VideoReader::index(const Control& control) {
-  return state_->reader.index(&control);
+  return state_->alone([&](StreamReader& reader) { return reader.index(&control); });
 }
 
 std::optional<Frame> VideoReader::next() {
-  return state_->reader.next();
+  return state_->alone([](StreamReader& reader) { return reader.next(); });
 }
 Frame VideoReader::at(std::int64_t i) {
-  return state_->reader.at(i);
+  return state_->alone([&](StreamReader& reader) { return reader.at(i); });
 }
 std::vector<Frame> VideoReader::at(std::span<const std::int64_t> indices, const Control& control) {
-  return state_->reader.at(indices, control);
+  return state_->alone([&](StreamReader& reader) { return reader.at(indices, control); });
 }
 Tensor VideoReader::batch(std::span<const std::int64_t> indices, const Preprocess& spec,
                           const Control& control) {
-  return state_->reader.batch(indices, spec, control);
+  return state_->alone([&](StreamReader& reader) { return reader.batch(indices, spec, control); });
 }
 
 std::int64_t VideoReader::index_at(double seconds) {
@@ -75,17 +86,24 @@ std::vector<std::int64_t> VideoReader::sample(Rational rate) {
   return lanner::sample(*index(), rate, state_->reader.options().demuxer.limits);
 }
 void VideoReader::rewind() {
-  state_->reader.rewind();
+  state_->alone([](StreamReader& reader) { reader.rewind(); });
 }
 
 struct ParallelDecoder::State {
   State(SourcePtr source, const VideoReaderOptions& options, const Control& given_control)
       : control(given_control), reader(std::move(source), options, given_control, true) {
-    parallel = reader.is_parallel();
+    const bool parallel = reader.is_parallel();
+    description = reader.decoder_description();
+    if (parallel)
+      description =
+          fmt::format("{} x {}, {} spans", reader.linear_workers().decoders, description, reader.spans());
+    size = reader.known_size();
   }
+  SoleUse use{"ParallelDecoder"};
   const Control control;
   StreamReader reader;
-  bool parallel = false;
+  std::string description;
+  std::atomic<std::int64_t> size = -1; ///< What decoding teaches may change it.
   std::int64_t given = 0;
 };
 
@@ -100,11 +118,13 @@ const StreamInfo& ParallelDecoder::stream() const noexcept {
 }
 
 std::int64_t ParallelDecoder::size() const noexcept {
-  return state_->reader.known_size();
+  return state_->size.load(std::memory_order_relaxed);
 }
 
 std::optional<Frame> ParallelDecoder::next() {
+  const SoleUse::Call call(state_->use);
   std::optional<Frame> frame = state_->reader.next();
+  state_->size.store(state_->reader.known_size(), std::memory_order_relaxed);
   if (!frame) return frame;
   const auto total = static_cast<double>(std::max<std::int64_t>(0, size()));
   state_->control.report({"decode", static_cast<double>(++state_->given), total, "frames"});
@@ -112,10 +132,7 @@ std::optional<Frame> ParallelDecoder::next() {
 }
 
 std::string ParallelDecoder::description() const {
-  const StreamReader& reader = state_->reader;
-  std::string one = reader.cursor().decoder().description();
-  if (!state_->parallel) return one;
-  return fmt::format("{} x {}, {} spans", reader.linear_workers().decoders, one, reader.spans());
+  return state_->description;
 }
 
 const std::string& ParallelDecoder::decoder_reason() const noexcept {

@@ -12,14 +12,19 @@ namespace {
 
 constexpr std::size_t unfinished_frames = 2;
 
-/// Runs `give` for the one slot of `queue`, which gets its end or its error.
+/// Runs `give` for the one slot of `queue`, which gets its end or its error. A frame is made only once there
+/// is room for one like that before.
 template<typename Give>
 void fill(FrameQueue& queue, Give&& give) {
   const auto slot = queue.claim();
   if (!slot) return;
   std::exception_ptr error; // Handed over whole: nothing of it is left on this thread.
   try {
-    give([&](Frame frame) { queue.put(*slot, std::move(frame)); });
+    give([&](Frame frame) {
+      const std::uint64_t bytes = frame_bytes(frame);
+      queue.put(*slot, std::move(frame));
+      queue.wait_for_room(*slot, bytes);
+    });
   } catch (...) {
     error = std::current_exception();
   }

@@ -4,23 +4,71 @@
 
 namespace lanner {
 
+namespace {
+
+// So many frames are decoded for the time of a stream's first one, where they are not large.
+constexpr std::size_t most_waiting = 8;
+constexpr std::uint64_t most_waiting_bytes = 64u << 20;
+
+} // namespace
+
+void SerialReader::adopt(PartsPtr parts) {
+  parts_ = std::move(parts);
+  if (!waiting_.empty()) placed_ = false;
+  waiting_.clear();
+  met_ = nullptr;
+}
+
 void SerialReader::rewind() {
   placed_ = false;
+  waiting_.clear();
+  met_ = nullptr;
   cursor_.restart();
   last_ = -1;
   last_end_ = no_pts;
   placed_ = true;
 }
 
+// As fill_missing_times() does: the first frame's time follows from those behind it.
+void SerialReader::look_ahead() {
+  std::uint64_t bytes = 0;
+  while (waiting_.size() < most_waiting && (waiting_.empty() || waiting_.back().pts == no_pts)) {
+    try {
+      std::optional<TaggedFrame> tagged = cursor_.next();
+      if (!tagged) break;
+      bytes += frame_bytes(tagged->frame);
+      waiting_.push_back(std::move(tagged->frame));
+    } catch (const Error& error) {
+      if (waiting_.empty() || error.code() != ErrorCode::bad_data) throw;
+      met_ = std::current_exception();
+    }
+    if (bytes > most_waiting_bytes || met_) break;
+  }
+  for (std::size_t i = waiting_.size(); i-- > 1;)
+    if (waiting_[i - 1].pts == no_pts)
+      waiting_[i - 1].pts = begin_before(waiting_[i].pts, waiting_[i - 1].duration);
+}
+
+std::optional<Frame> SerialReader::take_waiting() {
+  if (waiting_.empty() && last_ < 0) look_ahead();
+  if (waiting_.empty()) {
+    if (met_) std::rethrow_exception(std::exchange(met_, nullptr));
+    std::optional<TaggedFrame> tagged = cursor_.next();
+    return tagged ? std::optional(std::move(tagged->frame)) : std::nullopt;
+  }
+  Frame frame = std::move(waiting_.front());
+  waiting_.pop_front();
+  return frame;
+}
+
 std::optional<Frame> SerialReader::next_unindexed(const FrameFinish& finish) {
-  std::optional<TaggedFrame> tagged = cursor_.next();
-  if (!tagged) return std::nullopt;
-  Frame frame = std::move(tagged->frame);
-  if (frame.pts == no_pts) frame.pts = last_end_;
-  frame.index = ++last_;
-  const bool timed = frame.pts != no_pts && frame.duration > 0;
-  if (!timed || __builtin_add_overflow(frame.pts, frame.duration, &last_end_)) last_end_ = no_pts;
-  if (finish) finish(frame);
+  std::optional<Frame> frame = take_waiting();
+  if (!frame) return frame;
+  if (frame->pts == no_pts) frame->pts = last_end_;
+  frame->index = ++last_;
+  const bool timed = frame->pts != no_pts && frame->duration > 0;
+  if (!timed || __builtin_add_overflow(frame->pts, frame->duration, &last_end_)) last_end_ = no_pts;
+  if (finish) finish(*frame);
   return frame;
 }
 

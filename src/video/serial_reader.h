@@ -1,6 +1,8 @@
 #pragma once
 // One decoder: frame after frame, and single frames by number.
 
+#include <deque>
+#include <exception>
 #include <optional>
 
 #include "video/frame_cursor.h"
@@ -18,7 +20,7 @@ public:
   const FrameCursor& cursor() const noexcept { return cursor_; }
   /// From here on frames are those that the index of `parts` lists. The frames given so far keep their
   /// numbers.
-  void adopt(PartsPtr parts) { parts_ = std::move(parts); }
+  void adopt(PartsPtr parts);
   const PartsPtr& parts() const noexcept { return parts_; }
   /// Number of the frame given last, -1 at the beginning.
   std::int64_t last() const noexcept { return last_; }
@@ -32,6 +34,8 @@ public:
 
 private:
   std::optional<Frame> next_unindexed(const FrameFinish& finish);
+  std::optional<Frame> take_waiting();
+  void look_ahead();
   std::optional<TaggedFrame> decode_to(std::int64_t i);
   std::optional<TaggedFrame> decode_from_span(std::int64_t i, std::size_t span, bool may_go_on);
   std::optional<TaggedFrame> decode_linearly(std::int64_t i);
@@ -42,6 +46,8 @@ private:
   PartsPtr parts_;
   std::int64_t last_ = -1;
   std::int64_t last_end_ = no_pts;
+  std::deque<Frame> waiting_; ///< Without an index: decoded for the time of the first, not yet given.
+  std::exception_ptr met_;    ///< What decoding met behind them.
   bool placed_ = true; ///< The cursor's next frame follows `last_`.
 };
 

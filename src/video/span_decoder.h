@@ -10,12 +10,6 @@
 
 namespace lanner {
 
-/// Decoding does not give the frames that the index foretells.
-class IndexContradicted final : public std::exception {
-public:
-  const char* what() const noexcept override { return "the index does not hold"; }
-};
-
 /// Everything about one stream that decoders of its parts share. Threads may share one.
 struct StreamParts {
   StreamParts(ContentPtr index) : content(std::move(index)), plan(*content), trust(plan.size()) {}

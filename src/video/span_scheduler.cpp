@@ -1,7 +1,5 @@
 #include "video/span_scheduler.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -9,6 +7,7 @@
 #include "base/thread_pool.h"
 #include "device/cpu.h"
 #include "device/team.h"
+#include "video/frame_budget.h"
 
 namespace lanner {
 
@@ -106,14 +105,28 @@ static int suitable_decoders(const VideoReaderOptions& options, const WorkSize& 
   return cores > cores_a_decoder ? cores / cores_a_decoder : 1;
 }
 
+static int threads_of_each(const VideoReaderOptions& options, int decoders) {
+  return options.decoder.threads > 0 ? options.decoder.threads : std::max(1, default_threads() / decoders);
+}
+
+// See Note [Pictures in flight]. How many decoders were asked for is the caller's word, within his limits.
+static int with_room(const VideoReaderOptions& options, const WorkSize& work, int decoders) {
+  constexpr int pictures_kept = 5; // That others refer to, and one to give.
+  if (work.gpu) return decoders;
+  const Limits& limits = options.decoder.limits;
+  const std::uint64_t budget = options.decoders > 0 ? limits.total_bytes / 2 : budget_of_frames(limits);
+  const auto pictures = [&] { return decoders * (threads_of_each(options, decoders) + pictures_kept); };
+  while (decoders > 1 && fitting(budget, work.picture, pictures()) < pictures()) --decoders;
+  return decoders;
+}
+
 Workers choose_workers(const VideoReaderOptions& options, const WorkSize& work) {
   const int most = static_cast<int>(std::clamp<std::size_t>(work.spans, 1, 256));
   Workers workers;
   workers.decoders = options.decoders > 0 ? options.decoders : suitable_decoders(options, work);
-  workers.decoders = std::clamp(workers.decoders, 1, most);
-  workers.threads = options.decoder.threads;
-  if (workers.threads == 0 && workers.decoders > 1)
-    workers.threads = std::max(1, default_threads() / workers.decoders);
+  workers.decoders = with_room(options, work, std::clamp(workers.decoders, 1, most));
+  workers.threads =
+      workers.decoders > 1 ? threads_of_each(options, workers.decoders) : options.decoder.threads;
   return workers;
 }
 
@@ -122,9 +135,7 @@ std::uint64_t choose_frame_bytes(const VideoReaderOptions& options, const nvdec:
   if (options.frame_bytes > 0) return options.frame_bytes;
   if (gpu && !(options.decoder.output && options.decoder.output->is_host()))
     return std::clamp<std::uint64_t>(gpu->free_bytes / 4, least, most);
-  const auto pages = static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PHYS_PAGES)));
-  const auto page = static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PAGESIZE)));
-  return std::clamp<std::uint64_t>(pages * page / 8, least, most);
+  return budget_of_frames(options.decoder.limits);
 }
 
 } // namespace lanner

@@ -57,9 +57,10 @@ struct WorkSize {
   std::int64_t frames = -1;              ///< -1 where that is not known.
   bool random = false;                   ///< Only some frames of each span are wanted.
   const nvdec::Resources* gpu = nullptr; ///< Null on a CPU.
+  std::uint64_t picture = 0;             ///< Bytes of a decoded picture, 0 where they are not known.
 };
-/// As many decoders as the options ask for, or what suits the work and the machine. `threads` of the decoder
-/// options stays where it is set.
+/// As many decoders as the options ask for, or what suits the work and the machine, and as few as their
+/// pictures have room for. `threads` of the decoder options stays where it is set.
 Workers choose_workers(const VideoReaderOptions& options, const WorkSize& work);
 
 /// VideoReaderOptions::frame_bytes, or what suits the machine; `gpu` is null on a CPU.

@@ -47,16 +47,19 @@ std::shared_ptr<const StreamIndex> publish(int stream, Rational time_base,
 } // namespace
 
 std::shared_ptr<const StreamIndex> predicted_index(int stream, Rational time_base,
-                                                   std::vector<PacketEntry> packets) {
+                                                   std::vector<PacketEntry> packets, std::string identity) {
   auto content = std::make_unique<IndexContent>(std::move(packets));
+  content->identity = std::move(identity);
   content->frames = predict_frames(content->table.packets());
   return publish(stream, time_base, std::move(content));
 }
 
 std::shared_ptr<const StreamIndex> settled_index(int stream, Rational time_base,
                                                  std::vector<PacketEntry> packets,
-                                                 std::vector<ShownFrame> frames, DeviceKind device) {
+                                                 std::vector<ShownFrame> frames, DeviceKind device,
+                                                 std::string identity) {
   auto content = std::make_unique<IndexContent>(std::move(packets));
+  content->identity = std::move(identity);
   content->frames = std::move(frames);
   content->settled = true;
   content->settled_on = device;

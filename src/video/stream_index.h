@@ -2,6 +2,7 @@
 // What readers keep behind StreamIndex::packets.
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <lanner/video_reader.h>
@@ -20,6 +21,7 @@ struct IndexContent {
   bool settled = false;               ///< `frames` are those that decoding gave, by settled_on.
   DeviceKind settled_on = DeviceKind::cpu;
   bool named = true; ///< Every frame has a packet of its own that names it.
+  std::string identity; ///< Of the source that it was read from; see source_identity.h.
 
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(frames.size()); }
   std::int64_t index_by_ordinal(std::int64_t ordinal) const {
@@ -31,11 +33,12 @@ using ContentPtr = std::shared_ptr<const IndexContent>;
 
 /// The index whose frames follow from the packets.
 std::shared_ptr<const StreamIndex> predicted_index(int stream, Rational time_base,
-                                                   std::vector<PacketEntry> packets);
+                                                   std::vector<PacketEntry> packets, std::string identity);
 /// The index whose frames are those that a decoder on `device` gave, in its order.
 std::shared_ptr<const StreamIndex> settled_index(int stream, Rational time_base,
                                                  std::vector<PacketEntry> packets,
-                                                 std::vector<ShownFrame> frames, DeviceKind device);
+                                                 std::vector<ShownFrame> frames, DeviceKind device,
+                                                 std::string identity);
 /// Throws Error{invalid_argument} for an index that no function above made.
 ContentPtr content_of(const StreamIndex& index);
 

@@ -4,14 +4,16 @@
 #include <utility>
 
 #include "video/batch_sink.h"
+#include "video/frame_budget.h"
 #include "video/shared_source.h"
+#include "video/source_identity.h"
 
 namespace lanner {
 
 StreamReader::StreamReader(SourcePtr source, const VideoReaderOptions& options, const Control& control,
                            bool ahead)
     : source_(shared_source(std::move(source))), options_(options), control_(control), always_ahead_(ahead),
-      finish_(finish_by(options)), serial_(source_, options),
+      finish_(finish_by(options)), serial_(source_, options), description_(cursor().decoder().description()),
       cursors_(std::make_shared<CursorPool>(source_, options)),
       lane_(std::make_shared<LinearLane>(source_, options)) {
   serial_.cursor().set_stop({control_.cancel, {}});
@@ -20,8 +22,8 @@ StreamReader::StreamReader(SourcePtr source, const VideoReaderOptions& options, 
   check(options.decoders >= 0 && options.prefetch >= 0 && options.stream >= -1, ErrorCode::invalid_argument,
         "reader: decoders is {}, prefetch {}, stream {}; expected 0 or more, and -1 for the best stream",
         options.decoders, options.prefetch, options.stream);
-  linear_ = choose_workers(options_, {.gpu = gpu()});
-  if (options_.index) adopt(options_.index);
+  linear_ = choose_workers(options_, {.gpu = gpu(), .picture = picture_bytes(cursor().stream())});
+  if (options_.index) adopt_given();
 }
 
 IndexRequest StreamReader::request(const Control& control) const {
@@ -29,12 +31,23 @@ IndexRequest StreamReader::request(const Control& control) const {
           control};
 }
 
+// A source that cannot go back cannot be told by its bytes: there the packets alone are compared.
+void StreamReader::adopt_given() {
+  const ContentPtr content = content_of(*options_.index);
+  check(
+      !source_->seekable() || content->identity == source_identity(*source_), ErrorCode::invalid_argument,
+      "{}: the index that was given is of another clip; expected that of a reader of the same file, or none",
+      source_->name());
+  adopt(options_.index);
+}
+
 void StreamReader::adopt(std::shared_ptr<const StreamIndex> index) {
   check(index->stream == cursor().stream().index, ErrorCode::invalid_argument,
         "index: of stream {}, this reader reads stream {}", index->stream, cursor().stream().index);
   parts_ = std::make_shared<StreamParts>(content_of(*index));
   index_ = std::move(index);
-  linear_ = choose_workers(options_, {parts_->plan.size(), parts_->content->size(), false, gpu()});
+  linear_ = choose_workers(options_, {parts_->plan.size(), parts_->content->size(), false, gpu(),
+                                      picture_bytes(cursor().stream())});
 }
 
 std::shared_ptr<const StreamIndex> StreamReader::index(const Control* control) {
@@ -46,6 +59,7 @@ std::shared_ptr<const StreamIndex> StreamReader::index(const Control* control) {
 void StreamReader::settle() {
   stop_ahead();
   adopt(settle_index(request(control_), *index()));
+  settled_here_ = true;
 }
 
 QueueBound StreamReader::bound() const {
@@ -78,8 +92,9 @@ void StreamReader::start_ahead() {
   if (parts_ && serial_.parts() != parts_) serial_.adopt(parts_);
   // One decoder gains nothing by being far ahead, and memory that was used just now is still in the cache.
   constexpr std::size_t frames_ahead = 4;
+  constexpr std::uint64_t bytes_ahead = 256ull << 20;
   QueueBound near = bound();
-  if (options_.prefetch <= 0) near.frames = frames_ahead;
+  if (options_.prefetch <= 0) near = {std::min(near.bytes, bytes_ahead), frames_ahead};
   serial_ahead_ = std::make_unique<SerialAhead>(serial_, last_ + 1, finish_, near, control_.cancel);
 }
 
@@ -104,7 +119,7 @@ std::optional<Frame> StreamReader::next() {
       return frame;
     } catch (const IndexContradicted&) {
       check(!one_decoder_, ErrorCode::bad_data, "frame {} could not be decoded again", last_ + 1);
-      if (parts_->content->settled) one_decoder_ = true;
+      one_decoder_ = settled_again();
       settle();
     }
   }
@@ -126,7 +141,7 @@ Frame StreamReader::at(std::int64_t i) {
       last_ = i;
       return frame;
     } catch (const IndexContradicted&) {
-      check(!parts_->content->settled, ErrorCode::bad_data, "frame {} could not be decoded again", i);
+      check(!settled_again(), ErrorCode::bad_data, "frame {} could not be decoded again", i);
       settle();
     }
   }
@@ -144,7 +159,8 @@ void StreamReader::gather_once(const std::vector<std::int64_t>& wanted, const Fr
     return;
   }
   SpanWork work{parts_, jobs_for(*parts_->content, parts_->plan, wanted), finish, {}, {}, control_.cancel};
-  work.workers = choose_workers(options_, {work.jobs.size(), -1, true, gpu()});
+  work.workers =
+      choose_workers(options_, {work.jobs.size(), -1, true, gpu(), picture_bytes(cursor().stream())});
   work.bound.bytes = choose_frame_bytes(options_, gpu());
   if (work.workers.decoders == 1) return run_jobs(work, *cursors_, *lane_, give);
   SpanScheduler scheduler(std::move(work), cursors_, lane_);
@@ -167,7 +183,7 @@ void StreamReader::gather(const std::vector<std::int64_t>& wanted, const FrameFi
       gather_once({wanted.begin() + static_cast<std::ptrdiff_t>(given), wanted.end()}, finish, count);
     } catch (const IndexContradicted&) {
       check(!one_decoder_, ErrorCode::bad_data, "frame {} could not be decoded again", wanted[given]);
-      if (parts_->content->settled) one_decoder_ = true;
+      one_decoder_ = settled_again();
       settle();
     }
   }

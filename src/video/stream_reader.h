@@ -21,6 +21,8 @@ public:
   StreamReader(SourcePtr source, const VideoReaderOptions& options, const Control& control, bool ahead);
 
   const FrameCursor& cursor() const noexcept { return serial_.cursor(); }
+  /// Of its decoder, as it was opened: a thread that works ahead may be using the decoder itself.
+  const std::string& decoder_description() const noexcept { return description_; }
   /// Built at the first call, with `control` where one is given, else with the reader's own.
   std::shared_ptr<const StreamIndex> index(const Control* control = nullptr);
   /// -1 before there is an index.
@@ -45,7 +47,10 @@ public:
 private:
   IndexRequest request(const Control& control) const;
   void adopt(std::shared_ptr<const StreamIndex> index);
+  void adopt_given();
   void settle();
+  /// Whether what decoding contradicts now is what this reader found by decoding: no other index would hold.
+  bool settled_again() const { return settled_here_ && parts_->content->settled; }
   void start_ahead();
   void stop_ahead();
   std::optional<Frame> next_ahead();
@@ -66,11 +71,13 @@ private:
   Workers linear_;                      ///< That next() keeps at work.
   FrameFinish finish_;
   SerialReader serial_;
+  std::string description_;
   std::shared_ptr<CursorPool> cursors_;
   std::shared_ptr<LinearLane> lane_;
   std::shared_ptr<const StreamIndex> index_;
   PartsPtr parts_;
-  bool one_decoder_ = false; ///< Spans have failed: the settled index does not hold either.
+  bool settled_here_ = false; ///< The index was made anew, by this reader.
+  bool one_decoder_ = false;  ///< Spans have failed: the settled index does not hold either.
   std::int64_t last_ = -1;   ///< Number of the frame given last.
   bool begun_ = false;       ///< Frames were asked for since the beginning.
   std::unique_ptr<SpanScheduler> spans_ahead_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/sole_use.h"
+
 namespace lanner {
 
 struct VideoWriter::State {
@@ -48,6 +50,7 @@ struct VideoWriter::State {
                                   static_cast<std::int64_t>(seconds / options.time_base.to_double() + 0.5));
   }
 
+  SoleUse use{"VideoWriter"};
   EncoderOptions options;
   std::unique_ptr<Muxer> muxer;
   std::unique_ptr<Encoder> encoder;
@@ -64,6 +67,7 @@ VideoWriter& VideoWriter::operator=(VideoWriter&&) noexcept = default;
 
 void VideoWriter::write(const Image& image, std::int64_t pts) {
   State& state = *state_;
+  const SoleUse::Call call(state.use);
   check(!state.finished, ErrorCode::invalid_argument, "VideoWriter: write() after finish()");
   state.open_for(image);
   if (pts == no_pts) pts = state.next_pts;
@@ -76,6 +80,7 @@ void VideoWriter::write(const Image& image, std::int64_t pts) {
 
 void VideoWriter::finish() {
   State& state = *state_;
+  const SoleUse::Call call(state.use);
   check(!state.finished, ErrorCode::invalid_argument, "VideoWriter: finish() was called before");
   check(state.encoder != nullptr, ErrorCode::invalid_argument, "VideoWriter: no picture was written");
   state.send(nullptr, no_pts);

@@ -17,10 +17,10 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 
 } // namespace
 
-/// What follows the key in an index file, without the digest; then it is used as readers do.
+/// What follows key and identity in an index file, without the digest; then it is used as readers do.
 void read_index(std::span<const std::byte> input) {
   const std::string key(32, 'k');
-  std::vector<std::byte> file = bytes_of("LNRINDEX\1" + key);
+  std::vector<std::byte> file = bytes_of("LNRINDEX\2" + key + std::string(32, 'i'));
   file.insert(file.end(), input.begin(), input.end());
   const std::vector<std::byte> digest = bytes_of(index_digest(file));
   file.insert(file.end(), digest.begin(), digest.end());

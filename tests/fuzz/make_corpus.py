@@ -401,7 +401,7 @@ def zigzag(value: int) -> bytes:
 
 
 def index_seeds() -> None:
-    """What src/video/index_file.h describes, behind its key."""
+    """What src/video/index_file.h describes, behind its key and identity."""
     starts = {0: 1, 4: 3, 8: 2, 12: 4, 16: 5}
     order = [0, 3, 1, 2, 7, 5, 4, 6, 8, 9, 10, 11, 12, 14, 13, 15, 16, 17]
     for name, settled, step in (("predicted", 0, 512), ("settled", 1, 3003)):

@@ -209,6 +209,15 @@ TEST(ImageTest, ViewsOfTensors) {
   EXPECT_EQ(static_cast<const void*>(image.planes[0].data), tensor.data());
   LANNER_EXPECT_ERROR(Image::from_tensor(tensor, PixelFormat::gray8), ErrorCode::invalid_argument,
                       "[4, 6, 3]");
+  const Tensor flat = Tensor::zeros(DType::u8, {4, 6});
+  for (const Tensor& pixels : {flat, flat.reshaped({4, 6, 1})}) {
+    const Image gray = Image::from_tensor(pixels, PixelFormat::gray8);
+    EXPECT_EQ(gray.width, 6);
+    EXPECT_EQ(gray.height, 4);
+    EXPECT_EQ(gray.planes[0].pitch, 6);
+  }
+  LANNER_EXPECT_ERROR(Image::from_tensor(flat, PixelFormat::rgb24), ErrorCode::invalid_argument,
+                      "expected row-major u8 [height, width, 3]");
   LANNER_EXPECT_ERROR(Image::from_tensor(Tensor::zeros(DType::f32, {4, 6, 3}), PixelFormat::rgb24),
                       ErrorCode::invalid_argument, "f32");
 }
@@ -230,6 +239,29 @@ TEST(ImageTest, Orientations) {
   EXPECT_EQ(orientation_of(clockwise), (Orientation{false, 1}));
   const std::int32_t slanted[9] = {1 << 15, 1 << 15, 0, -(1 << 15), 1 << 15, 0, 0, 0, 1 << 30};
   EXPECT_EQ(orientation_of(slanted), Orientation{});
+}
+
+// YUV is turned as 4:4:4 of its own depth: every luma sample stays what it was.
+TEST(ImageTest, TurningKeepsDepthAndLuma) {
+  for (const PixelFormat format :
+       {PixelFormat::yuv420p, PixelFormat::nv12, PixelFormat::yuv420p10, PixelFormat::p010,
+        PixelFormat::yuv422p12, PixelFormat::yuv444p16, PixelFormat::yuv444p10}) {
+    const Image image = random_image(format, 8, 6, 9);
+    const PixelFormatInfo& before = info(format);
+    for (int turns = 1; turns < 4; ++turns) {
+      const Image shown = lanner::turned(image, turns), back = lanner::turned(shown, 4 - turns);
+      const PixelFormatInfo& after = info(shown.format);
+      EXPECT_EQ(after.bits, before.bits) << before.name;
+      EXPECT_TRUE(after.yuv && after.planes == 3 && after.chroma_x == 0 && after.chroma_y == 0) << after.name;
+      EXPECT_NE(shown.color.matrix, ColorMatrix::unspecified) << "the height that told it is another now";
+      for (std::int64_t y = 0; y < 6; ++y)
+        for (std::int64_t x = 0; x < 8; ++x)
+          EXPECT_EQ(sample_at(back, 0, x, y), sample_at(image, 0, x, y)) << before.name << " " << turns;
+    }
+    if (format != PixelFormat::yuv444p10) continue;
+    const Image shown = lanner::turned(image, 1);
+    for (int c = 0; c < 3; ++c) EXPECT_EQ(sample_at(shown, c, 5, 0), sample_at(image, c, 0, 0));
+  }
 }
 
 // Threads share rows and nothing else.

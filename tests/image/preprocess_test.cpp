@@ -84,6 +84,38 @@ TEST(Preprocess, EveryResizeAndFit) {
         }
 }
 
+// Every output whose centre lies on the edge of two pixels shows the one behind it, whatever rounding does to
+// the place: turned, too, and in both of what it is counted from.
+TEST(Preprocess, NearestOnAnEdgeTakesThePixelBehindIt) {
+  const Image image = Image::from_tensor(Tensor::allocate(DType::u8, {256, 256, 3}), PixelFormat::rgb24);
+  for (std::int32_t y = 0; y < 256; ++y)
+    for (std::int32_t x = 0; x < 256; ++x) {
+      std::byte* pixel = image.planes[0].data + y * image.planes[0].pitch + std::int64_t{x} * 3;
+      pixel[0] = static_cast<std::byte>(x), pixel[1] = static_cast<std::byte>(y), pixel[2] = {};
+    }
+  for (const std::int32_t size : {224, 96, 160, 48, 7, 192})
+    for (int turns = 0; turns < 4; ++turns) {
+      Preprocess spec;
+      spec.width = spec.height = size;
+      spec.resize = Resize::nearest;
+      spec.quarter_turns = turns;
+      spec.dtype = DType::u8;
+      spec.channels_last = true;
+      const Tensor tensor = to_tensor(image, spec);
+      const auto found = tensor.as<std::uint8_t>();
+      for (std::int32_t i = 0; i < size; ++i) {
+        const std::int32_t behind = (2 * i + 1) * 256 / (2 * size); // Exact.
+        const std::size_t across = static_cast<std::size_t>(i) * 3,
+                          down = static_cast<std::size_t>(i) * static_cast<std::size_t>(size) * 3;
+        const int column = turns % 2 ? found[across + 1] : found[across],
+                  row = turns % 2 ? found[down] : found[down + 1];
+        EXPECT_EQ(column, turns == 1 || turns == 2 ? 255 - behind : behind)
+            << size << " " << turns << " " << i;
+        EXPECT_EQ(row, turns >= 2 ? 255 - behind : behind) << size << " " << turns << " " << i;
+      }
+    }
+}
+
 TEST(Preprocess, EveryColourDescription) {
   for (const ColorMatrix matrix : {ColorMatrix::unspecified, ColorMatrix::bt601, ColorMatrix::bt709,
                                    ColorMatrix::bt2020, ColorMatrix::fcc, ColorMatrix::smpte240m})

@@ -113,8 +113,8 @@ def test_outputs_must_fit_their_inputs(tmp_path, good):
     assert "name a video file" in refuse(*run, "-i", good["clip"], "-o", tmp_path / "x.png")
     assert "name a .png or .jpg" in refuse(*run, "-i", good["picture"], "-o", tmp_path / "x.mp4")
     assert "name a folder" in refuse(*run, "-i", good["picture"], good["clip"], "-o", tmp_path / "x.mp4")
-    assert "is the input too" in refuse(*run, "-i", good["clip"], "-o", good["clip"])
-    assert "is the input too" in refuse(*run, "-i", good["picture"], "--json", good["picture"])
+    assert "would overwrite" in refuse(*run, "-i", good["clip"], "-o", good["clip"])
+    assert "would overwrite" in refuse(*run, "-i", good["picture"], "--json", good["picture"])
     assert leftovers(tmp_path, "good") == []
 
 

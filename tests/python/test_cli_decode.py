@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import subprocess
 
 import numpy as np
@@ -80,9 +81,60 @@ def test_bad_input_is_refused(clip, tmp_path):
     assert "rgb24" in refuse("decode", clip, "--format", "rgb")
     message = refuse("decode", clip, "--device", "cuda:99", "-o", tmp_path / "out.yuv")
     assert "libnvcuvid" in message or "cuda:99" in message
-    assert "is the input too" in refuse("decode", clip, "-o", clip)
+    plain = shutil.copy(clip, tmp_path / "clip")
+    assert "would overwrite" in refuse("decode", plain, "-o", plain)
     assert "give one" in refuse("decode", clip, "-o", "-", "--md5")
+    assert leftovers(tmp_path, "clip") == []
+
+
+def test_a_picture_is_a_picture(clip, tmp_path):
+    lanner = pytest.importorskip("lanner")
+    rgb = np.asarray(lanner.VideoReader(clip, format="rgb24")[7])
+    succeed("decode", clip, "--frames", "7", "-o", tmp_path / "x.png")
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+    np.testing.assert_array_equal(lanner.load_image(tmp_path / "x.png").to_rgb(), rgb)
+    said = succeed("decode", clip, "--frames", "7", "-o", tmp_path / "x.JPG")
+    assert (tmp_path / "x.JPG").read_bytes().startswith(b"\xff\xd8") and "64x48" in said
+    difference = np.abs(np.asarray(lanner.load_image(tmp_path / "x.JPG").to_rgb()).astype(int) - rgb)
+    assert difference.mean() < 3
+    assert len(succeed("decode", clip, "--frames", "7", "--md5", "-o", tmp_path / "y.png")) == 33
+    assert leftovers(tmp_path, "x.png", "x.JPG", "y.png") == []
+
+
+def test_pictures_are_numbered_by_their_frames(clip, tmp_path):
+    lanner = pytest.importorskip("lanner")
+    succeed("decode", clip, "--frames", "9,2,-1,9", "-o", tmp_path / "a%03d.png")
+    assert leftovers(tmp_path, "a002.png", "a009.png", "a029.png") == []
+    frame = lanner.VideoReader(clip, format="rgb24")[29]
+    np.testing.assert_array_equal(lanner.load_image(tmp_path / "a029.png").to_rgb(), np.asarray(frame))
+    (tmp_path / "all").mkdir()
+    succeed("decode", clip, "-o", tmp_path / "all" / "100%-%d%d.png")
+    assert leftovers(tmp_path / "all") == sorted(f"100%-{i}%d.png" for i in range(FRAMES))
+
+
+@pytest.mark.parametrize(
+    ("name", "frames", "said"),
+    [
+        ("x.png", "0:2", "is one picture for several frames; choose one with --frames N, or number them"),
+        ("x.png", "", "is one picture for several frames"),
+        ("x.bmp", "1", "written as .png or .jpg"),
+        ("x%d.WebP", "1", "written as .png or .jpg"),
+        ("x.mp4", "", "lanner transcode makes a clip"),
+        ("x.MKV", "3", "lanner transcode makes a clip"),
+        ("no/x.png", "3", "its folder does not exist"),
+        ("no/x%d.png", "3", "its folder does not exist"),
+    ],
+)
+def test_what_cannot_be_a_picture_is_refused(clip, tmp_path, name, frames, said):
+    assert said in refuse("decode", clip, "-o", tmp_path / name, *(["--frames", frames] if frames else []))
     assert leftovers(tmp_path) == []
+
+
+def test_a_numbered_picture_is_not_written_over_the_clip(clip, tmp_path):
+    source = shutil.copy(clip, tmp_path / "a3.png")
+    before = source.read_bytes()
+    assert "would overwrite" in refuse("decode", source, "--frames", "3", "-o", tmp_path / "a%d.png")
+    assert source.read_bytes() == before and leftovers(tmp_path, "a3.png") == []
 
 
 def test_damage_is_an_error_unless_concealed(clip, tmp_path):

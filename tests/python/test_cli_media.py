@@ -1,11 +1,13 @@
 """lanner probe and transcode: what is in a clip, and the same clip encoded again."""
 
 import json
+import os
 import re
+import threading
 
 import pytest
 
-from command import DATA, leftovers, make_clip, make_ppm, make_y4m, refuse, succeed
+from command import DATA, color_classifier, leftovers, make_clip, make_ppm, make_y4m, refuse, succeed
 
 TORCHCODEC = DATA / "video" / "torchcodec"
 needs_clips = pytest.mark.skipif(not TORCHCODEC.exists(), reason="no real clips at ../shared/data")
@@ -115,10 +117,47 @@ def test_the_output_takes_the_place_of_a_file_only_when_whole(tmp_path):
     assert leftovers(tmp_path, "in.y4m", "out.mp4", "broken.mp4") == []
 
 
+def pipe_of(path, name):
+    """A named pipe through which the file comes once."""
+    os.mkfifo(name)
+    writer = threading.Thread(target=lambda: name.write_bytes(path.read_bytes()), daemon=True)
+    writer.start()
+    return name
+
+
+def test_a_clip_may_come_through_a_pipe(tmp_path):
+    source = make_y4m(tmp_path / "in.y4m")
+    model = color_classifier(tmp_path / "c.onnx")
+    run = ["run", model, "--range", "0,1", "--budget", "0", "-i"]
+    assert succeed(*run, pipe_of(source, tmp_path / "a")) == succeed(*run, source)
+    assert succeed("decode", pipe_of(source, tmp_path / "b"), "--md5") == succeed("decode", source, "--md5")
+    succeed("transcode", pipe_of(source, tmp_path / "c"), tmp_path / "out.mp4")
+    assert probe(tmp_path / "out.mp4")[1]["frames"]["count"] == 12
+    picture = make_ppm(tmp_path / "p.ppm")
+    assert "is an image in a pipe; write it to a file" in refuse(*run, pipe_of(picture, tmp_path / "d"))
+
+
+def test_what_is_read_twice_may_not_be_a_pipe(tmp_path):
+    pipe, picture = tmp_path / "pipe", make_ppm(tmp_path / "p.ppm")
+    model = color_classifier(tmp_path / "c.onnx")
+    os.mkfifo(pipe)  # Nobody writes into it: whoever opened it would wait.
+    for arguments in (
+        ["probe", pipe],
+        ["explain", pipe],
+        ["bench", pipe],
+        ["verify", pipe],
+        ["build", pipe, "-o", tmp_path / "x.plan"],
+        ["build", model, "--weights", pipe, "-o", tmp_path / "x.plan"],
+        ["run", pipe, "-i", picture],
+        ["run", model, "-i", picture, "--json", tmp_path / "x.jsonl", "--truth", pipe],
+    ):
+        assert "is a pipe, which can be read but once" in refuse(*arguments), arguments
+
+
 def test_input_and_output_may_not_be_one_file(tmp_path):
     source = make_y4m(tmp_path / "in.y4m")
     before = source.read_bytes()
-    assert "is the input too" in refuse("transcode", source, tmp_path / "." / "in.y4m")
+    assert "would overwrite" in refuse("transcode", source, tmp_path / "." / "in.y4m")
     assert source.read_bytes() == before
 
 

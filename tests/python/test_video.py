@@ -165,6 +165,46 @@ def test_a_writer_that_fails_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def together(threads, work):
+    """What `work` gives or raises on each of the threads at once."""
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        return [future.exception() or future.result() for future in [pool.submit(work, i) for i in range(threads)]]
+
+
+def test_a_writer_takes_one_thread_at_a_time(tmp_path):
+    path = tmp_path / "out.mkv"
+    writer = lanner.VideoWriter(path, width=WIDTH, height=HEIGHT)
+    taken = []
+
+    def write(thread):
+        for i in range(100):
+            try:
+                writer.write(drawn(i % COUNT))
+                taken.append(thread)
+            except lanner.InvalidArgument as error:
+                assert str(error).startswith("VideoWriter is busy with another call")
+
+    assert together(4, write) == [None] * 4
+    writer.close()
+    assert len(lanner.VideoReader(path)) == len(taken) > 0
+
+
+def test_threads_take_turns_with_a_reader(clip):
+    expected = [bytes_of(frame) for frame in lanner.VideoReader(clip)]
+    reader = lanner.VideoReader(clip, cache_index=False)
+
+    def read(thread):
+        numbers = [(thread * 7 + i * 5) % COUNT for i in range(20)]
+        assert reader.decoder.startswith("ffmpeg") and reader.decoder_reason and reader.stream.width == WIDTH
+        return all(bytes_of(reader[i]) == expected[i] for i in numbers) and len(reader) == COUNT
+
+    assert together(4, read) == [True] * 4
+    shared = lanner.ParallelDecoder(clip, decoders=2)
+    given = together(4, lambda _: [(frame.index, bytes_of(frame), shared.decoder) for frame in shared])
+    frames = sorted((index, data) for part in given for index, data, _ in part)
+    assert frames == list(enumerate(expected))
+
+
 def test_errors_are_one_line(tmp_path, clip):
     with pytest.raises(FileNotFoundError):
         lanner.VideoReader(tmp_path / "absent.mp4")

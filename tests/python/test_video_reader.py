@@ -3,13 +3,15 @@
 import fractions
 import multiprocessing
 import pickle
+import shutil
 import signal
 import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from command import COMMAND, DATA, make_clip
+from command import COMMAND, DATA, SECONDS, make_clip, succeed
 
 lanner = pytest.importorskip("lanner")
 
@@ -231,10 +233,89 @@ def test_arrays_are_not_made_of_what_is_none(clip):
     assert np.asarray(lanner.VideoReader(clip, format="rgb24")[0]).shape == (HEIGHT, WIDTH, 3)
 
 
-def test_an_index_of_another_clip_is_refused(clip, tmp_path):
-    other = make_clip(tmp_path, frames=COUNT, rate=RATE, width=96, height=64)
-    with pytest.raises(lanner.InvalidArgument, match="another clip"):
-        lanner.VideoReader(clip, index=lanner.VideoReader(other).index)[COUNT - 1]
+def test_an_index_of_another_clip_is_refused(clip, linear, tmp_path):
+    other = tmp_path / "other.mp4"
+    succeed("transcode", clip, other, "--gop", "10")
+    for read in (list, lambda video: video[COUNT - 1], list):
+        with pytest.raises(lanner.InvalidArgument, match="is of another clip"):
+            read(lanner.VideoReader(clip, index=lanner.VideoReader(other).index))
+    # Nothing of it is left in the user's cache.
+    assert [bytes_of(lanner.VideoReader(clip)[i]) for i in (COUNT - 1, 0, 20)] == [linear[i] for i in (COUNT - 1, 0, 20)]
+    copy = shutil.copy(clip, tmp_path / "copy.mp4")  # The same clip under another name and of another time.
+    assert bytes_of(lanner.VideoReader(copy, index=lanner.VideoReader(clip).index)[31]) == linear[31]
+    assert bytes_of(lanner.VideoReader(copy.read_bytes(), index=lanner.VideoReader(clip).index)[31]) == linear[31]
+
+
+def ffmpeg(*arguments):
+    """Runs ffmpeg, or skips the test where it is not there or lacks what is asked for."""
+    program = shutil.which("ffmpeg")
+    if not program:
+        pytest.skip("no ffmpeg")
+    result = subprocess.run([program, "-v", "error", "-y", *map(str, arguments)], capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        pytest.skip(result.stderr.strip().splitlines()[-1])
+
+
+def test_a_clip_that_was_cut_begins_the_same_each_time(tmp_path):
+    """Its first pictures refer to others that are gone, and must not show what was decoded in between."""
+    whole, cut = tmp_path / "whole.ts", tmp_path / "cut.ts"
+    params = "log-level=none:open-gop=1:keyint=10:min-keyint=10:bframes=4:b-pyramid=1:scenecut=0:ref=5"
+    for source, start in (("mandelbrot", 0.45), ("testsrc2", 0.2), ("testsrc2", 0.7)):
+        ffmpeg("-f", "lavfi", "-i", f"{source}=s=160x96:r=25", "-frames:v", 40, "-c:v", "libx265", "-x265-params", params, whole)
+        ffmpeg("-ss", start, "-i", whole, "-c", "copy", "-copyinkf", cut)
+        linear = [bytes_of(frame) for frame in lanner.VideoReader(cut, threads=1)]
+        video = lanner.VideoReader(cut, threads=1)
+        for i in (12, 0, 3, 17, 0, 5, 1):
+            assert bytes_of(video[i]) == linear[i], (source, start, i)
+
+
+def test_the_first_frame_of_an_avi_has_a_time(tmp_path):
+    clip = tmp_path / "b.avi"
+    ffmpeg("-f", "lavfi", "-i", "testsrc2=s=64x48:r=25", "-frames:v", 20, "-c:v", "mpeg4", "-bf", 2, clip)
+    first = lanner.VideoReader(clip)
+    times = [frame.pts for frame in first]
+    assert times == list(range(times[0], times[0] + 20))
+    assert lanner.VideoReader(clip).index.pts == times == [frame.pts for frame in lanner.VideoReader(clip)[:]]
+    assert [frame.pts for frame in lanner.ParallelDecoder(clip)] == times
+    video = lanner.VideoReader(clip, cache_index=False)
+    ahead = [next(video), next(video)]
+    assert [frame.index for frame in ahead] == [0, 1] and video[1].pts == times[1]  # An index in the middle.
+    assert [(frame.index, frame.pts) for frame in video] == list(enumerate(times))
+    assert video.index_at(float(times[0] * video.stream.time_base)) == 0
+
+
+def test_gray_arrays_are_images():
+    array = np.arange(48, dtype=np.uint8).reshape(6, 8)
+    image = lanner.Image(array, "gray8")
+    assert (image.width, image.height, image.format) == (8, 6, "gray8")
+    np.testing.assert_array_equal(np.asarray(image.planes[0]), array)
+    np.testing.assert_array_equal(np.asarray(lanner.Image(array[:, :, None], "gray8").planes[0]), array)
+    with pytest.raises(lanner.InvalidArgument, match="height, width, 3"):
+        lanner.Image(array)
+
+
+MEMORY = """
+import lanner, sys
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096 >> 20
+video = lanner.VideoReader(sys.argv[1], threads=1, decoders=1)
+video[0]
+before = resident()
+frames = video[:]
+most = resident() - before
+kept = frames[0]
+del frames
+print(most, resident() - before)
+"""
+
+
+def test_what_was_let_go_of_is_given_back(tmp_path):
+    """One frame that is kept, and a reader that lives, keep no memory of the others."""
+    clip = make_clip(tmp_path, frames=60, width=1920, height=1080)
+    result = subprocess.run([sys.executable, "-c", MEMORY, clip], capture_output=True, text=True, check=True, timeout=SECONDS)
+    most, left = map(int, result.stdout.split())
+    assert most > 150 and left < most / 2
 
 
 @pytest.mark.parametrize(

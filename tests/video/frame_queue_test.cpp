@@ -3,6 +3,7 @@
 #include "video/frame_queue.h"
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include "expect_error.h"
@@ -32,6 +33,34 @@ TEST(FrameQueue, OrderOfSlots) {
   EXPECT_FALSE(queue.next());
   EXPECT_FALSE(queue.next());
   EXPECT_EQ(queue.bytes(), 0u);
+}
+
+// Whoever asks for room first makes no frame that has to wait.
+TEST(FrameQueue, RoomIsWaitedFor) {
+  FrameQueue queue(1, {2 * frame_size, SIZE_MAX}, {});
+  const std::size_t slot = queue.claim().value();
+  std::atomic<int> made = 0;
+  std::thread producer([&] {
+    for (int i = 0; i < 6; ++i) {
+      queue.wait_for_room(slot, frame_size);
+      ++made;
+      queue.put(slot, frame(i));
+    }
+    queue.finish(slot);
+  });
+  for (int i = 0; i < 6; ++i) {
+    const auto next = queue.next();
+    ASSERT_TRUE(next);
+    EXPECT_EQ(next->index, i);
+    EXPECT_LE(made, i + 3) << "one that was taken, and two that wait";
+  }
+  EXPECT_FALSE(queue.next());
+  producer.join();
+  FrameQueue stopped(1, {frame_size, SIZE_MAX}, {});
+  stopped.put(stopped.claim().value(), frame(0));
+  std::thread waiting([&] { EXPECT_THROW(stopped.wait_for_room(0, frame_size), Error); });
+  stopped.stop();
+  waiting.join();
 }
 
 // Two producers, the later one quick: bytes that wait never pass the bound by more than a frame, and the

@@ -51,6 +51,33 @@ TEST_F(Hostile, NamedFormatsOpenNothingEither) {
   LANNER_EXPECT_ERROR(open_demuxer(open_path(path), options), ErrorCode::unsupported, "refused");
 }
 
+// FFmpeg calls a size that it cannot count a lack of memory.
+TEST_F(Hostile, ASizeThatNoMemoryHoldsIsDamage) {
+  EncoderOptions options;
+  options.codec = "vp8";
+  options.b_frames = 0;
+  std::string bytes;
+  try {
+    bytes = test::bytes_of(test::make_clip(folder_ / "a.ivf", 10, options));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    GTEST_SKIP() << error.message();
+  }
+  std::size_t place = 32; // Behind the file's header; each packet has 12 bytes of its own, the size first.
+  for (int i = 0; i < 4; ++i) {
+    std::uint32_t size = 0;
+    std::memcpy(&size, bytes.data() + place, 4);
+    place += 12 + size;
+  }
+  bytes.replace(place, 4, "\xf0\xff\xff\xff");
+  const auto source = [&] { return open_bytes(std::as_bytes(std::span(bytes))); };
+  const auto demuxer = open_demuxer(source());
+  int packets = 0;
+  LANNER_EXPECT_ERROR(for (; demuxer->next(); ++packets){}, ErrorCode::bad_data, "cannot read");
+  EXPECT_EQ(packets, 4);
+  EXPECT_EQ(VideoReader(source()).size(), 4) << "what cannot be read ends the stream";
+}
+
 TEST_F(Hostile, PlaylistMayOpenWhenAllowed) {
   test::make_clip(folder_ / "good.ts", 37);
   const auto path =

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "expect_error.h"
 #include "video/image_pool.h"
 
 namespace lanner {
@@ -26,6 +27,19 @@ TEST(ImagePool, AnotherFormGetsItsOwnMemory) {
   const Image other = pool.take(PixelFormat::nv12, 64, 48, {}, {});
   EXPECT_EQ(other.format, PixelFormat::nv12);
   EXPECT_EQ(other.planes[1].height, 24);
+}
+
+TEST(ImagePool, WhatIsHeldCountsInTheLimit) {
+  ImagePool pool;
+  Limits limits;
+  limits.total_bytes = 3 * 64 * 48;
+  std::vector<Image> held;
+  for (int i = 0; i < 3; ++i) held.push_back(pool.take(PixelFormat::gray8, 64, 48, limits, {}));
+  LANNER_EXPECT_ERROR(
+      pool.take(PixelFormat::gray8, 64, 48, limits, {}), ErrorCode::limit_exceeded,
+      "the limit total_bytes of 9216; let go of some, or raise it with --limit total_bytes=N");
+  held.pop_back();
+  EXPECT_TRUE(pool.take(PixelFormat::gray8, 64, 48, limits, {}).defined());
 }
 
 TEST(ImagePool, ImagesOutliveIt) {

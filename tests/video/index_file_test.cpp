@@ -15,11 +15,12 @@
 #include "temporary_folder.h"
 #include "video/clips.h"
 #include "video/index_cache.h"
+#include "video/source_identity.h"
 
 namespace lanner {
 namespace {
 
-const std::string key(32, 'k');
+const std::string key(32, 'k'), identity(32, 'i');
 
 std::vector<PacketEntry> packets() {
   std::vector<PacketEntry> result;
@@ -44,11 +45,11 @@ std::vector<ShownFrame> frames() {
 }
 
 std::shared_ptr<const StreamIndex> settled() {
-  return settled_index(2, {1, 12800}, packets(), frames(), DeviceKind::cuda);
+  return settled_index(2, {1, 12800}, packets(), frames(), DeviceKind::cuda, identity);
 }
 
 std::shared_ptr<const StreamIndex> predicted(std::vector<PacketEntry> list = packets()) {
-  return predicted_index(0, {1, 90000}, std::move(list));
+  return predicted_index(0, {1, 90000}, std::move(list), identity);
 }
 
 TEST(IndexFile, ComesBackAsItWas) {
@@ -63,6 +64,7 @@ TEST(IndexFile, ComesBackAsItWas) {
     EXPECT_EQ(after->settled, before->settled);
     EXPECT_EQ(after->named, before->named);
     EXPECT_EQ(after->settled_on, before->settled_on);
+    EXPECT_EQ(after->identity, before->identity);
     EXPECT_EQ(read->frames.size(), index->frames.size());
   }
 }
@@ -139,7 +141,7 @@ TEST(IndexFile, CountsAreCheckedBeforeMemoryIsTaken) {
 
 TEST(IndexCache, KeepsOnePlaceForEachKey) {
   const TemporaryFolder folder;
-  const IndexCache place(folder.path(), "a", {}), other(folder.path(), "b", {});
+  const IndexCache place(folder.path(), "a", identity, {}), other(folder.path(), "b", identity, {});
   EXPECT_EQ(place.load(), nullptr);
   place.store(*predicted());
   ASSERT_NE(place.load(), nullptr);
@@ -153,9 +155,21 @@ TEST(IndexCache, KeepsOnePlaceForEachKey) {
   EXPECT_NE(place.load(), nullptr);
 }
 
+TEST(IndexCache, KeepsNoOtherClipsIndex) {
+  const TemporaryFolder folder;
+  const IndexCache place(folder.path(), "a", identity, {}),
+      others(folder.path(), "a", std::string(32, 'o'), {});
+  ASSERT_EQ(place.file(), others.file());
+  others.store(*predicted());
+  EXPECT_FALSE(std::filesystem::exists(others.file())) << "an index of another clip than the place's";
+  place.store(*predicted());
+  EXPECT_NE(place.load(), nullptr);
+  EXPECT_EQ(others.load(), nullptr) << "what lies there is not of this clip";
+}
+
 TEST(IndexCache, CannotBeWritten) {
   const TemporaryFolder folder;
-  const IndexCache place(folder.write("file", "") / "below", "a", {});
+  const IndexCache place(folder.write("file", "") / "below", "a", identity, {});
   EXPECT_NO_THROW(place.store(*predicted()));
   EXPECT_EQ(place.load(), nullptr);
 }
@@ -191,7 +205,7 @@ protected:
   IndexCache place() {
     IndexRequest request;
     request.source = open_path(clip_);
-    const IndexCache cache = IndexCache::of(request, 0);
+    const IndexCache cache = IndexCache::of(request, 0, source_identity(*request.source));
     files_.push_back(cache.file());
     return cache;
   }
@@ -201,9 +215,10 @@ protected:
 };
 
 TEST_F(UsersCache, SecondOpenReadsIt) {
-  std::vector<PacketEntry> list = content_of(*build_index(open_path(clip_)))->table.packets();
+  const ContentPtr content = content_of(*build_index(open_path(clip_)));
+  std::vector<PacketEntry> list = content->table.packets();
   list.resize(10); // So that it is seen where an index comes from.
-  place().store(*predicted_index(0, {1, 25}, list));
+  place().store(*predicted_index(0, {1, 25}, list, content->identity));
   EXPECT_EQ(VideoReader(open_path(clip_)).size(), 10);
   VideoReaderOptions without;
   without.cache_index = false;
@@ -227,6 +242,48 @@ TEST_F(UsersCache, HostileFilesAreBuiltAnew) {
     EXPECT_EQ(VideoReader(open_path(clip_)).size(), 24);
     EXPECT_EQ(test::bytes_of(place().file()), whole);
   }
+}
+
+TEST_F(UsersCache, AnotherClipsIndexIsRefusedAndLeavesNothing) {
+  const std::string kept = test::bytes_of(place().file());
+  const auto other = test::make_clip(folder_ / "b.mp4", 30);
+  IndexOptions plain;
+  plain.cache = false;
+  VideoReaderOptions foreign;
+  foreign.index = build_index(open_path(other), plain);
+  for (int i = 0; i < 2; ++i)
+    LANNER_EXPECT_ERROR(VideoReader(open_path(clip_), foreign).at(20), ErrorCode::invalid_argument,
+                        "a.mp4: the index that was given is of another clip");
+  EXPECT_EQ(test::bytes_of(place().file()), kept);
+  foreign.index = build_index(open_path(clip_), plain);
+  EXPECT_EQ(VideoReader(open_path(clip_), foreign).at(20).index, 20);
+}
+
+// An index whose word for the clip's identity is right and whose packets are not: no honest one.
+TEST_F(UsersCache, AWrongIndexHealsItself) {
+  EncoderOptions coarse;
+  coarse.crf = 45;
+  const auto other = test::make_clip(folder_ / "b.mp4", 30, coarse);
+  const auto right = content_of(*build_index(open_path(clip_)));
+  const auto packets = content_of(*build_index(open_path(other)))->table.packets();
+  std::vector<ShownFrame> frames;
+  for (std::int64_t i = 0; i < 30; ++i) frames.push_back({29 - i, i, 1});
+  std::vector<std::uint32_t> expected;
+  VideoReader linear(open_path(clip_));
+  while (const auto frame = linear.next()) expected.push_back(test::frame_checksum(frame->image));
+  for (const auto& wrong : {predicted_index(0, {1, 25}, packets, right->identity),
+                            settled_index(0, {1, 25}, packets, frames, DeviceKind::cpu, right->identity)})
+    for (const bool several : {false, true}) {
+      place().store(*wrong);
+      VideoReader reader(open_path(clip_));
+      const std::vector<std::int64_t> wanted{11, 5};
+      const std::vector<Frame> found =
+          several ? reader.at(wanted) : std::vector<Frame>{reader.at(11), reader.at(5)};
+      EXPECT_EQ(test::frame_checksum(found[0].image), expected[11]);
+      EXPECT_EQ(test::frame_checksum(found[1].image), expected[5]);
+      EXPECT_EQ(reader.size(), 24);
+      EXPECT_EQ(VideoReader(open_path(clip_)).size(), 24) << "the cache holds the right one again";
+    }
 }
 
 TEST_F(UsersCache, KeepsWhatDecodingSettled) {

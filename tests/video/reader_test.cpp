@@ -354,7 +354,7 @@ TEST_F(Reader, TimesInAnotherOrderThanThePictures) {
   for (const std::int64_t i : {10, 11, 12, 13, 14, 20}) {
     VideoReaderOptions options;
     options.cache_index = false;
-    options.index = predicted_index(index->stream, index->time_base, packets);
+    options.index = predicted_index(index->stream, index->time_base, packets, content_of(*index)->identity);
     VideoReader one(open_path(path), options), several(open_path(path), options);
     EXPECT_EQ(test::frame_checksum(one.at(i).image), expected[static_cast<std::size_t>(i)]) << i;
     const std::vector<std::int64_t> wanted{i};

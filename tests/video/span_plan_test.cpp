@@ -17,7 +17,7 @@ PacketEntry packet(std::int64_t pts, EntryPoint start = EntryPoint::none) {
 }
 
 ContentPtr content(std::vector<PacketEntry> packets) {
-  return content_of(*predicted_index(0, {1, 25}, std::move(packets)));
+  return content_of(*predicted_index(0, {1, 25}, std::move(packets), {}));
 }
 
 std::vector<std::pair<std::int64_t, std::int64_t>> spans(const SpanPlan& plan) {
@@ -76,7 +76,8 @@ TEST(SpanPlan, PlacesThatAreNotUsed) {
 
 TEST(SpanPlan, FramesThatNoPacketNames) {
   std::vector<PacketEntry> packets{packet(0, EntryPoint::clean), packet(1, EntryPoint::clean)};
-  const auto index = content_of(*settled_index(0, {1, 25}, packets, {{0, 0, 1}, {0, 1, 1}}, DeviceKind::cpu));
+  const auto index =
+      content_of(*settled_index(0, {1, 25}, packets, {{0, 0, 1}, {0, 1, 1}}, DeviceKind::cpu, {}));
   EXPECT_FALSE(index->named);
   EXPECT_EQ(spans(SpanPlan(*index)), (Spans{{0, 0}}));
 }

@@ -256,6 +256,13 @@ Json report_json(const ReportParts& parts, const CancelToken& cancel) {
   return json;
 }
 
+/// Names may hold what would turn or hide other text.
+void make_visible(Json& json) {
+  if (json.is_string()) json = visible(json.get_ref<const std::string&>());
+  if (!json.is_structured()) return;
+  for (Json& child : json) make_visible(child);
+}
+
 /// For text inside a <script> of data: `<` could end it.
 std::string script_safe(const std::string& json) {
   std::string text;
@@ -306,7 +313,8 @@ void write_page(OutputFile& file,
 } // namespace
 
 void write_report(OutputFile& file, const ReportParts& parts, const CancelToken& cancel) {
-  const Json json = report_json(parts, cancel);
+  Json json = report_json(parts, cancel);
+  make_visible(json);
   cancel.check();
   const std::string data = script_safe(json.dump(-1, ' ', false, Json::error_handler_t::replace));
   write_page(file, {{"title", html_safe(json["title"].get<std::string>() + " - Lanner report")},

@@ -10,7 +10,7 @@
 namespace lanner::onnx {
 
 std::unique_ptr<Graph> import_onnx(const Content& content, const ImportOptions& options) {
-  ImportModel model = read_onnx(content, options.folder, options.limits);
+  ImportModel model = read_onnx(content, options);
   model.dtype_of = dtype_of_onnx;
   check(!model.graph.nodes.empty() || !model.graph.outputs.empty(), ErrorCode::bad_data,
         "the ONNX file holds no graph");

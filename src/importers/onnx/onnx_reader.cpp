@@ -453,8 +453,9 @@ bool looks_like_onnx(std::span<const std::byte> bytes) {
   }
 }
 
-ImportModel read_onnx(const Content& content, const std::filesystem::path& folder, const Limits& limits) {
-  Reading reading{TensorReader(content.owner, folder, limits), limits, 0};
+ImportModel read_onnx(const Content& content, const ImportOptions& options) {
+  const Limits& limits = options.limits;
+  Reading reading{TensorReader(content.owner, options), limits, 0};
   ModelRecord record{&reading, {}};
   read_protobuf(content.bytes, model_fields, &record, limits);
   return std::move(record.model);

@@ -1,12 +1,10 @@
 #pragma once
 // ONNX files to parse trees (onnx.proto of IR version 3 to 13).
 
-#include <filesystem>
-
-#include <lanner/limits.h>
 #include <lanner/source.h>
 
 #include "importers/import_graph.h"
+#include "importers/importer.h"
 
 namespace lanner::onnx {
 
@@ -14,9 +12,9 @@ namespace lanner::onnx {
 /// wire types.
 bool looks_like_onnx(std::span<const std::byte> bytes);
 
-/// Reads a model. Tensors view the content's memory where they can, files beneath `folder` where the model
-/// says so.
-ImportModel read_onnx(const Content& content, const std::filesystem::path& folder, const Limits& limits);
+/// Reads a model. Tensors view the content's memory where they can, files beneath the options' folder where
+/// the model says so.
+ImportModel read_onnx(const Content& content, const ImportOptions& options);
 
 /// A name that Dim::symbol accepts, the same for the same text.
 std::string symbol_name(std::string_view text);

@@ -98,12 +98,14 @@ Tensor TensorReader::view_or_copy(std::span<const std::byte> bytes, DType type, 
 const Content& TensorReader::file(const std::string& location) {
   const auto found = files_.find(location);
   if (found != files_.end()) return found->second;
-  return files_.emplace(location, read_all(open_beneath(folder_, location, limits_), limits_)).first->second;
+  if (options_.on_data_file) options_.on_data_file(options_.folder / location);
+  const SourcePtr source = open_beneath(options_.folder, location, limits_);
+  return files_.emplace(location, read_all(source, limits_)).first->second;
 }
 
 Tensor TensorReader::external(const TensorRecord& record, DType type, const Shape& shape) {
   check(type != DType::string, ErrorCode::bad_data, "strings cannot lie in another file");
-  check(!folder_.empty(), ErrorCode::bad_data,
+  check(!options_.folder.empty(), ErrorCode::bad_data,
         "its data lies in another file, but the model comes from memory; give the path of the model");
   const auto location = record.external.find("location");
   check(location != record.external.end() && !location->second.empty(), ErrorCode::bad_data,

@@ -2,7 +2,6 @@
 // TensorProto to Tensor.
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,6 +11,8 @@
 #include <lanner/limits.h>
 #include <lanner/source.h>
 #include <lanner/tensor.h>
+
+#include "importers/importer.h"
 
 namespace lanner::onnx {
 
@@ -38,8 +39,8 @@ DType dtype_of_onnx(std::int64_t data_type);
 class TensorReader {
 public:
   /// `owner` keeps the memory that TensorRecord::raw views.
-  TensorReader(std::shared_ptr<const void> owner, std::filesystem::path folder, const Limits& limits)
-      : owner_(std::move(owner)), folder_(std::move(folder)), limits_(limits) {}
+  TensorReader(std::shared_ptr<const void> owner, const ImportOptions& options)
+      : owner_(std::move(owner)), options_(options), limits_(options.limits) {}
 
   /// Checks counts and sizes before memory is taken. Throws Error{bad_data, limit_exceeded, not_found} that
   /// names the tensor.
@@ -57,7 +58,7 @@ private:
   void charge(std::uint64_t bytes); ///< Before memory is taken.
 
   std::shared_ptr<const void> owner_;
-  std::filesystem::path folder_;
+  const ImportOptions& options_;
   const Limits& limits_;
   std::map<std::string, Content> files_;
   std::uint64_t taken_ = 0;

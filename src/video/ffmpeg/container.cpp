@@ -1,7 +1,10 @@
 #include "video/ffmpeg/container.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "video/ffmpeg/library.h"
 
@@ -28,6 +31,14 @@ bool nests(const AVInputFormat& format) {
     names.remove_prefix(std::min(names.size(), name.size() + 1));
   }
   return false;
+}
+
+// FFmpeg says ENOMEM also for sizes that no memory could hold, of which it asked the system for none.
+bool can_allocate(std::uint64_t bytes) noexcept {
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  ::munmap(memory, bytes);
+  return true;
 }
 
 } // namespace
@@ -89,6 +100,11 @@ void Container::fail_reading(std::string_view what, int status) {
   if (!refused_.empty())
     fail(ErrorCode::unsupported,
          "{}: asks to open another file, '{}': refused (allow_nested_opens permits it)", name(), refused_);
+  check(status != AVERROR(ENOMEM) ||
+            !can_allocate(std::min<std::uint64_t>(options_.limits.packet_bytes, 1u << 31)),
+        ErrorCode::bad_data,
+        "{}: cannot {}: a size in it is beyond the limit packet_bytes of {}, so it must be damaged", name(),
+        what, options_.limits.packet_bytes);
   const ErrorCode code = error_code(status);
   fail(code == ErrorCode::cancelled ? ErrorCode::bad_data : code, "{}: cannot {}: {}", name(), what,
        error_text(status));
@@ -137,7 +153,12 @@ void Container::open(const AVInputFormat* format) {
 }
 
 void Container::probe_streams() {
-  const int status = avformat_find_stream_info(context_.get(), nullptr);
+  // Probing decodes pictures, too.
+  const auto pixels = static_cast<std::int64_t>(std::min<std::uint64_t>(options_.limits.pixels, INT64_MAX));
+  std::vector<AVDictionary*> settings(context_->nb_streams);
+  for (AVDictionary*& one : settings) av_dict_set_int(&one, "max_pixels", pixels, 0);
+  const int status = avformat_find_stream_info(context_.get(), settings.data());
+  for (AVDictionary*& one : settings) av_dict_free(&one);
   if (status < 0) fail_reading("read the streams", status);
   reader_->rethrow();
   stop_.check();

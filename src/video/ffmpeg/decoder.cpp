@@ -1,13 +1,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/sole_use.h"
 #include "device/cpu.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/frame.h"
+#include "video/ffmpeg/frame_memory.h"
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
+#include "video/frame_budget.h"
 #include "video/sei.h"
 
 namespace lanner::ffmpeg {
@@ -22,7 +25,17 @@ void suit_low_latency(AVCodecContext& context) {
   if (context.codec_id == AV_CODEC_ID_AV1) context.flags |= AV_CODEC_FLAG_LOW_DELAY;
 }
 
-CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& options) {
+// A frame waits for rows of the frame that it refers to. Two more than there are cores keep them busy then,
+// and while frames are converted. Each thread holds a picture: see Note [Pictures in flight].
+int suitable_threads(const StreamInfo& stream, const DecoderOptions& options) {
+  const int cores = default_threads();
+  const int wanted = options.threads > 0 ? options.threads : cores > 1 ? std::min(cores + 2, 16) : 1;
+  const std::uint64_t budget =
+      options.threads > 0 ? options.limits.total_bytes : budget_of_frames(options.limits);
+  return fitting(budget / 2, picture_bytes(stream), wanted);
+}
+
+CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& options, FrameMemory& memory) {
   const ParametersPtr parameters = to_parameters(stream);
   const AVCodec* codec = avcodec_find_decoder(parameters->codec_id);
   check(codec != nullptr, ErrorCode::unsupported,
@@ -35,14 +48,15 @@ CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& optio
   check(avcodec_parameters_to_context(context.get(), parameters.get()) >= 0, ErrorCode::bad_data,
         "stream {}: its description is malformed", stream.index);
   context->pkt_timebase = from_rational(stream.time_base);
-  // A frame waits for rows of the frame that it refers to. Two more than there are cores keep them busy then,
-  // and while frames are converted.
-  const int cores = default_threads();
-  context->thread_count = options.threads > 0 ? options.threads : cores > 1 ? std::min(cores + 2, 16) : 1;
+  context->thread_count = suitable_threads(stream, options);
+  checked_product(static_cast<std::uint64_t>(std::max(0, stream.width)),
+                  static_cast<std::uint64_t>(std::max(0, stream.height)), options.limits.pixels,
+                  "pixels of a picture");
   context->max_pixels = static_cast<std::int64_t>(std::min<std::uint64_t>(options.limits.pixels, INT64_MAX));
   context->flags |= AV_CODEC_FLAG_UNALIGNED; // Crops to the exact pixel.
   if (options.latency == Latency::low) suit_low_latency(*context);
   if (options.sei) carry_marks(*context);
+  memory.serve(*context);
   clear_logged_error();
   const int status = avcodec_open2(context.get(), codec, nullptr);
   check(status >= 0, error_code(status), "stream {}: cannot open decoder {}: {}", stream.index, codec->name,
@@ -53,11 +67,12 @@ CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& optio
 class FfmpegDecoder final : public Decoder {
 public:
   FfmpegDecoder(const StreamInfo& stream, const DecoderOptions& options, const std::string& reason)
-      : options_(options), reason_(reason) {
+      : options_(options), reason_(reason), memory_(options.limits.total_bytes) {
     reset(stream);
   }
 
   bool send(const Packet* packet) override {
+    const SoleUse::Call call(use_);
     check(!draining_, ErrorCode::invalid_argument, "decoder: packet after the end; flush() first");
     check_threads(context_);
     clear_logged_error();
@@ -68,6 +83,7 @@ public:
     }
     const int status = options_.sei && input ? send_marked(*context_, *input, packets_sent_ + 1)
                                              : avcodec_send_packet(context_.get(), input.get());
+    require_memory();
     if (status == AVERROR(EAGAIN)) return false;
     draining_ = packet == nullptr;
     if (options_.sei && packet) sei_waiting_.add(++packets_sent_, sei_scanner_.scan(packet->bytes));
@@ -76,11 +92,13 @@ public:
   }
 
   std::optional<Frame> receive() override {
+    const SoleUse::Call call(use_);
     check_threads(context_);
     while (true) {
       clear_logged_error();
       if (!spare_) spare_ = make_frame();
       const int status = avcodec_receive_frame(context_.get(), spare_.get());
+      require_memory();
       if (status == AVERROR(EAGAIN)) return std::nullopt;
       if (status == AVERROR_EOF) {
         finished_ = true;
@@ -94,6 +112,7 @@ public:
   bool finished() const noexcept override { return finished_; }
 
   void flush() override {
+    const SoleUse::Call call(use_);
     check_threads(context_);
     avcodec_flush_buffers(context_.get());
     sei_waiting_.clear();
@@ -101,7 +120,8 @@ public:
   }
 
   void reset(const StreamInfo& stream) override {
-    CodecContextPtr fresh = open_codec(stream, options_);
+    const SoleUse::Call call(use_);
+    CodecContextPtr fresh = open_codec(stream, options_, memory_);
     context_ = std::move(fresh);
     time_base_ = stream.time_base;
     rotation_ = stream.rotation;
@@ -115,11 +135,19 @@ public:
   const std::string& reason() const noexcept override { return reason_; }
 
   std::string description() const override {
+    const SoleUse::Call call(use_);
     const int threads = context_->active_thread_type ? context_->thread_count : 1;
     return fmt::format("ffmpeg {}, {} thread{}", context_->codec->name, threads, threads == 1 ? "" : "s");
   }
 
 private:
+  void require_memory() {
+    check(!memory_.take_refusal(), ErrorCode::limit_exceeded,
+          "decode: {}: frames in use would take more than the limit total_bytes of {}; let go of some, or "
+          "raise it with --limit total_bytes=N",
+          context_->codec->name, options_.limits.total_bytes);
+  }
+
   // Concealing goes on with the next packet; what memory or a limit refused is never concealed.
   void report(int status) {
     if (options_.raise_on_error || status == AVERROR(ENOMEM))
@@ -146,8 +174,10 @@ private:
     return frame;
   }
 
+  mutable SoleUse use_{"Decoder"};
   DecoderOptions options_;
   std::string reason_;
+  FrameMemory memory_; ///< Before the context, which decodes into it.
   CodecContextPtr context_;
   FramePtr spare_; ///< Filled by the next receive().
   SeiScanner sei_scanner_;

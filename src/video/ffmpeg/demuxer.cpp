@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/sole_use.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/container.h"
 #include "video/ffmpeg/entry_points.h"
@@ -49,12 +50,14 @@ public:
   int best_video() const noexcept override { return best_video_; }
 
   void select(std::span<const int> streams) override {
+    const SoleUse::Call call(use_);
     for (const int stream : streams) require_stream(stream);
     selected_.emplace(streams.begin(), streams.end());
     apply_selection(-1);
   }
 
   std::optional<Packet> next() override {
+    const SoleUse::Call call(use_);
     container_.restart_watch();
     while (std::optional<Packet> packet = next_of_any()) {
       if (!wanted(packet->stream)) continue;
@@ -67,6 +70,7 @@ public:
   const std::string& damage() const noexcept override { return container_.damage(); }
 
   void seek(int stream, std::int64_t pts) override {
+    const SoleUse::Call call(use_);
     require_stream(stream);
     require_seekable();
     check(pts != no_pts, ErrorCode::invalid_argument, "{}: seek to no_pts, expected a time", name());
@@ -78,6 +82,7 @@ public:
   }
 
   void seek_to_byte(std::int64_t pos) override {
+    const SoleUse::Call call(use_);
     const int flags = container_.context().iformat->flags;
     check(!(flags & AVFMT_NO_BYTE_SEEK) && flags & AVFMT_GENERIC_INDEX, ErrorCode::unsupported,
           "{}: format {} cannot be entered at a byte", name(), format_name_);
@@ -277,6 +282,7 @@ private:
     if (packet.pos >= 0) --landing.unsettled;
   }
 
+  SoleUse use_{"Demuxer"};
   Limits limits_;
   Container container_;
   std::string format_name_;

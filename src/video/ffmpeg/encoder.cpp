@@ -2,6 +2,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/sole_use.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/encoder_choice.h"
 #include "video/ffmpeg/entry_points.h"
@@ -60,6 +61,7 @@ public:
   const StreamInfo& stream() const noexcept override { return stream_; }
 
   bool send(const Image* image, std::int64_t pts) override {
+    const SoleUse::Call call(use_);
     check(!draining_, ErrorCode::invalid_argument, "encoder: picture after the end");
     check_threads(context_);
     FramePtr frame;
@@ -77,6 +79,7 @@ public:
   }
 
   std::optional<Packet> receive() override {
+    const SoleUse::Call call(use_);
     check_threads(context_);
     PacketPtr packet = make_packet();
     clear_logged_error();
@@ -163,6 +166,7 @@ private:
     return frame;
   }
 
+  SoleUse use_{"Encoder"};
   EncoderOptions options_;
   CodecContextPtr context_;
   DirectFormat target_{};

@@ -67,6 +67,17 @@ std::int64_t mark_of(const AVFrame& frame) {
 }
 #endif
 
+#if LIBAVCODEC_VERSION_MAJOR < 60
+void call_from_any_thread(AVCodecContext& context) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  context.thread_safe_callbacks = 1;
+#pragma GCC diagnostic pop
+}
+#else
+void call_from_any_thread(AVCodecContext&) {}
+#endif
+
 const std::int32_t* display_matrix(const AVStream& stream) {
   const std::uint8_t* data = nullptr;
   std::size_t size = 0;

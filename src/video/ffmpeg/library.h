@@ -31,6 +31,9 @@ const std::int32_t* display_matrix(const AVStream& stream);
 /// av_probe_input_buffer2 by the content alone, whatever the source is called.
 int probe_format(AVIOContext* io, const AVInputFormat** format);
 
+/// Codec threads may call the context's get_buffer2 themselves, which is ready for it.
+void call_from_any_thread(AVCodecContext& context);
+
 /// What the encoder takes, ended by AV_PIX_FMT_NONE; null when it does not say.
 const AVPixelFormat* pixel_formats(const AVCodec& encoder);
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/sole_use.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/byte_io.h"
 #include "video/ffmpeg/entry_points.h"
@@ -124,6 +125,7 @@ public:
   bool wants_global_header() const noexcept override { return context_->oformat->flags & AVFMT_GLOBALHEADER; }
 
   int add_stream(const StreamInfo& info) override {
+    const SoleUse::Call call(use_);
     check(!begun_, ErrorCode::invalid_argument, "{}: stream added after the first packet", path_);
     AVStream* stream = avformat_new_stream(context_.get(), nullptr);
     if (!stream) throw std::bad_alloc();
@@ -139,6 +141,7 @@ public:
   }
 
   void write(const Packet& packet) override {
+    const SoleUse::Call call(use_);
     check(!finished_, ErrorCode::invalid_argument, "{}: packet after finish()", path_);
     check(packet.stream >= 0 && static_cast<std::size_t>(packet.stream) < time_bases_.size(),
           ErrorCode::invalid_argument, "{}: no stream {}; {} were added", path_, packet.stream,
@@ -153,6 +156,7 @@ public:
   }
 
   void finish() override {
+    const SoleUse::Call call(use_);
     check(!finished_, ErrorCode::invalid_argument, "{}: finish() was called before", path_);
     begin();
     finished_ = true;
@@ -210,6 +214,7 @@ private:
     }
   }
 
+  SoleUse use_{"Muxer"};
   std::string path_;
   AtomicFile file_;
   FileIo io_;

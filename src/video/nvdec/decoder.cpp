@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/sole_use.h"
 #include "video/bitstream.h"
 #include "video/elementary_stream.h"
 #include "video/nvdec/capabilities.h"
@@ -109,6 +110,7 @@ public:
   }
 
   bool send(const Packet* packet) override {
+    const SoleUse::Call call(use_);
     lanner::check(!draining_, ErrorCode::invalid_argument, "decoder: packet after the end; flush() first");
     if (!ready_.empty()) return false;
     const cuda::Current current(place_.context);
@@ -123,6 +125,7 @@ public:
   }
 
   std::optional<Frame> receive() override {
+    const SoleUse::Call call(use_);
     if (ready_.empty()) {
       finished_ = draining_;
       return std::nullopt;
@@ -141,11 +144,13 @@ public:
   bool finished() const noexcept override { return finished_; }
 
   void flush() override {
+    const SoleUse::Call call(use_);
     const cuda::Current current(place_.context);
     guarded([&] { forget(); });
   }
 
   void reset(const StreamInfo& stream) override {
+    const SoleUse::Call call(use_);
     const cuda::Current current(place_.context);
     check_supported(stream);
     guarded([&] {
@@ -157,6 +162,7 @@ public:
 
   Device device() const noexcept override { return place_.gpu->device(); }
   std::string description() const override {
+    const SoleUse::Call call(use_);
     return fmt::format("nvdec {} on {}", stream_.codec, device().to_string());
   }
   const std::string& reason() const noexcept override { return reason_; }
@@ -347,6 +353,7 @@ private:
     ready_.push_back(std::move(ready));
   }
 
+  mutable SoleUse use_{"Decoder"};
   DecoderOptions options_;
   Place place_;
   std::string reason_;

@@ -1,0 +1,35 @@
+#pragma once
+// Memory of the pictures that a codec decodes into.
+
+#include <cstdint>
+#include <memory>
+
+#include "video/ffmpeg/av.h"
+
+namespace lanner::ffmpeg {
+
+// Note [Memory of decoded pictures]
+// FFmpeg's own pool keeps every buffer that a codec ever had in use for as long as the codec lives: who held
+// a thousand frames for a moment pays for them until the reader is gone. Here a few idle ones are kept, since
+// fresh pages cost more than decoding into them, and the rest goes back to the system: by mappings of their
+// own, as malloc would keep the memory beneath one picture that is still held.
+
+/// Serves one codec context; pictures outlive it. Codecs' threads may ask at once.
+class FrameMemory {
+public:
+  /// At most `bytes` are lent at a time: to the codec, to frames that wait, and to those that callers hold.
+  explicit FrameMemory(std::uint64_t bytes);
+  /// `context` decodes into this memory from now on; before it is opened.
+  void serve(AVCodecContext& context);
+  /// Whether more was asked for since the last call. The codec takes it for damage.
+  bool take_refusal() noexcept;
+
+private:
+  struct Idle;
+  static int get_buffer(AVCodecContext* context, AVFrame* frame, int flags) noexcept;
+  int fill(AVCodecContext& context, AVFrame& frame, int flags) const;
+
+  std::shared_ptr<Idle> idle_;
+};
+
+} // namespace lanner::ffmpeg
