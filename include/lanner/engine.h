@@ -79,26 +79,6 @@ struct ContextOptions {
   bool profile = false; ///< Measure every step.
 };
 
-/// How Engine::verify() looks for steps that go wrong.
-struct VerifyOptions {
-  std::map<std::string, Shape> shapes; ///< By input; those left out have their typical shape.
-  std::map<std::string, Item> inputs;  ///< By input; those left out are drawn at random.
-  int runs = 3;                        ///< Of each context; all must give the same bits.
-  int contexts = 2;                    ///< That run at once, each on a thread of its own.
-  std::filesystem::path save_model;    ///< Where the first wrong step goes as an ONNX model; empty: nowhere.
-  Control control;
-};
-
-/// What Engine::verify() found.
-struct Verification {
-  bool right = true;
-  std::size_t steps = 0;  ///< That were compared.
-  std::string node;       ///< Output's name of the first step that is wrong, in the lowered IR.
-  std::string kernel;     ///< `onednn:conv`.
-  std::string difference; ///< What is wrong with it.
-  bool saved = false;     ///< `save_model` was written.
-};
-
 /// An immutable, shareable network ready to run. Copies refer to one engine. Thread-safe.
 class Engine {
 public:
@@ -123,11 +103,6 @@ public:
   Context create_context(const ContextOptions& options = {}) const;
   /// Makes the specialisation for these input shapes ahead of its first run.
   void prepare(const std::map<std::string, Shape>& shapes, int threads = 0) const;
-
-  /// Runs every step of the lowered graph on the values that its definition is given, and compares what they
-  /// give beyond rounding; then whole runs of several contexts at once with each other. Slow: definitions are
-  /// plain loops.
-  Verification verify(const VerifyOptions& options = {}) const;
 
   /// Canonical IR (portable), and the lowered IR of the typical shapes, as text.
   std::string ir() const;
