@@ -63,20 +63,52 @@ struct BuildOptions {
   std::filesystem::path timing_cache; ///< Empty: the user's cache folder.
   /// Told of each file that the model keeps data in beside its own, before it is read.
   std::function<void(const std::filesystem::path&)> on_data_file;
-  Limits limits;
+  Limits limits; ///< Of the build, and of what the engine's contexts hold and take while they run.
   Control control;
 };
 
 struct LoadOptions {
   std::optional<Device> device; ///< Unset: the plan's own; another one tunes again.
   int threads = 0;              ///< 0 takes what the plan was built for, at most the machine's cores.
-  Limits limits;
+  Limits limits; ///< Of reading the plan, and of what the engine's contexts hold and take while they run.
   Control control;
 };
 
 struct ContextOptions {
   int threads = 0;      ///< Fixed for the context's life; 0 takes the engine's.
   bool profile = false; ///< Measure every step.
+};
+
+/// How Engine::verify tries a network.
+struct VerifyOptions {
+  std::map<std::string, Shape> shapes; ///< By input name; others take the typical ones.
+  std::map<std::string, Item> inputs;  ///< Values by input name; others are drawn at random.
+  std::uint64_t seed = 0;              ///< Of what is drawn.
+  int runs = 10;                       ///< Of each node, and of the network in each context.
+  int contexts = 2;                    ///< At work at once.
+  int threads = 0;                     ///< Of each context; 0 takes the engine's.
+  /// Gets the first node that differs, with what it read, as an ONNX model; empty: nothing is written.
+  std::filesystem::path reproducer;
+  Control control;
+};
+
+/// A node whose kernel does not give what the node's definition gives.
+struct NodeDifference {
+  std::string name; ///< Output's name in the lowered IR.
+  std::string op, kernel, backend;
+  std::vector<std::string> sources; ///< Source model's nodes.
+  std::string reason;               ///< `element 17 is 3.5, expected 0.25; 12 of 4096 differ`
+};
+
+/// What Engine::verify found.
+struct Verification {
+  std::size_t nodes = 0;   ///< Compared with their definition.
+  std::size_t defined = 0; ///< Not compared: they run by their definition.
+  std::size_t skipped = 0; ///< Not compared, as they read what no run gives (a branch not taken).
+  std::vector<NodeDifference> differences; ///< In the order in which nodes run.
+  std::string network; ///< Empty, or how outputs of the network as a whole differ, between runs or contexts.
+  std::filesystem::path reproducer; ///< What was written; empty where nothing was.
+  bool right() const { return differences.empty() && network.empty(); }
 };
 
 /// An immutable, shareable network ready to run. Copies refer to one engine. Thread-safe.
@@ -103,6 +135,11 @@ public:
   Context create_context(const ContextOptions& options = {}) const;
   /// Makes the specialisation for these input shapes ahead of its first run.
   void prepare(const std::map<std::string, Shape>& shapes, int threads = 0) const;
+
+  /// Runs every node of the network as lowered for these shapes on what the interpreter gives it, and
+  /// compares the results with the interpreter's within the rounding of the types; then the whole network in
+  /// several contexts at once. Wrong results are told of, not thrown.
+  Verification verify(const VerifyOptions& options = {}) const;
 
   /// Canonical IR (portable), and the lowered IR of the typical shapes, as text.
   std::string ir() const;

@@ -1,8 +1,135 @@
 #include <lanner/limits.h>
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <unistd.h>
+
 #include <lanner/error.h>
 
+#include "base/group_memory.h"
+
 namespace lanner {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::uint64_t machine_memory() noexcept {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
+}
+
+/// The number in a file, 0 where there is none (`max`).
+std::uint64_t number_in(const fs::path& path) {
+  std::ifstream file(path);
+  std::uint64_t value = 0;
+  return file >> value ? value : 0;
+}
+
+/// The least bound of the group and of those around it.
+std::uint64_t memory_upwards(const fs::path& root, const std::string& group, const char* file) {
+  std::uint64_t least = 0;
+  for (fs::path at = fs::path(group).relative_path();; at = at.parent_path()) {
+    const std::uint64_t bound = number_in(root / at / file);
+    if (bound > 0 && (least == 0 || bound < least)) least = bound;
+    if (at.empty()) return least;
+  }
+}
+
+template<typename T>
+T parse_amount(std::string_view name, std::string_view text) {
+  static constexpr std::pair<std::string_view, double> units[] = {
+      {"", 1}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const auto* known =
+      std::find_if(std::begin(units), std::end(units), [&](auto& u) { return u.first == unit; });
+  const bool right = error == std::errc() && known != std::end(units) && std::isfinite(value) && value >= 0;
+  const double amount = right ? value * known->second : -1;
+  check(right && amount < static_cast<double>(std::numeric_limits<T>::max()), ErrorCode::invalid_argument,
+        "limit {}: got {}, expected a number, with KiB, MiB, GiB or TiB for bytes", name, text);
+  return static_cast<T>(amount);
+}
+
+/// Calls `use(name, member)` for each limit.
+template<typename Use>
+void for_each_limit(Limits& limits, Use use) {
+  use("file_bytes", limits.file_bytes);
+  use("tensor_bytes", limits.tensor_bytes);
+  use("total_bytes", limits.total_bytes);
+  use("nodes", limits.nodes);
+  use("depth", limits.depth);
+  use("rank", limits.rank);
+  use("pixels", limits.pixels);
+  use("streams", limits.streams);
+  use("packet_bytes", limits.packet_bytes);
+  use("frames", limits.frames);
+  use("seconds", limits.seconds);
+}
+
+} // namespace
+
+std::uint64_t group_memory(std::string_view groups, const fs::path& mount) {
+  std::uint64_t least = 0;
+  std::istringstream lines{std::string(groups)};
+  for (std::string line; std::getline(lines, line);) {
+    // "hierarchy:controllers:path"; the second version has hierarchy 0 and no controllers.
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const bool second_version = controllers == ",,";
+    if (!second_version && controllers.find(",memory,") == std::string::npos) continue;
+    const std::uint64_t bound =
+        memory_upwards(second_version ? mount : mount / "memory", line.substr(second + 1),
+                       second_version ? "memory.max" : "memory.limit_in_bytes");
+    if (bound > 0 && (least == 0 || bound < least)) least = bound;
+  }
+  return least;
+}
+
+std::uint64_t default_total_bytes() noexcept {
+  static const std::uint64_t bytes = []() noexcept -> std::uint64_t {
+    constexpr std::uint64_t unknown = 64ull << 30;
+    const std::uint64_t machine = machine_memory();
+    std::uint64_t memory = machine > 0 ? machine : unknown;
+    try {
+      std::ifstream file("/proc/self/cgroup");
+      const std::string groups(std::istreambuf_iterator<char>(file), {});
+      const std::uint64_t group = group_memory(groups, "/sys/fs/cgroup");
+      if (group > 0) memory = std::min(memory, group);
+    } catch (...) {
+      // Without the group's bound the machine's memory is what there is.
+    }
+    return memory / 4 * 3;
+  }();
+  return bytes;
+}
+
+void set_limit(Limits& limits, std::string_view assignment) {
+  const std::size_t equals = assignment.find('=');
+  const std::string_view name = assignment.substr(0, equals);
+  bool known = false;
+  std::string names;
+  for_each_limit(limits, [&](std::string_view each, auto& member) {
+    names += names.empty() ? "" : ", ";
+    names += each;
+    if (each != name || equals == std::string_view::npos) return;
+    member = parse_amount<std::remove_reference_t<decltype(member)>>(name, assignment.substr(equals + 1));
+    known = true;
+  });
+  check(known, ErrorCode::invalid_argument, "limit {}: expected NAME=VALUE, where NAME is one of {}",
+        assignment, names);
+}
 
 std::uint64_t checked_product(std::uint64_t a, std::uint64_t b, std::uint64_t bound, std::string_view what) {
   std::uint64_t product = 0;
