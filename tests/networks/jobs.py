@@ -225,10 +225,12 @@ def check_range(subject: Subject) -> Row:
     """One engine for both shapes: there, elsewhere and back."""
     job, network = subject.job, subject.network
     cases = [job.case("exported"), job.case("other"), job.case("exported")]
-    shapes = [network.shapes(case) for case in cases[:2]]
-    ranges = {
-        name: (tuple(map(min, shape, shapes[1][name])), shape, tuple(map(max, shape, shapes[1][name]))) for name, shape in shapes[0].items()
-    }
+    typical, other = cases[:2]
+    low, high = (
+        network.shapes(Case("", choose(typical.batch, other.batch), tuple((name, choose(a, b)) for (name, a), (_, b) in zip(typical.sizes, other.sizes, strict=True))))
+        for choose in (min, max)
+    )
+    ranges = {name: (low[name], shape, high[name]) for name, shape in network.shapes(typical).items()}
     engine, seconds = subject.build(ranges)
     context = engine.create_context()
     found: dict[str, list[dict[str, dict]]] = {case.label: [] for case in cases}
