@@ -20,5 +20,6 @@ NB_MODULE(_lanner, module) {
   lanner::python::register_video_reader(module);
   lanner::python::register_video(module);
   lanner::python::register_context(module);
+  lanner::python::register_verification(module);
   lanner::python::register_engine(module);
 }
