@@ -24,8 +24,8 @@ std::string network_difference(const Engine& engine, std::span<const Item> input
                                std::span<const Item> expected, const NetworkRuns& options,
                                const Control& control);
 
-/// How `got` lies further from `want` than the rounding of a whole network explains; empty where it does not.
-/// Where `picks`, the network chooses among its values, and only what is no number is told of.
-std::string gross_difference(const Item& got, const Item& want, bool picks);
+/// How `got` lies further from `want` than `bound` times its norm, or is no number where that is one; empty
+/// where neither holds. Only reals of equal shapes are compared.
+std::string gross_difference(const Item& got, const Item& want, double bound);
 
 } // namespace lanner

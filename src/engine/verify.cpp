@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include <lanner/engine.h>
 #include <lanner/error.h>
 
@@ -82,10 +84,21 @@ private:
     const Graph& graph = made_->program->graph();
     try {
       return nodes_on({options_.seed, DrawnIntegers::low});
-    } catch (const DefinitionFailed&) {
-      if (!draws_places(graph, options_.inputs)) throw;
+    } catch (const DefinitionFailed& error) {
+      if (!draws_places(graph, options_.inputs)) throw with_remedy(error);
     }
-    return nodes_on({options_.seed, DrawnIntegers::zero});
+    try {
+      return nodes_on({options_.seed, DrawnIntegers::zero});
+    } catch (const DefinitionFailed& error) {
+      throw with_remedy(error);
+    }
+  }
+
+  /// What is drawn may be nothing that the model takes.
+  Error with_remedy(const DefinitionFailed& error) const {
+    const bool all = options_.inputs.size() == inputs_.size();
+    return Error(error.code(), fmt::format("{}; give {} that the model takes", error.message(),
+                                           all ? "inputs" : "shapes and inputs"));
   }
 
   NodeFindings nodes_on(const InputDraw& draw) {
