@@ -15,7 +15,7 @@
 namespace lanner::test {
 
 /// An engine of one thread that runs `lowered` by kernels of `backend`, which must outlive it.
-inline Engine lowered_engine(std::string_view lowered, const Backend& backend) {
+inline Engine lowered_engine(std::string_view lowered, const Backend& backend, Device device = {}) {
   const auto parsed = [&] {
     auto graph = parse_graph(lowered, builtin_op_table());
     infer_types(*graph);
@@ -24,6 +24,7 @@ inline Engine lowered_engine(std::string_view lowered, const Backend& backend) {
   auto state = std::make_shared<Engine::State>();
   state->graph = parsed();
   state->target.threads = 1;
+  state->target.device = device;
   describe(*state);
   const std::array<const Backend*, 1> backends{&backend};
   state->adopt(
