@@ -8,6 +8,7 @@
 
 #include <lanner/engine.h>
 #include <lanner/error.h>
+#include <lanner/tensor_file.h>
 
 #include "arguments.h"
 #include "command.h"
@@ -25,7 +26,7 @@ constexpr double default_budget = 10;
 
 struct VerifyCommandOptions {
   EngineOptions engine;
-  std::string output;
+  std::string output, inputs;
   int runs = 10, contexts = 2;
   std::uint64_t seed = 0;
   bool file_only = false, json = false;
@@ -35,8 +36,8 @@ int verify_file(const VerifyCommandOptions& options) {
   const std::string& plan = options.engine.model;
   check(kind_of(plan) == FileKind::plan, ErrorCode::bad_data,
         "{}: is no plan; expected what lanner build writes", plan);
-  check(options.output.empty() && !options.json, ErrorCode::invalid_argument,
-        "--file-only runs nothing; leave out -o and --json");
+  check(options.output.empty() && options.inputs.empty() && !options.json, ErrorCode::invalid_argument,
+        "--file-only runs nothing; leave out -o, --inputs and --json");
   LoadOptions load;
   load.control.cancel = interrupt_token();
   const Engine engine = Engine::load(std::filesystem::path(plan), load);
@@ -101,15 +102,21 @@ std::map<std::string, Shape> take_shapes(EngineOptions& options) {
   return shapes;
 }
 
+/// Where the library keeps what the node of a reproducer read.
+std::string operands_of(const std::string& reproducer) {
+  return std::filesystem::path(reproducer).replace_extension(".inputs.safetensors").string();
+}
+
 int verify_network(const VerifyCommandOptions& options) {
   Files files;
+  files.reads("--inputs", options.inputs);
   files.writes("-o", options.output);
-  if (!options.output.empty())
-    files.writes("-o, for what the node read,",
-                 std::filesystem::path(options.output).replace_extension(".inputs.safetensors").string());
+  if (!options.output.empty()) files.writes("-o, for what the node read,", operands_of(options.output));
   EngineOptions from = options.engine;
   VerifyOptions verify;
   if (kind_of(from.model) == FileKind::plan) verify.shapes = take_shapes(from);
+  if (!options.inputs.empty())
+    for (const auto& [name, tensor] : load_tensors(options.inputs)) verify.inputs[name] = Item(tensor);
   const ModelFacts facts = inspect(from, files);
   const Engine engine = open_engine(facts, from, build_options(from, default_budget), std::nullopt, 1);
   verify.seed = options.seed;
@@ -149,6 +156,8 @@ CLI::App* add_verify(CLI::App& app, Action& action) {
   command->add_option("--contexts", options->contexts, "At work at once")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
+  command->add_option("--inputs", options->inputs,
+                      "safetensors file of values by input name; other inputs are random");
   command->add_option("--seed", options->seed, "Of the random inputs")->capture_default_str();
   command->add_option("-o,--output", options->output,
                       "ONNX model to write of the first node that differs; what it read goes beside it, to "
@@ -160,6 +169,7 @@ CLI::App* add_verify(CLI::App& app, Action& action) {
       "contexts at once. Exit code 2 and a line that says what is wrong where something is.\n\nExamples:\n"
       "  lanner verify model.plan\n  lanner verify model.onnx --precision fp16 --device cuda:0 -o "
       "wrong.onnx\n"
+      "  lanner verify wrong.onnx --inputs wrong.inputs.safetensors --precision fp16 --device cuda:0\n"
       "  lanner verify model.plan --shape input:8x3x224x224 --runs 100 --contexts 4\n"
       "  lanner verify model.plan --file-only");
   return command;

@@ -29,6 +29,7 @@ from lanner._lanner import (
     build,
     load,
     load_image,
+    load_tensors,
     save_image,
 )
 from lanner.errors import (
@@ -75,6 +76,7 @@ __all__ = [
     "build",
     "load",
     "load_image",
+    "load_tensors",
     "save_image",
 ]
 

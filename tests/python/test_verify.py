@@ -101,6 +101,14 @@ def test_other_shapes_of_an_open_model(tmp_path):
 
 
 class TestCommand:
+    def test_repeats_what_was_written_of_a_node(self, reproducers):
+        path = next(path for path in reproducers if path.stem == "fused")
+        assert "1 node right" in succeed("verify", path, "--inputs", path.with_suffix(".inputs.safetensors"), "--runs", "1", *QUICK)
+        assert "fused.onnx: a header of" in refuse("verify", path, "--inputs", path, *QUICK)
+        assert "no input 'x'" in refuse("verify", DEMO, "--inputs", path.with_suffix(".inputs.safetensors"), *QUICK)
+        operands = lanner.load_tensors(path.with_suffix(".inputs.safetensors"))
+        assert {name: tensor.shape for name, tensor in operands.items()} == {"r": (1, 3, 4, 4), "x": (1, 2, 4, 4)}
+
     def test_says_how_many_nodes_are_right(self, tmp_path):
         plan = tmp_path / "m.plan"
         said = succeed("verify", DEMO, "--shape", "input:1x3x192x320", "--runs", "2", *QUICK)
@@ -123,6 +131,8 @@ class TestCommand:
         model = color_classifier(tmp_path / "c.onnx")
         before = model.read_bytes()
         assert "would overwrite" in refuse("verify", model, "-o", model)
+        inputs = model.with_suffix(".inputs.safetensors")
+        assert "would overwrite" in refuse("verify", model, "--inputs", inputs, "-o", tmp_path / "c.other")
         succeed("verify", model, "--shape", "input:1x3x8x8", "--runs", "1", "-o", tmp_path / "x.onnx", *QUICK)
         assert model.read_bytes() == before
         assert leftovers(tmp_path, "c.onnx") == []  # nothing differs
