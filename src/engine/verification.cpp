@@ -138,12 +138,30 @@ private:
         node, [&] { return run_node(node, arguments, {.threads = target_.threads, .control = &quiet_}); });
   }
 
-  std::vector<Item> compare(const Node& node, const Step& step) {
+  std::vector<Tensor> operands_of(const Node& node) const {
     std::vector<Tensor> operands;
     for (const Value* input : node.inputs())
       operands.push_back(input ? held_.at(input).item.tensor : Tensor{});
+    return operands;
+  }
+
+  /// For a kernel, which may be so wrong that it writes to them. Constants it has in a form of their own.
+  static std::vector<Tensor> copies(const Node& node, std::vector<Tensor> operands) {
+    std::map<const Value*, Tensor> made; // an operand that is read twice is one value
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const Value* input = node.input(i);
+      if (!input || input->constant()) continue;
+      Tensor& copy = made[input];
+      if (!copy.defined()) copy = operands[i].clone();
+      operands[i] = copy;
+    }
+    return operands;
+  }
+
+  std::vector<Item> compare(const Node& node, const Step& step) {
+    std::vector<Tensor> operands = operands_of(node);
     const Tactic& tactic = step.offered->tactic;
-    TrialData data(node, operands, target_.threads, quiet_);
+    TrialData data(node, copies(node, operands), target_.threads, quiet_);
     std::vector<Item> results;
     for (const Tensor& tensor : defined(node, [&] { return data.expected(tactic); }))
       results.emplace_back(tensor);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -118,35 +119,57 @@ private:
   mutable std::atomic<std::thread::id> home_{std::thread::id{}};
 };
 
-class HomesickBackend final : public Backend {
+/// An exponential that spoils what it has read.
+class Spoiling final : public Kernel {
+public:
+  void launch(const Launch& launch) const override {
+    auto* x = static_cast<float*>(const_cast<void*>(launch.inputs[0]));
+    auto* y = static_cast<float*>(launch.outputs[0]);
+    for (int i = 0; i < 6; ++i) y[i] = std::exp(std::exchange(x[i], 0.F));
+  }
+};
+
+/// Offers one kernel for everything.
+template<typename Own>
+class OneKernel final : public Backend {
 public:
   std::string_view name() const override { return "fast"; }
   bool fuses(std::span<const Node* const>, const Node&, const Target&) const override { return false; }
   TacticList tactics(const Node&, const Target&) const override {
     Tactic tactic;
-    tactic.kernel = "homesick";
+    tactic.kernel = "own";
     tactic.inputs.resize(1);
     tactic.outputs.resize(1);
     return {{tactic}, ""};
   }
   std::unique_ptr<Kernel> prepare(const Node&, const Tactic&, std::span<const Tensor* const>,
                                   const Target&) const override {
-    return std::make_unique<Homesick>();
+    return std::make_unique<Own>();
   }
 };
 
 TEST(Verify, RunsContextsOfEachNodeOnThreadsOfTheirOwn) {
-  const HomesickBackend backend;
-  const Engine engine =
-      lowered_engine("graph @g(%x: f32[2, 3]) -> (%y: f32[2, 3] as \"y\") {\n"
-                     "  %y: f32[2, 3] = exp(%x) tactic(\"fast\", \"homesick\", _, 0.0)\n}\n",
-                     backend);
+  const OneKernel<Homesick> backend;
+  const Engine engine = lowered_engine("graph @g(%x: f32[2, 3]) -> (%y: f32[2, 3] as \"y\") {\n"
+                                       "  %y: f32[2, 3] = exp(%x) tactic(\"fast\", \"own\", _, 0.0)\n}\n",
+                                       backend);
   VerifyOptions options;
   const Verification two = engine.verify(options);
   ASSERT_EQ(two.differences.size(), 1u);
   EXPECT_EQ(two.differences[0].reason, "beside another context: output 0 differs from run to run");
   options.contexts = 1;
   EXPECT_TRUE(engine.verify(options).differences.empty());
+}
+
+TEST(Verify, GivesEachNodeOperandsThatNoKernelHasTouched) {
+  const OneKernel<Spoiling> backend;
+  const Engine engine =
+      lowered_engine("graph @g(%x: f32[2, 3]) -> (%y: f32[2, 3] as \"y\", %z: f32[2, 3] as \"z\") {\n"
+                     "  %y: f32[2, 3] = exp(%x) tactic(\"fast\", \"own\", _, 0.0)\n"
+                     "  %z: f32[2, 3] = exp(%x) tactic(\"fast\", \"own\", _, 0.0)\n"
+                     "}\n",
+                     backend);
+  EXPECT_EQ(engine.verify().differences.size(), 2u); // of zeros the second would be right
 }
 
 TEST(Verify, TakesTheInputsThatAreGiven) {
