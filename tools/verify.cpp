@@ -107,6 +107,20 @@ std::string operands_of(const std::string& reproducer) {
   return std::filesystem::path(reproducer).replace_extension(".inputs.safetensors").string();
 }
 
+/// Errors name the file; the engine knows its graph's name alone.
+Verification verified(const Engine& engine, const std::string& file, VerifyOptions options) {
+  ProgressBar bar("verify");
+  options.control = {interrupt_token(), bar.callback()};
+  try {
+    return engine.verify(options);
+  } catch (const Error& error) {
+    const std::string named = fmt::format("verify {}: ", engine.name());
+    const bool begins = error.message().starts_with(named);
+    throw Error(error.code(),
+                fmt::format("verify {}: {}", file, error.message().substr(begins ? named.size() : 0)));
+  }
+}
+
 int verify_network(const VerifyCommandOptions& options) {
   Files files;
   files.reads("--inputs", options.inputs);
@@ -123,11 +137,7 @@ int verify_network(const VerifyCommandOptions& options) {
   verify.runs = options.runs;
   verify.contexts = options.contexts;
   verify.reproducer = options.output;
-  const Verification found = [&] {
-    ProgressBar bar("verify");
-    verify.control = {interrupt_token(), bar.callback()};
-    return engine.verify(verify);
-  }();
+  const Verification found = verified(engine, from.model, std::move(verify));
   if (options.json) {
     print_json(verification_json(options, found).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
     return found.right() ? 0 : 2;
