@@ -77,6 +77,22 @@ constexpr NodeText usual[] = {
     {"same_twice", "%x: f32[2, 3]", "%y = mul(%x, %x)"},
     {"equal", "%a: i64[7], %b: i64[7]", "%y = equal(%a, %b)"},
     {"swish", "%x: f32[2, 5]", "%y = swish(%x)"},
+    {"top_k", "%x: f32[2, 7]", "%k = constant() {value = i64[1](3)}\n%y, %i = top_k(%x, %k)"},
+    {"split", "%x: f32[2, 6]", "%s = constant() {value = i64[2](2, 4)}\n%y, %z = split(%x, %s) {axis = 1}"},
+    {"slice", "%x: f32[4, 6]",
+     "%b = constant() {value = i64[2](1, 5)}\n%e = constant() {value = i64[2](4, -7)}\n"
+     "%a = constant() {value = i64[2](0, 1)}\n%s = constant() {value = i64[2](1, -2)}\n"
+     "%y = slice(%x, %b, %e, %a, %s)"},
+    {"lstm", "%x: f32[3, 1, 2], %w: f32[1, 12, 2], %r: f32[1, 12, 3]",
+     "%y, %h, %c = lstm(%x, %w, %r) {hidden_size = 3}"},
+    {"quantize_linear", "%x: f32[2, 3]",
+     "%s = constant() {value = f32[](0.05)}\n%z = constant() {value = u8[](128)}\n%y = quantize_linear(%x, "
+     "%s, %z)"},
+    {"dequantize_linear", "%x: i8[2, 3]",
+     "%s = constant() {value = f32[](0.05)}\n%z = constant() {value = i8[](3)}\n"
+     "%y = dequantize_linear(%x, %s, %z)"},
+    {"rms_normalization", "%x: f32[2, 8], %s: f32[8]", "%y = rms_normalization(%x, %s)"},
+    {"random", "%x: f32[2, 8]", "%y = random_uniform_like(%x) {low = 1.0, seed = 3.0, high = 1.00001}"},
 };
 
 class ReproducerFiles : public testing::TestWithParam<NodeText> {

@@ -12,7 +12,7 @@ from command import BUILD, ROOT, color_classifier, leftovers, refuse, succeed
 
 DEMO = ROOT / "demo" / "shapes.onnx"
 QUICK = ("--budget", "0", "--threads", "1")
-NUMPY = {"F32": np.float32, "F16": np.float16, "I64": np.int64, "BOOL": np.bool_}
+NUMPY = {"F32": np.float32, "F16": np.float16, "I64": np.int64, "I8": np.int8, "BOOL": np.bool_}
 
 
 def safetensors(path):
