@@ -29,10 +29,17 @@ bool is_definition(const Backend& backend) {
   return backend.name() == "reference";
 }
 
-bool vouched(const Backend& backend, const Tactic& tactic) {
+bool vouched(const Backend& backend, std::string_view kernel) {
   return std::ranges::any_of(rules, [&](const Rule& rule) {
-    return rule.backend == backend.name() && (rule.kernel.empty() || rule.kernel == tactic.kernel) &&
+    return rule.backend == backend.name() && (rule.kernel.empty() || rule.kernel == kernel) &&
            backend.version().starts_with(rule.version);
+  });
+}
+
+bool vouched(const Graph& lowered, std::span<const Backend* const> backends) {
+  return std::ranges::all_of(lowered.body().nodes(), [&](const auto& node) {
+    const auto backend = std::ranges::find(backends, node->tactic.backend, &Backend::name);
+    return backend == backends.end() || vouched(**backend, node->tactic.kernel);
   });
 }
 

@@ -1,8 +1,11 @@
 #include "engine/tuner.h"
 
+#include <array>
+
 #include <gtest/gtest.h>
 
 #include "engine/signature.h"
+#include "engine/vouched.h"
 #include "expect_error.h"
 #include "graph/text.h"
 #include "lowering/fault_case.h"
@@ -172,6 +175,18 @@ TEST(Tuner, ADefinitionIsNotComparedWithItself) {
   TunerBench bench(chain, "reference", table);
   EXPECT_EQ(bench.launches([&] { EXPECT_EQ(bench.vet("one").trust, Trust::vouched); }), 0);
   EXPECT_TRUE(bench.cost("one", plenty).measured);
+}
+
+// What was checked for one number of threads is taken for another only where the list has it.
+TEST(Vouched, AGraphIsWhereAllItsKernelsAre) {
+  for (const char* backend : {"cpu", "fast"}) {
+    TunerBench bench(chain, backend, table);
+    const std::array<const Backend*, 1> backends{&bench.backend};
+    EXPECT_TRUE(vouched(*bench.graph, backends)) << "no kernel was chosen yet";
+    bench.node().tactic.backend = backend;
+    bench.node().tactic.kernel = "one";
+    EXPECT_EQ(vouched(*bench.graph, backends), std::string_view(backend) == "cpu");
+  }
 }
 
 // --- What tells problems apart ---
