@@ -59,7 +59,8 @@ std::string line_of(const Verification& found) {
 
 Verification verify(const Engine& engine, const VerifyArguments& arguments) {
   VerifyOptions options;
-  for (const auto& [name, value] : arguments.shapes) {
+  for (const auto& [name, given] : arguments.shapes) {
+    const nb::object value = nb::borrow(given);
     const Binding& input = input_called(engine, name);
     options.shapes[input.name] =
         with_option_named(fmt::format("shapes of {}", input.name), value, [&] { return to_shape(value); });
