@@ -185,7 +185,10 @@ void warn_of_unused(const Engine::State& state, const std::string& model) {
 
 std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOptions& options,
                                            const std::filesystem::path& folder) {
-  auto state = std::make_shared<Engine::State>();
+  const auto account = std::make_shared<Account>(options.limits);
+  const AccountScope charged(account);
+  const DeadlineScope deadline(options.limits);
+  auto state = std::make_shared<Engine::State>(options.limits, account);
   state->target = target_for(options);
   options.control.report({"import", 0, 0, ""});
   std::unique_ptr<Graph> graph = import_model(
@@ -198,7 +201,6 @@ std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOp
     graph->metadata[preprocess_key + input] = spec.to_json();
   state->graph = std::move(graph);
   state->budget = options.budget;
-  state->limits = options.limits;
   state->timing_cache = timing_cache_path(options);
   state->retune = options.retune;
   describe(*state);
@@ -277,6 +279,7 @@ void Engine::prepare(const std::map<std::string, Shape>& shapes, int threads) co
     all[static_cast<std::size_t>(found - state_->inputs.begin())] = shape;
   }
   check_threads(threads);
+  const DeadlineScope deadline(state_->limits);
   state_->specialise(all, threads > 0 ? threads : state_->target.threads);
 }
 

@@ -8,6 +8,8 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
+#include "base/limit_error.h"
 #include "base/one_line.h"
 #include "importers/protobuf.h"
 #include "importers/tensorflow/node_outputs.h"
@@ -85,6 +87,7 @@ constexpr FieldEntry shape_fields[] = {
             r.size = 0;
             v.message(dim_fields, &r);
             check(r.size >= -1, ErrorCode::bad_data, "a shape has the negative size {}", r.size);
+            check_rank(r.dims.size() + 1, "a shape");
             r.dims.push_back(r.size >= 0 ? Dim(r.size)
                                          : Dim::symbol(fmt::format("unknown__{}", r.dims.size())));
           }>(2, "dim", Wire::message),
@@ -213,8 +216,8 @@ constexpr FieldEntry node_fields[] = {
 };
 
 ImportNode read_node(FieldValue& value, Reading* reading) {
-  check(++reading->nodes <= reading->limits.nodes, ErrorCode::limit_exceeded, "more than {} nodes",
-        reading->limits.nodes);
+  ++reading->nodes;
+  check_limit("nodes", reading->nodes, reading->limits.nodes, "{} nodes", reading->nodes);
   NodeRecord record{reading, {}};
   with_context([&] { return fmt::format("node '{}'", record.node.name); },
                [&] { value.message(node_fields, &record); });
