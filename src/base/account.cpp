@@ -18,15 +18,14 @@ Account::Account(const Limits& limits, std::shared_ptr<const Account> base)
 
 void Account::charge(std::uint64_t bytes) {
   const std::uint64_t limit = limits_.total_bytes;
-  // What cannot fit is not added, so that the sum stays far from 64 bits.
-  if (bytes <= limit) {
-    const std::uint64_t before = held_.fetch_add(bytes, std::memory_order_relaxed);
+  std::uint64_t before = held();
+  for (;;) {
     const std::uint64_t beside = base_ ? base_->held() : 0;
-    if (before <= limit - bytes && beside <= limit - bytes - before) return;
-    held_.fetch_sub(bytes, std::memory_order_relaxed);
+    const bool fits = before <= limit && beside <= limit - before && bytes <= limit - before - beside;
+    if (!fits)
+      fail_limit("total_bytes", limit, "memory: {} bytes beside {} that are held", bytes, before + beside);
+    if (held_.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed)) return;
   }
-  fail_limit("total_bytes", limit, "memory: {} bytes beside {} that are held", bytes,
-             held() + (base_ ? base_->held() : 0));
 }
 
 Charge::Charge(AccountPtr account, std::uint64_t bytes) : account_(std::move(account)) {

@@ -368,8 +368,7 @@ ImportModel model_of(GraphRecord& record) {
   for (const ImportNode& node : record.nodes)
     if (!read.contains(node.name) && !gives_nothing(node)) {
       for (std::int64_t i = 0; i < shown_outputs(node); ++i) results.push_back(tensor_name(node.name, i));
-      check(results.size() <= record.reading->limits.nodes, ErrorCode::limit_exceeded, "more than {} outputs",
-            record.reading->limits.nodes);
+      check_limit("nodes", results.size(), record.reading->limits.nodes, "{} outputs", results.size());
     }
   const auto computes = std::ranges::find_if_not(record.nodes, gives_nothing);
   check(!results.empty() || computes == record.nodes.end(), ErrorCode::bad_data,
