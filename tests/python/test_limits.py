@@ -67,6 +67,13 @@ def test_plans_and_pictures_take_them(tmp_path, model):
         lanner.load_image(make_ppm(tmp_path / "picture.ppm"), limits={"pixels": 16})
 
 
+def test_a_batch_counts(clip):
+    reader = lanner.VideoReader(clip, limits={"total_bytes": "64MiB"})
+    assert reader.batch([0, 1], preset="none").shape[0] == 2
+    with pytest.raises(lanner.LimitExceeded, match="over the limit total_bytes of 67108864"):
+        reader.batch([0] * 100_000, preset="none")
+
+
 def test_limits_of_other_kinds_are_refused(model):
     with pytest.raises(TypeError, match="limits: 4 is of the wrong type"):
         lanner.build(model, limits=4)
