@@ -12,6 +12,7 @@
 #include <lanner/log.h>
 
 #include "backends/backends.h"
+#include "base/account.h"
 #include "device/cpu.h"
 #include "engine/explain.h"
 #include "engine/given_shapes.h"
@@ -62,6 +63,7 @@ void apply_range(Graph& graph, Value& input, const ShapeRange& range, Bindings& 
   check(input.type.is_tensor(), ErrorCode::invalid_argument, "input {}: a shape was given for a sequence",
         input.name());
   const std::size_t rank = range.typical.rank();
+  check_rank(rank, "input " + input.name());
   check(range.min.rank() == rank && range.max.rank() == rank, ErrorCode::invalid_argument,
         "input {}: smallest, typical and largest shape differ in rank", input.name());
   if (!input.type.ranked()) {

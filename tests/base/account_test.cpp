@@ -12,6 +12,7 @@
 
 #include "device/team.h"
 #include "expect_error.h"
+#include "ops/rows.h"
 #include "tensor/strings.h"
 
 namespace lanner {
@@ -158,6 +159,15 @@ TEST(Deadline, IsOfItsScope) {
     LANNER_EXPECT_ERROR(check_deadline(), ErrorCode::limit_exceeded, "seconds");
   }
   EXPECT_NO_THROW(check_deadline());
+}
+
+TEST(Deadline, EndsTheRowsOfAKernel) {
+  Limits limits;
+  limits.seconds = 1e-9;
+  const DeadlineScope scope(limits);
+  for (const int threads : {1, 2})
+    LANNER_EXPECT_ERROR(ops::for_each_row(threads, 100, [](std::int64_t) {}), ErrorCode::limit_exceeded,
+                        "raise it with --limit seconds=N");
 }
 
 TEST(Rank, IsThatOfTheAccount) {

@@ -231,6 +231,29 @@ TEST(Greedy, RanksAreRefusedAtOnce) {
   LANNER_EXPECT_ERROR(built(declared), ErrorCode::limit_exceeded, "raise it with --limit rank=N");
 }
 
+TEST(Greedy, RanksThatCallersAndOtherFormatsGive) {
+  const std::string file = model(
+      graph({.nodes = {node({"Neg", {"x"}, {"y"}})},
+             .inputs = {Message().bytes(1, "x").message(2, Message().message(1, Message().integer(1, f32)))},
+             .outputs = {Message().bytes(1, "y")}}));
+  const Shape ones(std::vector<std::int64_t>(5000, 1));
+  BuildOptions options = bounded();
+  options.shapes["x"] = ShapeRange::fixed(ones);
+  LANNER_EXPECT_ERROR(built(file, options), ErrorCode::limit_exceeded, "input x: rank 5000");
+  const Engine engine = built(file);
+  const Tensor value = Tensor::wrap(Tensor::zeros(DType::f32, {1}).data(), DType::f32, ones, nullptr);
+  LANNER_EXPECT_ERROR(engine.create_context().bind("x", value), ErrorCode::limit_exceeded,
+                      "input x: rank 5000");
+  LANNER_EXPECT_ERROR(engine.prepare({{"x", ones}}), ErrorCode::limit_exceeded, "input x: rank 5000");
+  std::string dims;
+  for (int i = 0; i < 5000; ++i) dims += "dim { size: 1 } ";
+  LANNER_EXPECT_ERROR(
+      built("node { name: \"x\" op: \"Placeholder\" attr { key: \"dtype\" value { type: DT_FLOAT } } "
+            "attr { key: \"shape\" value { shape { " +
+            dims + "} } } }"),
+      ErrorCode::limit_exceeded, "raise it with --limit rank=N");
+}
+
 TEST(Greedy, AHigherLimitOfRanksIsTaken) {
   const std::string file =
       model(graph({.nodes = {node({"Reshape", {"x", "n"}, {"y"}})},
