@@ -65,7 +65,7 @@ std::unique_ptr<Graph> import_as(const Format& format, const Content& content, c
   check(!options.weights || format.weights_apart, ErrorCode::invalid_argument,
         "weights were given apart, but a model of format {} holds its own", format.name);
   try {
-    const Meter parsed;
+    Meter parsed;
     return format.import(content, options);
   } catch (const Error& error) {
     throw Error(error.code(), one_line(error.message(), longest_message));

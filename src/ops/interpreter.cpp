@@ -151,7 +151,7 @@ std::vector<Item> Interpreter::run(const Node& node, std::span<const Item* const
 
 std::vector<Item> Interpreter::run_kernel(const Node& node, std::span<const Item* const> inputs) {
   check(node.op().reference != nullptr, ErrorCode::unsupported, "{} has no reference kernel", node.kind());
-  const Meter meter;
+  Meter meter;
   NodeRun run(*this, node, inputs);
   node.op().reference(run);
   std::vector<Item> results = run.take();

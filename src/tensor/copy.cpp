@@ -164,7 +164,7 @@ void copy_to_strings(const Tensor& from, Tensor& to) {
         "cast: {} to {} is not defined; take the real part first", to_string(from.dtype()),
         to_string(to.dtype()));
   if (from.data() == to.data()) return;
-  const Meter meter;
+  Meter meter;
   if (from.dtype() == DType::string)
     move_elements<std::string>(from, to);
   else

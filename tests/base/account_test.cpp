@@ -126,7 +126,7 @@ TEST(Account, MeterFailsBeforeMemoryIsTaken) {
   const auto account = std::make_shared<Account>(of_bytes(1 << 20));
   const AccountScope scope(account);
   {
-    const Meter meter;
+    Meter meter;
     const std::string element(10'000, 'x');
     std::string to;
     int assigned = 0;

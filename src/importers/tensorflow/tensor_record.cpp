@@ -39,7 +39,7 @@ void fill(const std::vector<From>& values, std::span<To> elements) {
 }
 
 void fill_strings(const std::vector<std::string>& values, Tensor& tensor) {
-  const Meter meter; // the last value may be long, and the tensor large
+  Meter meter; // the last value may be long, and the tensor large
   fill(values, tensor.as<std::string>());
   own_characters(tensor);
 }
