@@ -15,6 +15,7 @@
 #include "console.h"
 #include "engine_options.h"
 #include "interrupt.h"
+#include "limit_option.h"
 #include "media.h"
 #include "reader_options.h"
 #include "statistics.h"
@@ -200,7 +201,7 @@ int bench_clip(const BenchOptions& options, double duration) {
   reader_options.decoder.output.reset(); // Frames stay where they were decoded.
   ProgressBar bar("bench decode");
   const auto start = Clock::now();
-  ParallelDecoder decoder(open_path(options.engine.model), reader_options,
+  ParallelDecoder decoder(open_path(options.engine.model, given_limits()), reader_options,
                           {interrupt_token(), bar.callback()});
   const auto expected = static_cast<double>(std::max<std::int64_t>(0, decoder.size()));
   std::int64_t frames = 0;

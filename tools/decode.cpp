@@ -13,6 +13,7 @@
 #include "files.h"
 #include "frame_sink.h"
 #include "interrupt.h"
+#include "limit_option.h"
 #include "reader_options.h"
 
 namespace lanner::tool {
@@ -53,7 +54,7 @@ VideoReaderOptions options_for(const DecodeOptions& options, const SourcePtr& so
     reader.decoder.device = Device{};
     return reader;
   }
-  const auto demuxer = open_demuxer(open_path(options.input), reader.demuxer);
+  const auto demuxer = open_demuxer(open_path(options.input, given_limits()), reader.demuxer);
   const int stream = reader.stream >= 0 ? reader.stream : demuxer->best_video();
   const auto place = static_cast<std::size_t>(stream);
   if (stream >= 0 && place < demuxer->streams().size()) reader.format = demuxer->streams()[place].format;
@@ -62,7 +63,7 @@ VideoReaderOptions options_for(const DecodeOptions& options, const SourcePtr& so
 
 void decode_all(const DecodeOptions& options, FrameSink& sink, Told& told) {
   ProgressBar bar("decode");
-  const SourcePtr source = open_path(options.input);
+  const SourcePtr source = open_path(options.input, given_limits());
   ParallelDecoder decoder(source, options_for(options, source), {interrupt_token(), bar.callback()});
   told.decoder = decoder.description();
   told.reason = decoder.decoder_reason();
@@ -85,7 +86,7 @@ std::size_t frames_at_once(const StreamInfo& stream) {
 }
 
 void decode_some(const DecodeOptions& options, FrameSink& sink, Told& told) {
-  const SourcePtr source = open_path(options.input);
+  const SourcePtr source = open_path(options.input, given_limits());
   VideoReader reader(source, options_for(options, source));
   told.decoder = reader.decoder_description();
   told.reason = reader.decoder_reason();

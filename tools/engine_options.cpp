@@ -10,6 +10,7 @@
 #include "arguments.h"
 #include "console.h"
 #include "interrupt.h"
+#include "limit_option.h"
 #include "media.h"
 #include "warnings.h"
 
@@ -61,7 +62,7 @@ void refuse_build_options(const EngineOptions& options) {
 /// Read twice: once for what the model says of itself, once to be built.
 SourcePtr open_weights(const std::string& path) {
   static_cast<void>(kind_of(path));
-  return open_path(path);
+  return open_path(path, given_limits());
 }
 
 /// A first pass's name would tie this to the engine's list; every list begins with what the importer made.
@@ -101,6 +102,7 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
       ->group(group);
   command.add_flag("--retune", options.retune, "Time kernels again that earlier builds have timed")
       ->group(group);
+  add_limit_option(command);
 }
 
 BuildOptions build_options(const EngineOptions& options, double default_budget) {
@@ -117,6 +119,7 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
   build.threads = options.threads;
   build.deterministic = options.deterministic;
   build.retune = options.retune;
+  build.limits = given_limits();
   build.control.cancel = interrupt_token();
   return build;
 }
@@ -134,6 +137,7 @@ ModelFacts inspect(const EngineOptions& options, Files& files) {
     refuse_build_options(options);
     LoadOptions load;
     load.threads = options.threads;
+    load.limits = given_limits();
     if (options.device != "auto") load.device = parse_device(options.device);
     load.control.cancel = interrupt_token();
     const ShownWarnings warnings;
@@ -141,6 +145,7 @@ ModelFacts inspect(const EngineOptions& options, Files& files) {
   } else {
     BuildOptions build;
     build.stop_after = as_imported;
+    build.limits = given_limits();
     if (!options.weights.empty()) build.weights = open_weights(options.weights);
     build.control.cancel = interrupt_token();
     std::vector<std::string> data_files;

@@ -10,6 +10,7 @@
 
 #include "console.h"
 #include "interrupt.h"
+#include "limit_option.h"
 #include "reader_options.h"
 
 namespace lanner::tool {
@@ -55,7 +56,7 @@ Json clip_json(const std::string& path, const std::string& device, int threads) 
   options.device = device;
   options.threads = threads;
   options.conceal = true;
-  VideoReader reader(open_path(path), to_reader_options(options));
+  VideoReader reader(open_path(path, given_limits()), to_reader_options(options));
   const StreamInfo& stream = reader.stream();
   const auto index = reader.index();
   return {{"clip", path},

@@ -11,6 +11,8 @@
 
 #include <lanner/error.h>
 
+#include "limit_option.h"
+
 namespace lanner::tool {
 namespace {
 
@@ -79,7 +81,7 @@ SourcePtr begun_again(const SourcePtr& rest, std::vector<std::byte> head) {
 } // namespace
 
 Media open_media(const std::string& path) {
-  SourcePtr source = open_path(path);
+  SourcePtr source = open_path(path, given_limits());
   std::array<std::byte, 32> first{};
   const std::size_t count = source->read_at(0, first);
   const FileKind kind = kind_by(std::string_view(reinterpret_cast<const char*>(first.data()), count));

@@ -12,6 +12,7 @@
 #include "command.h"
 #include "console.h"
 #include "interrupt.h"
+#include "limit_option.h"
 #include "media.h"
 
 namespace lanner::tool {
@@ -60,11 +61,13 @@ FrameFacts read_index(const std::string& path, int stream) {
   ProgressBar bar("probe");
   DemuxerOptions options;
   options.cancel = interrupt_token();
-  const auto index = build_index(open_path(path), {options, stream}, {interrupt_token(), bar.callback()});
+  options.limits = given_limits();
+  const auto index =
+      build_index(open_path(path, given_limits()), {options, stream}, {interrupt_token(), bar.callback()});
   FrameFacts facts;
   facts.time_base = index->time_base;
   for (const IndexEntry& entry : index->frames) facts.add(entry.pts, entry.key, false);
-  const auto demuxer = open_demuxer(open_path(path), options);
+  const auto demuxer = open_demuxer(open_path(path, given_limits()), options);
   while (demuxer->next()) {
   }
   facts.damage = demuxer->damage();
@@ -75,7 +78,8 @@ FrameFacts decode_all(const std::string& path, int stream, std::int64_t expected
   VideoReaderOptions options;
   options.stream = stream;
   options.demuxer.cancel = interrupt_token();
-  VideoReader reader(open_path(path), options);
+  options.demuxer.limits = options.decoder.limits = given_limits();
+  VideoReader reader(open_path(path, given_limits()), options);
   FrameFacts facts;
   facts.decoded = true;
   facts.time_base = reader.stream().time_base;
@@ -193,7 +197,7 @@ std::string facts_text(const FrameFacts& facts) {
 }
 
 void print_image(const ProbeOptions& options) {
-  const Image image = load_image(options.path);
+  const Image image = load_image(options.path, given_limits());
   if (options.json) {
     const Json json{{"path", options.path},
                     {"kind", "image"},
@@ -210,7 +214,8 @@ void print_image(const ProbeOptions& options) {
 void print_clip(const ProbeOptions& options) {
   DemuxerOptions demuxer_options;
   demuxer_options.cancel = interrupt_token();
-  const SourcePtr source = open_path(options.path);
+  demuxer_options.limits = given_limits();
+  const SourcePtr source = open_path(options.path, given_limits());
   const auto demuxer = open_demuxer(source, demuxer_options);
   const int video = demuxer->best_video();
   FrameFacts facts;
@@ -256,6 +261,7 @@ CLI::App* add_probe(CLI::App& app, Action& action) {
   auto [command, options] =
       make_command<ProbeOptions>(app, action, "probe", "What is in a clip or an image.", run_probe);
   command->add_option("file", options->path, "A clip or an image")->required();
+  add_limit_option(*command);
   command->add_flag("--exact", options->exact,
                     "Decode everything: exact frame count, pts of every frame (in --json), damage");
   command->add_flag("--json", options->json, "As one JSON object");

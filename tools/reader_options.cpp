@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "interrupt.h"
+#include "limit_option.h"
 
 namespace lanner::tool {
 namespace {
@@ -66,11 +67,13 @@ void add_reader_options(CLI::App& command, ReaderOptions& options) {
                   "Decoders at work side by side (default: by engines, cores and GOPs)")
       ->check(CLI::NonNegativeNumber);
   command.add_option("--stream", options.stream, "Number of the stream (default: the one a player shows)");
+  add_limit_option(command);
 }
 
 VideoReaderOptions to_reader_options(const ReaderOptions& options) {
   VideoReaderOptions reader;
   reader.demuxer.cancel = interrupt_token();
+  reader.demuxer.limits = reader.decoder.limits = given_limits();
   reader.stream = options.stream;
   reader.decoders = options.decoders;
   reader.decoder.threads = options.threads;

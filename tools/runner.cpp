@@ -11,6 +11,7 @@
 #include "draw.h"
 #include "engine_options.h"
 #include "interrupt.h"
+#include "limit_option.h"
 
 namespace lanner::tool {
 namespace {
@@ -80,7 +81,7 @@ void Runner::run_still(const RunInput& input) {
   const Trace trace = this->trace();
   FrameTimes times;
   auto start = Clock::now();
-  const Image image = load_image(input.path);
+  const Image image = load_image(input.path, given_limits());
   const Binding& taker = picture_input(engine_, settings_.picture.input);
   const Tensor tensor = still_tensor(image, settings_.picture.spec, settings_.still_batch, taker.dims.size());
   times.decode = seconds_since(start);
@@ -115,8 +116,9 @@ void Runner::run_still(const RunInput& input) {
 void Runner::run_clip(const RunInput& input) {
   VideoReaderOptions reader_options;
   reader_options.demuxer.cancel = interrupt_token();
+  reader_options.demuxer.limits = reader_options.decoder.limits = given_limits();
   reader_options.decoder.raise_on_error = !settings_.conceal;
-  VideoReader reader(input.pipe ? input.pipe : open_path(input.path), reader_options);
+  VideoReader reader(input.pipe ? input.pipe : open_path(input.path, given_limits()), reader_options);
   const StreamInfo stream = reader.stream();
   const double expected = expected_frames(reader);
   std::optional<ClipOutput> output;

@@ -14,6 +14,7 @@
 #include "console.h"
 #include "files.h"
 #include "interrupt.h"
+#include "limit_option.h"
 
 namespace lanner::tool {
 namespace {
@@ -45,9 +46,10 @@ int run_transcode(const TranscodeOptions& options) {
   about("transcode", options.input, [&] {
     VideoReaderOptions reader_options;
     reader_options.demuxer.cancel = interrupt_token();
+    reader_options.demuxer.limits = reader_options.decoder.limits = given_limits();
     reader_options.decoder.threads = options.threads;
     reader_options.decoder.raise_on_error = !options.conceal;
-    VideoReader reader(open_path(options.input), reader_options);
+    VideoReader reader(open_path(options.input, given_limits()), reader_options);
     ClipOutput output(options.output, reader.stream(), PixelChoice::source, encoder_options(options));
     const double expected = expected_frames(reader);
     ProgressBar bar("transcode");
@@ -72,6 +74,7 @@ CLI::App* add_transcode(CLI::App& app, Action& action) {
       app, action, "transcode", "Decode a clip and encode it again; presentation times are kept.",
       run_transcode);
   command->add_option("input", options->input, "A clip")->required();
+  add_limit_option(*command);
   command
       ->add_option("output", options->output,
                    "The new clip; its extension chooses the container (.mp4, .mkv, .mov, .webm, .avi)")

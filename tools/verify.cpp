@@ -15,6 +15,7 @@
 #include "console.h"
 #include "engine_options.h"
 #include "interrupt.h"
+#include "limit_option.h"
 #include "media.h"
 
 namespace lanner::tool {
@@ -40,6 +41,7 @@ int verify_file(const VerifyCommandOptions& options) {
         "--file-only runs nothing; leave out -o, --inputs and --json");
   LoadOptions load;
   load.control.cancel = interrupt_token();
+  load.limits = given_limits();
   const Engine engine = Engine::load(std::filesystem::path(plan), load);
   print_text(fmt::format("{}: whole; {} inputs, {} outputs\n", one_line(plan), engine.inputs().size(),
                          engine.outputs().size()));
@@ -130,7 +132,8 @@ int verify_network(const VerifyCommandOptions& options) {
   VerifyOptions verify;
   if (kind_of(from.model) == FileKind::plan) verify.shapes = take_shapes(from);
   if (!options.inputs.empty())
-    for (const auto& [name, tensor] : load_tensors(options.inputs)) verify.inputs[name] = Item(tensor);
+    for (const auto& [name, tensor] : load_tensors(options.inputs, given_limits()))
+      verify.inputs[name] = Item(tensor);
   const ModelFacts facts = inspect(from, files);
   const Engine engine = open_engine(facts, from, build_options(from, default_budget), std::nullopt, 1);
   verify.seed = options.seed;

@@ -162,12 +162,16 @@ typedef struct lanner_build_options {
   void* progress_user;
   int32_t retune;   /* Not 0: kernels are timed again that earlier builds have timed. */
   int32_t reserved; /* 0. */
+  /* What the model may make the build and the engine's contexts do, as `total_bytes=4GiB,seconds=60`: by the
+     names of lanner::Limits, comma separated. Null: the defaults. */
+  const char* limits;
 } lanner_build_options;
 
 typedef struct lanner_load_options {
   size_t struct_size;
-  int32_t threads;  /* 0 takes what the plan was built for, at most the machine's cores. */
-  int32_t reserved; /* 0. */
+  int32_t threads;    /* 0 takes what the plan was built for, at most the machine's cores. */
+  int32_t reserved;   /* 0. */
+  const char* limits; /* As of lanner_build_options. */
 } lanner_load_options;
 
 /* Imports, optimises and tunes a model, from a file or from bytes, which are copied. `options` may be null.
@@ -305,6 +309,7 @@ typedef struct lanner_video_options {
   size_t struct_size;
   int32_t threads;        /* Of the decoder; 0 takes the machine's cores. */
   int32_t raise_on_error; /* Not 0: damage is LANNER_BAD_DATA instead of being concealed. */
+  const char* limits;     /* As of lanner_build_options, of reading the file. */
 } lanner_video_options;
 
 typedef struct lanner_video_info {

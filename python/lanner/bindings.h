@@ -19,6 +19,7 @@
 
 #include <lanner/cancel.h>
 #include <lanner/item.h>
+#include <lanner/limits.h>
 #include <lanner/packet.h>
 #include <lanner/preprocess.h>
 #include <lanner/source.h>
@@ -52,7 +53,10 @@ Item to_item(nb::handle object, bool sequence);
 nb::object from_item(const Item& item);
 
 /// A source over a path (str, PathLike), bytes-like object or binary file object.
-SourcePtr to_source(nb::handle object);
+SourcePtr to_source(nb::handle object, const Limits& limits = {});
+
+/// Limits by name: a dict of numbers or of texts like "4GiB"; None are the default ones.
+Limits to_limits(nb::handle limits);
 
 /// A fractions.Fraction; over 1 where the value is not known.
 nb::object fraction(const Rational& value);

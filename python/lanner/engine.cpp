@@ -90,9 +90,10 @@ std::string folder_of(nb::handle model) {
 
 PyEngine build(nb::handle model, const std::string& precision, const nb::dict& shapes, int threads,
                double budget, const std::string& device, bool deterministic, bool retune,
-               const nb::dict& preprocess, nb::handle weights, nb::object progress) {
+               const nb::dict& preprocess, nb::handle weights, nb::handle limits, nb::object progress) {
   BuildOptions options;
-  if (!weights.is_none()) options.weights = to_source(weights);
+  options.limits = to_limits(limits);
+  if (!weights.is_none()) options.weights = to_source(weights, options.limits);
   options.precision = precision;
   options.threads = threads;
   options.budget = budget;
@@ -104,7 +105,7 @@ PyEngine build(nb::handle model, const std::string& precision, const nb::dict& s
                                             [](nb::handle value) { return nb::cast<Preprocess>(value); });
   Interruptible interruptible(std::move(progress));
   options.control = interruptible.control();
-  const SourcePtr source = to_source(model);
+  const SourcePtr source = to_source(model, options.limits);
   const std::string folder = folder_of(model);
   GatheredWarnings warnings;
   PyEngine engine(interruptible.run([&] { return Engine::build(source, options, folder); }));
@@ -112,13 +113,14 @@ PyEngine build(nb::handle model, const std::string& precision, const nb::dict& s
   return engine;
 }
 
-PyEngine load(nb::handle plan, int threads, const std::optional<std::string>& device) {
+PyEngine load(nb::handle plan, int threads, const std::optional<std::string>& device, nb::handle limits) {
   LoadOptions options;
+  options.limits = to_limits(limits);
   options.threads = threads;
   if (device) options.device = *device == "auto" ? automatic_device() : Device::parse(*device);
   Interruptible interruptible;
   options.control = interruptible.control();
-  const SourcePtr source = to_source(plan);
+  const SourcePtr source = to_source(plan, options.limits);
   GatheredWarnings warnings;
   PyEngine engine(interruptible.run([&] { return Engine::load(source, options); }));
   warnings.give();
@@ -220,13 +222,15 @@ void register_engine(nb::module_& module) {
       "build", &build, nb::arg("model"), nb::kw_only(), nb::arg("precision") = "fp32",
       nb::arg("shapes") = nb::dict(), nb::arg("threads") = 0, nb::arg("budget") = 10.0,
       nb::arg("device") = "auto", nb::arg("deterministic") = false, nb::arg("retune") = false,
-      nb::arg("preprocess") = nb::dict(), nb::arg("weights") = nb::none(), nb::arg("progress") = nb::none(),
+      nb::arg("preprocess") = nb::dict(), nb::arg("weights") = nb::none(), nb::arg("limits") = nb::none(),
+      nb::arg("progress") = nb::none(),
       nb::sig("def build(model: object, *, precision: str = 'fp32', shapes: dict[str, typing.Any] = "
               "{}, threads: int = 0, "
               "budget: float = 10.0, device: str = 'auto', deterministic: bool = False, "
               "retune: bool = False, "
               "preprocess: dict[str, Preprocess] = {}, weights: object = None, "
-              "progress: collections.abc.Callable[[str, int, int], object] | None = None) -> Engine"),
+              "limits: dict[str, float | str] | None = None, progress: collections.abc.Callable[[str, int, "
+              "int], object] | None = None) -> Engine"),
       "Imports, optimises and tunes a model.\n\nmodel: path, bytes or an onnx.ModelProto; ONNX, TensorFlow "
       "GraphDef (binary or text) or Caffe. weights: of a Caffe net in text its .caffemodel. shapes: "
       "input name to shape, or to (smallest, "
@@ -234,12 +238,16 @@ void register_engine(nb::module_& module) {
       "deterministic: the same model gives the same plan, nothing is timed. retune: kernels are timed again "
       "that earlier builds have timed. "
       "preprocess: input name to Preprocess. "
+      "limits: what the model may make the build and the engine's contexts do, like {\"total_bytes\": "
+      "\"4GiB\", \"seconds\": 60}; see docs/limits.md. "
       "progress: called with (stage, done, total).");
   module.def("load", &load, nb::arg("plan"), nb::kw_only(), nb::arg("threads") = 0,
-             nb::arg("device") = nb::none(),
+             nb::arg("device") = nb::none(), nb::arg("limits") = nb::none(),
+             nb::sig("def load(plan: object, *, threads: int = 0, device: str | None = None, limits: "
+                     "dict[str, float | str] | None = None) -> Engine"),
              "Opens a plan that Engine.save wrote. device: where it runs when that is not the plan's own, "
              "which tunes "
-             "again.");
+             "again. limits: as of build.");
 }
 
 } // namespace lanner::python

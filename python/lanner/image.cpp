@@ -175,13 +175,17 @@ void register_image(nb::module_& module) {
 
   module.def(
       "load_image",
-      [](nb::handle path) {
+      [](nb::handle path, nb::handle limits) {
         const std::string name = path_of(path);
+        const Limits bounds = to_limits(limits);
         ReleasedGil release;
-        return load_image(name);
+        return load_image(name, bounds);
       },
-      nb::arg("path"), nb::sig("def load_image(path: str | os.PathLike[str]) -> Image"),
-      "Reads a still picture: PNG, JPEG, BMP, PPM, WebP, TIFF and what else FFmpeg knows.");
+      nb::arg("path"), nb::kw_only(), nb::arg("limits") = nb::none(),
+      nb::sig("def load_image(path: str | os.PathLike[str], *, limits: dict[str, float | str] | None = None) "
+              "-> Image"),
+      "Reads a still picture: PNG, JPEG, BMP, PPM, WebP, TIFF and what else FFmpeg knows. limits: as of "
+      "build.");
   module.def(
       "save_image",
       [](nb::handle path, const Image& image) {

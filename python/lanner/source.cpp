@@ -59,8 +59,23 @@ SourcePtr from_file(nb::handle object) {
 
 } // namespace
 
-SourcePtr to_source(nb::handle object) {
-  if (nb::isinstance<nb::str>(object) || nb::hasattr(object, "__fspath__")) return open_path(path_of(object));
+Limits to_limits(nb::handle limits) {
+  Limits result;
+  if (limits.is_none()) return result;
+  if (!nb::isinstance<nb::dict>(limits))
+    throw nb::type_error(fmt::format("limits: {} is of the wrong type; expected a dict like "
+                                     "{{\"total_bytes\": \"4GiB\"}}",
+                                     shown(limits))
+                             .c_str());
+  for (const auto& [key, value] : nb::cast<nb::dict>(limits))
+    set_limit(result,
+              fmt::format("{}={}", bytes_of(nb::str(key), "replace"), bytes_of(nb::str(value), "replace")));
+  return result;
+}
+
+SourcePtr to_source(nb::handle object, const Limits& limits) {
+  if (nb::isinstance<nb::str>(object) || nb::hasattr(object, "__fspath__"))
+    return open_path(path_of(object), limits);
   if (PyObject_CheckBuffer(object.ptr())) return from_buffer(object);
   if (nb::hasattr(object, "SerializeToString")) return from_buffer(object.attr("SerializeToString")());
   if (nb::hasattr(object, "read")) return from_file(object);

@@ -96,6 +96,8 @@ bool apply_reader(VideoReaderOptions& options, const std::string& name, nb::hand
     options.format = parse_pixel_format(nb::cast<std::string>(value));
   else if (name == "preprocess")
     options.preprocess = nb::cast<Preprocess>(value);
+  else if (name == "limits")
+    options.demuxer.limits = options.decoder.limits = to_limits(value);
   else if (name == "cache_index")
     options.cache_index = nb::cast<bool>(value);
   else if (name == "index")
@@ -114,7 +116,7 @@ VideoReaderOptions reader_options(const nb::kwargs& keywords) {
       throw nb::type_error(
           fmt::format("unknown option '{}'; known are stream, threads, device, output, decoders, prefetch, "
                       "format, preprocess, raise_on_error, sei, latency, cuda_context, cuda_stream, "
-                      "frame_bytes, cache_index, index",
+                      "frame_bytes, cache_index, index, limits",
                       name)
               .c_str());
   }
@@ -124,7 +126,7 @@ VideoReaderOptions reader_options(const nb::kwargs& keywords) {
 template<typename Video, typename Make>
 void open(Opened<Video>* self, nb::handle source, const nb::kwargs& keywords, Make&& make) {
   VideoReaderOptions options = reader_options(keywords);
-  SourcePtr bytes = to_source(source);
+  SourcePtr bytes = to_source(source, options.demuxer.limits);
   new (self) Opened<Video>();
   self->source = nb::borrow(source);
   self->options = nb::borrow<nb::dict>(keywords);
@@ -277,7 +279,7 @@ constexpr const char* options_text =
     "chooses), prefetch (frames kept ready), format (convert to, like \"rgb24\"), preprocess (a Preprocess: "
     "frames "
     "come with .tensor), raise_on_error, sei, latency (\"normal\", \"low\"), cuda_context, cuda_stream, "
-    "frame_bytes, cache_index, index.";
+    "frame_bytes, cache_index, index, limits (a dict: see docs/limits.md).";
 
 void register_random_access(nb::class_<Reader>& reader) {
   reader

@@ -2,10 +2,13 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
+
 namespace lanner {
 
 void CancelToken::check() const {
   if (cancelled()) fail(ErrorCode::cancelled, "cancelled by the caller");
+  check_deadline();
 }
 
 } // namespace lanner

@@ -6,6 +6,8 @@
 
 #include <lanner/error.h>
 
+#include "base/limit_error.h"
+
 namespace lanner {
 namespace {
 
@@ -17,8 +19,8 @@ public:
   bool operator()(int depth, nlohmann::json::parse_event_t event, nlohmann::json& value) {
     using Event = nlohmann::json::parse_event_t;
     if (event == Event::object_start || event == Event::array_start) {
-      check(static_cast<std::uint32_t>(depth) < limits_.depth, ErrorCode::limit_exceeded,
-            "json: nested deeper than {}", limits_.depth);
+      if (static_cast<std::uint32_t>(depth) >= limits_.depth)
+        fail_limit("depth", limits_.depth, "json: nested deeper than {}", limits_.depth);
       names_.emplace_back();
     } else if (event == Event::object_end || event == Event::array_end) {
       names_.pop_back();
@@ -28,8 +30,8 @@ public:
             name.substr(0, 80));
     }
     constexpr std::uint64_t values_per_node = 16;
-    check(++events_ <= values_per_node * limits_.nodes, ErrorCode::limit_exceeded,
-          "json: more than {} values", values_per_node * limits_.nodes);
+    if (++events_ > values_per_node * limits_.nodes)
+      fail_limit("nodes", limits_.nodes, "json: more than {} values", values_per_node * limits_.nodes);
     return true;
   }
 

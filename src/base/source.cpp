@@ -11,27 +11,31 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
 #include "base/beneath.h"
 #include "base/descriptor.h"
 #include "base/file_stamp.h"
+#include "base/limit_error.h"
 #include "base/system_error.h"
 
 namespace lanner {
 namespace {
 
 void require_file_size(const std::string& name, std::uint64_t size, const Limits& limits) {
-  check(size <= limits.file_bytes, ErrorCode::limit_exceeded,
-        "{}: {} bytes, over the limit of {}; raise Limits::file_bytes if the file is trusted", name, size,
-        limits.file_bytes);
+  check_limit("file_bytes", size, limits.file_bytes, "{}: {} bytes", name, size);
 }
 
 /// Memory of the process's own. A large block comes in large pages where the system has them: filling it
 /// takes less than half the time then.
 std::shared_ptr<std::byte> own_memory(std::size_t bytes, const std::string& name) {
+  Charge charge = with_context([&] { return name; }, [&] { return Charge(current_account(), bytes); });
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   check(memory != MAP_FAILED, ErrorCode::out_of_memory, "{}: no memory for its {} bytes", name, bytes);
   ::madvise(memory, bytes, MADV_HUGEPAGE);
-  return {static_cast<std::byte*>(memory), [bytes](std::byte* data) { ::munmap(data, bytes); }};
+  return {static_cast<std::byte*>(memory), [bytes, account = charge.leave()](std::byte* data) noexcept {
+            ::munmap(data, bytes);
+            if (account) account->release(bytes);
+          }};
 }
 
 /// A regular file, which is never mapped: one that shrinks under its reader would end the process by SIGBUS,
@@ -123,8 +127,7 @@ private:
     check(count <= into.size(), ErrorCode::invalid_argument,
           "{}: its callback returned {} bytes for a buffer of {}", name_, count, into.size());
     position_ += count;
-    check(position_ <= limit_, ErrorCode::limit_exceeded,
-          "{}: more than {} bytes; raise Limits::file_bytes if the input is trusted", name_, limit_);
+    check_limit("file_bytes", position_, limit_, "{}: {} bytes or more", name_, position_);
     return count;
   }
 
@@ -217,11 +220,17 @@ Content read_through(ByteSource& source, const Limits& limits) {
   constexpr std::size_t first_chunk = 1u << 16;
   const std::int64_t size = source.size();
   if (size >= 0) require_file_size(source.name(), static_cast<std::uint64_t>(size), limits);
-  auto bytes = std::make_shared<std::vector<std::byte>>();
+  struct Read {
+    Charge charge{current_account()};
+    std::vector<std::byte> bytes;
+  };
+  const auto read = std::make_shared<Read>();
+  const std::shared_ptr<std::vector<std::byte>> bytes(read, &read->bytes);
   std::size_t done = 0;
   for (;;) {
     // A size that a callback claims is not believed before the bytes have come.
     const std::size_t wanted = std::clamp(done, first_chunk, std::size_t{64} << 20);
+    read->charge.set(done + wanted);
     bytes->resize(done + wanted);
     const std::size_t count = source.read_at(done, std::span(*bytes).subspan(done));
     done += count;

@@ -9,6 +9,7 @@
 
 #include <lanner/c.h>
 #include <lanner/error.h>
+#include <lanner/limits.h>
 #include <lanner/preprocess.h>
 #include <lanner/tensor.h>
 
@@ -67,6 +68,9 @@ void write_struct(Info* into, Info info) {
   std::memset(static_cast<void*>(into), 0, size);
   std::memcpy(static_cast<void*>(into), &info, std::min(size, sizeof info));
 }
+
+/// `total_bytes=4GiB,seconds=60`; null for the defaults.
+Limits limits_of(const char* given);
 
 /// A preset's name, or JSON.
 Preprocess preprocess_of(const char* given);

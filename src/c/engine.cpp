@@ -12,9 +12,9 @@ Shape shape_of(const std::int64_t* sizes, std::size_t rank) {
   return Shape(std::span<const std::int64_t>(sizes, rank));
 }
 
-ShapeRange range_of(const lanner_shape_range& given) {
-  const Limits limits;
-  check(given.rank <= limits.rank, ErrorCode::limit_exceeded, "shape of {}: rank {}, expected at most {}",
+ShapeRange range_of(const lanner_shape_range& given, const Limits& limits) {
+  check(given.rank <= limits.rank, ErrorCode::limit_exceeded,
+        "shape of {}: rank {}, over the limit rank of {}; raise it with limits = \"rank=N\"",
         text(given.input, "input of a shape"), given.rank, limits.rank);
   if (given.rank > 0) required(given.min, "min of a shape");
   const auto or_min = [&](const std::int64_t* sizes) {
@@ -47,10 +47,11 @@ BuildOptions options_of(const lanner_build_options* options) {
   result.deterministic = given.deterministic != 0;
   result.retune = given.retune != 0;
   check(given.reserved == 0, ErrorCode::unsupported, "reserved is {}: expected 0", given.reserved);
+  result.limits = limits_of(given.limits);
   if (given.device) result.device = Device::parse(given.device);
   if (given.shape_count > 0) required(given.shapes, "shapes");
   for (std::size_t i = 0; i < given.shape_count; ++i)
-    result.shapes[text(given.shapes[i].input, "input of a shape")] = range_of(given.shapes[i]);
+    result.shapes[text(given.shapes[i].input, "input of a shape")] = range_of(given.shapes[i], result.limits);
   if (given.preprocess_count > 0) required(given.preprocess, "preprocess");
   for (std::size_t i = 0; i < given.preprocess_count; ++i)
     result.preprocess[text(given.preprocess[i].input, "input of a preprocess")] =
@@ -64,6 +65,7 @@ LoadOptions options_of(const lanner_load_options* options) {
   check(given.reserved == 0, ErrorCode::unsupported, "reserved is {}: expected 0", given.reserved);
   LoadOptions result;
   result.threads = given.threads;
+  result.limits = limits_of(given.limits);
   return result;
 }
 
@@ -77,7 +79,7 @@ VerifyOptions options_of(const lanner_verify_options* options) {
   result.threads = given.threads;
   if (given.shape_count > 0) required(given.shapes, "shapes");
   for (std::size_t i = 0; i < given.shape_count; ++i)
-    result.shapes[text(given.shapes[i].input, "input of a shape")] = range_of(given.shapes[i]).typical;
+    result.shapes[text(given.shapes[i].input, "input of a shape")] = range_of(given.shapes[i], {}).typical;
   if (given.reproducer) result.reproducer = given.reproducer;
   result.control = control_of(given);
   return result;
@@ -93,9 +95,8 @@ void require_right(const Verification& found) {
 }
 
 /// A source over a copy, aligned as plans want their weights.
-SourcePtr copied(const void* bytes, std::size_t size, std::string_view name) {
+SourcePtr copied(const void* bytes, std::size_t size, std::string_view name, const Limits& limits) {
   if (size > 0) required(static_cast<const std::byte*>(bytes), name);
-  const Limits limits;
   check(size <= limits.file_bytes, ErrorCode::limit_exceeded, "{} bytes given, expected at most {}", size,
         limits.file_bytes);
   Tensor copy = Tensor::allocate(DType::u8, Shape{static_cast<std::int64_t>(size)}, {}, {}, limits);
@@ -138,8 +139,10 @@ lanner_status lanner_engine_build(const char* path, const lanner_build_options* 
 
 lanner_status lanner_engine_build_bytes(const void* model, size_t bytes, const lanner_build_options* options,
                                         lanner_engine** engine, lanner_error** error) noexcept {
-  return c::make_engine(
-      engine, error, [&] { return Engine::build(c::copied(model, bytes, "model"), c::options_of(options)); });
+  return c::make_engine(engine, error, [&] {
+    const BuildOptions wanted = c::options_of(options);
+    return Engine::build(c::copied(model, bytes, "model", wanted.limits), wanted);
+  });
 }
 
 lanner_status lanner_engine_load(const char* path, const lanner_load_options* options, lanner_engine** engine,
@@ -151,8 +154,10 @@ lanner_status lanner_engine_load(const char* path, const lanner_load_options* op
 
 lanner_status lanner_engine_load_bytes(const void* plan, size_t bytes, const lanner_load_options* options,
                                        lanner_engine** engine, lanner_error** error) noexcept {
-  return c::make_engine(engine, error,
-                        [&] { return Engine::load(c::copied(plan, bytes, "plan"), c::options_of(options)); });
+  return c::make_engine(engine, error, [&] {
+    const LoadOptions wanted = c::options_of(options);
+    return Engine::load(c::copied(plan, bytes, "plan", wanted.limits), wanted);
+  });
 }
 
 lanner_status lanner_engine_save(const lanner_engine* engine, const char* path,

@@ -17,6 +17,7 @@ VideoReaderOptions options_of(const lanner_video_options* options) {
   VideoReaderOptions result;
   result.decoder.threads = given.threads;
   result.decoder.raise_on_error = given.raise_on_error != 0;
+  result.demuxer.limits = result.decoder.limits = limits_of(given.limits);
   return result;
 }
 
@@ -38,7 +39,7 @@ lanner_status lanner_video_open(const char* path, const lanner_video_options* op
   return c::guarded(error, [&] {
     c::required(video, "video") = nullptr;
     const VideoReaderOptions wanted = c::options_of(options);
-    *video = new lanner_video{VideoReader(open_path(c::text(path, "path")), wanted)};
+    *video = new lanner_video{VideoReader(open_path(c::text(path, "path"), wanted.demuxer.limits), wanted)};
   });
 }
 

@@ -1,9 +1,12 @@
 #include "device/memory.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
 #include <lanner/error.h>
+
+#include "base/account.h"
 
 #include "device/cuda/gpu.h"
 
@@ -14,9 +17,15 @@ constexpr std::uint64_t alignment = 64;
 
 std::shared_ptr<void> allocate_host(std::uint64_t bytes) {
   const std::uint64_t rounded = bytes == 0 ? alignment : (bytes + alignment - 1) / alignment * alignment;
+  Charge charge(current_account(), std::max(rounded, bytes));
+  charge.add(block_overhead);
   void* memory = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
   check(memory != nullptr, ErrorCode::out_of_memory, "the system refused {} bytes", bytes);
-  return {memory, &std::free};
+  if (!charge.counts()) return {memory, &std::free};
+  return {memory, [account = charge.leave(), charged = rounded + block_overhead](void* block) noexcept {
+            std::free(block);
+            account->release(charged);
+          }};
 }
 
 /// A deleter: a driver that is gone, as when the process ends, has given all memory back itself.
@@ -63,6 +72,7 @@ std::shared_ptr<void> allocate_pinned(Device device, std::uint64_t bytes) {
   if (device.is_host()) return allocate_host(bytes);
   const cuda::Gpu& gpu = cuda::Gpu::get(device);
   const cuda::Current current(gpu);
+  Charge charge(current_account(), bytes);
   void* memory = nullptr;
   try {
     cuda::check(
@@ -71,7 +81,10 @@ std::shared_ptr<void> allocate_pinned(Device device, std::uint64_t bytes) {
   } catch (const Error& error) {
     refuse(error, device, bytes);
   }
-  return {memory, freed_by(gpu, [](void* pinned) { return cuda::driver().host_free(pinned); })};
+  return {memory, freed_by(gpu, [bytes, account = charge.leave()](void* pinned) {
+            if (account) account->release(bytes);
+            return cuda::driver().host_free(pinned);
+          })};
 }
 
 void copy_memory(const MemoryPlace& to, const MemoryPlace& from, std::uint64_t bytes, Stream stream) {

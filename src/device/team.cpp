@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/account.h"
+
 namespace lanner {
 namespace {
 
@@ -94,6 +96,7 @@ private:
   std::atomic<int> sleepers_{0};
   void (*function_)(void*) = nullptr;
   void* argument_ = nullptr;
+  ThreadBounds bounds_; ///< The caller's: what its helpers take counts as taken by it.
   alignas(64) std::atomic<std::uint32_t> pending_{0};
   std::atomic<bool> caller_sleeps_{false};
   alignas(64) std::atomic<int> arrived_{0};
@@ -157,7 +160,9 @@ void Team::serve(int number, std::uint64_t seen) {
     if (number >= size) continue;
     {
       const InRegion in(*this, number, size);
+      set_thread_bounds(bounds_);
       function_(argument_);
+      set_thread_bounds({});
     }
     if (--pending_ == 0 && caller_sleeps_) pending_.notify_one();
   }
@@ -167,6 +172,7 @@ void Team::run(int threads, void (*function)(void*), void* argument) {
   const int size = grow(threads);
   function_ = function;
   argument_ = argument;
+  bounds_ = thread_bounds();
   pending_ = static_cast<std::uint32_t>(size - 1);
   if (size > 1) publish(static_cast<std::uint64_t>(size));
   {

@@ -8,6 +8,7 @@
 #include <lanner/engine.h>
 #include <lanner/error.h>
 
+#include "base/account.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "engine/execution.h"
@@ -18,6 +19,7 @@ namespace lanner {
 
 struct Context::State {
   std::shared_ptr<const Engine::State> engine;
+  AccountPtr account; ///< Of what the context holds beside the engine.
   int threads = 1;
   bool profiled = false;
 
@@ -234,6 +236,7 @@ Context Engine::create_context(const ContextOptions& options) const {
   check_threads(options.threads);
   auto state = std::make_unique<Context::State>();
   state->engine = state_;
+  state->account = std::make_shared<Account>(state_->limits, state_->account);
   state->threads = options.threads > 0 ? options.threads : state_->target.threads;
   state->profiled = options.profile;
   state->bound.resize(state_->inputs.size());
@@ -250,6 +253,7 @@ Context Engine::create_context(const ContextOptions& options) const {
 
 void Context::bind(std::string_view input, Item value) {
   State& state = *state_;
+  const AccountScope charged(state.account);
   const std::size_t i = state.input(input);
   const Binding& expected = state.engine->inputs[i];
   if (!expected.sequence) {
@@ -272,6 +276,7 @@ void Context::bind(std::string_view input, Item value) {
 
 void Context::bind(std::string_view input, std::span<const Image> images, const Preprocess* spec) {
   State& state = *state_;
+  const AccountScope charged(state.account);
   const std::size_t i = state.input(input);
   const auto stored = state.engine->preprocess.find(input);
   const Preprocess* chosen = spec                                       ? spec
@@ -339,6 +344,8 @@ void Context::enqueue(Stream stream, const Control& control) {
 }
 
 void Context::State::queue(Stream stream, const Control& control) {
+  const AccountScope charged(account);
+  const DeadlineScope deadline(engine->limits);
   choose_program(control);
   const cuda::Queueing queueing(device());
   give_inputs(stream);

@@ -12,6 +12,7 @@
 #include <lanner/log.h>
 
 #include "backends/backends.h"
+#include "base/account.h"
 #include "device/cpu.h"
 #include "engine/explain.h"
 #include "engine/given_shapes.h"
@@ -62,6 +63,7 @@ void apply_range(Graph& graph, Value& input, const ShapeRange& range, Bindings& 
   check(input.type.is_tensor(), ErrorCode::invalid_argument, "input {}: a shape was given for a sequence",
         input.name());
   const std::size_t rank = range.typical.rank();
+  check_rank(rank, "input " + input.name());
   check(range.min.rank() == rank && range.max.rank() == rank, ErrorCode::invalid_argument,
         "input {}: smallest, typical and largest shape differ in rank", input.name());
   if (!input.type.ranked()) {
@@ -185,7 +187,10 @@ void warn_of_unused(const Engine::State& state, const std::string& model) {
 
 std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOptions& options,
                                            const std::filesystem::path& folder) {
-  auto state = std::make_shared<Engine::State>();
+  const auto account = std::make_shared<Account>(options.limits);
+  const AccountScope charged(account);
+  const DeadlineScope deadline(options.limits);
+  auto state = std::make_shared<Engine::State>(options.limits, account);
   state->target = target_for(options);
   options.control.report({"import", 0, 0, ""});
   std::unique_ptr<Graph> graph = import_model(
@@ -198,7 +203,6 @@ std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOp
     graph->metadata[preprocess_key + input] = spec.to_json();
   state->graph = std::move(graph);
   state->budget = options.budget;
-  state->limits = options.limits;
   state->timing_cache = timing_cache_path(options);
   state->retune = options.retune;
   describe(*state);
@@ -277,6 +281,7 @@ void Engine::prepare(const std::map<std::string, Shape>& shapes, int threads) co
     all[static_cast<std::size_t>(found - state_->inputs.begin())] = shape;
   }
   check_threads(threads);
+  const DeadlineScope deadline(state_->limits);
   state_->specialise(all, threads > 0 ? threads : state_->target.threads);
 }
 

@@ -9,6 +9,7 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
 #include "graph/infer.h"
 
 namespace lanner {
@@ -175,6 +176,7 @@ Bindings bind_shapes(const Graph& graph, const GivenShapes& shapes) {
   const auto parameters = graph.body().parameters();
   bool all_given = true;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (shapes[i]) check_rank(shapes[i]->rank(), "input " + parameters[i]->name());
     all_given = all_given && (shapes[i] || !has_dims(*parameters[i]));
     if (!shapes[i] || !has_dims(*parameters[i])) continue;
     const Dims& dims = parameters[i]->type.dims();

@@ -11,6 +11,7 @@
 #include <lanner/version.h>
 
 #include "backends/backends.h"
+#include "base/account.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "device/cpu.h"
@@ -21,6 +22,7 @@
 #include "importers/importer.h"
 #include "ops/table.h"
 #include "tensor/safetensors.h"
+#include "tensor/strings.h"
 
 namespace lanner {
 namespace {
@@ -196,8 +198,7 @@ public:
     check_pads();
     weights_ = parse_json(metadata_of(file_, weights_key), options_.limits);
     const nlohmann::json target = parse_json(metadata_of(file_, target_key), options_.limits);
-    auto state = std::make_shared<Engine::State>();
-    state->limits = options_.limits;
+    auto state = std::make_shared<Engine::State>(options_.limits, current_account());
     state->graph = parse_graph(
         text("ir"), builtin_op_table(), [this](auto, auto name) { return portable(name); }, options_.limits);
     read_target(target, *state);
@@ -239,7 +240,9 @@ private:
 
   Tensor string_tensor(std::string_view name, const Shape& shape) const {
     const auto values = parse_json(text(name), options_.limits).get<std::vector<std::string>>();
-    return Tensor::from<std::string>(values, shape);
+    Tensor tensor = Tensor::from<std::string>(values, shape);
+    own_characters(tensor);
+    return tensor;
   }
 
   /// A weight in the layout that it is kept in, a view of the file.
@@ -392,6 +395,9 @@ void save_plan(const Engine::State& state, const std::filesystem::path& path) {
 }
 
 std::shared_ptr<Engine::State> load_plan(const SourcePtr& source, const LoadOptions& options) {
+  const auto account = std::make_shared<Account>(options.limits);
+  const AccountScope charged(account);
+  const DeadlineScope deadline(options.limits);
   try {
     return PlanReader(source, options).read();
   } catch (const nlohmann::json::exception& error) {

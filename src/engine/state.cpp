@@ -110,6 +110,7 @@ bool Engine::State::Key::operator<(const Key& other) const {
 std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShapes& shapes, int threads,
                                                                 const Control& control, bool tune) const {
   const Key key{shapes, threads};
+  const AccountScope charged(account); // for the engine, whichever context asks
   const std::lock_guard lock(mutex_);
   if (const auto found = made_.find(key); found != made_.end()) {
     found->second.used = ++requests_;
@@ -180,6 +181,7 @@ void Engine::State::check_fits(std::size_t input, const Shape& shape) const {
 }
 
 const Graph& Engine::State::portable() const {
+  const AccountScope charged(account);
   std::call_once(unpacked_, [&] { portable_ = unpacked(*graph); });
   return portable_ ? *portable_ : *graph;
 }

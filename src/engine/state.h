@@ -12,6 +12,7 @@
 
 #include <lanner/engine.h>
 
+#include "base/account.h"
 #include "engine/given_shapes.h"
 #include "engine/lower.h"
 #include "engine/packing.h"
@@ -29,12 +30,17 @@ struct Specialisation {
 };
 
 struct Engine::State {
+  /// What the engine holds is charged to `account`; null counts nothing.
+  explicit State(const Limits& limits = {}, AccountPtr account = nullptr)
+      : limits(limits), account(std::move(account)) {}
+
   std::unique_ptr<const Graph> graph; ///< Canonical; symbols where sizes are open. A loaded plan's constants
                                       ///< may lie as its kernels read them.
   std::vector<Binding> inputs, outputs;
   Target target;
   double budget = 0; ///< Seconds for tuning a specialisation made later.
   Limits limits;
+  AccountPtr account; ///< Of what the engine holds; a context's has this one for its base.
   std::map<std::string, Preprocess, std::less<>> preprocess;
   InputShapes typical;            ///< What the build tuned for.
   std::vector<std::string> notes; ///< What `explain` tells of the whole: why a plan was tuned again.

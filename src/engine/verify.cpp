@@ -7,6 +7,7 @@
 #include <lanner/engine.h>
 #include <lanner/error.h>
 
+#include "base/account.h"
 #include "engine/network_check.h"
 #include "engine/network_inputs.h"
 #include "engine/reproducer.h"
@@ -134,6 +135,8 @@ Verification Engine::verify(const VerifyOptions& options) const {
   return with_context([&] { return fmt::format("verify {}", name()); },
                       [&] {
                         check_options(options);
+                        const auto account = std::make_shared<Account>(state_->limits, state_->account);
+                        const AccountScope charged(account);
                         return NetworkVerifier(state_, options).run();
                       });
 }

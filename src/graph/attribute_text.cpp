@@ -6,8 +6,7 @@ namespace lanner {
 
 static void charge(Lexer& lexer, std::size_t offset, TensorSource& tensors, std::uint64_t bytes) {
   if (bytes > tensors.bytes_left)
-    lexer.fail_at(offset,
-                  fmt::format("constants take more than the limit of {} bytes", lexer.limits().total_bytes));
+    lexer.fail_limit(offset, "total_bytes", lexer.limits().total_bytes, "more bytes of constants");
   tensors.bytes_left -= bytes;
 }
 
@@ -40,7 +39,7 @@ static Tensor parse_random(Lexer& lexer, TensorSource& tensors, std::size_t offs
     lexer.fail_at(offset, "random needs numbers and constant dims");
   const std::uint64_t bytes = Layout{}.bytes(type.shape(), DType::f32);
   if (bytes > lexer.limits().tensor_bytes)
-    lexer.fail_at(offset, "the tensor is over the limit of bytes for one tensor");
+    lexer.fail_limit(offset, "tensor_bytes", lexer.limits().tensor_bytes, fmt::format("{} bytes", bytes));
   charge(lexer, offset, tensors, bytes);
   return random_tensor(type.dtype(), type.shape(), seed, deviation, lexer.limits());
 }

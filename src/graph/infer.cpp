@@ -4,6 +4,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/account.h"
 #include "graph/known.h"
 #include "graph/merge_types.h"
 
@@ -107,6 +108,7 @@ void Flow::visit(const Region& region) {
 }
 
 void Flow::visit(const Node& node) {
+  check_deadline();
   with_context([&] { return "node " + node.label(); }, [&] { visit_unnamed(node); });
 }
 
@@ -130,6 +132,7 @@ void Flow::visit_unnamed(const Node& node) {
 void Flow::settle(const Node& node, std::vector<std::optional<Type>>& types, std::vector<Known>& known) {
   for (std::size_t i = 0; i < types.size(); ++i) {
     if (!types[i]) fail(ErrorCode::internal, "{}: inference left output {} without a type", node.kind(), i);
+    if (types[i]->is_tensor() && types[i]->ranked()) check_rank(types[i]->rank(), node.kind());
     Type type =
         merges(node) ? merge_types(*types[i], node.output(i)->type, graph_->symbols, fresh_) : *types[i];
     Known knowledge = completed(std::move(known[i]), type);

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "base/limit_error.h"
+
 namespace lanner {
 
 static bool is_digit(char c) {
@@ -30,16 +32,21 @@ bool is_simple_name(std::string_view name) {
 
 Lexer::Lexer(std::string_view text, const Limits& limits, bool in_dims)
     : text_(text), limits_(limits), brackets_(in_dims ? 1 : 0) {
-  check(text.size() <= limits.file_bytes, ErrorCode::limit_exceeded,
-        "text of {} bytes is over the limit of {}", text.size(), limits.file_bytes);
+  check_limit("file_bytes", text.size(), limits.file_bytes, "text of {} bytes", text.size());
 }
 
-void Lexer::fail_at(std::size_t offset, std::string_view message) const {
+void Lexer::fail_at(std::size_t offset, std::string_view message, ErrorCode code) const {
+  failed_ = true;
   const std::string_view before = text_.substr(0, std::min(offset, text_.size()));
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
   const std::size_t start = before.rfind('\n');
   const std::size_t column = before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1;
-  fail(ErrorCode::bad_data, "{}:{}: {}", line, column, message);
+  fail(code, "{}:{}: {}", line, column, message);
+}
+
+void Lexer::fail_limit(std::size_t offset, std::string_view name, std::uint64_t bound,
+                       std::string_view found) const {
+  fail_at(offset, limit_message(name, bound, found), ErrorCode::limit_exceeded);
 }
 
 static std::string describe(const Token& token) {
@@ -260,8 +267,7 @@ char Lexer::read_escape() {
 
 Lexer::Depth::Depth(Lexer& lexer) : lexer_(lexer) {
   if (lexer_.depth_ >= lexer_.limits_.depth)
-    lexer_.fail_at(lexer_.peek().offset,
-                   fmt::format("nesting is deeper than the limit of {}", lexer_.limits_.depth));
+    lexer_.fail_limit(lexer_.peek().offset, "depth", lexer_.limits_.depth, "deeper nesting");
   ++lexer_.depth_;
 }
 

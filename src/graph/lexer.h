@@ -44,7 +44,13 @@ public:
   std::string hex(); ///< A run of hexadecimal digits, returned as bytes.
   void expect_end();
 
-  [[noreturn]] void fail_at(std::size_t offset, std::string_view message) const;
+  /// Whether an error that names its place is on its way.
+  bool failed() const noexcept { return failed_; }
+  [[noreturn]] void fail_at(std::size_t offset, std::string_view message,
+                            ErrorCode code = ErrorCode::bad_data) const;
+  /// limit_message() (base/limit_error.h) with the place.
+  [[noreturn]] void fail_limit(std::size_t offset, std::string_view name, std::uint64_t bound,
+                               std::string_view found) const;
   [[noreturn]] void
   fail_expected(std::string_view what); ///< `expected WHAT, found TOKEN`, at the next token.
 
@@ -77,6 +83,7 @@ private:
   }
 
   std::string_view text_;
+  mutable bool failed_ = false;
   Limits limits_;
   std::size_t place_ = 0;
   std::uint32_t brackets_ = 0;

@@ -54,11 +54,11 @@ private:
       return body();
     } catch (const Error& error) {
       // A store that fails says more by its own code.
-      const bool of_text = error.code() == ErrorCode::invalid_argument ||
-                           error.code() == ErrorCode::limit_exceeded ||
-                           error.code() == ErrorCode::unsupported;
-      if (!of_text) throw;
-      lexer_.fail_at(offset, error.message());
+      const bool of_limits = error.code() == ErrorCode::limit_exceeded;
+      const bool of_text =
+          of_limits || error.code() == ErrorCode::invalid_argument || error.code() == ErrorCode::unsupported;
+      if (!of_text || lexer_.failed()) throw;
+      lexer_.fail_at(offset, error.message(), of_limits ? error.code() : ErrorCode::bad_data);
     }
   }
 
@@ -233,7 +233,7 @@ private:
 
   void node(Region& region) {
     if (++nodes_ > lexer_.limits().nodes)
-      lexer_.fail_at(lexer_.peek().offset, fmt::format("more than {} nodes", lexer_.limits().nodes));
+      lexer_.fail_limit(lexer_.peek().offset, "nodes", lexer_.limits().nodes, "more nodes");
     std::vector<Definition> outputs;
     if (!lexer_.take_name("_")) outputs = definitions();
     lexer_.expect("=");
@@ -362,6 +362,7 @@ std::unique_ptr<Graph> parse_graph(std::string_view text, const OpTable& ops,
     verify(*graph);
     if (parser.types_missing()) infer_types(*graph);
   } catch (const Error& error) {
+    if (error.code() == ErrorCode::limit_exceeded) throw;
     // What breaks a rule of graphs here is the text's fault, not Lanner's.
     fail(ErrorCode::bad_data, "graph {}: {}", graph->name, error.message());
   }

@@ -41,8 +41,8 @@ struct PrintOptions {
 };
 std::string print(const Graph& graph, const PrintOptions& options = {});
 
-/// Hostile input is bounded by `limits`; errors are Error{bad_data} with `line:column`. The result is
-/// verified.
+/// Hostile input is bounded by `limits`; errors are Error{bad_data, limit_exceeded} with `line:column`. The
+/// result is verified.
 std::unique_ptr<Graph> parse_graph(std::string_view text, const OpTable& ops,
                                    const ConstantFinder& find_constant = {}, const Limits& limits = {});
 

@@ -28,7 +28,8 @@ Type Type::optional(Type element) {
 }
 
 DType Type::dtype() const {
-  check(is_tensor(), ErrorCode::invalid_argument, "type: {} has no element type", is_tensor() ? "" : to_string());
+  check(is_tensor(), ErrorCode::invalid_argument, "type: {} has no element type",
+        is_tensor() ? "" : to_string());
   return dtype_;
 }
 
@@ -38,7 +39,8 @@ const Dims& Type::dims() const {
 }
 
 const Type& Type::element() const {
-  check(element_ != nullptr, ErrorCode::invalid_argument, "type: {} has no element", element_ ? "" : to_string());
+  check(element_ != nullptr, ErrorCode::invalid_argument, "type: {} has no element",
+        element_ ? "" : to_string());
   return *element_;
 }
 
@@ -58,7 +60,8 @@ Shape Type::shape() const {
 }
 
 Type Type::with_dtype(DType dtype) const {
-  check(is_tensor(), ErrorCode::invalid_argument, "type: {} has no element type", is_tensor() ? "" : to_string());
+  check(is_tensor(), ErrorCode::invalid_argument, "type: {} has no element type",
+        is_tensor() ? "" : to_string());
   Type type = *this;
   type.dtype_ = dtype;
   return type;
@@ -104,7 +107,7 @@ static Dims parse_dims(Lexer& lexer) {
   if (lexer.at("]")) return dims;
   do {
     if (dims.size() >= lexer.limits().rank)
-      lexer.fail_at(lexer.peek().offset, fmt::format("more than {} dims", lexer.limits().rank));
+      lexer.fail_limit(lexer.peek().offset, "rank", lexer.limits().rank, "more dims");
     const std::size_t offset = lexer.peek().offset;
     dims.push_back(parse_dim(lexer));
     if (dims.back().is_constant() && dims.back().value() < 0)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/limit_error.h"
 #include "device/memory.h"
 
 namespace lanner {
@@ -114,8 +115,8 @@ Image Image::allocate(PixelFormat format, std::int32_t width, std::int32_t heigh
                       Device device) {
   check(width > 0 && height > 0, ErrorCode::invalid_argument, "image: size {}x{}, expected at least 1x1",
         width, height);
-  checked_product(static_cast<std::uint64_t>(width), static_cast<std::uint64_t>(height), limits.pixels,
-                  "pixels of an image");
+  limited_product("pixels", limits.pixels, static_cast<std::uint64_t>(width),
+                  static_cast<std::uint64_t>(height), "pixels of an image");
   const PixelFormatInfo& facts = info(format);
   Image image;
   image.format = format;

@@ -8,6 +8,8 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
+#include "base/limit_error.h"
 #include "base/one_line.h"
 #include "graph/verifier.h"
 #include "importers/node_order.h"
@@ -115,6 +117,8 @@ void GraphBuilder::add_inputs() {
     if (constants.contains(input.name)) continue; // old files list their constants among the inputs
     check(!input.name.empty(), ErrorCode::bad_data, "an input has no name");
     check(input.type.has_value(), ErrorCode::bad_data, "input {}: its type is missing", input.name);
+    if (input.type->is_tensor() && input.type->ranked())
+      check_rank(input.type->rank(), "input " + input.name);
     Value* value =
         graph_->add_input(input.name, named_unknowns(*input.type, *graph_, identifier(input.name)));
     inference_->declare(*value);
@@ -147,9 +151,11 @@ void GraphBuilder::add_node(const ImportNode& node) {
   const ImportNode* outer = std::exchange(current_, &node);
   with_context([&] { return fmt::format("node {} ({})", label_of(node), node.op); },
                [&] {
+                 check_deadline();
                  // Functions that call each other make more work than the file has nodes.
-                 check(++visited_ <= limits_.nodes, ErrorCode::limit_exceeded,
-                       "more than {} nodes, those of functions counted at each call", limits_.nodes);
+                 ++visited_;
+                 check_limit("nodes", visited_, limits_.nodes,
+                             "{} nodes, those of functions counted at each call", visited_);
                  if (const ImportFunction* function = function_of(node))
                    return inline_function(node, *function);
                  const Rule rule = rules_(node);
@@ -169,8 +175,8 @@ void GraphBuilder::add_node(const ImportNode& node) {
 }
 
 void GraphBuilder::inline_function(const ImportNode& node, const ImportFunction& function) {
-  check(++depth_ <= limits_.depth, ErrorCode::limit_exceeded, "functions call each other deeper than {}",
-        limits_.depth);
+  ++depth_;
+  check_limit("depth", depth_, limits_.depth, "functions call each other {} deep", depth_);
   check(node.inputs.size() <= function.inputs.size(), ErrorCode::bad_data, "{} inputs for a function of {}",
         node.inputs.size(), function.inputs.size());
   Scope scope;
@@ -251,7 +257,8 @@ const ImportFunction* GraphBuilder::function_of(const ImportNode& node) const {
 
 Node* GraphBuilder::create(std::string_view op, std::span<Value* const> inputs, AttributeMap attributes,
                            std::size_t outputs) {
-  check(++created_ <= limits_.nodes, ErrorCode::limit_exceeded, "more than {} nodes", limits_.nodes);
+  ++created_;
+  check_limit("nodes", created_, limits_.nodes, "{} nodes", created_);
   const OpDef& definition = ops_.get(op);
   check_count("inputs", inputs.size(), definition.min_inputs, definition.max_inputs);
   check_count("outputs", outputs, 0, definition.max_outputs);

@@ -7,6 +7,7 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
 #include "base/one_line.h"
 #include "importers/caffe/caffe_importer.h"
 #include "importers/caffe/net.h"
@@ -64,6 +65,7 @@ std::unique_ptr<Graph> import_as(const Format& format, const Content& content, c
   check(!options.weights || format.weights_apart, ErrorCode::invalid_argument,
         "weights were given apart, but a model of format {} holds its own", format.name);
   try {
+    Meter parsed;
     return format.import(content, options);
   } catch (const Error& error) {
     throw Error(error.code(), one_line(error.message(), longest_message));

@@ -9,6 +9,9 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
+#include "base/limit_error.h"
+
 namespace lanner {
 namespace {
 
@@ -32,9 +35,8 @@ public:
   }
   void charge(std::uint64_t bytes) {
     taken_ += bytes;
-    check(taken_ <= limits_.total_bytes, ErrorCode::limit_exceeded,
-          "the file unpacks to more than {} bytes; raise Limits::total_bytes if it is trusted",
-          limits_.total_bytes);
+    check_limit("total_bytes", taken_, limits_.total_bytes, "the file unpacks to {} bytes", taken_);
+    count_bytes(bytes);
   }
 
 private:
@@ -73,8 +75,9 @@ public:
   }
   void message(std::span<const FieldEntry> table, void* object) override {
     if (kind_ != 2) mismatch();
-    check(reader_.path_.size() < reader_.limits_.depth, ErrorCode::limit_exceeded,
-          "messages are nested deeper than {}", reader_.limits_.depth);
+    check_deadline();
+    check_limit("depth", reader_.path_.size() + 1, reader_.limits_.depth, "messages are nested {} deep",
+                reader_.path_.size() + 1);
     reader_.path_.push_back(index_ ? fmt::format("{}[{}]", entry_.name, index_) : entry_.name);
     reader_.read(view_, table, object);
     reader_.path_.pop_back();

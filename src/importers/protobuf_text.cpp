@@ -10,6 +10,8 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
+#include "base/limit_error.h"
 #include "base/nearest.h"
 #include "base/one_line.h"
 #include "importers/protobuf.h"
@@ -175,8 +177,9 @@ public:
   void read(std::span<const FieldEntry> table, void* object, char closing);
   /// After the opening bracket.
   void read_inner(std::span<const FieldEntry> table, void* object, char closing, std::string_view message) {
-    check(++depth_ <= limits_.depth, ErrorCode::limit_exceeded, "messages are nested deeper than {}",
-          limits_.depth);
+    check_deadline();
+    ++depth_;
+    check_limit("depth", depth_, limits_.depth, "messages are nested {} deep", depth_);
     charge(message_cost);
     const std::string_view outer = std::exchange(message_, message);
     read(table, object, closing);
@@ -187,9 +190,8 @@ public:
   std::string where() const { return fmt::format("line {}", cursor_.line()); }
   void charge(std::uint64_t bytes) {
     taken_ += bytes;
-    check(taken_ <= limits_.total_bytes, ErrorCode::limit_exceeded,
-          "the file unpacks to more than {} bytes; raise Limits::total_bytes if it is trusted",
-          limits_.total_bytes);
+    check_limit("total_bytes", taken_, limits_.total_bytes, "the file unpacks to {} bytes", taken_);
+    count_bytes(bytes);
   }
 
 private:

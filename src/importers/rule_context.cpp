@@ -5,6 +5,7 @@
 
 #include <lanner/error.h>
 
+#include "base/limit_error.h"
 #include "importers/builder.h"
 
 namespace lanner {
@@ -157,8 +158,8 @@ Value* RuleContext::scalar(DType type, double value) {
 
 void RuleContext::fill_region(Node& owner, Region& region, const ImportGraph& graph,
                               const std::vector<Type>& parameters) {
-  check(++builder_.depth_ <= builder_.limits_.depth, ErrorCode::limit_exceeded,
-        "graphs are nested deeper than {}", builder_.limits_.depth);
+  ++builder_.depth_;
+  check_limit("depth", builder_.depth_, builder_.limits_.depth, "graphs are nested {} deep", builder_.depth_);
   check(builder_.loops_around() <= deepest_loop, ErrorCode::limit_exceeded, "loops are nested deeper than {}",
         deepest_loop);
   check(graph.inputs.size() == parameters.size(), ErrorCode::bad_data,
@@ -184,8 +185,8 @@ void RuleContext::fill_region(Node& owner, Region& region, const ImportGraph& gr
 
 std::vector<Value*> RuleContext::inline_graph(const ImportGraph& graph,
                                               const std::vector<Value*>& arguments) {
-  check(++builder_.depth_ <= builder_.limits_.depth, ErrorCode::limit_exceeded,
-        "graphs are nested deeper than {}", builder_.limits_.depth);
+  ++builder_.depth_;
+  check_limit("depth", builder_.depth_, builder_.limits_.depth, "graphs are nested {} deep", builder_.depth_);
   check(graph.inputs.size() == arguments.size(), ErrorCode::bad_data,
         "its graph '{}' has {} inputs, expected {}", graph.name, graph.inputs.size(), arguments.size());
   GraphBuilder::Scope scope;

@@ -1,9 +1,13 @@
 #include "ops/control_flow.h"
 
+#include "base/account.h"
 #include "ops/axis.h"
 #include "ops/strided.h"
 
 namespace lanner::ops {
+
+/// Of an element in a list of tensors, beside the element: its sizes, and the list's room to grow.
+constexpr std::uint64_t list_overhead = 160;
 
 static Type common_tensor_type(InferContext& context, const Type& a, const Type& b, std::string_view what) {
   check(a.dtype() == b.dtype(), ErrorCode::invalid_argument, "{} is {} in one case and {} in another", what,
@@ -41,6 +45,8 @@ void Stack::push(Tensor element) {
           "a step gives {} {}, the first gave {} {}; expected the same from each", to_string(element.dtype()),
           element.shape().to_string(), to_string(first.dtype()), first.shape().to_string());
   }
+  // Its elements are charged where they were made; a body may give the same ones at each turn.
+  count_bytes(sizeof(Tensor) + element.rank() * sizeof(std::int64_t) + list_overhead);
   elements_.push_back(std::move(element));
 }
 
@@ -71,6 +77,18 @@ void Stack::store(KernelContext& context, std::size_t i) const {
     const Tensor& element = elements_[static_cast<std::size_t>(k)];
     copy_strided(first.shape(), element, dense_walk(first.shape()), out, target);
   }
+}
+
+Item sequence_of(std::vector<Item> items) {
+  struct Held {
+    std::vector<Item> items;
+    Charge charge;
+  };
+  const std::uint64_t bytes = items.size() * (sizeof(Item) + list_overhead);
+  auto held = std::make_shared<Held>(Held{std::move(items), Charge(current_account(), bytes)});
+  Item sequence;
+  sequence.items = std::shared_ptr<const std::vector<Item>>(held, &held->items);
+  return sequence;
 }
 
 bool read_condition(const Tensor& tensor, std::string_view what) {

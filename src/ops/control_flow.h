@@ -29,6 +29,9 @@ private:
   std::vector<Tensor> elements_;
 };
 
+/// A sequence of these. The list itself is charged to the thread's account; the tensors' memory is already.
+Item sequence_of(std::vector<Item> items);
+
 /// One boolean.
 bool read_condition(const Tensor& tensor, std::string_view what);
 

@@ -9,6 +9,7 @@
 #include "ops/broadcast.h"
 #include "ops/known.h"
 #include "ops/visit.h"
+#include "tensor/strings.h"
 
 namespace lanner::ops {
 
@@ -62,10 +63,12 @@ void combine_elements(const Tensor& a, const Tensor& b, Tensor& out, Function fu
     if (loop.step(0) != 0 && loop.step(1) != 0) {
       for (std::int64_t i = 0; i < count; ++i) z[i] = function(x[i], y[i]);
     } else if (loop.step(0) != 0) {
-      const B scalar = *y;
+      B scalar;
+      assign_element(scalar, *y);
       for (std::int64_t i = 0; i < count; ++i) z[i] = function(x[i], scalar);
     } else {
-      const A scalar = *x;
+      A scalar;
+      assign_element(scalar, *x);
       for (std::int64_t i = 0; i < count; ++i) z[i] = function(scalar, y[i * loop.step(1)]);
     }
   });

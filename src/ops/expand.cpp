@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/account.h"
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"
@@ -25,6 +26,7 @@ static void infer_expand(InferContext& context) {
   if (!length) return context.set_output(0, Type::unranked(input.dtype()));
   // A dim of the input other than 1 stays; the rest only running tells.
   const std::size_t rank = std::max(*length, input.rank());
+  check_rank(rank, "expand");
   Dims dims;
   for (std::size_t i = 0; i < rank; ++i) {
     const std::size_t missing = rank - input.rank();

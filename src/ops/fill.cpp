@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/account.h"
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"
@@ -23,6 +24,7 @@ static void infer_constant_of_shape(InferContext& context) {
   if (!dims) {
     const auto rank = static_length(context, 0);
     if (!rank) return context.set_output(0, Type::unranked(value.dtype()));
+    check_rank(*rank, "constant_of_shape");
     dims.emplace();
     for (std::size_t i = 0; i < *rank; ++i) dims->push_back(context.fresh("fill", Dim(INT64_MAX)));
   }

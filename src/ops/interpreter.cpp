@@ -4,10 +4,12 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/account.h"
 #include "graph/copy.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "ops/expansion.h"
+#include "tensor/strings.h"
 
 namespace lanner {
 
@@ -31,7 +33,7 @@ public:
 private:
   std::vector<Item> run_kernel(const Node& node, std::span<const Item* const> inputs);
   std::vector<Item> run_expansion(const Node& node, std::span<const Item* const> inputs);
-  const Expansion& expansion(const Node& node, std::span<const Item* const> inputs);
+  std::shared_ptr<const Expansion> expansion(const Node& node, std::span<const Item* const> inputs);
 
   void count_step();
   void count_bytes(std::span<const Item* const> inputs, std::span<const Item> results);
@@ -39,7 +41,7 @@ private:
   NodeRunOptions options_;
   std::uint32_t depth_ = 0;
   std::uint64_t steps_ = 0, bytes_ = 0;
-  std::map<std::pair<const Node*, std::string>, Expansion> expansions_;
+  std::map<std::pair<const Node*, std::string>, std::shared_ptr<const Expansion>> expansions_;
 };
 
 class NodeRun : public KernelContext {
@@ -75,7 +77,7 @@ public:
   }
   Tensor& allocate(std::size_t i, DType type, Shape shape) override {
     check(i < outputs(), ErrorCode::internal, "{}: output {} does not exist", node_.kind(), i);
-    results_[i].tensor = Tensor::allocate(type, std::move(shape));
+    results_[i].tensor = Tensor::allocate(type, std::move(shape), {}, {}, current_limits());
     return results_[i].tensor;
   }
   void set_item(std::size_t i, Item item) override {
@@ -149,23 +151,26 @@ std::vector<Item> Interpreter::run(const Node& node, std::span<const Item* const
 
 std::vector<Item> Interpreter::run_kernel(const Node& node, std::span<const Item* const> inputs) {
   check(node.op().reference != nullptr, ErrorCode::unsupported, "{} has no reference kernel", node.kind());
+  Meter meter;
   NodeRun run(*this, node, inputs);
   node.op().reference(run);
-  return run.take();
+  std::vector<Item> results = run.take();
+  for (const Item& result : results) own_characters(result.tensor);
+  return results;
 }
 
 std::vector<Item> Interpreter::run_expansion(const Node& node, std::span<const Item* const> inputs) {
   constexpr std::uint32_t max_depth = 64;
   check(depth_ < max_depth, ErrorCode::internal, "{}: expansions nest deeper than {}", node.kind(),
         max_depth);
-  const Expansion& expanded = expansion(node, inputs);
+  const std::shared_ptr<const Expansion> expanded = expansion(node, inputs);
   std::vector<Item> parameters;
-  for (std::size_t i : expanded.feeds) parameters.push_back(*inputs[i]);
+  for (std::size_t i : expanded->feeds) parameters.push_back(*inputs[i]);
   ++depth_;
-  std::vector<Item> given = run_region(expanded.graph->body(), std::move(parameters));
+  std::vector<Item> given = run_region(expanded->graph->body(), std::move(parameters));
   --depth_;
   std::vector<Item> results(node.outputs().size());
-  for (std::size_t i = 0; i < given.size(); ++i) results[expanded.results[i]] = std::move(given[i]);
+  for (std::size_t i = 0; i < given.size(); ++i) results[expanded->results[i]] = std::move(given[i]);
   return results;
 }
 
@@ -202,14 +207,18 @@ Expansion expand(const Node& node, std::span<const Item* const> inputs) {
   return made;
 }
 
-const Expansion& Interpreter::expansion(const Node& node, std::span<const Item* const> inputs) {
+std::shared_ptr<const Expansion> Interpreter::expansion(const Node& node,
+                                                        std::span<const Item* const> inputs) {
+  constexpr std::size_t most_kept = 256; // a loop may give a node other shapes at each turn
   std::string types;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     types += (inputs[i] ? type_of(*inputs[i], *node.input(i)).to_string() : "_") + " ";
   const auto key = std::pair(&node, std::move(types));
-  const auto found = expansions_.find(key);
-  return found != expansions_.end() ? found->second
-                                    : expansions_.emplace(key, expand(node, inputs)).first->second;
+  if (const auto found = expansions_.find(key); found != expansions_.end()) return found->second;
+  if (expansions_.size() >= most_kept) expansions_.clear();
+  auto made = std::make_shared<const Expansion>(expand(node, inputs));
+  expansions_.emplace(key, made);
+  return made;
 }
 
 // Holds each value until its last use.
@@ -238,14 +247,14 @@ private:
 
 void Interpreter::count_step() {
   check(++steps_ <= options_.steps, ErrorCode::limit_exceeded, "it takes more than {} steps", options_.steps);
-  if (!options_.control) return;
+  if (!options_.control) return check_deadline();
   options_.control->report({"run", static_cast<double>(steps_), 0, "steps"});
   options_.control->cancel.check();
 }
 
 void Interpreter::count_bytes(std::span<const Item* const> inputs, std::span<const Item> results) {
   const auto add = [&](const Item& item) {
-    if (item.tensor.defined()) bytes_ += item.tensor.bytes();
+    if (item.tensor.defined()) bytes_ += item.tensor.bytes() + characters_of(item.tensor);
   };
   for (const Item* input : inputs)
     if (input) add(*input);

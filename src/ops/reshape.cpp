@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/account.h"
 #include "ops/arguments.h"
 #include "ops/known_axes.h"
 #include "ops/strided.h"
@@ -45,6 +46,7 @@ static Dim remaining_dim(const Dims& input, const std::vector<bool>& copied, con
 }
 
 static void infer_reshape_to(InferContext& context, const Dims& wanted) {
+  check_rank(wanted.size(), "reshape");
   const Type& input = context.input(0);
   const bool allow_zero = context.attributes().flag("allowzero");
   Dims dims, others;
@@ -82,6 +84,7 @@ static void infer_reshape(InferContext& context) {
   if (const auto wanted = known_elements(context, 1)) return infer_reshape_to(context, *wanted);
   const auto rank = static_length(context, 1);
   if (!rank) return set_unranked(context);
+  check_rank(*rank, "reshape");
   const Type& input = context.input(0);
   const Dim most = input.ranked() ? product(input.dims()) : Dim(INT64_MAX);
   Dims dims;
@@ -135,6 +138,7 @@ static void infer_unsqueeze(InferContext& context) {
   const auto axes = known_integers(context, 1);
   if (!input.ranked() || !axes) return set_unranked(context);
   const std::size_t rank = input.rank() + axes->size();
+  check_rank(rank, "unsqueeze");
   std::vector<bool> inserted(rank);
   for (const std::size_t axis : resolve_axes(*axes, rank)) inserted[axis] = true;
   Dims dims;

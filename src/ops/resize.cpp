@@ -7,6 +7,7 @@
 #include "ops/rows.h"
 #include "ops/table.h"
 #include "ops/visit.h"
+#include "tensor/strings.h"
 
 namespace lanner::ops {
 
@@ -325,6 +326,8 @@ static Tensor resample(const Tensor& x, const AxisPlan& plan, int threads) {
   shape[plan.axis.axis] = plan.axis.out;
   Tensor y = Tensor::allocate(x.dtype(), shape);
   const AxisView from = view_axis(x.shape(), plan.axis.axis);
+  // Strings are counted by the thread that copies them.
+  if constexpr (std::is_same_v<T, std::string>) threads = 1;
   for_each_row(threads, from.outer * plan.axis.out, [&](std::int64_t row) {
     const std::int64_t o = row / plan.axis.out;
     const Taps& taps = plan.taps[static_cast<std::size_t>(row % plan.axis.out)];
@@ -338,7 +341,8 @@ static Tensor resample(const Tensor& x, const AxisPlan& plan, int threads) {
         for (std::int64_t i = 0; i < from.inner; ++i) out[i] += weight * source[i];
       }
     } else {
-      std::copy_n(in + taps.places[0] * from.inner, from.inner, out);
+      const T* source = in + taps.places[0] * from.inner;
+      for (std::int64_t i = 0; i < from.inner; ++i) assign_element(out[i], source[i]);
     }
   });
   return y;

@@ -9,12 +9,6 @@ namespace lanner::ops {
 
 using Items = std::vector<Item>;
 
-static Item sequence_of(Items items) {
-  Item item;
-  item.items = std::make_shared<const Items>(std::move(items));
-  return item;
-}
-
 static const Items& items_of(const KernelContext& context, std::size_t i) {
   const Item& item = context.item(i);
   check(item.is_sequence(), ErrorCode::invalid_argument, "{}: input {} is no sequence", context.node().kind(),

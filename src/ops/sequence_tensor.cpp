@@ -6,6 +6,7 @@
 #include "ops/control_flow.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "tensor/strings.h"
 
 namespace lanner::ops {
 
@@ -55,23 +56,22 @@ static void run_split_to_sequence(KernelContext& context) {
   const std::size_t axis = resolve_axis(context.attributes().integer("axis", 0), input.rank());
   const bool drops_axis = !context.has(1) && !context.attributes().flag("keepdims", true);
   Walk source = dense_walk(input.shape());
-  auto items = std::make_shared<std::vector<Item>>();
+  std::vector<Item> items;
   for (const std::int64_t size : part_sizes(context, input.shape()[axis])) {
     Shape shape = input.shape();
     shape[axis] = size;
     Tensor part = Tensor::allocate(input.dtype(), shape);
     copy_strided(shape, input, source, part, dense_walk(shape));
+    own_characters(part);
     source.offset += size * source.strides[axis];
     if (drops_axis) {
       std::vector<std::int64_t> dims = shape.dims();
       dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
       part = part.reshaped(Shape(std::move(dims)));
     }
-    items->push_back(Item(std::move(part)));
+    items.push_back(Item(std::move(part)));
   }
-  Item result;
-  result.items = std::move(items);
-  context.set_item(0, std::move(result));
+  context.set_item(0, sequence_of(std::move(items)));
 }
 
 static void infer_concat_from_sequence(InferContext& context) {

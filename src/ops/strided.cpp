@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
+
+#include "tensor/strings.h"
 
 namespace lanner::ops {
 
@@ -14,10 +17,10 @@ static void copy_run(void* to, std::int64_t at, std::int64_t step, const void* f
                      std::int64_t from_step, std::int64_t count) {
   T* const target = static_cast<T*>(to) + at;
   const T* const source = static_cast<const T*>(from) + from_at;
-  if (step == 1 && from_step == 1)
+  if (step == 1 && from_step == 1 && !std::is_same_v<T, std::string>)
     std::copy_n(source, count, target);
   else
-    for (std::int64_t i = 0; i < count; ++i) target[i * step] = source[i * from_step];
+    for (std::int64_t i = 0; i < count; ++i) assign_element(target[i * step], source[i * from_step]);
 }
 
 template<unsigned width>
@@ -104,7 +107,7 @@ void copy_elements(const Tensor& from, Tensor& to) {
         to_string(to.dtype()), to.shape().to_string());
   if (from.data() == to.data()) return;
   if (from.dtype() == DType::string)
-    std::ranges::copy(from.as<std::string>(), to.as<std::string>().begin());
+    copy_run<std::string>(to.data(), 0, 1, from.data(), 0, 1, from.elements());
   else if (to.bytes() != 0)
     std::memcpy(to.data(), from.data(), to.bytes());
 }

@@ -10,6 +10,7 @@
 #include "ops/elementwise.h"
 #include "ops/table.h"
 #include "ops/utf8.h"
+#include "tensor/strings.h"
 
 namespace lanner::ops {
 
@@ -26,13 +27,22 @@ static OpDef concat_op() {
     context.set_output(0, broadcast_type(context, DType::string));
   };
   op.reference = [](KernelContext& context) {
-    combine_elements<std::string, std::string, std::string>(context.input(0), context.input(1),
-                                                            context.output(0), std::plus<>{});
+    combine_elements<std::string, std::string, std::string>(
+        context.input(0), context.input(1), context.output(0),
+        [](const std::string& a, const std::string& b) {
+          count_bytes(character_bytes(a.size() + b.size()));
+          return a + b;
+        });
   };
   return op;
 }
 
 static constexpr std::string_view whitespace = " \t\n\v\f\r";
+
+static void add_part(std::vector<std::string>& parts, std::string_view part) {
+  count_bytes(sizeof(std::string) + character_bytes(part.size()));
+  parts.emplace_back(part);
+}
 
 /// Parts between runs of whitespace, without those at the ends; after `most` splits the rest is one part.
 static std::vector<std::string> split_at_whitespace(std::string_view text, std::int64_t most) {
@@ -41,11 +51,11 @@ static std::vector<std::string> split_at_whitespace(std::string_view text, std::
   while (at != std::string_view::npos) {
     if (static_cast<std::int64_t>(parts.size()) == most) {
       const std::size_t last = text.find_last_not_of(whitespace);
-      parts.emplace_back(text.substr(at, last + 1 - at));
+      add_part(parts, text.substr(at, last + 1 - at));
       break;
     }
     const std::size_t end = text.find_first_of(whitespace, at);
-    parts.emplace_back(text.substr(at, end - at));
+    add_part(parts, text.substr(at, end - at));
     at = end == std::string_view::npos ? end : text.find_first_not_of(whitespace, end);
   }
   return parts;
@@ -59,10 +69,10 @@ static std::vector<std::string> split_at(std::string_view text, std::string_view
   while (static_cast<std::int64_t>(parts.size()) != most) {
     const std::size_t end = text.find(delimiter, at);
     if (end == std::string_view::npos) break;
-    parts.emplace_back(text.substr(at, end - at));
+    add_part(parts, text.substr(at, end - at));
     at = end + delimiter.size();
   }
-  parts.emplace_back(text.substr(at));
+  add_part(parts, text.substr(at));
   return parts;
 }
 
@@ -83,6 +93,7 @@ static void run_split(KernelContext& context) {
   std::vector<std::vector<std::string>> split;
   std::size_t width = 0;
   for (const std::string& text : input.as<std::string>()) {
+    count_bytes(sizeof(split.front()));
     split.push_back(split_at(text, delimiter, most));
     width = std::max(width, split.back().size());
   }
@@ -179,8 +190,10 @@ static void run_normalizer(KernelContext& context) {
     stopwords.push_back(change(word, folding));
   std::vector<std::string> kept;
   for (const std::string& word : context.input(0).as<std::string>())
-    if (std::ranges::find(stopwords, change(word, folding)) == stopwords.end())
+    if (std::ranges::find(stopwords, change(word, folding)) == stopwords.end()) {
       kept.push_back(change(word, action));
+      count_bytes(sizeof(std::string) + character_bytes(kept.back().size()));
+    }
   if (kept.empty() && !stopwords.empty()) kept.emplace_back();
   Shape shape = context.input(0).shape();
   shape[shape.rank() - 1] = static_cast<std::int64_t>(kept.size());

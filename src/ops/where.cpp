@@ -1,6 +1,7 @@
 #include "ops/elementwise.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "tensor/strings.h"
 
 namespace lanner::ops {
 
@@ -37,8 +38,8 @@ static void choose(const bool* condition, const T* x, const T* y, T* out, const 
   const std::int64_t step = loop.step(0), x_step = loop.step(1), y_step = loop.step(2);
   loop.run([&](std::int64_t at, const BroadcastLoop::Offsets& offsets, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i)
-      out[at + i] =
-          condition[offsets[0] + i * step] ? x[offsets[1] + i * x_step] : y[offsets[2] + i * y_step];
+      assign_element(out[at + i], condition[offsets[0] + i * step] ? x[offsets[1] + i * x_step]
+                                                                   : y[offsets[2] + i * y_step]);
   });
 }
 

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <span>
+#include <string>
 
 #include "graph/infer.h"
 #include "graph/op.h"
@@ -6,6 +8,7 @@
 #include "passes/folding_work.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "tensor/strings.h"
 
 namespace lanner::passes {
 
@@ -45,6 +48,36 @@ bool is_moderate(const Node& node) {
   return made <= std::max(free_bytes, given_bytes(node) * growth);
 }
 
+std::uint64_t longest_string(const Tensor& tensor) {
+  std::uint64_t longest = 0;
+  if (tensor.dtype() == DType::string)
+    for (const std::string& element : tensor.as<std::string>())
+      longest = std::max<std::uint64_t>(longest, element.size());
+  return longest;
+}
+
+/// Whether strings cannot become so many characters that computing them is too much. A type does not tell: an
+/// element of a result has the characters of an element of each input at most.
+bool are_short_strings(const Node& node) {
+  std::uint64_t longest = 0, elements = 0;
+  for (const Value* input : node.inputs())
+    if (input) longest += longest_string(*input->constant());
+  for (const auto& output : node.outputs())
+    if (output->type.dtype() == DType::string)
+      elements += static_cast<std::uint64_t>(output->type.shape().elements());
+  std::uint64_t characters = 0;
+  return !__builtin_mul_overflow(longest, elements, &characters) && characters <= free_work_bytes;
+}
+
+/// Whether the characters of strings leave a plan small, as is_moderate() says of types.
+bool are_moderate(std::span<const Item> results, const Node& node) {
+  std::uint64_t made = 0, given = 0;
+  for (const Item& result : results) made += characters_of(result.tensor);
+  for (const Value* input : node.inputs())
+    if (input) given = std::max(given, characters_of(*input->constant()));
+  return made <= std::max(free_bytes, given);
+}
+
 bool has_constant_inputs(const Node& node) {
   return !node.outputs().empty() &&
          std::ranges::all_of(node.inputs(), [](const Value* input) { return !input || input->constant(); });
@@ -63,7 +96,7 @@ bool is_folded_away(const Node& node) {
 
 bool compute(Node& node) {
   if (node.kind() == "constant" || !has_constant_inputs(node) || !is_pure(node) || !is_moderate(node) ||
-      !is_little_work(node))
+      !are_short_strings(node) || !is_little_work(node))
     return false;
   std::vector<Item> items;
   std::vector<const Item*> inputs;
@@ -80,8 +113,10 @@ bool compute(Node& node) {
   } catch (const Error& error) {
     // Not every operator has a reference, and a branch that never runs may hold what cannot be computed.
     if (error.code() == ErrorCode::cancelled || error.code() == ErrorCode::out_of_memory) throw;
+    check_deadline();
     return false;
   }
+  if (!are_moderate(results, node)) return false;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!node.output(i)->unused()) put_constant(node, i, results[i].tensor);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/limit_error.h"
 #include "base/nearest.h"
 #include "graph/infer.h"
 #include "graph/text.h"
@@ -55,8 +56,8 @@ public:
 private:
   void check_and_show(const Pass& pass) {
     if (options_.verify) verify(graph_);
-    check(graph_.node_count() <= options_.limits.nodes, ErrorCode::limit_exceeded,
-          "the graph has more than {} nodes", options_.limits.nodes);
+    const std::size_t nodes = graph_.node_count();
+    check_limit("nodes", nodes, options_.limits.nodes, "the graph has {} nodes", nodes);
     if (options_.trace) options_.trace(pass.name, graph_);
     if (options_.trace_folder.empty()) return;
     const std::string text = print(graph_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/account.h"
 #include "graph/op.h"
 
 namespace lanner::passes {
@@ -23,6 +24,7 @@ bool for_each_node(Graph& graph, const std::function<bool(Node&)>& rewrite) {
     Node* node = region.nodes().empty() ? nullptr : region.nodes().front().get();
     while (node) {
       Node* const next = region.next(node);
+      check_deadline();
       if (rewrite(*node)) changed = true;
       node = next;
     }

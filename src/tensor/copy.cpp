@@ -10,6 +10,7 @@
 #include "tensor/element_codec.h"
 #include "tensor/float16.h"
 #include "tensor/layout_offsets.h"
+#include "tensor/strings.h"
 
 namespace lanner {
 namespace {
@@ -108,7 +109,7 @@ void move_elements(const Tensor& from, Tensor& to) {
       const T* source_row = source + tile.from_row[r];
       T* target_row = target + tile.to_row[r];
       for (std::int64_t c = 0; c < tile.columns; ++c)
-        target_row[tile.to_column[c]] = source_row[tile.from_column[c]];
+        assign_element(target_row[tile.to_column[c]], source_row[tile.from_column[c]]);
     }
   });
 }
@@ -138,25 +139,41 @@ void convert_complex(const Tensor& from, Tensor& to) {
   });
 }
 
-void convert_strings(const Tensor& from, Tensor& to, CastRules rules) {
+void parse_strings(const Tensor& from, Tensor& to, CastRules rules) {
+  const auto* source = static_cast<const std::string*>(from.data());
   std::array<std::int64_t, tile_elements> from_offsets, to_offsets;
   TileWalk(from, to).run([&](const Tile& tile) {
     const std::size_t count = tile.list(from_offsets.data(), to_offsets.data());
-    for (std::size_t i = 0; i < count; ++i) {
-      if (from.dtype() == DType::string)
-        parse_element(static_cast<const std::string*>(from.data())[from_offsets[i]], to.dtype(), to.data(),
-                      to_offsets[i], rules);
-      else
-        static_cast<std::string*>(to.data())[to_offsets[i]] =
-            print_element(from.dtype(), from.data(), from_offsets[i]);
-    }
+    for (std::size_t i = 0; i < count; ++i)
+      parse_element(source[from_offsets[i]], to.dtype(), to.data(), to_offsets[i], rules);
   });
+}
+
+void print_strings(const Tensor& from, Tensor& to) {
+  auto* target = static_cast<std::string*>(to.data());
+  std::array<std::int64_t, tile_elements> from_offsets, to_offsets;
+  TileWalk(from, to).run([&](const Tile& tile) {
+    const std::size_t count = tile.list(from_offsets.data(), to_offsets.data());
+    for (std::size_t i = 0; i < count; ++i)
+      assign_element(target[to_offsets[i]], print_element(from.dtype(), from.data(), from_offsets[i]));
+  });
+}
+
+void copy_to_strings(const Tensor& from, Tensor& to) {
+  check(!is_complex(from.dtype()), ErrorCode::unsupported,
+        "cast: {} to {} is not defined; take the real part first", to_string(from.dtype()),
+        to_string(to.dtype()));
+  if (from.data() == to.data()) return;
+  Meter meter;
+  if (from.dtype() == DType::string)
+    move_elements<std::string>(from, to);
+  else
+    print_strings(from, to);
+  own_characters(to);
 }
 
 void copy_same_type(const Tensor& from, Tensor& to, CastRules rules) {
   switch (bit_width(from.dtype())) {
-  case 0:
-    return move_elements<std::string>(from, to);
   case 8:
     return move_elements<std::uint8_t>(from, to);
   case 16:
@@ -178,7 +195,7 @@ void copy_other_type(const Tensor& from, Tensor& to, CastRules rules) {
   if (a == DType::c128 && b == DType::c64) return convert_complex<double, float>(from, to);
   check(!is_complex(a) && !is_complex(b), ErrorCode::unsupported,
         "cast: {} to {} is not defined; take the real part first", to_string(a), to_string(b));
-  if (a == DType::string || b == DType::string) return convert_strings(from, to, rules);
+  if (a == DType::string) return parse_strings(from, to, rules);
   if (from.layout().row_major() && to.layout().row_major())
     return cast_elements(a, from.data(), b, to.data(), static_cast<std::size_t>(from.elements()), rules);
   convert_elements(from, to, rules);
@@ -189,11 +206,6 @@ bool same_layout(const Tensor& from, const Tensor& to) {
 }
 
 void copy_verbatim(const Tensor& from, Tensor& to) {
-  if (from.dtype() == DType::string) {
-    const auto source = from.as<std::string>();
-    if (from.data() != to.data()) std::copy(source.begin(), source.end(), to.as<std::string>().begin());
-    return;
-  }
   if (const std::uint64_t bytes = from.bytes()) std::memmove(to.data(), from.data(), bytes);
 }
 
@@ -250,6 +262,7 @@ void copy(const Tensor& from, Tensor& to, CastRules rules) {
         "copy: shape {} into shape {}; they must be equal", from.shape().to_string(), to.shape().to_string());
   check(from.device().is_host() && to.device().is_host(), ErrorCode::unsupported,
         "copy: from {} to {}; both must be on the host", from.device().to_string(), to.device().to_string());
+  if (to.dtype() == DType::string) return copy_to_strings(from, to);
   if (from.dtype() == to.dtype() && same_layout(from, to)) return copy_verbatim(from, to);
   clear_padding(to);
   if (from.dtype() == to.dtype()) return copy_same_type(from, to, rules);

@@ -7,6 +7,8 @@
 
 #include <lanner/dlpack_structs.h>
 
+#include "base/limit_error.h"
+
 namespace lanner {
 namespace {
 
@@ -104,8 +106,7 @@ Managed* export_tensor(const Tensor& tensor) {
 
 Shape shape_of(const DLTensor& view) {
   const Limits limits;
-  check(view.ndim >= 0 && static_cast<std::uint32_t>(view.ndim) <= limits.rank, ErrorCode::limit_exceeded,
-        "dlpack: rank {}; expected 0 to {}", view.ndim, limits.rank);
+  check_limit("rank", static_cast<std::uint32_t>(view.ndim), limits.rank, "dlpack: rank {}", view.ndim);
   check(view.ndim == 0 || view.shape, ErrorCode::invalid_argument, "dlpack: rank {} without a shape",
         view.ndim);
   Shape shape(std::span<const std::int64_t>(view.shape, static_cast<std::size_t>(view.ndim)));

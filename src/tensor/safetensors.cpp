@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/json.h"
+#include "base/limit_error.h"
 #include "tensor/safetensors_types.h"
 
 namespace lanner {
@@ -62,8 +63,7 @@ std::uint64_t whole_number(const nlohmann::json& value, std::string_view what) {
 
 Shape read_shape(const nlohmann::json& value, const Limits& limits) {
   check(value.is_array(), ErrorCode::bad_data, "its shape is not a list");
-  check(value.size() <= limits.rank, ErrorCode::limit_exceeded, "rank {}; at most {}", value.size(),
-        limits.rank);
+  check_limit("rank", value.size(), limits.rank, "rank {}", value.size());
   Shape shape;
   for (const nlohmann::json& size : value)
     shape.push_back(static_cast<std::int64_t>(whole_number(size, "size")));
@@ -89,8 +89,7 @@ SafetensorsEntry read_entry(const std::string& name, const nlohmann::json& value
   check(entry.begin <= entry.end && entry.end - entry.begin == bytes, ErrorCode::bad_data,
         "data_offsets [{}, {}] do not hold the {} bytes of {} {}", entry.begin, entry.end, bytes,
         to_string(entry.dtype), entry.shape.to_string());
-  check(bytes <= limits.tensor_bytes, ErrorCode::limit_exceeded,
-        "{} bytes, over the limit of {} for one tensor", bytes, limits.tensor_bytes);
+  check_limit("tensor_bytes", bytes, limits.tensor_bytes, "{} bytes", bytes);
   return entry;
 }
 
@@ -161,8 +160,7 @@ Safetensors Safetensors::open(Content content, std::string name, const Limits& l
                         Limits header_limits = limits;
                         header_limits.depth = header_depth;
                         const nlohmann::json header = parse_json(text, header_limits);
-                        check(header.size() <= limits.nodes, ErrorCode::limit_exceeded,
-                              "{} tensors; at most {}", header.size(), limits.nodes);
+                        check_limit("nodes", header.size(), limits.nodes, "{} tensors", header.size());
                         for (const auto& item : header.items()) {
                           if (item.key() == safetensors_metadata_key)
                             file.metadata_ = read_metadata(item.value());

@@ -3,32 +3,26 @@
 #include <cstring>
 #include <new>
 
+#include "base/limit_error.h"
 #include "device/memory.h"
 #include "tensor/float16.h"
+#include "tensor/strings.h"
 
 namespace lanner {
-namespace {
-
-std::shared_ptr<void> allocate_strings(std::size_t count) {
-  auto strings = std::make_shared<std::vector<std::string>>(std::max<std::size_t>(count, 1));
-  return {strings, strings->data()};
-}
-
-} // namespace
 
 Tensor Tensor::allocate(DType type, Shape shape, Layout layout, Device device, const Limits& limits) {
   check(device.is_host() || type != DType::string, ErrorCode::invalid_argument,
         "tensor: strings cannot lie on {}; allocate them on cpu", device.to_string());
-  check(shape.rank() <= limits.rank, ErrorCode::limit_exceeded, "tensor: rank {} passes the limit of {}",
-        shape.rank(), limits.rank);
+  check_limit("rank", shape.rank(), limits.rank, "tensor: rank {}", shape.rank());
   const std::uint64_t bytes = layout.bytes(shape, type);
-  check(bytes <= limits.tensor_bytes, ErrorCode::limit_exceeded,
-        "tensor: {} {} takes {} bytes, over the limit of {}; raise Limits::tensor_bytes if the input is "
-        "trusted",
-        to_string(type), shape.to_string(), bytes, limits.tensor_bytes);
-  auto owner = type == DType::string
-                   ? allocate_strings(static_cast<std::size_t>(layout.padded(shape).elements()))
-                   : with_context([] { return "tensor"; }, [&] { return allocate_memory(device, bytes); });
+  if (bytes > limits.tensor_bytes)
+    fail_limit("tensor_bytes", limits.tensor_bytes, "tensor: {}{} takes {} bytes", to_string(type),
+               shape.to_string(), bytes);
+  auto owner = with_context([] { return "tensor"; },
+                            [&] {
+                              return type == DType::string ? allocate_strings(bytes / sizeof(std::string))
+                                                           : allocate_memory(device, bytes);
+                            });
   void* data = owner.get();
   return wrap(data, type, std::move(shape), std::move(owner), std::move(layout), device);
 }

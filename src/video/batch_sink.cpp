@@ -1,6 +1,9 @@
 #include "video/batch_sink.h"
 
 #include <algorithm>
+#include <memory>
+
+#include "base/account.h"
 
 namespace lanner {
 
@@ -26,6 +29,8 @@ void BatchSink::require_shape(const Frame& frame) {
   if (!batch_.defined()) {
     width_ = image.width;
     height_ = image.height;
+    const auto account = std::make_shared<Account>(limits_);
+    const AccountScope charged(account);
     batch_ =
         Tensor::allocate(spec_.dtype, batch_shape(count, spec_, width_, height_), {}, image.device, limits_);
     return;

@@ -4,6 +4,7 @@
 
 #include <lanner/log.h>
 
+#include "base/account.h"
 #include "video/frame_cursor.h"
 #include "video/index_cache.h"
 #include "video/source_identity.h"
@@ -55,6 +56,7 @@ std::shared_ptr<const StreamIndex> load(const IndexRequest& request, int stream,
 } // namespace
 
 std::shared_ptr<const StreamIndex> obtain_index(const IndexRequest& request) {
+  const DeadlineScope deadline(request.demuxer.limits);
   check(request.source != nullptr, ErrorCode::invalid_argument, "index: no source was given");
   check(request.source->seekable(), ErrorCode::unsupported,
         "{}: random access and counting need a source that can go back; write the stream to a file first",

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/limit_error.h"
 #include "video/source_identity.h"
 
 namespace lanner {
@@ -79,8 +80,9 @@ public:
   /// A count of things of at least `each` bytes that follow.
   std::uint64_t count(std::uint64_t each, const Limits& limits, std::string_view what) {
     const std::uint64_t value = number_up_to(rest_.size() / each, what);
-    check(value <= limits.frames && value <= limits.total_bytes / memory_each, ErrorCode::limit_exceeded,
-          "index file: {} {}, over Limits::frames or Limits::total_bytes", value, what);
+    check_limit("frames", value, limits.frames, "index file: {} {}", value, what);
+    if (value > limits.total_bytes / memory_each)
+      fail_limit("total_bytes", limits.total_bytes, "index file: {} {}", value, what);
     return value;
   }
   bool ended() const noexcept { return rest_.empty(); }

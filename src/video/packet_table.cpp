@@ -4,6 +4,8 @@
 
 #include <lanner/log.h>
 
+#include "base/limit_error.h"
+
 namespace lanner {
 
 namespace {
@@ -122,8 +124,8 @@ PacketList read_packets(Demuxer& demuxer, int stream, const Limits& limits, cons
     const std::optional<Packet> packet = next_or_end(demuxer, false);
     if (!packet) break;
     if (packet->stream != stream) continue;
-    check(list.packets.size() < limits.frames, ErrorCode::limit_exceeded,
-          "index: stream {} has more than Limits::frames = {} packets", stream, limits.frames);
+    check_limit("frames", list.packets.size() + 1, limits.frames, "index: stream {} has {} packets or more",
+                stream, list.packets.size() + 1);
     const PacketTraits traits = scanner.scan(*packet);
     list.packets.push_back(entry_of(*packet, traits));
     order.see(list.packets.back(), traits);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "base/account.h"
 #include "base/sole_use.h"
 #include "video/sampling.h"
 #include "video/stream_reader.h"
@@ -26,6 +27,7 @@ struct VideoReader::State {
   template<typename Body>
   decltype(auto) alone(Body&& body) {
     const SoleUse::Call call(use);
+    const DeadlineScope deadline(reader.options().demuxer.limits);
     return body(reader);
   }
 

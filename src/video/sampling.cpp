@@ -5,6 +5,7 @@
 
 #include <lanner/error.h>
 
+#include "base/limit_error.h"
 #include "video/frame_times.h"
 
 namespace lanner {
@@ -108,8 +109,8 @@ std::vector<std::int64_t> sample(const StreamIndex& index, Rational rate, const 
   check(base.num <= most && base.den <= most, ErrorCode::unsupported, "sample: a time base of {}/{} s",
         base.num, base.den);
   const Wide length = (Wide{clock.end()} - begin) * tick;
-  check((length + step - 1) / step <= Wide{limits.frames}, ErrorCode::limit_exceeded,
-        "sample: more than Limits::frames = {} frames", limits.frames);
+  if ((length + step - 1) / step > Wide{limits.frames})
+    fail_limit("frames", limits.frames, "sample: more frames");
   std::vector<std::int64_t> indices;
   std::int64_t i = 0;
   for (Wide time = 0; time < length; time += step) {

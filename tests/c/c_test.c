@@ -121,6 +121,11 @@ static void check_options(const char* model) {
   options.precision = "fp3";
   REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "fp3");
   options.precision = NULL;
+  options.limits = "memory=1";
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "limit memory=1");
+  options.limits = "seconds=60,total_bytes=1KiB";
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_LIMIT_EXCEEDED, "total_bytes of 1024");
+  options.limits = NULL;
   options.progress = count_progress;
   options.progress_user = &stop;
   options.budget = -1;

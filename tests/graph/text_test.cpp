@@ -111,6 +111,7 @@ TEST(Text, RandomConstantsAreTheSameEverywhere) {
 
 struct Wrong {
   const char *text, *message;
+  ErrorCode code = ErrorCode::bad_data;
 };
 
 TEST(Text, MistakesAreNamedWithTheirPlace) {
@@ -134,11 +135,11 @@ TEST(Text, MistakesAreNamedWithTheirPlace) {
       {"graph @g(%x: f32[1]) -> () { %y: f32[2] = constant() {value = f32[2](1.0)} }",
        "1 values for a tensor of shape [2]"},
       {"graph @g(%x: f32[1]) -> () { %y: f32[2] = constant() {value = f32[99999999999, 99999999999]()} }",
-       "1:"},
+       "1:55: shape:", ErrorCode::limit_exceeded},
       {"graph @g(%x: f32[1]) -> () { %y: u8[1] = constant() {value = u8[1](256)} }", "256 does not fit"},
       {"graph @g(%x: f32[1]) -> () { %y = constant() {value = random(f32[99999999999], seed = 1, std = 1.0)} "
        "}",
-       "limit of bytes"},
+       "1:55: 399999999996 bytes, over the limit tensor_bytes", ErrorCode::limit_exceeded},
       {"graph @g(%x: f32[1]) -> () { %y: f32[1] @ in=%y = positive(%x) }", "lives within itself"},
       {"graph @g(%x: f32[1]) -> () { %y: f32[1] @ in=%x+1 = positive(%x) }",
        "ends 5 bytes into %x, which has 4"},
@@ -156,7 +157,7 @@ TEST(Text, MistakesAreNamedWithTheirPlace) {
       {"graph @\x01() -> () { }", "byte 0x01 has no meaning here"},
   };
   for (const Wrong& wrong : wrongs)
-    LANNER_EXPECT_ERROR(parse_graph(wrong.text, graph_test_ops()), ErrorCode::bad_data, wrong.message);
+    LANNER_EXPECT_ERROR(parse_graph(wrong.text, graph_test_ops()), wrong.code, wrong.message);
 }
 
 TEST(Text, TruncatedOrChangedAtEveryByte) {
@@ -187,17 +188,17 @@ TEST(Text, NestingAndCountsAreBounded) {
   std::string deep = "graph @g(%x0: bool[]) -> () {";
   for (int i = 0; i < 500; ++i)
     deep += fmt::format("%y{0} = choose(%x{0}; %x{0}) ((%x{1}) -> () {{", i, i + 1);
-  LANNER_EXPECT_ERROR(parse_graph(deep, graph_test_ops()), ErrorCode::bad_data,
-                      "nesting is deeper than the limit of 64");
+  LANNER_EXPECT_ERROR(parse_graph(deep, graph_test_ops()), ErrorCode::limit_exceeded,
+                      "over the limit depth of 64");
   Limits limits;
   limits.nodes = 2;
   const char* three = "graph @g(%x: f32[1]) -> () { %a = positive(%x) %b = positive(%x) %c = positive(%x) }";
-  LANNER_EXPECT_ERROR(parse_graph(three, graph_test_ops(), {}, limits), ErrorCode::bad_data,
-                      "more than 2 nodes");
+  LANNER_EXPECT_ERROR(parse_graph(three, graph_test_ops(), {}, limits), ErrorCode::limit_exceeded,
+                      "over the limit nodes of 2");
   limits.total_bytes = 1000;
   const char* large = "graph @g() -> () { %c = constant() {value = random(f32[300], seed = 1, std = 1.0)} }";
-  LANNER_EXPECT_ERROR(parse_graph(large, graph_test_ops(), {}, limits), ErrorCode::bad_data,
-                      "limit of 1000 bytes");
+  LANNER_EXPECT_ERROR(parse_graph(large, graph_test_ops(), {}, limits), ErrorCode::limit_exceeded,
+                      "over the limit total_bytes of 1000");
 }
 
 // A random graph with regions, captures, odd names and absent inputs.

@@ -17,7 +17,7 @@ TEST(Type, RefusesWhatIsNone) {
     LANNER_EXPECT_ERROR(Type::parse(text), ErrorCode::bad_data, "1:");
   std::string deep;
   for (int i = 0; i < 10000; ++i) deep += "seq(";
-  LANNER_EXPECT_ERROR(Type::parse(deep), ErrorCode::bad_data, "nesting");
+  LANNER_EXPECT_ERROR(Type::parse(deep), ErrorCode::limit_exceeded, "limit depth of 64");
 }
 
 TEST(Type, AsksOnlyWhatItHas) {

@@ -260,7 +260,7 @@ TEST(Caffe, WhatANetMustNotSay) {
       outcome(net({input({1, 2}), layer({"b", "Bias", {"x"}, {"y"}, {blob({2, 3}, {1})}})})), "has 1 values");
   LANNER_EXPECT_OUTCOME(
       outcome(net({input({1, 2}), layer({"b", "Bias", {"x"}, {"y"}, {blob({1 << 20, 1 << 20}, {1})}})})),
-      "passes the limit");
+      "over the limit tensor_bytes");
   LANNER_EXPECT_OUTCOME(outcome(net({input({1, 2}), layer({"b", "Bias", {"x"}, {"y"}, {blob({-1}, {1})}})})),
                         "negative size");
   LANNER_EXPECT_OUTCOME(outcome(net({}, {old_layer({"a", "", {"x"}, {"y"}}, 77)})), "layer type 77");

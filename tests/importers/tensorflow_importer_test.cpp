@@ -147,7 +147,7 @@ TEST(TensorFlow, FunctionsThatCallThemselves) {
                                               .results = {"n:r:0"},
                                               .nodes = {node({"n", "f", {"a"}})}});
   LANNER_EXPECT_OUTCOME(outcome(graph_def({placeholder("x", f32, {1}), node({"y", "f", {"x"}})}, {itself})),
-                        "functions call each other deeper than 64");
+                        "over the limit depth of 64");
 }
 
 TEST(TensorFlow, NumbersThatWouldBecomeLargeThings) {
@@ -196,7 +196,7 @@ TEST(TensorFlow, BytesChangedAtRandom) {
 TEST(TensorFlow, HarmfulText) {
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "node {";
-  LANNER_EXPECT_OUTCOME(outcome(deep), "nested deeper than 64");
+  LANNER_EXPECT_OUTCOME(outcome(deep), "over the limit depth of 64");
   LANNER_EXPECT_OUTCOME(outcome("node { name: \"x\n\" }"), "line 1: node '': a string does not end");
   LANNER_EXPECT_OUTCOME(outcome("node { name: \"x\""), "ends within a message");
   LANNER_EXPECT_OUTCOME(outcome("node { name: 5 }"), "field name: expected a string, got '5'");

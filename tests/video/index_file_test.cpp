@@ -136,7 +136,7 @@ TEST(IndexFile, CountsAreCheckedBeforeMemoryIsTaken) {
   Limits limits;
   limits.frames = 39;
   LANNER_EXPECT_ERROR(read_index(write_index(*predicted(), key), key, limits), ErrorCode::limit_exceeded,
-                      "Limits::frames");
+                      "--limit frames=N");
 }
 
 TEST(IndexCache, KeepsOnePlaceForEachKey) {

@@ -335,11 +335,11 @@ TEST_F(Reader, LimitsHold) {
   options = {};
   options.demuxer.limits.frames = 10;
   VideoReader counted(open_path(path), options);
-  LANNER_EXPECT_ERROR(counted.size(), ErrorCode::limit_exceeded, "Limits::frames");
+  LANNER_EXPECT_ERROR(counted.size(), ErrorCode::limit_exceeded, "--limit frames=N");
   options = {};
   options.demuxer.limits.packet_bytes = 16;
   LANNER_EXPECT_ERROR(VideoReader(open_path(path), options).next(), ErrorCode::limit_exceeded,
-                      "Limits::packet_bytes");
+                      "--limit packet_bytes=N");
 }
 
 // An index whose times contradict the order of decoding: numbers are those of decoding all the same.

@@ -8,6 +8,7 @@
 
 #include <lanner/error.h>
 
+#include "base/limit_error.h"
 #include "importers/caffe/layer_parameters.h"
 #include "importers/protobuf.h"
 
@@ -61,21 +62,20 @@ Tensor blob(FieldValue& value, Reading& reading) {
   Shape shape;
   std::uint64_t elements = 1;
   if (record.has_old) record.dims.assign(std::begin(record.old_dims), std::end(record.old_dims));
-  check(record.dims.size() <= reading.limits.rank, ErrorCode::limit_exceeded,
-        "a blob's rank {} is over the limit of {}", record.dims.size(), reading.limits.rank);
+  check_limit("rank", record.dims.size(), reading.limits.rank, "a blob of rank {}", record.dims.size());
   for (std::int64_t size : record.dims) {
     check(size >= 0, ErrorCode::bad_data, "a blob has the negative size {}", size);
-    elements =
-        checked_product(elements, static_cast<std::uint64_t>(size), reading.limits.tensor_bytes, "elements");
+    elements = limited_product("tensor_bytes", reading.limits.tensor_bytes, elements,
+                               static_cast<std::uint64_t>(size), "elements");
     shape.push_back(size);
   }
   check(elements == record.values.size(), ErrorCode::bad_data, "a blob of shape {} has {} values",
         shape.to_string(), record.values.size());
   reading.taken += elements * sizeof(float);
-  check(elements * sizeof(float) <= reading.limits.tensor_bytes &&
-            reading.taken <= reading.limits.total_bytes,
-        ErrorCode::limit_exceeded, "the net's blobs take more than {} bytes; raise Limits if it is trusted",
-        reading.limits.total_bytes);
+  check_limit("tensor_bytes", elements * sizeof(float), reading.limits.tensor_bytes, "a blob of {} bytes",
+              elements * sizeof(float));
+  check_limit("total_bytes", reading.taken, reading.limits.total_bytes, "the net's blobs take {} bytes",
+              reading.taken);
   return Tensor::from<float>(record.values, std::move(shape));
 }
 
@@ -258,8 +258,8 @@ std::vector<FieldEntry> with(std::span<const FieldEntry> parameters, std::span<c
 }
 
 void add_layer(NetRecord& r, FieldValue& value, std::span<const FieldEntry> fields) {
-  check(++r.reading->layers <= r.reading->limits.nodes, ErrorCode::limit_exceeded, "more than {} layers",
-        r.reading->limits.nodes);
+  ++r.reading->layers;
+  check_limit("nodes", r.reading->layers, r.reading->limits.nodes, "{} layers", r.reading->layers);
   LayerRecord record{r.reading, {}};
   with_context([&] { return fmt::format("layer '{}'", record.layer.name); },
                [&] { value.message(fields, &record); });

@@ -8,6 +8,8 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
+
 namespace lanner::caffe {
 namespace {
 
@@ -47,6 +49,7 @@ const std::vector<std::int64_t>* list(const Attributes& attributes, std::string_
 }
 
 Dims dims_of(const std::vector<std::int64_t>& sizes, const std::string& input) {
+  check_rank(sizes.size(), "input " + input);
   Dims dims;
   for (std::int64_t size : sizes) {
     check(size >= 0, ErrorCode::bad_data, "input {}: size {} is negative", input, size);

@@ -7,6 +7,8 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
+#include "base/limit_error.h"
 #include "importers/onnx/onnx_tensor.h"
 #include "importers/protobuf.h"
 
@@ -150,6 +152,7 @@ constexpr FieldEntry shape_fields[] = {
           [](TypeRecord& r, FieldValue& v) {
             r.dim.reset();
             v.message(dim_fields, &r);
+            check_rank(r.dims->size() + 1, "a value's shape");
             r.dims->push_back(r.dim ? *r.dim : Dim::symbol(fmt::format("unknown__{}", r.dims->size())));
           }>(1, "dim", Wire::message),
 };
@@ -322,8 +325,8 @@ constexpr FieldEntry node_fields[] = {
 };
 
 void add_node(std::vector<ImportNode>& nodes, FieldValue& value, Reading* reading) {
-  check(++reading->nodes <= reading->limits.nodes, ErrorCode::limit_exceeded, "more than {} nodes",
-        reading->limits.nodes);
+  ++reading->nodes;
+  check_limit("nodes", reading->nodes, reading->limits.nodes, "{} nodes", reading->nodes);
   NodeRecord record{reading, {}};
   value.message(node_fields, &record);
   if (record.node.domain == "ai.onnx") record.node.domain.clear();

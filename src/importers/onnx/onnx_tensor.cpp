@@ -6,18 +6,20 @@
 
 #include <lanner/error.h>
 
+#include "base/limit_error.h"
+#include "tensor/strings.h"
+
 namespace lanner::onnx {
 namespace {
 
 Shape checked_shape(const TensorRecord& record, const Limits& limits) {
-  check(record.dims.size() <= limits.rank, ErrorCode::limit_exceeded, "rank {} is over the limit of {}",
-        record.dims.size(), limits.rank);
+  check_limit("rank", record.dims.size(), limits.rank, "rank {}", record.dims.size());
   std::uint64_t elements = 1;
   for (std::int64_t size : record.dims) {
     check(size >= 0, ErrorCode::bad_data, "dims {}: sizes must not be negative",
           Shape(record.dims).to_string());
-    elements = checked_product(elements, std::max<std::uint64_t>(static_cast<std::uint64_t>(size), 1),
-                               limits.tensor_bytes, "elements");
+    elements = limited_product("tensor_bytes", limits.tensor_bytes, elements,
+                               std::max<std::uint64_t>(static_cast<std::uint64_t>(size), 1), "elements");
   }
   return Shape(record.dims);
 }
@@ -75,12 +77,9 @@ DType dtype_of_onnx(std::int64_t data_type) {
 }
 
 void TensorReader::charge(std::uint64_t bytes) {
-  check(bytes <= limits_.tensor_bytes, ErrorCode::limit_exceeded, "{} bytes are over the limit of {}", bytes,
-        limits_.tensor_bytes);
+  check_limit("tensor_bytes", bytes, limits_.tensor_bytes, "{} bytes", bytes);
   taken_ += bytes;
-  check(taken_ <= limits_.total_bytes, ErrorCode::limit_exceeded,
-        "the model's tensors take more than {} bytes; raise Limits::total_bytes if it is trusted",
-        limits_.total_bytes);
+  check_limit("total_bytes", taken_, limits_.total_bytes, "the model's tensors take {} bytes", taken_);
 }
 
 /// Memory as it is where the elements are aligned, else a copy.
@@ -139,6 +138,7 @@ Tensor TensorReader::from_fields(const TensorRecord& record, DType type, const S
     store<double, double>(record.doubles, tensor);
   else
     store_integers(record, tensor);
+  own_characters(tensor);
   return tensor;
 }
 

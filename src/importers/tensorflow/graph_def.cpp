@@ -8,6 +8,8 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
+#include "base/limit_error.h"
 #include "base/one_line.h"
 #include "importers/protobuf.h"
 #include "importers/tensorflow/node_outputs.h"
@@ -85,6 +87,7 @@ constexpr FieldEntry shape_fields[] = {
             r.size = 0;
             v.message(dim_fields, &r);
             check(r.size >= -1, ErrorCode::bad_data, "a shape has the negative size {}", r.size);
+            check_rank(r.dims.size() + 1, "a shape");
             r.dims.push_back(r.size >= 0 ? Dim(r.size)
                                          : Dim::symbol(fmt::format("unknown__{}", r.dims.size())));
           }>(2, "dim", Wire::message),
@@ -213,8 +216,8 @@ constexpr FieldEntry node_fields[] = {
 };
 
 ImportNode read_node(FieldValue& value, Reading* reading) {
-  check(++reading->nodes <= reading->limits.nodes, ErrorCode::limit_exceeded, "more than {} nodes",
-        reading->limits.nodes);
+  ++reading->nodes;
+  check_limit("nodes", reading->nodes, reading->limits.nodes, "{} nodes", reading->nodes);
   NodeRecord record{reading, {}};
   with_context([&] { return fmt::format("node '{}'", record.node.name); },
                [&] { value.message(node_fields, &record); });
@@ -365,8 +368,7 @@ ImportModel model_of(GraphRecord& record) {
   for (const ImportNode& node : record.nodes)
     if (!read.contains(node.name) && !gives_nothing(node)) {
       for (std::int64_t i = 0; i < shown_outputs(node); ++i) results.push_back(tensor_name(node.name, i));
-      check(results.size() <= record.reading->limits.nodes, ErrorCode::limit_exceeded, "more than {} outputs",
-            record.reading->limits.nodes);
+      check_limit("nodes", results.size(), record.reading->limits.nodes, "{} outputs", results.size());
     }
   const auto computes = std::ranges::find_if_not(record.nodes, gives_nothing);
   check(!results.empty() || computes == record.nodes.end(), ErrorCode::bad_data,

@@ -5,6 +5,9 @@
 
 #include <lanner/error.h>
 
+#include "base/limit_error.h"
+#include "tensor/strings.h"
+
 namespace lanner::tensorflow {
 namespace {
 
@@ -14,13 +17,13 @@ constexpr std::int64_t reference_offset = 100;
 Shape checked_shape(const TensorRecord& record, const Limits& limits) {
   Shape shape;
   if (!record.dims) return shape;
-  check(record.dims->size() <= limits.rank, ErrorCode::limit_exceeded,
-        "a tensor's rank {} is over the limit of {}", record.dims->size(), limits.rank);
+  check_limit("rank", record.dims->size(), limits.rank, "a tensor of rank {}", record.dims->size());
   std::uint64_t elements = 1;
   for (const Dim& dim : *record.dims) {
     check(dim.is_constant(), ErrorCode::bad_data, "a tensor's size is negative or unknown");
-    elements = checked_product(elements, std::max<std::uint64_t>(static_cast<std::uint64_t>(dim.value()), 1),
-                               limits.tensor_bytes, "elements");
+    elements =
+        limited_product("tensor_bytes", limits.tensor_bytes, elements,
+                        std::max<std::uint64_t>(static_cast<std::uint64_t>(dim.value()), 1), "elements");
     shape.push_back(dim.value());
   }
   return shape;
@@ -32,7 +35,13 @@ void fill(const std::vector<From>& values, std::span<To> elements) {
   const std::size_t given = std::min(values.size(), elements.size());
   std::copy_n(values.begin(), given, elements.begin());
   const To last = given > 0 ? elements[given - 1] : To{};
-  std::fill(elements.begin() + static_cast<std::ptrdiff_t>(given), elements.end(), last);
+  for (To& element : elements.subspan(given)) assign_element(element, last);
+}
+
+void fill_strings(const std::vector<std::string>& values, Tensor& tensor) {
+  Meter meter; // the last value may be long, and the tensor large
+  fill(values, tensor.as<std::string>());
+  own_characters(tensor);
 }
 
 template<typename To>
@@ -110,12 +119,9 @@ Tensor TensorReader::allocate(DType type, const Shape& shape) {
   const std::uint64_t bytes = type == DType::string
                                   ? static_cast<std::uint64_t>(shape.elements()) * sizeof(std::string)
                                   : Layout{}.bytes(shape, type);
-  check(bytes <= limits_.tensor_bytes, ErrorCode::limit_exceeded,
-        "a tensor of {} bytes is over the limit of {}", bytes, limits_.tensor_bytes);
+  check_limit("tensor_bytes", bytes, limits_.tensor_bytes, "a tensor of {} bytes", bytes);
   taken_ += bytes;
-  check(taken_ <= limits_.total_bytes, ErrorCode::limit_exceeded,
-        "the model's tensors take more than {} bytes; raise Limits::total_bytes if it is trusted",
-        limits_.total_bytes);
+  check_limit("total_bytes", taken_, limits_.total_bytes, "the model's tensors take {} bytes", taken_);
   return Tensor::allocate(type, shape);
 }
 
@@ -145,7 +151,7 @@ Tensor TensorReader::make(const TensorRecord& record) {
         "{}{}: {} values are given for it", to_string(type), shape.to_string(), given);
   Tensor tensor = allocate(type, shape);
   if (type == DType::string)
-    fill(record.strings, tensor.as<std::string>());
+    fill_strings(record.strings, tensor);
   else if (type == DType::f32)
     fill_reals<float>(record.reals, tensor);
   else if (type == DType::f64)

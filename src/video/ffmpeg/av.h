@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <lanner/error.h>
 #include <lanner/packet.h>
@@ -83,6 +84,11 @@ void clear_logged_error();
 bool has_logged_error();
 /// FFmpeg's text for `error`, with what it logged on this thread since clear_logged_error().
 std::string error_text(int error);
+/// Whether such a text says that a picture has more pixels than the codec was told to take. FFmpeg tells this
+/// from damage by its words alone.
+inline bool says_too_many_pixels(std::string_view text) {
+  return text.find("max pixel count") != text.npos;
+}
 /// The ErrorCode that suits an AVERROR met while reading or decoding.
 ErrorCode error_code(int error);
 

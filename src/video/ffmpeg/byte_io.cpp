@@ -6,6 +6,8 @@
 
 #include <lanner/error.h>
 
+#include "base/limit_error.h"
+
 extern "C" {
 #include <libavutil/error.h>
 #include <libavutil/mem.h>
@@ -28,8 +30,7 @@ bool StopWatch::stopped() const noexcept {
 
 void StopWatch::check() const {
   cancel_.check();
-  lanner::check(!stopped(), ErrorCode::limit_exceeded,
-                "reading took longer than {} s; raise Limits::seconds to allow more", seconds_);
+  if (stopped()) fail_limit("seconds", seconds_, "reading took too long");
 }
 
 SourceReader::SourceReader(SourcePtr source, const StopWatch& stop)

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/limit_error.h"
 #include "video/ffmpeg/library.h"
 
 namespace lanner::ffmpeg {
@@ -74,9 +75,8 @@ PacketPtr Container::read() {
       return nullptr;
     }
     if (status < 0) fail_reading("read", status);
-    check(static_cast<std::uint64_t>(packet->size) <= options_.limits.packet_bytes, ErrorCode::limit_exceeded,
-          "{}: packet of {} bytes, Limits::packet_bytes is {}", name(), packet->size,
-          options_.limits.packet_bytes);
+    check_limit("packet_bytes", static_cast<std::uint64_t>(packet->size), options_.limits.packet_bytes,
+                "{}: packet of {} bytes", name(), packet->size);
     return packet;
   }
 }

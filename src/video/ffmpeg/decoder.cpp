@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/limit_error.h"
 #include "base/sole_use.h"
 #include "device/cpu.h"
 #include "video/ffmpeg/av.h"
@@ -49,9 +50,8 @@ CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& optio
         "stream {}: its description is malformed", stream.index);
   context->pkt_timebase = from_rational(stream.time_base);
   context->thread_count = suitable_threads(stream, options);
-  checked_product(static_cast<std::uint64_t>(std::max(0, stream.width)),
-                  static_cast<std::uint64_t>(std::max(0, stream.height)), options.limits.pixels,
-                  "pixels of a picture");
+  limited_product("pixels", options.limits.pixels, static_cast<std::uint64_t>(std::max(0, stream.width)),
+                  static_cast<std::uint64_t>(std::max(0, stream.height)), "pixels of a picture");
   context->max_pixels = static_cast<std::int64_t>(std::min<std::uint64_t>(options.limits.pixels, INT64_MAX));
   context->flags |= AV_CODEC_FLAG_UNALIGNED; // Crops to the exact pixel.
   if (options.latency == Latency::low) suit_low_latency(*context);

@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/limit_error.h"
 #include "base/sole_use.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/container.h"
@@ -154,9 +155,8 @@ private:
 
   void enqueue(Packet packet) {
     queued_bytes_ += packet.bytes.size();
-    check(queued_bytes_ <= limits_.total_bytes, ErrorCode::limit_exceeded,
-          "{}: more than Limits::total_bytes = {} between a keyframe and the time that was sought", name(),
-          limits_.total_bytes);
+    check_limit("total_bytes", queued_bytes_, limits_.total_bytes,
+                "{}: {} bytes between a keyframe and the time that was sought", name(), queued_bytes_);
     queue_.push_back(std::move(packet));
   }
 
@@ -169,8 +169,7 @@ private:
   // Formats without a header (MPEG-TS) may show streams late.
   void adopt_new_streams() {
     AVFormatContext& context = container_.context();
-    check(context.nb_streams <= limits_.streams, ErrorCode::limit_exceeded,
-          "{}: {} streams, Limits::streams is {}", name(), context.nb_streams, limits_.streams);
+    check_limit("streams", context.nb_streams, limits_.streams, "{}: {} streams", name(), context.nb_streams);
     for (std::size_t i = streams_.size(); i < context.nb_streams; ++i) {
       streams_.push_back(describe(&context, *context.streams[i]));
       clocks_.emplace_back();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/limit_error.h"
 #include "image/orientation.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/encoder_choice.h"
@@ -65,11 +66,14 @@ CodecContextPtr open_image_decoder(AVCodecID id, const std::string& name, const 
   return context;
 }
 
-FramePtr decode_one(AVCodecContext& context, const AVPacket& packet, const std::string& name) {
+FramePtr decode_one(AVCodecContext& context, const AVPacket& packet, const std::string& name,
+                    const Limits& limits) {
   FramePtr frame = make_frame();
   int status = avcodec_send_packet(&context, &packet);
   if (status >= 0) status = avcodec_send_packet(&context, nullptr);
   if (status >= 0) status = avcodec_receive_frame(&context, frame.get());
+  if (status < 0 && says_too_many_pixels(error_text(status)))
+    fail_limit("pixels", limits.pixels, "{}: the {} image has more pixels", name, context.codec->name);
   check(status >= 0, status == AVERROR_EOF ? ErrorCode::bad_data : error_code(status),
         "{}: cannot decode the {} image: {}", name, context.codec->name, error_text(status));
   check(!(frame->flags & AV_FRAME_FLAG_CORRUPT) && !frame->decode_error_flags, ErrorCode::bad_data,
@@ -125,7 +129,7 @@ Image load_image(const std::string& path, const Limits& limits) {
   Packet packet;
   packet.bytes = content.bytes;
   packet.key = true;
-  FramePtr frame = decode_one(*context, *to_av(packet), path);
+  FramePtr frame = decode_one(*context, *to_av(packet), path, limits);
   const Orientation orientation = orientation_of(display_matrix(*frame));
   Image image = to_image(std::move(frame), limits);
   if (codec == AV_CODEC_ID_MJPEG && image.color.matrix == ColorMatrix::unspecified)

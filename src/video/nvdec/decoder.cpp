@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/limit_error.h"
 #include "base/sole_use.h"
 #include "video/bitstream.h"
 #include "video/elementary_stream.h"
@@ -188,9 +189,8 @@ private:
   }
 
   void feed(const Packet& packet) {
-    lanner::check(packet.bytes.size() <= options_.limits.packet_bytes, ErrorCode::limit_exceeded,
-                  "packet: {} bytes, more than Limits::packet_bytes = {}", packet.bytes.size(),
-                  options_.limits.packet_bytes);
+    check_limit("packet_bytes", packet.bytes.size(), options_.limits.packet_bytes, "packet: {} bytes",
+                packet.bytes.size());
     if (packet.bytes.empty() || (waits_for_entry_ && !begins_decoding(packet))) return;
     if (!parser_) parser_ = std::make_unique<Parser>(*this, codec_, options_.latency);
     const std::span<const std::byte> piece = elementary_->convert(packet);
@@ -257,7 +257,8 @@ private:
     const CUVIDEOFORMAT& format = whole.format;
     Sequence next;
     next.shape.form = {format.codec, format.chroma_format, 8 + format.bit_depth_luma_minus8};
-    checked_product(format.coded_width, format.coded_height, options_.limits.pixels, "pixels of a picture");
+    limited_product("pixels", options_.limits.pixels, format.coded_width, format.coded_height,
+                    "pixels of a picture");
     check_display_area(format);
     next.shape.width = coded_side(format.coded_width, format.codec);
     next.shape.height = coded_side(format.coded_height, format.codec);

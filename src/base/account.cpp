@@ -1,0 +1,120 @@
+#include "base/account.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/limit_error.h"
+
+namespace lanner {
+namespace {
+
+thread_local ThreadBounds bounds;
+thread_local Meter* innermost = nullptr;
+
+} // namespace
+
+Account::Account(const Limits& limits, std::shared_ptr<const Account> base)
+    : limits_(limits), base_(std::move(base)) {}
+
+void Account::charge(std::uint64_t bytes) {
+  const std::uint64_t limit = limits_.total_bytes;
+  std::uint64_t before = held();
+  for (;;) {
+    const std::uint64_t beside = base_ ? base_->held() : 0;
+    const bool fits = before <= limit && beside <= limit - before && bytes <= limit - before - beside;
+    if (!fits)
+      fail_limit("total_bytes", limit, "memory: {} bytes beside {} that are held", bytes, before + beside);
+    if (held_.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed)) return;
+  }
+}
+
+Charge::Charge(AccountPtr account, std::uint64_t bytes) : account_(std::move(account)) {
+  add(bytes);
+}
+
+Charge& Charge::operator=(Charge&& other) noexcept {
+  std::swap(account_, other.account_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Charge::~Charge() {
+  if (account_) account_->release(bytes_);
+}
+
+void Charge::add(std::uint64_t bytes) {
+  if (!account_ || bytes == 0) return;
+  account_->charge(bytes);
+  bytes_ += bytes;
+}
+
+void Charge::set(std::uint64_t bytes) {
+  if (bytes >= bytes_) return add(bytes - bytes_);
+  if (account_) account_->release(bytes_ - bytes);
+  bytes_ = bytes;
+}
+
+AccountScope::AccountScope(const AccountPtr& account) noexcept
+    : outer_(std::exchange(bounds.account, &account)) {}
+
+AccountScope::~AccountScope() {
+  bounds.account = outer_;
+}
+
+const AccountPtr& current_account() noexcept {
+  static const AccountPtr none;
+  return bounds.account ? *bounds.account : none;
+}
+
+const Limits& current_limits() {
+  static const Limits defaults;
+  const AccountPtr& account = current_account();
+  return account ? account->limits() : defaults;
+}
+
+void check_rank(std::uint64_t rank, std::string_view what) {
+  check_limit("rank", rank, current_limits().rank, "{}: rank {}", what, rank);
+}
+
+DeadlineScope::DeadlineScope(const Limits& limits) noexcept : outer_(bounds.deadline) {
+  if (!(limits.seconds > 0)) return;
+  constexpr double most = 1e9; // a clock's range is finite
+  seconds_ = limits.seconds;
+  end_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                std::chrono::duration<double>(std::min(seconds_, most)));
+  if (!outer_ || end_ < outer_->end_) bounds.deadline = this;
+}
+
+DeadlineScope::~DeadlineScope() {
+  bounds.deadline = outer_;
+}
+
+void check_deadline() {
+  const DeadlineScope* deadline = bounds.deadline;
+  if (!deadline || std::chrono::steady_clock::now() < deadline->end_) return;
+  fail_limit("seconds", deadline->seconds_, "it took too long");
+}
+
+ThreadBounds thread_bounds() noexcept {
+  return bounds;
+}
+
+void set_thread_bounds(const ThreadBounds& others) noexcept {
+  bounds = others;
+}
+
+Meter::Meter() : charge_(current_account()), outer_(std::exchange(innermost, this)) {}
+
+Meter::~Meter() {
+  innermost = outer_;
+}
+
+void Meter::settle() {
+  charge_.add(std::exchange(pending_, 0));
+}
+
+void count_bytes(std::uint64_t bytes) {
+  if (innermost) innermost->add(bytes);
+}
+
+} // namespace lanner

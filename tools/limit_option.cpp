@@ -1,0 +1,43 @@
+#include "limit_option.h"
+
+#include <string>
+
+#include <lanner/error.h>
+
+namespace lanner::tool {
+namespace {
+
+Limits& limits() {
+  static Limits given;
+  return given;
+}
+
+/// What is wrong with one, for CLI11; nothing where it is right.
+std::string take_limit(const std::string& text) {
+  try {
+    set_limit(limits(), text);
+    return {};
+  } catch (const Error& error) {
+    return error.message();
+  }
+}
+
+} // namespace
+
+void add_limit_option(CLI::App& command) {
+  command
+      .add_option(
+          "--limit",
+          "NAME=VALUE: what files may make the command do: total_bytes=4GiB, seconds=60, pixels, rank "
+          "...; see docs/limits.md")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->expected(1)
+      ->check(take_limit);
+}
+
+const Limits& given_limits() {
+  return limits();
+}
+
+} // namespace lanner::tool
