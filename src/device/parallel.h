@@ -24,9 +24,9 @@ private:
 void run_parallel(int threads, std::int64_t begin, std::int64_t end, std::int64_t grain, RangeBody body);
 
 /// Calls `body(first, last)` for ranges that cover [begin, end) once, on up to `threads` threads, the
-/// caller's among them. Every range starts a multiple of `grain` behind `begin`; which thread gets which
-/// range depends on nothing but the arguments. A call from within a region runs on the caller's thread alone.
-/// When bodies throw, the others still end, then one of the exceptions is rethrown.
+/// caller's among them. Every range starts a multiple of `grain` behind `begin`; the ranges depend on nothing
+/// but the arguments, who runs them on who has a core. A call from within a region runs on the caller's
+/// thread alone. When bodies throw, the others still end, then one of the exceptions is rethrown.
 template<typename Body>
 void parallel_for(int threads, std::int64_t begin, std::int64_t end, std::int64_t grain, Body&& body) {
   if (begin >= end) return;

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -13,41 +14,27 @@
 #include <vector>
 
 #include "base/account.h"
+#include "device/patience.h"
 
 namespace lanner {
 namespace {
 
-// Note [Spinning threads]
-// A network is a chain of hundreds of loops that take microseconds each. A thread that sleeps between two of
-// them is woken too late to be of use; one that spins for long takes the core from the decoder and from every
-// other process. So threads look for work for a hundred microseconds and then sleep. They do not give way
-// while they look: the scheduler takes sched_yield() for a wish to be last, and what comes before takes
-// milliseconds. libgomp offers ten milliseconds or one microsecond, read from the environment when it is
-// loaded; see docs/decisions/007-own-threads.md for what that costs.
-constexpr auto spin_time = std::chrono::microseconds(100);
-constexpr int most_threads = 0x1FFF; ///< Of one team: all bits that a job has for their number.
-constexpr int looks_between_clocks = 64;
+// Note [Threads without a core]
+// A thread that was taken off its core, for another process, a decoder or a quota, is back after
+// milliseconds; a step of a network takes microseconds. So nothing is handed to a thread: each share has a
+// word that says how many of its pieces are left, and whoever runs takes one, first of its own share and then
+// of the others. A thread that comes late finds nothing left and touches nothing but these words. The caller
+// waits only for pieces that were taken and not returned. Where that took longer than the work itself (a
+// thread lost its core with a piece in hand), it runs free shares alone for a while: see Patience.
+//
+// A word holds the number of its job, so that a thread that slept through the end of a job takes nothing of
+// the next one by mistake. What a job is (function, argument) is read only with a piece in hand: until that
+// is returned the caller writes nothing.
 
-inline void pause_core() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
-
-/// Whether `done()` came true before the spin time was over.
-template<typename Done>
-bool spin_until(Done done) {
-  std::chrono::steady_clock::time_point end;
-  for (bool first = true;; first = false) {
-    for (int i = 0; i < looks_between_clocks; ++i) {
-      if (done()) return true;
-      pause_core();
-    }
-    const auto now = std::chrono::steady_clock::now();
-    if (first) end = now + spin_time;
-    if (now >= end) return false;
-  }
-}
+constexpr int share_bits = 13, most_threads = (1 << share_bits) - 1; ///< Of one team.
+constexpr int piece_bits = 24;
+constexpr std::uint64_t share_mask = most_threads, piece_mask = (std::uint64_t{1} << piece_bits) - 1;
+constexpr std::uint64_t number_mask = (std::uint64_t{1} << (64 - piece_bits)) - 1;
 
 std::atomic<unsigned> forks{0};
 
@@ -67,6 +54,17 @@ private:
   sigset_t before_;
 };
 
+/// The pieces of one share that nobody has taken yet.
+struct alignas(64) Cursor {
+  std::atomic<std::uint64_t> word{0}; ///< Number of the job, and how many pieces are left.
+};
+
+struct Job {
+  void (*function)(void* argument, int share, int piece) = nullptr;
+  void* argument = nullptr;
+  int shares = 1, pieces = 1;
+};
+
 class Team {
 public:
   Team() : forks_(forks) {}
@@ -78,31 +76,45 @@ public:
     for (std::thread& worker : workers_) worker.join();
   }
 
-  void run(int threads, void (*function)(void*), void* argument);
+  void run(Job job, Shares kind);
   void barrier(int size) noexcept;
+  unsigned barriers() const noexcept { return barriers_.load(std::memory_order_relaxed); }
   int grow(int threads);
   bool survived_fork() const noexcept { return forks_ == forks.load(std::memory_order_relaxed); }
 
 private:
-  // A job is one word, its number and how many threads take part, so that a thread that has no part in it
-  // reads nothing that the caller may already be writing for the next one.
-  static constexpr std::uint64_t threads_mask = most_threads;
+  static constexpr std::size_t chunk_size = 64;
+  using Chunk = std::array<Cursor, chunk_size>;
 
-  void publish(std::uint64_t threads);
+  Cursor& cursor(int share) {
+    const auto i = static_cast<std::size_t>(share);
+    return (*chunks_[i / chunk_size])[i % chunk_size];
+  }
+  void run_alone(const Job& job);
+  void run_piece(const Job& job, int share, int piece, bool helper);
+  std::uint64_t start(const Job& job);
+  void publish(std::uint64_t shares);
+  void take_part(int member, std::uint64_t word);
+  std::uint32_t take_pieces(int share, std::uint64_t number, bool helper);
+  void give_back(std::uint32_t pieces);
+  void wait_for_others();
   void serve(int number, std::uint64_t seen);
-  std::uint64_t next_job(std::uint64_t seen);
+  std::uint64_t next_job(std::uint64_t seen, Spin& spin);
 
-  alignas(64) std::atomic<std::uint64_t> job_{0};
+  // Number of the job, and how many shares it has.
+  alignas(64) std::atomic<std::uint64_t> job_word_{0};
   std::atomic<int> sleepers_{0};
-  void (*function_)(void*) = nullptr;
-  void* argument_ = nullptr;
+  std::atomic<std::uint32_t> bell_{0}; ///< Rung for sleepers.
+  Job job_;
   ThreadBounds bounds_; ///< The caller's: what its helpers take counts as taken by it.
-  alignas(64) std::atomic<std::uint32_t> pending_{0};
+  alignas(64) std::atomic<std::uint32_t> left_{0}; ///< Pieces not returned yet.
   std::atomic<bool> caller_sleeps_{false};
   alignas(64) std::atomic<int> arrived_{0};
   std::atomic<std::uint32_t> barriers_{0};
   std::atomic<bool> stopping_{false};
   unsigned forks_;
+  Patience patience_; ///< The caller's.
+  std::array<std::unique_ptr<Chunk>, (most_threads + chunk_size) / chunk_size> chunks_;
   std::vector<std::thread> workers_;
 };
 
@@ -124,12 +136,14 @@ public:
 /// Threads that take part, the caller's included.
 int Team::grow(int threads) {
   threads = std::clamp(threads, 1, most_threads);
+  for (std::size_t chunk = 0; chunk * chunk_size < static_cast<std::size_t>(threads); ++chunk)
+    if (!chunks_[chunk]) chunks_[chunk] = std::make_unique<Chunk>();
   if (static_cast<int>(workers_.size()) >= threads - 1) return threads;
   const BlockedSignals blocked;
   try {
     while (static_cast<int>(workers_.size()) < threads - 1) {
       const int number = static_cast<int>(workers_.size()) + 1;
-      workers_.emplace_back([this, number, seen = job_.load()] { serve(number, seen); });
+      workers_.emplace_back([this, number, seen = job_word_.load()] { serve(number, seen); });
     }
   } catch (const std::exception&) {
     return static_cast<int>(workers_.size()) + 1;
@@ -137,53 +151,110 @@ int Team::grow(int threads) {
   return threads;
 }
 
-void Team::publish(std::uint64_t threads) {
-  job_ = ((job_.load(std::memory_order_relaxed) & ~threads_mask) + threads_mask + 1) | threads;
-  if (sleepers_ > 0) job_.notify_all();
+void Team::publish(std::uint64_t shares) {
+  job_word_ = ((job_word_.load(std::memory_order_relaxed) & ~share_mask) + share_mask + 1) | shares;
+  if (sleepers_ > 0) {
+    ++bell_;
+    bell_.notify_all();
+  }
 }
 
-std::uint64_t Team::next_job(std::uint64_t seen) {
-  const auto changed = [&] { return job_.load(std::memory_order_acquire) != seen; };
-  while (!spin_until(changed)) {
+/// Work, once there is some that was not seen.
+std::uint64_t Team::next_job(std::uint64_t seen, Spin& spin) {
+  const auto changed = [&] { return job_word_.load(std::memory_order_acquire) != seen; };
+  while (!spin.until(changed)) {
+    const std::uint32_t bell = bell_;
     ++sleepers_;
-    if (job_ == seen) job_.wait(seen);
+    if (job_word_ == seen) bell_.wait(bell);
     --sleepers_;
   }
-  return job_.load(std::memory_order_acquire);
+  return job_word_.load(std::memory_order_acquire);
 }
 
 void Team::serve(int number, std::uint64_t seen) {
+  Spin spin;
   for (;;) {
-    seen = next_job(seen);
+    seen = next_job(seen, spin);
     if (stopping_) return;
-    const int size = static_cast<int>(seen & threads_mask);
-    if (number >= size) continue;
-    {
-      const InRegion in(*this, number, size);
-      set_thread_bounds(bounds_);
-      function_(argument_);
-      set_thread_bounds({});
-    }
-    if (--pending_ == 0 && caller_sleeps_) pending_.notify_one();
+    if (number < static_cast<int>(seen & share_mask)) take_part(number, seen);
   }
 }
 
-void Team::run(int threads, void (*function)(void*), void* argument) {
-  const int size = grow(threads);
-  function_ = function;
-  argument_ = argument;
-  bounds_ = thread_bounds();
-  pending_ = static_cast<std::uint32_t>(size - 1);
-  if (size > 1) publish(static_cast<std::uint64_t>(size));
-  {
-    const InRegion in(*this, 0, size);
-    function(argument);
+void Team::give_back(std::uint32_t pieces) {
+  if (left_.fetch_sub(pieces) == pieces && caller_sleeps_) left_.notify_one();
+}
+
+/// One that is in hand. What a helper takes counts as the caller's.
+void Team::run_piece(const Job& job, int share, int piece, bool helper) {
+  const InRegion in(*this, share, job.shares);
+  if (helper) set_thread_bounds(bounds_);
+  job.function(job.argument, share, piece);
+  if (helper) set_thread_bounds({});
+}
+
+/// Runs what is left of a share; how many pieces that were. They are not returned yet.
+std::uint32_t Team::take_pieces(int share, std::uint64_t number, bool helper) {
+  std::atomic<std::uint64_t>& word = cursor(share).word;
+  std::uint32_t taken = 0;
+  std::uint64_t at = word.load(std::memory_order_relaxed);
+  while (at >> piece_bits == number && (at & piece_mask) != 0) {
+    if (!word.compare_exchange_weak(at, at - 1, std::memory_order_acquire, std::memory_order_relaxed))
+      continue;
+    run_piece(job_, share, job_.pieces - static_cast<int>(at & piece_mask), helper);
+    ++taken;
+    at = word.load(std::memory_order_relaxed);
   }
-  while (!spin_until([&] { return pending_.load(std::memory_order_acquire) == 0; })) {
+  return taken;
+}
+
+/// The member's own share comes first. Member 0 is the caller.
+void Team::take_part(int member, std::uint64_t word) {
+  const int shares = static_cast<int>(word & share_mask);
+  const std::uint64_t number = (word >> share_bits) & number_mask;
+  for (int i = 0; i < shares; ++i) {
+    const int share = member + i < shares ? member + i : member + i - shares;
+    if (const std::uint32_t taken = take_pieces(share, number, member != 0); taken > 0) give_back(taken);
+  }
+}
+
+std::uint64_t Team::start(const Job& job) {
+  job_ = job;
+  bounds_ = thread_bounds();
+  left_.store(static_cast<std::uint32_t>(job.shares) * static_cast<std::uint32_t>(job.pieces),
+              std::memory_order_relaxed);
+  const std::uint64_t number = ((job_word_.load(std::memory_order_relaxed) >> share_bits) + 1) & number_mask;
+  for (int share = 0; share < job.shares; ++share)
+    cursor(share).word.store(number << piece_bits | static_cast<std::uint64_t>(job.pieces),
+                             std::memory_order_release);
+  publish(static_cast<std::uint64_t>(job.shares));
+  return job_word_.load(std::memory_order_relaxed);
+}
+
+void Team::wait_for_others() {
+  const auto done = [&] { return left_.load(std::memory_order_acquire) == 0; };
+  while (!patience_.spin_until(done)) {
     caller_sleeps_ = true;
-    if (const std::uint32_t left = pending_; left > 0) pending_.wait(left);
+    if (const std::uint32_t left = left_; left > 0) left_.wait(left);
     caller_sleeps_ = false;
   }
+}
+
+void Team::run_alone(const Job& job) {
+  for (int share = 0; share < job.shares; ++share)
+    for (int piece = 0; piece < job.pieces; ++piece) run_piece(job, share, piece, false);
+}
+
+void Team::run(Job job, Shares kind) {
+  const bool free = kind == Shares::free;
+  if (free && (patience_.is_lost() || job.shares > most_threads)) return run_alone(job);
+  const int threads = grow(job.shares);
+  if (!free) job.shares = threads;
+  if (threads == 1) return run_alone(job);
+  patience_.begin();
+  take_part(0, start(job));
+  patience_.wait_begins();
+  wait_for_others();
+  if (free) patience_.end();
 }
 
 void Team::barrier(int size) noexcept {
@@ -194,7 +265,8 @@ void Team::barrier(int size) noexcept {
     barriers_.notify_all();
     return;
   }
-  while (!spin_until([&] { return barriers_.load(std::memory_order_acquire) != number; }))
+  Spin spin;
+  while (!spin.until([&] { return barriers_.load(std::memory_order_acquire) != number; }))
     barriers_.wait(number);
 }
 
@@ -209,6 +281,8 @@ public:
     return *team_;
   }
 
+  unsigned barriers() const noexcept { return team_ ? team_->barriers() : 0; }
+
 private:
   /// A forked child lacks the threads: they cannot be joined, and they may have been anywhere in the team.
   void leave_behind() {
@@ -221,15 +295,27 @@ thread_local OwnTeam own_team;
 
 } // namespace
 
-void run_team(int threads, void (*function)(void*), void* argument) {
-  if (threads <= 1 || place.inside) {
+void run_pieces(int shares, int pieces, void (*function)(void*, int share, int piece), void* argument) {
+  own_team.get().run({function, argument, shares, pieces}, Shares::free);
+}
+
+void run_team(int shares, Shares kind, void (*function)(void*), void* argument) {
+  if (shares <= 1 || place.inside) {
     const TeamPlace before = place;
     place = {0, 1, before.inside};
     function(argument);
     place = before;
     return;
   }
-  own_team.get().run(threads, function, argument);
+  struct Call {
+    void (*function)(void*);
+    void* argument;
+  } call{function, argument};
+  const auto run = [](void* given, int, int) {
+    const auto& of = *static_cast<const Call*>(given);
+    of.function(of.argument);
+  };
+  own_team.get().run({run, &call, shares, 1}, kind);
 }
 
 bool reserve_team(int threads) {
@@ -242,6 +328,10 @@ TeamPlace team_place() noexcept {
 
 void team_barrier() noexcept {
   if (region && place.size > 1) region->barrier(place.size);
+}
+
+unsigned team_barriers() noexcept {
+  return own_team.barriers();
 }
 
 unsigned forks_seen() noexcept {

@@ -1,8 +1,40 @@
 #include "backends/cpu/onednn/execution.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include <lanner/error.h>
 
 namespace lanner::onednn {
+
+namespace {
+
+// Note [Shares of oneDNN's regions]
+// A reading of oneDNN 2.6 and 3.x: in inference the primitives below give each thread its part of the work
+// once
+// (`parallel_nd`, `balance211`), but for Winograd's, which has barriers between its steps, and what is built
+// on the matrix product, whose threads wait in memory for what others have packed or summed. Whoever is not
+// on this list has real threads. The first launch of each counts barriers all the same.
+constexpr std::array kinds_that_do_not_wait{
+    dnnl_convolution, dnnl_pooling,   dnnl_eltwise, dnnl_reorder,
+    dnnl_concat,      dnnl_binary,    dnnl_softmax, dnnl_layer_normalization,
+    dnnl_resampling,  dnnl_reduction, dnnl_sum,
+};
+
+bool may_run_in_any_order(const dnnl::primitive_desc_base& descriptor) {
+  dnnl_primitive_kind_t kind{};
+  const char* text = nullptr;
+  if (dnnl_primitive_desc_query(descriptor.get(), dnnl_query_primitive_kind, 0, &kind) != dnnl_success ||
+      dnnl_primitive_desc_query(descriptor.get(), dnnl_query_impl_info_str, 0, &text) != dnnl_success ||
+      !text)
+    return false;
+  const std::string_view name(text);
+  return std::ranges::count(kinds_that_do_not_wait, kind) > 0 && name.find("wino") == name.npos &&
+         name.find("gemm") == name.npos;
+}
+
+} // namespace
 
 /// One launch's memory objects: views without buffers that get their pointers anew each time.
 struct Execution::MemorySet {
@@ -21,6 +53,7 @@ Execution::Execution(const dnnl::primitive_desc_base& descriptor, std::vector<Ar
                      int threads)
     : arguments_(std::move(arguments)), threads_(threads) {
   const ThreadCount count(threads);
+  if (may_run_in_any_order(descriptor)) waits_ = Waits::perhaps;
   try {
     primitive_ = dnnl::primitive(descriptor.get());
     const Desc scratchpad = descriptor.scratchpad_desc();
@@ -60,6 +93,17 @@ void Execution::release(std::unique_ptr<MemorySet> set) const {
   }
 }
 
+Shares Execution::shares() const {
+  return waits_.load(std::memory_order_relaxed) == Waits::never ? Shares::free : Shares::apart;
+}
+
+/// What a launch with real threads tells.
+void Execution::learn(Shares run, unsigned barriers_before) const {
+  if (run == Shares::free || waits_.load(std::memory_order_relaxed) != Waits::perhaps) return;
+  const bool waited = team_barriers() != barriers_before;
+  waits_.store(waited ? Waits::surely : Waits::never, std::memory_order_relaxed);
+}
+
 void Execution::launch(const Launch& launch) const {
   const auto pointer = [&](const Argument& argument) -> void* {
     switch (argument.from) {
@@ -75,12 +119,15 @@ void Execution::launch(const Launch& launch) const {
     return nullptr;
   };
   std::unique_ptr<MemorySet> set = acquire();
-  const ThreadCount count(threads_);
+  const Shares kind = shares();
+  const ThreadCount count(threads_, kind);
+  const unsigned barriers = team_barriers();
   for (std::size_t i = 0; i < arguments_.size(); ++i)
     set->memories[i].set_data_handle(pointer(arguments_[i]));
   const dnnl_status_t status = dnnl_primitive_execute(
       primitive_.get(), set->stream.get(), static_cast<int>(set->executed.size()), set->executed.data());
   release(std::move(set));
+  learn(kind, barriers);
   check(status == dnnl_success, ErrorCode::device, "onednn: a primitive failed with status {}",
         static_cast<int>(status));
 }

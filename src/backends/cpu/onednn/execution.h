@@ -42,10 +42,17 @@ private:
   std::unique_ptr<MemorySet> acquire() const;
   void release(std::unique_ptr<MemorySet> set) const;
 
+  Shares shares() const;
+  void learn(Shares run, unsigned barriers_before) const;
+
+  /// Whether shares of its regions may wait for each other.
+  enum class Waits : std::uint8_t { never, perhaps, surely };
+
   dnnl::primitive primitive_;
   std::vector<Argument> arguments_;
   int threads_;
   std::size_t workspace_ = 0;
+  mutable std::atomic<Waits> waits_{Waits::surely};
   mutable std::array<std::atomic<MemorySet*>, pool_size> pool_{};
 };
 

@@ -33,6 +33,7 @@ namespace lanner::onednn {
 namespace {
 
 thread_local int thread_count = 1;
+thread_local Shares share_kind = Shares::apart;
 
 struct Function {
   std::string_view name;
@@ -106,7 +107,9 @@ struct Region {
 
 } // namespace
 
-ThreadCount::ThreadCount(int threads) : before_(gomp ? gomp->get_max_threads() : thread_count) {
+ThreadCount::ThreadCount(int threads, Shares shares)
+    : before_(gomp ? gomp->get_max_threads() : thread_count),
+      shares_before_(std::exchange(share_kind, shares)) {
   if (!gomp) {
     check(reserve_team(threads), ErrorCode::unsupported,
           "onednn: the system gives this process no {} threads: ask for fewer", threads);
@@ -122,6 +125,7 @@ ThreadCount::ThreadCount(int threads) : before_(gomp ? gomp->get_max_threads() :
 }
 
 ThreadCount::~ThreadCount() {
+  share_kind = shares_before_;
   if (!gomp)
     thread_count = before_;
   else if (gomp->get_max_threads() != before_)
@@ -145,7 +149,7 @@ void GOMP_parallel(void (*function)(void*), void* data, unsigned threads, unsign
   if (gomp) return gomp->parallel(function, data, threads, flags);
   Region region{function, data, thread_count};
   lanner::run_team(
-      threads == 0 ? thread_count : static_cast<int>(threads),
+      threads == 0 ? thread_count : static_cast<int>(threads), share_kind,
       [](void* argument) { static_cast<const Region*>(argument)->run(); }, &region);
 }
 

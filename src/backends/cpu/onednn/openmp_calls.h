@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "device/team.h"
+
 namespace lanner::onednn {
 
 /// The thread count that oneDNN sees on the calling thread, set for a while: it is fixed when a descriptor is
@@ -12,13 +14,15 @@ namespace lanner::onednn {
 /// not to be had.
 class ThreadCount {
 public:
-  explicit ThreadCount(int threads);
+  /// `shares` says how those of oneDNN's regions depend on each other.
+  explicit ThreadCount(int threads, Shares shares = Shares::apart);
   ~ThreadCount();
   ThreadCount(const ThreadCount&) = delete;
   ThreadCount& operator=(const ThreadCount&) = delete;
 
 private:
   int before_;
+  Shares shares_before_ = Shares::apart;
 };
 
 /// Finds out whose functions libdnnl calls; to be called before anything of oneDNN is. Returns why its loops
