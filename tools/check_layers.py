@@ -54,6 +54,7 @@ HEADERS = {
     "layout": "tensor",
     "shape": "tensor",
     "tensor": "tensor",
+    "tensor_file": "tensor",
     "image": "image",
     "preprocess": "image",
     "graph": "graph",

@@ -1,12 +1,19 @@
-// lanner verify: whether a plan is whole.
+// lanner verify: whether every node of a network gives what its definition says, and whether a plan is whole.
+
+#include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <lanner/engine.h>
 #include <lanner/error.h>
+#include <lanner/tensor_file.h>
 
+#include "arguments.h"
 #include "command.h"
 #include "console.h"
+#include "engine_options.h"
 #include "interrupt.h"
 #include "limit_option.h"
 #include "media.h"
@@ -14,31 +21,170 @@
 namespace lanner::tool {
 namespace {
 
-struct VerifyOptions {
-  std::string plan;
+using Json = nlohmann::ordered_json;
+
+constexpr double default_budget = 10;
+
+struct VerifyCommandOptions {
+  EngineOptions engine;
+  std::string output, inputs;
+  int runs = 10, contexts = 2;
+  std::uint64_t seed = 0;
+  bool file_only = false, json = false;
 };
 
-int run_verify(const VerifyOptions& options) {
-  check(kind_of(options.plan) == FileKind::plan, ErrorCode::bad_data,
-        "{}: is no plan; expected what lanner build writes", options.plan);
+int verify_file(const VerifyCommandOptions& options) {
+  const std::string& plan = options.engine.model;
+  check(kind_of(plan) == FileKind::plan, ErrorCode::bad_data,
+        "{}: is no plan; expected what lanner build writes", plan);
+  check(options.output.empty() && options.inputs.empty() && !options.json, ErrorCode::invalid_argument,
+        "--file-only runs nothing; leave out -o, --inputs and --json");
   LoadOptions load;
   load.control.cancel = interrupt_token();
   load.limits = given_limits();
-  const Engine engine = Engine::load(std::filesystem::path(options.plan), load);
-  print_text(fmt::format("{}: whole; {} inputs, {} outputs\n", one_line(options.plan), engine.inputs().size(),
+  const Engine engine = Engine::load(std::filesystem::path(plan), load);
+  print_text(fmt::format("{}: whole; {} inputs, {} outputs\n", one_line(plan), engine.inputs().size(),
                          engine.outputs().size()));
   return 0;
+}
+
+Json verification_json(const VerifyCommandOptions& options, const Verification& found) {
+  Json json{{"file", options.engine.model}, {"right", found.right()},
+            {"nodes", found.nodes},         {"defined", found.defined},
+            {"skipped", found.skipped},     {"runs", options.runs},
+            {"contexts", options.contexts}, {"differences", Json::array()},
+            {"network", found.network},     {"reproducer", found.reproducer.string()}};
+  for (const NodeDifference& node : found.differences)
+    json["differences"].push_back({{"name", node.name},
+                                   {"op", node.op},
+                                   {"kernel", node.kernel},
+                                   {"backend", node.backend},
+                                   {"sources", node.sources},
+                                   {"reason", node.reason}});
+  return json;
+}
+
+std::string count(std::size_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
+std::string right_text(const VerifyCommandOptions& options, const Verification& found) {
+  const std::string skipped = found.skipped > 0 ? fmt::format(", {} not compared", found.skipped) : "";
+  return fmt::format("{} right, {} by definition{}; {} x {} alike\n", count(found.nodes, "node"),
+                     found.defined, skipped, count(static_cast<std::size_t>(options.contexts), "context"),
+                     count(static_cast<std::size_t>(options.runs), "run"));
+}
+
+std::string wrong_text(const Verification& found) {
+  if (found.differences.empty()) return "the network as a whole: " + found.network;
+  const NodeDifference& first = found.differences.front();
+  const std::string sources =
+      first.sources.empty() ? "" : fmt::format(" of {}", fmt::join(first.sources, ", "));
+  const std::string others =
+      found.differences.size() > 1
+          ? fmt::format("; so {} behind it", found.differences.size() == 2
+                                                 ? "does 1 node"
+                                                 : fmt::format("do {} nodes", found.differences.size() - 1))
+          : "";
+  const std::string written =
+      found.reproducer.empty() ? "" : fmt::format("; written to {}", found.reproducer.string());
+  return fmt::format("node {} ({}{}) by {}:{} differs: {}{}{}", first.name, first.op, sources, first.backend,
+                     first.kernel, first.reason, others, written);
+}
+
+/// Shapes that a plan is tried at; a model is built for them.
+std::map<std::string, Shape> take_shapes(EngineOptions& options) {
+  std::map<std::string, Shape> shapes;
+  for (const std::string& text : options.shapes) {
+    const auto [name, range] = parse_shape(text);
+    check(shapes.emplace(name, range.typical).second, ErrorCode::invalid_argument,
+          "--shape: input '{}' comes twice", name);
+  }
+  options.shapes.clear();
+  return shapes;
+}
+
+/// Where the library keeps what the node of a reproducer read.
+std::string operands_of(const std::string& reproducer) {
+  return std::filesystem::path(reproducer).replace_extension(".inputs.safetensors").string();
+}
+
+/// Errors name the file; the engine knows its graph's name alone.
+Verification verified(const Engine& engine, const std::string& file, VerifyOptions options) {
+  ProgressBar bar("verify");
+  options.control = {interrupt_token(), bar.callback()};
+  try {
+    return engine.verify(options);
+  } catch (const Error& error) {
+    const std::string named = fmt::format("verify {}: ", engine.name());
+    const bool begins = error.message().starts_with(named);
+    throw Error(error.code(),
+                fmt::format("verify {}: {}", file, error.message().substr(begins ? named.size() : 0)));
+  }
+}
+
+int verify_network(const VerifyCommandOptions& options) {
+  Files files;
+  files.reads("--inputs", options.inputs);
+  files.writes("-o", options.output);
+  if (!options.output.empty()) files.writes("-o, for what the node read,", operands_of(options.output));
+  EngineOptions from = options.engine;
+  VerifyOptions verify;
+  if (kind_of(from.model) == FileKind::plan) verify.shapes = take_shapes(from);
+  if (!options.inputs.empty())
+    for (const auto& [name, tensor] : load_tensors(options.inputs, given_limits()))
+      verify.inputs[name] = Item(tensor);
+  const ModelFacts facts = inspect(from, files);
+  const Engine engine = open_engine(facts, from, build_options(from, default_budget), std::nullopt, 1);
+  verify.seed = options.seed;
+  verify.runs = options.runs;
+  verify.contexts = options.contexts;
+  verify.reproducer = options.output;
+  const Verification found = verified(engine, from.model, std::move(verify));
+  if (options.json) {
+    print_json(verification_json(options, found).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    return found.right() ? 0 : 2;
+  }
+  check(found.right(), ErrorCode::bad_data, "{}: {}", from.model, wrong_text(found));
+  print_text(right_text(options, found));
+  return 0;
+}
+
+int run_verify(const VerifyCommandOptions& options) {
+  return options.file_only ? verify_file(options) : verify_network(options);
 }
 
 } // namespace
 
 CLI::App* add_verify(CLI::App& app, Action& action) {
-  auto [command, options] = make_command<VerifyOptions>(
-      app, action, "verify", "Whether a plan is whole: every byte is checked.", run_verify);
-  command->add_option("plan", options->plan, "What lanner build wrote")->required();
-  add_limit_option(*command);
-  command->footer("Exit code 2 and a line that says what is wrong where it is not.\n\nExamples:\n  lanner "
-                  "verify model.plan");
+  auto [command, options] = make_command<VerifyCommandOptions>(
+      app, action, "verify", "Whether every kernel of a model or plan gives what the definitions say.",
+      run_verify);
+  command->add_option("file", options->engine.model, "A model or a plan")->required();
+  command->add_flag("--file-only", options->file_only,
+                    "Of a plan: whether it is whole, every byte is checked; nothing runs");
+  command->add_option("--runs", options->runs, "Of each node, and of the network in each context")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--contexts", options->contexts, "At work at once")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command->add_option("--inputs", options->inputs,
+                      "safetensors file of values by input name; other inputs are random");
+  command->add_option("--seed", options->seed, "Of the random inputs")->capture_default_str();
+  command->add_option("-o,--output", options->output,
+                      "ONNX model to write of the first node that differs; what it read goes beside it, to "
+                      "NAME.inputs.safetensors");
+  command->add_flag("--json", options->json, "As one JSON object");
+  add_engine_options(*command, options->engine);
+  command->footer(
+      "Each node's kernel runs on what the interpreter gives the node; then the network runs in several "
+      "contexts at once. Exit code 2 and a line that says what is wrong where something is.\n\nExamples:\n"
+      "  lanner verify model.plan\n  lanner verify model.onnx --precision fp16 --device cuda:0 -o "
+      "wrong.onnx\n"
+      "  lanner verify wrong.onnx --inputs wrong.inputs.safetensors --precision fp16 --device cuda:0\n"
+      "  lanner verify model.plan --shape input:8x3x224x224 --runs 100 --contexts 4\n"
+      "  lanner verify model.plan --file-only");
   return command;
 }
 

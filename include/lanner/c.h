@@ -190,6 +190,26 @@ lanner_status lanner_engine_save(const lanner_engine* engine, const char* path,
                                  lanner_error** error) LANNER_NOEXCEPT;
 void lanner_engine_destroy(lanner_engine* engine) LANNER_NOEXCEPT;
 
+typedef struct lanner_verify_options {
+  size_t struct_size;
+  uint64_t seed;                    /* Of the random inputs. */
+  int32_t runs;                     /* Of each node, and of the network in each context; 0 is 10. */
+  int32_t contexts;                 /* At work at once; 0 is 2. */
+  int32_t threads;                  /* Of each context; 0 takes the engine's. */
+  int32_t reserved;                 /* 0. */
+  const lanner_shape_range* shapes; /* The typical ones count; other inputs have the engine's. */
+  size_t shape_count;
+  const char* reproducer; /* Gets the first node that differs as an ONNX model; null: nothing is written. */
+  lanner_progress progress;
+  void* progress_user;
+} lanner_verify_options;
+
+/* Compares every node's kernel with what the node's definition gives, and several contexts at once with each
+   other. LANNER_INTERNAL with the first node that differs, its kernel and how, or with how the network as a
+   whole does. `options` may be null. */
+lanner_status lanner_engine_verify(const lanner_engine* engine, const lanner_verify_options* options,
+                                   lanner_error** error) LANNER_NOEXCEPT;
+
 /* An input or output. Pointers are valid as long as the engine. */
 typedef struct lanner_binding {
   size_t struct_size; /* Set by the caller; what lies beyond the library's own structure is zeroed. */

@@ -87,7 +87,7 @@ struct VerifyOptions {
   int runs = 10;                       ///< Of each node, and of the network in each context.
   int contexts = 2;                    ///< At work at once.
   int threads = 0;                     ///< Of each context; 0 takes the engine's.
-  /// Gets the first node that differs, with what it read, as an ONNX model; empty: nothing is written.
+  /// Gets the first node that differs as an ONNX model, NAME.inputs.safetensors what it read; empty: nothing.
   std::filesystem::path reproducer;
   Control control;
 };
@@ -103,8 +103,8 @@ struct NodeDifference {
 /// What Engine::verify found.
 struct Verification {
   std::size_t nodes = 0;   ///< Compared with their definition.
-  std::size_t defined = 0; ///< Not compared: they run by their definition.
-  std::size_t skipped = 0; ///< Not compared, as they read what no run gives (a branch not taken).
+  std::size_t defined = 0; ///< Not compared: views, and what runs by its definition.
+  std::size_t skipped = 0; ///< Not compared: random numbers without a seed, no memory for trials.
   std::vector<NodeDifference> differences; ///< In the order in which nodes run.
   std::string network; ///< Empty, or how outputs of the network as a whole differ, between runs or contexts.
   std::filesystem::path reproducer; ///< What was written; empty where nothing was.

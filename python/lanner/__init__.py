@@ -14,12 +14,14 @@ from lanner._lanner import (
     Engine,
     Frame,
     Image,
+    NodeDifference,
     ParallelDecoder,
     Plane,
     Preprocess,
     StreamIndex,
     StreamInfo,
     Tensor,
+    Verification,
     VideoReader,
     VideoWriter,
     __version__,
@@ -27,6 +29,7 @@ from lanner._lanner import (
     build,
     load,
     load_image,
+    load_tensors,
     save_image,
 )
 from lanner.errors import (
@@ -55,6 +58,7 @@ __all__ = [
     "InputOutput",
     "InvalidArgument",
     "LimitExceeded",
+    "NodeDifference",
     "NotFound",
     "OutOfMemory",
     "ParallelDecoder",
@@ -64,6 +68,7 @@ __all__ = [
     "StreamInfo",
     "Tensor",
     "Unsupported",
+    "Verification",
     "VideoReader",
     "VideoWriter",
     "__version__",
@@ -71,6 +76,7 @@ __all__ = [
     "build",
     "load",
     "load_image",
+    "load_tensors",
     "save_image",
 ]
 

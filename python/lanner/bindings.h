@@ -33,11 +33,13 @@ namespace lanner::python {
 
 void register_errors(nb::module_& module);
 void register_tensor(nb::module_& module);
+void register_tensor_file(nb::module_& module);
 void register_image(nb::module_& module);
 void register_frame(nb::module_& module);
 void register_video_reader(nb::module_& module);
 void register_video(nb::module_& module);
 void register_context(nb::module_& module);
+void register_verification(nb::module_& module);
 void register_engine(nb::module_& module);
 
 /// A tensor that shares memory with `object` where it can: a Tensor, a NumPy array, anything with DLPack, a

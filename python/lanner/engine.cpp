@@ -9,6 +9,7 @@
 #include <lanner/error.h>
 
 #include "context.h"
+#include "verification.h"
 #include "warnings.h"
 
 namespace lanner::python {
@@ -194,7 +195,28 @@ void register_engine(nb::module_& module) {
           [](const PyEngine& self) {
             return nb::module_::import_("json").attr("loads")(self.get().explain_json());
           },
-          nb::sig("def explain(self) -> dict[str, typing.Any]"), "What was decided for each node and why.");
+          nb::sig("def explain(self) -> dict[str, typing.Any]"), "What was decided for each node and why.")
+      .def(
+          "verify",
+          [](const PyEngine& self, const nb::dict& shapes, const nb::dict& inputs, std::uint64_t seed,
+             int runs, int contexts, int threads, nb::object reproducer, nb::object progress) {
+            return verify(self.get(), {shapes, inputs, seed, runs, contexts, threads, std::move(reproducer),
+                                       std::move(progress)});
+          },
+          nb::arg("shapes") = nb::dict(), nb::arg("inputs") = nb::dict(), nb::kw_only(), nb::arg("seed") = 0,
+          nb::arg("runs") = 10, nb::arg("contexts") = 2, nb::arg("threads") = 0,
+          nb::arg("reproducer") = nb::none(), nb::arg("progress") = nb::none(),
+          nb::sig(
+              "def verify(self, shapes: dict[str, collections.abc.Sequence[int]] = {}, "
+              "inputs: dict[str, typing.Any] = {}, *, seed: int = 0, runs: int = 10, contexts: int = 2, "
+              "threads: int = 0, reproducer: str | os.PathLike[str] | None = None, "
+              "progress: collections.abc.Callable[[str, int, int], object] | None = None) -> Verification"),
+          "Compares every node's kernel with what the node's definition gives on the same values, then "
+          "several "
+          "contexts at work at once. inputs that are not given are random. reproducer: path of the ONNX "
+          "model "
+          "that is written of the first node that differs; what it read goes beside it, to "
+          "NAME.inputs.safetensors. The result is true where nothing differs.");
 
   module.def(
       "build", &build, nb::arg("model"), nb::kw_only(), nb::arg("precision") = "fp32",

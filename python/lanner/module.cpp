@@ -15,10 +15,12 @@ NB_MODULE(_lanner, module) {
   lanner::python::register_errors(module);
   lanner::python::register_warnings(module);
   lanner::python::register_tensor(module);
+  lanner::python::register_tensor_file(module);
   lanner::python::register_image(module);
   lanner::python::register_frame(module);
   lanner::python::register_video_reader(module);
   lanner::python::register_video(module);
   lanner::python::register_context(module);
+  lanner::python::register_verification(module);
   lanner::python::register_engine(module);
 }

@@ -23,7 +23,8 @@ ShapeRange range_of(const lanner_shape_range& given, const Limits& limits) {
   return {shape_of(given.min, given.rank), or_min(given.typical), or_min(given.max)};
 }
 
-Control control_of(const lanner_build_options& given) {
+template<typename Options>
+Control control_of(const Options& given) {
   Control control;
   if (!given.progress) return control;
   control.cancel = CancelToken::create();
@@ -66,6 +67,31 @@ LoadOptions options_of(const lanner_load_options* options) {
   result.threads = given.threads;
   result.limits = limits_of(given.limits);
   return result;
+}
+
+VerifyOptions options_of(const lanner_verify_options* options) {
+  const lanner_verify_options given = read_options(options);
+  check(given.reserved == 0, ErrorCode::unsupported, "reserved is {}: expected 0", given.reserved);
+  VerifyOptions result;
+  result.seed = given.seed;
+  if (given.runs != 0) result.runs = given.runs;
+  if (given.contexts != 0) result.contexts = given.contexts;
+  result.threads = given.threads;
+  if (given.shape_count > 0) required(given.shapes, "shapes");
+  for (std::size_t i = 0; i < given.shape_count; ++i)
+    result.shapes[text(given.shapes[i].input, "input of a shape")] = range_of(given.shapes[i]).typical;
+  if (given.reproducer) result.reproducer = given.reproducer;
+  result.control = control_of(given);
+  return result;
+}
+
+void require_right(const Verification& found) {
+  if (!found.differences.empty()) {
+    const NodeDifference& first = found.differences.front();
+    fail(ErrorCode::internal, "node {} ({}) by {}:{} differs: {}", first.name, first.op, first.backend,
+         first.kernel, first.reason);
+  }
+  check(found.right(), ErrorCode::internal, "the network as a whole: {}", found.network);
 }
 
 /// A source over a copy, aligned as plans want their weights.
@@ -137,6 +163,14 @@ lanner_status lanner_engine_load_bytes(const void* plan, size_t bytes, const lan
 lanner_status lanner_engine_save(const lanner_engine* engine, const char* path,
                                  lanner_error** error) noexcept {
   return c::guarded(error, [&] { c::required(engine, "engine").engine.save(c::text(path, "path")); });
+}
+
+lanner_status lanner_engine_verify(const lanner_engine* engine, const lanner_verify_options* options,
+                                   lanner_error** error) noexcept {
+  return c::guarded(error, [&] {
+    const Engine& network = c::required(engine, "engine").engine;
+    c::require_right(network.verify(c::options_of(options)));
+  });
 }
 
 void lanner_engine_destroy(lanner_engine* engine) noexcept {

@@ -96,9 +96,11 @@ private:
     if (node.tactic.backend == interpreter_backend) {
       check_plain(node);
     } else {
-      const OfferedTactic offered = offered_for(node);
+      program_.offered_.push_back(std::make_unique<const OfferedTactic>(offered_for(node)));
+      const OfferedTactic& offered = *program_.offered_.back();
       program_.kernels_.push_back(make_kernel(node, offered));
       made.kernel = program_.kernels_.back().get();
+      made.offered = &offered;
       workspace = made.kernel->workspace();
       made.on_stream = made.kernel->on_stream();
       check_devices(node, made.on_stream);

@@ -35,6 +35,7 @@ struct Place {
 struct Step {
   const Node* node = nullptr;
   const Kernel* kernel = nullptr;              ///< Null: the interpreter runs the node.
+  const OfferedTactic* offered = nullptr;      ///< What the kernel was made of; null where there is none.
   std::uint32_t first_input = 0, inputs = 0;   ///< Range of Program::inputs.
   std::uint32_t first_output = 0, outputs = 0; ///< Range of Program::outputs.
   std::uint64_t workspace = 0;                 ///< Arena offset.
@@ -77,6 +78,7 @@ private:
   class Builder;
   std::unique_ptr<Graph> graph_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::vector<std::unique_ptr<const OfferedTactic>> offered_;
   std::vector<Tensor> constants_;
   std::vector<Step> steps_;
   std::vector<Place> inputs_, outputs_, results_, input_items_;

@@ -12,6 +12,7 @@
 #include "backends/backends.h"
 #include "base/options.h"
 #include "engine/given_shapes.h"
+#include "engine/vouched.h"
 #include "graph/op.h"
 #include "passes/pipeline.h"
 
@@ -122,7 +123,7 @@ std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShape
   const std::shared_ptr<const Specialisation> model = tune ? nullptr : like(shapes, threads);
   std::vector<NodeReport> reports;
   std::shared_ptr<const Program> program;
-  if (model && made_.contains({shapes, model->threads})) {
+  if (model && made_.contains({shapes, model->threads}) && vouched(model->program->graph(), backends)) {
     program = same_kernels(model->program->graph(), own);
     reports = model->reports;
   }

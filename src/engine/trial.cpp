@@ -64,8 +64,9 @@ bool GuardedBlock::intact() const {
   return std::ranges::all_of(words, [](unsigned char word) { return word == guard_value; });
 }
 
-Trial::Trial(const TrialSubject& subject, TrialData& data, PackedConstants& constants)
-    : subject_(subject), data_(data), constants_(constants) {
+Trial::Trial(const TrialSubject& subject, TrialData& data, PackedConstants& constants,
+             std::shared_ptr<const Kernel> kernel)
+    : subject_(subject), data_(data), constants_(constants), kernel_(std::move(kernel)) {
   const Node& node = subject_.node;
   std::vector<const Tensor*> tensors(node.inputs().size(), nullptr);
   held_.resize(node.inputs().size());
@@ -75,7 +76,7 @@ Trial::Trial(const TrialSubject& subject, TrialData& data, PackedConstants& cons
     held_[i] = constants_.get(*constant, subject_.tactic.inputs.at(i));
     tensors[i] = &held_[i];
   }
-  kernel_ = subject_.backend.prepare(node, subject_.tactic, tensors, subject_.target);
+  if (!kernel_) kernel_ = subject_.backend.prepare(node, subject_.tactic, tensors, subject_.target);
   open_stream();
 }
 

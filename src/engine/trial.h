@@ -50,8 +50,9 @@ private:
 /// must outlive it. One thread at a time.
 class Trial {
 public:
-  /// Throws what preparing the kernel throws.
-  Trial(const TrialSubject& subject, TrialData& data, PackedConstants& constants);
+  /// Throws what preparing the kernel throws; nothing is prepared where `kernel`, of that tactic, is given.
+  Trial(const TrialSubject& subject, TrialData& data, PackedConstants& constants,
+        std::shared_ptr<const Kernel> kernel = nullptr);
   ~Trial();
 
   /// Runs the kernel `runs` times, recorded too where it runs on a stream, and then in its input's memory

@@ -144,6 +144,24 @@ std::optional<std::set<std::size_t>> repeated_inputs(const Node& node) {
   return found;
 }
 
+/// Reals that are no constants of the node by half: what shapes and places depend on stays as it is.
+std::vector<Tensor> halved(const Node& node, const std::vector<Tensor>& operands) {
+  std::map<const Value*, Tensor> made; // an operand that is read twice is one value
+  std::vector<Tensor> result = operands;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!operands[i].defined() || node.input(i)->constant() || !is_float(operands[i].dtype())) continue;
+    Tensor& half = made[node.input(i)];
+    if (!half.defined()) {
+      Tensor wide = Tensor::allocate(DType::f64, operands[i].shape());
+      copy(operands[i], wide);
+      for (double& value : wide.as<double>()) value /= 2;
+      half = pack(wide, of_type(operands[i].dtype()));
+    }
+    result[i] = half;
+  }
+  return result;
+}
+
 } // namespace
 
 bool is_batch_outermost(const Layout& layout) {
@@ -186,12 +204,20 @@ TrialData::TrialData(const Node& node, int threads, const Control& control)
   if (integers_ == Integers::indexing && draws_indices()) settle_indices();
 }
 
+TrialData::TrialData(const Node& node, std::vector<Tensor> operands, int threads, const Control& control)
+    : threads_(threads), control_(control), integers_(integers_of(node)), given_(true),
+      repeated_(node.inputs().size(), false), samples_(std::move(operands)) {
+  for (const Value* value : node.inputs()) shapes_.push_back(value ? value->type.shape() : Shape{});
+  copy_node(node);
+}
+
 TrialData::TrialData(const Node& node, const TrialData& other)
     : threads_(other.threads_), control_(other.control_), integers_(other.integers_),
-      positive_(other.positive_), seed_(other.seed_ + 1), period_(other.period_), repeated_(other.repeated_),
-      shapes_(other.shapes_) {
+      positive_(other.positive_), given_(other.given_), seed_(other.seed_ + 1), period_(other.period_),
+      repeated_(other.repeated_), shapes_(other.shapes_) {
+  if (given_) samples_ = halved(node, other.samples_);
   copy_node(node);
-  make_samples();
+  if (!given_) make_samples();
 }
 
 bool TrialData::draws_indices() const {
@@ -239,7 +265,7 @@ void TrialData::copy_node(const Node& node) {
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
     const Value* value = node.inputs()[i];
     if (!value || !mapped.insert(value).second) continue;
-    copier.map(value, value->constant() ? graph_->constant(*value->constant())
+    copier.map(value, value->constant() ? graph_->constant(constant(node, i))
                                         : graph_->add_input("", Type(value->type.dtype(), sample_shape(i))));
   }
   Node* copy = copier.copy(node);
@@ -251,6 +277,11 @@ void TrialData::copy_node(const Node& node) {
     if (!node.output(o)->unused()) graph_->add_output(fmt::format("{}", o), output);
   }
   if (period_ > 0) infer_types(*graph_);
+}
+
+/// A lowered node's constants lie as its kernel reads them; the operands that are given for them do not.
+const Tensor& TrialData::constant(const Node& node, std::size_t i) const {
+  return given_ ? samples_.at(i) : *node.input(i)->constant();
 }
 
 Shape TrialData::sample_shape(std::size_t i) const {
@@ -321,7 +352,7 @@ const std::vector<Tensor>& TrialData::expected(const Tactic& tactic) {
     return compute(operands);
   };
   std::vector<Tensor> made = results();
-  if (!positive_ && mostly_undefined(made)) {
+  if (!given_ && !positive_ && mostly_undefined(made)) {
     positive_ = true;
     make_samples();
     made = results();

@@ -29,7 +29,11 @@ public:
   };
 
   TrialData(const Node& node, int threads, const Control& control);
-  /// Other operands of the same kinds for the same node, so that results differ where both are run at once.
+  /// With these operands, one for each input of the node, constants included: row-major on the host and of
+  /// the inputs' types; undefined for an absent one.
+  TrialData(const Node& node, std::vector<Tensor> operands, int threads, const Control& control);
+  /// Other operands of the same kinds for the same node, so that results differ where both are run at once:
+  /// drawn anew, or half of the reals that were given.
   TrialData(const Node& node, const TrialData& other);
   ~TrialData();
   TrialData(const TrialData&) = delete;
@@ -44,6 +48,7 @@ public:
 private:
   void choose_period(const Node& node);
   void copy_node(const Node& node);
+  const Tensor& constant(const Node& node, std::size_t i) const;
   void make_samples();
   bool draws_indices() const;
   void settle_indices();
@@ -55,6 +60,7 @@ private:
   const Control& control_;
   Integers integers_;
   bool positive_ = false;
+  bool given_ = false; ///< The operands were, and are not drawn.
   std::uint64_t seed_ = 0;
   std::int64_t period_ = 0;    ///< Images that are drawn; 0: all of them.
   std::vector<bool> repeated_; ///< By input.

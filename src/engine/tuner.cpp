@@ -64,10 +64,11 @@ std::string Tuner::key(const Node& node, const Backend& backend, const Tactic& t
 }
 
 /// Without trying anything.
-Cost Tuner::known(const std::string& name, const Backend& backend, const Tactic& tactic) const {
+Cost Tuner::known(const std::string& name, const Node& node, const Backend& backend,
+                  const Tactic& tactic) const {
   Cost cost{tactic.estimate, false};
   if (target_.deterministic || is_definition(backend)) {
-    cost.trust = vouched(backend, tactic) ? Trust::vouched : Trust::none;
+    cost.trust = vouched(backend, node, tactic.kernel) ? Trust::vouched : Trust::none;
     if (cost.trust == Trust::none) cost.wrong = "deterministic builds take vouched tactics only";
     if (target_.deterministic) return cost;
   }
@@ -89,20 +90,20 @@ Cost Tuner::known(const std::string& name, const Backend& backend, const Tactic&
 Cost Tuner::cost(const Node& node, const Backend& backend, const Tactic& tactic, double best, double until) {
   control_.cancel.check();
   const std::string name = key(node, backend, tactic);
-  const Cost cost = known(name, backend, tactic);
+  const Cost cost = known(name, node, backend, tactic);
   const bool settled = !cost.wrong.empty() || (cost.measured && cost.trust != Trust::none);
   if (settled || !measures() || spent_ >= std::min(budget_, until)) return cost;
   try_out(name, node, backend, tactic, best, true);
-  return known(name, backend, tactic);
+  return known(name, node, backend, tactic);
 }
 
 Cost Tuner::vet(const Node& node, const Backend& backend, const Tactic& tactic) {
   control_.cancel.check();
   const std::string name = key(node, backend, tactic);
-  const Cost cost = known(name, backend, tactic);
+  const Cost cost = known(name, node, backend, tactic);
   if (cost.trust != Trust::none || !cost.wrong.empty()) return cost;
   try_out(name, node, backend, tactic, 0, false);
-  return known(name, backend, tactic);
+  return known(name, node, backend, tactic);
 }
 
 /// Checks where there is no verdict yet, then times where that is asked for. A tactic that fails is wrong.

@@ -58,7 +58,7 @@ public:
 
 private:
   std::string key(const Node& node, const Backend& backend, const Tactic& tactic) const;
-  Cost known(const std::string& name, const Backend& backend, const Tactic& tactic) const;
+  Cost known(const std::string& name, const Node& node, const Backend& backend, const Tactic& tactic) const;
   void try_out(const std::string& name, const Node& node, const Backend& backend, const Tactic& tactic,
                double best, bool timed);
   TrialData& data_of(const Node& node);

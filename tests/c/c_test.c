@@ -318,6 +318,38 @@ static void check_plans(lanner_engine* engine) {
   lanner_engine_destroy(again);
 }
 
+static void check_verify(const lanner_engine* engine) {
+  const int64_t two[] = {2, 3, 8, 8}, nine[] = {9, 3, 8, 8};
+  lanner_verify_options options;
+  lanner_shape_range shape;
+  int stop = 0;
+  SUCCEED(lanner_engine_verify(engine, NULL, &error));
+  memset(&options, 0, sizeof options);
+  memset(&shape, 0, sizeof shape);
+  options.struct_size = sizeof options;
+  options.seed = 7;
+  options.runs = 2;
+  options.contexts = 3;
+  options.shapes = &shape;
+  options.shape_count = 1;
+  options.progress = count_progress;
+  options.progress_user = &stop;
+  shape.input = "input";
+  shape.rank = 4;
+  shape.min = two;
+  progress_calls = 0;
+  SUCCEED(lanner_engine_verify(engine, &options, &error));
+  REQUIRE(progress_calls > 0);
+  shape.min = nine;
+  REFUSE(lanner_engine_verify(engine, &options, &error), LANNER_INVALID_ARGUMENT, "input");
+  shape.min = two;
+  stop = 1;
+  REFUSE(lanner_engine_verify(engine, &options, &error), LANNER_CANCELLED, "");
+  options.runs = -1;
+  REFUSE(lanner_engine_verify(engine, &options, &error), LANNER_INVALID_ARGUMENT, "runs is -1");
+  REFUSE(lanner_engine_verify(NULL, NULL, &error), LANNER_INVALID_ARGUMENT, "engine is null");
+}
+
 static void check_images(const lanner_engine* engine) {
   static unsigned char pixels[10 * 64];
   const void* planes[] = {pixels};
@@ -428,6 +460,7 @@ int main(int count, char** arguments) {
   check_bindings(engine);
   check_run(engine);
   check_plans(engine);
+  check_verify(engine);
   check_images(engine);
   check_video(engine, arguments[2]);
   lanner_engine_destroy(engine);

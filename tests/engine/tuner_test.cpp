@@ -1,8 +1,12 @@
 #include "engine/tuner.h"
 
+#include <array>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "engine/signature.h"
+#include "engine/vouched.h"
 #include "expect_error.h"
 #include "graph/text.h"
 #include "lowering/fault_case.h"
@@ -172,6 +176,49 @@ TEST(Tuner, ADefinitionIsNotComparedWithItself) {
   TunerBench bench(chain, "reference", table);
   EXPECT_EQ(bench.launches([&] { EXPECT_EQ(bench.vet("one").trust, Trust::vouched); }), 0);
   EXPECT_TRUE(bench.cost("one", plenty).measured);
+}
+
+// What was checked for one number of threads is taken for another only where the list has it.
+TEST(Vouched, AGraphIsWhereAllItsKernelsAre) {
+  for (const char* backend : {"cpu", "fast"}) {
+    TunerBench bench(chain, backend, table);
+    const std::array<const Backend*, 1> backends{&bench.backend};
+    EXPECT_TRUE(vouched(*bench.graph, backends)) << "no kernel was chosen yet";
+    bench.node().tactic.backend = backend;
+    bench.node().tactic.kernel = "one";
+    EXPECT_EQ(vouched(*bench.graph, backends), std::string_view(backend) == "cpu");
+  }
+}
+
+TEST(Vouched, KernelsOfLibrariesAreByVersion) {
+  const auto listed = [](const char* words, const char* kernel, const char* ir = chain) {
+    const TunerBench bench(ir, words, "");
+    return vouched(bench.backend, bench.node(), kernel);
+  };
+  EXPECT_TRUE(listed("onednn 2.6.3", "conv"));
+  EXPECT_FALSE(listed("onednn 12.6.3", "conv"));
+  EXPECT_FALSE(listed("onednn", "conv"));
+  EXPECT_TRUE(listed("cuda cudnn 91900 cublaslt 130100 nvrtc 13.0", "conv"));
+  EXPECT_TRUE(listed("cuda cudnn 91900 cublaslt 130100 nvrtc 13.0", "matmul"));
+  EXPECT_FALSE(listed("cuda cudnn 92000 cublaslt 130100 nvrtc 13.0", "conv"));
+  EXPECT_FALSE(listed("cuda cudnn 91900 cublaslt 140000 nvrtc 13.0", "matmul"));
+  EXPECT_TRUE(listed("cuda cudnn 92000 cublaslt 140000 nvrtc 13.0", "elementwise"));
+}
+
+TEST(Vouched, ConvolutionsOfOnePixelByCudnnAreNot) {
+  const auto listed = [](int batch, int size) {
+    const TunerBench bench(
+        fmt::format("graph @g(%x: f32[{0}, 6, {1}, {1}]) -> (%y) {{\n"
+                    "  %w = constant() {{value = random(f32[4, 6, 1, 1], seed = 1, std = 1.0)}}\n"
+                    "  %y = conv(%x, %w, _)\n"
+                    "}}\n",
+                    batch, size),
+        "cuda cudnn 91900", "");
+    return vouched(bench.backend, bench.node(), "conv");
+  };
+  EXPECT_FALSE(listed(4, 1));
+  EXPECT_TRUE(listed(1, 1));
+  EXPECT_TRUE(listed(4, 2));
 }
 
 // --- What tells problems apart ---

@@ -31,6 +31,12 @@ class Store:
                 write_model(network.name, path)
         return path
 
+    def plan(self, name: str) -> Path:
+        """Of a network that was built; the folder is there."""
+        path = self.folder / "plans" / f"{name.replace(' ', '-').replace(':', '')}.plan"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
     def write_part(self, network: Network, part: str, path: Path) -> None:
         if part.startswith(HALVES):
             model = parts.in_halves(onnx.load(self.model(network, part.removeprefix(HALVES).strip())))

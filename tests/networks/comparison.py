@@ -8,6 +8,7 @@ from networks.boxes import overlaps
 
 # A detection is the same one where its box overlaps that much and its score is that near.
 SAME_BOX, NEAR_SCORE = 0.9, 0.02
+BROKEN = "are NaN or infinite"
 Arrays = dict[str, np.ndarray]
 
 
@@ -31,7 +32,7 @@ def distance(got: np.ndarray, expected: np.ndarray) -> Distance:
     got = got.astype(np.float64)
     broken = ~np.isfinite(got) & np.isfinite(expected)
     if broken.any():
-        return Distance(unlike=f"{int(broken.sum())} of {got.size} are NaN or infinite")
+        return Distance(unlike=f"{int(broken.sum())} of {got.size} {BROKEN}")
     finite = np.isfinite(expected)
     if (got[~finite] != expected[~finite]).any():
         return Distance(unlike=f"numbers where {int((~finite).sum())} of {got.size} are infinite or none")

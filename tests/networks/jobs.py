@@ -47,6 +47,11 @@ class Job:
         return Store(self.folder)
 
     @property
+    def plan(self) -> Path:
+        """Where a check of one shape leaves its plan, for timing."""
+        return self.store.plan(f"{self.network} {self.label} {self.device} {self.precision} {self.budget:g} {self.threads}")
+
+    @property
     def part(self) -> str:
         return BEFORE if self.label == BEFORE else ""
 
@@ -97,32 +102,52 @@ def has_torch_on_gpu() -> bool:
     return torch.cuda.is_available()
 
 
-def rival_runner(job: Job, stage: Stage) -> tuple[str, Callable[[Feed], comparison.Arrays]]:
-    """Name and a function: PyTorch for FP16 on a GPU, but onnxruntime on the CPU for all else."""
+Runner = Callable[[Feed], comparison.Arrays]
+
+
+def torch_runner(job: Job, stage: Stage) -> tuple[str, Runner]:
+    import torch
+
+    from networks.torch_run import TorchNetwork
+
+    stage("load by PyTorch")
     network = Network(job.network)
-    stage("load")
-    if job.device != "cpu" and job.precision == HALVES and (job.part or not network.is_detector) and has_torch_on_gpu():
-        import torch
+    ready = TorchNetwork(job.store.model(network, job.part), job.store.feed(network, job.case()), job.precision)
+    return f"torch {torch.__version__}", ready.run
 
-        from networks.torch_run import TorchNetwork
 
-        ready = TorchNetwork(job.store.model(network, job.part), job.store.feed(network, job.case()), job.precision)
-        return f"torch {torch.__version__}", ready.run
+def onnxruntime_runner(job: Job, stage: Stage) -> tuple[str, Runner]:
+    """On the CPU."""
     import onnxruntime
 
+    stage("load by onnxruntime")
     part = f"{HALVES} {job.part}".strip() if job.precision == HALVES else job.part
-    session = onnxruntime_session(job.store.model(network, part), job.threads)
+    session = onnxruntime_session(job.store.model(Network(job.network), part), job.threads)
     names = [output.name for output in session.get_outputs()]
     return f"onnxruntime {onnxruntime.__version__}", lambda feed: dict(zip(names, session.run(names, feed), strict=True))
 
 
-def rival(job: Job, stage: Stage) -> Row:
+def errors_of(job: Job, stage: Stage, load: Callable[[Job, Stage], tuple[str, Runner]]) -> Row:
     case = job.case()
-    name, run = rival_runner(job, stage)
-    stage("run")
+    name, run = load(job, stage)
+    stage(f"run by {name}")
     feeds = [job.store.feed(Network(job.network), case, first) for first in range(1 + case.further)]
     found = [judge(job, case, first)(run(feed)) for first, feed in enumerate(feeds)]
     return {"rival": name, "outputs": comparison.pooled(found)}
+
+
+def rival(job: Job, stage: Stage) -> Row:
+    """Of onnxruntime on the CPU. For a GPU also of PyTorch there, which counts alone in FP16; what PyTorch cannot run is told."""
+    on_gpu = job.device != "cpu" and (job.part or not Network(job.network).is_detector) and has_torch_on_gpu()
+    if on_gpu and job.precision == HALVES:
+        return errors_of(job, stage, torch_runner)
+    row = errors_of(job, stage, onnxruntime_runner)
+    if on_gpu:
+        try:
+            row["same_device"] = errors_of(job, stage, torch_runner)
+        except Exception as error:  # of whatever PyTorch lacks
+            row["same_device_failure"] = f"{type(error).__name__}: {error}"[:300]
+    return row
 
 
 # --- Lanner ---
@@ -182,6 +207,7 @@ def check_case(subject: Subject) -> Row:
     """One shape: ten runs on one sample, some on others, two contexts at once, time by step."""
     job, network, case = subject.job, subject.network, subject.job.case()
     engine, seconds = subject.build(network.shapes(case))
+    engine.save(job.plan)
     subject.stage("run")
     context, feed = engine.create_context(), subject.placed(job.store.feed(network, case))
     runs = repeated(lambda: arrays_of(context(feed)), RUNS, job.seconds)
@@ -199,10 +225,12 @@ def check_range(subject: Subject) -> Row:
     """One engine for both shapes: there, elsewhere and back."""
     job, network = subject.job, subject.network
     cases = [job.case("exported"), job.case("other"), job.case("exported")]
-    shapes = [network.shapes(case) for case in cases[:2]]
-    ranges = {
-        name: (tuple(map(min, shape, shapes[1][name])), shape, tuple(map(max, shape, shapes[1][name]))) for name, shape in shapes[0].items()
-    }
+    typical, other = cases[:2]
+    low, high = (
+        network.shapes(Case("", choose(typical.batch, other.batch), tuple((name, choose(a, b)) for (name, a), (_, b) in zip(typical.sizes, other.sizes, strict=True))))
+        for choose in (min, max)
+    )
+    ranges = {name: (low[name], shape, high[name]) for name, shape in network.shapes(typical).items()}
     engine, seconds = subject.build(ranges)
     context = engine.create_context()
     found: dict[str, list[dict[str, dict]]] = {case.label: [] for case in cases}

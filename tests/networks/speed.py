@@ -1,8 +1,10 @@
 """Seconds of a run beside the rival's: both in processes of their own, in turn, as ./dev bench does it."""
 
+import fcntl
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from networks.answers import HALVES
 from networks.apart import failure, reported, wait
@@ -19,11 +21,17 @@ LANNER = "lanner"
 
 
 def lanner_runner(job: Job, stage: Stage) -> tuple[Callable[[], object], dict]:
+    """Of the plan that a check left, where there is one: builds side by side disturb what is timed."""
     subject = Subject(job, stage)
     network, case = Network(job.network), job.case()
-    engine, seconds = subject.build(network.shapes(case))
+    facts = {}
+    if job.plan.exists():
+        stage("load")
+        engine = subject.lanner.load(job.plan, device=job.device, threads=job.threads)
+    else:
+        engine, facts["build_seconds"] = subject.build(network.shapes(case))
     context, feed = engine.create_context(), subject.placed(job.store.feed(network, case))
-    return lambda: context(feed), {"build_seconds": seconds}
+    return lambda: context(feed), facts
 
 
 def onnxruntime_runner(job: Job, stage: Stage) -> tuple[Callable[[], object], dict]:
@@ -112,6 +120,17 @@ class Racer:
         return self.ask("run")["seconds"]
 
 
+@contextmanager
+def one_at_a_time(job: Job) -> Iterator[None]:
+    """Where several runs share a GPU and a log: only one measures."""
+    if job.device == "cpu":
+        yield
+        return
+    with open(job.folder / "measuring", "w", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def race(job: Job, pairs: int, seconds: float, memory: int) -> dict:
     """The row of one network. Lanner's time stands alone where the rival cannot run."""
     ours, theirs = (Racer(name, job, seconds, memory) for name in (LANNER, "rival"))
@@ -122,7 +141,8 @@ def race(job: Job, pairs: int, seconds: float, memory: int) -> dict:
             row |= theirs.ask("load")
         except Broken as broken:
             return row | {"rival_failure": broken.args[0]["failure"]["text"], "lanner_seconds": min(ours.seconds() for _ in range(pairs))}
-        found = summary(*alternate(ours.seconds, theirs.seconds, pairs, f"{job.network}, {job.label}"))
+        with one_at_a_time(job):
+            found = summary(*alternate(ours.seconds, theirs.seconds, pairs, f"{job.network}, {job.label}"))
         return row | {"lanner_seconds": found["seconds"], **{name: found[name] for name in ("rival_seconds", "ratio", "interval")}}
     except Broken as broken:
         return row | broken.args[0]

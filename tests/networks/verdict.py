@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 
+from networks.comparison import BROKEN
 from networks.jobs import RANGE, shown
 
 # Of the rival's noise (mean square), which rounding alone moves little, and of its largest difference, which is one number's luck.
@@ -24,30 +25,40 @@ def by_place(rows: Iterable[dict]) -> Rivals:
     return {(row["network"], row["label"], row["device"], row["precision"]): row for row in rows}
 
 
-def rival_outputs(row: dict, rivals: Rivals) -> dict[str, dict]:
-    """Of the same network, device, precision and shape, or shapes."""
+def rival_outputs(row: dict, rivals: Rivals, same_device: bool = True) -> dict[str, dict]:
+    """Of the same network, device, precision and shape, or shapes; with `same_device` the larger errors where two rivals ran it, on
+    the CPU and on the device itself."""
     if "rival_outputs" in row:
         return row["rival_outputs"]
 
     def outputs(label: str) -> dict[str, dict]:
-        return rivals.get((row["network"], label, row["device"], row["precision"]), {}).get("outputs", {})
+        found = rivals.get((row["network"], label, row["device"], row["precision"]), {})
+        there = found.get("same_device", {}).get("outputs", {}) if same_device else {}
+        return {name: laxer(one, there.get(name)) for name, one in found.get("outputs", {}).items()}
 
     if row["label"] != RANGE:
         return outputs(row["label"])
     return {shown(label, name): one for label in ("exported", "other") for name, one in outputs(label).items()}
 
 
+def laxer(one: dict, other: dict | None) -> dict:
+    """The larger errors of two rivals."""
+    if other is None or "matched" in one or one["unlike"] or other["unlike"]:
+        return one
+    return {"unlike": "", "error": max(one["error"], other["error"]), "snr": min(one["snr"], other["snr"])}
+
+
 def amplifies(rival: dict) -> bool:
     return worst_error(rival.get("outputs", {})) > AMPLIFIES[rival["precision"]]
 
 
-def failures(row: dict, rivals: Rivals) -> list[str]:
+def failures(row: dict, rivals: Rivals, same_device: bool = True) -> list[str]:
     """What is wrong with a row, in words; nothing where it is right."""
     if "failure" in row:
         fault = row["failure"]
         return [f"{fault['kind']} ({fault['stage'] or 'start'}): {fault['text']}"]
     found = []
-    rival, precision = rival_outputs(row, rivals), row["precision"]
+    rival, precision = rival_outputs(row, rivals, same_device), row["precision"]
     for name, ours in row["outputs"].items():
         text = wrong_output(ours, rival.get(name), precision)
         if text:
@@ -65,7 +76,7 @@ def noise(output: dict) -> float:
 
 def wrong_output(ours: dict, rival: dict | None, precision: str) -> str:
     if ours["unlike"]:
-        return ours["unlike"]
+        return "" if too_large_for_both(ours, rival) else ours["unlike"]
     usable = rival is not None and not rival["unlike"]
     if "matched" in ours:
         theirs = rival["matched"] if usable else 1.0
@@ -78,6 +89,17 @@ def wrong_output(ours: dict, rival: dict | None, precision: str) -> str:
     if not noisy and not far:
         return ""
     return f"error {ours['error']:.2g} at {ours['snr']:.0f} dB, the rival's {rival['error']:.2g} at {rival['snr']:.0f} dB"
+
+
+def too_large_for_both(ours: dict, rival: dict | None) -> bool:
+    """Whether the network leaves the range of its type: the rival's numbers are none or infinite too."""
+    return all(one is not None and one["unlike"].endswith(BROKEN) for one in (ours, rival))
+
+
+def beyond_the_type(row: dict, rivals: Rivals) -> list[str]:
+    """Outputs that neither Lanner nor its rival can give in this precision."""
+    rival = rival_outputs(row, rivals)
+    return [name for name, ours in row.get("outputs", {}).items() if too_large_for_both(ours, rival.get(name))]
 
 
 def worst_error(outputs: dict[str, dict]) -> float:

@@ -285,6 +285,25 @@ def test_what_is_wrong_with_a_row(found, more, said):
     assert "; ".join(verdict.failures(row_of(found, **more), RIVALS)) == said
 
 
+ON_GPU = {"device": "cuda:0"}
+SUMMED_THERE = {("n", "exported", "cuda:0", "fp32"): row_of(outputs(1e-5), same_device={"outputs": outputs(4e-5, 88)}, **ON_GPU)}
+
+
+def test_on_a_gpu_the_larger_error_of_both_rivals_counts():
+    ours = row_of(outputs(5e-5, 90), **ON_GPU)
+    assert verdict.failures(ours, SUMMED_THERE) == []
+    assert verdict.failures(ours, SUMMED_THERE, same_device=False) == ["y: error 5e-05 at 90 dB, the rival's 1e-05 at 100 dB"]
+    assert verdict.failures(row_of(outputs(5e-4, 60), **ON_GPU), SUMMED_THERE) == ["y: error 0.0005 at 60 dB, the rival's 4e-05 at 88 dB"]
+
+
+def test_what_no_rival_can_give_either_is_told_but_not_wrong():
+    broken = outputs(0, unlike="2 of 8 are NaN or infinite")
+    rivals = {("n", "exported", "cpu", "fp32"): row_of(outputs(0, unlike="8 of 8 are NaN or infinite"))}
+    assert verdict.failures(row_of(broken), rivals) == [] and verdict.beyond_the_type(row_of(broken), rivals) == ["y"]
+    assert verdict.failures(row_of(broken), RIVALS) and verdict.beyond_the_type(row_of(broken), RIVALS) == []
+    assert verdict.failures(row_of(outputs(0, unlike="shape [1], expected [2]")), rivals)
+
+
 def test_an_engine_for_several_shapes_is_compared_shape_by_shape():
     rivals = RIVALS | {("n", "other", "cpu", "fp32"): row_of(outputs(1e-3, 60))}
     small, large = outputs(1e-5)["y"], outputs(1e-3, 60)["y"]

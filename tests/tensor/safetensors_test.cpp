@@ -4,6 +4,8 @@
 #include <cstring>
 #include <numeric>
 
+#include <lanner/tensor_file.h>
+
 #include "expect_error.h"
 #include "temporary_folder.h"
 #include "tensor/safetensors_types.h"
@@ -173,6 +175,22 @@ TEST(Safetensors, WriterRefusesWhatItCannotHold) {
   EXPECT_EQ(folder.entries(), 0u);
   LANNER_EXPECT_ERROR(safetensors_item("w", Tensor::zeros(DType::f32, {1, 8, 2, 2}, Layout::parse("aBcd8b"))),
                       ErrorCode::invalid_argument, "row-major");
+}
+
+TEST(LoadTensors, GivesCopiesByName) {
+  const TemporaryFolder folder;
+  const Tensor steps = Tensor::from<std::int64_t>(std::vector<std::int64_t>{-1, 7}, {2}),
+               one = Tensor::scalar(true);
+  const SafetensorsItem items[] = {safetensors_item("steps", steps), safetensors_item("one", one)};
+  write_safetensors(folder / "w.safetensors", items);
+  std::map<std::string, Tensor> tensors = load_tensors(folder / "w.safetensors");
+  ASSERT_EQ(tensors.size(), 2u); // what fills gaps is left out
+  EXPECT_TRUE(tensors.at("one").as<bool>()[0]);
+  tensors.at("steps").as<std::int64_t>()[0] = 3; // no longer the file's
+  EXPECT_EQ(load_tensors(folder / "w.safetensors").at("steps").as<std::int64_t>()[0], -1);
+  LANNER_EXPECT_ERROR(load_tensors(folder / "absent"), ErrorCode::not_found, "absent");
+  folder.write("bad", file_text("{", ""));
+  LANNER_EXPECT_ERROR(load_tensors(folder / "bad"), ErrorCode::bad_data, "bad");
 }
 
 } // namespace

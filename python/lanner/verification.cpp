@@ -1,0 +1,118 @@
+// What Engine.verify takes and finds.
+
+#include "verification.h"
+
+#include <algorithm>
+
+#include <lanner/error.h>
+
+namespace lanner::python {
+namespace {
+
+const Binding& input_called(const Engine& engine, nb::handle name) {
+  if (nb::isinstance<nb::str>(name)) {
+    const std::string wanted = bytes_of(name, "surrogateescape");
+    for (const Binding& binding : engine.inputs())
+      if (binding.name == wanted) return binding;
+  }
+  std::vector<std::string_view> known;
+  for (const Binding& binding : engine.inputs()) known.push_back(binding.name);
+  fail(ErrorCode::invalid_argument, "no input is called {}; there is {}", shown(name),
+       fmt::join(known, ", "));
+}
+
+Shape to_shape(nb::handle value) {
+  Shape shape;
+  for (nb::handle size : value) shape.push_back(nb::cast<std::int64_t>(size));
+  return shape;
+}
+
+nb::list texts(const std::vector<std::string>& list) {
+  nb::list result;
+  for (const std::string& text : list) result.append(text_of(text));
+  return result;
+}
+
+nb::list differences(const Verification& found) {
+  nb::list result;
+  for (const NodeDifference& difference : found.differences) result.append(difference);
+  return result;
+}
+
+std::string line_of(const NodeDifference& found) {
+  return fmt::format("{} ({}) by {}:{}: {}", found.name, found.op, found.backend, found.kernel, found.reason);
+}
+
+/// One line, for `repr`.
+std::string line_of(const Verification& found) {
+  std::string line =
+      fmt::format("{}: {} nodes compared, {} by definition, {} skipped", found.right() ? "right" : "wrong",
+                  found.nodes, found.defined, found.skipped);
+  if (!found.differences.empty())
+    line += fmt::format("; {} differ, the first: {}", found.differences.size(),
+                        line_of(found.differences.front()));
+  if (!found.network.empty()) line += fmt::format("; network: {}", found.network);
+  return line;
+}
+
+} // namespace
+
+Verification verify(const Engine& engine, const VerifyArguments& arguments) {
+  VerifyOptions options;
+  for (const auto& [name, given] : arguments.shapes) {
+    const nb::object value = nb::borrow(given);
+    const Binding& input = input_called(engine, name);
+    options.shapes[input.name] =
+        with_option_named(fmt::format("shapes of {}", input.name), value, [&] { return to_shape(value); });
+  }
+  for (const auto& [name, borrowed] : arguments.inputs) {
+    const nb::object value = nb::borrow(borrowed); // Taking it calls code that may change the dict.
+    const Binding& input = input_called(engine, name);
+    options.inputs[input.name] =
+        with_context([&] { return "input " + input.name; }, [&] { return to_item(value, input.sequence); });
+  }
+  options.seed = arguments.seed;
+  options.runs = arguments.runs;
+  options.contexts = arguments.contexts;
+  options.threads = arguments.threads;
+  if (!arguments.reproducer.is_none()) options.reproducer = path_of(arguments.reproducer);
+  Interruptible interruptible(arguments.progress);
+  options.control = interruptible.control();
+  return interruptible.run([&] { return engine.verify(options); });
+}
+
+void register_verification(nb::module_& module) {
+  nb::class_<NodeDifference>(module, "NodeDifference",
+                             "A node whose kernel does not give what its definition gives.")
+      .def_prop_ro("name", [](const NodeDifference& self) { return text_of(self.name); })
+      .def_prop_ro("op", [](const NodeDifference& self) { return text_of(self.op); })
+      .def_prop_ro("kernel", [](const NodeDifference& self) { return text_of(self.kernel); })
+      .def_prop_ro("backend", [](const NodeDifference& self) { return text_of(self.backend); })
+      .def_prop_ro(
+          "sources", [](const NodeDifference& self) { return texts(self.sources); },
+          nb::sig("def sources(self) -> list[str]"), "The model's nodes that it stands for.")
+      .def_prop_ro("reason", [](const NodeDifference& self) { return text_of(self.reason); })
+      .def("__repr__", [](const NodeDifference& self) { return text_of(line_of(self)); });
+
+  nb::class_<Verification>(module, "Verification", "What Engine.verify found.")
+      .def_prop_ro("right", &Verification::right, "Whether nothing differs.")
+      .def_ro("nodes", &Verification::nodes, "How many were compared with their definition.")
+      .def_ro("defined", &Verification::defined, "How many run by their definition.")
+      .def_ro("skipped", &Verification::skipped, "How many could not be compared.")
+      .def_prop_ro("differences", &differences, nb::sig("def differences(self) -> list[NodeDifference]"),
+                   "In the order in which nodes run.")
+      .def_prop_ro(
+          "network", [](const Verification& self) { return text_of(self.network); },
+          "How outputs of the whole differ between runs or contexts; empty where they do not.")
+      .def_prop_ro(
+          "reproducer",
+          [](const Verification& self) -> nb::object {
+            if (self.reproducer.empty()) return nb::none();
+            return text_of(self.reproducer.string());
+          },
+          nb::sig("def reproducer(self) -> str | None"), "The model that was written.")
+      .def("__bool__", &Verification::right)
+      .def("__repr__", [](const Verification& self) { return text_of(line_of(self)); });
+}
+
+} // namespace lanner::python

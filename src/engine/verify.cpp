@@ -1,0 +1,145 @@
+// Engine::verify.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <lanner/engine.h>
+#include <lanner/error.h>
+
+#include "base/account.h"
+#include "engine/network_check.h"
+#include "engine/network_inputs.h"
+#include "engine/reproducer.h"
+#include "engine/state.h"
+#include "engine/verification.h"
+
+namespace lanner {
+namespace {
+
+constexpr int most_runs = 1'000'000, most_contexts = 256;
+
+std::size_t input_called(const Engine::State& state, const std::string& name) {
+  const auto found = std::ranges::find(state.inputs, name, &Binding::name);
+  check(found != state.inputs.end(), ErrorCode::invalid_argument, "the engine has no input '{}'", name);
+  return static_cast<std::size_t>(found - state.inputs.begin());
+}
+
+/// The typical shapes, those that are given, and those of values that are.
+InputShapes shapes_for(const Engine::State& state, const VerifyOptions& options) {
+  InputShapes shapes = state.typical;
+  for (const auto& [name, shape] : options.shapes) {
+    const std::size_t i = input_called(state, name);
+    check(!state.inputs[i].sequence, ErrorCode::invalid_argument,
+          "input {}: a shape was given for a sequence", name);
+    shapes[i] = shape;
+  }
+  for (const auto& [name, item] : options.inputs) {
+    const std::size_t i = input_called(state, name);
+    if (!item.tensor.defined()) continue;
+    const auto asked = options.shapes.find(name);
+    check(asked == options.shapes.end() || asked->second == item.tensor.shape(), ErrorCode::invalid_argument,
+          "input {}: the value given is {}, the shape asked for {}", name, item.tensor.shape().to_string(),
+          shapes[i].to_string());
+    shapes[i] = item.tensor.shape();
+  }
+  return shapes;
+}
+
+void check_options(const VerifyOptions& options) {
+  check_threads(options.threads);
+  check(options.runs >= 1 && options.runs <= most_runs, ErrorCode::invalid_argument,
+        "runs is {}: expected 1 to {}", options.runs, most_runs);
+  check(options.contexts >= 1 && options.contexts <= most_contexts, ErrorCode::invalid_argument,
+        "contexts is {}: expected 1 to {}", options.contexts, most_contexts);
+}
+
+/// One look at a network: its specialisation, what it is tried on, what was found.
+class NetworkVerifier {
+public:
+  NetworkVerifier(std::shared_ptr<const Engine::State> state, const VerifyOptions& options)
+      : state_(std::move(state)), options_(options),
+        threads_(options.threads > 0 ? options.threads : state_->target.threads),
+        made_(state_->specialise(shapes_for(*state_, options), threads_, options.control, false)) {}
+
+  Verification run() {
+    NodeFindings found = verified_nodes();
+    Verification result{.nodes = found.nodes,
+                        .defined = found.defined,
+                        .skipped = found.skipped,
+                        .differences = std::move(found.differences),
+                        .network = {},
+                        .reproducer = {}};
+    if (found.first && !options_.reproducer.empty()) write(*found.first, result);
+    options_.control.report({"verify", 0, 0, "runs"});
+    result.network = network_difference(
+        Engine(state_), inputs_, found.outputs,
+        {static_cast<std::size_t>(options_.runs), static_cast<std::size_t>(options_.contexts), threads_},
+        options_.control);
+    return result;
+  }
+
+private:
+  /// Integers that a definition refuses, say as places, are drawn again, as zeros.
+  NodeFindings verified_nodes() {
+    const Graph& graph = made_->program->graph();
+    try {
+      return nodes_on({options_.seed, DrawnIntegers::low});
+    } catch (const DefinitionFailed& error) {
+      if (!draws_places(graph, options_.inputs)) throw with_remedy(error);
+    }
+    try {
+      return nodes_on({options_.seed, DrawnIntegers::zero});
+    } catch (const DefinitionFailed& error) {
+      throw with_remedy(error);
+    }
+  }
+
+  /// What is drawn may be nothing that the model takes.
+  Error with_remedy(const DefinitionFailed& error) const {
+    const bool all = options_.inputs.size() == inputs_.size();
+    return Error(error.code(), fmt::format("{}; give {} that the model takes", error.message(),
+                                           all ? "inputs" : "shapes and inputs"));
+  }
+
+  NodeFindings nodes_on(const InputDraw& draw) {
+    inputs_ = network_inputs(made_->program->graph(), options_.inputs, draw);
+    return verify_nodes(
+        {*state_, *made_}, inputs_,
+        {static_cast<std::size_t>(options_.runs), static_cast<std::size_t>(options_.contexts)},
+        options_.control);
+  }
+
+  /// What ONNX has no form for is said where the difference is told.
+  void write(const DifferingNode& first, Verification& result) const {
+    std::string& reason = result.differences.front().reason;
+    try {
+      write_reproducer(first, reason, options_.reproducer);
+      result.reproducer = options_.reproducer;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      reason += "; no model of it alone: " + error.message();
+    }
+  }
+
+  std::shared_ptr<const Engine::State> state_;
+  const VerifyOptions& options_;
+  int threads_;
+  std::shared_ptr<const Specialisation> made_;
+  std::vector<Item> inputs_;
+};
+
+} // namespace
+
+Verification Engine::verify(const VerifyOptions& options) const {
+  return with_context([&] { return fmt::format("verify {}", name()); },
+                      [&] {
+                        check_options(options);
+                        // What nodes alone are tried on; the contexts have accounts of their own.
+                        const auto account = std::make_shared<Account>(state_->limits, state_->account);
+                        const AccountScope charged(account);
+                        return NetworkVerifier(state_, options).run();
+                      });
+}
+
+} // namespace lanner

@@ -1,0 +1,36 @@
+#pragma once
+// Engines of lowered graphs that a test spells, kernels and all: nothing has tried these.
+
+#include <array>
+#include <memory>
+#include <string_view>
+
+#include "engine/plan_file.h"
+#include "engine/state.h"
+#include "graph/infer.h"
+#include "graph/text.h"
+#include "lowering/table_backend.h"
+#include "ops/table.h"
+
+namespace lanner::test {
+
+/// An engine of one thread that runs `lowered` by kernels of `backend`, which must outlive it.
+inline Engine lowered_engine(std::string_view lowered, const Backend& backend, Device device = {}) {
+  const auto parsed = [&] {
+    auto graph = parse_graph(lowered, builtin_op_table());
+    infer_types(*graph);
+    return graph;
+  };
+  auto state = std::make_shared<Engine::State>();
+  state->graph = parsed();
+  state->target.threads = 1;
+  state->target.device = device;
+  describe(*state);
+  const std::array<const Backend*, 1> backends{&backend};
+  state->adopt(
+      state->typical, 1,
+      {std::make_shared<const Program>(parsed(), backends, state->target, state->constants()), {}, 1});
+  return Engine(std::move(state));
+}
+
+} // namespace lanner::test
