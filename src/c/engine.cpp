@@ -79,8 +79,7 @@ VerifyOptions options_of(const lanner_verify_options* options) {
   result.threads = given.threads;
   if (given.shape_count > 0) required(given.shapes, "shapes");
   for (std::size_t i = 0; i < given.shape_count; ++i)
-    result.shapes[text(given.shapes[i].input, "input of a shape")] =
-        range_of(given.shapes[i], Limits()).typical;
+    result.shapes[text(given.shapes[i].input, "input of a shape")] = range_of(given.shapes[i], {}).typical;
   if (given.reproducer) result.reproducer = given.reproducer;
   result.control = control_of(given);
   return result;

@@ -94,12 +94,13 @@ def onnxruntime_session(model: Path | bytes, threads: int, device: str = "cpu"):
     return onnxruntime.InferenceSession(model, options, providers=providers)
 
 
-def has_torch_on_gpu() -> bool:
+def has_torch(device: str) -> bool:
+    """Whether PyTorch runs there."""
     if importlib.util.find_spec("torch") is None:
         return False
     import torch
 
-    return torch.cuda.is_available()
+    return device == "cpu" or torch.cuda.is_available()
 
 
 Runner = Callable[[Feed], comparison.Arrays]
@@ -112,7 +113,9 @@ def torch_runner(job: Job, stage: Stage) -> tuple[str, Runner]:
 
     stage("load by PyTorch")
     network = Network(job.network)
-    ready = TorchNetwork(job.store.model(network, job.part), job.store.feed(network, job.case()), job.precision)
+    torch.set_num_threads(job.threads)
+    place = "cpu" if job.device == "cpu" else "cuda"
+    ready = TorchNetwork(job.store.model(network, job.part), job.store.feed(network, job.case()), job.precision, place)
     return f"torch {torch.__version__}", ready.run
 
 
@@ -137,12 +140,13 @@ def errors_of(job: Job, stage: Stage, load: Callable[[Job, Stage], tuple[str, Ru
 
 
 def rival(job: Job, stage: Stage) -> Row:
-    """Of onnxruntime on the CPU. For a GPU also of PyTorch there, which counts alone in FP16; what PyTorch cannot run is told."""
-    on_gpu = job.device != "cpu" and (job.part or not Network(job.network).is_detector) and has_torch_on_gpu()
-    if on_gpu and job.precision == HALVES:
+    """Of onnxruntime on the CPU, and of PyTorch on the device itself where there is one, which counts alone in FP16 on a GPU. What PyTorch
+    cannot run is told."""
+    by_torch = (job.part or not Network(job.network).is_detector) and has_torch(job.device)
+    if by_torch and job.device != "cpu" and job.precision == HALVES:
         return errors_of(job, stage, torch_runner)
     row = errors_of(job, stage, onnxruntime_runner)
-    if on_gpu:
+    if by_torch and job.precision != HALVES:
         try:
             row["same_device"] = errors_of(job, stage, torch_runner)
         except Exception as error:  # of whatever PyTorch lacks

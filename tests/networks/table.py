@@ -16,8 +16,8 @@ users export them, with weights drawn from the statistics of trained ones. What 
 
 - **error**: the largest difference from a float64 run, as a part of the largest number of that output; **dB**: signal to noise of all differences. The worst output, run and
   shape count. Shapes are the exported one and, where sizes are open, another with {batch} samples, each by an engine of its own and both by one engine, there and back. In brackets
-  the rival's: onnxruntime's on the CPU; for FP16 on a GPU PyTorch's there; for FP32 on a GPU the larger of both, as libraries for GPUs sum in another order. What is right beside
-  PyTorch's there and more than that beside onnxruntime's on the CPU is listed below the table.
+  the rival's: for FP16 on a GPU PyTorch's there, else the larger of onnxruntime's on the CPU and PyTorch's on the device itself, as libraries sum in different orders. What is right
+  beside PyTorch and more than that beside onnxruntime is listed below the table.
 - **right**: the noise is at most {noise:g} times the rival's and the largest difference {far:g} times (a few units in the last place count for nothing), {runs} runs agree, two contexts at
   once agree with one alone. Detectors are compared before they choose boxes, and by the boxes found: the rival's share of them less {less:.0%} at least. Networks that are not right stand first.
 - **build**: seconds with a tuning budget of so many seconds as the heading says, and an empty timing cache. **Lanner**, **rival**: milliseconds of a run at the exported shape, in processes of their own,
@@ -105,7 +105,7 @@ def text_of_section(section: Section, lines: list[Line]) -> Iterator[str]:
     yield from (f"| {' | '.join(line.cells())} |" for line in lines)
     yield from listed("Not right:", {line.network: "; ".join(line.wrong) for line in lines})
     yield from listed(
-        "Right beside PyTorch on this GPU, not beside onnxruntime on the CPU:", {line.network: "; ".join(line.right_there) for line in lines if not line.wrong}
+        "Right beside PyTorch on this device, not beside onnxruntime on the CPU:", {line.network: "; ".join(line.right_there) for line in lines if not line.wrong}
     )
     yield from listed("Outputs beyond the range of the type, in the rival too:", {line.network: "; ".join(line.beyond) for line in lines})
     yield from listed("Steps without a kernel of their own that take 1 % of a run or more:", {line.network: line.named() for line in lines})
