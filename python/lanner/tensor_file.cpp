@@ -9,18 +9,22 @@ namespace lanner::python {
 void register_tensor_file(nb::module_& module) {
   module.def(
       "load_tensors",
-      [](nb::handle path) {
+      [](nb::handle path, nb::handle limits) {
         const std::string name = path_of(path);
+        const Limits bounds = to_limits(limits);
         const auto tensors = [&] {
           ReleasedGil release;
-          return load_tensors(name);
+          return load_tensors(name, bounds);
         }();
         nb::dict result;
         for (const auto& [key, tensor] : tensors) result[text_of(key)] = tensor;
         return result;
       },
-      nb::arg("path"), nb::sig("def load_tensors(path: str | os.PathLike[str]) -> dict[str, Tensor]"),
-      "The tensors of a safetensors file, by name.");
+      nb::arg("path"), nb::kw_only(), nb::arg("limits") = nb::none(),
+      nb::sig(
+          "def load_tensors(path: str | os.PathLike[str], *, limits: dict[str, float | str] | None = None) "
+          "-> dict[str, Tensor]"),
+      "The tensors of a safetensors file, by name. limits: as of build.");
 }
 
 } // namespace lanner::python

@@ -135,6 +135,7 @@ Verification Engine::verify(const VerifyOptions& options) const {
   return with_context([&] { return fmt::format("verify {}", name()); },
                       [&] {
                         check_options(options);
+                        // What nodes alone are tried on; the contexts have accounts of their own.
                         const auto account = std::make_shared<Account>(state_->limits, state_->account);
                         const AccountScope charged(account);
                         return NetworkVerifier(state_, options).run();

@@ -29,6 +29,13 @@ def test_commands_of_models_take_limits(tmp_path, model, command):
     assert "over the limit total_bytes of 1024" in line and LIFTED.format("total_bytes") in line
 
 
+def test_a_plan_is_verified_within_limits(tmp_path, model):
+    plan = tmp_path / "model.plan"
+    succeed("build", model, "-o", plan, "--preset", "none", "--size", "8x8", *QUICK)
+    succeed("verify", plan, "--runs", "1", "--limit", "total_bytes=1GiB")
+    assert LIFTED.format("total_bytes") in refuse("verify", plan, "--file-only", "--limit", "total_bytes=1KiB")
+
+
 @pytest.mark.parametrize("command", ["probe", "decode", "transcode", "bench", "explain"])
 def test_commands_of_clips_take_limits(tmp_path, clip, command):
     more = {"decode": ["--md5"], "transcode": [tmp_path / "b.mp4"]}.get(command, [])
@@ -65,6 +72,8 @@ def test_plans_and_pictures_take_them(tmp_path, model):
         lanner.load(tmp_path / "m.plan", limits={"total_bytes": 1024})
     with pytest.raises(lanner.LimitExceeded, match="--limit pixels=N"):
         lanner.load_image(make_ppm(tmp_path / "picture.ppm"), limits={"pixels": 16})
+    with pytest.raises(lanner.LimitExceeded, match="--limit total_bytes=N"):
+        lanner.load_tensors(tmp_path / "m.plan", limits={"total_bytes": 1024})
 
 
 def test_a_batch_counts(clip):
