@@ -9,9 +9,9 @@
 namespace lanner {
 namespace {
 
-// A share is run in so many pieces where it is large enough: when its thread loses its core, the others take
-// those that are left.
-constexpr std::int64_t pieces_of_a_share = 4;
+// A share is run in so many pieces where it has enough units: when its thread loses its core, the caller
+// takes those that are left.
+constexpr std::int64_t pieces_of_a_share = 4, units_of_a_piece = 32;
 
 struct Loop {
   std::int64_t begin, end, grain, units, shares, pieces;
@@ -43,7 +43,8 @@ void run_parallel(int threads, std::int64_t begin, std::int64_t end, std::int64_
   const std::int64_t units = (end - begin - 1) / grain + 1;
   const std::int64_t shares = std::min<std::int64_t>(threads, units);
   if (shares <= 1 || team_place().inside) return body(begin, end);
-  const std::int64_t pieces = std::min(pieces_of_a_share, units / shares);
+  const std::int64_t pieces =
+      std::clamp<std::int64_t>(units / shares / units_of_a_piece, 1, pieces_of_a_share);
   Loop loop{begin, end, grain, units, shares, pieces, body, {}, {}};
   run_pieces(
       static_cast<int>(shares), static_cast<int>(pieces),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 
 namespace lanner {
 
@@ -48,47 +49,80 @@ public:
 
 private:
   static constexpr int looks_between_clocks = 64;
-  static constexpr std::chrono::microseconds longest{100}, shortest{2}, missing{30}, crowded{3000};
+  static constexpr std::chrono::microseconds longest{100}, shortest{2}, missing{500}, crowded{3000};
   SpinClock::time_point crowded_until_{};
 };
 
-/// A caller's, with the threads that help it: whether they return what they took in time.
+/// A count that grows with time at a steady rate, to be compared with others of its kind; cheaper than a
+/// clock.
+inline std::uint64_t ticks() noexcept {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return static_cast<std::uint64_t>(SpinClock::now().time_since_epoch().count());
+#endif
+}
+
+/// A caller's, with the threads that help it: what waiting for those costs that lost their core with work in
+/// hand, and whether it is better alone.
 class Patience {
 public:
   /// Whether the caller does better alone for now. Costs nothing where helpers were never late.
   bool is_lost() const { return alone_for_.count() > 0 && SpinClock::now() < alone_until_; }
-  void begin() { begin_ = SpinClock::now(); }
-  /// From here on there is nothing left to do but to wait.
-  void wait_begins() { waits_ = false; }
+  void begin() {
+    begin_ = ticks();
+    waits_ = false;
+  }
+  /// Looks for a few microseconds.
+  template<typename Done>
+  bool spin_shortly_until(Done done) {
+    for (int i = 0; i < short_looks; ++i) {
+      if (done()) return true;
+      pause_core();
+    }
+    return false;
+  }
+  /// Whether `done()` came true before it is better to sleep.
   template<typename Done>
   bool spin_until(Done done) {
-    if (done()) return true;
-    if (!waits_) wait_begin_ = SpinClock::now();
-    waits_ = true;
+    if (!waits_) {
+      const std::uint64_t now = ticks();
+      if (spin_shortly_until(done)) return true;
+      own_ = now - begin_;
+      wait_begin_ = SpinClock::now();
+      wait_begin_ticks_ = ticks();
+      waits_ = true;
+    }
     return spin_.until(done);
   }
   /// Everything was returned.
   void end() {
-    if (!waits_ && alone_for_.count() == 0) return;
+    if (!waits_ || ticks() - wait_begin_ticks_ < own_) return;
     const auto now = SpinClock::now();
-    if (waits_ && now - wait_begin_ > wait_begin_ - begin_ + late)
-      lose(now);
-    else if (alone_for_.count() > 0 && now > alone_until_ + 2 * alone_for_)
-      alone_for_ = alone_for_ > shortest ? alone_for_ / 2 : SpinClock::duration{};
+    if (now - wait_begin_ > late) add_loss(now, now - wait_begin_);
   }
 
 private:
-  void lose(SpinClock::time_point now) {
-    alone_for_ = std::clamp<SpinClock::duration>(2 * alone_for_, shortest, longest);
+  /// What was lost of late, where a quarter of the time may go by: a core that is missing now and then is no
+  /// reason to do without its thread.
+  void add_loss(SpinClock::time_point now, SpinClock::duration lost) {
+    lost_ = std::max<SpinClock::duration>(lost_ - (now - last_loss_) / 4, {}) + lost;
+    last_loss_ = now;
+    if (lost_ < bearable) return;
+    const bool again = now < alone_until_ + 2 * alone_for_;
+    alone_for_ = again ? std::min<SpinClock::duration>(2 * alone_for_, longest) : shortest;
     alone_until_ = now + alone_for_;
+    lost_ = {};
   }
 
-  static constexpr std::chrono::microseconds late{150};
-  static constexpr std::chrono::milliseconds shortest{2}, longest{64};
+  static constexpr int short_looks = 64;
+  static constexpr std::chrono::microseconds late{150}, bearable{1500};
+  static constexpr std::chrono::milliseconds shortest{8}, longest{64};
   Spin spin_;
   bool waits_ = false;
-  SpinClock::time_point begin_{}, wait_begin_{}, alone_until_{};
-  SpinClock::duration alone_for_{};
+  std::uint64_t begin_ = 0, own_ = 0, wait_begin_ticks_ = 0;
+  SpinClock::time_point wait_begin_{}, last_loss_{}, alone_until_{};
+  SpinClock::duration lost_{}, alone_for_{};
 };
 
 } // namespace lanner

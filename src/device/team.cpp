@@ -21,20 +21,34 @@ namespace {
 
 // Note [Threads without a core]
 // A thread that was taken off its core, for another process, a decoder or a quota, is back after
-// milliseconds; a step of a network takes microseconds. So nothing is handed to a thread: each share has a
-// word that says how many of its pieces are left, and whoever runs takes one, first of its own share and then
-// of the others. A thread that comes late finds nothing left and touches nothing but these words. The caller
-// waits only for pieces that were taken and not returned. Where that took longer than the work itself (a
-// thread lost its core with a piece in hand), it runs free shares alone for a while: see Patience.
+// milliseconds; a step of a network takes microseconds. So no share belongs to a thread: whoever runs takes
+// the next one, and who comes late finds nothing left. The caller waits only for what was taken and not
+// returned. While it waits it runs the pieces that are left of such a share, so that a thread which lost its
+// core keeps it waiting for one piece alone; and where that took longer than the work itself, it runs free
+// shares alone for a while: see Patience.
 //
-// A word holds the number of its job, so that a thread that slept through the end of a job takes nothing of
-// the next one by mistake. What a job is (function, argument) is read only with a piece in hand: until that
-// is returned the caller writes nothing.
+// The word that shares are taken from holds the number of its job, so that a thread that slept through the
+// end of a job takes nothing of the next one by mistake; the words that pieces are taken from do so too. What
+// a job is (function, argument) is read only with a share or piece in hand: until that is returned the caller
+// writes nothing. In a quiet run a job costs three moves of a cache line: the job to the helper, its share's
+// being taken back to the caller, its end back to the caller.
 
 constexpr int share_bits = 13, most_threads = (1 << share_bits) - 1; ///< Of one team.
 constexpr int piece_bits = 24;
 constexpr std::uint64_t share_mask = most_threads, piece_mask = (std::uint64_t{1} << piece_bits) - 1;
-constexpr std::uint64_t number_mask = (std::uint64_t{1} << (64 - piece_bits)) - 1;
+constexpr std::uint64_t number_mask = (std::uint64_t{1} << (64 - 2 * share_bits)) - 1;
+
+/// Number of a job, how many shares it has, and how many of them are taken.
+struct Ticket {
+  std::uint64_t word = 0;
+
+  static Ticket of(std::uint64_t number, int shares) {
+    return {number << 2 * share_bits | static_cast<std::uint64_t>(shares) << share_bits | 1U};
+  }
+  std::uint64_t number() const { return word >> 2 * share_bits; }
+  int shares() const { return static_cast<int>(word >> share_bits & share_mask); }
+  int taken() const { return static_cast<int>(word & share_mask); }
+};
 
 std::atomic<unsigned> forks{0};
 
@@ -54,9 +68,9 @@ private:
   sigset_t before_;
 };
 
-/// The pieces of one share that nobody has taken yet.
+/// The pieces of one share that nobody has begun: a job's number, and how many they are.
 struct alignas(64) Cursor {
-  std::atomic<std::uint64_t> word{0}; ///< Number of the job, and how many pieces are left.
+  std::atomic<std::uint64_t> word{0};
 };
 
 struct Job {
@@ -72,7 +86,7 @@ public:
   Team& operator=(const Team&) = delete;
   ~Team() {
     stopping_ = true;
-    publish(0);
+    publish(Ticket::of(next_number(), 0));
     for (std::thread& worker : workers_) worker.join();
   }
 
@@ -93,22 +107,25 @@ private:
   void run_alone(const Job& job);
   void run_piece(const Job& job, int share, int piece, bool helper);
   std::uint64_t start(const Job& job);
-  void publish(std::uint64_t shares);
-  void take_part(int member, std::uint64_t word);
-  std::uint32_t take_pieces(int share, std::uint64_t number, bool helper);
+  std::uint64_t next_number() const { return (Ticket{ticket_}.number() + 1) & number_mask; }
+  void publish(Ticket ticket);
+  int take_share(std::uint64_t number);
+  void run_shares(std::uint64_t number, bool helper);
+  void run_share(int share, std::uint64_t number, bool helper);
+  std::uint32_t run_pieces_left(int share, std::uint64_t number, bool helper);
   void give_back(std::uint32_t pieces);
-  void wait_for_others();
-  void serve(int number, std::uint64_t seen);
+  void help_others(std::uint64_t number);
+  void wait_for_others(std::uint64_t number);
+  void serve(std::uint64_t seen);
   std::uint64_t next_job(std::uint64_t seen, Spin& spin);
 
-  // Number of the job, and how many shares it has.
-  alignas(64) std::atomic<std::uint64_t> job_word_{0};
-  std::atomic<int> sleepers_{0};
-  std::atomic<std::uint32_t> bell_{0}; ///< Rung for sleepers.
+  alignas(64) std::atomic<std::uint64_t> ticket_{0};
   Job job_;
   ThreadBounds bounds_; ///< The caller's: what its helpers take counts as taken by it.
   alignas(64) std::atomic<std::uint32_t> left_{0}; ///< Pieces not returned yet.
   std::atomic<bool> caller_sleeps_{false};
+  alignas(64) std::atomic<int> sleepers_{0};
+  std::atomic<std::uint32_t> bell_{0}; ///< Rung for sleepers.
   alignas(64) std::atomic<int> arrived_{0};
   std::atomic<std::uint32_t> barriers_{0};
   std::atomic<bool> stopping_{false};
@@ -142,8 +159,7 @@ int Team::grow(int threads) {
   const BlockedSignals blocked;
   try {
     while (static_cast<int>(workers_.size()) < threads - 1) {
-      const int number = static_cast<int>(workers_.size()) + 1;
-      workers_.emplace_back([this, number, seen = job_word_.load()] { serve(number, seen); });
+      workers_.emplace_back([this, seen = Ticket{ticket_}.number()] { serve(seen); });
     }
   } catch (const std::exception&) {
     return static_cast<int>(workers_.size()) + 1;
@@ -151,37 +167,47 @@ int Team::grow(int threads) {
   return threads;
 }
 
-void Team::publish(std::uint64_t shares) {
-  job_word_ = ((job_word_.load(std::memory_order_relaxed) & ~share_mask) + share_mask + 1) | shares;
+void Team::publish(Ticket ticket) {
+  ticket_ = ticket.word;
   if (sleepers_ > 0) {
     ++bell_;
     bell_.notify_all();
   }
 }
 
-/// Work, once there is some that was not seen.
+/// Number of a job that was not seen, once there is one.
 std::uint64_t Team::next_job(std::uint64_t seen, Spin& spin) {
-  const auto changed = [&] { return job_word_.load(std::memory_order_acquire) != seen; };
-  while (!spin.until(changed)) {
+  const auto number = [&] { return Ticket{ticket_.load(std::memory_order_acquire)}.number(); };
+  while (!spin.until([&] { return number() != seen; })) {
     const std::uint32_t bell = bell_;
     ++sleepers_;
-    if (job_word_ == seen) bell_.wait(bell);
+    if (Ticket{ticket_}.number() == seen) bell_.wait(bell);
     --sleepers_;
   }
-  return job_word_.load(std::memory_order_acquire);
+  return number();
 }
 
-void Team::serve(int number, std::uint64_t seen) {
+void Team::serve(std::uint64_t seen) {
   Spin spin;
   for (;;) {
     seen = next_job(seen, spin);
     if (stopping_) return;
-    if (number < static_cast<int>(seen & share_mask)) take_part(number, seen);
+    run_shares(seen, true);
   }
 }
 
 void Team::give_back(std::uint32_t pieces) {
   if (left_.fetch_sub(pieces) == pieces && caller_sleeps_) left_.notify_one();
+}
+
+/// The next share of this job; -1 where nothing is left of it.
+int Team::take_share(std::uint64_t number) {
+  Ticket at{ticket_.load(std::memory_order_relaxed)};
+  while (at.number() == number && at.taken() < at.shares())
+    if (ticket_.compare_exchange_weak(at.word, at.word + 1, std::memory_order_acquire,
+                                      std::memory_order_relaxed))
+      return at.taken();
+  return -1;
 }
 
 /// One that is in hand. What a helper takes counts as the caller's.
@@ -192,46 +218,57 @@ void Team::run_piece(const Job& job, int share, int piece, bool helper) {
   if (helper) set_thread_bounds({});
 }
 
-/// Runs what is left of a share; how many pieces that were. They are not returned yet.
-std::uint32_t Team::take_pieces(int share, std::uint64_t number, bool helper) {
+/// How many pieces it ran: they are not returned yet.
+std::uint32_t Team::run_pieces_left(int share, std::uint64_t number, bool helper) {
   std::atomic<std::uint64_t>& word = cursor(share).word;
-  std::uint32_t taken = 0;
+  std::uint32_t ran = 0;
   std::uint64_t at = word.load(std::memory_order_relaxed);
   while (at >> piece_bits == number && (at & piece_mask) != 0) {
     if (!word.compare_exchange_weak(at, at - 1, std::memory_order_acquire, std::memory_order_relaxed))
       continue;
     run_piece(job_, share, job_.pieces - static_cast<int>(at & piece_mask), helper);
-    ++taken;
+    ++ran;
     at = word.load(std::memory_order_relaxed);
   }
-  return taken;
+  return ran;
 }
 
-/// The member's own share comes first. Member 0 is the caller.
-void Team::take_part(int member, std::uint64_t word) {
-  const int shares = static_cast<int>(word & share_mask);
-  const std::uint64_t number = (word >> share_bits) & number_mask;
-  for (int i = 0; i < shares; ++i) {
-    const int share = member + i < shares ? member + i : member + i - shares;
-    if (const std::uint32_t taken = take_pieces(share, number, member != 0); taken > 0) give_back(taken);
+/// A share in hand.
+void Team::run_share(int share, std::uint64_t number, bool helper) {
+  if (job_.pieces == 1) {
+    run_piece(job_, share, 0, helper);
+    return give_back(1);
   }
+  cursor(share).word.store(number << piece_bits | static_cast<std::uint64_t>(job_.pieces),
+                           std::memory_order_release);
+  if (const std::uint32_t ran = run_pieces_left(share, number, helper); ran > 0) give_back(ran);
 }
 
+void Team::run_shares(std::uint64_t number, bool helper) {
+  for (int share = take_share(number); share >= 0; share = take_share(number))
+    run_share(share, number, helper);
+}
+
+/// Takes a job up: share 0 is the caller's.
 std::uint64_t Team::start(const Job& job) {
   job_ = job;
   bounds_ = thread_bounds();
   left_.store(static_cast<std::uint32_t>(job.shares) * static_cast<std::uint32_t>(job.pieces),
               std::memory_order_relaxed);
-  const std::uint64_t number = ((job_word_.load(std::memory_order_relaxed) >> share_bits) + 1) & number_mask;
-  for (int share = 0; share < job.shares; ++share)
-    cursor(share).word.store(number << piece_bits | static_cast<std::uint64_t>(job.pieces),
-                             std::memory_order_release);
-  publish(static_cast<std::uint64_t>(job.shares));
-  return job_word_.load(std::memory_order_relaxed);
+  const Ticket ticket = Ticket::of(next_number(), job.shares);
+  publish(ticket);
+  return ticket.number();
 }
 
-void Team::wait_for_others() {
+/// The caller's, with what a thread has in hand that may have lost its core.
+void Team::help_others(std::uint64_t number) {
+  for (int share = 1; share < job_.shares; ++share)
+    if (const std::uint32_t ran = run_pieces_left(share, number, false); ran > 0) give_back(ran);
+}
+
+void Team::wait_for_others(std::uint64_t number) {
   const auto done = [&] { return left_.load(std::memory_order_acquire) == 0; };
+  if (job_.pieces > 1 && !patience_.spin_shortly_until(done)) help_others(number);
   while (!patience_.spin_until(done)) {
     caller_sleeps_ = true;
     if (const std::uint32_t left = left_; left > 0) left_.wait(left);
@@ -251,9 +288,12 @@ void Team::run(Job job, Shares kind) {
   if (!free) job.shares = threads;
   if (threads == 1) return run_alone(job);
   patience_.begin();
-  take_part(0, start(job));
-  patience_.wait_begins();
-  wait_for_others();
+  const std::uint64_t number = start(job);
+  run_share(0, number, false);
+  if (left_.load(std::memory_order_acquire) != 0) {
+    run_shares(number, false);
+    wait_for_others(number);
+  }
   if (free) patience_.end();
 }
 

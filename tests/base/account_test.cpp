@@ -88,7 +88,7 @@ TEST(Account, HelpersOfATeamTakeMemoryAsTheirCaller) {
   const AccountScope scope(account);
   std::array<Tensor, 2> made;
   run_team(
-      2,
+      2, Shares::apart,
       [](void* tensors) {
         const auto number = static_cast<std::size_t>(team_place().number);
         static_cast<Tensor*>(tensors)[number] = Tensor::allocate(DType::f32, {1 << 18});

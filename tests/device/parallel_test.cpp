@@ -39,6 +39,21 @@ TEST(ParallelFor, UsesSeveralThreads) {
   EXPECT_EQ(firsts, (std::vector<std::int64_t>{0, 3, 6, 8}));
 }
 
+// So that a thread that loses its core keeps the caller waiting for a piece of its share alone.
+TEST(ParallelFor, CutsLargeSharesIntoPieces) {
+  for (const auto& [count, pieces] :
+       {std::pair{100, 2}, std::pair{130, 4}, std::pair{1000, 8}, std::pair{9000, 8}}) {
+    std::atomic<int> calls{0};
+    std::atomic<std::int64_t> covered{0};
+    parallel_for(2, 0, count, 1, [&](std::int64_t first, std::int64_t last) {
+      ++calls;
+      covered += last - first;
+    });
+    EXPECT_EQ(calls, pieces) << count;
+    EXPECT_EQ(covered, count);
+  }
+}
+
 TEST(ParallelFor, RethrowsAfterTheOthersEnd) {
   std::atomic<int> ended{0};
   LANNER_EXPECT_ERROR(parallel_for(4, 0, 4, 1,

@@ -1,12 +1,16 @@
 #include "device/team.h"
 
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -16,9 +20,9 @@ namespace lanner {
 namespace {
 
 template<typename Body>
-void in_team(int threads, Body body) {
+void in_team(int threads, Body body, Shares kind = Shares::apart) {
   run_team(
-      threads, [](void* argument) { (*static_cast<Body*>(argument))(); }, &body);
+      threads, kind, [](void* argument) { (*static_cast<Body*>(argument))(); }, &body);
 }
 
 TEST(Team, GivesEachThreadAPlace) {
@@ -128,6 +132,112 @@ TEST(Team, MakesDoWithFewerThreads) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+}
+
+// Each share has its place and its pieces once, however many threads there are for them.
+TEST(Team, FreeSharesAreRunOnceEach) {
+  for (int i = 0; i < 2000; ++i) {
+    const int shares = 2 + i % 7, pieces = 1 + i % 5;
+    std::vector<std::atomic<int>> hits(static_cast<std::size_t>(shares * pieces));
+    struct Call {
+      std::vector<std::atomic<int>>& hits;
+      int pieces;
+      std::atomic<int> misplaced{0};
+    } call{hits, pieces};
+    run_pieces(
+        shares, pieces,
+        [](void* argument, int share, int piece) {
+          Call& of = *static_cast<Call*>(argument);
+          of.misplaced += team_place().number != share || !team_place().inside;
+          ++of.hits[static_cast<std::size_t>(share * of.pieces + piece)];
+        },
+        &call);
+    ASSERT_EQ(call.misplaced, 0);
+    for (const auto& hit : hits) ASSERT_EQ(hit, 1) << shares << " shares of " << pieces << " pieces";
+  }
+}
+
+TEST(Team, FreeSharesMayOutnumberAllThreadsThereAre) {
+  std::atomic<int> calls{0};
+  in_team(
+      20000, [&] { calls += team_place().size == 20000; }, Shares::free);
+  EXPECT_EQ(calls, 20000);
+}
+
+/// Threads that share one core with other work which leaves them nothing, while the caller has another core.
+class Starved {
+public:
+  /// Those that `make` starts. Says why not where it cannot be.
+  template<typename Make>
+  explicit Starved(Make make) {
+    if (std::thread::hardware_concurrency() < 2) {
+      reason_ = "there is one core";
+      return;
+    }
+    const std::set<pid_t> before = threads();
+    make();
+    pin(0, 1);
+    for (const pid_t thread : threads()) {
+      if (before.contains(thread)) continue;
+      const sched_param none{};
+      if (!pin(thread, 0) || ::sched_setscheduler(thread, SCHED_IDLE, &none) != 0)
+        reason_ = "the system does not let threads be held back";
+    }
+    for (int i = 0; i < 3; ++i)
+      busy_.emplace_back([this](const std::stop_token& stop) {
+        pin(0, 0);
+        ++started_;
+        while (!stop.stop_requested()) {
+        }
+      });
+    while (started_ < 3) std::this_thread::yield();
+  }
+  ~Starved() { ::sched_setaffinity(0, sizeof all_, &all_); }
+  const std::string& reason() const { return reason_; }
+
+private:
+  static std::set<pid_t> threads() {
+    std::set<pid_t> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task"))
+      found.insert(std::stoi(entry.path().filename()));
+    return found;
+  }
+  static cpu_set_t usable() {
+    cpu_set_t set;
+    ::sched_getaffinity(0, sizeof set, &set);
+    return set;
+  }
+  /// To the `number`th core that the process may use.
+  static bool pin(pid_t thread, int number) {
+    static const cpu_set_t cores = usable();
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (int core = 0; core < CPU_SETSIZE; ++core)
+      if (CPU_ISSET(core, &cores) && number-- == 0) CPU_SET(core, &one);
+    return ::sched_setaffinity(thread, sizeof one, &one) == 0;
+  }
+
+  cpu_set_t all_ = usable();
+  std::string reason_;
+  std::atomic<int> started_{0};
+  std::vector<std::jthread> busy_;
+};
+
+TEST(Team, WaitsForNoThreadWithoutACore) {
+  const Starved starved([] { in_team(3, [] {}); });
+  if (!starved.reason().empty()) GTEST_SKIP() << starved.reason();
+  const auto caller = std::this_thread::get_id();
+  std::atomic<int> calls{0}, own{0};
+  for (int i = 0; i < 20000; ++i)
+    in_team(
+        3,
+        [&] {
+          ++calls;
+          own += std::this_thread::get_id() == caller;
+        },
+        Shares::free);
+  EXPECT_EQ(calls, 60000);
+  EXPECT_GT(own, 50000) << "the others had no core";
 }
 
 TEST(Team, ForksAreCounted) {
