@@ -7,6 +7,7 @@ import cgroup
 import jobs
 import states
 from busy import Busy
+from machine import Others
 from pairs import alternate, spread, summary, tell
 from systems import Broken, Missing, Worker
 
@@ -115,10 +116,11 @@ class Comparison:
             Measured(lambda worker=worker, system=system: worker.run(system, self.options.seconds, LEAST_RUNS))
             for worker, system in zip(workers, (LANNER, name), strict=True)
         )
-        with Busy(state.busy) as others:
-            found = summary(*alternate(ours, rival, self.options.pairs, self.label(state, name)))
-            others.check()
-        self.measured(state, name, loaded, ours, rival, found)
+        with Busy(state.busy) as busy:
+            with Others([process.pid for process in [*busy.processes, *(worker.process for worker in workers)]]) as others:
+                found = summary(*alternate(ours, rival, self.options.pairs, self.label(state, name)))
+            busy.check()
+        self.measured(state, name, loaded, ours, rival, found | {"others": others.cores})
 
     def together(self, state):
         """Lanner and one rival in one process. The rival is loaded first: Lanner is what comes new to a script."""
@@ -131,12 +133,14 @@ class Comparison:
 
     def in_turn(self, state, name, loaded, both):
         ours, rival, means = Measured(None), Measured(None), []
-        for pair in range(self.options.pairs):
-            tell(self.label(state, name), pair, self.options.pairs)
-            order = (LANNER, name) if pair % 2 == 0 else (name, LANNER)
-            times = both.turns(order, self.options.seconds, LEAST_RUNS, self.options.burst)
-            means.append((ours.take(times[LANNER]), rival.take(times[name])))
-        self.measured(state, name, loaded, ours, rival, summary(*map(list, zip(*means, strict=True))))
+        with Others([both.process.pid]) as others:
+            for pair in range(self.options.pairs):
+                tell(self.label(state, name), pair, self.options.pairs)
+                order = (LANNER, name) if pair % 2 == 0 else (name, LANNER)
+                times = both.turns(order, self.options.seconds, LEAST_RUNS, self.options.burst)
+                means.append((ours.take(times[LANNER]), rival.take(times[name])))
+        found = summary(*map(list, zip(*means, strict=True)))
+        self.measured(state, name, loaded, ours, rival, found | {"others": others.cores})
 
 
 class Groups:

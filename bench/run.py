@@ -6,36 +6,21 @@ changes its speed changes both.
 """
 
 import argparse
-import datetime
 import json
 import os
 import pathlib
-import platform
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 
 import jobs
+import machine
 import nets
 import states
 import table
 import video
 from history import History
-
-
-def machine():
-    """What the figures were taken on, without its name."""
-    model = next(
-        (line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("model name")),
-        platform.machine(),
-    )
-    facts = {"date": datetime.date.today().isoformat(), "cpu": model, "cores": os.cpu_count(), "python": platform.python_version()}
-    if shutil.which("nvidia-smi"):
-        query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-        facts["gpu"], facts["driver"] = subprocess.run(query, capture_output=True, text=True, check=True).stdout.splitlines()[0].split(", ")
-    return facts
 
 
 def batches(text):
@@ -130,7 +115,7 @@ def measure(options, history, clips):
 def main():
     options = parse_options()
     signal.signal(signal.SIGTERM, stopped)
-    facts, clips = machine(), []
+    facts, clips = machine.facts(), []
     try:
         history = History(options.log, facts)
     except (RuntimeError, OSError) as error:

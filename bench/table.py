@@ -2,6 +2,8 @@
 
 import statistics
 
+MUCH = 0.1  # Of a core, for programs that are no part of the measurement.
+
 
 def ratio(row):
     low, high = row["interval"]
@@ -74,13 +76,21 @@ def tail(runs):
     return runs["p99"] / runs["p50"]
 
 
+def others_in_words(rows):
+    """Empty on a machine that nothing else used."""
+    worst = max(rows, key=lambda row: row["others"])
+    if worst["others"] < MUCH:
+        return ""
+    return f"DISTURBED: other programs used up to {worst['others']:.2f} cores while it was measured ({which(worst)})"
+
+
 def in_words(rows):
     """The worst of each state, a line each."""
     measured = [row for row in rows if "ratio" in row]
     lines = []
     for state in dict.fromkeys(row["state"] for row in measured):
         here = [row for row in measured if row["state"] == state]
-        lines.append(f"{state}: " + "; ".join(filter(None, [share_in_words(here), tail_in_words(here)])))
+        lines.append(f"{state}: " + "; ".join(filter(None, [share_in_words(here), tail_in_words(here), others_in_words(here)])))
     return "\n".join(lines)
 
 

@@ -1,12 +1,17 @@
 """Systems in a process of their own: reads commands as JSON lines, answers with JSON lines.
 
-{"do": "enter", ...} moves the process into a cgroup; {"do": "load", "system": ...} makes a network ready in a system; {"do": "run", ...} answers with the seconds of each run of it,
-{"do": "turns", ...} with those of several systems that run in turn.
+| command | does |
+|---|---|
+| `{"do": "enter", ...}` | moves the process into a cgroup |
+| `{"do": "load", "system": ...}` | makes a network ready in a system |
+| `{"do": "run", "system": ...}` | answers with the seconds of each run of it |
+| `{"do": "turns", "systems": ...}` | answers with those of several systems that run in turn |
 """
 
 import json
 import os
 import pathlib
+import signal
 import sys
 import time
 
@@ -122,6 +127,7 @@ class Systems:
 def main():
     if len(sys.argv) > 1:
         busy.end_with_parent(int(sys.argv[1]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of the terminal; who started this one ends it.
     # What libraries print must not get between the answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -17,6 +17,7 @@ sys.path.insert(0, str(BENCH))
 
 import busy  # noqa: E402
 import cgroup  # noqa: E402
+import machine as measured_on  # noqa: E402
 import states  # noqa: E402
 
 SECONDS = 60  # Until something that must happen counts as missing.
@@ -120,6 +121,27 @@ def test_a_busy_process_whose_parent_is_gone_already_ends():
     never = "0"  # The number of no parent.
     done = subprocess.run([sys.executable, BENCH / "busy.py", never], capture_output=True, text=True, timeout=SECONDS)
     assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_what_other_programs_use_is_told_from_what_is_measured(monkeypatch):
+    used = iter([100.0, 110.0])
+    own = {7: iter([1.0, 4.0]), 8: iter([2.0, 3.0]), os.getpid(): iter([5.0, 5.0])}
+    clock = iter([50.0, 54.0])
+    monkeypatch.setattr(measured_on, "seconds_in_use", lambda: next(used))
+    monkeypatch.setattr(measured_on, "seconds_of", lambda process: next(own[process]))
+    monkeypatch.setattr(measured_on.time, "monotonic", lambda: next(clock))
+    with measured_on.Others([7, 8]) as others:
+        pass
+    assert others.cores == (10 - 3 - 1) / 4
+
+
+def test_processor_time_of_a_process_and_of_the_machine():
+    before = measured_on.seconds_in_use()
+    with busy.Busy(1) as others:
+        number = others.processes[0].pid
+        wait_until(lambda: measured_on.seconds_of(number) > 0.1, "no time of a process is counted")
+        wait_until(lambda: measured_on.seconds_in_use() >= before + 0.1, "no time of the machine is counted")
+    assert measured_on.seconds_of(2**30) == 0  # No such process.
 
 
 # --- Options ---

@@ -121,6 +121,7 @@ def test_a_quiet_run_has_a_row_for_each_rival(bench):
         assert 0 < row["lanner_runs"]["p50"] <= row["lanner_runs"]["p99"] <= row["lanner_runs"]["max"]
         assert len(row["own_times"]) == len(row["rival_times"]) == PAIRS
         assert row["ratio"] > 0
+        assert row["others"] >= 0
 
 
 def test_systems_run_in_processes_of_their_own(bench):
@@ -257,6 +258,8 @@ def test_networks_of_the_zoo(tmp_path):
     assert [label for label, _ in found] == ["cl_lstm_tagger, batch 1", "cl_lstm_tagger, batch 3"]
     assert all(set(sizes.values()) == {batch} for (_, sizes), batch in zip(found, (1, 3), strict=True))
     assert not list(tmp_path.glob("*.onnx"))
+    skipped = list(jobs.zoo(tmp_path, argparse.Namespace(zoo="tv_squeezenet1_1", batch=[2])))
+    assert skipped == [jobs.Skipped("tv_squeezenet1_1, batch 2", "its batch size is fixed at 1")]
     with pytest.raises(RuntimeError, match="no network frobnicate"):
         list(jobs.zoo(tmp_path, argparse.Namespace(zoo="frobnicate", batch=[1])))
 
@@ -267,7 +270,7 @@ def test_networks_of_the_zoo(tmp_path):
 def row(state, ratio, **given):
     runs = {"count": 100, "p50": 0.001, "p90": 0.002, "p99": 0.0025, "max": 0.01}
     facts = {"job": "tiny, batch 1", "state": state, "rival_name": "onnxruntime", "threads": 2, "budget": None, "built": "default, 1.0 s"}
-    return facts | {"lanner": "1.00 ms, 1000/s", "rival": "1.10 ms, 909/s", "ratio": ratio, "interval": [ratio, ratio], "lanner_runs": runs, "rival_runs": runs} | given
+    return facts | {"lanner": "1.00 ms, 1000/s", "rival": "1.10 ms, 909/s", "ratio": ratio, "interval": [ratio, ratio], "lanner_runs": runs, "rival_runs": runs, "others": 0.05} | given
 
 
 MACHINE = {"cpu": "a processor", "cores": 2, "date": "2026-01-01"}
@@ -330,9 +333,15 @@ def test_the_report_in_words():
     assert len(columns) == 1
     assert "| tiny, batch 1 | 1 busy process | 1.00 ms, 1000/s | 1, 2.5 ms | onnxruntime | 1.10 ms, 909/s | 1, 2.5 ms | **1.80** (1.80 to 1.80) | 0.90 | default, 1.0 s |" in lines
     assert "1 busy process: 0.90 of the quiet ratio or more (tiny, batch 1, onnxruntime), median 0.95 over 2; Lanner's p99 at most 2.50 times its median (tiny, batch 1, 100 runs)" in lines
+    assert "DISTURBED" not in text
     assert "skipped: no a\\|b" in text
     assert "FAILED: it ended" in text
     assert lines[-1].endswith("over 1 networks and batches, quiet: 1.50")
+
+
+def test_the_report_tells_of_other_programs():
+    text = table.report([row("quiet", 2.0), row("quiet", 2.0, others=1.25, rival_name="openvino")], [])
+    assert "DISTURBED: other programs used up to 1.25 cores while it was measured (tiny, batch 1, openvino)" in text
 
 
 # --- The command ---
@@ -413,19 +422,25 @@ def test_a_failed_row_fails_the_command(bench):
     assert "FAILED: openvino: ValueError" in done.stdout
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_command_leaves_no_process(bench, stop, tmp_path):
+@pytest.mark.parametrize(
+    "stop",
+    [
+        pytest.param(lambda process: os.killpg(process.pid, signal.SIGINT), id="Ctrl-C, which a terminal sends to all"),
+        pytest.param(lambda process: process.terminate(), id="SIGTERM"),
+    ],
+)
+def test_a_stopped_command_leaves_no_process(bench, stop):
     arguments = command(bench, "--pairs", "1000000", "--busy", "1")
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
         end = time.monotonic() + SECONDS
-        while not (any(int(count) for _, _, count, _ in bench.runs()[:-1])):
+        while not any(int(count) for _, _, count, _ in bench.runs()[:-1]):  # The last line may not be whole yet.
             assert running.poll() is None, running.stderr.read()
             assert time.monotonic() < end, "nothing is measured beside a busy process"
             time.sleep(0.05)
         started = children(running.pid)
         assert sum(b"busy.py" in program(process) for process in started) == 1
-        running.send_signal(stop)
+        stop(running)
         output, errors = running.communicate(timeout=SECONDS)
     assert running.returncode == 130
-    assert errors.splitlines()[-1] == "bench: interrupted"
+    assert errors.splitlines() == ["a library greets", "a library greets", "bench: interrupted"]
     assert not any(b"busy.py" in program(process) or b"fakes.py" in program(process) for process in started)
