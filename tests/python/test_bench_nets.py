@@ -189,6 +189,16 @@ def test_a_cgroup_that_cannot_be_entered_is_skipped_with_the_reason(bench, monke
 # --- What goes wrong ---
 
 
+def test_after_an_error_a_worker_is_ended_at_once(bench):
+    with systems.Worker() as whole:
+        whole.load("lanner", {"feed": str(bench.job.feed)})
+    assert whole.process.returncode == 0
+    with pytest.raises(ValueError, match="something"), systems.Worker() as cut:
+        cut.load("lanner", {"feed": str(bench.job.feed)})
+        raise ValueError("something")
+    assert cut.process.returncode == -signal.SIGKILL
+
+
 def test_a_rival_that_is_not_installed_is_skipped(bench):
     bench.replace({"torch": "absent"})
     rows = bench.measure(busy=[0, 1], same_process=True, rivals=["torch", "openvino"])
