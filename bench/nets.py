@@ -1,107 +1,174 @@
-"""Standard networks in FP32 against ONNX Runtime and OpenVINO."""
+"""Networks in FP32 against ONNX Runtime, OpenVINO and PyTorch, on a quiet machine and on one that others use."""
 
-import json
+import contextlib
 import os
-import pathlib
-import subprocess
-import sys
-import tempfile
 
-from pairs import alternate, summary
+import cgroup
+import jobs
+import states
+from busy import Busy
+from machine import Others
+from pairs import alternate, spread, summary, tell
+from systems import Broken, Missing, Worker
 
-HERE = pathlib.Path(__file__).resolve().parent
-MAKER = HERE.parents[1] / "shared" / "tools" / "make_nets.py"
-INPUTS = {"mlp": (256,), "bert_base": (128, 768)}
-IMAGE = (3, 224, 224)
-RIVALS = ("onnxruntime", "openvino")
-
-
-class Worker:
-    """A system that runs one network."""
-
-    def __init__(self, system, job):
-        # Nothing that earlier builds timed: what a first build gives is what users get.
-        self.cache = tempfile.TemporaryDirectory(prefix="lanner-bench-cache-")
-        self.process = subprocess.Popen(
-            [sys.executable, HERE / "worker.py"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "LANNER_CACHE_DIR": self.cache.name},
-        )
-        self.system = system
-        self.loaded = self.ask({"do": "load", "system": system, **job})
-
-    def ask(self, command):
-        self.process.stdin.write(json.dumps(command) + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        if not answer:
-            raise RuntimeError(f"{self.system} ended with exit code {self.process.wait()}")
-        return json.loads(answer)
-
-    def seconds(self):
-        return self.ask({"do": "run", "seconds": 0.15})["seconds"]
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-        self.cache.cleanup()
-
-
-def make_models(folder, names):
-    if not MAKER.exists():
-        raise RuntimeError("the networks' maker ../shared/tools/make_nets.py is missing: nets cannot be measured")
-    subprocess.run([sys.executable, MAKER, folder, *names], check=True, stdout=subprocess.DEVNULL)
+LANNER = "lanner"
+RIVALS = ("onnxruntime", "openvino", "torch")
+LEAST_RUNS = 5  # So that 20 measurements of a slow network hold 100 runs, of which p99 is one.
 
 
 def rate(seconds, batch):
     return f"{seconds * 1e3:.2f} ms, {batch / seconds:.0f}/s"
 
 
-def check_answers(job, ours, rival):
-    """A rival that computes something else is no rival."""
-    if abs(ours.loaded["sum"] - rival.loaded["sum"]) > 1e-3 * abs(rival.loaded["sum"]):
-        raise RuntimeError(f"{job}: Lanner's and {rival.system}'s answers differ: {ours.loaded['sum']}, {rival.loaded['sum']}")
+def check_answers(ours, name, rival):
+    """A rival that computes something else is no rival. Both are what loading answered."""
+    if not abs(ours["sum"] - rival["sum"]) <= 1e-3 * abs(rival["sum"]):
+        raise Broken(f"Lanner's and {name}'s answers differ: the sums of the first output are {ours['sum']:g} and {rival['sum']:g}")
 
 
-def measure_one(folder, name, batch, options):
-    job = {
-        "model": str(folder / f"{name}.onnx"),
-        "input": "input",
-        "shape": [batch, *INPUTS.get(name, IMAGE)],
-        "threads": options.threads,
-        "budget": options.budget,
-    }
-    label = f"{name}, batch {batch}"
-    ours = Worker("lanner", job)
-    rows = []
-    for system in RIVALS:
-        rival = Worker(system, job)
-        check_answers(label, ours, rival)
-        found = summary(*alternate(ours.seconds, rival.seconds, options.pairs, f"{label}, {system}"))
-        rival.close()
-        rows.append(
-            {
-                "job": label,
+class Measured:
+    """A system's measurements: each call is one, and the single runs are kept."""
+
+    def __init__(self, runs):
+        self.ask, self.runs = runs, []
+
+    def __call__(self):
+        return self.take(self.ask())
+
+    def take(self, times):
+        """Mean seconds of a run."""
+        self.runs += times
+        return sum(times) / len(times)
+
+
+class Comparison:
+    """One network at one batch size in the states that are asked for. Rows go to `add` as they are measured."""
+
+    def __init__(self, job, options, add):
+        self.job, self.options, self.add = job, options, add
+        self.loading = {"model": str(job.model), "feed": str(job.feed), "threads": options.threads, "budget": options.budget}
+
+    def facts(self, state, name):
+        same = {"job": self.job.label, "network": self.job.network, "batch": self.job.batch, "state": state.text, "rival_name": name}
+        return same | {"threads": self.options.threads, "budget": self.options.budget}
+
+    def label(self, state, name):
+        return f"{self.job.label}, {name}, {state.text}"
+
+    def left_out(self, which, names, **why):
+        """`why`: skipped, or failed."""
+        for name in names:
+            for state in which:
+                self.add(self.facts(state, name) | why)
+
+    def measured(self, state, name, loaded, ours, rival, found):
+        batch, budget = self.job.batch, self.options.budget
+        versions = {"lanner_version": loaded[0]["version"], "rival_version": loaded[1]["version"]}
+        self.add(
+            self.facts(state, name)
+            | {
                 "lanner": rate(found["seconds"], batch),
-                "rival_name": system,
                 "rival": rate(found["rival_seconds"], batch),
-                "built": f"{'default' if options.budget is None else f'{options.budget:g} s'}, {ours.loaded['build']:.1f} s",
-                **found,
+                "lanner_runs": spread(ours.runs),
+                "rival_runs": spread(rival.runs),
+                "built": f"{'default' if budget is None else f'{budget:g} s'}, {loaded[0]['build']:.1f} s",
             }
+            | versions
+            | found
         )
-    ours.close()
-    min(rows, key=lambda row: row["ratio"])["best"] = True
-    return rows
+
+    @contextlib.contextmanager
+    def reported(self, which, names):
+        """What goes wrong inside becomes rows in place of those that the block has not added yet: `which` is a list that the
+        block takes states out of."""
+        try:
+            yield
+        except (Missing, cgroup.NoCgroup) as error:
+            self.left_out(which, names, skipped=str(error))
+        except Broken as error:
+            self.left_out(which, names, failed=str(error))
+
+    def apart(self, which, place=contextlib.nullcontext):
+        """Each system in a process of its own, in each state in turn; engines are made before others use the machine. `place()`
+        gives the cgroup for a process, where it has one."""
+        with contextlib.ExitStack() as stack:
+            with self.reported(which, self.options.rivals):
+                ours, own = self.ready(stack, LANNER, place)
+                for name in self.options.rivals:
+                    left = list(which)
+                    with self.reported(left, [name]), contextlib.ExitStack() as inner:
+                        rival, theirs = self.ready(inner, name, place)
+                        check_answers(own, name, theirs)
+                        while left:
+                            self.beside(left[0], name, (own, theirs), (ours, rival))
+                            del left[0]
+
+    def ready(self, stack, name, place):
+        """A process with the system in it, and what its loading answered."""
+        group = stack.enter_context(place())
+        worker = stack.enter_context(Worker())
+        if group:
+            worker.enter(group)
+        return worker, worker.load(name, self.loading)
+
+    def beside(self, state, name, loaded, workers):
+        ours, rival = (
+            Measured(lambda worker=worker, system=system: worker.run(system, self.options.seconds, LEAST_RUNS))
+            for worker, system in zip(workers, (LANNER, name), strict=True)
+        )
+        with Busy(state.busy) as busy:
+            with Others([process.pid for process in [*busy.processes, *(worker.process for worker in workers)]]) as others:
+                found = summary(*alternate(ours, rival, self.options.pairs, self.label(state, name)))
+            busy.check()
+        self.measured(state, name, loaded, ours, rival, found | {"others": others.cores})
+
+    def together(self, state):
+        """Lanner and one rival in one process. The rival is loaded first: Lanner is what comes new to a script."""
+        for name in self.options.rivals:
+            with self.reported([state], [name]), Worker() as both:
+                theirs = both.load(name, self.loading)
+                own = both.load(LANNER, self.loading)
+                check_answers(own, name, theirs)
+                self.in_turn(state, name, (own, theirs), both)
+
+    def in_turn(self, state, name, loaded, both):
+        ours, rival, means = Measured(None), Measured(None), []
+        with Others([both.process.pid]) as others:
+            for pair in range(self.options.pairs):
+                tell(self.label(state, name), pair, self.options.pairs)
+                order = (LANNER, name) if pair % 2 == 0 else (name, LANNER)
+                times = both.turns(order, self.options.seconds, LEAST_RUNS, self.options.burst)
+                means.append((ours.take(times[LANNER]), rival.take(times[name])))
+        found = summary(*map(list, zip(*means, strict=True)))
+        self.measured(state, name, loaded, ours, rival, found | {"others": others.cores})
 
 
-def measure(folder, options):
-    names = options.nets.split(",")
-    make_models(folder, names)
-    return [
-        row
-        for name in names
-        for batch in (int(text) for text in options.batch.split(","))
-        for row in measure_one(folder, name, batch, options)
-    ]
+class Groups:
+    """Makes a cgroup of that many cores for each process that asks: one that left threads spinning spends its own share."""
+
+    def __init__(self, cores):
+        self.cores, self.count, self.machine = cores, 0, cgroup.Machine()
+
+    def __call__(self):
+        self.count += 1
+        return self.machine.quota(self.cores, f"lanner-bench-{os.getpid()}-{self.count}")
+
+
+def measure_one(job, options, add):
+    comparison, which = Comparison(job, options, add), states.chosen(options)
+    beside = [state for state in which if state.kind in (states.QUIET, states.BUSY)]
+    if beside:
+        comparison.apart(beside)
+    for state in which:
+        if state.kind == states.QUOTA:
+            comparison.apart([state], Groups(state.amount))
+        elif state.kind == states.TOGETHER:
+            comparison.together(state)
+
+
+def measure(folder, options, add):
+    for job in jobs.chosen(folder, options):
+        if isinstance(job, jobs.Skipped):
+            add({"job": job.label, "state": "", "rival_name": "", "skipped": job.reason})
+        else:
+            measure_one(job, options, add)

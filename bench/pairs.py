@@ -1,5 +1,6 @@
 """Alternating measurement and what it says."""
 
+import math
 import random
 import statistics
 import sys
@@ -12,15 +13,29 @@ def ratio_interval(ratios, samples=2000, seed=0):
     return statistics.median(ratios), (medians[int(samples * 0.025)], medians[int(samples * 0.975)])
 
 
+def tell(label, pair, pairs):
+    if sys.stderr.isatty():
+        print(f"\r{label}: {pair + 1} of {pairs}", end="\n" if pair + 1 == pairs else "", file=sys.stderr, flush=True)
+
+
 def alternate(ours, rival, pairs, label):
     """Calls `ours()` and `rival()` in turn; each gives seconds. Which goes first changes from pair to pair."""
     own, other = [], []
     for pair in range(pairs):
-        if sys.stderr.isatty():
-            print(f"\r{label}: {pair + 1} of {pairs}", end="\n" if pair + 1 == pairs else "", file=sys.stderr, flush=True)
+        tell(label, pair, pairs)
         for measured, times in ((ours, own), (rival, other)) if pair % 2 == 0 else ((rival, other), (ours, own)):
             times.append(measured())
     return own, other
+
+
+def percentile(times, share):
+    """By nearest rank: a time that was measured, and no larger one than the largest."""
+    return sorted(times)[max(0, math.ceil(share * len(times)) - 1)]
+
+
+def spread(times):
+    """Of single runs, in seconds."""
+    return {"count": len(times), **{f"p{part}": percentile(times, part / 100) for part in (50, 90, 99)}, "max": max(times)}
 
 
 def summary(own, other):

@@ -1,91 +1,131 @@
 """Speed against other products: `./dev bench` runs this after the build.
 
-Every system runs in a process of its own and waits while another is measured. One pair is a measurement of Lanner and of a
-rival, one right after the other; the ratio is taken pair by pair, so that a machine that changes its speed changes both.
+Every system runs in a process of its own and waits while another is measured, unless --same-process puts two into one. One pair
+is a measurement of Lanner and of a rival, one right after the other; the ratio is taken pair by pair, so that a machine that
+changes its speed changes both.
 """
 
 import argparse
-import datetime
 import json
 import os
 import pathlib
-import platform
-import shutil
-import statistics
+import signal
 import subprocess
 import sys
 import tempfile
 
+import jobs
+import machine
 import nets
+import states
+import table
 import video
+from history import History
 
-HERE = pathlib.Path(__file__).resolve().parent
+
+def batches(text):
+    sizes = text.split(",")
+    if not all(size.isascii() and size.isdigit() and int(size) for size in sizes):
+        raise argparse.ArgumentTypeError(f"expected sizes such as 1,8, got '{text}'")
+    return [int(size) for size in sizes]
 
 
-def machine():
-    """What the figures were taken on, without its name."""
-    model = next(
-        (line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("model name")),
-        platform.machine(),
-    )
-    facts = {"date": datetime.date.today().isoformat(), "cpu": model, "cores": os.cpu_count(), "python": platform.python_version()}
-    if shutil.which("nvidia-smi"):
-        query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-        facts["gpu"], facts["driver"] = subprocess.run(query, capture_output=True, text=True, check=True).stdout.splitlines()[0].split(", ")
-    return facts
+def rivals(text):
+    chosen = text.split(",")
+    unknown = sorted(set(chosen) - set(nets.RIVALS))
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no rival '{', '.join(unknown)}': there are {', '.join(nets.RIVALS)}")
+    return chosen
+
+
+def at_least_one(text):
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, got '{text}'")
+    return int(text)
 
 
 def parse_options():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.splitlines()[0])
     parser.add_argument("suites", nargs="*", default=["nets", "video"], help="nets, video (default: both)")
-    parser.add_argument("--nets", default="resnet50,mobilenet_v2,vgg16,bert_base,mlp", help="names that make_nets.py knows, comma separated")
-    parser.add_argument("--batch", default="1,8", help="batch sizes, comma separated (default: 1,8)")
-    parser.add_argument("--threads", type=int, default=2, help="of every system that runs networks (default: 2)")
-    parser.add_argument("--codec-threads", type=int, default=2 * os.cpu_count(), help="of every system that decodes (default: twice the cores, as frame threads wait for each other)")
-    parser.add_argument("--pairs", type=int, default=20, help="measurements of each rival against Lanner (default: 20)")
-    parser.add_argument("--budget", type=float, help="seconds that tuning may take (default: Lanner's own, as users get it)")
-    parser.add_argument("--device", default="cpu", help="where video is decoded: cpu, or cuda:0 beside PyNvVideoCodec (default: cpu)")
-    parser.add_argument("--clips", type=pathlib.Path, help="folder in which the clips are kept and looked for")
-    parser.add_argument("--json", type=pathlib.Path, help="file that gets every measurement")
-    return parser.parse_args()
+    parser.add_argument("--pairs", type=at_least_one, default=20, help="measurements of each rival against Lanner (default: 20)")
+    parser.add_argument("--json", type=pathlib.Path, help="file that gets every measurement at the end")
+    add_nets_options(parser.add_argument_group("networks"))
+    add_states(parser.add_argument_group("networks on a machine that others use", "each makes rows of its own"))
+    group = parser.add_argument_group("video")
+    threads = "of every system that decodes (default: twice the cores, as frame threads wait for each other)"
+    group.add_argument("--codec-threads", type=int, default=2 * os.cpu_count(), help=threads)
+    group.add_argument("--device", default="cpu", help="where video is decoded: cpu, or cuda:0 beside PyNvVideoCodec (default: cpu)")
+    group.add_argument("--clips", type=pathlib.Path, help="folder in which the clips are kept and looked for")
+    options = parser.parse_args()
+    unknown = sorted(set(options.suites) - {"nets", "video"})
+    if unknown:
+        parser.error(f"unknown suite {', '.join(unknown)}; known are nets, video")
+    if "nets" not in options.suites and (options.busy != [0] or options.same_process or options.quota or options.zoo):
+        parser.error("--busy, --same-process, --quota and --zoo are about networks, got the suite video alone; add nets")
+    return options
 
 
-def table(rows):
-    """Markdown: a line for each network and rival."""
-    lines = ["| job | Lanner | rival | | ratio (95 % interval) | budget, build |", "|---|---|---|---|---|---|"]
-    for row in rows:
-        low, high = row["interval"]
-        lines.append(
-            f"| {row['job']} | {row['lanner']} | {row['rival_name']} | {row['rival']} | "
-            f"**{row['ratio']:.2f}** ({low:.2f} to {high:.2f}) | {row.get('built', '')} |"
-        )
-    return "\n".join(lines)
+def add_nets_options(group):
+    group.add_argument("--nets", default="resnet50,mobilenet_v2,vgg16,bert_base,mlp", help="names that make_nets.py knows, comma separated; '' for none")
+    group.add_argument("--zoo", default="", help=f"also networks of ../shared/data/zoo, by name; small: {','.join(jobs.SMALL)}")
+    group.add_argument("--rivals", type=rivals, default=["onnxruntime", "openvino"], help="of onnxruntime, openvino, torch (default: the first two)")
+    group.add_argument("--batch", type=batches, default=[1, 8], help="batch sizes, comma separated (default: 1,8)")
+    group.add_argument("--threads", type=at_least_one, default=2, help="of every system (default: 2)")
+    group.add_argument("--budget", type=float, help="seconds that tuning may take (default: Lanner's own, as users get it)")
+    group.add_argument("--seconds", type=float, default=0.15, help="that a measurement runs a network for (default: 0.15), five times at the least")
+    group.add_argument("--log", type=pathlib.Path, help="file of JSON lines that gets each row when it is measured; its quiet rows count for shares")
+
+
+def add_states(group):
+    group.add_argument(
+        "--busy", type=states.busy_counts, default=[0], metavar="N,...",
+        help="beside N processes that use a core each; 0: a quiet machine (default: 0)",
+    )
+    group.add_argument("--same-process", action="store_true", help="Lanner and a rival in one process, a run of one, a run of the other")
+    group.add_argument("--burst", type=at_least_one, default=1, help="with --same-process: so many runs of one, then of the other (default: 1)")
+    group.add_argument(
+        "--quota", type=states.quotas, default=[], metavar="CORES,...",
+        help="each system in a cgroup with so many cores, 0.5 for example; skipped where no cgroup can be made",
+    )
+
+
+def stopped(number, frame):
+    """As Ctrl-C does: what was started is ended, and the table tells what was measured."""
+    raise KeyboardInterrupt
+
+
+def measure(options, history, clips):
+    """Exit code. Rows are in `history` and `clips` as far as it got."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="lanner-bench-") as folder:
+            folder = pathlib.Path(folder)
+            if "nets" in options.suites:
+                nets.measure(folder, options, history.add)
+            if "video" in options.suites:
+                clips += video.measure(folder, options)
+    except (RuntimeError, ValueError, OSError, subprocess.CalledProcessError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("bench: interrupted", file=sys.stderr)
+        return 130
+    return 0
 
 
 def main():
     options = parse_options()
-    unknown = set(options.suites) - {"nets", "video"}
-    if unknown:
-        print(f"bench: unknown suite {', '.join(sorted(unknown))}; known are nets, video", file=sys.stderr)
-        return 2
-    rows = []
-    with tempfile.TemporaryDirectory(prefix="lanner-bench-") as folder:
-        folder = pathlib.Path(folder)
-        try:
-            if "nets" in options.suites:
-                rows += nets.measure(folder, options)
-            if "video" in options.suites:
-                rows += video.measure(folder, options)
-        except (RuntimeError, subprocess.CalledProcessError) as error:
-            print(f"bench: {error}", file=sys.stderr)
-            return 1
-    print(table(rows))
-    best = [row["ratio"] for row in rows if row.get("best")]
-    if best:
-        print(f"\nmedian ratio to the better rival over {len(best)} networks and batches: {statistics.median(best):.2f}")
-    if options.json:
-        options.json.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n", encoding="utf-8")
-    return 0
+    signal.signal(signal.SIGTERM, stopped)
+    facts, clips = machine.facts(), []
+    try:
+        history = History(options.log, facts)
+    except (RuntimeError, OSError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    code = measure(options, history, clips)
+    print(table.report(history.rows, clips))
+    if code == 0 and options.json:
+        options.json.write_text(json.dumps({"machine": facts, "rows": history.rows + clips}, indent=1) + "\n", encoding="utf-8")
+    return code or int(any("failed" in row for row in history.rows))
 
 
 if __name__ == "__main__":

@@ -1,40 +1,52 @@
-"""One system in a process of its own: reads commands as JSON lines, answers with JSON lines.
+"""Systems in a process of their own: reads commands as JSON lines, answers with JSON lines.
 
-{"do": "load", ...} makes a network ready, {"do": "run", "seconds": s} answers with the mean seconds of a run.
+| command | does |
+|---|---|
+| `{"do": "enter", ...}` | moves the process into a cgroup |
+| `{"do": "load", "system": ...}` | makes a network ready in a system |
+| `{"do": "run", "system": ...}` | answers with the seconds of each run of it |
+| `{"do": "turns", "systems": ...}` | answers with those of several systems that run in turn |
 """
 
 import json
+import os
+import pathlib
+import signal
 import sys
 import time
 
+import busy
+import cgroup
 import numpy as np
 
+TESTS = pathlib.Path(__file__).resolve().parents[1] / "tests"
 
-def lanner_runner(job):
+
+def lanner_runner(job, feed):
     import lanner
 
     settings = {} if job["budget"] is None else {"budget": job["budget"]}
-    engine = lanner.build(job["model"], shapes={job["input"]: job["shape"]}, threads=job["threads"], **settings)
-    context = engine.create_context()
-    return lambda x: context({job["input"]: x})
+    shapes = {name: list(array.shape) for name, array in feed.items()}
+    context = lanner.build(job["model"], shapes=shapes, threads=job["threads"], **settings).create_context()
+    return lambda: context(feed)
 
 
-def onnxruntime_runner(job):
+def onnxruntime_runner(job, feed):
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = job["threads"]
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     session = onnxruntime.InferenceSession(job["model"], options, providers=["CPUExecutionProvider"])
-    return lambda x: session.run(None, {job["input"]: x})
+    return lambda: session.run(None, feed)
 
 
-def openvino_runner(job):
+def openvino_runner(job, feed):
     import openvino
 
     core = openvino.Core()
     model = core.read_model(job["model"])
-    model.reshape({job["input"]: job["shape"]})
+    model.reshape({name: list(array.shape) for name, array in feed.items()})
     settings = {
         "PERFORMANCE_HINT": "LATENCY",
         "INFERENCE_NUM_THREADS": job["threads"],
@@ -42,37 +54,91 @@ def openvino_runner(job):
         "INFERENCE_PRECISION_HINT": "f32",
     }
     request = core.compile_model(model, "CPU", settings).create_infer_request()
-    return lambda x: request.infer({job["input"]: x}, share_inputs=True, share_outputs=True)
+    return lambda: request.infer(feed, share_inputs=True, share_outputs=True)
 
 
-RUNNERS = {"lanner": lanner_runner, "onnxruntime": onnxruntime_runner, "openvino": openvino_runner}
+def torch_runner(job, feed):
+    """Operator by operator, as scripts that do not compile run it."""
+    import torch
+
+    sys.path.append(str(TESTS))
+    from networks.torch_run import TorchNetwork
+
+    torch.set_num_threads(job["threads"])
+    return TorchNetwork(pathlib.Path(job["model"]), feed, "fp32", device="cpu").results
 
 
-def mean_seconds(run, x, seconds):
-    """Runs for about `seconds`, at least three times, after one run that is not counted."""
-    run(x)
-    count, start = 0, time.perf_counter()
-    while count < 3 or time.perf_counter() - start < seconds:
-        run(x)
-        count += 1
-    return (time.perf_counter() - start) / count
+RUNNERS = {"lanner": lanner_runner, "onnxruntime": onnxruntime_runner, "openvino": openvino_runner, "torch": torch_runner}
+
+
+class Systems:
+    """Those of this process, each ready with a network."""
+
+    def __init__(self):
+        self.runs = {}
+
+    def enter(self, command):
+        cgroup.enter(command["folder"])
+        return {}
+
+    def load(self, command):
+        name = command["system"]
+        start = time.perf_counter()
+        with np.load(command["feed"]) as arrays:
+            feed = dict(arrays)
+        try:
+            run = RUNNERS[name](command, feed)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            return {"missing": f"{name} is not installed"}
+        build = time.perf_counter() - start
+        outputs = run()
+        first = list(outputs.values())[0] if hasattr(outputs, "values") else outputs[0]
+        self.runs[name] = run
+        version = getattr(sys.modules.get(name), "__version__", "")
+        return {"sum": float(np.abs(np.asarray(first, dtype=np.float64)).sum()), "build": build, "version": version}
+
+    def run(self, command):
+        found = self.in_turn([command["system"]], command["seconds"], command["least"], 1)
+        return {"times": found[command["system"]]}
+
+    def turns(self, command):
+        names = command["systems"]
+        return {"times": self.in_turn(names, command["seconds"] * len(names), command["least"], command["burst"])}
+
+    def in_turn(self, names, seconds, least, burst):
+        """Seconds of each run, of as many bursts of all as fill `seconds`; a first burst is not counted."""
+        for name in names:
+            for _ in range(burst):
+                self.runs[name]()
+        times = {name: [] for name in names}
+        start = time.perf_counter()
+        while len(times[names[0]]) < least or time.perf_counter() - start < seconds:
+            for name in names:
+                run, mine = self.runs[name], times[name]
+                for _ in range(burst):
+                    begun = time.perf_counter()
+                    run()
+                    mine.append(time.perf_counter() - begun)
+        return times
 
 
 def main():
-    run, x = None, None
+    if len(sys.argv) > 1:
+        busy.end_with_parent(int(sys.argv[1]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of the terminal; who started this one ends it.
+    # What libraries print must not get between the answers.
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    systems = Systems()
     for line in sys.stdin:
         command = json.loads(line)
-        if command["do"] == "load":
-            start = time.perf_counter()
-            run = RUNNERS[command["system"]](command)
-            build = time.perf_counter() - start
-            x = np.random.default_rng(0).standard_normal(command["shape"]).astype(np.float32)
-            outputs = run(x)
-            first = list(outputs.values())[0] if hasattr(outputs, "values") else outputs[0]
-            answer = {"sum": float(np.abs(np.asarray(first, dtype=np.float64)).sum()), "build": build}
-        else:
-            answer = {"seconds": mean_seconds(run, x, command["seconds"])}
-        print(json.dumps(answer), flush=True)
+        try:
+            answer = getattr(systems, command["do"])(command)
+        except Exception as error:
+            answer = {"failed": " ".join(f"{type(error).__name__}: {error}".split())}
+        print(json.dumps(answer), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,109 @@
+"""The networks that are measured: the standard ones, and those of the zoo that PyTorch users export."""
+
+import dataclasses
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
+MAKER = SHARED / "tools" / "make_nets.py"
+INPUTS = {"mlp": (256,), "bert_base": (128, 768)}
+IMAGE = (3, 224, 224)
+# Where a run takes milliseconds, what a thread waits for counts most.
+SMALL = (
+    "hf_bert",
+    "timm_levit_128s",
+    "timm_mobilenetv4_conv_small",
+    "tv_mobilenet_v3_large",
+    "tv_mobilenet_v3_small",
+    "tv_shufflenet_v2_x1_0",
+    "tv_squeezenet1_1",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A network at a batch size, its model and its inputs in files."""
+
+    network: str
+    batch: int
+    model: pathlib.Path
+    feed: pathlib.Path
+
+    @property
+    def label(self):
+        return f"{self.network}, batch {self.batch}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Skipped:
+    """What is not measured, and why."""
+
+    label: str
+    reason: str
+
+
+def names(text):
+    return [name for name in text.split(",") if name]
+
+
+def standard(folder, options):
+    """Networks that make_nets.py writes."""
+    chosen = names(options.nets)
+    if not chosen:
+        return
+    if not MAKER.exists():
+        raise RuntimeError(f"{MAKER}: not found, it makes the standard networks; put shared/ beside the checkout, or give --nets ''")
+    subprocess.run([sys.executable, MAKER, folder, *chosen], check=True, stdout=subprocess.DEVNULL)
+    for name in chosen:
+        for batch in options.batch:
+            shape = (batch, *INPUTS.get(name, IMAGE))
+            feed = {"input": np.random.default_rng(0).standard_normal(shape).astype(np.float32)}
+            yield written(folder, name, batch, folder / f"{name}.onnx", feed)
+
+
+def zoo(folder, options):
+    """Networks of the zoo at the sizes they were exported at. A model is there while its jobs are measured."""
+    chosen = [one for name in names(options.zoo) for one in (SMALL if name == "small" else (name,))]
+    if not chosen:
+        return
+    sys.path.append(str(ROOT / "tests"))
+    from networks import catalogue
+
+    if not catalogue.ZOO.is_dir():
+        yield from (Skipped(name, f"the zoo is missing: no {catalogue.ZOO}; put shared/ beside the checkout") for name in chosen)
+        return
+    unknown = sorted(set(chosen) - set(catalogue.names()))
+    if unknown:
+        raise RuntimeError(f"--zoo: no network {', '.join(unknown)} in {catalogue.ZOO}; ./dev networks --list names those there are")
+    for name in chosen:
+        yield from of_zoo(catalogue, catalogue.Network(name), folder, options.batch)
+
+
+def of_zoo(catalogue, network, folder, batches):
+    model = folder / f"{network.name}.onnx"
+    catalogue.write_model(network.name, model)
+    exported = network.cases()[0]
+    for batch in batches:
+        if batch != exported.batch and not network.batch_dim:
+            yield Skipped(f"{network.name}, batch {batch}", f"its batch size is fixed at {exported.batch}")
+            continue
+        samples = [network.sample(exported, number) for number in range(batch)]
+        feed = {name: np.concatenate([one[name] for one in samples]) for name in samples[0]} if batch > 1 else samples[0]
+        yield written(folder, network.name, batch, model, feed)
+    model.unlink()
+
+
+def written(folder, name, batch, model, feed):
+    path = folder / f"{name}-{batch}.npz"
+    np.savez(path, **feed)
+    return Job(name, batch, model, path)
+
+
+def chosen(folder, options):
+    """Each job when it is its turn."""
+    yield from standard(folder, options)
+    yield from zoo(folder, options)

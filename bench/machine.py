@@ -1,0 +1,58 @@
+"""The machine that is measured on, and what else it does meanwhile."""
+
+import datetime
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import time
+
+
+def facts():
+    """What the figures were taken on, without its name."""
+    model = next(
+        (line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("model name")),
+        platform.machine(),
+    )
+    found = {"date": datetime.date.today().isoformat(), "cpu": model, "cores": os.cpu_count(), "python": platform.python_version()}
+    if shutil.which("nvidia-smi"):
+        query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+        found["gpu"], found["driver"] = subprocess.run(query, capture_output=True, text=True, check=True).stdout.splitlines()[0].split(", ")
+    return found
+
+
+def seconds_in_use():
+    """Of all cores since the machine started; what waits and what a hypervisor takes is left out."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _idle, _wait, irq, soft = map(int, file.readline().split()[1:8])
+    return (user + nice + system + irq + soft) / os.sysconf("SC_CLK_TCK")
+
+
+def seconds_of(process):
+    """Of processor time that it used; none of one that is gone."""
+    try:
+        fields = pathlib.Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Others:
+    """`with Others(processes) as others:` then `others.cores`: how many cores, in the mean over the block, were used by what is
+    neither this process nor one of those, by their numbers. A machine is quiet where that is next to nothing."""
+
+    def __init__(self, processes):
+        self.processes, self.cores = [os.getpid(), *processes], 0.0
+
+    def now(self):
+        return time.monotonic(), seconds_in_use() - sum(map(seconds_of, self.processes))
+
+    def __enter__(self):
+        self.begun = self.now()
+        return self
+
+    def __exit__(self, *exception):
+        (start, before), (end, after) = self.begun, self.now()
+        # The counters move by hundredths of a second, and not all at once.
+        self.cores = max(0.0, after - before) / max(end - start, 0.01)
