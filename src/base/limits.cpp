@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <limits>
-#include <sstream>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -16,33 +13,14 @@
 
 #include <lanner/error.h>
 
-#include "base/group_memory.h"
+#include "base/control_groups.h"
 
 namespace lanner {
 namespace {
 
-namespace fs = std::filesystem;
-
 std::uint64_t machine_memory() noexcept {
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   return pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
-}
-
-/// The number in a file, 0 where there is none (`max`).
-std::uint64_t number_in(const fs::path& path) {
-  std::ifstream file(path);
-  std::uint64_t value = 0;
-  return file >> value ? value : 0;
-}
-
-/// The least bound of the group and of those around it.
-std::uint64_t memory_upwards(const fs::path& root, const std::string& group, const char* file) {
-  std::uint64_t least = 0;
-  for (fs::path at = fs::path(group).relative_path();; at = at.parent_path()) {
-    const std::uint64_t bound = number_in(root / at / file);
-    if (bound > 0 && (least == 0 || bound < least)) least = bound;
-    if (at.empty()) return least;
-  }
 }
 
 template<typename T>
@@ -79,33 +57,13 @@ void for_each_limit(Limits& limits, Use use) {
 
 } // namespace
 
-std::uint64_t group_memory(std::string_view groups, const fs::path& mount) {
-  std::uint64_t least = 0;
-  std::istringstream lines{std::string(groups)};
-  for (std::string line; std::getline(lines, line);) {
-    // "hierarchy:controllers:path"; the second version has hierarchy 0 and no controllers.
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const bool second_version = controllers == ",,";
-    if (!second_version && controllers.find(",memory,") == std::string::npos) continue;
-    const std::uint64_t bound =
-        memory_upwards(second_version ? mount : mount / "memory", line.substr(second + 1),
-                       second_version ? "memory.max" : "memory.limit_in_bytes");
-    if (bound > 0 && (least == 0 || bound < least)) least = bound;
-  }
-  return least;
-}
-
 std::uint64_t default_total_bytes() noexcept {
   static const std::uint64_t bytes = []() noexcept -> std::uint64_t {
     constexpr std::uint64_t unknown = 64ull << 30;
     const std::uint64_t machine = machine_memory();
     std::uint64_t memory = machine > 0 ? machine : unknown;
     try {
-      std::ifstream file("/proc/self/cgroup");
-      const std::string groups(std::istreambuf_iterator<char>(file), {});
-      const std::uint64_t group = group_memory(groups, "/sys/fs/cgroup");
+      const std::uint64_t group = group_memory(own_groups(), "/sys/fs/cgroup");
       if (group > 0) memory = std::min(memory, group);
     } catch (...) {
       // Without the group's bound the machine's memory is what there is.

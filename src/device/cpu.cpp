@@ -18,6 +18,7 @@
 #include <cpuid.h>
 #endif
 
+#include "base/control_groups.h"
 #include "base/options.h"
 
 namespace lanner {
@@ -140,16 +141,6 @@ double quota_of_folder(const fs::path& folder, bool second_version) {
   return quota > 0 && period > 0 ? quota / period : 0;
 }
 
-/// The least quota of a group and of all groups around it.
-double quota_upwards(const fs::path& root, const fs::path& group, bool second_version) {
-  double least = 0;
-  for (fs::path at = group.relative_path();; at = at.parent_path()) {
-    const double quota = quota_of_folder(at.empty() ? root : root / at, second_version);
-    if (quota > 0 && (least == 0 || quota < least)) least = quota;
-    if (at.empty()) return least;
-  }
-}
-
 CacheSizes read_cache_sizes() {
   CacheSizes sizes;
   const auto take = [](int name, std::uint64_t& size) {
@@ -211,27 +202,15 @@ const CacheSizes& cache_sizes() noexcept {
 
 double cgroup_quota(std::string_view groups, const fs::path& mount) {
   double least = 0;
-  std::istringstream lines{std::string(groups)};
-  for (std::string line; std::getline(lines, line);) {
-    // "hierarchy:controllers:path"; the second version has hierarchy 0 and no controllers.
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const bool second_version = controllers == ",,";
-    if (!second_version && controllers.find(",cpu,") == std::string::npos) continue;
-    const fs::path root = second_version ? mount : mount / "cpu";
-    const double quota = quota_upwards(root, line.substr(second + 1), second_version);
+  for (const auto& [path, second_version] : group_folders(groups, mount, "cpu")) {
+    const double quota = quota_of_folder(path, second_version);
     if (quota > 0 && (least == 0 || quota < least)) least = quota;
   }
   return least;
 }
 
 int usable_cores() {
-  static const double quota = [] {
-    std::ifstream file("/proc/self/cgroup");
-    const std::string groups(std::istreambuf_iterator<char>(file), {});
-    return cgroup_quota(groups, "/sys/fs/cgroup");
-  }();
+  static const double quota = cgroup_quota(own_groups(), "/sys/fs/cgroup");
   const int cores = affinity_cores();
   return quota > 0 ? std::min(cores, static_cast<int>(std::ceil(quota))) : cores;
 }

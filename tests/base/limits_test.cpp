@@ -8,7 +8,7 @@
 
 #include <lanner/error.h>
 
-#include "base/group_memory.h"
+#include "base/control_groups.h"
 
 namespace lanner {
 namespace {
