@@ -412,9 +412,12 @@ void reject(NodeAlternatives& entry, std::size_t index, const std::string& wrong
 
 Storage on_the_way(const Type& type, const Storage& from, const Storage& to) {
   if (from.device == to.device) return from;
-  // The side that is not the host changes the form: it is faster and has the kernels.
-  Storage middle = from.device.is_host() ? from : to;
-  middle.device = from.device.is_host() ? to.device : from.device;
+  const bool from_host = from.device.is_host();
+  const Storage &host = from_host ? from : to, &other = from_host ? to : from;
+  // A GPU changes the form where it has kernels for it, as it is faster; blocks and scales are the host's.
+  const bool by_host = !host.layout.blocks.empty() || host.scale != 0;
+  Storage middle = by_host ? other : host;
+  middle.device = by_host ? host.device : other.device;
   if (same_storage(type, middle, to)) return to;
   return middle;
 }

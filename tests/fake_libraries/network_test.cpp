@@ -48,12 +48,15 @@ protected:
     options.timing_cache = folder_ / "timing.txt";
     return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "twins.onnx"), options);
   }
-  static std::vector<float> run(const Engine& engine) {
-    Tensor input = Tensor::allocate(DType::f32, {1, 4, 5, 5});
+  static Tensor ramp(const Shape& shape) {
+    Tensor input = Tensor::allocate(DType::f32, shape);
     float next = -2;
-    for (float& number : input.as<float>()) number = next += 0.04F;
+    for (float& number : input.as<float>()) number = (next += 0.04F) > 2 ? next = -2 : next;
+    return input;
+  }
+  static std::vector<float> run(const Engine& engine) {
     Context context = engine.create_context();
-    const Tensor y = context({{"x", input}}).at("y").tensor.to(Device{});
+    const Tensor y = context({{"x", ramp({1, 4, 5, 5})}}).at("y").tensor.to(Device{});
     return {y.as<float>().begin(), y.as<float>().end()};
   }
   static void expect_same(const std::vector<float>& found, const std::vector<float>& expected) {
@@ -104,6 +107,29 @@ TEST_F(FakeNetwork, a_plan_whose_engine_works_no_more_is_tuned_again) {
   const Engine other = Engine::load(plan);
   fake_cudnn_limit_operations(SIZE_MAX);
   expect_same(run(other), run(build(Device{}, 0)));
+}
+
+/// A step that only the host has kernels for, whose weights the caller gives: they reach it from the GPU in
+/// the blocks that the host's kernels want.
+TEST_F(FakeNetwork, a_host_step_gets_its_operands_in_blocks) {
+  using namespace test::onnx_file;
+  const std::string bytes =
+      model(graph({.nodes = {node({"ConvTranspose", {"x", "w"}, {"y"}})},
+                   .inputs = {value("x", f32, {"4", "1", "1"}), value("w", f32, {"1", "1", "1"})},
+                   .outputs = {value("y", f32, {"4", "1", "1"})}}));
+  const auto results = [&](Device device) {
+    BuildOptions options;
+    options.device = device;
+    options.budget = 0;
+    options.threads = 1;
+    options.timing_cache = folder_ / "timing.txt";
+    const Engine engine =
+        Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "step.onnx"), options);
+    Context context = engine.create_context();
+    const Tensor y = context({{"x", ramp({4, 1, 1})}, {"w", ramp({1, 1, 1})}}).at("y").tensor.to(Device{});
+    return std::vector<float>{y.as<float>().begin(), y.as<float>().end()};
+  };
+  expect_same(results(gpu_device), results(Device{}));
 }
 
 } // namespace
