@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+import onnx
 
-from networks import comparison
+from networks import comparison, parts
 from networks.answers import BEFORE, HALVES, Store
 from networks.catalogue import Case, Feed, Network
 
@@ -103,20 +104,50 @@ def has_torch(device: str) -> bool:
     return device == "cpu" or torch.cuda.is_available()
 
 
+def halves_by_torch(job: Job) -> bool:
+    """Whether PyTorch alone tells what FP16 costs: on a GPU, where onnxruntime would run on the CPU and widen much."""
+    return job.precision == HALVES and job.device != "cpu" and has_torch(job.device)
+
+
 Runner = Callable[[Feed], comparison.Arrays]
 
 
-def torch_runner(job: Job, stage: Stage) -> tuple[str, Runner]:
+def torch_network(job: Job, model: onnx.ModelProto, feed: Feed):
+    """The model, which may be changed, by PyTorch on the job's device."""
     import torch
 
     from networks.torch_run import TorchNetwork
 
+    torch.set_num_threads(job.threads)
+    return TorchNetwork(model, feed, job.precision, "cpu" if job.device == "cpu" else "cuda")
+
+
+def torch_name() -> str:
+    import torch
+
+    return f"torch {torch.__version__}"
+
+
+def torch_runner(job: Job, stage: Stage) -> tuple[str, Runner]:
     stage("load by PyTorch")
     network = Network(job.network)
-    torch.set_num_threads(job.threads)
-    place = "cpu" if job.device == "cpu" else "cuda"
-    ready = TorchNetwork(job.store.model(network, job.part), job.store.feed(network, job.case()), job.precision, place)
-    return f"torch {torch.__version__}", ready.run
+    ready = torch_network(job, onnx.load(job.store.model(network, job.part)), job.store.feed(network, job.case()))
+    return torch_name(), ready.run
+
+
+def split_runner(job: Job, stage: Stage) -> tuple[str, Runner]:
+    """Of a detector, whose choices PyTorch does not run: what lies before them by PyTorch, the rest by onnxruntime in FP32 on the CPU."""
+    stage("load by PyTorch and onnxruntime")
+    network = Network(job.network)
+    first = torch_network(job, onnx.load(job.store.model(network, BEFORE)), job.store.feed(network, job.case()))
+    rest = onnxruntime_session(parts.behind(onnx.load(job.store.model(network)), first.names).SerializeToString(), job.threads)
+    names, read = [output.name for output in rest.get_outputs()], {value.name for value in rest.get_inputs()}
+
+    def run(feed: Feed) -> comparison.Arrays:
+        given = feed | first.run(feed)
+        return dict(zip(names, rest.run(names, {name: array for name, array in given.items() if name in read}), strict=True))
+
+    return f"{torch_name()} before choices", run
 
 
 def onnxruntime_runner(job: Job, stage: Stage) -> tuple[str, Runner]:
@@ -142,11 +173,11 @@ def errors_of(job: Job, stage: Stage, load: Callable[[Job, Stage], tuple[str, Ru
 def rival(job: Job, stage: Stage) -> Row:
     """Of onnxruntime on the CPU, and of PyTorch on the device itself where there is one, which counts alone in FP16 on a GPU. What PyTorch
     cannot run is told."""
-    by_torch = (job.part or not Network(job.network).is_detector) and has_torch(job.device)
-    if by_torch and job.device != "cpu" and job.precision == HALVES:
-        return errors_of(job, stage, torch_runner)
+    whole = bool(job.part) or not Network(job.network).is_detector
+    if halves_by_torch(job):
+        return errors_of(job, stage, torch_runner if whole else split_runner)
     row = errors_of(job, stage, onnxruntime_runner)
-    if by_torch and job.precision != HALVES:
+    if whole and has_torch(job.device) and job.precision != HALVES:
         try:
             row["same_device"] = errors_of(job, stage, torch_runner)
         except Exception as error:  # of whatever PyTorch lacks

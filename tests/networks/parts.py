@@ -79,6 +79,22 @@ def with_outputs(model: onnx.ModelProto, outputs: Sequence[str]) -> onnx.ModelPr
     return part
 
 
+def behind(model: onnx.ModelProto, values: Collection[str]) -> onnx.ModelProto:
+    """What makes the model's outputs of these float values, which become inputs, and of its own inputs."""
+    part = onnx.ModelProto.FromString(model.SerializeToString())
+    graph, wanted = part.graph, {value.name for value in part.graph.output}
+    kept = []
+    for node in reversed(graph.node):
+        if wanted & set(node.output) - set(values):
+            kept.append(node)
+            wanted |= reads_of(node)
+    kept.reverse()
+    del graph.node[:]
+    graph.node.extend(kept)
+    graph.input.extend(output_of({}, name) for name in values)
+    return part
+
+
 def output_of(types: dict[str, onnx.ValueInfoProto], name: str) -> onnx.ValueInfoProto:
     """With its type alone: inferred shapes of values within a network may be wrong for another batch."""
     element = types[name].type.tensor_type.elem_type if name in types else TensorProto.FLOAT

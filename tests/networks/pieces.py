@@ -10,9 +10,9 @@ from onnx import numpy_helper
 
 from networks import comparison, float64, parts, verdict
 from networks.answers import HALVES
-from networks.catalogue import Network
+from networks.catalogue import Feed, Network
 from networks.executor import reads_of
-from networks.jobs import Job, Row, Stage, Subject, arrays_of, onnxruntime_session
+from networks.jobs import Job, Row, Stage, Subject, arrays_of, halves_by_torch, has_torch, onnxruntime_session, torch_network
 
 PIECES, RUNS = 8, 3
 
@@ -78,12 +78,29 @@ class Cutter:
         engine = self.subject.build_model(model, {name: array.shape for name, array in feed.items()})
         context, placed = engine.create_context(), self.subject.placed(feed)
         ours = comparison.worst([comparison.distances(arrays_of(context(placed)), expected) for _ in range(RUNS)])
-        return Found(ours, comparison.distances(self.rival_run(model, feed, names), expected))
+        return Found(ours, self.rival(model, feed, expected))
 
-    def rival_run(self, model: onnx.ModelProto, feed: dict[str, np.ndarray], names: Sequence[str]) -> comparison.Arrays:
+    def rival(self, model: onnx.ModelProto, feed: Feed, expected: comparison.Arrays) -> dict[str, dict]:
+        """Distances of those that `jobs.rival` asks."""
+        if halves_by_torch(self.job):
+            return comparison.distances(self.by_torch(model, feed), expected)
+        found = comparison.distances(self.by_onnxruntime(model, feed, list(expected)), expected)
+        if self.job.precision == HALVES or not has_torch(self.job.device):
+            return found
+        try:
+            there = comparison.distances(self.by_torch(model, feed), expected)
+        except RuntimeError:  # of what PyTorch lacks
+            return found
+        return {name: verdict.laxer(one, there[name]) for name, one in found.items()}
+
+    def by_onnxruntime(self, model: onnx.ModelProto, feed: Feed, names: Sequence[str]) -> comparison.Arrays:
         halved = parts.in_halves(model) if self.job.precision == HALVES else model
         session = onnxruntime_session(halved.SerializeToString(), self.job.threads)
         return dict(zip(names, session.run(names, feed), strict=True))
+
+    def by_torch(self, model: onnx.ModelProto, feed: Feed) -> comparison.Arrays:
+        copied = onnx.ModelProto.FromString(model.SerializeToString())
+        return torch_network(self.job, copied, feed).run(feed)
 
 
 def check_pieces(job: Job, stage: Stage) -> Row:

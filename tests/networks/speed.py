@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import onnx
+
 from networks.answers import HALVES
 from networks.apart import failure, reported, wait
 from networks.catalogue import ROOT, Network
-from networks.jobs import Job, Stage, Subject, onnxruntime_session
+from networks.jobs import Job, Stage, Subject, onnxruntime_session, torch_name, torch_network
 from random_graphs.workers import Death, Worker
 
 sys.path.insert(0, str(ROOT / "bench"))
@@ -53,14 +55,10 @@ def onnxruntime_runner(job: Job, stage: Stage) -> tuple[Callable[[], object], di
 
 
 def torch_runner(job: Job, stage: Stage) -> tuple[Callable[[], object], dict]:
-    import torch
-
-    from networks.torch_run import TorchNetwork
-
     stage("load")
     network = Network(job.network)
-    ready = TorchNetwork(job.store.model(network), job.store.feed(network, job.case()), job.precision)
-    return ready.recorded(), {"rival": f"torch {torch.__version__}"}
+    ready = torch_network(job, onnx.load(job.store.model(network)), job.store.feed(network, job.case()))
+    return ready.recorded(), {"rival": torch_name()}
 
 
 def rival_runner(job: Job, stage: Stage) -> tuple[Callable[[], object], dict]:

@@ -2,8 +2,8 @@
 
 What depends on shapes alone is computed once ahead; results of a network whose sizes depend on data are not for this."""
 
+import functools
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 import onnx
@@ -229,12 +229,14 @@ def depth_to_space(attributes: dict, x) -> Tensor:
 
 
 FUNCTIONS = {
+    "Abs": on_tensors(torch.abs),
     "Add": on_tensors(torch.add),
     "And": on_tensors(torch.logical_and),
     "ArgMax": lambda a, x: t(x).argmax(a.get("axis", 0), bool(a.get("keepdims", 1))),
     "AveragePool": average_pool,
     "BatchNormalization": batch_norm,
     "Cast": cast,
+    "Ceil": on_tensors(torch.ceil),
     "Clip": clip,
     "Concat": lambda a, *x: torch.cat([t(one) for one in x], a["axis"]),
     "Conv": conv,
@@ -244,12 +246,16 @@ FUNCTIONS = {
     "Einsum": einsum,
     "Equal": on_tensors(torch.eq),
     "Erf": on_tensors(torch.erf),
+    "Exp": on_tensors(torch.exp),
     "Expand": lambda a, x, shape: t(x).expand(torch.broadcast_shapes(t(x).shape, tuple(shape.ints()))),
     "Flatten": lambda a, x: t(x).reshape(int(np.prod(t(x).shape[: a.get("axis", 1)])), -1),
+    "Floor": on_tensors(torch.floor),
     "Gather": gather,
     "GatherElements": lambda a, x, i: t(x).gather(a.get("axis", 0), t(i)),
     "Gemm": gemm,
     "GlobalAveragePool": lambda a, x: t(x).mean(tuple(range(2, t(x).dim())), True),
+    "Greater": on_tensors(torch.gt),
+    "GreaterOrEqual": on_tensors(torch.ge),
     "GridSample": grid_sample,
     "HardSigmoid": lambda a, x: (t(x) * a.get("alpha", 0.2) + a.get("beta", 0.5)).clamp(0, 1),
     "HardSwish": on_tensors(F.hardswish),
@@ -259,11 +265,17 @@ FUNCTIONS = {
     "LSTM": lstm,
     "LayerNormalization": layer_norm,
     "LeakyRelu": lambda a, x: F.leaky_relu(t(x), a.get("alpha", 0.01)),
+    "Less": on_tensors(torch.lt),
+    "LessOrEqual": on_tensors(torch.le),
+    "Log": on_tensors(torch.log),
     "MatMul": on_tensors(torch.matmul),
+    "Max": lambda a, *x: functools.reduce(torch.maximum, map(t, x)),
     "MaxPool": max_pool,
+    "Min": lambda a, *x: functools.reduce(torch.minimum, map(t, x)),
     "Mul": on_tensors(torch.mul),
     "Neg": on_tensors(torch.neg),
     "Not": on_tensors(torch.logical_not),
+    "Or": on_tensors(torch.logical_or),
     "Pad": pad,
     "Pow": on_tensors(torch.pow),
     "ReduceL2": reduction(lambda x, dims, keep: torch.linalg.vector_norm(x, 2, dims, keep)),
@@ -309,13 +321,12 @@ def no_other(node: onnx.NodeProto, opset: int, inputs: Sequence) -> Sequence:
 
 
 class TorchNetwork:
-    """One network at the shapes of `feed`."""
+    """One network, whose model it may change, at the shapes of `feed`."""
 
-    def __init__(self, path: Path, feed: Feed, precision: str, device: str = "cuda"):
+    def __init__(self, model: onnx.ModelProto, feed: Feed, precision: str, device: str = "cuda"):
         self.device, CACHE.dtype = device, DTYPES[precision]
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
         torch.backends.cudnn.benchmark = True
-        model = onnx.load(path)
         self.names = [value.name for value in model.graph.output]
         self.fixed = self.computed_ahead(model, feed)
         library = Library(lambda tensor: Fixed(np.empty(0), "cpu", torch.float32), FUNCTIONS, no_other, torch.stack)

@@ -21,7 +21,7 @@ TESTS = Path(__file__).resolve().parents[1]
 SCRIPT = TESTS / "networks" / "run.py"
 sys.path.insert(0, str(TESTS))
 
-from networks import apart, catalogue, comparison, float64, log, parts, pieces, session, table, verdict  # noqa: E402
+from networks import apart, catalogue, comparison, float64, jobs, log, parts, pieces, session, table, verdict  # noqa: E402
 from networks.jobs import Job  # noqa: E402
 
 needs_zoo = pytest.mark.skipif(not catalogue.ZOO.is_dir(), reason="no networks at ../shared/data/zoo")
@@ -66,8 +66,20 @@ def test_by_torch_it_is_the_same(folder, name):
     for case in network.cases():
         store.compute(network, case, lambda name: None)
         feed = store.feed(network, case)
-        results = TorchNetwork(store.model(network), feed, "fp32", "cpu").run(feed)
+        results = TorchNetwork(onnx.load(store.model(network)), feed, "fp32", "cpu").run(feed)
         assert all(found["error"] < 1e-4 and not found["unlike"] for found in comparison.distances(results, store.answers(network, case)).values())
+
+
+@needs_zoo
+def test_a_detector_before_its_choices_is_run_by_torch(folder):
+    """And the rest by onnxruntime, from there on."""
+    pytest.importorskip("torch", reason="PyTorch is the rival on GPUs and not installed here")
+    job = Job("rival", "tv_ssdlite320", "exported", folder)
+    jobs.oracle(job, lambda name: None)
+    name, run = jobs.split_runner(job, lambda name: None)
+    network = catalogue.Network(job.network)
+    found = comparison.detections(run(job.store.feed(network, job.case())), job.store.answers(network, job.case()))
+    assert name.endswith("before choices") and found["detections"]["matched"] > 0.9, found
 
 
 @needs_zoo
