@@ -104,6 +104,7 @@ public:
         finished_ = true;
         return std::nullopt;
       }
+      FrameMemory::take_in();
       if (status >= 0) return to_frame(std::exchange(spare_, nullptr));
       report(status);
     }

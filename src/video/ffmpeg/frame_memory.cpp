@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -23,6 +24,10 @@ constexpr std::size_t most_idle = 8;
 constexpr std::size_t most_idle_bytes = 256u << 20;
 constexpr std::size_t alignment = 64; // Of the widest vectors.
 constexpr std::size_t beyond = 128;   // Codecs read and write whole vectors at the end of the last row.
+
+/// Counts pictures that got memory. FFmpeg's threads hand them over by locks of its own, which tools that look
+/// for races do not see: counting publishes what get_buffer wrote, reading the count takes it in.
+std::atomic<std::uint32_t> served{0};
 
 /// Pages of zeros.
 class Block {
@@ -170,7 +175,10 @@ int FrameMemory::fill(AVCodecContext& context, AVFrame& frame, int flags) const 
   lent->block = idle_->take(layout.bytes);
   if (!lent->block) return AVERROR(ENOMEM);
   std::uint8_t* data = lent->block.data();
-  const auto release = [](void* opaque, std::uint8_t*) { delete static_cast<Lent*>(opaque); };
+  const auto release = [](void* opaque, std::uint8_t*) {
+    take_in();
+    delete static_cast<Lent*>(opaque);
+  };
   frame.buf[0] = av_buffer_create(data, layout.bytes, release, lent.get(), 0);
   if (!frame.buf[0]) return AVERROR(ENOMEM);
   static_cast<void>(lent.release()); // The buffer's now.
@@ -179,7 +187,12 @@ int FrameMemory::fill(AVCodecContext& context, AVFrame& frame, int flags) const 
     frame.linesize[p] = layout.pitches[static_cast<std::size_t>(p)];
   }
   frame.extended_data = frame.data;
+  served.fetch_add(1, std::memory_order_release);
   return 0;
+}
+
+void FrameMemory::take_in() noexcept {
+  static_cast<void>(served.load(std::memory_order_acquire));
 }
 
 } // namespace lanner::ffmpeg

@@ -23,6 +23,8 @@ public:
   void serve(AVCodecContext& context);
   /// Whether more was asked for since the last call. The codec takes it for damage.
   bool take_refusal() noexcept;
+  /// For a thread that received a picture from a codec: its memory was written by another.
+  static void take_in() noexcept;
 
 private:
   struct Idle;
