@@ -34,17 +34,20 @@ struct PipelineResult {
   double decode_seconds = 0, infer_seconds = 0; ///< Of this frame; a batch's time is shared out evenly.
 };
 
-/// Runs a context over a reader's frames in order. Owns one thread, which decodes and preprocesses ahead;
-/// next() runs the network on the caller's thread. Memory is bounded by `queue`. Outputs whose first
-/// dimension is not the batch are given whole.
+/// Runs a context over a reader's frames in order. Owns two threads: one decodes and preprocesses ahead, one
+/// runs the network on what that made, so that the caller draws and encodes beside both. Memory is bounded by
+/// `queue`, and by two frames with their answers. Outputs whose first dimension is not the batch are given
+/// whole.
 class Pipeline {
 public:
   Pipeline(VideoReader reader, const Engine& engine, Context context, const PipelineOptions& options = {});
-  ~Pipeline(); ///< Stops decoding and waits for the thread.
+  ~Pipeline(); ///< Stops, and waits for the threads: at most a frame's decoding and a run.
   Pipeline(Pipeline&&) noexcept;
 
-  /// The next frame's answers; nothing at the end. Throws what decoding or inference threw.
+  /// The next frame's answers; nothing at the end. Throws what decoding or inference threw, once all frames
+  /// before have been given.
   std::optional<PipelineResult> next();
+  /// At rest only once next() gave nothing.
   const Context& context() const;
 
 private:

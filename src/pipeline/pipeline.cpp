@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <deque>
+#include <exception>
 #include <thread>
 
 #include <fmt/format.h>
@@ -18,12 +18,49 @@
 namespace lanner {
 namespace {
 
+/// Frames with their answers that the network runs ahead of the caller.
+constexpr std::size_t answers_ahead = 2;
+
 /// Frames that go through the network together.
 struct Batch {
   std::vector<Frame> frames;
   Tensor input;
   double decode_seconds = 0;
 };
+
+/// What a thread hands on: the last one may be what it threw, which so comes behind all that it made.
+template<typename T>
+struct Handed {
+  T made;
+  std::exception_ptr error;
+};
+
+/// On a thread of its own; `make` hands on what it makes until there is no more.
+template<typename T, typename Make>
+void hand_on(BoundedQueue<Handed<T>>& queue, Make make) {
+  try {
+    try {
+      make();
+    } catch (...) {
+      queue.push({{}, std::current_exception()});
+    }
+    queue.close();
+  } catch (...) { // Cancelled: nobody reads on.
+    queue.abort(std::current_exception());
+  }
+}
+
+/// The next one; nothing at the end.
+template<typename T>
+std::optional<T> taken(BoundedQueue<Handed<T>>& queue) {
+  std::optional<Handed<T>> handed = queue.pop();
+  if (!handed) return std::nullopt;
+  if (handed->error) {
+    queue.abort(handed->error); // And so for every later call.
+    std::rethrow_exception(handed->error);
+  }
+  return std::move(handed->made);
+}
 
 using Clock = std::chrono::steady_clock;
 
@@ -77,7 +114,8 @@ Tensor element(const Tensor& output, std::size_t n, std::size_t count) {
 struct Pipeline::State {
   State(VideoReader from, const Engine& shared, Context own, const PipelineOptions& wanted)
       : reader(std::move(from)), engine(shared), context(std::move(own)), options(wanted),
-        cancel(CancelToken::create()), queue(places_in_queue(reader.stream(), wanted), cancel) {
+        cancel(CancelToken::create()), batches(places_in_queue(reader.stream(), wanted), cancel),
+        results(answers_ahead, cancel) {
     if (options.input.empty()) options.input = only_image_input(engine);
     if (!options.preprocess) options.preprocess = engine.preprocess(options.input);
     check(options.preprocess.has_value(), ErrorCode::invalid_argument,
@@ -88,24 +126,37 @@ struct Pipeline::State {
     input_batch = fixed_batch(engine, options.input);
     check(input_batch == 0 || input_batch == options.batch, ErrorCode::invalid_argument,
           "batch: the network takes {} frames in one run, {} were asked for", input_batch, options.batch);
-    decoder = std::thread([this] { decode(); });
+    decoder = std::thread([this] { hand_on(batches, [this] { decode(); }); });
+    try {
+      runner = std::thread([this] { hand_on(results, [this] { run(); }); });
+    } catch (...) {
+      stop();
+      throw;
+    }
   }
 
-  ~State() {
+  ~State() { stop(); }
+
+  void stop() {
     cancel.cancel();
-    queue.close();
-    if (decoder.joinable()) decoder.join();
+    batches.close();
+    results.close();
+    for (std::thread* thread : {&decoder, &runner})
+      if (thread->joinable()) thread->join();
   }
 
   void decode() {
-    try {
-      while (queue.wait_for_room()) {
-        std::optional<Batch> batch = read_batch();
-        if (!batch) return queue.close();
-        queue.push(std::move(*batch));
-      }
-    } catch (...) {
-      queue.abort(std::current_exception());
+    while (batches.wait_for_room()) {
+      std::optional<Batch> batch = read_batch();
+      if (!batch) return;
+      batches.push({std::move(*batch), nullptr});
+    }
+  }
+
+  void run() {
+    while (std::optional<Batch> batch = taken(batches)) {
+      options.cancel.check();
+      infer(*batch);
     }
   }
 
@@ -140,28 +191,25 @@ struct Pipeline::State {
                  batch.input, n);
   }
 
-  /// Runs the next batch and leaves its answers in `ready`; false at the end.
-  bool infer() {
-    std::optional<Batch> batch = queue.pop();
-    if (!batch) return false;
+  /// Runs the batch and hands its answers on.
+  void infer(Batch& batch) {
     const auto start = Clock::now();
     {
-      const TraceScope scope(options.trace, "infer", "infer", batch->frames[0].index);
-      context.bind(options.input, Item(batch->input));
+      const TraceScope scope(options.trace, "infer", "infer", batch.frames[0].index);
+      context.bind(options.input, Item(batch.input));
       context.run({}, {options.cancel, {}});
     }
-    const std::size_t count = batch->frames.size();
-    const auto run = static_cast<std::size_t>(batch->input.shape()[0]);
+    const std::size_t count = batch.frames.size();
+    const auto run = static_cast<std::size_t>(batch.input.shape()[0]);
     const double share = 1.0 / static_cast<double>(count);
     const double seconds = seconds_since(start);
     for (std::size_t n = 0; n < count; ++n) {
-      PipelineResult result{std::move(batch->frames[n]), {}, batch->decode_seconds * share, seconds * share};
+      PipelineResult result{std::move(batch.frames[n]), {}, batch.decode_seconds * share, seconds * share};
       for (const Binding& binding : engine.outputs())
         if (!binding.sequence)
           result.outputs[binding.name] = element(context.output(binding.name).tensor, n, run);
-      ready.push_back(std::move(result));
+      results.push({std::move(result), nullptr});
     }
-    return true;
   }
 
   SoleUse use{"Pipeline"};
@@ -171,11 +219,11 @@ struct Pipeline::State {
   PipelineOptions options;
   CancelToken
       cancel; ///< Ends the decoding thread with this object; the caller's token is looked at for each frame.
-  BoundedQueue<Batch> queue;
-  std::deque<PipelineResult> ready;
+  BoundedQueue<Handed<Batch>> batches;
+  BoundedQueue<Handed<PipelineResult>> results;
   std::int64_t decoded = 0;
   std::int64_t input_batch = 0;
-  std::thread decoder;
+  std::thread decoder, runner;
 };
 
 Pipeline::Pipeline(VideoReader reader, const Engine& engine, Context context, const PipelineOptions& options)
@@ -185,13 +233,8 @@ Pipeline::Pipeline(Pipeline&&) noexcept = default;
 
 std::optional<PipelineResult> Pipeline::next() {
   const SoleUse::Call call(state_->use);
-  while (state_->ready.empty()) {
-    state_->options.cancel.check();
-    if (!state_->infer()) return std::nullopt;
-  }
-  PipelineResult result = std::move(state_->ready.front());
-  state_->ready.pop_front();
-  return result;
+  state_->options.cancel.check();
+  return taken(state_->results);
 }
 
 const Context& Pipeline::context() const {

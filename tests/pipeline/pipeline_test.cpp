@@ -1,0 +1,137 @@
+// Clips through a network: frames with their answers, in order, whatever becomes of the clip or the caller.
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lanner/pipeline.h>
+#include <lanner/source.h>
+
+#include "expect_error.h"
+#include "importers/onnx_file.h"
+#include "temporary_folder.h"
+#include "video/clips.h"
+
+namespace lanner {
+namespace {
+
+constexpr int frames_of_clip = 40;
+
+class ClipPipeline : public testing::Test {
+protected:
+  void SetUp() override { LANNER_NEEDS_FFMPEG(); }
+
+  std::filesystem::path clip() const { return test::make_clip(folder_ / "clip.mp4", frames_of_clip); }
+  /// Bytes of the last frames are others.
+  std::filesystem::path damaged_clip() const {
+    const std::filesystem::path path = clip();
+    std::string bytes = test::bytes_of(path);
+    const std::size_t pictures = bytes.find("mdat");
+    for (std::size_t i = pictures + (bytes.size() - pictures) / 2, n = 0; n < 400 && i < bytes.size(); ++i, ++n)
+      bytes[i] = static_cast<char>(0x5a ^ n);
+    const std::filesystem::path damaged = folder_ / "damaged.mp4";
+    std::ofstream(damaged, std::ios::binary) << bytes;
+    return damaged;
+  }
+  static VideoReader reader(const std::filesystem::path& path) {
+    VideoReaderOptions options;
+    options.decoder.raise_on_error = true;
+    return VideoReader(open_path(path), options);
+  }
+
+  /// The mean of each channel of each picture.
+  static Engine means() {
+    using namespace test::onnx_file;
+    static const std::string bytes = model(graph({.nodes = {node({"GlobalAveragePool", {"x"}, {"y"}})},
+                                                  .inputs = {value("x", f32, {"n", "3", "64", "96"})},
+                                                  .outputs = {value("y", f32, {"n", "3", "1", "1"})}}));
+    BuildOptions options;
+    options.budget = 0;
+    return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "means.onnx"), options);
+  }
+  static PipelineOptions batches_of(int batch) {
+    PipelineOptions options;
+    options.preprocess = Preprocess::preset("none");
+    options.batch = batch;
+    return options;
+  }
+  static Pipeline pipeline(const std::filesystem::path& path, const PipelineOptions& options) {
+    const Engine engine = means();
+    return Pipeline(reader(path), engine, engine.create_context(), options);
+  }
+  static std::vector<float> mean_of(const Frame& frame) {
+    const Tensor input = to_tensor(frame.image, Preprocess::preset("none"));
+    Context context = means().create_context();
+    const Tensor y = context({{"x", input}}).at("y").tensor;
+    return {y.as<float>().begin(), y.as<float>().end()};
+  }
+  /// How many frames come before the end, or before an error.
+  template<typename Next>
+  static int frames_before_end(Next next) {
+    int count = 0;
+    try {
+      while (next()) ++count;
+    } catch (const Error&) {
+    }
+    return count;
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(ClipPipeline, GivesEveryFrameItsAnswersInOrder) {
+  const std::filesystem::path path = clip();
+  for (const int batch : {1, 3, frames_of_clip + 1}) {
+    Pipeline results = pipeline(path, batches_of(batch));
+    VideoReader alone = reader(path);
+    for (int n = 0; n < frames_of_clip; ++n) {
+      const auto result = results.next();
+      ASSERT_TRUE(result.has_value()) << n;
+      EXPECT_EQ(result->frame.index, n);
+      const std::span<const float> y = result->outputs.at("y").as<float>();
+      const std::vector<float> expected = mean_of(*alone.next());
+      for (std::size_t c = 0; c < 3; ++c) EXPECT_NEAR(y[c], expected[c], 1e-3) << n << ", batch " << batch;
+    }
+    EXPECT_FALSE(results.next().has_value());
+    EXPECT_FALSE(results.next().has_value());
+  }
+}
+
+TEST_F(ClipPipeline, AnswersThatTheCallerKeepsStayAsTheyAre) {
+  Pipeline results = pipeline(clip(), batches_of(2));
+  std::vector<PipelineResult> kept;
+  while (auto result = results.next()) kept.push_back(std::move(*result));
+  ASSERT_EQ(kept.size(), static_cast<std::size_t>(frames_of_clip));
+  for (const PipelineResult& result : kept)
+    EXPECT_NEAR(result.outputs.at("y").as<float>()[0], mean_of(result.frame)[0], 1e-3) << result.frame.index;
+}
+
+TEST_F(ClipPipeline, DamageIsToldBehindTheFramesBeforeIt) {
+  const std::filesystem::path path = damaged_clip();
+  VideoReader alone = reader(path);
+  const int expected = frames_before_end([&] { return alone.next().has_value(); });
+  ASSERT_GT(expected, 0);
+  ASSERT_LT(expected, frames_of_clip);
+  Pipeline results = pipeline(path, batches_of(1));
+  EXPECT_EQ(frames_before_end([&] { return results.next().has_value(); }), expected);
+  LANNER_EXPECT_ERROR(results.next(), ErrorCode::bad_data, "decode");
+}
+
+TEST_F(ClipPipeline, CanBeLeftOrCancelledAtAnyTime) {
+  const std::filesystem::path path = clip();
+  for (const int taken : {0, 1, 7}) {
+    Pipeline results = pipeline(path, batches_of(1));
+    for (int n = 0; n < taken; ++n) ASSERT_TRUE(results.next().has_value());
+  }
+  PipelineOptions options = batches_of(1);
+  options.cancel = CancelToken::create();
+  Pipeline results = pipeline(path, options);
+  ASSERT_TRUE(results.next().has_value());
+  options.cancel.cancel();
+  LANNER_EXPECT_ERROR(results.next(), ErrorCode::cancelled, "");
+}
+
+} // namespace
+} // namespace lanner
