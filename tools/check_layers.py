@@ -47,6 +47,7 @@ HEADERS = {
     "progress": "base",
     "source": "base",
     "device": "device",
+    "threads": "device",
     "dlpack": "tensor",
     "dlpack_structs": "tensor",
     "dtype": "tensor",

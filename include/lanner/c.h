@@ -54,7 +54,6 @@ struct DLManagedTensorVersioned;
 uint32_t lanner_c_abi_version(void) LANNER_NOEXCEPT;
 /* `major.minor.patch` of the library that is loaded; static. */
 const char* lanner_version(void) LANNER_NOEXCEPT;
-
 /* ---- Errors ---- */
 
 /* 0, or the number of the lanner::ErrorCode plus one. */
@@ -82,6 +81,27 @@ lanner_status lanner_error_status(const lanner_error* error) LANNER_NOEXCEPT;
 /* Its line, valid as long as the error; empty for null. */
 const char* lanner_error_message(const lanner_error* error) LANNER_NOEXCEPT;
 void lanner_error_destroy(lanner_error* error) LANNER_NOEXCEPT;
+
+/* ---- Threads ---- */
+
+/* Of every engine and video that is made without a number of its own: what lanner_set_threads() said, else the
+   environment's LANNER_THREADS, else the cores that this process may keep busy now. */
+int32_t lanner_default_threads(void) LANNER_NOEXCEPT;
+/* For what is made from now on; 0 takes back what was set. */
+lanner_status lanner_set_threads(int32_t count, lanner_error** error) LANNER_NOEXCEPT;
+
+/* A pool of threads of the program's own, which Lanner's loops are to run on. */
+typedef struct lanner_executor {
+  void* user;
+  /* Calls piece(argument, i) once for each i from 0 to count - 1, in whatever order, on the calling thread, on
+     others or on both, and returns when all have returned. Pieces wait for nothing. Called by every thread
+     that runs a context or converts pictures, at the same time too. */
+  void (*run)(void* user, int32_t count, void (*piece)(void* argument, int32_t number), void* argument);
+} lanner_executor;
+/* Null: Lanner's own threads again. The executor stays the caller's and has to last until another is set. Not
+   while anything runs. Kernels whose threads wait for each other (oneDNN's matrix products) keep threads of
+   Lanner's own. */
+lanner_status lanner_set_executor(const lanner_executor* executor, lanner_error** error) LANNER_NOEXCEPT;
 
 /* ---- Tensors ---- */
 

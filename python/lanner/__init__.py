@@ -74,10 +74,12 @@ __all__ = [
     "__version__",
     "add_library_folders",
     "build",
+    "default_threads",
     "load",
     "load_image",
     "load_tensors",
     "save_image",
+    "set_threads",
 ]
 
 

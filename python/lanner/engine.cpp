@@ -6,6 +6,7 @@
 
 #include <lanner/doctor.h>
 #include <lanner/engine.h>
+#include <lanner/threads.h>
 #include <lanner/error.h>
 
 #include "context.h"
@@ -136,6 +137,11 @@ nb::list bindings(const std::vector<Binding>& list) {
 } // namespace
 
 void register_engine(nb::module_& module) {
+  module.def("default_threads", &default_threads, nb::sig("def default_threads() -> int"),
+             "Threads of what is made without a number of its own: what set_threads() said, else "
+             "LANNER_THREADS, else as many as there are cores that this process may keep busy now.");
+  module.def("set_threads", &set_threads, nb::arg("count"), nb::sig("def set_threads(count: int) -> None"),
+             "Sets that number for every engine, decoder and reader made from now on; 0 takes it back.");
   module.def(
       "add_library_folders",
       [](nb::handle folders) {

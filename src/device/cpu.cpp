@@ -210,13 +210,9 @@ double cgroup_quota(std::string_view groups, const fs::path& mount) {
 }
 
 int usable_cores() {
-  static const double quota = cgroup_quota(own_groups(), "/sys/fs/cgroup");
+  const double quota = cgroup_quota(own_groups(), "/sys/fs/cgroup");
   const int cores = affinity_cores();
   return quota > 0 ? std::min(cores, static_cast<int>(std::ceil(quota))) : cores;
-}
-
-int default_threads() {
-  return options().threads > 0 ? options().threads : usable_cores();
 }
 
 } // namespace lanner

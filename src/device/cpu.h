@@ -35,10 +35,9 @@ struct CacheSizes {
 };
 const CacheSizes& cache_sizes() noexcept;
 
-/// Cores that this process may keep busy: those of its affinity mask, at most its cgroup's quota rounded up.
+/// Cores that this process may keep busy now: those of its affinity mask, at most its cgroup's quota rounded
+/// up. Reads files.
 int usable_cores();
-/// Thread count of a Context whose user gives none: LANNER_THREADS, else usable_cores().
-int default_threads();
 
 /// CPU quota of a process in cores, 0 when it has none. `groups` is the text of /proc/self/cgroup, `mount`
 /// where the control groups are mounted (/sys/fs/cgroup); both versions of control groups are understood.

@@ -10,8 +10,12 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
+
+#include <lanner/threads.h>
 
 #include "base/account.h"
 #include "device/patience.h"
@@ -51,6 +55,7 @@ struct Ticket {
 };
 
 std::atomic<unsigned> forks{0};
+std::atomic<const Executor*> executor{nullptr};
 
 /// Threads of a team block all signals: handlers of the program are not for them.
 class BlockedSignals {
@@ -84,14 +89,14 @@ public:
   Team() : forks_(forks) {}
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
-  ~Team() {
-    stopping_ = true;
-    publish(Ticket::of(next_number(), 0));
-    for (std::thread& worker : workers_) worker.join();
-  }
+  ~Team() { end_threads(); }
 
   void run(Job job, Shares kind);
   void barrier(int size) noexcept;
+  /// Grown ahead of its next region.
+  int reserve(int threads);
+  /// From any thread: ends the team's threads, unless it is in use.
+  void rest();
   unsigned barriers() const noexcept { return barriers_.load(std::memory_order_relaxed); }
   int grow(int threads);
   bool survived_fork() const noexcept { return forks_ == forks.load(std::memory_order_relaxed); }
@@ -104,6 +109,23 @@ private:
     const auto i = static_cast<std::size_t>(share);
     return (*chunks_[i / chunk_size])[i % chunk_size];
   }
+  /// Keeps rest() away.
+  class Use {
+  public:
+    explicit Use(Team& team) : team_(team) {
+      while (team_.in_use_.test_and_set(std::memory_order_acquire)) pause_core();
+    }
+    ~Use() { team_.in_use_.clear(std::memory_order_release); }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+  private:
+    Team& team_;
+  };
+
+  void end_threads();
+  void run_in_use(Job job, Shares kind);
+  void run_by(const Executor& executor, const Job& job);
   void run_alone(const Job& job);
   void run_piece(const Job& job, int share, int piece, bool helper);
   std::uint64_t start(const Job& job);
@@ -129,6 +151,7 @@ private:
   alignas(64) std::atomic<int> arrived_{0};
   std::atomic<std::uint32_t> barriers_{0};
   std::atomic<bool> stopping_{false};
+  std::atomic_flag in_use_;
   unsigned forks_;
   Patience patience_; ///< The caller's.
   std::array<std::unique_ptr<Chunk>, (most_threads + chunk_size) / chunk_size> chunks_;
@@ -150,6 +173,25 @@ public:
   }
 };
 
+void Team::end_threads() {
+  stopping_ = true;
+  publish(Ticket::of(next_number(), 0));
+  for (std::thread& worker : workers_) worker.join();
+  workers_.clear();
+  stopping_ = false;
+}
+
+void Team::rest() {
+  if (in_use_.test_and_set(std::memory_order_acquire)) return;
+  end_threads();
+  in_use_.clear(std::memory_order_release);
+}
+
+int Team::reserve(int threads) {
+  const Use use(*this);
+  return grow(threads);
+}
+
 /// Threads that take part, the caller's included.
 int Team::grow(int threads) {
   threads = std::clamp(threads, 1, most_threads);
@@ -160,6 +202,7 @@ int Team::grow(int threads) {
   try {
     while (static_cast<int>(workers_.size()) < threads - 1) {
       workers_.emplace_back([this, seen = Ticket{ticket_}.number()] { serve(seen); });
+      ::pthread_setname_np(workers_.back().native_handle(), "lanner-team");
     }
   } catch (const std::exception&) {
     return static_cast<int>(workers_.size()) + 1;
@@ -281,7 +324,31 @@ void Team::run_alone(const Job& job) {
     for (int piece = 0; piece < job.pieces; ++piece) run_piece(job, share, piece, false);
 }
 
+/// Pieces in one row, on whatever threads.
+void Team::run_by(const Executor& executor, const Job& job) {
+  struct Row {
+    Team& team;
+    const Job& job;
+    ThreadBounds bounds;
+  } row{*this, job, thread_bounds()};
+  const auto piece = [](void* argument, int number) {
+    const Row& of = *static_cast<const Row*>(argument);
+    const ThreadBounds before = thread_bounds();
+    set_thread_bounds(of.bounds);
+    of.team.run_piece(of.job, number / of.job.pieces, number % of.job.pieces, false);
+    set_thread_bounds(before);
+  };
+  executor.run(executor.user, job.shares * job.pieces, piece, &row);
+}
+
 void Team::run(Job job, Shares kind) {
+  const Executor* host = kind == Shares::free ? executor.load(std::memory_order_acquire) : nullptr;
+  if (host) return run_by(*host, job);
+  const Use use(*this);
+  run_in_use(job, kind);
+}
+
+void Team::run_in_use(Job job, Shares kind) {
   const bool free = kind == Shares::free;
   if (free && (patience_.is_lost() || job.shares > most_threads)) return run_alone(job);
   const int threads = grow(job.shares);
@@ -310,14 +377,41 @@ void Team::barrier(int size) noexcept {
     barriers_.wait(number);
 }
 
+/// All teams there are. Never destroyed, as threads may end after the program's statics; a fork's child gets a
+/// new one, as it lacks whoever held the lock.
+struct Teams {
+  std::mutex mutex;
+  std::set<Team*> all;
+  int needed = 0;
+
+  static Teams*& instance() {
+    static auto* teams = new Teams;
+    return teams;
+  }
+  void rest() {
+    for (Team* team : all) team->rest();
+  }
+};
+
 /// The calling thread's team, ended with it.
 class OwnTeam {
 public:
-  ~OwnTeam() { leave_behind(); }
+  ~OwnTeam() {
+    leave_behind();
+    if (!team_) return;
+    Teams& teams = *Teams::instance();
+    const std::lock_guard lock(teams.mutex);
+    teams.all.erase(team_.get());
+  }
   Team& get() {
     forks_seen();
     leave_behind();
-    if (!team_) team_ = std::make_unique<Team>();
+    if (!team_) {
+      team_ = std::make_unique<Team>();
+      Teams& teams = *Teams::instance();
+      const std::lock_guard lock(teams.mutex);
+      teams.all.insert(team_.get());
+    }
     return *team_;
   }
 
@@ -359,7 +453,24 @@ void run_team(int shares, Shares kind, void (*function)(void*), void* argument) 
 }
 
 bool reserve_team(int threads) {
-  return threads <= 1 || place.inside || (threads <= most_threads && own_team.get().grow(threads) >= threads);
+  return threads <= 1 || place.inside || (threads <= most_threads && own_team.get().reserve(threads) >= threads);
+}
+
+void run_free_shares_by(const Executor* given) noexcept {
+  executor.store(given, std::memory_order_release);
+}
+
+TeamsNeeded::TeamsNeeded() noexcept {
+  forks_seen();
+  Teams& teams = *Teams::instance();
+  const std::lock_guard lock(teams.mutex);
+  ++teams.needed;
+}
+
+TeamsNeeded::~TeamsNeeded() {
+  Teams& teams = *Teams::instance();
+  const std::lock_guard lock(teams.mutex);
+  if (--teams.needed == 0) teams.rest();
 }
 
 TeamPlace team_place() noexcept {
@@ -375,7 +486,12 @@ unsigned team_barriers() noexcept {
 }
 
 unsigned forks_seen() noexcept {
-  static const int registered = ::pthread_atfork(nullptr, nullptr, [] { ++forks; });
+  static const int registered = ::pthread_atfork(nullptr, nullptr, [] {
+    ++forks;
+    const int needed = Teams::instance()->needed;
+    Teams::instance() = new Teams;
+    Teams::instance()->needed = needed;
+  });
   (void)registered;
   return forks.load(std::memory_order_relaxed);
 }

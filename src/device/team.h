@@ -12,7 +12,8 @@ enum class Shares : unsigned char {
 
 /// Calls `function(argument)` once for each of `shares` shares, which team_place() tells apart, on up to as
 /// many threads, the calling one among them, and returns when all have returned. Every calling thread has a
-/// team of its own, made at its first call, grown when it asks for more, ended with the thread. A call from
+/// team of its own, made at its first call, grown when it asks for more, ended with the thread; its threads end
+/// with the last TeamsNeeded too, and come back at the next call. A call from
 /// within a region runs one share on the caller alone. Where the system has no more threads, there are fewer
 /// shares of Shares::apart: see reserve_team. A child made by fork() gets new threads. `function` must not
 /// throw. See Note [Threads without a core].
@@ -26,6 +27,19 @@ void run_pieces(int shares, int pieces, void (*function)(void*, int share, int p
 /// Makes sure that the calling thread's next regions of up to `threads` threads get them all. False when the
 /// system refuses more threads. Costs next to nothing once they exist.
 bool reserve_team(int threads);
+
+struct Executor;
+/// Free shares and pieces are run by `executor` from now on; null: by the teams again. See lanner/threads.h.
+void run_free_shares_by(const Executor* executor) noexcept;
+
+/// As long as one is there, threads of teams wait for the next region; without any they end.
+class TeamsNeeded {
+public:
+  TeamsNeeded() noexcept;
+  ~TeamsNeeded();
+  TeamsNeeded(const TeamsNeeded&) = delete;
+  TeamsNeeded& operator=(const TeamsNeeded&) = delete;
+};
 
 /// The calling thread's share of the innermost region; outside of any, number 0 of 1.
 struct TeamPlace {

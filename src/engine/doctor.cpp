@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <lanner/threads.h>
+
 #include "backends/backends.h"
 #include "base/module.h"
 #include "base/options.h"

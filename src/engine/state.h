@@ -13,6 +13,7 @@
 #include <lanner/engine.h>
 
 #include "base/account.h"
+#include "device/team.h"
 #include "engine/given_shapes.h"
 #include "engine/lower.h"
 #include "engine/packing.h"
@@ -63,6 +64,7 @@ struct Engine::State {
   const void* packed_form(const Tensor& constant) const { return constants_.packed_form(constant); }
 
 private:
+  TeamsNeeded teams_; ///< Contexts hold this state, so that threads last as long as they.
   std::shared_ptr<const Program> same_kernels(const Graph& lowered, const Target& target) const;
   std::shared_ptr<const Specialisation> like(const InputShapes& shapes, int threads) const;
 

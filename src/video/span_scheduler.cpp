@@ -4,8 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include <lanner/threads.h>
+
 #include "base/thread_pool.h"
-#include "device/cpu.h"
 #include "device/team.h"
 #include "video/frame_budget.h"
 

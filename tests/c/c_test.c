@@ -50,6 +50,15 @@ static void check_refusal(int line, const char* call, lanner_status status, lann
 
 static const char* preprocess = "{\"preset\": \"none\", \"width\": 8, \"height\": 8}";
 
+static void check_threads(void) {
+  const int32_t before = lanner_default_threads();
+  REQUIRE(lanner_set_threads(2, NULL) == LANNER_OK && lanner_default_threads() == 2);
+  REFUSE(lanner_set_threads(-3, &error), LANNER_INVALID_ARGUMENT, "expected 0 to 4096");
+  REQUIRE(lanner_set_threads(0, NULL) == LANNER_OK && lanner_default_threads() == before);
+  lanner_executor executor = {NULL, NULL};
+  REFUSE(lanner_set_executor(&executor, &error), LANNER_INVALID_ARGUMENT, "run is missing");
+}
+
 static void check_versions(void) {
   REQUIRE(lanner_c_abi_version() == LANNER_C_ABI_VERSION);
   REQUIRE(strlen(lanner_version()) >= 5);
@@ -74,7 +83,7 @@ static int count_progress(void* user, const char* stage, double done, double tot
   return *(const int*)user;
 }
 
-static lanner_engine* build(const char* model) {
+static lanner_engine* build(const char* model, int32_t threads) {
   const int64_t smallest[] = {1, 3, 8, 8}, largest[] = {4, 3, 8, 8};
   lanner_shape_range shape;
   lanner_input_preprocess picture;
@@ -90,7 +99,7 @@ static lanner_engine* build(const char* model) {
   memset(&options, 0, sizeof options);
   options.struct_size = sizeof options;
   options.budget = -1;
-  options.threads = 1;
+  options.threads = threads;
   options.shapes = &shape;
   options.shape_count = 1;
   options.preprocess = &picture;
@@ -270,6 +279,25 @@ static void check_run(const lanner_engine* engine) {
   lanner_context_destroy(context);
   REQUIRE(((float*)kept->dl_tensor.data)[1] == first);
   kept->deleter(kept);
+}
+
+static void run_in_turn(void* user, int32_t count, void (*piece)(void*, int32_t), void* argument) {
+  *(int32_t*)user += count;
+  for (int32_t i = count; i-- > 0;) piece(argument, i);
+}
+
+/* Results stay right where the program runs the loops; tests/device/team_test.cpp counts its pieces. */
+static void check_executor(const char* model) {
+  int32_t pieces = 0;
+  lanner_executor executor;
+  lanner_engine* engine;
+  executor.user = &pieces;
+  executor.run = run_in_turn;
+  REQUIRE(lanner_set_executor(&executor, NULL) == LANNER_OK);
+  engine = build(model, 2);
+  check_run(engine);
+  lanner_engine_destroy(engine);
+  REQUIRE(lanner_set_executor(NULL, NULL) == LANNER_OK);
 }
 
 static void check_tensors(void) {
@@ -454,9 +482,11 @@ int main(int count, char** arguments) {
   lanner_engine* engine;
   REQUIRE(count == 3);
   check_versions();
+  check_threads();
+  check_executor(arguments[1]);
   check_tensors();
   check_options(arguments[1]);
-  engine = build(arguments[1]);
+  engine = build(arguments[1], 1);
   check_bindings(engine);
   check_run(engine);
   check_plans(engine);

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <lanner/threads.h>
+
 #include "temporary_folder.h"
 
 namespace lanner {

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -15,6 +16,11 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include <lanner/threads.h>
+
+#include "device/parallel.h"
+#include "expect_error.h"
 
 namespace lanner {
 namespace {
@@ -243,6 +249,90 @@ TEST(Team, WaitsForNoThreadWithoutACore) {
   if (!reason.empty()) GTEST_SKIP() << reason;
   EXPECT_EQ(calls, 60000);
   EXPECT_GT(own, 30000) << "the others had no core";
+}
+
+std::size_t threads_of_teams() {
+  std::size_t count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    count += name == "lanner-team";
+  }
+  return count;
+}
+
+TEST(Team, ThreadsEndWithTheLastNeedAndComeBack) {
+  for (int turn = 0; turn < 3; ++turn) {
+    const TeamsNeeded first;
+    {
+      const TeamsNeeded second;
+      in_team(3, [] {});
+    }
+    EXPECT_GE(threads_of_teams(), 2U) << turn;
+    std::atomic<int> calls{0};
+    in_team(3, [&] { ++calls; });
+    EXPECT_EQ(calls, 3);
+  }
+  EXPECT_EQ(threads_of_teams(), 0U);
+}
+
+// A team in use is left alone; one that rests meanwhile starts anew.
+TEST(Team, MayRestWhileItsCallerRuns) {
+  std::atomic<bool> done{false};
+  std::jthread other([&] {
+    while (!done) const TeamsNeeded briefly;
+  });
+  for (int i = 0; i < 300; ++i) {
+    std::atomic<int> calls{0};
+    in_team(3, [&] { ++calls; });
+    ASSERT_EQ(calls, 3);
+  }
+  done = true;
+}
+
+/// A pool that runs pieces backwards, every second one on a thread of its own.
+struct OtherPool {
+  std::atomic<int> pieces{0};
+  Executor executor{this, [](void* user, int count, void (*piece)(void*, int), void* argument) {
+                      static_cast<OtherPool*>(user)->pieces += count;
+                      std::vector<std::jthread> threads;
+                      for (int i = count - 1; i >= 0; --i)
+                        if (i % 2)
+                          threads.emplace_back([=] { piece(argument, i); });
+                        else
+                          piece(argument, i);
+                    }};
+  OtherPool() { set_executor(&executor); }
+  ~OtherPool() { set_executor(nullptr); }
+};
+
+TEST(Team, LoopsRunOnAnExecutorOfTheProgram) {
+  OtherPool pool;
+  std::vector<std::atomic<int>> seen(1000);
+  parallel_for(3, 0, 1000, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) ++seen[static_cast<std::size_t>(i)];
+  });
+  EXPECT_TRUE(std::ranges::all_of(seen, [](const auto& count) { return count == 1; }));
+  EXPECT_GE(pool.pieces, 3);
+  const int before = pool.pieces;
+  in_team(3, [] { team_barrier(); }, Shares::apart); // These wait for each other.
+  EXPECT_EQ(pool.pieces, before);
+  EXPECT_THROW(parallel_for(3, 0, 1000, 1, [](std::int64_t, std::int64_t) { throw 1; }), int);
+}
+
+TEST(Team, AnExecutorNeedsItsFunction) {
+  const Executor empty;
+  LANNER_EXPECT_ERROR(set_executor(&empty), ErrorCode::invalid_argument, "run is missing");
+}
+
+TEST(Threads, DefaultIsWhatWasSet) {
+  const int before = default_threads();
+  EXPECT_GE(before, 1);
+  set_threads(3);
+  EXPECT_EQ(default_threads(), 3);
+  LANNER_EXPECT_ERROR(set_threads(-1), ErrorCode::invalid_argument, "expected 0 to 4096, got -1");
+  set_threads(0);
+  EXPECT_EQ(default_threads(), before);
 }
 
 TEST(Team, ForksAreCounted) {

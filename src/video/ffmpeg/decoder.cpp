@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <lanner/threads.h>
+
 #include "base/limit_error.h"
 #include "base/sole_use.h"
-#include "device/cpu.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/frame.h"
