@@ -27,10 +27,12 @@ from lanner._lanner import (
     __version__,
     add_library_folders,
     build,
+    default_threads,
     load,
     load_image,
     load_tensors,
     save_image,
+    set_threads,
 )
 from lanner.errors import (
     BadData,

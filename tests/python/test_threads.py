@@ -68,3 +68,20 @@ def test_a_onednn_that_was_there_before_keeps_its_own_threads(name):
         + START
         + "alone = scores(1); same(2); assert gomp.omp_get_max_threads() == 5; assert child(refused) == 0"
     )
+
+
+def test_one_number_counts_for_all_that_is_made_without_one(monkeypatch):
+    monkeypatch.setenv("LANNER_THREADS", "3")
+    script = "build = lambda: lanner.build({!r}, budget=0).threads; "
+    script = "import lanner; " + script.format(str(SHAPES))
+    assert run(script + "first = build(); lanner.set_threads(2); print(first, build(), lanner.default_threads())") == "3 2 2\n"
+    assert run(script + "lanner.set_threads(2); lanner.set_threads(0); print(build())") == "3\n"
+    with pytest.raises(lanner.InvalidArgument, match="expected 0 to 4096, got 5000"):
+        lanner.set_threads(5000)
+
+
+def test_no_thread_is_left_after_the_last_engine():
+    count = "count = lambda: sum(open(f'/proc/self/task/{task}/comm').read() == 'lanner-team\\n' for task in os.listdir('/proc/self/task')); "
+    script = count + f"engine = lanner.build({str(SHAPES)!r}, threads=3, budget=0); context = engine.create_context(); shape = (1, 3, 192, 320); "
+    script += "run = lambda: context({'input': numpy.zeros(shape, numpy.float32)}); run(); del engine; run(); print(count() >= 2); "
+    assert run("import os, numpy, lanner; " + script + "del context; print(count())") == "True\n0\n"
