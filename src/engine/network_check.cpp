@@ -137,9 +137,7 @@ private:
 };
 
 std::vector<double> numbers(const Tensor& tensor) {
-  Storage storage;
-  storage.dtype = DType::f64;
-  const Tensor wide = pack(tensor, storage);
+  const Tensor wide = pack(tensor, of_type(DType::f64));
   const auto values = wide.as<double>();
   return {values.begin(), values.end()};
 }

@@ -45,12 +45,6 @@ std::int64_t places(const Value& value, int depth = 0) {
   return found;
 }
 
-Storage of_type(DType type) {
-  Storage storage;
-  storage.dtype = type;
-  return storage;
-}
-
 Tensor drawn_reals(DType type, const Shape& shape, Generator& generator) {
   Tensor wide = Tensor::allocate(DType::f64, shape);
   for (double& value : wide.as<double>()) {

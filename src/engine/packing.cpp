@@ -4,6 +4,12 @@
 
 namespace lanner {
 
+Storage of_type(DType type) {
+  Storage storage;
+  storage.dtype = type;
+  return storage;
+}
+
 Tensor pack(const Tensor& tensor, const Storage& storage) {
   const DType type = storage.dtype.value_or(tensor.dtype());
   const bool same_layout =

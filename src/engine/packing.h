@@ -14,6 +14,8 @@ namespace lanner {
 
 /// `tensor` in the layout and type of `storage`, on the host; the tensor itself when it already is.
 Tensor pack(const Tensor& tensor, const Storage& storage);
+/// Row-major, of this type: to widen, narrow or unpack a tensor.
+Storage of_type(DType type);
 
 /// Remembers packed constants by memory and storage. Thread-safe.
 class PackedConstants {

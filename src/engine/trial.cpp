@@ -4,7 +4,10 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <exception>
+#include <latch>
 #include <optional>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -383,6 +386,39 @@ double Trial::seconds(double best) {
     if (turn >= 2 && total > 0.1) break;
   }
   return std::max(fastest, 1e-9);
+}
+
+Verdict side_by_side(std::span<Trial* const> trials, std::size_t runs) {
+  struct Finding {
+    Verdict verdict;
+    std::exception_ptr missing; ///< What the run could not be made for.
+  };
+  std::vector<Finding> found(trials.size());
+  std::latch start(static_cast<std::ptrdiff_t>(trials.size()));
+  const auto run = [&](std::size_t i) {
+    start.arrive_and_wait();
+    try {
+      found[i].verdict = trials[i]->repeat(runs);
+    } catch (const Error& error) {
+      const bool kernels = error.code() != ErrorCode::cancelled && error.code() != ErrorCode::out_of_memory &&
+                           error.code() != ErrorCode::limit_exceeded;
+      if (kernels)
+        found[i].verdict = {fmt::format("it fails: {}", error.message())};
+      else
+        found[i].missing = std::current_exception();
+    } catch (...) {
+      found[i].missing = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < trials.size(); ++i) threads.emplace_back(run, i);
+  }
+  for (const Finding& one : found)
+    if (!one.verdict.right()) return {fmt::format("beside another context: {}", one.verdict.wrong)};
+  for (const Finding& one : found)
+    if (one.missing) std::rethrow_exception(one.missing);
+  return {};
 }
 
 } // namespace lanner

@@ -2,6 +2,7 @@
 // One tactic of a node, run on data whose results are known.
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <lanner/cancel.h>
@@ -125,5 +126,9 @@ private:
   std::unique_ptr<cuda::OwnedStream> stream_;
   std::unique_ptr<cuda::Event> start_, stop_;
 };
+
+/// repeat() of twins at once, each on a thread of its own. Wrong is the first one that is, failures of the
+/// kernel included; throws where memory was missing, which says nothing of it, or who waits has cancelled.
+Verdict side_by_side(std::span<Trial* const> trials, std::size_t runs);
 
 } // namespace lanner

@@ -56,12 +56,6 @@ Integers integers_of(const Node& node) {
   return node.op().elementwise || node.kind() == "fused" ? Integers::counting : Integers::indexing;
 }
 
-Storage of_type(DType type) {
-  Storage storage;
-  storage.dtype = type;
-  return storage;
-}
-
 Tensor random_integers(DType type, const Shape& shape, Integers kind, Random& random) {
   Tensor drawn = Tensor::allocate(DType::i32, shape);
   const bool bytes = type == DType::i8 || type == DType::u8;

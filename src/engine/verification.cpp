@@ -1,10 +1,8 @@
 #include "engine/verification.h"
 
 #include <algorithm>
-#include <latch>
 #include <map>
 #include <new>
-#include <thread>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -22,9 +20,7 @@ namespace {
 
 /// A value's tensor as the interpreter knows it.
 Tensor plain(const Tensor& tensor, const Type& type) {
-  Storage storage;
-  storage.dtype = type.dtype();
-  return tensor.dtype() == DType::string ? tensor : pack(tensor, storage);
+  return tensor.dtype() == DType::string ? tensor : pack(tensor, of_type(type.dtype()));
 }
 
 /// Calls `work`, whose failure is the kernel's. Nothing where memory is missing, which says nothing of it.
@@ -39,23 +35,6 @@ std::optional<Verdict> verdict_of(Work work) {
   } catch (const std::bad_alloc&) {
     return {};
   }
-}
-
-/// Trials of one kernel at work at once, each on a thread of its own.
-Verdict side_by_side(std::span<Trial* const> trials, std::size_t runs) {
-  std::vector<std::optional<Verdict>> verdicts(trials.size());
-  std::latch start(static_cast<std::ptrdiff_t>(trials.size()));
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < trials.size(); ++i)
-      threads.emplace_back([&, i] {
-        start.arrive_and_wait();
-        verdicts[i] = verdict_of([&] { return trials[i]->repeat(runs); });
-      });
-  }
-  for (const auto& verdict : verdicts)
-    if (verdict && !verdict->right()) return {fmt::format("beside another context: {}", verdict->wrong)};
-  return {};
 }
 
 class Walk {

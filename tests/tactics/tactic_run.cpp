@@ -1,9 +1,7 @@
 #include "tactics/tactic_run.h"
 
 #include <array>
-#include <latch>
 #include <new>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -13,33 +11,6 @@
 #include "engine/trial.h"
 
 namespace lanner::sweep {
-namespace {
-
-/// What one of two contexts found, or how it failed.
-void repeat(Trial& trial, std::size_t runs, std::latch& start, Verdict& verdict) {
-  start.arrive_and_wait();
-  try {
-    verdict = trial.repeat(runs);
-  } catch (const Error& error) {
-    verdict = {fmt::format("it fails: {}", error.message())};
-  } catch (const std::bad_alloc&) {
-    verdict = {"it fails: no memory"};
-  }
-}
-
-Verdict side_by_side(Trial& one, Trial& other, std::size_t runs) {
-  std::array<Verdict, 2> verdicts;
-  std::latch start(2);
-  {
-    const std::jthread beside([&] { repeat(other, runs, start, verdicts[1]); });
-    repeat(one, runs, start, verdicts[0]);
-  }
-  for (const Verdict& verdict : verdicts)
-    if (!verdict.right()) return {fmt::format("beside another context: {}", verdict.wrong)};
-  return {};
-}
-
-} // namespace
 
 ProblemRun::ProblemRun(const Problem& problem, const Target& target, int runs, const Control& control)
     : problem_(problem), target_(target), runs_(runs), control_(control) {}
@@ -58,7 +29,7 @@ void ProblemRun::try_offer(const Offer& offer, Finding& finding) {
   if (!other_) other_ = std::make_unique<TrialData>(node, *data_);
   const std::unique_ptr<Trial> twin = trial.twin(*other_);
   twin->run_alone();
-  finding.wrong = side_by_side(trial, *twin, runs).wrong;
+  finding.wrong = side_by_side(std::array{&trial, twin.get()}, runs).wrong;
 }
 
 Finding ProblemRun::run(const Offer& offer) {
