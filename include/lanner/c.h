@@ -54,6 +54,7 @@ struct DLManagedTensorVersioned;
 uint32_t lanner_c_abi_version(void) LANNER_NOEXCEPT;
 /* `major.minor.patch` of the library that is loaded; static. */
 const char* lanner_version(void) LANNER_NOEXCEPT;
+
 /* ---- Errors ---- */
 
 /* 0, or the number of the lanner::ErrorCode plus one. */

@@ -6,8 +6,8 @@
 
 #include <lanner/doctor.h>
 #include <lanner/engine.h>
-#include <lanner/threads.h>
 #include <lanner/error.h>
+#include <lanner/threads.h>
 
 #include "context.h"
 #include "verification.h"

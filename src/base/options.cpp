@@ -34,15 +34,14 @@ std::vector<std::filesystem::path> split_path(std::string_view text) {
 }
 
 int thread_count(const EnvironmentLookup& lookup, std::vector<std::string>& problems) {
-  constexpr int most = 4096;
   const std::string_view text = value_of(lookup, "LANNER_THREADS");
   if (text.empty()) return 0;
   int value = 0;
   const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = status == std::errc() && stop == text.data() + text.size();
-  if (whole && value >= 1 && value <= most) return value;
+  if (whole && value >= 1 && value <= most_threads) return value;
   problems.push_back(
-      fmt::format("LANNER_THREADS=\"{}\" is ignored: expected a number from 1 to {}", text, most));
+      fmt::format("LANNER_THREADS=\"{}\" is ignored: expected a number from 1 to {}", text, most_threads));
   return 0;
 }
 

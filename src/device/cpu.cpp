@@ -19,7 +19,6 @@
 #endif
 
 #include "base/control_groups.h"
-#include "base/options.h"
 
 namespace lanner {
 namespace {

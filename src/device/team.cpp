@@ -98,7 +98,6 @@ public:
   /// From any thread: ends the team's threads, unless it is in use.
   void rest();
   unsigned barriers() const noexcept { return barriers_.load(std::memory_order_relaxed); }
-  int grow(int threads);
   bool survived_fork() const noexcept { return forks_ == forks.load(std::memory_order_relaxed); }
 
 private:
@@ -123,6 +122,7 @@ private:
     Team& team_;
   };
 
+  int grow(int threads);
   void end_threads();
   void run_in_use(Job job, Shares kind);
   void run_by(const Executor& executor, const Job& job);

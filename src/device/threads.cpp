@@ -11,7 +11,6 @@
 namespace lanner {
 namespace {
 
-constexpr int most = 4096;
 std::atomic<int> wanted{0};
 
 } // namespace
@@ -22,8 +21,8 @@ int default_threads() {
 }
 
 void set_threads(int count) {
-  check(count >= 0 && count <= most, ErrorCode::invalid_argument, "threads: expected 0 to {}, got {}", most,
-        count);
+  check(count >= 0 && count <= most_threads, ErrorCode::invalid_argument,
+        "threads: expected 0 to {}, got {}", most_threads, count);
   wanted = count;
 }
 

@@ -13,6 +13,7 @@
 #include <lanner/engine.h>
 
 #include "base/account.h"
+#include "base/options.h"
 #include "device/team.h"
 #include "engine/given_shapes.h"
 #include "engine/lower.h"
@@ -89,7 +90,6 @@ private:
   mutable std::unique_ptr<const Graph> portable_; ///< Null where `graph` is so itself.
 };
 
-constexpr int most_threads = 4096; ///< Of a context.
 /// Refuses a number that no context can have; 0 leaves the choice.
 void check_threads(int threads);
 
