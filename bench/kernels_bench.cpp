@@ -9,6 +9,8 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <lanner/threads.h>
+
 #include "backends/backends.h"
 #include "device/cpu.h"
 #include "graph/infer.h"

@@ -68,7 +68,7 @@ Cost Tuner::known(const std::string& name, const Node& node, const Backend& back
                   const Tactic& tactic) const {
   Cost cost{tactic.estimate, false};
   if (target_.deterministic || is_definition(backend)) {
-    cost.trust = vouched(backend, node, tactic.kernel) ? Trust::vouched : Trust::none;
+    cost.trust = vouched(backend, tactic.kernel) ? Trust::vouched : Trust::none;
     if (cost.trust == Trust::none) cost.wrong = "deterministic builds take vouched tactics only";
     if (target_.deterministic) return cost;
   }

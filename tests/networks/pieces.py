@@ -82,16 +82,20 @@ class Cutter:
 
     def rival(self, model: onnx.ModelProto, feed: Feed, expected: comparison.Arrays) -> dict[str, dict]:
         """Distances of those that `jobs.rival` asks."""
-        if halves_by_torch(self.job):
-            return comparison.distances(self.by_torch(model, feed), expected)
+        there = self.distances_by_torch(model, feed, expected) if has_torch(self.job.device) else {}
+        if there and halves_by_torch(self.job):
+            return there
         found = comparison.distances(self.by_onnxruntime(model, feed, list(expected)), expected)
-        if self.job.precision == HALVES or not has_torch(self.job.device):
-            return found
-        try:
-            there = comparison.distances(self.by_torch(model, feed), expected)
-        except RuntimeError:  # of what PyTorch lacks
+        if not there or self.job.precision == HALVES:
             return found
         return {name: verdict.laxer(one, there[name]) for name, one in found.items()}
+
+    def distances_by_torch(self, model: onnx.ModelProto, feed: Feed, expected: comparison.Arrays) -> dict[str, dict]:
+        """Nothing for what PyTorch lacks."""
+        try:
+            return comparison.distances(self.by_torch(model, feed), expected)
+        except RuntimeError:
+            return {}
 
     def by_onnxruntime(self, model: onnx.ModelProto, feed: Feed, names: Sequence[str]) -> comparison.Arrays:
         halved = parts.in_halves(model) if self.job.precision == HALVES else model

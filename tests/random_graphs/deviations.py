@@ -76,6 +76,11 @@ def transposed_same(node: Node) -> bool:
     return same_padding(node)
 
 
+@deviates(REFERENCE, "ConvTranspose", reason="SAME with output_padding gives more than input times stride")
+def transposed_same_and_more(node: Node) -> bool:
+    return same_padding(node) and any(node.attribute("output_padding", []))
+
+
 @deviates(RUNTIME, "ConvTranspose", reason="an empty input ends the process")
 def transposed_empty(node: Node) -> bool:
     return any(shape is not None and 0 in shape for shape in [*node.shapes, *node.outputs])
@@ -203,10 +208,10 @@ def other_indices(node: Node) -> bool:
     return len(node.outputs) > 1 and (node.attribute("storage_order", 0) == 1 or same_padding(node))
 
 
-@deviates(REFERENCE, "MaxPool", reason="paddings that differ in front and behind, and those of ceil_mode, are not all taken")
+@deviates(REFERENCE, "MaxPool", reason="paddings that are not the same on all sides, and those of ceil_mode, are not all taken")
 def uneven_padding(node: Node) -> bool:
     pads = node.attribute("pads", [])
-    return pads[: len(pads) // 2] != pads[len(pads) // 2 :] or bool(node.attribute("ceil_mode", 0) and any(pads))
+    return len(set(pads)) > 1 or bool(node.attribute("ceil_mode", 0) and any(pads))
 
 
 @deviates(REFERENCE, "QLinearConv", reason="results are not rounded to the nearest")
@@ -221,9 +226,25 @@ def other_places(node: Node) -> bool:
     return (mode == "half_pixel_symmetric" and bool(node.attribute("antialias"))) or (mode == "pytorch_half_pixel" and to_one)
 
 
+@deviates(REFERENCE, "Resize", reason="cubic reads other elements where a place is whole but for rounding")
+def cubic_at_whole_places(node: Node) -> bool:
+    return node.attribute("mode") == "cubic" and places.whole_but_for_rounding(node)
+
+
 @deviates(RUNTIME, "GridSample", reason="with cubic and border the elements read are clamped, not the place")
 def cubic_border(node: Node) -> bool:
     return node.attribute("mode") in ("cubic", "bicubic") and node.attribute("padding_mode") == "border"
+
+
+@deviates(RUNTIME, "Loop", reason="without an iteration the body's declarations tell the sizes of what is stacked")
+def no_iteration(node: Node) -> bool:
+    trips = node.constant(0)
+    return node.has(0) and (trips is None or not trips.any())
+
+
+@deviates(REFERENCE, "DynamicQuantizeLinear", reason="zeros alone have another scale")
+def range_of_zeros(_: Node) -> bool:
+    return True
 
 
 @deviates(RUNTIME, "Gemm", reason="a product over no elements leaves beta out")

@@ -1,4 +1,4 @@
-"""Where a Resize reads, and whether only rounding says which element is nearest or whether a place is still inside."""
+"""Where a Resize reads, and whether only rounding says which element is nearest, or whether a place is inside or an element's own."""
 
 import numpy
 
@@ -24,6 +24,20 @@ def only_rounding_decides(node: Node) -> bool:
         if nearest and (mode == CROP or old != new) and not exact:
             if near(at, 0.5 if node.attribute("nearest_mode", "round_prefer_floor").startswith("round") else 0.0):
                 return True
+    return False
+
+
+def whole_but_for_rounding(node: Node) -> bool:
+    """Whether a place that is an element's own may be read a rounding error beside it."""
+    before, after = node.shapes[0], node.outputs[0]
+    if before is None or after is None:
+        return True
+    mode = node.attribute("coordinate_transformation_mode", "half_pixel")
+    for axis, (old, new) in enumerate(zip(before, after, strict=True)):
+        start, end, scale = stretch(node, axis, old, new)
+        at = coordinates(mode, old, new, scale, (start, end))
+        if old != new and numpy.log2(scale) % 1 != 0 and near(at, 0.0):
+            return True
     return False
 
 

@@ -77,16 +77,23 @@ def failures(rows: list[Row], verdict: str) -> list[str]:
     return ["", f"### {verdict.capitalize()}", "", *table(["tactic", "stored as", "problem", "networks", "reason"], lines)]
 
 
+def named(what: str, networks: set[str]) -> list[str]:
+    return [f"{what}: {', '.join(sorted(networks))}."] if networks else []
+
+
 def section(machine: tuple[str, str, str], rows: list[Row]) -> list[str]:
     device, libraries, lanner = machine
     tactics = [row for row in rows if row["what"] == "tactic"]
-    networks = sorted({name for row in rows for name in row["networks"]})
+    built = {name for row in rows if row["what"] == "build" for name in row["networks"]}
+    whole = {name for row in rows for name in row["networks"]} - built
     problems = len({row["problem"] for row in tactics})
     return [
         "",
         f"## {device}",
         "",
-        f"Lanner {lanner}; {libraries or 'no libraries'}. Networks: {', '.join(networks)}; {problems} different problems.",
+        f"Lanner {lanner}; {libraries or 'no libraries'}; {problems} different problems.",
+        *named("All tactics of", whole),
+        *named("What builds take, and the runners-up, of", built),
         "",
         *counts(tactics),
         *failures(rows, "wrong"),

@@ -212,12 +212,18 @@ std::optional<Conv> read_conv(const Group& group, std::string& reason) {
   return conv;
 }
 
-/// Tensor cores read channels last; true f32 is as good in either order.
+bool is_pixel(const Shape& image) {
+  return std::all_of(image.begin() + 2, image.end(), [](std::int64_t size) { return size == 1; });
+}
+
+/// Tensor cores read channels last; true f32 is as good in either order. One pixel is stored alike in both, but
+/// described as row-major, cuDNN 9.19 has engines that write a batch of them wrong in FP16.
 std::vector<Variant> variants(const Conv& conv, const Target& target) {
+  const bool same_either_way = is_pixel(conv.input) && is_pixel(conv.output);
   std::vector<Variant> list;
   for (const std::optional<DType> kept : kept_types(conv.type(), target))
     for (const bool channels_last : {true, false})
-      list.push_back({channels_last, kept.value_or(conv.type())});
+      if (channels_last || !same_either_way) list.push_back({channels_last, kept.value_or(conv.type())});
   return list;
 }
 
@@ -404,7 +410,15 @@ std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
   return std::make_unique<GraphKernel>(gpu, pool, std::move(runs));
 }
 
-/// What cuDNN joins in one kernel: sums and one activation in f32, more for tensor cores.
+/// Whether all steps are right to the last bits of f32: what engines make of an exponential is not (tanh of 9.19
+/// is 1e-5 off).
+bool is_exact(const ConvProblem& problem) {
+  return std::ranges::all_of(problem.steps, [](const PointwiseStep& step) {
+    return step.operand || step.mode == cudnn::PointwiseMode::relu;
+  });
+}
+
+/// What cuDNN joins in one kernel: sums and relu in f32, more for tensor cores.
 bool conv_fuses(const Group& group, const Target& target) {
   std::string reason;
   const auto conv = read_conv(group, reason);
@@ -412,8 +426,8 @@ bool conv_fuses(const Group& group, const Target& target) {
   StepOperands from;
   const auto problem = problem_of(*conv, {true, conv->type()}, from);
   if (!problem) return false;
-  if (conv->type() != DType::f32 || target.precisions.size() > 1) return true;
-  return problem->steps.size() <= 1 || conv_forms(*problem).size() > 2;
+  if (!is_true_f32(conv->type(), target)) return true;
+  return is_exact(*problem) && (problem->steps.size() <= 1 || conv_forms(*problem).size() > 2);
 }
 
 } // namespace

@@ -399,9 +399,12 @@ std::unique_ptr<Kernel> matmul_prepare(const Preparation& p) {
   return std::make_unique<MatmulKernel>(gpu, *m, std::move(operation), chosen);
 }
 
-bool matmul_fuses(const Group& group, const Target&) {
+/// The library's gelu is right to a unit of FP16, not of f32 (13.1: 1e-6 of the largest value).
+bool matmul_fuses(const Group& group, const Target& target) {
   std::string reason;
-  return cublaslt::library_status().api && read_matmul(group, reason).has_value();
+  const auto m = read_matmul(group, reason);
+  if (!m || !cublaslt::library_status().api) return false;
+  return m->activation != cublaslt::epilogue_gelu || !is_true_f32(m->type(), target);
 }
 
 } // namespace

@@ -35,6 +35,11 @@ inline std::vector<std::optional<DType>> kept_types(DType type, const Target& ta
   return types;
 }
 
+/// Whether a value of this type is computed in f32 and nothing narrower.
+inline bool is_true_f32(DType type, const Target& target) {
+  return type == DType::f32 && kept_types(type, target).size() == 1;
+}
+
 /// The ending of kernels' names for a type: `f32`, `f16`, `bf16`.
 inline std::string_view suffix(DType type) {
   return to_string(type);

@@ -301,7 +301,7 @@ dnnl::primitive_desc_base concat(const Desc& dst, int axis, const std::vector<De
                                  const dnnl::primitive_attr& attr) {
   try {
 #if DNNL_VERSION_MAJOR >= 3
-    return dnnl::concat::primitive_desc(engine(), dst, axis, sources, attr, true);
+    return dnnl::concat::primitive_desc(engine(), dst, axis, sources, attr);
 #else
     return dnnl::concat::primitive_desc(dst, axis, sources, engine(), attr);
 #endif
