@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 
 namespace lanner {
 namespace {
 
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
 using Matrix = std::vector<double>; ///< Row-major: lower-numbered node's alternative, then the other's.
 
-/// Reduces the problem node by node, then answers in reverse.
+/// Takes nodes off until none is left. Those of up to two neighbours are taken off exactly, which alternative
+/// they get is told by what their neighbours get; of the others the caller fixes one at a time.
 class Reduction {
 public:
   explicit Reduction(const AssignmentProblem& problem)
@@ -19,17 +24,53 @@ public:
     for (std::size_t i = 0; i < costs_.size(); ++i) queue_.insert({neighbours_[i].size(), i});
   }
 
-  std::vector<std::size_t> solve() {
-    std::vector<std::size_t> choice(costs_.size(), 0);
+  /// The next node to fix; nothing once none is left.
+  std::optional<std::size_t> next() {
     while (!queue_.empty()) {
       const std::size_t node = pick();
-      queue_.erase({neighbours_[node].size(), node});
-      order_.push_back({node, {}});
-      for (const auto& [other, matrix] : neighbours_[node])
-        order_.back().edges.push_back({other, oriented(node, other, matrix)});
-      reduce(node);
+      if (neighbours_[node].size() > 2) return node;
+      take_off(node);
+      const Removed& removed = *order_.back();
+      if (removed.edges.empty())
+        cost_ += *std::ranges::min_element(costs_[node]);
+      else if (removed.edges.size() == 1)
+        reduce_one(node, removed.edges[0]);
+      else
+        reduce_two(node, removed.edges[0], removed.edges[1]);
     }
-    for (auto it = order_.rbegin(); it != order_.rend(); ++it) choice[it->node] = answer(*it, choice);
+    return std::nullopt;
+  }
+
+  /// The node's alternatives whose costs are finite, the cheapest first when each neighbour answers at its best.
+  std::vector<std::size_t> alternatives(std::size_t node) const {
+    std::vector<std::pair<double, std::size_t>> expected;
+    for (std::size_t a = 0; a < costs_[node].size(); ++a) {
+      double cost = costs_[node][a];
+      for (const auto& [other, matrix] : neighbours_[node]) cost += best_answer(node, a, other, matrix);
+      if (cost < infinite) expected.emplace_back(cost, a);
+    }
+    std::ranges::sort(expected);
+    std::vector<std::size_t> list;
+    for (const auto& [cost, alternative] : expected) list.push_back(alternative);
+    return list;
+  }
+
+  void fix(std::size_t node, std::size_t alternative) {
+    take_off(node);
+    for (const auto& [other, matrix] : order_.back()->edges)
+      for (std::size_t b = 0; b < costs_[other].size(); ++b)
+        costs_[other][b] += matrix[alternative * costs_[other].size() + b];
+    cost_ += costs_[node][alternative];
+    for (std::size_t a = 0; a < costs_[node].size(); ++a)
+      if (a != alternative) costs_[node][a] = infinite;
+  }
+
+  /// Of all nodes that are settled; of the whole choice once none is left.
+  double cost() const { return cost_; }
+
+  std::vector<std::size_t> choice() const {
+    std::vector<std::size_t> choice(costs_.size(), 0);
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) choice[(*it)->node] = answer(**it, choice);
     return choice;
   }
 
@@ -80,7 +121,12 @@ private:
     }
   }
 
-  void disconnect(std::size_t node) {
+  void take_off(std::size_t node) {
+    queue_.erase({neighbours_[node].size(), node});
+    Removed removed{node, {}};
+    for (const auto& [other, matrix] : neighbours_[node])
+      removed.edges.push_back({other, oriented(node, other, matrix)});
+    order_.push_back(std::make_shared<const Removed>(std::move(removed)));
     for (const auto& [other, matrix] : neighbours_[node]) {
       queue_.erase({neighbours_[other].size(), other});
       neighbours_[other].erase(node);
@@ -89,23 +135,10 @@ private:
     neighbours_[node].clear();
   }
 
-  /// Moves what `node` costs its neighbours onto them.
-  void reduce(std::size_t node) {
-    const Removed& removed = order_.back();
-    disconnect(node);
-    if (removed.edges.size() == 1) {
-      reduce_one(node, removed.edges[0]);
-    } else if (removed.edges.size() == 2) {
-      reduce_two(node, removed.edges[0], removed.edges[1]);
-    } else if (!removed.edges.empty()) {
-      fix(node, removed);
-    }
-  }
-
   void reduce_one(std::size_t node, const std::pair<std::size_t, Matrix>& edge) {
     std::vector<double>& target = costs_[edge.first];
     for (std::size_t b = 0; b < target.size(); ++b) {
-      double best = std::numeric_limits<double>::infinity();
+      double best = infinite;
       for (std::size_t a = 0; a < costs_[node].size(); ++a)
         best = std::min(best, costs_[node][a] + edge.second[a * target.size() + b]);
       target[b] += best;
@@ -115,7 +148,7 @@ private:
   void reduce_two(std::size_t node, const std::pair<std::size_t, Matrix>& first,
                   const std::pair<std::size_t, Matrix>& second) {
     const std::size_t rows = costs_[first.first].size(), columns = costs_[second.first].size();
-    Matrix joint(rows * columns, std::numeric_limits<double>::infinity());
+    Matrix joint(rows * columns, infinite);
     for (std::size_t a = 0; a < costs_[node].size(); ++a)
       for (std::size_t r = 0; r < rows; ++r)
         for (std::size_t c = 0; c < columns; ++c) {
@@ -125,32 +158,21 @@ private:
     connect(first.first, second.first, joint);
   }
 
-  /// Heuristic for degree three and more: keep the alternative that is cheapest when each neighbour answers
-  /// at its best.
-  void fix(std::size_t node, const Removed& removed) {
-    std::size_t best = 0;
-    double best_cost = std::numeric_limits<double>::infinity();
-    for (std::size_t a = 0; a < costs_[node].size(); ++a) {
-      double cost = costs_[node][a];
-      for (const auto& [other, matrix] : removed.edges) {
-        double answer = std::numeric_limits<double>::infinity();
-        for (std::size_t b = 0; b < costs_[other].size(); ++b)
-          answer = std::min(answer, costs_[other][b] + matrix[a * costs_[other].size() + b]);
-        cost += answer;
-      }
-      if (cost < best_cost) best = a, best_cost = cost;
+  double best_answer(std::size_t node, std::size_t alternative, std::size_t other, const Matrix& matrix) const {
+    const std::size_t rows = costs_[node].size(), columns = costs_[other].size();
+    double best = infinite;
+    for (std::size_t b = 0; b < columns; ++b) {
+      const double edge =
+          node < other ? matrix[alternative * columns + b] : matrix[b * rows + alternative];
+      best = std::min(best, costs_[other][b] + edge);
     }
-    for (const auto& [other, matrix] : removed.edges)
-      for (std::size_t b = 0; b < costs_[other].size(); ++b)
-        costs_[other][b] += matrix[best * costs_[other].size() + b];
-    for (std::size_t a = 0; a < costs_[node].size(); ++a)
-      if (a != best) costs_[node][a] = std::numeric_limits<double>::infinity();
+    return best;
   }
 
   std::size_t answer(const Removed& removed, const std::vector<std::size_t>& choice) const {
     const std::vector<double>& own = costs_[removed.node];
     std::size_t best = 0;
-    double best_cost = std::numeric_limits<double>::infinity();
+    double best_cost = infinite;
     for (std::size_t a = 0; a < own.size(); ++a) {
       double cost = own[a];
       for (const auto& [other, matrix] : removed.edges)
@@ -163,7 +185,43 @@ private:
   std::vector<std::vector<double>> costs_;
   std::vector<std::map<std::size_t, Matrix>> neighbours_;
   std::set<std::pair<std::size_t, std::size_t>> queue_; ///< (degree, node) of nodes not yet removed.
-  std::vector<Removed> order_;
+  std::vector<std::shared_ptr<const Removed>> order_; ///< Shared with the reductions that began alike.
+  double cost_ = 0;
+};
+
+/// Tries alternatives of the nodes that have to be fixed, the likeliest first, and keeps the best choice.
+class Search {
+public:
+  explicit Search(std::size_t nodes)
+      : enough_(std::max<std::size_t>(1, most_tries / std::max<std::size_t>(1, nodes))) {}
+
+  void run(Reduction state) {
+    const auto node = state.next();
+    if (!node) return keep(state);
+    const std::vector<std::size_t> alternatives = state.alternatives(*node);
+    if (alternatives.empty()) ++tries_;
+    for (const std::size_t alternative : alternatives) {
+      if (state.cost() >= best_cost_ || tries_ >= (choice ? enough_ : most_tries)) return;
+      Reduction next = state;
+      next.fix(*node, alternative);
+      run(std::move(next));
+    }
+  }
+
+  std::optional<std::vector<std::size_t>> choice;
+
+private:
+  static constexpr std::size_t most_tries = 4096; ///< Of choices; far fewer for large problems.
+
+  void keep(const Reduction& state) {
+    ++tries_;
+    if (choice && state.cost() >= best_cost_) return;
+    choice = state.choice();
+    best_cost_ = state.cost();
+  }
+
+  std::size_t enough_, tries_ = 0;
+  double best_cost_ = infinite;
 };
 
 /// Changes one node at a time while that helps.
@@ -196,7 +254,9 @@ void improve(const AssignmentProblem& problem, std::vector<std::size_t>& choice)
 } // namespace
 
 std::vector<std::size_t> assign(const AssignmentProblem& problem) {
-  std::vector<std::size_t> choice = Reduction(problem).solve();
+  Search search(problem.nodes.size());
+  search.run(Reduction(problem));
+  std::vector<std::size_t> choice = search.choice.value_or(std::vector<std::size_t>(problem.nodes.size(), 0));
   improve(problem, choice);
   return choice;
 }

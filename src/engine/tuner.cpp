@@ -90,7 +90,7 @@ Cost Tuner::known(const std::string& name, const Node& node, const Backend& back
 Cost Tuner::cost(const Node& node, const Backend& backend, const Tactic& tactic, double best, double until) {
   control_.cancel.check();
   const std::string name = key(node, backend, tactic);
-  const Cost cost = known(name, node, backend, tactic);
+  Cost cost = known(name, node, backend, tactic);
   const bool settled = !cost.wrong.empty() || (cost.measured && cost.trust != Trust::none);
   if (settled || !measures() || spent_ >= std::min(budget_, until)) return cost;
   try_out(name, node, backend, tactic, best, true);
@@ -100,7 +100,7 @@ Cost Tuner::cost(const Node& node, const Backend& backend, const Tactic& tactic,
 Cost Tuner::vet(const Node& node, const Backend& backend, const Tactic& tactic) {
   control_.cancel.check();
   const std::string name = key(node, backend, tactic);
-  const Cost cost = known(name, node, backend, tactic);
+  Cost cost = known(name, node, backend, tactic);
   if (cost.trust != Trust::none || !cost.wrong.empty()) return cost;
   try_out(name, node, backend, tactic, 0, false);
   return known(name, node, backend, tactic);

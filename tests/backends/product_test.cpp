@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "backends/backends.h"
+#include "backends/config_text.h"
 #include "backends/tactic_check.h"
 
 namespace lanner {
@@ -44,6 +46,9 @@ const ProductCase cases[] = {
     {"[4, 9, 8]", "[8, 11]", "matmul", "", packing, false},
     {"[1, 9, 8]", "[3, 8, 11]", "matmul", "", {}, false},
     {"[64, 100]", "[100, 72]", "matmul", "", packing},
+    {"[50, 64]", "[64, 40]", "matmul", "", packing},
+    {"[50, 64]", "[64, 40]", "matmul", "", {"onednn/matmul"}, false},
+    {"[3, 5, 9, 8]", "[3, 5, 8, 11]", "matmul", "", {}, false},
 };
 INSTANTIATE_TEST_SUITE_P(shapes, Products, testing::ValuesIn(cases));
 
@@ -77,10 +82,12 @@ INSTANTIATE_TEST_SUITE_P(bodies, ProductTails,
                                          "%s: f32[*] = mul(%m, %oi)\n%r: f32[*] = sigmoid(%s)\n"));
 
 TEST(ProductTail, adds_full_operands) {
-  const auto ran = check_tactics(fused_product(
-      "[8, 64]", "[64, 48]", "[8, 48]",
-      "%m: f32[*] = matmul(%ai, %bi)\n%s: f32[*] = add(%m, %oi)\n%r: f32[*] = relu(%s)\n", false));
-  expect_offered(ran, {"onednn/inner_product"});
+  for (const char* rows : {"8", "50"}) {
+    const auto ran = check_tactics(fused_product(
+        fmt::format("[{}, 64]", rows), "[64, 48]", fmt::format("[{}, 48]", rows),
+        "%m: f32[*] = matmul(%ai, %bi)\n%s: f32[*] = add(%m, %oi)\n%r: f32[*] = relu(%s)\n", false));
+    expect_offered(ran, {"onednn/inner_product"});
+  }
 }
 
 // A number multiplied with and another one added are two linear maps, of which oneDNN may be given but one.
@@ -124,6 +131,33 @@ TEST(ScalarTails, of_two_are_left_alone) {
        {"%s: f32[*] = mul(%m, %ci)\n%t: f32[*] = tanh(%s)\n%r: f32[*] = mul(%t, %di)\n",
         "%s: f32[*] = min(%m, %di)\n%t: f32[*] = mul(%s, %di)\n%r: f32[*] = min(%t, %ci)\n"})
     expect_refused(check_scalar_tail(body), {"onednn/matmul", "onednn/inner_product"});
+}
+
+/// Sizes of the pieces that oneDNN's products are offered in, 0 for whole ones.
+std::set<std::int64_t> pieces_offered(std::string_view ir, int threads) {
+  const NodeCase c = make_case(ir);
+  Target target;
+  target.threads = threads;
+  std::set<std::int64_t> sizes;
+  for (const Backend* backend : backends_for(target))
+    if (backend->name() == "onednn")
+      for (const Tactic& tactic : backend->tactics(*c.node, target).tactics)
+        sizes.insert(ConfigText(tactic.config).integer("piece", 0));
+  return sizes;
+}
+
+// Beside the whole product, whose threads wait for each other: pieces of rows or matrices, for one thread each.
+TEST(Product, is_offered_in_pieces_too) {
+  if (const std::string missing = missing_backend("onednn"); !missing.empty()) GTEST_SKIP() << missing;
+  const auto product = [](std::string_view a, std::string_view b) {
+    return fmt::format("graph @g(%a: f32{}, %b: f32{}) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] = matmul(%a, %b)\n}}", a,
+                       b);
+  };
+  EXPECT_EQ(pieces_offered(product("[200, 64]", "[64, 40]"), 2), (std::set<std::int64_t>{0, 64}));
+  EXPECT_EQ(pieces_offered(product("[200, 64]", "[64, 40]"), 1), (std::set<std::int64_t>{0}));
+  EXPECT_EQ(pieces_offered(product("[8, 64]", "[64, 40]"), 2), (std::set<std::int64_t>{0, 8}));
+  EXPECT_EQ(pieces_offered(product("[12, 9, 8]", "[12, 8, 11]"), 2), (std::set<std::int64_t>{0, 3}));
+  EXPECT_EQ(pieces_offered(product("[1, 9, 8]", "[3, 8, 11]"), 2), (std::set<std::int64_t>{0}));
 }
 
 TEST(Product, takes_one_value_twice) {

@@ -106,40 +106,25 @@ TEST(Assign, SeriesAndParallelGraphsAreSolvedExactly) {
   }
 }
 
-// Known: nodes of three and more neighbours are chosen by a heuristic. The worst that was seen on 3,000 such
-// problems is 1.19 of the best.
-TEST(Assign, DenserGraphsComeClose) {
-  Problems problems(2);
-  double found = 0, best = 0;
-  for (int round = 0; round < 300; ++round) {
-    const AssignmentProblem problem = problems.dense(4 + problems.below(5));
-    const double one = cost_of(problem, assign(problem)), least = brute_force(problem);
-    EXPECT_GE(one, least - 1e-9) << round;
-    EXPECT_LE(one, least * 1.25) << round;
-    found += one;
-    best += least;
+TEST(Assign, DenseGraphsAreSolvedExactlyWhereSmall) {
+  for (const double infinite : {0.0, 0.1, 0.3}) {
+    Problems problems(2, infinite);
+    for (int round = 0; round < 300; ++round) {
+      SCOPED_TRACE(round);
+      expect_best(problems.dense(4 + problems.below(5)));
+    }
   }
-  EXPECT_LE(found, best * 1.01);
 }
 
-// Known: there the heuristic may end with an infinite cost although a finite one exists, on up to 5 % of such
-// problems. Lowering knows no infinite costs.
-TEST(Assign, DenserGraphsWithInfiniteCostsMostlyComeClose) {
-  Problems problems(4, 0.1);
-  int possible = 0, missed = 0;
-  for (int round = 0; round < 400; ++round) {
-    const AssignmentProblem problem = problems.dense(4 + problems.below(5));
-    const double found = cost_of(problem, assign(problem)), best = brute_force(problem);
-    EXPECT_GE(found, best - 1e-9) << round;
-    if (best == never) continue;
-    ++possible;
-    if (found == never)
-      ++missed;
-    else
-      EXPECT_LE(found, best * 1.6) << round;
+// Too many choices to try them all: a finite one is found, and soon.
+TEST(Assign, LargeDenseGraphsAreCovered) {
+  Problems problems(6, 0.1);
+  for (int round = 0; round < 20; ++round) {
+    AssignmentProblem problem = problems.dense(40);
+    for (auto& [from, to, costs] : problem.edges) costs[0] = 1; // the first alternatives fit together
+    for (auto& costs : problem.nodes) costs[0] = 1;
+    EXPECT_LT(cost_of(problem, assign(problem)), never) << round;
   }
-  EXPECT_GT(possible, 200);
-  EXPECT_LE(missed * 20, possible);
 }
 
 TEST(Assign, InfiniteAlternativesAreAvoided) {

@@ -1,0 +1,104 @@
+#include "backends/cpu/onednn/pieces.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <span>
+
+#include <lanner/error.h>
+
+#include "device/team.h"
+
+namespace lanner::onednn {
+
+// Note [Pieces of a product]
+// oneDNN's products wait within their loops: for what another thread packed or summed. Such a loop needs all of
+// its threads at once, and takes as long as the one that has no core. A product made for one thread does not;
+// so each piece of the result's rows, or of a list of matrices, is a primitive of its own, and whoever has a
+// core takes the next. The tuner picks between the two by time.
+
+namespace {
+
+constexpr std::int64_t pieces_of_a_thread = 2;
+constexpr std::size_t alignment = 64;
+
+} // namespace
+
+Cut cut_for(int threads, std::int64_t units, std::int64_t grain) {
+  const std::int64_t wanted = threads * pieces_of_a_thread;
+  const std::int64_t even = (units - 1) / wanted + 1;
+  return {units, std::min(units, ((even - 1) / grain + 1) * grain)};
+}
+
+bool UnitBytes::add(const Operand& operand, std::size_t bytes) {
+  if (!operand || !operand.is_input()) return bytes == 0;
+  const auto [found, fresh] = inputs.try_emplace(operand.index, bytes);
+  return (fresh || found->second == bytes) && operand.index < PieceKernel::most_inputs;
+}
+
+PieceKernel::PieceKernel(const Cut& cut, const UnitBytes& bytes, std::unique_ptr<Execution> body,
+                         std::unique_ptr<Execution> last, int threads)
+    : cut_(cut), output_bytes_(bytes.output * static_cast<std::size_t>(cut.size)), body_(std::move(body)),
+      last_(std::move(last)), threads_(threads) {
+  for (const auto& [input, size] : bytes.inputs)
+    input_bytes_.at(input) = size * static_cast<std::size_t>(cut.size);
+}
+
+std::size_t PieceKernel::piece_workspace() const {
+  const std::size_t most = std::max(body_->workspace(), last_ ? last_->workspace() : 0);
+  return (most + alignment - 1) / alignment * alignment;
+}
+
+std::size_t PieceKernel::workspace() const {
+  return piece_workspace() * static_cast<std::size_t>(cut_.count());
+}
+
+/// A launch that several threads work on.
+struct PieceKernel::Region {
+  const PieceKernel& kernel;
+  const Launch& launch;
+  std::int64_t pieces_of_a_share;
+  std::atomic<bool> failed{false};
+  std::exception_ptr error;
+
+  void run(int share, int piece) {
+    const std::int64_t at = share * pieces_of_a_share + piece;
+    if (at >= kernel.cut_.count()) return;
+    try {
+      kernel.run(launch, at);
+    } catch (...) {
+      if (!failed.exchange(true)) error = std::current_exception();
+    }
+  }
+};
+
+void PieceKernel::launch(const Launch& launch) const {
+  const std::int64_t count = cut_.count(), shares = std::min<std::int64_t>(threads_, count);
+  if (shares <= 1 || team_place().inside) {
+    for (std::int64_t piece = 0; piece < count; ++piece) run(launch, piece);
+    return;
+  }
+  Region region{*this, launch, (count - 1) / shares + 1, {}, {}};
+  run_pieces(
+      static_cast<int>(shares), static_cast<int>(region.pieces_of_a_share),
+      [](void* argument, int share, int piece) { static_cast<Region*>(argument)->run(share, piece); },
+      &region);
+  if (region.error) std::rethrow_exception(region.error);
+}
+
+void PieceKernel::run(const Launch& launch, std::int64_t piece) const {
+  const auto at = static_cast<std::size_t>(piece);
+  std::array<const void*, most_inputs> inputs{};
+  const std::size_t count = std::min(launch.inputs.size(), most_inputs);
+  for (std::size_t i = 0; i < count; ++i)
+    if (launch.inputs[i])
+      inputs[i] = static_cast<const std::byte*>(launch.inputs[i]) + at * input_bytes_[i];
+  std::array<void*, 1> outputs{static_cast<std::byte*>(launch.outputs[0]) + at * output_bytes_};
+  Launch part = launch;
+  part.inputs = std::span(inputs).first(count);
+  part.outputs = outputs;
+  part.workspace = static_cast<std::byte*>(launch.workspace) + at * piece_workspace();
+  (last_ && piece + 1 == cut_.count() ? last_ : body_)->launch(part);
+}
+
+} // namespace lanner::onednn
