@@ -46,8 +46,8 @@ const ProductCase cases[] = {
     {"[4, 9, 8]", "[8, 11]", "matmul", "", packing, false},
     {"[1, 9, 8]", "[3, 8, 11]", "matmul", "", {}, false},
     {"[64, 100]", "[100, 72]", "matmul", "", packing},
-    {"[50, 64]", "[64, 40]", "matmul", "", packing},
-    {"[50, 64]", "[64, 40]", "matmul", "", {"onednn/matmul"}, false},
+    {"[150, 64]", "[64, 40]", "matmul", "", {"onednn/inner_product"}},
+    {"[150, 64]", "[64, 40]", "matmul", "", {"onednn/matmul"}, false},
     {"[3, 5, 9, 8]", "[3, 5, 8, 11]", "matmul", "", {}, false},
 };
 INSTANTIATE_TEST_SUITE_P(shapes, Products, testing::ValuesIn(cases));
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(bodies, ProductTails,
                                          "%s: f32[*] = mul(%m, %oi)\n%r: f32[*] = sigmoid(%s)\n"));
 
 TEST(ProductTail, adds_full_operands) {
-  for (const char* rows : {"8", "50"}) {
+  for (const char* rows : {"8", "150"}) {
     const auto ran = check_tactics(fused_product(
         fmt::format("[{}, 64]", rows), "[64, 48]", fmt::format("[{}, 48]", rows),
         "%m: f32[*] = matmul(%ai, %bi)\n%s: f32[*] = add(%m, %oi)\n%r: f32[*] = relu(%s)\n", false));
@@ -153,9 +153,11 @@ TEST(Product, is_offered_in_pieces_too) {
     return fmt::format("graph @g(%a: f32{}, %b: f32{}) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] = matmul(%a, %b)\n}}", a,
                        b);
   };
-  EXPECT_EQ(pieces_offered(product("[200, 64]", "[64, 40]"), 2), (std::set<std::int64_t>{0, 64}));
+  EXPECT_EQ(pieces_offered(product("[200, 64]", "[64, 40]"), 2), (std::set<std::int64_t>{0, 50}));
   EXPECT_EQ(pieces_offered(product("[200, 64]", "[64, 40]"), 1), (std::set<std::int64_t>{0}));
   EXPECT_EQ(pieces_offered(product("[8, 64]", "[64, 40]"), 2), (std::set<std::int64_t>{0, 8}));
+  EXPECT_EQ(pieces_offered(product("[100, 256]", "[256, 256]"), 2), (std::set<std::int64_t>{0, 50}));
+  EXPECT_EQ(pieces_offered(product("[32, 256]", "[256, 256]"), 2), (std::set<std::int64_t>{0}));
   EXPECT_EQ(pieces_offered(product("[12, 9, 8]", "[12, 8, 11]"), 2), (std::set<std::int64_t>{0, 3}));
   EXPECT_EQ(pieces_offered(product("[1, 9, 8]", "[3, 8, 11]"), 2), (std::set<std::int64_t>{0}));
 }

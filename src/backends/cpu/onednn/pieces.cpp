@@ -24,10 +24,9 @@ constexpr std::size_t alignment = 64;
 
 } // namespace
 
-Cut cut_for(int threads, std::int64_t units, std::int64_t grain) {
-  const std::int64_t wanted = threads * pieces_of_a_thread;
-  const std::int64_t even = (units - 1) / wanted + 1;
-  return {units, std::min(units, ((even - 1) / grain + 1) * grain)};
+Cut cut_for(int threads, std::int64_t units, std::int64_t least) {
+  const std::int64_t count = std::clamp<std::int64_t>(units / least, 1, threads * pieces_of_a_thread);
+  return {units, (units - 1) / count + 1};
 }
 
 bool UnitBytes::add(const Operand& operand, std::size_t bytes) {

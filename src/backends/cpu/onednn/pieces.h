@@ -19,9 +19,9 @@ struct Cut {
   std::int64_t last() const { return units - (count() - 1) * size; }
 };
 
-/// Pieces of a multiple of `grain` units, two for each of `threads` threads; one piece where there are fewer
-/// units than that is worth.
-Cut cut_for(int threads, std::int64_t units, std::int64_t grain);
+/// Two pieces for each of `threads` threads, or fewer of at least `least` units; one where there are fewer units
+/// than two such pieces.
+Cut cut_for(int threads, std::int64_t units, std::int64_t least);
 
 /// Bytes from one unit to the next, by what a launch's operands are.
 struct UnitBytes {

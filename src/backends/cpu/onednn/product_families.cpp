@@ -127,7 +127,15 @@ bool offers(const std::function<Descriptor()>& make, const Implementation& imple
   return false;
 }
 
-constexpr std::int64_t rows_of_a_piece = 16; // at least: fewer leave vectors of the result's tiles empty
+// Each piece of rows reads the whole second matrix: of fewer rows it would wait for memory. Timing, which finds
+// the matrix in the cache, does not show that.
+constexpr std::int64_t rows_of_a_piece = 48;
+constexpr double cached_bytes = 64 << 10;
+
+/// Whether a cut makes sense: in two pieces at least, or in one of what a thread has in its cache.
+bool is_worth(const Cut& cut, const Product& product) {
+  return cut.count() > 1 || bytes_of(product) <= cached_bytes;
+}
 
 TacticList inner_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
@@ -150,8 +158,8 @@ TacticList inner_tactics(const Node& node, const Group& group, const Target& tar
     }
   };
   add({}, target.threads);
-  if (target.threads > 1 && row_bytes(*product))
-    add(cut_for(target.threads, product->rows(), rows_of_a_piece), 1);
+  const Cut cut = cut_for(target.threads, product->rows(), rows_of_a_piece);
+  if (target.threads > 1 && row_bytes(*product) && is_worth(cut, *product)) add(cut, 1);
   return std::move(found.list);
 }
 
@@ -279,7 +287,7 @@ public:
   bool fits(const Layout& a) const { return bytes_.has_value() && (!by_rows_ || a.row_major()); }
   const std::optional<UnitBytes>& bytes() const { return bytes_; }
   std::int64_t units() const { return units_; }
-  std::int64_t grain() const { return by_rows_ ? rows_of_a_piece : 1; }
+  std::int64_t least() const { return by_rows_ ? rows_of_a_piece : 1; }
 
   /// So many units, where the whole operands lie as told.
   Matrices piece(std::int64_t units, const Layout& a, const Layout& b) const {
@@ -311,7 +319,7 @@ TacticList matmul_tactics(const Node& node, const Group& group, const Target& ta
   if (!product || product->a.is_op() || product->b.is_op()) return list;
   ProductTactics found("matmul", node, *product, target);
   const MatmulCut cuts(*product);
-  const Cut cut = cut_for(target.threads, cuts.units(), cuts.grain());
+  const Cut cut = cut_for(target.threads, cuts.units(), cuts.least());
   double slowness = 1.2;
   const auto add = [&](const Layout& a, const Layout& b) {
     const ThreadCount count(target.threads);
@@ -336,7 +344,7 @@ TacticList matmul_tactics(const Node& node, const Group& group, const Target& ta
     for (const Layout& b : matrix_layouts(product->b.shape())) {
       if ((!product->a.is_input() && !a.row_major()) || (!product->b.is_input() && !b.row_major())) continue;
       add(a, b);
-      if (target.threads > 1 && cuts.fits(a)) add_pieces(a, b);
+      if (target.threads > 1 && cuts.fits(a) && is_worth(cut, *product)) add_pieces(a, b);
     }
   return std::move(found.list);
 }
