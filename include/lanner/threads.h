@@ -5,7 +5,8 @@ namespace lanner {
 
 /// Threads of every engine, decoder and reader that is made without a number of its own: what set_threads()
 /// said, else LANNER_THREADS, else as many as there are cores that this process may keep busy now, by its
-/// affinity mask and its control group's quota, of which a part of a core counts as one. Thread-safe.
+/// affinity mask and its control group's quota, of which a part of a core counts as one. On a machine with
+/// several memory nodes (sockets) an engine that nobody gave a number takes the cores of one. Thread-safe.
 int default_threads();
 /// For what is made from now on; 0 takes back what was set. Throws Error{invalid_argument} for numbers below
 /// 0 or above 4096. Thread-safe.

@@ -1,6 +1,5 @@
 #include "device/cpu.h"
 
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,7 +9,6 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 #include <fmt/ranges.h>
 
@@ -19,6 +17,7 @@
 #endif
 
 #include "base/control_groups.h"
+#include "device/numa.h"
 
 namespace lanner {
 namespace {
@@ -109,19 +108,6 @@ std::string brand() {
 
 #endif
 
-int affinity_cores() {
-  constexpr int most_cpus = 1 << 16;
-  for (int cpus = 1024; cpus <= most_cpus; cpus *= 4) {
-    cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(cpus));
-    if (!set) break;
-    const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(cpus));
-    const int count = ::sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : 0;
-    CPU_FREE(set);
-    if (count > 0) return count;
-  }
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
 std::string read_text(const fs::path& path) {
   std::ifstream file(path);
   std::string line;
@@ -210,7 +196,7 @@ double cgroup_quota(std::string_view groups, const fs::path& mount) {
 
 int usable_cores() {
   const double quota = cgroup_quota(own_groups(), "/sys/fs/cgroup");
-  const int cores = affinity_cores();
+  const int cores = static_cast<int>(allowed_cores().size());
   return quota > 0 ? std::min(cores, static_cast<int>(std::ceil(quota))) : cores;
 }
 

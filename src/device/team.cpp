@@ -1,6 +1,7 @@
 #include "device/team.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <lanner/threads.h>
 
 #include "base/account.h"
+#include "device/numa.h"
 #include "device/patience.h"
 
 namespace lanner {
@@ -39,6 +41,7 @@ namespace {
 
 constexpr int share_bits = 13, most_threads = (1 << share_bits) - 1; ///< Of one team.
 constexpr int piece_bits = 24;
+constexpr unsigned regions_between_looks = 1024; ///< At the memory node that the caller is on.
 constexpr std::uint64_t share_mask = most_threads, piece_mask = (std::uint64_t{1} << piece_bits) - 1;
 constexpr std::uint64_t number_mask = (std::uint64_t{1} << (64 - 2 * share_bits)) - 1;
 
@@ -123,6 +126,7 @@ private:
   };
 
   int grow(int threads);
+  void stay_beside_caller();
   void end_threads();
   void run_in_use(Job job, Shares kind);
   void run_by(const Executor& executor, const Job& job);
@@ -154,6 +158,8 @@ private:
   std::atomic_flag in_use_;
   unsigned forks_;
   Patience patience_; ///< The caller's.
+  int node_ = -1;     ///< The memory node that the caller was seen on.
+  unsigned regions_ = 0;
   std::array<std::unique_ptr<Chunk>, (most_threads + chunk_size) / chunk_size> chunks_;
   std::vector<std::thread> workers_;
 };
@@ -192,6 +198,22 @@ int Team::reserve(int threads) {
   return grow(threads);
 }
 
+const std::vector<Cores>& machine_nodes() {
+  static const auto* nodes = new std::vector<Cores>(memory_nodes());
+  return *nodes;
+}
+
+/// Keeps the threads to the memory node that the caller is on, where they fit; the caller goes where it likes.
+void Team::stay_beside_caller() {
+  const std::vector<Cores>& nodes = machine_nodes();
+  if (nodes.size() < 2) return;
+  const int node = node_of(nodes, ::sched_getcpu());
+  if (node == node_) return;
+  node_ = node;
+  const Cores cores = cores_for_team(nodes, allowed_cores(), node, static_cast<int>(workers_.size()) + 1);
+  for (std::thread& worker : workers_) keep_to(worker.native_handle(), cores);
+}
+
 /// Threads that take part, the caller's included.
 int Team::grow(int threads) {
   threads = std::clamp(threads, 1, most_threads);
@@ -205,8 +227,10 @@ int Team::grow(int threads) {
       ::pthread_setname_np(workers_.back().native_handle(), "lanner-team");
     }
   } catch (const std::exception&) {
-    return static_cast<int>(workers_.size()) + 1;
+    threads = static_cast<int>(workers_.size()) + 1;
   }
+  node_ = -1;
+  stay_beside_caller();
   return threads;
 }
 
@@ -354,6 +378,7 @@ void Team::run_in_use(Job job, Shares kind) {
   const int threads = grow(job.shares);
   if (!free) job.shares = threads;
   if (threads == 1) return run_alone(job);
+  if (++regions_ % regions_between_looks == 0) stay_beside_caller();
   patience_.begin();
   const std::uint64_t number = start(job);
   run_share(0, number, false);

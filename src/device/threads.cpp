@@ -1,11 +1,13 @@
 #include <lanner/threads.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include <lanner/error.h>
 
 #include "base/options.h"
 #include "device/cpu.h"
+#include "device/numa.h"
 #include "device/team.h"
 
 namespace lanner {
@@ -13,11 +15,22 @@ namespace {
 
 std::atomic<int> wanted{0};
 
+/// What somebody said, 0 where nobody did.
+int said_threads() {
+  const int count = wanted;
+  return count > 0 ? count : options().threads;
+}
+
 } // namespace
 
 int default_threads() {
-  if (const int count = wanted; count > 0) return count;
-  return options().threads > 0 ? options().threads : usable_cores();
+  const int said = said_threads();
+  return said > 0 ? said : usable_cores();
+}
+
+int default_team() {
+  const int said = said_threads();
+  return said > 0 ? said : std::min(usable_cores(), cores_of_one_node(memory_nodes(), allowed_cores()));
 }
 
 void set_threads(int count) {

@@ -10,10 +10,10 @@
 
 #include <lanner/error.h>
 #include <lanner/log.h>
-#include <lanner/threads.h>
 
 #include "backends/backends.h"
 #include "base/account.h"
+#include "device/numa.h"
 #include "engine/explain.h"
 #include "engine/given_shapes.h"
 #include "engine/open_dims.h"
@@ -50,7 +50,7 @@ Target target_for(const BuildOptions& options) {
         "budget is {}: expected seconds, 0 to choose kernels by heuristics", options.budget);
   Target target;
   target.device = options.device;
-  target.threads = options.threads > 0 ? options.threads : default_threads();
+  target.threads = options.threads > 0 ? options.threads : default_team();
   target.precisions = parse_precision(options.precision);
   target.deterministic = options.deterministic;
   target.isa = isa_of(options.device);

@@ -8,13 +8,13 @@
 
 #include <lanner/error.h>
 #include <lanner/log.h>
-#include <lanner/threads.h>
 #include <lanner/version.h>
 
 #include "backends/backends.h"
 #include "base/account.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "device/numa.h"
 #include "engine/explain.h"
 #include "graph/infer.h"
 #include "graph/op.h"
@@ -290,7 +290,7 @@ private:
     state.target.device = options_.device.value_or(Device::parse(json.at("device").get<std::string>()));
     check_threads(options_.threads);
     const int built_for = std::clamp(json.at("threads").get<int>(), 1, most_threads);
-    state.target.threads = options_.threads > 0 ? options_.threads : std::min(built_for, default_threads());
+    state.target.threads = options_.threads > 0 ? options_.threads : std::min(built_for, default_team());
     state.target.precisions.clear();
     for (const auto& name : json.at("precisions"))
       state.target.precisions.push_back(parse_dtype(name.get<std::string>()));
