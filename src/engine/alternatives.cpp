@@ -250,6 +250,33 @@ private:
       time(*entry, timed, options_.tuner.budget());
       drop_guesses(*entry);
     }
+    settle();
+  }
+
+  /// Times those again that are close to the best of their node, round by round over all nodes: what else ran
+  /// on the machine when one had its turn has moved on by its next.
+  void settle() {
+    constexpr int rounds = 3;
+    constexpr double close = 1.3, at_least = 0.2;
+    Tuner& tuner = options_.tuner;
+    const double until = tuner.spent() + std::max(at_least, tuner.spent() / 2);
+    for (int round = 1; round <= rounds && tuner.measures(); ++round)
+      for (NodeAlternatives* entry : slowest_first()) {
+        std::vector<Alternative*> best = near_best(*entry, close);
+        if (best.size() < 2) continue;
+        for (Alternative* one : best)
+          one->cost = tuner.again(*entry->node, *one->backend, one->tactic, round, until);
+      }
+  }
+
+  static std::vector<Alternative*> near_best(NodeAlternatives& entry, double factor) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Alternative& one : entry.list)
+      if (one.cost.measured) least = std::min(least, one.cost.seconds);
+    std::vector<Alternative*> list;
+    for (Alternative& one : entry.list)
+      if (one.backend && one.cost.measured && one.cost.seconds <= factor * least) list.push_back(&one);
+    return list;
   }
 
   /// What a node is expected to take: the least that is known or guessed of it.

@@ -1,6 +1,8 @@
 #include "engine/tuner.h"
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -64,8 +66,7 @@ std::string Tuner::key(const Node& node, const Backend& backend, const Tactic& t
 }
 
 /// Without trying anything.
-Cost Tuner::known(const std::string& name, const Node& node, const Backend& backend,
-                  const Tactic& tactic) const {
+Cost Tuner::known(const std::string& name, const Backend& backend, const Tactic& tactic) const {
   Cost cost{tactic.estimate, false};
   if (target_.deterministic || is_definition(backend)) {
     cost.trust = vouched(backend, tactic.kernel) ? Trust::vouched : Trust::none;
@@ -90,20 +91,34 @@ Cost Tuner::known(const std::string& name, const Node& node, const Backend& back
 Cost Tuner::cost(const Node& node, const Backend& backend, const Tactic& tactic, double best, double until) {
   control_.cancel.check();
   const std::string name = key(node, backend, tactic);
-  Cost cost = known(name, node, backend, tactic);
+  Cost cost = known(name, backend, tactic);
   const bool settled = !cost.wrong.empty() || (cost.measured && cost.trust != Trust::none);
   if (settled || !measures() || spent_ >= std::min(budget_, until)) return cost;
   try_out(name, node, backend, tactic, best, true);
-  return known(name, node, backend, tactic);
+  return known(name, backend, tactic);
+}
+
+Cost Tuner::again(const Node& node, const Backend& backend, const Tactic& tactic, int round, double until) {
+  control_.cancel.check();
+  const std::string name = key(node, backend, tactic);
+  const auto timed = timed_now_.find(name);
+  if (timed != timed_now_.end() && timed->second < round && spent_ < std::min(budget_, until)) {
+    const auto before = cache_.seconds(name);
+    try_out(name, node, backend, tactic, std::numeric_limits<double>::infinity(), true);
+    const auto now = cache_.seconds(name);
+    if (before && now && *before < *now) cache_.set_seconds(name, *before);
+    timed_now_[name] = round;
+  }
+  return known(name, backend, tactic);
 }
 
 Cost Tuner::vet(const Node& node, const Backend& backend, const Tactic& tactic) {
   control_.cancel.check();
   const std::string name = key(node, backend, tactic);
-  Cost cost = known(name, node, backend, tactic);
+  Cost cost = known(name, backend, tactic);
   if (cost.trust != Trust::none || !cost.wrong.empty()) return cost;
   try_out(name, node, backend, tactic, 0, false);
-  return known(name, node, backend, tactic);
+  return known(name, backend, tactic);
 }
 
 /// Checks where there is no verdict yet, then times where that is asked for. A tactic that fails is wrong.
@@ -116,7 +131,10 @@ void Tuner::try_out(const std::string& name, const Node& node, const Backend& ba
     Trial trial({node, backend, tactic, target}, data, constants_);
     if (!is_definition(backend) && !cache_.verdict(name)) cache_.set_verdict(name, trial.check());
     const auto verdict = cache_.verdict(name);
-    if (timed && (!verdict || verdict->right())) cache_.set_seconds(name, trial.seconds(best));
+    if (timed && (!verdict || verdict->right())) {
+      cache_.set_seconds(name, trial.seconds(best));
+      timed_now_.try_emplace(name, 0);
+    }
   } catch (const Error& error) {
     if (ends_build(error)) throw;
     Verdict verdict{fmt::format("it fails: {}", error.message())};

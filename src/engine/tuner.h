@@ -45,6 +45,9 @@ public:
   /// this node: a tactic that is much slower is given up early. Past `until` seconds spent, or past the
   /// budget where that comes first, nothing is run.
   Cost cost(const Node& node, const Backend& backend, const Tactic& tactic, double best, double until);
+  /// Times a tactic again that this build has timed, the `round`th time, within budget and `until`: what ran
+  /// beside it then only added to its seconds, so the least counts. Equal nodes are timed once a round.
+  Cost again(const Node& node, const Backend& backend, const Tactic& tactic, int round, double until);
   /// Makes sure of a tactic that is to be taken: checks it, whatever is left of the budget, where that was
   /// not done. In a deterministic build the list alone decides.
   Cost vet(const Node& node, const Backend& backend, const Tactic& tactic);
@@ -58,7 +61,7 @@ public:
 
 private:
   std::string key(const Node& node, const Backend& backend, const Tactic& tactic) const;
-  Cost known(const std::string& name, const Node& node, const Backend& backend, const Tactic& tactic) const;
+  Cost known(const std::string& name, const Backend& backend, const Tactic& tactic) const;
   void try_out(const std::string& name, const Node& node, const Backend& backend, const Tactic& tactic,
                double best, bool timed);
   TrialData& data_of(const Node& node);
@@ -72,6 +75,7 @@ private:
   std::unique_ptr<TrialData> data_; ///< Of the node that was tried last.
   std::string data_name_;
   std::map<std::string, Verdict> failed_now_; ///< Failures of this build alone.
+  std::map<std::string, int> timed_now_;      ///< Rounds, of what this build has timed.
 };
 
 } // namespace lanner

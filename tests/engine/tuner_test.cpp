@@ -76,6 +76,28 @@ TEST(Tuner, AsksTheCacheBeforeItRunsAnything) {
             0);
 }
 
+TEST(Tuner, TimesAgainOnceARoundAndKeepsTheLeast) {
+  TunerBench bench(chain, "fast", table);
+  const Tactic one = bench.tactic("one");
+  Tuner tuner(bench.target, plenty, bench.cache, bench.constants, bench.control);
+  const auto again = [&](Tuner& by, int round, double until = plenty) {
+    return bench.launches([&] { by.again(bench.node(), bench.backend, one, round, until); });
+  };
+  EXPECT_EQ(again(tuner, 1), 0) << "of this build nothing was timed yet";
+  double least = tuner.cost(bench.node(), bench.backend, one, 1e9, plenty).seconds;
+  for (const int round : {1, 2, 3}) {
+    EXPECT_GT(again(tuner, round), 0);
+    EXPECT_EQ(again(tuner, round), 0);
+    const Cost cost = tuner.again(bench.node(), bench.backend, one, round, plenty);
+    EXPECT_TRUE(cost.measured);
+    EXPECT_LE(cost.seconds, least);
+    least = cost.seconds;
+  }
+  EXPECT_EQ(again(tuner, 4, 0), 0) << "past its time";
+  Tuner later(bench.target, plenty, bench.cache, bench.constants, bench.control);
+  EXPECT_EQ(again(later, 1), 0) << "timed by an earlier build";
+}
+
 TEST(Tuner, VetsWithoutABudgetAndMeasuresNothing) {
   TunerBench bench(chain, "fast", table);
   EXPECT_EQ(bench.launches([&] {
