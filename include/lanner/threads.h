@@ -15,10 +15,10 @@ void set_threads(int count);
 /// A pool of threads of the program's own, which Lanner's loops are to run on.
 struct Executor {
   void* user = nullptr;
-  /// Calls `piece(argument, i)` once for each i from 0 to count - 1, in whatever order, on the calling thread,
-  /// on others or on both, and returns when all have returned. Pieces wait for nothing and do not throw; they
-  /// take from microseconds up. Called by every thread that runs a context or converts pictures, at the same
-  /// time too. Must not throw.
+  /// Calls `piece(argument, i)` once for each i from 0 to count - 1, in whatever order, on the calling
+  /// thread, on others or on both, and returns when all have returned. Pieces wait for nothing and do not
+  /// throw; they take from microseconds up. Called by every thread that runs a context or converts pictures,
+  /// at the same time too. Must not throw.
   void (*run)(void* user, int count, void (*piece)(void* argument, int number), void* argument) = nullptr;
 };
 /// Null: Lanner's own threads again. The executor stays the caller's and has to last until another is set.

@@ -203,7 +203,8 @@ const std::vector<Cores>& machine_nodes() {
   return *nodes;
 }
 
-/// Keeps the threads to the memory node that the caller is on, where they fit; the caller goes where it likes.
+/// Keeps the threads to the memory node that the caller is on, where they fit; the caller goes where it
+/// likes.
 void Team::stay_beside_caller() {
   const std::vector<Cores>& nodes = machine_nodes();
   if (nodes.size() < 2) return;
@@ -402,8 +403,8 @@ void Team::barrier(int size) noexcept {
     barriers_.wait(number);
 }
 
-/// All teams there are. Never destroyed, as threads may end after the program's statics; a fork's child gets a
-/// new one, as it lacks whoever held the lock.
+/// All teams there are. Never destroyed, as threads may end after the program's statics; a fork's child gets
+/// a new one, as it lacks whoever held the lock.
 struct Teams {
   std::mutex mutex;
   std::set<Team*> all;
@@ -478,7 +479,8 @@ void run_team(int shares, Shares kind, void (*function)(void*), void* argument) 
 }
 
 bool reserve_team(int threads) {
-  return threads <= 1 || place.inside || (threads <= most_threads && own_team.get().reserve(threads) >= threads);
+  return threads <= 1 || place.inside ||
+         (threads <= most_threads && own_team.get().reserve(threads) >= threads);
 }
 
 void run_free_shares_by(const Executor* given) noexcept {

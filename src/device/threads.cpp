@@ -34,8 +34,8 @@ int default_team() {
 }
 
 void set_threads(int count) {
-  check(count >= 0 && count <= most_threads, ErrorCode::invalid_argument,
-        "threads: expected 0 to {}, got {}", most_threads, count);
+  check(count >= 0 && count <= most_threads, ErrorCode::invalid_argument, "threads: expected 0 to {}, got {}",
+        most_threads, count);
   wanted = count;
 }
 

@@ -41,7 +41,8 @@ public:
     return std::nullopt;
   }
 
-  /// The node's alternatives whose costs are finite, the cheapest first when each neighbour answers at its best.
+  /// The node's alternatives whose costs are finite, the cheapest first when each neighbour answers at its
+  /// best.
   std::vector<std::size_t> alternatives(std::size_t node) const {
     std::vector<std::pair<double, std::size_t>> expected;
     for (std::size_t a = 0; a < costs_[node].size(); ++a) {
@@ -158,12 +159,12 @@ private:
     connect(first.first, second.first, joint);
   }
 
-  double best_answer(std::size_t node, std::size_t alternative, std::size_t other, const Matrix& matrix) const {
+  double best_answer(std::size_t node, std::size_t alternative, std::size_t other,
+                     const Matrix& matrix) const {
     const std::size_t rows = costs_[node].size(), columns = costs_[other].size();
     double best = infinite;
     for (std::size_t b = 0; b < columns; ++b) {
-      const double edge =
-          node < other ? matrix[alternative * columns + b] : matrix[b * rows + alternative];
+      const double edge = node < other ? matrix[alternative * columns + b] : matrix[b * rows + alternative];
       best = std::min(best, costs_[other][b] + edge);
     }
     return best;
@@ -185,7 +186,7 @@ private:
   std::vector<std::vector<double>> costs_;
   std::vector<std::map<std::size_t, Matrix>> neighbours_;
   std::set<std::pair<std::size_t, std::size_t>> queue_; ///< (degree, node) of nodes not yet removed.
-  std::vector<std::shared_ptr<const Removed>> order_; ///< Shared with the reductions that began alike.
+  std::vector<std::shared_ptr<const Removed>> order_;   ///< Shared with the reductions that began alike.
   double cost_ = 0;
 };
 

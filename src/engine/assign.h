@@ -20,9 +20,9 @@ struct AssignmentProblem {
 };
 
 /// Alternative of each node. Nodes of degree 0, 1 and 2 are reduced exactly (Scholz and Eckstein, "Register
-/// Allocation for Irregular Architectures", 2002); those of higher degree are tried out by branch and bound, the
-/// alternative first that is cheapest with its neighbours' best answers, and the best of so many choices is
-/// taken: of all in small problems. A few rounds of single-node improvement follow. Deterministic.
+/// Allocation for Irregular Architectures", 2002); those of higher degree are tried out by branch and bound,
+/// the alternative first that is cheapest with its neighbours' best answers, and the best of so many choices
+/// is taken: of all in small problems. A few rounds of single-node improvement follow. Deterministic.
 std::vector<std::size_t> assign(const AssignmentProblem& problem);
 
 /// Total cost of a choice.

@@ -12,8 +12,8 @@ namespace lanner {
 /// Whether `backend` computes by the operators' definitions: there is nothing to compare it with.
 bool is_definition(const Backend& backend);
 
-/// Whether a build that may try nothing out may take this kernel: the definitions, and what the project's sweep
-/// (docs/tactics.md) has found right, by backend, kernel and version of the library that it comes from.
+/// Whether a build that may try nothing out may take this kernel: the definitions, and what the project's
+/// sweep (docs/tactics.md) has found right, by backend, kernel and version of the library that it comes from.
 bool vouched(const Backend& backend, std::string_view kernel);
 /// Whether that holds for all kernels of a lowered graph: those may run on another number of threads than
 /// they were checked for.

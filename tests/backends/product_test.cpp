@@ -146,12 +146,13 @@ std::set<std::int64_t> pieces_offered(std::string_view ir, int threads) {
   return sizes;
 }
 
-// Beside the whole product, whose threads wait for each other: pieces of rows or matrices, for one thread each.
+// Beside the whole product, whose threads wait for each other: pieces of rows or matrices, for one thread
+// each.
 TEST(Product, is_offered_in_pieces_too) {
   if (const std::string missing = missing_backend("onednn"); !missing.empty()) GTEST_SKIP() << missing;
   const auto product = [](std::string_view a, std::string_view b) {
-    return fmt::format("graph @g(%a: f32{}, %b: f32{}) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] = matmul(%a, %b)\n}}", a,
-                       b);
+    return fmt::format(
+        "graph @g(%a: f32{}, %b: f32{}) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] = matmul(%a, %b)\n}}", a, b);
   };
   EXPECT_EQ(pieces_offered(product("[200, 64]", "[64, 40]"), 2), (std::set<std::int64_t>{0, 50}));
   EXPECT_EQ(pieces_offered(product("[200, 64]", "[64, 40]"), 1), (std::set<std::int64_t>{0}));

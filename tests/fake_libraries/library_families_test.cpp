@@ -497,8 +497,8 @@ TEST_F(FakeLibraries, activations_that_libraries_approximate_are_joined_for_halv
   EXPECT_TRUE(fuses(cuda::conv_family, "%y: f32[*] = relu(%c)\n", exact, conv));
   EXPECT_FALSE(fuses(cuda::conv_family, "%y: f32[*] = tanh(%c)\n", exact, conv));
   EXPECT_TRUE(fuses(cuda::conv_family, "%y: f32[*] = tanh(%c)\n", halves, conv));
-  const char *const product = "matmul(%m, %n)",
-                    *const gelu = "%y: f32[*] = gelu(%c) {approximate = \"tanh\"}\n";
+  const char *const product = "matmul(%m, %n)", *const gelu =
+                                                    "%y: f32[*] = gelu(%c) {approximate = \"tanh\"}\n";
   EXPECT_TRUE(fuses(cuda::matmul_family, "%y: f32[*] = relu(%c)\n", exact, product));
   EXPECT_FALSE(fuses(cuda::matmul_family, gelu, exact, product));
   EXPECT_TRUE(fuses(cuda::matmul_family, gelu, halves, product));

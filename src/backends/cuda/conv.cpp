@@ -216,8 +216,8 @@ bool is_pixel(const Shape& image) {
   return std::all_of(image.begin() + 2, image.end(), [](std::int64_t size) { return size == 1; });
 }
 
-/// Tensor cores read channels last; true f32 is as good in either order. One pixel is stored alike in both, but
-/// described as row-major, cuDNN 9.19 has engines that write a batch of them wrong in FP16.
+/// Tensor cores read channels last; true f32 is as good in either order. One pixel is stored alike in both,
+/// but described as row-major, cuDNN 9.19 has engines that write a batch of them wrong in FP16.
 std::vector<Variant> variants(const Conv& conv, const Target& target) {
   const bool same_either_way = is_pixel(conv.input) && is_pixel(conv.output);
   std::vector<Variant> list;
@@ -410,8 +410,8 @@ std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
   return std::make_unique<GraphKernel>(gpu, pool, std::move(runs));
 }
 
-/// Whether all steps are right to the last bits of f32: what engines make of an exponential is not (tanh of 9.19
-/// is 1e-5 off).
+/// Whether all steps are right to the last bits of f32: what engines make of an exponential is not (tanh
+/// of 9.19 is 1e-5 off).
 bool is_exact(const ConvProblem& problem) {
   return std::ranges::all_of(problem.steps, [](const PointwiseStep& step) {
     return step.operand || step.mode == cudnn::PointwiseMode::relu;

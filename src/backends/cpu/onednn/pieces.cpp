@@ -12,10 +12,10 @@
 namespace lanner::onednn {
 
 // Note [Pieces of a product]
-// oneDNN's products wait within their loops: for what another thread packed or summed. Such a loop needs all of
-// its threads at once, and takes as long as the one that has no core. A product made for one thread does not;
-// so each piece of the result's rows, or of a list of matrices, is a primitive of its own, and whoever has a
-// core takes the next. The tuner picks between the two by time.
+// oneDNN's products wait within their loops: for what another thread packed or summed. Such a loop needs all
+// of its threads at once, and takes as long as the one that has no core. A product made for one thread does
+// not; so each piece of the result's rows, or of a list of matrices, is a primitive of its own, and whoever
+// has a core takes the next. The tuner picks between the two by time.
 
 namespace {
 
@@ -90,8 +90,7 @@ void PieceKernel::run(const Launch& launch, std::int64_t piece) const {
   std::array<const void*, most_inputs> inputs{};
   const std::size_t count = std::min(launch.inputs.size(), most_inputs);
   for (std::size_t i = 0; i < count; ++i)
-    if (launch.inputs[i])
-      inputs[i] = static_cast<const std::byte*>(launch.inputs[i]) + at * input_bytes_[i];
+    if (launch.inputs[i]) inputs[i] = static_cast<const std::byte*>(launch.inputs[i]) + at * input_bytes_[i];
   std::array<void*, 1> outputs{static_cast<std::byte*>(launch.outputs[0]) + at * output_bytes_};
   Launch part = launch;
   part.inputs = std::span(inputs).first(count);

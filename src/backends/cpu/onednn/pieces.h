@@ -19,8 +19,8 @@ struct Cut {
   std::int64_t last() const { return units - (count() - 1) * size; }
 };
 
-/// Two pieces for each of `threads` threads, or fewer of at least `least` units; one where there are fewer units
-/// than two such pieces.
+/// Two pieces for each of `threads` threads, or fewer of at least `least` units; one where there are fewer
+/// units than two such pieces.
 Cut cut_for(int threads, std::int64_t units, std::int64_t least);
 
 /// Bytes from one unit to the next, by what a launch's operands are.

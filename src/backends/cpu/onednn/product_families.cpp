@@ -127,8 +127,8 @@ bool offers(const std::function<Descriptor()>& make, const Implementation& imple
   return false;
 }
 
-// Each piece of rows reads the whole second matrix: of fewer rows it would wait for memory. Timing, which finds
-// the matrix in the cache, does not show that.
+// Each piece of rows reads the whole second matrix: of fewer rows it would wait for memory. Timing, which
+// finds the matrix in the cache, does not show that.
 constexpr std::int64_t rows_of_a_piece = 48;
 constexpr double cached_bytes = 64 << 10;
 
@@ -266,8 +266,8 @@ std::vector<Layout> matrix_layouts(const Shape& shape) {
   return {Layout{}, exchanged};
 }
 
-/// How a product can be cut: along its rows where one matrix serves all of them, else along a list of pairs of
-/// matrices.
+/// How a product can be cut: along its rows where one matrix serves all of them, else along a list of pairs
+/// of matrices.
 class MatmulCut {
 public:
   explicit MatmulCut(const Product& product) : product_(product) {
@@ -292,11 +292,8 @@ public:
   /// So many units, where the whole operands lie as told.
   Matrices piece(std::int64_t units, const Layout& a, const Layout& b) const {
     const Shape whole_a = product_.a.shape(), whole_b = product_.b.shape();
-    if (by_rows_)
-      return {Shape{units, product_.depth()}, whole_b, Shape{units, product_.columns()}, {}, b};
-    const auto cut = [&](const Shape& whole) {
-      return Shape{units, whole[whole.rank() - 2], whole.back()};
-    };
+    if (by_rows_) return {Shape{units, product_.depth()}, whole_b, Shape{units, product_.columns()}, {}, b};
+    const auto cut = [&](const Shape& whole) { return Shape{units, whole[whole.rank() - 2], whole.back()}; };
     const auto lies = [](const Layout& layout, const Shape& shape) {
       return layout.row_major() ? Layout{} : exchanged_layout(shape);
     };
