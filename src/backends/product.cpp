@@ -1,6 +1,7 @@
 #include "backends/product.h"
 
 #include "backends/operand_storages.h"
+#include "backends/storage_layout.h"
 
 namespace lanner {
 
@@ -80,6 +81,14 @@ std::optional<Product> product_of(const Group& group, std::string& reason) {
   }
   take_bias_from_tail(product);
   return product;
+}
+
+Layout exchanged_layout(const Shape& shape) {
+  Layout layout;
+  for (std::size_t axis = 0; axis < shape.rank(); ++axis)
+    layout.order.push_back(static_cast<std::uint8_t>(axis));
+  std::swap(layout.order[shape.rank() - 1], layout.order[shape.rank() - 2]);
+  return canonical(layout, shape);
 }
 
 std::optional<std::vector<Storage>> product_storages(const Product& product, std::size_t inputs,

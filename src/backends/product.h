@@ -30,6 +30,9 @@ struct Product {
 /// Nothing when the group does not begin with a product (then `reason` stays empty) or cannot be read as one.
 std::optional<Product> product_of(const Group& group, std::string& reason);
 
+/// The last two axes exchanged, which is how a transposed matrix lies.
+Layout exchanged_layout(const Shape& shape);
+
 /// How a node's `inputs` inputs are stored where the product's matrices lie as `a` and `b` and all else as
 /// `otherwise`. Nothing where one input would have to lie in two ways.
 std::optional<std::vector<Storage>> product_storages(const Product& product, std::size_t inputs,

@@ -1,5 +1,7 @@
 """Where a Resize reads, and whether only rounding says which element is nearest, or whether a place is inside or an element's own."""
 
+from collections.abc import Iterator
+
 import numpy
 
 from random_graphs.facts import Node
@@ -11,12 +13,9 @@ CROP = "tf_crop_and_resize"
 def only_rounding_decides(node: Node) -> bool:
     mode = node.attribute("coordinate_transformation_mode", "half_pixel")
     nearest = node.attribute("mode", "nearest") == "nearest"
-    before, after = node.shapes[0], node.outputs[0]
-    if before is None or after is None:
+    if node.shapes[0] is None or node.outputs[0] is None:
         return nearest or mode == CROP
-    for axis, (old, new) in enumerate(zip(before, after, strict=True)):
-        start, end, scale = stretch(node, axis, old, new)
-        at = coordinates(mode, old, new, scale, (start, end))
+    for old, new, (start, end), scale, at in read_axes(node, mode):
         if mode == CROP and (start, end) != (0, 1) and near_edge(at, old, start):
             return True
         # Powers of two are exact in every type; there both neighbours are equally near, and the mode says which.
@@ -29,16 +28,17 @@ def only_rounding_decides(node: Node) -> bool:
 
 def whole_but_for_rounding(node: Node) -> bool:
     """Whether a place that is an element's own may be read a rounding error beside it."""
-    before, after = node.shapes[0], node.outputs[0]
-    if before is None or after is None:
+    if node.shapes[0] is None or node.outputs[0] is None:
         return True
-    mode = node.attribute("coordinate_transformation_mode", "half_pixel")
-    for axis, (old, new) in enumerate(zip(before, after, strict=True)):
+    axes = read_axes(node, node.attribute("coordinate_transformation_mode", "half_pixel"))
+    return any(old != new and numpy.log2(scale) % 1 != 0 and near(at, 0.0) for old, new, _, scale, at in axes)
+
+
+def read_axes(node: Node, mode: str) -> Iterator[tuple[int, int, tuple[float, float], float, numpy.ndarray]]:
+    """Of each axis, whose shapes are known: its sizes before and after, the region, the scale and the places read."""
+    for axis, (old, new) in enumerate(zip(node.shapes[0], node.outputs[0], strict=True)):
         start, end, scale = stretch(node, axis, old, new)
-        at = coordinates(mode, old, new, scale, (start, end))
-        if old != new and numpy.log2(scale) % 1 != 0 and near(at, 0.0):
-            return True
-    return False
+        yield old, new, (start, end), scale, coordinates(mode, old, new, scale, (start, end))
 
 
 def near_edge(at: numpy.ndarray, old: int, start: float) -> bool:

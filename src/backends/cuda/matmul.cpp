@@ -260,15 +260,6 @@ std::vector<ConfigText> configs(const Operation& operation, cublaslt::Handle han
   return list;
 }
 
-/// The last two axes exchanged.
-Layout exchanged_layout(const Shape& shape) {
-  Layout layout;
-  for (std::size_t axis = 0; axis < shape.rank(); ++axis)
-    layout.order.push_back(static_cast<std::uint8_t>(axis));
-  std::swap(layout.order[shape.rank() - 1], layout.order[shape.rank() - 2]);
-  return canonical(layout, shape);
-}
-
 /// How the operands may lie. Where exchanging changes nothing, as for a vector, it is not offered twice.
 std::vector<Variant> variants(const Matmul& m, const Target& target) {
   std::vector<Variant> list;

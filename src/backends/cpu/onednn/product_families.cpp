@@ -86,7 +86,7 @@ std::optional<UnitBytes> row_bytes(const Product& product) {
   return unit_bytes(product, product.depth(), 0, product.columns());
 }
 
-/// Adds what `implementations` offers; `piece`: units of a piece, 0 where the product is whole.
+/// Tactics of one product; a cut of size 0 stands for the whole of it.
 class ProductTactics {
 public:
   ProductTactics(std::string_view kernel, const Node& node, const Product& product, const Target& target)
@@ -249,15 +249,6 @@ Candidate make_matmul(const Product& product, const Matrices& m) {
   if (product.bias) candidate.arguments.push_back(argument(DNNL_ARG_BIAS, *bias, product.bias));
   candidate.arguments.push_back(output_argument(DNNL_ARG_DST, *dst));
   return candidate;
-}
-
-/// The last two axes exchanged, which is how a transposed operand lies.
-Layout exchanged_layout(const Shape& shape) {
-  Layout exchanged;
-  for (std::size_t axis = 0; axis < shape.rank(); ++axis)
-    exchanged.order.push_back(static_cast<std::uint8_t>(axis));
-  std::swap(exchanged.order[shape.rank() - 1], exchanged.order[shape.rank() - 2]);
-  return canonical(exchanged, shape);
 }
 
 std::vector<Layout> matrix_layouts(const Shape& shape) {
