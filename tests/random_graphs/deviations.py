@@ -203,9 +203,9 @@ def same_beyond_input(node: Node) -> bool:
     return same_padding(node) and any(s > 1 for s in node.attribute("strides", []))
 
 
-@deviates(REFERENCE, "MaxPool", reason="indices count otherwise in columns and behind SAME")
-def other_indices(node: Node) -> bool:
-    return len(node.outputs) > 1 and (node.attribute("storage_order", 0) == 1 or same_padding(node))
+@deviates(REFERENCE, "MaxPool", reason="indices start again with each plane")
+def indices_of_planes(node: Node) -> bool:
+    return len(node.outputs) > 1
 
 
 @deviates(REFERENCE, "MaxPool", reason="paddings that are not the same on all sides, and those of ceil_mode, are not all taken")
@@ -265,6 +265,21 @@ def last_windows(node: Node) -> bool:
 @deviates(REFERENCE, "Unique", reason="a negative axis is another one")
 def unique_from_behind(node: Node) -> bool:
     return node.attribute("axis", 0) < 0
+
+
+@deviates(REFERENCE, "Unique", reason="unsorted and with indices the parts are taken along axis 0")
+def unique_unsorted(node: Node) -> bool:
+    return node.attribute("axis", 0) > 0 and not node.attribute("sorted", 1) and len(node.outputs) > 1
+
+
+@deviates(REFERENCE, "HardSwish", reason="a sixth is rounded to FP32")
+def narrow_sixth(node: Node) -> bool:
+    return node.dtype == onnx.TensorProto.DOUBLE
+
+
+@deviates(RUNTIME, "QuantizeLinear", reason="numbers of four bits are other ones where the processor has AVX-512")
+def four_bits(node: Node) -> bool:
+    return node.dtype in (onnx.TensorProto.INT4, onnx.TensorProto.UINT4)
 
 
 @deviates(REFERENCE, "LpNormalization", reason="p of 1 adds numbers up without their absolute values")

@@ -20,6 +20,8 @@ class Node:
     constants: list[numpy.ndarray | None]
     outputs: list[list[int] | None]
     producers: list["Node | None"] = field(default_factory=list)
+    dtype: int = 0
+    """Of the first output, as in TensorProto; 0 where it is not known."""
 
     def attribute(self, name: str, default=None):
         value = self.attributes.get(name, default)
@@ -48,10 +50,12 @@ def nodes_of(model: onnx.ModelProto) -> list[Node]:
     except Exception:  # then less is known
         pass
     shapes: dict[str, list[int] | None] = {}
+    dtypes: dict[str, int] = {}
     constants: dict[str, numpy.ndarray] = {}
     for graph in graphs(model.graph):
         for info in [*graph.value_info, *graph.input, *graph.output]:
             shapes[info.name] = known_shape(info.type.tensor_type)
+            dtypes[info.name] = info.type.tensor_type.elem_type
         for tensor in [*graph.initializer, *(a.t for n in graph.node if n.op_type == "Constant" for a in n.attribute if a.name == "value")]:
             shapes.setdefault(tensor.name, list(tensor.dims))
         constants.update({tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer})
@@ -59,10 +63,10 @@ def nodes_of(model: onnx.ModelProto) -> list[Node]:
             if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
                 constants[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
                 shapes[node.output[0]] = list(node.attribute[0].t.dims)
-    return linked(model, opset, shapes, constants)
+    return linked(model, opset, shapes, constants, dtypes)
 
 
-def linked(model: onnx.ModelProto, opset: int, shapes, constants) -> list[Node]:
+def linked(model: onnx.ModelProto, opset: int, shapes, constants, dtypes) -> list[Node]:
     found, producers = [], {}
     for graph in graphs(model.graph):
         for proto in graph.node:
@@ -75,6 +79,7 @@ def linked(model: onnx.ModelProto, opset: int, shapes, constants) -> list[Node]:
                 [constants.get(name) for name in proto.input],
                 [shapes.get(name) for name in proto.output],
                 [producers.get(name) for name in proto.input],
+                dtypes.get(proto.output[0], 0) if proto.output else 0,
             )
             producers.update(dict.fromkeys(proto.output, node))
             found.append(node)
