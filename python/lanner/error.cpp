@@ -35,7 +35,7 @@ Interruptible::Interruptible(nb::object progress) : progress_(std::move(progress
     if (PyErr_CheckSignals() != 0) return cancel.cancel();
     if (callback == Py_None) return;
     try {
-      nb::borrow(callback)(std::string(update.stage), update.done, update.total);
+      call_python(callback, nb::make_tuple(std::string(update.stage), update.done, update.total));
     } catch (nb::python_error& error) {
       error.restore();
       cancel.cancel();

@@ -76,6 +76,17 @@ HeldGil::~HeldGil() {
   if (outsider_) outsiders->leave();
 }
 
+nb::object call_python(nb::handle callable, const nb::tuple& arguments) {
+  PyObject* result = nullptr;
+  try {
+    result = PyObject_Call(callable.ptr(), arguments.ptr(), nullptr);
+  } catch (...) {
+    sleep_until_the_process_ends();
+  }
+  if (!result) throw nb::python_error();
+  return nb::steal(result);
+}
+
 void register_end(nb::module_&) {
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
     const ReleasedGil released;

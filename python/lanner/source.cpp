@@ -33,9 +33,9 @@ SourcePtr from_file(nb::handle object) {
   const bool seekable = nb::hasattr(object, "seekable") && nb::cast<bool>(object.attr("seekable")());
   std::int64_t size = -1;
   if (seekable) {
-    const nb::object place = object.attr("tell")();
-    size = nb::cast<std::int64_t>(object.attr("seek")(0, 2));
-    object.attr("seek")(place);
+    const nb::object place = call_python(object.attr("tell"), nb::make_tuple());
+    size = nb::cast<std::int64_t>(call_python(object.attr("seek"), nb::make_tuple(0, 2)));
+    call_python(object.attr("seek"), nb::make_tuple(place));
   }
   auto place = std::make_shared<std::uint64_t>(seekable ? UINT64_MAX : 0);
   const auto read = [file, place, seekable](std::uint64_t offset, std::span<std::byte> into) -> std::size_t {
@@ -44,9 +44,9 @@ SourcePtr from_file(nb::handle object) {
     if (offset != *place) {
       check(seekable, ErrorCode::io, "file object: it cannot seek, byte {} was asked for at {}", offset,
             *place);
-      file->attr("seek")(offset);
+      call_python(file->attr("seek"), nb::make_tuple(offset));
     }
-    const nb::object data = file->attr("read")(into.size());
+    const nb::object data = call_python(file->attr("read"), nb::make_tuple(into.size()));
     const nb::bytes bytes = nb::bytes(data);
     check(bytes.size() <= into.size(), ErrorCode::io, "file object: read({}) gave {} bytes", into.size(),
           bytes.size());
