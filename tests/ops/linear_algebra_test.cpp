@@ -39,6 +39,15 @@ TEST(Matmul, multiplies) {
   EXPECT_EQ(show(run({"matmul", {big, big}})), "i32[1, 1](0)"); // Integers wrap around.
 }
 
+// 0.1 in FP32 is 0.100000001490116; one chain of sums gives 1959.67.
+TEST(Matmul, rounds_long_sums_little) {
+  const std::int64_t depth = 19600;
+  const Tensor a = f32s(std::vector<float>(static_cast<std::size_t>(9 * depth), 0.1F), {9, depth});
+  const Tensor b = f32s(std::vector<float>(static_cast<std::size_t>(depth * 300), 1), {depth, 300});
+  const Tensor y = run({"matmul", {a, b}});
+  for (const float value : y.as<float>()) ASSERT_NEAR(value, 1960, 0.01);
+}
+
 TEST(Gemm, transposes_and_adds) {
   const Tensor a = f32s({1, 2, 3, 4}, {2, 2}), b = f32s({1, 1, 0, 1}, {2, 2});
   const auto both = attributes({{"transA", std::int64_t{1}}, {"transB", std::int64_t{1}}, {"beta", 2.0}});
