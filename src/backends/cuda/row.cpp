@@ -6,6 +6,7 @@
 #include "backends/cuda/families.h"
 #include "backends/cuda/row_kernel.h"
 #include "backends/cuda/storage.h"
+#include "backends/reduction.h"
 #include "device/cuda/code.h"
 #include "ops/arguments.h"
 #include "ops/reduce_plan.h"
@@ -21,28 +22,6 @@ struct Rows {
   std::size_t inputs = 1; ///< Tensors that the kernel reads; those behind the first are row-major.
   float epsilon = 0;
 };
-
-std::optional<std::vector<std::int64_t>> known_integers(const Operand& operand) {
-  if (!operand) return std::vector<std::int64_t>{};
-  if (!operand.constant || operand.dtype() != DType::i64) return std::nullopt;
-  const auto values = operand.constant->as<std::int64_t>();
-  return std::vector<std::int64_t>(values.begin(), values.end());
-}
-
-std::optional<Rows> reduction(const GroupOp& op, std::size_t rank) {
-  const auto given = known_integers(op.input(1));
-  if (!given) return std::nullopt;
-  Rows rows{op.kind(), {}, false, 1, 0};
-  if (!given->empty())
-    rows.axes = ops::resolve_axes(*given, rank);
-  else if (op.attributes().flag("noop_with_empty_axes"))
-    return std::nullopt;
-  else {
-    rows.axes.resize(rank);
-    std::iota(rows.axes.begin(), rows.axes.end(), std::size_t{0});
-  }
-  return rows;
-}
 
 std::optional<Rows> normalisation(const GroupOp& op, std::size_t rank) {
   const std::size_t first = ops::resolve_axis(op.attributes().integer("axis", -1), rank);
@@ -67,14 +46,14 @@ std::optional<Rows> rows_of(const GroupOp& op) {
   if (rank == 0) return std::nullopt;
   if (kind == "softmax" || kind == "log_softmax")
     return Rows{kind, {ops::resolve_axis(op.attributes().integer("axis", -1), rank)}, true, 1, 0};
-  if (kind == "reduce_mean" || kind == "reduce_sum" || kind == "reduce_max" || kind == "reduce_min")
-    return reduction(op, rank);
   if (kind == "layer_normalization") return normalisation(op, rank);
-  if ((kind == "global_average_pool" || kind == "global_max_pool") && rank > 2) {
-    Rows rows{kind == "global_max_pool" ? "reduce_max" : "reduce_mean", {}, false, 1, 0};
-    for (std::size_t axis = 2; axis < rank; ++axis) rows.axes.push_back(axis);
-    return rows;
-  }
+  const std::string_view reduction = kind == "global_average_pool" ? "reduce_mean"
+                                     : kind == "global_max_pool"   ? "reduce_max"
+                                                                   : std::string_view(kind);
+  static constexpr std::string_view reductions[] = {"reduce_mean", "reduce_sum", "reduce_max", "reduce_min"};
+  if (std::find(std::begin(reductions), std::end(reductions), reduction) == std::end(reductions))
+    return std::nullopt;
+  if (auto axes = reduced_axes(op)) return Rows{std::string(reduction), std::move(*axes), false, 1, 0};
   return std::nullopt;
 }
 

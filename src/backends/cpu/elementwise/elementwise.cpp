@@ -6,6 +6,7 @@
 #include "backends/cpu/elementwise/instruction.h"
 #include "backends/cpu/elementwise/tiles.h"
 #include "backends/cpu/elementwise/weight.h"
+#include "backends/cpu/layouts.h"
 #include "backends/elementwise/program.h"
 #include "backends/storage_layout.h"
 #include "device/cpu.h"
@@ -198,19 +199,6 @@ int replaceable(const ElementwiseProgram& program) {
         input.operand.shape() == program.shape)
       return static_cast<int>(input.operand.index);
   return -1;
-}
-
-std::vector<Layout> offered_layouts(const Shape& shape) {
-  std::vector<Layout> layouts;
-  const auto offer = [&](const Layout& layout) {
-    const Layout form = canonical(layout, shape);
-    if (std::find(layouts.begin(), layouts.end(), form) == layouts.end()) layouts.push_back(form);
-  };
-  offer({});
-  if (shape.rank() < 3) return layouts;
-  offer(Layout::channels_last(shape.rank()));
-  offer(Layout::channels_blocked(shape.rank(), cpu_features().has_avx512() ? 16 : 8));
-  return layouts;
 }
 
 TacticList elementwise_tactics(const Node& node, const Group& group, const Target& target) {

@@ -1,6 +1,7 @@
 // max_pool, average_pool and their global forms.
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "backends/cpu/onednn/single.h"
@@ -47,6 +48,13 @@ bool reaches_beyond_padding(const GroupOp& op, const Window& window) {
   return false;
 }
 
+std::int64_t elements_of(const Dims& dims) {
+  return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+/// Numbers that are added up one after the other; cpu:reduce, which sums whole pictures, keeps to as many.
+constexpr std::int64_t longest_chain = 64;
+
 bool takes(const Group& group, std::string& reason) {
   const GroupOp& op = group.ops().front();
   static constexpr std::string_view kinds[] = {"max_pool", "average_pool", "global_max_pool",
@@ -67,6 +75,10 @@ bool takes(const Group& group, std::string& reason) {
   }
   if (is_average(op) && includes_padding(op) && reaches_beyond_padding(op, window)) {
     reason = "onednn: average_pool with count_include_pad reaches beyond the padding";
+    return false;
+  }
+  if (is_global(op) && is_average(op) && elements_of(window.kernel) > longest_chain) {
+    reason = "onednn: adds up a whole picture in one chain of sums, which rounds much";
     return false;
   }
   return true;

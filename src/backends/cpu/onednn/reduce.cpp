@@ -4,6 +4,7 @@
 #include <map>
 
 #include "backends/cpu/onednn/single.h"
+#include "backends/reduction.h"
 
 namespace lanner::onednn {
 
@@ -19,19 +20,10 @@ std::optional<dnnl::algorithm> algorithm_of(const std::string& kind) {
 
 /// The output's shape with the reduced axes kept as 1; nothing when the axes are not known.
 std::optional<Shape> kept_shape(const GroupOp& op) {
+  const auto axes = reduced_axes(op);
+  if (!axes) return std::nullopt;
   Shape shape = op.input(0).shape();
-  const auto rank = static_cast<std::int64_t>(shape.rank());
-  std::vector<std::int64_t> axes;
-  if (op.input(1)) {
-    const Tensor* given = op.input(1).constant;
-    if (!given || given->dtype() != DType::i64) return std::nullopt;
-    axes.assign(given->as<std::int64_t>().begin(), given->as<std::int64_t>().end());
-  }
-  if (axes.empty()) {
-    if (op.attributes().flag("noop_with_empty_axes")) return std::nullopt;
-    for (std::int64_t axis = 0; axis < rank; ++axis) axes.push_back(axis);
-  }
-  for (std::int64_t axis : axes) shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)] = 1;
+  for (const std::size_t axis : *axes) shape[axis] = 1;
   return shape;
 }
 

@@ -1,0 +1,127 @@
+#include "backends/cpu/reduce/reduce.h"
+
+#include <algorithm>
+
+#include "backends/cpu/layouts.h"
+#include "backends/cpu/reduce/sums.h"
+#include "backends/reduction.h"
+#include "backends/storage_layout.h"
+#include "device/parallel.h"
+#include "ops/reduce_plan.h"
+
+namespace lanner {
+
+namespace {
+
+/// Memory as outer x length x inner numbers, of which those along `length` are added up.
+struct Reduction {
+  std::int64_t outer = 1, length = 1, inner = 1;
+  float divisor = 1;
+};
+
+/// Nothing where kept axes lie between reduced ones.
+std::optional<Reduction> view_of(const Shape& shape, const Layout& layout, const std::vector<bool>& reduced) {
+  Reduction view;
+  for (const MemoryAxis& axis : memory_axes(layout, shape)) {
+    if (axis.size == 1) continue;
+    if (reduced[axis.dim]) {
+      if (view.inner > 1) return std::nullopt;
+      view.length *= axis.size;
+    } else {
+      (view.length > 1 ? view.inner : view.outer) *= axis.size;
+    }
+  }
+  return view;
+}
+
+std::optional<Reduction> read_reduction(const GroupOp& op, const Layout& layout) {
+  const auto axes = reduced_axes(op);
+  if (!axes) return std::nullopt;
+  const Shape shape = op.input(0).shape();
+  auto view = view_of(shape, layout, ops::reduced_flags(*axes, shape.rank()));
+  // A reduced dim that the layout has in blocks would need padding in the result.
+  const Layout to = canonical(layout, op.type().shape());
+  if (!view || to.padded(op.type().shape()).elements() != view->outer * view->inner) return std::nullopt;
+  std::int64_t count = 1;
+  for (const std::size_t axis : *axes) count *= shape[axis];
+  if (op.kind() != "reduce_sum") view->divisor = static_cast<float>(count);
+  return view;
+}
+
+class ReduceKernel final : public Kernel {
+public:
+  ReduceKernel(const Reduction& view, int threads)
+      : view_(view), function_(sum_function()), threads_(threads) {
+    tiles_ = (view.inner + function_.columns - 1) / function_.columns;
+    const std::int64_t numbers = view.length * std::min<std::int64_t>(view.inner, function_.columns);
+    grain_ = std::max<std::int64_t>(1, numbers_of_a_share / numbers);
+  }
+
+  void launch(const Launch& launch) const override {
+    const auto* from = static_cast<const float*>(launch.inputs[0]);
+    auto* to = static_cast<float*>(launch.outputs[0]);
+    parallel_for(threads_, 0, view_.outer * tiles_, grain_, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t slice = i / tiles_, first = i % tiles_ * function_.columns;
+        function_.run({from + slice * view_.length * view_.inner, to + slice * view_.inner, view_.length,
+                       view_.inner, first, std::min(view_.inner, first + function_.columns), view_.divisor});
+      }
+    });
+  }
+
+private:
+  /// A few microseconds, which pay for waking a thread.
+  static constexpr std::int64_t numbers_of_a_share = 32768;
+
+  Reduction view_;
+  const SumFunction& function_;
+  int threads_;
+  std::int64_t tiles_, grain_;
+};
+
+bool takes(const Group& group, std::string& reason) {
+  if (group.ops().size() != 1) return false;
+  const GroupOp& op = group.ops().front();
+  const std::string& kind = op.kind();
+  if (kind != "reduce_sum" && kind != "reduce_mean" && kind != "global_average_pool") return false;
+  if (op.input(0).dtype() == DType::f32 && op.input(0).shape().elements() > 0 && reduced_axes(op))
+    return true;
+  reason = "cpu: sums take f32 and constant axes";
+  return false;
+}
+
+TacticList reduce_tactics(const Node& node, const Group& group, const Target& target) {
+  TacticList list;
+  if (!takes(group, list.reason)) return list;
+  const GroupOp& op = group.ops().front();
+  const Shape input = op.input(0).shape(), output = op.type().shape();
+  for (const Layout& layout : offered_layouts(input)) {
+    if (!layout.row_major() && output.rank() != input.rank()) continue;
+    if (!read_reduction(op, layout)) continue;
+    Tactic tactic;
+    tactic.kernel = "reduce";
+    tactic.inputs.resize(node.inputs().size());
+    tactic.inputs[op.input(0).index] = stored(layout);
+    tactic.outputs = {stored(canonical(layout, output))};
+    tactic.estimate = 5e-7 + 4.0 * static_cast<double>(input.elements()) / 15e9 / target.threads;
+    list.tactics.push_back(std::move(tactic));
+  }
+  if (list.tactics.empty()) list.reason = "cpu: axes that are kept lie between reduced ones";
+  return list;
+}
+
+std::unique_ptr<Kernel> reduce_prepare(const Preparation& p) {
+  std::string reason;
+  check(takes(p.group, reason), ErrorCode::unsupported, "cpu: reduce: {}: build the plan again", reason);
+  const GroupOp& op = p.group.ops().front();
+  const auto view = read_reduction(op, p.tactic.inputs.at(op.input(0).index).layout);
+  check(view.has_value(), ErrorCode::unsupported, "cpu: reduce: {} in this layout: build the plan again",
+        op.kind());
+  return std::make_unique<ReduceKernel>(*view, p.target.threads);
+}
+
+} // namespace
+
+const KernelFamily reduce_family{"reduce", reduce_tactics, reduce_prepare, nullptr};
+
+} // namespace lanner

@@ -1,0 +1,32 @@
+#include "backends/reduction.h"
+
+#include <numeric>
+
+#include "ops/arguments.h"
+
+namespace lanner {
+
+static std::vector<std::size_t> axes_from(std::size_t first, std::size_t rank) {
+  std::vector<std::size_t> axes(rank > first ? rank - first : 0);
+  std::iota(axes.begin(), axes.end(), first);
+  return axes;
+}
+
+std::optional<std::vector<std::size_t>> reduced_axes(const GroupOp& op) {
+  const std::size_t rank = op.input(0).shape().rank();
+  std::vector<std::size_t> axes;
+  if (op.kind().starts_with("global_")) {
+    axes = axes_from(2, rank);
+  } else if (!op.input(1)) {
+    axes = axes_from(op.attributes().flag("noop_with_empty_axes") ? rank : 0, rank);
+  } else {
+    const Tensor* given = op.input(1).constant;
+    if (!given || given->dtype() != DType::i64) return std::nullopt;
+    axes = ops::resolve_axes(given->as<std::int64_t>(), rank);
+    if (axes.empty() && !op.attributes().flag("noop_with_empty_axes")) axes = axes_from(0, rank);
+  }
+  if (axes.empty()) return std::nullopt;
+  return axes;
+}
+
+} // namespace lanner
