@@ -22,10 +22,6 @@ int cores_of_one_node(const std::vector<Cores>& nodes, const Cores& allowed);
 /// The allowed cores of a node, where they are enough for so many threads; else all that are allowed.
 Cores cores_for_team(const std::vector<Cores>& nodes, const Cores& allowed, int node, int threads);
 
-/// Threads of an engine that is made without a number: default_threads(), but where nobody said one no more
-/// than one memory node has cores.
-int default_team();
-
 /// The node that core `core` belongs to, -1 where none is known.
 int node_of(const std::vector<Cores>& nodes, int core) noexcept;
 

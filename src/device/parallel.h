@@ -22,6 +22,7 @@ private:
   void (*call_)(void*, std::int64_t, std::int64_t);
 };
 void run_parallel(int threads, std::int64_t begin, std::int64_t end, std::int64_t grain, RangeBody body);
+void run_each(int threads, std::int64_t count, RangeBody body);
 
 /// Calls `body(first, last)` for ranges that cover [begin, end) once, on up to `threads` threads, the
 /// caller's among them. Every range starts a multiple of `grain` behind `begin`; the ranges depend on nothing
@@ -32,6 +33,13 @@ void parallel_for(int threads, std::int64_t begin, std::int64_t end, std::int64_
   if (begin >= end) return;
   if (threads <= 1 || end - begin <= grain) return static_cast<void>(body(begin, end));
   run_parallel(threads, begin, end, grain, RangeBody(body));
+}
+
+/// Calls `body(i, i + 1)` for each i below `count`, on up to `threads` threads, each of which takes the next
+/// when it has ended one: for few and large pieces of work. Otherwise as parallel_for().
+template<typename Body>
+void parallel_each(int threads, std::int64_t count, Body&& body) {
+  run_each(threads, count, RangeBody(body));
 }
 
 } // namespace lanner

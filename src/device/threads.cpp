@@ -1,3 +1,5 @@
+#include "device/threads.h"
+
 #include <lanner/threads.h>
 
 #include <algorithm>
@@ -33,9 +35,13 @@ int default_team() {
   return said > 0 ? said : std::min(usable_cores(), cores_of_one_node(memory_nodes(), allowed_cores()));
 }
 
+void check_threads(int threads) {
+  check(threads >= 0 && threads <= most_threads, ErrorCode::invalid_argument,
+        "threads is {}: expected 1 to {}, or 0 to leave the choice", threads, most_threads);
+}
+
 void set_threads(int count) {
-  check(count >= 0 && count <= most_threads, ErrorCode::invalid_argument, "threads: expected 0 to {}, got {}",
-        most_threads, count);
+  check_threads(count);
   wanted = count;
 }
 

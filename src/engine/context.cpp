@@ -11,6 +11,7 @@
 #include "base/account.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
+#include "device/threads.h"
 #include "engine/execution.h"
 #include "graph/op.h"
 #include "image/cuda/gpu_preprocess.h"

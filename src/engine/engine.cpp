@@ -13,7 +13,7 @@
 
 #include "backends/backends.h"
 #include "base/account.h"
-#include "device/numa.h"
+#include "device/threads.h"
 #include "engine/explain.h"
 #include "engine/given_shapes.h"
 #include "engine/open_dims.h"

@@ -14,7 +14,7 @@
 #include "base/account.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "device/numa.h"
+#include "device/threads.h"
 #include "engine/explain.h"
 #include "graph/infer.h"
 #include "graph/op.h"

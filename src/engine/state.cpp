@@ -66,11 +66,6 @@ std::string Binding::to_string() const {
                      ranked ? fmt::format("{}", fmt::join(dim_names, ", ")) : "*");
 }
 
-void check_threads(int threads) {
-  check(threads >= 0 && threads <= most_threads, ErrorCode::invalid_argument,
-        "threads is {}: expected 1 to {}, or 0 to leave the choice", threads, most_threads);
-}
-
 std::filesystem::path default_timing_cache() {
   const std::filesystem::path& folder = options().cache_folder;
   return folder.empty() ? folder : folder / "timing.txt";

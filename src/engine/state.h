@@ -90,9 +90,6 @@ private:
   mutable std::unique_ptr<const Graph> portable_; ///< Null where `graph` is so itself.
 };
 
-/// Refuses a number that no context can have; 0 leaves the choice.
-void check_threads(int threads);
-
 /// Where timings are kept between builds unless the caller says; empty: nowhere.
 std::filesystem::path default_timing_cache();
 

@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "base/account.h"
+#include "device/threads.h"
 #include "engine/network_check.h"
 #include "engine/network_inputs.h"
 #include "engine/reproducer.h"

@@ -53,7 +53,7 @@ static const char* preprocess = "{\"preset\": \"none\", \"width\": 8, \"height\"
 static void check_threads(void) {
   const int32_t before = lanner_default_threads();
   REQUIRE(lanner_set_threads(2, NULL) == LANNER_OK && lanner_default_threads() == 2);
-  REFUSE(lanner_set_threads(-3, &error), LANNER_INVALID_ARGUMENT, "expected 0 to 4096");
+  REFUSE(lanner_set_threads(-3, &error), LANNER_INVALID_ARGUMENT, "threads is -3: expected 1 to 4096");
   REQUIRE(lanner_set_threads(0, NULL) == LANNER_OK && lanner_default_threads() == before);
   lanner_executor executor = {NULL, NULL};
   REFUSE(lanner_set_executor(&executor, &error), LANNER_INVALID_ARGUMENT, "run is missing");

@@ -330,7 +330,7 @@ TEST(Threads, DefaultIsWhatWasSet) {
   EXPECT_GE(before, 1);
   set_threads(3);
   EXPECT_EQ(default_threads(), 3);
-  LANNER_EXPECT_ERROR(set_threads(-1), ErrorCode::invalid_argument, "expected 0 to 4096, got -1");
+  LANNER_EXPECT_ERROR(set_threads(-1), ErrorCode::invalid_argument, "threads is -1: expected 1 to 4096");
   set_threads(0);
   EXPECT_EQ(default_threads(), before);
 }

@@ -76,7 +76,7 @@ def test_one_number_counts_for_all_that_is_made_without_one(monkeypatch):
     script = "import lanner; " + script.format(str(SHAPES))
     assert run(script + "first = build(); lanner.set_threads(2); print(first, build(), lanner.default_threads())") == "3 2 2\n"
     assert run(script + "lanner.set_threads(2); lanner.set_threads(0); print(build())") == "3\n"
-    with pytest.raises(lanner.InvalidArgument, match="expected 0 to 4096, got 5000"):
+    with pytest.raises(lanner.InvalidArgument, match="threads is 5000: expected 1 to 4096"):
         lanner.set_threads(5000)
 
 

@@ -1,13 +1,11 @@
 #include "backends/cpu/onednn/pieces.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <span>
 
 #include <lanner/error.h>
 
-#include "device/team.h"
+#include "device/parallel.h"
 
 namespace lanner::onednn {
 
@@ -52,37 +50,8 @@ std::size_t PieceKernel::workspace() const {
   return piece_workspace() * static_cast<std::size_t>(cut_.count());
 }
 
-/// A launch that several threads work on.
-struct PieceKernel::Region {
-  const PieceKernel& kernel;
-  const Launch& launch;
-  std::int64_t pieces_of_a_share;
-  std::atomic<bool> failed{false};
-  std::exception_ptr error;
-
-  void run(int share, int piece) {
-    const std::int64_t at = share * pieces_of_a_share + piece;
-    if (at >= kernel.cut_.count()) return;
-    try {
-      kernel.run(launch, at);
-    } catch (...) {
-      if (!failed.exchange(true)) error = std::current_exception();
-    }
-  }
-};
-
 void PieceKernel::launch(const Launch& launch) const {
-  const std::int64_t count = cut_.count(), shares = std::min<std::int64_t>(threads_, count);
-  if (shares <= 1 || team_place().inside) {
-    for (std::int64_t piece = 0; piece < count; ++piece) run(launch, piece);
-    return;
-  }
-  Region region{*this, launch, (count - 1) / shares + 1, {}, {}};
-  run_pieces(
-      static_cast<int>(shares), static_cast<int>(region.pieces_of_a_share),
-      [](void* argument, int share, int piece) { static_cast<Region*>(argument)->run(share, piece); },
-      &region);
-  if (region.error) std::rethrow_exception(region.error);
+  parallel_each(threads_, cut_.count(), [&](std::int64_t piece, std::int64_t) { run(launch, piece); });
 }
 
 void PieceKernel::run(const Launch& launch, std::int64_t piece) const {

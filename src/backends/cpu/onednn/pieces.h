@@ -45,8 +45,6 @@ public:
   void launch(const Launch& launch) const override;
 
 private:
-  struct Region;
-
   std::size_t piece_workspace() const;
   void run(const Launch& launch, std::int64_t piece) const;
 
