@@ -6,8 +6,9 @@ import numpy as np
 
 from networks.boxes import overlaps
 
-# A detection is the same one where its box overlaps that much and its score is that near.
-SAME_BOX, NEAR_SCORE = 0.9, 0.02
+# A detection is the same one where its score is that near and its box overlaps that much, or, as rounding moves boxes of a part of a
+# pixel's width by as much, has its corners that near: as a part of the largest coordinate.
+SAME_BOX, NEAR_CORNER, NEAR_SCORE = 0.9, 1e-3, 0.02
 BROKEN = "are NaN or infinite"
 Arrays = dict[str, np.ndarray]
 
@@ -65,8 +66,8 @@ def pooled(samples: list[dict[str, dict]]) -> dict[str, dict]:
     result = {}
     for name, one in worst(samples).items():
         noise = np.mean([10 ** (-found[name]["snr"] / 10) for found in samples]) if "snr" in one else 0
-        matched = [found[name]["matched"] for found in samples if "matched" in found[name]]
-        result[name] = one | ({"snr": -10 * float(np.log10(noise))} if noise else {}) | ({"matched": float(np.mean(matched))} if matched else {})
+        means = {key: float(np.mean([found[name][key] for found in samples])) for key in ("matched", "one_box") if key in one}
+        result[name] = one | ({"snr": -10 * float(np.log10(noise))} if noise else {}) | means
     return result
 
 
@@ -86,11 +87,14 @@ def detections(got: Arrays, expected: Arrays) -> dict[str, dict]:
     """Which of the expected boxes were found, in whatever order: each may stand for one."""
     boxes, scores, labels = (got[name] for name in ("boxes", "scores", "labels"))
     free, matched = np.ones(len(scores), bool), 0
+    boxes, near = boxes.astype(np.float64), NEAR_CORNER * float(np.abs(expected["boxes"]).max(initial=0))
     for box, score, label in zip(expected["boxes"], expected["scores"], expected["labels"], strict=True):
-        fits = overlaps(box, boxes.astype(np.float64)) * (free & (labels == label) & (np.abs(scores - score) <= NEAR_SCORE))
+        alike = np.maximum(overlaps(box, boxes), np.abs(boxes - box).max(axis=1, initial=0) <= near)
+        fits = alike * (free & (labels == label) & (np.abs(scores - score) <= NEAR_SCORE))
         best = int(fits.argmax()) if len(fits) else 0
         if len(fits) and fits[best] >= SAME_BOX:
             free[best] = False
             matched += 1
     most = max(len(scores), len(expected["scores"]))
-    return {"detections": {"unlike": "", "matched": matched / most if most else 1.0, "found": len(scores), "expected": len(expected["scores"])}}
+    shares = {"matched": matched / most if most else 1.0, "one_box": 1 / most if most else 0.0}
+    return {"detections": {"unlike": "", **shares, "found": len(scores), "expected": len(expected["scores"])}}

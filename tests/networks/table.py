@@ -19,7 +19,7 @@ users export them, with weights drawn from the statistics of trained ones. What 
   the rival's: for FP16 on a GPU PyTorch's there, else the larger of onnxruntime's on the CPU and PyTorch's on the device itself, as libraries sum in different orders. What is right
   beside PyTorch and more than that beside onnxruntime is listed below the table.
 - **right**: the noise is at most {noise:g} times the rival's and the largest difference {far:g} times (a few units in the last place count for nothing), {runs} runs agree, two contexts at
-  once agree with one alone. Detectors are compared before they choose boxes, and by the boxes found: the rival's share of them less {less:.0%} at least. Networks that are not right stand first.
+  once agree with one alone. Detectors are compared before they choose boxes, and by the boxes found: the rival's share of them less {less:.0%} or one box a picture at least. Networks that are not right stand first.
 - **build**: seconds with a tuning budget of so many seconds as the heading says, and an empty timing cache. **Lanner**, **rival**: milliseconds of a run at the exported shape, in processes of their own,
   in turn; **ratio**: rival's by Lanner's, median of the pairs with its 95 % interval: above 1 Lanner is faster.
 - **reference**, **interpreter**, **host**: share of a run's time in steps that run an operator by its definition, and on a GPU in steps on the host.

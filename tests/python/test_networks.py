@@ -377,6 +377,14 @@ def test_boxes_are_found_in_whatever_order(got, share):
     assert comparison.detections(got, expected)["detections"]["matched"] == share
 
 
+def test_a_box_of_a_part_of_a_pixel_is_found_though_rounding_moves_it_by_as_much():
+    def thin(left):
+        return boxes((0, 0.9, 1)) | {"boxes": np.array([[left, 0, left + 0.07, 256]], np.float32)}
+
+    assert comparison.detections(thin(72.43), thin(72.42))["detections"]["matched"] == 1
+    assert comparison.detections(thin(73), thin(72.42))["detections"]["matched"] == 0
+
+
 # --- Processes and the log ---
 
 
