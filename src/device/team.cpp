@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -100,6 +100,9 @@ public:
   int reserve(int threads);
   /// From any thread: ends the team's threads, unless it is in use.
   void rest();
+  /// See limit_team() and team_seconds().
+  void limit(int threads);
+  double seconds();
   unsigned barriers() const noexcept { return barriers_.load(std::memory_order_relaxed); }
   bool survived_fork() const noexcept { return forks_ == forks.load(std::memory_order_relaxed); }
 
@@ -128,6 +131,7 @@ private:
   int grow(int threads);
   void stay_beside_caller();
   void end_threads();
+  void set_helpers(int most);
   void run_in_use(Job job, Shares kind);
   void run_by(const Executor& executor, const Job& job);
   void run_alone(const Job& job);
@@ -142,7 +146,8 @@ private:
   void give_back(std::uint32_t pieces);
   void help_others(std::uint64_t number);
   void wait_for_others(std::uint64_t number);
-  void serve(std::uint64_t seen);
+  void serve(std::uint64_t seen, int helper);
+  void wait_for_leave(int helper);
   std::uint64_t next_job(std::uint64_t seen, Spin& spin);
 
   alignas(64) std::atomic<std::uint64_t> ticket_{0};
@@ -155,6 +160,7 @@ private:
   alignas(64) std::atomic<int> arrived_{0};
   std::atomic<std::uint32_t> barriers_{0};
   std::atomic<bool> stopping_{false};
+  std::atomic<int> helpers_{most_threads}; ///< That may take part; see set_helpers().
   std::atomic_flag in_use_;
   unsigned forks_;
   Patience patience_; ///< The caller's.
@@ -181,10 +187,39 @@ public:
 
 void Team::end_threads() {
   stopping_ = true;
+  const int helpers = helpers_;
+  set_helpers(most_threads);
   publish(Ticket::of(next_number(), 0));
   for (std::thread& worker : workers_) worker.join();
   workers_.clear();
   stopping_ = false;
+  helpers_ = helpers;
+}
+
+/// The first so many threads beside the caller take part.
+void Team::set_helpers(int most) {
+  if (helpers_.exchange(most) != most) helpers_.notify_all();
+}
+
+void Team::limit(int threads) {
+  const Use use(*this);
+  set_helpers(threads > 0 ? threads - 1 : most_threads);
+}
+
+static double seconds_of(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double Team::seconds() {
+  const Use use(*this);
+  double sum = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+  for (std::thread& worker : workers_) {
+    clockid_t clock{};
+    if (::pthread_getcpuclockid(worker.native_handle(), &clock) == 0) sum += seconds_of(clock);
+  }
+  return sum;
 }
 
 void Team::rest() {
@@ -224,7 +259,8 @@ int Team::grow(int threads) {
   const BlockedSignals blocked;
   try {
     while (static_cast<int>(workers_.size()) < threads - 1) {
-      workers_.emplace_back([this, seen = Ticket{ticket_}.number()] { serve(seen); });
+      workers_.emplace_back([this, seen = Ticket{ticket_}.number(),
+                             helper = static_cast<int>(workers_.size())] { serve(seen, helper); });
       ::pthread_setname_np(workers_.back().native_handle(), "lanner-team");
     }
   } catch (const std::exception&) {
@@ -255,12 +291,17 @@ std::uint64_t Team::next_job(std::uint64_t seen, Spin& spin) {
   return number();
 }
 
-void Team::serve(std::uint64_t seen) {
+void Team::wait_for_leave(int helper) {
+  for (int most = helpers_; helper >= most; most = helpers_) helpers_.wait(most);
+}
+
+void Team::serve(std::uint64_t seen, int helper) {
   Spin spin;
   for (;;) {
+    wait_for_leave(helper);
     seen = next_job(seen, spin);
     if (stopping_) return;
-    run_shares(seen, true);
+    if (helper < helpers_) run_shares(seen, true);
   }
 }
 
@@ -377,7 +418,10 @@ void Team::run_in_use(Job job, Shares kind) {
   const bool free = kind == Shares::free;
   if (free && (patience_.is_lost() || job.shares > most_threads)) return run_alone(job);
   const int threads = grow(job.shares);
-  if (!free) job.shares = threads;
+  if (!free) {
+    job.shares = threads;
+    set_helpers(most_threads);
+  }
   if (threads == 1) return run_alone(job);
   if (++regions_ % regions_between_looks == 0) stay_beside_caller();
   patience_.begin();
@@ -481,6 +525,14 @@ void run_team(int shares, Shares kind, void (*function)(void*), void* argument) 
 bool reserve_team(int threads) {
   return threads <= 1 || place.inside ||
          (threads <= most_threads && own_team.get().reserve(threads) >= threads);
+}
+
+void limit_team(int threads) {
+  own_team.get().limit(threads);
+}
+
+double team_seconds() {
+  return own_team.get().seconds();
 }
 
 void run_free_shares_by(const Executor* given) noexcept {

@@ -12,11 +12,11 @@ enum class Shares : unsigned char {
 
 /// Calls `function(argument)` once for each of `shares` shares, which team_place() tells apart, on up to as
 /// many threads, the calling one among them, and returns when all have returned. Every calling thread has a
-/// team of its own, made at its first call, grown when it asks for more, ended with the thread; its threads end
-/// with the last TeamsNeeded too, and come back at the next call. A call from
-/// within a region runs one share on the caller alone. Where the system has no more threads, there are fewer
-/// shares of Shares::apart: see reserve_team. A child made by fork() gets new threads. `function` must not
-/// throw. See Note [Threads without a core].
+/// team of its own, made at its first call, grown when it asks for more, ended with the thread; its threads
+/// end with the last TeamsNeeded too, and come back at the next call. A call from within a region runs one
+/// share on the caller alone. Where the system has no more threads, there are fewer shares of Shares::apart:
+/// see reserve_team. A child made by fork() gets new threads. `function` must not throw. See Note [Threads
+/// without a core].
 void run_team(int shares, Shares kind, void (*function)(void*), void* argument);
 
 /// Calls `function(argument, share, piece)` once for each piece of each share, which are free. Pieces of a
@@ -27,6 +27,13 @@ void run_pieces(int shares, int pieces, void (*function)(void*, int share, int p
 /// Makes sure that the calling thread's next regions of up to `threads` threads get them all. False when the
 /// system refuses more threads. Costs next to nothing once they exist.
 bool reserve_team(int threads);
+
+/// From now on at most `threads` threads of the calling thread's team, itself among them, take free shares;
+/// the others sleep. 0: all of them. A region of Shares::apart gets its threads all the same and ends the
+/// limit.
+void limit_team(int threads);
+/// Seconds that processors have worked for the calling thread and the threads of its team.
+double team_seconds();
 
 struct Executor;
 /// Free shares and pieces are run by `executor` from now on; null: by the teams again. See lanner/threads.h.

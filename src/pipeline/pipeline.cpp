@@ -13,6 +13,7 @@
 
 #include "base/queue.h"
 #include "base/sole_use.h"
+#include "device/core_share.h"
 #include "video/frame_budget.h"
 
 namespace lanner {
@@ -154,9 +155,11 @@ struct Pipeline::State {
   }
 
   void run() {
+    CoreShare cores(context.threads());
     while (std::optional<Batch> batch = taken(batches)) {
       options.cancel.check();
       infer(*batch);
+      cores.settle();
     }
   }
 

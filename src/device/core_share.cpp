@@ -1,0 +1,50 @@
+#include "device/core_share.h"
+
+#include <ctime>
+
+#include <algorithm>
+#include <cmath>
+
+#include <lanner/threads.h>
+
+#include "device/team.h"
+
+namespace lanner {
+
+namespace {
+
+double process_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+} // namespace
+
+int threads_beside(int cores, double others) {
+  constexpr double hardly_used = 0.1; // Of a core: less than that is no reason for a thread.
+  return std::max(1, static_cast<int>(std::ceil(cores - std::max(0.0, others) - hardly_used)));
+}
+
+CoreShare::CoreShare(int threads) : threads_(threads) {}
+
+void CoreShare::settle() {
+  constexpr std::chrono::milliseconds period{250};
+  if (threads_ <= 1 || Clock::now() - last_ < period) return;
+  measure();
+}
+
+void CoreShare::measure() {
+  const auto now = Clock::now();
+  const double process = process_seconds(), team = team_seconds();
+  if (last_ != Clock::time_point{}) {
+    const double passed = std::chrono::duration<double>(now - last_).count();
+    limit_team(threads_beside(std::max(default_threads(), threads_),
+                              (process - process_ - (team - team_)) / passed));
+  }
+  last_ = now;
+  process_ = process;
+  team_ = team;
+}
+
+} // namespace lanner
