@@ -12,9 +12,10 @@
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "device/threads.h"
-#include "engine/execution.h"
+#include "run/execution.h"
 #include "graph/op.h"
 #include "image/cuda/gpu_preprocess.h"
+#include "plan/lowered.h"
 
 namespace lanner {
 
@@ -99,9 +100,9 @@ bool Context::State::is_item(std::size_t output) const {
 
 void Context::State::choose_program(const Control& control) {
   if (!shapes_changed && execution) return;
-  auto specialisation = engine->specialise(shapes, threads, control, false);
-  const Arenas memory = arenas(*specialisation->program);
-  execution = std::make_shared<Execution>(std::move(specialisation), memory);
+  auto program = engine->specialise(shapes, threads, control, false)->program;
+  const Arenas memory = arenas(*program);
+  execution = std::make_shared<Execution>(std::move(program), memory);
   written.assign(engine->outputs.size(), {});
   results.assign(engine->outputs.size(), {});
   times.assign(execution->program().steps().size(), 0.0);

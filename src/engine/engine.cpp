@@ -18,7 +18,7 @@
 #include "engine/given_shapes.h"
 #include "engine/open_dims.h"
 #include "engine/plan_file.h"
-#include "engine/precision.h"
+#include "lower/precision.h"
 #include "engine/state.h"
 #include "graph/infer.h"
 #include "graph/text.h"

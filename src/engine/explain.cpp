@@ -7,9 +7,10 @@
 
 #include <lanner/error.h>
 
-#include "engine/alternatives.h"
-#include "engine/precision.h"
+#include "lower/alternatives.h"
+#include "lower/precision.h"
 #include "graph/op.h"
+#include "plan/lowered.h"
 
 namespace lanner {
 namespace {

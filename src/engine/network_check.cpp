@@ -14,7 +14,7 @@
 
 #include <lanner/error.h>
 
-#include "engine/packing.h"
+#include "plan/packing.h"
 #include "engine/state.h"
 #include "engine/verification.h"
 #include "graph/op.h"

@@ -6,7 +6,7 @@
 
 #include <lanner/error.h>
 
-#include "engine/packing.h"
+#include "plan/packing.h"
 #include "graph/op.h"
 
 namespace lanner {

@@ -12,7 +12,7 @@
 #include "backends/backends.h"
 #include "base/options.h"
 #include "engine/given_shapes.h"
-#include "engine/vouched.h"
+#include "lower/vouched.h"
 #include "graph/op.h"
 #include "passes/pipeline.h"
 

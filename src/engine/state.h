@@ -16,9 +16,9 @@
 #include "base/options.h"
 #include "device/team.h"
 #include "engine/given_shapes.h"
-#include "engine/lower.h"
-#include "engine/packing.h"
-#include "engine/program.h"
+#include "lower/lower.h"
+#include "plan/packing.h"
+#include "plan/program.h"
 #include "graph/graph.h"
 #include "graph/tactic.h"
 

@@ -9,11 +9,12 @@
 
 #include <lanner/error.h>
 
-#include "engine/program.h"
-#include "engine/trial.h"
-#include "engine/vouched.h"
+#include "plan/program.h"
+#include "lower/trial.h"
+#include "lower/vouched.h"
 #include "graph/op.h"
 #include "ops/interpreter.h"
+#include "plan/lowered.h"
 
 namespace lanner {
 namespace {

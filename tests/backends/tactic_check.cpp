@@ -15,11 +15,12 @@
 #include "backends/reference/reference_backend.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
-#include "engine/alternatives.h"
+#include "lower/alternatives.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "graph/text.h"
 #include "ops/table.h"
+#include "plan/lowered.h"
 
 namespace lanner {
 

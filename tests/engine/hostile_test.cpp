@@ -12,8 +12,8 @@
 #include <lanner/engine.h>
 
 #include "backends/backends.h"
-#include "engine/packing.h"
-#include "engine/program.h"
+#include "plan/packing.h"
+#include "plan/program.h"
 #include "expect_error.h"
 #include "graph/infer.h"
 #include "graph/text.h"

@@ -1,4 +1,4 @@
-#include "engine/timing_cache.h"
+#include "lower/timing_cache.h"
 
 #include <fstream>
 #include <thread>

@@ -1,12 +1,12 @@
-#include "engine/tuner.h"
+#include "lower/tuner.h"
 
 #include <array>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "engine/signature.h"
-#include "engine/vouched.h"
+#include "plan/signature.h"
+#include "lower/vouched.h"
 #include "expect_error.h"
 #include "graph/text.h"
 #include "lowering/fault_case.h"

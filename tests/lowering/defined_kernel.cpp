@@ -7,8 +7,9 @@
 
 #include <lanner/error.h>
 
-#include "engine/program.h"
+#include "plan/program.h"
 #include "ops/interpreter.h"
+#include "plan/lowered.h"
 
 namespace lanner::test {
 namespace {

@@ -1,6 +1,6 @@
 // What goldens of lowering cannot show: errors, progress, tactics that are looked for again.
 
-#include "engine/lower.h"
+#include "lower/lower.h"
 
 #include <array>
 
@@ -10,6 +10,7 @@
 #include "graph/text.h"
 #include "lowering/table_backend.h"
 #include "ops/table.h"
+#include "plan/lowered.h"
 
 namespace lanner {
 namespace {

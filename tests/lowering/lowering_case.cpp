@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "engine/fusion.h"
+#include "lower/fusion.h"
 #include "engine/state.h"
-#include "engine/widen.h"
+#include "lower/widen.h"
 #include "graph/infer.h"
 #include "graph/text.h"
 #include "graph/verifier.h"

@@ -24,7 +24,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/lower.h"
+#include "lower/lower.h"
 #include "graph/target.h"
 #include "ir_cases.h"
 #include "lowering/table_backend.h"

@@ -9,9 +9,10 @@
 
 #include <lanner/error.h>
 
-#include "engine/program.h"
+#include "plan/program.h"
 #include "graph/op.h"
 #include "graph/text.h"
+#include "plan/lowered.h"
 
 namespace lanner::test {
 namespace {

@@ -5,13 +5,14 @@
 #include "backends/backends.h"
 #include "engine/open_dims.h"
 #include "engine/state.h"
-#include "engine/timing_cache.h"
-#include "engine/tuner.h"
-#include "engine/vouched.h"
+#include "lower/timing_cache.h"
+#include "lower/tuner.h"
+#include "lower/vouched.h"
 #include "graph/infer.h"
 #include "importers/importer.h"
 #include "ops/table.h"
 #include "passes/pipeline.h"
+#include "plan/lowered.h"
 
 namespace lanner::sweep {
 namespace {

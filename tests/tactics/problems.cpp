@@ -9,11 +9,12 @@
 
 #include "backends/backends.h"
 #include "base/hash.h"
-#include "engine/program.h"
-#include "engine/signature.h"
-#include "engine/vouched.h"
+#include "plan/program.h"
+#include "plan/signature.h"
+#include "lower/vouched.h"
 #include "graph/copy.h"
 #include "graph/op.h"
+#include "plan/lowered.h"
 
 namespace lanner::sweep {
 namespace {

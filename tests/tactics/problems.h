@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/alternatives.h"
+#include "lower/alternatives.h"
 #include "graph/graph.h"
 #include "graph/tactic.h"
 

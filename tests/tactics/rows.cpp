@@ -14,7 +14,8 @@
 #include "base/json.h"
 #include "device/cpu.h"
 #include "device/cuda/gpu.h"
-#include "engine/signature.h"
+#include "plan/signature.h"
+#include "plan/lowered.h"
 
 namespace lanner::sweep {
 namespace {

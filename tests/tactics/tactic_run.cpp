@@ -8,7 +8,7 @@
 #include <lanner/error.h>
 
 #include "device/memory.h"
-#include "engine/trial.h"
+#include "lower/trial.h"
 
 namespace lanner::sweep {
 

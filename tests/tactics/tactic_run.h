@@ -5,8 +5,8 @@
 
 #include <lanner/cancel.h>
 
-#include "engine/packing.h"
-#include "engine/trial_data.h"
+#include "plan/packing.h"
+#include "lower/trial_data.h"
 #include "tactics/problems.h"
 
 namespace lanner::sweep {

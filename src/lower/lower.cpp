@@ -1,4 +1,4 @@
-#include "engine/lower.h"
+#include "lower/lower.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,11 +7,11 @@
 
 #include <lanner/error.h>
 
-#include "engine/alternatives.h"
-#include "engine/assign.h"
-#include "engine/fusion.h"
-#include "engine/program.h"
-#include "engine/widen.h"
+#include "lower/alternatives.h"
+#include "lower/assign.h"
+#include "lower/fusion.h"
+#include "plan/lowered.h"
+#include "lower/widen.h"
 #include "graph/op.h"
 #include "graph/verifier.h"
 
@@ -227,27 +227,6 @@ void prepare_to_lower(Graph& graph, const LowerOptions& options) {
 Lowered lower(std::unique_ptr<Graph> graph, const LowerOptions& options) {
   std::vector<NodeReport> reports = Lowering(*graph, options).run();
   return {std::move(graph), std::move(reports)};
-}
-
-std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Backend* const> backends,
-                                          const Target& target) {
-  for (const Backend* backend : backends) {
-    if (backend->name() != node.tactic.backend) continue;
-    for (Tactic& tactic : backend->named_tactics(node, target.for_device(backend->device())).tactics) {
-      const auto fits = [&](const Storage& asked, const Value* value) {
-        return !value || same_storage(value->type, asked, value->storage);
-      };
-      bool same = tactic.kernel == node.tactic.kernel && tactic.config == node.tactic.config &&
-                  tactic.inputs.size() == node.inputs().size() &&
-                  tactic.outputs.size() == node.outputs().size();
-      for (std::size_t i = 0; same && i < node.inputs().size(); ++i)
-        same = fits(tactic.inputs[i], node.inputs()[i]);
-      for (std::size_t i = 0; same && i < node.outputs().size(); ++i)
-        same = fits(tactic.outputs[i], node.output(i));
-      if (same) return OfferedTactic{backend, std::move(tactic)};
-    }
-  }
-  return std::nullopt;
 }
 
 } // namespace lanner

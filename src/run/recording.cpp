@@ -1,4 +1,4 @@
-#include "engine/recording.h"
+#include "run/recording.h"
 
 #include <algorithm>
 

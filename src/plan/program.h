@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/lower.h"
-#include "engine/packing.h"
+#include "plan/lowered.h"
+#include "plan/packing.h"
 #include "graph/graph.h"
 #include "graph/tactic.h"
 
@@ -87,14 +87,5 @@ private:
   std::vector<Segment> segments_;
   std::uint64_t arena_bytes_ = 0, host_arena_bytes_ = 0;
 };
-
-/// What a node does as people are told it: of a fused one, what was fused.
-std::string shown_kind(const Node& node);
-/// Whether a value is plain memory of a size known before running.
-bool is_planned(const Value& value);
-/// Bytes of a planned value in its storage.
-std::uint64_t storage_bytes(const Value& value);
-/// Bytes that it would take in another.
-std::uint64_t storage_bytes(const Value& value, const Storage& storage);
 
 } // namespace lanner

@@ -1,4 +1,4 @@
-#include "engine/trial_data.h"
+#include "lower/trial_data.h"
 
 #include <algorithm>
 #include <bit>
@@ -12,9 +12,9 @@
 
 #include "backends/group.h"
 #include "device/memory.h"
-#include "engine/packing.h"
-#include "engine/signature.h"
-#include "engine/work.h"
+#include "plan/packing.h"
+#include "plan/signature.h"
+#include "plan/work.h"
 #include "graph/copy.h"
 #include "graph/infer.h"
 #include "graph/op.h"

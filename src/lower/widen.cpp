@@ -1,4 +1,4 @@
-#include "engine/widen.h"
+#include "lower/widen.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "engine/alternatives.h"
+#include "lower/alternatives.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,9 +11,9 @@
 #include <lanner/error.h>
 
 #include "backends/storage_layout.h"
-#include "engine/fusion.h"
-#include "engine/program.h"
-#include "engine/vouched.h"
+#include "lower/fusion.h"
+#include "plan/lowered.h"
+#include "lower/vouched.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "ops/expansion.h"
@@ -21,12 +21,6 @@
 
 namespace lanner {
 namespace {
-
-Layout ordered(const passes::Permutation& order, const Shape& shape) {
-  Layout layout;
-  layout.order.assign(order.begin(), order.end());
-  return canonical(layout, shape);
-}
 
 bool all_planned(const Node& node) {
   return std::ranges::all_of(node.inputs(),
@@ -368,24 +362,6 @@ std::unique_ptr<Graph> reorder_graph(const OpTable& ops, const Type& type, const
   return graph;
 }
 
-std::map<const Node*, std::size_t> execution_order(const Graph& graph) {
-  std::map<const Node*, std::size_t> order;
-  for (const auto& node : graph.body().nodes()) order.emplace(node.get(), order.size());
-  return order;
-}
-
-bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order) {
-  const Value* value = node.input(i);
-  if (!value || !value->producer() || value->constant() || is_alias(*value->producer())) return false;
-  if (std::ranges::count(node.inputs(), value) != 1) return false;
-  return std::ranges::all_of(value->uses(), [&](const Use& use) {
-    if (!use.node) return false;
-    if (use.node == &node) return true;
-    const auto place = order.find(use.node);
-    return place != order.end() && place->second < order.at(&node) && !is_alias(*use.node);
-  });
-}
-
 std::vector<NodeAlternatives> collect_alternatives(Graph& graph, const LowerOptions& options) {
   return Collector(graph, options).timed();
 }
@@ -464,39 +440,6 @@ double ReorderCosts::operator()(const Type& type, const Storage& from, const Sto
   // A reorder that nobody offers still works through the interpreter, at a price that avoids it.
   place->second = best ? best->cost.seconds : 1.0;
   return place->second;
-}
-
-bool same_storage(const Type& type, const Storage& a, const Storage& b) {
-  const auto dtype = [&](const Storage& storage) {
-    return storage.dtype ? *storage.dtype : type.is_tensor() ? type.dtype() : DType::f32;
-  };
-  const auto same_layout = [&] {
-    return a.layout == b.layout || (a.layout.row_major() && b.layout.row_major());
-  };
-  return dtype(a) == dtype(b) && same_layout() && a.device == b.device && a.scale == b.scale &&
-         a.zero == b.zero;
-}
-
-std::string short_text(const Storage& storage) {
-  std::string text = storage.layout.row_major() ? "row" : storage.layout.to_string();
-  if (storage.dtype) text = fmt::format("{} {}", to_string(*storage.dtype), text);
-  return storage.device.is_host() ? text : fmt::format("{} {}", text, storage.device.to_string());
-}
-
-bool is_alias(const Node& node) {
-  return ((node.op().view && node.kind() != "reorder") || node.kind() == "transpose") && node.input(0) &&
-         is_planned(*node.input(0)) && is_planned(*node.output()) &&
-         node.input(0)->type.dtype() == node.output()->type.dtype();
-}
-
-std::vector<std::pair<Storage, Storage>> alias_storages(const Node& node, const Storage& plain) {
-  if (!is_alias(node)) return {};
-  if (node.op().view) return {{plain, plain}};
-  const passes::Permutation p = *passes::permutation_of(&node);
-  Storage turned_input = plain, turned_output = plain;
-  turned_input.layout = ordered(p, node.input(0)->type.shape());
-  turned_output.layout = ordered(passes::inverse(p), node.output()->type.shape());
-  return {{plain, turned_output}, {turned_input, plain}};
 }
 
 } // namespace lanner

@@ -1,4 +1,4 @@
-#include "engine/agreement.h"
+#include "lower/agreement.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/packing.h"
-#include "engine/trial_data.h"
+#include "plan/packing.h"
+#include "lower/trial_data.h"
 #include "graph/op.h"
 
 namespace lanner {

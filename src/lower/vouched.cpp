@@ -1,4 +1,4 @@
-#include "engine/vouched.h"
+#include "lower/vouched.h"
 
 #include <algorithm>
 #include <array>

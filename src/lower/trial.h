@@ -7,10 +7,10 @@
 
 #include <lanner/cancel.h>
 
-#include "engine/agreement.h"
-#include "engine/packing.h"
-#include "engine/timing_cache.h"
-#include "engine/trial_data.h"
+#include "lower/agreement.h"
+#include "plan/packing.h"
+#include "lower/timing_cache.h"
+#include "lower/trial_data.h"
 #include "graph/tactic.h"
 
 namespace lanner::cuda {

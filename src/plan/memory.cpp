@@ -1,4 +1,4 @@
-#include "engine/memory.h"
+#include "plan/memory.h"
 
 #include <algorithm>
 #include <numeric>

@@ -6,8 +6,8 @@
 
 #include <lanner/item.h>
 
-#include "engine/recording.h"
-#include "engine/state.h"
+#include "run/recording.h"
+#include "plan/program.h"
 
 namespace lanner {
 
@@ -28,9 +28,9 @@ struct RunRequest {
 /// Pointers are patched where the caller's memory changes, else fixed. Used by one thread at a time.
 class Execution {
 public:
-  Execution(std::shared_ptr<const Specialisation> specialisation, const Arenas& arenas);
+  Execution(std::shared_ptr<const Program> program, const Arenas& arenas);
 
-  const Program& program() const { return *specialisation_->program; }
+  const Program& program() const { return *program_; }
   /// Memory on the target's device.
   void set_input(std::size_t index, const void* memory);
   void set_output(std::size_t index, void* memory);
@@ -53,7 +53,7 @@ private:
   void run_step(const Step& step, const RunRequest& request);
   void interpret(const Step& step, const RunRequest& request);
 
-  std::shared_ptr<const Specialisation> specialisation_;
+  std::shared_ptr<const Program> program_;
   Arenas arenas_;
   std::vector<const void*> inputs_;
   std::vector<void*> outputs_;

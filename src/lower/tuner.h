@@ -8,8 +8,8 @@
 
 #include <lanner/cancel.h>
 
-#include "engine/packing.h"
-#include "engine/timing_cache.h"
+#include "plan/packing.h"
+#include "lower/timing_cache.h"
 #include "graph/tactic.h"
 
 namespace lanner {

@@ -1,32 +1,16 @@
-#include "engine/program.h"
+#include "plan/program.h"
 
 #include <algorithm>
 #include <map>
 
 #include <lanner/error.h>
 
-#include "engine/alternatives.h"
-#include "engine/memory.h"
-#include "engine/work.h"
+#include "plan/lowered.h"
+#include "plan/memory.h"
+#include "plan/work.h"
 #include "graph/op.h"
 
 namespace lanner {
-
-std::string shown_kind(const Node& node) {
-  return node.attributes.string("kind", node.kind());
-}
-
-bool is_planned(const Value& value) {
-  return value.type.is_static() && value.type.dtype() != DType::string;
-}
-
-std::uint64_t storage_bytes(const Value& value, const Storage& storage) {
-  return storage.layout.bytes(value.type.shape(), storage.dtype.value_or(value.type.dtype()));
-}
-
-std::uint64_t storage_bytes(const Value& value) {
-  return storage_bytes(value, value.storage);
-}
 
 /// Builds a Program in one walk for steps and one for memory.
 class Program::Builder {

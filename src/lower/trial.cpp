@@ -1,4 +1,4 @@
-#include "engine/trial.h"
+#include "lower/trial.h"
 
 #include <algorithm>
 #include <array>
@@ -16,8 +16,8 @@
 #include "device/cuda/compare.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
-#include "engine/agreement.h"
-#include "engine/program.h"
+#include "lower/agreement.h"
+#include "plan/lowered.h"
 
 namespace lanner {
 namespace {

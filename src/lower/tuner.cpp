@@ -1,4 +1,4 @@
-#include "engine/tuner.h"
+#include "lower/tuner.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,9 +10,9 @@
 #include <lanner/version.h>
 
 #include "base/hash.h"
-#include "engine/signature.h"
-#include "engine/trial.h"
-#include "engine/vouched.h"
+#include "plan/signature.h"
+#include "lower/trial.h"
+#include "lower/vouched.h"
 
 namespace lanner {
 namespace {

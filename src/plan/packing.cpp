@@ -1,4 +1,4 @@
-#include "engine/packing.h"
+#include "plan/packing.h"
 
 #include <fmt/format.h>
 

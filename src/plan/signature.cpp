@@ -1,4 +1,4 @@
-#include "engine/signature.h"
+#include "plan/signature.h"
 
 #include <map>
 #include <variant>

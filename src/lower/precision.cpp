@@ -1,10 +1,10 @@
-#include "engine/precision.h"
+#include "lower/precision.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "engine/lower.h"
+#include "plan/lowered.h"
 
 namespace lanner {
 namespace {
@@ -30,7 +30,7 @@ std::vector<std::string> unused_precisions(const Graph& lowered, const Target& t
     if (type == DType::f32) continue;
     const auto uses = [&](const auto& node) { return computes_in(*node, type); };
     const char* name = type == DType::f16 ? "fp16" : "bf16";
-    // Whatever is stored in halves on a CPU, its kernels compute in f32 (engine/widen.h).
+    // Whatever is stored in halves on a CPU, its kernels compute in f32 (lower/widen.h).
     if (target.device.is_host())
       lines.push_back(fmt::format(
           "precision {} has no effect: no kernel computes in it on a CPU; all is computed in fp32", name));

@@ -1,4 +1,4 @@
-#include "engine/fusion.h"
+#include "lower/fusion.h"
 
 #include <algorithm>
 #include <map>

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/lower.h"
+#include "lower/options.h"
 
 namespace lanner {
 
@@ -69,18 +69,5 @@ std::optional<Alternative> vetted_reorder(const Node& reorder, const LowerOption
 /// runs by its definition.
 void reject(NodeAlternatives& entry, std::size_t index, const std::string& wrong,
             const LowerOptions& options);
-
-/// Storages of input 0 and output 0 under which the output of `node` holds the very bytes of its input: equal
-/// row-major ones for a change of shape, a permuted layout on either side for a transpose. Empty for any
-/// other node.
-std::vector<std::pair<Storage, Storage>> alias_storages(const Node& node, const Storage& plain);
-
-/// Place of each node of a graph's body.
-std::map<const Node*, std::size_t> execution_order(const Graph& graph);
-/// Whether a kernel may overwrite input `i` of `node`: nothing reads it later and it is memory of our own.
-bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order);
-
-bool same_storage(const Type& type, const Storage& a, const Storage& b);
-std::string short_text(const Storage& storage);
 
 } // namespace lanner

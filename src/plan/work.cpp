@@ -1,8 +1,8 @@
-#include "engine/work.h"
+#include "plan/work.h"
 
 #include <set>
 
-#include "engine/program.h"
+#include "plan/lowered.h"
 #include "graph/op.h"
 
 namespace lanner {

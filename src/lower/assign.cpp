@@ -1,4 +1,4 @@
-#include "engine/assign.h"
+#include "lower/assign.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "engine/execution.h"
+#include "run/execution.h"
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +12,7 @@
 #include "device/memory.h"
 #include "graph/op.h"
 #include "ops/interpreter.h"
+#include "plan/lowered.h"
 
 namespace lanner {
 
@@ -24,8 +25,8 @@ std::string named(const Node& node) {
 }
 } // namespace
 
-Execution::Execution(std::shared_ptr<const Specialisation> specialisation, const Arenas& arenas)
-    : specialisation_(std::move(specialisation)), arenas_(arenas) {
+Execution::Execution(std::shared_ptr<const Program> program_to_run, const Arenas& arenas)
+    : program_(std::move(program_to_run)), arenas_(arenas) {
   const Program& run = program();
   input_readers_.resize(run.graph().body().parameters().size());
   output_readers_.resize(run.results().size());

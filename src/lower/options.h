@@ -1,0 +1,32 @@
+#pragma once
+// What lowering is given.
+
+#include <cstddef>
+#include <functional>
+#include <span>
+
+#include <lanner/cancel.h>
+
+#include "graph/graph.h"
+#include "graph/tactic.h"
+#include "lower/tuner.h"
+#include "plan/packing.h"
+
+namespace lanner {
+
+struct NodeAlternatives;
+/// Told of each node's alternatives and of the number of the one that is taken, before it is.
+using ChoiceObserver = std::function<void(const NodeAlternatives& entry, std::size_t chosen)>;
+
+struct LowerOptions {
+  std::span<const Backend* const> backends;
+  Target target;
+  Tuner& tuner;
+  PackedConstants& constants;
+  const Control& control;
+  const Graph* like =
+      nullptr; ///< A lowered graph of other shapes whose choices are taken over where they fit.
+  ChoiceObserver observe = {};
+};
+
+} // namespace lanner

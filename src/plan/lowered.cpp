@@ -1,0 +1,107 @@
+#include "plan/lowered.h"
+
+#include <algorithm>
+
+#include "backends/storage_layout.h"
+#include "graph/op.h"
+#include "passes/permutation.h"
+
+#include <fmt/format.h>
+
+namespace lanner {
+
+std::string shown_kind(const Node& node) {
+  return node.attributes.string("kind", node.kind());
+}
+
+bool is_planned(const Value& value) {
+  return value.type.is_static() && value.type.dtype() != DType::string;
+}
+
+std::uint64_t storage_bytes(const Value& value, const Storage& storage) {
+  return storage.layout.bytes(value.type.shape(), storage.dtype.value_or(value.type.dtype()));
+}
+
+std::uint64_t storage_bytes(const Value& value) {
+  return storage_bytes(value, value.storage);
+}
+
+std::map<const Node*, std::size_t> execution_order(const Graph& graph) {
+  std::map<const Node*, std::size_t> order;
+  for (const auto& node : graph.body().nodes()) order.emplace(node.get(), order.size());
+  return order;
+}
+
+bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order) {
+  const Value* value = node.input(i);
+  if (!value || !value->producer() || value->constant() || is_alias(*value->producer())) return false;
+  if (std::ranges::count(node.inputs(), value) != 1) return false;
+  return std::ranges::all_of(value->uses(), [&](const Use& use) {
+    if (!use.node) return false;
+    if (use.node == &node) return true;
+    const auto place = order.find(use.node);
+    return place != order.end() && place->second < order.at(&node) && !is_alias(*use.node);
+  });
+}
+
+std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Backend* const> backends,
+                                          const Target& target) {
+  for (const Backend* backend : backends) {
+    if (backend->name() != node.tactic.backend) continue;
+    for (Tactic& tactic : backend->named_tactics(node, target.for_device(backend->device())).tactics) {
+      const auto fits = [&](const Storage& asked, const Value* value) {
+        return !value || same_storage(value->type, asked, value->storage);
+      };
+      bool same = tactic.kernel == node.tactic.kernel && tactic.config == node.tactic.config &&
+                  tactic.inputs.size() == node.inputs().size() &&
+                  tactic.outputs.size() == node.outputs().size();
+      for (std::size_t i = 0; same && i < node.inputs().size(); ++i)
+        same = fits(tactic.inputs[i], node.inputs()[i]);
+      for (std::size_t i = 0; same && i < node.outputs().size(); ++i)
+        same = fits(tactic.outputs[i], node.output(i));
+      if (same) return OfferedTactic{backend, std::move(tactic)};
+    }
+  }
+  return std::nullopt;
+}
+
+static Layout ordered(const passes::Permutation& order, const Shape& shape) {
+  Layout layout;
+  layout.order.assign(order.begin(), order.end());
+  return canonical(layout, shape);
+}
+
+bool same_storage(const Type& type, const Storage& a, const Storage& b) {
+  const auto dtype = [&](const Storage& storage) {
+    return storage.dtype ? *storage.dtype : type.is_tensor() ? type.dtype() : DType::f32;
+  };
+  const auto same_layout = [&] {
+    return a.layout == b.layout || (a.layout.row_major() && b.layout.row_major());
+  };
+  return dtype(a) == dtype(b) && same_layout() && a.device == b.device && a.scale == b.scale &&
+         a.zero == b.zero;
+}
+
+std::string short_text(const Storage& storage) {
+  std::string text = storage.layout.row_major() ? "row" : storage.layout.to_string();
+  if (storage.dtype) text = fmt::format("{} {}", to_string(*storage.dtype), text);
+  return storage.device.is_host() ? text : fmt::format("{} {}", text, storage.device.to_string());
+}
+
+bool is_alias(const Node& node) {
+  return ((node.op().view && node.kind() != "reorder") || node.kind() == "transpose") && node.input(0) &&
+         is_planned(*node.input(0)) && is_planned(*node.output()) &&
+         node.input(0)->type.dtype() == node.output()->type.dtype();
+}
+
+std::vector<std::pair<Storage, Storage>> alias_storages(const Node& node, const Storage& plain) {
+  if (!is_alias(node)) return {};
+  if (node.op().view) return {{plain, plain}};
+  const passes::Permutation p = *passes::permutation_of(&node);
+  Storage turned_input = plain, turned_output = plain;
+  turned_input.layout = ordered(p, node.input(0)->type.shape());
+  turned_output.layout = ordered(passes::inverse(p), node.output()->type.shape());
+  return {{plain, turned_output}, {turned_input, plain}};
+}
+
+} // namespace lanner

@@ -1,0 +1,54 @@
+#pragma once
+// What the nodes and values of a lowered graph say, for those who make such graphs and those who run them.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/tactic.h"
+
+namespace lanner {
+
+inline constexpr const char* interpreter_backend =
+    "interpreter"; ///< Runs a node by its definition, shapes found as it runs.
+inline constexpr const char* alias_backend = "alias"; ///< Output lies in the input's memory: nothing runs.
+
+/// The tactic that a lowered node names, as its backend offers it today, or null when it offers it no more.
+struct OfferedTactic {
+  const Backend* backend = nullptr;
+  Tactic tactic;
+};
+std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Backend* const> backends,
+                                          const Target& target);
+
+/// Whether a node's output may lie in its input's memory at no cost: a change of shape, or a transpose whose
+/// output is stored in the order that the input has.
+bool is_alias(const Node& node);
+/// Storages of input 0 and output 0 under which the output of `node` holds the very bytes of its input: equal
+/// row-major ones for a change of shape, a permuted layout on either side for a transpose. Empty for any
+/// other node.
+std::vector<std::pair<Storage, Storage>> alias_storages(const Node& node, const Storage& plain);
+
+/// Place of each node of a graph's body.
+std::map<const Node*, std::size_t> execution_order(const Graph& graph);
+/// Whether a kernel may overwrite input `i` of `node`: nothing reads it later and it is memory of our own.
+bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order);
+
+bool same_storage(const Type& type, const Storage& a, const Storage& b);
+std::string short_text(const Storage& storage);
+
+/// What a node does as people are told it: of a fused one, what was fused.
+std::string shown_kind(const Node& node);
+/// Whether a value is plain memory of a size known before running.
+bool is_planned(const Value& value);
+/// Bytes of a planned value in its storage.
+std::uint64_t storage_bytes(const Value& value);
+/// Bytes that it would take in another.
+std::uint64_t storage_bytes(const Value& value, const Storage& storage);
+
+} // namespace lanner
