@@ -12,10 +12,11 @@
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "device/threads.h"
-#include "run/execution.h"
+#include "engine/state.h"
 #include "graph/op.h"
 #include "image/cuda/gpu_preprocess.h"
 #include "plan/lowered.h"
+#include "run/execution.h"
 
 namespace lanner {
 

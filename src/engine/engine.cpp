@@ -18,11 +18,11 @@
 #include "engine/given_shapes.h"
 #include "engine/open_dims.h"
 #include "engine/plan_file.h"
-#include "lower/precision.h"
 #include "engine/state.h"
 #include "graph/infer.h"
 #include "graph/text.h"
 #include "importers/importer.h"
+#include "lower/precision.h"
 #include "ops/table.h"
 #include "passes/pipeline.h"
 

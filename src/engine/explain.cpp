@@ -7,9 +7,9 @@
 
 #include <lanner/error.h>
 
+#include "graph/op.h"
 #include "lower/alternatives.h"
 #include "lower/precision.h"
-#include "graph/op.h"
 #include "plan/lowered.h"
 
 namespace lanner {

@@ -14,10 +14,10 @@
 
 #include <lanner/error.h>
 
-#include "plan/packing.h"
 #include "engine/state.h"
 #include "engine/verification.h"
 #include "graph/op.h"
+#include "plan/packing.h"
 
 namespace lanner {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <lanner/error.h>
 
-#include "plan/packing.h"
 #include "graph/op.h"
+#include "plan/packing.h"
 
 namespace lanner {
 namespace {

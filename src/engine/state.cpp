@@ -12,8 +12,8 @@
 #include "backends/backends.h"
 #include "base/options.h"
 #include "engine/given_shapes.h"
-#include "lower/vouched.h"
 #include "graph/op.h"
+#include "lower/vouched.h"
 #include "passes/pipeline.h"
 
 namespace lanner {

@@ -16,11 +16,11 @@
 #include "base/options.h"
 #include "device/team.h"
 #include "engine/given_shapes.h"
+#include "graph/graph.h"
+#include "graph/tactic.h"
 #include "lower/lower.h"
 #include "plan/packing.h"
 #include "plan/program.h"
-#include "graph/graph.h"
-#include "graph/tactic.h"
 
 namespace lanner {
 

@@ -9,12 +9,12 @@
 
 #include <lanner/error.h>
 
-#include "plan/program.h"
+#include "graph/op.h"
 #include "lower/trial.h"
 #include "lower/vouched.h"
-#include "graph/op.h"
 #include "ops/interpreter.h"
 #include "plan/lowered.h"
+#include "plan/program.h"
 
 namespace lanner {
 namespace {

@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "plan/packing.h"
-#include "lower/trial_data.h"
 #include "graph/op.h"
+#include "lower/trial_data.h"
+#include "plan/packing.h"
 
 namespace lanner {
 namespace {

@@ -11,13 +11,13 @@
 #include <lanner/error.h>
 
 #include "backends/storage_layout.h"
-#include "lower/fusion.h"
-#include "plan/lowered.h"
-#include "lower/vouched.h"
 #include "graph/infer.h"
 #include "graph/op.h"
+#include "lower/fusion.h"
+#include "lower/vouched.h"
 #include "ops/expansion.h"
 #include "passes/permutation.h"
+#include "plan/lowered.h"
 
 namespace lanner {
 namespace {

@@ -20,7 +20,8 @@ struct NodeAlternatives {
   Node* node = nullptr;
   std::vector<Alternative> list; ///< Never empty.
   std::vector<std::string> notes;
-  std::vector<Alternative> reserve = {}; ///< For when the list runs out: what stands beside a choice taken over.
+  std::vector<Alternative> reserve =
+      {}; ///< For when the list runs out: what stands beside a choice taken over.
 };
 
 /// What is offered at once for every node but constants, by estimates; takes fused bodies apart and expands

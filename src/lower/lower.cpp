@@ -7,13 +7,13 @@
 
 #include <lanner/error.h>
 
+#include "graph/op.h"
+#include "graph/verifier.h"
 #include "lower/alternatives.h"
 #include "lower/assign.h"
 #include "lower/fusion.h"
-#include "plan/lowered.h"
 #include "lower/widen.h"
-#include "graph/op.h"
-#include "graph/verifier.h"
+#include "plan/lowered.h"
 
 namespace lanner {
 namespace {

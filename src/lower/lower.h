@@ -9,9 +9,9 @@
 
 #include <lanner/cancel.h>
 
-#include "lower/options.h"
 #include "graph/graph.h"
 #include "graph/tactic.h"
+#include "lower/options.h"
 
 namespace lanner {
 

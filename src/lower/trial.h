@@ -7,11 +7,11 @@
 
 #include <lanner/cancel.h>
 
+#include "graph/tactic.h"
 #include "lower/agreement.h"
-#include "plan/packing.h"
 #include "lower/timing_cache.h"
 #include "lower/trial_data.h"
-#include "graph/tactic.h"
+#include "plan/packing.h"
 
 namespace lanner::cuda {
 class Event;

@@ -12,13 +12,13 @@
 
 #include "backends/group.h"
 #include "device/memory.h"
-#include "plan/packing.h"
-#include "plan/signature.h"
-#include "plan/work.h"
 #include "graph/copy.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "ops/interpreter.h"
+#include "plan/packing.h"
+#include "plan/signature.h"
+#include "plan/work.h"
 
 namespace lanner {
 namespace {

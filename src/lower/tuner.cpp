@@ -10,9 +10,9 @@
 #include <lanner/version.h>
 
 #include "base/hash.h"
-#include "plan/signature.h"
 #include "lower/trial.h"
 #include "lower/vouched.h"
+#include "plan/signature.h"
 
 namespace lanner {
 namespace {

@@ -8,9 +8,9 @@
 
 #include <lanner/cancel.h>
 
-#include "plan/packing.h"
-#include "lower/timing_cache.h"
 #include "graph/tactic.h"
+#include "lower/timing_cache.h"
+#include "plan/packing.h"
 
 namespace lanner {
 

@@ -5,10 +5,10 @@
 
 #include <lanner/error.h>
 
+#include "graph/op.h"
 #include "plan/lowered.h"
 #include "plan/memory.h"
 #include "plan/work.h"
-#include "graph/op.h"
 
 namespace lanner {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "plan/lowered.h"
-#include "plan/packing.h"
 #include "graph/graph.h"
 #include "graph/tactic.h"
+#include "plan/lowered.h"
+#include "plan/packing.h"
 
 namespace lanner {
 

@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "plan/lowered.h"
 #include "graph/op.h"
+#include "plan/lowered.h"
 
 namespace lanner {
 namespace {

@@ -4,10 +4,11 @@
 #include <memory>
 #include <vector>
 
+#include <lanner/cancel.h>
 #include <lanner/item.h>
 
-#include "run/recording.h"
 #include "plan/program.h"
+#include "run/recording.h"
 
 namespace lanner {
 

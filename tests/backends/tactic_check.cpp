@@ -15,10 +15,10 @@
 #include "backends/reference/reference_backend.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
-#include "lower/alternatives.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "graph/text.h"
+#include "lower/alternatives.h"
 #include "ops/table.h"
 #include "plan/lowered.h"
 

@@ -12,14 +12,14 @@
 #include <lanner/engine.h>
 
 #include "backends/backends.h"
-#include "plan/packing.h"
-#include "plan/program.h"
 #include "expect_error.h"
 #include "graph/infer.h"
 #include "graph/text.h"
 #include "importers/onnx_file.h"
 #include "ops/interpreter.h"
 #include "ops/table.h"
+#include "plan/packing.h"
+#include "plan/program.h"
 
 namespace lanner {
 namespace {

@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "plan/signature.h"
-#include "lower/vouched.h"
 #include "expect_error.h"
 #include "graph/text.h"
+#include "lower/vouched.h"
 #include "lowering/fault_case.h"
 #include "lowering/tuner_bench.h"
 #include "ops/table.h"
+#include "plan/signature.h"
 
 namespace lanner::test {
 namespace {

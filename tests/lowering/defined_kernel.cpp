@@ -7,9 +7,9 @@
 
 #include <lanner/error.h>
 
-#include "plan/program.h"
 #include "ops/interpreter.h"
 #include "plan/lowered.h"
+#include "plan/program.h"
 
 namespace lanner::test {
 namespace {

@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "lower/fusion.h"
 #include "engine/state.h"
-#include "lower/widen.h"
 #include "graph/infer.h"
 #include "graph/text.h"
 #include "graph/verifier.h"
+#include "lower/fusion.h"
+#include "lower/widen.h"
 #include "lowering/expanding_ops.h"
 #include "ops/interpreter.h"
 

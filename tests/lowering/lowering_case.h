@@ -24,9 +24,9 @@
 
 #include <gtest/gtest.h>
 
-#include "lower/lower.h"
 #include "graph/target.h"
 #include "ir_cases.h"
+#include "lower/lower.h"
 #include "lowering/table_backend.h"
 
 namespace lanner::test {

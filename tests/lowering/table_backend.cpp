@@ -9,10 +9,10 @@
 
 #include <lanner/error.h>
 
-#include "plan/program.h"
 #include "graph/op.h"
 #include "graph/text.h"
 #include "plan/lowered.h"
+#include "plan/program.h"
 
 namespace lanner::test {
 namespace {

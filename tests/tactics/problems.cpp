@@ -9,12 +9,12 @@
 
 #include "backends/backends.h"
 #include "base/hash.h"
-#include "plan/program.h"
-#include "plan/signature.h"
-#include "lower/vouched.h"
 #include "graph/copy.h"
 #include "graph/op.h"
+#include "lower/vouched.h"
 #include "plan/lowered.h"
+#include "plan/program.h"
+#include "plan/signature.h"
 
 namespace lanner::sweep {
 namespace {

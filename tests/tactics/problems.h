@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "lower/alternatives.h"
 #include "graph/graph.h"
 #include "graph/tactic.h"
+#include "lower/alternatives.h"
 
 namespace lanner::sweep {
 

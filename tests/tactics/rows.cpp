@@ -14,8 +14,8 @@
 #include "base/json.h"
 #include "device/cpu.h"
 #include "device/cuda/gpu.h"
-#include "plan/signature.h"
 #include "plan/lowered.h"
+#include "plan/signature.h"
 
 namespace lanner::sweep {
 namespace {

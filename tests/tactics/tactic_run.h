@@ -5,8 +5,8 @@
 
 #include <lanner/cancel.h>
 
-#include "plan/packing.h"
 #include "lower/trial_data.h"
+#include "plan/packing.h"
 #include "tactics/problems.h"
 
 namespace lanner::sweep {
