@@ -469,6 +469,15 @@ def test_a_wrong_node_is_found(monkeypatch, tmp_path):
 
 
 @needs_zoo
+def test_pieces_beyond_halves_are_told_and_masks_are_not(tmp_path):
+    cutter = pieces.Cutter(Job("in pieces", "tv_squeezenet1_1", "exported", tmp_path), lambda name: None)
+    name = cutter.nodes[3].output[0]
+    for largest, beyond in ((6e4, False), (1.5e5, True), (3.4e38, False)):
+        cutter.values[name] = np.array([1.0, -largest])
+        assert cutter.leaves_halves(0, 6) == beyond and not cutter.leaves_halves(4, 6)
+
+
+@needs_zoo
 def test_settings_make_the_jobs(tmp_path):
     made = session.Session(session.Settings(tmp_path, ("hf_bert",), precisions=("fp32",), batches=(8,)))
     jobs = list(made.jobs(catalogue.Network("hf_bert")))
