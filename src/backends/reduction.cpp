@@ -17,12 +17,12 @@ std::optional<std::vector<std::size_t>> reduced_axes(const GroupOp& op) {
   std::vector<std::size_t> axes;
   if (op.kind().starts_with("global_")) {
     axes = axes_from(2, rank);
-  } else if (!op.input(1)) {
-    axes = axes_from(op.attributes().flag("noop_with_empty_axes") ? rank : 0, rank);
   } else {
-    const Tensor* given = op.input(1).constant;
-    if (!given || given->dtype() != DType::i64) return std::nullopt;
-    axes = ops::resolve_axes(given->as<std::int64_t>(), rank);
+    if (op.input(1)) {
+      const Tensor* given = op.input(1).constant;
+      if (!given || given->dtype() != DType::i64) return std::nullopt;
+      axes = ops::resolve_axes(given->as<std::int64_t>(), rank);
+    }
     if (axes.empty() && !op.attributes().flag("noop_with_empty_axes")) axes = axes_from(0, rank);
   }
   if (axes.empty()) return std::nullopt;

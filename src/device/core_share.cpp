@@ -1,25 +1,14 @@
 #include "device/core_share.h"
 
-#include <ctime>
-
 #include <algorithm>
 #include <cmath>
 
 #include <lanner/threads.h>
 
+#include "device/cpu_clock.h"
 #include "device/team.h"
 
 namespace lanner {
-
-namespace {
-
-double process_seconds() {
-  timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-} // namespace
 
 int threads_beside(int cores, double others) {
   constexpr double hardly_used = 0.1; // Of a core: less than that is no reason for a thread.
@@ -36,7 +25,7 @@ void CoreShare::settle() {
 
 void CoreShare::measure() {
   const auto now = Clock::now();
-  const double process = process_seconds(), team = team_seconds();
+  const double process = seconds_of(CLOCK_PROCESS_CPUTIME_ID), team = team_seconds();
   if (last_ != Clock::time_point{}) {
     const double passed = std::chrono::duration<double>(now - last_).count();
     limit_team(threads_beside(std::max(default_threads(), threads_),

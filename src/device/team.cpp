@@ -19,6 +19,7 @@
 #include <lanner/threads.h>
 
 #include "base/account.h"
+#include "device/cpu_clock.h"
 #include "device/numa.h"
 #include "device/patience.h"
 
@@ -204,12 +205,6 @@ void Team::set_helpers(int most) {
 void Team::limit(int threads) {
   const Use use(*this);
   set_helpers(threads > 0 ? threads - 1 : most_threads);
-}
-
-static double seconds_of(clockid_t clock) {
-  timespec time{};
-  ::clock_gettime(clock, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 double Team::seconds() {

@@ -1,13 +1,9 @@
 #pragma once
 // From a canonical graph of concrete shapes to one that says how each node runs and how each value is stored.
 
-#include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
-
-#include <lanner/cancel.h>
 
 #include "graph/graph.h"
 #include "graph/tactic.h"

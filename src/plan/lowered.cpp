@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "backends/storage_layout.h"
 #include "graph/op.h"
 #include "passes/permutation.h"
-
-#include <fmt/format.h>
 
 namespace lanner {
 

@@ -2,22 +2,22 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <mutex>
 #include <set>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "device/cpu_clock.h"
 #include "device/team.h"
 
 namespace lanner {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-void work_for(std::chrono::milliseconds time) {
-  for (const auto end = Clock::now() + time; Clock::now() < end;) {
+/// Of a processor's time: how long that takes depends on what else runs.
+void work_for(double seconds) {
+  for (const double end = seconds_of(CLOCK_THREAD_CPUTIME_ID) + seconds;
+       seconds_of(CLOCK_THREAD_CPUTIME_ID) < end;) {
   }
 }
 
@@ -30,7 +30,7 @@ std::size_t threads_of_a_region(int shares) {
   run_pieces(
       shares, 1,
       [](void* argument, int, int) {
-        work_for(std::chrono::milliseconds(2));
+        work_for(2e-3);
         auto& into = *static_cast<Seen*>(argument);
         const std::lock_guard lock(into.mutex);
         into.threads.insert(std::this_thread::get_id());
@@ -95,7 +95,7 @@ TEST(CoreShare, ATeamsSecondsAreThoseOfItsThreads) {
     threads_of_a_region(50);
     EXPECT_GT(team_seconds() - before, 0.02);
     const double then = team_seconds();
-    std::thread([] { work_for(std::chrono::milliseconds(200)); }).join(); // Of another's.
+    std::thread([] { work_for(0.2); }).join(); // Of another's.
     EXPECT_LT(team_seconds() - then, 0.1);
   }).join();
 }

@@ -1,8 +1,6 @@
 // max_pool, average_pool and their global forms.
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 
 #include "backends/cpu/onednn/single.h"
 #include "backends/cpu/onednn/window.h"
@@ -48,10 +46,6 @@ bool reaches_beyond_padding(const GroupOp& op, const Window& window) {
   return false;
 }
 
-std::int64_t elements_of(const Dims& dims) {
-  return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
-}
-
 /// Numbers that are added up one after the other; cpu:reduce, which sums whole pictures, keeps to as many.
 constexpr std::int64_t longest_chain = 64;
 
@@ -77,7 +71,7 @@ bool takes(const Group& group, std::string& reason) {
     reason = "onednn: average_pool with count_include_pad reaches beyond the padding";
     return false;
   }
-  if (is_global(op) && is_average(op) && elements_of(window.kernel) > longest_chain) {
+  if (is_global(op) && is_average(op) && Shape(window.kernel).elements() > longest_chain) {
     reason = "onednn: adds up a whole picture in one chain of sums, which rounds much";
     return false;
   }

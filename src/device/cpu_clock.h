@@ -1,0 +1,15 @@
+#pragma once
+// Time that processors have worked, by the clocks of threads and of the process.
+
+#include <ctime>
+
+namespace lanner {
+
+/// Of CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID or another thread's (pthread_getcpuclockid).
+inline double seconds_of(clockid_t clock) noexcept {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+} // namespace lanner
