@@ -1,0 +1,20 @@
+#pragma once
+// Which alternatives are timed, in which order, and how often.
+
+#include <functional>
+#include <vector>
+
+#include "lower/alternatives.h"
+
+namespace lanner {
+
+/// Adds to a node what its backends find by a search, unmeasured.
+using SearchMore = std::function<void(NodeAlternatives& entry)>;
+
+/// Times what is offered for each node and what `search` finds, as far as the tuner's budget goes, and leaves
+/// out what is wrong. Where some alternatives of a node were measured, those that were not are left out, but
+/// for aliases.
+void time_alternatives(std::vector<NodeAlternatives>& entries, const LowerOptions& options,
+                       const SearchMore& search);
+
+} // namespace lanner
