@@ -30,7 +30,7 @@ Json report_json(const NodeReport& report) {
 }
 
 Json value_json(const Value& value) {
-  Json json{{"name", value.name()}, {"type", value.type.to_string()}, {"storage", short_text(value.storage)}};
+  Json json{{"name", value.name()}, {"type", value.type.to_string()}, {"storage", value.storage.to_string()}};
   if (value.constant()) json["constant"] = true;
   return json;
 }

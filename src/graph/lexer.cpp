@@ -30,6 +30,10 @@ bool is_simple_name(std::string_view name) {
   return !name.empty() && name[0] != '.' && std::all_of(name.begin(), name.end(), is_name_char);
 }
 
+std::string value_name(std::string_view name) {
+  return is_simple_name(name) ? fmt::format("%{}", name) : "%" + quoted(name);
+}
+
 Lexer::Lexer(std::string_view text, const Limits& limits, bool in_dims)
     : text_(text), limits_(limits), brackets_(in_dims ? 1 : 0) {
   check_limit("file_bytes", text.size(), limits.file_bytes, "text of {} bytes", text.size());

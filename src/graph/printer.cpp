@@ -15,29 +15,16 @@ namespace {
 constexpr std::int64_t max_inline_elements = 16;
 
 std::string value_name(const Value& value) {
-  return is_simple_name(value.name()) ? "%" + value.name() : "%" + quoted(value.name());
+  return lanner::value_name(value.name());
 }
 
 std::string value_name(const Value* value) {
   return value ? value_name(*value) : "_";
 }
 
-std::string storage_text(const Storage& storage) {
-  std::string text = " @";
-  const auto add = [&](std::string_view part) { text.append(" ").append(part); };
-  if (storage.dtype) add(to_string(*storage.dtype));
-  if (!storage.layout.order.empty() || !storage.layout.blocks.empty()) add(storage.layout.to_string());
-  if (storage.device != Device{}) add(storage.device.to_string());
-  if (storage.scale != 0) add("scale=" + real_text(storage.scale));
-  if (storage.zero != 0) add(fmt::format("zero={}", storage.zero));
-  if (storage.parent) add("in=" + value_name(*storage.parent));
-  if (storage.offset != 0) text += fmt::format("+{}", storage.offset);
-  return text;
-}
-
 std::string definition(const Value& value) {
   std::string text = value_name(value) + ": " + value.type.to_string();
-  return value.storage.is_default() ? text : text + storage_text(value.storage);
+  return value.storage.is_default() ? text : text + " @ " + value.storage.to_string();
 }
 
 template<typename List, typename Text>

@@ -14,8 +14,6 @@ namespace lanner {
 
 class Value;
 
-/// Text, after `@` in IR: `bf16 aBcd16b cuda:0 scale=0.1 zero=3 in=%y+128`; only what differs from the
-/// default is printed.
 struct Storage {
   std::optional<DType> dtype; ///< Unset: the type's own.
   Layout layout;              ///< Over the logical dims; empty is row-major.
@@ -26,6 +24,10 @@ struct Storage {
   std::int64_t offset = 0; ///< Bytes from the parent's first byte.
 
   bool is_default() const noexcept;
+  /// The one text of a storage, in IR (after `@`), in keys and for people: `bf16 aBcd16b cuda:0 scale=0.1
+  /// zero=3 in=%y+128`. The layout is always named, `row` where it is row-major; of the rest what differs
+  /// from the default.
+  std::string to_string() const;
   friend bool operator==(const Storage&, const Storage&) = default;
 };
 

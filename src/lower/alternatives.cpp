@@ -179,7 +179,7 @@ private:
     if (alternative.tactic.kernel != model.tactic.kernel ||
         (exactly && alternative.tactic.config != model.tactic.config))
       return false;
-    return short_text(alternative.tactic.outputs.at(0)) == short_text(model.output()->storage);
+    return alternative.tactic.outputs.at(0).to_string() == model.output()->storage.to_string();
   }
 
   void keep_chosen(NodeAlternatives& entry) const {
@@ -330,7 +330,7 @@ double ReorderCosts::operator()(const Type& type, const Storage& from, const Sto
   if (const Storage middle = on_the_way(type, from, to);
       !same_storage(type, middle, from) && !same_storage(type, middle, to))
     return (*this)(type, from, middle) + (*this)(type, middle, to);
-  const std::string key = fmt::format("{} {} {}", type.to_string(), short_text(from), short_text(to));
+  const std::string key = fmt::format("{} {} {}", type.to_string(), from.to_string(), to.to_string());
   const auto [place, fresh] = known_.emplace(key, 0.0);
   if (!fresh) return place->second;
   const std::unique_ptr<Graph> graph = reorder_graph(graph_.ops(), type, from, to);

@@ -128,10 +128,10 @@ private:
     for (std::size_t a = 0; a < entry.list.size(); ++a) {
       const Alternative& alternative = entry.list[a];
       const std::string in =
-          alternative.tactic.inputs.empty() ? "" : short_text(alternative.tactic.inputs[0]) + " -> ";
+          alternative.tactic.inputs.empty() ? "" : alternative.tactic.inputs[0].to_string() + " -> ";
       report.considered.push_back(
           {alternative.backend ? std::string(alternative.backend->name()) : "", alternative.tactic.kernel,
-           in + short_text(alternative.tactic.outputs.at(0)), alternative.cost.seconds,
+           in + alternative.tactic.outputs.at(0).to_string(), alternative.cost.seconds,
            alternative.cost.measured, a == chosen, alternative.cost.trust});
     }
     std::ranges::stable_sort(report.considered, {}, &Considered::seconds);
@@ -145,7 +145,7 @@ private:
         !value->constant() && !same_storage(value->type, middle, value->storage) &&
         !same_storage(value->type, middle, storage))
       value = stored(value, middle, reader);
-    Value*& made = stored_[{value, short_text(storage)}];
+    Value*& made = stored_[{value, storage.to_string()}];
     if (made) return made;
     if (const Tensor* constant = value->constant()) {
       made = graph_.constant(options_.constants.get(*constant, storage), value->name(), value->producer());
@@ -166,7 +166,7 @@ private:
       set_tactic(reorder, *best);
       report.considered.push_back(
           {std::string(best->backend->name()), best->tactic.kernel,
-           short_text(reorder.input(0)->storage) + " -> " + short_text(reorder.output()->storage),
+           reorder.input(0)->storage.to_string() + " -> " + reorder.output()->storage.to_string(),
            best->cost.seconds, best->cost.measured, true, best->cost.trust});
     } else {
       reorder.tactic.backend = reorder.tactic.kernel = interpreter_backend;

@@ -308,7 +308,7 @@ void TrialData::make_samples() {
 }
 
 const Tensor& TrialData::input(std::size_t i, const Storage& storage) {
-  Tensor& made = stored_[fmt::format("{} {}", i, storage_text(storage))];
+  Tensor& made = stored_[fmt::format("{} {}", i, storage.to_string())];
   if (!made.defined()) made = repeated(samples_.at(i), shapes_.at(i), storage);
   return made;
 }

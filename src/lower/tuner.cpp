@@ -59,8 +59,8 @@ std::string Tuner::key(const Node& node, const Backend& backend, const Tactic& t
   const Target target = target_.for_device(backend.device());
   std::string text = fmt::format("{}|{}|{}|{}|{}|{}|{}|", version(), target.isa, target.threads,
                                  backend.name(), backend.version(), tactic.kernel, signature(node));
-  for (const Storage& storage : tactic.inputs) text += storage_text(storage) + ",";
-  for (const Storage& storage : tactic.outputs) text += ">" + storage_text(storage);
+  for (const Storage& storage : tactic.inputs) text += storage.to_string() + ",";
+  for (const Storage& storage : tactic.outputs) text += ">" + storage.to_string();
   text.append(reinterpret_cast<const char*>(tactic.config.data()), tactic.config.size());
   return hash_hex(std::as_bytes(std::span(text)));
 }

@@ -82,12 +82,6 @@ bool same_storage(const Type& type, const Storage& a, const Storage& b) {
          a.zero == b.zero;
 }
 
-std::string short_text(const Storage& storage) {
-  std::string text = storage.layout.row_major() ? "row" : storage.layout.to_string();
-  if (storage.dtype) text = fmt::format("{} {}", to_string(*storage.dtype), text);
-  return storage.device.is_host() ? text : fmt::format("{} {}", text, storage.device.to_string());
-}
-
 bool is_alias(const Node& node) {
   return ((node.op().view && node.kind() != "reorder") || node.kind() == "transpose") && node.input(0) &&
          is_planned(*node.input(0)) && is_planned(*node.output()) &&

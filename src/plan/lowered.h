@@ -40,7 +40,6 @@ std::map<const Node*, std::size_t> execution_order(const Graph& graph);
 bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order);
 
 bool same_storage(const Type& type, const Storage& a, const Storage& b);
-std::string short_text(const Storage& storage);
 
 /// What a node does as people are told it: of a fused one, what was fused.
 std::string shown_kind(const Node& node);

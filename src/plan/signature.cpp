@@ -46,7 +46,7 @@ void append(std::string& text, const Node& node, std::map<const Value*, std::siz
     text += fmt::format("{}", place->second);
     if (fresh)
       text += fmt::format(":{}{}@{}", input->type.to_string(), input->constant() ? "c" : "",
-                          storage_text(input->storage));
+                          input->storage.to_string());
     text += ",";
   }
   text += ")";
@@ -59,16 +59,11 @@ void append(std::string& text, const Node& node, std::map<const Value*, std::siz
   }
   for (const auto& output : node.outputs()) {
     numbers.emplace(output.get(), numbers.size());
-    text += fmt::format(":{}@{}", output->type.to_string(), storage_text(output->storage));
+    text += fmt::format(":{}@{}", output->type.to_string(), output->storage.to_string());
   }
 }
 
 } // namespace
-
-std::string storage_text(const Storage& storage) {
-  return fmt::format("{}:{}:{}:{}:{}", storage.dtype ? to_string(*storage.dtype) : "",
-                     storage.layout.to_string(), storage.device.to_string(), storage.scale, storage.zero);
-}
 
 std::string signature(const Node& node) {
   std::string text;

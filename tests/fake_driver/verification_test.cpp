@@ -19,9 +19,9 @@ Verification verified(std::string_view kernel) {
                                     "// exp as hasty: row cuda:0 -> row cuda:0 = 1, fault runs unrecorded\n",
                                     fake_queue);
   const Engine engine =
-      lowered_engine(fmt::format("graph @g(%x: f32[2, 3] @ cuda:0) -> (%y: f32[2, 3] as \"y\") {{\n"
-                                 "  %a: f32[2, 3] @ cuda:0 = relu(%x) tactic(\"fast\", \"good\", _, 0.0)\n"
-                                 "  %y: f32[2, 3] @ cuda:0 = exp(%a) tactic(\"fast\", \"{}\", _, 0.0)\n"
+      lowered_engine(fmt::format("graph @g(%x: f32[2, 3] @ row cuda:0) -> (%y: f32[2, 3] as \"y\") {{\n"
+                                 "  %a: f32[2, 3] @ row cuda:0 = relu(%x) tactic(\"fast\", \"good\", _, 0.0)\n"
+                                 "  %y: f32[2, 3] @ row cuda:0 = exp(%a) tactic(\"fast\", \"{}\", _, 0.0)\n"
                                  "}}\n",
                                  kernel),
                      backend, gpu);

@@ -70,7 +70,7 @@ std::string short_words(const Node& node) {
   std::string text = fmt::format("{}({}) -> {}{}", kinds(node), fmt::join(inputs, ", "),
                                  fmt::join(outputs, ", "), window_text(node));
   if (node.kind() == "reorder")
-    text += fmt::format(" {} -> {}", short_text(node.input(0)->storage), short_text(node.output()->storage));
+    text += fmt::format(" {} -> {}", node.input(0)->storage.to_string(), node.output()->storage.to_string());
   return text;
 }
 

@@ -51,7 +51,7 @@ std::string precision_of(const Node& node, const Tactic& tactic) {
 
 std::vector<std::string> storages(const std::vector<Storage>& list) {
   std::vector<std::string> texts;
-  for (const Storage& storage : list) texts.push_back(short_text(storage));
+  for (const Storage& storage : list) texts.push_back(storage.to_string());
   return texts;
 }
 
@@ -88,8 +88,8 @@ std::string key_of(const std::string& problem, const Machine& machine, const Tar
 std::string key_of(const Problem& problem, const Offer& offer, const Machine& machine, const Target& target) {
   std::string text = fmt::format("{}|{}|{}|{}|", offer.backend->name(), offer.backend->version(),
                                  offer.tactic.kernel, signature(*problem.node));
-  for (const Storage& storage : offer.tactic.inputs) text += storage_text(storage) + ",";
-  for (const Storage& storage : offer.tactic.outputs) text += ">" + storage_text(storage);
+  for (const Storage& storage : offer.tactic.inputs) text += storage.to_string() + ",";
+  for (const Storage& storage : offer.tactic.outputs) text += ">" + storage.to_string();
   text += config_text(offer.tactic.config);
   return key_of(text, machine, target);
 }
