@@ -101,7 +101,7 @@ Type parse_dims_of(Lexer& lexer, DType dtype); ///< From the bracket on.
 std::string quoted(std::string_view text);
 /// The shortest text that reads back as `value`, with a point or an exponent.
 std::string real_text(double value);
-bool is_simple_name(std::string_view name); ///< Needs no quotes after `%`.
+bool is_simple_name(std::string_view name);    ///< Needs no quotes after `%`.
 std::string value_name(std::string_view name); ///< With `%`, quoted where it must be.
 
 } // namespace lanner

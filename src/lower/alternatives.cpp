@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,9 +11,10 @@
 #include <lanner/error.h>
 
 #include "backends/storage_layout.h"
+#include "graph/copy.h"
 #include "graph/infer.h"
 #include "graph/op.h"
-#include "lower/fusion.h"
+#include "lower/estimates.h"
 #include "lower/tuning.h"
 #include "lower/vouched.h"
 #include "ops/expansion.h"
@@ -36,98 +38,197 @@ Alternative without_kernel(const Node& node, const char* how, const Storage& sto
   return alternative;
 }
 
-/// A node that is left without a way of running it runs by its definition.
-void fall_back(NodeAlternatives& entry, const LowerOptions& options) {
-  if (entry.list.empty()) entry.list = std::exchange(entry.reserve, {});
-  if (!entry.list.empty()) return;
+/// A node that is left without a way of running it runs by its definition; a group is then no proposal.
+void fall_back(Proposal& proposal, const LowerOptions& options) {
+  if (proposal.list.empty()) proposal.list = std::exchange(proposal.reserve, {});
+  if (!proposal.list.empty() || proposal.is_group()) return;
+  const Node& node = *proposal.node;
   for (const Backend* backend : options.backends) {
     if (!is_definition(*backend)) continue;
-    for (Tactic& tactic :
-         backend->tactics(*entry.node, options.target.for_device(backend->device())).tactics) {
+    for (Tactic& tactic : backend->tactics(node, options.target.for_device(backend->device())).tactics) {
       const double estimate = tactic.estimate;
-      entry.list.push_back({backend, std::move(tactic), {estimate}});
+      proposal.list.push_back({backend, std::move(tactic), {estimate}});
     }
   }
-  if (entry.list.empty()) entry.list.push_back(without_kernel(*entry.node, interpreter_backend));
+  if (proposal.list.empty()) proposal.list.push_back(without_kernel(node, interpreter_backend));
+}
+
+/// Takes out what writes over values that others read later.
+void remove_overwriting(const Proposal& proposal, std::vector<Alternative>& list) {
+  const Node& node = *proposal.node;
+  std::erase_if(list, [&](const Alternative& alternative) {
+    const Tactic& tactic = alternative.tactic;
+    if (!tactic.required_in_place) return false;
+    const auto i = static_cast<std::size_t>(tactic.in_place);
+    return !proposal.overwritable.at(i) || storage_bytes(*node.input(i), tactic.inputs.at(i)) !=
+                                               storage_bytes(*node.output(), tactic.outputs.at(0));
+  });
+}
+
+void drop_overwriting(Proposal& proposal, const LowerOptions& options) {
+  remove_overwriting(proposal, proposal.list);
+  fall_back(proposal, options);
+}
+
+void check_complete(const Node& node, const std::vector<Alternative>& list) {
+  for (const Alternative& alternative : list)
+    check(alternative.tactic.inputs.size() == node.inputs().size() &&
+              alternative.tactic.outputs.size() == node.outputs().size(),
+          ErrorCode::internal, "tactic {} of {} does not give a storage for each value",
+          alternative.tactic.kernel, node.label());
+}
+
+void append(Proposal& proposal, const Backend& backend, TacticList offered) {
+  std::vector<Alternative> list;
+  for (Tactic& tactic : offered.tactics) {
+    const double estimate = tactic.estimate;
+    list.push_back({&backend, std::move(tactic), {estimate}});
+  }
+  check_complete(*proposal.node, list);
+  remove_overwriting(proposal, list);
+  std::ranges::move(list, std::back_inserter(proposal.list));
+}
+
+/// Each backend that offers something for a node, once.
+std::vector<const Backend*> backends_of(const Proposal& proposal) {
+  std::vector<const Backend*> list;
+  for (const Alternative& alternative : proposal.list)
+    if (alternative.backend && std::ranges::find(list, alternative.backend) == list.end())
+      list.push_back(alternative.backend);
+  return list;
+}
+
+/// What backends find for a node by a search.
+void search(Proposal& proposal, const LowerOptions& options) {
+  for (const Backend* backend : backends_of(proposal))
+    append(proposal, *backend, options.tuner.more_tactics(*proposal.node, *backend));
+}
+
+std::vector<Alternative> aliases(const Node& node, const Target& target) {
+  std::vector<Alternative> list;
+  const auto add_on = [&](const Storage& plain) {
+    for (auto& [from, to] : alias_storages(node, plain)) {
+      Alternative alternative = without_kernel(node, alias_backend);
+      alternative.tactic.inputs[0] = std::move(from);
+      alternative.tactic.outputs[0] = std::move(to);
+      list.push_back(std::move(alternative));
+    }
+  };
+  add_on({});
+  if (!target.device.is_host()) add_on(target.storage());
+  return list;
+}
+
+/// Of all backends for a node alone, of those of the target's own device for a group.
+void ask(Proposal& proposal, const LowerOptions& options) {
+  const Node& node = *proposal.node;
+  std::vector<Alternative> list;
+  for (const Backend* backend : options.backends) {
+    // A definition is slow: it is for what nothing else runs.
+    if (is_definition(*backend) && (proposal.is_group() || !list.empty())) break;
+    if (proposal.is_group() && backend->device() != options.target.device.kind) continue;
+    TacticList offered = reachable_tactics(*backend, node, options.target);
+    if (!offered.reason.empty())
+      proposal.notes.push_back(fmt::format("{}: {}", backend->name(), offered.reason));
+    for (Tactic& tactic : offered.tactics) {
+      const double estimate = tactic.estimate;
+      list.push_back({backend, std::move(tactic), {estimate}});
+    }
+    // What a GPU can run stays there; the host's kernels are for the rest.
+    if (!list.empty() && backend->device() != DeviceKind::cpu) break;
+  }
+  std::ranges::move(aliases(node, options.target), std::back_inserter(list));
+  check_complete(node, list);
+  proposal.list = std::move(list);
+  proposal.asked = true;
 }
 
 class Collector {
 public:
   Collector(Graph& graph, const LowerOptions& options) : graph_(graph), options_(options) {}
 
-  std::vector<NodeAlternatives> offered() {
+  std::vector<Proposal> offered() {
+    take_fused_apart();
+    for (ProposedGroup& group : proposed_groups(graph_, options_.backends, options_.target))
+      add(std::move(group));
+    std::erase_if(found_, [](const Proposal& group) { return group.asked && group.list.empty(); });
+    std::set<const Node*> grouped;
+    for (const Proposal& group : found_)
+      if (group.in_first_cover) grouped.insert(group.members.begin(), group.members.end());
     const Region::Nodes& nodes = graph_.body().nodes();
     for (auto it = nodes.begin(); it != nodes.end();) {
       Node& node = **it;
       ++it;
-      if (node.kind() == "constant") continue;
-      offer(node);
+      if (node.kind() != "constant") add(node, grouped.contains(&node));
     }
-    // Bodies that were taken apart put nodes where the walk had been: bring the answers into execution order.
-    order_ = execution_order(graph_);
-    std::ranges::sort(found_, {}, [&](const NodeAlternatives& entry) { return order_.at(entry.node); });
-    for (NodeAlternatives& entry : found_) remove_overwriting(entry);
-    return std::move(found_);
-  }
-
-  std::vector<NodeAlternatives> timed() {
-    found_ = offered();
-    if (options_.like)
-      for (NodeAlternatives& entry : found_) keep_chosen(entry);
-    time_alternatives(found_, options_, [this](NodeAlternatives& entry) { search(entry); });
+    settle_in_place();
     return std::move(found_);
   }
 
 private:
-  Target for_backend(const Backend& backend) const { return options_.target.for_device(backend.device()); }
-
-  void offer(Node& node) {
-    if (!all_planned(node) || node.captures() > 0)
-      return add(node, {without_kernel(node, interpreter_backend)}, {});
-    if (is_alias(node) && node.op().view) return add(node, aliases(node), {});
-    std::vector<Alternative> list;
-    std::vector<std::string> notes;
-    for (const Backend* backend : options_.backends) {
-      // A definition is slow: it is for what nothing else runs.
-      if (is_definition(*backend) && !list.empty()) break;
-      TacticList offered = reachable_tactics(*backend, node, options_.target);
-      if (!offered.reason.empty()) notes.push_back(fmt::format("{}: {}", backend->name(), offered.reason));
-      for (Tactic& tactic : offered.tactics) list.push_back({backend, std::move(tactic), {}});
-      // What a GPU can run stays there; the host's kernels are for the rest.
-      if (!list.empty() && backend->device() != DeviceKind::cpu) break;
+  /// Nobody but the model said that these belong together.
+  void take_fused_apart() {
+    std::vector<Node*> all;
+    for (const auto& node : graph_.body().nodes())
+      if (node->kind() == "fused") all.push_back(node.get());
+    for (Node* fused : all) {
+      const auto results = inline_region(*fused->regions().front(), fused->own_inputs(), fused);
+      for (std::size_t i = 0; i < results.size(); ++i) fused->output(i)->replace_all_uses(results[i]);
+      fused->region()->erase(fused);
     }
-    std::ranges::move(aliases(node), std::back_inserter(list));
-    if (!list.empty()) return add(node, std::move(list), std::move(notes));
-    if (node.kind() == "fused") return take_apart(node);
+  }
+
+  /// Finding kernels for an anchor takes a library long: beside the first cover it is asked when that may
+  /// pay.
+  bool later(const Proposal& proposal) const {
+    if (proposal.in_first_cover || proposal.members.front()->op().elementwise) return false;
+    return std::ranges::any_of(options_.backends, [&](const Backend* backend) {
+      return backend->device() == options_.target.device.kind && !backend->version().empty();
+    });
+  }
+
+  void add(ProposedGroup group) {
+    Proposal proposal;
+    proposal.own = alone(group.nodes);
+    proposal.node = proposal.own->body().nodes().back().get();
+    proposal.inputs = inputs_of(group.nodes);
+    proposal.outputs = {group.nodes.back()->output()};
+    proposal.in_first_cover = group.in_first_cover;
+    proposal.members = std::move(group.nodes);
+    if (!later(proposal)) ask(proposal, options_);
+    found_.push_back(std::move(proposal));
+  }
+
+  void add(Node& node, bool grouped) {
+    Proposal proposal;
+    proposal.node = &node;
+    proposal.members = {&node};
+    proposal.inputs.assign(node.inputs().begin(), node.inputs().end());
+    for (const auto& output : node.outputs()) proposal.outputs.push_back(output.get());
+    proposal.in_first_cover = !grouped;
+    if (!later(proposal)) offer(proposal);
+    if (!proposal.asked || !proposal.list.empty()) return found_.push_back(std::move(proposal));
     if (node.op().expand) return expand(node);
-    add(node, {without_kernel(node, interpreter_backend)}, std::move(notes));
+    proposal.list = {without_kernel(node, interpreter_backend)};
+    found_.push_back(std::move(proposal));
   }
 
-  std::vector<Alternative> aliases(const Node& node) const {
-    std::vector<Alternative> list;
-    const auto add_on = [&](const Storage& plain) {
-      for (auto& [from, to] : alias_storages(node, plain)) {
-        Alternative alternative = without_kernel(node, alias_backend);
-        alternative.tactic.inputs[0] = std::move(from);
-        alternative.tactic.outputs[0] = std::move(to);
-        list.push_back(std::move(alternative));
-      }
-    };
-    add_on({});
-    if (!options_.target.device.is_host()) add_on(options_.target.storage());
-    return list;
-  }
-
-  void take_apart(Node& fused) {
-    const std::vector<Node*> fresh = inserted_before(fused, [&] { unfuse(fused); });
-    for (Node* node : fresh) offer(*node);
+  void offer(Proposal& proposal) const {
+    const Node& node = *proposal.node;
+    proposal.asked = true;
+    if (!all_planned(node) || node.captures() > 0)
+      proposal.list = {without_kernel(node, interpreter_backend)};
+    else if (is_alias(node) && node.op().view)
+      proposal.list = aliases(node, options_.target);
+    else
+      ask(proposal, options_);
   }
 
   void expand(Node& node) {
     const std::vector<Node*> fresh = inserted_before(node, [&] { expand_node(node); });
     infer_types(graph_);
     for (Node* inner : fresh)
-      if (inner->kind() != "constant") offer(*inner);
+      if (inner->kind() != "constant") add(*inner, false);
   }
 
   /// Runs `change`, which replaces `node` by new nodes in its place, and returns these.
@@ -144,96 +245,92 @@ private:
     return fresh;
   }
 
-  void add(Node& node, std::vector<Alternative> list, std::vector<std::string> notes) {
-    check_complete(node, list);
-    for (Alternative& alternative : list) alternative.cost.seconds = alternative.tactic.estimate;
-    found_.push_back({&node, std::move(list), std::move(notes)});
-  }
-
-  static void check_complete(const Node& node, const std::vector<Alternative>& list) {
-    for (const Alternative& alternative : list)
-      check(alternative.tactic.inputs.size() == node.inputs().size() &&
-                alternative.tactic.outputs.size() == node.outputs().size(),
-            ErrorCode::internal, "tactic {} of {} does not give a storage for each value",
-            alternative.tactic.kernel, node.label());
-  }
-
-  void remove_overwriting(const Node& node, std::vector<Alternative>& list) const {
-    std::erase_if(list, [&](const Alternative& alternative) {
-      const Tactic& tactic = alternative.tactic;
-      if (!tactic.required_in_place) return false;
-      const auto i = static_cast<std::size_t>(tactic.in_place);
-      return !may_overwrite(node, i, order_) || storage_bytes(*node.input(i), tactic.inputs.at(i)) !=
-                                                    storage_bytes(*node.output(), tactic.outputs.at(0));
-    });
-  }
-
-  void remove_overwriting(NodeAlternatives& entry) const {
-    remove_overwriting(*entry.node, entry.list);
-    fall_back(entry, options_);
-  }
-
-  /// Where the same node of another lowered graph has a tactic that is offered here too, it is taken over.
-  static bool same_choice(const Alternative& alternative, const Node& model, bool exactly) {
-    if (!alternative.backend || alternative.backend->name() != model.tactic.backend) return false;
-    if (alternative.tactic.kernel != model.tactic.kernel ||
-        (exactly && alternative.tactic.config != model.tactic.config))
-      return false;
-    return alternative.tactic.outputs.at(0).to_string() == model.output()->storage.to_string();
-  }
-
-  void keep_chosen(NodeAlternatives& entry) const {
-    const Value* value = options_.like->find(entry.node->output()->name());
-    const Node* model = value ? value->producer() : nullptr;
-    if (!model || model->kind() != entry.node->kind()) return;
-    if (std::ranges::none_of(entry.list,
-                             [&](const Alternative& one) { return same_choice(one, *model, true); }))
-      for (const Backend* backend : backends_of(entry))
-        if (backend->name() == model->tactic.backend)
-          append(entry, *backend, backend->more_tactics(*entry.node, for_backend(*backend)));
-    for (const bool exactly : {true, false}) {
-      const auto found = std::ranges::find_if(
-          entry.list, [&](const Alternative& one) { return same_choice(one, *model, exactly); });
-      if (found == entry.list.end()) continue;
-      Alternative kept = std::move(*found);
-      entry.list.erase(found);
-      entry.reserve = std::exchange(entry.list, {});
-      entry.list.push_back(std::move(kept));
-      return;
+  /// Sorts, and takes out what may not write where it wants to.
+  void settle_in_place() {
+    const std::map<const Node*, std::size_t> order = execution_order(graph_);
+    const auto place = [&](const Proposal& one) {
+      return std::pair(!one.in_first_cover, order.at(one.members.back()));
+    };
+    std::ranges::stable_sort(found_, {}, place);
+    for (Proposal& proposal : found_) {
+      for (std::size_t i = 0; i < proposal.inputs.size(); ++i)
+        proposal.overwritable.push_back(may_overwrite(proposal, i, order));
+      if (proposal.asked) drop_overwriting(proposal, options_);
     }
-  }
-
-  /// Each backend that offers something for a node, once.
-  static std::vector<const Backend*> backends_of(const NodeAlternatives& entry) {
-    std::vector<const Backend*> list;
-    for (const Alternative& alternative : entry.list)
-      if (alternative.backend && std::ranges::find(list, alternative.backend) == list.end())
-        list.push_back(alternative.backend);
-    return list;
-  }
-
-  void append(NodeAlternatives& entry, const Backend& backend, TacticList offered) const {
-    std::vector<Alternative> list;
-    for (Tactic& tactic : offered.tactics) {
-      const double estimate = tactic.estimate;
-      list.push_back({&backend, std::move(tactic), {estimate}});
-    }
-    check_complete(*entry.node, list);
-    remove_overwriting(*entry.node, list);
-    std::ranges::move(list, std::back_inserter(entry.list));
-  }
-
-  /// What backends find for a node by a search.
-  void search(NodeAlternatives& entry) const {
-    for (const Backend* backend : backends_of(entry))
-      append(entry, *backend, options_.tuner.more_tactics(*entry.node, *backend));
+    std::erase_if(found_, [](const Proposal& proposal) { return proposal.asked && proposal.list.empty(); });
   }
 
   Graph& graph_;
   const LowerOptions& options_;
-  std::vector<NodeAlternatives> found_;
-  std::map<const Node*, std::size_t> order_;
+  std::vector<Proposal> found_;
 };
+
+/// Where the same node of another lowered graph has a tactic that is offered here too, it is taken over.
+bool same_choice(const Alternative& alternative, const Node& model, bool exactly) {
+  if (!alternative.backend || alternative.backend->name() != model.tactic.backend) return false;
+  if (alternative.tactic.kernel != model.tactic.kernel ||
+      (exactly && alternative.tactic.config != model.tactic.config))
+    return false;
+  return alternative.tactic.outputs.at(0).to_string() == model.output()->storage.to_string();
+}
+
+/// Stands in for what a proposal's own kernels take, from those of another with the same anchor: one pass
+/// over its operands more or less costs little beside a convolution or a product.
+void stand_in(Proposal& proposal, const Proposal& like, const Estimates& estimates, const Target& target) {
+  // A larger group is worth a look where costs are equal; a smaller one where the larger is slower than
+  // kernels of its kind are by what was measured of them.
+  constexpr double larger = 0.98, smaller = 1.001, slow = 1.5;
+  const bool grows = proposal.members.size() > like.members.size();
+  for (const Alternative& one : like.list) {
+    if (!one.backend) continue;
+    Alternative made{one.backend, {}, {estimates.seconds(one)}};
+    const double expected = estimates.expected(one);
+    if (!grows && made.cost.seconds > slow * expected) made.cost.seconds = expected;
+    made.cost.seconds *= grows ? larger : smaller;
+    made.tactic.kernel = one.tactic.kernel;
+    made.tactic.outputs = {one.tactic.outputs.at(0)};
+    for (const Value* value : proposal.inputs) {
+      const auto same = std::ranges::find(like.inputs, value);
+      const bool whole =
+          value && value->type.is_static() && value->type.dims() == proposal.outputs[0]->type.dims();
+      made.tactic.inputs.push_back(
+          same != like.inputs.end() ? one.tactic.inputs[static_cast<std::size_t>(same - like.inputs.begin())]
+          : whole                   ? one.tactic.outputs.at(0)
+                                    : target.storage());
+    }
+    proposal.list.push_back(std::move(made));
+  }
+}
+
+void keep_chosen(Proposal& proposal, const LowerOptions& options) {
+  const Value* value = options.like->find(proposal.outputs.front()->name());
+  const Node* model = value ? value->producer() : nullptr;
+  if (!model || model->kind() != proposal.node->kind() || shown_kind(*model) != shown_kind(*proposal.node))
+    return;
+  ask_for(proposal, options);
+  std::vector<Alternative>& list = proposal.list;
+  if (std::ranges::none_of(list, [&](const Alternative& one) { return same_choice(one, *model, true); }))
+    for (const Backend* backend : backends_of(proposal))
+      if (backend->name() == model->tactic.backend)
+        append(proposal, *backend,
+               backend->more_tactics(*proposal.node, options.target.for_device(backend->device())));
+  for (const bool exactly : {true, false}) {
+    const auto found =
+        std::ranges::find_if(list, [&](const Alternative& one) { return same_choice(one, *model, exactly); });
+    if (found == list.end()) continue;
+    Alternative kept = std::move(*found);
+    list.erase(found);
+    proposal.reserve = std::exchange(list, {});
+    list.push_back(std::move(kept));
+    proposal.taken_over = true;
+    return;
+  }
+}
+
+void time(std::span<Proposal> proposals, const LowerOptions& options) {
+  time_alternatives(proposals, options, [&](Proposal& proposal) { search(proposal, options); });
+  for (Proposal& proposal : proposals) proposal.timed = true;
+}
 
 } // namespace
 
@@ -260,12 +357,47 @@ std::unique_ptr<Graph> reorder_graph(const OpTable& ops, const Type& type, const
   return graph;
 }
 
-std::vector<NodeAlternatives> collect_alternatives(Graph& graph, const LowerOptions& options) {
-  return Collector(graph, options).timed();
+std::vector<Proposal> offered_alternatives(Graph& graph, const LowerOptions& options) {
+  return Collector(graph, options).offered();
 }
 
-std::vector<NodeAlternatives> offered_alternatives(Graph& graph, const LowerOptions& options) {
-  return Collector(graph, options).offered();
+std::vector<Proposal> collect_alternatives(Graph& graph, const LowerOptions& options) {
+  std::vector<Proposal> proposals = offered_alternatives(graph, options);
+  if (options.like)
+    for (Proposal& proposal : proposals) keep_chosen(proposal, options);
+  const auto rest = std::ranges::find_if(proposals, [](const Proposal& one) { return !one.in_first_cover; });
+  time({proposals.begin(), rest}, options);
+  return proposals;
+}
+
+void ask_for(Proposal& proposal, const LowerOptions& options) {
+  if (proposal.asked) return;
+  ask(proposal, options);
+  drop_overwriting(proposal, options);
+}
+
+void stand_in(std::span<Proposal> proposals, const LowerOptions& options) {
+  const Estimates estimates(proposals);
+  std::map<const Node*, std::vector<const Proposal*>> asked;
+  for (const Proposal& proposal : proposals)
+    if (proposal.asked) asked[proposal.members.front()].push_back(&proposal);
+  for (Proposal& proposal : proposals) {
+    if (proposal.asked) continue;
+    proposal.list.clear();
+    for (const Proposal* like : asked[proposal.members.front()])
+      stand_in(proposal, *like, estimates, options.target);
+    if (proposal.list.empty()) ask_for(proposal, options);
+  }
+}
+
+void time_proposal(Proposal& proposal, const LowerOptions& options) {
+  time({&proposal, 1}, options);
+}
+
+bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const Node*, std::size_t>& order) {
+  const Value* value = proposal.inputs[i];
+  return value && std::ranges::count(proposal.inputs, value) == 1 &&
+         may_overwrite(*value, proposal.members, order);
 }
 
 /// Cheapest first.
@@ -302,13 +434,12 @@ std::optional<Alternative> vetted_reorder(const Node& reorder, const LowerOption
   return std::nullopt;
 }
 
-void reject(NodeAlternatives& entry, std::size_t index, const std::string& wrong,
-            const LowerOptions& options) {
-  const Alternative& taken = entry.list.at(index);
-  entry.notes.push_back(
-      fmt::format("{} {} is left out: {}", taken.backend->name(), taken.tactic.kernel, wrong));
-  entry.list.erase(entry.list.begin() + static_cast<std::ptrdiff_t>(index));
-  fall_back(entry, options);
+void reject(Proposal& proposal, std::size_t index, const std::string& why, const LowerOptions& options) {
+  const Alternative& taken = proposal.list.at(index);
+  proposal.notes.push_back(
+      fmt::format("{} {} is left out: {}", taken.backend->name(), taken.tactic.kernel, why));
+  proposal.list.erase(proposal.list.begin() + static_cast<std::ptrdiff_t>(index));
+  fall_back(proposal, options);
 }
 
 Storage on_the_way(const Type& type, const Storage& from, const Storage& to) {

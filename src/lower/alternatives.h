@@ -1,10 +1,13 @@
 #pragma once
-// The alternatives of each node of a graph that is being lowered.
+// What may run each node of a graph that is being lowered: kernels for it alone and for groups that hold it.
 
 #include <map>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "lower/groups.h"
 #include "lower/options.h"
 
 namespace lanner {
@@ -16,19 +19,43 @@ struct Alternative {
   Cost cost;
 };
 
-struct NodeAlternatives {
-  Node* node = nullptr;
-  std::vector<Alternative> list; ///< Never empty.
+/// A node, or a group of nodes that run as one, and the ways of running that. Every node is proposed alone,
+/// so that there is always a cover; groups compete with their parts and with each other.
+struct Proposal {
+  Node* node = nullptr; ///< What kernels are asked for: the graph's own, or `fused` in a graph of its own.
+  NodeGroup members;    ///< Nodes of the graph, in execution order; `node` itself where it is alone.
+  std::vector<Value*> inputs, outputs; ///< The graph's values that those of `node` stand for; null: absent.
+  std::vector<bool> overwritable;      ///< Inputs that nothing reads later, however others are grouped.
+  std::vector<Alternative> list;       ///< Empty: not a proposal.
   std::vector<std::string> notes;
-  std::vector<Alternative> reserve =
-      {}; ///< For when the list runs out: what stands beside a choice taken over.
+  bool in_first_cover = true; ///< Of the cover by the largest groups: timed before what competes with it.
+  bool asked = false;      ///< Whether backends were asked; else `list` stands in for what they would offer.
+  bool timed = false;      ///< As far as there was time.
+  bool taken_over = false; ///< Another lowered graph ran this so; what competes with it stands back.
+  std::vector<Alternative> reserve = {}; ///< What stands beside a choice taken over, should that be wrong.
+  std::shared_ptr<Graph> own = nullptr;  ///< Of a group's `node`.
+
+  bool is_group() const noexcept { return own != nullptr; }
 };
 
-/// What is offered at once for every node but constants, by estimates; takes fused bodies apart and expands
-/// operators where no backend takes the whole. Changes the graph by that only. In execution order.
-std::vector<NodeAlternatives> offered_alternatives(Graph& graph, const LowerOptions& options);
-/// The same, timed as far as the budget goes, with what is found by a search, and without what is wrong.
-std::vector<NodeAlternatives> collect_alternatives(Graph& graph, const LowerOptions& options);
+/// What is offered at once for every node but constants and for the groups that backends may run as one, by
+/// estimates; expands operators that no backend takes. Changes the graph by that only. Those of the first
+/// cover come first, each part in execution order. Beside that cover convolutions and the like are not asked
+/// for yet: their lists are empty.
+std::vector<Proposal> offered_alternatives(Graph& graph, const LowerOptions& options);
+/// The same; those of the first cover are timed as far as the budget goes, with what is found by a search,
+/// and without what is wrong.
+std::vector<Proposal> collect_alternatives(Graph& graph, const LowerOptions& options);
+/// Asks backends where that was not done yet; a group that none takes is left with an empty list.
+void ask_for(Proposal& proposal, const LowerOptions& options);
+/// Gives those that were not asked for a list by what is known now of others with the same anchor: storages,
+/// and seconds that are low where a look at the proposal's own kernels may pay.
+void stand_in(std::span<Proposal> proposals, const LowerOptions& options);
+/// Whether a kernel for it may write over input `i` where nodes run in this order, those of a group at the
+/// place of its last one.
+bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const Node*, std::size_t>& order);
+/// Times what was not timed yet of one that is about to be taken.
+void time_proposal(Proposal& proposal, const LowerOptions& options);
 
 /// What a backend offers for a node that its kernels can reach; `more`: what it finds by a search.
 TacticList reachable_tactics(const Backend& backend, const Node& node, const Target& target,
@@ -66,9 +93,8 @@ std::optional<Alternative> best_reorder(const Node& reorder, const LowerOptions&
 /// The same of those that are right, for a reorder that is to run.
 std::optional<Alternative> vetted_reorder(const Node& reorder, const LowerOptions& options);
 
-/// Takes alternative `index` out, which must not be taken, and notes why. Where no other is left the node
-/// runs by its definition.
-void reject(NodeAlternatives& entry, std::size_t index, const std::string& wrong,
-            const LowerOptions& options);
+/// Takes alternative `index` out, which must not be taken, and notes why. Where no other is left a node that
+/// is alone runs by its definition.
+void reject(Proposal& proposal, std::size_t index, const std::string& why, const LowerOptions& options);
 
 } // namespace lanner

@@ -1,7 +1,7 @@
 #include "lower/lower.h"
 
 #include <algorithm>
-#include <limits>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -10,16 +10,12 @@
 #include "graph/op.h"
 #include "graph/verifier.h"
 #include "lower/alternatives.h"
-#include "lower/assign.h"
-#include "lower/fusion.h"
+#include "lower/cover.h"
 #include "lower/widen.h"
 #include "plan/lowered.h"
 
 namespace lanner {
 namespace {
-
-/// Where the alternatives of a value's producer stand in the assignment problem.
-using NodeNumbers = std::map<const Node*, std::size_t>;
 
 class Lowering {
 public:
@@ -28,8 +24,8 @@ public:
 
   std::vector<NodeReport> run() {
     prepare_to_lower(graph_, options_);
-    entries_ = collect_alternatives(graph_, options_);
-    apply(vetted_choice());
+    proposals_ = collect_alternatives(graph_, options_);
+    apply(settled_cover());
     settle_outputs();
     drop_unused_constants();
     verify(graph_);
@@ -37,82 +33,76 @@ public:
   }
 
 private:
-  /// The cheapest choice of tactics that are right: each that is taken is checked where it was not yet.
-  std::vector<std::size_t> vetted_choice() {
+  /// The cheapest cover by tactics that are right. What it takes beyond the first cover is timed before it is
+  /// believed, and each tactic checked where it was not yet.
+  std::vector<Taken> settled_cover() {
     for (;;) {
-      std::vector<std::size_t> choice = assign(problem());
-      bool right = true;
-      for (std::size_t i = 0; i < entries_.size(); ++i) right = vet(entries_[i], choice[i]) && right;
-      if (right) return choice;
+      stand_in(proposals_, options_);
+      std::vector<Taken> cover = cheapest_cover(proposals_, options_, reorder_costs_);
+      bool settled = true;
+      for (const Taken& taken : cover) settled = settle(taken) && settled;
+      if (settled && none_overwritten(cover)) return cover;
     }
   }
 
-  bool vet(NodeAlternatives& entry, std::size_t chosen) {
-    Alternative& alternative = entry.list[chosen];
+  bool settle(const Taken& taken) {
+    Proposal& proposal = proposals_[taken.proposal];
+    if (!proposal.asked) {
+      ask_for(proposal, options_);
+      return false;
+    }
+    const Tuner& tuner = options_.tuner;
+    if (!proposal.timed && tuner.measures() && tuner.spent() < tuner.budget()) {
+      time_proposal(proposal, options_);
+      return false;
+    }
+    return vet(proposal, taken.alternative);
+  }
+
+  bool vet(Proposal& proposal, std::size_t chosen) {
+    Alternative& alternative = proposal.list[chosen];
     if (!alternative.backend || alternative.cost.trust != Trust::none) return true;
-    const Cost cost = options_.tuner.vet(*entry.node, *alternative.backend, alternative.tactic);
+    const Cost cost = options_.tuner.vet(*proposal.node, *alternative.backend, alternative.tactic);
     if (cost.wrong.empty()) {
       alternative.cost.trust = cost.trust;
       return true;
     }
-    reject(entry, chosen, cost.wrong, options_);
+    reject(proposal, chosen, cost.wrong, options_);
     return false;
   }
 
-  AssignmentProblem problem() {
-    AssignmentProblem problem;
-    NodeNumbers numbers;
-    for (const NodeAlternatives& entry : entries_) {
-      numbers[entry.node] = problem.nodes.size();
-      std::vector<double>& costs = problem.nodes.emplace_back();
-      for (const Alternative& alternative : entry.list) costs.push_back(alternative.cost.seconds);
-    }
-    for (std::size_t to = 0; to < entries_.size(); ++to) add_edges(problem, numbers, to);
-    return problem;
-  }
-
-  void add_edges(AssignmentProblem& problem, const NodeNumbers& numbers, std::size_t to) {
-    const NodeAlternatives& reader = entries_[to];
-    for (std::size_t i = 0; i < reader.node->inputs().size(); ++i) {
-      const Value* value = reader.node->inputs()[i];
-      if (!value || value->constant()) continue; // packed ahead, at no cost
-      const auto producer = value->producer() ? numbers.find(value->producer()) : numbers.end();
-      if (producer == numbers.end()) {
-        for (std::size_t b = 0; b < reader.list.size(); ++b)
-          problem.nodes[to][b] += reorder_costs_.from_caller(value->type, reader.list[b].tactic.inputs[i]);
+  /// What a kernel writes over must not be read by another group, which runs at the place of its last node.
+  bool none_overwritten(const std::vector<Taken>& cover) {
+    const std::map<const Node*, std::size_t> order = execution_order(graph_);
+    std::map<const Node*, std::size_t> places;
+    for (const Taken& taken : cover)
+      for (const Node* member : proposals_[taken.proposal].members)
+        places[member] = order.at(proposals_[taken.proposal].members.back());
+    bool none = true;
+    for (const Taken& taken : cover) {
+      Proposal& proposal = proposals_[taken.proposal];
+      const Tactic& tactic = proposal.list[taken.alternative].tactic;
+      if (!tactic.required_in_place ||
+          may_overwrite(proposal, static_cast<std::size_t>(tactic.in_place), places))
         continue;
-      }
-      const NodeAlternatives& writer = entries_[producer->second];
-      std::vector<double> costs;
-      for (const Alternative& from : writer.list)
-        for (const Alternative& into : reader.list)
-          costs.push_back(
-              reorder_costs_(value->type, from.tactic.outputs[value->index()], into.tactic.inputs[i]));
-      problem.edges.push_back({producer->second, to, std::move(costs)});
+      reject(proposal, taken.alternative, "a group reads later what it writes over", options_);
+      none = false;
     }
-    for (const auto& output : reader.node->outputs())
-      if (leaves(*output))
-        for (std::size_t a = 0; a < reader.list.size(); ++a)
-          problem.nodes[to][a] +=
-              reorder_costs_.to_caller(output->type, reader.list[a].tactic.outputs[output->index()]);
+    return none;
   }
 
-  static bool leaves(const Value& value) {
-    return std::ranges::any_of(value.uses(), [](const Use& use) { return use.node == nullptr; });
-  }
-
-  void apply(const std::vector<std::size_t>& choice) {
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      NodeAlternatives& entry = entries_[i];
-      if (options_.observe) options_.observe(entry, choice[i]);
-      const Alternative& chosen = entry.list[choice[i]];
-      Node& node = *entry.node;
+  void apply(const std::vector<Taken>& cover) {
+    for (const Taken& taken : cover) {
+      Proposal& proposal = proposals_[taken.proposal];
+      if (options_.observe) options_.observe(proposal, taken.alternative);
+      const Alternative& chosen = proposal.list[taken.alternative];
+      Node& node = proposal.is_group() ? *fuse(graph_, proposal.members) : *proposal.node;
       for (std::size_t k = 0; k < node.inputs().size(); ++k)
         if (Value* value = node.inputs()[k]) node.set_input(k, stored(value, chosen.tactic.inputs[k], &node));
       for (std::size_t k = 0; k < node.outputs().size(); ++k)
         node.output(k)->storage = chosen.tactic.outputs[k];
       set_tactic(node, chosen);
-      report(entry, choice[i]);
+      report(node, proposal, taken.alternative);
     }
   }
 
@@ -123,10 +113,15 @@ private:
     node.tactic.seconds = chosen.cost.measured ? chosen.cost.seconds : 0;
   }
 
-  void report(const NodeAlternatives& entry, std::size_t chosen) {
-    NodeReport report{entry.node->output()->name(), {}, entry.notes};
-    for (std::size_t a = 0; a < entry.list.size(); ++a) {
-      const Alternative& alternative = entry.list[a];
+  void report(const Node& node, const Proposal& taken, std::size_t chosen) {
+    NodeReport report{node.output()->name(), {}, taken.notes};
+    // A group that was found wrong is told of with the node that would have been its last.
+    for (const Proposal& group : proposals_)
+      if (group.is_group() && group.list.empty() && group.members.back() == taken.members.back())
+        for (const std::string& note : group.notes)
+          report.notes.push_back(fmt::format("{}: {}", shown_kind(*group.node), note));
+    for (std::size_t a = 0; a < taken.list.size(); ++a) {
+      const Alternative& alternative = taken.list[a];
       const std::string in =
           alternative.tactic.inputs.empty() ? "" : alternative.tactic.inputs[0].to_string() + " -> ";
       report.considered.push_back(
@@ -210,7 +205,7 @@ private:
   Graph& graph_;
   const LowerOptions& options_;
   ReorderCosts reorder_costs_;
-  std::vector<NodeAlternatives> entries_;
+  std::vector<Proposal> proposals_;
   std::vector<NodeReport> reports_;
   std::map<std::pair<const Value*, std::string>, Value*> stored_;
 };
@@ -221,7 +216,6 @@ void prepare_to_lower(Graph& graph, const LowerOptions& options) {
   for (const auto& parameter : graph.body().parameters())
     if (is_planned(*parameter)) parameter->storage = options.target.storage();
   widen_halves(graph, options.target);
-  fuse(graph, options.backends, options.target);
 }
 
 Lowered lower(std::unique_ptr<Graph> graph, const LowerOptions& options) {

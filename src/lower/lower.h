@@ -23,7 +23,7 @@ struct Considered {
 struct NodeReport {
   std::string node;                   ///< Name of its first output.
   std::vector<Considered> considered; ///< Cheapest first.
-  std::vector<std::string> notes;     ///< Why a backend offered nothing or less, why a body was taken apart.
+  std::vector<std::string> notes;     ///< Why a backend offered nothing or less, what was left out.
 };
 
 struct Lowered {
@@ -36,7 +36,7 @@ struct Lowered {
 /// node and constants lie as kernels read them.
 Lowered lower(std::unique_ptr<Graph> graph, const LowerOptions& options);
 
-/// What lowering begins with: the graph in the types and the groups that kernels are asked for.
+/// What lowering begins with: the graph in the types that kernels are asked for.
 void prepare_to_lower(Graph& graph, const LowerOptions& options);
 
 } // namespace lanner

@@ -14,9 +14,9 @@
 
 namespace lanner {
 
-struct NodeAlternatives;
-/// Told of each node's alternatives and of the number of the one that is taken, before it is.
-using ChoiceObserver = std::function<void(const NodeAlternatives& entry, std::size_t chosen)>;
+struct Proposal;
+/// Told of what is taken, with the number of its alternative, before it is.
+using ChoiceObserver = std::function<void(const Proposal& taken, std::size_t chosen)>;
 
 struct LowerOptions {
   std::span<const Backend* const> backends;

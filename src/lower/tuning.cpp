@@ -12,24 +12,24 @@ namespace {
 
 class Tuning {
 public:
-  Tuning(std::vector<NodeAlternatives>& entries, const LowerOptions& options, const SearchMore& search)
+  Tuning(std::span<Proposal> entries, const LowerOptions& options, const SearchMore& search)
       : entries_(entries), options_(options), search_(search) {}
 
   /// What is offered at once comes first for all nodes, since a node of which nothing is measured is chosen
   /// by guesses. What is left of the budget goes into finding more.
   void run() {
-    std::vector<NodeAlternatives*> entries = slowest_first();
+    std::vector<Proposal*> entries = slowest_first();
     double weights = 0;
-    for (const NodeAlternatives* entry : entries) weights += weight(*entry);
+    for (const Proposal* entry : entries) weights += weight(*entry);
     std::size_t done = 0;
-    for (NodeAlternatives* entry : entries) {
+    for (Proposal* entry : entries) {
       options_.control.report(
           {"tune", static_cast<double>(done++), static_cast<double>(entries.size()), "kernels"});
       options_.control.cancel.check();
       time(*entry, 0, share(weight(*entry), weights));
       weights -= weight(*entry);
     }
-    for (NodeAlternatives* entry : slowest_first()) {
+    for (Proposal* entry : slowest_first()) {
       const std::size_t timed = entry->list.size();
       search_(*entry);
       time(*entry, timed, options_.tuner.budget());
@@ -47,7 +47,7 @@ private:
     Tuner& tuner = options_.tuner;
     const double until = tuner.spent() + std::max(at_least, tuner.spent() / 2);
     for (int round = 1; round <= rounds && tuner.measures(); ++round)
-      for (NodeAlternatives* entry : slowest_first()) {
+      for (Proposal* entry : slowest_first()) {
         std::vector<Alternative*> best = near_best(*entry, close);
         if (best.size() < 2) continue;
         for (Alternative* one : best)
@@ -55,7 +55,7 @@ private:
       }
   }
 
-  static std::vector<Alternative*> near_best(NodeAlternatives& entry, double factor) {
+  static std::vector<Alternative*> near_best(Proposal& entry, double factor) {
     double least = std::numeric_limits<double>::infinity();
     for (const Alternative& one : entry.list)
       if (one.cost.measured) least = std::min(least, one.cost.seconds);
@@ -66,7 +66,7 @@ private:
   }
 
   /// What a node is expected to take: the least that is known or guessed of it.
-  static double weight(const NodeAlternatives& entry) {
+  static double weight(const Proposal& entry) {
     double least = std::numeric_limits<double>::infinity();
     for (const Alternative& alternative : entry.list)
       if (alternative.backend) least = std::min(least, alternative.cost.seconds);
@@ -83,18 +83,18 @@ private:
   }
 
   /// A budget that ends early has then gone to the nodes that matter most.
-  std::vector<NodeAlternatives*> slowest_first() {
-    std::vector<std::pair<double, NodeAlternatives*>> order;
-    for (NodeAlternatives& entry : entries_) order.emplace_back(weight(entry), &entry);
-    std::ranges::stable_sort(order, std::ranges::greater{}, &std::pair<double, NodeAlternatives*>::first);
-    std::vector<NodeAlternatives*> entries;
+  std::vector<Proposal*> slowest_first() {
+    std::vector<std::pair<double, Proposal*>> order;
+    for (Proposal& entry : entries_) order.emplace_back(weight(entry), &entry);
+    std::ranges::stable_sort(order, std::ranges::greater{}, &std::pair<double, Proposal*>::first);
+    std::vector<Proposal*> entries;
     for (const auto& [seconds, entry] : order) entries.push_back(entry);
     return entries;
   }
 
   /// Times the alternatives of a node from number `first` on, what is guessed to be fast before the rest, and
   /// leaves out those that are wrong.
-  void time(NodeAlternatives& entry, std::size_t first, double until) {
+  void time(Proposal& entry, std::size_t first, double until) {
     std::stable_sort(
         entry.list.begin() + static_cast<std::ptrdiff_t>(first), entry.list.end(),
         [](const Alternative& a, const Alternative& b) { return a.tactic.estimate < b.tactic.estimate; });
@@ -115,7 +115,7 @@ private:
 
   /// An estimate is no rival to a measurement: where some were measured, the rest are left out. An alias has
   /// nothing to measure.
-  static void drop_guesses(NodeAlternatives& entry) {
+  static void drop_guesses(Proposal& entry) {
     const auto measured = [](const Alternative& alternative) { return alternative.cost.measured; };
     if (std::ranges::any_of(entry.list, measured))
       std::erase_if(entry.list, [&](const Alternative& alternative) {
@@ -123,15 +123,14 @@ private:
       });
   }
 
-  std::vector<NodeAlternatives>& entries_;
+  std::span<Proposal> entries_;
   const LowerOptions& options_;
   const SearchMore& search_;
 };
 
 } // namespace
 
-void time_alternatives(std::vector<NodeAlternatives>& entries, const LowerOptions& options,
-                       const SearchMore& search) {
+void time_alternatives(std::span<Proposal> entries, const LowerOptions& options, const SearchMore& search) {
   Tuning(entries, options, search).run();
 }
 

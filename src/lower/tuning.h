@@ -2,6 +2,7 @@
 // Which alternatives are timed, in which order, and how often.
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "lower/alternatives.h"
@@ -9,12 +10,11 @@
 namespace lanner {
 
 /// Adds to a node what its backends find by a search, unmeasured.
-using SearchMore = std::function<void(NodeAlternatives& entry)>;
+using SearchMore = std::function<void(Proposal& entry)>;
 
 /// Times what is offered for each node and what `search` finds, as far as the tuner's budget goes, and leaves
 /// out what is wrong. Where some alternatives of a node were measured, those that were not are left out, but
 /// for aliases.
-void time_alternatives(std::vector<NodeAlternatives>& entries, const LowerOptions& options,
-                       const SearchMore& search);
+void time_alternatives(std::span<Proposal> entries, const LowerOptions& options, const SearchMore& search);
 
 } // namespace lanner

@@ -33,14 +33,19 @@ std::map<const Node*, std::size_t> execution_order(const Graph& graph) {
 }
 
 bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order) {
+  const Node* const reader = &node;
   const Value* value = node.input(i);
-  if (!value || !value->producer() || value->constant() || is_alias(*value->producer())) return false;
-  if (std::ranges::count(node.inputs(), value) != 1) return false;
-  return std::ranges::all_of(value->uses(), [&](const Use& use) {
+  return value && std::ranges::count(node.inputs(), value) == 1 && may_overwrite(*value, {&reader, 1}, order);
+}
+
+bool may_overwrite(const Value& value, std::span<const Node* const> readers,
+                   const std::map<const Node*, std::size_t>& order) {
+  if (!value.producer() || value.constant() || is_alias(*value.producer())) return false;
+  return std::ranges::all_of(value.uses(), [&](const Use& use) {
     if (!use.node) return false;
-    if (use.node == &node) return true;
+    if (std::ranges::find(readers, use.node) != readers.end()) return true;
     const auto place = order.find(use.node);
-    return place != order.end() && place->second < order.at(&node) && !is_alias(*use.node);
+    return place != order.end() && place->second < order.at(readers.back()) && !is_alias(*use.node);
   });
 }
 

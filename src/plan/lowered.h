@@ -38,6 +38,9 @@ std::vector<std::pair<Storage, Storage>> alias_storages(const Node& node, const 
 std::map<const Node*, std::size_t> execution_order(const Graph& graph);
 /// Whether a kernel may overwrite input `i` of `node`: nothing reads it later and it is memory of our own.
 bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order);
+/// The same of nodes that run as one at the place of the last.
+bool may_overwrite(const Value& value, std::span<const Node* const> readers,
+                   const std::map<const Node*, std::size_t>& order);
 
 bool same_storage(const Type& type, const Storage& a, const Storage& b);
 

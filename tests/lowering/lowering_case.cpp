@@ -8,7 +8,7 @@
 #include "graph/infer.h"
 #include "graph/text.h"
 #include "graph/verifier.h"
-#include "lower/fusion.h"
+#include "lower/groups.h"
 #include "lower/widen.h"
 #include "lowering/expanding_ops.h"
 #include "ops/interpreter.h"
@@ -84,7 +84,8 @@ std::string LoweringCase::step() const {
 std::unique_ptr<Graph> LoweringCase::run_step() {
   auto graph = before_->clone();
   if (step() == "fuse") {
-    fuse(*graph, backends_, target_);
+    for (const ProposedGroup& group : proposed_groups(*graph, backends_, target_))
+      if (group.in_first_cover) fuse(*graph, group.nodes);
   } else if (step() == "widen") {
     widen_halves(*graph, target_);
   } else {

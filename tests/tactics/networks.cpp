@@ -26,15 +26,15 @@ std::set<std::string> batch_symbols(const Graph& network) {
 }
 
 /// The chosen one and the cheapest of the others.
-std::vector<Offer> chosen_offers(const NodeAlternatives& entry, std::size_t chosen) {
+std::vector<Offer> chosen_offers(const Proposal& taken, std::size_t chosen) {
   const auto runs = [](const Alternative& one) { return one.backend && !is_definition(*one.backend); };
   const Alternative* next = nullptr;
-  for (std::size_t i = 0; i < entry.list.size(); ++i) {
-    const Alternative& one = entry.list[i];
+  for (std::size_t i = 0; i < taken.list.size(); ++i) {
+    const Alternative& one = taken.list[i];
     if (i != chosen && runs(one) && (!next || one.cost.seconds < next->cost.seconds)) next = &one;
   }
   std::vector<Offer> offers;
-  if (runs(entry.list.at(chosen))) offers.push_back({entry.list[chosen].backend, entry.list[chosen].tactic});
+  if (runs(taken.list.at(chosen))) offers.push_back({taken.list[chosen].backend, taken.list[chosen].tactic});
   if (next) offers.push_back({next->backend, next->tactic});
   return offers;
 }
@@ -73,8 +73,8 @@ void add_all(Problems& problems, std::unique_ptr<Graph> graph, const Origin& ori
   Tuner tuner(origin.target, 0, cache, constants, control);
   const LowerOptions options{backends, origin.target, tuner, constants, control};
   prepare_to_lower(*graph, options);
-  const std::vector<NodeAlternatives> entries = offered_alternatives(*graph, options);
-  problems.add(*graph, entries, origin);
+  const std::vector<Proposal> proposals = offered_alternatives(*graph, options);
+  problems.add(*graph, proposals, origin);
 }
 
 void add_chosen(Problems& problems, std::unique_ptr<Graph> graph, const Origin& origin, double budget,
@@ -84,8 +84,8 @@ void add_chosen(Problems& problems, std::unique_ptr<Graph> graph, const Origin& 
   PackedConstants constants;
   Tuner tuner(origin.target, budget, cache, constants, control);
   LowerOptions options{backends, origin.target, tuner, constants, control};
-  options.observe = [&](const NodeAlternatives& entry, std::size_t chosen) {
-    problems.add(*entry.node, chosen_offers(entry, chosen), origin);
+  options.observe = [&](const Proposal& taken, std::size_t chosen) {
+    problems.add(*taken.node, chosen_offers(taken, chosen), origin);
   };
   const Lowered lowered = lower(std::move(graph), options);
   cache.save();

@@ -124,15 +124,15 @@ Problem& Problems::place(const Node& node, const Origin& origin) {
   return *known;
 }
 
-void Problems::add(const Graph& graph, const std::vector<NodeAlternatives>& entries, const Origin& origin) {
-  for (const NodeAlternatives& entry : entries) {
+void Problems::add(const Graph& graph, const std::vector<Proposal>& proposals, const Origin& origin) {
+  for (const Proposal& proposal : proposals) {
     std::vector<const Backend*> backends;
-    for (const Alternative& one : entry.list)
+    for (const Alternative& one : proposal.list)
       if (one.backend && !is_definition(*one.backend) && std::ranges::count(backends, one.backend) == 0)
         backends.push_back(one.backend);
-    if (!backends.empty()) place(*entry.node, origin).backends = std::move(backends);
+    if (!backends.empty()) place(*proposal.node, origin).backends = std::move(backends);
   }
-  add_reorders(graph, entries, origin);
+  add_reorders(graph, proposals, origin);
 }
 
 void Problems::add(const Node& node, std::vector<Offer> offers, const Origin& origin) {
@@ -141,17 +141,17 @@ void Problems::add(const Node& node, std::vector<Offer> offers, const Origin& or
   std::ranges::move(offers, std::back_inserter(known));
 }
 
-void Problems::add_reorders(const Graph& graph, const std::vector<NodeAlternatives>& entries,
+void Problems::add_reorders(const Graph& graph, const std::vector<Proposal>& proposals,
                             const Origin& origin) {
   std::map<const Value*, Storages> written, read;
   for (const auto& parameter : graph.body().parameters())
     written[parameter.get()] = {origin.target.storage()};
-  for (const NodeAlternatives& entry : entries)
-    for (const Alternative& one : entry.list) {
-      for (std::size_t o = 0; o < entry.node->outputs().size(); ++o)
-        add_storage(written[entry.node->output(o)], entry.node->output(o)->type, one.tactic.outputs[o]);
-      for (std::size_t i = 0; i < entry.node->inputs().size(); ++i)
-        if (const Value* value = entry.node->inputs()[i]; value && !value->constant())
+  for (const Proposal& proposal : proposals)
+    for (const Alternative& one : proposal.list) {
+      for (std::size_t o = 0; o < proposal.outputs.size(); ++o)
+        add_storage(written[proposal.outputs[o]], proposal.outputs[o]->type, one.tactic.outputs[o]);
+      for (std::size_t i = 0; i < proposal.inputs.size(); ++i)
+        if (const Value* value = proposal.inputs[i]; value && !value->constant())
           add_storage(read[value], value->type, one.tactic.inputs[i]);
     }
   for (const Value* value : graph.body().outputs())

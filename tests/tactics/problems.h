@@ -42,7 +42,7 @@ struct Origin {
 class Problems {
 public:
   /// Every node that a backend runs, and the reorders between storages that are offered side by side.
-  void add(const Graph& graph, const std::vector<NodeAlternatives>& entries, const Origin& origin);
+  void add(const Graph& graph, const std::vector<Proposal>& proposals, const Origin& origin);
   /// One node with the tactics to try.
   void add(const Node& node, std::vector<Offer> offers, const Origin& origin);
   /// Most used first, else in the order in which they came.
@@ -50,7 +50,7 @@ public:
 
 private:
   Problem& place(const Node& node, const Origin& origin);
-  void add_reorders(const Graph& graph, const std::vector<NodeAlternatives>& entries, const Origin& origin);
+  void add_reorders(const Graph& graph, const std::vector<Proposal>& proposals, const Origin& origin);
   void add_reorder(const Value& value, const Storage& from, const Storage& to, const Origin& origin);
 
   std::vector<std::unique_ptr<Problem>> problems_;

@@ -1,0 +1,218 @@
+#include "lower/cover.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "lower/estimates.h"
+#include "plan/lowered.h"
+
+namespace lanner {
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+/// Seconds that keep an alternative from being taken while there is another.
+constexpr double avoided = 1.0;
+
+class Cover {
+public:
+  Cover(std::span<const Proposal> proposals, const LowerOptions& options, ReorderCosts& reorder_costs)
+      : proposals_(proposals), reorder_costs_(reorder_costs), estimates_(proposals),
+        standing_back_(standing_back(proposals, options)) {
+    number_nodes();
+    for (std::size_t p = 0; p < proposals.size(); ++p) add_choices(p);
+    for (std::size_t n = 0; n < nodes_.size(); ++n) add_edges(n);
+  }
+
+  std::vector<Taken> solve() const {
+    const std::vector<std::size_t> choice = assign(problem_);
+    std::vector<Taken> taken;
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      const Taken& one = choices_[n][choice[n]];
+      if (proposals_[one.proposal].members.back() == nodes_[n]) taken.push_back(one);
+    }
+    return taken;
+  }
+
+private:
+  /// What gives way to others: beside a choice taken over from another graph; and, once the budget is spent,
+  /// guesses beside the first cover.
+  static std::vector<bool> standing_back(std::span<const Proposal> proposals, const LowerOptions& options) {
+    std::set<const Node*> kept;
+    for (const Proposal& proposal : proposals)
+      if (proposal.taken_over) kept.insert(proposal.members.begin(), proposal.members.end());
+    const bool spent = options.tuner.measures() && options.tuner.spent() >= options.tuner.budget();
+    std::vector<bool> list;
+    for (const Proposal& proposal : proposals) {
+      const bool beside =
+          !proposal.taken_over &&
+          std::ranges::any_of(proposal.members, [&](const Node* node) { return kept.contains(node); });
+      list.push_back(beside || (spent && !proposal.in_first_cover && !is_measured(proposal)));
+    }
+    return list;
+  }
+
+  static bool is_measured(const Proposal& proposal) {
+    return std::ranges::any_of(proposal.list, [](const Alternative& one) { return one.cost.measured; });
+  }
+
+  /// In execution order: proposals alone come once for each node.
+  void number_nodes() {
+    for (const Proposal& proposal : proposals_)
+      if (!proposal.is_group()) nodes_.push_back(proposal.node);
+    if (nodes_.empty()) return;
+    const std::map<const Node*, std::size_t> order = execution_order(nodes_.front()->region()->graph());
+    std::ranges::sort(nodes_, {}, [&](const Node* node) { return order.at(node); });
+    for (std::size_t n = 0; n < nodes_.size(); ++n) numbers_[nodes_[n]] = n;
+    choices_.resize(nodes_.size());
+    problem_.nodes.resize(nodes_.size());
+  }
+
+  /// Of alternatives that store alike the cheapest is enough. The last member carries the cost.
+  void add_choices(std::size_t p) {
+    const Proposal& proposal = proposals_[p];
+    std::map<std::vector<std::size_t>, std::size_t> best;
+    std::vector<double> costs;
+    storages_.emplace_back();
+    for (std::size_t a = 0; a < proposal.list.size(); ++a) {
+      costs.push_back(cost_of(p, a));
+      storages_.back().push_back(storages_of(proposal, proposal.list[a].tactic));
+      const auto [place, fresh] = best.emplace(storages_.back().back().all(), a);
+      if (!fresh && costs[a] < costs[place->second]) place->second = a;
+    }
+    for (std::size_t a = 0; a < proposal.list.size(); ++a) {
+      if (best.at(storages_.back()[a].all()) != a) continue;
+      for (const Node* member : proposal.members) {
+        const std::size_t n = numbers_.at(member);
+        choices_[n].push_back({p, a});
+        problem_.nodes[n].push_back(member == proposal.members.back() ? costs[a] : 0.0);
+      }
+    }
+  }
+
+  /// With what reading from the caller and writing to it takes.
+  double cost_of(std::size_t p, std::size_t a) {
+    const Proposal& proposal = proposals_[p];
+    const Alternative& alternative = proposal.list[a];
+    const bool interpreted = !alternative.backend && alternative.tactic.kernel == interpreter_backend;
+    double cost = proposal.asked ? estimates_.seconds(alternative) : alternative.cost.seconds;
+    if (standing_back_[p] || interpreted) cost += avoided;
+    for (std::size_t i = 0; i < proposal.inputs.size(); ++i)
+      if (const Value* value = proposal.inputs[i]; value && !value->producer())
+        cost += reorder_costs_.from_caller(value->type, alternative.tactic.inputs[i]);
+    for (std::size_t o = 0; o < proposal.outputs.size(); ++o)
+      if (leaves(*proposal.outputs[o]))
+        cost += reorder_costs_.to_caller(proposal.outputs[o]->type, alternative.tactic.outputs[o]);
+    return cost;
+  }
+
+  static bool leaves(const Value& value) {
+    return std::ranges::any_of(value.uses(), [](const Use& use) { return use.node == nullptr; });
+  }
+
+  /// Storages by their numbers.
+  struct Storages {
+    std::vector<std::size_t> inputs, outputs;
+    std::vector<std::size_t> all() const {
+      std::vector<std::size_t> list = inputs;
+      list.insert(list.end(), outputs.begin(), outputs.end());
+      return list;
+    }
+  };
+
+  Storages storages_of(const Proposal& proposal, const Tactic& tactic) {
+    Storages storages;
+    for (std::size_t i = 0; i < tactic.inputs.size(); ++i) {
+      const Value* value = proposal.inputs[i];
+      // Constants are packed ahead, at no cost.
+      storages.inputs.push_back(!value || value->constant() ? 0 : number_of(tactic.inputs[i]));
+    }
+    for (const Storage& storage : tactic.outputs) storages.outputs.push_back(number_of(storage));
+    return storages;
+  }
+
+  std::size_t number_of(const Storage& storage) {
+    const auto [place, fresh] = storage_numbers_.emplace(storage.to_string(), known_storages_.size());
+    if (fresh) known_storages_.push_back(storage);
+    return place->second;
+  }
+
+  /// An edge from the producer of each value that the node reads.
+  void add_edges(std::size_t to) {
+    std::set<const Value*> seen;
+    for (const Value* value : nodes_[to]->inputs()) {
+      if (!value || value->constant() || !value->producer() || !seen.insert(value).second) continue;
+      const auto from = numbers_.find(value->producer());
+      if (from != numbers_.end()) add_edge(from->second, to, *value);
+    }
+  }
+
+  void add_edge(std::size_t from, std::size_t to, const Value& value) {
+    AssignmentProblem::Edge edge{from, to, {}};
+    ReorderTable table;
+    edge.costs.reserve(choices_[from].size() * choices_[to].size());
+    for (const Taken& a : choices_[from])
+      for (const Taken& b : choices_[to]) edge.costs.push_back(edge_cost(value, *nodes_[to], a, b, table));
+    problem_.edges.push_back(std::move(edge));
+  }
+
+  using ReorderTable = std::map<std::pair<std::size_t, std::size_t>, double>;
+
+  double edge_cost(const Value& value, const Node& reader, const Taken& a, const Taken& b,
+                   ReorderTable& table) {
+    if (a.proposal == b.proposal) return a == b ? 0.0 : infinite;
+    const Proposal &writes = proposals_[a.proposal], &reads = proposals_[b.proposal];
+    if (holds(writes, reader) || holds(reads, *value.producer())) return infinite;
+    const auto output = std::ranges::find(writes.outputs, &value);
+    if (output == writes.outputs.end()) return infinite;
+    if (first_reader(reads, value) != &reader) return 0;
+    const auto o = static_cast<std::size_t>(output - writes.outputs.begin());
+    double cost = 0;
+    for (std::size_t i = 0; i < reads.inputs.size(); ++i)
+      if (reads.inputs[i] == &value)
+        cost += reorder(value.type, storages_[a.proposal][a.alternative].outputs[o],
+                        storages_[b.proposal][b.alternative].inputs[i], table);
+    return cost;
+  }
+
+  double reorder(const Type& type, std::size_t from, std::size_t to, ReorderTable& table) {
+    const auto [place, fresh] = table.emplace(std::pair(from, to), 0.0);
+    if (fresh) place->second = reorder_costs_(type, known_storages_[from], known_storages_[to]);
+    return place->second;
+  }
+
+  static bool holds(const Proposal& proposal, const Node& node) {
+    return std::ranges::find(proposal.members, &node) != proposal.members.end();
+  }
+
+  /// Of the members that read it the one whose edge carries the cost of moving a value, which is moved once.
+  static const Node* first_reader(const Proposal& proposal, const Value& value) {
+    for (const Node* member : proposal.members)
+      if (std::ranges::find(member->inputs(), &value) != member->inputs().end()) return member;
+    return nullptr;
+  }
+
+  std::span<const Proposal> proposals_;
+  ReorderCosts& reorder_costs_;
+  Estimates estimates_;
+  std::vector<bool> standing_back_;
+  std::vector<const Node*> nodes_;
+  std::map<const Node*, std::size_t> numbers_;
+  std::vector<std::vector<Taken>> choices_;     ///< By node.
+  std::vector<std::vector<Storages>> storages_; ///< By proposal and alternative.
+  std::map<std::string, std::size_t> storage_numbers_;
+  std::vector<Storage> known_storages_;
+  AssignmentProblem problem_;
+};
+
+} // namespace
+
+std::vector<Taken> cheapest_cover(std::span<const Proposal> proposals, const LowerOptions& options,
+                                  ReorderCosts& reorder_costs) {
+  return Cover(proposals, options, reorder_costs).solve();
+}
+
+} // namespace lanner

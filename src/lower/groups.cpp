@@ -1,0 +1,229 @@
+#include "lower/groups.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include <lanner/error.h>
+
+#include "graph/op.h"
+
+namespace lanner {
+namespace {
+
+using NodeSet = std::set<const Node*>;
+
+bool is_static(const Node& node) {
+  const auto fixed = [](const Value* value) { return !value || value->type.is_static(); };
+  return std::ranges::all_of(node.inputs(), fixed) &&
+         std::ranges::all_of(node.outputs(), [&](const auto& value) { return fixed(value.get()); });
+}
+
+bool fusible(const Node& node) {
+  return node.op().pure && node.regions().empty() && node.outputs().size() == 1 &&
+         node.kind() != "constant" && is_static(node);
+}
+
+/// The only node that reads `value`, or null when it has other uses or leaves the region.
+Node* only_reader(const Value& value) {
+  Node* reader = nullptr;
+  for (const Use& use : value.uses()) {
+    if (!use.node || (reader && reader != use.node)) return nullptr;
+    reader = use.node;
+  }
+  return reader;
+}
+
+/// Sorts by dependence: a node after all members that it reads.
+NodeGroup in_order(const NodeGroup& members) {
+  NodeGroup sorted;
+  NodeSet placed;
+  const NodeSet all(members.begin(), members.end());
+  const auto place = [&](auto&& self, Node* node) -> void {
+    if (!placed.insert(node).second) return;
+    for (Value* input : node->inputs())
+      if (input && input->producer() && all.contains(input->producer())) self(self, input->producer());
+    sorted.push_back(node);
+  };
+  for (Node* node : members) place(place, node);
+  return sorted;
+}
+
+class Proposer {
+public:
+  Proposer(Graph& graph, std::span<const Backend* const> backends, const Target& target)
+      : backends_(backends), target_(target) {
+    for (const auto& node : graph.body().nodes())
+      if (fusible(*node)) nodes_.push_back(node.get());
+  }
+
+  std::vector<ProposedGroup> run() {
+    NodeSet taken;
+    for (Node* node : nodes_)
+      if (!node->op().elementwise) chains(*node, taken);
+    const std::size_t chains = found_.size();
+    for (NodeGroup& group : trees(taken)) add(std::move(group), true);
+    for (const NodeGroup& whole : trees({})) {
+      const NodeSet all(whole.begin(), whole.end());
+      for (std::size_t i = 0; i < chains; ++i)
+        if (std::ranges::any_of(found_[i].nodes, [&](const Node* node) { return all.contains(node); }))
+          leftovers(whole, NodeGroup(found_[i].nodes));
+      add(NodeGroup(whole), false);
+    }
+    return std::move(found_);
+  }
+
+private:
+  bool accepted(const NodeGroup& group, const Node& next) const {
+    const std::vector<const Node*> nodes(group.begin(), group.end());
+    return std::ranges::any_of(backends_, [&](const Backend* backend) {
+      return backend->device() == target_.device.kind && backend->fuses(nodes, next, target_);
+    });
+  }
+
+  void add(NodeGroup group, bool in_first_cover) {
+    if (group.size() > 1 && known_.insert(group).second) found_.push_back({std::move(group), in_first_cover});
+  }
+
+  /// `anchor` with the elementwise nodes that follow, one reader after the other. Those of an earlier anchor
+  /// are in the first cover already.
+  void chains(Node& anchor, NodeSet& taken) {
+    NodeGroup chain{&anchor};
+    for (Node* next = only_reader(*anchor.output());
+         next && next->region() == anchor.region() && fusible(*next) && next->op().elementwise &&
+         accepted(chain, *next);
+         next = only_reader(*next->output()))
+      chain.push_back(next);
+    std::size_t free = 1;
+    while (free < chain.size() && !taken.contains(chain[free])) ++free;
+    if (free > 1) taken.insert(chain.begin(), chain.begin() + static_cast<std::ptrdiff_t>(free));
+    for (std::size_t size = chain.size(); size > 1; --size)
+      add(NodeGroup(chain.begin(), chain.begin() + static_cast<std::ptrdiff_t>(size)), size == free);
+  }
+
+  /// From the last node backwards: a root takes in its elementwise producers, theirs, and so on.
+  std::vector<NodeGroup> trees(NodeSet taken) const {
+    std::vector<NodeGroup> groups;
+    for (auto it = nodes_.rbegin(); it != nodes_.rend(); ++it)
+      if ((*it)->op().elementwise && !taken.contains(*it)) {
+        NodeGroup group = tree(**it, taken);
+        taken.insert(group.begin(), group.end());
+        if (group.size() > 1) groups.push_back(std::move(group));
+      }
+    return groups;
+  }
+
+  /// What is left of `whole` where `chain` takes some of it.
+  void leftovers(const NodeGroup& whole, const NodeGroup& chain) {
+    NodeSet taken(chain.begin(), chain.end());
+    for (auto it = whole.rbegin(); it != whole.rend(); ++it) {
+      if (taken.contains(*it)) continue;
+      NodeGroup left = tree(**it, taken);
+      taken.insert(left.begin(), left.end());
+      add(std::move(left), false);
+    }
+  }
+
+  /// Nodes of the tree of `root` in execution order, root last.
+  NodeGroup tree(Node& root, const NodeSet& taken) const {
+    constexpr std::size_t largest = 32;
+    NodeSet members{&root};
+    NodeGroup found{&root};
+    for (std::size_t i = 0; i < found.size() && found.size() < largest; ++i) {
+      for (Value* input : found[i]->inputs()) {
+        Node* producer = input ? input->producer() : nullptr;
+        if (!producer || members.contains(producer) || taken.contains(producer)) continue;
+        if (!can_absorb(*producer, *found[i], root, members)) continue;
+        members.insert(producer);
+        found.push_back(producer);
+      }
+    }
+    std::ranges::reverse(found);
+    return in_order(found);
+  }
+
+  bool can_absorb(Node& producer, const Node& consumer, const Node& root, const NodeSet& members) const {
+    if (producer.region() != root.region() || !producer.op().elementwise || !fusible(producer)) return false;
+    if (producer.output()->type.dims() != root.output()->type.dims()) return false;
+    const bool inside = std::ranges::all_of(
+        producer.output()->uses(), [&](const Use& use) { return use.node && members.contains(use.node); });
+    return inside && accepted({&producer}, consumer);
+  }
+
+  std::span<const Backend* const> backends_;
+  const Target& target_;
+  std::vector<Node*> nodes_; ///< Those that may be in a group, in execution order.
+  std::vector<ProposedGroup> found_;
+  std::set<NodeGroup> known_;
+};
+
+/// A `fused` node before `before` (null: at the end) that does what the group does on `inputs`.
+Node* make_fused(Graph& graph, const NodeGroup& group, const std::vector<Value*>& inputs, Node* before) {
+  const std::vector<Value*> read = inputs_of(group);
+  Node* fused = graph.body().create(graph.ops().get("fused"), inputs, before);
+  Region& body = fused->add_region();
+  std::map<const Value*, Value*> inner;
+  for (const Value* input : read)
+    inner[input] = body.add_parameter(graph.unique_name(input->name()), input->type);
+  std::string kind;
+  for (const Node* node : group) {
+    std::vector<Value*> mapped;
+    for (const Value* input : node->inputs()) mapped.push_back(input ? inner.at(input) : nullptr);
+    Node* copy = body.create(node->op(), mapped);
+    copy->attributes = node->attributes;
+    copy->sources = node->sources;
+    inner[node->output()] = copy->add_output(graph.unique_name(node->output()->name()), node->output()->type);
+    fused->sources.insert(fused->sources.end(), node->sources.begin(), node->sources.end());
+    kind += (kind.empty() ? "" : "+") + node->kind();
+  }
+  const Value& last = *group.back()->output();
+  body.add_output(inner.at(&last));
+  fused->attributes.set("kind", kind);
+  fused->add_output(graph.unique_name(last.name()), last.type);
+  return fused;
+}
+
+} // namespace
+
+std::vector<ProposedGroup> proposed_groups(Graph& graph, std::span<const Backend* const> backends,
+                                           const Target& target) {
+  return Proposer(graph, backends, target).run();
+}
+
+std::vector<Value*> inputs_of(const NodeGroup& group) {
+  const NodeSet members(group.begin(), group.end());
+  std::vector<Value*> inputs;
+  for (const Node* node : group)
+    for (Value* input : node->inputs())
+      if (input && !(input->producer() && members.contains(input->producer())) &&
+          !std::ranges::count(inputs, input))
+        inputs.push_back(input);
+  return inputs;
+}
+
+std::unique_ptr<Graph> alone(const NodeGroup& group) {
+  auto graph = std::make_unique<Graph>(group.back()->region()->graph().ops(), "group");
+  std::vector<Value*> inputs;
+  for (const Value* value : inputs_of(group)) {
+    const Tensor* constant = value->constant();
+    inputs.push_back(constant ? graph->constant(*constant, value->name())
+                              : graph->add_input(value->name(), value->type));
+    inputs.back()->storage = value->storage;
+  }
+  Node* fused = make_fused(*graph, group, inputs, nullptr);
+  graph->add_output(fused->output()->name(), fused->output());
+  return graph;
+}
+
+Node* fuse(Graph& graph, const NodeGroup& group) {
+  Node* last = group.back();
+  Node* fused = make_fused(graph, group, inputs_of(group), last);
+  const std::string name = last->output()->name();
+  last->output()->replace_all_uses(fused->output());
+  for (auto it = group.rbegin(); it != group.rend(); ++it) graph.body().erase(*it);
+  graph.rename(fused->output(), name);
+  return fused;
+}
+
+} // namespace lanner

@@ -1,0 +1,180 @@
+// The cover that lowering chooses beside every cover there is.
+
+#include "lower/cover.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <random>
+#include <set>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "graph/infer.h"
+#include "graph/text.h"
+#include "lowering/table_backend.h"
+#include "ops/table.h"
+#include "plan/lowered.h"
+
+namespace lanner {
+namespace {
+
+using test::TableBackend;
+using Random = std::mt19937;
+
+std::size_t below(std::size_t end, Random& random) {
+  return random() % end;
+}
+
+/// Nodes that read earlier ones; softmax is no elementwise operator, so it is an anchor.
+std::string random_graph(Random& random) {
+  constexpr std::array<const char*, 4> kinds{"softmax", "relu", "exp", "add"};
+  std::string body;
+  std::vector<std::string> values{"%x"};
+  const std::size_t nodes = 4 + below(4, random);
+  for (std::size_t n = 0; n < nodes; ++n) {
+    const std::string name = fmt::format("%v{}", n), kind = kinds[below(kinds.size(), random)];
+    // The last ones are likelier, so that there are chains.
+    const auto any = [&] {
+      return values[values.size() - 1 - below(std::min<std::size_t>(3, values.size()), random)];
+    };
+    body += fmt::format("  {} = {}({}{})\n", name, kind, any(), kind == "add" ? ", " + any() : "");
+    values.push_back(name);
+  }
+  std::string outputs = values.back();
+  if (below(2, random) == 0) outputs += ", " + values[values.size() - 2];
+  return fmt::format("graph @g(%x: f32[2, 3]) -> ({}) {{\n{}}}\n", outputs, body);
+}
+
+/// Costs of one to nine for each kind in either order of the two axes, and groups that end in any of them.
+std::string random_table(Random& random) {
+  std::string table;
+  const auto rules = [&](const std::string& kind, std::size_t inputs) {
+    for (const char* layout : {"row", "ba"})
+      if (std::string_view(layout) == "row" || below(3, random) > 0) {
+        std::string read = layout;
+        for (std::size_t i = 1; i < inputs; ++i) read += fmt::format(", {}", layout);
+        table += fmt::format("// {}: {} -> {} = {}\n", kind, read, layout, 1 + below(9, random));
+      }
+  };
+  for (const char* kind : {"softmax", "relu", "exp"}) rules(kind, 1);
+  rules("add", 2);
+  for (const char* first : {"softmax", "relu", "exp"})
+    for (const char* second : {"relu", "exp"})
+      if (below(2, random) == 0) {
+        table += fmt::format("// fuses {}+{}\n", first, second);
+        rules(fmt::format("{}+{}", first, second), 1);
+        if (below(2, random) == 0) {
+          table += fmt::format("// fuses {0}+{1}+add\n// fuses {0}+add\n// fuses {1}+add\n", first, second);
+          rules(fmt::format("{}+{}+add", first, second), 2);
+          rules(fmt::format("{}+add", first), 2);
+        }
+      }
+  return table + "// reorder: row -> ba = 2\n// reorder: ba -> row = 2\n";
+}
+
+class Bench {
+public:
+  explicit Bench(Random& random)
+      : text(random_graph(random)), table(random_table(random)), backend_("fast", table),
+        tuner_(target_, 0, cache_, constants_, control_), options{backends_, target_, tuner_, constants_,
+                                                                  control_},
+        graph(parse_graph(text, builtin_op_table())), reorders(*graph, options) {
+    infer_types(*graph);
+    proposals = offered_alternatives(*graph, options);
+  }
+
+  double cost_of(const std::vector<Taken>& cover) {
+    std::map<const Value*, Storage> stored;
+    double cost = 0;
+    for (const Taken& taken : cover) {
+      const Tactic& tactic = tactic_of(taken);
+      cost += proposals[taken.proposal].list[taken.alternative].cost.seconds;
+      const auto& outputs = proposals[taken.proposal].outputs;
+      for (std::size_t o = 0; o < outputs.size(); ++o) stored[outputs[o]] = tactic.outputs[o];
+    }
+    for (const Taken& taken : cover) {
+      const auto& inputs = proposals[taken.proposal].inputs;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const Value* value = inputs[i];
+        if (value->producer() && !stored.contains(value)) return std::numeric_limits<double>::infinity();
+        cost += value->producer() ? reorders(value->type, stored.at(value), tactic_of(taken).inputs[i])
+                                  : reorders.from_caller(value->type, tactic_of(taken).inputs[i]);
+      }
+    }
+    const auto& results = graph->body().outputs();
+    for (const Value* output : std::set<const Value*>(results.begin(), results.end())) {
+      if (!stored.contains(output)) return std::numeric_limits<double>::infinity();
+      cost += reorders.to_caller(output->type, stored.at(output));
+    }
+    return cost;
+  }
+
+  /// Least cost of the covers that begin so, node by node in execution order.
+  double least_cost(std::vector<Taken> cover = {}, std::set<const Node*> covered = {}) {
+    const auto& nodes = graph->body().nodes();
+    const auto next =
+        std::ranges::find_if(nodes, [&](const auto& node) { return !covered.contains(node.get()); });
+    if (next == nodes.end()) return cost_of(cover);
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t p = 0; p < proposals.size(); ++p) {
+      const NodeGroup& members = proposals[p].members;
+      if (std::ranges::find(members, next->get()) == members.end()) continue;
+      if (std::ranges::any_of(members, [&](const Node* node) { return covered.contains(node); })) continue;
+      std::set<const Node*> more = covered;
+      more.insert(members.begin(), members.end());
+      for (std::size_t a = 0; a < proposals[p].list.size(); ++a) {
+        std::vector<Taken> longer = cover;
+        longer.push_back({p, a});
+        least = std::min(least, least_cost(std::move(longer), more));
+      }
+    }
+    return least;
+  }
+
+  std::string text, table;
+
+private:
+  const Tactic& tactic_of(const Taken& taken) const {
+    return proposals[taken.proposal].list[taken.alternative].tactic;
+  }
+
+  TableBackend backend_;
+  std::array<const Backend*, 1> backends_{&backend_};
+  Target target_;
+  TimingCache cache_;
+  PackedConstants constants_;
+  Control control_;
+  Tuner tuner_;
+
+public:
+  LowerOptions options;
+  std::unique_ptr<Graph> graph;
+  ReorderCosts reorders;
+  std::vector<Proposal> proposals;
+};
+
+TEST(Cover, IsTheCheapestOfAllThereAre) {
+  Random random(7);
+  int groups = 0, parts = 0;
+  for (int round = 0; round < 300; ++round) {
+    Bench bench(random);
+    const std::vector<Taken> cover = cheapest_cover(bench.proposals, bench.options, bench.reorders);
+    ASSERT_NEAR(bench.cost_of(cover), bench.least_cost(), 1e-12) << bench.text << bench.table;
+    std::set<const Node*> grouped;
+    for (const Taken& taken : cover)
+      if (const Proposal& one = bench.proposals[taken.proposal]; one.is_group())
+        grouped.insert(one.members.begin(), one.members.end()), ++groups;
+    for (const Proposal& one : bench.proposals)
+      if (one.is_group() &&
+          std::ranges::none_of(one.members, [&](const Node* node) { return grouped.contains(node); }))
+        ++parts;
+  }
+  // Else one of the two would never have been weighed.
+  EXPECT_GT(groups, 50);
+  EXPECT_GT(parts, 10);
+}
+
+} // namespace
+} // namespace lanner

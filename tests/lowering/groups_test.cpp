@@ -1,0 +1,88 @@
+// Which groups are proposed; what becomes of them is shown by fuse.ir and lower_groups.ir.
+
+#include "lower/groups.h"
+
+#include <array>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "graph/infer.h"
+#include "graph/text.h"
+#include "lowering/table_backend.h"
+#include "ops/table.h"
+
+namespace lanner {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+/// Names of each group's values, `*` behind those of the first cover.
+Texts proposed(const std::string& text, const std::string& rules) {
+  const auto graph = parse_graph(text, builtin_op_table());
+  infer_types(*graph);
+  const test::TableBackend backend("fast", rules);
+  const std::array<const Backend*, 1> backends{&backend};
+  Texts texts;
+  for (const ProposedGroup& group : proposed_groups(*graph, backends, {})) {
+    std::string names;
+    for (const Node* node : group.nodes) names += (names.empty() ? "" : " ") + node->output()->name();
+    texts.push_back(names + (group.in_first_cover ? "*" : ""));
+  }
+  return texts;
+}
+
+TEST(Groups, AreAnAnchorWithAllThatFollowsAndWithLess) {
+  EXPECT_EQ(proposed("graph @g(%x: f32[2, 3], %o: f32[2, 3]) -> (%y) {\n"
+                     "  %s = softmax(%x)\n  %r = relu(%s)\n  %a = add(%r, %o)\n  %y = exp(%a)\n}\n",
+                     "// fuses softmax+relu\n// fuses softmax+relu+add\n"),
+            (Texts{"s r a*", "s r"}));
+}
+
+TEST(Groups, OfTwoAnchorsBothAreProposedTheStepBetween) {
+  EXPECT_EQ(proposed("graph @g(%x: f32[2, 3]) -> (%y) {\n"
+                     "  %s = softmax(%x)\n  %t = softmax(%x)\n  %a = add(%s, %t)\n  %y = exp(%a)\n}\n",
+                     "// fuses softmax+add\n"),
+            (Texts{"s a*", "t a"}));
+}
+
+TEST(Groups, AreWhatEachAnchorLeavesOfElementwiseNodes) {
+  EXPECT_EQ(
+      proposed("graph @g(%x: f32[2, 3]) -> (%y) {\n"
+               "  %s = softmax(%x)\n  %r = relu(%s)\n  %e = exp(%r)\n  %n = neg(%e)\n  %y = abs(%n)\n}\n",
+               "// fuses softmax+relu\n// fuses softmax+relu+exp\n// fuses relu+exp\n// fuses exp+neg\n"
+               "// fuses neg+abs\n"),
+      (Texts{"s r e*", "s r", "n y*", "e n y", "r e n y"}));
+}
+
+TEST(Groups, EndWhereAnotherReadsAValue) {
+  EXPECT_EQ(proposed("graph @g(%x: f32[2, 3]) -> (%y, %z) {\n"
+                     "  %a = relu(%x)\n  %b = exp(%a)\n  %y = neg(%b)\n  %z = softmax(%b)\n}\n",
+                     "// fuses relu+exp\n// fuses exp+neg\n"),
+            (Texts{"a b*"}));
+}
+
+TEST(Groups, StandAloneInAGraphOfTheirOwn) {
+  const auto graph = parse_graph("graph @g(%x: f32[2, 3]) -> (%y) {\n"
+                                 "  %c = constant() {value = f32[](2.0)}\n"
+                                 "  %a = relu(%x) source(\"first\")\n  %y = mul(%a, %c)\n}\n",
+                                 builtin_op_table());
+  infer_types(*graph);
+  const test::TableBackend backend("fast", "// fuses relu+mul\n");
+  const std::array<const Backend*, 1> backends{&backend};
+  const auto groups = proposed_groups(*graph, backends, {});
+  ASSERT_EQ(groups.size(), 1u);
+  const auto own = alone(groups[0].nodes);
+  EXPECT_EQ(
+      print(*own),
+      "graph @group(%x: f32[2, 3]) -> (%y_3: f32[2, 3] as \"y_3\") {\n"
+      "  %c: f32[] = constant() {value = f32[](2.0)}\n"
+      "  %y_3: f32[2, 3] = fused(%x, %c) {kind = \"relu+mul\"} ((%x_1: f32[2, 3], %c_2: f32[]) -> (%y) {\n"
+      "    %a: f32[2, 3] = relu(%x_1) source(\"first\")\n"
+      "    %y: f32[2, 3] = mul(%a, %c_2)\n"
+      "  }) source(\"first\")\n}\n");
+  EXPECT_EQ(graph->body().nodes().size(), 3u) << "the graph itself was changed";
+}
+
+} // namespace
+} // namespace lanner
