@@ -130,6 +130,11 @@ void write_file(const fs::path& path, std::span<const std::byte> bytes) {
   file.commit();
 }
 
+FileLock::~FileLock() {
+  // Closing alone would leave it with the children that were forked meanwhile.
+  if (fd_) (void)::flock(fd_.get(), LOCK_UN);
+}
+
 std::optional<FileLock> FileLock::try_acquire(const fs::path& path) {
   Descriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
   if (!fd) fail_system(errno, path.string());

@@ -57,9 +57,12 @@ private:
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
 /// An exclusive lock between processes on a lock file (made where it is missing, and left there). Held until
-/// the object dies or its process ends.
+/// the object dies, a fork's child keeping nothing of it, or its process ends.
 class FileLock {
 public:
+  FileLock(FileLock&&) noexcept = default;
+  FileLock& operator=(FileLock&&) noexcept = default;
+  ~FileLock();
   /// Waits for the lock. Throws Error{cancelled, io}.
   static FileLock acquire(const std::filesystem::path& path, const CancelToken& cancel = {});
   /// Nothing when another holder has it.

@@ -2,7 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <memory>
 
 #include <lanner/source.h>
 
@@ -92,6 +95,26 @@ TEST(FileLock, ExcludesOthers) {
   }
   EXPECT_TRUE(FileLock::try_acquire(path).has_value());
   LANNER_EXPECT_ERROR(FileLock::acquire(folder / "none/cache.lock"), ErrorCode::not_found, "cache.lock");
+}
+
+TEST(FileLock, IsNotLeftToChildren) {
+  const TemporaryFolder folder;
+  const auto path = folder / "cache.lock";
+  auto lock = std::make_unique<FileLock>(FileLock::acquire(path));
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    char end = 0;
+    ::close(ends[1]);
+    static_cast<void>(::read(ends[0], &end, 1)); // until the parent closes its end
+    ::_exit(0);
+  }
+  ::close(ends[0]);
+  lock.reset();
+  EXPECT_TRUE(FileLock::try_acquire(path).has_value());
+  ::close(ends[1]);
+  EXPECT_EQ(::waitpid(child, nullptr, 0), child);
 }
 
 } // namespace
