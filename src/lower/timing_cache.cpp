@@ -1,6 +1,11 @@
 #include "lower/timing_cache.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -11,14 +16,18 @@
 
 #include <fmt/format.h>
 
+#include "base/descriptor.h"
 #include "base/file.h"
+#include "base/system_error.h"
 
 namespace lanner {
 namespace {
 
 constexpr std::size_t most_entries = 1 << 20;
 constexpr std::size_t key_length = 32, longest_line = 1024;
-constexpr const char* header = "lanner timings 3";
+/// Lines that later ones replace are dropped when there are so many more of them than of the others.
+constexpr std::size_t most_replaced = 4096;
+constexpr const char* header = "lanner timings 4";
 constexpr std::string_view unknown = "-", right = "right", wrong = "wrong ";
 
 bool is_key(const std::string& text) {
@@ -35,38 +44,69 @@ std::string line_of(const Verdict& verdict) {
   return text;
 }
 
+/// A key, seconds, their error and the verdict: `right`, or `wrong` and the reason; `-` where one is not
+/// known.
+std::string line_of(const std::string& key, const std::optional<Timing>& timing,
+                    const std::optional<Verdict>& verdict) {
+  return fmt::format("{} {} {}\n", key,
+                     timing ? fmt::format("{} {}", timing->seconds, timing->error)
+                            : fmt::format("{} {}", unknown, unknown),
+                     verdict ? line_of(*verdict) : std::string(unknown));
+}
+
+std::optional<double> number_of(const std::string& text) {
+  double value = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error != std::errc() || end != last || !(value >= 0) || value > 1e6) return std::nullopt;
+  return value;
+}
+
 } // namespace
 
-// A line holds a key, the seconds and the verdict: `right`, or `wrong` and the reason; `-` where one is not
-// known.
-TimingCache::TimingCache(std::filesystem::path file, bool retune) : file_(std::move(file)) {
-  if (file_.empty()) return;
-  read();
-  if (retune)
-    for (auto& [key, entry] : entries_) entry.seconds.reset();
+TimingCache::TimingCache(std::filesystem::path file, bool retune) : file_(std::move(file)), retune_(retune) {
+  refresh();
 }
 
-void TimingCache::read() {
+void TimingCache::refresh() {
+  if (file_.empty()) return;
+  struct stat now {};
+  if (::stat(file_.c_str(), &now) != 0 || !S_ISREG(now.st_mode)) {
+    valid_ = false;
+    return;
+  }
+  const bool same = valid_ && now.st_dev == read_.device && now.st_ino == read_.file &&
+                    static_cast<std::uint64_t>(now.st_size) >= read_.end;
+  if (same && static_cast<std::uint64_t>(now.st_size) == read_.end) return;
   std::ifstream in(file_);
   std::string line;
-  if (!std::getline(in, line) || line != header) return;
-  // The last line of a file that was cut off has no end.
-  while (std::getline(in, line) && !in.eof() && entries_.size() < most_entries) read_line(line);
+  if (!same) {
+    lines_ = 0;
+    valid_ = std::getline(in, line) && line == header;
+    if (!valid_) return;
+    read_ = {now.st_dev, now.st_ino, line.size() + 1};
+  } else {
+    in.seekg(static_cast<std::streamoff>(read_.end));
+  }
+  // The last line of a file that was cut off, or that is being written, has no end.
+  while (std::getline(in, line) && !in.eof()) {
+    read_.end += line.size() + 1;
+    ++lines_;
+    read_line(line, !retune_ || same);
+  }
 }
 
-void TimingCache::read_line(const std::string& line) {
+void TimingCache::read_line(const std::string& line, bool timings) {
   if (line.size() > longest_line) return;
   std::istringstream fields(line);
-  std::string key, seconds, verdict;
-  if (!(fields >> key >> seconds) || !is_key(key)) return;
+  std::string key, seconds, error, verdict;
+  if (!(fields >> key >> seconds >> error) || !is_key(key)) return;
   std::getline(fields >> std::ws, verdict);
   Entry entry;
-  if (seconds != unknown) {
-    double value = 0;
-    const char* const last = seconds.data() + seconds.size();
-    const auto [end, error] = std::from_chars(seconds.data(), last, value);
-    if (error != std::errc() || end != last || !(value > 0) || value > 1e6) return;
-    entry.seconds = value;
+  if (seconds != unknown || error != unknown) {
+    const auto value = number_of(seconds), width = number_of(error);
+    if (!value || *value == 0 || !width) return;
+    if (timings) entry.timing = {*value, *width};
   }
   if (verdict == right)
     entry.verdict = Verdict{};
@@ -74,15 +114,16 @@ void TimingCache::read_line(const std::string& line) {
     entry.verdict = Verdict{verdict.substr(wrong.size())};
   else if (verdict != unknown)
     return;
+  if (entries_.size() >= most_entries && !entries_.contains(key)) return;
   // What this build found out itself is newer.
   Entry& known = entries_[key];
-  if (!known.seconds) known.seconds = entry.seconds;
-  if (!known.verdict) known.verdict = std::move(entry.verdict);
+  if (!known.own_timing && entry.timing) known.timing = entry.timing;
+  if (!known.own_verdict && entry.verdict) known.verdict = std::move(entry.verdict);
 }
 
-std::optional<double> TimingCache::seconds(const std::string& key) const {
+std::optional<Timing> TimingCache::timing(const std::string& key) const {
   const auto found = entries_.find(key);
-  return found == entries_.end() ? std::nullopt : found->second.seconds;
+  return found == entries_.end() ? std::nullopt : found->second.timing;
 }
 
 std::optional<Verdict> TimingCache::verdict(const std::string& key) const {
@@ -90,14 +131,16 @@ std::optional<Verdict> TimingCache::verdict(const std::string& key) const {
   return found == entries_.end() ? std::nullopt : found->second.verdict;
 }
 
-void TimingCache::set_seconds(const std::string& key, double seconds) {
-  entries_[key].seconds = seconds;
-  changed_ = true;
+void TimingCache::set_timing(const std::string& key, Timing timing) {
+  Entry& entry = entries_[key];
+  entry.timing = timing;
+  entry.own_timing = entry.unsaved = changed_ = true;
 }
 
 void TimingCache::set_verdict(const std::string& key, Verdict verdict) {
-  entries_[key].verdict = std::move(verdict);
-  changed_ = true;
+  Entry& entry = entries_[key];
+  entry.verdict = std::move(verdict);
+  entry.own_verdict = entry.unsaved = changed_ = true;
 }
 
 void TimingCache::save() {
@@ -107,17 +150,52 @@ void TimingCache::save() {
     std::filesystem::path lock = file_;
     lock += ".lock";
     const FileLock held = FileLock::acquire(lock);
-    read();
-    std::string text = fmt::format("{}\n", header);
-    for (const auto& [key, entry] : entries_)
-      text += fmt::format("{} {} {}\n", key,
-                          entry.seconds ? fmt::format("{:.9g}", *entry.seconds) : std::string(unknown),
-                          entry.verdict ? line_of(*entry.verdict) : std::string(unknown));
-    write_file(file_, std::as_bytes(std::span(text)));
+    refresh();
+    if (valid_ && lines_ <= 2 * entries_.size() + most_replaced)
+      append();
+    else
+      replace();
+    for (auto& [key, entry] : entries_) entry.unsaved = false;
     changed_ = false;
   } catch (const std::exception&) {
     // See the header: a cache that cannot be kept is no error.
   }
+}
+
+/// Under the lock, behind what refresh() has read.
+void TimingCache::append() {
+  const Descriptor fd(::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (!fd) fail_system(errno, file_.string());
+  struct stat now {};
+  if (::fstat(fd.get(), &now) != 0) fail_system(errno, file_.string());
+  // A line that whoever wrote it did not end is no longer anybody's.
+  std::string text = static_cast<std::uint64_t>(now.st_size) == read_.end ? "" : "\n";
+  for (const auto& [key, entry] : entries_) {
+    if (!entry.unsaved) continue;
+    text += line_of(key, entry.timing, entry.verdict);
+    ++lines_;
+  }
+  if (::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    fail_system(errno, file_.string() + ": write");
+  read_.end = static_cast<std::uint64_t>(now.st_size) + text.size();
+}
+
+/// Writes beside and renames: a file of another version, or one with many lines that others replace.
+void TimingCache::replace() {
+  TimingCache whole;
+  if (valid_) whole = TimingCache(file_); // timings that this build must not use stay for others
+  for (const auto& [key, entry] : entries_) {
+    Entry& kept = whole.entries_[key];
+    if (entry.own_timing || !kept.timing) kept.timing = entry.timing;
+    if (entry.own_verdict || !kept.verdict) kept.verdict = entry.verdict;
+  }
+  std::string text = fmt::format("{}\n", header);
+  for (const auto& [key, entry] : whole.entries_) text += line_of(key, entry.timing, entry.verdict);
+  write_file(file_, std::as_bytes(std::span(text)));
+  struct stat now {};
+  if (::stat(file_.c_str(), &now) == 0) read_ = {now.st_dev, now.st_ino, text.size()};
+  lines_ = whole.entries_.size();
+  valid_ = true;
 }
 
 } // namespace lanner

@@ -1,10 +1,13 @@
 #pragma once
 // What tuning found out about tactics, kept between builds.
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+
+#include "lower/timing.h"
 
 namespace lanner {
 
@@ -14,32 +17,52 @@ struct Verdict {
   bool right() const noexcept { return wrong.empty(); }
 };
 
-/// Seconds and verdicts by the content of what was tried. A file in the user's cache folder keeps them
-/// between builds; lines that are damaged, and files of another version, are ignored. One user at a time.
+/// Timings and verdicts by the content of what was tried. A file in the user's cache folder keeps them
+/// between builds and tells them to builds that run at the same time; lines that are damaged, and files of
+/// another version, are ignored. One user at a time.
 class TimingCache {
 public:
-  /// `retune` leaves the file's seconds out, so that everything is timed again; verdicts stay.
+  /// `retune` leaves the file's timings out, so that everything is timed again; verdicts stay.
   explicit TimingCache(std::filesystem::path file = {}, bool retune = false);
 
-  std::optional<double> seconds(const std::string& key) const;
+  /// Empty: nothing is kept.
+  const std::filesystem::path& file() const noexcept { return file_; }
+
+  std::optional<Timing> timing(const std::string& key) const;
   std::optional<Verdict> verdict(const std::string& key) const;
-  void set_seconds(const std::string& key, double seconds);
+  void set_timing(const std::string& key, Timing timing);
   void set_verdict(const std::string& key, Verdict verdict);
 
-  /// Adds what others wrote meanwhile, under a lock between processes, and writes beside and renames. Failing
-  /// to write is not an error: it costs time at the next build, no more.
+  /// Reads what others added since the file was read last: next to nothing where that is nothing. What was
+  /// set here stays.
+  void refresh();
+  /// Adds what is new here to the file, under a lock between processes, and reads what others added. Costs
+  /// some system calls, so that others may be told often. Failing to write is not an error: it costs time at
+  /// the next build, no more.
   void save();
 
 private:
   struct Entry {
-    std::optional<double> seconds;
+    std::optional<Timing> timing;
     std::optional<Verdict> verdict;
+    bool own_timing = false, own_verdict = false; ///< Set here, not read.
+    bool unsaved = false;
   };
-  void read();
-  void read_line(const std::string& line);
+  /// Which file was read, and how far: lines are only added to a file, or it is replaced.
+  struct Position {
+    std::uint64_t device = 0, file = 0, end = 0;
+  };
+
+  void read_line(const std::string& line, bool timings);
+  void append();
+  void replace();
 
   std::filesystem::path file_;
+  bool retune_;
   std::map<std::string, Entry> entries_;
+  Position read_;
+  std::size_t lines_ = 0; ///< Read from the file, those included that later ones replace.
+  bool valid_ = false;    ///< The file is there and of this version.
   bool changed_ = false;
 };
 

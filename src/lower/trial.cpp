@@ -128,7 +128,7 @@ void Trial::gather() {
       inputs_[i] = constants_.on(held_[i], storage.device).data();
       continue;
     }
-    const Tensor& tensor = data_.input(i, storage);
+    const Tensor& tensor = operands_.emplace_back(data_.input(i, storage));
     inputs_[i] = tensor.data();
     if (!stream_ || !storage.device.is_host()) continue;
     pinned_.push_back(allocate_pinned(own, tensor.bytes()));
@@ -355,39 +355,57 @@ Verdict Trial::repeat(std::size_t runs) {
   return check_guards();
 }
 
-double Trial::timed_launch(const Arguments& given) const {
-  if (!stream_) {
-    const auto start = Clock::now();
-    launch(given, true);
-    return std::chrono::duration<double>(Clock::now() - start).count();
+void Trial::forget_results() {
+  for (Output& output : outputs_) {
+    output.expected = output.far_expected = {};
+    output.first.reset();
   }
-  start_->record(stream_->handle());
-  launch(given, true); // nothing before it runs
-  stop_->record(stream_->handle());
-  stop_->synchronize();
-  return cuda::Event::seconds(*start_, *stop_);
 }
 
-double Trial::seconds(double best) {
+std::uint64_t Trial::held_bytes() {
+  gather();
+  std::uint64_t bytes = workspace_->bytes();
+  for (const Output& output : outputs_) bytes += output.block->bytes();
+  return bytes;
+}
+
+void Trial::record(const Arguments& given, int times) {
+  if (recorded_times_ == times) return;
+  stream_->synchronize();
+  recorded_ =
+      cuda::GraphExec::capture(cuda::Gpu::get(subject_.target.device), *stream_, [&](cuda::StreamHandle) {
+        for (int i = 0; i < times; ++i) launch(given, cuda::GraphExec::keeps_order());
+      });
+  recorded_times_ = times;
+}
+
+double Trial::timed(int times) {
   gather();
   const Within current(*this);
   const bool in_place = subject_.tactic.required_in_place;
   const Arguments given = arguments(in_place);
   if (in_place) copy_operand();
-  timed_launch(given); // first touch, code generation, page faults
-  // The fastest of several: what else runs on the machine only ever adds time, and a team of threads waits
-  // for its slowest.
-  double fastest = 1e30, total = 0;
-  constexpr int usual = 15, most = 300;
-  constexpr double short_time = 1e-3; // so long even where one launch takes a microsecond
-  for (int turn = 0; turn < most && (turn < 4 || total < (turn < usual ? 0.03 : short_time)); ++turn) {
-    const double seconds = timed_launch(given);
-    fastest = std::min(fastest, seconds);
-    total += seconds;
-    if (turn >= 1 && fastest > 2.5 * best) break;
-    if (turn >= 2 && total > 0.1) break;
+  const bool recorded = times > 1 && stream_ && kernel_->recordable();
+  if (recorded) record(given, times);
+  const auto run = [&] {
+    if (recorded) return recorded_->launch(stream_->handle());
+    for (int i = 0; i < times; ++i) launch(given, !stream_ || i == 0); // before the first one nothing runs
+  };
+  if (!stream_) {
+    const auto start = Clock::now();
+    run();
+    return std::chrono::duration<double>(Clock::now() - start).count() / times;
   }
-  return std::max(fastest, 1e-9);
+  start_->record(stream_->handle());
+  run();
+  stop_->record(stream_->handle());
+  stop_->synchronize();
+  return cuda::Event::seconds(*start_, *stop_) / times;
+}
+
+double Trial::grain() const {
+  constexpr double of_the_clock = 2e-5, of_a_launch = 2e-4;
+  return stream_ ? of_a_launch : of_the_clock;
 }
 
 Verdict side_by_side(std::span<Trial* const> trials, std::size_t runs) {

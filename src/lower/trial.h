@@ -69,8 +69,15 @@ public:
   /// Runs the kernel again as check() does; wrong is what differs from the first run's result in one bit.
   /// Twins may do so on threads of their own at the same time. After check() or run_alone().
   Verdict repeat(std::size_t runs);
-  /// Seconds of one run, the fastest of several; one that is much slower than `best` is given up early.
-  double seconds(double best);
+  /// Gives back what only check() and repeat() compare with.
+  void forget_results();
+  /// Takes what memory it needs and tells how much that is, operands not counted, which trials share.
+  std::uint64_t held_bytes();
+  /// Seconds of one run of `times` in a row, on average. Recorded together where that can be, so that a GPU
+  /// does not wait for their launches.
+  double timed(int times);
+  /// Seconds below which timed() is not exact.
+  double grain() const;
 
 private:
   struct Output {
@@ -102,7 +109,7 @@ private:
   void launch(const Arguments& arguments, bool ordered) const;
   void run(std::size_t number, bool in_place, std::unique_ptr<cuda::GraphExec>& graph);
   Verdict check_in_place(std::size_t runs);
-  double timed_launch(const Arguments& arguments) const;
+  void record(const Arguments& arguments, int times);
   void synchronize_stream() const;
   Stream stream() const;
   Tensor result(const Output& output) const;
@@ -120,11 +127,14 @@ private:
   std::vector<Tensor> held_; ///< Constants that the kernel reads.
   std::shared_ptr<const Kernel> kernel_;
   std::vector<const void*> inputs_;
+  std::vector<Tensor> operands_; ///< That are no constants: `data_` may draw others for other trials.
   std::vector<std::shared_ptr<void>> pinned_; ///< Operands on the host of a kernel that runs on a stream.
   std::vector<Output> outputs_;
   std::unique_ptr<GuardedBlock> workspace_;
   std::unique_ptr<cuda::OwnedStream> stream_;
   std::unique_ptr<cuda::Event> start_, stop_;
+  std::unique_ptr<cuda::GraphExec> recorded_; ///< For timed(): `recorded_times_` runs.
+  int recorded_times_ = 0;
 };
 
 /// repeat() of twins at once, each on a thread of its own. Wrong is the first one that is, failures of the

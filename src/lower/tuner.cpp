@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 
 #include "base/hash.h"
 #include "lower/trial.h"
+#include "lower/turn.h"
 #include "lower/vouched.h"
 #include "plan/signature.h"
 
@@ -19,22 +21,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Adds the time until its end.
-class Stopwatch {
-public:
-  explicit Stopwatch(double& total) : total_(total), start_(Clock::now()) {}
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-  ~Stopwatch() { total_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
-
-private:
-  double& total_;
-  Clock::time_point start_;
-};
-
 /// What ends a build, whatever tactic was being tried.
 bool ends_build(const Error& error) {
   return error.code() == ErrorCode::cancelled || error.code() == ErrorCode::limit_exceeded;
+}
+
+std::string storages_text(const Tactic& tactic) {
+  std::string text;
+  for (const Storage& storage : tactic.inputs) text += storage.to_string() + ",";
+  for (const Storage& storage : tactic.outputs) text += ">" + storage.to_string();
+  return text;
 }
 
 } // namespace
@@ -49,6 +45,32 @@ Trust parse_trust(std::string_view text) {
   return Trust::none;
 }
 
+/// One that is checked and timed now.
+struct Tuner::Entrant {
+  Candidate candidate;
+  std::string name;
+  Target target; ///< As its backend is given it.
+  std::shared_ptr<TrialData> data = {};
+  std::unique_ptr<Trial> trial = {}; ///< Null where there is nothing to time.
+  std::uint64_t bytes = 0;           ///< That the trial holds.
+};
+
+/// Adds the time until its end to what is spent, less what was waited for.
+class Tuner::Spending {
+public:
+  explicit Spending(double& total) : total_(total), start_(Clock::now()) {}
+  Spending(const Spending&) = delete;
+  Spending& operator=(const Spending&) = delete;
+  ~Spending() { total_ += so_far(); }
+  double so_far() const { return std::chrono::duration<double>(Clock::now() - start_).count() - waited_; }
+  void waited(double seconds) { waited_ += seconds; }
+
+private:
+  double& total_;
+  Clock::time_point start_;
+  double waited_ = 0;
+};
+
 Tuner::Tuner(Target target, double budget, TimingCache& cache, PackedConstants& constants,
              const Control& control)
     : target_(std::move(target)), budget_(budget), cache_(cache), constants_(constants), control_(control) {}
@@ -59,8 +81,7 @@ std::string Tuner::key(const Node& node, const Backend& backend, const Tactic& t
   const Target target = target_.for_device(backend.device());
   std::string text = fmt::format("{}|{}|{}|{}|{}|{}|{}|", version(), target.isa, target.threads,
                                  backend.name(), backend.version(), tactic.kernel, signature(node));
-  for (const Storage& storage : tactic.inputs) text += storage.to_string() + ",";
-  for (const Storage& storage : tactic.outputs) text += ">" + storage.to_string();
+  text += storages_text(tactic);
   text.append(reinterpret_cast<const char*>(tactic.config.data()), tactic.config.size());
   return hash_hex(std::as_bytes(std::span(text)));
 }
@@ -73,8 +94,9 @@ Cost Tuner::known(const std::string& name, const Backend& backend, const Tactic&
     if (cost.trust == Trust::none) cost.wrong = "deterministic builds take vouched tactics only";
     if (target_.deterministic) return cost;
   }
-  if (const auto seconds = measures() ? cache_.seconds(name) : std::nullopt) {
-    cost.seconds = *seconds;
+  if (const auto timing = measures() ? cache_.timing(name) : std::nullopt) {
+    cost.seconds = timing->seconds;
+    cost.error = timing->error;
     cost.measured = true;
   }
   if (const auto failed = failed_now_.find(name); failed != failed_now_.end()) {
@@ -88,83 +110,158 @@ Cost Tuner::known(const std::string& name, const Backend& backend, const Tactic&
   return cost;
 }
 
-Cost Tuner::cost(const Node& node, const Backend& backend, const Tactic& tactic, double best, double until) {
-  control_.cancel.check();
-  const std::string name = key(node, backend, tactic);
-  Cost cost = known(name, backend, tactic);
-  const bool settled = !cost.wrong.empty() || (cost.measured && cost.trust != Trust::none);
-  if (settled || !measures() || spent_ >= std::min(budget_, until)) return cost;
-  try_out(name, node, backend, tactic, best, true);
-  return known(name, backend, tactic);
+std::vector<Cost> Tuner::costs(const Node& node, std::span<const Candidate> candidates,
+                               const Effort& effort) {
+  return costs(node, candidates, std::numeric_limits<double>::infinity(), effort);
 }
 
-Cost Tuner::again(const Node& node, const Backend& backend, const Tactic& tactic, int round, double until) {
+Cost Tuner::cost(const Node& node, const Backend& backend, const Tactic& tactic, double best, double until) {
+  const Candidate one{&backend, &tactic};
+  return costs(node, std::span(&one, 1), best, {.until = until}).front();
+}
+
+std::vector<Cost> Tuner::costs(const Node& node, std::span<const Candidate> candidates, double rival,
+                               const Effort& effort) {
   control_.cancel.check();
-  const std::string name = key(node, backend, tactic);
-  const auto timed = timed_now_.find(name);
-  if (timed != timed_now_.end() && timed->second < round && spent_ < std::min(budget_, until)) {
-    const auto before = cache_.seconds(name);
-    try_out(name, node, backend, tactic, std::numeric_limits<double>::infinity(), true);
-    const auto now = cache_.seconds(name);
-    if (before && now && *before < *now) cache_.set_seconds(name, *before);
-    timed_now_[name] = round;
+  if (measures()) cache_.refresh();
+  std::vector<std::string> names;
+  std::vector<Entrant> entrants;
+  for (const Candidate& one : candidates) {
+    names.push_back(key(node, *one.backend, *one.tactic));
+    const Cost cost = known(names.back(), *one.backend, *one.tactic);
+    const bool settled = !cost.wrong.empty() || (cost.measured && cost.trust != Trust::none);
+    if (!settled) entrants.push_back({one, names.back(), target_.for_device(one.backend->device())});
+    if (settled && cost.measured) rival = std::min(rival, cost.seconds);
   }
-  return known(name, backend, tactic);
+  const bool time_left = measures() && spent_ < std::min(budget_, effort.until);
+  if (time_left && !entrants.empty()) find_out(node, entrants, rival, effort);
+  std::vector<Cost> costs;
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    costs.push_back(known(names[i], *candidates[i].backend, *candidates[i].tactic));
+  return costs;
+}
+
+/// In heats of as many as there is memory for.
+void Tuner::find_out(const Node& node, std::span<Entrant> entrants, double rival, const Effort& effort) {
+  constexpr std::uint64_t most_held = 128 << 20;
+  Spending spending(spent_);
+  const double until = std::min(budget_, effort.until) - spent_;
+  std::vector<Entrant*> heat;
+  std::uint64_t held = 0;
+  const auto run_heat = [&] {
+    time(heat, {rival, effort.worth, until - spending.so_far()}, spending);
+    for (Entrant* one : heat) {
+      if (const auto timing = cache_.timing(one->name)) rival = std::min(rival, timing->seconds);
+      one->trial.reset();
+    }
+    heat.clear();
+    held = 0;
+  };
+  for (Entrant& one : entrants) {
+    if (&one != &entrants.front() && spending.so_far() >= until) break;
+    try_out(one, node);
+    if (!one.trial) continue;
+    heat.push_back(&one);
+    held += one.bytes;
+    if (held > most_held) run_heat();
+  }
+  run_heat();
+}
+
+/// Times those against each other that no other build has timed meanwhile.
+void Tuner::time(std::span<Entrant* const> heat, RaceOptions options, Spending& spending) {
+  if (heat.empty()) return;
+  std::filesystem::path lock = cache_.file();
+  if (!lock.empty()) lock += ".turn";
+  const TimingTurn turn(lock, control_.cancel);
+  spending.waited(turn.waited());
+  cache_.refresh();
+  std::vector<Entrant*> racing;
+  std::vector<Runner> runners;
+  std::map<std::string, std::size_t> kinds;
+  for (Entrant* one : heat) {
+    if (const auto timing = cache_.timing(one->name)) {
+      options.rival = std::min(options.rival, timing->seconds);
+      continue;
+    }
+    const std::size_t kind = kinds.emplace(storages_text(*one->candidate.tactic), kinds.size()).first->second;
+    racing.push_back(one);
+    runners.push_back({[this, one](int times) { return timed(*one, times); }, one->trial->grain(), kind});
+  }
+  const std::vector<Timing> timings = race(runners, options);
+  for (std::size_t i = 0; i < racing.size(); ++i)
+    if (std::isfinite(timings[i].seconds)) cache_.set_timing(racing[i]->name, timings[i]);
+  cache_.save();
+}
+
+double Tuner::timed(Entrant& entrant, int times) {
+  control_.cancel.check();
+  try {
+    return entrant.trial->timed(times);
+  } catch (const Error& error) {
+    note_failure(entrant.name, error);
+    return std::numeric_limits<double>::infinity();
+  }
 }
 
 Cost Tuner::vet(const Node& node, const Backend& backend, const Tactic& tactic) {
   control_.cancel.check();
-  const std::string name = key(node, backend, tactic);
-  Cost cost = known(name, backend, tactic);
+  Entrant one{{&backend, &tactic}, key(node, backend, tactic), target_.for_device(backend.device())};
+  Cost cost = known(one.name, backend, tactic);
   if (cost.trust != Trust::none || !cost.wrong.empty()) return cost;
-  try_out(name, node, backend, tactic, 0, false);
-  return known(name, backend, tactic);
+  const Spending spending(spent_);
+  try_out(one, node);
+  return known(one.name, backend, tactic);
 }
 
-/// Checks where there is no verdict yet, then times where that is asked for. A tactic that fails is wrong.
-void Tuner::try_out(const std::string& name, const Node& node, const Backend& backend, const Tactic& tactic,
-                    double best, bool timed) {
-  const Stopwatch watch(spent_);
-  const Target target = target_.for_device(backend.device());
+/// Checks where there is no verdict yet. A tactic that fails is wrong; one that is not is ready to be timed.
+void Tuner::try_out(Entrant& entrant, const Node& node) {
+  const auto& [backend, tactic] = entrant.candidate;
   try {
-    TrialData& data = data_of(node);
-    Trial trial({node, backend, tactic, target}, data, constants_);
-    if (!is_definition(backend) && !cache_.verdict(name)) cache_.set_verdict(name, trial.check());
-    const auto verdict = cache_.verdict(name);
-    if (timed && (!verdict || verdict->right())) {
-      cache_.set_seconds(name, trial.seconds(best));
-      timed_now_.try_emplace(name, 0);
-    }
+    entrant.data = data_of(node);
+    auto trial = std::make_unique<Trial>(TrialSubject{node, *backend, *tactic, entrant.target}, *entrant.data,
+                                         constants_);
+    if (!is_definition(*backend) && !cache_.verdict(entrant.name))
+      cache_.set_verdict(entrant.name, trial->check());
+    trial->forget_results();
+    entrant.bytes = trial->held_bytes();
+    entrant.trial = std::move(trial);
   } catch (const Error& error) {
-    if (ends_build(error)) throw;
-    Verdict verdict{fmt::format("it fails: {}", error.message())};
-    // What there is no memory for now may run in another build.
-    if (error.code() == ErrorCode::out_of_memory)
-      failed_now_[name] = std::move(verdict);
-    else
-      cache_.set_verdict(name, std::move(verdict));
+    note_failure(entrant.name, error);
   }
-  // A wrong kernel may have written into its operands.
-  if (const auto verdict = cache_.verdict(name); verdict && !verdict->right()) data_name_.clear();
+  if (const auto verdict = cache_.verdict(entrant.name); verdict && !verdict->right()) {
+    entrant.trial.reset();
+    data_name_.clear(); // it may have written into its operands
+  }
+}
+
+void Tuner::note_failure(const std::string& name, const Error& error) {
+  if (ends_build(error)) throw;
+  Verdict verdict{fmt::format("it fails: {}", error.message())};
+  // What there is no memory for now may run in another build.
+  if (error.code() == ErrorCode::out_of_memory)
+    failed_now_[name] = std::move(verdict);
+  else
+    cache_.set_verdict(name, std::move(verdict));
 }
 
 /// Equal nodes share their data, but for constants of other values.
-TrialData& Tuner::data_of(const Node& node) {
+std::shared_ptr<TrialData> Tuner::data_of(const Node& node) {
   std::string name = signature(node);
   for (const Value* value : node.inputs())
     if (value && value->constant()) name += fmt::format("|{}", fmt::ptr(value->constant()->data()));
   if (data_name_ != name) {
     data_.reset();
-    data_ = std::make_unique<TrialData>(node, target_.threads, control_);
+    data_ = std::make_shared<TrialData>(node, target_.threads, control_);
     data_name_ = std::move(name);
   }
-  return *data_;
+  return data_;
 }
 
 TacticList Tuner::more_tactics(const Node& node, const Backend& backend) {
   if (!measures() || spent_ >= budget_) return {};
   control_.cancel.check();
-  const Stopwatch watch(spent_);
+  const Spending spending(spent_);
   return backend.more_tactics(node, target_.for_device(backend.device()));
 }
 

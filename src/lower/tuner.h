@@ -4,11 +4,16 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <lanner/cancel.h>
+#include <lanner/error.h>
 
 #include "graph/tactic.h"
+#include "lower/race.h"
 #include "lower/timing_cache.h"
 #include "plan/packing.h"
 
@@ -30,24 +35,37 @@ Trust parse_trust(std::string_view text); ///< `none` for any other text.
 struct Cost {
   double seconds = 0;
   bool measured = false;
+  double error = 0; ///< Of what was measured, see Timing.
   Trust trust = Trust::none;
   std::string wrong = {}; ///< Why it must not be taken; empty where nothing is known against it.
 };
 
+/// One way of running a node; both outlive the call that they are given to.
+struct Candidate {
+  const Backend* backend = nullptr;
+  const Tactic* tactic = nullptr;
+};
+
+/// How far the candidates of a node are worth timing.
+struct Effort {
+  double until = 0; ///< Seconds spent at which nothing more is begun; the budget, where that comes first.
+  double worth = 0; ///< Seconds of one run that make no difference to the network.
+};
+
 /// Checks and times kernels within a budget of wall time; past it, answers with what is known and the
-/// tactics' own estimates. What it found out is kept in the cache. One user at a time.
+/// tactics' own estimates. What it found out is kept in the cache, and told to other builds at once. Builds
+/// that run at the same time take turns at timing; waiting for a turn is not counted. One user at a time.
 class Tuner {
 public:
   Tuner(Target target, double budget, TimingCache& cache, PackedConstants& constants, const Control& control);
   ~Tuner();
 
-  /// Seconds of one run of `node` by `tactic`, which is checked first. `best` is the fastest seen so far for
-  /// this node: a tactic that is much slower is given up early. Past `until` seconds spent, or past the
-  /// budget where that comes first, nothing is run.
+  /// What each of the candidates for running `node` costs: those of which that is not known are checked and
+  /// timed against each other, and those go no further that cannot be the fastest. Who is likely to win
+  /// should come first.
+  std::vector<Cost> costs(const Node& node, std::span<const Candidate> candidates, const Effort& effort);
+  /// The same of one, which is given up early where it is much slower than `best` seconds.
   Cost cost(const Node& node, const Backend& backend, const Tactic& tactic, double best, double until);
-  /// Times a tactic again that this build has timed, the `round`th time, within budget and `until`: what ran
-  /// beside it then only added to its seconds, so the least counts. Equal nodes are timed once a round.
-  Cost again(const Node& node, const Backend& backend, const Tactic& tactic, int round, double until);
   /// Makes sure of a tactic that is to be taken: checks it, whatever is left of the budget, where that was
   /// not done. In a deterministic build the list alone decides.
   Cost vet(const Node& node, const Backend& backend, const Tactic& tactic);
@@ -60,11 +78,18 @@ public:
   bool measures() const noexcept { return budget_ > 0 && !target_.deterministic; }
 
 private:
+  struct Entrant;
+  class Spending;
   std::string key(const Node& node, const Backend& backend, const Tactic& tactic) const;
   Cost known(const std::string& name, const Backend& backend, const Tactic& tactic) const;
-  void try_out(const std::string& name, const Node& node, const Backend& backend, const Tactic& tactic,
-               double best, bool timed);
-  TrialData& data_of(const Node& node);
+  std::vector<Cost> costs(const Node& node, std::span<const Candidate> candidates, double rival,
+                          const Effort& effort);
+  void find_out(const Node& node, std::span<Entrant> entrants, double rival, const Effort& effort);
+  void try_out(Entrant& entrant, const Node& node);
+  void time(std::span<Entrant* const> heat, RaceOptions options, Spending& spending);
+  double timed(Entrant& entrant, int times);
+  void note_failure(const std::string& name, const Error& error);
+  std::shared_ptr<TrialData> data_of(const Node& node);
 
   Target target_;
   double budget_;
@@ -72,10 +97,9 @@ private:
   PackedConstants& constants_;
   const Control& control_;
   double spent_ = 0;
-  std::unique_ptr<TrialData> data_; ///< Of the node that was tried last.
+  std::shared_ptr<TrialData> data_; ///< Of the node that was tried last.
   std::string data_name_;
   std::map<std::string, Verdict> failed_now_; ///< Failures of this build alone.
-  std::map<std::string, int> timed_now_;      ///< Rounds, of what this build has timed.
 };
 
 } // namespace lanner

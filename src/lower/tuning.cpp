@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "lower/tuner.h"
+#include "plan/signature.h"
 
 namespace lanner {
 namespace {
@@ -18,53 +21,27 @@ public:
   /// What is offered at once comes first for all nodes, since a node of which nothing is measured is chosen
   /// by guesses. What is left of the budget goes into finding more.
   void run() {
+    count();
     std::vector<Proposal*> entries = slowest_first();
-    double weights = 0;
-    for (const Proposal* entry : entries) weights += weight(*entry);
+    double weights = total_;
     std::size_t done = 0;
     for (Proposal* entry : entries) {
       options_.control.report(
           {"tune", static_cast<double>(done++), static_cast<double>(entries.size()), "kernels"});
       options_.control.cancel.check();
-      time(*entry, 0, share(weight(*entry), weights));
-      weights -= weight(*entry);
+      const double part = weight(*entry);
+      time(*entry, 0, share(part, weights));
+      weights -= part;
     }
     for (Proposal* entry : slowest_first()) {
       const std::size_t timed = entry->list.size();
-      search_(*entry);
-      time(*entry, timed, options_.tuner.budget());
+      if (pays_to_search(*entry)) search_(*entry);
+      if (entry->list.size() > timed) time(*entry, timed, options_.tuner.budget());
       drop_guesses(*entry);
     }
-    settle();
   }
 
 private:
-  /// Times those again that are close to the best of their node, round by round over all nodes: what else ran
-  /// on the machine when one had its turn has moved on by its next.
-  void settle() {
-    constexpr int rounds = 3;
-    constexpr double close = 1.3, at_least = 0.2;
-    Tuner& tuner = options_.tuner;
-    const double until = tuner.spent() + std::max(at_least, tuner.spent() / 2);
-    for (int round = 1; round <= rounds && tuner.measures(); ++round)
-      for (Proposal* entry : slowest_first()) {
-        std::vector<Alternative*> best = near_best(*entry, close);
-        if (best.size() < 2) continue;
-        for (Alternative* one : best)
-          one->cost = tuner.again(*entry->node, *one->backend, one->tactic, round, until);
-      }
-  }
-
-  static std::vector<Alternative*> near_best(Proposal& entry, double factor) {
-    double least = std::numeric_limits<double>::infinity();
-    for (const Alternative& one : entry.list)
-      if (one.cost.measured) least = std::min(least, one.cost.seconds);
-    std::vector<Alternative*> list;
-    for (Alternative& one : entry.list)
-      if (one.backend && one.cost.measured && one.cost.seconds <= factor * least) list.push_back(&one);
-    return list;
-  }
-
   /// What a node is expected to take: the least that is known or guessed of it.
   static double weight(const Proposal& entry) {
     double least = std::numeric_limits<double>::infinity();
@@ -98,19 +75,41 @@ private:
     std::stable_sort(
         entry.list.begin() + static_cast<std::ptrdiff_t>(first), entry.list.end(),
         [](const Alternative& a, const Alternative& b) { return a.tactic.estimate < b.tactic.estimate; });
-    double best = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < entry.list.size();) {
-      Alternative& alternative = entry.list[i];
-      if (alternative.backend && i >= first)
-        alternative.cost =
-            options_.tuner.cost(*entry.node, *alternative.backend, alternative.tactic, best, until);
-      if (!alternative.cost.wrong.empty()) {
-        reject(entry, i, alternative.cost.wrong, options_);
-        continue;
-      }
-      if (alternative.backend && alternative.cost.measured) best = std::min(best, alternative.cost.seconds);
-      ++i;
+    const double guessed = weight(entry);
+    std::vector<Candidate> candidates;
+    for (const Alternative& one : entry.list)
+      if (one.backend) candidates.push_back({one.backend, &one.tactic});
+    const std::vector<Cost> costs = options_.tuner.costs(*entry.node, candidates, {until, worth(entry)});
+    auto cost = costs.begin();
+    for (Alternative& one : entry.list)
+      if (one.backend) one.cost = *cost++;
+    for (std::size_t i = 0; i < entry.list.size();)
+      if (entry.list[i].cost.wrong.empty())
+        ++i;
+      else
+        reject(entry, i, std::string(entry.list[i].cost.wrong), options_);
+    total_ += weight(entry) - guessed;
+  }
+
+  /// Seconds of a node's run that the network's run does not notice.
+  double worth(const Proposal& entry) const {
+    constexpr double unnoticed = 1e-3;
+    return unnoticed * total_ / equal_.at(&entry);
+  }
+
+  /// A search takes long: it is for what the network spends its time in.
+  bool pays_to_search(const Proposal& entry) const {
+    constexpr double noticed = 5e-3;
+    return weight(entry) * equal_.at(&entry) >= noticed * total_;
+  }
+
+  void count() {
+    std::map<std::string, double> counts;
+    for (const Proposal& entry : entries_) {
+      ++counts[signature(*entry.node)];
+      total_ += weight(entry);
     }
+    for (const Proposal& entry : entries_) equal_[&entry] = counts[signature(*entry.node)];
   }
 
   /// An estimate is no rival to a measurement: where some were measured, the rest are left out. An alias has
@@ -126,6 +125,8 @@ private:
   std::span<Proposal> entries_;
   const LowerOptions& options_;
   const SearchMore& search_;
+  std::map<const Proposal*, double> equal_; ///< How many nodes do the same work.
+  double total_ = 0;                        ///< What the whole network is expected to take.
 };
 
 } // namespace

@@ -1,17 +1,25 @@
 #include "lower/tuner.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
+#include <fstream>
+#include <memory>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
 #include "graph/text.h"
+#include "lower/turn.h"
 #include "lower/vouched.h"
 #include "lowering/fault_case.h"
 #include "lowering/tuner_bench.h"
 #include "ops/table.h"
 #include "plan/signature.h"
+#include "temporary_folder.h"
 
 namespace lanner::test {
 namespace {
@@ -76,26 +84,27 @@ TEST(Tuner, AsksTheCacheBeforeItRunsAnything) {
             0);
 }
 
-TEST(Tuner, TimesAgainOnceARoundAndKeepsTheLeast) {
+TEST(Tuner, TimesCandidatesAgainstEachOther) {
   TunerBench bench(chain, "fast", table);
-  const Tactic one = bench.tactic("one");
   Tuner tuner(bench.target, plenty, bench.cache, bench.constants, bench.control);
-  const auto again = [&](Tuner& by, int round, double until = plenty) {
-    return bench.launches([&] { by.again(bench.node(), bench.backend, one, round, until); });
-  };
-  EXPECT_EQ(again(tuner, 1), 0) << "of this build nothing was timed yet";
-  double least = tuner.cost(bench.node(), bench.backend, one, 1e9, plenty).seconds;
-  for (const int round : {1, 2, 3}) {
-    EXPECT_GT(again(tuner, round), 0);
-    EXPECT_EQ(again(tuner, round), 0);
-    const Cost cost = tuner.again(bench.node(), bench.backend, one, round, plenty);
-    EXPECT_TRUE(cost.measured);
-    EXPECT_LE(cost.seconds, least);
-    least = cost.seconds;
+  const std::array<Tactic, 3> tactics{bench.tactic("one"), bench.tactic("bad"), bench.tactic("two")};
+  std::vector<Candidate> candidates;
+  for (const Tactic& tactic : tactics) candidates.push_back({&bench.backend, &tactic});
+  const std::vector<Cost> costs = tuner.costs(bench.node(), candidates, {.until = plenty});
+  ASSERT_EQ(costs.size(), 3u);
+  for (const std::size_t right : {0, 2}) {
+    EXPECT_TRUE(costs[right].measured);
+    EXPECT_GT(costs[right].error, 0);
+    EXPECT_EQ(costs[right].trust, Trust::checked);
   }
-  EXPECT_EQ(again(tuner, 4, 0), 0) << "past its time";
-  Tuner later(bench.target, plenty, bench.cache, bench.constants, bench.control);
-  EXPECT_EQ(again(later, 1), 0) << "timed by an earlier build";
+  EXPECT_FALSE(costs[1].measured);
+  EXPECT_NE(costs[1].wrong, "");
+  EXPECT_EQ(bench.launches([&] {
+    const std::vector<Cost> known = tuner.costs(bench.node(), candidates, {.until = plenty});
+    EXPECT_EQ(known[2].seconds, costs[2].seconds);
+    EXPECT_EQ(known[2].error, costs[2].error);
+  }),
+            0);
 }
 
 TEST(Tuner, VetsWithoutABudgetAndMeasuresNothing) {
@@ -152,6 +161,89 @@ TEST(Tuner, LooksForMoreWhileThereIsTime) {
   EXPECT_EQ(more(plenty, false), 1u);
   EXPECT_EQ(more(0, false), 0u);
   EXPECT_EQ(more(plenty, true), 0u);
+}
+
+// --- Builds at the same time ---
+
+/// What a build of the chain tells other builds.
+std::string timings_of_another_build(const TemporaryFolder& folder) {
+  TunerBench bench(chain, "fast", table);
+  bench.cache = TimingCache(folder / "other.txt");
+  bench.cost("one", plenty);
+  std::ifstream in(folder / "other.txt");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+int launches_of_a_check() {
+  TunerBench bench(chain, "fast", table);
+  return bench.launches([&] { bench.vet("one"); });
+}
+
+TEST(TunersTogether, ThreadsDoNotTimeWhatAnotherHasTimed) {
+  const TemporaryFolder folder;
+  const std::string timings = timings_of_another_build(folder);
+  const int check = launches_of_a_check();
+  TunerBench bench(chain, "fast", table);
+  bench.cache = TimingCache(folder / "timing.txt");
+  auto turn = std::make_unique<TimingTurn>(folder / "timing.txt.turn");
+  std::thread building([&] { EXPECT_TRUE(bench.cost("one", plenty).measured); });
+  while (bench.backend.launches() < check) std::this_thread::yield();
+  folder.write("timing.txt", timings);
+  turn.reset();
+  building.join();
+  EXPECT_EQ(bench.backend.launches(), check) << "it was timed again";
+}
+
+TEST(TunersTogether, ProcessesDoNotTimeWhatAnotherHasTimed) {
+  const TemporaryFolder folder;
+  const std::string timings = timings_of_another_build(folder);
+  const int check = launches_of_a_check();
+  auto turn = std::make_unique<TimingTurn>(folder / "timing.txt.turn");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    TunerBench bench(chain, "fast", table);
+    bench.cache = TimingCache(folder / "timing.txt");
+    const bool measured = bench.cost("one", plenty).measured;
+    ::_exit(!measured ? 1 : bench.backend.launches() > check ? 2 : 0);
+  }
+  folder.write("timing.txt", timings);
+  turn.reset();
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(TunersTogether, AreToldAtOnce) {
+  const TemporaryFolder folder;
+  TunerBench bench(chain, "fast", table);
+  bench.cache = TimingCache(folder / "timing.txt");
+  TimingCache other(folder / "timing.txt");
+  const Cost cost = bench.cost("one", plenty);
+  TunerBench later(chain, "fast", table);
+  later.cache = std::move(other);
+  EXPECT_EQ(later.launches([&] { EXPECT_EQ(later.cost("one", plenty).seconds, cost.seconds); }), 0)
+      << "the cache was opened before anything was timed";
+}
+
+TEST(TunersTogether, ChecksWaitForNobody) {
+  const TemporaryFolder folder;
+  TunerBench bench(chain, "fast", table);
+  bench.cache = TimingCache(folder / "timing.txt");
+  const TimingTurn turn(folder / "timing.txt.turn");
+  EXPECT_EQ(bench.vet("one").trust, Trust::checked);
+}
+
+TEST(TunersTogether, WaitingIsEndedByCancelling) {
+  const TemporaryFolder folder;
+  TunerBench bench(chain, "fast", table);
+  bench.cache = TimingCache(folder / "timing.txt");
+  bench.control.cancel = CancelToken::create();
+  const TimingTurn turn(folder / "timing.txt.turn");
+  std::thread building(
+      [&] { LANNER_EXPECT_ERROR(bench.cost("one", plenty), ErrorCode::cancelled, "cancel"); });
+  while (bench.backend.launches() == 0) std::this_thread::yield();
+  bench.control.cancel.cancel();
+  building.join();
 }
 
 // --- What ends a build, and what does not ---

@@ -1,7 +1,14 @@
 // What the tuner finds wrong with kernels of a GPU.
 
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
 #include "fake_driver/queue.h"
 #include "lowering/fault_case.h"
+#include "lowering/tuner_bench.h"
 
 namespace lanner::test {
 namespace {
@@ -16,6 +23,31 @@ TEST_P(GpuFaults, AreFoundAndToldAndSpoilNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tuner, GpuFaults, testing::ValuesIn(fault_cases({DeviceKind::cuda, 0})), fault_name);
+
+int count_of(std::string_view line) {
+  const std::string log = fake_cuda_log();
+  int count = 0;
+  for (std::size_t at = log.find(line); at != std::string::npos; at = log.find(line, at + 1)) ++count;
+  return count;
+}
+
+// The fake driver's events are 10 us apart, so that one launch between two of them tells little.
+TEST(Tuner, QuickKernelsOfAGpuAreTimedInRecordedRows) {
+  for (const bool recordable : {true, false}) {
+    TunerBench bench("graph @g(%x: f32[2, 3]) -> (%y) {\n  %y = relu(%x)\n}\n", "fast on cuda:0",
+                     fmt::format("// relu as one: row cuda:0 -> row cuda:0 = 1{}\n",
+                                 recordable ? "" : ", fault unrecordable"),
+                     fake_queue);
+    bench.target.device = {DeviceKind::cuda, 0};
+    EXPECT_EQ(bench.vet("one").wrong, "");
+    fake_cuda_forget();
+    const int launches = bench.launches([&] { EXPECT_TRUE(bench.cost("one", 1e6).measured); });
+    EXPECT_EQ(count_of("cuStreamBeginCapture"), recordable ? 1 : 0);
+    EXPECT_EQ(count_of("cuGraphLaunch") > 5, recordable);
+    EXPECT_GT(launches, 20);
+    EXPECT_EQ(launches < 40, recordable) << "rows are launched one by one, or none is";
+  }
+}
 
 } // namespace
 } // namespace lanner::test

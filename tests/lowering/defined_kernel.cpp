@@ -30,6 +30,7 @@ constexpr std::array faults{
     std::pair{"writes workspace", Fault::writes_workspace},
     std::pair{"reads late", Fault::reads_late},
     std::pair{"runs unrecorded", Fault::runs_unrecorded},
+    std::pair{"unrecordable", Fault::unrecordable},
     std::pair{"refuses", Fault::refuses},
     std::pair{"fails", Fault::fails},
     std::pair{"lacks memory", Fault::lacks_memory},

@@ -28,6 +28,7 @@ enum class Fault : std::uint8_t {
   writes_workspace, ///< A byte behind the workspace.
   reads_late,       ///< The input that may be overwritten is read after outputs were written.
   runs_unrecorded,  ///< The work is done at once and not queued.
+  unrecordable,     ///< No fault: a recorded launch may not be replayed, and it says so.
   refuses,          ///< It cannot be prepared.
   fails,            ///< It cannot be launched.
   lacks_memory,     ///< It cannot be launched for want of memory.
@@ -53,6 +54,7 @@ public:
 
   std::size_t workspace() const override;
   bool on_stream() const override { return options_.queue != nullptr; }
+  bool recordable() const override { return on_stream() && !has(Fault::unrecordable); }
   void launch(const Launch& launch) const override;
 
 private:
