@@ -112,16 +112,16 @@ Cost Tuner::known(const std::string& name, const Backend& backend, const Tactic&
 
 std::vector<Cost> Tuner::costs(const Node& node, std::span<const Candidate> candidates,
                                const Effort& effort) {
-  return costs(node, candidates, std::numeric_limits<double>::infinity(), effort);
+  return costs(node, candidates, std::numeric_limits<double>::infinity(), effort, true);
 }
 
 Cost Tuner::cost(const Node& node, const Backend& backend, const Tactic& tactic, double best, double until) {
   const Candidate one{&backend, &tactic};
-  return costs(node, std::span(&one, 1), best, {.until = until}).front();
+  return costs(node, std::span(&one, 1), best, {until, Effort::unnoticed * network_}, false).front();
 }
 
 std::vector<Cost> Tuner::costs(const Node& node, std::span<const Candidate> candidates, double rival,
-                               const Effort& effort) {
+                               const Effort& effort, bool checked) {
   control_.cancel.check();
   if (measures()) cache_.refresh();
   std::vector<std::string> names;
@@ -129,12 +129,12 @@ std::vector<Cost> Tuner::costs(const Node& node, std::span<const Candidate> cand
   for (const Candidate& one : candidates) {
     names.push_back(key(node, *one.backend, *one.tactic));
     const Cost cost = known(names.back(), *one.backend, *one.tactic);
-    const bool settled = !cost.wrong.empty() || (cost.measured && cost.trust != Trust::none);
+    const bool settled = !cost.wrong.empty() || (cost.measured && (!checked || cost.trust != Trust::none));
     if (!settled) entrants.push_back({one, names.back(), target_.for_device(one.backend->device())});
     if (settled && cost.measured) rival = std::min(rival, cost.seconds);
   }
   const bool time_left = measures() && spent_ < std::min(budget_, effort.until);
-  if (time_left && !entrants.empty()) find_out(node, entrants, rival, effort);
+  if (time_left && !entrants.empty()) find_out(node, entrants, rival, effort, checked);
   std::vector<Cost> costs;
   for (std::size_t i = 0; i < candidates.size(); ++i)
     costs.push_back(known(names[i], *candidates[i].backend, *candidates[i].tactic));
@@ -142,7 +142,8 @@ std::vector<Cost> Tuner::costs(const Node& node, std::span<const Candidate> cand
 }
 
 /// In heats of as many as there is memory for.
-void Tuner::find_out(const Node& node, std::span<Entrant> entrants, double rival, const Effort& effort) {
+void Tuner::find_out(const Node& node, std::span<Entrant> entrants, double rival, const Effort& effort,
+                     bool checked) {
   constexpr std::uint64_t most_held = 128 << 20;
   Spending spending(spent_);
   const double until = std::min(budget_, effort.until) - spent_;
@@ -159,7 +160,7 @@ void Tuner::find_out(const Node& node, std::span<Entrant> entrants, double rival
   };
   for (Entrant& one : entrants) {
     if (&one != &entrants.front() && spending.so_far() >= until) break;
-    try_out(one, node);
+    try_out(one, node, checked);
     if (!one.trial) continue;
     heat.push_back(&one);
     held += one.bytes;
@@ -210,18 +211,19 @@ Cost Tuner::vet(const Node& node, const Backend& backend, const Tactic& tactic) 
   Cost cost = known(one.name, backend, tactic);
   if (cost.trust != Trust::none || !cost.wrong.empty()) return cost;
   const Spending spending(spent_);
-  try_out(one, node);
+  try_out(one, node, true);
   return known(one.name, backend, tactic);
 }
 
-/// Checks where there is no verdict yet. A tactic that fails is wrong; one that is not is ready to be timed.
-void Tuner::try_out(Entrant& entrant, const Node& node) {
+/// Checks, where that is asked for and there is no verdict yet. A tactic that fails is wrong; one that is not
+/// is ready to be timed.
+void Tuner::try_out(Entrant& entrant, const Node& node, bool checked) {
   const auto& [backend, tactic] = entrant.candidate;
   try {
     entrant.data = data_of(node);
     auto trial = std::make_unique<Trial>(TrialSubject{node, *backend, *tactic, entrant.target}, *entrant.data,
                                          constants_);
-    if (!is_definition(*backend) && !cache_.verdict(entrant.name))
+    if (checked && !is_definition(*backend) && !cache_.verdict(entrant.name))
       cache_.set_verdict(entrant.name, trial->check());
     trial->forget_results();
     entrant.bytes = trial->held_bytes();

@@ -48,6 +48,8 @@ struct Candidate {
 
 /// How far the candidates of a node are worth timing.
 struct Effort {
+  /// Of a network's seconds, that make no difference to it.
+  static constexpr double unnoticed = 1e-3;
   double until = 0; ///< Seconds spent at which nothing more is begun; the budget, where that comes first.
   double worth = 0; ///< Seconds of one run that make no difference to the network.
 };
@@ -64,7 +66,8 @@ public:
   /// timed against each other, and those go no further that cannot be the fastest. Who is likely to win
   /// should come first.
   std::vector<Cost> costs(const Node& node, std::span<const Candidate> candidates, const Effort& effort);
-  /// The same of one, which is given up early where it is much slower than `best` seconds.
+  /// The same of one that many ask for and few take, a reorder: it is not checked before vet() asks for that,
+  /// and given up early where it is much slower than `best` seconds.
   Cost cost(const Node& node, const Backend& backend, const Tactic& tactic, double best, double until);
   /// Makes sure of a tactic that is to be taken: checks it, whatever is left of the budget, where that was
   /// not done. In a deterministic build the list alone decides.
@@ -72,6 +75,10 @@ public:
   /// What `backend` offers for `node` when there is time: nothing past the budget, which the search is part
   /// of.
   TacticList more_tactics(const Node& node, const Backend& backend);
+
+  /// What a run of the whole network is expected to take, in seconds; 0 as long as nobody has said.
+  double network() const noexcept { return network_; }
+  void set_network(double seconds) noexcept { network_ = seconds; }
 
   double budget() const noexcept { return budget_; }
   double spent() const noexcept { return spent_; }
@@ -83,9 +90,10 @@ private:
   std::string key(const Node& node, const Backend& backend, const Tactic& tactic) const;
   Cost known(const std::string& name, const Backend& backend, const Tactic& tactic) const;
   std::vector<Cost> costs(const Node& node, std::span<const Candidate> candidates, double rival,
-                          const Effort& effort);
-  void find_out(const Node& node, std::span<Entrant> entrants, double rival, const Effort& effort);
-  void try_out(Entrant& entrant, const Node& node);
+                          const Effort& effort, bool checked);
+  void find_out(const Node& node, std::span<Entrant> entrants, double rival, const Effort& effort,
+                bool checked);
+  void try_out(Entrant& entrant, const Node& node, bool checked);
   void time(std::span<Entrant* const> heat, RaceOptions options, Spending& spending);
   double timed(Entrant& entrant, int times);
   void note_failure(const std::string& name, const Error& error);
@@ -96,7 +104,7 @@ private:
   TimingCache& cache_;
   PackedConstants& constants_;
   const Control& control_;
-  double spent_ = 0;
+  double spent_ = 0, network_ = 0;
   std::shared_ptr<TrialData> data_; ///< Of the node that was tried last.
   std::string data_name_;
   std::map<std::string, Verdict> failed_now_; ///< Failures of this build alone.

@@ -39,6 +39,7 @@ public:
       if (entry->list.size() > timed) time(*entry, timed, options_.tuner.budget());
       drop_guesses(*entry);
     }
+    options_.tuner.set_network(total_);
   }
 
 private:
@@ -92,10 +93,7 @@ private:
   }
 
   /// Seconds of a node's run that the network's run does not notice.
-  double worth(const Proposal& entry) const {
-    constexpr double unnoticed = 1e-3;
-    return unnoticed * total_ / equal_.at(&entry);
-  }
+  double worth(const Proposal& entry) const { return Effort::unnoticed * total_ / equal_.at(&entry); }
 
   /// A search takes long: it is for what the network spends its time in.
   bool pays_to_search(const Proposal& entry) const {
@@ -110,6 +108,7 @@ private:
       total_ += weight(entry);
     }
     for (const Proposal& entry : entries_) equal_[&entry] = counts[signature(*entry.node)];
+    total_ = std::max(total_, options_.tuner.network());
   }
 
   /// An estimate is no rival to a measurement: where some were measured, the rest are left out. An alias has

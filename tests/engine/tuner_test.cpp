@@ -129,6 +129,18 @@ TEST(Tuner, MeasuresWhatWasOnlyChecked) {
   EXPECT_GT(bench.launches([&] { EXPECT_TRUE(bench.cost("one", plenty).measured); }), 0);
 }
 
+TEST(Tuner, WhatManyAskForIsCheckedWhenItIsTaken) {
+  TunerBench bench(chain, "fast", table);
+  Tuner tuner(bench.target, plenty, bench.cache, bench.constants, bench.control);
+  const Tactic bad = bench.tactic("bad");
+  const Cost cost = tuner.cost(bench.node(), bench.backend, bad, 1e9, plenty);
+  EXPECT_TRUE(cost.measured);
+  EXPECT_EQ(cost.trust, Trust::none);
+  EXPECT_EQ(cost.wrong, "");
+  EXPECT_NE(tuner.vet(bench.node(), bench.backend, bad).wrong, "");
+  EXPECT_NE(tuner.cost(bench.node(), bench.backend, bad, 1e9, plenty).wrong, "");
+}
+
 TEST(Tuner, PastTheBudgetNothingIsRun) {
   TunerBench bench(chain, "fast", table);
   Tuner tuner(bench.target, 1e-9, bench.cache, bench.constants, bench.control);

@@ -25,7 +25,9 @@ Tactic TunerBench::tactic(std::string_view kernel) const {
 
 Cost TunerBench::cost(std::string_view kernel, double budget, double until) {
   Tuner tuner(target, budget, cache, constants, control);
-  return tuner.cost(node(), backend, tactic(kernel), 1e9, until);
+  const Tactic one = tactic(kernel);
+  const Candidate candidate{&backend, &one};
+  return tuner.costs(node(), std::span(&candidate, 1), {.until = until}).front();
 }
 
 Cost TunerBench::vet(std::string_view kernel, double budget) {
