@@ -39,6 +39,7 @@ BELOW = {
 # public header -> layer of its noun
 HEADERS = {
     "cancel": "base",
+    "machine_limits": "device",
     "error": "base",
     "version": "base",
     "trace": "base",

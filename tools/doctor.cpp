@@ -9,6 +9,7 @@
 
 #include <lanner/decoder.h>
 #include <lanner/doctor.h>
+#include <lanner/machine_limits.h>
 #include <lanner/version.h>
 #include <lanner/video_support.h>
 
@@ -22,7 +23,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct DoctorOptions {
-  bool json = false;
+  bool json = false, measure = false;
+  std::string device = "auto";
 };
 
 /// What people ask for, of the hundreds of codecs that FFmpeg lists.
@@ -161,8 +163,25 @@ std::vector<Section> sections() {
           {"decoding", decoding_rows(facts)},     {"other", other_rows(facts)}};
 }
 
+std::vector<Row> speed_rows(const MachineLimits& limits) {
+  const auto row = [](const char* name, std::string detail) { return Row{"ok", name, std::move(detail)}; };
+  return {row("products", fmt::format("{:.3g} GFLOP/s in fp32, {:.3g} in halves", limits.operations / 1e9,
+                                      limits.half_operations / 1e9)),
+          row("memory",
+              fmt::format("{:.3g} GB/s, {:.3g} in cache", limits.bytes / 1e9, limits.cached_bytes / 1e9)),
+          row("start", fmt::format("{:.3g} us for a kernel, {:.3g} more for several threads",
+                                   limits.start * 1e6, limits.team_start * 1e6))};
+}
+
+/// Of one thread of a CPU, or of a whole GPU.
+Section measured(const std::string& name) {
+  const Device device = name == "auto" ? automatic_device() : Device::parse(name);
+  return {device.is_host() ? "speed of one thread" : "speed of the GPU", speed_rows(measure_machine(device))};
+}
+
 int run_doctor(const DoctorOptions& options) {
-  const std::vector<Section> found = sections();
+  std::vector<Section> found = sections();
+  if (options.measure) found.push_back(measured(options.device));
   bool healthy = true;
   Json json{{"version", std::string(version())}};
   std::string text = fmt::format("lanner {}\n", version());
@@ -190,8 +209,12 @@ CLI::App* add_doctor(CLI::App& app, Action& action) {
   auto [command, options] = make_command<DoctorOptions>(
       app, action, "doctor", "What this machine offers: found or not, where, why, remedy.", run_doctor);
   command->add_flag("--json", options->json, "As one JSON object");
+  command->add_flag(
+      "--measure", options->measure,
+      "Measure how fast the machine is, for the estimates of later builds; leave it alone meanwhile");
+  command->add_option("--device", options->device, "That --measure measures: auto, cpu or cuda:0");
   command->footer("Exit code 2 when a part that Lanner needs is missing.\n\nExamples:\n  lanner doctor\n  "
-                  "lanner doctor --json | jq .video");
+                  "lanner doctor --json | jq .video\n  lanner doctor --measure");
   return command;
 }
 

@@ -55,6 +55,7 @@ Target target_for(const BuildOptions& options) {
   target.deterministic = options.deterministic;
   target.isa = isa_of(options.device);
   target.host_isa = isa_of({});
+  set_limits(target);
   return target;
 }
 

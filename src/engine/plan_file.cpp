@@ -297,6 +297,7 @@ private:
     state.target.deterministic = json.at("deterministic").get<bool>();
     state.target.isa = isa_of(state.target.device);
     state.target.host_isa = isa_of({});
+    set_limits(state.target);
     state.budget = std::clamp(json.at("budget").get<double>(), 0.0, 3600.0);
   }
 

@@ -8,6 +8,7 @@
 
 #include <lanner/error.h>
 #include <lanner/log.h>
+#include <lanner/machine_limits.h>
 
 #include "backends/backends.h"
 #include "base/options.h"
@@ -69,6 +70,12 @@ std::string Binding::to_string() const {
 std::filesystem::path default_timing_cache() {
   const std::filesystem::path& folder = options().cache_folder;
   return folder.empty() ? folder : folder / "timing.txt";
+}
+
+void set_limits(Target& target) {
+  if (target.deterministic) return;
+  target.limits = machine_limits(target.device);
+  target.host_limits = machine_limits({});
 }
 
 std::vector<Binding> input_bindings(const Graph& graph) {

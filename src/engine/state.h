@@ -93,6 +93,9 @@ private:
 /// Where timings are kept between builds unless the caller says; empty: nowhere.
 std::filesystem::path default_timing_cache();
 
+/// What was measured of the machine, where the target may know.
+void set_limits(Target& target);
+
 /// Bindings of a graph's inputs or outputs.
 std::vector<Binding> input_bindings(const Graph& graph);
 std::vector<Binding> output_bindings(const Graph& graph);

@@ -8,6 +8,7 @@
 #include "backends/cuda/families.h"
 #include "backends/cuda/graph_run.h"
 #include "backends/cuda/storage.h"
+#include "backends/estimate.h"
 #include "backends/tail.h"
 #include "ops/window.h"
 
@@ -283,10 +284,14 @@ EngineRules rules_of(const Variant& variant, const Target& target) {
   return {variant.type == DType::f32, target.deterministic};
 }
 
-double rough_seconds(const Conv& conv, const Variant& variant) {
+double rough_seconds(const Conv& conv, const Variant& variant, const Target& target) {
+  constexpr double share = 0.8; // Of what products reach.
   const bool narrow = variant.type != DType::f32;
-  const double flops = narrow ? 200e12 : 20e12, bytes = conv.elements() * (narrow ? 2 : 4);
-  return 4e-6 + std::max(conv.operations() / flops, bytes / 1.5e12) * (variant.channels_last ? 1 : 1.1);
+  const double slower = variant.channels_last ? 1 : 1.1;
+  return seconds_of({.operations = slower * conv.operations() / share,
+                     .bytes = slower * conv.elements() * (narrow ? 2 : 4),
+                     .halves = narrow},
+                    target);
 }
 
 /// A convolution that cuDNN may know; nothing, with `reason` set where there is one, when not.
@@ -314,7 +319,7 @@ struct StoredConv {
     tactic.config = config_of(variant, way);
     tactic.inputs.assign(node.inputs().size(), target.storage());
     store(conv, variant, from, target, tactic);
-    tactic.estimate = rough_seconds(conv, variant) * way.slowness;
+    tactic.estimate = rough_seconds(conv, variant, target) * way.slowness;
     return tactic;
   }
 };

@@ -7,6 +7,7 @@
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
 #include "backends/elementwise/program.h"
+#include "backends/estimate.h"
 #include "device/cuda/code.h"
 
 namespace lanner::cuda {
@@ -60,7 +61,7 @@ Tactic tactic_of(const Node& node, const ElementwiseProgram& program, const Layo
   for (const auto& output : node.outputs())
     tactic.outputs.push_back(on_device(target, layout, narrowed(output->type.dtype())));
   share_storages(node, tactic);
-  tactic.estimate = 4e-6 + static_cast<double>(program.shape.elements()) * 8 / 1.5e12;
+  tactic.estimate = seconds_of({.bytes = 8.0 * static_cast<double>(program.shape.elements())}, target);
   return tactic;
 }
 

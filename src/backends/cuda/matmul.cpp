@@ -7,6 +7,7 @@
 #include "backends/cuda/families.h"
 #include "backends/cuda/launch_cache.h"
 #include "backends/cuda/storage.h"
+#include "backends/estimate.h"
 #include "backends/product.h"
 #include "device/cuda/cublaslt.h"
 #include "device/cuda/order.h"
@@ -286,12 +287,12 @@ std::optional<Tactic> tactic_of(const Matmul& m, const Variant& variant, const N
   return tactic;
 }
 
-double rough_seconds(const Matmul& m, const Variant& variant) {
+double rough_seconds(const Matmul& m, const Variant& variant, const Target& target) {
   const bool narrow = variant.type != DType::f32;
   const double elements = static_cast<double>(m.product.a.shape().elements() +
                                               m.product.b.shape().elements() + m.product.result.elements());
-  return 4e-6 +
-         std::max(m.product.operations() / (narrow ? 200e12 : 30e12), elements * (narrow ? 2 : 4) / 1.5e12);
+  return seconds_of(
+      {.operations = m.product.operations(), .bytes = elements * (narrow ? 2 : 4), .halves = narrow}, target);
 }
 
 TacticList matmul_tactics(const Node& node, const Group& group, const Target& target) {
@@ -312,7 +313,7 @@ TacticList matmul_tactics(const Node& node, const Group& group, const Target& ta
         auto tactic = tactic_of(*m, variant, node, target);
         if (!tactic) break;
         tactic->config = config.bytes();
-        tactic->estimate = rough_seconds(*m, variant) * slower;
+        tactic->estimate = rough_seconds(*m, variant, target) * slower;
         slower += 0.05;
         list.tactics.push_back(std::move(*tactic));
       }

@@ -5,6 +5,7 @@
 #include "backends/cuda/box_kernel.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
+#include "backends/estimate.h"
 #include "backends/movement/places.h"
 #include "device/cuda/code.h"
 
@@ -68,12 +69,10 @@ BoxCopy make_copy(const Gpu& gpu, const Box& given, const char* function, std::s
   return copy;
 }
 
-double estimate_of(const Node& node) {
+double estimate_of(const Node& node, const Target& target) {
   double bytes = 0;
-  for (const auto& output : node.outputs())
-    bytes += static_cast<double>(output->type.shape().elements()) *
-             static_cast<double>(bit_width(output->type.dtype())) / 8;
-  return 3e-6 + bytes / 1e12;
+  for (const auto& output : node.outputs()) bytes += 1.5 * plain_bytes(*output);
+  return seconds_of({.bytes = bytes}, target);
 }
 
 // --- Reorders on the device ---
@@ -103,7 +102,7 @@ TacticList reorder_tactics(const Node& node, const Target& target) {
   tactic.kernel = "movement";
   tactic.inputs = {from};
   tactic.outputs = {to};
-  tactic.estimate = estimate_of(node);
+  tactic.estimate = estimate_of(node, target);
   list.tactics.push_back(std::move(tactic));
   return list;
 }
@@ -157,7 +156,7 @@ TacticList movement_tactics(const Node& node, const Group& group, const Target& 
       for (std::size_t i = 0; i < places.inputs.size(); ++i)
         tactic.inputs[op.input(i).index] = on_device(target, places.inputs[i], kept);
       for (const Layout& layout : places.outputs) tactic.outputs.push_back(on_device(target, layout, kept));
-      tactic.estimate = estimate_of(node);
+      tactic.estimate = estimate_of(node, target);
       list.tactics.push_back(std::move(tactic));
     }
   }

@@ -6,6 +6,7 @@
 #include "backends/cuda/families.h"
 #include "backends/cuda/row_kernel.h"
 #include "backends/cuda/storage.h"
+#include "backends/estimate.h"
 #include "backends/reduction.h"
 #include "device/cuda/code.h"
 #include "ops/arguments.h"
@@ -140,7 +141,7 @@ TacticList row_tactics(const Node& node, const Group& group, const Target& targe
           tactic.inputs[op.input(i).index] = on_device(target, i == 0 ? layout : Layout{}, kept);
       tactic.outputs.assign(node.outputs().size(), on_device(target, Layout{}));
       tactic.outputs[0] = on_device(target, canonical(layout, y), kept);
-      tactic.estimate = 4e-6 + static_cast<double>(x.elements()) * 8 / 1e12;
+      tactic.estimate = seconds_of({.bytes = 12.0 * static_cast<double>(x.elements())}, target);
       list.tactics.push_back(std::move(tactic));
     }
   return list;

@@ -4,6 +4,7 @@
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
 #include "backends/cuda/window_kernel.h"
+#include "backends/estimate.h"
 #include "device/cuda/code.h"
 
 namespace lanner::cuda {
@@ -79,7 +80,8 @@ TacticList window_tactics(const Node& node, const Group& group, const Target& ta
       tactic.inputs.assign(node.inputs().size(), on_device(target, layout, kept));
       tactic.outputs.assign(node.outputs().size(),
                             on_device(target, canonical(layout, op.type().shape()), kept));
-      tactic.estimate = 4e-6 + static_cast<double>(op.input(0).shape().elements()) * 8 / 1e12;
+      tactic.estimate =
+          seconds_of({.bytes = 12.0 * static_cast<double>(op.input(0).shape().elements())}, target);
       list.tactics.push_back(std::move(tactic));
     }
   return list;

@@ -4,6 +4,7 @@
 
 #include <lanner/error.h>
 
+#include "backends/estimate.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 
@@ -110,7 +111,7 @@ public:
   std::string_view name() const override { return "reference"; }
   bool fuses(std::span<const Node* const>, const Node&, const Target&) const override { return false; }
 
-  TacticList tactics(const Node& node, const Target&) const override {
+  TacticList tactics(const Node& node, const Target& target) const override {
     TacticList list;
     list.reason = why_not(node);
     if (!list.reason.empty()) return list;
@@ -119,11 +120,12 @@ public:
     tactic.inputs.resize(node.inputs().size());
     tactic.outputs.resize(node.outputs().size());
     if (node.kind() == "reorder") reorder_storages(node, tactic);
-    // Scalar loops with checks: a microsecond for the call and a nanosecond an element, several times what
-    // kernels take.
-    double elements = 0;
-    for (const auto& value : node.outputs()) elements += static_cast<double>(value->type.shape().elements());
-    tactic.estimate = 2e-6 + elements * 4e-9;
+    // Scalar loops with checks take several times what kernels take.
+    constexpr double call = 1.5e-6, share = 1.0 / 12;
+    double bytes = 0;
+    for (const auto& value : node.outputs())
+      bytes += 4.0 * static_cast<double>(value->type.shape().elements());
+    tactic.estimate = call + seconds_of({.bytes = bytes / share}, target);
     list.tactics.push_back(std::move(tactic));
     return list;
   }

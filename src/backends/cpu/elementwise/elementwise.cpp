@@ -8,6 +8,7 @@
 #include "backends/cpu/elementwise/weight.h"
 #include "backends/cpu/layouts.h"
 #include "backends/elementwise/program.h"
+#include "backends/estimate.h"
 #include "backends/storage_layout.h"
 #include "device/cpu.h"
 #include "device/parallel.h"
@@ -218,7 +219,8 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
     for (std::size_t i = 0; i < node.outputs().size(); ++i) tactic.outputs.push_back(stored(layout));
     tactic.in_place = replaceable(*program);
     const double elements = static_cast<double>(program->shape.elements());
-    tactic.estimate = 5e-7 + elements * (nanoseconds_of(*program) / target.threads + 0.3) * 1e-9;
+    const double moving = seconds_of({.bytes = 8 * elements, .threads = target.threads}, target);
+    tactic.estimate = moving + elements * nanoseconds_of(*program) * 1e-9 / target.threads;
     list.tactics.push_back(std::move(tactic));
   }
   return list;

@@ -6,6 +6,7 @@
 #include "backends/cpu/elementwise/activation_instruction.h"
 #include "backends/cpu/elementwise/instruction.h"
 #include "backends/cpu/gemm/panel.h"
+#include "backends/estimate.h"
 #include "backends/product.h"
 #include "backends/storage_layout.h"
 #include "device/parallel.h"
@@ -138,16 +139,20 @@ private:
   int threads_;
 };
 
-/// Seconds on one core, whether the weights or the products take longer.
-double lone_seconds(const Product& product) {
-  return std::max(4.0 * static_cast<double>(product.b.shape().elements()) / 60e9,
-                  product.operations() / 120e9);
+/// Seconds on so many cores, whether the weights or the products take longer.
+double seconds_on(int threads, const Product& product, const Target& target) {
+  constexpr double share = 0.8; // Of the best products.
+  return seconds_of({.operations = product.operations() / share,
+                     .bytes = 4.0 * static_cast<double>(product.b.shape().elements()),
+                     .threads = threads},
+                    target);
 }
 
 /// Waking and joining threads takes about as long as the smallest layers: for those between, timing decides.
-std::vector<int> thread_counts(const Product& product, int most) {
-  constexpr double too_short = 1e-6, long_enough = 50e-6;
-  const double seconds = lone_seconds(product);
+std::vector<int> thread_counts(const Product& product, const Target& target) {
+  constexpr double too_short = 1.5e-6, long_enough = 50e-6;
+  const int most = target.threads;
+  const double seconds = seconds_on(1, product, target);
   if (most == 1 || seconds < too_short) return {1};
   if (seconds > long_enough) return {most};
   return {most, 1};
@@ -161,13 +166,13 @@ TacticList gemm_tactics(const Node& node, const Group& group, const Target& targ
   const Layout panels = canonical(panel_layout(product, panel_function().width), product.b.shape());
   const auto inputs = product_storages(product, node.inputs().size(), {}, stored(panels));
   if (!inputs) return list;
-  for (int threads : thread_counts(product, target.threads)) {
+  for (int threads : thread_counts(product, target)) {
     Tactic tactic;
     tactic.kernel = "gemm";
     tactic.config = ConfigText().set("threads", threads).bytes();
     tactic.inputs = *inputs;
     tactic.outputs.resize(node.outputs().size());
-    tactic.estimate = 1e-7 + lone_seconds(product) / threads + (threads > 1 ? 2e-6 : 0);
+    tactic.estimate = seconds_on(threads, product, target);
     list.tactics.push_back(std::move(tactic));
   }
   return list;

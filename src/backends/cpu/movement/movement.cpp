@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/movement/copy_box.h"
+#include "backends/estimate.h"
 #include "backends/movement/places.h"
 #include "backends/storage_layout.h"
 #include "ops/transpose.h"
@@ -101,7 +102,7 @@ TacticList movement_tactics(const Node& node, const Group& group, const Target& 
     if (plain) tactic.in_place = static_cast<int>(op.input(0).index);
     const double bytes = static_cast<double>(op.type().shape().elements()) *
                          static_cast<double>(bit_width(op.type().dtype())) / 8;
-    tactic.estimate = 1e-6 + bytes / (plain ? 20e9 : 6e9) / target.threads;
+    tactic.estimate = seconds_of({.bytes = bytes * (plain ? 1 : 3), .threads = target.threads}, target);
     list.tactics.push_back(std::move(tactic));
   }
   return list;

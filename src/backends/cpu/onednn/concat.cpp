@@ -3,6 +3,7 @@
 #include "backends/config_text.h"
 #include "backends/cpu/onednn/execution.h"
 #include "backends/cpu/onednn/families.h"
+#include "backends/estimate.h"
 #include "backends/storage_layout.h"
 
 namespace lanner::onednn {
@@ -58,8 +59,9 @@ TacticList tactics(const Node& node, const Group& group, const Target& target) {
     for (const Operand& operand : op.inputs)
       tactic.inputs[operand.index] = stored(canonical(layout, operand.shape()));
     tactic.outputs = {stored(canonical(layout, op.type().shape()))};
-    tactic.estimate =
-        rough_seconds(0, 8.0 * static_cast<double>(op.type().shape().elements()), target.threads);
+    tactic.estimate = seconds_of(
+        {.bytes = 8.0 * static_cast<double>(op.type().shape().elements()), .threads = target.threads},
+        target);
     list.tactics.push_back(std::move(tactic));
   }
   return list;

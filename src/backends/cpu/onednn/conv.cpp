@@ -7,6 +7,7 @@
 #include "backends/cpu/onednn/implementations.h"
 #include "backends/cpu/onednn/post_ops.h"
 #include "backends/cpu/onednn/window.h"
+#include "backends/estimate.h"
 #include "backends/storage_layout.h"
 
 namespace lanner::onednn {
@@ -191,7 +192,8 @@ TacticList conv_tactics(const Node& node, const Group& group, const Target& targ
   const std::string_view kernel = transposed ? "conv_transpose" : "conv";
   const double bytes =
       4.0 * static_cast<double>(conv->input.elements() + conv->filter.elements() + conv->output.elements());
-  const double cost = rough_seconds(conv->operations(), bytes, target.threads);
+  const double cost =
+      seconds_of({.operations = conv->operations(), .bytes = bytes, .threads = target.threads}, target);
   double slower = 1;
   for (const Variant& variant : variants(*conv)) {
     const Candidate candidate = make(*conv, variant);

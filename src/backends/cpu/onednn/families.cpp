@@ -31,9 +31,4 @@ std::vector<Layout> activation_layouts(std::size_t rank) {
   return {Layout::channels_last(rank), Layout::channels_blocked(rank, has_avx512() ? 16 : 8), Layout{}};
 }
 
-double rough_seconds(double operations, double bytes, int threads) {
-  const double flops = (has_avx512() ? 150e9 : 70e9) * threads, bandwidth = 15e9;
-  return std::max(operations / flops, bytes / bandwidth) + 1e-6;
-}
-
 } // namespace lanner::onednn

@@ -28,7 +28,4 @@ std::span<const KernelFamily> families();
 /// the vector width, row-major.
 std::vector<Layout> activation_layouts(std::size_t rank);
 
-/// Seconds that so many floating-point operations and bytes take, by rule of thumb.
-double rough_seconds(double operations, double bytes, int threads);
-
 } // namespace lanner::onednn

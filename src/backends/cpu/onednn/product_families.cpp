@@ -6,6 +6,7 @@
 #include "backends/cpu/onednn/implementations.h"
 #include "backends/cpu/onednn/pieces.h"
 #include "backends/cpu/onednn/post_ops.h"
+#include "backends/estimate.h"
 #include "backends/product.h"
 #include "backends/storage_layout.h"
 
@@ -105,7 +106,10 @@ public:
     tactic.inputs = std::move(*storages);
     tactic.outputs.resize(node_.outputs().size());
     const int threads = cut.size == cut.units && cut.size != 0 ? 1 : target_.threads;
-    tactic.estimate = rough_seconds(product_.operations(), bytes_of(product_), threads) * slowness;
+    tactic.estimate =
+        seconds_of({.operations = product_.operations(), .bytes = bytes_of(product_), .threads = threads},
+                   target_) *
+        slowness;
     list.tactics.push_back(std::move(tactic));
   }
 

@@ -2,6 +2,7 @@
 
 #include "backends/cpu/onednn/execution.h"
 #include "backends/cpu/onednn/families.h"
+#include "backends/estimate.h"
 #include "backends/storage_layout.h"
 
 namespace lanner::onednn {
@@ -46,7 +47,8 @@ TacticList tactics(const Node& node, const Group& group, const Target& target) {
   tactic.kernel = "reorder";
   tactic.inputs = {from};
   tactic.outputs = {to};
-  tactic.estimate = rough_seconds(0, 8.0 * static_cast<double>(operand.shape().elements()), target.threads);
+  tactic.estimate = seconds_of(
+      {.bytes = 8.0 * static_cast<double>(operand.shape().elements()), .threads = target.threads}, target);
   list.tactics.push_back(std::move(tactic));
   return list;
 }

@@ -1,6 +1,7 @@
 #include "backends/cpu/onednn/single.h"
 
 #include "backends/cpu/onednn/implementations.h"
+#include "backends/estimate.h"
 #include "backends/storage_layout.h"
 
 namespace lanner::onednn {
@@ -31,7 +32,7 @@ TacticList single_tactics(const SinglePrimitive& single, const Node& node, const
       tactic.inputs[op.input(0).index] = stored(canonical(layout, input));
       tactic.outputs.resize(node.outputs().size());
       tactic.outputs[0] = stored(canonical(to, output));
-      tactic.estimate = rough_seconds(0, bytes, target.threads) * slower;
+      tactic.estimate = seconds_of({.bytes = bytes, .threads = target.threads}, target) * slower;
       list.tactics.push_back(std::move(tactic));
       slower += 0.1;
     }

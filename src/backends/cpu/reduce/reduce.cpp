@@ -4,6 +4,7 @@
 
 #include "backends/cpu/layouts.h"
 #include "backends/cpu/reduce/sums.h"
+#include "backends/estimate.h"
 #include "backends/reduction.h"
 #include "backends/storage_layout.h"
 #include "device/parallel.h"
@@ -103,7 +104,8 @@ TacticList reduce_tactics(const Node& node, const Group& group, const Target& ta
     tactic.inputs.resize(node.inputs().size());
     tactic.inputs[op.input(0).index] = stored(layout);
     tactic.outputs = {stored(canonical(layout, output))};
-    tactic.estimate = 5e-7 + 4.0 * static_cast<double>(input.elements()) / 15e9 / target.threads;
+    tactic.estimate =
+        seconds_of({.bytes = 4.0 * static_cast<double>(input.elements()), .threads = target.threads}, target);
     list.tactics.push_back(std::move(tactic));
   }
   if (list.tactics.empty()) list.reason = "cpu: axes that are kept lie between reduced ones";

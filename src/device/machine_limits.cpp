@@ -1,0 +1,93 @@
+#include "device/machine_limits.h"
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+
+namespace lanner {
+namespace {
+
+constexpr std::string_view header = "lanner machine limits 1";
+constexpr std::size_t most_lines = 256, longest_line = 4096;
+
+using Known = std::map<std::string, MachineLimits>;
+
+/// A line holds the six numbers and the processor's text.
+std::optional<std::pair<std::string, MachineLimits>> parsed(const std::string& line) {
+  if (line.size() > longest_line) return std::nullopt;
+  std::istringstream fields(line);
+  fields.imbue(std::locale::classic());
+  MachineLimits limits;
+  std::string isa;
+  if (!(fields >> limits.operations >> limits.half_operations >> limits.bytes >> limits.cached_bytes >>
+        limits.start >> limits.team_start))
+    return std::nullopt;
+  std::getline(fields >> std::ws, isa);
+  if (isa.empty() || !plausible(limits)) return std::nullopt;
+  return std::pair(std::move(isa), limits);
+}
+
+Known read(const std::filesystem::path& file) {
+  Known known;
+  std::ifstream in(file);
+  std::string line;
+  if (!std::getline(in, line) || line != header) return known;
+  while (std::getline(in, line) && known.size() < most_lines)
+    if (auto one = parsed(line)) known.insert(std::move(*one));
+  return known;
+}
+
+} // namespace
+
+bool plausible(const MachineLimits& limits) noexcept {
+  const auto within = [](double value, double least, double most) {
+    return std::isfinite(value) && value >= least && value <= most;
+  };
+  return within(limits.operations, 1e7, 1e16) && within(limits.half_operations, 1e7, 1e17) &&
+         within(limits.bytes, 1e7, 1e15) && within(limits.cached_bytes, 1e7, 1e16) &&
+         within(limits.start, 1e-9, 1) && within(limits.team_start, 0, 1);
+}
+
+MachineLimits shipped_limits(DeviceKind kind) noexcept {
+  if (kind == DeviceKind::cpu)
+    return {.operations = 120e9,
+            .half_operations = 120e9,
+            .bytes = 12e9,
+            .cached_bytes = 60e9,
+            .start = 5e-7,
+            .team_start = 2e-6};
+  return {.operations = 25e12,
+          .half_operations = 250e12,
+          .bytes = 1.5e12,
+          .cached_bytes = 3e12,
+          .start = 4e-6,
+          .team_start = 0};
+}
+
+MachineLimits known_limits(const std::filesystem::path& file, DeviceKind kind, const std::string& isa) {
+  if (file.empty()) return shipped_limits(kind);
+  const Known known = read(file);
+  const auto found = known.find(isa);
+  return found == known.end() ? shipped_limits(kind) : found->second;
+}
+
+void keep_limits(const std::filesystem::path& file, const std::string& isa, const MachineLimits& limits) {
+  std::filesystem::create_directories(file.parent_path());
+  std::filesystem::path lock = file;
+  lock += ".lock";
+  const FileLock held = FileLock::acquire(lock);
+  Known known = read(file);
+  known[isa] = limits;
+  std::string text = fmt::format("{}\n", header);
+  for (const auto& [name, one] : known)
+    text += fmt::format("{:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {}\n", one.operations, one.half_operations,
+                        one.bytes, one.cached_bytes, one.start, one.team_start, name);
+  write_file(file, std::as_bytes(std::span(text)));
+}
+
+} // namespace lanner
