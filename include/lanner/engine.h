@@ -45,6 +45,12 @@ struct BuildOptions {
   /// Shapes by input name. An input that is not named keeps the model's own; its open dims default to 1 for
   /// timing.
   std::map<std::string, ShapeRange> shapes;
+  /// Ranges of shapes that the engine is made ready for, each by input name, at most 32; beside `shapes`,
+  /// which says what the engine takes at all. The build tunes the typical shapes of each, within one budget;
+  /// other shapes of a profile take over its kernels without timing, from the first profile that holds them.
+  /// Shapes outside of all profiles run too, with the first one's kernels where they fit, and a warning is
+  /// logged. An input that a profile does not name may have any sizes in it.
+  std::vector<std::map<std::string, ShapeRange>> profiles;
   /// Types that kernels may compute in: `fp32`, `fp16`, `bf16`, comma separated.
   std::string precision = "fp32";
   /// Seconds that timing kernels may take; 0 chooses by heuristics at once.
@@ -77,6 +83,12 @@ struct LoadOptions {
 struct ContextOptions {
   int threads = 0;      ///< Fixed for the context's life; 0 takes the engine's.
   bool profile = false; ///< Measure every step.
+};
+
+/// Input shapes and a number of threads that kernels are chosen for.
+struct Variant {
+  std::map<std::string, Shape> shapes; ///< By input name; others take the typical ones.
+  int threads = 0;                     ///< 0 takes the engine's.
 };
 
 /// How Engine::verify tries a network.
@@ -122,7 +134,8 @@ public:
   /// own IR.
   static Engine load(SourcePtr plan, const LoadOptions& options = {});
   static Engine load(const std::filesystem::path& plan, const LoadOptions& options = {});
-  /// Writes a plan beside `path` and renames it.
+  /// Writes a plan beside `path` and renames it: with the variants that were made ahead, by the build or by
+  /// prepare.
   void save(const std::filesystem::path& path) const;
 
   const std::string& name() const;
@@ -133,15 +146,20 @@ public:
   std::optional<Preprocess> preprocess(std::string_view input) const;
 
   Context create_context(const ContextOptions& options = {}) const;
-  /// Makes the specialisation for these input shapes ahead of its first run.
+  /// Makes the variant for these input shapes ahead of its first run, as several are made.
   void prepare(const std::map<std::string, Shape>& shapes, int threads = 0) const;
+  /// Tunes these variants one after the other, together within the build's budget, while contexts go on
+  /// running; contexts take them up at their next run, and plans keep them. What was tuned already stays. Of
+  /// variants that belong to no profile the engine keeps the 64 that were used last. After an error those
+  /// made so far stay.
+  void prepare(const std::vector<Variant>& variants, const Control& control = {}) const;
 
   /// Runs every node of the network as lowered for these shapes on what the interpreter gives it, and
   /// compares the results with the interpreter's within the rounding of the types; then the whole network in
   /// several contexts at once. Wrong results are told of, not thrown.
   Verification verify(const VerifyOptions& options = {}) const;
 
-  /// Canonical IR (portable), and the lowered IR of the typical shapes, as text.
+  /// Canonical IR (portable), and the lowered IR of the typical shapes, those of the first profile, as text.
   std::string ir() const;
   std::string lowered_ir() const;
   /// Nodes of the canonical graph, for pictures of it, as JSON: `{"name", "nodes": [{"name", "op", "sources",
@@ -170,7 +188,9 @@ struct StepProfile {
 };
 
 /// One caller's state to run an Engine: arena, bindings, threads. Movable; used by one thread at a time.
-/// Keeps its engine.
+/// Keeps its engine. What the 8 shapes that it ran last need stays ready, recorded graphs included, as far as
+/// their results and copies take no more than 256 MiB and an eighth of Limits::total_bytes; the arena is
+/// shared.
 class Context {
 public:
   Context(Context&&) noexcept;
@@ -208,8 +228,9 @@ public:
                                          const Control& control = {});
 
   int threads() const;
-  std::uint64_t arena_bytes() const;        ///< Bytes of scratch memory of the current specialisation.
-  std::vector<StepProfile> profile() const; ///< In step order; empty unless profiling was asked for.
+  std::uint64_t arena_bytes() const; ///< Bytes of scratch memory that the shapes of the last run need.
+  /// In step order, of the shapes of the last run, since they changed; empty unless profiling was asked for.
+  std::vector<StepProfile> profile() const;
 
 private:
   friend class Engine;

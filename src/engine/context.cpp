@@ -12,11 +12,11 @@
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "device/threads.h"
+#include "engine/ready_shapes.h"
 #include "engine/state.h"
 #include "graph/op.h"
 #include "image/cuda/gpu_preprocess.h"
 #include "plan/lowered.h"
-#include "run/execution.h"
 
 namespace lanner {
 
@@ -26,30 +26,31 @@ struct Context::State {
   int threads = 1;
   bool profiled = false;
 
-  std::vector<Item> bound;     ///< By input.
-  std::vector<Device> sources; ///< By input: where the caller's data lay.
-  std::vector<Tensor> given;   ///< By output: the caller's memory.
-  std::vector<Item> results;   ///< By output.
-  std::vector<Tensor> filled;  ///< By input: what images bound to it became.
-  std::vector<Tensor> staged;  ///< By input, for a GPU: where what lies on the host is copied to.
-  std::vector<Tensor>
-      written; ///< By output, for a GPU: what kernels write where the result goes to the host.
-  InputShapes shapes;
+  std::vector<Item> bound;          ///< By input.
+  std::vector<Device> sources;      ///< By input: where the caller's data lay.
+  std::vector<Tensor> given;        ///< By output: the caller's memory.
+  std::vector<SpareTensors> filled; ///< By input: what images bound to it became.
+  InputShapes shapes;               ///< Of what is bound.
   bool shapes_changed = true;
   std::vector<bool> input_changed;
 
   Tensor arena;
   std::shared_ptr<void> host_arena; ///< Pinned, for a target that is not the host.
   std::uint64_t host_arena_bytes = 0;
-  std::shared_ptr<Execution> execution;
+  ReadyList ready;            ///< The current one is what ran last, or runs.
+  std::uint64_t replaced = 0; ///< Variants of the engine, when `ready` was looked up.
   std::vector<double> times;
-  std::uint64_t runs = 0;
+  std::uint64_t runs = 0; ///< Of the current ones, since they became so.
 
   std::size_t input(std::string_view name) const;
   std::size_t output(std::string_view name) const;
-  bool is_item(std::size_t output) const;
+  ReadyShapes& now() const { return *ready.current(); }
   Device device() const { return engine->target.device; }
+  std::uint64_t idle_bytes() const;
   void choose_program(const Control& control);
+  void make_ready(std::shared_ptr<const Program> program);
+  void forget();
+  bool drop_idle();
   void give_inputs(Stream stream);
   const void* on_device(std::size_t i, Stream stream);
   Device results_device() const;
@@ -59,6 +60,7 @@ struct Context::State {
   void* written_memory(std::size_t i);
   void fetch_results(Stream stream);
   void queue(Stream stream, const Control& control);
+  void try_to_queue(Stream stream, const Control& control);
   void fill(const Image& image, const Preprocess& spec, Tensor& tensor, std::int64_t batch_index);
   Arenas arenas(const Program& program);
 };
@@ -94,35 +96,65 @@ std::size_t Context::State::output(std::string_view name) const {
   return find_binding(engine->outputs, name, "output");
 }
 
-/// Whether a run alone tells the size of an output, or it is no tensor of numbers.
-bool Context::State::is_item(std::size_t output) const {
-  return execution->program().results()[output].kind == Place::Kind::item;
+/// What shapes that are not the current ones may hold for their next run.
+std::uint64_t Context::State::idle_bytes() const {
+  constexpr std::uint64_t most = 256u << 20, part = 8;
+  return std::min(most, engine->limits.total_bytes / part);
 }
 
 void Context::State::choose_program(const Control& control) {
-  if (!shapes_changed && execution) return;
-  auto program = engine->specialise(shapes, threads, control, false)->program;
-  const Arenas memory = arenas(*program);
-  execution = std::make_shared<Execution>(std::move(program), memory);
-  written.assign(engine->outputs.size(), {});
-  results.assign(engine->outputs.size(), {});
-  times.assign(execution->program().steps().size(), 0.0);
+  const std::uint64_t latest = engine->variants().replaced();
+  if (!shapes_changed && ready.current() && latest == replaced) return;
+  if (latest != replaced || !ready.take(shapes, given)) {
+    auto program = engine->specialise(shapes, threads, control, false)->program;
+    if (latest != replaced) ready.drop_idle(); // they may be of those that were replaced
+    const bool same = ready.current() && &now().execution->program() == program.get();
+    if (latest != replaced && !same) forget();
+    replaced = latest;
+    if (!shapes_changed && same) return;
+    if (!same) make_ready(std::move(program));
+  }
   runs = 0;
+  ready.trim(idle_bytes());
+  times.assign(now().execution->program().steps().size(), 0.0);
   std::fill(input_changed.begin(), input_changed.end(), true);
   shapes_changed = false;
 }
 
-/// Scratch memory that is large enough; what earlier runs used is kept where it is.
+void Context::State::make_ready(std::shared_ptr<const Program> program) {
+  const Arenas memory = arenas(*program);
+  ready.add(std::make_unique<ReadyShapes>(shapes, std::move(program), memory), given);
+}
+
+void Context::State::forget() {
+  ready.clear();
+  runs = 0;
+}
+
+/// Memory for what is at work; false where there is none to be had this way.
+bool Context::State::drop_idle() {
+  bool dropped = ready.drop_idle();
+  for (SpareTensors& spares : filled) dropped = spares.drop_idle() || dropped;
+  return dropped;
+}
+
+/// Scratch memory that is large enough, which all shapes share: where it moves, nothing is ready any more
+/// that points into it.
 Arenas Context::State::arenas(const Program& program) {
   const auto size = [](std::uint64_t bytes) {
     return static_cast<std::int64_t>(std::max<std::uint64_t>(bytes, 64));
   };
   Limits unbounded;
   unbounded.tensor_bytes = UINT64_MAX;
-  if (!arena.defined() || arena.bytes() < program.arena_bytes())
-    arena = Tensor::allocate(DType::u8, {size(program.arena_bytes())}, {}, device(), unbounded);
+  if (!arena.defined() || arena.bytes() < program.arena_bytes()) {
+    Tensor larger = Tensor::allocate(DType::u8, {size(program.arena_bytes())}, {}, device(), unbounded);
+    forget();
+    arena = std::move(larger);
+  }
   if (!device().is_host() && (!host_arena || host_arena_bytes < program.host_arena_bytes())) {
-    host_arena = allocate_pinned(device(), program.host_arena_bytes());
+    std::shared_ptr<void> larger = allocate_pinned(device(), program.host_arena_bytes());
+    forget();
+    host_arena = std::move(larger);
     host_arena_bytes = program.host_arena_bytes();
   }
   return {static_cast<std::byte*>(arena.data()), static_cast<std::byte*>(host_arena.get())};
@@ -142,7 +174,8 @@ void Context::State::fill(const Image& image, const Preprocess& spec, Tensor& te
 }
 
 void Context::State::give_inputs(Stream stream) {
-  const Program& program = execution->program();
+  Execution& execution = *now().execution;
+  const Program& program = execution.program();
   for (std::size_t i = 0; i < bound.size(); ++i) {
     // What lies on the host may have been written again, so it is copied to a GPU for each run.
     const bool copied =
@@ -150,16 +183,16 @@ void Context::State::give_inputs(Stream stream) {
     if (!input_changed[i] && !copied) continue;
     const Place& item = program.input_items()[i];
     if (item.kind == Place::Kind::item)
-      execution->items()[item.index] = on_host(bound[i]);
+      execution.items()[item.index] = on_host(bound[i]);
     else
-      execution->set_input(i, copied ? on_device(i, stream) : bound[i].tensor.data());
+      execution.set_input(i, copied ? on_device(i, stream) : bound[i].tensor.data());
     input_changed[i] = false;
   }
 }
 
 const void* Context::State::on_device(std::size_t i, Stream stream) {
   const Tensor& tensor = bound[i].tensor;
-  Tensor& place = staged[i];
+  Tensor& place = now().staged[i];
   if (!place.defined() || place.shape() != tensor.shape())
     place = Tensor::allocate(tensor.dtype(), tensor.shape(), {}, device());
   copy_memory({place.data(), device()}, {const_cast<void*>(tensor.data()), {}}, tensor.bytes(), stream);
@@ -175,30 +208,33 @@ Device Context::State::results_device() const {
 /// What kernels write for output `i`: its result where that is on the device, else memory that is copied
 /// from.
 void* Context::State::written_memory(std::size_t i) {
-  Tensor& result = results[i].tensor;
+  Tensor& result = now().results[i].tensor;
   if (result.device() == device()) return result.data();
-  if (!written[i].defined() || written[i].shape() != result.shape())
-    written[i] = Tensor::allocate(result.dtype(), result.shape(), {}, device());
-  return written[i].data();
+  Tensor& written = now().written[i];
+  if (!written.defined() || written.shape() != result.shape())
+    written = Tensor::allocate(result.dtype(), result.shape(), {}, device());
+  return written.data();
 }
 
 /// Copies to the host what is wanted there.
 void Context::State::fetch_results(Stream stream) {
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    Tensor& result = results[i].tensor;
-    if (execution->program().results()[i].kind != Place::Kind::output || result.device() == device())
+  ReadyShapes& current = now();
+  for (std::size_t i = 0; i < current.results.size(); ++i) {
+    Tensor& result = current.results[i].tensor;
+    if (current.execution->program().results()[i].kind != Place::Kind::output || result.device() == device())
       continue;
-    copy_memory({result.data(), {}}, {written[i].data(), device()}, result.bytes(), stream);
+    copy_memory({result.data(), {}}, {current.written[i].data(), device()}, result.bytes(), stream);
   }
 }
 
 /// Gives each output memory: the caller's, last run's where nobody holds it, else new.
 void Context::State::place_results() {
-  const Program& program = execution->program();
-  for (std::size_t i = 0; i < results.size(); ++i) {
+  ReadyShapes& current = now();
+  const Program& program = current.execution->program();
+  for (std::size_t i = 0; i < current.results.size(); ++i) {
     const Value* value = program.graph().body().outputs()[i];
     if (program.results()[i].kind != Place::Kind::output) continue;
-    Tensor& result = results[i].tensor;
+    Tensor& result = current.results[i].tensor;
     const Device wanted = results_device();
     if (given[i].defined()) {
       check_given(i, value->type.dtype(), value->type.shape());
@@ -206,7 +242,7 @@ void Context::State::place_results() {
     } else if (!result.defined() || result.owner().use_count() > 1 || result.device() != wanted) {
       result = Tensor::allocate(value->type.dtype(), value->type.shape(), {}, wanted);
     }
-    execution->set_output(i, written_memory(i));
+    current.execution->set_output(i, written_memory(i));
   }
 }
 
@@ -218,15 +254,17 @@ void Context::State::check_given(std::size_t i, DType dtype, const Shape& shape)
 
 /// Results whose size only the run told; to the caller's memory where there is some.
 void Context::State::take_items(Stream stream) {
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!is_item(i)) continue;
-    results[i] = execution->items()[execution->program().results()[i].index];
+  ReadyShapes& current = now();
+  for (std::size_t i = 0; i < current.results.size(); ++i) {
+    if (!current.is_item(i)) continue;
+    Item& result = current.results[i];
+    result = current.execution->items()[current.execution->program().results()[i].index];
     if (!given[i].defined()) continue;
-    const Tensor& made = results[i].tensor;
+    const Tensor& made = result.tensor;
     check_given(i, made.dtype(), made.shape());
     copy_memory({given[i].data(), given[i].device()}, {const_cast<void*>(made.data()), made.device()},
                 made.bytes(), stream);
-    results[i] = Item(given[i]);
+    result = Item(given[i]);
   }
 }
 
@@ -246,9 +284,6 @@ Context Engine::create_context(const ContextOptions& options) const {
   state->sources.resize(state_->inputs.size());
   state->given.resize(state_->outputs.size());
   state->filled.resize(state_->inputs.size());
-  state->staged.resize(state_->inputs.size());
-  state->written.resize(state_->outputs.size());
-  state->results.resize(state_->outputs.size());
   state->shapes.resize(state_->inputs.size());
   state->input_changed.assign(state_->inputs.size(), true);
   return Context(std::move(state));
@@ -292,11 +327,8 @@ void Context::bind(std::string_view input, std::span<const Image> images, const 
   check(!images.empty(), ErrorCode::invalid_argument, "input {}: no image was given", input);
   Shape shape{static_cast<std::int64_t>(images.size())};
   for (std::int64_t size : output_shape(*chosen, images[0].width, images[0].height)) shape.push_back(size);
-  Tensor& held = state.filled[i];
-  state.bound[i] = {};
-  if (!held.defined() || held.shape() != shape || held.dtype() != chosen->dtype ||
-      held.owner().use_count() > 1)
-    held = Tensor::allocate(chosen->dtype, shape, {}, state.device());
+  state.bound[i] = {}; // what pictures of an earlier run became may be written over
+  Tensor& held = state.filled[i].get(chosen->dtype, shape, state.device(), state.idle_bytes());
   for (std::size_t n = 0; n < images.size(); ++n)
     state.fill(images[n], *chosen, held, static_cast<std::int64_t>(n));
   synchronize(state.device()); // a run may use any stream
@@ -316,7 +348,7 @@ void Context::bind_output(std::string_view output, Tensor memory) {
         "output {}: the memory bound must be row-major and on the host{}", output,
         state.device().is_host() ? "" : " or " + state.device().to_string());
   state.given[i] = std::move(memory);
-  state.results[i] = {};
+  if (state.ready.current()) state.now().results[i] = {};
 }
 
 void Context::unbind() noexcept {
@@ -324,10 +356,8 @@ void Context::unbind() noexcept {
   std::fill(state.bound.begin(), state.bound.end(), Item{});
   std::fill(state.input_changed.begin(), state.input_changed.end(), true);
   // Values of the last run may share memory with what was bound.
-  for (std::size_t i = 0; i < state.results.size(); ++i)
-    if (state.given[i].defined() || (state.execution && state.is_item(i))) state.results[i] = {};
+  if (state.ready.current()) state.now().rest(state.given);
   std::fill(state.given.begin(), state.given.end(), Tensor{});
-  if (state.execution) std::ranges::fill(state.execution->items(), Item{});
 }
 
 void Context::run(Stream stream, const Control& control) {
@@ -346,23 +376,35 @@ void Context::enqueue(Stream stream, const Control& control) {
   state.queue(stream, control);
 }
 
+/// A run that finds no memory is tried again without what is kept for other shapes.
 void Context::State::queue(Stream stream, const Control& control) {
   const AccountScope charged(account);
   const DeadlineScope deadline(engine->limits);
+  try {
+    return try_to_queue(stream, control);
+  } catch (const Error& error) {
+    const bool no_memory =
+        error.code() == ErrorCode::limit_exceeded || error.code() == ErrorCode::out_of_memory;
+    if (!no_memory || !drop_idle()) throw;
+  }
+  try_to_queue(stream, control);
+}
+
+void Context::State::try_to_queue(Stream stream, const Control& control) {
   choose_program(control);
   const cuda::Queueing queueing(device());
   give_inputs(stream);
   place_results();
-  execution->run({stream, threads, control, profiled ? &times : nullptr});
+  now().execution->run({stream, threads, control, profiled ? &times : nullptr});
   if (!device().is_host()) fetch_results(stream);
   take_items(stream);
   ++runs;
 }
 
 Item Context::output(std::string_view name) const {
-  const Item& result = state_->results[state_->output(name)];
+  const std::size_t i = state_->output(name);
   check(state_->runs > 0, ErrorCode::invalid_argument, "output {}: nothing has run yet", name);
-  return result;
+  return state_->now().results[i];
 }
 
 std::map<std::string, Item> Context::operator()(const std::map<std::string, Item>& inputs,
@@ -370,9 +412,10 @@ std::map<std::string, Item> Context::operator()(const std::map<std::string, Item
   for (const auto& [name, item] : inputs) bind(name, item);
   run({}, control);
   std::map<std::string, Item> outputs;
-  for (std::size_t i = 0; i < state_->results.size(); ++i) {
-    outputs[state_->engine->outputs[i].name] = state_->results[i];
-    state_->results[i] = {}; // the caller's to keep: the next run takes new memory
+  std::vector<Item>& results = state_->now().results;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    outputs[state_->engine->outputs[i].name] = results[i];
+    results[i] = {}; // the caller's to keep: the next run takes new memory
   }
   return outputs;
 }
@@ -382,13 +425,13 @@ int Context::threads() const {
 }
 
 std::uint64_t Context::arena_bytes() const {
-  return state_->execution ? state_->execution->program().arena_bytes() : 0;
+  return state_->ready.current() ? state_->now().execution->program().arena_bytes() : 0;
 }
 
 std::vector<StepProfile> Context::profile() const {
   std::vector<StepProfile> profiles;
-  if (!state_->profiled || !state_->execution) return profiles;
-  const auto steps = state_->execution->program().steps();
+  if (!state_->profiled || !state_->ready.current()) return profiles;
+  const auto steps = state_->now().execution->program().steps();
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Node& node = *steps[i].node;
     const std::string op = shown_kind(node);

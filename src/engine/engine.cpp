@@ -18,6 +18,7 @@
 #include "engine/given_shapes.h"
 #include "engine/open_dims.h"
 #include "engine/plan_file.h"
+#include "engine/profiles.h"
 #include "engine/state.h"
 #include "graph/infer.h"
 #include "graph/text.h"
@@ -61,26 +62,15 @@ Target target_for(const BuildOptions& options) {
 
 /// Narrows one input to what the caller will give it.
 void apply_range(Graph& graph, Value& input, const ShapeRange& range, Bindings& fixed) {
-  check(input.type.is_tensor(), ErrorCode::invalid_argument, "input {}: a shape was given for a sequence",
-        input.name());
+  check_range(input, range);
   const std::size_t rank = range.typical.rank();
-  check_rank(rank, "input " + input.name());
-  check(range.min.rank() == rank && range.max.rank() == rank, ErrorCode::invalid_argument,
-        "input {}: smallest, typical and largest shape differ in rank", input.name());
   if (!input.type.ranked()) {
     Dims dims;
     for (std::size_t d = 0; d < rank; ++d) dims.push_back(graph.fresh_symbol(input.name(), range.max[d]));
     input.type = Type(input.type.dtype(), dims);
   }
   const Dims dims = input.type.dims();
-  check(dims.size() == rank, ErrorCode::invalid_argument,
-        "input {}: the model says {}, the shape given is {}", input.name(), input.type.to_string(),
-        range.typical.to_string());
   for (std::size_t d = 0; d < rank; ++d) {
-    check(range.min[d] >= 0 && range.min[d] <= range.typical[d] && range.typical[d] <= range.max[d],
-          ErrorCode::invalid_argument,
-          "input {}: dim {}: expected smallest <= typical <= largest, got {}, {}, {}", input.name(), d,
-          range.min[d], range.typical[d], range.max[d]);
     if (const auto size = dims[d].constant()) {
       check(*size == range.min[d] && *size == range.max[d], ErrorCode::invalid_argument,
             "input {}: dim {} is {} in the model, {} was asked for", input.name(), d, *size,
@@ -170,9 +160,9 @@ std::filesystem::path timing_cache_path(const BuildOptions& build) {
 }
 
 /// A failure may come from sizes that nobody gave.
-void specialise_typical(const Engine::State& state, const Control& control) {
+void make_typical(const Engine::State& state, const Control& control) {
   try {
-    state.specialise(state.typical, state.target.threads, control);
+    state.make_ahead(state.typical_variants(), control);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument && error.code() != ErrorCode::bad_data) throw;
     throw Error(error.code(), error.message() + assumed_sizes(*state.graph));
@@ -197,6 +187,7 @@ std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOp
   std::unique_ptr<Graph> graph = import_model(
       model, {builtin_op_table(), folder, options.limits, options.weights, options.on_data_file});
   graph = with_shapes(std::move(graph), options.shapes);
+  apply_ranks(*graph, options.profiles);
   for (const auto& [input, spec] : options.preprocess)
     check_preprocess(input_called(*graph, input, "preprocess"), spec);
   if (options.stop_after != "import") run_passes(*graph, pass_options(options));
@@ -208,11 +199,28 @@ std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOp
   state->retune = options.retune;
   describe(*state);
   if (options.stop_after.empty()) {
-    specialise_typical(*state, options.control);
+    state->expect(checked_profiles(*state->graph, options.profiles));
+    make_typical(*state, options.control);
     check_range_ends(*state->graph);
+    check_profile_ends(*state->graph, state->profiles);
     warn_of_unused(*state, model->name());
   }
   return state;
+}
+
+/// Of what a caller asks to have prepared.
+VariantKey key_of(const Engine::State& state, const Variant& variant) {
+  GivenShapes given(state.inputs.size());
+  for (const auto& [name, shape] : variant.shapes) {
+    const auto found = std::ranges::find(state.inputs, name, &Binding::name);
+    check(found != state.inputs.end(), ErrorCode::invalid_argument, "prepare: the engine has no input '{}'",
+          name);
+    check(!found->sequence, ErrorCode::invalid_argument, "input {}: a shape was given for a sequence", name);
+    given[static_cast<std::size_t>(found - state.inputs.begin())] = shape;
+  }
+  check_threads(variant.threads);
+  return {completed_shapes(*state.graph, given, state.typical),
+          variant.threads > 0 ? variant.threads : state.target.threads};
 }
 
 } // namespace
@@ -274,16 +282,15 @@ std::optional<Preprocess> Engine::preprocess(std::string_view input) const {
 }
 
 void Engine::prepare(const std::map<std::string, Shape>& shapes, int threads) const {
-  InputShapes all = state_->typical;
-  for (const auto& [name, shape] : shapes) {
-    const auto found = std::ranges::find(state_->inputs, name, &Binding::name);
-    check(found != state_->inputs.end(), ErrorCode::invalid_argument, "prepare: the engine has no input '{}'",
-          name);
-    all[static_cast<std::size_t>(found - state_->inputs.begin())] = shape;
-  }
-  check_threads(threads);
+  prepare(std::vector<Variant>{{shapes, threads}});
+}
+
+void Engine::prepare(const std::vector<Variant>& variants, const Control& control) const {
+  const AccountScope charged(state_->account);
   const DeadlineScope deadline(state_->limits);
-  state_->specialise(all, threads > 0 ? threads : state_->target.threads);
+  std::vector<VariantKey> keys;
+  for (const Variant& variant : variants) keys.push_back(key_of(*state_, variant));
+  state_->make_ahead(keys, control);
 }
 
 std::string Engine::ir() const {

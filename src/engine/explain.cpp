@@ -113,6 +113,36 @@ std::uint64_t constant_bytes(const Program& program) {
   return total;
 }
 
+/// Shapes by input, of those that have one.
+Json shapes_json(const Engine::State& state, const InputShapes& shapes) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    if (!state.inputs[i].sequence) json[state.inputs[i].name] = shapes[i].dims();
+  return json;
+}
+
+Json profile_json(const Engine::State& state, const ShapeProfile& profile) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < profile.ranges.size(); ++i)
+    if (const auto& range = profile.ranges[i])
+      json[state.inputs[i].name] = {
+          {"min", range->min.dims()}, {"typical", range->typical.dims()}, {"max", range->max.dims()}};
+  return json;
+}
+
+Json variant_json(const Engine::State& state, const VariantKey& key, const Specialisation& made) {
+  const ShapeProfile* profile = state.profile_of(key.shapes);
+  double seconds = 0;
+  for (const Step& step : made.program->steps()) seconds += step.node->tactic.seconds;
+  return {{"shapes", shapes_json(state, key.shapes)},
+          {"threads", key.threads},
+          {"profile", profile ? Json(profile - state.profiles.data()) : Json()},
+          {"ahead", made.ahead},
+          {"steps", made.program->steps().size()},
+          {"seconds", seconds},
+          {"arena_bytes", made.program->arena_bytes()}};
+}
+
 /// Names come from models, which need not write them in UTF-8.
 std::string dumped(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
@@ -139,6 +169,11 @@ std::string explain_json(const Engine::State& state, const Specialisation& speci
   json["notes"] = state.notes;
   for (std::string& line : unused_precisions(program.graph(), state.target))
     json["notes"].push_back(std::move(line));
+  json["profiles"] = Json::array();
+  for (const ShapeProfile& profile : state.profiles) json["profiles"].push_back(profile_json(state, profile));
+  json["variants"] = Json::array();
+  for (const auto& [key, made] : state.variants().list())
+    json["variants"].push_back(variant_json(state, key, *made));
   json["nodes"] = Json::array();
   for (const Step& step : program.steps()) json["nodes"].push_back(node_json(step, reports));
   return dumped(json, 2);

@@ -189,6 +189,22 @@ Bindings bind_shapes(const Graph& graph, const GivenShapes& shapes) {
   return bindings;
 }
 
+InputShapes completed_shapes(const Graph& graph, const GivenShapes& given, const InputShapes& base) {
+  Bindings sizes = bind_shapes(graph, given);
+  sizes.merge(bind_shapes(graph, given_shapes(graph, base)));
+  InputShapes shapes = base;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const Value& input = *graph.body().parameter(i);
+    if (given[i]) {
+      shapes[i] = *given[i];
+    } else if (has_dims(input)) {
+      shapes[i] = {};
+      for (const Dim& dim : input.type.dims()) shapes[i].push_back(dim.evaluate(sizes));
+    }
+  }
+  return shapes;
+}
+
 InputShapes typical_shapes(const Graph& graph) {
   return shapes_with(graph, typical_sizes(graph));
 }

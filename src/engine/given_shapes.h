@@ -26,6 +26,10 @@ Bindings bind_shapes(const Graph& graph, const GivenShapes& shapes);
 /// Shapes with every open dim at its typical value (1 where nothing was said).
 InputShapes typical_shapes(const Graph& graph);
 
+/// The shapes of all inputs: those that are given; of the rest, sizes that share a name with theirs follow
+/// them, others are as in `base`. Throws as bind_shapes.
+InputShapes completed_shapes(const Graph& graph, const GivenShapes& given, const InputShapes& base);
+
 /// A copy of the graph, inferred for those shapes. A model may be open outside and hold a size of its export
 /// inside; then Error{invalid_argument} names the inputs, the node that contradicts them and, where it is
 /// found, what the model was exported for.

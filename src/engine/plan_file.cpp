@@ -12,10 +12,11 @@
 
 #include "backends/backends.h"
 #include "base/account.h"
-#include "base/hash.h"
 #include "base/json.h"
 #include "device/threads.h"
 #include "engine/explain.h"
+#include "engine/plan_layout.h"
+#include "engine/profiles.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "graph/text.h"
@@ -27,129 +28,8 @@
 namespace lanner {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::uint64_t least_weight_bytes = 1024;
-constexpr const char* digest_key = "lanner.digest";
-constexpr const char* target_key = "lanner.target";
-constexpr const char* weights_key = "lanner.weights";
-
-std::string digest(const SafetensorsMetadata& metadata, std::span<const SafetensorsItem> items) {
-  Hasher hasher;
-  for (const auto& [key, value] : metadata)
-    if (key != digest_key) hasher.update(fmt::format("{}={};", key, value));
-  for (const SafetensorsItem& item : items) {
-    hasher.update(fmt::format("{}:{}{};", item.name, to_string(item.dtype), item.shape.to_string()));
-    hasher.update(item.bytes);
-  }
-  return hasher.hex();
-}
-
-/// Gathers what goes into the file.
-class PlanWriter {
-public:
-  PlanWriter(const Engine::State& state, const Specialisation& made) : state_(state), made_(made) {}
-
-  void write(const std::filesystem::path& path) {
-    add_constants(made_.program->graph(), true);
-    add_constants(*state_.graph, false);
-    add_text("ir", text_of(*state_.graph));
-    add_text("lowered", text_of(made_.program->graph()));
-    add_text("reports", reports_json(made_.reports));
-    std::vector<SafetensorsItem> items;
-    for (const auto& [name, tensor, type, shape] : blobs_)
-      items.push_back(
-          {name, type, shape, std::span(static_cast<const std::byte*>(tensor.data()), tensor.bytes())});
-    SafetensorsMetadata metadata{{plan_key, fmt::format("{}", plan_version)},
-                                 {"lanner.version", std::string(version())},
-                                 {target_key, target_json()},
-                                 {weights_key, weights_.dump()}};
-    metadata[digest_key] = digest(metadata, items);
-    write_safetensors(path, items, metadata);
-  }
-
-private:
-  struct Blob {
-    std::string name;
-    Tensor tensor;
-    DType type;
-    Shape shape;
-  };
-
-  /// Every constant once, by its memory. A portable constant of which the lowered graph has a packed form is
-  /// kept in that form.
-  void add_constants(const Graph& graph, bool lowered) {
-    for (const auto& node : graph.body().nodes()) add_constants(*node, lowered);
-  }
-
-  void add_constants(const Node& node, bool lowered) {
-    for (const auto& region : node.regions())
-      for (const auto& inner : region->nodes()) add_constants(*inner, lowered);
-    if (node.kind() != "constant") return;
-    const Tensor& tensor = *node.output()->constant();
-    if (names_.contains(tensor.data())) return;
-    if (!lowered) {
-      const void* packed = state_.packed_form(tensor);
-      const auto found = packed ? names_.find(packed) : names_.end();
-      if (found != names_.end()) {
-        names_[tensor.data()] = found->second;
-        return;
-      }
-    }
-    add_tensor(tensor);
-  }
-
-  void add_tensor(const Tensor& tensor) {
-    const std::string name = fmt::format("w{}", weights_.size());
-    names_[tensor.data()] = name;
-    weights_[name] = {{"dtype", to_string(tensor.dtype())},
-                      {"shape", tensor.shape().dims()},
-                      {"layout", tensor.layout().row_major() ? "row" : tensor.layout().to_string()}};
-    if (tensor.dtype() == DType::string)
-      return add_text(name, Json(std::vector<std::string>(tensor.as<std::string>().begin(),
-                                                          tensor.as<std::string>().end()))
-                                .dump());
-    const bool plain = tensor.layout().row_major() && safetensors_has(tensor.dtype());
-    const auto bytes = static_cast<std::int64_t>(tensor.bytes());
-    blobs_.push_back(
-        {name, tensor, plain ? tensor.dtype() : DType::u8, plain ? tensor.shape() : Shape{bytes}});
-  }
-
-  void add_text(std::string name, const std::string& text) {
-    Tensor tensor = Tensor::allocate(DType::u8, {static_cast<std::int64_t>(text.size())});
-    std::ranges::copy(std::as_bytes(std::span(text)), static_cast<std::byte*>(tensor.data()));
-    blobs_.push_back({std::move(name), tensor, DType::u8, tensor.shape()});
-  }
-
-  std::string text_of(const Graph& graph) const {
-    PrintOptions options;
-    options.name_constant = [this](const Value&, const Tensor& tensor) {
-      return fmt::format("file(\"plan\", \"{}\")", names_.at(tensor.data()));
-    };
-    return print(graph, options);
-  }
-
-  std::string target_json() const {
-    Json shapes = Json::array();
-    for (const Shape& shape : state_.typical) shapes.push_back(shape.dims());
-    std::vector<std::string> precisions;
-    for (DType type : state_.target.precisions) precisions.emplace_back(to_string(type));
-    return Json{{"device", state_.target.device.to_string()},
-                {"isa", state_.target.isa},
-                {"threads", state_.target.threads},
-                {"precisions", precisions},
-                {"deterministic", state_.target.deterministic},
-                {"budget", state_.target.deterministic ? 0 : state_.budget}, // times nothing
-                {"shapes", shapes}}
-        .dump();
-  }
-
-  const Engine::State& state_;
-  const Specialisation& made_;
-  std::vector<Blob> blobs_;
-  std::map<const void*, std::string> names_;
-  Json weights_ = Json::object();
-};
+constexpr std::size_t most_variants = 1024;
 
 const std::string& metadata_of(const Safetensors& file, const char* key) {
   const auto found = file.metadata().find(key);
@@ -204,13 +84,14 @@ public:
     read_target(target, *state);
     describe(*state);
     state->typical = read_shapes(target, *state);
-    bind_shapes(*state->graph, given_shapes(*state->graph, state->typical));
+    state->expect(
+        parse_profiles(target.value("profiles", nlohmann::json::array()), *state->graph, state->typical));
     state->timing_cache = default_timing_cache();
     const std::string isa = target.at("isa").get<std::string>();
-    if (isa != state->target.isa)
-      tune_again(*state, fmt::format("it was built on another kind of processor ({})", isa.substr(0, 200)));
-    else
-      take_over(*state);
+    take_over(*state, read_variants(target, *state),
+              isa == state->target.isa
+                  ? ""
+                  : fmt::format("it was built on another kind of processor ({})", isa.substr(0, 200)));
     return state;
   }
 
@@ -219,7 +100,7 @@ private:
     std::vector<SafetensorsItem> items;
     for (const SafetensorsEntry& entry : file_.entries())
       items.push_back({entry.name, entry.dtype, entry.shape, file_.bytes(entry)});
-    check(metadata_of(file_, digest_key) == digest(file_.metadata(), items), ErrorCode::bad_data,
+    check(metadata_of(file_, digest_key) == plan_digest(file_.metadata(), items), ErrorCode::bad_data,
           "the digest does not fit the content: the file was damaged or changed; build it again");
   }
 
@@ -310,36 +191,73 @@ private:
     }
     check(shapes.size() == state.inputs.size(), ErrorCode::bad_data, "the plan has {} shapes for {} inputs",
           shapes.size(), state.inputs.size());
+    bind_shapes(*state.graph, given_shapes(*state.graph, shapes));
     return shapes;
   }
 
-  /// The lowered graph as it is. Where this machine lacks one of its kernels, which may also depend on the
-  /// number of threads, all are chosen anew.
-  void take_over(Engine::State& state) const {
+  /// Shapes and threads of each variant; those that were built for the plan's number of threads serve the
+  /// engine's.
+  std::vector<VariantKey> read_variants(const nlohmann::json& target, const Engine::State& state) const {
+    const int built_for = target.at("threads").get<int>();
+    std::vector<VariantKey> keys{{state.typical, state.target.threads}};
+    const auto found = file_.metadata().find(variants_key);
+    if (found == file_.metadata().end()) return keys;
+    const nlohmann::json entries = parse_json(found->second, options_.limits);
+    check(entries.size() < most_variants, ErrorCode::bad_data, "the plan has {} variants, expected at most {}",
+          entries.size() + 1, most_variants);
+    for (const auto& entry : entries) {
+      const int threads = entry.at("threads").get<int>();
+      check(threads >= 1 && threads <= most_threads, ErrorCode::bad_data, "a variant is for {} threads",
+            threads);
+      keys.push_back({read_shapes(entry, state), threads == built_for ? state.target.threads : threads});
+    }
+    return keys;
+  }
+
+  /// The lowered graphs as they are. Those of which this machine lacks a kernel, which may also depend on the
+  /// number of threads, are chosen anew, and all for the `reason` why none can be used; empty: there is none.
+  void take_over(Engine::State& state, const std::vector<VariantKey>& variants, std::string reason) const {
+    std::vector<VariantKey> missing;
+    if (!reason.empty()) missing = variants;
+    for (std::size_t i = 0; missing.size() < variants.size() && i < variants.size(); ++i) {
+      const std::string lacking = adopted(state, variants[i], i);
+      if (lacking.empty()) continue;
+      if (missing.empty()) reason = lacking;
+      missing.push_back(variants[i]);
+    }
+    if (!missing.empty()) tune_again(state, missing, reason);
+  }
+
+  /// Takes over one; else what this machine lacks.
+  std::string adopted(Engine::State& state, const VariantKey& key, std::size_t number) const {
     std::unique_ptr<Graph> lowered = parse_graph(
-        text("lowered"), builtin_op_table(), [this](auto, auto name) { return stored(name); },
-        options_.limits);
+        text(plan_part("lowered", number)), builtin_op_table(),
+        [this](auto, auto name) { return stored(name); }, options_.limits);
     infer_types(*lowered);
-    check_interface(state, *lowered);
+    check_interface(state, key.shapes, *lowered);
     for (const auto& node : lowered->body().nodes())
       if (node->kind() == "constant") check_kept(*node);
     try {
-      auto program = std::make_shared<const Program>(std::move(lowered), backends_for(state.target),
-                                                     state.target, state.constants());
-      state.adopt(state.typical, state.target.threads,
-                  {std::move(program), parse_reports(text("reports")), state.target.threads});
+      Target target = state.target;
+      target.threads = key.threads;
+      auto program = std::make_shared<const Program>(std::move(lowered), backends_for(target), target,
+                                                     state.constants());
+      state.adopt(key.shapes, key.threads,
+                  {std::move(program), parse_reports(text(plan_part("reports", number))), key.threads});
+      return {};
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
-      tune_again(state, error.message());
+      return error.message();
     }
   }
 
   /// Runs by the portable IR on whatever is here, which takes time: so it is said.
-  void tune_again(Engine::State& state, const std::string& reason) const {
+  void tune_again(Engine::State& state, const std::vector<VariantKey>& variants,
+                  const std::string& reason) const {
     state.notes.push_back(
         fmt::format("the plan was tuned again from its IR, within {} s: {}", state.budget, reason));
     log(LogLevel::warning, fmt::format("{}: {}", name_, state.notes.back()));
-    state.specialise(state.typical, state.target.threads, options_.control);
+    state.make_ahead(variants, options_.control);
   }
 
   /// Constants lie in the file as kernels read them.
@@ -360,13 +278,13 @@ private:
     return a.is_tensor() ? a.dtype() == b.dtype() : same_form(a.element(), b.element());
   }
 
-  static void check_interface(const Engine::State& state, const Graph& lowered) {
+  static void check_interface(const Engine::State& state, const InputShapes& shapes, const Graph& lowered) {
     const auto parameters = lowered.body().parameters();
     check(parameters.size() == state.inputs.size() && lowered.body().outputs().size() == state.outputs.size(),
           ErrorCode::bad_data, "the lowered graph has another interface than the portable one");
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const Type& portable = state.graph->body().parameter(i)->type;
-      const Type expected = portable.is_tensor() ? Type(portable.dtype(), state.typical[i]) : portable;
+      const Type expected = portable.is_tensor() ? Type(portable.dtype(), shapes[i]) : portable;
       // Sizes within sequences and optionals are specialised too, by whatever symbols they share with
       // tensors.
       const Type& made = parameters[i]->type;
@@ -389,11 +307,6 @@ private:
 };
 
 } // namespace
-
-void save_plan(const Engine::State& state, const std::filesystem::path& path) {
-  const auto made = state.specialise(state.typical, state.target.threads);
-  PlanWriter(state, *made).write(path);
-}
 
 std::shared_ptr<Engine::State> load_plan(const SourcePtr& source, const LoadOptions& options) {
   const auto account = std::make_shared<Account>(options.limits);

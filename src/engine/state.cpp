@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <tuple>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <lanner/error.h>
 #include <lanner/log.h>
@@ -20,7 +20,7 @@
 namespace lanner {
 namespace {
 
-constexpr std::size_t kept_specialisations = 64, kept_fitting_shapes = 1024;
+constexpr std::size_t kept_fitting_shapes = 1024;
 
 Binding binding(std::string name, const Type& type) {
   Binding made;
@@ -50,12 +50,17 @@ std::vector<Node*> packed_constants(const Region& region) {
   return found;
 }
 
-/// The same graph with row-major constants; null where it has no others.
-std::unique_ptr<const Graph> unpacked(const Graph& graph) {
+/// The same graph with row-major constants; null where it has no others. Kernels that read one as it was find
+/// it in `constants`.
+std::unique_ptr<const Graph> unpacked(const Graph& graph, PackedConstants& constants) {
   if (packed_constants(graph.body()).empty()) return nullptr;
   std::unique_ptr<Graph> result = graph.clone();
-  for (Node* node : packed_constants(result->body()))
-    node->attributes.set("value", node->output()->constant()->clone());
+  for (Node* node : packed_constants(result->body())) {
+    const Tensor packed = *node->output()->constant();
+    const Tensor plain = packed.clone();
+    constants.know(plain, packed);
+    node->attributes.set("value", plain);
+  }
   return result;
 }
 
@@ -102,47 +107,96 @@ std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& 
   return concrete;
 }
 
-bool Engine::State::Key::operator<(const Key& other) const {
-  if (threads != other.threads) return threads < other.threads;
-  const auto less = [](const Shape& a, const Shape& b) { return a.dims() < b.dims(); };
-  return std::lexicographical_compare(shapes.begin(), shapes.end(), other.shapes.begin(), other.shapes.end(),
-                                      less);
+/// What a variant takes its tactics from.
+struct Engine::State::Model {
+  SpecialisationPtr specialisation; ///< Null: there is nothing like it.
+  bool same_shapes = false;         ///< Of another number of threads.
+};
+
+SpecialisationPtr Engine::State::specialise(const InputShapes& shapes, int threads, const Control& control,
+                                            bool tune) const {
+  const AccountScope charged(account); // for the engine, whichever context asks
+  const VariantKey key{shapes, threads};
+  if (tune) {
+    double seconds = budget;
+    return tuned(key, seconds, control);
+  }
+  return variants_.get(key, false, control, [&] { return make_like(key, control); });
 }
 
-std::shared_ptr<const Specialisation> Engine::State::specialise(const InputShapes& shapes, int threads,
-                                                                const Control& control, bool tune) const {
-  const Key key{shapes, threads};
-  const AccountScope charged(account); // for the engine, whichever context asks
-  const std::lock_guard lock(mutex_);
-  if (const auto found = made_.find(key); found != made_.end()) {
-    found->second.used = ++requests_;
-    return found->second.specialisation;
-  }
+SpecialisationPtr Engine::State::tuned(const VariantKey& key, double& seconds, const Control& control) const {
+  return variants_.get(key, true, control, [&] {
+    Specialisation made = lowered(key, seconds, nullptr, control);
+    made.ahead = true;
+    return made;
+  });
+}
 
+void Engine::State::make_ahead(std::span<const VariantKey> variants, const Control& control) const {
+  const AccountScope charged(account);
+  double left = budget;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const double share = left / static_cast<double>(variants.size() - i);
+    double unspent = share;
+    tuned(variants[i], unspent, control);
+    left -= share - unspent;
+  }
+}
+
+void Engine::State::expect(std::vector<ShapeProfile> expected) {
+  profiles = std::move(expected);
+  if (!profiles.empty()) typical = profiles.front().typical;
+  variants_.pin(typical);
+  for (const ShapeProfile& profile : profiles) variants_.pin(profile.typical);
+}
+
+std::vector<VariantKey> Engine::State::typical_variants() const {
+  std::vector<VariantKey> keys{{typical, target.threads}};
+  for (const ShapeProfile& profile : profiles)
+    if (std::ranges::find(keys, profile.typical, &VariantKey::shapes) == keys.end())
+      keys.push_back({profile.typical, target.threads});
+  return keys;
+}
+
+const ShapeProfile* Engine::State::profile_of(const InputShapes& shapes) const {
+  const auto found =
+      std::ranges::find_if(profiles, [&](const ShapeProfile& profile) { return profile.holds(shapes); });
+  return found == profiles.end() ? nullptr : &*found;
+}
+
+Target Engine::State::target_of(int threads) const {
   Target own = target;
   own.threads = threads;
+  return own;
+}
+
+Specialisation Engine::State::make_like(const VariantKey& key, const Control& control) const {
+  double no_seconds = 0;
+  const Model model = like(key.shapes, key.threads);
+  if (!model.specialisation) return lowered(key, no_seconds, nullptr, control);
+  const Graph& chosen = model.specialisation->program->graph();
+  const Target own = target_of(key.threads);
+  if (model.same_shapes && vouched(chosen, backends_for(own)))
+    if (auto program = same_kernels(chosen, own))
+      return {std::move(program), model.specialisation->reports, key.threads};
+  return lowered(key, no_seconds, model.specialisation.get(), control);
+}
+
+/// Lowered for its shapes and threads: tuned within `seconds`, of which stays what is left, or with the
+/// tactics of `model` where there is one.
+Specialisation Engine::State::lowered(const VariantKey& key, double& seconds, const Specialisation* model,
+                                      const Control& control) const {
+  const Target own = target_of(key.threads);
   const std::vector<const Backend*> backends = backends_for(own);
-  const std::shared_ptr<const Specialisation> model = tune ? nullptr : like(shapes, threads);
-  std::vector<NodeReport> reports;
-  std::shared_ptr<const Program> program;
-  if (model && made_.contains({shapes, model->threads}) && vouched(model->program->graph(), backends)) {
-    program = same_kernels(model->program->graph(), own);
-    reports = model->reports;
-  }
-  if (!program) {
-    TimingCache cache(timing_cache, retune);
-    Tuner tuner(own, tune ? budget : 0, cache, constants_, control);
-    const Graph* chosen = model ? &model->program->graph() : nullptr;
-    Lowered result = lower(specialised_graph(portable(), shapes, limits, control),
-                           {backends, own, tuner, constants_, control, chosen});
-    cache.save();
-    program = std::make_shared<const Program>(std::move(result.graph), backends, own, constants_);
-    reports = std::move(result.reports);
-  }
-  auto made =
-      std::make_shared<const Specialisation>(Specialisation{std::move(program), std::move(reports), threads});
-  keep(key, made);
-  return made;
+  TimingCache cache(timing_cache, retune);
+  Tuner tuner(own, seconds, cache, constants_, control);
+  Lowered result =
+      lower(specialised_graph(portable(), key.shapes, limits, control),
+            {backends, own, tuner, constants_, control, model ? &model->program->graph() : nullptr});
+  cache.save();
+  auto program = std::make_shared<const Program>(std::move(result.graph), backends, own, constants_);
+  seconds = std::max(seconds - tuner.spent(), 0.0);
+  return {std::move(program), std::move(result.reports), key.threads};
 }
 
 /// A program of the kernels that another number of threads runs by; null where not all are offered for this
@@ -157,50 +211,49 @@ std::shared_ptr<const Program> Engine::State::same_kernels(const Graph& lowered,
   }
 }
 
-/// Those of the typical shapes stay, which others take their choices from; of the rest the one that was not
-/// asked for the longest goes.
-void Engine::State::keep(Key key, std::shared_ptr<const Specialisation> made) const {
-  if (made_.size() >= kept_specialisations) {
-    const auto age = [&](const auto& entry) {
-      return entry.first.shapes == typical ? requests_ + 1 : entry.second.used;
-    };
-    const auto oldest = std::ranges::min_element(made_, {}, age);
-    if (oldest->first.shapes != typical) made_.erase(oldest);
-  }
-  made_[std::move(key)] = {std::move(made), ++requests_};
-}
-
 void Engine::State::check_fits(std::size_t input, const Shape& shape) const {
   if (input < typical.size() && typical[input] == shape) return;
   const std::pair key(input, std::vector<std::int64_t>(shape.begin(), shape.end()));
-  const std::lock_guard lock(fitting_mutex_);
-  if (fitting_.contains(key)) return;
+  {
+    const std::lock_guard lock(fitting_mutex_);
+    if (fitting_.contains(key)) return;
+  }
   GivenShapes given(inputs.size());
   given[input] = shape;
-  graph_at(portable(), given);
+  graph_at(portable(), given); // may take long: who binds shapes that are known waits for nobody
+  const std::lock_guard lock(fitting_mutex_);
   if (fitting_.size() >= kept_fitting_shapes) fitting_.clear();
   fitting_.insert(key);
 }
 
 const Graph& Engine::State::portable() const {
   const AccountScope charged(account);
-  std::call_once(unpacked_, [&] { portable_ = unpacked(*graph); });
+  std::call_once(unpacked_, [&] { portable_ = unpacked(*graph, constants_); });
   return portable_ ? *portable_ : *graph;
 }
 
-/// One with the same shapes and other threads, else the one that the build tuned.
-std::shared_ptr<const Specialisation> Engine::State::like(const InputShapes& shapes, int threads) const {
-  std::shared_ptr<const Specialisation> typical_one;
-  for (const auto& [key, made] : made_) {
-    if (key.shapes == shapes && key.threads != threads) return made.specialisation;
-    if (key.shapes == typical) typical_one = made.specialisation;
-  }
-  return typical_one;
+/// One with the same shapes and other threads, else the one that was tuned for the profile that holds the
+/// shapes, else the first of all.
+Engine::State::Model Engine::State::like(const InputShapes& shapes, int threads) const {
+  if (auto same = variants_.of_shapes(shapes, threads)) return {std::move(same), true};
+  const ShapeProfile* profile = profile_of(shapes);
+  if (!profile && !profiles.empty())
+    log(LogLevel::warning, fmt::format("{}: no profile holds the shapes {}; kernels are chosen as for {}",
+                                       graph->name, shapes_text(shapes), shapes_text(typical)));
+  return {variants_.of_shapes(profile ? profile->typical : typical, threads), false};
+}
+
+/// `x: [1, 6], mask: [1, 6]`.
+std::string Engine::State::shapes_text(const InputShapes& shapes) const {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    if (!inputs[i].sequence) parts.push_back(fmt::format("{}: {}", inputs[i].name, shapes[i].to_string()));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 void Engine::State::adopt(const InputShapes& shapes, int threads, Specialisation made) const {
-  const std::lock_guard lock(mutex_);
-  keep({shapes, threads}, std::make_shared<const Specialisation>(std::move(made)));
+  made.ahead = true;
+  variants_.put({shapes, threads}, std::move(made));
 }
 
 } // namespace lanner

@@ -1,11 +1,11 @@
 #pragma once
 // What an Engine shares among its copies and contexts.
 
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,20 +16,13 @@
 #include "base/options.h"
 #include "device/team.h"
 #include "engine/given_shapes.h"
+#include "engine/profiles.h"
+#include "engine/variants.h"
 #include "graph/graph.h"
 #include "graph/tactic.h"
-#include "lower/lower.h"
 #include "plan/packing.h"
-#include "plan/program.h"
 
 namespace lanner {
-
-/// A Program for one set of input shapes and one thread count, with what explain tells of it.
-struct Specialisation {
-  std::shared_ptr<const Program> program;
-  std::vector<NodeReport> reports;
-  int threads = 1;
-};
 
 struct Engine::State {
   /// What the engine holds is charged to `account`; null counts nothing.
@@ -40,49 +33,59 @@ struct Engine::State {
                                       ///< may lie as its kernels read them.
   std::vector<Binding> inputs, outputs;
   Target target;
-  double budget = 0; ///< Seconds for tuning a specialisation made later.
+  double budget = 0; ///< Seconds for tuning a variant made later.
   Limits limits;
   AccountPtr account; ///< Of what the engine holds; a context's has this one for its base.
   std::map<std::string, Preprocess, std::less<>> preprocess;
-  InputShapes typical;            ///< What the build tuned for.
-  std::vector<std::string> notes; ///< What `explain` tells of the whole: why a plan was tuned again.
+  InputShapes typical;                ///< What the build tuned for first.
+  std::vector<ShapeProfile> profiles; ///< In the order in which shapes are looked for in them.
+  std::vector<std::string> notes;     ///< What `explain` tells of the whole: why a plan was tuned again.
   std::filesystem::path timing_cache;
   bool retune = false; ///< Seconds in the cache are not looked at.
 
-  /// The specialisation for these shapes, made now if it is new. Thread-safe: one maker at a time.
-  /// `tune` measures within the budget; else it takes over what the typical shapes' tuning chose.
-  std::shared_ptr<const Specialisation> specialise(const InputShapes& shapes, int threads,
-                                                   const Control& control = {}, bool tune = true) const;
-  /// Puts a ready one in (a loaded plan's).
+  /// The variant for these shapes, made now if it is new, while others of the engine may run, and wait for
+  /// none but this one. Thread-safe. `tune` measures within the budget, unless that was done for it; else it
+  /// takes over what the tuning of shapes like them chose.
+  SpecialisationPtr specialise(const InputShapes& shapes, int threads, const Control& control = {},
+                               bool tune = true) const;
+  /// Puts a ready one in, as one made ahead (a loaded plan's).
   void adopt(const InputShapes& shapes, int threads, Specialisation made) const;
+  Variants& variants() const { return variants_; }
+  /// Says which shapes are expected, before any variant is made: those of the first profile are typical then.
+  /// From now on variants of typical shapes stay, whatever else is asked for.
+  void expect(std::vector<ShapeProfile> profiles);
+  /// The first one that holds these shapes; null where none does.
+  const ShapeProfile* profile_of(const InputShapes& shapes) const;
+  /// What a build makes ahead: for the typical shapes, and for those of each profile.
+  std::vector<VariantKey> typical_variants() const;
+  /// Tunes each of these within the budget of one build: what one leaves of its share is for those behind it.
+  /// Thread-safe.
+  void make_ahead(std::span<const VariantKey> variants, const Control& control) const;
   /// `graph` with all constants row-major, which a plan that runs as it was saved never needs. Thread-safe.
   const Graph& portable() const;
   /// Throws Error{invalid_argument} where the model cannot take this shape of an input, whatever those of the
   /// others are. Thread-safe.
   void check_fits(std::size_t input, const Shape& shape) const;
   PackedConstants& constants() const { return constants_; }
-  /// Memory of a packed form of `constant` of equal element type, or null.
-  const void* packed_form(const Tensor& constant) const { return constants_.packed_form(constant); }
+  /// Memory of packed forms of `constant` of equal element type.
+  std::vector<const void*> packed_forms(const Tensor& constant) const {
+    return constants_.packed_forms(constant);
+  }
 
 private:
   TeamsNeeded teams_; ///< Contexts hold this state, so that threads last as long as they.
+  struct Model;
+  std::string shapes_text(const InputShapes& shapes) const;
+  /// `seconds` that tuning may take become what is left of them.
+  SpecialisationPtr tuned(const VariantKey& key, double& seconds, const Control& control) const;
+  Model like(const InputShapes& shapes, int threads) const;
+  Specialisation make_like(const VariantKey& key, const Control& control) const;
+  Specialisation lowered(const VariantKey& key, double& seconds, const Specialisation* model,
+                         const Control& control) const;
   std::shared_ptr<const Program> same_kernels(const Graph& lowered, const Target& target) const;
-  std::shared_ptr<const Specialisation> like(const InputShapes& shapes, int threads) const;
+  Target target_of(int threads) const;
 
-  struct Key {
-    InputShapes shapes;
-    int threads;
-    bool operator<(const Key& other) const;
-  };
-  struct Made {
-    std::shared_ptr<const Specialisation> specialisation;
-    std::uint64_t used = 0; ///< Number of the request that it answered last.
-  };
-  void keep(Key key, std::shared_ptr<const Specialisation> made) const;
-
-  mutable std::mutex mutex_;
-  mutable std::map<Key, Made> made_;
-  mutable std::uint64_t requests_ = 0;
+  mutable Variants variants_;
   mutable PackedConstants constants_;
   mutable std::mutex fitting_mutex_;
   mutable std::set<std::pair<std::size_t, std::vector<std::int64_t>>> fitting_; ///< Shapes found to fit.

@@ -4,6 +4,11 @@
 
 namespace lanner {
 
+/// Which of a constant's forms one is.
+static std::string key_of(DType type, const Layout& layout, const Shape& shape) {
+  return fmt::format("{} {} {}", to_string(type), layout.to_string(), shape.to_string());
+}
+
 Storage of_type(DType type) {
   Storage storage;
   storage.dtype = type;
@@ -21,9 +26,7 @@ Tensor pack(const Tensor& tensor, const Storage& storage) {
 }
 
 Tensor PackedConstants::get(const Tensor& tensor, const Storage& storage) {
-  const DType type = storage.dtype.value_or(tensor.dtype());
-  const std::string key =
-      fmt::format("{} {} {}", to_string(type), storage.layout.to_string(), tensor.shape().to_string());
+  const std::string key = key_of(storage.dtype.value_or(tensor.dtype()), storage.layout, tensor.shape());
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[{tensor.data(), key}];
   if (!entry.packed.defined()) entry = {tensor, pack(tensor, storage)};
@@ -39,14 +42,20 @@ Tensor PackedConstants::on(const Tensor& packed, Device device) {
                       packed.layout(), device);
 }
 
-const void* PackedConstants::packed_form(const Tensor& tensor) const {
+std::vector<const void*> PackedConstants::packed_forms(const Tensor& tensor) const {
   const std::lock_guard lock(mutex_);
+  std::vector<const void*> forms;
   for (auto it = entries_.lower_bound({tensor.data(), {}});
        it != entries_.end() && it->first.first == tensor.data(); ++it) {
     const Tensor& packed = it->second.packed;
-    if (packed.dtype() == tensor.dtype() && packed.shape() == tensor.shape()) return packed.data();
+    if (packed.dtype() == tensor.dtype() && packed.shape() == tensor.shape()) forms.push_back(packed.data());
   }
-  return nullptr;
+  return forms;
+}
+
+void PackedConstants::know(const Tensor& tensor, const Tensor& packed) {
+  const std::lock_guard lock(mutex_);
+  entries_[{tensor.data(), key_of(packed.dtype(), packed.layout(), tensor.shape())}] = {tensor, packed};
 }
 
 } // namespace lanner

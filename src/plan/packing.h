@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include <lanner/tensor.h>
 
@@ -23,8 +24,10 @@ public:
   Tensor get(const Tensor& tensor, const Storage& storage);
   /// `packed`, which get() gave or which lives as long as this, copied to a device once.
   Tensor on(const Tensor& packed, Device device);
-  /// Memory of a packed form of `tensor` that has the same element type, or null.
-  const void* packed_form(const Tensor& tensor) const;
+  /// Memory of packed forms of `tensor` that have the same element type.
+  std::vector<const void*> packed_forms(const Tensor& tensor) const;
+  /// From now on `packed`, as it is stored, is what get() gives for `tensor`: a plan's weight, unpacked.
+  void know(const Tensor& tensor, const Tensor& packed);
 
 private:
   mutable std::mutex mutex_;

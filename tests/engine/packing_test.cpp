@@ -82,12 +82,12 @@ TEST(PackedConstants, HoldsTheMemoryThatItKnowsTensorsBy) {
 TEST(PackedConstants, FindsAPackedFormOfTheSameType) {
   PackedConstants constants;
   const Tensor tensor = counted({2, 3});
-  EXPECT_EQ(constants.packed_form(tensor), nullptr);
+  EXPECT_TRUE(constants.packed_forms(tensor).empty());
   constants.get(tensor, storage_of("ba", DType::bf16));
-  EXPECT_EQ(constants.packed_form(tensor), nullptr);
+  EXPECT_TRUE(constants.packed_forms(tensor).empty());
   const Tensor turned = constants.get(tensor, storage_of("ba"));
-  EXPECT_EQ(constants.packed_form(tensor), turned.data());
-  EXPECT_EQ(constants.packed_form(tensor.reshaped({3, 2})), nullptr);
+  EXPECT_EQ(constants.packed_forms(tensor), std::vector<const void*>{turned.data()});
+  EXPECT_TRUE(constants.packed_forms(tensor.reshaped({3, 2})).empty());
 }
 
 TEST(PackedConstants, IsOneForAllThreads) {

@@ -23,7 +23,8 @@ struct Parts {
     std::vector<SafetensorsItem> items;
     for (const SafetensorsEntry& entry : file.entries()) {
       const std::string& bytes = content.at(entry.name);
-      const bool text = entry.name == "ir" || entry.name == "lowered" || entry.name == "reports";
+      const bool text =
+          entry.name == "ir" || entry.name.starts_with("lowered") || entry.name.starts_with("reports");
       items.push_back({entry.name, entry.dtype,
                        text ? Shape{static_cast<std::int64_t>(bytes.size())} : entry.shape,
                        std::as_bytes(std::span(bytes))});

@@ -118,10 +118,60 @@ TEST_F(FakeEngine, the_third_run_replays_recorded_segments) {
   EXPECT_GT(count(logs[0], "cuLaunchKernel"), 0u);
   EXPECT_EQ(count(logs[0], "cuGraphLaunch"), 0u);
   EXPECT_EQ(count(logs[1], "cuStreamBeginCapture"), 2u); // before and behind the step on the host
-  // Copies are queued by themselves: a recorded one would be tied to the allocation that it was recorded with.
+  // Copies are queued by themselves: a recorded one would be tied to the allocation that it was recorded
+  // with.
   EXPECT_EQ(logs[2], "cuGraphLaunch\ncuMemcpyDtoHAsync\ncuStreamSynchronize\n"
                      "cuMemcpyHtoDAsync\ncuGraphLaunch\ncuStreamSynchronize\n");
   EXPECT_EQ(numbers(context.output("y").tensor), expected(ramp()));
+}
+
+/// y is x twice, of any number of rows.
+Engine any_rows() {
+  using namespace test::onnx_file;
+  static const std::string bytes =
+      model(graph({.nodes = {node({"Transpose", {"x"}, {"t"}}),
+                             node({"Concat", {"t", "t"}, {"j"}, {attribute("axis", 1)}}),
+                             node({"Transpose", {"j"}, {"y"}})},
+                   .inputs = {value("x", f32, {"n", "6"})},
+                   .outputs = {value("y", f32, {"m", "6"})}}));
+  BuildOptions options;
+  options.device = gpu_device;
+  options.budget = 0;
+  options.threads = 1;
+  options.shapes["x"] = {{1, 6}, {4, 6}, {9, 6}};
+  return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "rows.onnx"), options);
+}
+
+Tensor rows(std::int64_t count) {
+  Tensor tensor = Tensor::allocate(DType::f32, {count, 6});
+  float next = static_cast<float>(count);
+  for (float& number : tensor.as<float>()) number = next++;
+  return tensor;
+}
+
+std::vector<float> twice(const Tensor& tensor) {
+  std::vector<float> all = numbers(tensor), again = all;
+  all.insert(all.end(), again.begin(), again.end());
+  return all;
+}
+
+TEST_F(FakeEngine, going_back_to_shapes_replays_what_was_recorded) {
+  const Engine engine = any_rows();
+  Context context = engine.create_context();
+  const std::vector<Tensor> inputs{rows(4).to(gpu_device), rows(7).to(gpu_device), rows(2)};
+  std::string log;
+  for (int round = 0; round < 5; ++round)
+    for (const Tensor& input : inputs) {
+      context.bind("x", Item(input));
+      fake_cuda_forget();
+      context.run();
+      log = fake_cuda_log();
+      EXPECT_EQ(numbers(context.output("y").tensor), twice(input));
+      if (round < 4) continue;
+      EXPECT_EQ(count(log, "cuGraphLaunch"), 1u) << log;
+      for (const char* call : {"cuLaunchKernel", "Capture", "cuMemAlloc", "cuMemFree", "Instantiate"})
+        EXPECT_EQ(count(log, call), 0u) << log;
+    }
 }
 
 TEST_F(FakeEngine, new_memory_is_never_replayed_over) {

@@ -1,0 +1,173 @@
+#include "engine/profiles.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <lanner/error.h>
+
+#include "base/account.h"
+
+namespace lanner {
+namespace {
+
+using Ranges = std::map<std::string, ShapeRange>;
+
+std::string where(std::size_t number) {
+  return fmt::format("profile {}", number + 1);
+}
+
+std::size_t input_named(const Graph& graph, const std::string& name) {
+  std::vector<std::string> known;
+  for (std::size_t i = 0; i < graph.body().parameters().size(); ++i) {
+    known.push_back(graph.body().parameter(i)->name());
+    if (known.back() == name) return i;
+  }
+  fail(ErrorCode::invalid_argument, "the model has no input '{}'; there is {}", name, fmt::join(known, ", "));
+}
+
+/// One end of the ranges, or what lies between.
+GivenShapes shapes_of(const ShapeProfile& profile, Shape ShapeRange::*end) {
+  GivenShapes given;
+  for (const auto& range : profile.ranges)
+    given.push_back(range ? std::optional((*range).*end) : std::nullopt);
+  return given;
+}
+
+/// With the typical shapes of inputs that nobody named.
+ShapeProfile completed(const Graph& graph, ShapeProfile profile, const InputShapes& typical) {
+  profile.typical = completed_shapes(graph, shapes_of(profile, &ShapeRange::typical), typical);
+  return profile;
+}
+
+ShapeProfile checked_profile(const Graph& graph, const Ranges& ranges, const InputShapes& typical) {
+  check(!ranges.empty(), ErrorCode::invalid_argument,
+        "no shape is given; expected a smallest, a typical and a largest one of at least one input");
+  ShapeProfile profile;
+  profile.ranges.resize(graph.body().parameters().size());
+  for (const auto& [name, range] : ranges) {
+    const std::size_t i = input_named(graph, name);
+    check_range(*graph.body().parameter(i), range);
+    profile.ranges[i] = range;
+  }
+  return completed(graph, std::move(profile), typical);
+}
+
+Shape parse_sizes(const nlohmann::json& json) {
+  Shape shape(json.get<std::vector<std::int64_t>>());
+  check(std::ranges::all_of(shape, [](std::int64_t size) { return size >= 0; }), ErrorCode::bad_data,
+        "a profile's shape {} has a negative size", shape.to_string());
+  return shape;
+}
+
+} // namespace
+
+bool ShapeProfile::holds(const InputShapes& shapes) const {
+  const auto inside = [](const ShapeRange& range, const Shape& shape) {
+    if (shape.rank() != range.typical.rank()) return false;
+    for (std::size_t d = 0; d < shape.rank(); ++d)
+      if (shape[d] < range.min[d] || shape[d] > range.max[d]) return false;
+    return true;
+  };
+  for (std::size_t i = 0; i < ranges.size(); ++i)
+    if (ranges[i] && !inside(*ranges[i], shapes[i])) return false;
+  return true;
+}
+
+void check_range(const Value& input, const ShapeRange& range) {
+  check(input.type.is_tensor(), ErrorCode::invalid_argument, "input {}: a shape was given for a sequence",
+        input.name());
+  const std::size_t rank = range.typical.rank();
+  check_rank(rank, "input " + input.name());
+  check(range.min.rank() == rank && range.max.rank() == rank, ErrorCode::invalid_argument,
+        "input {}: smallest, typical and largest shape differ in rank", input.name());
+  check(!input.type.ranked() || input.type.rank() == rank, ErrorCode::invalid_argument,
+        "input {}: the model says {}, the shape given is {}", input.name(), input.type.to_string(),
+        range.typical.to_string());
+  for (std::size_t d = 0; d < rank; ++d)
+    check(range.min[d] >= 0 && range.min[d] <= range.typical[d] && range.typical[d] <= range.max[d],
+          ErrorCode::invalid_argument,
+          "input {}: dim {}: expected smallest <= typical <= largest, got {}, {}, {}", input.name(), d,
+          range.min[d], range.typical[d], range.max[d]);
+}
+
+void apply_ranks(Graph& graph, std::span<const Ranges> profiles) {
+  if (profiles.empty()) return;
+  for (const auto& input : graph.body().parameters()) {
+    if (!input->type.is_tensor() || input->type.ranked()) continue;
+    const auto first = profiles[0].find(input->name());
+    if (first == profiles[0].end()) continue;
+    const std::size_t rank = first->second.typical.rank();
+    const bool all = std::ranges::all_of(profiles, [&](const Ranges& ranges) {
+      const auto found = ranges.find(input->name());
+      return found != ranges.end() && found->second.typical.rank() == rank;
+    });
+    if (!all) continue;
+    check_rank(rank, "input " + input->name());
+    Dims dims;
+    for (std::size_t d = 0; d < rank; ++d) dims.push_back(graph.fresh_symbol(input->name(), INT64_MAX));
+    input->type = Type(input->type.dtype(), dims);
+  }
+}
+
+std::vector<ShapeProfile> checked_profiles(const Graph& graph, std::span<const Ranges> profiles) {
+  check(profiles.size() <= most_profiles, ErrorCode::invalid_argument,
+        "{} profiles are given, expected at most {}", profiles.size(), most_profiles);
+  const InputShapes typical = typical_shapes(graph);
+  std::vector<ShapeProfile> checked;
+  for (const Ranges& ranges : profiles)
+    checked.push_back(with_context([&] { return where(checked.size()); },
+                                   [&] { return checked_profile(graph, ranges, typical); }));
+  return checked;
+}
+
+void check_profile_ends(const Graph& graph, std::span<const ShapeProfile> profiles) {
+  for (std::size_t i = 0; i < profiles.size(); ++i)
+    with_context([&] { return where(i); },
+                 [&] {
+                   for (const auto end : {&ShapeRange::min, &ShapeRange::max}) {
+                     const InputShapes shapes =
+                         completed_shapes(graph, shapes_of(profiles[i], end), profiles[i].typical);
+                     if (shapes != profiles[i].typical) graph_at(graph, given_shapes(graph, shapes));
+                   }
+                 });
+}
+
+nlohmann::ordered_json profiles_json(std::span<const ShapeProfile> profiles) {
+  auto json = nlohmann::ordered_json::array();
+  for (const ShapeProfile& profile : profiles) {
+    auto& ranges = json.emplace_back(nlohmann::ordered_json::array());
+    for (const auto& range : profile.ranges) {
+      if (range)
+        ranges.push_back({range->min.dims(), range->typical.dims(), range->max.dims()});
+      else
+        ranges.push_back(nullptr);
+    }
+  }
+  return json;
+}
+
+std::vector<ShapeProfile> parse_profiles(const nlohmann::json& json, const Graph& graph,
+                                         const InputShapes& typical) {
+  check(json.size() <= most_profiles, ErrorCode::bad_data, "the plan has {} profiles, expected at most {}",
+        json.size(), most_profiles);
+  std::vector<ShapeProfile> profiles;
+  for (const auto& entry : json) {
+    ShapeProfile profile;
+    for (const auto& ends : entry) {
+      auto& range = profile.ranges.emplace_back();
+      if (ends.is_null()) continue;
+      range = ShapeRange{parse_sizes(ends.at(0)), parse_sizes(ends.at(1)), parse_sizes(ends.at(2))};
+      check(profile.ranges.size() <= typical.size(), ErrorCode::bad_data, "a profile has too many ranges");
+      check_range(*graph.body().parameter(profile.ranges.size() - 1), *range);
+    }
+    check(profile.ranges.size() == typical.size(), ErrorCode::bad_data,
+          "a profile has {} ranges for {} inputs", profile.ranges.size(), typical.size());
+    profiles.push_back(completed(graph, std::move(profile), typical));
+  }
+  return profiles;
+}
+
+} // namespace lanner

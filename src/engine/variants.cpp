@@ -1,0 +1,119 @@
+#include "engine/variants.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <lanner/error.h>
+
+namespace lanner {
+namespace {
+
+constexpr std::size_t kept_variants = 64;
+/// A token that is set wakes nobody, so who waits looks at it now and then.
+constexpr std::chrono::milliseconds poll_interval{10};
+
+} // namespace
+
+bool VariantKey::operator<(const VariantKey& other) const {
+  if (threads != other.threads) return threads < other.threads;
+  const auto less = [](const Shape& a, const Shape& b) { return a.dims() < b.dims(); };
+  return std::lexicographical_compare(shapes.begin(), shapes.end(), other.shapes.begin(), other.shapes.end(),
+                                      less);
+}
+
+/// The calling thread makes `key` until this ends, well or not.
+class Variants::Making {
+public:
+  /// Under the table's lock.
+  Making(Variants& table, const VariantKey& key) : table_(table), key_(key) {
+    table_.making_.emplace(key_, std::this_thread::get_id());
+  }
+  Making(const Making&) = delete;
+  ~Making() {
+    {
+      const std::lock_guard lock(table_.mutex_);
+      table_.making_.erase(key_);
+    }
+    table_.changed_.notify_all();
+  }
+
+private:
+  Variants& table_;
+  const VariantKey& key_;
+};
+
+SpecialisationPtr Variants::get(const VariantKey& key, bool ahead, const Control& control,
+                                const Maker& make) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (SpecialisationPtr found = find(key, ahead)) return found;
+    const auto maker = making_.find(key);
+    if (maker == making_.end()) break;
+    check(
+        maker->second != std::this_thread::get_id(), ErrorCode::invalid_argument,
+        "shapes are asked for by the progress callback of the call that makes their kernels ready; expected "
+        "others, or another thread");
+    changed_.wait_for(lock, poll_interval);
+    control.cancel.check();
+  }
+  const Making making(*this, key); // ends behind the guard below: it takes the lock itself
+  lock.unlock();
+  auto made = std::make_shared<const Specialisation>(make());
+  const std::lock_guard done(mutex_);
+  keep(key, made);
+  return made;
+}
+
+void Variants::put(const VariantKey& key, Specialisation made) {
+  const std::lock_guard lock(mutex_);
+  if (!made_.contains(key)) keep(key, std::make_shared<const Specialisation>(std::move(made)));
+}
+
+SpecialisationPtr Variants::find(const VariantKey& key, bool ahead) {
+  const auto found = made_.find(key);
+  if (found == made_.end() || (ahead && !found->second.specialisation->ahead)) return nullptr;
+  found->second.used = ++requests_;
+  return found->second.specialisation;
+}
+
+bool Variants::pinned(const InputShapes& shapes) const {
+  return std::ranges::find(pinned_, shapes) != pinned_.end();
+}
+
+void Variants::keep(const VariantKey& key, SpecialisationPtr made) {
+  Made& place = made_[key];
+  if (place.specialisation) replaced_.fetch_add(1, std::memory_order_release);
+  place = {std::move(made), ++requests_};
+  auto oldest = made_.end();
+  std::size_t others = 0;
+  for (auto it = made_.begin(); it != made_.end(); ++it) {
+    if (pinned(it->first.shapes)) continue;
+    ++others;
+    if (oldest == made_.end() || it->second.used < oldest->second.used) oldest = it;
+  }
+  if (others > kept_variants) made_.erase(oldest);
+}
+
+SpecialisationPtr Variants::of_shapes(const InputShapes& shapes, int threads) const {
+  const std::lock_guard lock(mutex_);
+  SpecialisationPtr best;
+  const auto rank = [&](const Specialisation& one) { return std::pair(one.ahead, one.threads == threads); };
+  for (const auto& [key, made] : made_)
+    if (key.shapes == shapes && (!best || rank(*made.specialisation) > rank(*best)))
+      best = made.specialisation;
+  return best;
+}
+
+std::vector<std::pair<VariantKey, SpecialisationPtr>> Variants::list() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::pair<VariantKey, SpecialisationPtr>> all;
+  for (const auto& [key, made] : made_) all.emplace_back(key, made.specialisation);
+  return all;
+}
+
+void Variants::pin(const InputShapes& shapes) {
+  const std::lock_guard lock(mutex_);
+  if (!pinned(shapes)) pinned_.push_back(shapes);
+}
+
+} // namespace lanner
