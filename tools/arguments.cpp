@@ -45,6 +45,19 @@ std::optional<Shape> shape_of(std::string_view text) {
   return shape;
 }
 
+/// `1x8`, or smallest, typical and largest: `1x8:4x8:16x8`.
+std::optional<ShapeRange> range_of(std::string_view text) {
+  std::vector<Shape> shapes;
+  for (const std::string_view part : split(text, ':')) {
+    auto shape = shape_of(part);
+    if (!shape) return std::nullopt;
+    shapes.push_back(std::move(*shape));
+  }
+  if (shapes.size() == 1) return ShapeRange::fixed(shapes[0]);
+  if (shapes.size() != 3) return std::nullopt;
+  return ShapeRange{shapes[0], shapes[1], shapes[2]};
+}
+
 } // namespace
 
 double parse_duration(const std::string& text) {
@@ -92,6 +105,30 @@ std::pair<std::string, ShapeRange> parse_shape(const std::string& text) {
         "input:1x3x8x8:4x3x8x8:8x3x8x8",
         text);
   return {name_of(1), ShapeRange::fixed(*shape)};
+}
+
+std::map<std::string, ShapeRange> parse_profile(const std::string& text) {
+  std::map<std::string, ShapeRange> profile;
+  std::string piece; // of one input: a name may hold what separates inputs
+  for (const std::string_view part : split(text, ',')) {
+    piece += part;
+    const std::size_t end = piece.rfind('=');
+    const auto range =
+        end == std::string::npos ? std::nullopt : range_of(std::string_view(piece).substr(end + 1));
+    if (!range || end == 0) {
+      piece += ',';
+      continue;
+    }
+    const std::string name = piece.substr(0, end);
+    check(profile.emplace(name, *range).second, ErrorCode::invalid_argument,
+          "profile '{}': input '{}' comes twice", text, name);
+    piece.clear();
+  }
+  check(piece.empty(), ErrorCode::invalid_argument,
+        "profile '{}': expected INPUT=SMALLEST:TYPICAL:LARGEST like input=1x3x8x8:4x3x8x8:8x3x8x8, several "
+        "inputs comma separated",
+        text);
+  return profile;
 }
 
 std::array<float, 3> parse_three(const std::string& text, const char* option) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,9 @@ std::pair<std::int32_t, std::int32_t> parse_size(const std::string& text);
 /// `input:1x3x224x224`, or smallest, typical and largest: `input:1x3x8x8:4x3x8x8:8x3x8x8`. Names may hold
 /// colons.
 std::pair<std::string, ShapeRange> parse_shape(const std::string& text);
+/// `x=1x8:4x8:16x8,mask=1x8:4x8:16x8`: smallest, typical and largest shape of inputs, or one shape for all
+/// three. Names may hold commas and equals signs.
+std::map<std::string, ShapeRange> parse_profile(const std::string& text);
 /// `0.485,0.456,0.406`, or one number for all three.
 std::array<float, 3> parse_three(const std::string& text, const char* option);
 /// `0,1` or `-1..1`.

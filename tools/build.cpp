@@ -71,12 +71,15 @@ CLI::App* add_build(CLI::App& app, Action& action) {
   command->add_option("--stop-after", options->stop_after, "Name of the last pass to run");
   command->add_option("--trace-passes", options->trace_passes, "Folder that gets the graph after each pass");
   add_engine_options(*command, options->engine);
+  add_profile_option(*command, options->engine);
   add_preprocess_options(*command, options->preprocess);
   command->footer(
       "Preprocessing that is given here is stored in the plan.\n\n"
       "Examples:\n  lanner build model.onnx -o model.plan\n  lanner build resnet50.onnx -o resnet50.plan "
       "--preset imagenet --budget 30s --threads 2\n"
       "  lanner build model.onnx -o model.plan --shape input:1x3x224x224:8x3x224x224:32x3x224x224\n"
+      "  lanner build model.onnx -o model.plan --profile input=1x3x224x224:1x3x224x224:4x3x224x224 "
+      "--profile input=5x3x224x224:32x3x224x224:64x3x224x224\n"
       "  lanner build model.onnx --print-ir --stop-after fold_constants");
   return command;
 }

@@ -19,7 +19,8 @@ namespace {
 
 /// Sizes of the picture input, where the model leaves them open.
 void fix_open_sizes(BuildOptions& build, const Binding& input, const Preprocess& spec, int batch) {
-  if (build.shapes.contains(input.name) ||
+  const auto names_it = [&](const auto& shapes) { return shapes.contains(input.name); };
+  if (names_it(build.shapes) || std::ranges::any_of(build.profiles, names_it) ||
       std::ranges::none_of(input.dims, [](std::int64_t dim) { return dim < 0; }))
     return;
   const std::int64_t channels = spec.gray ? 1 : 3;
@@ -49,6 +50,7 @@ std::string wrong_precision(const std::string& text) {
 void refuse_build_options(const EngineOptions& options) {
   std::vector<std::string> given;
   if (!options.shapes.empty()) given.emplace_back("--shape");
+  if (!options.profiles.empty()) given.emplace_back("--profile");
   if (!options.weights.empty()) given.emplace_back("--weights");
   if (!options.precision.empty()) given.emplace_back("--precision");
   if (!options.budget.empty()) given.emplace_back("--budget");
@@ -68,10 +70,12 @@ SourcePtr open_weights(const std::string& path) {
 /// A first pass's name would tie this to the engine's list; every list begins with what the importer made.
 constexpr const char* as_imported = "import";
 
+constexpr const char* options_group = "From model to engine";
+
 } // namespace
 
 void add_engine_options(CLI::App& command, EngineOptions& options) {
-  const std::string group = "From model to engine";
+  const std::string group = options_group;
   command
       .add_option("--shape", options.shapes,
                   "INPUT:SIZES, like input:1x3x224x224; or smallest:typical:largest")
@@ -105,6 +109,15 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
   add_limit_option(command);
 }
 
+void add_profile_option(CLI::App& command, EngineOptions& options) {
+  command
+      .add_option("--profile", options.profiles,
+                  "INPUT=SMALLEST:TYPICAL:LARGEST, like input=1x3x224x224:8x3x224x224:32x3x224x224, several "
+                  "inputs comma separated: shapes to be ready for; may be given several times")
+      ->group(options_group)
+      ->allow_extra_args(false);
+}
+
 BuildOptions build_options(const EngineOptions& options, double default_budget) {
   BuildOptions build;
   for (const std::string& text : options.shapes) {
@@ -112,6 +125,7 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
     check(build.shapes.emplace(name, range).second, ErrorCode::invalid_argument,
           "--shape: input '{}' comes twice", name);
   }
+  for (const std::string& text : options.profiles) build.profiles.push_back(parse_profile(text));
   if (!options.weights.empty()) build.weights = open_weights(options.weights);
   if (!options.precision.empty()) build.precision = options.precision;
   build.budget = options.budget.empty() ? default_budget : parse_duration(options.budget);

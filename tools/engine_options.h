@@ -17,7 +17,7 @@ namespace lanner::tool {
 /// As given on the command line.
 struct EngineOptions {
   std::string model, weights;
-  std::vector<std::string> shapes;
+  std::vector<std::string> shapes, profiles;
   std::string precision; ///< Empty: fp32.
   std::string budget;    ///< Empty: the subcommand's own.
   std::string device = "auto";
@@ -26,6 +26,8 @@ struct EngineOptions {
 };
 
 void add_engine_options(CLI::App& command, EngineOptions& options);
+/// For commands whose plan may serve several ranges of shapes.
+void add_profile_option(CLI::App& command, EngineOptions& options);
 BuildOptions build_options(const EngineOptions& options, double default_budget);
 
 /// A model before anything was tuned: names, sizes and what it says of itself.

@@ -104,20 +104,56 @@ std::string notes_text(const Json& plan) {
   return text;
 }
 
+std::string sizes_text(const Json& sizes) {
+  return fmt::format("{}", fmt::join(sizes.get<std::vector<std::int64_t>>(), "x"));
+}
+
+std::string profiles_text(const Json& plan) {
+  std::string text;
+  int number = 0;
+  for (const Json& profile : plan["profiles"]) {
+    std::vector<std::string> parts;
+    for (const auto& [input, range] : profile.items())
+      parts.push_back(fmt::format("{} {} to {}, typically {}", one_line(input), sizes_text(range["min"]),
+                                  sizes_text(range["max"]), sizes_text(range["typical"])));
+    text += fmt::format("profile  {}: {}\n", ++number, fmt::join(parts, "; "));
+  }
+  return text;
+}
+
+/// What kernels were chosen for, where that is more than one set of shapes.
+std::string variants_text(const Json& plan) {
+  if (plan["variants"].size() < 2) return {};
+  std::string text;
+  for (const Json& variant : plan["variants"]) {
+    std::vector<std::string> parts;
+    for (const auto& [input, sizes] : variant["shapes"].items())
+      parts.push_back(fmt::format("{} {}", one_line(input), sizes_text(sizes)));
+    const double seconds = variant["seconds"].get<double>();
+    text += fmt::format("variant  {}, {} threads: {} steps, activations {}{}\n", fmt::join(parts, ", "),
+                        variant["threads"].get<int>(), variant["steps"].get<std::uint64_t>(),
+                        bytes_text(variant["arena_bytes"].get<std::uint64_t>()),
+                        seconds > 0 ? ", " + seconds_text(seconds) : "");
+  }
+  return text;
+}
+
 std::string heading(const Json& plan) {
   const Json& target = plan["target"];
   const Json& memory = plan["memory"];
   const auto inputs = plan["inputs"].get<std::vector<std::string>>(),
              outputs = plan["outputs"].get<std::vector<std::string>>();
-  return fmt::format("{}: {} source nodes in {} steps, for {} ({}), {} threads\ninputs   {}\noutputs  "
-                     "{}\nmemory   weights {}, activations {}\n"
-                     "time     {} by the kernels' own timing\n{}\n",
-                     one_line(plan["name"].get<std::string>()), plan["source_nodes"].get<std::uint64_t>(),
-                     plan["nodes"].size(), target["device"].get<std::string>(),
-                     target["isa"].get<std::string>(), target["threads"].get<int>(), one_line(fmt::format("{}", fmt::join(inputs, ", "))),
-                     one_line(fmt::format("{}", fmt::join(outputs, ", "))), bytes_text(memory["weight_bytes"].get<std::uint64_t>()),
-                     bytes_text(memory["arena_bytes"].get<std::uint64_t>()),
-                     seconds_text(total_seconds(plan)), notes_text(plan));
+  return fmt::format(
+      "{}: {} source nodes in {} steps, for {} ({}), {} threads\ninputs   {}\noutputs  "
+      "{}\nmemory   weights {}, activations {}\n"
+      "time     {} by the kernels' own timing\n{}{}{}\n",
+      one_line(plan["name"].get<std::string>()), plan["source_nodes"].get<std::uint64_t>(),
+      plan["nodes"].size(), target["device"].get<std::string>(), target["isa"].get<std::string>(),
+      target["threads"].get<int>(), one_line(fmt::format("{}", fmt::join(inputs, ", "))),
+      one_line(fmt::format("{}", fmt::join(outputs, ", "))),
+      bytes_text(memory["weight_bytes"].get<std::uint64_t>()),
+      bytes_text(memory["arena_bytes"].get<std::uint64_t>()), seconds_text(total_seconds(plan)),
+      profiles_text(plan), variants_text(plan), notes_text(plan));
 }
 
 std::string chosen_node(const Json& plan, const std::string& name) {
@@ -171,6 +207,7 @@ CLI::App* add_explain(CLI::App& app, Action& action) {
   command->add_flag("--all", options->all, "The same for every node");
   command->add_flag("--json", options->json, "Everything as one JSON object");
   add_engine_options(*command, options->engine);
+  add_profile_option(*command, options->engine);
   command->footer("Examples:\n  lanner explain model.plan\n  lanner explain clip.mp4\n  lanner explain "
                   "model.plan --node conv1\n  "
                   "lanner explain model.plan --json | jq '.nodes[] | {name, kernel, seconds}'");
