@@ -168,6 +168,12 @@ typedef struct lanner_input_preprocess {
    when it is not known. Any result but 0 ends the call with LANNER_CANCELLED. */
 typedef int (*lanner_progress)(void* user, const char* stage, double done, double total);
 
+/* Ranges of shapes to be ready for. The structure never grows. */
+typedef struct lanner_profile {
+  const lanner_shape_range* shapes; /* By input; one that is not named may have any sizes. */
+  size_t shape_count;
+} lanner_profile;
+
 typedef struct lanner_build_options {
   size_t struct_size;
   const char* precision; /* Types that kernels may compute in: `fp32` (null), `fp16,bf16,fp32`. */
@@ -186,6 +192,9 @@ typedef struct lanner_build_options {
   /* What the model may make the build and the engine's contexts do, as `total_bytes=4GiB,seconds=60`: by the
      names of lanner::Limits, comma separated. Null: the defaults. */
   const char* limits;
+  /* The typical shapes of each are tuned; other shapes of one take over its kernels, and those in none run. */
+  const lanner_profile* profiles;
+  size_t profile_count;
 } lanner_build_options;
 
 typedef struct lanner_load_options {

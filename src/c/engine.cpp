@@ -23,6 +23,15 @@ ShapeRange range_of(const lanner_shape_range& given, const Limits& limits) {
   return {shape_of(given.min, given.rank), or_min(given.typical), or_min(given.max)};
 }
 
+std::map<std::string, ShapeRange> ranges_of(const lanner_shape_range* given, std::size_t count,
+                                            const Limits& limits) {
+  if (count > 0) required(given, "shapes");
+  std::map<std::string, ShapeRange> ranges;
+  for (std::size_t i = 0; i < count; ++i)
+    ranges[text(given[i].input, "input of a shape")] = range_of(given[i], limits);
+  return ranges;
+}
+
 template<typename Options>
 Control control_of(const Options& given) {
   Control control;
@@ -49,9 +58,11 @@ BuildOptions options_of(const lanner_build_options* options) {
   check(given.reserved == 0, ErrorCode::unsupported, "reserved is {}: expected 0", given.reserved);
   result.limits = limits_of(given.limits);
   if (given.device) result.device = Device::parse(given.device);
-  if (given.shape_count > 0) required(given.shapes, "shapes");
-  for (std::size_t i = 0; i < given.shape_count; ++i)
-    result.shapes[text(given.shapes[i].input, "input of a shape")] = range_of(given.shapes[i], result.limits);
+  result.shapes = ranges_of(given.shapes, given.shape_count, result.limits);
+  if (given.profile_count > 0) required(given.profiles, "profiles");
+  for (std::size_t i = 0; i < given.profile_count; ++i)
+    result.profiles.push_back(
+        ranges_of(given.profiles[i].shapes, given.profiles[i].shape_count, result.limits));
   if (given.preprocess_count > 0) required(given.preprocess, "preprocess");
   for (std::size_t i = 0; i < given.preprocess_count; ++i)
     result.preprocess[text(given.preprocess[i].input, "input of a preprocess")] =
@@ -77,9 +88,8 @@ VerifyOptions options_of(const lanner_verify_options* options) {
   if (given.runs != 0) result.runs = given.runs;
   if (given.contexts != 0) result.contexts = given.contexts;
   result.threads = given.threads;
-  if (given.shape_count > 0) required(given.shapes, "shapes");
-  for (std::size_t i = 0; i < given.shape_count; ++i)
-    result.shapes[text(given.shapes[i].input, "input of a shape")] = range_of(given.shapes[i], {}).typical;
+  for (const auto& [input, range] : ranges_of(given.shapes, given.shape_count, {}))
+    result.shapes[input] = range.typical;
   if (given.reproducer) result.reproducer = given.reproducer;
   result.control = control_of(given);
   return result;

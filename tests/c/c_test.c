@@ -115,6 +115,9 @@ static void check_options(const char* model) {
   } larger;
   lanner_build_options options;
   lanner_load_options load;
+  const int64_t one[] = {1, 3, 8, 8}, four[] = {4, 3, 8, 8};
+  const lanner_shape_range batches = {"input", 4, one, one, four}, other = {"other", 4, one, one, four};
+  const lanner_profile profiles[] = {{&batches, 1}, {&other, 1}};
   lanner_engine* engine = NULL;
   int stop = 1;
   memset(&options, 0, sizeof options);
@@ -143,6 +146,16 @@ static void check_options(const char* model) {
   stop = 0;
   SUCCEED(lanner_engine_build(model, &options, &engine, &error));
   lanner_engine_destroy(engine);
+
+  options.profile_count = 2;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "profiles is null");
+  options.profiles = profiles;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT,
+         "profile 2: the model has no input 'other'");
+  options.profile_count = 1;
+  SUCCEED(lanner_engine_build(model, &options, &engine, &error));
+  lanner_engine_destroy(engine);
+  options.profile_count = 7; /* beyond what the caller below knows */
 
   /* A caller of an older header: its structure ends before what this one knows. */
   options.progress = NULL;
