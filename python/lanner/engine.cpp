@@ -44,6 +44,25 @@ std::map<std::string, Value> by_input(std::string_view option, const nb::dict& g
   return values;
 }
 
+/// A list of dicts.
+std::vector<nb::dict> dicts_of(std::string_view option, nb::handle given) {
+  return with_option_named(option, given, [&] {
+    std::vector<nb::dict> dicts;
+    for (nb::handle one : given) dicts.push_back(nb::cast<nb::dict>(one));
+    return dicts;
+  });
+}
+
+/// A number, or several.
+std::vector<int> to_threads(nb::handle given) {
+  return with_option_named("threads", given, [&] {
+    if (PyIndex_Check(given.ptr()) != 0) return std::vector<int>{nb::cast<int>(given)};
+    std::vector<int> numbers;
+    for (nb::handle one : given) numbers.push_back(nb::cast<int>(one));
+    return numbers;
+  });
+}
+
 /// What Python calls an engine: with contexts of its own for `engine(...)`, so that threads may share it.
 class PyEngine {
 public:
@@ -89,9 +108,28 @@ std::string folder_of(nb::handle model) {
   return parent.empty() ? "." : parent.string();
 }
 
-PyEngine build(nb::handle model, const std::string& precision, const nb::dict& shapes, int threads,
-               double budget, const std::string& device, bool deterministic, bool retune,
-               const nb::dict& preprocess, nb::handle weights, nb::handle limits, nb::object progress) {
+/// Shapes of one variant or a list of several, each for every number of threads.
+void prepare(const PyEngine& engine, nb::handle shapes, nb::handle threads, nb::object progress) {
+  std::vector<nb::dict> wanted;
+  if (nb::isinstance<nb::dict>(shapes))
+    wanted.push_back(nb::cast<nb::dict>(shapes));
+  else
+    wanted = dicts_of("shapes", shapes);
+  std::vector<Variant> variants;
+  for (const nb::dict& one : wanted)
+    for (const int number : to_threads(threads))
+      variants.push_back({by_input<Shape>("shapes", one, to_shape), number});
+  Interruptible interruptible(std::move(progress));
+  const Control control = interruptible.control();
+  GatheredWarnings warnings;
+  interruptible.run([&] { engine.get().prepare(variants, control); });
+  warnings.give();
+}
+
+PyEngine build(nb::handle model, const std::string& precision, const nb::dict& shapes,
+               const nb::handle profiles, int threads, double budget, const std::string& device,
+               bool deterministic, bool retune, const nb::dict& preprocess, nb::handle weights,
+               nb::handle limits, nb::object progress) {
   BuildOptions options;
   options.limits = to_limits(limits);
   if (!weights.is_none()) options.weights = to_source(weights, options.limits);
@@ -102,6 +140,8 @@ PyEngine build(nb::handle model, const std::string& precision, const nb::dict& s
   options.retune = retune;
   options.device = device == "auto" ? automatic_device() : Device::parse(device);
   options.shapes = by_input<ShapeRange>("shapes", shapes, to_range);
+  for (const nb::dict& profile : dicts_of("profiles", profiles))
+    options.profiles.push_back(by_input<ShapeRange>("profiles", profile, to_range));
   options.preprocess = by_input<Preprocess>("preprocess", preprocess,
                                             [](nb::handle value) { return nb::cast<Preprocess>(value); });
   Interruptible interruptible(std::move(progress));
@@ -175,6 +215,15 @@ void register_engine(nb::module_& module) {
           },
           nb::arg("path"), nb::sig("def save(self, path: str | os.PathLike[str]) -> None"),
           "Writes a plan beside the path and renames it.")
+      .def("prepare", &prepare, nb::arg("shapes"), nb::kw_only(), nb::arg("threads") = 0,
+           nb::arg("progress") = nb::none(),
+           nb::sig("def prepare(self, shapes: dict[str, collections.abc.Sequence[int]] | "
+                   "collections.abc.Sequence[dict[str, collections.abc.Sequence[int]]], *, threads: int | "
+                   "collections.abc.Sequence[int] = 0, progress: collections.abc.Callable[[str, int, int], "
+                   "object] | None = None) -> None"),
+           "Tunes kernels for these input shapes, or for several, ahead of their first run, within the "
+           "build's budget and while contexts go on running; save keeps them. threads: of contexts, 0 for "
+           "the engine's; several for each of them.")
       .def_prop_ro("name", [](const PyEngine& self) { return text_of(self.get().name()); })
       .def_prop_ro(
           "inputs", [](const PyEngine& self) { return bindings(self.get().inputs()); },
@@ -226,12 +275,12 @@ void register_engine(nb::module_& module) {
 
   module.def(
       "build", &build, nb::arg("model"), nb::kw_only(), nb::arg("precision") = "fp32",
-      nb::arg("shapes") = nb::dict(), nb::arg("threads") = 0, nb::arg("budget") = 10.0,
-      nb::arg("device") = "auto", nb::arg("deterministic") = false, nb::arg("retune") = false,
-      nb::arg("preprocess") = nb::dict(), nb::arg("weights") = nb::none(), nb::arg("limits") = nb::none(),
-      nb::arg("progress") = nb::none(),
+      nb::arg("shapes") = nb::dict(), nb::arg("profiles") = nb::list(), nb::arg("threads") = 0,
+      nb::arg("budget") = 10.0, nb::arg("device") = "auto", nb::arg("deterministic") = false,
+      nb::arg("retune") = false, nb::arg("preprocess") = nb::dict(), nb::arg("weights") = nb::none(),
+      nb::arg("limits") = nb::none(), nb::arg("progress") = nb::none(),
       nb::sig("def build(model: object, *, precision: str = 'fp32', shapes: dict[str, typing.Any] = "
-              "{}, threads: int = 0, "
+              "{}, profiles: collections.abc.Sequence[dict[str, typing.Any]] = [], threads: int = 0, "
               "budget: float = 10.0, device: str = 'auto', deterministic: bool = False, "
               "retune: bool = False, "
               "preprocess: dict[str, Preprocess] = {}, weights: object = None, "
@@ -240,7 +289,9 @@ void register_engine(nb::module_& module) {
       "Imports, optimises and tunes a model.\n\nmodel: path, bytes or an onnx.ModelProto; ONNX, TensorFlow "
       "GraphDef (binary or text) or Caffe. weights: of a Caffe net in text its .caffemodel. shapes: "
       "input name to shape, or to (smallest, "
-      "typical, largest). budget: seconds that timing kernels may take; 0 chooses by heuristics. "
+      "typical, largest): what the engine takes. profiles: dicts of the same, ranges to be ready for; the "
+      "build tunes the typical shapes of each, other shapes in a range take over their kernels, and shapes "
+      "in none run too. budget: seconds that timing kernels may take; 0 chooses by heuristics. "
       "deterministic: the same model gives the same plan, nothing is timed. retune: kernels are timed again "
       "that earlier builds have timed. "
       "preprocess: input name to Preprocess. "

@@ -126,6 +126,43 @@ def test_open_sizes_run_at_any_size_of_the_profile(picture):
         ranged({"input": np.repeat(picture, 5, axis=0)})
 
 
+def test_profiles_are_ready_and_refuse_nothing(engine, picture, tmp_path):
+    profiles = [{"input": ((1, 3, 192, 320), (1, 3, 192, 320), (2, 3, 192, 320))}, {"input": (4, 3, 192, 320)}]
+    lanner.build(SHAPES, profiles=profiles, threads=1, budget=0).save(tmp_path / "two.plan")
+    ranged = lanner.load(tmp_path / "two.plan", threads=1)
+    assert [one["shapes"]["input"][0] for one in ranged.explain()["variants"]] == [1, 4]
+    expected = engine({"input": picture})["boxes"].numpy()
+    context = ranged.create_context()
+    for batch in (1, 4, 2, 4, 5, 1):
+        boxes = context({"input": np.repeat(picture, batch, axis=0)})["boxes"].numpy()
+        assert boxes.shape[0] == batch
+        for one in boxes:
+            np.testing.assert_allclose(one, expected[0], atol=1e-3)
+    with pytest.raises(ValueError, match="profile 2: the model has no input 'x'"):
+        lanner.build(SHAPES, profiles=[profiles[0], {"x": (1, 3, 192, 320)}], threads=1, budget=0)
+    for wrong in ([7], ["input"], 7, {"input": (1, 3, 192, 320)}):
+        with pytest.raises(TypeError, match="profiles|build"):
+            lanner.build(SHAPES, profiles=wrong, threads=1, budget=0)
+
+
+def test_several_variants_are_prepared_and_kept(tmp_path):
+    open_engine = lanner.build(SHAPES, shapes={"input": ((1, 3, 192, 320), (1, 3, 192, 320), (4, 3, 192, 320))}, threads=1, budget=0)
+    stages = []
+    open_engine.prepare({"input": (2, 3, 192, 320)}, progress=lambda stage, done, total: stages.append(stage))
+    open_engine.prepare([{"input": (3, 3, 192, 320)}, {}], threads=[1, 2])
+    open_engine.save(tmp_path / "prepared.plan")
+    variants = lanner.load(tmp_path / "prepared.plan", threads=1).explain()["variants"]
+    assert [(one["shapes"]["input"][0], one["threads"]) for one in variants] == [(1, 1), (2, 1), (3, 1), (1, 2), (3, 2)]
+    assert "tune" in stages
+    with pytest.raises(ValueError, match="built for 1 to 4"):
+        open_engine.prepare({"input": (5, 3, 192, 320)})
+    for wrong in (7, [7], {"input": "large"}, {3: (1, 3, 192, 320)}):
+        with pytest.raises(TypeError, match="shapes|prepare"):
+            open_engine.prepare(wrong)
+    with pytest.raises(TypeError, match="threads"):
+        open_engine.prepare({}, threads=["many"])
+
+
 def test_errors_are_one_line_and_built_in_kinds(engine, picture, tmp_path):
     with pytest.raises(FileNotFoundError, match="absent.onnx"):
         lanner.build(tmp_path / "absent.onnx")
