@@ -273,6 +273,15 @@ NETWORKS = {
 IMPORTED = {"microsoft-attention": microsoft_attention_network, "packed": packed_network, "shadow": shadowing_network}
 
 
+def small_network():
+    nodes = [node("MatMul", ["x", "w"], ["a"]), node("Relu", ["a"], ["y"])]
+    return model(nodes, [value("x", shape=("N", 4))], [value("y", shape=("N", 4))], [constant("w", weights(4, 4))])
+
+
+# Networks whose plans hold several variants, and the options that they are built with.
+VARIANTS = {"variants": (small_network, ["--profile", "x=1x4:1x4:2x4", "--profile", "x=3x4:4x4:9x4"])}
+
+
 def onnx_seeds() -> None:
     for name, make in (NETWORKS | IMPORTED).items():
         write("onnx", f"{name}.onnx", make().SerializeToString())
@@ -297,25 +306,29 @@ def plan_text(path: Path) -> bytes:
     """The form that plan_target.cpp puts together again."""
     header, data = read_plan(path)
     metadata = header.pop("__metadata__")
-    parts = {name: data[slice(*header.pop(name)["data_offsets"])] for name in ("ir", "lowered", "reports")}
+    texts = [name for name in header if name == "ir" or name.startswith(("lowered", "reports"))]
+    parts = {name: data[slice(*header.pop(name)["data_offsets"])] for name in texts}
     end = max((entry["data_offsets"][1] for name, entry in header.items() if not name.startswith("__pad_")), default=0)
     header = {name: entry for name, entry in header.items() if entry["data_offsets"][1] <= end}
     target = json.loads(metadata["lanner.target"])
     target["isa"] = "here"
     parts = {
-        "target": json.dumps(target).encode(), "weights": metadata["lanner.weights"].encode(), "ir": parts["ir"],
-        "lowered": parts["lowered"], "reports": b"[]", "entries": json.dumps(header).encode(), "data": data[:end].rstrip(b"\0"),
+        "target": json.dumps(target).encode(), "weights": metadata["lanner.weights"].encode(),
+        **({"variants": metadata["lanner.variants"].encode()} if "lanner.variants" in metadata else {}),
+        **{name: b"[]" if name.startswith("reports") else content for name, content in parts.items()},
+        "entries": json.dumps(header).encode(), "data": data[:end].rstrip(b"\0"),
     }
     return b"".join(b"=== " + name.encode() + b"\n" + content.rstrip(b"\n") + b"\n" for name, content in parts.items())
 
 
 def plan_seeds(command: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        for name, make in NETWORKS.items():
+        plans = {name: (make, []) for name, make in NETWORKS.items()} | VARIANTS
+        for name, (make, options) in plans.items():
             source, plan = Path(folder, f"{name}.onnx"), Path(folder, f"{name}.plan")
             onnx.save(make(), source)
             subprocess.run(
-                [command, "build", source, "-o", plan, "--budget", "0", "--deterministic", "--threads", "1"],
+                [command, "build", source, "-o", plan, "--budget", "0", "--deterministic", "--threads", "1", *options],
                 check=True, capture_output=True,
             )
             write("plan", f"{name}.txt", plan_text(plan))
