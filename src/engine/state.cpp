@@ -189,7 +189,12 @@ Specialisation Engine::State::lowered(const VariantKey& key, double& seconds, co
   const Target own = target_of(key.threads);
   const std::vector<const Backend*> backends = backends_for(own);
   TimingCache cache(timing_cache, retune);
-  Tuner tuner(own, seconds, cache, constants_, control);
+  Target tried = own;
+  // Checking kernels at a first run takes longer than many runs. For sizes that were announced the list is
+  // enough, as it is in deterministic builds.
+  if (model && profile_of(key.shapes) && vouched(model->program->graph(), backends))
+    tried.deterministic = true;
+  Tuner tuner(tried, seconds, cache, constants_, control);
   Lowered result =
       lower(specialised_graph(portable(), key.shapes, limits, control),
             {backends, own, tuner, constants_, control, model ? &model->program->graph() : nullptr});

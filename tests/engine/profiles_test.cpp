@@ -14,11 +14,13 @@
 
 #include <lanner/engine.h>
 
+#include "backends/backends.h"
 #include "engine/heard.h"
 #include "engine/plan_parts.h"
 #include "engine/state.h"
 #include "expect_error.h"
 #include "importers/onnx_file.h"
+#include "lower/vouched.h"
 #include "ops/interpreter.h"
 #include "temporary_folder.h"
 
@@ -54,11 +56,13 @@ std::string network() {
                       .constants = weights}));
 }
 
-Engine built(const Profiles& profiles, const std::map<std::string, ShapeRange>& shapes = {}) {
+Engine built(const Profiles& profiles, const std::map<std::string, ShapeRange>& shapes = {},
+             const std::filesystem::path& verdicts = {}) {
   const auto held = std::make_shared<std::string>(network());
   BuildOptions options;
   options.budget = 0;
-  options.deterministic = true;
+  options.deterministic = verdicts.empty();
+  options.timing_cache = verdicts;
   options.threads = 1;
   options.shapes = shapes;
   options.profiles = profiles;
@@ -153,6 +157,22 @@ TEST(Profiles, ShapesOfOneTakeOverItsKernels) {
   EXPECT_EQ(engine.state().profile_of({batch_of(33)}), nullptr);
   EXPECT_EQ(like(3), like(1));
   EXPECT_EQ(like(20), like(16));
+}
+
+/// What is tried out is written down.
+TEST(Profiles, ShapesOfOneAreTriedOutOnlyWhereTheListDoesNotVouchForTheirKernels) {
+  const TemporaryFolder folder;
+  const std::filesystem::path verdicts = folder / "timing.txt";
+  const Engine engine = built(small_and_large, {}, verdicts);
+  const auto typical = engine.state().specialise({batch_of(16)}, 1);
+  const bool trusted = vouched(typical->program->graph(), backends_for(engine.state().target));
+  std::string before = content_of(verdicts);
+  ASSERT_FALSE(before.empty());
+  engine.state().specialise({batch_of(20)}, 1, {}, false);
+  EXPECT_EQ(content_of(verdicts) == before, trusted);
+  before = content_of(verdicts);
+  engine.state().specialise({batch_of(33)}, 1, {}, false);
+  EXPECT_NE(content_of(verdicts), before);
 }
 
 TEST(Profiles, ShapesOutsideRunTooAndThatIsSaid) {
