@@ -203,8 +203,8 @@ private:
     const auto found = file_.metadata().find(variants_key);
     if (found == file_.metadata().end()) return keys;
     const nlohmann::json entries = parse_json(found->second, options_.limits);
-    check(entries.size() < most_variants, ErrorCode::bad_data, "the plan has {} variants, expected at most {}",
-          entries.size() + 1, most_variants);
+    check(entries.size() < most_variants, ErrorCode::bad_data,
+          "the plan has {} variants, expected at most {}", entries.size() + 1, most_variants);
     for (const auto& entry : entries) {
       const int threads = entry.at("threads").get<int>();
       check(threads >= 1 && threads <= most_threads, ErrorCode::bad_data, "a variant is for {} threads",
