@@ -126,8 +126,8 @@ private:
   }
 
   bool settled(const Lane& lane, bool brief) const {
-    constexpr std::size_t few = 4, usual = 9, most = 48;
-    constexpr double close = 0.01, alone = 0.03, long_time = 0.05;
+    constexpr std::size_t few = 4, usual = 9, most = 30;
+    constexpr double close = 0.02, alone = 0.1, long_time = 0.03;
     const std::size_t count = lane.samples.size();
     if (count >= most || (count >= few && lane.spent >= long_time)) return true;
     const double share = lanes_.size() > 1 ? close : alone;

@@ -7,6 +7,8 @@ namespace lanner {
 struct Timing {
   double seconds = 0;
   double error = 0;
+
+  friend bool operator==(const Timing&, const Timing&) = default;
 };
 
 } // namespace lanner

@@ -118,7 +118,8 @@ void TimingCache::read_line(const std::string& line, bool timings) {
   // What this build found out itself is newer.
   Entry& known = entries_[key];
   if (!known.own_timing && entry.timing) known.timing = entry.timing;
-  if (!known.own_verdict && entry.verdict) known.verdict = std::move(entry.verdict);
+  if (!known.own_verdict && entry.verdict) known.verdict = entry.verdict;
+  if (entry.timing == known.timing && entry.verdict == known.verdict) known.unsaved = false;
 }
 
 std::optional<Timing> TimingCache::timing(const std::string& key) const {

@@ -15,6 +15,8 @@ namespace lanner {
 struct Verdict {
   std::string wrong; ///< What differed; empty: it is right.
   bool right() const noexcept { return wrong.empty(); }
+
+  friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
 /// Timings and verdicts by the content of what was tried. A file in the user's cache folder keeps them

@@ -285,6 +285,16 @@ TEST_F(TimingCacheFile, IsAddedToAndNotWrittenAnew) {
   EXPECT_GT(content().size(), before.size());
 }
 
+TEST_F(TimingCacheFile, WhatAnotherBuildFoundOutTooIsNotWrittenAgain) {
+  TimingCache a(file()), b(file());
+  for (TimingCache* cache : {&a, &b}) cache->set_verdict(one, {});
+  a.set_timing(one, {1, 0.125});
+  a.save();
+  const std::string before = content();
+  b.save();
+  EXPECT_EQ(content(), before);
+}
+
 TEST_F(TimingCacheFile, ALineThatWasCutOffSpoilsNoOther) {
   whole();
   write(content() + two.substr(0, 20));
