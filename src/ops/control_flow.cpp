@@ -50,10 +50,9 @@ void Stack::push(Tensor element) {
   elements_.push_back(std::move(element));
 }
 
-void Stack::store(KernelContext& context, std::size_t i) const {
+Tensor Stack::joined(const Type& type) const {
   const auto count = static_cast<std::int64_t>(elements_.size());
   if (elements_.empty()) {
-    const Type& type = context.node().output(i)->type;
     Shape shape{0};
     if (type.ranked()) {
       shape = Shape{};
@@ -61,22 +60,65 @@ void Stack::store(KernelContext& context, std::size_t i) const {
       for (std::size_t d = 0; d < type.rank(); ++d)
         shape.push_back(d == axis ? 0 : type.dims()[d].constant().value_or(0));
     }
-    context.allocate(i, type.dtype(), shape);
-    return;
+    return Tensor::allocate(type.dtype(), shape, {}, {}, current_limits());
   }
   const Tensor& first = elements_.front();
   const std::size_t axis = resolve_axis(axis_, first.rank() + 1);
   std::vector<std::int64_t> dims = first.shape().dims();
   dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), count);
-  Tensor& out = context.allocate(i, first.dtype(), Shape(std::move(dims)));
-  Walk target = dense_walk(out.shape());
-  const std::int64_t step = target.strides[axis];
-  target.strides.erase(target.strides.begin() + static_cast<std::ptrdiff_t>(axis));
-  for (std::int64_t k = 0; k < count; ++k) {
-    target.offset = (backwards_ ? count - 1 - k : k) * step;
-    const Tensor& element = elements_[static_cast<std::size_t>(k)];
-    copy_strided(first.shape(), element, dense_walk(first.shape()), out, target);
-  }
+  Tensor out = Tensor::allocate(first.dtype(), Shape(std::move(dims)), {}, {}, current_limits());
+  for (std::int64_t k = 0; k < count; ++k)
+    copy_slice(elements_[static_cast<std::size_t>(k)], out, axis, backwards_ ? count - 1 - k : k);
+  return out;
+}
+
+/// The slice of `whole` at `place` along `axis`, as a walk over its other dims.
+static Walk slice_walk(const Shape& whole, std::size_t axis, std::int64_t place) {
+  Walk walk = dense_walk(whole);
+  walk.offset = place * walk.strides[axis];
+  walk.strides.erase(walk.strides.begin() + static_cast<std::ptrdiff_t>(axis));
+  return walk;
+}
+
+void copy_slice(const Tensor& slice, Tensor& whole, std::size_t axis, std::int64_t place) {
+  copy_strided(slice.shape(), slice, dense_walk(slice.shape()), whole,
+               slice_walk(whole.shape(), axis, place));
+}
+
+void take_slice(const Tensor& whole, std::size_t axis, std::int64_t place, Tensor& slice) {
+  copy_strided(slice.shape(), whole, slice_walk(whole.shape(), axis, place), slice,
+               dense_walk(slice.shape()));
+}
+
+Shape without_axis(const Shape& shape, std::size_t axis) {
+  std::vector<std::int64_t> dims = shape.dims();
+  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  return Shape(std::move(dims));
+}
+
+static std::vector<std::int64_t> list_of(const AttributeMap& attributes, std::string_view name,
+                                         std::size_t count) {
+  std::vector<std::int64_t> list = attributes.integers(name, std::vector<std::int64_t>(count, 0));
+  check(list.size() == count, ErrorCode::invalid_argument, "scan: {} has {} entries, expected {}", name,
+        list.size(), count);
+  return list;
+}
+
+ScanPlan plan_scan(const AttributeMap& attributes, std::size_t inputs, std::size_t outputs) {
+  const auto scanned = attributes.get<std::int64_t>("num_scan_inputs");
+  check(scanned >= 1 && scanned <= static_cast<std::int64_t>(inputs), ErrorCode::invalid_argument,
+        "scan: num_scan_inputs is {} of {} inputs", scanned, inputs);
+  ScanPlan plan;
+  plan.scanned = static_cast<std::size_t>(scanned);
+  plan.states = inputs - plan.scanned;
+  check(outputs >= plan.states, ErrorCode::invalid_argument, "scan: {} outputs for {} states", outputs,
+        plan.states);
+  plan.stacked = outputs - plan.states;
+  plan.input_axes = list_of(attributes, "scan_input_axes", plan.scanned);
+  plan.input_directions = list_of(attributes, "scan_input_directions", plan.scanned);
+  plan.output_axes = list_of(attributes, "scan_output_axes", plan.stacked);
+  plan.output_directions = list_of(attributes, "scan_output_directions", plan.stacked);
+  return plan;
 }
 
 Item sequence_of(std::vector<Item> items) {

@@ -106,7 +106,8 @@ static void run_loop(KernelContext& context) {
     for (std::size_t i = 0; i < carried; ++i) parameters[i + 2] = std::move(results[i + 1]);
   }
   for (std::size_t i = 0; i < carried; ++i) context.set_item(i, std::move(parameters[i + 2]));
-  for (std::size_t i = 0; i < stacks.size(); ++i) stacks[i].store(context, carried + i);
+  for (std::size_t i = 0; i < stacks.size(); ++i)
+    context.set_item(carried + i, stacks[i].joined(context.node().output(carried + i)->type));
 }
 
 std::vector<OpDef> loop_ops() {

@@ -8,40 +8,6 @@
 
 namespace lanner::ops {
 
-namespace {
-
-/// How the inputs and outputs of a node divide.
-struct ScanPlan {
-  std::size_t states = 0, scanned = 0, stacked = 0;
-  std::vector<std::int64_t> input_axes, output_axes, input_directions, output_directions;
-};
-
-std::vector<std::int64_t> list_of(const AttributeMap& attributes, std::string_view name, std::size_t count) {
-  std::vector<std::int64_t> list = attributes.integers(name, std::vector<std::int64_t>(count, 0));
-  check(list.size() == count, ErrorCode::invalid_argument, "scan: {} has {} entries, expected {}", name,
-        list.size(), count);
-  return list;
-}
-
-ScanPlan plan_scan(const AttributeMap& attributes, std::size_t inputs, std::size_t outputs) {
-  const auto scanned = attributes.get<std::int64_t>("num_scan_inputs");
-  check(scanned >= 1 && scanned <= static_cast<std::int64_t>(inputs), ErrorCode::invalid_argument,
-        "scan: num_scan_inputs is {} of {} inputs", scanned, inputs);
-  ScanPlan plan;
-  plan.scanned = static_cast<std::size_t>(scanned);
-  plan.states = inputs - plan.scanned;
-  check(outputs >= plan.states, ErrorCode::invalid_argument, "scan: {} outputs for {} states", outputs,
-        plan.states);
-  plan.stacked = outputs - plan.states;
-  plan.input_axes = list_of(attributes, "scan_input_axes", plan.scanned);
-  plan.input_directions = list_of(attributes, "scan_input_directions", plan.scanned);
-  plan.output_axes = list_of(attributes, "scan_output_axes", plan.stacked);
-  plan.output_directions = list_of(attributes, "scan_output_directions", plan.stacked);
-  return plan;
-}
-
-} // namespace
-
 static Type without_axis(const Type& type, std::int64_t axis) {
   if (!type.ranked()) return type;
   Dims dims = type.dims();
@@ -81,17 +47,6 @@ static void infer_scan(InferContext& context) {
   }
 }
 
-static Tensor slice_at(const Tensor& tensor, std::size_t axis, std::int64_t place) {
-  Walk source = dense_walk(tensor.shape());
-  source.offset = place * source.strides[axis];
-  std::vector<std::int64_t> dims = tensor.shape().dims();
-  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
-  source.strides.erase(source.strides.begin() + static_cast<std::ptrdiff_t>(axis));
-  Tensor slice = Tensor::allocate(tensor.dtype(), Shape(std::move(dims)));
-  copy_strided(slice.shape(), tensor, source, slice, dense_walk(slice.shape()));
-  return slice;
-}
-
 static void run_scan(KernelContext& context) {
   const ScanPlan plan = plan_scan(context.attributes(), context.inputs(), context.outputs());
   std::vector<Item> parameters;
@@ -111,7 +66,10 @@ static void run_scan(KernelContext& context) {
   for (std::int64_t step = 0; step < steps; ++step) {
     for (std::size_t i = 0; i < plan.scanned; ++i) {
       const std::int64_t place = plan.input_directions[i] != 0 ? steps - 1 - step : step;
-      parameters[plan.states + i] = Item(slice_at(context.input(plan.states + i), axes[i], place));
+      const Tensor& scanned = context.input(plan.states + i);
+      Tensor slice = Tensor::allocate(scanned.dtype(), without_axis(scanned.shape(), axes[i]));
+      take_slice(scanned, axes[i], place, slice);
+      parameters[plan.states + i] = Item(std::move(slice));
     }
     std::vector<Item> results = context.run_region(0, parameters);
     check(results.size() == context.outputs(), ErrorCode::internal, "scan: the body gives {} values",
@@ -120,7 +78,8 @@ static void run_scan(KernelContext& context) {
     for (std::size_t i = 0; i < plan.states; ++i) parameters[i] = std::move(results[i]);
   }
   for (std::size_t i = 0; i < plan.states; ++i) context.set_item(i, std::move(parameters[i]));
-  for (std::size_t i = 0; i < plan.stacked; ++i) stacks[i].store(context, plan.states + i);
+  for (std::size_t i = 0; i < plan.stacked; ++i)
+    context.set_item(plan.states + i, stacks[i].joined(context.node().output(plan.states + i)->type));
 }
 
 std::vector<OpDef> scan_ops() {

@@ -115,7 +115,7 @@ static void run_concat_from_sequence(KernelContext& context) {
   if (context.attributes().flag("new_axis")) {
     Stack stack(asked);
     for (const Item& item : *sequence.items) stack.push(item.tensor);
-    return stack.store(context, 0);
+    return context.set_item(0, stack.joined(context.node().output(0)->type));
   }
   const Tensor& first = sequence.items->front().tensor;
   const std::size_t axis = resolve_axis(asked, first.rank());
