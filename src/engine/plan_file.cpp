@@ -235,8 +235,7 @@ private:
         [this](auto, auto name) { return stored(name); }, options_.limits);
     infer_types(*lowered);
     check_interface(state, key.shapes, *lowered);
-    for (const auto& node : lowered->body().nodes())
-      if (node->kind() == "constant") check_kept(*node);
+    check_kept(lowered->body());
     try {
       Target target = state.target;
       target.threads = key.threads;
@@ -258,6 +257,13 @@ private:
         fmt::format("the plan was tuned again from its IR, within {} s: {}", state.budget, reason));
     log(LogLevel::warning, fmt::format("{}: {}", name_, state.notes.back()));
     state.make_ahead(variants, options_.control);
+  }
+
+  static void check_kept(const Region& region) {
+    for (const auto& node : region.nodes()) {
+      if (node->kind() == "constant") check_kept(*node);
+      for (const auto& inner : node->regions()) check_kept(*inner);
+    }
   }
 
   /// Constants lie in the file as kernels read them.

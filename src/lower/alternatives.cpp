@@ -216,7 +216,9 @@ private:
   void offer(Proposal& proposal) const {
     const Node& node = *proposal.node;
     proposal.asked = true;
-    if (!all_planned(node) || node.captures() > 0)
+    if (node.tactic.backend == program_backend)
+      proposal.list = {without_kernel(node, program_backend)};
+    else if (!all_planned(node) || node.captures() > 0)
       proposal.list = {without_kernel(node, interpreter_backend)};
     else if (is_alias(node) && node.op().view)
       proposal.list = aliases(node, options_.target);

@@ -11,6 +11,7 @@
 #include "graph/verifier.h"
 #include "lower/alternatives.h"
 #include "lower/cover.h"
+#include "lower/regions.h"
 #include "lower/widen.h"
 #include "plan/lowered.h"
 
@@ -24,6 +25,7 @@ public:
 
   std::vector<NodeReport> run() {
     prepare_to_lower(graph_, options_);
+    reports_ = lower_regions(graph_, options_);
     proposals_ = collect_alternatives(graph_, options_);
     apply(settled_cover());
     settle_outputs();

@@ -48,11 +48,16 @@ bool vouched(const Backend& backend, std::string_view kernel) {
   });
 }
 
-bool vouched(const Graph& lowered, std::span<const Backend* const> backends) {
-  return std::ranges::all_of(lowered.body().nodes(), [&](const auto& node) {
+static bool vouched(const Region& region, std::span<const Backend* const> backends) {
+  return std::ranges::all_of(region.nodes(), [&](const auto& node) {
     const auto backend = std::ranges::find(backends, node->tactic.backend, &Backend::name);
-    return backend == backends.end() || vouched(**backend, node->tactic.kernel);
+    return (backend == backends.end() || vouched(**backend, node->tactic.kernel)) &&
+           std::ranges::all_of(node->regions(), [&](const auto& inner) { return vouched(*inner, backends); });
   });
+}
+
+bool vouched(const Graph& lowered, std::span<const Backend* const> backends) {
+  return vouched(lowered.body(), backends);
 }
 
 } // namespace lanner

@@ -16,6 +16,7 @@ namespace lanner {
 
 inline constexpr const char* interpreter_backend =
     "interpreter"; ///< Runs a node by its definition, shapes found as it runs.
+inline constexpr const char* program_backend = "program"; ///< Runs a node's regions, which are lowered too.
 inline constexpr const char* alias_backend = "alias"; ///< Output lies in the input's memory: nothing runs.
 
 /// The tactic that a lowered node names, as its backend offers it today, or null when it offers it no more.

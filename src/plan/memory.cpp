@@ -54,4 +54,8 @@ ArenaPlan plan_arena(std::span<const BufferRequest> requests, std::uint64_t alig
   return plan;
 }
 
+std::uint64_t add_aligned(std::uint64_t offset, std::uint64_t bytes, std::uint64_t alignment) {
+  return end_of(offset, rounded(bytes, alignment));
+}
+
 } // namespace lanner

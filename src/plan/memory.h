@@ -22,4 +22,7 @@ struct ArenaPlan {
 /// time lies (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020).
 ArenaPlan plan_arena(std::span<const BufferRequest> requests, std::uint64_t alignment = 64);
 
+/// Where what comes behind `bytes` at `offset` begins. Throws Error{limit_exceeded} past all addresses.
+std::uint64_t add_aligned(std::uint64_t offset, std::uint64_t bytes, std::uint64_t alignment = 64);
+
 } // namespace lanner

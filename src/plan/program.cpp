@@ -79,6 +79,11 @@ private:
     std::size_t workspace = 0;
     if (node.tactic.backend == interpreter_backend) {
       check_plain(node);
+    } else if (node.tactic.backend == program_backend) {
+      check_plain(node);
+      program_.bodies_.push_back(std::make_unique<const Bodies>(bodies_for(node)));
+      made.bodies = program_.bodies_.back().get();
+      workspace = made.bodies->workspace;
     } else {
       program_.offered_.push_back(std::make_unique<const OfferedTactic>(offered_for(node)));
       const OfferedTactic& offered = *program_.offered_.back();
@@ -96,12 +101,13 @@ private:
     program_.steps_.push_back(made);
   }
 
-  /// The interpreter knows row-major values of their own types only.
+  /// The interpreter and regions know row-major values of their own types only.
   static void check_plain(const Node& node) {
     const auto plain = [](const Value* value) { return !value || value->storage.is_default(); };
     check(std::ranges::all_of(node.inputs(), plain) &&
               std::ranges::all_of(node.outputs(), [&](const auto& value) { return plain(value.get()); }),
-          ErrorCode::bad_data, "node {} is run by its definition, but a value of it is not stored row-major",
+          ErrorCode::bad_data,
+          "node {} is run by its definition or by its regions, but a value of it is not stored row-major",
           node.label());
   }
 
@@ -116,6 +122,11 @@ private:
               std::ranges::all_of(node.outputs(), [&](const auto& value) { return fits(value.get()); }),
           ErrorCode::bad_data, "node {}: kernel {} runs where a value of it does not lie", node.label(),
           node.tactic.kernel);
+  }
+
+  Bodies bodies_for(const Node& node) const {
+    return with_context([&] { return "node " + node.label(); },
+                        [&] { return make_bodies(node, backends_, target_, constants_); });
   }
 
   OfferedTactic offered_for(const Node& node) const {

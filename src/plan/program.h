@@ -9,6 +9,7 @@
 
 #include "graph/graph.h"
 #include "graph/tactic.h"
+#include "plan/bodies.h"
 #include "plan/lowered.h"
 #include "plan/packing.h"
 
@@ -34,8 +35,9 @@ struct Place {
 /// One thing to run.
 struct Step {
   const Node* node = nullptr;
-  const Kernel* kernel = nullptr;              ///< Null: the interpreter runs the node.
-  const OfferedTactic* offered = nullptr;      ///< What the kernel was made of; null where there is none.
+  const Kernel* kernel = nullptr;         ///< Null: bodies, or else the interpreter runs the node.
+  const OfferedTactic* offered = nullptr; ///< What the kernel was made of; null where there is none.
+  const Bodies* bodies = nullptr;         ///< Of a node whose regions run as programs, which has no kernel.
   std::uint32_t first_input = 0, inputs = 0;   ///< Range of Program::inputs.
   std::uint32_t first_output = 0, outputs = 0; ///< Range of Program::outputs.
   std::uint64_t workspace = 0;                 ///< Arena offset.
@@ -79,6 +81,7 @@ private:
   std::unique_ptr<Graph> graph_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<std::unique_ptr<const OfferedTactic>> offered_;
+  std::vector<std::unique_ptr<const Bodies>> bodies_;
   std::vector<Tensor> constants_;
   std::vector<Step> steps_;
   std::vector<Place> inputs_, outputs_, results_, input_items_;

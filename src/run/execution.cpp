@@ -11,6 +11,7 @@
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "graph/op.h"
+#include "ops/control_flow.h"
 #include "ops/interpreter.h"
 #include "plan/lowered.h"
 
@@ -22,6 +23,27 @@ using Clock = std::chrono::steady_clock;
 /// For messages, as models' readers know it.
 std::string named(const Node& node) {
   return fmt::format("node {} ({})", node.label(), shown_kind(node));
+}
+bool lies_in(const Tensor& tensor, const Tensor& memory) {
+  const auto* first = static_cast<const std::byte*>(memory.data());
+  const auto* at = static_cast<const std::byte*>(tensor.data());
+  return at >= first && at < first + memory.bytes();
+}
+
+/// A sequence or a tensor of unknown size may hold an operand for longer than the arena does.
+Item owned(Item item, std::span<const Tensor> borrowed) {
+  if (item.tensor.defined() &&
+      std::ranges::any_of(borrowed, [&](const Tensor& memory) { return lies_in(item.tensor, memory); }))
+    item.tensor = item.tensor.clone();
+  if (!item.is_sequence()) return item;
+  std::vector<Item> elements;
+  bool same = true;
+  for (const Item& element : *item.items) {
+    elements.push_back(owned(element, borrowed));
+    same = same && elements.back().tensor.data() == element.tensor.data() &&
+           elements.back().items == element.items;
+  }
+  return same ? item : ops::sequence_of(std::move(elements));
 }
 } // namespace
 
@@ -43,6 +65,18 @@ Execution::Execution(std::shared_ptr<const Program> program_to_run, const Arenas
     if (run.outputs()[i].kind == Place::Kind::output)
       output_writers_[run.outputs()[i].index].push_back({i, run.outputs()[i].offset});
   fix_pointers();
+  make_region_steps();
+}
+
+Execution::Execution(Execution&&) noexcept = default;
+Execution::~Execution() = default;
+
+void Execution::make_region_steps() {
+  std::byte* base = program().device().is_host() ? arenas_.device : arenas_.host;
+  region_steps_.resize(program().steps().size());
+  for (std::size_t s = 0; s < region_steps_.size(); ++s)
+    if (const Step& step = program().steps()[s]; step.bodies)
+      region_steps_[s] = make_region_step(step, base + step.workspace);
 }
 
 void Execution::fix_pointers() {
@@ -145,7 +179,10 @@ void Execution::run_timed(const RunRequest& request) {
 void Execution::run_step(const Step& step, const RunRequest& request) {
   request.control.cancel.check();
   with_context([&] { return named(*step.node); },
-               [&] { step.kernel ? launch(step, request.stream, false) : interpret(step, request); });
+               [&] {
+                 if (step.kernel) return launch(step, request.stream, false);
+                 step.bodies ? run_regions(step, request) : interpret(step, request);
+               });
 }
 
 void Execution::launch(const Step& step, Stream stream, bool ordered) const {
@@ -157,16 +194,42 @@ void Execution::launch(const Step& step, Stream stream, bool ordered) const {
                        ordered});
 }
 
+StepInput Execution::operand(const Step& step, std::size_t i) {
+  const Value* value = step.node->inputs()[i];
+  if (!value) return {};
+  const Place& place = program().inputs()[step.first_input + i];
+  if (place.kind == Place::Kind::item) return {nullptr, &items_[place.index], &value->type};
+  if (is_planned(*value)) return {inputs_[step.first_input + i], nullptr, &value->type};
+  Item& constant = constant_items_[place.index];
+  constant.tensor = program().constants()[place.index];
+  return {nullptr, &constant, &value->type};
+}
+
+void Execution::run_regions(const Step& step, const RunRequest& request) {
+  const Program& run = program();
+  constant_items_.resize(run.constants().size());
+  operands_.clear();
+  outlets_.clear();
+  for (std::size_t i = 0; i < step.inputs; ++i) operands_.push_back(operand(step, i));
+  for (std::size_t i = 0; i < step.outputs; ++i) {
+    const Place& place = run.outputs()[step.first_output + i];
+    StepOutput outlet{nullptr, nullptr, &step.node->output(i)->type};
+    if (place.kind == Place::Kind::item)
+      outlet.item = &items_[place.index];
+    else
+      outlet.memory = outputs_[step.first_output + i];
+    outlets_.push_back(outlet);
+  }
+  region_steps_[static_cast<std::size_t>(&step - run.steps().data())]->run(operands_, outlets_, request);
+}
+
 /// Runs one node by its definition. Planned values go in as views and come out by copy.
 void Execution::interpret(const Step& step, const RunRequest& request) {
   const Program& run = program();
   const Node& node = *step.node;
   std::vector<Item> held(step.inputs);
   std::vector<const Item*> arguments(step.inputs, nullptr);
-  const auto outputs = run.outputs().subspan(step.first_output, step.outputs);
-  // A sequence or a tensor of unknown size may hold its inputs for longer than the arena does.
-  const bool kept =
-      std::ranges::any_of(outputs, [](const Place& place) { return place.kind == Place::Kind::item; });
+  std::vector<Tensor> borrowed;
   for (std::size_t i = 0; i < step.inputs; ++i) {
     const Value* value = node.inputs()[i];
     if (!value) continue;
@@ -179,7 +242,7 @@ void Execution::interpret(const Step& step, const RunRequest& request) {
     } else {
       void* memory = const_cast<void*>(inputs_[step.first_input + i]);
       held[i].tensor = Tensor::wrap(memory, value->type.dtype(), value->type.shape(), nullptr);
-      if (kept) held[i].tensor = held[i].tensor.clone();
+      borrowed.push_back(held[i].tensor);
       arguments[i] = &held[i];
     }
   }
@@ -188,7 +251,7 @@ void Execution::interpret(const Step& step, const RunRequest& request) {
   for (std::size_t i = 0; i < step.outputs; ++i) {
     const Place& place = run.outputs()[step.first_output + i];
     if (place.kind == Place::Kind::item) {
-      items_[place.index] = std::move(results[i]);
+      items_[place.index] = owned(std::move(results[i]), borrowed);
     } else if (results[i].tensor.defined()) {
       check(results[i].tensor.shape() == node.output(i)->type.shape(), ErrorCode::internal,
             "{}: inferred {}, computed {}", node.label(), node.output(i)->type.to_string(),

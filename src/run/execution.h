@@ -9,6 +9,7 @@
 
 #include "plan/program.h"
 #include "run/recording.h"
+#include "run/region_step.h"
 
 namespace lanner {
 
@@ -30,12 +31,15 @@ struct RunRequest {
 class Execution {
 public:
   Execution(std::shared_ptr<const Program> program, const Arenas& arenas);
+  Execution(Execution&&) noexcept;
+  ~Execution();
 
   const Program& program() const { return *program_; }
   /// Memory on the target's device.
   void set_input(std::size_t index, const void* memory);
   void set_output(std::size_t index, void* memory);
   std::vector<Item>& items() { return items_; }
+  const std::vector<Item>& items() const { return items_; }
 
   /// Runs or, on a GPU, queues all steps. Throws Error{cancelled}, after which the next run starts afresh.
   void run(const RunRequest& request);
@@ -46,6 +50,7 @@ private:
     std::uint64_t offset;
   };
   void fix_pointers();
+  void make_region_steps();
   void* resolve(const Place& place) const;
   void launch(const Step& step, Stream stream, bool ordered) const;
   void run_on_host(const RunRequest& request);
@@ -53,6 +58,8 @@ private:
   void run_timed(const RunRequest& request);
   void run_step(const Step& step, const RunRequest& request);
   void interpret(const Step& step, const RunRequest& request);
+  void run_regions(const Step& step, const RunRequest& request);
+  StepInput operand(const Step& step, std::size_t i);
 
   std::shared_ptr<const Program> program_;
   Arenas arenas_;
@@ -61,6 +68,10 @@ private:
   std::vector<std::vector<Patch>> input_readers_, output_readers_, output_writers_;
   std::vector<Item> items_;
   Recording recording_;
+  std::vector<std::unique_ptr<RegionStep>> region_steps_; ///< By step; null where it has no bodies.
+  std::vector<Item> constant_items_; ///< By constant that is no plain memory, for steps with regions.
+  std::vector<StepInput> operands_;  ///< Of the step with regions that runs.
+  std::vector<StepOutput> outlets_;
 };
 
 } // namespace lanner

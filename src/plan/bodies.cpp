@@ -1,0 +1,109 @@
+#include "plan/bodies.h"
+
+#include <algorithm>
+#include <map>
+
+#include <lanner/error.h>
+
+#include "graph/copy.h"
+#include "plan/lowered.h"
+#include "plan/memory.h"
+#include "plan/program.h"
+
+namespace lanner {
+namespace {
+
+bool is_constant(const Value& value) {
+  return value.constant() != nullptr;
+}
+
+Tensor plain_constant(const Value& value) {
+  check(value.storage.is_default() && value.constant()->layout().row_major() &&
+            value.constant()->dtype() == value.type.dtype(),
+        ErrorCode::bad_data, "constant {} leaves a region, but is not stored row-major", value.name());
+  return *value.constant();
+}
+
+Body make_body(const Region& region, std::span<const Backend* const> backends, const Target& target,
+               PackedConstants& constants) {
+  Body body;
+  body.results = body_results(region);
+  for (std::size_t k = 0; k < body.results.size(); ++k) {
+    if (body.results[k].from != BodyResult::From::constant) continue;
+    body.results[k].index = static_cast<std::uint32_t>(body.constants.size());
+    body.constants.push_back(plain_constant(*region.outputs()[k]));
+  }
+  body.program = std::make_unique<const Program>(body_graph(region), backends, target, constants);
+  return body;
+}
+
+} // namespace
+
+std::vector<BodyResult> body_results(const Region& region) {
+  std::vector<BodyResult> results;
+  std::map<const Value*, std::uint32_t> computed;
+  std::uint32_t constants = 0;
+  for (const Value* output : region.outputs()) {
+    if (!output->producer()) {
+      results.push_back({BodyResult::From::parameter, static_cast<std::uint32_t>(output->index())});
+    } else if (is_constant(*output)) {
+      results.push_back({BodyResult::From::constant, constants++});
+    } else {
+      const auto place = computed.emplace(output, static_cast<std::uint32_t>(computed.size())).first;
+      results.push_back({BodyResult::From::computed, place->second});
+    }
+  }
+  return results;
+}
+
+std::unique_ptr<Graph> body_graph(const Region& region) {
+  auto graph = std::make_unique<Graph>(region.graph().ops(), region.graph().name);
+  graph->symbols = region.graph().symbols;
+  NodeCopier copier(graph->body());
+  for (const auto& parameter : region.parameters())
+    copier.map(parameter.get(), graph->add_input(parameter->name(), parameter->type));
+  copier.copy_nodes(region);
+  copier.copy_storages(region);
+  std::vector<const Value*> given;
+  for (const Value* output : region.outputs()) {
+    if (!output->producer() || is_constant(*output) || std::ranges::count(given, output) > 0) continue;
+    given.push_back(output);
+    graph->add_output(output->name(), copier.mapped(output));
+  }
+  return graph;
+}
+
+Bodies::Bodies() = default;
+Bodies::Bodies(Bodies&&) noexcept = default;
+Bodies::~Bodies() = default;
+
+bool runs_by_bodies(const Node& node) {
+  return node.kind() == "loop" || node.kind() == "scan" || node.kind() == "if";
+}
+
+std::vector<const Backend*> host_backends(std::span<const Backend* const> backends) {
+  std::vector<const Backend*> list;
+  std::ranges::copy_if(backends, std::back_inserter(list),
+                       [](const Backend* backend) { return backend->device() == DeviceKind::cpu; });
+  return list;
+}
+
+Bodies make_bodies(const Node& node, std::span<const Backend* const> backends, const Target& target,
+                   PackedConstants& constants) {
+  check(runs_by_bodies(node), ErrorCode::bad_data, "node {}: regions of {} are no programs", node.label(),
+        node.kind());
+  Bodies bodies;
+  const std::vector<const Backend*> on_host = host_backends(backends);
+  const Target host = target.for_device(DeviceKind::cpu);
+  if (node.kind() != "if") bodies.turns = turns_of(node);
+  bodies.arena = bodies.turns ? bodies.turns->workspace : 0;
+  std::uint64_t arena = 0;
+  for (const auto& region : node.regions()) {
+    bodies.list.push_back(make_body(*region, on_host, host, constants));
+    arena = std::max(arena, bodies.list.back().program->arena_bytes());
+  }
+  bodies.workspace = add_aligned(bodies.arena, arena);
+  return bodies;
+}
+
+} // namespace lanner

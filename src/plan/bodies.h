@@ -1,0 +1,62 @@
+#pragma once
+// The regions of a lowered node as programs of their own.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/tactic.h"
+#include "plan/packing.h"
+#include "plan/turns.h"
+
+namespace lanner {
+
+class Program;
+
+/// What an output of a region is. Only a computed value is written by a kernel or the interpreter.
+struct BodyResult {
+  enum class From : std::uint8_t { parameter, constant, computed };
+  From from = From::computed;
+  /// Of the region's parameters, of Body::constants, or of the results of the body's program. Outputs that
+  /// are one value have one index.
+  std::uint32_t index = 0;
+};
+
+/// What the outputs of a region are, in order.
+std::vector<BodyResult> body_results(const Region& region);
+/// A region as a graph: its parameters are inputs, and what it computes for its outputs are outputs, each
+/// once.
+std::unique_ptr<Graph> body_graph(const Region& region);
+
+struct Body {
+  std::unique_ptr<const Program> program;
+  std::vector<BodyResult> results; ///< One for each output of the region.
+  std::vector<Tensor> constants;
+};
+
+/// What a step with regions runs by. Programs of the bodies are for the host.
+struct Bodies {
+  std::vector<Body> list;      ///< One for each region of the node.
+  std::optional<Turns> turns;  ///< Of a loop or scan.
+  std::uint64_t arena = 0;     ///< Offset of the bodies' arena in the workspace; one runs at a time.
+  std::uint64_t workspace = 0; ///< Bytes.
+
+  Bodies();
+  Bodies(Bodies&&) noexcept;
+  ~Bodies();
+};
+
+/// Whether regions of such nodes can be programs.
+bool runs_by_bodies(const Node& node);
+
+/// Throws as the constructor of Program does, and Error{bad_data} for a node that does not run so.
+Bodies make_bodies(const Node& node, std::span<const Backend* const> backends, const Target& target,
+                   PackedConstants& constants);
+
+/// Those of `backends` that run on the host.
+std::vector<const Backend*> host_backends(std::span<const Backend* const> backends);
+
+} // namespace lanner

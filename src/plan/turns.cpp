@@ -1,0 +1,93 @@
+#include "plan/turns.h"
+
+#include "ops/axis.h"
+#include "ops/control_flow.h"
+#include "plan/lowered.h"
+#include "plan/memory.h"
+
+namespace lanner {
+namespace {
+
+/// Elements that begin at a byte of their own.
+bool whole_bytes(const Type& type) {
+  return bit_width(type.dtype()) % 8 == 0;
+}
+
+class Planner {
+public:
+  explicit Planner(const Node& node) : node_(node), region_(*node.regions().front()) {}
+
+  Turns loop() {
+    turns_.counted = true;
+    const std::size_t inputs = node_.own_inputs().size(), count = inputs > 2 ? inputs - 2 : 0;
+    for (std::size_t i = 0; i < count; ++i) carry({i + 2, i + 2, i + 1, i});
+    for (std::size_t i = count; i < node_.outputs().size(); ++i) stack({i + 1, i});
+    return std::move(turns_);
+  }
+
+  Turns scan() {
+    const ops::ScanPlan plan =
+        ops::plan_scan(node_.attributes, node_.own_inputs().size(), node_.outputs().size());
+    for (std::size_t i = 0; i < plan.states; ++i) carry({i, i, i, i});
+    for (std::size_t i = 0; i < plan.scanned; ++i)
+      take({plan.states + i, plan.states + i, plan.input_axes[i], plan.input_directions[i] != 0});
+    for (std::size_t i = 0; i < plan.stacked; ++i)
+      stack({plan.states + i, plan.states + i, plan.output_axes[i], plan.output_directions[i] != 0});
+    return std::move(turns_);
+  }
+
+private:
+  void carry(Turns::Carried carried) {
+    const Value* input = node_.input(carried.input);
+    const Value& parameter = *region_.parameter(carried.parameter);
+    const Value& result = *region_.outputs()[carried.result];
+    const Value& output = *node_.output(carried.output);
+    carried.in_memory = input && is_planned(parameter) && input->type == parameter.type &&
+                        result.type == parameter.type && output.type == parameter.type;
+    if (carried.in_memory) {
+      carried.bytes = storage_bytes(parameter);
+      carried.buffer = buffer(carried.bytes);
+    }
+    turns_.carried.push_back(carried);
+  }
+
+  void take(Turns::Scanned scanned) {
+    const Value& parameter = *region_.parameter(scanned.parameter);
+    scanned.in_memory = is_planned(parameter) && whole_bytes(parameter.type);
+    if (scanned.in_memory) {
+      scanned.bytes = storage_bytes(parameter);
+      scanned.contiguous = ops::resolve_axis(scanned.axis, parameter.type.rank() + 1) == 0;
+      if (!scanned.contiguous) scanned.buffer = buffer(scanned.bytes);
+    }
+    turns_.scanned.push_back(scanned);
+  }
+
+  void stack(Turns::Stacked stacked) {
+    const Value& result = *region_.outputs()[stacked.result];
+    stacked.in_memory = is_planned(result) && whole_bytes(result.type);
+    if (stacked.in_memory) {
+      stacked.bytes = storage_bytes(result);
+      stacked.contiguous = ops::resolve_axis(stacked.axis, result.type.rank() + 1) == 0;
+      if (!stacked.contiguous) stacked.buffer = buffer(stacked.bytes);
+    }
+    turns_.stacked.push_back(stacked);
+  }
+
+  std::uint64_t buffer(std::uint64_t bytes) {
+    const std::uint64_t offset = turns_.workspace;
+    turns_.workspace = add_aligned(offset, bytes);
+    return offset;
+  }
+
+  const Node& node_;
+  const Region& region_;
+  Turns turns_;
+};
+
+} // namespace
+
+Turns turns_of(const Node& node) {
+  return node.kind() == "loop" ? Planner(node).loop() : Planner(node).scan();
+}
+
+} // namespace lanner

@@ -1,0 +1,19 @@
+#pragma once
+// A step that runs one of its regions.
+
+#include "run/body_run.h"
+
+namespace lanner {
+
+/// An `if`: region 0 where input 0 holds, else region 1.
+class Branch final : public RegionStep {
+public:
+  Branch(const Step& step, std::byte* workspace);
+  void run(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
+           const RunRequest& request) override;
+
+private:
+  std::vector<BodyRun> bodies_;
+};
+
+} // namespace lanner

@@ -1,0 +1,58 @@
+#pragma once
+// A step whose regions run as programs of their own, in one Context.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include <lanner/item.h>
+
+#include "graph/graph.h"
+#include "plan/program.h"
+
+namespace lanner {
+
+struct RunRequest;
+
+/// A value that a step reads: memory in row-major order where its size is known before running, else an item;
+/// neither where it is absent.
+struct StepInput {
+  const void* memory = nullptr;
+  const Item* item = nullptr;
+  const Type* type = nullptr; ///< As the node has it.
+  bool present() const noexcept { return memory || item; }
+};
+
+/// Where a step puts a value.
+struct StepOutput {
+  void* memory = nullptr;
+  Item* item = nullptr;
+  const Type* type = nullptr;
+};
+
+/// Used by one thread at a time.
+class RegionStep {
+public:
+  virtual ~RegionStep() = default;
+  /// Operands and outlets are those of the node, captures included. Throws what a node within throws, with
+  /// its name, Error{invalid_argument} where a value is not of the type that was declared, and
+  /// Error{cancelled} between turns.
+  virtual void run(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
+                   const RunRequest& request) = 0;
+};
+
+/// For a step that has bodies; `workspace` is as large as they ask and the step's alone while it runs.
+std::unique_ptr<RegionStep> make_region_step(const Step& step, std::byte* workspace);
+
+bool is_plain(const Tensor& tensor); ///< Row-major on the host.
+/// Error{invalid_argument} naming `what` for a tensor that is not of the type, as far as that says.
+void check_fits(const Item& item, const Type& type, std::string_view what);
+/// The operand as a tensor that shares its memory; it holds what an item holds.
+Tensor view_of(const StepInput& operand);
+/// The operand as an item that may be kept for longer than the step runs.
+Item item_of(const StepInput& operand);
+/// Puts `item` where the outlet says. Error{invalid_argument} naming `what` where it is not of its type.
+void put(const StepOutput& outlet, Item item, std::string_view what);
+
+} // namespace lanner
