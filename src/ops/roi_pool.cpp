@@ -26,10 +26,11 @@ struct Plane {
   double at(std::int64_t y, std::int64_t x) const { return data[y * width + x]; }
 };
 
-/// Calls `bin(plane, region, row, column)` for each element of the output; `image` gives a region's image
-/// number.
-template<typename Image, typename Bin>
-static void pool_regions(KernelContext& context, Image&& image, Bin&& bin) {
+/// `prepare(region, height, width)` gives what is called with a plane of that size and the number of each bin
+/// and returns the bin's value; `image` gives a region's image number.
+template<typename Image, typename Prepare>
+static void pool_regions(KernelContext& context, Image&& image, Prepare&& prepare) {
+  constexpr std::int64_t planes = 32; // that one preparation is for
   WideOutput y(context.output(0), DType::f64);
   const Tensor x = to_dtype(context.input(0), DType::f64);
   const Shape &in = x.shape(), out = context.output(0).shape();
@@ -39,13 +40,16 @@ static void pool_regions(KernelContext& context, Image&& image, Bin&& bin) {
     check(n >= 0 && n < in[0], ErrorCode::invalid_argument, "region {} names image {} of a batch of {}",
           region, n, in[0]);
   }
-  for_each_row(context.threads(), out[0] * out[1], [&](std::int64_t row) {
-    const std::int64_t region = row / out[1], channel = row % out[1];
-    const Plane plane{x.as<double>().data() + (image(region) * in[1] + channel) * in[2] * in[3], in[2],
-                      in[3]};
-    for (std::int64_t i = 0; i < out[2] * out[3]; ++i)
-      pooled[static_cast<std::size_t>(row * out[2] * out[3] + i)] =
-          bin(plane, region, i / out[3], i % out[3]);
+  const std::int64_t groups = (out[1] + planes - 1) / planes, bins = out[2] * out[3];
+  for_each_row(context.threads(), out[0] * groups, [&](std::int64_t row) {
+    const std::int64_t region = row / groups, first = row % groups * planes;
+    const auto bin = prepare(region, in[2], in[3]);
+    for (std::int64_t channel = first; channel < std::min(first + planes, out[1]); ++channel) {
+      const Plane plane{x.as<double>().data() + (image(region) * in[1] + channel) * in[2] * in[3], in[2],
+                        in[3]};
+      double* target = pooled.data() + (region * out[1] + channel) * bins;
+      for (std::int64_t i = 0; i < bins; ++i) target[i] = bin(plane, i);
+    }
   });
   y.store();
 }
@@ -98,16 +102,18 @@ static void run_max_roi_pool(KernelContext& context) {
     const double number = value(region, 0);
     return number >= 0 && number < 0x1p53 ? static_cast<std::int64_t>(number) : std::int64_t{-1};
   };
-  pool_regions(
-      context, image, [&](const Plane& plane, std::int64_t region, std::int64_t row, std::int64_t column) {
-        const PixelRange xs = bin_pixels(corner(region, 1), corner(region, 3), column, shape[1], plane.width);
-        const PixelRange ys = bin_pixels(corner(region, 2), corner(region, 4), row, shape[0], plane.height);
-        if (xs.first >= xs.last || ys.first >= ys.last) return 0.0;
-        double most = -std::numeric_limits<double>::infinity();
-        for (std::int64_t y = ys.first; y < ys.last; ++y)
-          for (std::int64_t x = xs.first; x < xs.last; ++x) most = std::max(most, plane.at(y, x));
-        return most;
-      });
+  pool_regions(context, image, [&](std::int64_t region, std::int64_t, std::int64_t) {
+    return [&, region](const Plane& plane, std::int64_t bin) {
+      const std::int64_t row = bin / shape[1], column = bin % shape[1];
+      const PixelRange xs = bin_pixels(corner(region, 1), corner(region, 3), column, shape[1], plane.width);
+      const PixelRange ys = bin_pixels(corner(region, 2), corner(region, 4), row, shape[0], plane.height);
+      if (xs.first >= xs.last || ys.first >= ys.last) return 0.0;
+      double most = -std::numeric_limits<double>::infinity();
+      for (std::int64_t y = ys.first; y < ys.last; ++y)
+        for (std::int64_t x = xs.first; x < xs.last; ++x) most = std::max(most, plane.at(y, x));
+      return most;
+    };
+  });
 }
 
 struct RoiAlign {
@@ -144,25 +150,26 @@ static void infer_roi_align(InferContext& context) {
   infer_regions(context, align.height, align.width);
 }
 
-/// The four pixels around a place with their shares; weights are 0 outside the plane.
+/// The four pixels around a place with their shares; a place outside the plane has none.
 struct Corners {
-  double values[4] = {}, weights[4] = {};
+  std::int64_t places[4] = {};
+  double weights[4] = {};
+  bool inside = false;
 };
 
-static Corners corners_at(const Plane& plane, double y, double x) {
-  Corners corners;
+static Corners corners_at(std::int64_t height, std::int64_t width, double y, double x) {
   // A place that is no number lies outside, as every place of an empty plane does.
-  const bool inside = y >= -1 && y <= static_cast<double>(plane.height) && x >= -1 &&
-                      x <= static_cast<double>(plane.width) && plane.height > 0 && plane.width > 0;
-  if (!inside) return corners;
-  y = std::clamp(y, 0.0, static_cast<double>(plane.height - 1));
-  x = std::clamp(x, 0.0, static_cast<double>(plane.width - 1));
+  const bool inside = y >= -1 && y <= static_cast<double>(height) && x >= -1 &&
+                      x <= static_cast<double>(width) && height > 0 && width > 0;
+  if (!inside) return {};
+  y = std::clamp(y, 0.0, static_cast<double>(height - 1));
+  x = std::clamp(x, 0.0, static_cast<double>(width - 1));
   const auto top = static_cast<std::int64_t>(y), left = static_cast<std::int64_t>(x);
-  const std::int64_t bottom = std::min(top + 1, plane.height - 1),
-                     right = std::min(left + 1, plane.width - 1);
+  const std::int64_t bottom = std::min(top + 1, height - 1), right = std::min(left + 1, width - 1);
   const double dy = y - static_cast<double>(top), dx = x - static_cast<double>(left);
-  return {{plane.at(top, left), plane.at(top, right), plane.at(bottom, left), plane.at(bottom, right)},
-          {(1 - dy) * (1 - dx), (1 - dy) * dx, dy * (1 - dx), dy * dx}};
+  return {{top * width + left, top * width + right, bottom * width + left, bottom * width + right},
+          {(1 - dy) * (1 - dx), (1 - dy) * dx, dy * (1 - dx), dy * dx},
+          true};
 }
 
 /// Start and extent of a region along one axis, in pixels of the feature map.
@@ -176,29 +183,79 @@ static Extent extent_of(const RoiAlign& align, double first, double last) {
   return {start, align.half_pixel ? size : std::max(size, 1.0)};
 }
 
-static double align_bin(const RoiAlign& align, const Plane& plane, const Extent& ys, const Extent& xs) {
-  const auto samples = [&](double size) {
-    const double count = align.ratio > 0 ? static_cast<double>(align.ratio) : std::ceil(size);
-    return count > 0 ? static_cast<std::int64_t>(std::min(count, 4096.0)) : std::int64_t{0};
-  };
-  const std::int64_t rows = samples(ys.size), columns = samples(xs.size);
-  double sum = 0, most = -std::numeric_limits<double>::infinity();
-  for (std::int64_t i = 0; i < rows * columns; ++i) {
+/// Where a bin takes its samples, on planes of one size.
+struct Samples {
+  Extent ys, xs;
+  std::int64_t rows, columns, height, width;
+
+  Samples(const RoiAlign& align, const Extent& ys, const Extent& xs, std::int64_t height, std::int64_t width)
+      : ys(ys), xs(xs), rows(count(align, ys.size)), columns(count(align, xs.size)), height(height),
+        width(width) {}
+  std::int64_t size() const { return rows * columns; }
+  Corners at(std::int64_t i) const {
     const std::int64_t row = i / columns;
     const double y = ys.start + (static_cast<double>(row) + 0.5) * ys.size / static_cast<double>(rows);
     const double x =
         xs.start + (static_cast<double>(i % columns) + 0.5) * xs.size / static_cast<double>(columns);
-    const Corners corners = corners_at(plane, y, x);
+    return corners_at(height, width, y, x);
+  }
+
+private:
+  static std::int64_t count(const RoiAlign& align, double size) {
+    const double asked = align.ratio > 0 ? static_cast<double>(align.ratio) : std::ceil(size);
+    return asked > 0 ? static_cast<std::int64_t>(std::min(asked, 4096.0)) : std::int64_t{0};
+  }
+};
+
+/// `kept` holds the samples' corners, or nothing.
+static double align_bin(const RoiAlign& align, const Plane& plane, const Samples& samples,
+                        std::span<const Corners> kept) {
+  double sum = 0, most = -std::numeric_limits<double>::infinity();
+  for (std::int64_t i = 0; i < samples.size(); ++i) {
+    const Corners corners = kept.empty() ? samples.at(i) : kept[static_cast<std::size_t>(i)];
     for (int c = 0; c < 4; ++c) {
-      const double share = corners.weights[c] * corners.values[c];
+      const double share = corners.inside ? corners.weights[c] * plane.data[corners.places[c]] : 0;
       sum += share;
       most = std::max(most,
                       share); // ONNX's numbers take the largest share, not the largest interpolated sample.
     }
   }
-  if (rows * columns == 0) return 0;
-  return align.average ? sum / static_cast<double>(rows * columns) : most;
+  if (samples.size() == 0) return 0;
+  return align.average ? sum / static_cast<double>(samples.size()) : most;
 }
+
+/// The bins of one region, for planes of one size.
+class AlignedBins {
+public:
+  AlignedBins(const RoiAlign& align, const double* box, std::int64_t height, std::int64_t width)
+      : align_(align) {
+    constexpr std::int64_t most_kept = 1 << 14; // a model may ask for any number of samples
+    Extent xs = extent_of(align, box[0], box[2]), ys = extent_of(align, box[1], box[3]);
+    xs.size /= static_cast<double>(align.width);
+    ys.size /= static_cast<double>(align.height);
+    const std::int64_t bins = align.height * align.width;
+    for (std::int64_t i = 0; i < bins; ++i) {
+      const Extent row{ys.start + static_cast<double>(i / align.width) * ys.size, ys.size};
+      const Extent column{xs.start + static_cast<double>(i % align.width) * xs.size, xs.size};
+      samples_.emplace_back(align, row, column, height, width);
+      if (samples_.front().size() > most_kept / bins) continue;
+      for (std::int64_t k = 0; k < samples_.back().size(); ++k) kept_.push_back(samples_.back().at(k));
+    }
+  }
+  double operator()(const Plane& plane, std::int64_t i) const {
+    // All bins of a region have one size, and so as many samples.
+    const Samples& samples = samples_[static_cast<std::size_t>(i)];
+    const auto count = static_cast<std::size_t>(samples.size());
+    const std::span all(kept_);
+    return align_bin(align_, plane, samples,
+                     all.empty() ? all : all.subspan(static_cast<std::size_t>(i) * count, count));
+  }
+
+private:
+  const RoiAlign& align_;
+  std::vector<Samples> samples_;
+  std::vector<Corners> kept_;
+};
 
 static void run_roi_align(KernelContext& context) {
   require_roi_size(context, 4);
@@ -208,16 +265,9 @@ static void run_roi_align(KernelContext& context) {
   check(images.size() * 4 == rois.size(), ErrorCode::invalid_argument, "{} batch indices for {} rois",
         images.size(), rois.size() / 4);
   const auto image = [&](std::int64_t region) { return images[static_cast<std::size_t>(region)]; };
-  pool_regions(context, image,
-               [&](const Plane& plane, std::int64_t region, std::int64_t row, std::int64_t column) {
-                 const double* box = rois.data() + region * 4;
-                 Extent xs = extent_of(align, box[0], box[2]), ys = extent_of(align, box[1], box[3]);
-                 xs.size /= static_cast<double>(align.width);
-                 ys.size /= static_cast<double>(align.height);
-                 xs.start += static_cast<double>(column) * xs.size;
-                 ys.start += static_cast<double>(row) * ys.size;
-                 return align_bin(align, plane, ys, xs);
-               });
+  pool_regions(context, image, [&](std::int64_t region, std::int64_t height, std::int64_t width) {
+    return AlignedBins(align, rois.data() + region * 4, height, width);
+  });
 }
 
 std::vector<OpDef> roi_pool_ops() {

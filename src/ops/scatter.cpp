@@ -90,11 +90,23 @@ static void run_scatter_elements(KernelContext& context) {
   const std::vector<std::int64_t> strides = dense_strides(shape);
   with_scatter(context, [&](Tensor& out, const Tensor& updates, Reduce reduce) {
     std::vector<std::int64_t> place(shape.rank());
-    for (std::size_t i = 0; i < indices.size(); ++i) {
+    const auto place_of = [&](std::size_t i) {
       std::int64_t at = resolve_index(indices[i], shape[axis]) * strides[axis];
       for (std::size_t d = 0; d < place.size(); ++d)
         if (d != axis) at += place[d] * strides[d];
-      reduce(out, at, updates, static_cast<std::int64_t>(i), 1);
+      return at;
+    };
+    for (std::size_t i = 0; i < indices.size();) {
+      // Whole runs of the last dim go to one place where they name one.
+      const std::int64_t at = place_of(i);
+      std::int64_t run = 1;
+      const bool along = axis + 1 != shape.rank() && !place.empty();
+      while (along && place.back() + run < updates_shape.back() &&
+             indices[i + static_cast<std::size_t>(run)] == indices[i])
+        ++run;
+      reduce(out, at, updates, static_cast<std::int64_t>(i), run);
+      i += static_cast<std::size_t>(run);
+      if (!place.empty()) place.back() += run - 1;
       for (std::size_t d = place.size(); d-- > 0;) {
         if (++place[d] < updates_shape[d]) break;
         place[d] = 0;
