@@ -12,6 +12,7 @@
 #include "lower/alternatives.h"
 #include "lower/cover.h"
 #include "lower/regions.h"
+#include "lower/row_sets.h"
 #include "lower/widen.h"
 #include "plan/lowered.h"
 
@@ -24,6 +25,7 @@ public:
       : graph_(graph), options_(options), reorder_costs_(graph, options) {}
 
   std::vector<NodeReport> run() {
+    gather_row_sets(graph_);
     prepare_to_lower(graph_, options_);
     reports_ = lower_regions(graph_, options_);
     proposals_ = collect_alternatives(graph_, options_);

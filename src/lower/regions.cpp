@@ -83,7 +83,7 @@ std::vector<NodeReport> lower_regions(Graph& graph, const LowerOptions& options)
   for (const auto& node : graph.body().nodes()) {
     if (!runs_by_bodies(*node)) continue;
     take_constants_in(*node);
-    for (const auto& region : node->regions()) {
+    for (const auto& region : node->regions().subspan(first_body(*node))) {
       const std::vector<BodyResult> results = body_results(*region);
       Lowered lowered = lower(body_graph(*region), inner);
       declare_new_symbols(graph, *lowered.graph);

@@ -40,6 +40,7 @@ std::vector<OpDef> signal_window_ops();
 std::vector<OpDef> attention_ops();
 std::vector<OpDef> rotary_embedding_ops();
 std::vector<OpDef> linear_attention_ops();
+std::vector<OpDef> by_rows_ops();
 std::vector<OpDef> causal_conv_with_state_ops();
 std::vector<OpDef> constant_ops();
 std::vector<OpDef> conv_ops();

@@ -37,6 +37,7 @@ OpTable builtin_ops() {
   table.add(ops::attention_ops());
   table.add(ops::rotary_embedding_ops());
   table.add(ops::linear_attention_ops());
+  table.add(ops::by_rows_ops());
   table.add(ops::causal_conv_with_state_ops());
   table.add(ops::constant_ops());
   table.add(ops::conv_ops());

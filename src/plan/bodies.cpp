@@ -78,7 +78,11 @@ Bodies::Bodies(Bodies&&) noexcept = default;
 Bodies::~Bodies() = default;
 
 bool runs_by_bodies(const Node& node) {
-  return node.kind() == "loop" || node.kind() == "scan" || node.kind() == "if";
+  return node.kind() == "loop" || node.kind() == "scan" || node.kind() == "if" || node.kind() == "by_rows";
+}
+
+std::size_t first_body(const Node& node) {
+  return node.kind() == "by_rows" ? 1 : 0;
 }
 
 std::vector<const Backend*> host_backends(std::span<const Backend* const> backends) {
@@ -95,10 +99,11 @@ Bodies make_bodies(const Node& node, std::span<const Backend* const> backends, c
   Bodies bodies;
   const std::vector<const Backend*> on_host = host_backends(backends);
   const Target host = target.for_device(DeviceKind::cpu);
-  if (node.kind() != "if") bodies.turns = turns_of(node);
-  bodies.arena = bodies.turns ? bodies.turns->workspace : 0;
+  if (node.kind() == "by_rows") bodies.rows = row_blocks_of(node);
+  if (node.kind() == "loop" || node.kind() == "scan") bodies.turns = turns_of(node);
+  bodies.arena = bodies.turns ? bodies.turns->workspace : bodies.rows ? bodies.rows->workspace : 0;
   std::uint64_t arena = 0;
-  for (const auto& region : node.regions()) {
+  for (const auto& region : node.regions().subspan(first_body(node))) {
     bodies.list.push_back(make_body(*region, on_host, host, constants));
     arena = std::max(arena, bodies.list.back().program->arena_bytes());
   }

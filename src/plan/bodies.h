@@ -10,6 +10,7 @@
 #include "graph/graph.h"
 #include "graph/tactic.h"
 #include "plan/packing.h"
+#include "plan/row_blocks.h"
 #include "plan/turns.h"
 
 namespace lanner {
@@ -39,10 +40,11 @@ struct Body {
 
 /// What a step with regions runs by. Programs of the bodies are for the host.
 struct Bodies {
-  std::vector<Body> list;      ///< One for each region of the node.
-  std::optional<Turns> turns;  ///< Of a loop or scan.
-  std::uint64_t arena = 0;     ///< Offset of the bodies' arena in the workspace; one runs at a time.
-  std::uint64_t workspace = 0; ///< Bytes.
+  std::vector<Body> list;        ///< One for each region of the node, from first_body() on.
+  std::optional<Turns> turns;    ///< Of a loop or scan.
+  std::optional<RowBlocks> rows; ///< Of a `by_rows`.
+  std::uint64_t arena = 0;       ///< Offset of the bodies' arena in the workspace; one runs at a time.
+  std::uint64_t workspace = 0;   ///< Bytes.
 
   Bodies();
   Bodies(Bodies&&) noexcept;
@@ -51,6 +53,8 @@ struct Bodies {
 
 /// Whether regions of such nodes can be programs.
 bool runs_by_bodies(const Node& node);
+/// The first of its regions that does: of a `by_rows` the first region is there for the definition.
+std::size_t first_body(const Node& node);
 
 /// Throws as the constructor of Program does, and Error{bad_data} for a node that does not run so.
 Bodies make_bodies(const Node& node, std::span<const Backend* const> backends, const Target& target,

@@ -5,6 +5,7 @@
 #include <lanner/error.h>
 
 #include "run/branch.h"
+#include "run/row_blocks.h"
 #include "run/turns.h"
 
 namespace lanner {
@@ -59,6 +60,7 @@ void put(const StepOutput& outlet, Item item, std::string_view what) {
 
 std::unique_ptr<RegionStep> make_region_step(const Step& step, std::byte* workspace) {
   if (step.bodies->turns) return std::make_unique<TurnsStep>(step, workspace);
+  if (step.bodies->rows) return std::make_unique<RowBlocksStep>(step, workspace);
   return std::make_unique<Branch>(step, workspace);
 }
 

@@ -1,92 +1,16 @@
 // Loops, scans and branches whose regions run as programs, against their definitions.
 
-#include <algorithm>
-#include <cmath>
 #include <thread>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "backends/backends.h"
-#include "engine/plan_file.h"
-#include "engine/state.h"
 #include "expect_error.h"
-#include "graph/infer.h"
-#include "graph/text.h"
-#include "ops/interpreter.h"
-#include "ops/node_run.h"
-#include "ops/table.h"
+#include "run/lowered_text.h"
 #include "temporary_folder.h"
 
 namespace lanner::test {
 namespace {
-
-std::unique_ptr<Graph> parsed(std::string_view text) {
-  auto graph = parse_graph(text, builtin_op_table());
-  infer_types(*graph);
-  return graph;
-}
-
-/// Lowered at the first run, by kernels that nothing has timed.
-Engine engine_of(std::string_view text, int threads = 1) {
-  auto state = std::make_shared<Engine::State>();
-  state->graph = parsed(text);
-  state->target.threads = threads;
-  state->target.deterministic = true;
-  state->target.isa = state->target.host_isa = isa_of({});
-  describe(*state);
-  return Engine(std::move(state));
-}
-
-std::map<std::string, Item> named(const Engine& engine, const std::vector<Item>& inputs) {
-  std::map<std::string, Item> map;
-  for (std::size_t i = 0; i < inputs.size(); ++i) map[engine.inputs()[i].name] = inputs[i];
-  return map;
-}
-
-void expect_same(const Item& got, const Item& want, const std::string& what) {
-  if (!want.tensor.defined() || want.tensor.dtype() != DType::f32) {
-    EXPECT_EQ(show(got), show(want)) << what;
-    return;
-  }
-  ASSERT_EQ(got.tensor.shape(), want.tensor.shape()) << what;
-  const auto a = got.tensor.as<float>(), b = want.tensor.as<float>();
-  for (std::size_t i = 0; i < a.size(); ++i)
-    ASSERT_NEAR(a[i], b[i], 1e-5f + 1e-4f * std::abs(b[i])) << what << " at " << i;
-}
-
-/// Two runs in a row give what the definition gives.
-void expect_as_defined(const Engine& engine, const std::vector<Item>& inputs) {
-  const auto want = run_reference(*engine.state().graph, inputs);
-  Context context = engine.create_context();
-  for (int run = 0; run < 2; ++run) {
-    const auto got = context(named(engine, inputs));
-    for (std::size_t i = 0; i < want.size(); ++i) {
-      const std::string& name = engine.outputs()[i].name;
-      expect_same(got.at(name), want[i], fmt::format("{}, run {}", name, run));
-    }
-  }
-}
-
-Tensor waves(const Shape& shape, float scale = 1) {
-  Tensor tensor = Tensor::allocate(DType::f32, shape);
-  float next = 0;
-  for (float& element : tensor.as<float>()) element = scale * std::sin(next += 0.7f);
-  return tensor;
-}
-
-/// Whether a node of the lowered graph, at any depth, has this tactic's backend and kind.
-bool any_node(const Region& region, std::string_view kind, std::string_view backend) {
-  return std::ranges::any_of(region.nodes(), [&](const auto& node) {
-    return (node->kind() == kind && node->tactic.backend == backend) ||
-           std::ranges::any_of(node->regions(),
-                               [&](const auto& inner) { return any_node(*inner, kind, backend); });
-  });
-}
-
-const Graph& lowered(const Engine& engine) {
-  return engine.state().specialise(engine.state().typical, engine.threads())->program->graph();
-}
 
 constexpr std::string_view products_text = R"(
 graph @main(%x: f32[8, 16]) -> (%y as "y") {

@@ -1,0 +1,12 @@
+#pragma once
+// Nodes behind a count that only running tells, put together so that kernels can run them block by block.
+
+#include "graph/graph.h"
+
+namespace lanner {
+
+/// Replaces connected nodes of the graph's body that work row by row along one count (row_rules.h), where a
+/// product or a convolution is among them, by one `by_rows` node.
+void gather_row_sets(Graph& graph);
+
+} // namespace lanner
