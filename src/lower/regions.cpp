@@ -67,32 +67,82 @@ void replace_nodes(Region& region, const Graph& lowered, const std::vector<BodyR
   }
 }
 
-void declare_new_symbols(Graph& graph, const Graph& lowered) {
-  for (const auto& [name, info] : lowered.symbols) graph.symbols.emplace(name, info);
-}
+class RegionLowering {
+public:
+  RegionLowering(Graph& graph, const LowerOptions& options)
+      : graph_(graph), options_(options), backends_(host_backends(options.backends)) {}
+
+  std::vector<NodeReport> run() {
+    for (const auto& node : graph_.body().nodes()) {
+      if (!runs_by_bodies(*node)) continue;
+      take_constants_in(*node);
+      if (node->kind() == "by_rows")
+        lower_blocks(*node);
+      else
+        for (const auto& region : node->regions()) put(*region, body_graph(*region), options_.like);
+      node->tactic.backend = node->tactic.kernel = program_backend;
+    }
+    return std::move(reports_);
+  }
+
+private:
+  /// Largest block first. The others take over its tactics, so that they read its weights.
+  void lower_blocks(Node& node) {
+    std::vector<std::unique_ptr<Graph>> bodies;
+    for (const auto& region : node.regions()) bodies.push_back(body_graph(*region));
+    const std::vector<std::string> names = names_of(*bodies.back());
+    const std::unique_ptr<Graph> largest =
+        put(*node.regions().back(), std::move(bodies.back()), options_.like);
+    for (std::size_t r = 0; r + 1 < bodies.size(); ++r) {
+      rename(*bodies[r], names);
+      put(*node.regions()[r], std::move(bodies[r]), largest.get());
+    }
+  }
+
+  static std::vector<Value*> values_of(const Graph& graph) {
+    std::vector<Value*> values;
+    for (const auto& parameter : graph.body().parameters()) values.push_back(parameter.get());
+    for (const auto& node : graph.body().nodes())
+      for (const auto& output : node->outputs()) values.push_back(output.get());
+    return values;
+  }
+
+  static std::vector<std::string> names_of(const Graph& graph) {
+    std::vector<std::string> names;
+    for (const Value* value : values_of(graph)) names.push_back(value->name());
+    return names;
+  }
+
+  /// Blocks differ in their count of rows alone, so values correspond one by one.
+  static void rename(Graph& graph, const std::vector<std::string>& names) {
+    const std::vector<Value*> values = values_of(graph);
+    for (std::size_t i = 0; i < values.size(); ++i) graph.rename(values[i], names[i]);
+  }
+
+  /// Lowers the graph of a region and puts its nodes there.
+  std::unique_ptr<Graph> put(Region& region, std::unique_ptr<Graph> body, const Graph* like) {
+    const std::vector<BodyResult> results = body_results(region);
+    const LowerOptions inner{backends_,        options_.target.for_device(DeviceKind::cpu),
+                             options_.tuner,   options_.constants,
+                             options_.control, like,
+                             options_.observe};
+    Lowered lowered = lower(std::move(body), inner);
+    for (const auto& [name, info] : lowered.graph->symbols) graph_.symbols.emplace(name, info);
+    replace_nodes(region, *lowered.graph, results);
+    std::ranges::move(lowered.reports, std::back_inserter(reports_));
+    return std::move(lowered.graph);
+  }
+
+  Graph& graph_;
+  const LowerOptions& options_;
+  const std::vector<const Backend*> backends_;
+  std::vector<NodeReport> reports_;
+};
 
 } // namespace
 
 std::vector<NodeReport> lower_regions(Graph& graph, const LowerOptions& options) {
-  const std::vector<const Backend*> backends = host_backends(options.backends);
-  LowerOptions inner{backends,        options.target.for_device(DeviceKind::cpu),
-                     options.tuner,   options.constants,
-                     options.control, options.like,
-                     options.observe};
-  std::vector<NodeReport> reports;
-  for (const auto& node : graph.body().nodes()) {
-    if (!runs_by_bodies(*node)) continue;
-    take_constants_in(*node);
-    for (const auto& region : node->regions().subspan(first_body(*node))) {
-      const std::vector<BodyResult> results = body_results(*region);
-      Lowered lowered = lower(body_graph(*region), inner);
-      declare_new_symbols(graph, *lowered.graph);
-      replace_nodes(*region, *lowered.graph, results);
-      std::ranges::move(lowered.reports, std::back_inserter(reports));
-    }
-    node->tactic.backend = node->tactic.kernel = program_backend;
-  }
-  return reports;
+  return RegionLowering(graph, options).run();
 }
 
 } // namespace lanner

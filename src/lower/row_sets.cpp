@@ -88,7 +88,6 @@ public:
     const Dim count = *row_count(*set_.front()->output());
     const std::vector<std::int64_t> sizes = block_sizes(count.bounds(graph_.symbols).max);
     wrapped->attributes.set("sizes", sizes);
-    add_region(*wrapped, std::nullopt);
     for (const std::int64_t size : sizes) add_region(*wrapped, size);
     for (const Node* node : set_)
       wrapped->sources.insert(wrapped->sources.end(), node->sources.begin(), node->sources.end());
@@ -126,10 +125,9 @@ private:
     }
   }
 
-  static Type with_rows(const Type& type, const std::optional<std::int64_t>& rows) {
-    if (!rows) return type;
+  static Type with_rows(const Type& type, std::int64_t rows) {
     Dims dims = type.dims();
-    dims[0] = *rows;
+    dims[0] = rows;
     return type.with_dims(std::move(dims));
   }
 
@@ -139,8 +137,8 @@ private:
     return made->add_output(graph_.unique_name(name), type);
   }
 
-  /// The set for so many rows, or for any number.
-  void add_region(Node& wrapped, const std::optional<std::int64_t>& rows) {
+  /// The set for so many rows.
+  void add_region(Node& wrapped, std::int64_t rows) {
     Region& region = wrapped.add_region();
     std::map<const Value*, Value*> inner;
     for (std::size_t i = 0; i < inputs_.size(); ++i)
@@ -169,11 +167,11 @@ private:
     return copy;
   }
 
-  /// Whatever said the new sizes, those of a row are known.
+  /// Whatever said the new sizes, they are known now.
   Node* changed_shape(Region& region, const Node& node, const std::map<const Value*, Value*>& inner,
                       const Type& type) {
-    std::vector<std::int64_t> sizes{-1};
-    for (std::size_t d = 1; d < type.rank(); ++d) sizes.push_back(type.dims()[d].value());
+    std::vector<std::int64_t> sizes;
+    for (std::size_t d = 0; d < type.rank(); ++d) sizes.push_back(type.dims()[d].value());
     const Tensor tensor = Tensor::from<std::int64_t>(sizes, {static_cast<std::int64_t>(sizes.size())});
     Value* shape = constant(region, tensor, Type(DType::i64, tensor.shape()), "shape");
     return region.create(graph_.ops().get("reshape"), std::vector<Value*>{inner.at(node.input(0)), shape});

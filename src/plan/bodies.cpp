@@ -81,10 +81,6 @@ bool runs_by_bodies(const Node& node) {
   return node.kind() == "loop" || node.kind() == "scan" || node.kind() == "if" || node.kind() == "by_rows";
 }
 
-std::size_t first_body(const Node& node) {
-  return node.kind() == "by_rows" ? 1 : 0;
-}
-
 std::vector<const Backend*> host_backends(std::span<const Backend* const> backends) {
   std::vector<const Backend*> list;
   std::ranges::copy_if(backends, std::back_inserter(list),
@@ -103,7 +99,7 @@ Bodies make_bodies(const Node& node, std::span<const Backend* const> backends, c
   if (node.kind() == "loop" || node.kind() == "scan") bodies.turns = turns_of(node);
   bodies.arena = bodies.turns ? bodies.turns->workspace : bodies.rows ? bodies.rows->workspace : 0;
   std::uint64_t arena = 0;
-  for (const auto& region : node.regions().subspan(first_body(node))) {
+  for (const auto& region : node.regions()) {
     bodies.list.push_back(make_body(*region, on_host, host, constants));
     arena = std::max(arena, bodies.list.back().program->arena_bytes());
   }

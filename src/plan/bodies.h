@@ -40,7 +40,7 @@ struct Body {
 
 /// What a step with regions runs by. Programs of the bodies are for the host.
 struct Bodies {
-  std::vector<Body> list;        ///< One for each region of the node, from first_body() on.
+  std::vector<Body> list;        ///< One for each region of the node.
   std::optional<Turns> turns;    ///< Of a loop or scan.
   std::optional<RowBlocks> rows; ///< Of a `by_rows`.
   std::uint64_t arena = 0;       ///< Offset of the bodies' arena in the workspace; one runs at a time.
@@ -53,8 +53,6 @@ struct Bodies {
 
 /// Whether regions of such nodes can be programs.
 bool runs_by_bodies(const Node& node);
-/// The first of its regions that does: of a `by_rows` the first region is there for the definition.
-std::size_t first_body(const Node& node);
 
 /// Throws as the constructor of Program does, and Error{bad_data} for a node that does not run so.
 Bodies make_bodies(const Node& node, std::span<const Backend* const> backends, const Target& target,

@@ -48,8 +48,7 @@ RowBlocksStep::RowBlocksStep(const Step& step, std::byte* workspace)
       outputs_(plan_.outputs.size()) {
   bodies_.reserve(step.bodies->list.size());
   for (std::size_t b = 0; b < step.bodies->list.size(); ++b)
-    bodies_.emplace_back(step.bodies->list[b], *node_.regions()[first_body(node_) + b],
-                         workspace + step.bodies->arena);
+    bodies_.emplace_back(step.bodies->list[b], *node_.regions()[b], workspace + step.bodies->arena);
 }
 
 void RowBlocksStep::begin(std::span<const StepInput> inputs, std::span<const StepOutput> outputs) {
