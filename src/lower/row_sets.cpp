@@ -16,11 +16,14 @@
 namespace lanner {
 namespace {
 
-/// Rows of blocks where there may be `most`: what larger ones leave over goes to smaller ones. Products and
-/// convolutions of 64 rows are as fast as those of more.
+/// Rows of blocks where there may be `most`, growing by one factor: what larger ones leave over goes to
+/// smaller ones. Each block reads all weights, so that large ones pay; past 128 rows they do not any more.
 std::vector<std::int64_t> block_sizes(std::int64_t most) {
-  const std::int64_t largest = std::clamp<std::int64_t>(most, 3, 64);
-  return {1, std::max<std::int64_t>(2, std::llround(std::sqrt(static_cast<double>(largest)))), largest};
+  const std::int64_t largest = std::clamp<std::int64_t>(most, 4, 128);
+  const double factor = std::cbrt(static_cast<double>(largest));
+  const std::int64_t second = std::max<std::int64_t>(2, std::llround(factor));
+  const std::int64_t third = std::max(second + 1, static_cast<std::int64_t>(std::llround(factor * factor)));
+  return {1, second, third, std::max(largest, third + 1)};
 }
 
 using Set = std::vector<Node*>;

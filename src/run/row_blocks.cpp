@@ -15,7 +15,7 @@ namespace {
 /// What a block takes on any machine of today, to tell blocks apart: timings would make a run's results
 /// depend on them.
 double seconds_of(const Program& program) {
-  constexpr double bytes_a_second = 1e10, flops_a_second = 5e10, step = 1e-6;
+  constexpr double bytes_a_second = 1e10, flops_a_second = 1e11, step = 1e-6;
   double seconds = 0;
   for (const Step& one : program.steps())
     seconds += step + std::max(static_cast<double>(one.bytes) / bytes_a_second,
