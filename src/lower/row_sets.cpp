@@ -185,8 +185,8 @@ private:
     Region& region = *wrapped.region();
     std::set<const Node*> late(members_.begin(), members_.end());
     std::vector<Node*> moved;
-    for (Node* node = set_.front(); node != &wrapped; node = region.next(node)) {
-      if (members_.contains(node)) continue;
+    for (Node* node = set_.front(); node != set_.back(); node = region.next(node)) {
+      if (members_.contains(node) || node == &wrapped) continue;
       const bool reads = std::ranges::any_of(node->inputs(), [&](const Value* input) {
         return input && input->producer() && late.contains(input->producer());
       });

@@ -71,6 +71,21 @@ graph @main(%flags: f32[20], %x: f32[20, 4]) -> (%y as "y") {
   for (const std::int64_t count : {0, 1, 20}) expect_as_defined(engine, {flags(count, 20), waves({20, 4})});
 }
 
+// Nothing of its set stands before it, and what reads it has another count.
+TEST(RowBlocks, OneProductIsASet) {
+  constexpr std::string_view text = R"(
+graph @main(%flags: f32[20], %x: f32[20, 4]) -> (%y as "y", %z as "z") {
+  %chosen: bool[20] = cast(%flags) {to = bool}
+  %rows: f32[*] = compress(%x, %chosen) {axis = 0}
+  %w = constant() {value = random(f32[4, 5], seed = 3, std = 0.3)}
+  %y: f32[*] = matmul(%rows, %w)
+  %z: f32[*] = transpose(%y) {perm = [1, 0]}
+})";
+  const Engine engine = engine_of(text);
+  EXPECT_TRUE(any_node(lowered(engine).body(), "by_rows", "program"));
+  for (const std::int64_t count : {0, 1, 20}) expect_as_defined(engine, {flags(count, 20), waves({20, 4})});
+}
+
 TEST(RowBlocks, PlansKeepThem) {
   const TemporaryFolder folder;
   const Engine engine = engine_of(network_text);
