@@ -76,11 +76,19 @@ private:
   void take_first_impression(Lane& lane) {
     constexpr double hopeless = 2.5, long_time = 0.02;
     constexpr int usual = 2, most = 4, most_times = 64;
-    sample(lane, 1); // code generation, page faults
+    // Code generation and page faults are in the first run. Of quick work one run tells little: threads that
+    // slept come late to it, and in a network they come from the node before.
+    constexpr double impression = 1e-4;
+    const double first = sample(lane, 1);
+    const int times =
+        std::isfinite(first)
+            ? static_cast<int>(std::clamp(std::ceil(std::min(lane.runner.grain, impression) * 4 / first), 1.0,
+                                          double{most_times}))
+            : 1;
     double least = std::numeric_limits<double>::infinity();
     for (int i = 0; i < most && lane.runs; ++i) {
       if (i >= usual && (least <= hopeless * best_ || lane.spent > long_time)) break;
-      lane.samples.push_back(sample(lane, 1));
+      lane.samples.push_back(sample(lane, times));
       least = std::min(least, lane.samples.back());
     }
     if (least > hopeless * best_) lane.runs = false;
@@ -92,12 +100,20 @@ private:
     if (lane.runs && lane.times > 1) lane.samples.clear();
   }
 
-  /// Quick work is done once before it counts: what ran last has left its own data in the caches.
+  /// What ran last has left its own data in the caches; and threads that it let sleep take longer to come
+  /// than the quickest work takes.
+  void warm_up(Lane& lane) {
+    constexpr double quickest = 2e-5, awake = 3e-4;
+    constexpr double most_times = 256;
+    const bool long_enough = lane.timing.seconds >= quickest || lane.runner.grain == 0;
+    sample(lane, long_enough ? 1 : static_cast<int>(std::min(awake / lane.timing.seconds, most_times)));
+  }
+
   void take_turn(Lane& lane, bool others) {
     constexpr double slow = 1e-3;
     constexpr int quick_samples = 3;
     const bool quick = lane.timing.seconds < slow;
-    if (others && quick) sample(lane, 1);
+    if (others && quick) warm_up(lane);
     for (int i = 0; i < (quick ? quick_samples : 1) && lane.runs; ++i)
       lane.samples.push_back(sample(lane, lane.times));
     if (!failed(lane)) lane.timing = timing_of(lane.samples);

@@ -404,7 +404,7 @@ double Trial::timed(int times) {
 }
 
 double Trial::grain() const {
-  constexpr double of_the_clock = 2e-5, of_a_launch = 2e-4;
+  constexpr double of_the_clock = 5e-5, of_a_launch = 2e-4;
   return stream_ ? of_a_launch : of_the_clock;
 }
 
