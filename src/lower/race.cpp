@@ -60,6 +60,9 @@ private:
     bool runs = true;
   };
 
+  /// Seconds of work after which threads that serve it are there.
+  static constexpr double awake = 1.9e-4;
+
   double sample(Lane& lane, int times) {
     const double seconds = std::max(lane.runner.run(times), 1e-9);
     if (!std::isfinite(seconds)) {
@@ -76,15 +79,12 @@ private:
   void take_first_impression(Lane& lane) {
     constexpr double hopeless = 2.5, long_time = 0.02;
     constexpr int usual = 2, most = 4, most_times = 64;
-    // Code generation and page faults are in the first run. Of quick work one run tells little: threads that
-    // slept come late to it, and in a network they come from the node before.
-    constexpr double impression = 1e-4;
+    // Code generation and page faults are in the first run.
+    constexpr double late = 1e-4; // What is slower does not notice a thread that comes late.
     const double first = sample(lane, 1);
-    const int times =
-        std::isfinite(first)
-            ? static_cast<int>(std::clamp(std::ceil(std::min(lane.runner.grain, impression) * 4 / first), 1.0,
-                                          double{most_times}))
-            : 1;
+    const int times = by_threads(lane) && first < late
+                          ? static_cast<int>(std::clamp(std::ceil(awake / first), 1.0, double{most_times}))
+                          : 1;
     double least = std::numeric_limits<double>::infinity();
     for (int i = 0; i < most && lane.runs; ++i) {
       if (i >= usual && (least <= hopeless * best_ || lane.spent > long_time)) break;
@@ -100,13 +100,16 @@ private:
     if (lane.runs && lane.times > 1) lane.samples.clear();
   }
 
-  /// What ran last has left its own data in the caches; and threads that it let sleep take longer to come
-  /// than the quickest work takes.
+  /// Runs on threads of this process. Those that another candidate let sleep take longer to come than the
+  /// quickest work takes; in a network they come from the node before. A GPU's grain is longer.
+  static bool by_threads(const Lane& lane) { return lane.runner.grain > 0 && lane.runner.grain < awake; }
+
+  /// What ran last has left its own data in the caches, and its threads asleep.
   void warm_up(Lane& lane) {
-    constexpr double quickest = 2e-5, awake = 3e-4;
+    constexpr double quickest = 2e-5;
     constexpr double most_times = 256;
-    const bool long_enough = lane.timing.seconds >= quickest || lane.runner.grain == 0;
-    sample(lane, long_enough ? 1 : static_cast<int>(std::min(awake / lane.timing.seconds, most_times)));
+    const bool once = !by_threads(lane) || lane.timing.seconds >= quickest;
+    sample(lane, once ? 1 : static_cast<int>(std::min(awake / lane.timing.seconds, most_times)));
   }
 
   void take_turn(Lane& lane, bool others) {
