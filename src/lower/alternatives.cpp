@@ -38,6 +38,14 @@ Alternative without_kernel(const Node& node, const char* how, const Storage& sto
   return alternative;
 }
 
+/// By their estimates.
+void add(std::vector<Alternative>& list, const Backend& backend, TacticList offered) {
+  for (Tactic& tactic : offered.tactics) {
+    const double estimate = tactic.estimate;
+    list.push_back({&backend, std::move(tactic), {estimate}});
+  }
+}
+
 /// A node that is left without a way of running it runs by its definition; a group is then no proposal.
 void fall_back(Proposal& proposal, const LowerOptions& options) {
   if (proposal.list.empty()) proposal.list = std::exchange(proposal.reserve, {});
@@ -45,10 +53,7 @@ void fall_back(Proposal& proposal, const LowerOptions& options) {
   const Node& node = *proposal.node;
   for (const Backend* backend : options.backends) {
     if (!is_definition(*backend)) continue;
-    for (Tactic& tactic : backend->tactics(node, options.target.for_device(backend->device())).tactics) {
-      const double estimate = tactic.estimate;
-      proposal.list.push_back({backend, std::move(tactic), {estimate}});
-    }
+    add(proposal.list, *backend, backend->tactics(node, options.target.for_device(backend->device())));
   }
   if (proposal.list.empty()) proposal.list.push_back(without_kernel(node, interpreter_backend));
 }
@@ -80,10 +85,7 @@ void check_complete(const Node& node, const std::vector<Alternative>& list) {
 
 void append(Proposal& proposal, const Backend& backend, TacticList offered) {
   std::vector<Alternative> list;
-  for (Tactic& tactic : offered.tactics) {
-    const double estimate = tactic.estimate;
-    list.push_back({&backend, std::move(tactic), {estimate}});
-  }
+  add(list, backend, std::move(offered));
   check_complete(*proposal.node, list);
   remove_overwriting(proposal, list);
   std::ranges::move(list, std::back_inserter(proposal.list));
@@ -130,10 +132,7 @@ void ask(Proposal& proposal, const LowerOptions& options) {
     TacticList offered = reachable_tactics(*backend, node, options.target);
     if (!offered.reason.empty())
       proposal.notes.push_back(fmt::format("{}: {}", backend->name(), offered.reason));
-    for (Tactic& tactic : offered.tactics) {
-      const double estimate = tactic.estimate;
-      list.push_back({backend, std::move(tactic), {estimate}});
-    }
+    add(list, *backend, std::move(offered));
     // What a GPU can run stays there; the host's kernels are for the rest.
     if (!list.empty() && backend->device() != DeviceKind::cpu) break;
   }

@@ -82,7 +82,7 @@ private:
     // Code generation and page faults are in the first run.
     constexpr double late = 1e-4; // What is slower does not notice a thread that comes late.
     const double first = sample(lane, 1);
-    const int times = by_threads(lane) && first < late
+    const int times = lane.runner.by_threads && first < late
                           ? static_cast<int>(std::clamp(std::ceil(awake / first), 1.0, double{most_times}))
                           : 1;
     double least = std::numeric_limits<double>::infinity();
@@ -100,15 +100,11 @@ private:
     if (lane.runs && lane.times > 1) lane.samples.clear();
   }
 
-  /// Runs on threads of this process. Those that another candidate let sleep take longer to come than the
-  /// quickest work takes; in a network they come from the node before. A GPU's grain is longer.
-  static bool by_threads(const Lane& lane) { return lane.runner.grain > 0 && lane.runner.grain < awake; }
-
   /// What ran last has left its own data in the caches, and its threads asleep.
   void warm_up(Lane& lane) {
     constexpr double quickest = 2e-5;
     constexpr double most_times = 256;
-    const bool once = !by_threads(lane) || lane.timing.seconds >= quickest;
+    const bool once = !lane.runner.by_threads || lane.timing.seconds >= quickest;
     sample(lane, once ? 1 : static_cast<int>(std::min(awake / lane.timing.seconds, most_times)));
   }
 

@@ -26,6 +26,9 @@ struct Runner {
   /// Runners of one kind can stand for each other; the others' advantage may lie elsewhere, so that they are
   /// given up later only.
   std::size_t kind = 0;
+  /// Runs on threads of this process. Those that another runner let sleep take longer to come than the
+  /// quickest work takes; in a network they come from the node before.
+  bool by_threads = false;
 };
 
 struct RaceOptions {

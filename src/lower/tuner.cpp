@@ -187,7 +187,8 @@ void Tuner::time(std::span<Entrant* const> heat, RaceOptions options, Spending& 
     }
     const std::size_t kind = kinds.emplace(storages_text(*one->candidate.tactic), kinds.size()).first->second;
     racing.push_back(one);
-    runners.push_back({[this, one](int times) { return timed(*one, times); }, one->trial->grain(), kind});
+    runners.push_back({[this, one](int times) { return timed(*one, times); }, one->trial->grain(), kind,
+                       one->target.device.is_host()});
   }
   const std::vector<Timing> timings = race(runners, options);
   for (std::size_t i = 0; i < racing.size(); ++i)

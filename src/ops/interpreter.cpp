@@ -109,17 +109,6 @@ bool is_plain(const Tensor& tensor) {
   return !tensor.defined() || (tensor.layout().row_major() && tensor.device().is_host());
 }
 
-bool fits(const Tensor& tensor, const Type& type) {
-  if (tensor.dtype() != type.dtype()) return false;
-  if (!type.ranked()) return true;
-  if (tensor.rank() != type.rank()) return false;
-  for (std::size_t i = 0; i < type.rank(); ++i) {
-    const auto size = type.dims()[i].constant();
-    if (size && *size != tensor.shape()[i]) return false;
-  }
-  return true;
-}
-
 // Inference and kernels are written apart, and models declare sizes that only running tells; here is where
 // they meet.
 void check_result(const Node& node, std::span<const Item* const> inputs, std::size_t i, const Item& item) {
@@ -307,6 +296,17 @@ void bind_symbols(const Value& input, const Tensor& tensor, Bindings& bindings) 
 }
 
 } // namespace
+
+bool fits(const Tensor& tensor, const Type& type) {
+  if (tensor.dtype() != type.dtype()) return false;
+  if (!type.ranked()) return true;
+  if (tensor.rank() != type.rank()) return false;
+  for (std::size_t i = 0; i < type.rank(); ++i) {
+    const auto size = type.dims()[i].constant();
+    if (size && *size != tensor.shape()[i]) return false;
+  }
+  return true;
+}
 
 std::vector<Item> run_reference(const Graph& graph, std::span<const Item> inputs, int threads) {
   const Region& body = graph.body();

@@ -30,4 +30,7 @@ struct NodeRunOptions {
 std::vector<Item> run_node(const Node& node, std::span<const Item* const> inputs,
                            const NodeRunOptions& options = {});
 
+/// Whether a tensor is of this type, as far as that says.
+bool fits(const Tensor& tensor, const Type& type);
+
 } // namespace lanner

@@ -51,25 +51,25 @@ private:
     turns_.carried.push_back(carried);
   }
 
+  /// `slices` is a Scanned or a Stacked, `one` what a turn takes or gives.
+  template<typename Slices>
+  void lay_out(Slices& slices, const Value& one) {
+    slices.in_memory = is_planned(one) && whole_bytes(one.type);
+    if (!slices.in_memory) return;
+    slices.bytes = storage_bytes(one);
+    slices.contiguous = ops::resolve_axis(slices.axis, one.type.rank() + 1) == 0;
+    if (!slices.contiguous) slices.buffer = buffer(slices.bytes);
+  }
+
   void take(Turns::Scanned scanned) {
     const Value& parameter = *region_.parameter(scanned.parameter);
-    scanned.in_memory = is_planned(parameter) && whole_bytes(parameter.type);
-    if (scanned.in_memory) {
-      scanned.bytes = storage_bytes(parameter);
-      scanned.contiguous = ops::resolve_axis(scanned.axis, parameter.type.rank() + 1) == 0;
-      if (!scanned.contiguous) scanned.buffer = buffer(scanned.bytes);
-    }
+    lay_out(scanned, parameter);
     turns_.scanned.push_back(scanned);
   }
 
   void stack(Turns::Stacked stacked) {
     const Value& result = *region_.outputs()[stacked.result];
-    stacked.in_memory = is_planned(result) && whole_bytes(result.type);
-    if (stacked.in_memory) {
-      stacked.bytes = storage_bytes(result);
-      stacked.contiguous = ops::resolve_axis(stacked.axis, result.type.rank() + 1) == 0;
-      if (!stacked.contiguous) stacked.buffer = buffer(stacked.bytes);
-    }
+    lay_out(stacked, result);
     turns_.stacked.push_back(stacked);
   }
 

@@ -4,26 +4,12 @@
 
 #include <lanner/error.h>
 
+#include "ops/interpreter.h"
 #include "run/branch.h"
 #include "run/row_blocks.h"
 #include "run/turns.h"
 
 namespace lanner {
-namespace {
-
-bool fits(const Tensor& tensor, const Type& type) {
-  if (tensor.dtype() != type.dtype()) return false;
-  if (!type.ranked()) return true;
-  if (tensor.rank() != type.rank()) return false;
-  for (std::size_t i = 0; i < type.rank(); ++i) {
-    const auto size = type.dims()[i].constant();
-    if (size && *size != tensor.shape()[i]) return false;
-  }
-  return true;
-}
-
-} // namespace
-
 bool is_plain(const Tensor& tensor) {
   return tensor.layout().row_major() && tensor.device().is_host();
 }

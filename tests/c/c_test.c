@@ -1,7 +1,7 @@
 /* The C interface from a program in C99: c_test MODEL CLIP, in a folder of its own. The model says which of
    three channels is brightest
    (`input` f32 [N, 3, 8, 8] -> `logits` f32 [N, 3]); the clip has 12 frames of 64x48. Ends with 0 when all
-   holds. */
+   holds. One file, however long: one compiler call builds it. */
 
 #include <stdio.h>
 #include <stdlib.h>
