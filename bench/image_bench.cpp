@@ -16,7 +16,7 @@ namespace {
 
 Image noise(PixelFormat format) {
   Image image = Image::allocate(format, 1920, 1080);
-  const PixelFormatInfo& facts = info(format);
+  const PixelFormatInfo& facts = format_info(format);
   std::mt19937 random(1);
   for (std::size_t p = 0; p < facts.planes; ++p) {
     const Plane& plane = image.planes[p];
@@ -36,7 +36,7 @@ Image noise(PixelFormat format) {
 void convert_frame(benchmark::State& state, PixelFormat from, PixelFormat to) {
   const Image source = noise(from);
   Image target = Image::allocate(to, source.width, source.height);
-  for (auto step : state) convert(source, target);
+  for (auto step : state) convert_image(source, target);
 }
 
 void preprocess_frame(benchmark::State& state, PixelFormat format, Resize resize, bool channels_last) {
@@ -104,10 +104,10 @@ void gpu_convert_frame(benchmark::State& state, PixelFormat from, PixelFormat to
   on_gpu(state, [&](Device device, Stream stream) {
     if (!source.defined()) {
       source = Image::allocate(from, 1920, 1080, {}, device);
-      copy(noise(from), source);
+      copy_image(noise(from), source);
       target = Image::allocate(to, 1920, 1080, {}, device);
     }
-    convert(source, target, stream);
+    convert_image(source, target, stream);
   });
 }
 
@@ -122,7 +122,7 @@ void gpu_preprocess_frame(benchmark::State& state, Resize resize, bool channels_
   on_gpu(state, [&](Device device, Stream stream) {
     if (!source.defined()) {
       source = Image::allocate(PixelFormat::nv12, 1920, 1080, {}, device);
-      copy(noise(PixelFormat::nv12), source);
+      copy_image(noise(PixelFormat::nv12), source);
       output = to_tensor(source, spec);
     }
     preprocess(source, spec, output, 0, {1, stream});

@@ -56,7 +56,7 @@ public:
     for (std::size_t i = 0; i < work.inputs.size(); ++i) {
       inputs_.push_back(Tensor::zeros(DType::f32, work.inputs[i].defined() ? work.inputs[i].shape() : Shape{},
                                       tactic.inputs[i].layout));
-      if (work.inputs[i].defined()) copy(work.inputs[i], inputs_[i]);
+      if (work.inputs[i].defined()) copy_tensor(work.inputs[i], inputs_[i]);
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       from_.push_back(work.inputs[i].defined() ? inputs_[i].data() : nullptr);

@@ -10,6 +10,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "source_dir.h"
 
 namespace lanner::test {
@@ -54,18 +55,18 @@ Item random_input(const Value& value, const Graph& graph, std::mt19937& random) 
   Shape shape;
   for (const Dim& dim : value.type.dims()) {
     const SymbolInfo range = dim.bounds(graph.symbols);
-    shape.push_back(range.typical >= 0 ? range.typical : std::max<std::int64_t>(range.min, 2));
+    shape.push_back(range.opt >= 0 ? range.opt : std::max<std::int64_t>(range.min, 2));
   }
   Tensor numbers = Tensor::allocate(DType::f32, shape);
   for (float& number : numbers.as<float>()) number = static_cast<float>(random() % 4001) / 1000 - 2;
   Tensor tensor = Tensor::allocate(value.type.dtype(), shape);
-  copy(numbers, tensor);
+  copy_tensor(numbers, tensor);
   return tensor;
 }
 
 Tensor as_f64(const Tensor& tensor) {
   Tensor wide = Tensor::allocate(DType::f64, tensor.shape());
-  copy(tensor, wide);
+  copy_tensor(tensor, wide);
   return wide;
 }
 

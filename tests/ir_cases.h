@@ -45,7 +45,7 @@ std::vector<IrCase> ir_cases(const std::filesystem::path& folder, std::span<cons
 /// `file_title` in letters that GoogleTest takes.
 std::string ir_case_name(const testing::TestParamInfo<IrCase>& info);
 
-/// A tensor for each input, of numbers from -2 to 2; an open dim has its typical size, else at least 2.
+/// A tensor for each input, of numbers from -2 to 2; an open dim has its opt size, else at least 2.
 std::vector<Item> random_inputs(const Graph& graph, std::uint32_t seed = 1);
 /// Types and shapes are the same, elements too but for `tolerance` of 1 + their magnitude.
 void expect_equal(const Item& a, const Item& b, double tolerance);

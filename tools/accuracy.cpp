@@ -11,6 +11,7 @@
 #include <lanner/source.h>
 
 #include "boxes.h"
+#include "check.h"
 
 namespace lanner::tool {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double match_iou = 0.5;
-constexpr std::int64_t most_classes = 1000;
+constexpr std::int64_t max_classes = 1000;
 
 struct Thing {
   std::int64_t number;
@@ -29,8 +30,8 @@ using Frames = std::map<std::int64_t, std::vector<Thing>>;
 
 Thing read_thing(const Json& json) {
   Thing thing{json.at("class").get<std::int64_t>(), json.at("label").get<std::string>(), {}};
-  check(thing.number >= 0 && thing.number < most_classes, ErrorCode::bad_data, "class {}: expected 0 to {}",
-        thing.number, most_classes - 1);
+  check(thing.number >= 0 && thing.number < max_classes, ErrorCode::bad_data, "class {}: expected 0 to {}",
+        thing.number, max_classes - 1);
   const Json& box = json.at("box");
   check(box.is_array() && box.size() == 4, ErrorCode::bad_data, "box {}: expected four numbers", box.dump());
   for (std::size_t i = 0; i < 4; ++i) thing.box[i] = box[i].get<double>();

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t most_shown_values = 1000;
+constexpr std::size_t max_shown_values = 1000;
 
 struct Range {
   double least = std::numeric_limits<double>::infinity(), most = -std::numeric_limits<double>::infinity(),
@@ -64,7 +64,7 @@ Json output_json(const Tensor& tensor) {
   json["max"] = finite ? Json(range.most) : Json();
   json["mean"] = finite ? Json(range.mean) : Json();
   json["not_finite"] = range.not_finite;
-  if (values.size() <= most_shown_values) json["values"] = values;
+  if (values.size() <= max_shown_values) json["values"] = values;
   return json;
 }
 

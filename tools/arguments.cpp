@@ -9,6 +9,8 @@
 #include <lanner/doctor.h>
 #include <lanner/error.h>
 
+#include "check.h"
+
 namespace lanner::tool {
 namespace {
 
@@ -45,7 +47,7 @@ std::optional<Shape> shape_of(std::string_view text) {
   return shape;
 }
 
-/// `1x8`, or smallest, typical and largest: `1x8:4x8:16x8`.
+/// `1x8`, or min, opt and max: `1x8:4x8:16x8`.
 std::optional<ShapeRange> range_of(std::string_view text) {
   std::vector<Shape> shapes;
   for (const std::string_view part : split(text, ':')) {
@@ -95,13 +97,13 @@ std::pair<std::string, ShapeRange> parse_shape(const std::string& text) {
     return text.substr(0, length - 1);
   };
   if (count >= 4) {
-    const auto smallest = shape_of(parts[count - 3]), typical = shape_of(parts[count - 2]),
+    const auto smallest = shape_of(parts[count - 3]), opt = shape_of(parts[count - 2]),
                largest = shape_of(parts[count - 1]);
-    if (smallest && typical && largest) return {name_of(3), ShapeRange{*smallest, *typical, *largest}};
+    if (smallest && opt && largest) return {name_of(3), ShapeRange{*smallest, *opt, *largest}};
   }
   const auto shape = count >= 2 ? shape_of(parts[count - 1]) : std::nullopt;
   check(shape && !name_of(1).empty(), ErrorCode::invalid_argument,
-        "shape '{}': expected NAME:SIZES like input:1x3x224x224, or smallest, typical and largest: "
+        "shape '{}': expected NAME:SIZES like input:1x3x224x224, or min, opt and max: "
         "input:1x3x8x8:4x3x8x8:8x3x8x8",
         text);
   return {name_of(1), ShapeRange::fixed(*shape)};
@@ -125,7 +127,7 @@ std::map<std::string, ShapeRange> parse_profile(const std::string& text) {
     piece.clear();
   }
   check(piece.empty(), ErrorCode::invalid_argument,
-        "profile '{}': expected INPUT=SMALLEST:TYPICAL:LARGEST like input=1x3x8x8:4x3x8x8:8x3x8x8, several "
+        "profile '{}': expected INPUT=MIN:OPT:MAX like input=1x3x8x8:4x3x8x8:8x3x8x8, several "
         "inputs comma separated",
         text);
   return profile;

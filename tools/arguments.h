@@ -16,10 +16,10 @@ namespace lanner::tool {
 double parse_duration(const std::string& text);
 /// `224x224`: width and height.
 std::pair<std::int32_t, std::int32_t> parse_size(const std::string& text);
-/// `input:1x3x224x224`, or smallest, typical and largest: `input:1x3x8x8:4x3x8x8:8x3x8x8`. Names may hold
+/// `input:1x3x224x224`, or min, opt and max: `input:1x3x8x8:4x3x8x8:8x3x8x8`. Names may hold
 /// colons.
 std::pair<std::string, ShapeRange> parse_shape(const std::string& text);
-/// `x=1x8:4x8:16x8,mask=1x8:4x8:16x8`: smallest, typical and largest shape of inputs, or one shape for all
+/// `x=1x8:4x8:16x8,mask=1x8:4x8:16x8`: min, opt and max shape of inputs, or one shape for all
 /// three. Names may hold commas and equals signs.
 std::map<std::string, ShapeRange> parse_profile(const std::string& text);
 /// `0.485,0.456,0.406`, or one number for all three.

@@ -11,6 +11,7 @@
 #include <lanner/video_reader.h>
 
 #include "arguments.h"
+#include "check.h"
 #include "command.h"
 #include "console.h"
 #include "engine_options.h"
@@ -57,7 +58,7 @@ Tensor random_tensor(const Binding& input, const Shape& shape) {
   for (float& value : floats.as<float>()) value = values(generator);
   if (input.dtype == DType::f32) return floats;
   Tensor tensor = Tensor::allocate(input.dtype, shape);
-  copy(floats, tensor);
+  copy_tensor(floats, tensor);
   return tensor;
 }
 

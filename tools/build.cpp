@@ -6,6 +6,7 @@
 
 #include <lanner/error.h>
 
+#include "check.h"
 #include "command.h"
 #include "console.h"
 #include "engine_options.h"

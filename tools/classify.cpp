@@ -6,6 +6,7 @@
 
 #include <lanner/error.h>
 
+#include "check.h"
 #include "task.h"
 
 namespace lanner::tool {

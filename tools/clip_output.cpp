@@ -8,7 +8,7 @@ namespace {
 
 /// H.264 and H.265 encoders take halved chroma of even sizes alone: pictures of odd size keep whole chroma.
 PixelFormat encodable(PixelFormat format, const std::string& codec, const StreamInfo& stream) {
-  const PixelFormatInfo& facts = info(format);
+  const PixelFormatInfo& facts = format_info(format);
   const bool even = stream.width % (1 << facts.chroma_x) == 0 && stream.height % (1 << facts.chroma_y) == 0;
   const bool strict = codec == "h264" || codec == "hevc" || codec == "libx264" || codec == "libx265";
   if (even || !strict || !facts.yuv) return format;
@@ -24,7 +24,7 @@ int quarter_turns(double rotation) {
 void turn_upright(Frame& frame) {
   const int turns = quarter_turns(frame.rotation);
   if (turns == 0) return;
-  frame.image = turned(frame.image, turns);
+  frame.image = turned_image(frame.image, turns);
   frame.rotation -= 90.0 * turns;
 }
 
@@ -47,7 +47,7 @@ EncoderOptions ClipOutput::completed(EncoderOptions options, const StreamInfo& s
   if (quarter_turns(stream.rotation) % 2 != 0)
     std::swap(options.sample_aspect.num, options.sample_aspect.den);
   // Turned pictures are RGB by then: the file keeps what the stream was.
-  if (pixels == PixelChoice::source && info(stream.format).yuv) options.format = stream.format;
+  if (pixels == PixelChoice::source && format_info(stream.format).yuv) options.format = stream.format;
   options.format = encodable(options.format, options.codec, stream);
   if (turned) options.color = stream.color;
   return options;

@@ -13,6 +13,8 @@
 
 #include <lanner/error.h>
 
+#include "check.h"
+
 namespace lanner::tool {
 namespace {
 

@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 #include <lanner/video_reader.h>
 
+#include "check.h"
 #include "command.h"
 #include "console.h"
 #include "files.h"

@@ -105,9 +105,9 @@ Color class_color(std::int64_t number) {
 Image annotate(const Image& picture, const Task& task, const std::vector<Answer>& answers) {
   Image drawn = Image::allocate(PixelFormat::rgb24, picture.width, picture.height);
   if (picture.format == drawn.format)
-    copy(picture, drawn);
+    copy_image(picture, drawn);
   else
-    convert(picture, drawn);
+    convert_image(picture, drawn);
   Canvas canvas(drawn);
   if (task.kind == TaskKind::classify) draw_classes(canvas, drawn, answers);
   if (task.kind == TaskKind::detect) // The best last, so that it lies on top.

@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "arguments.h"
+#include "check.h"
 #include "console.h"
 #include "interrupt.h"
 #include "limit_option.h"
@@ -76,9 +77,7 @@ constexpr const char* options_group = "From model to engine";
 
 void add_engine_options(CLI::App& command, EngineOptions& options) {
   const std::string group = options_group;
-  command
-      .add_option("--shape", options.shapes,
-                  "INPUT:SIZES, like input:1x3x224x224; or smallest:typical:largest")
+  command.add_option("--shape", options.shapes, "INPUT:SIZES, like input:1x3x224x224; or min:opt:max")
       ->group(group)
       ->allow_extra_args(false);
   command
@@ -112,7 +111,7 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
 void add_profile_option(CLI::App& command, EngineOptions& options) {
   command
       .add_option("--profile", options.profiles,
-                  "INPUT=SMALLEST:TYPICAL:LARGEST, like input=1x3x224x224:8x3x224x224:32x3x224x224, several "
+                  "INPUT=MIN:OPT:MAX, like input=1x3x224x224:8x3x224x224:32x3x224x224, several "
                   "inputs comma separated: shapes to be ready for; may be given several times")
       ->group(options_group)
       ->allow_extra_args(false);

@@ -9,6 +9,7 @@
 #include <lanner/error.h>
 #include <lanner/nearest.h>
 
+#include "check.h"
 #include "command.h"
 #include "console.h"
 #include "engine_options.h"
@@ -114,8 +115,8 @@ std::string profiles_text(const Json& plan) {
   for (const Json& profile : plan["profiles"]) {
     std::vector<std::string> parts;
     for (const auto& [input, range] : profile.items())
-      parts.push_back(fmt::format("{} {} to {}, typically {}", one_line(input), sizes_text(range["min"]),
-                                  sizes_text(range["max"]), sizes_text(range["typical"])));
+      parts.push_back(fmt::format("{} {} to {}, opt {}", one_line(input), sizes_text(range["min"]),
+                                  sizes_text(range["max"]), sizes_text(range["opt"])));
     text += fmt::format("profile  {}: {}\n", ++number, fmt::join(parts, "; "));
   }
   return text;
@@ -164,7 +165,7 @@ std::string chosen_node(const Json& plan, const std::string& name) {
     names.push_back(node["name"].get<std::string>());
     names.insert(names.end(), sources.begin(), sources.end());
   }
-  fail(ErrorCode::invalid_argument, "--node: the plan has no node '{}'{}", name, suggestion(name, names));
+  fail(ErrorCode::invalid_argument, "--node: the plan has no node '{}'{}", name, did_you_mean(name, names));
 }
 
 int run_explain(const ExplainOptions& options) {

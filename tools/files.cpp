@@ -7,6 +7,8 @@
 
 #include <lanner/error.h>
 
+#include "check.h"
+
 namespace lanner::tool {
 namespace {
 

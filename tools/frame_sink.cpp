@@ -13,6 +13,7 @@
 #include <lanner/error.h>
 #include <lanner/image.h>
 
+#include "check.h"
 #include "console.h"
 
 namespace lanner::tool {
@@ -139,7 +140,7 @@ void FrameSink::write(const Frame& frame) {
 // Rows without their padding, plane by plane.
 void FrameSink::write_rows(const Image& image) {
   if (!file_ && !md5_ && kind_ != FrameOutput::standard_output) return;
-  const PixelFormatInfo& facts = info(image.format);
+  const PixelFormatInfo& facts = format_info(image.format);
   for (std::size_t p = 0; p < facts.planes; ++p) {
     const Plane& plane = image.planes[p];
     const auto row = static_cast<std::size_t>(plane.width) * facts.samples[p] * facts.bytes_per_sample;

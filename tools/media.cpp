@@ -11,6 +11,7 @@
 
 #include <lanner/error.h>
 
+#include "check.h"
 #include "limit_option.h"
 
 namespace lanner::tool {

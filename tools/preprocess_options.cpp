@@ -9,6 +9,7 @@
 #include <lanner/error.h>
 
 #include "arguments.h"
+#include "check.h"
 
 namespace lanner::tool {
 namespace {
@@ -48,7 +49,7 @@ std::int32_t whole_number(std::string_view text, const char* option, const std::
   return value;
 }
 
-Rect parse_region(const std::string& text) {
+PixelRect parse_region(const std::string& text) {
   const auto cross = text.find('x'), first = text.find('+'),
              second = first == std::string::npos ? first : text.find('+', first + 1);
   const bool complete = cross < first && second != std::string::npos;

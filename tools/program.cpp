@@ -74,10 +74,10 @@ private:
 
 /// Moves bytes both ways until the program closes its output. False past the deadline or on a fault.
 bool converse(Pipe& input, Pipe& output, std::string_view text, std::string& answer,
-              Clock::time_point deadline, const CancelToken& cancel, std::size_t most_bytes) {
+              Clock::time_point deadline, const CancelToken& cancel, std::size_t max_bytes) {
   fcntl(input.write, F_SETFL, O_NONBLOCK);
   while (true) {
-    if (cancel.cancelled() || Clock::now() > deadline || answer.size() > most_bytes) return false;
+    if (cancel.cancelled() || Clock::now() > deadline || answer.size() > max_bytes) return false;
     if (text.empty()) Pipe::close_end(input.write);
     std::array<pollfd, 2> ends{{{output.read, POLLIN, 0}, {input.write, POLLOUT, 0}}};
     if (poll(ends.data(), 2, 100) < 0 && errno != EINTR) return false;
@@ -115,7 +115,7 @@ std::string find_program(std::string_view name) {
 
 std::optional<std::string> run_program(const std::string& path, const std::vector<std::string>& arguments,
                                        std::string_view input, double seconds, const CancelToken& cancel,
-                                       std::size_t most_bytes) {
+                                       std::size_t max_bytes) {
   Pipe in, out;
   Child child;
   if (!in.open() || !out.open() || !child.start(path, arguments, in, out)) return std::nullopt;
@@ -123,7 +123,7 @@ std::optional<std::string> run_program(const std::string& path, const std::vecto
   Pipe::close_end(out.write);
   const auto deadline = Clock::now() + std::chrono::milliseconds(static_cast<long>(seconds * 1000));
   std::string answer;
-  if (!converse(in, out, input, answer, deadline, cancel, most_bytes) || !child.succeeded())
+  if (!converse(in, out, input, answer, deadline, cancel, max_bytes) || !child.succeeded())
     return std::nullopt;
   return answer;
 }

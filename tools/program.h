@@ -14,9 +14,9 @@ namespace lanner::tool {
 std::string find_program(std::string_view name);
 
 /// Runs a program with `input` on its stdin and gives its stdout; nothing when it fails, is cancelled, takes
-/// longer than `seconds` or says more than `most_bytes`.
+/// longer than `seconds` or says more than `max_bytes`.
 std::optional<std::string> run_program(const std::string& path, const std::vector<std::string>& arguments,
                                        std::string_view input, double seconds, const CancelToken& cancel,
-                                       std::size_t most_bytes = 64u << 20);
+                                       std::size_t max_bytes = 64u << 20);
 
 } // namespace lanner::tool

@@ -7,6 +7,7 @@
 
 #include <lanner/error.h>
 
+#include "check.h"
 #include "interrupt.h"
 #include "limit_option.h"
 

@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "accuracy.h"
+#include "check.h"
 #include "command.h"
 #include "console.h"
 #include "engine_options.h"

@@ -6,6 +6,7 @@
 
 #include <lanner/error.h>
 
+#include "check.h"
 #include "clip_output.h"
 #include "console.h"
 #include "draw.h"

@@ -11,10 +11,12 @@
 #include <lanner/error.h>
 #include <lanner/source.h>
 
+#include "check.h"
+
 namespace lanner::tool {
 namespace {
 
-constexpr std::uint64_t most_label_bytes = 16u << 20;
+constexpr std::uint64_t max_label_bytes = 16u << 20;
 
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
@@ -40,7 +42,7 @@ std::string without_synset(std::string label) {
 
 std::vector<std::string> read_labels(const std::string& path) {
   Limits limits;
-  limits.file_bytes = most_label_bytes;
+  limits.file_bytes = max_label_bytes;
   const Content content = read_all(open_path(path, limits), limits);
   const std::string_view text(reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size());
   check(text.find('\0') == std::string_view::npos, ErrorCode::bad_data,
@@ -205,7 +207,7 @@ std::vector<float> to_floats(const Tensor& tensor) {
   check(tensor.dtype() != DType::string && !is_complex(tensor.dtype()), ErrorCode::unsupported,
         "an output of {} has no numbers to show", to_string(tensor.dtype()));
   Tensor floats = Tensor::allocate(DType::f32, tensor.shape());
-  copy(tensor, floats);
+  copy_tensor(tensor, floats);
   const auto values = floats.as<float>();
   return {values.begin(), values.end()};
 }

@@ -9,6 +9,7 @@
 #include <lanner/video_reader.h>
 
 #include "arguments.h"
+#include "check.h"
 #include "clip_output.h"
 #include "command.h"
 #include "console.h"

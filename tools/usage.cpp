@@ -56,7 +56,7 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
     const bool option = argument.size() > 1 && argument[0] == '-';
     if (!option && &command != &app) continue;
     const std::string name = argument.substr(0, argument.find('='));
-    const std::string meant = suggestion(name, option ? option_names(command) : command_names(app));
+    const std::string meant = did_you_mean(name, option ? option_names(command) : command_names(app));
     return fmt::format("{}no {} '{}'{}", prefix, option ? "option" : "command", name,
                        meant.empty() ? help : meant);
   }

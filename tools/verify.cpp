@@ -11,6 +11,7 @@
 #include <lanner/tensor_file.h>
 
 #include "arguments.h"
+#include "check.h"
 #include "command.h"
 #include "console.h"
 #include "engine_options.h"
@@ -97,7 +98,7 @@ std::map<std::string, Shape> take_shapes(EngineOptions& options) {
   std::map<std::string, Shape> shapes;
   for (const std::string& text : options.shapes) {
     const auto [name, range] = parse_shape(text);
-    check(shapes.emplace(name, range.typical).second, ErrorCode::invalid_argument,
+    check(shapes.emplace(name, range.opt).second, ErrorCode::invalid_argument,
           "--shape: input '{}' comes twice", name);
   }
   options.shapes.clear();

@@ -27,6 +27,7 @@
 namespace {
 
 using namespace lanner;
+using errors::check;
 
 struct Clip {
   StreamInfo stream;

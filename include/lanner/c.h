@@ -85,8 +85,8 @@ void lanner_error_destroy(lanner_error* error) LANNER_NOEXCEPT;
 
 /* ---- Threads ---- */
 
-/* Of every engine and video that is made without a number of its own: what lanner_set_threads() said, else the
-   environment's LANNER_THREADS, else the cores that this process may keep busy now. */
+/* Of every engine and video that is made without a number of its own: what lanner_set_threads() said, else
+   the environment's LANNER_THREADS, else the cores that this process may keep busy now. */
 int32_t lanner_default_threads(void) LANNER_NOEXCEPT;
 /* For what is made from now on; 0 takes back what was set. */
 lanner_status lanner_set_threads(int32_t count, lanner_error** error) LANNER_NOEXCEPT;
@@ -94,8 +94,8 @@ lanner_status lanner_set_threads(int32_t count, lanner_error** error) LANNER_NOE
 /* A pool of threads of the program's own, which Lanner's loops are to run on. */
 typedef struct lanner_executor {
   void* user;
-  /* Calls piece(argument, i) once for each i from 0 to count - 1, in whatever order, on the calling thread, on
-     others or on both, and returns when all have returned. Pieces wait for nothing. Called by every thread
+  /* Calls piece(argument, i) once for each i from 0 to count - 1, in whatever order, on the calling thread,
+     on others or on both, and returns when all have returned. Pieces wait for nothing. Called by every thread
      that runs a context or converts pictures, at the same time too. */
   void (*run)(void* user, int32_t count, void (*piece)(void* argument, int32_t number), void* argument);
 } lanner_executor;
@@ -148,13 +148,13 @@ lanner_status lanner_tensor_create(lanner_dtype dtype, const int64_t* shape, siz
 /* An immutable network ready to run. */
 typedef struct lanner_engine lanner_engine;
 
-/* Sizes that one input may have: `rank` numbers each. `typical`, what kernels are timed for, and `max` may be
+/* Sizes that one input may have: `rank` numbers each. `opt`, what kernels are timed for, and `max` may be
    null: they are then `min`. The structure never grows. */
 typedef struct lanner_shape_range {
   const char* input;
   size_t rank;
   const int64_t* min;
-  const int64_t* typical;
+  const int64_t* opt;
   const int64_t* max;
 } lanner_shape_range;
 
@@ -192,7 +192,7 @@ typedef struct lanner_build_options {
   /* What the model may make the build and the engine's contexts do, as `total_bytes=4GiB,seconds=60`: by the
      names of lanner::Limits, comma separated. Null: the defaults. */
   const char* limits;
-  /* The typical shapes of each are tuned; other shapes of one take over its kernels, and those in none run. */
+  /* The opt shapes of each are tuned; other shapes of one take over its kernels, and those in none run. */
   const lanner_profile* profiles;
   size_t profile_count;
 } lanner_build_options;
@@ -227,7 +227,7 @@ typedef struct lanner_verify_options {
   int32_t contexts;                 /* At work at once; 0 is 2. */
   int32_t threads;                  /* Of each context; 0 takes the engine's. */
   int32_t reserved;                 /* 0. */
-  const lanner_shape_range* shapes; /* The typical ones count; other inputs have the engine's. */
+  const lanner_shape_range* shapes; /* The opt ones count; other inputs have the engine's. */
   size_t shape_count;
   const char* reproducer; /* Gets the first node that differs as an ONNX model; null: nothing is written. */
   lanner_progress progress;

@@ -23,10 +23,11 @@
 namespace lanner {
 
 class Context;
+struct EngineState;
 
-/// Sizes that one input may have. `typical` is what kernels are timed for.
+/// Sizes that one input may have. `opt` is what kernels are timed for.
 struct ShapeRange {
-  Shape min, typical, max;
+  Shape min, opt, max;
   static ShapeRange fixed(const Shape& shape) { return {shape, shape, shape}; }
 };
 
@@ -46,7 +47,7 @@ struct BuildOptions {
   /// timing.
   std::map<std::string, ShapeRange> shapes;
   /// Ranges of shapes that the engine is made ready for, each by input name, at most 32; beside `shapes`,
-  /// which says what the engine takes at all. The build tunes the typical shapes of each, within one budget;
+  /// which says what the engine takes at all. The build tunes the opt shapes of each, within one budget;
   /// other shapes of a profile take over its kernels without timing, from the first profile that holds them.
   /// Shapes outside of all profiles run too, with the first one's kernels where they fit, and a warning is
   /// logged. An input that a profile does not name may have any sizes in it.
@@ -87,13 +88,13 @@ struct ContextOptions {
 
 /// Input shapes and a number of threads that kernels are chosen for.
 struct Variant {
-  std::map<std::string, Shape> shapes; ///< By input name; others take the typical ones.
+  std::map<std::string, Shape> shapes; ///< By input name; others take the opt ones.
   int threads = 0;                     ///< 0 takes the engine's.
 };
 
 /// How Engine::verify tries a network.
 struct VerifyOptions {
-  std::map<std::string, Shape> shapes; ///< By input name; others take the typical ones.
+  std::map<std::string, Shape> shapes; ///< By input name; others take the opt ones.
   std::map<std::string, Item> inputs;  ///< Values by input name; others are drawn at random.
   std::uint64_t seed = 0;              ///< Of what is drawn.
   int runs = 10;                       ///< Of each node, and of the network in each context.
@@ -159,7 +160,7 @@ public:
   /// several contexts at once. Wrong results are told of, not thrown.
   Verification verify(const VerifyOptions& options = {}) const;
 
-  /// Canonical IR (portable), and the lowered IR of the typical shapes, those of the first profile, as text.
+  /// Canonical IR (portable), and the lowered IR of the opt shapes, those of the first profile, as text.
   std::string ir() const;
   std::string lowered_ir() const;
   /// Nodes of the canonical graph, for pictures of it, as JSON: `{"name", "nodes": [{"name", "op", "sources",
@@ -168,12 +169,11 @@ public:
   /// What was decided for each node and why, as JSON; see docs/explain.md for its fields.
   std::string explain_json() const;
 
-  struct State;
-  explicit Engine(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-  const State& state() const { return *state_; }
-
 private:
-  std::shared_ptr<const State> state_;
+  explicit Engine(std::shared_ptr<const EngineState> state) : state_(std::move(state)) {}
+  friend const EngineState& state_of(const Engine& engine);
+  friend Engine engine_of(std::shared_ptr<const EngineState> state);
+  std::shared_ptr<const EngineState> state_;
 };
 
 /// Time of one step, summed over the profiled runs.

@@ -47,6 +47,8 @@ private:
   std::string message_;
 };
 
+namespace errors {
+
 /// Throws Error{code, formatted message}.
 template<typename... Args>
 [[noreturn]] void fail(ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
@@ -72,4 +74,5 @@ decltype(auto) with_context(Context&& context, Body&& body) {
   }
 }
 
+} // namespace errors
 } // namespace lanner

@@ -62,7 +62,7 @@ struct PixelFormatInfo {
   std::array<std::uint8_t, 3> samples; ///< Samples interleaved in each plane (2 for nv12's second).
   bool yuv;
 };
-const PixelFormatInfo& info(PixelFormat format) noexcept;
+const PixelFormatInfo& format_info(PixelFormat format) noexcept;
 std::string_view to_string(PixelFormat format) noexcept;
 PixelFormat
 parse_pixel_format(std::string_view name); ///< Throws Error{invalid_argument} with the known names.
@@ -114,15 +114,15 @@ struct Image {
 
 /// Copies pixels between two images of one format and size, and the colour description with them. Where a GPU
 /// takes part the copy is queued on `stream`; with a null stream it is complete at return.
-void copy(const Image& from, Image& to, Stream stream = {});
-/// Converts colour format only (same size), between images on the host or, with the rules of copy() for
+void copy_image(const Image& from, Image& to, Stream stream = {});
+/// Converts colour format only (same size), between images on the host or, with the rules of copy_image() for
 /// `stream`, on one GPU. Matrix and range come from `from.color` (unspecified:
 /// BT.709 from 720 rows up, BT.601 below, limited, chroma at the left); `to.color` describes the target in
 /// the same way. Results are the rounded exact values. Chroma between samples is interpolated linearly at its
 /// siting and taken, the other way, by the mean of two pixels where it lies between them, else by weights 1 2
 /// 1; formats that differ in storage, depth or range only keep every sample. Gray of colour is Y', of R'G'B'
 /// by BT.601's weights; alpha is opaque. `threads` share the rows on the host.
-void convert(const Image& from, Image& to, Stream stream = {}, int threads = 1);
+void convert_image(const Image& from, Image& to, Stream stream = {}, int threads = 1);
 /// Reads a still image (PNG, JPEG, BMP, PPM/PGM, WebP, TIFF...) through the FFmpeg module; rotation from EXIF
 /// is applied.
 Image load_image(const std::string& path, const Limits& limits = {});
@@ -132,6 +132,6 @@ void save_image(const std::string& path, const Image& image);
 std::vector<std::byte> encode_image(const Image& image, std::string_view kind);
 /// The picture turned clockwise by `quarter_turns` times 90 degrees (any whole number): `image` itself when
 /// there is nothing to do, else a new image of the same depth: RGB of RGB, gray of gray, 4:4:4 of YUV.
-Image turned(const Image& image, int quarter_turns);
+Image turned_image(const Image& image, int quarter_turns);
 
 } // namespace lanner

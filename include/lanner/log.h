@@ -11,6 +11,6 @@ enum class LogLevel { debug, info, warning };
 /// Receives messages from any thread; must not throw. The default drops them.
 using LogCallback = std::function<void(LogLevel, std::string_view)>;
 void set_log_callback(LogCallback callback);
-void log(LogLevel level, std::string_view message);
+void log_message(LogLevel level, std::string_view message);
 
 } // namespace lanner

@@ -9,10 +9,10 @@
 namespace lanner {
 
 /// Up to `most` of `names` near enough to `name` to be what was meant, nearest first.
-std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& names,
-                                 std::size_t most = 3);
+std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& names,
+                                       std::size_t most = 3);
 
 /// `; did you mean a, b?` for the end of a message, or nothing.
-std::string suggestion(std::string_view name, const std::vector<std::string>& names);
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& names);
 
 } // namespace lanner

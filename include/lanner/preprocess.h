@@ -29,10 +29,10 @@ enum class Fit : std::uint8_t {
 };
 
 /// A part of a picture, in its luma samples; all zero is the whole.
-struct Rect {
+struct PixelRect {
   std::int32_t x = 0, y = 0, width = 0, height = 0;
   bool whole() const noexcept { return width == 0 && height == 0; }
-  friend bool operator==(const Rect&, const Rect&) = default;
+  friend bool operator==(const PixelRect&, const PixelRect&) = default;
 };
 
 /// What a network expects of an image. First `region` of the picture is taken, then turned, then fitted:
@@ -47,7 +47,7 @@ struct Preprocess {
   bool channels_last = false;         ///< Layout: false is NCHW, true NHWC.
   bool bgr = false;                   ///< Channel order.
   bool gray = false;                  ///< One channel (luma of BT.601) in place of three.
-  Rect region;           ///< Part of the source to read; beyond the picture is Error{invalid_argument}.
+  PixelRect region;      ///< Part of the source to read; beyond the picture is Error{invalid_argument}.
   int quarter_turns = 0; ///< Turn clockwise by this many times 90 degrees, any whole number.
   Resize resize = Resize::bilinear;
   Fit fit = Fit::stretch;

@@ -157,8 +157,8 @@ constexpr DType dtype_of<std::string>() {
 
 template<typename T>
 Tensor Tensor::from(std::span<const T> values, Shape shape) {
-  check(static_cast<std::int64_t>(values.size()) == shape.elements(), ErrorCode::invalid_argument,
-        "tensor: {} values given for shape {}", values.size(), shape.to_string());
+  errors::check(static_cast<std::int64_t>(values.size()) == shape.elements(), ErrorCode::invalid_argument,
+                "tensor: {} values given for shape {}", values.size(), shape.to_string());
   Tensor result = allocate(dtype_of<T>(), std::move(shape));
   std::copy(values.begin(), values.end(), result.as<T>().begin());
   return result;
@@ -177,6 +177,6 @@ std::span<const T> Tensor::as() const {
 
 /// Copies `from` into `to`: same logical shape, any two layouts, and any two numeric types (converted by
 /// ONNX's Cast rules). Both on the host.
-void copy(const Tensor& from, Tensor& to);
+void copy_tensor(const Tensor& from, Tensor& to);
 
 } // namespace lanner

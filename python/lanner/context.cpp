@@ -6,6 +6,8 @@
 #include <lanner/image.h>
 #include <lanner/video_reader.h>
 
+#include "check.h"
+
 namespace lanner::python {
 namespace {
 

@@ -22,7 +22,7 @@ Shape to_shape(nb::handle value) {
   return shape;
 }
 
-/// `(1, 3, 224, 224)`, or three of them: smallest, typical, largest.
+/// `(1, 3, 224, 224)`, or three of them: min, opt, max.
 ShapeRange to_range(nb::handle value) {
   const bool nested = nb::len(value) == 3 && PyIndex_Check(nb::object(value[0]).ptr()) == 0;
   return nested ? ShapeRange{to_shape(value[0]), to_shape(value[1]), to_shape(value[2])}
@@ -288,9 +288,9 @@ void register_engine(nb::module_& module) {
               "int], object] | None = None) -> Engine"),
       "Imports, optimises and tunes a model.\n\nmodel: path, bytes or an onnx.ModelProto; ONNX, TensorFlow "
       "GraphDef (binary or text) or Caffe. weights: of a Caffe net in text its .caffemodel. shapes: "
-      "input name to shape, or to (smallest, "
-      "typical, largest): what the engine takes. profiles: dicts of the same, ranges to be ready for; the "
-      "build tunes the typical shapes of each, other shapes in a range take over their kernels, and shapes "
+      "input name to shape, or to (min, "
+      "opt, max): what the engine takes. profiles: dicts of the same, ranges to be ready for; the "
+      "build tunes the opt shapes of each, other shapes in a range take over their kernels, and shapes "
       "in none run too. budget: seconds that timing kernels may take; 0 chooses by heuristics. "
       "deterministic: the same model gives the same plan, nothing is timed. retune: kernels are timed again "
       "that earlier builds have timed. "

@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "bindings.h"
+#include "check.h"
 #include "view.h"
 
 namespace lanner::python {
@@ -23,7 +24,7 @@ View view_of(const Frame& self) {
 
 nb::list planes_of(const Frame& self) {
   nb::list list;
-  for (std::size_t i = 0; i < info(self.image.format).planes; ++i)
+  for (std::size_t i = 0; i < format_info(self.image.format).planes; ++i)
     list.append(plane_view(self.image, i, self.stream));
   return list;
 }
@@ -55,8 +56,8 @@ Frame converted(const Frame& self, const std::string& format) {
   Frame frame = self;
   frame.stream = {};
   frame.image = Image::allocate(wanted, self.image.width, self.image.height, {}, self.image.device);
-  if (info(wanted).yuv) frame.image.color = self.image.color;
-  convert(self.image, frame.image);
+  if (format_info(wanted).yuv) frame.image.color = self.image.color;
+  convert_image(self.image, frame.image);
   return frame;
 }
 
@@ -67,7 +68,7 @@ Frame on_host(const Frame& self) {
   Frame frame = self;
   frame.stream = {};
   frame.image = Image::allocate(self.image.format, self.image.width, self.image.height);
-  copy(self.image, frame.image);
+  copy_image(self.image, frame.image);
   return frame;
 }
 

@@ -4,6 +4,7 @@
 #include <lanner/image.h>
 
 #include "bindings.h"
+#include "check.h"
 #include "view.h"
 
 namespace lanner::python {
@@ -90,7 +91,7 @@ std::string describe(const Image& self) {
 
 nb::list planes(const Image& self) {
   nb::list list;
-  for (std::size_t i = 0; i < info(self.format).planes; ++i) list.append(plane_view(self, i, {}));
+  for (std::size_t i = 0; i < format_info(self.format).planes; ++i) list.append(plane_view(self, i, {}));
   return list;
 }
 
@@ -104,7 +105,7 @@ Tensor to_rgb(const Image& self) {
   target.planes[0] = {static_cast<std::byte*>(tensor.data()), std::int64_t{self.width} * 3, self.width,
                       self.height};
   target.owner = tensor.owner();
-  convert(self, target);
+  convert_image(self, target);
   return tensor;
 }
 

@@ -5,6 +5,7 @@
 #include <lanner/error.h>
 
 #include "bindings.h"
+#include "check.h"
 
 namespace lanner::python {
 namespace {

@@ -3,6 +3,7 @@
 #include <lanner/error.h>
 
 #include "bindings.h"
+#include "check.h"
 
 namespace lanner::python {
 

@@ -6,6 +6,8 @@
 
 #include <lanner/error.h>
 
+#include "check.h"
+
 namespace lanner::python {
 namespace {
 

@@ -8,6 +8,7 @@
 #include <lanner/video_reader.h>
 
 #include "bindings.h"
+#include "check.h"
 
 namespace lanner::python {
 namespace {

@@ -5,6 +5,8 @@
 #include <lanner/dlpack_structs.h>
 #include <lanner/error.h>
 
+#include "check.h"
+
 namespace lanner::python {
 namespace {
 
@@ -16,7 +18,7 @@ nb::tuple tuple_of(const std::vector<std::int64_t>& values) {
 
 /// Where samples lie that every pitch between them is the same.
 bool stacked(const Image& image) {
-  const PixelFormatInfo& facts = info(image.format);
+  const PixelFormatInfo& facts = format_info(image.format);
   for (std::size_t i = 1; i < facts.planes; ++i) {
     const Plane &above = image.planes[i - 1], &plane = image.planes[i];
     if (plane.pitch != above.pitch || plane.data != above.data + above.pitch * above.height) return false;
@@ -103,7 +105,7 @@ nb::dict interface_of(const View& view) {
 } // namespace
 
 View plane_view(const Image& image, std::size_t index, Stream stream) {
-  const PixelFormatInfo& facts = info(image.format);
+  const PixelFormatInfo& facts = format_info(image.format);
   const Plane& plane = image.planes[index];
   const std::int64_t samples = facts.samples[index], bytes = facts.bytes_per_sample;
   View view{image.owner,  plane.data, bytes == 2, {plane.height, plane.width}, {plane.pitch, samples * bytes},
@@ -118,7 +120,7 @@ View plane_view(const Image& image, std::size_t index, Stream stream) {
 View image_view(const Image& image, Stream stream) {
   if (!image.defined())
     throw nb::attribute_error("the frame has a tensor in place of a picture; take its tensor");
-  const PixelFormatInfo& facts = info(image.format);
+  const PixelFormatInfo& facts = format_info(image.format);
   View view = plane_view(image, 0, stream);
   if (facts.planes == 1) return view;
   const bool semi_planar = facts.planes == 2 && facts.chroma_x == 1 && image.width % 2 == 0;

@@ -4,6 +4,8 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
+
 namespace lanner {
 
 ConfigText::ConfigText(std::span<const std::byte> bytes) {

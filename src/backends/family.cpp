@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "base/check.h"
+
 namespace lanner {
 
 bool FamilyBackend::fuses(std::span<const Node* const> group, const Node& next, const Target& target) const {

@@ -15,22 +15,22 @@ bool take_addend(Product& product, const Operand& addend) {
     return true;
   }
   if (spread == Spread::full) {
-    product.tail.insert(product.tail.begin(), {BinaryKind::add, {}, addend, Spread::full});
+    product.epilogue.insert(product.epilogue.begin(), {BinaryKind::add, {}, addend, Spread::full});
     return true;
   }
   const auto scalar = scalar_value(addend.constant);
   if (!scalar) return false;
-  product.tail.insert(product.tail.begin(),
-                      {std::nullopt, {ActivationKind::linear, 1, *scalar}, {}, Spread::full});
+  product.epilogue.insert(product.epilogue.begin(),
+                          {std::nullopt, {ActivationKind::linear, 1, *scalar}, {}, Spread::full});
   return true;
 }
 
-void take_bias_from_tail(Product& product) {
-  if (product.bias || product.tail.empty()) return;
-  const TailStep& first = product.tail.front();
+void take_bias_from_epilogue(Product& product) {
+  if (product.bias || product.epilogue.empty()) return;
+  const EpilogueStep& first = product.epilogue.front();
   if (first.binary != BinaryKind::add || first.spread != Spread::channel || first.operand.is_op()) return;
   product.bias = first.operand;
-  product.tail.erase(product.tail.begin());
+  product.epilogue.erase(product.epilogue.begin());
 }
 
 } // namespace
@@ -72,14 +72,14 @@ std::optional<Product> product_of(const Group& group, std::string& reason) {
       return std::nullopt;
     }
   }
-  auto tail = tail_of(group, product.result.rank() - 1, reason);
-  if (!tail) return std::nullopt;
-  product.tail = std::move(*tail);
+  auto epilogue = epilogue_of(group, product.result.rank() - 1, reason);
+  if (!epilogue) return std::nullopt;
+  product.epilogue = std::move(*epilogue);
   if (gemm && op.input(2) && !take_addend(product, op.input(2))) {
     reason = "gemm's third input is a column";
     return std::nullopt;
   }
-  take_bias_from_tail(product);
+  take_bias_from_epilogue(product);
   return product;
 }
 
@@ -98,7 +98,7 @@ std::optional<std::vector<Storage>> product_storages(const Product& product, std
   storages.ask(product.a, a);
   storages.ask(product.b, b);
   storages.ask(product.bias, otherwise);
-  for (const TailStep& step : product.tail) storages.ask(step.operand, otherwise);
+  for (const EpilogueStep& step : product.epilogue) storages.ask(step.operand, otherwise);
   if (!storages.agree()) return std::nullopt;
   return storages.take();
 }

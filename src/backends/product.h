@@ -4,19 +4,20 @@
 #include <optional>
 #include <string>
 
+#include "backends/epilogue.h"
 #include "backends/group.h"
-#include "backends/tail.h"
 
 namespace lanner {
 
-/// result = a x b + bias, then the tail. `a` is rows x depth with leading batch dims, `b` depth x columns.
+/// result = a x b + bias, then the epilogue. `a` is rows x depth with leading batch dims, `b` depth x
+/// columns.
 struct Product {
   Operand a, b;
   Operand bias;             ///< `columns` numbers, or absent.
   bool transpose_a = false; ///< Stored depth x rows.
   bool transpose_b = false; ///< Stored columns x depth.
   Shape result;
-  Tail tail; ///< Spread::channel is the last axis.
+  Epilogue epilogue; ///< Spread::channel is the last axis.
 
   std::int64_t depth() const;
   std::int64_t columns() const { return result.rank() == 0 ? 1 : result.back(); }

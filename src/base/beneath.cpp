@@ -11,6 +11,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "base/system_error.h"
 
 namespace lanner {

@@ -13,6 +13,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "base/system_error.h"
 
 namespace lanner {

@@ -6,6 +6,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "base/limit_error.h"
 
 namespace lanner {

@@ -13,6 +13,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "base/control_groups.h"
 
 namespace lanner {

@@ -25,7 +25,7 @@ void set_log_callback(LogCallback callback) {
   sink().callback.swap(shared);
 }
 
-void log(LogLevel level, std::string_view message) {
+void log_message(LogLevel level, std::string_view message) {
   std::shared_ptr<const LogCallback> callback;
   {
     std::lock_guard lock(sink().mutex);

@@ -21,8 +21,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last.back();
 }
 
-std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& names,
-                                 std::size_t most) {
+std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& names,
+                                       std::size_t most) {
   // Names from hostile files may be long, and nothing that long is a slip of the hand.
   constexpr std::size_t longest = 200;
   if (name.size() > longest) return {};
@@ -38,9 +38,9 @@ std::vector<std::string> nearest(std::string_view name, const std::vector<std::s
   return result;
 }
 
-std::string suggestion(std::string_view name, const std::vector<std::string>& names) {
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& names) {
   std::string text;
-  for (const std::string& candidate : nearest(name, names))
+  for (const std::string& candidate : nearest_names(name, names))
     text += (text.empty() ? "; did you mean " : ", ") + candidate;
   return text.empty() ? text : text + "?";
 }

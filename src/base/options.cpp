@@ -39,9 +39,9 @@ int thread_count(const EnvironmentLookup& lookup, std::vector<std::string>& prob
   int value = 0;
   const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = status == std::errc() && stop == text.data() + text.size();
-  if (whole && value >= 1 && value <= most_threads) return value;
+  if (whole && value >= 1 && value <= max_threads) return value;
   problems.push_back(
-      fmt::format("LANNER_THREADS=\"{}\" is ignored: expected a number from 1 to {}", text, most_threads));
+      fmt::format("LANNER_THREADS=\"{}\" is ignored: expected a number from 1 to {}", text, max_threads));
   return 0;
 }
 

@@ -8,7 +8,7 @@
 
 namespace lanner {
 
-constexpr int most_threads = 4096; ///< That may be asked for, wherever a number of threads is given.
+constexpr int max_threads = 4096; ///< That may be asked for, wherever a number of threads is given.
 
 /// Settings from the environment, each with its default. A value that makes no sense is dropped and named in
 /// `problems`, for `lanner doctor`: loading the library never fails.

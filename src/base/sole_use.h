@@ -5,6 +5,8 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
+
 namespace lanner {
 
 /// Tells when two calls of one object meet: of two threads, or of one out of a callback. The second is

@@ -13,6 +13,7 @@
 
 #include "base/account.h"
 #include "base/beneath.h"
+#include "base/check.h"
 #include "base/descriptor.h"
 #include "base/file_stamp.h"
 #include "base/limit_error.h"

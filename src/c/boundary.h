@@ -13,6 +13,8 @@
 #include <lanner/preprocess.h>
 #include <lanner/tensor.h>
 
+#include "check.h"
+
 namespace lanner::c {
 
 /// The status of the exception in flight, which becomes `*error` where that is wanted. Called in a catch

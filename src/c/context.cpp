@@ -4,6 +4,7 @@
 #include <lanner/dlpack_structs.h>
 
 #include "boundary.h"
+#include "check.h"
 #include "handles.h"
 
 namespace lanner::c {
@@ -31,6 +32,7 @@ Tensor writable(DLManagedTensorVersioned* managed, std::string_view output) {
 } // namespace lanner::c
 
 using namespace lanner;
+using c::check;
 
 lanner_status lanner_context_create(const lanner_engine* engine, const lanner_context_options* options,
                                     lanner_context** context, lanner_error** error) noexcept {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "boundary.h"
+#include "check.h"
 #include "handles.h"
 
 namespace lanner::c {
@@ -20,7 +21,7 @@ ShapeRange range_of(const lanner_shape_range& given, const Limits& limits) {
   const auto or_min = [&](const std::int64_t* sizes) {
     return shape_of(sizes ? sizes : given.min, given.rank);
   };
-  return {shape_of(given.min, given.rank), or_min(given.typical), or_min(given.max)};
+  return {shape_of(given.min, given.rank), or_min(given.opt), or_min(given.max)};
 }
 
 std::map<std::string, ShapeRange> ranges_of(const lanner_shape_range* given, std::size_t count,
@@ -89,7 +90,7 @@ VerifyOptions options_of(const lanner_verify_options* options) {
   if (given.contexts != 0) result.contexts = given.contexts;
   result.threads = given.threads;
   for (const auto& [input, range] : ranges_of(given.shapes, given.shape_count, {}))
-    result.shapes[input] = range.typical;
+    result.shapes[input] = range.opt;
   if (given.reproducer) result.reproducer = given.reproducer;
   result.control = control_of(given);
   return result;

@@ -8,6 +8,7 @@
 #include <lanner/version.h>
 
 #include "boundary.h"
+#include "check.h"
 
 struct lanner_error {
   lanner_status status;

@@ -3,6 +3,7 @@
 #include <lanner/dlpack.h>
 
 #include "boundary.h"
+#include "check.h"
 #include "handles.h"
 
 namespace lanner::c {
@@ -12,7 +13,7 @@ namespace {
 Image view(const void* const* planes, const std::int64_t* pitches, const Image& like) {
   Image image = like;
   image.owner = nullptr;
-  const PixelFormatInfo& facts = info(like.format);
+  const PixelFormatInfo& facts = format_info(like.format);
   for (std::size_t p = 0; p < facts.planes; ++p) {
     Plane& plane = image.planes[p];
     const std::int64_t row = std::int64_t{plane.width} * facts.samples[p] * facts.bytes_per_sample;
@@ -21,7 +22,7 @@ Image view(const void* const* planes, const std::int64_t* pitches, const Image& 
           like.height, row);
     plane.pitch = pitches[p];
     const auto* first = &required(static_cast<const std::byte*>(planes[p]), fmt::format("planes[{}]", p));
-    plane.data = const_cast<std::byte*>(first); // Read by copy() alone.
+    plane.data = const_cast<std::byte*>(first); // Read by copy_image() alone.
   }
   return image;
 }
@@ -46,7 +47,7 @@ lanner_status lanner_image_create(const char* format, int32_t width, int32_t hei
     c::required(planes, "planes");
     c::required(pitches, "pitches");
     Image own = Image::allocate(parse_pixel_format(c::text(format, "format")), width, height);
-    copy(c::view(planes, pitches, own), own);
+    copy_image(c::view(planes, pitches, own), own);
     *image = new lanner_image{std::move(own)};
   });
 }

@@ -3,6 +3,7 @@
 #include <lanner/dlpack.h>
 
 #include "boundary.h"
+#include "check.h"
 
 namespace lanner::c {
 namespace {
@@ -24,6 +25,7 @@ DType dtype_of_number(lanner_dtype number) {
 } // namespace lanner::c
 
 using namespace lanner;
+using c::check;
 
 lanner_status lanner_tensor_create(lanner_dtype dtype, const int64_t* shape, size_t rank,
                                    DLManagedTensorVersioned** tensor, lanner_error** error) noexcept {

@@ -4,6 +4,8 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
+
 namespace lanner {
 
 std::string Device::to_string() const {

@@ -13,7 +13,7 @@ namespace lanner {
 namespace {
 
 constexpr std::string_view header = "lanner machine limits 1";
-constexpr std::size_t most_lines = 256, longest_line = 4096;
+constexpr std::size_t max_lines = 256, longest_line = 4096;
 
 using Known = std::map<std::string, MachineLimits>;
 
@@ -37,7 +37,7 @@ Known read(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::string line;
   if (!std::getline(in, line) || line != header) return known;
-  while (std::getline(in, line) && known.size() < most_lines)
+  while (std::getline(in, line) && known.size() < max_lines)
     if (auto one = parsed(line)) known.insert(std::move(*one));
   return known;
 }

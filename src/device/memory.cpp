@@ -7,6 +7,7 @@
 #include <lanner/error.h>
 
 #include "base/account.h"
+#include "base/check.h"
 
 #include "device/cuda/gpu.h"
 

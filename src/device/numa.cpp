@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int most_cores = 1 << 16;
+constexpr int max_cores = 1 << 16;
 
 struct FreeCpuSet {
   void operator()(cpu_set_t* set) const { CPU_FREE(set); }
@@ -31,7 +31,7 @@ std::size_t bytes_of(int cores) {
 int number(std::string_view text) {
   int value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value < most_cores ? value : -1;
+  return error == std::errc() && end == text.data() + text.size() && value < max_cores ? value : -1;
 }
 
 /// `0-3,8,10-11`; what is no such list ends it.
@@ -77,7 +77,7 @@ std::vector<Cores> memory_nodes(const fs::path& folder) {
 
 Cores allowed_cores() {
   Cores cores;
-  for (int count = 1024; count <= most_cores && cores.empty(); count *= 4) {
+  for (int count = 1024; count <= max_cores && cores.empty(); count *= 4) {
     const CpuSet set(CPU_ALLOC(static_cast<std::size_t>(count)));
     if (!set) break;
     if (::sched_getaffinity(0, bytes_of(count), set.get()) != 0) continue;

@@ -40,10 +40,10 @@ namespace {
 // writes nothing. In a quiet run a job costs three moves of a cache line: the job to the helper, its share's
 // being taken back to the caller, its end back to the caller.
 
-constexpr int share_bits = 13, most_threads = (1 << share_bits) - 1; ///< Of one team.
+constexpr int share_bits = 13, max_threads = (1 << share_bits) - 1; ///< Of one team.
 constexpr int piece_bits = 24;
 constexpr unsigned regions_between_looks = 1024; ///< At the memory node that the caller is on.
-constexpr std::uint64_t share_mask = most_threads, piece_mask = (std::uint64_t{1} << piece_bits) - 1;
+constexpr std::uint64_t share_mask = max_threads, piece_mask = (std::uint64_t{1} << piece_bits) - 1;
 constexpr std::uint64_t number_mask = (std::uint64_t{1} << (64 - 2 * share_bits)) - 1;
 
 /// Number of a job, how many shares it has, and how many of them are taken.
@@ -161,13 +161,13 @@ private:
   alignas(64) std::atomic<int> arrived_{0};
   std::atomic<std::uint32_t> barriers_{0};
   std::atomic<bool> stopping_{false};
-  std::atomic<int> helpers_{most_threads}; ///< That may take part; see set_helpers().
+  std::atomic<int> helpers_{max_threads}; ///< That may take part; see set_helpers().
   std::atomic_flag in_use_;
   unsigned forks_;
   Patience patience_; ///< The caller's.
   int node_ = -1;     ///< The memory node that the caller was seen on.
   unsigned regions_ = 0;
-  std::array<std::unique_ptr<Chunk>, (most_threads + chunk_size) / chunk_size> chunks_;
+  std::array<std::unique_ptr<Chunk>, (max_threads + chunk_size) / chunk_size> chunks_;
   std::vector<std::thread> workers_;
 };
 
@@ -189,7 +189,7 @@ public:
 void Team::end_threads() {
   stopping_ = true;
   const int helpers = helpers_;
-  set_helpers(most_threads);
+  set_helpers(max_threads);
   publish(Ticket::of(next_number(), 0));
   for (std::thread& worker : workers_) worker.join();
   workers_.clear();
@@ -204,7 +204,7 @@ void Team::set_helpers(int most) {
 
 void Team::limit(int threads) {
   const Use use(*this);
-  set_helpers(threads > 0 ? threads - 1 : most_threads);
+  set_helpers(threads > 0 ? threads - 1 : max_threads);
 }
 
 double Team::seconds() {
@@ -247,7 +247,7 @@ void Team::stay_beside_caller() {
 
 /// Threads that take part, the caller's included.
 int Team::grow(int threads) {
-  threads = std::clamp(threads, 1, most_threads);
+  threads = std::clamp(threads, 1, max_threads);
   for (std::size_t chunk = 0; chunk * chunk_size < static_cast<std::size_t>(threads); ++chunk)
     if (!chunks_[chunk]) chunks_[chunk] = std::make_unique<Chunk>();
   if (static_cast<int>(workers_.size()) >= threads - 1) return threads;
@@ -411,11 +411,11 @@ void Team::run(Job job, Shares kind) {
 
 void Team::run_in_use(Job job, Shares kind) {
   const bool free = kind == Shares::free;
-  if (free && (patience_.is_lost() || job.shares > most_threads)) return run_alone(job);
+  if (free && (patience_.is_lost() || job.shares > max_threads)) return run_alone(job);
   const int threads = grow(job.shares);
   if (!free) {
     job.shares = threads;
-    set_helpers(most_threads);
+    set_helpers(max_threads);
   }
   if (threads == 1) return run_alone(job);
   if (++regions_ % regions_between_looks == 0) stay_beside_caller();
@@ -519,7 +519,7 @@ void run_team(int shares, Shares kind, void (*function)(void*), void* argument) 
 
 bool reserve_team(int threads) {
   return threads <= 1 || place.inside ||
-         (threads <= most_threads && own_team.get().reserve(threads) >= threads);
+         (threads <= max_threads && own_team.get().reserve(threads) >= threads);
 }
 
 void limit_team(int threads) {

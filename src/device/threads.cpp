@@ -7,6 +7,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "base/options.h"
 #include "device/cpu.h"
 #include "device/numa.h"
@@ -36,8 +37,8 @@ int default_team() {
 }
 
 void check_threads(int threads) {
-  check(threads >= 0 && threads <= most_threads, ErrorCode::invalid_argument,
-        "threads is {}: expected 1 to {}, or 0 to leave the choice", threads, most_threads);
+  check(threads >= 0 && threads <= max_threads, ErrorCode::invalid_argument,
+        "threads is {}: expected 1 to {}, or 0 to leave the choice", threads, max_threads);
 }
 
 void set_threads(int count) {

@@ -9,6 +9,7 @@
 #include <lanner/error.h>
 
 #include "base/account.h"
+#include "base/check.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "device/threads.h"
@@ -21,7 +22,7 @@
 namespace lanner {
 
 struct Context::State {
-  std::shared_ptr<const Engine::State> engine;
+  std::shared_ptr<const EngineState> engine;
   AccountPtr account; ///< Of what the context holds beside the engine.
   int threads = 1;
   bool profiled = false;

@@ -13,6 +13,7 @@
 
 #include "backends/backends.h"
 #include "base/account.h"
+#include "base/check.h"
 #include "device/threads.h"
 #include "engine/explain.h"
 #include "engine/given_shapes.h"
@@ -63,7 +64,7 @@ Target target_for(const BuildOptions& options) {
 /// Narrows one input to what the caller will give it.
 void apply_range(Graph& graph, Value& input, const ShapeRange& range, Bindings& fixed) {
   check_range(input, range);
-  const std::size_t rank = range.typical.rank();
+  const std::size_t rank = range.opt.rank();
   if (!input.type.ranked()) {
     Dims dims;
     for (std::size_t d = 0; d < rank; ++d) dims.push_back(graph.fresh_symbol(input.name(), range.max[d]));
@@ -73,8 +74,7 @@ void apply_range(Graph& graph, Value& input, const ShapeRange& range, Bindings& 
   for (std::size_t d = 0; d < rank; ++d) {
     if (const auto size = dims[d].constant()) {
       check(*size == range.min[d] && *size == range.max[d], ErrorCode::invalid_argument,
-            "input {}: dim {} is {} in the model, {} was asked for", input.name(), d, *size,
-            range.typical[d]);
+            "input {}: dim {} is {} in the model, {} was asked for", input.name(), d, *size, range.opt[d]);
       continue;
     }
     const auto name = dims[d].as_symbol();
@@ -82,7 +82,7 @@ void apply_range(Graph& graph, Value& input, const ShapeRange& range, Bindings& 
     if (range.min[d] == range.max[d]) {
       fixed.emplace(*name, range.min[d]);
     } else {
-      graph.symbols[*name] = {range.min[d], range.max[d], range.typical[d]};
+      graph.symbols[*name] = {range.min[d], range.max[d], range.opt[d]};
     }
   }
 }
@@ -160,9 +160,9 @@ std::filesystem::path timing_cache_path(const BuildOptions& build) {
 }
 
 /// A failure may come from sizes that nobody gave.
-void make_typical(const Engine::State& state, const Control& control) {
+void make_opt_variants(const EngineState& state, const Control& control) {
   try {
-    state.make_ahead(state.typical_variants(), control);
+    state.make_ahead(state.opt_variants(), control);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument && error.code() != ErrorCode::bad_data) throw;
     throw Error(error.code(), error.message() + assumed_sizes(*state.graph));
@@ -170,18 +170,18 @@ void make_typical(const Engine::State& state, const Control& control) {
 }
 
 /// What was asked for in vain is said.
-void warn_of_unused(const Engine::State& state, const std::string& model) {
-  const auto made = state.specialise(state.typical, state.target.threads);
+void warn_of_unused(const EngineState& state, const std::string& model) {
+  const auto made = state.specialise(state.opt, state.target.threads);
   for (const std::string& line : unused_precisions(made->program->graph(), state.target))
-    log(LogLevel::warning, fmt::format("{}: {}", model, line));
+    log_message(LogLevel::warning, fmt::format("{}: {}", model, line));
 }
 
-std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOptions& options,
-                                           const std::filesystem::path& folder) {
+std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOptions& options,
+                                         const std::filesystem::path& folder) {
   const auto account = std::make_shared<Account>(options.limits);
   const AccountScope charged(account);
   const DeadlineScope deadline(options.limits);
-  auto state = std::make_shared<Engine::State>(options.limits, account);
+  auto state = std::make_shared<EngineState>(options.limits, account);
   state->target = target_for(options);
   options.control.report({"import", 0, 0, ""});
   std::unique_ptr<Graph> graph = import_model(
@@ -200,7 +200,7 @@ std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOp
   describe(*state);
   if (options.stop_after.empty()) {
     state->expect(checked_profiles(*state->graph, options.profiles));
-    make_typical(*state, options.control);
+    make_opt_variants(*state, options.control);
     check_range_ends(*state->graph);
     check_profile_ends(*state->graph, state->profiles);
     warn_of_unused(*state, model->name());
@@ -209,7 +209,7 @@ std::shared_ptr<Engine::State> build_state(const SourcePtr& model, const BuildOp
 }
 
 /// Of what a caller asks to have prepared.
-VariantKey key_of(const Engine::State& state, const Variant& variant) {
+VariantKey key_of(const EngineState& state, const Variant& variant) {
   GivenShapes given(state.inputs.size());
   for (const auto& [name, shape] : variant.shapes) {
     const auto found = std::ranges::find(state.inputs, name, &Binding::name);
@@ -219,19 +219,27 @@ VariantKey key_of(const Engine::State& state, const Variant& variant) {
     given[static_cast<std::size_t>(found - state.inputs.begin())] = shape;
   }
   check_threads(variant.threads);
-  return {completed_shapes(*state.graph, given, state.typical),
+  return {completed_shapes(*state.graph, given, state.opt),
           variant.threads > 0 ? variant.threads : state.target.threads};
 }
 
 } // namespace
 
-void describe(Engine::State& state) {
+void describe(EngineState& state) {
   state.inputs = input_bindings(*state.graph);
   state.outputs = output_bindings(*state.graph);
-  state.typical = typical_shapes(*state.graph);
+  state.opt = opt_shapes(*state.graph);
   for (const auto& [key, value] : state.graph->metadata)
     if (key.starts_with(preprocess_key))
       state.preprocess[key.substr(std::string_view(preprocess_key).size())] = Preprocess::from_json(value);
+}
+
+const EngineState& state_of(const Engine& engine) {
+  return *engine.state_;
+}
+
+Engine engine_of(std::shared_ptr<const EngineState> state) {
+  return Engine(std::move(state));
 }
 
 Engine Engine::build(SourcePtr model, const BuildOptions& options, const std::filesystem::path& folder) {
@@ -302,11 +310,11 @@ std::string Engine::graph_json() const {
 }
 
 std::string Engine::lowered_ir() const {
-  return print(state_->specialise(state_->typical, state_->target.threads)->program->graph());
+  return print(state_->specialise(state_->opt, state_->target.threads)->program->graph());
 }
 
 std::string Engine::explain_json() const {
-  return lanner::explain_json(*state_, *state_->specialise(state_->typical, state_->target.threads));
+  return lanner::explain_json(*state_, *state_->specialise(state_->opt, state_->target.threads));
 }
 
 } // namespace lanner

@@ -7,6 +7,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "graph/op.h"
 #include "lower/alternatives.h"
 #include "lower/precision.h"
@@ -114,23 +115,23 @@ std::uint64_t constant_bytes(const Program& program) {
 }
 
 /// Shapes by input, of those that have one.
-Json shapes_json(const Engine::State& state, const InputShapes& shapes) {
+Json shapes_json(const EngineState& state, const InputShapes& shapes) {
   Json json = Json::object();
   for (std::size_t i = 0; i < shapes.size(); ++i)
     if (!state.inputs[i].sequence) json[state.inputs[i].name] = shapes[i].dims();
   return json;
 }
 
-Json profile_json(const Engine::State& state, const ShapeProfile& profile) {
+Json profile_json(const EngineState& state, const ShapeProfile& profile) {
   Json json = Json::object();
   for (std::size_t i = 0; i < profile.ranges.size(); ++i)
     if (const auto& range = profile.ranges[i])
       json[state.inputs[i].name] = {
-          {"min", range->min.dims()}, {"typical", range->typical.dims()}, {"max", range->max.dims()}};
+          {"min", range->min.dims()}, {"opt", range->opt.dims()}, {"max", range->max.dims()}};
   return json;
 }
 
-Json variant_json(const Engine::State& state, const VariantKey& key, const Specialisation& made) {
+Json variant_json(const EngineState& state, const VariantKey& key, const Specialisation& made) {
   const ShapeProfile* profile = state.profile_of(key.shapes);
   double seconds = 0;
   for (const Step& step : made.program->steps()) seconds += step.node->tactic.seconds;
@@ -150,7 +151,7 @@ std::string dumped(const Json& json, int indent) {
 
 } // namespace
 
-std::string explain_json(const Engine::State& state, const Specialisation& specialisation) {
+std::string explain_json(const EngineState& state, const Specialisation& specialisation) {
   std::map<std::string, const NodeReport*> reports;
   for (const NodeReport& report : specialisation.reports) reports[report.node] = &report;
   const Program& program = *specialisation.program;

@@ -10,13 +10,14 @@
 #include <lanner/error.h>
 
 #include "base/account.h"
+#include "base/check.h"
 #include "graph/infer.h"
 
 namespace lanner {
 namespace {
 
 /// Inferences that a message about a shape may cost.
-constexpr std::size_t most_tries = 64;
+constexpr std::size_t max_tries = 64;
 
 bool has_dims(const Value& input) {
   return input.type.is_tensor() && input.type.ranked();
@@ -102,33 +103,33 @@ InputShapes shapes_with(const Graph& graph, const Bindings& bindings) {
   return shapes;
 }
 
-Bindings typical_sizes(const Graph& graph) {
+Bindings opt_sizes(const Graph& graph) {
   Bindings bindings;
   for (const auto& [name, symbol] : graph.symbols) {
-    const std::int64_t wanted = symbol.typical >= 0 ? symbol.typical : 1;
+    const std::int64_t wanted = symbol.opt >= 0 ? symbol.opt : 1;
     bindings[name] = std::clamp(wanted, symbol.min, symbol.max);
   }
   return bindings;
 }
 
-/// Shapes that the model takes, in place of `refused`, which it does not: the typical ones, or `refused` with
+/// Shapes that the model takes, in place of `refused`, which it does not: the opt ones, or `refused` with
 /// one size changed to one that is found inside the model.
 std::optional<InputShapes> shapes_taken(const Graph& graph, const GivenShapes& refused) {
-  const Bindings typical = typical_sizes(graph);
+  const Bindings opt = opt_sizes(graph);
   std::size_t tries = 0;
   const auto taken = [&](const Bindings& sizes) -> std::optional<InputShapes> {
     InputShapes shapes = shapes_with(graph, sizes);
     ++tries;
     return fits(graph, given_shapes(graph, shapes)) ? std::optional(std::move(shapes)) : std::nullopt;
   };
-  if (auto shapes = taken(typical)) return shapes;
+  if (auto shapes = taken(opt)) return shapes;
   Bindings asked = bind_shapes(graph, refused);
   const Bindings changeable = asked;
-  asked.insert(typical.begin(), typical.end());
+  asked.insert(opt.begin(), opt.end());
   const std::set<std::int64_t> sizes = sizes_inside(graph);
   for (const auto& [name, given] : changeable) {
     for (const std::int64_t size : sizes) {
-      if (tries >= most_tries) return std::nullopt;
+      if (tries >= max_tries) return std::nullopt;
       Bindings changed = asked;
       changed[name] = size;
       if (auto shapes = taken(changed)) return shapes;
@@ -205,8 +206,8 @@ InputShapes completed_shapes(const Graph& graph, const GivenShapes& given, const
   return shapes;
 }
 
-InputShapes typical_shapes(const Graph& graph) {
-  return shapes_with(graph, typical_sizes(graph));
+InputShapes opt_shapes(const Graph& graph) {
+  return shapes_with(graph, opt_sizes(graph));
 }
 
 std::unique_ptr<Graph> graph_at(const Graph& graph, const GivenShapes& shapes) {
@@ -220,15 +221,15 @@ std::unique_ptr<Graph> graph_at(const Graph& graph, const GivenShapes& shapes) {
 }
 
 void check_range_ends(const Graph& graph) {
-  const Bindings typical = typical_sizes(graph);
-  Bindings smallest = typical, largest = typical;
+  const Bindings opt = opt_sizes(graph);
+  Bindings smallest = opt, largest = opt;
   for (const auto& [name, symbol] : graph.symbols) {
-    if (symbol.typical < 0) continue; // nobody gave a range
+    if (symbol.opt < 0) continue; // nobody gave a range
     smallest[name] = symbol.min;
     largest[name] = symbol.max;
   }
   for (const Bindings& end : {smallest, largest})
-    if (end != typical) graph_at(graph, given_shapes(graph, shapes_with(graph, end)));
+    if (end != opt) graph_at(graph, given_shapes(graph, shapes_with(graph, end)));
 }
 
 } // namespace lanner

@@ -23,8 +23,8 @@ GivenShapes given_shapes(const Graph& graph, const InputShapes& shapes);
 /// expected and got where a shape does not fit type or profile.
 Bindings bind_shapes(const Graph& graph, const GivenShapes& shapes);
 
-/// Shapes with every open dim at its typical value (1 where nothing was said).
-InputShapes typical_shapes(const Graph& graph);
+/// Shapes with every open dim at its opt value (1 where nothing was said).
+InputShapes opt_shapes(const Graph& graph);
 
 /// The shapes of all inputs: those that are given; of the rest, sizes that share a name with theirs follow
 /// them, others are as in `base`. Throws as bind_shapes.

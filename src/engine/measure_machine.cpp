@@ -10,6 +10,7 @@
 #include <lanner/error.h>
 
 #include "backends/backends.h"
+#include "base/check.h"
 #include "base/options.h"
 #include "device/cpu.h"
 #include "device/machine_limits.h"

@@ -164,14 +164,14 @@ std::string gross_difference(const Item& got, const Item& want, double bound) {
 std::string network_difference(const Engine& engine, std::span<const Item> inputs,
                                std::span<const Item> expected, const NetworkRuns& options,
                                const Control& control) {
-  const Graph& graph = engine.state().portable();
+  const Graph& graph = state_of(engine).portable();
   const bool repeatable = !any_node(graph.body(), draws_anew);
   NetworkRun run(engine, inputs, options, control, repeatable);
   const std::vector<ContextRuns>& found = run.run();
   for (std::size_t c = 0; c < found.size(); ++c)
     if (!found[c].wrong.empty()) return fmt::format("context {}: {}", c + 1, found[c].wrong);
   if (!repeatable) return {};
-  const double bound = bound_for(graph, engine.state().target);
+  const double bound = bound_for(graph, state_of(engine).target);
   for (std::size_t o = 0; o < engine.outputs().size(); ++o) {
     const std::string& name = engine.outputs()[o].name;
     for (std::size_t c = 1; c < found.size(); ++c)

@@ -6,6 +6,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "graph/op.h"
 #include "plan/packing.h"
 

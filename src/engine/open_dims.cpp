@@ -46,8 +46,7 @@ bool is_open(const Graph& graph, const Dim& dim) {
   const auto name = dim.as_symbol();
   if (!name) return false;
   const auto symbol = graph.symbols.find(*name);
-  return symbol == graph.symbols.end() ||
-         (symbol->second.typical < 0 && symbol->second.min < symbol->second.max);
+  return symbol == graph.symbols.end() || (symbol->second.opt < 0 && symbol->second.min < symbol->second.max);
 }
 
 /// Symbols of the inputs' own dims for which nobody said a size.

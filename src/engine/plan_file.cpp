@@ -12,6 +12,7 @@
 
 #include "backends/backends.h"
 #include "base/account.h"
+#include "base/check.h"
 #include "base/json.h"
 #include "device/threads.h"
 #include "engine/explain.h"
@@ -28,8 +29,8 @@
 namespace lanner {
 namespace {
 
-constexpr std::uint64_t least_weight_bytes = 1024;
-constexpr std::size_t most_variants = 1024;
+constexpr std::uint64_t min_weight_bytes = 1024;
+constexpr std::size_t max_variants = 1024;
 
 const std::string& metadata_of(const Safetensors& file, const char* key) {
   const auto found = file.metadata().find(key);
@@ -70,7 +71,7 @@ public:
   PlanReader(const SourcePtr& source, const LoadOptions& options)
       : options_(options), name_(source->name()), file_(open_plan(source, options.limits)) {}
 
-  std::shared_ptr<Engine::State> read() {
+  std::shared_ptr<EngineState> read() {
     check(metadata_of(file_, plan_key) == std::to_string(plan_version), ErrorCode::unsupported,
           "the plan has format {}, this version reads {}; build it again", metadata_of(file_, plan_key),
           plan_version);
@@ -78,14 +79,14 @@ public:
     check_pads();
     weights_ = parse_json(metadata_of(file_, weights_key), options_.limits);
     const nlohmann::json target = parse_json(metadata_of(file_, target_key), options_.limits);
-    auto state = std::make_shared<Engine::State>(options_.limits, current_account());
+    auto state = std::make_shared<EngineState>(options_.limits, current_account());
     state->graph = parse_graph(
         text("ir"), builtin_op_table(), [this](auto, auto name) { return portable(name); }, options_.limits);
     read_target(target, *state);
     describe(*state);
-    state->typical = read_shapes(target, *state);
+    state->opt = read_shapes(target, *state);
     state->expect(
-        parse_profiles(target.value("profiles", nlohmann::json::array()), *state->graph, state->typical));
+        parse_profiles(target.value("profiles", nlohmann::json::array()), *state->graph, state->opt));
     state->timing_cache = default_timing_cache();
     const std::string isa = target.at("isa").get<std::string>();
     take_over(*state, read_variants(target, *state),
@@ -163,14 +164,14 @@ private:
   /// Small constants are what shapes may be inferred from, which is done at once.
   Tensor portable(std::string_view name) const {
     const Tensor tensor = stored(name);
-    const bool weight = tensor.dtype() != DType::string && tensor.bytes() >= least_weight_bytes;
+    const bool weight = tensor.dtype() != DType::string && tensor.bytes() >= min_weight_bytes;
     return weight || tensor.layout().row_major() ? tensor : tensor.clone();
   }
 
-  void read_target(const nlohmann::json& json, Engine::State& state) const {
+  void read_target(const nlohmann::json& json, EngineState& state) const {
     state.target.device = options_.device.value_or(Device::parse(json.at("device").get<std::string>()));
     check_threads(options_.threads);
-    const int built_for = std::clamp(json.at("threads").get<int>(), 1, most_threads);
+    const int built_for = std::clamp(json.at("threads").get<int>(), 1, max_threads);
     state.target.threads = options_.threads > 0 ? options_.threads : std::min(built_for, default_team());
     state.target.precisions.clear();
     for (const auto& name : json.at("precisions"))
@@ -182,7 +183,7 @@ private:
     state.budget = std::clamp(json.at("budget").get<double>(), 0.0, 3600.0);
   }
 
-  InputShapes read_shapes(const nlohmann::json& json, const Engine::State& state) const {
+  InputShapes read_shapes(const nlohmann::json& json, const EngineState& state) const {
     InputShapes shapes;
     for (const auto& shape : json.at("shapes")) {
       shapes.emplace_back(shape.get<std::vector<std::int64_t>>());
@@ -197,17 +198,17 @@ private:
 
   /// Shapes and threads of each variant; those that were built for the plan's number of threads serve the
   /// engine's.
-  std::vector<VariantKey> read_variants(const nlohmann::json& target, const Engine::State& state) const {
+  std::vector<VariantKey> read_variants(const nlohmann::json& target, const EngineState& state) const {
     const int built_for = target.at("threads").get<int>();
-    std::vector<VariantKey> keys{{state.typical, state.target.threads}};
+    std::vector<VariantKey> keys{{state.opt, state.target.threads}};
     const auto found = file_.metadata().find(variants_key);
     if (found == file_.metadata().end()) return keys;
     const nlohmann::json entries = parse_json(found->second, options_.limits);
-    check(entries.size() < most_variants, ErrorCode::bad_data,
-          "the plan has {} variants, expected at most {}", entries.size() + 1, most_variants);
+    check(entries.size() < max_variants, ErrorCode::bad_data, "the plan has {} variants, expected at most {}",
+          entries.size() + 1, max_variants);
     for (const auto& entry : entries) {
       const int threads = entry.at("threads").get<int>();
-      check(threads >= 1 && threads <= most_threads, ErrorCode::bad_data, "a variant is for {} threads",
+      check(threads >= 1 && threads <= max_threads, ErrorCode::bad_data, "a variant is for {} threads",
             threads);
       keys.push_back({read_shapes(entry, state), threads == built_for ? state.target.threads : threads});
     }
@@ -216,7 +217,7 @@ private:
 
   /// The lowered graphs as they are. Those of which this machine lacks a kernel, which may also depend on the
   /// number of threads, are chosen anew, and all for the `reason` why none can be used; empty: there is none.
-  void take_over(Engine::State& state, const std::vector<VariantKey>& variants, std::string reason) const {
+  void take_over(EngineState& state, const std::vector<VariantKey>& variants, std::string reason) const {
     std::vector<VariantKey> missing;
     if (!reason.empty()) missing = variants;
     for (std::size_t i = 0; missing.size() < variants.size() && i < variants.size(); ++i) {
@@ -229,7 +230,7 @@ private:
   }
 
   /// Takes over one; else what this machine lacks.
-  std::string adopted(Engine::State& state, const VariantKey& key, std::size_t number) const {
+  std::string adopted(EngineState& state, const VariantKey& key, std::size_t number) const {
     std::unique_ptr<Graph> lowered = parse_graph(
         text(plan_part("lowered", number)), builtin_op_table(),
         [this](auto, auto name) { return stored(name); }, options_.limits);
@@ -251,11 +252,11 @@ private:
   }
 
   /// Runs by the portable IR on whatever is here, which takes time: so it is said.
-  void tune_again(Engine::State& state, const std::vector<VariantKey>& variants,
+  void tune_again(EngineState& state, const std::vector<VariantKey>& variants,
                   const std::string& reason) const {
     state.notes.push_back(
         fmt::format("the plan was tuned again from its IR, within {} s: {}", state.budget, reason));
-    log(LogLevel::warning, fmt::format("{}: {}", name_, state.notes.back()));
+    log_message(LogLevel::warning, fmt::format("{}: {}", name_, state.notes.back()));
     state.make_ahead(variants, options_.control);
   }
 
@@ -284,7 +285,7 @@ private:
     return a.is_tensor() ? a.dtype() == b.dtype() : same_form(a.element(), b.element());
   }
 
-  static void check_interface(const Engine::State& state, const InputShapes& shapes, const Graph& lowered) {
+  static void check_interface(const EngineState& state, const InputShapes& shapes, const Graph& lowered) {
     const auto parameters = lowered.body().parameters();
     check(parameters.size() == state.inputs.size() && lowered.body().outputs().size() == state.outputs.size(),
           ErrorCode::bad_data, "the lowered graph has another interface than the portable one");
@@ -314,7 +315,7 @@ private:
 
 } // namespace
 
-std::shared_ptr<Engine::State> load_plan(const SourcePtr& source, const LoadOptions& options) {
+std::shared_ptr<EngineState> load_plan(const SourcePtr& source, const LoadOptions& options) {
   const auto account = std::make_shared<Account>(options.limits);
   const AccountScope charged(account);
   const DeadlineScope deadline(options.limits);

@@ -12,13 +12,13 @@ namespace lanner {
 
 inline constexpr int plan_version = 1;
 
-/// Writes the engine and its typical specialisation beside `path`, then renames.
-void save_plan(const Engine::State& state, const std::filesystem::path& path);
+/// Writes the engine and its opt specialisation beside `path`, then renames.
+void save_plan(const EngineState& state, const std::filesystem::path& path);
 
 /// Validates every byte as hostile, whatever its digest says. Throws Error{bad_data, unsupported}.
-std::shared_ptr<Engine::State> load_plan(const SourcePtr& source, const LoadOptions& options);
+std::shared_ptr<EngineState> load_plan(const SourcePtr& source, const LoadOptions& options);
 
-/// Fills what follows from the graph: bindings, typical shapes, preprocessing.
-void describe(Engine::State& state);
+/// Fills what follows from the graph: bindings, opt shapes, preprocessing.
+void describe(EngineState& state);
 
 } // namespace lanner

@@ -31,8 +31,8 @@ Json shapes_json(const InputShapes& shapes) {
 /// Gathers what goes into the file.
 class PlanWriter {
 public:
-  /// `variants`: that of the typical shapes first.
-  PlanWriter(const Engine::State& state, std::vector<Entry> variants)
+  /// `variants`: that of the opt shapes first.
+  PlanWriter(const EngineState& state, std::vector<Entry> variants)
       : state_(state), variants_(std::move(variants)) {}
 
   void write(const std::filesystem::path& path) {
@@ -127,7 +127,7 @@ private:
               {"precisions", precisions},
               {"deterministic", state_.target.deterministic},
               {"budget", state_.target.deterministic ? 0 : state_.budget}, // times nothing
-              {"shapes", shapes_json(state_.typical)}};
+              {"shapes", shapes_json(state_.opt)}};
     if (!state_.profiles.empty()) json["profiles"] = profiles_json(state_.profiles);
     return json.dump();
   }
@@ -140,7 +140,7 @@ private:
     return json.dump();
   }
 
-  const Engine::State& state_;
+  const EngineState& state_;
   std::vector<Entry> variants_;
   std::vector<Blob> blobs_;
   std::map<const void*, std::string> names_;
@@ -148,9 +148,9 @@ private:
 };
 
 /// What was made ahead, in an order that only depends on that: of the build first.
-std::vector<Entry> saved_variants(const Engine::State& state) {
+std::vector<Entry> saved_variants(const EngineState& state) {
   std::vector<Entry> saved;
-  for (const VariantKey& key : state.typical_variants())
+  for (const VariantKey& key : state.opt_variants())
     saved.emplace_back(key, state.specialise(key.shapes, key.threads));
   const std::size_t first = saved.size();
   const auto known = [&](const VariantKey& key) {
@@ -180,7 +180,7 @@ std::string plan_digest(const SafetensorsMetadata& metadata, std::span<const Saf
   return hasher.hex();
 }
 
-void save_plan(const Engine::State& state, const std::filesystem::path& path) {
+void save_plan(const EngineState& state, const std::filesystem::path& path) {
   PlanWriter(state, saved_variants(state)).write(path);
 }
 

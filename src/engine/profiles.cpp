@@ -9,6 +9,7 @@
 #include <lanner/error.h>
 
 #include "base/account.h"
+#include "base/check.h"
 
 namespace lanner {
 namespace {
@@ -36,15 +37,15 @@ GivenShapes shapes_of(const ShapeProfile& profile, Shape ShapeRange::*end) {
   return given;
 }
 
-/// With the typical shapes of inputs that nobody named.
-ShapeProfile completed(const Graph& graph, ShapeProfile profile, const InputShapes& typical) {
-  profile.typical = completed_shapes(graph, shapes_of(profile, &ShapeRange::typical), typical);
+/// With the opt shapes of inputs that nobody named.
+ShapeProfile completed(const Graph& graph, ShapeProfile profile, const InputShapes& opt) {
+  profile.opt = completed_shapes(graph, shapes_of(profile, &ShapeRange::opt), opt);
   return profile;
 }
 
-ShapeProfile checked_profile(const Graph& graph, const Ranges& ranges, const InputShapes& typical) {
+ShapeProfile checked_profile(const Graph& graph, const Ranges& ranges, const InputShapes& opt) {
   check(!ranges.empty(), ErrorCode::invalid_argument,
-        "no shape is given; expected a smallest, a typical and a largest one of at least one input");
+        "no shape is given; expected a min, opt and max one of at least one input");
   ShapeProfile profile;
   profile.ranges.resize(graph.body().parameters().size());
   for (const auto& [name, range] : ranges) {
@@ -52,7 +53,7 @@ ShapeProfile checked_profile(const Graph& graph, const Ranges& ranges, const Inp
     check_range(*graph.body().parameter(i), range);
     profile.ranges[i] = range;
   }
-  return completed(graph, std::move(profile), typical);
+  return completed(graph, std::move(profile), opt);
 }
 
 Shape parse_sizes(const nlohmann::json& json) {
@@ -66,7 +67,7 @@ Shape parse_sizes(const nlohmann::json& json) {
 
 bool ShapeProfile::holds(const InputShapes& shapes) const {
   const auto inside = [](const ShapeRange& range, const Shape& shape) {
-    if (shape.rank() != range.typical.rank()) return false;
+    if (shape.rank() != range.opt.rank()) return false;
     for (std::size_t d = 0; d < shape.rank(); ++d)
       if (shape[d] < range.min[d] || shape[d] > range.max[d]) return false;
     return true;
@@ -79,18 +80,17 @@ bool ShapeProfile::holds(const InputShapes& shapes) const {
 void check_range(const Value& input, const ShapeRange& range) {
   check(input.type.is_tensor(), ErrorCode::invalid_argument, "input {}: a shape was given for a sequence",
         input.name());
-  const std::size_t rank = range.typical.rank();
+  const std::size_t rank = range.opt.rank();
   check_rank(rank, "input " + input.name());
   check(range.min.rank() == rank && range.max.rank() == rank, ErrorCode::invalid_argument,
-        "input {}: smallest, typical and largest shape differ in rank", input.name());
+        "input {}: min, opt and max shape differ in rank", input.name());
   check(!input.type.ranked() || input.type.rank() == rank, ErrorCode::invalid_argument,
         "input {}: the model says {}, the shape given is {}", input.name(), input.type.to_string(),
-        range.typical.to_string());
+        range.opt.to_string());
   for (std::size_t d = 0; d < rank; ++d)
-    check(range.min[d] >= 0 && range.min[d] <= range.typical[d] && range.typical[d] <= range.max[d],
-          ErrorCode::invalid_argument,
-          "input {}: dim {}: expected smallest <= typical <= largest, got {}, {}, {}", input.name(), d,
-          range.min[d], range.typical[d], range.max[d]);
+    check(range.min[d] >= 0 && range.min[d] <= range.opt[d] && range.opt[d] <= range.max[d],
+          ErrorCode::invalid_argument, "input {}: dim {}: expected min <= opt <= max, got {}, {}, {}",
+          input.name(), d, range.min[d], range.opt[d], range.max[d]);
 }
 
 void apply_ranks(Graph& graph, std::span<const Ranges> profiles) {
@@ -99,10 +99,10 @@ void apply_ranks(Graph& graph, std::span<const Ranges> profiles) {
     if (!input->type.is_tensor() || input->type.ranked()) continue;
     const auto first = profiles[0].find(input->name());
     if (first == profiles[0].end()) continue;
-    const std::size_t rank = first->second.typical.rank();
+    const std::size_t rank = first->second.opt.rank();
     const bool all = std::ranges::all_of(profiles, [&](const Ranges& ranges) {
       const auto found = ranges.find(input->name());
-      return found != ranges.end() && found->second.typical.rank() == rank;
+      return found != ranges.end() && found->second.opt.rank() == rank;
     });
     if (!all) continue;
     check_rank(rank, "input " + input->name());
@@ -113,13 +113,13 @@ void apply_ranks(Graph& graph, std::span<const Ranges> profiles) {
 }
 
 std::vector<ShapeProfile> checked_profiles(const Graph& graph, std::span<const Ranges> profiles) {
-  check(profiles.size() <= most_profiles, ErrorCode::invalid_argument,
-        "{} profiles are given, expected at most {}", profiles.size(), most_profiles);
-  const InputShapes typical = typical_shapes(graph);
+  check(profiles.size() <= max_profiles, ErrorCode::invalid_argument,
+        "{} profiles are given, expected at most {}", profiles.size(), max_profiles);
+  const InputShapes opt = opt_shapes(graph);
   std::vector<ShapeProfile> checked;
   for (const Ranges& ranges : profiles)
     checked.push_back(with_context([&] { return where(checked.size()); },
-                                   [&] { return checked_profile(graph, ranges, typical); }));
+                                   [&] { return checked_profile(graph, ranges, opt); }));
   return checked;
 }
 
@@ -129,8 +129,8 @@ void check_profile_ends(const Graph& graph, std::span<const ShapeProfile> profil
                  [&] {
                    for (const auto end : {&ShapeRange::min, &ShapeRange::max}) {
                      const InputShapes shapes =
-                         completed_shapes(graph, shapes_of(profiles[i], end), profiles[i].typical);
-                     if (shapes != profiles[i].typical) graph_at(graph, given_shapes(graph, shapes));
+                         completed_shapes(graph, shapes_of(profiles[i], end), profiles[i].opt);
+                     if (shapes != profiles[i].opt) graph_at(graph, given_shapes(graph, shapes));
                    }
                  });
 }
@@ -141,7 +141,7 @@ nlohmann::ordered_json profiles_json(std::span<const ShapeProfile> profiles) {
     auto& ranges = json.emplace_back(nlohmann::ordered_json::array());
     for (const auto& range : profile.ranges) {
       if (range)
-        ranges.push_back({range->min.dims(), range->typical.dims(), range->max.dims()});
+        ranges.push_back({range->min.dims(), range->opt.dims(), range->max.dims()});
       else
         ranges.push_back(nullptr);
     }
@@ -150,9 +150,9 @@ nlohmann::ordered_json profiles_json(std::span<const ShapeProfile> profiles) {
 }
 
 std::vector<ShapeProfile> parse_profiles(const nlohmann::json& json, const Graph& graph,
-                                         const InputShapes& typical) {
-  check(json.size() <= most_profiles, ErrorCode::bad_data, "the plan has {} profiles, expected at most {}",
-        json.size(), most_profiles);
+                                         const InputShapes& opt) {
+  check(json.size() <= max_profiles, ErrorCode::bad_data, "the plan has {} profiles, expected at most {}",
+        json.size(), max_profiles);
   std::vector<ShapeProfile> profiles;
   for (const auto& entry : json) {
     ShapeProfile profile;
@@ -160,12 +160,12 @@ std::vector<ShapeProfile> parse_profiles(const nlohmann::json& json, const Graph
       auto& range = profile.ranges.emplace_back();
       if (ends.is_null()) continue;
       range = ShapeRange{parse_sizes(ends.at(0)), parse_sizes(ends.at(1)), parse_sizes(ends.at(2))};
-      check(profile.ranges.size() <= typical.size(), ErrorCode::bad_data, "a profile has too many ranges");
+      check(profile.ranges.size() <= opt.size(), ErrorCode::bad_data, "a profile has too many ranges");
       check_range(*graph.body().parameter(profile.ranges.size() - 1), *range);
     }
-    check(profile.ranges.size() == typical.size(), ErrorCode::bad_data,
-          "a profile has {} ranges for {} inputs", profile.ranges.size(), typical.size());
-    profiles.push_back(completed(graph, std::move(profile), typical));
+    check(profile.ranges.size() == opt.size(), ErrorCode::bad_data, "a profile has {} ranges for {} inputs",
+          profile.ranges.size(), opt.size());
+    profiles.push_back(completed(graph, std::move(profile), opt));
   }
   return profiles;
 }

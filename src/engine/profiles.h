@@ -16,16 +16,16 @@
 
 namespace lanner {
 
-inline constexpr std::size_t most_profiles = 32;
+inline constexpr std::size_t max_profiles = 32;
 
 /// One of BuildOptions::profiles.
 struct ShapeProfile {
   std::vector<std::optional<ShapeRange>> ranges; ///< By input; those that nobody named have any sizes.
-  InputShapes typical;                           ///< Of all inputs: what is tuned.
+  InputShapes opt;                               ///< Of all inputs: what is tuned.
   bool holds(const InputShapes& shapes) const;
 };
 
-/// Throws Error{invalid_argument} unless `range` is a smallest, a typical and a largest shape of `input`,
+/// Throws Error{invalid_argument} unless `range` is a min, opt and max shape of `input`,
 /// each of one rank and no smaller than the one before.
 void check_range(const Value& input, const ShapeRange& range);
 
@@ -43,6 +43,6 @@ void check_profile_ends(const Graph& graph, std::span<const ShapeProfile> profil
 /// As a plan keeps them, and back: hostile JSON is Error{bad_data} or a JSON exception.
 nlohmann::ordered_json profiles_json(std::span<const ShapeProfile> profiles);
 std::vector<ShapeProfile> parse_profiles(const nlohmann::json& json, const Graph& graph,
-                                         const InputShapes& typical);
+                                         const InputShapes& opt);
 
 } // namespace lanner

@@ -58,12 +58,12 @@ void ReadyList::add(std::unique_ptr<ReadyShapes> ready, const std::vector<Tensor
   list_.insert(list_.begin(), std::move(ready));
 }
 
-void ReadyList::trim(std::uint64_t most_bytes) {
+void ReadyList::trim(std::uint64_t max_bytes) {
   if (list_.size() > kept_shapes) list_.resize(kept_shapes);
   std::uint64_t held = 0;
   for (std::size_t i = 1; i < list_.size(); ++i) {
     held += list_[i]->bytes();
-    if (held > most_bytes) return list_.resize(i);
+    if (held > max_bytes) return list_.resize(i);
   }
 }
 
@@ -73,7 +73,7 @@ bool ReadyList::drop_idle() {
   return true;
 }
 
-Tensor& SpareTensors::get(DType dtype, const Shape& shape, Device device, std::uint64_t most_bytes) {
+Tensor& SpareTensors::get(DType dtype, const Shape& shape, Device device, std::uint64_t max_bytes) {
   const auto found = std::ranges::find_if(list_, [&](const Tensor& one) {
     return one.dtype() == dtype && one.shape() == shape && one.owner().use_count() == 1;
   });
@@ -85,7 +85,7 @@ Tensor& SpareTensors::get(DType dtype, const Shape& shape, Device device, std::u
   std::erase_if(list_, [](const Tensor& one) { return one.owner().use_count() > 1; });
   std::uint64_t held = 0;
   std::size_t kept = 0;
-  while (kept < list_.size() && kept + 1 < kept_shapes && held + bytes_of(list_[kept]) <= most_bytes)
+  while (kept < list_.size() && kept + 1 < kept_shapes && held + bytes_of(list_[kept]) <= max_bytes)
     held += bytes_of(list_[kept++]);
   list_.resize(kept);
   list_.insert(list_.begin(), Tensor::allocate(dtype, shape, {}, device));

@@ -40,7 +40,7 @@ public:
   void add(std::unique_ptr<ReadyShapes> ready, const std::vector<Tensor>& given);
   /// Lets idle ones go, those first that did not run the longest, until their number and what they hold is
   /// bounded.
-  void trim(std::uint64_t most_bytes);
+  void trim(std::uint64_t max_bytes);
   /// Lets all idle ones go; false where there are none.
   bool drop_idle();
   void clear() noexcept { list_.clear(); }
@@ -53,7 +53,7 @@ private:
 class SpareTensors {
 public:
   /// One of these that nobody else holds, else a new one.
-  Tensor& get(DType dtype, const Shape& shape, Device device, std::uint64_t most_bytes);
+  Tensor& get(DType dtype, const Shape& shape, Device device, std::uint64_t max_bytes);
   /// Lets all but the last one used go; false where there are none.
   bool drop_idle();
 

@@ -7,6 +7,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "base/file.h"
 #include "graph/copy.h"
 #include "graph/op.h"

@@ -108,13 +108,13 @@ std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& 
 }
 
 /// What a variant takes its tactics from.
-struct Engine::State::Model {
+struct EngineState::Model {
   SpecialisationPtr specialisation; ///< Null: there is nothing like it.
   bool same_shapes = false;         ///< Of another number of threads.
 };
 
-SpecialisationPtr Engine::State::specialise(const InputShapes& shapes, int threads, const Control& control,
-                                            bool tune) const {
+SpecialisationPtr EngineState::specialise(const InputShapes& shapes, int threads, const Control& control,
+                                          bool tune) const {
   const AccountScope charged(account); // for the engine, whichever context asks
   const VariantKey key{shapes, threads};
   if (tune) {
@@ -124,7 +124,7 @@ SpecialisationPtr Engine::State::specialise(const InputShapes& shapes, int threa
   return variants_.get(key, false, control, [&] { return make_like(key, control); });
 }
 
-SpecialisationPtr Engine::State::tuned(const VariantKey& key, double& seconds, const Control& control) const {
+SpecialisationPtr EngineState::tuned(const VariantKey& key, double& seconds, const Control& control) const {
   return variants_.get(key, true, control, [&] {
     Specialisation made = lowered(key, seconds, nullptr, control);
     made.ahead = true;
@@ -132,7 +132,7 @@ SpecialisationPtr Engine::State::tuned(const VariantKey& key, double& seconds, c
   });
 }
 
-void Engine::State::make_ahead(std::span<const VariantKey> variants, const Control& control) const {
+void EngineState::make_ahead(std::span<const VariantKey> variants, const Control& control) const {
   const AccountScope charged(account);
   double left = budget;
   for (std::size_t i = 0; i < variants.size(); ++i) {
@@ -143,34 +143,34 @@ void Engine::State::make_ahead(std::span<const VariantKey> variants, const Contr
   }
 }
 
-void Engine::State::expect(std::vector<ShapeProfile> expected) {
+void EngineState::expect(std::vector<ShapeProfile> expected) {
   profiles = std::move(expected);
-  if (!profiles.empty()) typical = profiles.front().typical;
-  variants_.pin(typical);
-  for (const ShapeProfile& profile : profiles) variants_.pin(profile.typical);
+  if (!profiles.empty()) opt = profiles.front().opt;
+  variants_.pin(opt);
+  for (const ShapeProfile& profile : profiles) variants_.pin(profile.opt);
 }
 
-std::vector<VariantKey> Engine::State::typical_variants() const {
-  std::vector<VariantKey> keys{{typical, target.threads}};
+std::vector<VariantKey> EngineState::opt_variants() const {
+  std::vector<VariantKey> keys{{opt, target.threads}};
   for (const ShapeProfile& profile : profiles)
-    if (std::ranges::find(keys, profile.typical, &VariantKey::shapes) == keys.end())
-      keys.push_back({profile.typical, target.threads});
+    if (std::ranges::find(keys, profile.opt, &VariantKey::shapes) == keys.end())
+      keys.push_back({profile.opt, target.threads});
   return keys;
 }
 
-const ShapeProfile* Engine::State::profile_of(const InputShapes& shapes) const {
+const ShapeProfile* EngineState::profile_of(const InputShapes& shapes) const {
   const auto found =
       std::ranges::find_if(profiles, [&](const ShapeProfile& profile) { return profile.holds(shapes); });
   return found == profiles.end() ? nullptr : &*found;
 }
 
-Target Engine::State::target_of(int threads) const {
+Target EngineState::target_of(int threads) const {
   Target own = target;
   own.threads = threads;
   return own;
 }
 
-Specialisation Engine::State::make_like(const VariantKey& key, const Control& control) const {
+Specialisation EngineState::make_like(const VariantKey& key, const Control& control) const {
   double no_seconds = 0;
   const Model model = like(key.shapes, key.threads);
   if (!model.specialisation) return lowered(key, no_seconds, nullptr, control);
@@ -184,8 +184,8 @@ Specialisation Engine::State::make_like(const VariantKey& key, const Control& co
 
 /// Lowered for its shapes and threads: tuned within `seconds`, of which stays what is left, or with the
 /// tactics of `model` where there is one.
-Specialisation Engine::State::lowered(const VariantKey& key, double& seconds, const Specialisation* model,
-                                      const Control& control) const {
+Specialisation EngineState::lowered(const VariantKey& key, double& seconds, const Specialisation* model,
+                                    const Control& control) const {
   const Target own = target_of(key.threads);
   const std::vector<const Backend*> backends = backends_for(own);
   TimingCache cache(timing_cache, retune);
@@ -206,18 +206,18 @@ Specialisation Engine::State::lowered(const VariantKey& key, double& seconds, co
 
 /// A program of the kernels that another number of threads runs by; null where not all are offered for this
 /// one.
-std::shared_ptr<const Program> Engine::State::same_kernels(const Graph& lowered, const Target& target) const {
+std::shared_ptr<const Program> EngineState::same_kernels(const Graph& lowered, const Target& target) const {
   try {
     return std::make_shared<const Program>(lowered.clone(), backends_for(target), target, constants_);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
-    log(LogLevel::info, fmt::format("{} threads: {}; chosen anew", target.threads, error.message()));
+    log_message(LogLevel::info, fmt::format("{} threads: {}; chosen anew", target.threads, error.message()));
     return nullptr;
   }
 }
 
-void Engine::State::check_fits(std::size_t input, const Shape& shape) const {
-  if (input < typical.size() && typical[input] == shape) return;
+void EngineState::check_fits(std::size_t input, const Shape& shape) const {
+  if (input < opt.size() && opt[input] == shape) return;
   const std::pair key(input, std::vector<std::int64_t>(shape.begin(), shape.end()));
   {
     const std::lock_guard lock(fitting_mutex_);
@@ -231,7 +231,7 @@ void Engine::State::check_fits(std::size_t input, const Shape& shape) const {
   fitting_.insert(key);
 }
 
-const Graph& Engine::State::portable() const {
+const Graph& EngineState::portable() const {
   const AccountScope charged(account);
   std::call_once(unpacked_, [&] { portable_ = unpacked(*graph, constants_); });
   return portable_ ? *portable_ : *graph;
@@ -239,24 +239,25 @@ const Graph& Engine::State::portable() const {
 
 /// One with the same shapes and other threads, else the one that was tuned for the profile that holds the
 /// shapes, else the first of all.
-Engine::State::Model Engine::State::like(const InputShapes& shapes, int threads) const {
+EngineState::Model EngineState::like(const InputShapes& shapes, int threads) const {
   if (auto same = variants_.of_shapes(shapes, threads)) return {std::move(same), true};
   const ShapeProfile* profile = profile_of(shapes);
   if (!profile && !profiles.empty())
-    log(LogLevel::warning, fmt::format("{}: no profile holds the shapes {}; kernels are chosen as for {}",
-                                       graph->name, shapes_text(shapes), shapes_text(typical)));
-  return {variants_.of_shapes(profile ? profile->typical : typical, threads), false};
+    log_message(LogLevel::warning,
+                fmt::format("{}: no profile holds the shapes {}; kernels are chosen as for {}", graph->name,
+                            shapes_text(shapes), shapes_text(opt)));
+  return {variants_.of_shapes(profile ? profile->opt : opt, threads), false};
 }
 
 /// `x: [1, 6], mask: [1, 6]`.
-std::string Engine::State::shapes_text(const InputShapes& shapes) const {
+std::string EngineState::shapes_text(const InputShapes& shapes) const {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < shapes.size(); ++i)
     if (!inputs[i].sequence) parts.push_back(fmt::format("{}: {}", inputs[i].name, shapes[i].to_string()));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-void Engine::State::adopt(const InputShapes& shapes, int threads, Specialisation made) const {
+void EngineState::adopt(const InputShapes& shapes, int threads, Specialisation made) const {
   made.ahead = true;
   variants_.put({shapes, threads}, std::move(made));
 }

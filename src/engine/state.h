@@ -24,9 +24,9 @@
 
 namespace lanner {
 
-struct Engine::State {
+struct EngineState {
   /// What the engine holds is charged to `account`; null counts nothing.
-  explicit State(const Limits& limits = {}, AccountPtr account = nullptr)
+  explicit EngineState(const Limits& limits = {}, AccountPtr account = nullptr)
       : limits(limits), account(std::move(account)) {}
 
   std::unique_ptr<const Graph> graph; ///< Canonical; symbols where sizes are open. A loaded plan's constants
@@ -37,7 +37,7 @@ struct Engine::State {
   Limits limits;
   AccountPtr account; ///< Of what the engine holds; a context's has this one for its base.
   std::map<std::string, Preprocess, std::less<>> preprocess;
-  InputShapes typical;                ///< What the build tuned for first.
+  InputShapes opt;                    ///< What the build tuned for first.
   std::vector<ShapeProfile> profiles; ///< In the order in which shapes are looked for in them.
   std::vector<std::string> notes;     ///< What `explain` tells of the whole: why a plan was tuned again.
   std::filesystem::path timing_cache;
@@ -51,13 +51,13 @@ struct Engine::State {
   /// Puts a ready one in, as one made ahead (a loaded plan's).
   void adopt(const InputShapes& shapes, int threads, Specialisation made) const;
   Variants& variants() const { return variants_; }
-  /// Says which shapes are expected, before any variant is made: those of the first profile are typical then.
-  /// From now on variants of typical shapes stay, whatever else is asked for.
+  /// Says which shapes are expected, before any variant is made: those of the first profile are opt then.
+  /// From now on variants of opt shapes stay, whatever else is asked for.
   void expect(std::vector<ShapeProfile> profiles);
   /// The first one that holds these shapes; null where none does.
   const ShapeProfile* profile_of(const InputShapes& shapes) const;
-  /// What a build makes ahead: for the typical shapes, and for those of each profile.
-  std::vector<VariantKey> typical_variants() const;
+  /// What a build makes ahead: for the opt shapes, and for those of each profile.
+  std::vector<VariantKey> opt_variants() const;
   /// Tunes each of these within the budget of one build: what one leaves of its share is for those behind it.
   /// Thread-safe.
   void make_ahead(std::span<const VariantKey> variants, const Control& control) const;
@@ -92,6 +92,10 @@ private:
   mutable std::once_flag unpacked_;
   mutable std::unique_ptr<const Graph> portable_; ///< Null where `graph` is so itself.
 };
+
+/// What an engine's copies share; lives as long as one of them or of their contexts.
+const EngineState& state_of(const Engine& engine);
+Engine engine_of(std::shared_ptr<const EngineState> state);
 
 /// Where timings are kept between builds unless the caller says; empty: nowhere.
 std::filesystem::path default_timing_cache();

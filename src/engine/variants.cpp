@@ -5,6 +5,8 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
+
 namespace lanner {
 namespace {
 

@@ -15,7 +15,7 @@ namespace lanner {
 
 /// The specialisation that is verified, and the engine that it belongs to.
 struct VerifiedNetwork {
-  const Engine::State& state;
+  const EngineState& state;
   const Specialisation& made;
 };
 

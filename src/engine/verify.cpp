@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "base/account.h"
+#include "base/check.h"
 #include "device/threads.h"
 #include "engine/network_check.h"
 #include "engine/network_inputs.h"
@@ -18,17 +19,17 @@
 namespace lanner {
 namespace {
 
-constexpr int most_runs = 1'000'000, most_contexts = 256;
+constexpr int max_runs = 1'000'000, max_contexts = 256;
 
-std::size_t input_called(const Engine::State& state, const std::string& name) {
+std::size_t input_called(const EngineState& state, const std::string& name) {
   const auto found = std::ranges::find(state.inputs, name, &Binding::name);
   check(found != state.inputs.end(), ErrorCode::invalid_argument, "the engine has no input '{}'", name);
   return static_cast<std::size_t>(found - state.inputs.begin());
 }
 
-/// The typical shapes, those that are given, and those of values that are.
-InputShapes shapes_for(const Engine::State& state, const VerifyOptions& options) {
-  InputShapes shapes = state.typical;
+/// The opt shapes, those that are given, and those of values that are.
+InputShapes shapes_for(const EngineState& state, const VerifyOptions& options) {
+  InputShapes shapes = state.opt;
   for (const auto& [name, shape] : options.shapes) {
     const std::size_t i = input_called(state, name);
     check(!state.inputs[i].sequence, ErrorCode::invalid_argument,
@@ -49,19 +50,19 @@ InputShapes shapes_for(const Engine::State& state, const VerifyOptions& options)
 
 void check_options(const VerifyOptions& options) {
   check_threads(options.threads);
-  check(options.runs >= 1 && options.runs <= most_runs, ErrorCode::invalid_argument,
-        "runs is {}: expected 1 to {}", options.runs, most_runs);
-  check(options.contexts >= 1 && options.contexts <= most_contexts, ErrorCode::invalid_argument,
-        "contexts is {}: expected 1 to {}", options.contexts, most_contexts);
+  check(options.runs >= 1 && options.runs <= max_runs, ErrorCode::invalid_argument,
+        "runs is {}: expected 1 to {}", options.runs, max_runs);
+  check(options.contexts >= 1 && options.contexts <= max_contexts, ErrorCode::invalid_argument,
+        "contexts is {}: expected 1 to {}", options.contexts, max_contexts);
 }
 
 /// One look at a network: its specialisation, what it is tried on, what was found.
 class NetworkVerifier {
 public:
-  NetworkVerifier(std::shared_ptr<const Engine::State> state, const VerifyOptions& options)
-      : state_(std::move(state)), options_(options),
-        threads_(options.threads > 0 ? options.threads : state_->target.threads),
-        made_(state_->specialise(shapes_for(*state_, options), threads_, options.control, false)) {}
+  NetworkVerifier(const Engine& engine, const VerifyOptions& options)
+      : engine_(engine), state_(state_of(engine)), options_(options),
+        threads_(options.threads > 0 ? options.threads : state_.target.threads),
+        made_(state_.specialise(shapes_for(state_, options), threads_, options.control, false)) {}
 
   Verification run() {
     NodeFindings found = verified_nodes();
@@ -74,7 +75,7 @@ public:
     if (found.first && !options_.reproducer.empty()) write(*found.first, result);
     options_.control.report({"verify", 0, 0, "runs"});
     result.network = network_difference(
-        Engine(state_), inputs_, found.outputs,
+        engine_, inputs_, found.outputs,
         {static_cast<std::size_t>(options_.runs), static_cast<std::size_t>(options_.contexts), threads_},
         options_.control);
     return result;
@@ -106,7 +107,7 @@ private:
   NodeFindings nodes_on(const InputDraw& draw) {
     inputs_ = network_inputs(made_->program->graph(), options_.inputs, draw);
     return verify_nodes(
-        {*state_, *made_}, inputs_,
+        {state_, *made_}, inputs_,
         {static_cast<std::size_t>(options_.runs), static_cast<std::size_t>(options_.contexts)},
         options_.control);
   }
@@ -123,7 +124,8 @@ private:
     }
   }
 
-  std::shared_ptr<const Engine::State> state_;
+  const Engine& engine_;
+  const EngineState& state_;
   const VerifyOptions& options_;
   int threads_;
   std::shared_ptr<const Specialisation> made_;
@@ -139,7 +141,7 @@ Verification Engine::verify(const VerifyOptions& options) const {
                         // What nodes alone are tried on; the contexts have accounts of their own.
                         const auto account = std::make_shared<Account>(state_->limits, state_->account);
                         const AccountScope charged(account);
-                        return NetworkVerifier(state_, options).run();
+                        return NetworkVerifier(*this, options).run();
                       });
 }
 

@@ -1,5 +1,7 @@
 #include "graph/attribute.h"
 
+#include "base/check.h"
+
 namespace lanner {
 
 std::string_view to_string(AttributeKind kind) noexcept {

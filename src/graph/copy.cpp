@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "graph/op.h"
 
 namespace lanner {

@@ -6,6 +6,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "graph/dim_terms.h"
 
 namespace lanner {

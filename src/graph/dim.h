@@ -17,7 +17,7 @@ namespace lanner {
 struct SymbolInfo {
   std::int64_t min = 0;
   std::int64_t max = INT64_MAX;
-  std::int64_t typical = -1; ///< -1 when nothing was said.
+  std::int64_t opt = -1; ///< -1 when nothing was said.
   friend bool operator==(const SymbolInfo&, const SymbolInfo&) = default;
 };
 using Symbols = std::map<std::string, SymbolInfo, std::less<>>;

@@ -5,6 +5,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "graph/dim_terms.h"
 
 namespace lanner {
@@ -143,14 +144,14 @@ SymbolInfo Dim::bounds(const Symbols& symbols) const {
   SymbolInfo info{range.low, range.high, -1};
   std::set<std::string> names;
   collect_symbols(names);
-  Bindings typical;
+  Bindings opt;
   for (const std::string& name : names) {
     const auto found = symbols.find(name);
-    if (found == symbols.end() || found->second.typical < 0) return info;
-    typical[name] = found->second.typical;
+    if (found == symbols.end() || found->second.opt < 0) return info;
+    opt[name] = found->second.opt;
   }
-  const Dim value = substitute(typical);
-  info.typical = value.value();
+  const Dim value = substitute(opt);
+  info.opt = value.value();
   return info;
 }
 

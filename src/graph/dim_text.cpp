@@ -2,6 +2,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "graph/dim_terms.h"
 #include "graph/lexer.h"
 

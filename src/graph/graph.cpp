@@ -1,5 +1,6 @@
 #include "graph/graph.h"
 
+#include "base/check.h"
 #include "graph/op.h"
 
 namespace lanner {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/account.h"
+#include "base/check.h"
 #include "graph/known.h"
 #include "graph/merge_types.h"
 

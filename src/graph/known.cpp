@@ -59,7 +59,7 @@ static std::optional<Tensor> tensor_of(const Dims& elements, const Type& type) {
   Tensor wide = Tensor::from<std::int64_t>(values, type.shape());
   if (type.dtype() == DType::i64) return wide;
   Tensor narrow = Tensor::allocate(type.dtype(), type.shape());
-  copy(wide, narrow);
+  copy_tensor(wide, narrow);
   return narrow;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "base/check.h"
 #include "base/limit_error.h"
 
 namespace lanner {

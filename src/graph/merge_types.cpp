@@ -2,6 +2,8 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
+
 namespace lanner {
 
 [[noreturn]] static void contradict(const Type& inferred, const Type& declared) {

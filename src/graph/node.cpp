@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "graph/graph.h"
 #include "graph/op.h"
 

@@ -1,5 +1,6 @@
 #include "graph/op.h"
 
+#include "base/check.h"
 #include "base/nearest.h"
 
 namespace lanner {
@@ -25,7 +26,7 @@ const OpDef* OpTable::find(std::string_view name) const {
 
 const OpDef& OpTable::get(std::string_view name) const {
   const OpDef* found = find(name);
-  if (!found) fail(ErrorCode::unsupported, "operator {} is not known{}", name, suggestion(name, names()));
+  if (!found) fail(ErrorCode::unsupported, "operator {} is not known{}", name, did_you_mean(name, names()));
   return *found;
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "base/nearest.h"
 #include "graph/attribute_text.h"
 #include "graph/infer.h"
@@ -109,10 +110,10 @@ private:
     lexer_.expect(",");
     if (!lexer_.take("*")) info.max = lexer_.integer("a bound");
     lexer_.expect("]");
-    if (lexer_.take("=")) info.typical = lexer_.integer("a size");
-    if (info.min < 0 || info.min > info.max || info.typical < -1 || info.typical > info.max ||
-        (info.typical >= 0 && info.typical < info.min))
-      lexer_.fail_at(name.offset, fmt::format("symbol {}: expected 0 <= min <= typical <= max", name.text));
+    if (lexer_.take("=")) info.opt = lexer_.integer("a size");
+    if (info.min < 0 || info.min > info.max || info.opt < -1 || info.opt > info.max ||
+        (info.opt >= 0 && info.opt < info.min))
+      lexer_.fail_at(name.offset, fmt::format("symbol {}: expected 0 <= min <= opt <= max", name.text));
     if (!graph_->symbols.emplace(name.text, info).second)
       lexer_.fail_at(name.offset, fmt::format("symbol {} is declared twice", name.text));
   }
@@ -241,7 +242,7 @@ private:
     const OpDef* op = ops_.find(kind.text);
     if (!op)
       lexer_.fail_at(kind.offset, fmt::format("operator {} is not known{}", kind.text,
-                                              suggestion(kind.text, ops_.names())));
+                                              did_you_mean(kind.text, ops_.names())));
     std::vector<Value*> captures;
     Node* node = region.create(*op, inputs(region, captures));
     if (lexer_.take("{")) attributes(*node);

@@ -62,7 +62,7 @@ private:
     for (const auto& [name, info] : graph_.symbols) {
       text_ += fmt::format("  symbol {} in [{}, {}]", name, info.min,
                            info.max == INT64_MAX ? "*" : fmt::format("{}", info.max));
-      text_ += info.typical >= 0 ? fmt::format(" = {}\n", info.typical) : "\n";
+      text_ += info.opt >= 0 ? fmt::format(" = {}\n", info.opt) : "\n";
     }
     for (const auto& [key, value] : graph_.metadata)
       text_ += fmt::format("  meta {} = {}\n", quoted(key), quoted(value));

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/check.h"
 #include "graph/graph.h"
 #include "graph/op.h"
 

@@ -188,7 +188,7 @@ Tensor random_tensor(DType dtype, const Shape& shape, std::uint64_t seed, double
   }
   if (dtype == DType::f32) return wide;
   Tensor narrow = Tensor::allocate(dtype, shape, {}, {}, limits);
-  copy(wide, narrow);
+  copy_tensor(wide, narrow);
   return narrow;
 }
 

@@ -2,6 +2,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "graph/lexer.h"
 
 namespace lanner {

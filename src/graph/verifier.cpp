@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/check.h"
 #include "graph/op.h"
 
 namespace lanner {
@@ -20,7 +21,7 @@ public:
     check(body.outputs().size() == graph_.output_names().size(), ErrorCode::internal,
           "graph has {} outputs but {} names", body.outputs().size(), graph_.output_names().size());
     for (const auto& [name, info] : graph_.symbols) {
-      const bool ordered = 0 <= info.min && info.min <= info.max && info.typical <= info.max;
+      const bool ordered = 0 <= info.min && info.min <= info.max && info.opt <= info.max;
       check(ordered, ErrorCode::internal, "symbol {}: its range is empty", name);
     }
     region(body);

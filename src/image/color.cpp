@@ -26,7 +26,7 @@ LumaWeights luma_weights(ColorMatrix matrix) noexcept {
 } // namespace
 
 ColorInfo resolved(ColorInfo color, PixelFormat format, std::int32_t height) noexcept {
-  const PixelFormatInfo& facts = info(format);
+  const PixelFormatInfo& facts = format_info(format);
   if (!facts.yuv) {
     const bool gray = facts.samples[0] == 1 && facts.planes == 1;
     if (!gray || color.range == ColorRange::unspecified) color.range = ColorRange::full;
@@ -41,7 +41,7 @@ ColorInfo resolved(ColorInfo color, PixelFormat format, std::int32_t height) noe
 }
 
 SampleScale sample_scale(PixelFormat format, const ColorInfo& color, int component) noexcept {
-  const PixelFormatInfo& facts = info(format);
+  const PixelFormatInfo& facts = format_info(format);
   const double unit = 1 << facts.shift;
   const double top = (1 << facts.bits) - 1;
   const double step = 1 << (facts.bits - 8); // One eight-bit code in this depth.
@@ -102,14 +102,14 @@ ChromaOffset chroma_offset(PixelFormat format, ChromaSiting siting) noexcept {
     offset = {0.5, 1};
     break;
   }
-  const PixelFormatInfo& facts = info(format);
+  const PixelFormatInfo& facts = format_info(format);
   if (facts.chroma_x == 0) offset.x = 0;
   if (facts.chroma_y == 0) offset.y = 0;
   return offset;
 }
 
 ComponentPlace component_place(PixelFormat format, int component) noexcept {
-  const PixelFormatInfo& facts = info(format);
+  const PixelFormatInfo& facts = format_info(format);
   const bool bgr =
       format == PixelFormat::bgr24 || format == PixelFormat::bgra32 || format == PixelFormat::bgr_planar;
   const int position = bgr ? 2 - component : component;

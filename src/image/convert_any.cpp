@@ -14,7 +14,7 @@ namespace {
 class RowWriter {
 public:
   RowWriter(Image& image, const RowKernels& kernels)
-      : image_(image), facts_(info(image.format)), kernels_(kernels),
+      : image_(image), facts_(format_info(image.format)), kernels_(kernels),
         top_(static_cast<float>((1 << facts_.bits) - 1)), unit_(static_cast<float>(1 << facts_.shift)),
         bytes_(static_cast<std::size_t>(image.width) * 3),
         words_(facts_.bytes_per_sample == 2 ? bytes_.size() : 0) {}
@@ -74,7 +74,7 @@ struct Rows {
 class Converter {
 public:
   Converter(const ConvertJob& job, const Sampling& sampling, const Taps& chroma_x, const Taps& chroma_y)
-      : to_(job.to), facts_(info(job.to.format)), kernels_(row_kernels()),
+      : to_(job.to), facts_(format_info(job.to.format)), kernels_(row_kernels()),
         sampler_(job.from, sampling, kernels_), writer_(job.to, kernels_),
         rule_(row_matrix(code_matrix(job))), rows_(job.from.width), chroma_x_(chroma_x), chroma_y_(chroma_y),
         sum_(facts_.yuv ? to_.width : 0), small_(facts_.yuv ? to_.planes[1].width : 0) {}
@@ -146,7 +146,7 @@ private:
 } // namespace
 
 void convert_any(const ConvertJob& job) {
-  const PixelFormatInfo& facts = info(job.to.format);
+  const PixelFormatInfo& facts = format_info(job.to.format);
   const Sampling sampling = same_size(job.from, job.from_color);
   Taps chroma_x, chroma_y;
   if (facts.yuv) {

@@ -69,7 +69,7 @@ struct PaddedRow {
 class ChromaRows {
 public:
   ChromaRows(const Image& from, const ColorInfo& color, const QuarterTaps& down)
-      : from_(from), facts_(info(from.format)), kernels_(row_kernels()), down_(down),
+      : from_(from), facts_(format_info(from.format)), kernels_(row_kernels()), down_(down),
         width_(from.planes[1].width),
         sums_(static_cast<std::size_t>(2 * width_)), narrow_{PaddedRow(width_), PaddedRow(width_)},
         wide_{std::vector<std::uint16_t>(static_cast<std::size_t>(2 * width_)),
@@ -143,13 +143,13 @@ private:
 };
 
 bool is_rgb8(PixelFormat format) {
-  return !info(format).yuv && !is_gray(format) && info(format).bits == 8;
+  return !format_info(format).yuv && !is_gray(format) && format_info(format).bits == 8;
 }
 
 /// Where R, G and B of row `y` lie: in planes, or, interleaved, in `memory` of three rows.
 void component_rows(const Image& image, std::int64_t y, std::vector<std::uint8_t>& memory,
                     std::uint8_t* rows[3]) {
-  const bool planar = info(image.format).planes == 3;
+  const bool planar = format_info(image.format).planes == 3;
   for (int c = 0; c < 3; ++c) {
     const ComponentPlace place = component_place(image.format, c);
     const Plane& plane = image.planes[static_cast<std::size_t>(place.plane)];
@@ -174,18 +174,18 @@ public:
     chroma_.read(y, chroma);
     std::uint8_t* rows[3];
     component_rows(job_.to, y, memory_, rows);
-    if (info(job_.from.format).bytes_per_sample == 1)
+    if (format_info(job_.from.format).bytes_per_sample == 1)
       kernels_.ycc_to_rgb8_u8(reinterpret_cast<const std::uint8_t*>(luma), chroma[0], chroma[1], rule_, n,
                               rows);
     else
       kernels_.ycc_to_rgb8_u16(reinterpret_cast<const std::uint16_t*>(luma), chroma[0], chroma[1], rule_, n,
                                rows);
-    if (info(job_.to.format).planes == 3) return;
+    if (format_info(job_.to.format).planes == 3) return;
     const Plane& to = job_.to.planes[0];
     auto* out = reinterpret_cast<std::uint8_t*>(to.data + y * to.pitch);
     const std::uint8_t* parts = memory_.data();
     const auto interleave =
-        info(job_.to.format).samples[0] == 3 ? kernels_.interleave3_u8 : kernels_.interleave4_u8;
+        format_info(job_.to.format).samples[0] == 3 ? kernels_.interleave3_u8 : kernels_.interleave4_u8;
     interleave(parts, parts + n, parts + 2 * n, n, out);
   }
 
@@ -201,7 +201,7 @@ private:
 class FromRgb {
 public:
   FromRgb(const ConvertJob& job, const QuarterTaps& down, const RowMatrix& rule)
-      : job_(job), facts_(info(job.to.format)), kernels_(row_kernels()), down_(down),
+      : job_(job), facts_(format_info(job.to.format)), kernels_(row_kernels()), down_(down),
         rule_(rule), sums_{PaddedRow(job.to.width), PaddedRow(job.to.width), PaddedRow(job.to.width)},
         halves_(static_cast<std::size_t>(job.to.width) * 3),
         codes_(static_cast<std::size_t>(job.to.width) * 2) {
@@ -241,10 +241,10 @@ public:
 private:
   void split(std::int64_t y, std::vector<std::uint8_t>& memory, std::uint8_t* parts[3]) {
     component_rows(job_.from, y, memory, parts);
-    if (info(job_.from.format).planes == 3) return;
+    if (format_info(job_.from.format).planes == 3) return;
     const std::int64_t n = job_.from.width;
     const Plane& from = job_.from.planes[0];
-    const auto take = info(job_.from.format).samples[0] == 3 ? kernels_.split3_u8 : kernels_.split4_u8;
+    const auto take = format_info(job_.from.format).samples[0] == 3 ? kernels_.split3_u8 : kernels_.split4_u8;
     take(reinterpret_cast<const std::uint8_t*>(from.data + y * from.pitch), n, memory.data(),
          memory.data() + n, memory.data() + 2 * n);
   }
@@ -289,7 +289,7 @@ private:
 } // namespace
 
 bool convert_ycc_to_rgb8(const ConvertJob& job) {
-  const PixelFormatInfo& facts = info(job.from.format);
+  const PixelFormatInfo& facts = format_info(job.from.format);
   if (!facts.yuv || facts.bits > 12 || !is_rgb8(job.to.format)) return false;
   CodeMatrix rule = code_matrix(job);
   const double unit = static_cast<double>(1 << facts.shift) / ChromaRows::unit(facts);
@@ -307,7 +307,7 @@ bool convert_ycc_to_rgb8(const ConvertJob& job) {
 }
 
 bool convert_rgb8_to_ycc8(const ConvertJob& job) {
-  const PixelFormatInfo& facts = info(job.to.format);
+  const PixelFormatInfo& facts = format_info(job.to.format);
   if (!facts.yuv || facts.bits != 8 || !is_rgb8(job.from.format)) return false;
   const ChromaOffset offset = chroma_offset(job.to.format, job.to_color.siting);
   const QuarterTaps down(subsampling(job.to.planes[1].height, offset.y, facts.chroma_y, job.to.height));

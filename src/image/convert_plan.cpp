@@ -5,12 +5,12 @@
 namespace lanner {
 
 bool is_gray(PixelFormat format) noexcept {
-  return info(format).planes == 1 && info(format).samples[0] == 1;
+  return format_info(format).planes == 1 && format_info(format).samples[0] == 1;
 }
 
 bool same_structure(const ConvertJob& job) noexcept {
-  const PixelFormatInfo& a = info(job.from.format);
-  const PixelFormatInfo& b = info(job.to.format);
+  const PixelFormatInfo& a = format_info(job.from.format);
+  const PixelFormatInfo& b = format_info(job.to.format);
   return a.yuv && b.yuv && a.chroma_x == b.chroma_x && a.chroma_y == b.chroma_y &&
          job.from_color.matrix == job.to_color.matrix &&
          (job.from_color.siting == job.to_color.siting || (a.chroma_x == 0 && a.chroma_y == 0));
@@ -21,7 +21,7 @@ namespace {
 Matrix3 normal_matrix(const ConvertJob& job) noexcept {
   constexpr Matrix3 identity{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
   const PixelFormat from = job.from.format, to = job.to.format;
-  const bool from_yuv = info(from).yuv, to_yuv = info(to).yuv;
+  const bool from_yuv = format_info(from).yuv, to_yuv = format_info(to).yuv;
   if (is_gray(to)) return from_yuv || is_gray(from) ? identity : ycc_from_rgb(ColorMatrix::bt601);
   const ColorMatrix from_matrix = job.from_color.matrix, to_matrix = job.to_color.matrix;
   if (from_yuv && to_yuv)
@@ -35,7 +35,7 @@ Matrix3 normal_matrix(const ConvertJob& job) noexcept {
 CodeMatrix code_matrix(const ConvertJob& job) noexcept {
   const Matrix3 normal = normal_matrix(job);
   CodeMatrix rule{};
-  const double unit = 1 << info(job.to.format).shift;
+  const double unit = 1 << format_info(job.to.format).shift;
   for (int i = 0; i < 3; ++i) {
     const auto row = static_cast<std::size_t>(i);
     const SampleScale out = sample_scale(job.to.format, job.to_color, i);
@@ -61,13 +61,13 @@ RowMatrix row_matrix(const CodeMatrix& rule) noexcept {
 }
 
 Taps chroma_rows(const Image& image, const ColorInfo& color) {
-  const double y = 1.0 / (1 << info(image.format).chroma_y);
+  const double y = 1.0 / (1 << format_info(image.format).chroma_y);
   const double offset = chroma_offset(image.format, color.siting).y;
   return make_taps(Resize::bilinear, image.height, y, -offset * y, image.planes[1].height);
 }
 
 Sampling same_size(const Image& image, const ColorInfo& color) {
-  const PixelFormatInfo& facts = info(image.format);
+  const PixelFormatInfo& facts = format_info(image.format);
   Sampling sampling;
   sampling.luma_x = make_taps(Resize::nearest, image.width, 1, 0, image.width);
   sampling.luma_y = make_taps(Resize::nearest, image.height, 1, 0, image.height);

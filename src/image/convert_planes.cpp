@@ -17,8 +17,8 @@ template<typename From, typename To>
 class PlaneRows {
 public:
   explicit PlaneRows(const ConvertJob& job)
-      : job_(job), from_(info(job.from.format)), to_(info(job.to.format)), kernels_(row_kernels()),
-        rule_(row_matrix(code_matrix(job))),
+      : job_(job), from_(format_info(job.from.format)), to_(format_info(job.to.format)),
+        kernels_(row_kernels()), rule_(row_matrix(code_matrix(job))),
         kept_(from_.bits == to_.bits && job.from_color.range == job.to_color.range),
         top_(static_cast<float>((1 << to_.bits) - 1)), unit_(static_cast<float>(1 << to_.shift)),
         floats_(kept_ ? 0 : static_cast<std::size_t>(job.from.width)),
@@ -100,7 +100,7 @@ private:
 template<typename From, typename To>
 void run(const ConvertJob& job) {
   const std::int64_t chroma = job.from.planes[1].height, luma = job.from.height;
-  const int down = info(job.from.format).chroma_y;
+  const int down = format_info(job.from.format).chroma_y;
   parallel_for(job.threads, 0, chroma, rows_at_once, [&](std::int64_t first, std::int64_t last) {
     PlaneRows<From, To> rows(job);
     for (std::int64_t y = first; y < last; ++y) {
@@ -114,8 +114,8 @@ void run(const ConvertJob& job) {
 
 bool convert_planes(const ConvertJob& job) {
   if (!same_structure(job)) return false;
-  const bool from_words = info(job.from.format).bytes_per_sample == 2,
-             to_words = info(job.to.format).bytes_per_sample == 2;
+  const bool from_words = format_info(job.from.format).bytes_per_sample == 2,
+             to_words = format_info(job.to.format).bytes_per_sample == 2;
   if (from_words)
     to_words ? run<std::uint16_t, std::uint16_t>(job) : run<std::uint16_t, std::uint8_t>(job);
   else

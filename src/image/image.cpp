@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/check.h"
 #include "base/limit_error.h"
 #include "device/memory.h"
 
@@ -70,11 +71,11 @@ std::int32_t subsampled(std::int32_t size, int log2) {
 
 } // namespace
 
-const PixelFormatInfo& info(PixelFormat format) noexcept {
+const PixelFormatInfo& format_info(PixelFormat format) noexcept {
   return formats[static_cast<std::size_t>(format)];
 }
 std::string_view to_string(PixelFormat format) noexcept {
-  return info(format).name;
+  return format_info(format).name;
 }
 std::string_view to_string(ColorMatrix matrix) noexcept {
   return matrix_names[static_cast<std::size_t>(matrix)];
@@ -96,12 +97,12 @@ PixelFormat parse_pixel_format(std::string_view name) {
 }
 
 std::int64_t row_bytes(const Image& image, int plane) {
-  const PixelFormatInfo& facts = info(image.format);
+  const PixelFormatInfo& facts = format_info(image.format);
   return std::int64_t{image.planes[plane].width} * facts.samples[plane] * facts.bytes_per_sample;
 }
 
 void shape_planes(Image& image, std::int64_t alignment) {
-  const PixelFormatInfo& facts = info(image.format);
+  const PixelFormatInfo& facts = format_info(image.format);
   for (int p = 0; p < facts.planes; ++p) {
     Plane& plane = image.planes[p];
     const bool chroma = p > 0 && facts.yuv;
@@ -117,7 +118,7 @@ Image Image::allocate(PixelFormat format, std::int32_t width, std::int32_t heigh
         width, height);
   limited_product("pixels", limits.pixels, static_cast<std::uint64_t>(width),
                   static_cast<std::uint64_t>(height), "pixels of an image");
-  const PixelFormatInfo& facts = info(format);
+  const PixelFormatInfo& facts = format_info(format);
   Image image;
   image.format = format;
   image.width = width;
@@ -140,7 +141,7 @@ Image Image::allocate(PixelFormat format, std::int32_t width, std::int32_t heigh
 }
 
 Image Image::from_tensor(const Tensor& tensor, PixelFormat format) {
-  const PixelFormatInfo& facts = info(format);
+  const PixelFormatInfo& facts = format_info(format);
   const Shape& shape = tensor.shape();
   check(facts.planes == 1 && facts.bytes_per_sample == 1, ErrorCode::invalid_argument,
         "image from tensor: format {}, expected gray8, rgb24, bgr24, rgba32 or bgra32", facts.name);
@@ -164,7 +165,7 @@ Image Image::from_tensor(const Tensor& tensor, PixelFormat format) {
   return image;
 }
 
-void copy(const Image& from, Image& to, Stream stream) {
+void copy_image(const Image& from, Image& to, Stream stream) {
   check(from.defined() && to.defined() && from.format == to.format && from.width == to.width &&
             from.height == to.height,
         ErrorCode::invalid_argument, "image copy: {} {}x{} into {} {}x{}, expected the same format and size",
@@ -172,7 +173,7 @@ void copy(const Image& from, Image& to, Stream stream) {
   check(from.device.is_host() || to.device.is_host() || from.device == to.device, ErrorCode::unsupported,
         "image copy: from {} to {}, expected one GPU at most", from.device.to_string(),
         to.device.to_string());
-  for (int p = 0; p < info(from.format).planes; ++p)
+  for (int p = 0; p < format_info(from.format).planes; ++p)
     copy_rows({{to.planes[p].data, to.device}, to.planes[p].pitch},
               {{from.planes[p].data, from.device}, from.planes[p].pitch},
               static_cast<std::uint64_t>(row_bytes(from, p)),

@@ -4,6 +4,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "image/color.h"
 
 namespace lanner {
@@ -71,7 +72,7 @@ void turn_plane(const Plane& from, const Plane& to, std::int64_t pixel, Orientat
 /// What can be turned sample by sample and keeps all that `format` tells: chroma that is halved along one
 /// axis would be halved along the other, or lie on the other side of its pixels.
 PixelFormat turnable(PixelFormat format) {
-  const PixelFormatInfo& facts = info(format);
+  const PixelFormatInfo& facts = format_info(format);
   if (facts.yuv)
     return facts.bits <= 8    ? PixelFormat::yuv444p
            : facts.bits <= 10 ? PixelFormat::yuv444p10
@@ -90,25 +91,25 @@ Image oriented(const Image& image, Orientation orientation) {
         "turn: the picture lies on {}; copy it to the host first", image.device.to_string());
   Image flat = image;
   // Without a matrix of its own a picture's height tells it, which may be another one afterwards.
-  if (info(flat.format).yuv) flat.color.matrix = resolved(flat.color, flat.format, flat.height).matrix;
+  if (format_info(flat.format).yuv) flat.color.matrix = resolved(flat.color, flat.format, flat.height).matrix;
   if (const PixelFormat format = turnable(image.format); format != image.format) {
     const ColorInfo color = flat.color;
     flat = Image::allocate(format, image.width, image.height);
-    if (info(format).yuv) flat.color = color;
-    convert(image, flat);
+    if (format_info(format).yuv) flat.color = color;
+    convert_image(image, flat);
   }
   const bool swapped = orientation.quarter_turns % 2;
   Image result =
       Image::allocate(flat.format, swapped ? flat.height : flat.width, swapped ? flat.width : flat.height);
   result.color = flat.color;
-  const PixelFormatInfo& facts = info(flat.format);
+  const PixelFormatInfo& facts = format_info(flat.format);
   for (std::size_t p = 0; p < facts.planes; ++p)
     turn_plane(flat.planes[p], result.planes[p], std::int64_t{facts.samples[p]} * facts.bytes_per_sample,
                orientation);
   return result;
 }
 
-Image turned(const Image& image, int quarter_turns) {
+Image turned_image(const Image& image, int quarter_turns) {
   return oriented(image, {false, (quarter_turns % 4 + 4) % 4});
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/check.h"
 #include "device/memory.h"
 #include "device/parallel.h"
 #include "image/cuda/gpu_preprocess.h"

@@ -5,6 +5,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "image/color.h"
 
 namespace lanner {
@@ -16,10 +17,11 @@ std::int64_t scaled(std::int64_t size, double scale) {
       1, static_cast<std::int64_t>(std::floor(static_cast<double>(size) * scale + 0.5)));
 }
 
-Rect checked_region(const Rect& region, std::int64_t width, std::int64_t height) {
+PixelRect checked_region(const PixelRect& region, std::int64_t width, std::int64_t height) {
   check(width > 0 && height > 0, ErrorCode::invalid_argument,
         "preprocess: source of {}x{}, expected at least 1x1", width, height);
-  if (region == Rect{}) return {0, 0, static_cast<std::int32_t>(width), static_cast<std::int32_t>(height)};
+  if (region == PixelRect{})
+    return {0, 0, static_cast<std::int32_t>(width), static_cast<std::int32_t>(height)};
   const bool inside = region.x >= 0 && region.y >= 0 && region.width > 0 && region.height > 0 &&
                       std::int64_t{region.x} + region.width <= width &&
                       std::int64_t{region.y} + region.height <= height;
@@ -64,7 +66,7 @@ PreprocessTarget fitted(const Preprocess& spec, std::int64_t width, std::int64_t
   return target;
 }
 
-PreprocessTarget target_of(const Preprocess& spec, const Rect& region) {
+PreprocessTarget target_of(const Preprocess& spec, const PixelRect& region) {
   return turns_of(spec) % 2 ? fitted(spec, region.height, region.width)
                             : fitted(spec, region.width, region.height);
 }
@@ -84,7 +86,7 @@ SampledAxis chroma_axis(const SampledAxis& luma, const ChromaAxis& chroma) {
           luma.mirrored};
 }
 
-SampledAxes axes_of(const PreprocessPlan& plan, const Rect& region) {
+SampledAxes axes_of(const PreprocessPlan& plan, const PixelRect& region) {
   const PreprocessTarget& target = plan.target;
   const int turns = plan.quarter_turns;
   const auto axis = [&](std::int64_t inputs, bool mirrored, bool along_x) {
@@ -99,7 +101,7 @@ SampledAxes axes_of(const PreprocessPlan& plan, const Rect& region) {
   // Clockwise, the lowest row becomes the first column.
   axes.luma_x = axis(region.width, turns >= 2, !plan.turned());
   axes.luma_y = axis(region.height, turns == 1 || turns == 2, plan.turned());
-  const PixelFormatInfo& facts = info(plan.source.format);
+  const PixelFormatInfo& facts = format_info(plan.source.format);
   axes.chroma = facts.yuv;
   if (!facts.yuv) return axes;
   axes.log2_x = facts.chroma_x, axes.log2_y = facts.chroma_y;
@@ -119,7 +121,7 @@ Taps taps_of(const SampledAxis& axis) {
 // From stored samples to R'G'B' in 0..255.
 RowMatrix rgb255_matrix(const Image& image, const ColorInfo& color) {
   const Matrix3 normal =
-      info(image.format).yuv ? rgb_from_ycc(color.matrix) : Matrix3{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+      format_info(image.format).yuv ? rgb_from_ycc(color.matrix) : Matrix3{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
   RowMatrix rule{};
   for (int i = 0; i < 3; ++i) {
     double bias = 0;
@@ -135,12 +137,12 @@ RowMatrix rgb255_matrix(const Image& image, const ColorInfo& color) {
 
 } // namespace
 
-Image region_view(const Image& image, const Rect& wanted) {
-  const Rect region = checked_region(wanted, image.width, image.height);
+Image region_view(const Image& image, const PixelRect& wanted) {
+  const PixelRect region = checked_region(wanted, image.width, image.height);
   Image view = image;
   view.color = resolved(image.color, image.format, image.height);
   view.width = region.width, view.height = region.height;
-  const PixelFormatInfo& facts = info(image.format);
+  const PixelFormatInfo& facts = format_info(image.format);
   for (std::size_t p = 0; p < facts.planes; ++p) {
     const bool chroma = p > 0 && facts.yuv;
     const int sx = chroma ? facts.chroma_x : 0, sy = chroma ? facts.chroma_y : 0;
@@ -167,7 +169,7 @@ Sampling sampling_of(const SampledAxes& axes) {
 }
 
 PreprocessPlan preprocess_plan(const Image& image, const Preprocess& spec) {
-  const Rect region = checked_region(spec.region, image.width, image.height);
+  const PixelRect region = checked_region(spec.region, image.width, image.height);
   PreprocessPlan plan{spec, region_view(image, region), turns_of(spec), target_of(spec, region), {}, {}, {},
                       {}};
   plan.to_rgb = rgb255_matrix(plan.source, plan.source.color);
@@ -182,7 +184,7 @@ PreprocessPlan preprocess_plan(const Image& image, const Preprocess& spec) {
 }
 
 Placement placement(const Preprocess& spec, std::int32_t source_width, std::int32_t source_height) {
-  const Rect region = checked_region(spec.region, source_width, source_height);
+  const PixelRect region = checked_region(spec.region, source_width, source_height);
   const PreprocessTarget target = target_of(spec, region);
   const double left = region.x, top = region.y, right = left + region.width, bottom = top + region.height;
   Placement place;

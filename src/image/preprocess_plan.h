@@ -56,7 +56,7 @@ struct PreprocessPlan {
 
 /// The part of `image` that `region` names, as a view of the same memory, with the colour description of the
 /// whole and no gaps in it. Throws Error{invalid_argument} for a region beyond the picture.
-Image region_view(const Image& image, const Rect& region);
+Image region_view(const Image& image, const PixelRect& region);
 
 /// Throws Error{invalid_argument} for a declaration that makes no sense.
 PreprocessPlan preprocess_plan(const Image& image, const Preprocess& spec);

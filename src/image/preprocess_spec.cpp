@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/check.h"
 #include "base/json.h"
 
 namespace lanner {
@@ -69,7 +70,7 @@ public:
     into = value.get<std::int32_t>();
   }
 
-  void read(const char* key, Rect& into) {
+  void read(const char* key, PixelRect& into) {
     json value;
     if (!take(key, value)) return;
     std::int32_t* const numbers[] = {&into.x, &into.y, &into.width, &into.height};

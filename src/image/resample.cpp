@@ -140,7 +140,7 @@ bool in_place(const Taps& taps, std::int64_t inputs) {
 
 RowSampler::RowSampler(const Image& image, const Sampling& sampling, const RowKernels& kernels)
     : image_(image), sampling_(sampling), kernels_(kernels) {
-  const PixelFormatInfo& facts = info(image.format);
+  const PixelFormatInfo& facts = format_info(image.format);
   std::int64_t widest = 0;
   for (int p = 0; p < facts.planes; ++p) {
     const Taps& taps = p > 0 && facts.yuv ? sampling.chroma_x : sampling.luma_x;
@@ -157,7 +157,7 @@ RowSampler::RowSampler(const Image& image, const Sampling& sampling, const RowKe
 }
 
 void RowSampler::blend(int plane, const Taps& taps, std::int64_t y, float* out) {
-  const PixelFormatInfo& facts = info(image_.format);
+  const PixelFormatInfo& facts = format_info(image_.format);
   const Plane& from = image_.planes[plane];
   const std::int64_t first = taps.index[static_cast<std::size_t>(y)];
   std::size_t count = 0;
@@ -177,7 +177,7 @@ void RowSampler::blend(int plane, const Taps& taps, std::int64_t y, float* out) 
 }
 
 void RowSampler::read(std::int64_t y, float* const rows[3]) {
-  const PixelFormatInfo& facts = info(image_.format);
+  const PixelFormatInfo& facts = format_info(image_.format);
   int blended_plane = -1;
   const bool gray = facts.planes == 1 && facts.samples[0] == 1;
   for (int c = 0; c < (gray ? 1 : 3); ++c) {

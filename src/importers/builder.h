@@ -13,6 +13,7 @@
 #include <lanner/error.h>
 #include <lanner/limits.h>
 
+#include "base/check.h"
 #include "graph/graph.h"
 #include "graph/infer.h"
 #include "graph/op.h"

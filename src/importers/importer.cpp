@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "base/account.h"
+#include "base/check.h"
 #include "base/one_line.h"
 #include "importers/caffe/caffe_importer.h"
 #include "importers/caffe/net.h"

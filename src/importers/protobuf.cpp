@@ -10,6 +10,7 @@
 #include <lanner/error.h>
 
 #include "base/account.h"
+#include "base/check.h"
 #include "base/limit_error.h"
 
 namespace lanner {

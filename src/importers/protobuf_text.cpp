@@ -11,6 +11,7 @@
 #include <lanner/error.h>
 
 #include "base/account.h"
+#include "base/check.h"
 #include "base/limit_error.h"
 #include "base/nearest.h"
 #include "base/one_line.h"
@@ -277,7 +278,7 @@ public:
     std::vector<std::string> known;
     for (const EnumName& one : names) known.emplace_back(one.name);
     fail(ErrorCode::bad_data, "field {}: '{}' is none of its values{}", entry_.name,
-         one_line(text_, longest_shown), suggestion(text_, known));
+         one_line(text_, longest_shown), did_you_mean(text_, known));
   }
   std::string_view bytes() override {
     if (kind_ != Kind::string) mismatch("a string");
@@ -348,10 +349,10 @@ void TextReader::refuse_unknown(std::span<const FieldEntry> table, std::string_v
   const std::string_view but = table.back().name;
   std::vector<std::string> names;
   for (const FieldEntry& one : table.first(table.size() - 1)) names.emplace_back(one.name);
-  std::string hint = suggestion(name, names);
+  std::string hint = did_you_mean(name, names);
   if (hint.empty() && !but.empty() && name.ends_with(but)) return;
-  constexpr std::size_t most_listed = 20;
-  if (hint.empty() && names.size() <= most_listed) hint = fmt::format("; it has {}", fmt::join(names, ", "));
+  constexpr std::size_t max_listed = 20;
+  if (hint.empty() && names.size() <= max_listed) hint = fmt::format("; it has {}", fmt::join(names, ", "));
   fail(ErrorCode::bad_data, "{} has no field '{}'{}", message_, one_line(name, longest_shown), hint);
 }
 

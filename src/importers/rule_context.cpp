@@ -5,6 +5,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "base/limit_error.h"
 #include "importers/builder.h"
 
@@ -152,7 +153,7 @@ Value* RuleContext::ints(std::vector<std::int64_t> values) {
 Value* RuleContext::scalar(DType type, double value) {
   const Tensor wide = Tensor::scalar(value);
   Tensor narrow = Tensor::allocate(type, {});
-  copy(wide, narrow);
+  copy_tensor(wide, narrow);
   return tensor(std::move(narrow));
 }
 

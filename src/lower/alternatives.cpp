@@ -11,6 +11,7 @@
 #include <lanner/error.h>
 
 #include "backends/storage_layout.h"
+#include "base/check.h"
 #include "graph/copy.h"
 #include "graph/infer.h"
 #include "graph/op.h"
@@ -304,7 +305,7 @@ void stand_in(Proposal& proposal, const Proposal& like, const Estimates& estimat
 }
 
 void keep_chosen(Proposal& proposal, const LowerOptions& options) {
-  const Value* value = options.like->find(proposal.outputs.front()->name());
+  const Value* value = options.tactic_source->find(proposal.outputs.front()->name());
   const Node* model = value ? value->producer() : nullptr;
   if (!model || model->kind() != proposal.node->kind() || shown_kind(*model) != shown_kind(*proposal.node))
     return;
@@ -364,7 +365,7 @@ std::vector<Proposal> offered_alternatives(Graph& graph, const LowerOptions& opt
 
 std::vector<Proposal> collect_alternatives(Graph& graph, const LowerOptions& options) {
   std::vector<Proposal> proposals = offered_alternatives(graph, options);
-  if (options.like)
+  if (options.tactic_source)
     for (Proposal& proposal : proposals) keep_chosen(proposal, options);
   const auto rest = std::ranges::find_if(proposals, [](const Proposal& one) { return !one.in_first_cover; });
   time({proposals.begin(), rest}, options);
@@ -443,7 +444,7 @@ void reject(Proposal& proposal, std::size_t index, const std::string& why, const
   fall_back(proposal, options);
 }
 
-Storage on_the_way(const Type& type, const Storage& from, const Storage& to) {
+Storage staging(const Type& type, const Storage& from, const Storage& to) {
   if (from.device == to.device) return from;
   const bool from_host = from.device.is_host();
   const Storage &host = from_host ? from : to, &other = from_host ? to : from;
@@ -459,7 +460,7 @@ double ReorderCosts::operator()(const Type& type, const Storage& from, const Sto
   const bool moved =
       type.is_static() && type.dtype() != DType::string; // else it has no memory that is planned
   if (!moved || same_storage(type, from, to)) return 0;
-  if (const Storage middle = on_the_way(type, from, to);
+  if (const Storage middle = staging(type, from, to);
       !same_storage(type, middle, from) && !same_storage(type, middle, to))
     return (*this)(type, from, middle) + (*this)(type, middle, to);
   const std::string key = fmt::format("{} {} {}", type.to_string(), from.to_string(), to.to_string());

@@ -85,7 +85,7 @@ private:
 
 /// Between devices only whole values of one form move: what lies between two storages that differ in more
 /// than their device. Equal to one of them where they do not.
-Storage on_the_way(const Type& type, const Storage& from, const Storage& to);
+Storage staging(const Type& type, const Storage& from, const Storage& to);
 
 /// The fastest tactic of a reorder node whose input and output storages are set; null tactic list gives
 /// nothing.

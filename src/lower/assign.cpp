@@ -194,7 +194,7 @@ private:
 class Search {
 public:
   explicit Search(std::size_t nodes)
-      : enough_(std::max<std::size_t>(1, most_tries / std::max<std::size_t>(1, nodes))) {}
+      : enough_(std::max<std::size_t>(1, max_tries / std::max<std::size_t>(1, nodes))) {}
 
   void run(Reduction state) {
     const auto node = state.next();
@@ -202,7 +202,7 @@ public:
     const std::vector<std::size_t> alternatives = state.alternatives(*node);
     if (alternatives.empty()) ++tries_;
     for (const std::size_t alternative : alternatives) {
-      if (state.cost() >= best_cost_ || tries_ >= (choice ? enough_ : most_tries)) return;
+      if (state.cost() >= best_cost_ || tries_ >= (choice ? enough_ : max_tries)) return;
       Reduction next = state;
       next.fix(*node, alternative);
       run(std::move(next));
@@ -212,7 +212,7 @@ public:
   std::optional<std::vector<std::size_t>> choice;
 
 private:
-  static constexpr std::size_t most_tries = 4096; ///< Of choices; far fewer for large problems.
+  static constexpr std::size_t max_tries = 4096; ///< Of choices; far fewer for large problems.
 
   void keep(const Reduction& state) {
     ++tries_;

@@ -140,7 +140,7 @@ private:
   /// `value` in the storage asked for: itself, a packed constant, or the result of a reorder before `reader`.
   Value* stored(Value* value, const Storage& storage, Node* reader) {
     if (!value->type.is_static() || same_storage(value->type, value->storage, storage)) return value;
-    if (const Storage middle = on_the_way(value->type, value->storage, storage);
+    if (const Storage middle = staging(value->type, value->storage, storage);
         !value->constant() && !same_storage(value->type, middle, value->storage) &&
         !same_storage(value->type, middle, storage))
       value = stored(value, middle, reader);
@@ -190,7 +190,7 @@ private:
       if (written && roots.emplace(root, i).second) continue;
       const std::string name = value->name() + ".out";
       const Storage wanted = options_.target.storage();
-      const Storage middle = on_the_way(value->type, value->storage, wanted);
+      const Storage middle = staging(value->type, value->storage, wanted);
       if (!same_storage(value->type, middle, wanted)) value = stored(value, middle, nullptr);
       Value* copy = graph_.emit("reorder", std::vector<Value*>{value}, {}, value->type, name);
       copy->storage = wanted;

@@ -24,7 +24,7 @@ struct LowerOptions {
   Tuner& tuner;
   PackedConstants& constants;
   const Control& control;
-  const Graph* like =
+  const Graph* tactic_source =
       nullptr; ///< A lowered graph of other shapes whose choices are taken over where they fit.
   ChoiceObserver observe = {};
 };

@@ -78,12 +78,12 @@ private:
   /// Who is much slower is given up at once, but not because something else ran just then.
   void take_first_impression(Lane& lane) {
     constexpr double hopeless = 2.5, long_time = 0.02;
-    constexpr int usual = 2, most = 4, most_times = 64;
+    constexpr int usual = 2, most = 4, max_times = 64;
     // Code generation and page faults are in the first run.
     constexpr double late = 1e-4; // What is slower does not notice a thread that comes late.
     const double first = sample(lane, 1);
     const int times = lane.runner.by_threads && first < late
-                          ? static_cast<int>(std::clamp(std::ceil(awake / first), 1.0, double{most_times}))
+                          ? static_cast<int>(std::clamp(std::ceil(awake / first), 1.0, double{max_times}))
                           : 1;
     double least = std::numeric_limits<double>::infinity();
     for (int i = 0; i < most && lane.runs; ++i) {
@@ -96,16 +96,16 @@ private:
     lane.timing = timing_of(lane.samples);
     best_ = std::min(best_, lane.timing.seconds);
     lane.times = static_cast<int>(
-        std::clamp(std::ceil(lane.runner.grain / lane.timing.seconds), 1.0, double{most_times}));
+        std::clamp(std::ceil(lane.runner.grain / lane.timing.seconds), 1.0, double{max_times}));
     if (lane.runs && lane.times > 1) lane.samples.clear();
   }
 
   /// What ran last has left its own data in the caches, and its threads asleep.
   void warm_up(Lane& lane) {
     constexpr double quickest = 2e-5;
-    constexpr double most_times = 256;
+    constexpr double max_times = 256;
     const bool once = !lane.runner.by_threads || lane.timing.seconds >= quickest;
-    sample(lane, once ? 1 : static_cast<int>(std::min(awake / lane.timing.seconds, most_times)));
+    sample(lane, once ? 1 : static_cast<int>(std::min(awake / lane.timing.seconds, max_times)));
   }
 
   void take_turn(Lane& lane, bool others) {

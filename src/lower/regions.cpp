@@ -79,7 +79,7 @@ public:
       if (node->kind() == "by_rows")
         lower_blocks(*node);
       else
-        for (const auto& region : node->regions()) put(*region, body_graph(*region), options_.like);
+        for (const auto& region : node->regions()) put(*region, body_graph(*region), options_.tactic_source);
       node->tactic.backend = node->tactic.kernel = program_backend;
     }
     return std::move(reports_);
@@ -92,7 +92,7 @@ private:
     for (const auto& region : node.regions()) bodies.push_back(body_graph(*region));
     const std::vector<std::string> names = names_of(*bodies.back());
     const std::unique_ptr<Graph> largest =
-        put(*node.regions().back(), std::move(bodies.back()), options_.like);
+        put(*node.regions().back(), std::move(bodies.back()), options_.tactic_source);
     for (std::size_t r = 0; r + 1 < bodies.size(); ++r) {
       rename(*bodies[r], names);
       put(*node.regions()[r], std::move(bodies[r]), largest.get());
@@ -120,11 +120,11 @@ private:
   }
 
   /// Lowers the graph of a region and puts its nodes there.
-  std::unique_ptr<Graph> put(Region& region, std::unique_ptr<Graph> body, const Graph* like) {
+  std::unique_ptr<Graph> put(Region& region, std::unique_ptr<Graph> body, const Graph* tactic_source) {
     const std::vector<BodyResult> results = body_results(region);
     const LowerOptions inner{backends_,        options_.target.for_device(DeviceKind::cpu),
                              options_.tuner,   options_.constants,
-                             options_.control, like,
+                             options_.control, tactic_source,
                              options_.observe};
     Lowered lowered = lower(std::move(body), inner);
     for (const auto& [name, info] : lowered.graph->symbols) graph_.symbols.emplace(name, info);

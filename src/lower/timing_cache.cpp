@@ -23,10 +23,10 @@
 namespace lanner {
 namespace {
 
-constexpr std::size_t most_entries = 1 << 20;
+constexpr std::size_t max_entries = 1 << 20;
 constexpr std::size_t key_length = 32, longest_line = 1024;
 /// Lines that later ones replace are dropped when there are so many more of them than of the others.
-constexpr std::size_t most_replaced = 4096;
+constexpr std::size_t max_replaced = 4096;
 constexpr const char* header = "lanner timings 4";
 constexpr std::string_view unknown = "-", right = "right", wrong = "wrong ";
 
@@ -114,7 +114,7 @@ void TimingCache::read_line(const std::string& line, bool timings) {
     entry.verdict = Verdict{verdict.substr(wrong.size())};
   else if (verdict != unknown)
     return;
-  if (entries_.size() >= most_entries && !entries_.contains(key)) return;
+  if (entries_.size() >= max_entries && !entries_.contains(key)) return;
   // What this build found out itself is newer.
   Entry& known = entries_[key];
   if (!known.own_timing && entry.timing) known.timing = entry.timing;
@@ -152,7 +152,7 @@ void TimingCache::save() {
     lock += ".lock";
     const FileLock held = FileLock::acquire(lock);
     refresh();
-    if (valid_ && lines_ <= 2 * entries_.size() + most_replaced)
+    if (valid_ && lines_ <= 2 * entries_.size() + max_replaced)
       append();
     else
       replace();

@@ -13,6 +13,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "device/cuda/compare.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"

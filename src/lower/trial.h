@@ -7,6 +7,7 @@
 
 #include <lanner/cancel.h>
 
+#include "base/check.h"
 #include "graph/tactic.h"
 #include "lower/agreement.h"
 #include "lower/timing_cache.h"

@@ -26,7 +26,7 @@ namespace {
 /// Work of the definition that one trial may cost, in operations: some tens of milliseconds.
 constexpr double definition_work = 2e8;
 constexpr double work_of_an_element = 16;
-constexpr std::int64_t least_period = 3;
+constexpr std::int64_t min_period = 3;
 
 /// SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
 class Random {
@@ -147,7 +147,7 @@ std::vector<Tensor> halved(const Node& node, const std::vector<Tensor>& operands
     Tensor& half = made[node.input(i)];
     if (!half.defined()) {
       Tensor wide = Tensor::allocate(DType::f64, operands[i].shape());
-      copy(operands[i], wide);
+      copy_tensor(operands[i], wide);
       for (double& value : wide.as<double>()) value /= 2;
       half = pack(wide, of_type(operands[i].dtype()));
     }
@@ -236,7 +236,7 @@ TrialData::~TrialData() = default;
 
 void TrialData::choose_period(const Node& node) {
   const std::int64_t images = node.outputs().empty() ? 0 : first_size(node.output());
-  if (images <= least_period) return;
+  if (images <= min_period) return;
   double work = static_cast<double>(flops_of(node));
   for (const auto& output : node.outputs())
     work += work_of_an_element * static_cast<double>(output->type.shape().elements());
@@ -245,7 +245,7 @@ void TrialData::choose_period(const Node& node) {
   if (!inputs) return;
   const auto fitting = static_cast<std::int64_t>(definition_work / (work / static_cast<double>(images)));
   // Odd, so that it divides no tile.
-  const std::int64_t period = std::max(fitting - (fitting % 2 == 0 ? 1 : 0), least_period);
+  const std::int64_t period = std::max(fitting - (fitting % 2 == 0 ? 1 : 0), min_period);
   if (period >= images) return;
   period_ = period;
   for (std::size_t i : *inputs) repeated_[i] = true;

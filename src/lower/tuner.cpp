@@ -144,7 +144,7 @@ std::vector<Cost> Tuner::costs(const Node& node, std::span<const Candidate> cand
 /// In heats of as many as there is memory for.
 void Tuner::find_out(const Node& node, std::span<Entrant> entrants, double rival, const Effort& effort,
                      bool checked) {
-  constexpr std::uint64_t most_held = 128 << 20;
+  constexpr std::uint64_t max_held = 128 << 20;
   Spending spending(spent_);
   const double until = std::min(budget_, effort.until) - spent_;
   std::vector<Entrant*> heat;
@@ -164,7 +164,7 @@ void Tuner::find_out(const Node& node, std::span<Entrant> entrants, double rival
     if (!one.trial) continue;
     heat.push_back(&one);
     held += one.bytes;
-    if (held > most_held) run_heat();
+    if (held > max_held) run_heat();
   }
   run_heat();
 }

@@ -75,7 +75,7 @@ private:
     if (made) return made;
     if (const Tensor* constant = value->constant()) {
       Tensor converted = Tensor::allocate(DType::f32, constant->shape());
-      copy(*constant, converted);
+      copy_tensor(*constant, converted);
       made = graph_.constant(std::move(converted), value->name(), value->producer());
       made->producer()->sources = value->producer()->sources;
     } else {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/elementwise.h"
 #include "ops/table.h"

@@ -1,5 +1,6 @@
 #include "ops/arguments.h"
 
+#include "base/check.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/attention.h"
 #include "ops/rows.h"
@@ -226,8 +227,8 @@ static void run_attention(KernelContext& context) {
   const Tensor q = wide(query, "q_num_heads", 0), k = wide(key, "kv_num_heads", past_key);
   const Tensor v = wide(value, "kv_num_heads", past_value);
   const auto wants = [&](std::size_t i) { return i < context.outputs() && context.wanted(i); };
-  if (wants(1)) copy(k, context.output(1));
-  if (wants(2)) copy(v, context.output(2));
+  if (wants(1)) copy_tensor(k, context.output(1));
+  if (wants(2)) copy_tensor(v, context.output(2));
   const std::int64_t batch = q.shape()[0], heads = q.shape()[1], queries = q.shape()[2], keys = k.shape()[2];
   const std::int64_t out = v.shape()[3];
   const Shape scores_shape{batch, heads, queries, keys};
@@ -252,7 +253,7 @@ static void run_attention(KernelContext& context) {
             y.as<double>().subspan(static_cast<std::size_t>(to * out), static_cast<std::size_t>(out)), line);
   });
   y.store();
-  if (scores.defined()) copy(scores, context.output(3));
+  if (scores.defined()) copy_tensor(scores, context.output(3));
 }
 
 std::vector<OpDef> attention_ops() {

@@ -2,6 +2,8 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
+
 namespace lanner::ops {
 
 std::size_t resolve_axis(std::int64_t axis, std::size_t rank, std::string_view what) {

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -58,7 +59,7 @@ static void store_running(KernelContext& context, std::size_t output, const std:
   for (std::size_t c = 0; c < running.size(); ++c)
     running[c] = running[c] * momentum + current[c] * (1 - momentum);
   const Tensor result = Tensor::from<double>(running, context.input(output + 2).shape());
-  copy(result, context.output(output));
+  copy_tensor(result, context.output(output));
 }
 
 static AxisView channel_view(const Shape& shape) {

@@ -6,6 +6,8 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
+
 namespace lanner::ops {
 
 /// Largest pad, stride, dilation or kernel size: arithmetic on a few of them stays within 64 bits.

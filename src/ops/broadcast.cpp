@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace lanner::ops {
 
 Dim broadcast_dim(const Dim& a, const Dim& b) {

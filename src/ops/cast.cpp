@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/elementwise.h"
 #include "ops/table.h"
@@ -27,7 +28,7 @@ static void propagate_cast(InferContext& context, const Type& type) {
   const Known& known = context.known(0);
   if (known.tensor && known.tensor->elements() <= max_known_elements) {
     Tensor value = Tensor::allocate(type.dtype(), known.tensor->shape());
-    copy(*known.tensor, value, cast_rules(context.attributes()));
+    copy_tensor(*known.tensor, value, cast_rules(context.attributes()));
     context.set_known(0, known_tensor(std::move(value)));
   } else if (known.elements && is_integer(type.dtype()) && bit_width(type.dtype()) >= 32) {
     // Sizes fit 32 bits wherever a model stores them so.
@@ -42,7 +43,7 @@ static void infer_cast_to(InferContext& context, DType to) {
 }
 
 static void run_cast(KernelContext& context) {
-  copy(context.input(0), context.output(0), cast_rules(context.attributes()));
+  copy_tensor(context.input(0), context.output(0), cast_rules(context.attributes()));
 }
 
 static void infer_bit_cast(InferContext& context) {

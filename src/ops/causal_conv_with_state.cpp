@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/bounds.h"
 #include "ops/rows.h"

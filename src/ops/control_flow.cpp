@@ -1,6 +1,7 @@
 #include "ops/control_flow.h"
 
 #include "base/account.h"
+#include "base/check.h"
 #include "ops/axis.h"
 #include "ops/strided.h"
 

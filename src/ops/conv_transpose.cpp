@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/check.h"
 #include "ops/bounds.h"
 #include "ops/convolution.h"
 #include "ops/table.h"
@@ -23,8 +24,8 @@ static std::vector<std::int64_t> output_padding(const AttributeMap& attributes,
   return padding;
 }
 
-/// Sizes of the spatial axes that attribute output_shape asks for; none where it is absent. Some exporters put
-/// those of batch and channels in front, which have to be what they are.
+/// Sizes of the spatial axes that attribute output_shape asks for; none where it is absent. Some exporters
+/// put those of batch and channels in front, which have to be what they are.
 static std::vector<std::int64_t> asked_sizes(const AttributeMap& attributes, const Dims& outer,
                                              std::size_t spatial) {
   std::vector<std::int64_t> asked = attributes.integers("output_shape");

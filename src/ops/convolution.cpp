@@ -1,5 +1,7 @@
 #include "ops/convolution.h"
 
+#include "base/check.h"
+
 namespace lanner::ops {
 
 std::vector<AttributeSpec> convolution_attribute_specs() {

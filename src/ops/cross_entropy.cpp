@@ -1,6 +1,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -80,16 +81,16 @@ static Losses losses_of(const KernelContext& context, const Tensor& log_probabil
 static void run_loss(KernelContext& context, bool softmax) {
   Tensor& y = context.output(0);
   Tensor scores = Tensor::allocate(DType::f64, context.input(0).shape());
-  copy(context.input(0), scores);
+  copy_tensor(context.input(0), scores);
   const AxisView view = view_axis(scores.shape(), 1);
   const Tensor logs = softmax ? log_softmax(scores, view) : scores;
-  if (context.outputs() > 1 && context.wanted(1)) copy(logs, context.output(1));
+  if (context.outputs() > 1 && context.wanted(1)) copy_tensor(logs, context.output(1));
   const Losses losses = losses_of(context, logs, view);
   const std::string reduction = reduction_of(context.attributes());
-  if (reduction == "none") return copy(Tensor::from<double>(losses.values, y.shape()), y);
+  if (reduction == "none") return copy_tensor(Tensor::from<double>(losses.values, y.shape()), y);
   double sum = 0;
   for (const double value : losses.values) sum += value;
-  copy(Tensor::scalar<double>(reduction == "sum" ? sum : sum / losses.weight), y);
+  copy_tensor(Tensor::scalar<double>(reduction == "sum" ? sum : sum / losses.weight), y);
 }
 
 static OpDef loss_op(std::string name, int outputs, bool softmax) {

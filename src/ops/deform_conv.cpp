@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/check.h"
 #include "ops/convolution.h"
 #include "ops/interpolation.h"
 #include "ops/table.h"

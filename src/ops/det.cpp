@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -41,7 +42,7 @@ static double determinant(std::span<double> matrix, std::size_t size) {
 static void run_det(KernelContext& context) {
   WideOutput y(context.output(0), DType::f64);
   Tensor work = Tensor::allocate(DType::f64, context.input(0).shape());
-  copy(context.input(0), work);
+  copy_tensor(context.input(0), work);
   const auto size = static_cast<std::size_t>(work.shape().back());
   const auto results = y.as<double>();
   for_each_row(context.threads(), static_cast<std::int64_t>(results.size()), [&](std::int64_t i) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <random>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"
@@ -42,9 +43,9 @@ static void run_dropout(KernelContext& context) {
   } else {
     kept = kept_places(x.elements(), ratio, context.attributes().integer("seed", 0));
     Tensor y = Tensor::allocate(DType::f64, x.shape());
-    copy(x, y);
+    copy_tensor(x, y);
     for (std::size_t i = 0; i < kept.size(); ++i) y.as<double>()[i] *= kept[i] ? 1 / (1 - ratio) : 0;
-    copy(y, context.output(0));
+    copy_tensor(y, context.output(0));
   }
   if (context.outputs() > 1 && context.wanted(1))
     std::copy(kept.begin(), kept.end(), context.output(1).as<bool>().begin());

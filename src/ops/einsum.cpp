@@ -2,6 +2,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/matrix_product.h"
 #include "ops/rows.h"
@@ -79,17 +80,17 @@ static EinsumTerms parse_equation(const std::string& equation, std::span<const s
   check(terms.size() == ranks.size(), ErrorCode::invalid_argument,
         "equation \"{}\" has {} terms for {} inputs", equation, terms.size(), ranks.size());
   EinsumTerms parsed;
-  std::size_t most_hidden = 0;
+  std::size_t max_hidden = 0;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const std::size_t named = parse_term(terms[i], 0).size();
     const bool elliptic = terms[i].find('.') != std::string::npos;
     check(named == ranks[i] || (elliptic && named < ranks[i]), ErrorCode::invalid_argument,
           "equation: term \"{}\" does not fit an input of rank {}", terms[i], ranks[i]);
-    most_hidden = std::max(most_hidden, ranks[i] - named);
+    max_hidden = std::max(max_hidden, ranks[i] - named);
     parsed.operands.push_back(parse_term(terms[i], ranks[i] - named));
   }
-  parsed.output = arrow == std::string::npos ? implicit_output(parsed.operands, most_hidden)
-                                             : parse_term(text.substr(arrow + 2), most_hidden);
+  parsed.output = arrow == std::string::npos ? implicit_output(parsed.operands, max_hidden)
+                                             : parse_term(text.substr(arrow + 2), max_hidden);
   for (std::size_t i = 0; i < parsed.output.size(); ++i) {
     const auto end = parsed.output.begin() + static_cast<std::ptrdiff_t>(i);
     check(std::find(parsed.output.begin(), end, *end) == end, ErrorCode::invalid_argument,

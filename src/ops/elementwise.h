@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "base/check.h"
 #include "graph/op.h"
 #include "ops/broadcast.h"
 #include "ops/known.h"
@@ -26,7 +27,7 @@ void through_dtype(Tensor& out, DType type, Body&& body) {
   if (out.dtype() == type) return body(out);
   Tensor result = Tensor::allocate(type, out.shape());
   body(result);
-  copy(result, out);
+  copy_tensor(result, out);
 }
 
 template<typename From, typename To, typename Function>

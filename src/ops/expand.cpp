@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/account.h"
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"

@@ -1,5 +1,6 @@
 #include "ops/expansion.h"
 
+#include "base/check.h"
 #include "graph/op.h"
 
 namespace lanner {

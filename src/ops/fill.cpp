@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/account.h"
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"
@@ -49,7 +50,7 @@ static void run_eye_like(KernelContext& context) {
   Tensor& out = context.output(0);
   const std::int64_t rows = out.shape()[0], columns = out.shape()[1];
   Tensor one = Tensor::allocate(out.dtype(), Shape{});
-  copy(Tensor::scalar(1.0f), one);
+  copy_tensor(Tensor::scalar(1.0f), one);
   clear_elements(out);
   // A diagonal outside the matrix, however far, has no element.
   const std::int64_t k = std::clamp(context.attributes().integer("k", 0), -rows, columns);

@@ -1,3 +1,4 @@
+#include "base/check.h"
 #include "graph/copy.h"
 #include "ops/table.h"
 

@@ -1,5 +1,6 @@
 // Elements picked by index: gather, gather_elements, gather_nd.
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"

@@ -1,3 +1,4 @@
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/normalize.h"
 #include "ops/rows.h"

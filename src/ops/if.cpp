@@ -1,6 +1,7 @@
 // Region 0 is what runs when the condition holds, region 1 what runs when not. Neither has parameters of its
 // own.
 
+#include "base/check.h"
 #include "ops/control_flow.h"
 #include "ops/known.h"
 #include "ops/table.h"

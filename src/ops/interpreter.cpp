@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/account.h"
+#include "base/check.h"
 #include "graph/copy.h"
 #include "graph/infer.h"
 #include "graph/op.h"
@@ -198,13 +199,13 @@ Expansion expand(const Node& node, std::span<const Item* const> inputs) {
 
 std::shared_ptr<const Expansion> Interpreter::expansion(const Node& node,
                                                         std::span<const Item* const> inputs) {
-  constexpr std::size_t most_kept = 256; // a loop may give a node other shapes at each turn
+  constexpr std::size_t max_kept = 256; // a loop may give a node other shapes at each turn
   std::string types;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     types += (inputs[i] ? type_of(*inputs[i], *node.input(i)).to_string() : "_") + " ";
   const auto key = std::pair(&node, std::move(types));
   if (const auto found = expansions_.find(key); found != expansions_.end()) return found->second;
-  if (expansions_.size() >= most_kept) expansions_.clear();
+  if (expansions_.size() >= max_kept) expansions_.clear();
   auto made = std::make_shared<const Expansion>(expand(node, inputs));
   expansions_.emplace(key, made);
   return made;

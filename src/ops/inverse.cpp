@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -44,7 +45,7 @@ static void invert(std::span<double> matrix, std::span<double> inverse, std::siz
 static void run_inverse(KernelContext& context) {
   WideOutput y(context.output(0), DType::f64);
   Tensor work = Tensor::allocate(DType::f64, context.input(0).shape());
-  copy(context.input(0), work);
+  copy_tensor(context.input(0), work);
   const auto size = static_cast<std::size_t>(work.shape().back()), area = size * size;
   const std::int64_t count = area == 0 ? 0 : work.elements() / static_cast<std::int64_t>(area);
   for_each_row(context.threads(), count, [&](std::int64_t i) {

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/check.h"
 #include "ops/broadcast.h"
 #include "ops/visit.h"
 

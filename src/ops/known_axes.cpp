@@ -1,5 +1,6 @@
 #include "ops/known_axes.h"
 
+#include "base/check.h"
 #include "ops/known.h"
 
 namespace lanner::ops {

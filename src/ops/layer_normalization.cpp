@@ -1,3 +1,4 @@
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/normalize.h"
 #include "ops/rows.h"
@@ -117,7 +118,7 @@ static void run_layer_normalization(KernelContext& context) {
     if (!context.wanted(o)) continue;
     const auto values = statistics.as<double>().subspan((o - 1) * static_cast<std::size_t>(rows),
                                                         static_cast<std::size_t>(rows));
-    copy(Tensor::from<double>(values, context.output(o).shape()), context.output(o));
+    copy_tensor(Tensor::from<double>(values, context.output(o).shape()), context.output(o));
   }
 }
 

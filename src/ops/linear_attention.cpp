@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -135,7 +136,7 @@ static void run_linear_attention(KernelContext& context) {
   if (gates) check_gate(gates->data, sizes, heads.kv, "decay");
   if (rates) check_gate(rates->data, sizes, heads.kv, "beta");
   Tensor states = Tensor::zeros(DType::f64, context.output(1).shape());
-  if (context.has(past_state)) copy(context.input(past_state), states);
+  if (context.has(past_state)) copy_tensor(context.input(past_state), states);
   double scale = context.attributes().real("scale", 0);
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(sizes.key));
   const std::int64_t group = heads.query / heads.kv;
@@ -158,7 +159,7 @@ static void run_linear_attention(KernelContext& context) {
     }
   });
   y.store();
-  copy(states, context.output(1));
+  copy_tensor(states, context.output(1));
 }
 
 std::vector<OpDef> linear_attention_ops() {

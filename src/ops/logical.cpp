@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/elementwise.h"
 #include "ops/table.h"

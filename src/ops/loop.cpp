@@ -1,6 +1,7 @@
 // The region takes the iteration number, the condition and the carried values; it gives the condition, the
 // carried values and the values that are stacked over the iterations.
 
+#include "base/check.h"
 #include "ops/control_flow.h"
 #include "ops/known.h"
 #include "ops/table.h"

@@ -1,5 +1,6 @@
 #include "ops/matrix_product.h"
 
+#include "base/check.h"
 #include "ops/arguments.h"
 
 namespace lanner::ops {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/table.h"
 

@@ -1,5 +1,6 @@
 // Values that may be absent: optional, optional_get_element, optional_has_element.
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"

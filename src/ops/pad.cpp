@@ -1,3 +1,4 @@
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/known_axes.h"
 #include "ops/strided.h"

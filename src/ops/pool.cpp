@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/check.h"
 #include "ops/bounds.h"
 #include "ops/rows.h"
 #include "ops/table.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
+
 namespace lanner::ops {
 
 std::optional<StoredRange> stored_range(DType type) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
 #include "ops/quantization.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -56,7 +57,7 @@ static void run_quantize(KernelContext& context) {
   }
   CastRules rules;
   rules.saturate = context.attributes().flag("saturate", true);
-  copy(stored, y, rules);
+  copy_tensor(stored, y, rules);
 }
 
 static void infer_dequantize(InferContext& context) {
@@ -73,7 +74,7 @@ static void run_dequantize(KernelContext& context) {
     const std::size_t p = index(static_cast<std::int64_t>(i));
     real.as<float>()[i] = static_cast<float>((x[i] - zero[p]) * scale[p]);
   }
-  copy(real, context.output(0));
+  copy_tensor(real, context.output(0));
 }
 
 static void infer_dynamic_quantize(InferContext& context) {

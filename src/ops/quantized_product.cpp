@@ -1,3 +1,4 @@
+#include "base/check.h"
 #include "ops/convolution.h"
 #include "ops/matrix_product.h"
 #include "ops/quantization.h"
@@ -12,7 +13,7 @@ namespace lanner::ops {
 /// `tensor` less its zero point, in double. The zero point has one value, or one a place along `axis`.
 static Tensor shifted(const Tensor& tensor, const Tensor* zero_point, std::size_t axis) {
   Tensor result = Tensor::allocate(DType::f64, tensor.shape());
-  copy(tensor, result);
+  copy_tensor(tensor, result);
   if (!zero_point) return result;
   const std::vector<double> zero = doubles_of(*zero_point);
   const AxisView view = tensor.rank() == 0 ? AxisView{} : view_axis(tensor.shape(), axis);
@@ -51,7 +52,7 @@ static Tensor shifted_right(const Tensor& b, const Tensor* zero_point) {
       zero_point->elements() == b.shape().back())
     return shifted(b, zero_point, column_axis(b));
   Tensor result = Tensor::allocate(DType::f64, b.shape());
-  copy(b, result);
+  copy_tensor(b, result);
   const std::vector<double> zero = doubles_of(*zero_point);
   const std::int64_t columns = b.shape().back(), matrix = b.shape()[b.rank() - 2] * columns;
   check(matrix == 0 || static_cast<std::int64_t>(zero.size()) == b.elements() / matrix * columns,
@@ -78,7 +79,7 @@ static void run_matmul_integer(KernelContext& context) {
   Tensor& y = context.output(0);
   const Tensor a = shifted_left(context.input(0), optional_input(context, 2));
   const Tensor b = shifted_right(context.input(1), optional_input(context, 3));
-  copy(product_of(a, b, y.shape(), context.threads()), y);
+  copy_tensor(product_of(a, b, y.shape(), context.threads()), y);
 }
 
 static void infer_q_linear_matmul(InferContext& context) {
@@ -92,7 +93,7 @@ static void requantize(std::span<const double> sums, const std::function<double(
   const auto range = stored_range(y.dtype());
   for (std::size_t i = 0; i < sums.size(); ++i)
     stored.as<float>()[i] = static_cast<float>(quantized(sums[i] * scale(i), zero_point, range));
-  copy(stored, y);
+  copy_tensor(stored, y);
 }
 
 /// Scales of which there is one, or one for each of `places`.
@@ -138,7 +139,7 @@ static void infer_conv_integer(InferContext& context) {
 static void run_conv_integer(KernelContext& context) {
   const Tensor x = shifted(context.input(0), optional_input(context, 2), 0);
   const Tensor w = shifted(context.input(1), optional_input(context, 3), 0);
-  copy(convolved(context, x, w, Tensor::allocate(DType::f64, {0})), context.output(0));
+  copy_tensor(convolved(context, x, w, Tensor::allocate(DType::f64, {0})), context.output(0));
 }
 
 static void infer_q_linear_conv(InferContext& context) {

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/arithmetic.h"
 #include "ops/elementwise.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 
 namespace lanner::ops {

@@ -105,7 +105,7 @@ public:
         run_row(d, b, lengths[static_cast<std::size_t>(b)], x_gates, weights, results);
       });
     }
-    for (std::size_t i = 0; i < results.size(); ++i) copy(results[i], context_.output(i));
+    for (std::size_t i = 0; i < results.size(); ++i) copy_tensor(results[i], context_.output(i));
   }
 
 private:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "ops/regex_syntax.h"
 #include "ops/utf8.h"
 

@@ -7,6 +7,8 @@
 
 #include <lanner/limits.h>
 
+#include "base/check.h"
+
 namespace lanner::ops {
 
 namespace {

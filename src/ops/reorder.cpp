@@ -14,7 +14,7 @@ std::vector<OpDef> reorder_ops() {
     context.set_output(0, context.input(0));
     context.set_known(0, context.known(0));
   };
-  op.reference = [](KernelContext& context) { copy(context.input(0), context.output(0)); };
+  op.reference = [](KernelContext& context) { copy_tensor(context.input(0), context.output(0)); };
   return {op};
 }
 

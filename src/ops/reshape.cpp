@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/account.h"
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/known_axes.h"
 #include "ops/strided.h"

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -380,7 +381,7 @@ static void run_resize(KernelContext& context) {
     for (const AxisPlan& plan : plans) work = resample<T>(work, plan, context.threads());
     for (const AxisPlan& plan : plans) extrapolate<T>(work, plan, attributes.real("extrapolation_value", 0));
   });
-  copy(work, y);
+  copy_tensor(work, y);
 }
 
 std::vector<OpDef> resize_ops() {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -229,7 +230,7 @@ class AlignedBins {
 public:
   AlignedBins(const RoiAlign& align, const double* box, std::int64_t height, std::int64_t width)
       : align_(align) {
-    constexpr std::int64_t most_kept = 1 << 14; // a model may ask for any number of samples
+    constexpr std::int64_t max_kept = 1 << 14; // a model may ask for any number of samples
     Extent xs = extent_of(align, box[0], box[2]), ys = extent_of(align, box[1], box[3]);
     xs.size /= static_cast<double>(align.width);
     ys.size /= static_cast<double>(align.height);
@@ -238,7 +239,7 @@ public:
       const Extent row{ys.start + static_cast<double>(i / align.width) * ys.size, ys.size};
       const Extent column{xs.start + static_cast<double>(i % align.width) * xs.size, xs.size};
       samples_.emplace_back(align, row, column, height, width);
-      if (samples_.front().size() > most_kept / bins) continue;
+      if (samples_.front().size() > max_kept / bins) continue;
       for (std::int64_t k = 0; k < samples_.back().size(); ++k) kept_.push_back(samples_.back().at(k));
     }
   }

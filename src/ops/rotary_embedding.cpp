@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"

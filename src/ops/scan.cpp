@@ -1,6 +1,7 @@
 // The region takes the states and one slice of each scanned input; it gives the states and one slice of each
 // stacked output.
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/control_flow.h"
 #include "ops/strided.h"

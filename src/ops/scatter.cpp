@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/arithmetic.h"
 #include "ops/elementwise.h"

@@ -1,5 +1,6 @@
 // Outputs whose size the elements decide: non_zero, compress.
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/elementwise.h"
 #include "ops/strided.h"

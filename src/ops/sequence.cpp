@@ -1,6 +1,7 @@
 // Sequences of tensors: made, read and changed. A sequence is a value: changing one makes another that shares
 // the tensors.
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/control_flow.h"
 #include "ops/table.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/control_flow.h"
 #include "ops/strided.h"

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/table.h"
 
@@ -42,7 +43,7 @@ static void run_window(KernelContext& context, const CosineWindow& window) {
     const double angle = period == 0 ? 0 : 2 * std::numbers::pi * n++ / period;
     value = window.a0 + window.a1 * std::cos(angle) + window.a2 * std::cos(2 * angle);
   }
-  copy(values, context.output(0));
+  copy_tensor(values, context.output(0));
 }
 
 static OpDef window_op(std::string name, CosineWindow window) {
@@ -102,7 +103,7 @@ static void run_mel(KernelContext& context) {
     for (std::int64_t bin = edge[1] + 1; bin < edge[2]; ++bin)
       at(bin, m) = static_cast<double>(edge[2] - bin) / static_cast<double>(edge[2] - edge[1]);
   }
-  copy(weights, context.output(0));
+  copy_tensor(weights, context.output(0));
 }
 
 std::vector<OpDef> signal_window_ops() {

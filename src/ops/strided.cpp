@@ -4,6 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/check.h"
 #include "tensor/strings.h"
 
 namespace lanner::ops {

@@ -8,6 +8,7 @@
 
 #include <lanner/tensor.h>
 
+#include "base/check.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {

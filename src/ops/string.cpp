@@ -6,6 +6,7 @@
 #include <locale.h>
 #include <memory>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/elementwise.h"
 #include "ops/table.h"

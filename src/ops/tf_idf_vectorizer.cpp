@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/table.h"
 
@@ -123,7 +124,7 @@ static void run_vectorizer(KernelContext& context) {
   if (input.dtype() == DType::string)
     return run_typed<std::string>(context, input, attributes.get<std::vector<std::string>>("pool_strings"));
   Tensor wide = Tensor::allocate(DType::i64, input.shape());
-  copy(input, wide);
+  copy_tensor(input, wide);
   run_typed<std::int64_t>(context, wide, attributes.get<std::vector<std::int64_t>>("pool_int64s"));
 }
 

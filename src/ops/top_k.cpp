@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"

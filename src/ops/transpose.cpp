@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -207,7 +208,7 @@ static void run_tree_ensemble(KernelContext& context) {
     score(ensemble, std::span(x).subspan(row * features, features),
           scores.as<double>().subspan(row * targets, targets));
   });
-  copy(scores, context.output(0));
+  copy_tensor(scores, context.output(0));
 }
 
 std::vector<OpDef> tree_ensemble_ops() {

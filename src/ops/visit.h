@@ -11,6 +11,8 @@
 #include <lanner/error.h>
 #include <lanner/tensor.h>
 
+#include "base/check.h"
+
 namespace lanner::ops {
 
 template<typename... Ts>
@@ -69,7 +71,7 @@ inline DType compute_dtype(DType type) {
 inline Tensor to_dtype(const Tensor& tensor, DType type) {
   if (tensor.dtype() == type) return tensor;
   Tensor result = Tensor::allocate(type, tensor.shape());
-  copy(tensor, result);
+  copy_tensor(tensor, result);
   return result;
 }
 
@@ -92,7 +94,7 @@ public:
     return wide_.as<T>();
   }
   void store() {
-    if (wide_.dtype() != target_.dtype()) copy(wide_, target_);
+    if (wide_.dtype() != target_.dtype()) copy_tensor(wide_, target_);
   }
 
 private:

@@ -2,6 +2,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "ops/bounds.h"
 
 namespace lanner::ops {

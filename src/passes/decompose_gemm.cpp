@@ -16,7 +16,7 @@ namespace {
 Value* scaled(Node& gemm, Value* value, double factor) {
   if (factor == 1) return value;
   Tensor number = Tensor::allocate(value->type.dtype(), {});
-  copy(Tensor::scalar(factor), number);
+  copy_tensor(Tensor::scalar(factor), number);
   Value* constant = gemm.region()->graph().constant(number, "factor", &gemm);
   return emit_before(gemm, "mul", std::vector<Value*>{value, constant}, {}, value->type);
 }

@@ -45,7 +45,7 @@ Value* channel_constant(Node& before, const std::vector<double>& values, const T
   Shape shape{static_cast<std::int64_t>(values.size())};
   for (std::size_t i = 2; i < type.rank(); ++i) shape.push_back(1);
   Tensor tensor = Tensor::allocate(type.dtype(), shape);
-  copy(Tensor::from<double>(values, shape), tensor);
+  copy_tensor(Tensor::from<double>(values, shape), tensor);
   return before.region()->graph().constant(std::move(tensor), name, &before);
 }
 

@@ -21,7 +21,7 @@ constexpr std::uint64_t growth = 4;
 
 // A loop may have any number of turns, so what runs within a node is bounded too: such a node is left to the
 // run, which can be stopped. No bound on time, which would make plans differ.
-constexpr std::uint64_t most_steps = 1u << 14;
+constexpr std::uint64_t max_steps = 1u << 14;
 constexpr std::uint64_t free_work_bytes = 64u << 20;
 constexpr std::uint64_t work_growth = 64;
 
@@ -105,7 +105,7 @@ bool compute(Node& node) {
     inputs.push_back(input ? &items.emplace_back(*input->constant()) : nullptr);
   }
   NodeRunOptions options;
-  options.steps = most_steps;
+  options.steps = max_steps;
   options.bytes = std::max(free_work_bytes, given_bytes(node) * work_growth);
   std::vector<Item> results;
   try {

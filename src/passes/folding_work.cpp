@@ -9,19 +9,19 @@ namespace lanner::passes {
 
 namespace {
 
-constexpr std::uint64_t most_products = std::uint64_t{1} << 32;
-constexpr std::uint64_t most_turns = 1U << 14; // Of a loop that is folded.
+constexpr std::uint64_t max_products = std::uint64_t{1} << 32;
+constexpr std::uint64_t max_turns = 1U << 14; // Of a loop that is folded.
 
 std::uint64_t bounded_product(std::uint64_t a, std::int64_t b) {
   const auto factor = static_cast<std::uint64_t>(std::max<std::int64_t>(b, 1));
-  return a > most_products / factor ? most_products + 1 : a * factor;
+  return a > max_products / factor ? max_products + 1 : a * factor;
 }
 
 /// As many as there may be, where only running tells.
 std::int64_t elements(const Value* value) {
   if (!value) return 1;
   const bool known = value->type.is_tensor() && value->type.is_static();
-  return known ? value->type.shape().elements() : std::int64_t{most_products} + 1;
+  return known ? value->type.shape().elements() : std::int64_t{max_products} + 1;
 }
 
 std::int64_t size(const Value* value, std::size_t dim) {
@@ -44,7 +44,7 @@ std::uint64_t contraction(const Node& node) {
   std::uint64_t all = 1;
   std::size_t at = 0;
   for (const Value* input : node.own_inputs()) {
-    if (!input || !input->type.is_tensor() || !input->type.is_static()) return most_products + 1;
+    if (!input || !input->type.is_tensor() || !input->type.is_static()) return max_products + 1;
     for (const std::int64_t size : input->type.shape()) {
       all = bounded_product(all, size);
       while (at < equation.size() && (equation[at] == ',' || equation[at] == ' ')) ++at;
@@ -129,14 +129,14 @@ bool is_within(const Node& node, std::uint64_t most) {
   if (work_of(node) > most) return false;
   return std::ranges::all_of(node.regions(), [&](const auto& region) {
     return std::ranges::all_of(region->nodes(),
-                               [&](const auto& inner) { return is_within(*inner, most / most_turns); });
+                               [&](const auto& inner) { return is_within(*inner, most / max_turns); });
   });
 }
 
 } // namespace
 
 bool is_little_work(const Node& node) {
-  return is_within(node, most_products);
+  return is_within(node, max_products);
 }
 
 } // namespace lanner::passes

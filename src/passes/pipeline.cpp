@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/file.h"
 #include "base/limit_error.h"
 #include "base/nearest.h"
@@ -76,7 +77,7 @@ void require_known(const std::string& name) {
   for (const Pass& pass : list) names.emplace_back(pass.name);
   const bool known = name.empty() || std::find(names.begin(), names.end(), name) != names.end();
   check(known, ErrorCode::invalid_argument, "there is no pass {}{}", name,
-        known ? "" : suggestion(name, names));
+        known ? "" : did_you_mean(name, names));
 }
 
 } // namespace

@@ -67,7 +67,7 @@ static std::optional<std::vector<T>> read_constant(const Value* value, DType as)
   const bool number = tensor && (is_float(tensor->dtype()) || is_integer(tensor->dtype()));
   if (!number || !tensor->device().is_host()) return std::nullopt;
   Tensor wide = Tensor::allocate(as, tensor->shape());
-  copy(*tensor, wide);
+  copy_tensor(*tensor, wide);
   const auto elements = wide.as<T>();
   return std::vector<T>(elements.begin(), elements.end());
 }

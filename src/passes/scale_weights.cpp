@@ -74,9 +74,9 @@ private:
 
 std::optional<Tensor> rounded(const std::vector<double>& values, DType dtype, const Shape& shape) {
   Tensor tensor = Tensor::allocate(dtype, shape);
-  copy(Tensor::from<double>(values, shape), tensor);
+  copy_tensor(Tensor::from<double>(values, shape), tensor);
   Tensor back = Tensor::allocate(DType::f64, shape);
-  copy(tensor, back);
+  copy_tensor(tensor, back);
   for (double value : back.as<double>()) {
     if (!std::isfinite(value)) return std::nullopt;
   }

@@ -11,6 +11,7 @@
 #include <lanner/error.h>
 #include <lanner/preprocess.h>
 
+#include "base/check.h"
 #include "base/queue.h"
 #include "base/sole_use.h"
 #include "device/core_share.h"
@@ -73,7 +74,7 @@ double seconds_since(Clock::time_point start) {
 void turn_upright(Frame& frame) {
   const int turns = static_cast<int>(std::lround(frame.rotation / 90)) % 4;
   if (turns == 0) return;
-  frame.image = turned(frame.image, turns);
+  frame.image = turned_image(frame.image, turns);
   if (turns % 2) std::swap(frame.sample_aspect.num, frame.sample_aspect.den);
   frame.rotation -= 90.0 * turns;
 }

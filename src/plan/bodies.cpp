@@ -5,6 +5,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "graph/copy.h"
 #include "plan/lowered.h"
 #include "plan/memory.h"

@@ -5,6 +5,8 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
+
 namespace lanner {
 namespace {
 
@@ -12,12 +14,12 @@ bool overlaps(const BufferRequest& a, const BufferRequest& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-constexpr std::uint64_t most_bytes = INT64_MAX;
+constexpr std::uint64_t max_bytes = INT64_MAX;
 
 /// A graph may ask for more than there are addresses; what wraps around would be placed within other buffers.
 std::uint64_t end_of(std::uint64_t offset, std::uint64_t bytes) {
-  check(bytes <= most_bytes && offset <= most_bytes - bytes, ErrorCode::limit_exceeded,
-        "its values take more than {} bytes at once", most_bytes);
+  check(bytes <= max_bytes && offset <= max_bytes - bytes, ErrorCode::limit_exceeded,
+        "its values take more than {} bytes at once", max_bytes);
   return offset + bytes;
 }
 

@@ -21,7 +21,7 @@ Tensor pack(const Tensor& tensor, const Storage& storage) {
       tensor.layout() == storage.layout || (tensor.layout().row_major() && storage.layout.row_major());
   if (type == tensor.dtype() && same_layout) return tensor;
   Tensor packed = Tensor::allocate(type, tensor.shape(), storage.layout);
-  copy(tensor, packed);
+  copy_tensor(tensor, packed);
   return packed;
 }
 

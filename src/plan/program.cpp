@@ -5,6 +5,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "graph/op.h"
 #include "plan/lowered.h"
 #include "plan/memory.h"
@@ -34,7 +35,7 @@ public:
 
 private:
   /// Values that share memory: `offset` bytes into the buffer of `root`.
-  struct Home {
+  struct Buffer {
     const Value* root;
     std::uint64_t offset;
   };
@@ -167,7 +168,7 @@ private:
           from.to_string());
     check(same_bytes, ErrorCode::bad_data, "node {} is not a change of shape or of order alone",
           node.label());
-    homes_[node.output()] = home(node.input(0));
+    buffers_[node.output()] = buffer_of(node.input(0));
   }
 
   /// Output 0 takes over an input's memory where the tactic wants that and nothing else needs it.
@@ -178,12 +179,12 @@ private:
     const bool allowed = fits && may_overwrite(node, i, order_);
     check(allowed || !tactic.required_in_place, ErrorCode::bad_data,
           "node {}: kernel {} would overwrite a value that is still needed", node.label(), tactic.kernel);
-    if (allowed) homes_[node.output()] = home(node.input(i));
+    if (allowed) buffers_[node.output()] = buffer_of(node.input(i));
   }
 
-  Home home(const Value* value) const {
-    const auto found = homes_.find(value);
-    return found == homes_.end() ? Home{value, 0} : found->second;
+  Buffer buffer_of(const Value* value) const {
+    const auto found = buffers_.find(value);
+    return found == buffers_.end() ? Buffer{value, 0} : found->second;
   }
 
   void place_values() {
@@ -199,14 +200,14 @@ private:
         places_[value] = {Place::Kind::item, program_.items_++, 0};
         continue;
       }
-      const Value* root = home(value).root;
+      const Value* root = buffer_of(value).root;
       if (!places_.contains(root)) ask(root->storage.device == target_.device ? near : host, root, value);
     }
     program_.arena_bytes_ = settle(near, workspaces_);
     program_.host_arena_bytes_ = settle(host, host_workspaces_);
     for (const Value* value : values) {
       if (!is_planned(*value) || places_.contains(value)) continue;
-      const Home where = home(value);
+      const Buffer where = buffer_of(value);
       places_[value] = places_.at(where.root);
       places_[value].offset += where.offset;
     }
@@ -248,7 +249,7 @@ private:
     std::uint32_t index = 0;
     for (const Value* output : graph_.body().outputs()) {
       if (is_planned(*output)) {
-        const Home where = home(output);
+        const Buffer where = buffer_of(output);
         check(!places_.contains(where.root) && where.offset == 0 &&
                   same_storage(output->type, output->storage, target_.storage()),
               ErrorCode::bad_data, "output {} has no memory of its own", output->name());
@@ -297,7 +298,7 @@ private:
   const Target& target_;
   std::map<const Node*, std::size_t> order_;
   std::map<const Value*, Place> places_;
-  std::map<const Value*, Home> homes_;
+  std::map<const Value*, Buffer> buffers_;
   std::map<const Value*, std::size_t> first_, last_;
   std::vector<BufferRequest> workspaces_, host_workspaces_;
   PackedConstants& constants_;

@@ -5,6 +5,7 @@
 #include <lanner/error.h>
 
 #include "base/account.h"
+#include "base/check.h"
 #include "plan/lowered.h"
 
 namespace lanner {

@@ -8,6 +8,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "graph/op.h"

@@ -4,6 +4,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "ops/interpreter.h"
 #include "run/branch.h"
 #include "run/row_blocks.h"

@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "base/account.h"
+#include "base/check.h"
 
 namespace lanner {
 namespace {

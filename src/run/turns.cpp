@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "base/account.h"
+#include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/axis.h"
 #include "plan/lowered.h"

@@ -15,7 +15,7 @@ namespace lanner {
 ///
 /// Floats to integers truncate; out of range, 32 and 64 bits saturate and narrower ones keep the low bits
 /// (ONNX leaves this open). Integers to integers keep the low bits.
-void copy(const Tensor& from, Tensor& to, CastRules rules);
+void copy_tensor(const Tensor& from, Tensor& to, CastRules rules);
 
 /// Casts `count` packed numbers from `from` to `to`, which do not overlap. Neither type is string or complex.
 void cast_elements(DType from_type, const void* from, DType to_type, void* to, std::size_t count,

@@ -6,6 +6,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "tensor/element_codec.h"
 
 namespace lanner {

@@ -5,6 +5,8 @@
 
 #include <xxhash.h>
 
+#include "base/check.h"
+
 namespace lanner {
 
 static void require_host(const Tensor& tensor) {

@@ -1,3 +1,4 @@
+#include "base/check.h"
 #include "tensor/cast.h"
 
 #include <algorithm>
@@ -257,7 +258,7 @@ void cast_elements(DType from_type, const void* from, DType to_type, void* to, s
   }
 }
 
-void copy(const Tensor& from, Tensor& to, CastRules rules) {
+void copy_tensor(const Tensor& from, Tensor& to, CastRules rules) {
   check(from.shape() == to.shape(), ErrorCode::invalid_argument,
         "copy: shape {} into shape {}; they must be equal", from.shape().to_string(), to.shape().to_string());
   check(from.device().is_host() && to.device().is_host(), ErrorCode::unsupported,
@@ -269,8 +270,8 @@ void copy(const Tensor& from, Tensor& to, CastRules rules) {
   copy_other_type(from, to, rules);
 }
 
-void copy(const Tensor& from, Tensor& to) {
-  copy(from, to, CastRules{});
+void copy_tensor(const Tensor& from, Tensor& to) {
+  copy_tensor(from, to, CastRules{});
 }
 
 } // namespace lanner

@@ -7,6 +7,7 @@
 
 #include <lanner/dlpack_structs.h>
 
+#include "base/check.h"
 #include "base/limit_error.h"
 
 namespace lanner {

@@ -7,6 +7,7 @@
 #include <lanner/error.h>
 #include <lanner/tensor.h>
 
+#include "base/check.h"
 #include "tensor/float16.h"
 
 namespace lanner {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <tuple>
 
+#include "base/check.h"
 #include "base/json.h"
 #include "base/limit_error.h"
 #include "tensor/safetensors_types.h"

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/check.h"
 #include "base/file.h"
 #include "tensor/safetensors.h"
 #include "tensor/safetensors_types.h"

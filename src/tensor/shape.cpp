@@ -6,6 +6,8 @@
 #include <fmt/ranges.h>
 #include <lanner/error.h>
 
+#include "base/check.h"
+
 namespace lanner {
 namespace {
 

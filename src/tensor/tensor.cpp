@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/check.h"
 #include "base/limit_error.h"
 #include "device/memory.h"
 #include "tensor/float16.h"
@@ -62,7 +63,7 @@ Tensor Tensor::clone() const {
   unbounded.tensor_bytes = UINT64_MAX;
   unbounded.rank = UINT32_MAX;
   Tensor result = allocate(dtype_, shape_, {}, {}, unbounded);
-  copy(device_.is_host() ? *this : to(Device{}), result);
+  copy_tensor(device_.is_host() ? *this : to(Device{}), result);
   return result;
 }
 

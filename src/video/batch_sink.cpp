@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/account.h"
+#include "base/check.h"
 
 namespace lanner {
 

@@ -8,7 +8,7 @@ namespace lanner {
 namespace {
 
 // Decoders hold pictures; more than this many are not kept for later.
-constexpr std::size_t most_idle = 64;
+constexpr std::size_t max_idle = 64;
 
 } // namespace
 
@@ -30,7 +30,7 @@ std::unique_ptr<FrameCursor> CursorPool::take(int threads) {
 
 void CursorPool::give_back(std::unique_ptr<FrameCursor> cursor, int threads) {
   const std::lock_guard lock(mutex_);
-  if (idle_.size() < most_idle) idle_.push_back({std::move(cursor), threads});
+  if (idle_.size() < max_idle) idle_.push_back({std::move(cursor), threads});
 }
 
 } // namespace lanner

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "device/cuda/driver.h"
 #include "video/ffmpeg_module.h"
 #include "video/nvdec/decoder.h"
@@ -23,7 +24,7 @@ public:
     if (!frame) return frame;
     Image there =
         Image::allocate(frame->image.format, frame->image.width, frame->image.height, limits_, output_);
-    copy(frame->image, there, stream_);
+    copy_image(frame->image, there, stream_);
     frame->image = std::move(there);
     frame->stream = stream_;
     return frame;
@@ -79,10 +80,10 @@ std::optional<Device> first_gpu(const StreamInfo& stream, const DecoderOptions& 
 } // namespace
 
 std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options) {
-  constexpr int most_threads = 256; // Each takes memory of its own, and milliseconds to begin.
-  check(options.threads >= 0 && options.threads <= most_threads, ErrorCode::invalid_argument,
+  constexpr int max_threads = 256; // Each takes memory of its own, and milliseconds to begin.
+  check(options.threads >= 0 && options.threads <= max_threads, ErrorCode::invalid_argument,
         "decoder: threads is {}, expected 0 (as many as keep the cores busy) to {}", options.threads,
-        most_threads);
+        max_threads);
   if (options.device && options.device->is_host()) return on_cpu(stream, options, "asked for");
   if (options.device) return nvdec::create_decoder(stream, options, *options.device, "asked for");
   std::string reason;

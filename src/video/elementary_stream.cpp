@@ -33,7 +33,7 @@ bool has_av1_sequence_header(Bytes bytes) {
 
 constexpr unsigned mpeg2_sequence = 0xb3, mpeg4_vop = 0xb6, vc1_sequence = 0x0f;
 // A picture without coded blocks, which stands for one that came early, is no longer than this.
-constexpr std::size_t most_empty_vop = 19;
+constexpr std::size_t max_empty_vop = 19;
 
 } // namespace
 
@@ -215,7 +215,7 @@ Bytes ElementaryStream::from_mpeg4(Bytes packet) {
     second.assign(rest.begin(), rest.end());
     packet = packet.first(next_vop);
   }
-  const bool stands_for_held = !held_.empty() && second.empty() && packet.size() <= most_empty_vop;
+  const bool stands_for_held = !held_.empty() && second.empty() && packet.size() <= max_empty_vop;
   const std::vector<std::byte> held = std::exchange(held_, std::move(second));
   if (stands_for_held) {
     piece_ = held;

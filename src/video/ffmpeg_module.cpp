@@ -1,5 +1,6 @@
 #include "video/ffmpeg_module.h"
 
+#include "base/check.h"
 #include "base/module.h"
 
 namespace lanner {

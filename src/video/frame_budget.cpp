@@ -9,7 +9,7 @@
 namespace lanner {
 
 std::uint64_t picture_bytes(const StreamInfo& stream) {
-  const PixelFormatInfo& facts = info(stream.format);
+  const PixelFormatInfo& facts = format_info(stream.format);
   std::uint64_t bytes = 0;
   for (std::size_t p = 0; p < facts.planes; ++p) {
     const bool chroma = p > 0 && facts.yuv;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "video/nvdec/library.h"
 
 namespace lanner {

@@ -8,6 +8,7 @@
 
 #include <lanner/video_reader.h>
 
+#include "base/check.h"
 #include "video/packet_cursor.h"
 
 namespace lanner {

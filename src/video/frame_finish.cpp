@@ -10,7 +10,7 @@ void convert_image(Frame& frame, PixelFormat format, const VideoReaderOptions& o
   if (frame.image.format == format) return;
   Image converted =
       pool.take(format, frame.image.width, frame.image.height, options.decoder.limits, frame.image.device);
-  convert(frame.image, converted, options.decoder.stream);
+  convert_image(frame.image, converted, options.decoder.stream);
   frame.image = std::move(converted);
 }
 

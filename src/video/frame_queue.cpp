@@ -5,6 +5,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "video/frame_finish.h"
 
 namespace lanner {

@@ -11,6 +11,8 @@
 #include <lanner/cancel.h>
 #include <lanner/decoder.h>
 
+#include "base/check.h"
+
 namespace lanner {
 
 /// How much may wait in a FrameQueue.

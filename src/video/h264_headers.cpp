@@ -10,7 +10,7 @@ namespace lanner {
 namespace {
 
 constexpr unsigned extended_profile = 88;
-constexpr std::size_t most_bytes = 32; ///< Of a set, up to what is asked for.
+constexpr std::size_t max_bytes = 32; ///< Of a set, up to what is asked for.
 
 bool has_slice_groups(Bytes picture_set) {
   BitReader bits(picture_set);
@@ -42,7 +42,7 @@ std::string uncommon_h264_feature(const StreamInfo& stream) {
   bool has_sequence = false;
   for (const Bytes set : given_units(stream.extradata, false)) {
     if (set.empty()) continue;
-    const std::vector<std::byte> payload = unescaped(set.subspan(1), most_bytes);
+    const std::vector<std::byte> payload = unescaped(set.subspan(1), max_bytes);
     const int type = byte_at(set, 0) & 31;
     if (type == 7) {
       has_sequence = true;

@@ -4,20 +4,21 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "image/planes.h"
 
 namespace lanner {
 
 namespace {
 
-constexpr std::size_t most_idle = 8;
-constexpr std::uint64_t most_idle_bytes = 256ull << 20;
+constexpr std::size_t max_idle = 8;
+constexpr std::uint64_t max_idle_bytes = 256ull << 20;
 
 /// Of one that is as large, without its padding.
 std::uint64_t bytes_of(Image image) {
   shape_planes(image, 1);
   std::uint64_t bytes = 0;
-  for (std::size_t p = 0; p < info(image.format).planes; ++p)
+  for (std::size_t p = 0; p < format_info(image.format).planes; ++p)
     bytes += static_cast<std::uint64_t>(image.planes[p].pitch) *
              static_cast<std::uint64_t>(image.planes[p].height);
   return bytes;
@@ -65,7 +66,7 @@ Image ImagePool::take(PixelFormat format, std::int32_t width, std::int32_t heigh
 void ImagePool::Idle::give_back(Image image, std::uint64_t bytes) {
   const std::lock_guard lock(mutex);
   lent -= bytes;
-  if (images.size() < most_idle && (images.size() + 1) * bytes <= most_idle_bytes)
+  if (images.size() < max_idle && (images.size() + 1) * bytes <= max_idle_bytes)
     images.push_back(std::move(image));
 }
 

@@ -5,6 +5,7 @@
 #include <lanner/log.h>
 
 #include "base/account.h"
+#include "base/check.h"
 #include "video/frame_cursor.h"
 #include "video/index_cache.h"
 #include "video/source_identity.h"
@@ -23,8 +24,8 @@ struct Indexed {
 
 std::shared_ptr<const StreamIndex> settle(const IndexRequest& request, const Indexed& indexed,
                                           std::vector<PacketEntry> packets) {
-  log(LogLevel::info,
-      "video: the packets do not say which frames there are; decoding the stream once to count them");
+  log_message(LogLevel::info,
+              "video: the packets do not say which frames there are; decoding the stream once to count them");
   VideoReaderOptions options;
   options.stream = indexed.stream;
   options.demuxer = request.demuxer;

@@ -8,6 +8,7 @@
 #include <lanner/log.h>
 #include <lanner/video_support.h>
 
+#include "base/check.h"
 #include "base/file.h"
 #include "base/file_stamp.h"
 #include "base/hash.h"
@@ -53,7 +54,7 @@ std::shared_ptr<const StreamIndex> IndexCache::load() const {
     std::filesystem::last_write_time(file_, std::filesystem::file_time_type::clock::now(), missing);
     return index;
   } catch (const std::exception& error) {
-    log(LogLevel::debug, fmt::format("video: {} is not used: {}", file_.string(), error.what()));
+    log_message(LogLevel::debug, fmt::format("video: {} is not used: {}", file_.string(), error.what()));
     return nullptr;
   }
 }
@@ -68,7 +69,8 @@ void IndexCache::store(const StreamIndex& index) const {
     write_file(file_, bytes);
     trim_folder(file_.parent_path(), folder_bytes);
   } catch (const std::exception& error) {
-    log(LogLevel::debug, fmt::format("video: the index is not kept in {}: {}", file_.string(), error.what()));
+    log_message(LogLevel::debug,
+                fmt::format("video: the index is not kept in {}: {}", file_.string(), error.what()));
   }
 }
 
@@ -98,7 +100,7 @@ void trim_folder(const std::filesystem::path& folder, std::uint64_t bytes) noexc
       total -= file.size;
     }
   } catch (const std::exception& error) {
-    log(LogLevel::debug, fmt::format("video: {} is not trimmed: {}", folder.string(), error.what()));
+    log_message(LogLevel::debug, fmt::format("video: {} is not trimmed: {}", folder.string(), error.what()));
   }
 }
 

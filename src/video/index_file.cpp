@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/check.h"
 #include "base/hash.h"
 #include "base/limit_error.h"
 #include "video/source_identity.h"
@@ -19,7 +20,7 @@ constexpr std::uint64_t settled_flag = 1, gpu_flag = 2;
 constexpr std::uint64_t start_mask = 7, key_flag = 8, shown_flag = 16, corrupt_flag = 32,
                         disposable_flag = 64, delayed_flag = 128, pts_flag = 256, dts_flag = 512,
                         pos_flag = 1024, all_flags = 2047;
-constexpr std::uint64_t least_packet_bytes = 3, least_frame_bytes = 3;
+constexpr std::uint64_t min_packet_bytes = 3, min_frame_bytes = 3;
 constexpr std::uint64_t memory_each = 128; // Of a packet with its frame, about.
 
 class Writer {
@@ -114,7 +115,7 @@ void write_packets(Writer& writer, const std::vector<PacketEntry>& packets) {
 
 std::vector<PacketEntry> read_packets(Reader& reader, const Limits& limits) {
   std::int64_t pts = 0, dts = 0, pos = 0, duration = 0;
-  std::vector<PacketEntry> packets(reader.count(least_packet_bytes, limits, "packets"));
+  std::vector<PacketEntry> packets(reader.count(min_packet_bytes, limits, "packets"));
   for (PacketEntry& packet : packets) {
     const std::uint64_t flags = reader.number_up_to(all_flags, "a packet's flags");
     check((flags & start_mask) <= static_cast<std::uint64_t>(EntryPoint::inexact), ErrorCode::bad_data,
@@ -148,7 +149,7 @@ void write_frames(Writer& writer, const std::vector<ShownFrame>& frames) {
 
 std::vector<ShownFrame> read_frames(Reader& reader, std::int64_t packets, const Limits& limits) {
   std::int64_t ordinal = 0, pts = 0, duration = 0;
-  std::vector<ShownFrame> frames(reader.count(least_frame_bytes, limits, "frames"));
+  std::vector<ShownFrame> frames(reader.count(min_frame_bytes, limits, "frames"));
   for (ShownFrame& frame : frames) {
     const bool timed = reader.number_up_to(1, "a frame's flags") != 0;
     frame.ordinal = reader.difference(ordinal);

@@ -88,14 +88,14 @@ PacketTraits MpegHeaders::scan(const Packet& packet) {
 
 namespace {
 
-constexpr std::size_t most_filler_bytes = 19, most_ignored_bytes = 7;
-constexpr std::size_t most_given_bytes = 4096, most_header_bytes = 256; // So that comparing stays cheap.
+constexpr std::size_t max_filler_bytes = 19, max_ignored_bytes = 7;
+constexpr std::size_t max_given_bytes = 4096, max_header_bytes = 256; // So that comparing stays cheap.
 constexpr std::uint32_t intra_plane = 0, bidirectional_plane = 2;
 
 // Bits from modulo_time_base on, `unit` being that of a VOP.
 std::vector<bool> clock_bits(Bytes unit) {
   std::vector<bool> clock;
-  for (std::size_t i = 8 + 2; i < std::min<std::size_t>(unit.size(), most_filler_bytes) * 8; ++i)
+  for (std::size_t i = 8 + 2; i < std::min<std::size_t>(unit.size(), max_filler_bytes) * 8; ++i)
     clock.push_back(byte_at(unit, i / 8) >> (7 - i % 8) & 1);
   return clock;
 }
@@ -124,12 +124,12 @@ struct Mpeg4Headers::Planes {
   bool closed = false;
   Bytes layer, user_data; ///< Headers before the first, from behind their start codes on.
 
-  bool is_tiny() const { return count == 1 && first_bytes <= most_filler_bytes; }
+  bool is_tiny() const { return count == 1 && first_bytes <= max_filler_bytes; }
   bool is_kept(int which) const { return types[which] == intra_plane || types[which] == bidirectional_plane; }
 };
 
 Mpeg4Headers::Mpeg4Headers(Bytes given) {
-  const Bytes taken = given.first(std::min(given.size(), most_given_bytes));
+  const Bytes taken = given.first(std::min(given.size(), max_given_bytes));
   given_.assign(taken.begin(), taken.end());
 }
 
@@ -165,7 +165,7 @@ Mpeg4Headers::Planes Mpeg4Headers::read(Bytes bytes) {
 // User data says which encoder's faults a decoder allows for, and whether pictures are packed.
 bool Mpeg4Headers::knows(Bytes header) const {
   if (header.empty()) return true;
-  return header.size() <= most_header_bytes &&
+  return header.size() <= max_header_bytes &&
          std::search(given_.begin(), given_.end(), header.begin(), header.end()) != given_.end();
 }
 
@@ -195,7 +195,7 @@ PacketTraits Mpeg4Headers::scan(const Packet& packet) {
   const Planes seen = read(packet.bytes);
   const bool waited = waits_;
   // Which pictures wait is the word of FFmpeg's decoder; that one did is not sure where others were lost.
-  const bool keeps_first = waited && packet.bytes.size() > most_ignored_bytes && seen.is_kept(0);
+  const bool keeps_first = waited && packet.bytes.size() > max_ignored_bytes && seen.is_kept(0);
   waits_ = seen.count > 0 && (keeps_first || (seen.count > 1 && seen.is_kept(1)));
   follow_entry(seen, waited);
   traits.doubtful = waited || seen.count > 1 || seen.is_tiny();

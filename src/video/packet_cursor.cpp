@@ -4,6 +4,8 @@
 
 #include <lanner/log.h>
 
+#include "base/check.h"
+
 namespace lanner {
 
 namespace {
@@ -85,8 +87,8 @@ void PacketCursor::move_to(std::int64_t ordinal, const PacketTable& table) {
   if (ordinal == 0) return restart();
   if (!seeks_fail_ && seek_to(ordinal, table)) return;
   if (!seeks_fail_)
-    log(LogLevel::debug,
-        fmt::format("{}: no seek finds packet {}; reading forwards", source_->name(), ordinal));
+    log_message(LogLevel::debug,
+                fmt::format("{}: no seek finds packet {}; reading forwards", source_->name(), ordinal));
   seeks_fail_ = true;
   restart();
   read_up_to(ordinal);
@@ -98,7 +100,7 @@ void PacketCursor::expect_packet(std::int64_t ordinal, const PacketTable& table)
   if (!pending_) pending_ = stream_packet();
   const PacketEntry& entry = table[ordinal];
   if (pending_ && pending_->pts == entry.pts && pending_->bytes.size() == entry.size) return;
-  log(LogLevel::debug, fmt::format("{}: packet {} is not the index's", source_->name(), ordinal));
+  log_message(LogLevel::debug, fmt::format("{}: packet {} is not the index's", source_->name(), ordinal));
   throw IndexContradicted();
 }
 

@@ -106,7 +106,7 @@ std::optional<Packet> next_or_end(Demuxer& demuxer, bool raise_on_damage) {
     return demuxer.next();
   } catch (const Error& error) {
     if (raise_on_damage || error.code() != ErrorCode::bad_data) throw;
-    log(LogLevel::warning, error.message());
+    log_message(LogLevel::warning, error.message());
     return std::nullopt;
   }
 }

@@ -96,7 +96,7 @@ void ParameterSets::note(Bytes unit, std::int64_t ordinal) {
   known.content = content;
   if (ordinal < 0)
     known.given = true;
-  else if (known.packets.size() < most_packets)
+  else if (known.packets.size() < max_packets)
     known.packets.insert(known.packets.end(), ordinal);
 }
 

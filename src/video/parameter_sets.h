@@ -40,7 +40,7 @@ private:
     std::set<std::int64_t> packets; ///< That bring it.
   };
 
-  static constexpr std::size_t most_packets = 1 << 20;
+  static constexpr std::size_t max_packets = 1 << 20;
   bool is_set(int type) const noexcept;
   int type_of(Bytes unit) const noexcept;
   Identity identity(Bytes unit) const;

@@ -5,6 +5,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "base/limit_error.h"
 #include "video/frame_times.h"
 

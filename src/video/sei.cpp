@@ -13,9 +13,9 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-constexpr std::size_t most_messages = 4096;
-constexpr std::size_t most_waiting = 512;
-constexpr std::uint64_t most_waiting_bytes = 64ull << 20;
+constexpr std::size_t max_messages = 4096;
+constexpr std::size_t max_waiting = 512;
+constexpr std::uint64_t max_waiting_bytes = 64ull << 20;
 
 // payloadType and payloadSize: a sum of bytes up to the first that is not 0xff.
 std::optional<std::size_t> read_sum(Bytes bytes, std::size_t& at) {
@@ -39,7 +39,7 @@ void read_messages(Bytes payload, std::vector<SeiMessage>& messages) {
   const std::vector<std::byte> raw = unescaped(payload);
   const Bytes bytes = before_trailing_bits(raw);
   std::size_t at = 0;
-  while (at < bytes.size() && messages.size() < most_messages) {
+  while (at < bytes.size() && messages.size() < max_messages) {
     const auto type = read_sum(bytes, at);
     const auto size = type ? read_sum(bytes, at) : std::nullopt;
     // Zeros that end a payload may have been taken for padding: they are still in `raw`.
@@ -51,7 +51,7 @@ void read_messages(Bytes payload, std::vector<SeiMessage>& messages) {
 }
 
 void read_metadata(Bytes payload, std::vector<SeiMessage>& messages) {
-  if (messages.size() >= most_messages) return;
+  if (messages.size() >= max_messages) return;
   const auto type = read_leb128(payload);
   if (!type || *type > INT32_MAX) return;
   const Bytes content = before_trailing_bits(payload);
@@ -94,8 +94,7 @@ void SeiQueue::add(std::int64_t packet, std::vector<SeiMessage> messages) {
   for (const SeiMessage& message : messages) bytes += sizeof message + message.bytes.size();
   waiting_.push_back({packet, bytes, std::move(messages)});
   bytes_ += bytes;
-  while (waiting_.size() > most_waiting || (bytes_ > most_waiting_bytes && waiting_.size() > 1))
-    drop_oldest();
+  while (waiting_.size() > max_waiting || (bytes_ > max_waiting_bytes && waiting_.size() > 1)) drop_oldest();
 }
 
 std::vector<SeiMessage> SeiQueue::take(std::int64_t packet) {

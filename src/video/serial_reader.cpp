@@ -7,8 +7,8 @@ namespace lanner {
 namespace {
 
 // So many frames are decoded for the time of a stream's first one, where they are not large.
-constexpr std::size_t most_waiting = 8;
-constexpr std::uint64_t most_waiting_bytes = 64u << 20;
+constexpr std::size_t max_waiting = 8;
+constexpr std::uint64_t max_waiting_bytes = 64u << 20;
 
 } // namespace
 
@@ -32,7 +32,7 @@ void SerialReader::rewind() {
 // As fill_missing_times() does: the first frame's time follows from those behind it.
 void SerialReader::look_ahead() {
   std::uint64_t bytes = 0;
-  while (waiting_.size() < most_waiting && (waiting_.empty() || waiting_.back().pts == no_pts)) {
+  while (waiting_.size() < max_waiting && (waiting_.empty() || waiting_.back().pts == no_pts)) {
     try {
       std::optional<TaggedFrame> tagged = cursor_.next();
       if (!tagged) break;
@@ -42,7 +42,7 @@ void SerialReader::look_ahead() {
       if (waiting_.empty() || error.code() != ErrorCode::bad_data) throw;
       met_ = std::current_exception();
     }
-    if (bytes > most_waiting_bytes || met_) break;
+    if (bytes > max_waiting_bytes || met_) break;
   }
   for (std::size_t i = waiting_.size(); i-- > 1;)
     if (waiting_[i - 1].pts == no_pts)

@@ -71,7 +71,8 @@ void SpanDecoder::run(const SpanJob& job, const std::function<void(Frame)>& give
     if (attempt(job, job.span - 1)) return;
     trust.lower(job.span, SpanTrust::linear);
   }
-  log(LogLevel::debug,
+  log_message(
+      LogLevel::debug,
       fmt::format("video: frames {} to {} come out whole only from the stream's beginning", next_, job.end));
   lane().run(job, next_, *parts_->content, stop_,
              [this](TaggedFrame tagged, std::int64_t index) { this->give(std::move(tagged), index); });

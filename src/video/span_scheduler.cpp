@@ -6,6 +6,7 @@
 
 #include <lanner/threads.h>
 
+#include "base/check.h"
 #include "base/thread_pool.h"
 #include "device/team.h"
 #include "video/frame_budget.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "video/batch_sink.h"
 #include "video/frame_budget.h"
 #include "video/shared_source.h"

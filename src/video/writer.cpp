@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/sole_use.h"
 
 namespace lanner {
@@ -20,7 +21,7 @@ struct VideoWriter::State {
     if (encoder) return;
     if (options.width <= 0) options.width = first.width;
     if (options.height <= 0) options.height = first.height;
-    if (options.color.matrix == ColorMatrix::unspecified && info(first.format).yuv)
+    if (options.color.matrix == ColorMatrix::unspecified && format_info(first.format).yuv)
       options.color = first.color;
     open();
   }

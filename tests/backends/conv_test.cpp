@@ -83,12 +83,12 @@ std::string fused(std::string_view body, std::string_view other = "[2, 24, 6, 6]
       parameter, constant, other, body);
 }
 
-class Tails : public testing::TestWithParam<const char*> {};
-TEST_P(Tails, are_fused) {
+class Epilogues : public testing::TestWithParam<const char*> {};
+TEST_P(Epilogues, are_fused) {
   expect_offered(check_tactics(fused(GetParam())), {"onednn/conv"});
 }
 INSTANTIATE_TEST_SUITE_P(
-    bodies, Tails,
+    bodies, Epilogues,
     testing::Values("%r: f32[*] = add(%c, %oi)\n", "%s: f32[*] = add(%oi, %c)\n%r: f32[*] = relu(%s)\n",
                     "%s: f32[*] = relu(%c)\n%r: f32[*] = add(%s, %oi)\n", "%r: f32[*] = mul(%c, %oi)\n",
                     "%r: f32[*] = sub(%oi, %c)\n", "%s: f32[*] = sigmoid(%c)\n%r: f32[*] = add(%s, %oi)\n",

@@ -85,17 +85,17 @@ const ConvCase conv_cases[] = {
 INSTANTIATE_TEST_SUITE_P(shapes, CudaConv, testing::ValuesIn(conv_cases));
 
 /// A body that makes %r of the convolution's result %c and may read %o, of type `other`.
-struct TailCase {
+struct EpilogueCase {
   std::string body, other = "[2, 24, 6, 6]";
 };
-void PrintTo(const TailCase& c, std::ostream* out) {
+void PrintTo(const EpilogueCase& c, std::ostream* out) {
   *out << c.body << " with " << c.other;
 }
 
-class CudaConvTail : public testing::TestWithParam<TailCase>, protected CudaConvBase {};
-TEST_P(CudaConvTail, agrees_with_the_reference) {
+class CudaConvEpilogue : public testing::TestWithParam<EpilogueCase>, protected CudaConvBase {};
+TEST_P(CudaConvEpilogue, agrees_with_the_reference) {
   if (const std::string reason = missing(); !reason.empty()) GTEST_SKIP() << reason;
-  const TailCase& c = GetParam();
+  const EpilogueCase& c = GetParam();
   const auto ran = check_tactics(
       fmt::format(
           "graph @g(%x: f32[2, 16, 6, 6], %o: f32{0}) -> (%y: f32[*] as \"y\") {{\n"
@@ -109,7 +109,7 @@ TEST_P(CudaConvTail, agrees_with_the_reference) {
   EXPECT_TRUE(ran.contains("cuda/conv"));
 }
 
-const TailCase conv_tails[] = {
+const EpilogueCase conv_epilogues[] = {
     {"%r: f32[*] = relu(%c)\n"},
     {"%r: f32[*] = add(%c, %oi)\n"},
     {"%s: f32[*] = add(%c, %oi)\n%r: f32[*] = relu(%s)\n"},
@@ -128,7 +128,7 @@ const TailCase conv_tails[] = {
     {"%r: f32[*] = mul(%c, %oi)\n", "[24, 1, 1]"},
     {"%r: f32[*] = sub(%c, %oi)\n", "[1, 24, 1, 1]"},
 };
-INSTANTIATE_TEST_SUITE_P(tails, CudaConvTail, testing::ValuesIn(conv_tails));
+INSTANTIATE_TEST_SUITE_P(epilogues, CudaConvEpilogue, testing::ValuesIn(conv_epilogues));
 
 struct ProductCase {
   std::string a, b, op = "matmul", attributes = "", type = "f32";
@@ -167,10 +167,10 @@ const ProductCase product_cases[] = {
 };
 INSTANTIATE_TEST_SUITE_P(shapes, CudaProduct, testing::ValuesIn(product_cases));
 
-class CudaProductTail : public testing::TestWithParam<TailCase>, protected CudaProductBase {};
-TEST_P(CudaProductTail, agrees_with_the_reference) {
+class CudaProductEpilogue : public testing::TestWithParam<EpilogueCase>, protected CudaProductBase {};
+TEST_P(CudaProductEpilogue, agrees_with_the_reference) {
   if (const std::string reason = missing(); !reason.empty()) GTEST_SKIP() << reason;
-  const TailCase& c = GetParam();
+  const EpilogueCase& c = GetParam();
   const auto ran = check_tactics(
       fmt::format("graph @g(%a: f32[10, 32], %o: f32{0}) -> (%y: f32[*] as \"y\") {{\n"
                   "%b: f32[32, 24] = constant() {{value = random(f32[32, 24], seed = 5, std = 0.3)}}\n"
@@ -182,7 +182,7 @@ TEST_P(CudaProductTail, agrees_with_the_reference) {
   EXPECT_TRUE(ran.contains("cuda/matmul"));
 }
 
-const TailCase product_tails[] = {
+const EpilogueCase product_epilogues[] = {
     {"%r: f32[*] = gemm(%ai, %bi, %ci)\n", "[10, 24]"},
     {"%p: f32[*] = gemm(%ai, %bi, %ci)\n%r: f32[*] = relu(%p)\n", "[10, 24]"},
     {"%p: f32[*] = gemm(%ai, %bi, %ci)\n%r: f32[*] = gelu(%p) {approximate = \"tanh\"}\n", "[10, 24]"},
@@ -193,7 +193,7 @@ const TailCase product_tails[] = {
      "%r: f32[*] = relu(%s)\n",
      "[10, 24]"},
 };
-INSTANTIATE_TEST_SUITE_P(tails, CudaProductTail, testing::ValuesIn(product_tails));
+INSTANTIATE_TEST_SUITE_P(epilogues, CudaProductEpilogue, testing::ValuesIn(product_epilogues));
 
 } // namespace
 } // namespace lanner

@@ -33,7 +33,7 @@ Tensor random_tensor(const Type& type, std::uint64_t seed) {
   for (float& value : real.as<float>()) value = normal(generator) * (is_float(type.dtype()) ? 1.0F : 3.0F);
   if (type.dtype() == DType::f32) return real;
   Tensor result = Tensor::allocate(type.dtype(), type.shape());
-  copy(real, result);
+  copy_tensor(real, result);
   return result;
 }
 
@@ -71,7 +71,7 @@ void run_reference(const Node& node, Values& values) {
 
 Tensor packed(const Tensor& tensor, const Storage& storage) {
   Tensor result = Tensor::zeros(storage.dtype.value_or(tensor.dtype()), tensor.shape(), storage.layout);
-  copy(tensor, result);
+  copy_tensor(tensor, result);
   return result;
 }
 
@@ -86,7 +86,7 @@ double tolerance_of(DType type, double given) {
 
 Tensor as_f32(const Tensor& tensor) {
   Tensor result = Tensor::allocate(DType::f32, tensor.shape(), tensor.layout());
-  copy(tensor.to(Device{}), result);
+  copy_tensor(tensor.to(Device{}), result);
   return result;
 }
 

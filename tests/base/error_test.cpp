@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "expect_error.h"
 
 namespace lanner {
@@ -50,9 +51,9 @@ TEST(Log, MessagesReachTheCallback) {
   set_log_callback([&](LogLevel level, std::string_view message) {
     seen.push_back(std::to_string(static_cast<int>(level)) + std::string(message));
   });
-  log(LogLevel::warning, "slow path");
+  log_message(LogLevel::warning, "slow path");
   set_log_callback(nullptr);
-  log(LogLevel::warning, "dropped");
+  log_message(LogLevel::warning, "dropped");
   EXPECT_EQ(seen, std::vector<std::string>{"2slow path"});
 }
 

@@ -12,10 +12,10 @@ TEST(Nearest, CountsEdits) {
 
 TEST(Nearest, OffersOnlyWhatIsNearNearestFirst) {
   const std::vector<std::string> names{"softmax", "softplus", "relu", "max", "soft_max"};
-  EXPECT_EQ(nearest("sofmax", names), (std::vector<std::string>{"softmax", "soft_max"}));
-  EXPECT_TRUE(nearest("convolution", names).empty());
-  EXPECT_EQ(suggestion("rulu", names), "; did you mean relu?");
-  EXPECT_EQ(suggestion("xyz", names), "");
+  EXPECT_EQ(nearest_names("sofmax", names), (std::vector<std::string>{"softmax", "soft_max"}));
+  EXPECT_TRUE(nearest_names("convolution", names).empty());
+  EXPECT_EQ(did_you_mean("rulu", names), "; did you mean relu?");
+  EXPECT_EQ(did_you_mean("xyz", names), "");
 }
 
 } // namespace lanner

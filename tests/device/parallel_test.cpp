@@ -1,3 +1,4 @@
+#include "base/check.h"
 #include "device/parallel.h"
 
 #include <sys/wait.h>

@@ -26,7 +26,7 @@ TEST(Context, AgreesWithTheDefinitionOfTheNetwork) {
   Context context = engine.create_context();
   const auto got = context({{"input", waves()}});
   const std::vector<Item> inputs{waves()};
-  const auto want = run_reference(*engine.state().graph, inputs);
+  const auto want = run_reference(*state_of(engine).graph, inputs);
   for (std::size_t i = 0; i < want.size(); ++i)
     expect_close(got.at(engine.outputs()[i].name).tensor, want[i].tensor, 2e-4f);
 }
@@ -139,13 +139,13 @@ TEST(Context, ShapesLongUnusedAreForgottenButTheTypicalOnes) {
   options.threads = 1;
   options.shapes["x"] = {{1}, {500}, {1000}};
   const Engine engine = Engine::build(open_bytes(std::as_bytes(std::span(file))), options);
-  const auto made = [&](std::int64_t size) { return engine.state().specialise({Shape{size}}, 1); };
-  const std::weak_ptr<const Specialisation> typical = made(500), second = made(600), third = made(601);
+  const auto made = [&](std::int64_t size) { return state_of(engine).specialise({Shape{size}}, 1); };
+  const std::weak_ptr<const Specialisation> opt = made(500), second = made(600), third = made(601);
   for (std::int64_t size = 1; size < 100; ++size) {
     made(size);
     made(600);
   }
-  EXPECT_FALSE(typical.expired());
+  EXPECT_FALSE(opt.expired());
   EXPECT_FALSE(second.expired());
   EXPECT_TRUE(third.expired());
 }

@@ -282,7 +282,7 @@ TEST(Greedy, ARunEndsInTime) {
   Context context = engine.create_context();
   const Item x = Tensor::zeros(DType::f32, {4});
   // The engine's own limits, set behind its back: the build is not what is to end.
-  double& seconds = const_cast<Limits&>(engine.state().limits).seconds;
+  double& seconds = const_cast<Limits&>(state_of(engine).limits).seconds;
   seconds = 0.05;
   LANNER_EXPECT_ERROR(context({{"n", Tensor::scalar(INT64_MAX)}, {"x", x}}), ErrorCode::limit_exceeded,
                       "raise it with --limit seconds=N");

@@ -21,16 +21,16 @@ inline Engine lowered_engine(std::string_view lowered, const Backend& backend, D
     infer_types(*graph);
     return graph;
   };
-  auto state = std::make_shared<Engine::State>();
+  auto state = std::make_shared<EngineState>();
   state->graph = parsed();
   state->target.threads = 1;
   state->target.device = device;
   describe(*state);
   const std::array<const Backend*, 1> backends{&backend};
   state->adopt(
-      state->typical, 1,
+      state->opt, 1,
       {std::make_shared<const Program>(parsed(), backends, state->target, state->constants()), {}, 1});
-  return Engine(std::move(state));
+  return engine_of(std::move(state));
 }
 
 } // namespace lanner::test

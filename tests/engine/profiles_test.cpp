@@ -34,8 +34,8 @@ Shape batch_of(std::int64_t batch) {
   return {batch, 16, 12, 12};
 }
 
-ShapeRange batches(std::int64_t min, std::int64_t typical, std::int64_t max) {
-  return {batch_of(min), batch_of(typical), batch_of(max)};
+ShapeRange batches(std::int64_t min, std::int64_t opt, std::int64_t max) {
+  return {batch_of(min), batch_of(opt), batch_of(max)};
 }
 
 const Profiles small_and_large{{{"x", batches(1, 1, 4)}}, {{"x", batches(4, 16, 32)}}};
@@ -78,7 +78,7 @@ Tensor pictures(std::int64_t batch) {
 
 std::string difference(const Engine& engine, const Tensor& got, std::int64_t batch) {
   const std::vector<Item> inputs{pictures(batch)};
-  const Tensor want = run_reference(engine.state().portable(), inputs).at(0).tensor;
+  const Tensor want = run_reference(state_of(engine).portable(), inputs).at(0).tensor;
   if (got.shape() != want.shape()) return "the shape is " + got.shape().to_string();
   for (std::size_t i = 0; i < want.as<float>().size(); ++i)
     if (std::abs(got.as<float>()[i] - want.as<float>()[i]) > 1e-4F)
@@ -146,15 +146,15 @@ TEST(Profiles, WeightsStandInThePlanOnce) {
 TEST(Profiles, ShapesOfOneTakeOverItsKernels) {
   const Engine engine = built(small_and_large);
   const auto like = [&](std::int64_t batch) {
-    const auto made = engine.state().specialise({batch_of(batch)}, 1, {}, false);
+    const auto made = state_of(engine).specialise({batch_of(batch)}, 1, {}, false);
     std::vector<std::string> kernels;
     for (const auto& node : made->program->graph().body().nodes())
       kernels.push_back(node->tactic.backend + node->tactic.kernel);
     return kernels;
   };
-  EXPECT_EQ(engine.state().profile_of({batch_of(4)}), &engine.state().profiles[0]);
-  EXPECT_EQ(engine.state().profile_of({batch_of(5)}), &engine.state().profiles[1]);
-  EXPECT_EQ(engine.state().profile_of({batch_of(33)}), nullptr);
+  EXPECT_EQ(state_of(engine).profile_of({batch_of(4)}), &state_of(engine).profiles[0]);
+  EXPECT_EQ(state_of(engine).profile_of({batch_of(5)}), &state_of(engine).profiles[1]);
+  EXPECT_EQ(state_of(engine).profile_of({batch_of(33)}), nullptr);
   EXPECT_EQ(like(3), like(1));
   EXPECT_EQ(like(20), like(16));
 }
@@ -164,14 +164,14 @@ TEST(Profiles, ShapesOfOneAreTriedOutOnlyWhereTheListDoesNotVouchForTheirKernels
   const TemporaryFolder folder;
   const std::filesystem::path verdicts = folder / "timing.txt";
   const Engine engine = built(small_and_large, {}, verdicts);
-  const auto typical = engine.state().specialise({batch_of(16)}, 1);
-  const bool trusted = vouched(typical->program->graph(), backends_for(engine.state().target));
+  const auto opt = state_of(engine).specialise({batch_of(16)}, 1);
+  const bool trusted = vouched(opt->program->graph(), backends_for(state_of(engine).target));
   std::string before = content_of(verdicts);
   ASSERT_FALSE(before.empty());
-  engine.state().specialise({batch_of(20)}, 1, {}, false);
+  state_of(engine).specialise({batch_of(20)}, 1, {}, false);
   EXPECT_EQ(content_of(verdicts) == before, trusted);
   before = content_of(verdicts);
-  engine.state().specialise({batch_of(33)}, 1, {}, false);
+  state_of(engine).specialise({batch_of(33)}, 1, {}, false);
   EXPECT_NE(content_of(verdicts), before);
 }
 
@@ -189,7 +189,7 @@ TEST(Profiles, ShapesOutsideRunTooAndThatIsSaid) {
 
 TEST(Profiles, TheFirstOnesTypicalShapesAreTheEngines) {
   const Engine engine = built({{{"x", batches(2, 3, 4)}}, {{"x", batches(1, 1, 1)}}});
-  EXPECT_EQ(engine.state().typical, InputShapes{batch_of(3)});
+  EXPECT_EQ(state_of(engine).opt, InputShapes{batch_of(3)});
   EXPECT_EQ(variants(engine)[0]["shapes"]["x"][0], 1);
   EXPECT_EQ(variants(engine)[0]["profile"], 1);
   EXPECT_EQ(variants(engine)[1]["profile"], 0);
@@ -199,7 +199,7 @@ TEST(Profiles, SaysWhatIsWrong) {
   LANNER_EXPECT_ERROR(built({{{"x", batches(1, 1, 4)}}, {{"y", batches(1, 1, 4)}}}),
                       ErrorCode::invalid_argument, "profile 2: the model has no input 'y'; there is x");
   LANNER_EXPECT_ERROR(built({{{"x", batches(2, 1, 4)}}}), ErrorCode::invalid_argument,
-                      "profile 1: input x: dim 0: expected smallest <= typical <= largest, got 2, 1, 4");
+                      "profile 1: input x: dim 0: expected min <= opt <= max, got 2, 1, 4");
   LANNER_EXPECT_ERROR(built({{{"x", ShapeRange::fixed({1, 3, 12, 12})}}}), ErrorCode::invalid_argument,
                       "profile 1: input x: expected f32[n, 16, 12, 12]");
   LANNER_EXPECT_ERROR(built({{{"x", ShapeRange::fixed({1, 16})}}}), ErrorCode::invalid_argument,
@@ -222,7 +222,7 @@ TEST(Profiles, SizesOfOneNameFollowEachOther) {
   options.threads = 1;
   options.profiles = {{{"x", {{1, 3}, {5, 3}, {9, 3}}}}};
   const Engine engine = Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "add.onnx"), options);
-  EXPECT_EQ(engine.state().typical, (InputShapes{{5, 3}, {5, 3}}));
+  EXPECT_EQ(state_of(engine).opt, (InputShapes{{5, 3}, {5, 3}}));
   engine.prepare({{"x", {2, 3}}});
   EXPECT_EQ(variants(engine)[0]["shapes"]["mask"][0], 2);
 }
@@ -246,9 +246,9 @@ TEST(Prepare, AContextTakesUpWhatWasPreparedAfterItsRun) {
   const Engine engine = built({});
   Context context = engine.create_context();
   for (const std::int64_t batch : {2, 3}) EXPECT_EQ(difference(engine, context, batch), "");
-  const auto before = engine.state().specialise({batch_of(3)}, 1, {}, false);
+  const auto before = state_of(engine).specialise({batch_of(3)}, 1, {}, false);
   engine.prepare({{"x", batch_of(3)}});
-  EXPECT_NE(engine.state().specialise({batch_of(3)}, 1, {}, false), before);
+  EXPECT_NE(state_of(engine).specialise({batch_of(3)}, 1, {}, false), before);
   const std::weak_ptr<const Program> old = before->program;
   for (const std::int64_t batch : {3, 2, 3}) EXPECT_EQ(difference(engine, context, batch), "");
 }

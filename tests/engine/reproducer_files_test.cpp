@@ -138,8 +138,8 @@ TEST_P(ReproducerFiles, ComputeWhatTheNodeDoes) {
   ASSERT_EQ(got.dtype(), want.tensor.dtype());
   ASSERT_EQ(got.shape(), want.tensor.shape());
   Tensor a = Tensor::allocate(DType::f64, got.shape()), b = Tensor::allocate(DType::f64, got.shape());
-  copy(got, a);
-  copy(want.tensor, b);
+  copy_tensor(got, a);
+  copy_tensor(want.tensor, b);
   for (std::size_t i = 0; i < a.as<double>().size(); ++i)
     ASSERT_NEAR(a.as<double>()[i], b.as<double>()[i], 1e-4) << i;
 }

@@ -48,7 +48,7 @@ Tensor counted(const Shape& shape) {
 void expect_as_defined(const Engine& engine, const Shape& shape) {
   const Tensor x = counted(shape);
   const std::vector<Item> inputs{x};
-  const auto want = run_reference(*engine.state().graph, inputs);
+  const auto want = run_reference(*state_of(engine).graph, inputs);
   Context context = engine.create_context();
   const auto got = context({{"x", x}});
   for (std::size_t i = 0; i < want.size(); ++i) {

@@ -10,6 +10,7 @@
 
 #include <lanner/engine.h>
 
+#include "base/check.h"
 #include "engine/state.h"
 #include "engine/variants.h"
 #include "expect_error.h"

@@ -7,6 +7,7 @@
 #include <lanner/doctor.h>
 #include <lanner/tensor.h>
 
+#include "base/check.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "expect_error.h"

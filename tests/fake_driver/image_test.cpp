@@ -30,7 +30,7 @@ protected:
 
 Image on_gpu(const Image& image) {
   Image there = Image::allocate(image.format, image.width, image.height, {}, gpu_device);
-  copy(image, there);
+  copy_image(image, there);
   return there;
 }
 
@@ -93,7 +93,7 @@ TEST_F(FakeImages, bilinear_regions_need_no_tables) {
   spec.width = spec.height = 16;
   preprocess(there, spec, found, 0, {1, queue_.stream()});
   fake_cuda_forget();
-  for (const Rect& region : {Rect{0, 0, 20, 20}, Rect{5, 9, 33, 14}}) {
+  for (const PixelRect& region : {PixelRect{0, 0, 20, 20}, PixelRect{5, 9, 33, 14}}) {
     spec.region = region;
     preprocess(there, spec, found, 0, {1, queue_.stream()});
   }
@@ -125,16 +125,16 @@ TEST_F(FakeImages, colour_is_converted_where_the_picture_lies) {
     const Image image = random_image(from, 37, 23, 3), there = on_gpu(image);
     Image want = Image::allocate(to, 37, 23), back = Image::allocate(to, 37, 23);
     Image found = Image::allocate(to, 37, 23, {}, gpu_device);
-    convert(image, want);
-    convert(there, found, queue_.stream());
+    convert_image(image, want);
+    convert_image(there, found, queue_.stream());
     fake_cuda_forget();
-    convert(there, found, queue_.stream());
+    convert_image(there, found, queue_.stream());
     EXPECT_STREQ(fake_cuda_log(), "cuLaunchKernel\n");
-    convert(there, found);
-    copy(found, back);
+    convert_image(there, found);
+    copy_image(found, back);
     for (int c = 0; c < 3; ++c)
-      for (std::int32_t y = 0; y < want.planes[info(to).yuv && c ? 1 : 0].height; ++y)
-        for (std::int32_t x = 0; x < want.planes[info(to).yuv && c ? 1 : 0].width; ++x)
+      for (std::int32_t y = 0; y < want.planes[format_info(to).yuv && c ? 1 : 0].height; ++y)
+        for (std::int32_t x = 0; x < want.planes[format_info(to).yuv && c ? 1 : 0].width; ++x)
           ASSERT_NEAR(sample_at(back, c, x, y), sample_at(want, c, x, y), 1)
               << to_string(from) << " to " << to_string(to);
   }
@@ -143,7 +143,7 @@ TEST_F(FakeImages, colour_is_converted_where_the_picture_lies) {
 TEST_F(FakeImages, convert_keeps_to_one_place) {
   const Image image = random_image(PixelFormat::nv12, 8, 8, 4);
   Image there = Image::allocate(PixelFormat::rgb24, 8, 8, {}, gpu_device);
-  LANNER_EXPECT_ERROR(convert(image, there), ErrorCode::unsupported, "from cpu to cuda:0");
+  LANNER_EXPECT_ERROR(convert_image(image, there), ErrorCode::unsupported, "from cpu to cuda:0");
 }
 
 TEST_F(FakeImages, a_call_that_failed_may_be_tried_again) {

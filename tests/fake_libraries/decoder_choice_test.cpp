@@ -83,7 +83,7 @@ TEST_F(FakeNvdec, frames_of_the_cpu_are_copied_to_the_gpu) {
     EXPECT_EQ(there->image.device, fake_gpu);
     EXPECT_EQ(there->pts, frame->pts);
     Image back = Image::allocate(there->image.format, there->image.width, there->image.height);
-    copy(there->image, back);
+    copy_image(there->image, back);
     EXPECT_EQ(test::frame_checksum(back), test::frame_checksum(frame->image));
   }
   EXPECT_EQ(count, 6);

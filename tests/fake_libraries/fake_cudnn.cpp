@@ -33,7 +33,7 @@ struct Handle {
 };
 
 struct World : fake::Record {
-  std::size_t most_operations = std::numeric_limits<std::size_t>::max();
+  std::size_t max_operations = std::numeric_limits<std::size_t>::max();
   int note = -1;
   std::size_t searches = 0, plans = 0;
 };
@@ -111,7 +111,7 @@ int finalize(Node& node) {
     return finalize_heuristics(node);
   case D::operation_graph:
     if (node.links(A::graph_operations).empty() || node.bytes(A::graph_handle).empty()) return bad_param;
-    return node.links(A::graph_operations).size() > world().most_operations ? unsupported_pattern : 0;
+    return node.links(A::graph_operations).size() > world().max_operations ? unsupported_pattern : 0;
   case D::operation_convolution_forward:
     return fake::convolution_fits(node) ? 0 : shape_mismatch;
   case D::execution_plan:
@@ -150,7 +150,7 @@ std::size_t fake_cudnn_plans() {
   return world().plans;
 }
 void fake_cudnn_limit_operations(std::size_t most) {
-  world().most_operations = most;
+  world().max_operations = most;
 }
 void fake_cudnn_set_note(int note) {
   world().note = note;
@@ -248,9 +248,8 @@ int cudnnBackendExecute(Handle* handle, DescriptorHandle* plan, DescriptorHandle
   int status = bad_param;
   if (fits) {
     const auto& engine = plan->node->links(A::plan_engine_config)[0]->links(A::engine_config_engine)[0];
-    status =
-        fake_cuda_queue(handle->stream, [graph = engine->links(A::engine_operation_graph)[0],
-                                          pointers = pack->node] { fake::run_graph(*graph, *pointers); });
+    status = fake_cuda_queue(handle->stream, [graph = engine->links(A::engine_operation_graph)[0],
+                                              pointers = pack->node] { fake::run_graph(*graph, *pointers); });
   }
   handle->busy = false;
   return status;

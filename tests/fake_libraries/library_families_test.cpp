@@ -367,7 +367,7 @@ struct Running {
     const auto packed = [&](std::size_t i) {
       Tensor host =
           Tensor::zeros(DType::f32, offer.node_case.inputs.at(i).shape(), tactic.inputs.at(i).layout);
-      copy(offer.node_case.inputs.at(i), host);
+      copy_tensor(offer.node_case.inputs.at(i), host);
       return host.to(gpu_device);
     };
     x = packed(0), w = packed(1), b = packed(2);

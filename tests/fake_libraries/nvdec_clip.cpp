@@ -77,8 +77,8 @@ void expect_picture(const Frame& frame, const fake::Picture& picture) {
   ASSERT_EQ(frame.image.width, picture.width);
   ASSERT_EQ(frame.image.height, picture.height);
   Image host = Image::allocate(frame.image.format, frame.image.width, frame.image.height);
-  copy(frame.image, host);
-  const PixelFormatInfo& facts = info(host.format);
+  copy_image(frame.image, host);
+  const PixelFormatInfo& facts = format_info(host.format);
   const bool reordered = host.format == PixelFormat::rgb_planar;
   for (int p = 0; p < facts.planes; ++p) {
     const unsigned plane = reordered ? static_cast<unsigned>(p + 2) % 3 : static_cast<unsigned>(p);

@@ -1,6 +1,7 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "fuzz/targets.h"
 #include "video/index_file.h"
 #include "video/sampling.h"

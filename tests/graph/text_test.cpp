@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/check.h"
 #include "expect_error.h"
 #include "graph/infer.h"
 #include "graph/test_ops.h"

@@ -38,8 +38,8 @@ TEST(Convert, EveryYuvToEveryRgb) {
     for (const PixelFormat to : rgb_formats) {
       Image source = random_image(from, 23, 17, 1);
       Image target = Image::allocate(to, 23, 17);
-      convert(source, target);
-      const double top = std::pow(2, info(to).bits) - 1;
+      convert_image(source, target);
+      const double top = std::pow(2, format_info(to).bits) - 1;
       for (std::int32_t y = 0; y < 17; ++y)
         for (std::int32_t x = 0; x < 23; ++x) {
           const auto rgb = rgb_at(source, x, y);
@@ -59,8 +59,8 @@ TEST(Convert, EveryRgbToEveryYuv) {
     for (const PixelFormat to : yuv_formats) {
       const Image source = random_image(from, 22, 16, 2);
       Image target = Image::allocate(to, 22, 16);
-      convert(source, target);
-      const double unit = std::pow(2, info(to).bits - 8), top = 256 * unit - 1;
+      convert_image(source, target);
+      const double unit = std::pow(2, format_info(to).bits - 8), top = 256 * unit - 1;
       for (std::int32_t y = 0; y < 16; ++y)
         for (std::int32_t x = 0; x < 22; ++x) {
           const auto rgb = rgb_at(source, x, y);
@@ -85,7 +85,7 @@ TEST(Convert, ChromaIsTakenAtItsSiting) {
                 static_cast<std::uint16_t>(1000 * (across ? x : y));
       Image target = Image::allocate(PixelFormat::yuv420p16, 32, 32);
       target.color = {ColorMatrix::bt709, ColorRange::full, siting};
-      convert(source, target);
+      convert_image(source, target);
       const ChromaOffset offset = chroma_offset(PixelFormat::yuv420p16, siting);
       for (std::int32_t i = 1; i < 15; ++i) {
         const double place = 2 * i + (across ? offset.x : offset.y);
@@ -107,9 +107,9 @@ TEST(Convert, OneColourSurvivesTheRoundTrip) {
                   static_cast<std::byte>(200 - 70 * c);
         Image middle = Image::allocate(format, 5, 7);
         middle.color = {matrix, range};
-        convert(source, middle);
+        convert_image(source, middle);
         Image back = Image::allocate(PixelFormat::rgb24, 5, 7);
-        convert(middle, back);
+        convert_image(middle, back);
         for (int c = 0; c < 3; ++c)
           ASSERT_NEAR(sample_at(back, c, 3, 4), 200 - 70 * c, 2) << to_string(format);
       }
@@ -124,14 +124,14 @@ TEST(Convert, StorageAloneIsLossless) {
   for (const auto& [a, b] : pairs) {
     const Image source = random_image(a, 19, 13, 3);
     Image middle = Image::allocate(b, 19, 13), back = Image::allocate(a, 19, 13);
-    convert(source, middle);
-    convert(middle, back);
+    convert_image(source, middle);
+    convert_image(middle, back);
     for (int c = 0; c < 3; ++c)
       for (std::int32_t y = 0; y < source.planes[c ? 1 : 0].height; ++y)
         for (std::int32_t x = 0; x < source.planes[c ? 1 : 0].width; ++x) {
           ASSERT_EQ(sample_at(back, c, x, y), sample_at(source, c, x, y))
               << to_string(a) << " " << to_string(b);
-          ASSERT_TRUE(info(a).bits != info(b).bits ||
+          ASSERT_TRUE(format_info(a).bits != format_info(b).bits ||
                       sample_at(middle, c, x, y) == sample_at(source, c, x, y));
         }
   }
@@ -140,16 +140,16 @@ TEST(Convert, StorageAloneIsLossless) {
 TEST(Convert, GrayBothWays) {
   const Image rgb = random_image(PixelFormat::rgb24, 9, 9, 4);
   Image gray = Image::allocate(PixelFormat::gray8, 9, 9);
-  convert(rgb, gray);
+  convert_image(rgb, gray);
   const auto pixel = rgb_at(rgb, 4, 5);
   EXPECT_TRUE(rounds_to(sample_at(gray, 0, 4, 5),
                         255 * (0.299 * pixel[0] + 0.587 * pixel[1] + 0.114 * pixel[2]), 255));
   Image back = Image::allocate(PixelFormat::bgra32, 9, 9);
-  convert(gray, back);
+  convert_image(gray, back);
   for (int c = 0; c < 3; ++c) EXPECT_EQ(sample_at(back, c, 4, 5), sample_at(gray, 0, 4, 5));
   EXPECT_EQ(std::to_integer<int>(back.planes[0].data[3]), 255);
   Image yuv = Image::allocate(PixelFormat::yuv420p, 9, 9);
-  convert(gray, yuv);
+  convert_image(gray, yuv);
   EXPECT_EQ(sample_at(yuv, 1, 2, 2), 128);
 }
 
@@ -162,8 +162,8 @@ TEST(Convert, SmallestSizes) {
       for (const ChromaSiting siting :
            {ChromaSiting::left, ChromaSiting::center, ChromaSiting::top_left, ChromaSiting::bottom}) {
         middle.color.siting = siting;
-        convert(source, middle);
-        convert(middle, back);
+        convert_image(source, middle);
+        convert_image(middle, back);
         EXPECT_TRUE(rounds_to(sample_at(back, 0, 0, 0), 255 * rgb_at(middle, 0, 0)[0], 255));
       }
     }
@@ -172,10 +172,10 @@ TEST(Convert, SmallestSizes) {
 TEST(Convert, WrongImagesAreNamed) {
   const Image a = random_image(PixelFormat::rgb24, 4, 4, 6);
   Image b = Image::allocate(PixelFormat::yuv420p, 4, 5);
-  LANNER_EXPECT_ERROR(convert(a, b), ErrorCode::invalid_argument, "4x4 into 4x5");
-  LANNER_EXPECT_ERROR(copy(a, b), ErrorCode::invalid_argument, "rgb24 4x4 into yuv420p 4x5");
+  LANNER_EXPECT_ERROR(convert_image(a, b), ErrorCode::invalid_argument, "4x4 into 4x5");
+  LANNER_EXPECT_ERROR(copy_image(a, b), ErrorCode::invalid_argument, "rgb24 4x4 into yuv420p 4x5");
   Image none;
-  LANNER_EXPECT_ERROR(convert(a, none), ErrorCode::invalid_argument, "");
+  LANNER_EXPECT_ERROR(convert_image(a, none), ErrorCode::invalid_argument, "");
 }
 
 TEST(ImageTest, AllocationIsBounded) {
@@ -229,8 +229,8 @@ TEST(ImageTest, Orientations) {
   EXPECT_EQ(turned.height, 5);
   EXPECT_EQ(sample_at(turned, 0, 2, 0), sample_at(image, 0, 0, 0)); // Clockwise: top left goes to top right.
   EXPECT_EQ(sample_at(turned, 1, 0, 4), sample_at(image, 1, 4, 2));
-  EXPECT_EQ(sample_at(lanner::turned(image, -3), 1, 0, 4), sample_at(turned, 1, 0, 4));
-  EXPECT_EQ(lanner::turned(image, 4).planes[0].data, image.planes[0].data);
+  EXPECT_EQ(sample_at(lanner::turned_image(image, -3), 1, 0, 4), sample_at(turned, 1, 0, 4));
+  EXPECT_EQ(lanner::turned_image(image, 4).planes[0].data, image.planes[0].data);
   const Image mirrored = oriented(image, {true, 0});
   EXPECT_EQ(sample_at(mirrored, 2, 0, 1), sample_at(image, 2, 4, 1));
   const Image both = oriented(oriented(image, {false, 3}), {false, 1});
@@ -247,10 +247,10 @@ TEST(ImageTest, TurningKeepsDepthAndLuma) {
        {PixelFormat::yuv420p, PixelFormat::nv12, PixelFormat::yuv420p10, PixelFormat::p010,
         PixelFormat::yuv422p12, PixelFormat::yuv444p16, PixelFormat::yuv444p10}) {
     const Image image = random_image(format, 8, 6, 9);
-    const PixelFormatInfo& before = info(format);
+    const PixelFormatInfo& before = format_info(format);
     for (int turns = 1; turns < 4; ++turns) {
-      const Image shown = lanner::turned(image, turns), back = lanner::turned(shown, 4 - turns);
-      const PixelFormatInfo& after = info(shown.format);
+      const Image shown = lanner::turned_image(image, turns), back = lanner::turned_image(shown, 4 - turns);
+      const PixelFormatInfo& after = format_info(shown.format);
       EXPECT_EQ(after.bits, before.bits) << before.name;
       EXPECT_TRUE(after.yuv && after.planes == 3 && after.chroma_x == 0 && after.chroma_y == 0) << after.name;
       EXPECT_NE(shown.color.matrix, ColorMatrix::unspecified) << "the height that told it is another now";
@@ -259,7 +259,7 @@ TEST(ImageTest, TurningKeepsDepthAndLuma) {
           EXPECT_EQ(sample_at(back, 0, x, y), sample_at(image, 0, x, y)) << before.name << " " << turns;
     }
     if (format != PixelFormat::yuv444p10) continue;
-    const Image shown = lanner::turned(image, 1);
+    const Image shown = lanner::turned_image(image, 1);
     for (int c = 0; c < 3; ++c) EXPECT_EQ(sample_at(shown, c, 5, 0), sample_at(image, c, 0, 0));
   }
 }
@@ -276,12 +276,12 @@ TEST(Convert, ThreadsGiveTheSameBytes) {
       source.color.siting = siting;
       Image one = Image::allocate(to, 75, 83), many = Image::allocate(to, 75, 83);
       one.color.siting = many.color.siting = siting;
-      convert(source, one);
+      convert_image(source, one);
       for (const int threads : {2, 3, 8}) {
-        convert(source, many, {}, threads);
+        convert_image(source, many, {}, threads);
         for (int c = 0; c < 3; ++c)
-          for (std::int32_t y = 0; y < one.planes[c && info(to).yuv ? 1 : 0].height; ++y)
-            for (std::int32_t x = 0; x < one.planes[c && info(to).yuv ? 1 : 0].width; ++x)
+          for (std::int32_t y = 0; y < one.planes[c && format_info(to).yuv ? 1 : 0].height; ++y)
+            for (std::int32_t x = 0; x < one.planes[c && format_info(to).yuv ? 1 : 0].width; ++x)
               ASSERT_EQ(sample_at(many, c, x, y), sample_at(one, c, x, y))
                   << to_string(from) << " to " << to_string(to) << " by " << threads;
       }
@@ -297,13 +297,13 @@ TEST(Convert, ChromaOfBytesIsTheMeanOfItsPixels) {
                                         ChromaSiting::bottom, ChromaSiting::bottom_left}) {
         const Image source = random_image(from, 29, 21, 16);
         Image bytes = Image::allocate(to, 29, 21);
-        const PixelFormat wide = info(to).chroma_y   ? PixelFormat::yuv420p16
-                                 : info(to).chroma_x ? PixelFormat::yuv422p16
-                                                     : PixelFormat::yuv444p16;
+        const PixelFormat wide = format_info(to).chroma_y   ? PixelFormat::yuv420p16
+                                 : format_info(to).chroma_x ? PixelFormat::yuv422p16
+                                                            : PixelFormat::yuv444p16;
         Image words = Image::allocate(wide, 29, 21);
         bytes.color.siting = words.color.siting = siting;
-        convert(source, bytes);
-        convert(source, words);
+        convert_image(source, bytes);
+        convert_image(source, words);
         for (int c = 0; c < 3; ++c)
           for (std::int32_t y = 0; y < words.planes[c ? 1 : 0].height; ++y)
             for (std::int32_t x = 0; x < words.planes[c ? 1 : 0].width; ++x)

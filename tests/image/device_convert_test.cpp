@@ -20,7 +20,7 @@ void convert_by_kernel(const Image& from, Image& to) {
   const ConvertJob job{from, to, resolved(from.color, from.format, from.height),
                        resolved(to.color, to.format, to.height), 1};
   const DeviceConvert p = device_convert(job);
-  if (info(to.format).yuv) {
+  if (format_info(to.format).yuv) {
     for (int y = 0; y < to.planes[1].height; ++y)
       for (int x = 0; x < to.planes[1].width; ++x) convert_chroma(p, x, y);
     return;
@@ -48,9 +48,9 @@ void expect_same(PixelFormat from, PixelFormat to, ChromaSiting siting) {
   source.color.siting = siting;
   Image rows = Image::allocate(to, 37, 23), kernel = Image::allocate(to, 37, 23);
   rows.color.siting = kernel.color.siting = from == to ? ChromaSiting::top : siting;
-  convert(source, rows);
+  convert_image(source, rows);
   convert_by_kernel(source, kernel);
-  const PixelFormatInfo& facts = info(to);
+  const PixelFormatInfo& facts = format_info(to);
   std::int64_t different = 0, samples = 0;
   for (int c = 0; c < (facts.planes == 1 && facts.samples[0] == 1 ? 1 : 3); ++c) {
     const Plane& plane = rows.planes[facts.yuv && c ? 1 : 0];

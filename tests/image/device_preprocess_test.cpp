@@ -34,7 +34,7 @@ void expect_like_rows(const Image& image, const Preprocess& spec) {
   };
   use(p.luma_x, sampling.luma_x), use(p.luma_y, sampling.luma_y);
   use(p.chroma_x, sampling.chroma_x), use(p.chroma_y, sampling.chroma_y);
-  const int channels = spec.gray ? 1 : 3, bytes = info(image.format).bytes_per_sample;
+  const int channels = spec.gray ? 1 : 3, bytes = format_info(image.format).bytes_per_sample;
   double from_rows = 0, from_reference = 0;
   for (int y = 0; y < p.height; ++y)
     for (int x = 0; x < p.width; ++x) {
@@ -70,7 +70,7 @@ TEST(DevicePreprocess, AgreesWithTheCpu) {
       spec.bgr = resize == Resize::area;
       spec.channels_last = resize == Resize::bicubic;
       spec.gray = format == PixelFormat::rgb24 && resize == Resize::nearest;
-      spec.region = resize == Resize::antialias ? Rect{} : Rect{3, 5, 41, 29};
+      spec.region = resize == Resize::antialias ? PixelRect{} : PixelRect{3, 5, 41, 29};
       spec.quarter_turns = static_cast<int>(resize) + 1;
       expect_like_rows(random_image(format, 53, 37, 11), spec);
     }

@@ -26,7 +26,7 @@ protected:
 
 Image on_gpu(const Image& image) {
   Image there = Image::allocate(image.format, image.width, image.height, {}, gpu_device);
-  copy(image, there);
+  copy_image(image, there);
   return there;
 }
 
@@ -79,10 +79,10 @@ TEST_P(GpuImages, change_format) {
         PixelFormat::yuv420p, PixelFormat::p010, PixelFormat::yuv444p, PixelFormat::nv16}) {
     Image want = Image::allocate(to, 61, 43), back = Image::allocate(to, 61, 43),
           found = Image::allocate(to, 61, 43, {}, gpu_device);
-    convert(image, want);
-    convert(there, found);
-    copy(found, back);
-    const PixelFormatInfo& facts = info(to);
+    convert_image(image, want);
+    convert_image(there, found);
+    copy_image(found, back);
+    const PixelFormatInfo& facts = format_info(to);
     for (int c = 0; c < (to == PixelFormat::gray8 ? 1 : 3); ++c)
       for (std::int32_t y = 0; y < want.planes[facts.yuv && c ? 1 : 0].height; ++y)
         for (std::int32_t x = 0; x < want.planes[facts.yuv && c ? 1 : 0].width; ++x)

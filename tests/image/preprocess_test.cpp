@@ -232,12 +232,12 @@ TEST(Preprocess, PlacementFollowsRegionAndTurn) {
 
 TEST(Preprocess, RegionAndTurnOfEveryFormat) {
   // Corners both even and odd, and a border that is the region's, not the picture's.
-  const Rect regions[] = {{0, 0, 0, 0}, {5, 3, 21, 14}, {4, 7, 30, 16}, {36, 22, 1, 1}};
+  const PixelRect regions[] = {{0, 0, 0, 0}, {5, 3, 21, 14}, {4, 7, 30, 16}, {36, 22, 1, 1}};
   unsigned turn = 0;
   for (const PixelFormat format : all_formats) {
     Image image = random_image(format, 37, 23, 12);
     image.color.siting = turn % 3 == 0 ? ChromaSiting::top_left : ChromaSiting::unspecified;
-    for (const Rect& region : regions) {
+    for (const PixelRect& region : regions) {
       Preprocess spec = Preprocess::preset("imagenet");
       spec.width = 17, spec.height = 12;
       spec.region = region;
@@ -299,8 +299,9 @@ TEST(Preprocess, AWholeRegionIsNone) {
 
 TEST(Preprocess, RegionsBeyondThePictureAreNamed) {
   const Image image = random_image(PixelFormat::nv12, 33, 21, 14);
-  for (const Rect& region : {Rect{0, 0, 34, 21}, Rect{30, 0, 4, 4}, Rect{-1, 0, 4, 4}, Rect{0, 0, 4, 0},
-                             Rect{3, 0, 0, 0}, Rect{INT32_MAX, 0, INT32_MAX, 1}}) {
+  for (const PixelRect& region :
+       {PixelRect{0, 0, 34, 21}, PixelRect{30, 0, 4, 4}, PixelRect{-1, 0, 4, 4}, PixelRect{0, 0, 4, 0},
+        PixelRect{3, 0, 0, 0}, PixelRect{INT32_MAX, 0, INT32_MAX, 1}}) {
     Preprocess spec;
     spec.region = region;
     LANNER_EXPECT_ERROR(to_tensor(image, spec), ErrorCode::invalid_argument, "within the picture of 33x21");

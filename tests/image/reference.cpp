@@ -33,7 +33,7 @@ ColorMatrix matrix_of(const Image& image) {
 }
 
 std::array<double, 3> to_rgb(const Image& image, const std::array<double, 3>& code) {
-  const PixelFormatInfo& facts = info(image.format);
+  const PixelFormatInfo& facts = format_info(image.format);
   const double top = std::pow(2, facts.bits) - 1, unit = std::pow(2, facts.bits - 8);
   if (!facts.yuv) return {code[0] / top, code[1] / top, code[2] / top};
   const bool full = image.color.range == ColorRange::full;
@@ -47,7 +47,7 @@ std::array<double, 3> to_rgb(const Image& image, const std::array<double, 3>& co
 
 // Luma coordinate of the first chroma sample.
 std::pair<double, double> siting(const Image& image) {
-  const PixelFormatInfo& facts = info(image.format);
+  const PixelFormatInfo& facts = format_info(image.format);
   double x = 0, y = 0.5;
   switch (image.color.siting) {
   case ChromaSiting::center:
@@ -91,7 +91,7 @@ double kernel(Resize kind, double step, double distance) {
 // One component around a point, both axes at once.
 double resampled(const Image& image, int component, Resize kind, double x, double y, double step_x,
                  double step_y) {
-  const PixelFormatInfo& facts = info(image.format);
+  const PixelFormatInfo& facts = format_info(image.format);
   const bool chroma = facts.yuv && component > 0;
   const Plane& plane = image.planes[chroma ? 1 : 0];
   const double reach_x = std::max(2.0, step_x) + 1, reach_y = std::max(2.0, step_y) + 1;
@@ -114,7 +114,7 @@ double resampled(const Image& image, int component, Resize kind, double x, doubl
 
 Image random_image(PixelFormat format, std::int32_t width, std::int32_t height, unsigned seed) {
   Image image = Image::allocate(format, width, height);
-  const PixelFormatInfo& facts = info(format);
+  const PixelFormatInfo& facts = format_info(format);
   std::mt19937 random(seed);
   for (int p = 0; p < facts.planes; ++p)
     for (std::int32_t y = 0; y < image.planes[p].height; ++y) {
@@ -131,7 +131,7 @@ Image random_image(PixelFormat format, std::int32_t width, std::int32_t height, 
 }
 
 double sample_at(const Image& image, int component, std::int64_t x, std::int64_t y) {
-  const PixelFormatInfo& facts = info(image.format);
+  const PixelFormatInfo& facts = format_info(image.format);
   const bool bgr = image.format == PixelFormat::bgr24 || image.format == PixelFormat::bgra32 ||
                    image.format == PixelFormat::bgr_planar;
   if (bgr) component = 2 - component;
@@ -148,7 +148,7 @@ double sample_at(const Image& image, int component, std::int64_t x, std::int64_t
 }
 
 std::array<double, 3> rgb_at(const Image& image, std::int32_t x, std::int32_t y) {
-  const PixelFormatInfo& facts = info(image.format);
+  const PixelFormatInfo& facts = format_info(image.format);
   std::array<double, 3> code{sample_at(image, 0, x, y), 0, 0};
   const auto [sx, sy] = siting(image);
   for (int c = 1; c < 3; ++c)
@@ -166,7 +166,7 @@ struct Point {
 };
 
 /// Centre of the source under the centre of a target pixel, both in pixels from the top left corner.
-Point source_centre(const Rect& part, int turns, Point turned) {
+Point source_centre(const PixelRect& part, int turns, Point turned) {
   switch (turns) {
   case 0:
     return {turned.x, turned.y};
@@ -181,8 +181,8 @@ Point source_centre(const Rect& part, int turns, Point turned) {
 
 /// The part of a picture that Preprocess::region names, copied sample by sample; an odd corner leaves the
 /// first chroma sample half outside, by `phase` pixels.
-Image cut(const Image& image, const Rect& region, std::int32_t (&phase)[2]) {
-  const PixelFormatInfo& facts = info(image.format);
+Image cut(const Image& image, const PixelRect& region, std::int32_t (&phase)[2]) {
+  const PixelFormatInfo& facts = format_info(image.format);
   phase[0] = facts.yuv ? region.x % (1 << facts.chroma_x) : 0;
   phase[1] = facts.yuv ? region.y % (1 << facts.chroma_y) : 0;
   Image part = Image::allocate(image.format, region.width + phase[0], region.height + phase[1]);
@@ -204,7 +204,7 @@ Image cut(const Image& image, const Rect& region, std::int32_t (&phase)[2]) {
 /// Luma, R, G or B of the region without the pixels that complete its first chroma samples.
 Image without(const Image& part, const std::int32_t (&phase)[2]) {
   Image inner = part;
-  const PixelFormatInfo& facts = info(part.format);
+  const PixelFormatInfo& facts = format_info(part.format);
   inner.planes[0].data += phase[1] * inner.planes[0].pitch + phase[0] * facts.bytes_per_sample;
   inner.planes[0].width -= phase[0], inner.planes[0].height -= phase[1];
   return inner;
@@ -213,7 +213,7 @@ Image without(const Image& part, const std::int32_t (&phase)[2]) {
 } // namespace
 
 double preprocessed(const Image& whole, const Preprocess& spec, int c, std::int64_t x, std::int64_t y) {
-  const Rect region = spec.region.whole() ? Rect{0, 0, whole.width, whole.height} : spec.region;
+  const PixelRect region = spec.region.whole() ? PixelRect{0, 0, whole.width, whole.height} : spec.region;
   const int turns = ((spec.quarter_turns % 4) + 4) % 4;
   const bool swapped = turns % 2 != 0;
   const double width = swapped ? region.height : region.width,
@@ -245,7 +245,7 @@ double preprocessed(const Image& whole, const Preprocess& spec, int c, std::int6
   // The pixel that a place lies in: one on an edge counts to the right and below in the turned picture.
   const Point nearest =
       source_centre(region, turns, {std::floor(turned.x) + 0.5, std::floor(turned.y) + 0.5});
-  const PixelFormatInfo& facts = info(whole.format);
+  const PixelFormatInfo& facts = format_info(whole.format);
   std::array<double, 3> code{};
   for (int k = 0; k < 3; ++k) {
     const bool chroma = facts.yuv && k > 0;

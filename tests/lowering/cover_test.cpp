@@ -112,7 +112,7 @@ public:
   }
 
   /// Least cost of the covers that begin so, node by node in execution order.
-  double least_cost(std::vector<Taken> cover = {}, std::set<const Node*> covered = {}) {
+  double min_cost(std::vector<Taken> cover = {}, std::set<const Node*> covered = {}) {
     const auto& nodes = graph->body().nodes();
     const auto next =
         std::ranges::find_if(nodes, [&](const auto& node) { return !covered.contains(node.get()); });
@@ -127,7 +127,7 @@ public:
       for (std::size_t a = 0; a < proposals[p].list.size(); ++a) {
         std::vector<Taken> longer = cover;
         longer.push_back({p, a});
-        least = std::min(least, least_cost(std::move(longer), more));
+        least = std::min(least, min_cost(std::move(longer), more));
       }
     }
     return least;
@@ -161,7 +161,7 @@ TEST(Cover, IsTheCheapestOfAllThereAre) {
   for (int round = 0; round < 300; ++round) {
     Bench bench(random);
     const std::vector<Taken> cover = cheapest_cover(bench.proposals, bench.options, bench.reorders);
-    ASSERT_NEAR(bench.cost_of(cover), bench.least_cost(), 1e-12) << bench.text << bench.table;
+    ASSERT_NEAR(bench.cost_of(cover), bench.min_cost(), 1e-12) << bench.text << bench.table;
     std::set<const Node*> grouped;
     for (const Taken& taken : cover)
       if (const Proposal& one = bench.proposals[taken.proposal]; one.is_group())

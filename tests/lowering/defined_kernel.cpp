@@ -7,6 +7,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "ops/interpreter.h"
 #include "plan/lowered.h"
 #include "plan/program.h"
@@ -103,7 +104,7 @@ std::size_t DefinedKernel::bytes_of_output(std::size_t i) const {
 Item DefinedKernel::read(std::size_t i, const void* memory) const {
   const Value& value = *node_.input(i);
   Tensor plain = Tensor::allocate(value.type.dtype(), value.type.shape());
-  copy(view(value, tactic_.inputs[i], const_cast<void*>(memory)), plain);
+  copy_tensor(view(value, tactic_.inputs[i], const_cast<void*>(memory)), plain);
   return plain;
 }
 
@@ -131,7 +132,7 @@ void DefinedKernel::write(const std::vector<Item>& results, const Arguments& arg
     if (!results[i].tensor.defined()) continue;               // nothing reads it
     std::memset(arguments.outputs[i], 0, bytes_of_output(i)); // padding too
     Tensor output = view(*node_.output(i), tactic_.outputs[i], arguments.outputs[i]);
-    copy(results[i].tensor, output);
+    copy_tensor(results[i].tensor, output);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "engine/state.h"
 #include "graph/infer.h"
 #include "graph/text.h"
@@ -107,7 +108,7 @@ std::unique_ptr<Graph> LoweringCase::lower_graph(std::unique_ptr<Graph> graph) {
 }
 
 std::vector<Item> LoweringCase::run_engine(std::unique_ptr<Graph> lowered) {
-  const auto state = std::make_shared<Engine::State>();
+  const auto state = std::make_shared<EngineState>();
   state->graph = before_->clone();
   state->inputs = input_bindings(*before_);
   state->outputs = output_bindings(*before_);
@@ -116,7 +117,7 @@ std::vector<Item> LoweringCase::run_engine(std::unique_ptr<Graph> lowered) {
   for (const Item& input : inputs_) shapes.push_back(input.tensor.shape());
   auto program = std::make_shared<const Program>(std::move(lowered), backends_, target_, state->constants());
   state->adopt(shapes, target_.threads, {std::move(program), {}, target_.threads});
-  Context context = Engine(state).create_context();
+  Context context = engine_of(state).create_context();
   for (std::size_t i = 0; i < inputs_.size(); ++i) context.bind(state->inputs[i].name, inputs_[i]);
   // Memory is clean in the first run only; the second one is recorded on a GPU, the third replays that.
   for (int run = 0; run < 3; ++run) context.run();

@@ -9,6 +9,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "graph/op.h"
 #include "graph/text.h"
 #include "plan/lowered.h"

@@ -2,6 +2,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "graph/infer.h"
 #include "graph/text.h"
 #include "ops/table.h"

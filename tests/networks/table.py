@@ -59,7 +59,7 @@ class Line:
         boxes = [(one, self.rivals[row["label"]].get(name, {})) for row in measured for name, one in row["outputs"].items() if "matched" in one]
         errors, noises = (
             f"{format(worst(map(measure, ours)), form)} ({format(worst(map(measure, theirs)), form) if theirs else '-'})"
-            for measure, worst, form in ((verdict.worst_error, max, ".1e"), (verdict.least_snr, min, ".0f"))
+            for measure, worst, form in ((verdict.worst_error, max, ".1e"), (verdict.min_snr, min, ".0f"))
         )
         return [errors + "".join(f", boxes {one['matched']:.0%} ({rival.get('matched', 0):.0%})" for one, rival in boxes), noises]
 

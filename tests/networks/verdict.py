@@ -108,5 +108,5 @@ def worst_error(outputs: dict[str, dict]) -> float:
     return max((math.inf if one["unlike"] else one.get("error", 0.0) for one in outputs.values()), default=0.0)
 
 
-def least_snr(outputs: dict[str, dict]) -> float:
+def min_snr(outputs: dict[str, dict]) -> float:
     return min((-math.inf if one["unlike"] else one.get("snr", math.inf) for one in outputs.values()), default=math.inf)

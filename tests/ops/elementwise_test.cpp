@@ -80,11 +80,11 @@ TEST(Unary, rounds_halves_to_even) {
 
 TEST(Unary, halves_are_computed_in_f32_and_rounded_once) {
   Tensor x = Tensor::allocate(DType::f16, Shape{3});
-  copy(f32s({0, 1, 20}), x);
+  copy_tensor(f32s({0, 1, 20}), x);
   const Tensor y = run({"exp", {x}});
   EXPECT_EQ(y.dtype(), DType::f16);
   Tensor wide = Tensor::allocate(DType::f32, Shape{3});
-  copy(y, wide);
+  copy_tensor(y, wide);
   EXPECT_EQ(show(wide), "f32[3](1, 2.71875, inf)");
 }
 

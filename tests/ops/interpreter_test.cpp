@@ -74,7 +74,7 @@ TEST(Interpreter, ReadsAnyHostLayout) {
   const auto graph =
       parse_graph("graph @g(%x: f32[1, 2, 1, 2]) -> (%y) { %y = reorder(%x) }", graph_test_ops());
   Tensor last = Tensor::zeros(DType::f32, {1, 2, 1, 2}, Layout::channels_last(4));
-  copy(Tensor::from<float>(std::vector<float>{1, 2, 3, 4}, {1, 2, 1, 2}), last);
+  copy_tensor(Tensor::from<float>(std::vector<float>{1, 2, 3, 4}, {1, 2, 1, 2}), last);
   const auto outputs = run_reference(*graph, std::vector<Item>{last});
   const auto values = outputs[0].tensor.as<float>();
   EXPECT_EQ(std::vector<float>(values.begin(), values.end()), (std::vector<float>{1, 2, 3, 4}));

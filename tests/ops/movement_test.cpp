@@ -132,8 +132,8 @@ TEST(Transpose, permutes_any_type) {
   EXPECT_EQ(show(run({"transpose", {strings({"a", "b", "c", "d"}, {2, 2})}})),
             "string[2, 2](\"a\", \"c\", \"b\", \"d\")");
   Tensor nibbles = Tensor::allocate(DType::u4, Shape{2, 3}), out = Tensor::allocate(DType::u8, Shape{3, 2});
-  copy(tensor<std::uint8_t>({1, 2, 3, 4, 5, 6}, {2, 3}), nibbles);
-  copy(run({"transpose", {nibbles}}), out);
+  copy_tensor(tensor<std::uint8_t>({1, 2, 3, 4, 5, 6}, {2, 3}), nibbles);
+  copy_tensor(run({"transpose", {nibbles}}), out);
   EXPECT_EQ(show(out), "u8[3, 2](1, 4, 2, 5, 3, 6)");
 }
 

@@ -101,9 +101,9 @@ def test_passes_can_be_watched(tmp_path):
         (["--print-ir", "--shape", "inputs:1x3x8x8"], "inputs"),
         (["--print-ir", "--shape", "input:2x3x8x8:1x3x8x8:4x3x8x8"], "smallest"),
         (["--print-ir", "--shape", "input:1x4x8x8"], "input"),
-        (["--print-ir", "--profile", "input"], "expected INPUT=SMALLEST:TYPICAL:LARGEST"),
-        (["--print-ir", "--profile", "=1x3x8x8"], "expected INPUT=SMALLEST:TYPICAL:LARGEST"),
-        (["--print-ir", "--profile", "input=1x3x8x8:2x3x8x8"], "expected INPUT=SMALLEST:TYPICAL:LARGEST"),
+        (["--print-ir", "--profile", "input"], "expected INPUT=MIN:OPT:MAX"),
+        (["--print-ir", "--profile", "=1x3x8x8"], "expected INPUT=MIN:OPT:MAX"),
+        (["--print-ir", "--profile", "input=1x3x8x8:2x3x8x8"], "expected INPUT=MIN:OPT:MAX"),
         (["--print-ir", "--profile", "input=1x3x8x8,input=2x3x8x8"], "comes twice"),
         (["--print-ir", "--profile", "input=1x3x8x8", "--profile", "inputs=1x3x8x8"], "profile 2: the model has no input"),
         (["--print-ir", "--profile", "input=2x3x8x8:1x3x8x8:4x3x8x8"], "profile 1: input input: dim 0: expected smallest"),
@@ -125,10 +125,10 @@ def test_profiles_become_variants_of_a_plan(tmp_path, model):
     profiles = ["--profile", "input=1x3x8x8:1x3x8x8:2x3x8x8", "--profile", "input=3x3x8x8:8x3x8x8:9x3x8x8"]
     succeed("build", model, "-o", plan, *profiles, *QUICK)
     found = json.loads(succeed("explain", plan, "--json"))
-    assert found["profiles"][1] == {"input": {"min": [3, 3, 8, 8], "typical": [8, 3, 8, 8], "max": [9, 3, 8, 8]}}
+    assert found["profiles"][1] == {"input": {"min": [3, 3, 8, 8], "opt": [8, 3, 8, 8], "max": [9, 3, 8, 8]}}
     assert [(one["shapes"]["input"][0], one["profile"], one["ahead"]) for one in found["variants"]] == [(1, 0, True), (8, 1, True)]
     said = succeed("explain", plan)
-    assert "profile  2: input 3x3x8x8 to 9x3x8x8, typically 8x3x8x8" in said
+    assert "profile  2: input 3x3x8x8 to 9x3x8x8, opt 8x3x8x8" in said
     assert "variant  input 8x3x8x8, 1 threads: " in said
     assert "--profile was decided" in refuse("explain", plan, *profiles)
 

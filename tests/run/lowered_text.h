@@ -31,13 +31,13 @@ inline std::unique_ptr<Graph> parsed(std::string_view text) {
 
 /// Lowered at the first run, by kernels that nothing has timed.
 inline Engine engine_of(std::string_view text, int threads = 1) {
-  auto state = std::make_shared<Engine::State>();
+  auto state = std::make_shared<EngineState>();
   state->graph = parsed(text);
   state->target.threads = threads;
   state->target.deterministic = true;
   state->target.isa = state->target.host_isa = isa_of({});
   describe(*state);
-  return Engine(std::move(state));
+  return engine_of(std::move(state));
 }
 
 inline std::map<std::string, Item> named(const Engine& engine, const std::vector<Item>& inputs) {
@@ -59,7 +59,7 @@ inline void expect_same(const Item& got, const Item& want, const std::string& wh
 
 /// Two runs in a row give what the definition gives.
 inline void expect_as_defined(const Engine& engine, const std::vector<Item>& inputs) {
-  const auto want = run_reference(*engine.state().graph, inputs);
+  const auto want = run_reference(*state_of(engine).graph, inputs);
   Context context = engine.create_context();
   for (int run = 0; run < 2; ++run) {
     const auto got = context(named(engine, inputs));
@@ -87,7 +87,7 @@ inline bool any_node(const Region& region, std::string_view kind, std::string_vi
 }
 
 inline const Graph& lowered(const Engine& engine) {
-  return engine.state().specialise(engine.state().typical, engine.threads())->program->graph();
+  return state_of(engine).specialise(state_of(engine).opt, engine.threads())->program->graph();
 }
 
 } // namespace lanner::test

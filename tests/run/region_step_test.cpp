@@ -167,8 +167,8 @@ TEST(RegionStep, ScansAlongAnyAxisBothWays) {
 TEST(RegionStep, ContextsDoNotShareTheirTurns) {
   const Engine engine = engine_of(products_text);
   const std::vector<Item> one{waves({8, 16})}, two{waves({8, 16}, 5)};
-  const Item want_one = run_reference(*engine.state().graph, one)[0],
-             want_two = run_reference(*engine.state().graph, two)[0];
+  const Item want_one = run_reference(*state_of(engine).graph, one)[0],
+             want_two = run_reference(*state_of(engine).graph, two)[0];
   const auto work = [&](const Item& input, const Item& want) {
     Context context = engine.create_context();
     for (int run = 0; run < 50; ++run) expect_same(context({{"x", input}}).at("y"), want, "y");
@@ -184,7 +184,7 @@ TEST(RegionStep, PlansKeepBodies) {
     engine.save(folder / "a.plan");
     const Engine loaded = Engine::load(folder / "a.plan");
     EXPECT_EQ(loaded.lowered_ir(), engine.lowered_ir());
-    EXPECT_TRUE(loaded.state().notes.empty());
+    EXPECT_TRUE(state_of(loaded).notes.empty());
   }
   const Engine loaded = (engine_of(products_text).save(folder / "b.plan"), Engine::load(folder / "b.plan"));
   expect_as_defined(loaded, {waves({8, 16})});

@@ -91,7 +91,7 @@ TEST(RowBlocks, PlansKeepThem) {
   const Engine engine = engine_of(network_text);
   engine.save(folder / "rows.plan");
   const Engine loaded = Engine::load(folder / "rows.plan");
-  EXPECT_TRUE(loaded.state().notes.empty());
+  EXPECT_TRUE(state_of(loaded).notes.empty());
   EXPECT_EQ(loaded.lowered_ir(), engine.lowered_ir());
   expect_as_defined(loaded, inputs_of(77));
   EXPECT_TRUE(loaded.verify().right());

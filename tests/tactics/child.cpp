@@ -15,6 +15,8 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
+
 namespace lanner::sweep {
 
 namespace {

@@ -60,10 +60,9 @@ std::unique_ptr<Graph> network_at(const Graph& network, std::int64_t batch, cons
                                   const Control& control) {
   const auto sized = network.clone();
   for (auto& [name, symbol] : sized->symbols)
-    if (const auto size = settings.sizes.find(name); size != settings.sizes.end())
-      symbol.typical = size->second;
-  for (const std::string& name : batch_symbols(network)) sized->symbols[name].typical = batch;
-  return specialised_graph(*sized, typical_shapes(*sized), {}, control);
+    if (const auto size = settings.sizes.find(name); size != settings.sizes.end()) symbol.opt = size->second;
+  for (const std::string& name : batch_symbols(network)) sized->symbols[name].opt = batch;
+  return specialised_graph(*sized, opt_shapes(*sized), {}, control);
 }
 
 void add_all(Problems& problems, std::unique_ptr<Graph> graph, const Origin& origin, const Control& control) {

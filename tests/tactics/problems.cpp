@@ -163,7 +163,7 @@ void Problems::add_reorders(const Graph& graph, const std::vector<Proposal>& pro
 
 void Problems::add_reorder(const Value& value, const Storage& from, const Storage& to, const Origin& origin) {
   if (!is_planned(value) || same_storage(value.type, from, to)) return;
-  if (const Storage middle = on_the_way(value.type, from, to);
+  if (const Storage middle = staging(value.type, from, to);
       !same_storage(value.type, middle, from) && !same_storage(value.type, middle, to)) {
     add_reorder(value, from, middle, origin);
     add_reorder(value, middle, to, origin);

@@ -10,6 +10,7 @@
 #include <lanner/version.h>
 
 #include "backends/backends.h"
+#include "base/check.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "device/cpu.h"

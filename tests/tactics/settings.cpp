@@ -5,6 +5,7 @@
 #include <lanner/error.h>
 
 #include "backends/backends.h"
+#include "base/check.h"
 #include "device/cpu.h"
 
 namespace lanner::sweep {

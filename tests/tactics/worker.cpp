@@ -13,6 +13,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "tactics/networks.h"
 #include "tactics/rows.h"
 

@@ -22,16 +22,16 @@ std::vector<To> cast(const std::vector<From>& values, DType from_type, DType to_
   const Tensor source = Tensor::from<From>(values, shape);
   Tensor middle = Tensor::allocate(from_type, shape), low = Tensor::allocate(to_type, shape);
   Tensor result = Tensor::allocate(dtype_of<To>(), shape);
-  copy(source, middle);
-  copy(middle, low, rules);
-  copy(low, result);
+  copy_tensor(source, middle);
+  copy_tensor(middle, low, rules);
+  copy_tensor(low, result);
   return {result.as<To>().begin(), result.as<To>().end()};
 }
 
 std::vector<int> codes(const std::vector<float>& values, DType type, CastRules rules = {}) {
   const Tensor source = Tensor::from<float>(values, {static_cast<std::int64_t>(values.size())});
   Tensor low = Tensor::zeros(type, source.shape());
-  copy(source, low, rules);
+  copy_tensor(source, low, rules);
   const auto* bytes = static_cast<const std::uint8_t*>(low.data());
   return {bytes, bytes + low.bytes()};
 }
@@ -45,7 +45,7 @@ TEST(Copy, EveryLayoutHoldsTheElements) {
     const Layout layout = Layout::parse(text);
     Tensor stored = Tensor::allocate(DType::f32, row.shape(), layout);
     std::fill(stored.as<float>().begin(), stored.as<float>().end(), -1.0f);
-    copy(row, stored);
+    copy_tensor(row, stored);
     const LayoutOffsets offsets(layout, row.shape());
     const std::int64_t last =
         offsets.offset(0, 1) + offsets.offset(1, 18) + offsets.offset(2, 4) + offsets.offset(3, 6);
@@ -62,8 +62,8 @@ TEST(Copy, BlockedToBlocked) {
   const Tensor row = counted({3, 20, 70});
   Tensor a = Tensor::allocate(DType::f32, row.shape(), Layout::parse("aBc8b"));
   Tensor b = Tensor::allocate(DType::f16, row.shape(), Layout::parse("acB16b"));
-  copy(row, a);
-  copy(a, b);
+  copy_tensor(row, a);
+  copy_tensor(a, b);
   const Tensor back = b.clone();
   for (std::size_t i = 0; i < 4200; ++i)
     ASSERT_EQ(static_cast<float>(back.as<Half>()[i]), static_cast<float>(Half(row.as<float>()[i])));
@@ -72,7 +72,7 @@ TEST(Copy, BlockedToBlocked) {
 TEST(Copy, RefusesOtherShapes) {
   const Tensor from = counted({2, 3});
   Tensor to = Tensor::allocate(DType::f32, {3, 2});
-  LANNER_EXPECT_ERROR(copy(from, to), ErrorCode::invalid_argument, "[3, 2]");
+  LANNER_EXPECT_ERROR(copy_tensor(from, to), ErrorCode::invalid_argument, "[3, 2]");
 }
 
 TEST(Copy, PackedTypesInAnyLayout) {
@@ -80,12 +80,12 @@ TEST(Copy, PackedTypesInAnyLayout) {
   const Tensor source = Tensor::from<std::int32_t>(values, {3, 3});
   Tensor packed = Tensor::allocate(DType::i4, {3, 3}),
          turned = Tensor::allocate(DType::i4, {3, 3}, Layout::parse("ba"));
-  copy(source, packed);
+  copy_tensor(source, packed);
   EXPECT_EQ(static_cast<const std::uint8_t*>(packed.data())[0], 0x78); // Lowest bits first.
   EXPECT_EQ(static_cast<const std::uint8_t*>(packed.data())[4], 0x01); // Nothing behind the last element.
-  copy(packed, turned);
+  copy_tensor(packed, turned);
   Tensor back = Tensor::allocate(DType::i32, {3, 3});
-  copy(turned, back);
+  copy_tensor(turned, back);
   EXPECT_TRUE(std::equal(values.begin(), values.end(), back.as<std::int32_t>().begin()));
 }
 
@@ -196,25 +196,25 @@ TEST(Cast, Strings) {
   const std::vector<std::string> texts{"3.14", "+INF", "-inf", "NaN", " 1e-5 ", "1000", "1e400"};
   const Tensor source = Tensor::from<std::string>(texts, {7});
   Tensor numbers = Tensor::allocate(DType::f32, {7}), back = Tensor::allocate(DType::string, {7});
-  copy(source, numbers);
-  copy(numbers, back);
+  copy_tensor(source, numbers);
+  copy_tensor(numbers, back);
   const std::vector<std::string> expected{"3.14", "inf", "-inf", "nan", "1e-05", "1000.0", "inf"};
   EXPECT_EQ(std::vector<std::string>(back.as<std::string>().begin(), back.as<std::string>().end()), expected);
   Tensor whole = Tensor::allocate(DType::i64, {});
-  copy(Tensor::scalar<std::string>("-9007199254740993"), whole);
+  copy_tensor(Tensor::scalar<std::string>("-9007199254740993"), whole);
   EXPECT_EQ(whole.as<std::int64_t>()[0], -9007199254740993);
   for (const char* bad : {"Hello", "", "1.5x", "+-1"})
-    LANNER_EXPECT_ERROR(copy(Tensor::scalar<std::string>(bad), whole), ErrorCode::bad_data,
+    LANNER_EXPECT_ERROR(copy_tensor(Tensor::scalar<std::string>(bad), whole), ErrorCode::bad_data,
                         "is not a number");
 }
 
 TEST(Cast, ComplexStaysComplex) {
   Tensor single = Tensor::zeros(DType::c64, {2}), wide = Tensor::zeros(DType::c128, {2});
   static_cast<float*>(single.data())[3] = 1.5f;
-  copy(single, wide);
+  copy_tensor(single, wide);
   EXPECT_EQ(static_cast<double*>(wide.data())[3], 1.5);
   Tensor real = Tensor::zeros(DType::f32, {2});
-  LANNER_EXPECT_ERROR(copy(single, real), ErrorCode::unsupported, "c64 to f32");
+  LANNER_EXPECT_ERROR(copy_tensor(single, real), ErrorCode::unsupported, "c64 to f32");
 }
 
 TEST(Tensor, ViewsShareMemory) {

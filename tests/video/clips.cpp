@@ -25,7 +25,7 @@ Image pattern(PixelFormat format, std::int32_t width, std::int32_t height, int t
   }
   if (format == PixelFormat::rgb24) return rgb;
   Image image = Image::allocate(format, width, height);
-  convert(rgb, image);
+  convert_image(rgb, image);
   return image;
 }
 
@@ -46,7 +46,7 @@ namespace {
 
 template<typename Visit>
 void visit_rows(const Image& image, Visit visit) {
-  const PixelFormatInfo& facts = info(image.format);
+  const PixelFormatInfo& facts = format_info(image.format);
   for (int p = 0; p < facts.planes; ++p) {
     const Plane& plane = image.planes[p];
     const auto bytes = static_cast<std::size_t>(plane.width) * facts.samples[p] * facts.bytes_per_sample;

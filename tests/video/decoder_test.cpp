@@ -416,7 +416,7 @@ TEST_F(FfmpegDecoder, CropsToTheExactPixel) {
     const std::vector<Frame> frames = decode(stream);
     ASSERT_EQ(frames.size(), 3u);
     Image rgb = Image::allocate(PixelFormat::rgb24, width, height);
-    convert(frames[0].image, rgb);
+    convert_image(frames[0].image, rgb);
     EXPECT_GT(test::psnr(rgb, test::pattern(PixelFormat::rgb24, width, height, 0)), 25);
   }
 }

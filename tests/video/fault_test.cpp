@@ -20,7 +20,7 @@ namespace {
 
 constexpr int all_faults = 50;
 constexpr std::int64_t pixels_a_trial = 30'000'000;
-constexpr int most_packets = 200'000;
+constexpr int max_packets = 200'000;
 
 bool every_fault() {
   const char* wanted = std::getenv("LANNER_TEST_FAULTS");
@@ -80,7 +80,7 @@ public:
     attempt([&] {
       decoder_->reset(stream);
       for (int count = 0; pixels < pixels_a_trial; ++count) {
-        ASSERT_LT(count, most_packets);
+        ASSERT_LT(count, max_packets);
         const std::optional<Packet> packet = next();
         if (!packet) break;
         bool taken = false;

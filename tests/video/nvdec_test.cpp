@@ -23,7 +23,7 @@ constexpr Device gpu_device{DeviceKind::cuda, 0};
 /// to an accuracy (ISO/IEC 23002-1), all others to the bit; damage is concealed as everybody likes.
 struct Clip {
   const char* path;
-  int most_difference = 0;
+  int max_difference = 0;
 };
 constexpr int concealed = 256;
 constexpr Clip clips[] = {{"jvt/BA1_Sony_D.jsv"},
@@ -90,19 +90,19 @@ Image on_host(const Image& image, PixelFormat format) {
   Image host = image;
   if (!image.device.is_host()) {
     host = Image::allocate(image.format, image.width, image.height);
-    copy(image, host);
+    copy_image(image, host);
   }
   if (host.format == format) return host;
   Image planar = Image::allocate(format, host.width, host.height);
   planar.color = host.color;
-  convert(host, planar);
+  convert_image(host, planar);
   return planar;
 }
 
 int largest_difference(const Image& a, const Image& b) {
   if (a.format != b.format || a.width != b.width || a.height != b.height) return INT32_MAX;
   int most = 0;
-  const PixelFormatInfo& facts = info(a.format);
+  const PixelFormatInfo& facts = format_info(a.format);
   for (std::size_t p = 0; p < facts.planes; ++p)
     for (std::int32_t y = 0; y < a.planes[p].height; ++y) {
       const std::byte *one = a.planes[p].data + y * a.planes[p].pitch,
@@ -127,7 +127,7 @@ struct Differences {
     ++unequal;
     if (unequal <= 3) first += fmt::format("\n    frame {}: {}", frame, what);
   }
-  void compare(std::int64_t i, const Frame& want, const Frame& got, int most_difference) {
+  void compare(std::int64_t i, const Frame& want, const Frame& got, int max_difference) {
     ++frames;
     if (want.pts != got.pts || want.duration != got.duration)
       note(i, fmt::format("pts {} for {}, not {} for {}", got.pts, got.duration, want.pts, want.duration));
@@ -143,21 +143,21 @@ struct Differences {
            fmt::format("colour {} {} {} {} {}, not {} {} {} {} {}", to_string(b.matrix), to_string(b.range),
                        to_string(b.siting), b.primaries, b.transfer, to_string(a.matrix), to_string(a.range),
                        to_string(a.siting), a.primaries, a.transfer));
-    if (most_difference == concealed) return;
+    if (max_difference == concealed) return;
     const Image host = on_host(got.image, want.image.format);
     const int difference = largest_difference(want.image, host);
-    if (difference > most_difference)
+    if (difference > max_difference)
       note(i, difference == INT32_MAX ? fmt::format("{}x{} {}, not {}x{} {}", host.width, host.height,
                                                     to_string(got.image.format), want.image.width,
                                                     want.image.height, to_string(want.image.format))
                                       : fmt::format("samples differ by up to {}", difference));
   }
-  void compare_all(VideoReader& want, VideoReader& got, int most_difference) {
+  void compare_all(VideoReader& want, VideoReader& got, int max_difference) {
     for (std::int64_t i = 0;; ++i) {
       const auto a = want.next(), b = got.next();
       if (!a && !b) return;
       if (!a || !b) return note(i, a ? "missing" : "one too many");
-      compare(i, *a, *b, most_difference);
+      compare(i, *a, *b, max_difference);
     }
   }
 };
@@ -175,14 +175,14 @@ TEST_P(NvdecClip, EqualsTheCpu) {
   LANNER_NEEDS_NVDEC();
   VideoReader want = open_clip(GetParam().path, Device{}), got = open_clip(GetParam().path, std::nullopt);
   Differences found;
-  found.compare_all(want, got, GetParam().most_difference);
+  found.compare_all(want, got, GetParam().max_difference);
   EXPECT_EQ(found.unequal, 0) << GetParam().path << " by " << got.decoder_description() << " ("
                               << got.decoder_reason() << "), " << found.frames << " frames:" << found.first;
 }
 
 TEST_P(NvdecClip, RandomOrderEqualsTheCpu) {
   LANNER_NEEDS_NVDEC();
-  if (GetParam().most_difference == concealed) GTEST_SKIP() << "damaged";
+  if (GetParam().max_difference == concealed) GTEST_SKIP() << "damaged";
   VideoReader linear = open_clip(GetParam().path, Device{}), got = open_clip(GetParam().path, std::nullopt);
   std::vector<Frame> want;
   while (auto frame = linear.next()) {
@@ -194,7 +194,7 @@ TEST_P(NvdecClip, RandomOrderEqualsTheCpu) {
   for (int probe = 0; probe < 24; ++probe) {
     const auto i = std::uniform_int_distribution<std::size_t>(0, want.size() - 1)(random);
     const Frame frame = got.at(static_cast<std::int64_t>(i));
-    found.compare(static_cast<std::int64_t>(i), want[i], frame, GetParam().most_difference);
+    found.compare(static_cast<std::int64_t>(i), want[i], frame, GetParam().max_difference);
   }
   EXPECT_EQ(found.unequal, 0) << GetParam().path << " by " << got.decoder_description() << ":" << found.first;
 }
@@ -268,7 +268,7 @@ TEST(Nvdec, FramesOnTheHostAndInTheOrderOfAStream) {
 struct MadeClip {
   const char *codec, *container;
   std::int32_t width = 176, height = 144;
-  int most_difference = 0;
+  int max_difference = 0;
   std::map<std::string, std::string> options = {};
 };
 
@@ -312,7 +312,7 @@ TEST(Nvdec, ClipsMadeHereEqualTheCpu) {
       reader.decoder.device = std::nullopt;
       VideoReader got(open_path(path), reader);
       Differences found;
-      found.compare_all(want, got, clip.most_difference);
+      found.compare_all(want, got, clip.max_difference);
       EXPECT_EQ(found.unequal, 0) << name << " by " << got.decoder_description() << " ("
                                   << got.decoder_reason() << "), " << found.frames
                                   << " frames:" << found.first;

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/check.h"
 #include "expect_error.h"
 #include "temporary_folder.h"
 #include "video/clips.h"
@@ -38,14 +39,14 @@ TEST_F(Parallel, MemoryBoundHolds) {
   const auto path = test::make_clip(folder_ / "a.mp4", 200);
   const SourcePtr source = shared_source(open_path(path));
   const VideoReaderOptions options = plain(4);
-  constexpr std::int64_t most_frames = 6;
+  constexpr std::int64_t max_frames = 6;
   std::atomic<std::int64_t> waiting = 0, peak = 0;
   SpanWork work;
   work.parts = std::make_shared<StreamParts>(content_of(*build_index(source, {{}, -1, false})));
   work.jobs = jobs_from(*work.parts->content, work.parts->plan, 0);
   ASSERT_GT(work.jobs.size(), 3u);
   work.workers = {4, 1};
-  work.bound.bytes = most_frames * 96 * 64 * 3;
+  work.bound.bytes = max_frames * 96 * 64 * 3;
   work.finish = [&](Frame& frame) {
     frame.tensor = Tensor::allocate(DType::u8, Shape{96 * 64 * 3});
     frame.image = {};
@@ -64,7 +65,7 @@ TEST_F(Parallel, MemoryBoundHolds) {
   EXPECT_EQ(frames, 200);
   // One more in the hands of each decoder and of the consumer, and the one that the oldest span may always
   // put.
-  EXPECT_LE(peak, most_frames + 4 + 1 + 1);
+  EXPECT_LE(peak, max_frames + 4 + 1 + 1);
 }
 
 TEST_F(Parallel, TellsWhatItDoes) {
@@ -324,7 +325,7 @@ TEST_F(Parallel, ConvertsAndPreprocesses) {
   VideoReaderOptions options = plain();
   options.format = PixelFormat::rgb24;
   Image expected = Image::allocate(PixelFormat::rgb24, frame.image.width, frame.image.height);
-  convert(frame.image, expected);
+  convert_image(frame.image, expected);
   const std::vector<std::int64_t> wanted{7, 22};
   VideoReader converting(open_path(path), options);
   EXPECT_EQ(test::frame_checksum(converting.at(wanted)[0].image), test::frame_checksum(expected));

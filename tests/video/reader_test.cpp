@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "base/check.h"
 #include "expect_error.h"
 #include "temporary_folder.h"
 #include "video/clips.h"

@@ -20,7 +20,7 @@ protected:
 
 Image to_rgb(const Image& image) {
   Image rgb = Image::allocate(PixelFormat::rgb24, image.width, image.height);
-  convert(image, rgb);
+  convert_image(image, rgb);
   return rgb;
 }
 

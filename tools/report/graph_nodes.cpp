@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t most_drawn = 180; ///< A picture of more nodes tells nobody anything.
+constexpr std::size_t max_drawn = 180; ///< A picture of more nodes tells nobody anything.
 
 std::string text_of(const Json& node, const char* key) {
   return node.contains(key) ? node[key].get<std::string>() : std::string();
@@ -59,7 +59,7 @@ std::string input_name(const Json& input) {
 /// Shows each run of nodes, in execution order, as one; arrows then still go forward.
 void group_runs(Drawing& drawing) {
   const std::size_t count = drawing.nodes.size();
-  const std::size_t size = (count + most_drawn - 1) / most_drawn;
+  const std::size_t size = (count + max_drawn - 1) / max_drawn;
   std::vector<DrawnNode> groups;
   for (std::size_t first = 0; first < count; first += size) {
     const std::size_t last = std::min(first + size, count) - 1;
@@ -100,7 +100,7 @@ Drawing to_drawing(const Json& graph) {
     drawing.nodes.push_back(std::move(one));
   }
   drawing.operators = drawing.nodes.size();
-  if (drawing.nodes.size() > most_drawn) group_runs(drawing);
+  if (drawing.nodes.size() > max_drawn) group_runs(drawing);
   return drawing;
 }
 

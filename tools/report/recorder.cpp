@@ -10,9 +10,9 @@
 namespace lanner::tool {
 namespace {
 
-constexpr std::size_t most_frames = 12;
+constexpr std::size_t max_frames = 12;
 constexpr std::int32_t shown_width = 560, shown_height = 560;
-constexpr std::size_t most_times = 20'000;
+constexpr std::size_t max_times = 20'000;
 
 std::vector<std::byte> to_jpeg(const Image& image) {
   const double scale = std::min({1.0, static_cast<double>(shown_width) / image.width,
@@ -45,9 +45,9 @@ void Recorder::keep(const PictureAnswers& picture, TaskKind kind, const Image& i
 }
 
 void Recorder::count(const FrameTimes& times) {
-  if (times_.size() < most_times) times_.push_back(times);
+  if (times_.size() < max_times) times_.push_back(times);
   ++next_;
-  if (frames_.size() <= most_frames) return;
+  if (frames_.size() <= max_frames) return;
   step_ *= 2;
   std::erase_if(frames_, [this](const ShownFrame& frame) { return frame.number % step_ != 0; });
 }

@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_spans = 6000;
+constexpr std::size_t max_spans = 6000;
 
 std::string base64(const std::vector<std::byte>& bytes) {
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -185,10 +185,10 @@ Json nodes_json(const Recorder& recorder) {
 Json timeline_json(const Trace& trace) {
   const std::vector<TraceSpan> spans = trace.spans();
   const double start = spans.empty() ? 0 : spans.front().start;
-  Json json{{"spans", Json::array()},
-            {"left_out",
-             spans.size() > most_spans ? spans.size() - most_spans + trace.dropped() : trace.dropped()}};
-  for (std::size_t i = 0; i < std::min(spans.size(), most_spans); ++i)
+  Json json{
+      {"spans", Json::array()},
+      {"left_out", spans.size() > max_spans ? spans.size() - max_spans + trace.dropped() : trace.dropped()}};
+  for (std::size_t i = 0; i < std::min(spans.size(), max_spans); ++i)
     json["spans"].push_back({spans[i].track, spans[i].name, rounded(spans[i].start - start),
                              rounded(spans[i].end - start), spans[i].frame});
   return json;

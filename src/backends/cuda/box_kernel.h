@@ -5,13 +5,13 @@
 
 namespace lanner::cuda {
 
-inline constexpr int most_box_axes = 8;
+inline constexpr int max_box_axes = 8;
 
 /// A box of elements, outermost axis first; strides count elements.
 struct BoxParameters {
   int rank = 0;
   std::int64_t elements = 0;
-  std::int64_t sizes[most_box_axes] = {}, source[most_box_axes] = {}, target[most_box_axes] = {};
+  std::int64_t sizes[max_box_axes] = {}, source[max_box_axes] = {}, target[max_box_axes] = {};
 };
 
 } // namespace lanner::cuda

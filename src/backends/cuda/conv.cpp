@@ -1,4 +1,4 @@
-// Convolutions with a fused tail, by cuDNN.
+// Convolutions with a fused epilogue, by cuDNN.
 
 #include <algorithm>
 #include <array>
@@ -8,22 +8,23 @@
 #include "backends/cuda/families.h"
 #include "backends/cuda/graph_run.h"
 #include "backends/cuda/storage.h"
+#include "backends/epilogue.h"
 #include "backends/estimate.h"
-#include "backends/tail.h"
+#include "base/check.h"
 #include "ops/window.h"
 
 namespace lanner::cuda {
 namespace {
 
 constexpr std::size_t channel_axis = 1;
-constexpr std::size_t most_steps = 4;
+constexpr std::size_t max_steps = 4;
 
-/// The anchor's operands, shapes and tail.
+/// The anchor's operands, shapes and epilogue.
 struct Conv {
   Operand src, weights, bias;
   Shape input, filter, output;
   ops::Window window;
-  Tail tail;
+  Epilogue epilogue;
 
   DType type() const { return src.dtype(); }
   double operations() const {
@@ -162,7 +163,7 @@ std::optional<ConvProblem> problem_of(const Conv& conv, const Variant& variant, 
   problem.dilations = image_list(conv.window.dilations, 1);
   if (conv.bias)
     add_operand_step(problem, from, conv.bias, Spread::channel, cudnn::PointwiseMode::add, variant);
-  for (const TailStep& step : conv.tail) {
+  for (const EpilogueStep& step : conv.epilogue) {
     if (step.binary) {
       if (!step.operand.is_input() || step.operand.dtype() != conv.type()) return std::nullopt;
       add_operand_step(problem, from, step.operand, step.spread, mode_of(*step.binary), variant);
@@ -172,7 +173,7 @@ std::optional<ConvProblem> problem_of(const Conv& conv, const Variant& variant, 
     if (!activation) return std::nullopt;
     problem.steps.push_back(*activation);
   }
-  return problem.steps.size() <= most_steps ? std::optional(std::move(problem)) : std::nullopt;
+  return problem.steps.size() <= max_steps ? std::optional(std::move(problem)) : std::nullopt;
 }
 
 /// A depthwise convolution along one axis whose padding differs in front and behind. cuDNN 9.19 has an engine
@@ -207,9 +208,9 @@ std::optional<Conv> read_conv(const Group& group, std::string& reason) {
     reason = "cudnn: of a depthwise line only as much padding as lies in front is seen behind it";
     return std::nullopt;
   }
-  auto tail = tail_of(group, channel_axis, reason);
-  if (!tail) return std::nullopt;
-  conv.tail = std::move(*tail);
+  auto epilogue = epilogue_of(group, channel_axis, reason);
+  if (!epilogue) return std::nullopt;
+  conv.epilogue = std::move(*epilogue);
   return conv;
 }
 
@@ -252,16 +253,17 @@ void store(const Conv& conv, const Variant& variant, const StepOperands& from, c
 }
 
 constexpr std::array<const char*, 3> form_names{"fused", "sum", "split"};
-constexpr std::array<const char*, 2> engine_keys{"engine", "tail_engine"}, knob_keys{"knobs", "tail_knobs"};
+constexpr std::array<const char*, 2> engine_keys{"engine", "epilogue_engine"},
+    knob_keys{"knobs", "epilogue_knobs"};
 
-std::vector<std::byte> config_of(const Variant& variant, const ConvWay& way) {
+std::vector<std::byte> config_of(const Variant& variant, const EngineCandidate& candidate) {
   ConfigText config;
   config.set("version", static_cast<std::int64_t>(cudnn::library_status().version));
   config.set("layout", variant.channels_last ? "last" : "row");
-  config.set("form", form_names[static_cast<std::size_t>(way.form)]);
-  for (std::size_t i = 0; i < way.choices.size(); ++i) {
-    config.set(engine_keys[i], way.choices[i].engine);
-    config.set(knob_keys[i], way.choices[i].knob_text());
+  config.set("form", form_names[static_cast<std::size_t>(candidate.form)]);
+  for (std::size_t i = 0; i < candidate.choices.size(); ++i) {
+    config.set(engine_keys[i], candidate.choices[i].engine);
+    config.set(knob_keys[i], candidate.choices[i].knob_text());
   }
   return config.bytes();
 }
@@ -273,11 +275,12 @@ ConvForm form_named(const std::string& name) {
   return static_cast<ConvForm>(found - form_names.begin());
 }
 
-ConvWay way_of(const ConfigText& config) {
-  ConvWay way{form_named(config.text("form")), {}};
-  for (std::size_t i = 0; i < conv_parts(way.form); ++i)
-    way.choices.push_back(EngineChoice::parse(config.integer(engine_keys[i]), config.text(knob_keys[i])));
-  return way;
+EngineCandidate candidate_of(const ConfigText& config) {
+  EngineCandidate candidate{form_named(config.text("form")), {}};
+  for (std::size_t i = 0; i < conv_parts(candidate.form); ++i)
+    candidate.choices.push_back(
+        EngineChoice::parse(config.integer(engine_keys[i]), config.text(knob_keys[i])));
+  return candidate;
 }
 
 EngineRules rules_of(const Variant& variant, const Target& target) {
@@ -313,13 +316,13 @@ struct StoredConv {
   StoredConv(const Conv& conv, const Variant& variant)
       : conv(conv), variant(variant), problem(problem_of(conv, variant, from)) {}
 
-  Tactic tactic(const Node& node, const ConvWay& way, const Target& target) const {
+  Tactic tactic(const Node& node, const EngineCandidate& candidate, const Target& target) const {
     Tactic tactic;
     tactic.kernel = "conv";
-    tactic.config = config_of(variant, way);
+    tactic.config = config_of(variant, candidate);
     tactic.inputs.assign(node.inputs().size(), target.storage());
     store(conv, variant, from, target, tactic);
-    tactic.estimate = rough_seconds(conv, variant, target) * way.slowness;
+    tactic.estimate = rough_seconds(conv, variant, target) * candidate.slowness;
     return tactic;
   }
 };
@@ -333,15 +336,15 @@ TacticList offered(const Node& node, const Group& group, const Target& target, b
   for (const Variant& variant : variants(*conv, target)) {
     const StoredConv stored(*conv, variant);
     if (!stored.problem) {
-      list.reason = "cudnn: a step of the tail has no pointwise operation";
+      list.reason = "cudnn: a step of the epilogue has no pointwise operation";
       return list;
     }
     const ConvEngines engines(*stored.problem, rules_of(variant, target), target.device, lease.handle());
     if (!first)
-      for (const ConvWay& way : engines.further_ways(list.reason))
-        list.tactics.push_back(stored.tactic(node, way, target));
-    else if (const auto way = engines.first_way(list.reason))
-      list.tactics.push_back(stored.tactic(node, *way, target));
+      for (const EngineCandidate& candidate : engines.further_candidates(list.reason))
+        list.tactics.push_back(stored.tactic(node, candidate, target));
+    else if (const auto candidate = engines.first_candidate(list.reason))
+      list.tactics.push_back(stored.tactic(node, *candidate, target));
   }
   return list;
 }
@@ -360,16 +363,16 @@ TacticList conv_named(const Node& node, const Group& group, const Target& target
   if (!conv) return list;
   const ConfigText config(node.tactic.config);
   if (config.integer("version") != static_cast<std::int64_t>(cudnn::library_status().version)) return list;
-  const ConvWay way = way_of(config);
+  const EngineCandidate candidate = candidate_of(config);
   const bool last = config.text("layout") == "last";
   const DType type = node.output()->storage.dtype.value_or(conv->type());
   const auto lease = cudnn::HandlePool::of(Gpu::get(target.device)).take(nullptr);
   for (const Variant& variant : variants(*conv, target)) {
     if (variant.channels_last != last || variant.type != type) continue;
     const StoredConv stored(*conv, variant);
-    if (!stored.problem || std::ranges::count(conv_forms(*stored.problem), way.form) == 0) continue;
+    if (!stored.problem || std::ranges::count(conv_forms(*stored.problem), candidate.form) == 0) continue;
     const ConvEngines engines(*stored.problem, rules_of(variant, target), target.device, lease.handle());
-    if (engines.works(way, list.reason)) list.tactics.push_back(stored.tactic(node, way, target));
+    if (engines.works(candidate, list.reason)) list.tactics.push_back(stored.tactic(node, candidate, target));
   }
   return list;
 }
@@ -405,10 +408,10 @@ std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
   cudnn::HandlePool& pool = cudnn::HandlePool::of(gpu);
   const auto lease = pool.take(nullptr);
   const ConvEngines engines(*stored.problem, rules_of(variant, p.target), p.target.device, lease.handle());
-  const ConvWay way = way_of(config);
+  const EngineCandidate candidate = candidate_of(config);
   std::vector<std::unique_ptr<GraphRun>> runs;
-  for (std::size_t i = 0; i < way.choices.size(); ++i) {
-    auto ready = engines.ready(way.form, i, way.choices[i]);
+  for (std::size_t i = 0; i < candidate.choices.size(); ++i) {
+    auto ready = engines.ready(candidate.form, i, candidate.choices[i]);
     auto bindings = bindings_of(*ready->graph, *conv, stored.from);
     runs.push_back(std::make_unique<GraphRun>(std::move(ready), std::move(bindings)));
   }

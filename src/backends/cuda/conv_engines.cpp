@@ -107,8 +107,9 @@ ConvEngines::Candidates ConvEngines::candidates(ConvForm form, std::size_t part,
   return found;
 }
 
-std::vector<ConvWay> ConvEngines::ways_of(ConvForm form, std::size_t most, std::string& reason) const {
-  std::vector<ConvWay> found;
+std::vector<EngineCandidate> ConvEngines::candidates_of(ConvForm form, std::size_t most,
+                                                        std::string& reason) const {
+  std::vector<EngineCandidate> found;
   for (std::size_t part = 0; part < conv_parts(form); ++part) {
     const Candidates engines = candidates(form, part, part == 0 ? most : 1);
     if (engines.working.empty()) {
@@ -120,38 +121,39 @@ std::vector<ConvWay> ConvEngines::ways_of(ConvForm form, std::size_t most, std::
       for (std::size_t i = 0; i < std::min(most, engines.working.size()); ++i)
         found.push_back({form, {engines.working[i]}});
     else
-      for (ConvWay& way : found) way.choices.push_back(engines.working.front());
+      for (EngineCandidate& candidate : found) candidate.choices.push_back(engines.working.front());
   }
   return found;
 }
 
-std::optional<ConvWay> ConvEngines::first_way(std::string& reason) const {
+std::optional<EngineCandidate> ConvEngines::first_candidate(std::string& reason) const {
   for (const ConvForm form : conv_forms(problem_))
-    if (std::vector<ConvWay> found = ways_of(form, 1, reason); !found.empty())
+    if (std::vector<EngineCandidate> found = candidates_of(form, 1, reason); !found.empty())
       return std::move(found.front());
   return std::nullopt;
 }
 
-std::vector<ConvWay> ConvEngines::further_ways(std::string& reason) const {
-  const auto first = first_way(reason);
+std::vector<EngineCandidate> ConvEngines::further_candidates(std::string& reason) const {
+  const auto first = first_candidate(reason);
   if (!first) return {};
-  std::vector<ConvWay> found;
+  std::vector<EngineCandidate> found;
   double slowness = 1;
   for (const ConvForm form : conv_forms(problem_)) {
-    for (ConvWay& way : ways_of(form, form == first->form ? engines_of_first_form : 1, reason)) {
-      if (way.form == first->form && way.choices == first->choices) continue;
-      way.slowness = slowness += 0.05;
-      found.push_back(std::move(way));
+    for (EngineCandidate& candidate :
+         candidates_of(form, form == first->form ? engines_of_first_form : 1, reason)) {
+      if (candidate.form == first->form && candidate.choices == first->choices) continue;
+      candidate.slowness = slowness += 0.05;
+      found.push_back(std::move(candidate));
     }
     if (form == ConvForm::sum) slowness += 0.3;
   }
   return found;
 }
 
-bool ConvEngines::works(const ConvWay& way, std::string& reason) const {
+bool ConvEngines::works(const EngineCandidate& candidate, std::string& reason) const {
   try {
-    for (std::size_t part = 0; part < way.choices.size(); ++part)
-      if (!ready(way.form, part, way.choices[part])->plan.keeps(rules_)) {
+    for (std::size_t part = 0; part < candidate.choices.size(); ++part)
+      if (!ready(candidate.form, part, candidate.choices[part])->plan.keeps(rules_)) {
         reason = "cudnn: the engine does not keep to the rules";
         return false;
       }

@@ -17,10 +17,10 @@ struct ReadyGraph {
 };
 
 /// How a problem may be run: its form and an engine for each graph of that.
-struct ConvWay {
+struct EngineCandidate {
   ConvForm form;
   std::vector<EngineChoice> choices;
-  double slowness = 1; ///< A guess, relative to the first way.
+  double slowness = 1; ///< A guess, relative to the first candidate.
 };
 
 /// The engines of one problem. What it finds is kept for the process: layers of equal shapes, and the kernels
@@ -31,11 +31,11 @@ public:
 
   /// The first way in the order of cuDNN's heuristics that works. Nothing, with `reason` set, where none
   /// does.
-  std::optional<ConvWay> first_way(std::string& reason) const;
+  std::optional<EngineCandidate> first_candidate(std::string& reason) const;
   /// Others that may be faster, none of them twice.
-  std::vector<ConvWay> further_ways(std::string& reason) const;
+  std::vector<EngineCandidate> further_candidates(std::string& reason) const;
   /// Whether this way keeps to the rules and works; else `reason` is set. Looks for no other.
-  bool works(const ConvWay& way, std::string& reason) const;
+  bool works(const EngineCandidate& candidate, std::string& reason) const;
   /// Graph `part` of a form made ready, from `graph` where it is there already. Throws as GraphPlan does.
   std::shared_ptr<const ReadyGraph> ready(ConvForm form, std::size_t part, const EngineChoice& choice,
                                           std::shared_ptr<const OperationGraph> graph = nullptr) const;
@@ -46,7 +46,7 @@ public:
 private:
   struct Candidates;
   Candidates candidates(ConvForm form, std::size_t part, std::size_t most) const;
-  std::vector<ConvWay> ways_of(ConvForm form, std::size_t most, std::string& reason) const;
+  std::vector<EngineCandidate> candidates_of(ConvForm form, std::size_t most, std::string& reason) const;
   std::string key(ConvForm form, std::size_t part) const;
 
   const ConvProblem& problem_;

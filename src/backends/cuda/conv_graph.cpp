@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "backends/cuda/launch_cache.h"
+#include "base/check.h"
 
 namespace lanner::cuda {
 namespace {
@@ -17,7 +18,7 @@ using cudnn::DescriptorHandle;
 using cudnn::DescriptorType;
 using cudnn::PointwiseMode;
 
-constexpr std::size_t most_engines = 12; // of one mode; what cuDNN names last is never the quickest
+constexpr std::size_t max_engines = 12; // of one mode; what cuDNN names last is never the quickest
 constexpr std::int64_t uid_x = 1, uid_w = 2, uid_y = 3, uid_again = 4, uid_operand = 16, uid_inner = 64;
 
 bool is_activation(PointwiseMode mode) {
@@ -216,7 +217,7 @@ OperationGraph steps_graph(const ConvProblem& problem, cudnn::Handle handle) {
 }
 
 std::vector<cudnn::NumericalNote> notes_of(const Descriptor& engine) {
-  std::vector<cudnn::NumericalNote> notes(cudnn::most_notes);
+  std::vector<cudnn::NumericalNote> notes(cudnn::max_notes);
   notes.resize(engine.get(Attribute::engine_numerical_note, AttributeType::numerical_note,
                           std::span<cudnn::NumericalNote>(notes)));
   return notes;
@@ -339,7 +340,7 @@ void add_engines(std::vector<EngineChoice>& choices, const OperationGraph& graph
   std::size_t added = 0;
   for (const Descriptor& config :
        filled(heuristics, Attribute::heuristics_results, DescriptorType::engine_config, count)) {
-    if (added >= most_engines) return;
+    if (added >= max_engines) return;
     auto choice = choice_of(config, rules);
     if (!choice || std::ranges::find(choices, *choice) != choices.end()) continue;
     choices.push_back(std::move(*choice));

@@ -8,12 +8,13 @@
 #include "backends/cuda/storage.h"
 #include "backends/elementwise/program.h"
 #include "backends/estimate.h"
+#include "base/check.h"
 #include "device/cuda/code.h"
 
 namespace lanner::cuda {
 namespace {
 
-constexpr std::size_t most_arguments = 32;
+constexpr std::size_t max_arguments = 32;
 
 /// Constants within a group become part of the code, which only numbers can.
 bool holds_numbers_only(const ElementwiseProgram& program) {
@@ -33,7 +34,7 @@ std::optional<ElementwiseProgram> program_of(const Group& group, std::string& re
   if (!program) return std::nullopt;
   const std::size_t arguments = program->inputs.size() + program->outputs.size();
   const bool fits = has_whole_elements(*program) && holds_numbers_only(*program) &&
-                    arguments <= most_arguments && program->shape.elements() > 0;
+                    arguments <= max_arguments && program->shape.elements() > 0;
   if (fits) return program;
   reason = "cuda: elementwise: too many values, types below a byte, or a constant within the group";
   return std::nullopt;
@@ -84,8 +85,8 @@ public:
       : function_(function), grid_(grid), inputs_(std::move(inputs)), outputs_(outputs) {}
   bool on_stream() const override { return true; }
   void launch(const Launch& launch) const override {
-    std::array<const void*, most_arguments> pointers;
-    std::array<void*, most_arguments> arguments;
+    std::array<const void*, max_arguments> pointers;
+    std::array<void*, max_arguments> arguments;
     std::size_t count = 0;
     for (const std::size_t input : inputs_) pointers[count++] = launch.inputs[input];
     for (std::size_t i = 0; i < outputs_; ++i) pointers[count++] = launch.outputs[i];

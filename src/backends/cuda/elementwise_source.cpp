@@ -7,6 +7,7 @@
 #include <lanner/error.h>
 
 #include "backends/storage_layout.h"
+#include "base/check.h"
 
 namespace lanner::cuda {
 namespace {

@@ -8,6 +8,8 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
+
 namespace lanner::cuda {
 
 /// Libraries choose kernels for pointers of this alignment, in bytes.

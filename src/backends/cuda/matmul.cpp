@@ -9,6 +9,7 @@
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
 #include "backends/product.h"
+#include "base/check.h"
 #include "device/cuda/cublaslt.h"
 #include "device/cuda/order.h"
 
@@ -19,7 +20,7 @@ using cublaslt::AlgorithmAttribute;
 using cublaslt::DataType;
 using cublaslt::DescriptorAttribute;
 
-constexpr std::size_t most_workspace = std::size_t{32} << 20;
+constexpr std::size_t max_workspace = std::size_t{32} << 20;
 
 DataType data_type(DType type) {
   if (type == DType::f16) return DataType::float16;
@@ -64,9 +65,9 @@ bool read_batch(Matmul& m) {
   return true;
 }
 
-/// The tail as a sum and an activation, in this order.
-bool read_tail(Matmul& m) {
-  for (const TailStep& step : m.product.tail) {
+/// The epilogue as a sum and an activation, in this order.
+bool read_epilogue(Matmul& m) {
+  for (const EpilogueStep& step : m.product.epilogue) {
     if (m.activation != 0) return false;
     if (step.binary) {
       const bool sum = step.binary == BinaryKind::add && step.spread == Spread::full &&
@@ -97,8 +98,8 @@ std::optional<Matmul> read_matmul(const Group& group, std::string& reason) {
     reason = "cublaslt: the product's operands are made inside the group";
     return std::nullopt;
   }
-  if (!read_tail(m)) {
-    reason = "cublaslt: the tail is more than a bias, a sum and relu or gelu by tanh";
+  if (!read_epilogue(m)) {
+    reason = "cublaslt: the epilogue is more than a bias, a sum and relu or gelu by tanh";
     return std::nullopt;
   }
   if (!read_batch(m)) {
@@ -227,16 +228,16 @@ ChosenAlgorithm algorithm_of(const ConfigText& config, const Operation& operatio
                                       operation.d.handle(), operation.d.handle(), &chosen.algorithm, &result),
                   "cublasLtMatmulAlgoCheck");
   chosen.workspace = result.workspace;
-  check(chosen.workspace <= most_workspace, ErrorCode::unsupported,
+  check(chosen.workspace <= max_workspace, ErrorCode::unsupported,
         "cublaslt: the algorithm wants a workspace of {} bytes, {} are the most", chosen.workspace,
-        most_workspace);
+        max_workspace);
   return chosen;
 }
 
 std::vector<ConfigText> configs(const Operation& operation, cublaslt::Handle handle, bool deterministic,
                                 std::string& reason) {
   constexpr int most = 4;
-  const cublaslt::Preference preference(most_workspace, pointer_alignment);
+  const cublaslt::Preference preference(max_workspace, pointer_alignment);
   const cublaslt::MatmulDescriptor descriptor = operation.descriptor(nullptr);
   std::array<cublaslt::HeuristicResult, most> results{};
   int count = 0;
@@ -271,7 +272,7 @@ std::vector<Variant> variants(const Matmul& m, const Target& target) {
   return list;
 }
 
-/// Nothing where one input would have to lie in two ways.
+/// Nothing where one input would have to lie in two candidates.
 std::optional<Tactic> tactic_of(const Matmul& m, const Variant& variant, const Node& node,
                                 const Target& target) {
   Storage storage = target.storage();

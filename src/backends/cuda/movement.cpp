@@ -7,6 +7,7 @@
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
 #include "backends/movement/places.h"
+#include "base/check.h"
 #include "device/cuda/code.h"
 
 namespace lanner::cuda {
@@ -14,7 +15,7 @@ namespace {
 
 std::optional<BoxParameters> parameters_of(const Box& given) {
   const Box box = simplified(given);
-  if (box.sizes.size() > most_box_axes) return std::nullopt;
+  if (box.sizes.size() > max_box_axes) return std::nullopt;
   BoxParameters parameters;
   parameters.rank = static_cast<int>(box.sizes.size());
   parameters.elements = box.elements();
@@ -96,8 +97,7 @@ TacticList reorder_tactics(const Node& node, const Target& target) {
   const DType a = stored_type(*node.input(0)), b = stored_type(*node.output(0));
   if (!is_plain(from, target) || !is_plain(to, target)) return list;
   if (a != b && (!is_real(a) || !is_real(b))) return list;
-  if (bit_width(a) < 8 || bit_width(a) > 64 || node.output()->type.shape().rank() > most_box_axes)
-    return list;
+  if (bit_width(a) < 8 || bit_width(a) > 64 || node.output()->type.shape().rank() > max_box_axes) return list;
   Tactic tactic;
   tactic.kernel = "movement";
   tactic.inputs = {from};

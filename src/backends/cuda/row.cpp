@@ -8,6 +8,7 @@
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
 #include "backends/reduction.h"
+#include "base/check.h"
 #include "device/cuda/code.h"
 #include "ops/arguments.h"
 #include "ops/reduce_plan.h"
@@ -65,7 +66,7 @@ bool takes(const Group& group, std::string& reason) {
   if (!rows) return false;
   for (std::size_t i = 0; i < std::min(rows->inputs, op.inputs.size()); ++i)
     if (op.input(i) && op.input(i).dtype() != op.type().dtype()) return false;
-  if (is_real(op.type().dtype()) && op.input(0).shape().rank() <= most_row_axes &&
+  if (is_real(op.type().dtype()) && op.input(0).shape().rank() <= max_row_axes &&
       op.type().shape().elements() > 0 && op.input(0).shape().elements() > 0)
     return true;
   reason = "cuda: rows of real numbers of rank up to 6 only";

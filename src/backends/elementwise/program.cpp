@@ -9,7 +9,7 @@ namespace lanner {
 
 namespace {
 
-constexpr int most_registers = 24;
+constexpr int max_registers = 24;
 
 bool is_half(DType type) {
   return type == DType::f16 || type == DType::bf16;
@@ -48,7 +48,7 @@ public:
       program_.outputs.push_back({results_[output.index], group_.ops()[output.index].type().dtype()});
     }
     allocate_registers();
-    if (program_.registers > most_registers) {
+    if (program_.registers > max_registers) {
       reason_ = "elementwise: too many values are live at once";
       return std::nullopt;
     }

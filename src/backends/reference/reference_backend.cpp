@@ -5,6 +5,7 @@
 #include <lanner/error.h>
 
 #include "backends/estimate.h"
+#include "base/check.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 
@@ -48,7 +49,7 @@ public:
   }
   void set_item(std::size_t i, Item item) override {
     check(!item.is_sequence() && !item.absent, ErrorCode::internal, "{}: not a tensor", node_.kind());
-    copy(item.tensor, allocate(i, item.tensor.dtype(), item.tensor.shape()));
+    copy_tensor(item.tensor, allocate(i, item.tensor.dtype(), item.tensor.shape()));
   }
   std::vector<Item> run_region(std::size_t, std::span<const Item>) override {
     fail(ErrorCode::internal, "{}: has regions", node_.kind());

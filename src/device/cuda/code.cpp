@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/check.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/options.h"

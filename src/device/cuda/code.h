@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/check.h"
 #include "device/cuda/gpu.h"
 
 namespace lanner::cuda {

@@ -5,6 +5,8 @@
 #include <memory>
 #include <mutex>
 
+#include "base/check.h"
+
 namespace lanner::cublaslt {
 namespace {
 

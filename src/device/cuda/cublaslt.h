@@ -7,6 +7,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "device/cuda/cublaslt_api.h"
 #include "device/cuda/gpu.h"
 #include "device/cuda/shared_library.h"

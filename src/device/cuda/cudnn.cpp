@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/check.h"
 #include "device/cuda/cublaslt.h"
 #include "device/cuda/nvrtc.h"
 

@@ -10,6 +10,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "device/cuda/cudnn_api.h"
 #include "device/cuda/gpu.h"
 #include "device/cuda/shared_library.h"

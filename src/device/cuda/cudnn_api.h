@@ -149,7 +149,7 @@ enum class NumericalNote : int {
   winograd_tile_13x13 = 8,
 };
 /// More notes than a version has.
-inline constexpr std::size_t most_notes = 32;
+inline constexpr std::size_t max_notes = 32;
 
 /// The library's functions. All are set in a table that was opened.
 struct Api {

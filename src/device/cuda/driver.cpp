@@ -1,5 +1,6 @@
 #include "device/cuda/driver.h"
 
+#include "base/check.h"
 #include "base/options.h"
 #include "device/cuda/shared_library.h"
 

@@ -5,6 +5,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "device/cuda/driver_api.h"
 
 namespace lanner::cuda {

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/check.h"
+
 namespace lanner::cuda {
 namespace {
 

@@ -6,6 +6,7 @@
 
 #include <lanner/device.h>
 
+#include "base/check.h"
 #include "device/cuda/driver.h"
 
 namespace lanner::cuda {
@@ -82,8 +83,8 @@ private:
 };
 
 /// While it lives no other thread records a graph. Libraries record with streams of their own that the legacy
-/// default stream waits for: work that is queued there meanwhile would break the recording, and fail. Recorders go
-/// first, so that they never wait for ever. Nests; a thread that holds one may record.
+/// default stream waits for: work that is queued there meanwhile would break the recording, and fail.
+/// Recorders go first, so that they never wait for ever. Nests; a thread that holds one may record.
 class Queueing {
 public:
   explicit Queueing(Device device); ///< Of the host: nothing.

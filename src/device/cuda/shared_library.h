@@ -11,6 +11,8 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
+
 namespace lanner::cuda {
 
 /// What became of opening a library; kept for `lanner doctor`.

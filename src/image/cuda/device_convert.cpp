@@ -7,7 +7,7 @@ namespace lanner {
 namespace {
 
 ConvertImage convert_image(const Image& image, const ColorInfo& color) {
-  const PixelFormatInfo& facts = info(image.format);
+  const PixelFormatInfo& facts = format_info(image.format);
   ConvertImage device{};
   for (int c = 0; c < 3; ++c) {
     const ComponentPlace place = component_place(image.format, c);
@@ -30,7 +30,7 @@ ConvertImage convert_image(const Image& image, const ColorInfo& color) {
 } // namespace
 
 DeviceConvert device_convert(const ConvertJob& job) {
-  const PixelFormatInfo& facts = info(job.to.format);
+  const PixelFormatInfo& facts = format_info(job.to.format);
   DeviceConvert p{};
   p.from = convert_image(job.from, job.from_color);
   p.to = convert_image(job.to, job.to_color);

@@ -36,7 +36,7 @@ std::int32_t number_of(DType type) {
 } // namespace
 
 DeviceComponent device_component(const Image& image, int component) {
-  const PixelFormatInfo& facts = info(image.format);
+  const PixelFormatInfo& facts = format_info(image.format);
   const ComponentPlace place = component_place(image.format, component);
   const Plane& plane = image.planes[static_cast<std::size_t>(place.plane)];
   return {reinterpret_cast<unsigned char*>(plane.data),

@@ -32,7 +32,7 @@ void convert_on_gpu(const ConvertJob& job, Stream stream) {
   const cuda::Gpu& gpu = cuda::Gpu::get(job.to.device);
   const cuda::Current current(gpu);
   DeviceConvert parameters = device_convert(job);
-  const bool chroma = info(job.to.format).yuv;
+  const bool chroma = format_info(job.to.format).yuv;
   const Plane& covered = job.to.planes[chroma ? 1 : 0];
   const ConvertFunctions functions = functions_of(gpu);
   constexpr unsigned across = 32, down = 4;

@@ -170,11 +170,11 @@ void launch(const PreprocessState& state, const PreprocessPlan& plan, const Devi
   const auto blocks = [](std::int32_t size, unsigned block) {
     return (static_cast<unsigned>(size) + block - 1) / block;
   };
-  cuda::check(
-      cuda::driver().launch(state.function(needs_taps(plan), info(plan.source.format).bytes_per_sample),
-                            blocks(copy.width, across), blocks(copy.height, down), 1, across, down, 1, 0,
-                            static_cast<cuda::StreamHandle>(stream.handle), arguments, nullptr),
-      "cuLaunchKernel");
+  cuda::check(cuda::driver().launch(
+                  state.function(needs_taps(plan), format_info(plan.source.format).bytes_per_sample),
+                  blocks(copy.width, across), blocks(copy.height, down), 1, across, down, 1, 0,
+                  static_cast<cuda::StreamHandle>(stream.handle), arguments, nullptr),
+              "cuLaunchKernel");
 }
 
 /// A picture on this GPU.
@@ -193,7 +193,7 @@ void run(PreprocessState& state, const PreprocessPlan& plan, void* out, Stream s
 /// Queues the copy of the region's planes; the plan's picture is then on the GPU.
 void upload_picture(Staging& staging, PreprocessPlan& plan, Device device, Stream stream) {
   Upload upload;
-  const PixelFormatInfo& facts = info(plan.source.format);
+  const PixelFormatInfo& facts = format_info(plan.source.format);
   std::uint64_t offsets[3] = {};
   for (std::size_t i = 0; i < facts.planes; ++i) {
     const Plane& plane = plan.source.planes[i];

@@ -2,6 +2,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "importers/builder.h"
 #include "importers/caffe/net_model.h"
 #include "importers/caffe/rules.h"

@@ -8,6 +8,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "base/limit_error.h"
 #include "importers/caffe/layer_parameters.h"
 #include "importers/protobuf.h"

@@ -5,6 +5,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "importers/caffe/rules.h"
 
 namespace lanner::caffe {

@@ -7,6 +7,8 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
+
 namespace lanner::onnx {
 
 Value* Emitter::operator()(std::string_view op, std::vector<Value*> inputs,

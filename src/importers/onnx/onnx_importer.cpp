@@ -2,6 +2,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "importers/builder.h"
 #include "importers/onnx/onnx_reader.h"
 #include "importers/onnx/onnx_tensor.h"

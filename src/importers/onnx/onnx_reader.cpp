@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "base/account.h"
+#include "base/check.h"
 #include "base/limit_error.h"
 #include "importers/onnx/onnx_tensor.h"
 #include "importers/protobuf.h"

@@ -10,6 +10,7 @@
 #include <lanner/error.h>
 #include <lanner/version.h>
 
+#include "base/check.h"
 #include "graph/op.h"
 #include "importers/onnx/onnx_tensor.h"
 #include "importers/onnx/rules.h"
@@ -17,9 +18,9 @@
 namespace lanner::onnx {
 namespace {
 
-constexpr std::int64_t least_version = 21;
+constexpr std::int64_t min_version = 21;
 /// Protobuf's own bound of a message.
-constexpr std::uint64_t most_bytes = (std::uint64_t{1} << 31) - 1;
+constexpr std::uint64_t max_bytes = (std::uint64_t{1} << 31) - 1;
 
 /// Operators without regions or sequences that version 21 has.
 constexpr const char* names =
@@ -66,7 +67,7 @@ constexpr NewerAttribute newer_attributes[] = {
 
 struct OnnxOperator {
   std::string name;
-  std::int64_t version = least_version;
+  std::int64_t version = min_version;
 };
 
 const std::map<std::string, OnnxOperator, std::less<>>& operators() {
@@ -109,7 +110,7 @@ Message tensor_message(std::string_view name, const Tensor& tensor) {
   made.text(8, name);
   if (tensor.dtype() == DType::string) return made;
   const Tensor plain = tensor.layout().row_major() ? tensor : tensor.clone();
-  check(plain.bytes() <= most_bytes, ErrorCode::unsupported, "an ONNX file holds no tensor of {} bytes",
+  check(plain.bytes() <= max_bytes, ErrorCode::unsupported, "an ONNX file holds no tensor of {} bytes",
         plain.bytes());
   return made.text(9, {static_cast<const char*>(plain.data()), plain.bytes()});
 }
@@ -162,8 +163,8 @@ public:
     model.integer(1, file_version()).text(2, "lanner").text(3, version());
     if (!description.empty()) model.text(6, description);
     model.message(7, body).message(8, Message().text(1, "").integer(2, version_));
-    check(model.data.size() <= most_bytes, ErrorCode::unsupported, "an ONNX file holds no more than {} bytes",
-          most_bytes);
+    check(model.data.size() <= max_bytes, ErrorCode::unsupported, "an ONNX file holds no more than {} bytes",
+          max_bytes);
     return std::move(model.data);
   }
 
@@ -237,7 +238,7 @@ private:
   }
 
   const Graph& graph_;
-  std::int64_t version_ = least_version;
+  std::int64_t version_ = min_version;
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "importers/onnx/rules.h"
 
 namespace lanner::onnx {

@@ -3,6 +3,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "importers/onnx/emitter.h"
 #include "importers/onnx/rules.h"
 
@@ -96,7 +97,7 @@ void given_tensor_fill(RuleContext& context) {
 void constant_fill(RuleContext& context) {
   Emitter emit(context);
   Tensor value = Tensor::allocate(context.has_attribute("dtype") ? context.dtype("dtype") : DType::f32, {1});
-  copy(Tensor::from<double>(std::vector<double>{context.real("value", 0)}, {1}), value);
+  copy_tensor(Tensor::from<double>(std::vector<double>{context.real("value", 0)}, {1}), value);
   context.set_output(0, emit("constant_of_shape", {filled_shape(context)}, {{"value", value}}));
 }
 

@@ -6,6 +6,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "graph/op.h"
 #include "importers/onnx/rules.h"
 
@@ -46,7 +47,7 @@ public:
   void run(Value* y) {
     AttributeMap ones;
     Tensor one = Tensor::allocate(y->type.dtype(), {1});
-    copy(Tensor::from<float>(std::span<const float>({1.0F}), {1}), one);
+    copy_tensor(Tensor::from<float>(std::span<const float>({1.0F}), {1}), one);
     ones.set("value", std::move(one));
     gradients_[y] = emit("constant_of_shape", {emit("shape", {y})}, std::move(ones));
     order(y->producer());

@@ -5,6 +5,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "importers/onnx/attention.h"
 #include "importers/onnx/rules.h"
 

@@ -5,6 +5,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "importers/onnx/attention.h"
 #include "importers/onnx/rules.h"
 
@@ -44,7 +45,7 @@ void restore_padding(RuleContext& context) {
   Value* places = emit.slice(emit.flat(offsets), 0, 0, emit.size(x, 0));
   Value* count = emit.reshape(emit("size", {offsets}), {1});
   Tensor zero = Tensor::allocate(x->type.dtype(), {1});
-  copy(Tensor::from<float>(std::vector<float>{0}, {1}), zero);
+  copy_tensor(Tensor::from<float>(std::vector<float>{0}, {1}), zero);
   Value* empty =
       emit("constant_of_shape", {emit.concat({count, context.ints({hidden})}, 0)}, {{"value", zero}});
   Value* rows = emit("scatter_nd", {empty, emit.unsqueeze(places, {1}), x});

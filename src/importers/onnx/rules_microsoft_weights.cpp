@@ -7,6 +7,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "importers/onnx/emitter.h"
 #include "importers/onnx/packed_weights.h"
 #include "importers/onnx/rules.h"

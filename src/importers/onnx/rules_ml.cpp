@@ -5,6 +5,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "importers/onnx/rules.h"
 
 namespace lanner::onnx {
@@ -47,9 +48,9 @@ Tensor default_label(const RuleContext& context, DType type) {
   if (context.has_attribute("default_tensor")) return context.get<Tensor>("default_tensor", "a tensor");
   if (type == DType::string) return Tensor::scalar(context.string("default_string", "_Unused"));
   Tensor label = Tensor::allocate(type, {});
-  copy(is_integer(type) ? Tensor::scalar(context.integer("default_int64", -1))
-                        : Tensor::scalar(context.real("default_float", -0.0)),
-       label);
+  copy_tensor(is_integer(type) ? Tensor::scalar(context.integer("default_int64", -1))
+                               : Tensor::scalar(context.real("default_float", -0.0)),
+              label);
   return label;
 }
 

@@ -4,6 +4,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "importers/onnx/rules.h"
 
 namespace lanner::onnx {
@@ -84,7 +85,7 @@ void tile(RuleContext& context) {
         axis->shape().to_string());
   // One count for one axis: ones around it.
   Tensor number = Tensor::allocate(DType::i64, axis->shape());
-  copy(*axis, number);
+  copy_tensor(*axis, number);
   const std::int64_t at = number.as<std::int64_t>()[0];
   check(at >= 0 && at < static_cast<std::int64_t>(x->type.rank()), ErrorCode::bad_data,
         "Tile of version 1: axis {} for rank {}", at, x->type.rank());

@@ -9,6 +9,7 @@
 #include <lanner/error.h>
 
 #include "base/account.h"
+#include "base/check.h"
 #include "base/limit_error.h"
 #include "base/one_line.h"
 #include "importers/protobuf.h"

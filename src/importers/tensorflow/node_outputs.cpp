@@ -5,11 +5,13 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
+
 namespace lanner::tensorflow {
 namespace {
 
 /// No operator gives more tensors than this; a number from a file is held against it before it counts.
-constexpr std::int64_t most_outputs = 1 << 16;
+constexpr std::int64_t max_outputs = 1 << 16;
 
 using Names = std::vector<std::string>;
 
@@ -58,8 +60,8 @@ std::vector<OutputArgument> output_arguments(const ImportNode& node) {
   if (const auto* number = std::get_if<std::int64_t>(&attribute->second.value)) count = *number;
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute->second.value))
     count = static_cast<std::int64_t>(list->size());
-  check(count >= 0 && count <= most_outputs, ErrorCode::limit_exceeded,
-        "node {}: {} results are more than {}", node.name, count, most_outputs);
+  check(count >= 0 && count <= max_outputs, ErrorCode::limit_exceeded, "node {}: {} results are more than {}",
+        node.name, count, max_outputs);
   arguments.push_back({"output", count});
   return arguments;
 }

@@ -8,6 +8,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "base/one_line.h"
 #include "importers/tensorflow/graph_def.h"
 #include "importers/tensorflow/node_outputs.h"
@@ -18,7 +19,7 @@ namespace {
 constexpr std::size_t longest_shown = 200;
 
 /// Tensors that the nodes of one graph may give together: a number in a file must not become as many names.
-constexpr std::int64_t most_tensors = 1 << 22;
+constexpr std::int64_t max_tensors = 1 << 22;
 
 std::int64_t number_of(std::string_view digits, const std::string& reference) {
   constexpr std::int64_t most = 1 << 16;
@@ -122,8 +123,8 @@ std::vector<std::string> References::resolve(std::vector<ImportNode>& nodes,
   std::int64_t tensors = 0;
   for (ImportNode& node : made) {
     const std::int64_t count = std::max<std::int64_t>(used[node.name], 1);
-    check((tensors += count) <= most_tensors, ErrorCode::limit_exceeded,
-          "the nodes have more than {} results", most_tensors);
+    check((tensors += count) <= max_tensors, ErrorCode::limit_exceeded, "the nodes have more than {} results",
+          max_tensors);
     for (std::int64_t i = 0; i < count; ++i) node.outputs.push_back(tensor_name(node.name, i));
   }
   call_functions(made);

@@ -4,6 +4,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "importers/tensorflow/graph_def.h"
 #include "importers/tensorflow/rules.h"
 

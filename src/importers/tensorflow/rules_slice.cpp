@@ -6,6 +6,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "importers/tensorflow/rules.h"
 
 namespace lanner::tensorflow {

@@ -5,6 +5,7 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
 #include "base/limit_error.h"
 #include "tensor/strings.h"
 

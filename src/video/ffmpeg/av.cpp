@@ -11,6 +11,8 @@
 extern "C" {
 #include <libavutil/error.h>
 #include <libavutil/log.h>
+
+#include "base/check.h"
 }
 
 namespace lanner::ffmpeg {
@@ -41,7 +43,7 @@ void forward_log(void* context, int level, const char* format, va_list arguments
     if (level <= AV_LOG_ERROR && logged_error.empty()) logged_error = text;
     const AVClass* type = context ? *static_cast<const AVClass* const*>(context) : nullptr;
     if (type && type->item_name) text = one_line(type->item_name(context)) + ": " + text;
-    log(level <= AV_LOG_WARNING ? LogLevel::warning : LogLevel::debug, "ffmpeg: " + text);
+    log_message(level <= AV_LOG_WARNING ? LogLevel::warning : LogLevel::debug, "ffmpeg: " + text);
   } catch (...) { // A lost message is the lesser harm inside a C callback.
   }
 }

@@ -13,6 +13,7 @@ extern "C" {
 #include <libavformat/avio.h>
 }
 
+#include "base/check.h"
 #include "video/ffmpeg/ts_breaks.h"
 
 namespace lanner::ffmpeg {

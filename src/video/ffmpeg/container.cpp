@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/limit_error.h"
 #include "video/ffmpeg/library.h"
 

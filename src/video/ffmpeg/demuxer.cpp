@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/check.h"
 #include "base/limit_error.h"
 #include "base/sole_use.h"
 #include "video/ffmpeg/av.h"

@@ -2,6 +2,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/check.h"
 #include "base/sole_use.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/encoder_choice.h"
@@ -15,13 +16,13 @@ namespace lanner::ffmpeg {
 
 namespace {
 
-// A colour description without gaps: what is not said is written as what convert() would assume.
+// A colour description without gaps: what is not said is written as what convert_image() would assume.
 ColorInfo complete(ColorInfo color, const DirectFormat& format, std::int32_t height) {
-  if (format.full_range || !info(format.format).yuv) color.range = ColorRange::full;
+  if (format.full_range || !format_info(format.format).yuv) color.range = ColorRange::full;
   if (color.range == ColorRange::unspecified) color.range = ColorRange::limited;
-  if (!info(format.format).yuv) color.matrix = ColorMatrix::rgb;
+  if (!format_info(format.format).yuv) color.matrix = ColorMatrix::rgb;
   if (color.matrix == ColorMatrix::unspecified ||
-      (info(format.format).yuv && color.matrix == ColorMatrix::rgb))
+      (format_info(format.format).yuv && color.matrix == ColorMatrix::rgb))
     color.matrix = height >= 720 ? ColorMatrix::bt709 : ColorMatrix::bt601;
   return color;
 }
@@ -139,7 +140,7 @@ private:
   // Matrix and range count as the same when the encoder would convert nothing.
   bool fits(const Image& image) const {
     if (image.format != target_.format) return false;
-    if (!info(image.format).yuv) return true;
+    if (!format_info(image.format).yuv) return true;
     const ColorInfo given = complete(image.color, {image.format}, image.height);
     return given.matrix == options_.color.matrix && given.range == options_.color.range;
   }
@@ -154,7 +155,7 @@ private:
     if (!fits(image) || !image.owner || !copies_input_) {
       input = Image::allocate(target_.format, image.width, image.height);
       input.color = options_.color;
-      convert(image, input);
+      convert_image(image, input);
     }
     FramePtr frame = to_av(input, context_->pix_fmt);
     frame->colorspace = context_->colorspace;

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "base/check.h"
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/pixel_format.h"
 

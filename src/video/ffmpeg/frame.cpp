@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "base/check.h"
 #include "image/planes.h"
 #include "video/ffmpeg/pixel_format.h"
 
@@ -27,7 +28,7 @@ Image describe_planes(PixelFormat format, const AVFrame& frame) {
 }
 
 bool usable_as_it_is(const AVFrame& frame, const DirectFormat& direct) {
-  for (int p = 0; p < info(direct.format).planes; ++p)
+  for (int p = 0; p < format_info(direct.format).planes; ++p)
     if (!frame.data[direct.planes[p]] || frame.linesize[direct.planes[p]] <= 0) return false;
   return frame.buf[0] != nullptr;
 }
@@ -52,7 +53,7 @@ void scale_into(const AVFrame& frame, Image& image) {
   std::uint8_t* data[4] = {};
   int pitch[4] = {};
   const auto direct = direct_format(to_av(image.format));
-  for (int p = 0; p < info(image.format).planes; ++p) {
+  for (int p = 0; p < format_info(image.format).planes; ++p) {
     data[direct->planes[p]] = reinterpret_cast<std::uint8_t*>(image.planes[p].data);
     pitch[direct->planes[p]] = static_cast<int>(image.planes[p].pitch);
   }
@@ -71,12 +72,12 @@ Image to_image(FramePtr frame, const Limits& limits) {
           "decode: FFmpeg gave pixel format {}, which it cannot name", frame->format);
     Image image = Image::allocate(nearest_format(format), frame->width, frame->height, limits);
     image.color = color_of(*frame);
-    if (!info(image.format).yuv) image.color.range = ColorRange::full;
+    if (!format_info(image.format).yuv) image.color.range = ColorRange::full;
     scale_into(*frame, image);
     return image;
   }
   Image image = describe_planes(direct->format, *frame);
-  for (int p = 0; p < info(direct->format).planes; ++p) {
+  for (int p = 0; p < format_info(direct->format).planes; ++p) {
     image.planes[p].data = reinterpret_cast<std::byte*>(frame->data[direct->planes[p]]);
     image.planes[p].pitch = frame->linesize[direct->planes[p]];
   }
@@ -100,7 +101,7 @@ FramePtr to_av(const Image& image, AVPixelFormat format) {
   frame->format = format;
   frame->width = image.width;
   frame->height = image.height;
-  for (int p = 0; p < info(image.format).planes; ++p) {
+  for (int p = 0; p < format_info(image.format).planes; ++p) {
     check(image.planes[p].pitch <= INT_MAX, ErrorCode::limit_exceeded, "encode: pitch of {} bytes",
           image.planes[p].pitch);
     frame->data[direct->planes[p]] = reinterpret_cast<std::uint8_t*>(image.planes[p].data);

@@ -20,13 +20,13 @@ namespace lanner::ffmpeg {
 
 namespace {
 
-constexpr std::size_t most_idle = 8;
-constexpr std::size_t most_idle_bytes = 256u << 20;
+constexpr std::size_t max_idle = 8;
+constexpr std::size_t max_idle_bytes = 256u << 20;
 constexpr std::size_t alignment = 64; // Of the widest vectors.
 constexpr std::size_t beyond = 128;   // Codecs read and write whole vectors at the end of the last row.
 
-/// Counts pictures that got memory. FFmpeg's threads hand them over by locks of its own, which tools that look
-/// for races do not see: counting publishes what get_buffer wrote, reading the count takes it in.
+/// Counts pictures that got memory. FFmpeg's threads hand them over by locks of its own, which tools that
+/// look for races do not see: counting publishes what get_buffer wrote, reading the count takes it in.
 std::atomic<std::uint32_t> served{0};
 
 /// Pages of zeros.
@@ -102,9 +102,7 @@ struct FrameMemory::Idle {
   std::uint64_t lent = 0;
   bool refused = false;
 
-  explicit Idle(std::uint64_t bytes) : most(bytes) {
-    blocks.reserve(most_idle);
-  } // Giving back must not fail.
+  explicit Idle(std::uint64_t bytes) : most(bytes) { blocks.reserve(max_idle); } // Giving back must not fail.
 
   Block take(std::size_t bytes) {
     {
@@ -130,7 +128,7 @@ struct FrameMemory::Idle {
     lent -= block.bytes();
     const bool fits = blocks.empty() || blocks.back().bytes() == block.bytes();
     const std::size_t bytes = (blocks.size() + 1) * block.bytes();
-    if (fits && blocks.size() < most_idle && bytes <= most_idle_bytes) blocks.push_back(std::move(block));
+    if (fits && blocks.size() < max_idle && bytes <= max_idle_bytes) blocks.push_back(std::move(block));
   }
 };
 

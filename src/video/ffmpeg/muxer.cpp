@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/check.h"
 #include "base/file.h"
 #include "base/sole_use.h"
 #include "video/ffmpeg/av.h"

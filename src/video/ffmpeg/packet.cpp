@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/check.h"
+
 namespace lanner::ffmpeg {
 
 Packet to_packet(PacketPtr from) {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/check.h"
 #include "base/file.h"
 #include "base/limit_error.h"
 #include "image/orientation.h"
@@ -97,7 +98,7 @@ EncoderOptions image_options(bool jpeg, const Image& image) {
   options.codec = jpeg ? "mjpeg" : "png";
   options.width = image.width;
   options.height = image.height;
-  const bool gray = info(image.format).planes == 1 && info(image.format).samples[0] == 1;
+  const bool gray = format_info(image.format).planes == 1 && format_info(image.format).samples[0] == 1;
   options.format = jpeg ? PixelFormat::yuv444p : gray ? PixelFormat::gray8 : PixelFormat::rgb24;
   if (jpeg) options.color = {ColorMatrix::bt601, ColorRange::full, ChromaSiting::center}; // JFIF 1.02.
   options.threads = 1;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/check.h"
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/pixel_format.h"
 

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t packet_bytes = 188;
 constexpr std::byte sync{0x47};
 constexpr int null_pid = 0x1fff;
-constexpr std::size_t most_breaks = 1 << 16;
+constexpr std::size_t max_breaks = 1 << 16;
 
 unsigned at(std::span<const std::byte> bytes, std::size_t i) {
   return std::to_integer<unsigned>(bytes[i]);
@@ -59,7 +59,7 @@ void TsBreaks::look_at(std::span<const std::byte> packet, std::uint64_t position
   // A packet may be sent twice with one counter, and one without payload does not count.
   const bool follows = last < 0 || counter == last || (payload && counter == ((last + 1) & 15));
   // FFmpeg takes the place of a packet from the end of its 188 bytes.
-  if ((indicated || !follows) && breaks_.size() < most_breaks)
+  if ((indicated || !follows) && breaks_.size() < max_breaks)
     breaks_.emplace(pid,
                     static_cast<std::int64_t>(position + packet_bytes) - static_cast<std::int64_t>(stride_));
 }

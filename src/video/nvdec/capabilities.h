@@ -6,6 +6,7 @@
 
 #include <lanner/decoder.h>
 
+#include "base/check.h"
 #include "video/nvdec/library.h"
 #include "video/nvdec/picture_form.h"
 

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/check.h"
 #include "base/limit_error.h"
 #include "base/sole_use.h"
 #include "video/bitstream.h"
@@ -293,13 +294,13 @@ private:
     if (session_ && session_->suits(shape)) return session_->reconfigure(shape);
     cache_->give_back(std::move(session_));
     const bool told = shape.form.codec == cudaVideoCodec_AV1 && whole.format.seqhdr_data_length > 0;
-    const int most_width = told ? most_side(whole.av1.max_width) : shape.width;
-    const int most_height = told ? most_side(whole.av1.max_height) : shape.height;
+    const int most_width = told ? max_side(whole.av1.max_width) : shape.width;
+    const int most_height = told ? max_side(whole.av1.max_height) : shape.height;
     session_ = cache_->take(shape, most_width, most_height);
   }
 
   // A header's bound that the hardware does not take is no reason not to decode what it does.
-  int most_side(unsigned side) const { return side <= 8192 ? even(side) : 0; }
+  int max_side(unsigned side) const { return side <= 8192 ? even(side) : 0; }
 
   void on_picture(CUVIDPICPARAMS& picture) override {
     lanner::check(session_ != nullptr, ErrorCode::bad_data, "decode: {}: a picture before its sequence",

@@ -6,7 +6,7 @@ namespace lanner::nvdec {
 
 /// Buffers of one size that came back. Outlives the decoder for as long as frames are held.
 struct FrameMemory::Pool {
-  static constexpr std::size_t most_idle = 16;
+  static constexpr std::size_t max_idle = 16;
 
   explicit Pool(cuda::ContextHandle context) : context(context) {}
 
@@ -24,7 +24,7 @@ struct FrameMemory::Pool {
   void give_back(cuda::DevicePointer buffer, std::uint64_t size) noexcept {
     {
       const std::lock_guard lock(mutex);
-      if (!closed && size == bytes && count < most_idle) {
+      if (!closed && size == bytes && count < max_idle) {
         idle[count++] = buffer;
         return;
       }
@@ -40,7 +40,7 @@ struct FrameMemory::Pool {
   cuda::ContextHandle context;
   std::mutex mutex;
   std::uint64_t bytes = 0;
-  std::array<cuda::DevicePointer, most_idle> idle{};
+  std::array<cuda::DevicePointer, max_idle> idle{};
   std::size_t count = 0;
   bool closed = false;
 

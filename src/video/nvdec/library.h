@@ -5,6 +5,7 @@
 #include <span>
 #include <thread>
 
+#include "base/check.h"
 #include "device/cuda/gpu.h"
 #include "device/cuda/shared_library.h"
 #include "video/nvdec/nvcuvid_api.h"

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/check.h"
+
 namespace lanner::nvdec {
 namespace {
 

@@ -34,13 +34,13 @@ Image PictureCopier::make_image(const PictureLayout& layout) {
   std::uint64_t bytes = 0;
   std::array<std::uint64_t, 3> offsets{};
   shape_planes(image, row_alignment);
-  for (int p = 0; p < info(layout.format).planes; ++p) {
+  for (int p = 0; p < format_info(layout.format).planes; ++p) {
     offsets[p] = bytes;
     bytes += plane_bytes(image, p);
   }
   image.owner = memory_.take(bytes);
   auto* memory = static_cast<std::byte*>(const_cast<void*>(image.owner.get()));
-  for (int p = 0; p < info(layout.format).planes; ++p) image.planes[p].data = memory + offsets[p];
+  for (int p = 0; p < format_info(layout.format).planes; ++p) image.planes[p].data = memory + offsets[p];
   return image;
 }
 
@@ -63,7 +63,7 @@ PictureCopier::Copied PictureCopier::copy(Session& session, int picture, CUVIDPR
 }
 
 void PictureCopier::queue_copies(Slot& slot, const Image& to, const PictureLayout& layout, unsigned pitch) {
-  const PixelFormatInfo& facts = info(to.format);
+  const PixelFormatInfo& facts = format_info(to.format);
   const bool to_host = to.device.is_host();
   std::byte* staged = to_host ? staging(slot, to) : nullptr;
   for (int p = 0; p < facts.planes; ++p) {
@@ -90,7 +90,7 @@ void PictureCopier::queue_copies(Slot& slot, const Image& to, const PictureLayou
 
 std::byte* PictureCopier::staging(Slot& slot, const Image& image) {
   std::uint64_t bytes = 0;
-  for (int p = 0; p < info(image.format).planes; ++p) bytes += plane_bytes(image, p);
+  for (int p = 0; p < format_info(image.format).planes; ++p) bytes += plane_bytes(image, p);
   if (slot.staging_bytes < bytes) {
     slot.staging.reset();
     slot.staging_bytes = 0;
@@ -106,7 +106,7 @@ void PictureCopier::release(Slot& slot) {
   const Image image = std::exchange(slot.image, {});
   if (image.defined()) {
     const auto* staged = static_cast<const std::byte*>(slot.staging.get());
-    for (int p = 0; p < info(image.format).planes; ++p) {
+    for (int p = 0; p < format_info(image.format).planes; ++p) {
       std::memcpy(image.planes[p].data, staged, plane_bytes(image, p));
       staged += plane_bytes(image, p);
     }

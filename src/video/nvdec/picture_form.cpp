@@ -18,7 +18,7 @@ constexpr CodecName codecs[] = {
 };
 
 cudaVideoChromaFormat chroma_of(PixelFormat format) noexcept {
-  const PixelFormatInfo& facts = info(format);
+  const PixelFormatInfo& facts = format_info(format);
   if (!facts.yuv && facts.planes == 1 && facts.samples[0] == 1) return cudaVideoChromaFormat_Monochrome;
   if (facts.chroma_y == 1) return cudaVideoChromaFormat_420;
   return facts.chroma_x == 1 ? cudaVideoChromaFormat_422 : cudaVideoChromaFormat_444;

@@ -7,6 +7,7 @@
 
 #include <lanner/log.h>
 
+#include "base/check.h"
 #include "device/team.h"
 
 namespace lanner::nvdec {
@@ -19,12 +20,12 @@ void fill(Rect& rect, int width, int height) {
   rect.bottom = static_cast<short>(height);
 }
 
-CUVIDDECODECREATEINFO describe(const SessionShape& shape, int most_width, int most_height) {
+CUVIDDECODECREATEINFO describe(const SessionShape& shape, int max_width, int max_height) {
   CUVIDDECODECREATEINFO info{};
   info.ulWidth = info.ulTargetWidth = static_cast<tcu_ulong>(shape.width);
   info.ulHeight = info.ulTargetHeight = static_cast<tcu_ulong>(shape.height);
-  info.ulMaxWidth = static_cast<tcu_ulong>(most_width);
-  info.ulMaxHeight = static_cast<tcu_ulong>(most_height);
+  info.ulMaxWidth = static_cast<tcu_ulong>(max_width);
+  info.ulMaxHeight = static_cast<tcu_ulong>(max_height);
   info.ulNumDecodeSurfaces = static_cast<tcu_ulong>(shape.surfaces);
   info.ulNumOutputSurfaces = output_surfaces;
   info.CodecType = shape.form.codec;
@@ -49,13 +50,13 @@ std::uint64_t SessionShape::bytes() const noexcept {
          static_cast<std::uint64_t>(surfaces + output_surfaces);
 }
 
-Session::Session(const SessionShape& shape, int most_width, int most_height)
-    : shape_(shape), most_width_(std::max(shape.width, most_width)),
-      most_height_(std::max(shape.height, most_height)), most_surfaces_(shape.surfaces) {
+Session::Session(const SessionShape& shape, int max_width, int max_height)
+    : shape_(shape), max_width_(std::max(shape.width, max_width)),
+      max_height_(std::max(shape.height, max_height)), max_surfaces_(shape.surfaces) {
   // Rectangles have 16 bits; no GPU decodes pictures as large.
-  lanner::check(most_width_ <= INT16_MAX && most_height_ <= INT16_MAX, ErrorCode::unsupported,
-                "nvdec: coded size {}x{}, at most {} are taken", most_width_, most_height_, INT16_MAX);
-  CUVIDDECODECREATEINFO info = describe(shape, most_width_, most_height_);
+  lanner::check(max_width_ <= INT16_MAX && max_height_ <= INT16_MAX, ErrorCode::unsupported,
+                "nvdec: coded size {}x{}, at most {} are taken", max_width_, max_height_, INT16_MAX);
+  CUVIDDECODECREATEINFO info = describe(shape, max_width_, max_height_);
   nvdec::check(api().create_decoder(&handle_, &info), "cuvidCreateDecoder");
 }
 
@@ -70,8 +71,8 @@ void Session::check(CUresult status, const char* call) {
 }
 
 bool Session::suits(const SessionShape& shape) const noexcept {
-  return !failed_ && shape.form == shape_.form && shape.width <= most_width_ &&
-         shape.height <= most_height_ && shape.surfaces <= most_surfaces_;
+  return !failed_ && shape.form == shape_.form && shape.width <= max_width_ && shape.height <= max_height_ &&
+         shape.surfaces <= max_surfaces_;
 }
 
 void Session::reconfigure(const SessionShape& shape) {
@@ -162,22 +163,22 @@ std::unique_ptr<Session> SessionCache::find(const SessionShape& shape) {
   return session;
 }
 
-std::unique_ptr<Session> SessionCache::take(const SessionShape& shape, int most_width, int most_height) {
+std::unique_ptr<Session> SessionCache::take(const SessionShape& shape, int max_width, int max_height) {
   if (std::unique_ptr<Session> session = find(shape)) {
     try {
       if (session->shape() != shape) session->reconfigure(shape);
       return session;
     } catch (const Error& error) {
-      log(LogLevel::info, fmt::format("nvdec: a session is not used again: {}", error.message()));
+      log_message(LogLevel::info, fmt::format("nvdec: a session is not used again: {}", error.message()));
     }
   }
   try {
-    return std::make_unique<Session>(shape, most_width, most_height);
+    return std::make_unique<Session>(shape, max_width, max_height);
   } catch (const Error& error) {
     // Waiting sessions hold memory that this one could have.
     if (error.code() != ErrorCode::out_of_memory || size() == 0) throw;
     clear();
-    return std::make_unique<Session>(shape, most_width, most_height);
+    return std::make_unique<Session>(shape, max_width, max_height);
   }
 }
 
@@ -190,7 +191,7 @@ void SessionCache::give_back(std::unique_ptr<Session> session) {
   std::uint64_t bytes = 0;
   for (const auto& idle : idle_) bytes += idle->shape().bytes();
   std::size_t drop = 0;
-  for (; drop < idle_.size() && (idle_.size() - drop > most_sessions || bytes > most_bytes); ++drop)
+  for (; drop < idle_.size() && (idle_.size() - drop > max_sessions || bytes > max_bytes); ++drop)
     bytes -= idle_[drop]->shape().bytes();
   for (std::size_t i = 0; i < drop; ++i) ended.push_back(std::move(idle_[i]));
   idle_.erase(idle_.begin(), idle_.begin() + static_cast<std::ptrdiff_t>(drop));

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/check.h"
 #include "video/nvdec/library.h"
 #include "video/nvdec/picture_form.h"
 
@@ -29,7 +30,7 @@ struct SessionShape {
 class Session {
 public:
   /// `most` bounds the sizes that it may be reconfigured to. Throws as check() does.
-  Session(const SessionShape& shape, int most_width, int most_height);
+  Session(const SessionShape& shape, int max_width, int max_height);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -52,7 +53,7 @@ private:
 
   CUvideodecoder handle_ = nullptr;
   SessionShape shape_;
-  int most_width_, most_height_, most_surfaces_;
+  int max_width_, max_height_, max_surfaces_;
   bool failed_ = false;
 };
 
@@ -64,7 +65,7 @@ public:
 
   /// A waiting session of this shape, else one that could be reconfigured to it, else a new one. Throws as
   /// check().
-  std::unique_ptr<Session> take(const SessionShape& shape, int most_width, int most_height);
+  std::unique_ptr<Session> take(const SessionShape& shape, int max_width, int max_height);
   /// Keeps a session for later, or ends it where it failed; the oldest give way to what is too much.
   void give_back(std::unique_ptr<Session> session);
   void clear();
@@ -73,8 +74,8 @@ public:
 private:
   std::unique_ptr<Session> find(const SessionShape& shape);
 
-  static constexpr std::size_t most_sessions = 16;
-  static constexpr std::uint64_t most_bytes = 1ull << 30;
+  static constexpr std::size_t max_sessions = 16;
+  static constexpr std::uint64_t max_bytes = 1ull << 30;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Session>> idle_; ///< Oldest first.
 };

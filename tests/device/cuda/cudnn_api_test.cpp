@@ -123,7 +123,7 @@ static_assert(same(N::reduced_precision_reduction, CUDNN_NUMERICAL_NOTE_REDUCED_
 static_assert(same(N::nondeterministic, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC));
 static_assert(same(N::winograd_tile_6x6, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6));
 static_assert(same(N::winograd_tile_13x13, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13));
-static_assert(most_notes >= CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+static_assert(max_notes >= CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
 
 /// Return type, number of parameters and size of each.
 template<typename R, typename... Ours, typename Q, typename... Theirs>

@@ -1,8 +1,8 @@
 #pragma once
-// Steps of a tail as instructions.
+// Steps of an epilogue as instructions.
 
 #include "backends/elementwise/opcode.h"
-#include "backends/tail.h"
+#include "backends/epilogue.h"
 
 namespace lanner {
 

@@ -10,6 +10,7 @@
 #include "backends/elementwise/program.h"
 #include "backends/estimate.h"
 #include "backends/storage_layout.h"
+#include "base/check.h"
 #include "device/cpu.h"
 #include "device/parallel.h"
 #include "tensor/cast.h"
@@ -20,7 +21,7 @@ namespace {
 
 /// Floats in a tile: with all registers of a program this stays in the first cache.
 constexpr std::int64_t tile_size = 512;
-constexpr int most_slots = 48;
+constexpr int max_slots = 48;
 
 struct Source {
   enum class Way : std::uint8_t {
@@ -132,13 +133,13 @@ private:
   }
 
   void run(const Launch& launch, std::int64_t begin, std::int64_t end) const {
-    alignas(64) float tiles[most_slots][tile_size];
+    alignas(64) float tiles[max_slots][tile_size];
     const std::size_t inputs = sources_.size();
     for (std::size_t i = 0; i < inputs; ++i)
       if (sources_[i].way == Source::Way::once)
         fetch(sources_[i], bytes_of(sources_[i], launch), 0, std::min(step_, total_), tiles[i]);
     const TileFunctions& functions = tile_functions();
-    std::array<const float*, most_slots> slots;
+    std::array<const float*, max_slots> slots;
     for (std::size_t i = inputs; i < static_cast<std::size_t>(program_.slots()); ++i) slots[i] = tiles[i];
     for (std::int64_t tile = begin; tile < end; ++tile) {
       const std::int64_t first = tile * step_, count = std::min(step_, total_ - first);
@@ -180,7 +181,7 @@ private:
 };
 
 bool readable(const ElementwiseProgram& program, const Layout& layout) {
-  if (program.slots() > most_slots) return false;
+  if (program.slots() > max_slots) return false;
   for (const ProgramInput& input : program.inputs) {
     const OperandWalk walk(program.shape, layout, input.operand.shape());
     if (!walk.contiguous() && input.dtype != DType::f32 && input.dtype != DType::boolean) return false;

@@ -9,6 +9,7 @@
 #include "backends/estimate.h"
 #include "backends/product.h"
 #include "backends/storage_layout.h"
+#include "base/check.h"
 #include "device/parallel.h"
 
 namespace lanner {
@@ -16,7 +17,7 @@ namespace lanner {
 namespace {
 
 /// Beyond this many rows the weights are read so often that oneDNN's blocking for the caches wins.
-constexpr std::int64_t most_rows = 64;
+constexpr std::int64_t max_rows = 64;
 
 /// Weights with the columns of a panel next to each other: `Ba32b` for depth x columns, `Ab32a` for columns x
 /// depth.
@@ -25,7 +26,7 @@ Layout panel_layout(const Product& product, int width) {
   return {{columns, depth}, {{columns, static_cast<std::uint16_t>(width)}}};
 }
 
-/// A step of the tail over a stretch of a row of results.
+/// A step of the epilogue over a stretch of a row of results.
 struct RowStep {
   Opcode opcode;
   Numbers numbers;
@@ -33,9 +34,9 @@ struct RowStep {
   bool full = false;
 };
 
-std::optional<std::vector<RowStep>> row_steps(const Tail& tail) {
+std::optional<std::vector<RowStep>> row_steps(const Epilogue& epilogue) {
   std::vector<RowStep> steps;
-  for (const TailStep& step : tail) {
+  for (const EpilogueStep& step : epilogue) {
     if (!step.binary) {
       const ActivationInstruction instruction = instruction_of(step.activation);
       steps.push_back({instruction.opcode, instruction.numbers, {}, false});
@@ -63,11 +64,11 @@ std::optional<Gemm> read_gemm(const Group& group, std::string& reason) {
     reason = "cpu: gemm takes f32, one matrix of weights and rows as they lie";
     return std::nullopt;
   }
-  if (product->rows() > most_rows) {
+  if (product->rows() > max_rows) {
     reason = "cpu: gemm is for 64 rows at most";
     return std::nullopt;
   }
-  auto steps = row_steps(product->tail);
+  auto steps = row_steps(product->epilogue);
   if (!steps) return std::nullopt;
   Gemm gemm{std::move(*product), std::move(*steps), false};
   if (!gemm.steps.empty() && gemm.steps.front().opcode == Opcode::relu) {
@@ -121,7 +122,7 @@ private:
     if (!gemm_.steps.empty()) finish(launch, begin * width(), std::min(columns_, end * width()));
   }
 
-  /// The rest of the tail on columns [first, last) of each row.
+  /// The rest of the epilogue on columns [first, last) of each row.
   void finish(const Launch& launch, std::int64_t first, std::int64_t last) const {
     for (std::int64_t row = 0; row < rows_; ++row) {
       float* out = static_cast<float*>(launch.outputs[0]) + row * columns_ + first;

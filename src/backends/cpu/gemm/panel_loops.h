@@ -9,7 +9,7 @@ namespace lanner::LANNER_SIMD {
 inline constexpr int panel_vectors = 2;
 inline constexpr std::int64_t panel_width = panel_vectors * lanes;
 /// Rows at once: with two vectors a row the sums fill half of the registers (AVX-512 has 32, the others 16).
-inline constexpr int most_rows = LANNER_SIMD_BYTES == 64 ? 8 : 4;
+inline constexpr int max_rows = LANNER_SIMD_BYTES == 64 ? 8 : 4;
 
 inline void finish(const PanelProduct& p, float* out, F low, F high) {
   if (p.relu) {
@@ -87,10 +87,10 @@ inline void run_panel(const PanelProduct& p) {
   const float* a = p.a;
   float* out = p.out;
   std::int64_t left = p.rows;
-  for (; left >= most_rows; left -= most_rows) {
-    some_rows<most_rows>(p, a, out);
-    a += most_rows * p.a_stride;
-    out += most_rows * p.out_stride;
+  for (; left >= max_rows; left -= max_rows) {
+    some_rows<max_rows>(p, a, out);
+    a += max_rows * p.a_stride;
+    out += max_rows * p.out_stride;
   }
   for (; left >= 4; left -= 4) {
     some_rows<4>(p, a, out);

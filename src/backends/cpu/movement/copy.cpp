@@ -27,7 +27,7 @@ public:
   CopyKernel(Side from, Side to) : from_(std::move(from)), to_(std::move(to)) {}
   void launch(const Launch& launch) const override {
     Tensor to = to_.wrap(launch.outputs[0]);
-    copy(from_.wrap(launch.inputs[0]), to);
+    copy_tensor(from_.wrap(launch.inputs[0]), to);
   }
 
 private:

@@ -7,6 +7,7 @@
 #include "backends/estimate.h"
 #include "backends/movement/places.h"
 #include "backends/storage_layout.h"
+#include "base/check.h"
 #include "ops/transpose.h"
 
 namespace lanner {

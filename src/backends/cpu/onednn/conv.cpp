@@ -1,4 +1,4 @@
-// Convolutions and their transposes with a fused tail.
+// Convolutions and their transposes with a fused epilogue.
 
 #include <algorithm>
 #include <numeric>
@@ -9,6 +9,7 @@
 #include "backends/cpu/onednn/window.h"
 #include "backends/estimate.h"
 #include "backends/storage_layout.h"
+#include "base/check.h"
 
 namespace lanner::onednn {
 
@@ -16,14 +17,14 @@ namespace {
 
 constexpr std::size_t channel_axis = 1;
 
-/// The anchor's operands, shapes and tail.
+/// The anchor's operands, shapes and epilogue.
 struct Conv {
   bool transposed;
   Operand src, weights, bias;
   Shape input, filter, output;
   std::int64_t groups;
   Window window;
-  Tail tail;
+  Epilogue epilogue;
 
   std::int64_t outputs_per_group() const { return output[1] / groups; }
   std::int64_t inputs_per_group() const { return input[1] / groups; }
@@ -105,9 +106,9 @@ std::optional<Conv> read_conv(const Group& group, bool transposed, std::string& 
   const Dims kernel(conv.filter.begin() + 2, conv.filter.end());
   conv.window =
       (transposed ? transposed_window_of : window_of)(op.attributes(), kernel, conv.input, conv.output);
-  auto tail = tail_of(group, channel_axis, reason);
-  if (!tail) return std::nullopt;
-  conv.tail = std::move(*tail);
+  auto epilogue = epilogue_of(group, channel_axis, reason);
+  if (!epilogue) return std::nullopt;
+  conv.epilogue = std::move(*epilogue);
   return conv;
 }
 
@@ -127,7 +128,7 @@ Candidate make(const Conv& conv, const Variant& variant) {
   Candidate candidate;
   const auto src = describe(conv.input, variant.src, DType::f32),
              dst = describe(conv.output, variant.dst, DType::f32);
-  auto post = post_ops(conv.tail, variant.residual, conv.output, variant.dst, channel_axis);
+  auto post = post_ops(conv.epilogue, variant.residual, conv.output, variant.dst, channel_axis);
   if (!src || !dst || !post) return candidate;
   const Desc weights = describe_any(conv.weight_dims(), DType::f32);
   const auto bias = describe(Shape{conv.output[1]}, {}, DType::f32);
@@ -140,7 +141,7 @@ Candidate make(const Conv& conv, const Variant& variant) {
 
 std::vector<Variant> variants(const Conv& conv) {
   std::vector<Variant> result;
-  const std::vector<Residual> residuals = adds_in_place(conv.tail)
+  const std::vector<Residual> residuals = adds_in_place(conv.epilogue)
                                               ? std::vector{Residual::in_place, Residual::read}
                                               : std::vector{Residual::none};
   for (const Layout& layout : activation_layouts(conv.input.rank()))
@@ -159,7 +160,7 @@ std::optional<Tactic> to_tactic(const Conv& conv, const Node& node, const Varian
   storages.ask(conv.src, stored(canonical(variant.src, conv.input)));
   storages.ask(conv.weights, stored(weights));
   storages.ask(conv.bias, {});
-  if (!ask_operands(conv.tail, variant.dst, conv.output, storages)) return std::nullopt;
+  if (!ask_operands(conv.epilogue, variant.dst, conv.output, storages)) return std::nullopt;
   Tactic tactic;
   tactic.kernel = kernel;
   ConfigText config;
@@ -251,7 +252,7 @@ template<bool transposed>
 bool conv_fuses(const Group& group, const Target&) {
   std::string reason;
   const auto conv = read_conv(group, transposed, reason);
-  return conv && post_ops(conv->tail, Residual::none, conv->output, {}, channel_axis).has_value();
+  return conv && post_ops(conv->epilogue, Residual::none, conv->output, {}, channel_axis).has_value();
 }
 
 } // namespace

@@ -6,6 +6,8 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
+
 namespace lanner::onednn {
 
 namespace {

@@ -56,7 +56,7 @@ private:
   mutable std::array<std::atomic<MemorySet*>, pool_size> pool_{};
 };
 
-/// Arguments of the anchor's operands and of the tail's.
+/// Arguments of the anchor's operands and of the epilogue's.
 Argument argument(int id, const Desc& desc, const Operand& operand);
 Argument output_argument(int id, const Desc& desc, std::size_t index = 0);
 

@@ -9,6 +9,8 @@
 
 #include <lanner/error.h>
 
+#include "base/check.h"
+
 namespace lanner::onednn {
 
 namespace {

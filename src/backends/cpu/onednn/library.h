@@ -13,7 +13,7 @@
 #include <lanner/layout.h>
 #include <lanner/shape.h>
 
-#include "backends/tail.h"
+#include "backends/epilogue.h"
 
 namespace lanner::onednn {
 

@@ -14,6 +14,7 @@
 #include <lanner/error.h>
 
 #include "backends/cpu/onednn/imports.h"
+#include "base/check.h"
 #include "device/team.h"
 
 // The functions of libgomp (its ABI is fixed by what GCC compiles `#pragma omp parallel` and `barrier` to)

@@ -30,7 +30,7 @@ Cut cut_for(int threads, std::int64_t units, std::int64_t least) {
 bool UnitBytes::add(const Operand& operand, std::size_t bytes) {
   if (!operand || !operand.is_input()) return bytes == 0;
   const auto [found, fresh] = inputs.try_emplace(operand.index, bytes);
-  return (fresh || found->second == bytes) && operand.index < PieceKernel::most_inputs;
+  return (fresh || found->second == bytes) && operand.index < PieceKernel::max_inputs;
 }
 
 PieceKernel::PieceKernel(const Cut& cut, const UnitBytes& bytes, std::unique_ptr<Execution> body,
@@ -56,8 +56,8 @@ void PieceKernel::launch(const Launch& launch) const {
 
 void PieceKernel::run(const Launch& launch, std::int64_t piece) const {
   const auto at = static_cast<std::size_t>(piece);
-  std::array<const void*, most_inputs> inputs{};
-  const std::size_t count = std::min(launch.inputs.size(), most_inputs);
+  std::array<const void*, max_inputs> inputs{};
+  const std::size_t count = std::min(launch.inputs.size(), max_inputs);
   for (std::size_t i = 0; i < count; ++i)
     if (launch.inputs[i]) inputs[i] = static_cast<const std::byte*>(launch.inputs[i]) + at * input_bytes_[i];
   std::array<void*, 1> outputs{static_cast<std::byte*>(launch.outputs[0]) + at * output_bytes_};

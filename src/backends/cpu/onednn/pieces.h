@@ -35,7 +35,7 @@ struct UnitBytes {
 /// Runs one primitive for each piece, on whoever has a core.
 class PieceKernel final : public Kernel {
 public:
-  static constexpr std::size_t most_inputs = 16; ///< Of the node.
+  static constexpr std::size_t max_inputs = 16; ///< Of the node.
 
   /// `last` computes the last piece where that is smaller. Both were made for one thread.
   PieceKernel(const Cut& cut, const UnitBytes& bytes, std::unique_ptr<Execution> body,
@@ -49,7 +49,7 @@ private:
   void run(const Launch& launch, std::int64_t piece) const;
 
   Cut cut_;
-  std::array<std::size_t, most_inputs> input_bytes_{}; ///< Of a piece.
+  std::array<std::size_t, max_inputs> input_bytes_{}; ///< Of a piece.
   std::size_t output_bytes_;
   std::unique_ptr<Execution> body_, last_;
   int threads_;

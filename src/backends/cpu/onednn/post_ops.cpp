@@ -27,12 +27,12 @@ dnnl::algorithm algorithm_of(BinaryKind kind) {
   return A::undef;
 }
 
-bool can_add_in_place(const TailStep& step) {
+bool can_add_in_place(const EpilogueStep& step) {
   return step.binary == BinaryKind::add && step.spread == Spread::full && step.operand.is_input() &&
          !step.operand.constant;
 }
 
-std::optional<Desc> operand_desc(const TailStep& step, const Shape& result, const Layout& layout,
+std::optional<Desc> operand_desc(const EpilogueStep& step, const Shape& result, const Layout& layout,
                                  std::size_t channel_axis) {
   if (step.spread == Spread::full) return describe(result, layout, step.operand.dtype());
   Shape shape(std::vector<std::int64_t>(result.rank(), 1));
@@ -51,17 +51,17 @@ std::optional<Layout> full_layout(const Layout& layout, const Shape& result, con
 
 } // namespace
 
-bool adds_in_place(const Tail& tail) {
-  for (const TailStep& step : tail)
+bool adds_in_place(const Epilogue& epilogue) {
+  for (const EpilogueStep& step : epilogue)
     if (step.binary && can_add_in_place(step)) return true;
   return false;
 }
 
-std::optional<PostOps> post_ops(const Tail& tail, Residual residual, const Shape& result,
+std::optional<PostOps> post_ops(const Epilogue& epilogue, Residual residual, const Shape& result,
                                 const Layout& layout, std::size_t channel_axis) {
   PostOps post;
   std::map<ActivationKind, std::pair<float, float>> numbers;
-  for (const TailStep& step : tail) {
+  for (const EpilogueStep& step : epilogue) {
     if (!step.binary) {
       // oneDNN 2.6's products keep one alpha and beta a kind: a second step of the kind would get those of
       // the first.
@@ -87,8 +87,9 @@ std::optional<PostOps> post_ops(const Tail& tail, Residual residual, const Shape
   return post;
 }
 
-bool ask_operands(const Tail& tail, const Layout& layout, const Shape& result, OperandStorages& storages) {
-  for (const TailStep& step : tail) {
+bool ask_operands(const Epilogue& epilogue, const Layout& layout, const Shape& result,
+                  OperandStorages& storages) {
+  for (const EpilogueStep& step : epilogue) {
     if (!step.binary) continue;
     const auto own = step.spread == Spread::full ? full_layout(layout, result, step.operand.shape())
                                                  : std::optional(Layout{});

@@ -1,16 +1,17 @@
 #pragma once
-// A group's tail as oneDNN post-operations.
+// A group's epilogue as oneDNN post-operations.
 
 #include <optional>
 #include <vector>
 
 #include "backends/cpu/onednn/execution.h"
+#include "backends/epilogue.h"
 #include "backends/operand_storages.h"
-#include "backends/tail.h"
 
 namespace lanner::onednn {
 
-/// How one tail is done: with the first full-size addition in place, or all operands read beside the result.
+/// How one epilogue is done: with the first full-size addition in place, or all operands read beside the
+/// result.
 enum class Residual : std::uint8_t { none, in_place, read };
 
 struct PostOps {
@@ -20,14 +21,15 @@ struct PostOps {
 };
 
 /// Whether some step adds a full-size input, so that Residual::in_place makes sense.
-bool adds_in_place(const Tail& tail);
+bool adds_in_place(const Epilogue& epilogue);
 
 /// `result` is the output's shape, `layout` its storage (which full-size operands share), `channel_axis` the
 /// axis of Spread::channel. Nothing when a step has no post-operation.
-std::optional<PostOps> post_ops(const Tail& tail, Residual residual, const Shape& result,
+std::optional<PostOps> post_ops(const Epilogue& epilogue, Residual residual, const Shape& result,
                                 const Layout& layout, std::size_t channel_axis);
 
-/// Asks for the storages of the tail's operands. False where they cannot be had so.
-bool ask_operands(const Tail& tail, const Layout& layout, const Shape& result, OperandStorages& storages);
+/// Asks for the storages of the epilogue's operands. False where they cannot be had so.
+bool ask_operands(const Epilogue& epilogue, const Layout& layout, const Shape& result,
+                  OperandStorages& storages);
 
 } // namespace lanner::onednn

@@ -9,6 +9,7 @@
 #include "backends/estimate.h"
 #include "backends/product.h"
 #include "backends/storage_layout.h"
+#include "base/check.h"
 
 namespace lanner::onednn {
 
@@ -41,7 +42,7 @@ Layout swapped(Layout layout) {
 Candidate make_inner(const Product& product, std::int64_t rows, const Desc& weights) {
   Candidate candidate;
   const Shape flat{rows, product.columns()};
-  auto post = post_ops(product.tail, Residual::read, flat, {}, 1);
+  auto post = post_ops(product.epilogue, Residual::read, flat, {}, 1);
   if (!post) return candidate;
   const auto src = describe(Shape{rows, product.depth()}, {}, DType::f32),
              dst = describe(flat, {}, DType::f32);
@@ -78,7 +79,7 @@ std::optional<UnitBytes> unit_bytes(const Product& product, std::int64_t of_a, s
   bytes.output = size(of_result);
   bool fits = bytes.add(product.a, size(of_a)) && bytes.add(product.b, size(of_b));
   if (product.bias) fits = fits && bytes.add(product.bias, 0);
-  for (const TailStep& step : product.tail)
+  for (const EpilogueStep& step : product.epilogue)
     if (step.binary) fits = fits && bytes.add(step.operand, step.spread == Spread::full ? bytes.output : 0);
   return fits ? std::optional(std::move(bytes)) : std::nullopt;
 }
@@ -244,7 +245,7 @@ Candidate make_matmul(const Product& product, const Matrices& m) {
   Shape bias_shape(std::vector<std::int64_t>(rank, 1));
   bias_shape[rank - 1] = product.columns();
   const auto bias = describe(bias_shape, {}, DType::f32);
-  auto post = post_ops(product.tail, Residual::read, m.result, {}, rank - 1);
+  auto post = post_ops(product.epilogue, Residual::read, m.result, {}, rank - 1);
   if (!src || !weights || !dst || !post || !*src || !*weights) return candidate;
   candidate.descriptor = matmul(*src, *weights, product.bias ? &*bias : nullptr, *dst, attributes(post->ops));
   candidate.arguments = std::move(post->arguments);
@@ -373,7 +374,8 @@ bool product_fuses(const Group& group, const Target&) {
   std::string reason;
   const auto product = read_product(group, reason);
   return product &&
-         post_ops(product->tail, Residual::read, product->result, {}, product->result.rank() - 1).has_value();
+         post_ops(product->epilogue, Residual::read, product->result, {}, product->result.rank() - 1)
+             .has_value();
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "backends/cpu/onednn/families.h"
 #include "backends/estimate.h"
 #include "backends/storage_layout.h"
+#include "base/check.h"
 
 namespace lanner::onednn {
 

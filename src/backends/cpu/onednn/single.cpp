@@ -3,6 +3,7 @@
 #include "backends/cpu/onednn/implementations.h"
 #include "backends/estimate.h"
 #include "backends/storage_layout.h"
+#include "base/check.h"
 
 namespace lanner::onednn {
 

@@ -7,6 +7,7 @@
 #include "backends/estimate.h"
 #include "backends/reduction.h"
 #include "backends/storage_layout.h"
+#include "base/check.h"
 #include "device/parallel.h"
 #include "ops/reduce_plan.h"
 

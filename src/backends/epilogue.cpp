@@ -1,4 +1,4 @@
-#include "backends/tail.h"
+#include "backends/epilogue.h"
 
 #include <cmath>
 #include <limits>
@@ -52,12 +52,12 @@ std::optional<Activation> scalar_step(BinaryKind kind, float c, bool reversed) {
 }
 
 /// Reads the operations of a group one after the other, each using the result before it.
-class TailReader {
+class EpilogueReader {
 public:
-  TailReader(const Group& group, std::size_t channel_axis, std::string& reason)
+  EpilogueReader(const Group& group, std::size_t channel_axis, std::string& reason)
       : group_(group), axis_(channel_axis), reason_(reason), shape_(group.ops().front().type().shape()) {}
 
-  std::optional<Tail> read() {
+  std::optional<Epilogue> read() {
     for (std::size_t next = 1; next < group_.ops().size();) {
       const std::size_t taken = gate(next) ? 2 : step(group_.ops()[next]) ? 1 : 0;
       if (taken == 0) {
@@ -72,7 +72,7 @@ public:
       reason_ = "the group has other outputs than its last operation";
       return std::nullopt;
     }
-    return std::move(tail_);
+    return std::move(epilogue_);
   }
 
 private:
@@ -90,13 +90,13 @@ private:
     const auto activation = activation_of(inner);
     if (!activation) return false;
     if (activation->kind == K::sigmoid) {
-      tail_.push_back({std::nullopt, {K::swish, 1, 0}, {}, Spread::full});
+      epilogue_.push_back({std::nullopt, {K::swish, 1, 0}, {}, Spread::full});
       return true;
     }
     if (activation->kind != K::hard_sigmoid || std::abs(activation->alpha - 1.0F / 6) > 1e-6F ||
         activation->beta != 0.5F)
       return false;
-    tail_.push_back({std::nullopt, {K::hard_swish}, {}, Spread::full});
+    epilogue_.push_back({std::nullopt, {K::hard_swish}, {}, Spread::full});
     return true;
   }
 
@@ -119,11 +119,11 @@ private:
 
   /// Linear maps in a row are one.
   void add(Activation next) {
-    Activation* last = tail_.empty() || tail_.back().binary ? nullptr : &tail_.back().activation;
+    Activation* last = epilogue_.empty() || epilogue_.back().binary ? nullptr : &epilogue_.back().activation;
     if (last && last->kind == K::linear && next.kind == K::linear)
       *last = {K::linear, last->alpha * next.alpha, last->beta * next.alpha + next.beta};
     else
-      tail_.push_back({std::nullopt, next, {}, Spread::full});
+      epilogue_.push_back({std::nullopt, next, {}, Spread::full});
   }
 
   bool binary_step(const GroupOp& op, BinaryKind binary) {
@@ -141,7 +141,7 @@ private:
       add({K::linear, -1, 0});
       binary = BinaryKind::add;
     }
-    tail_.push_back({binary, {}, operand, *spread});
+    epilogue_.push_back({binary, {}, operand, *spread});
     return true;
   }
 
@@ -150,7 +150,7 @@ private:
   std::string& reason_;
   Shape shape_;
   std::size_t current_ = 0;
-  Tail tail_;
+  Epilogue epilogue_;
 };
 
 } // namespace
@@ -196,12 +196,12 @@ std::optional<Spread> spread_of(const Shape& operand, const Shape& result, std::
   return full ? std::optional(Spread::full) : std::nullopt;
 }
 
-std::optional<Tail> tail_of(const Group& group, std::size_t channel_axis, std::string& reason) {
+std::optional<Epilogue> epilogue_of(const Group& group, std::size_t channel_axis, std::string& reason) {
   if (group.empty()) {
     reason = group.reason();
     return std::nullopt;
   }
-  return TailReader(group, channel_axis, reason).read();
+  return EpilogueReader(group, channel_axis, reason).read();
 }
 
 } // namespace lanner

@@ -40,13 +40,13 @@ enum class BinaryKind : std::uint8_t { add, subtract, multiply, divide, minimum,
 enum class Spread : std::uint8_t { scalar, channel, full };
 
 /// One step: an activation, or, when `binary` is set, `x binary operand`.
-struct TailStep {
+struct EpilogueStep {
   std::optional<BinaryKind> binary;
   Activation activation{};
   Operand operand;
   Spread spread = Spread::full;
 };
-using Tail = std::vector<TailStep>;
+using Epilogue = std::vector<EpilogueStep>;
 
 /// The activation that an operation is, when its parameters are constants; `softsign`-like operations give
 /// nothing.
@@ -55,8 +55,8 @@ std::optional<Activation> activation_of(const GroupOp& op);
 /// How `operand` spreads over `result`; nothing when it is none of the three.
 std::optional<Spread> spread_of(const Shape& operand, const Shape& result, std::size_t channel_axis);
 
-/// Operations 1... of `group` as a tail of operation 0, whose shape every step keeps. Nothing, with `reason`
-/// set, when they are anything else. `channel_axis` is the axis that Spread::channel means.
-std::optional<Tail> tail_of(const Group& group, std::size_t channel_axis, std::string& reason);
+/// Operations 1... of `group` as an epilogue of operation 0, whose shape every step keeps. Nothing, with
+/// `reason` set, when they are anything else. `channel_axis` is the axis that Spread::channel means.
+std::optional<Epilogue> epilogue_of(const Group& group, std::size_t channel_axis, std::string& reason);
 
 } // namespace lanner
