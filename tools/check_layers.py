@@ -61,6 +61,7 @@ HEADERS = {
     "shape": "tensor",
     "tensor": "tensor",
     "tensor_file": "tensor",
+    "precision": "tensor",
     "image": "image",
     "preprocess": "image",
     "graph": "graph",

@@ -37,14 +37,21 @@ void fix_open_sizes(BuildOptions& build, const Binding& input, const Preprocess&
 
 /// What is wrong with a list of types, for CLI11; nothing where it is right.
 std::string wrong_precision(const std::string& text) {
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::string_view name = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
-    if (name != "fp32" && name != "fp16" && name != "bf16")
-      return fmt::format("'{}': expected fp32, fp16 or bf16, comma separated", name);
+  try {
+    static_cast<void>(Precision::parse(text));
+    return {};
+  } catch (const Error& error) {
+    return fmt::format("{}, comma separated", error.message());
   }
-  return {};
+}
+
+/// `/head/*=fp32`: names may hold `=`, types do not.
+PrecisionPin parse_pin(const std::string& text) {
+  const std::size_t at = text.rfind('=');
+  check(at != std::string::npos && at > 0, ErrorCode::invalid_argument,
+        "--pin '{}': expected NODE=TYPE like '/head/*=fp32'", text);
+  return {text.substr(0, at), with_context([&] { return fmt::format("--pin '{}'", text); },
+                                           [&] { return parse_precision_type(text.substr(at + 1)); })};
 }
 
 /// A plan was built once and for all.
@@ -54,6 +61,9 @@ void refuse_build_options(const EngineOptions& options) {
   if (!options.profiles.empty()) given.emplace_back("--profile");
   if (!options.weights.empty()) given.emplace_back("--weights");
   if (!options.precision.empty()) given.emplace_back("--precision");
+  if (!options.pins.empty()) given.emplace_back("--pin");
+  if (options.strict) given.emplace_back("--strict");
+  if (options.exact) given.emplace_back("--exact");
   if (!options.budget.empty()) given.emplace_back("--budget");
   if (options.deterministic) given.emplace_back("--deterministic");
   if (options.retune) given.emplace_back("--retune");
@@ -89,6 +99,20 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
                   "Types that kernels may compute in: fp32, fp16, bf16; comma separated (default: fp32)")
       ->group(group)
       ->check(wrong_precision);
+  command
+      .add_option(
+          "--pin", options.pins,
+          "NODE=TYPE, like '/head/*=fp32': the type that nodes of this name are computed in; * stands "
+          "for any characters, ? for one; may be given several times")
+      ->group(group)
+      ->allow_extra_args(false);
+  command
+      .add_flag("--strict", options.strict,
+                "A node that no kernel computes in a type of --precision, or of its --pin, is an error")
+      ->group(group);
+  command
+      .add_flag("--exact", options.exact, "No kernels that compute by another formula: no Winograd, no TF32")
+      ->group(group);
   command
       .add_option("--budget", options.budget,
                   "Time for timing kernels, like 10s; 0 chooses by heuristics at once")
@@ -126,7 +150,10 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
   }
   for (const std::string& text : options.profiles) build.profiles.push_back(parse_profile(text));
   if (!options.weights.empty()) build.weights = open_weights(options.weights);
-  if (!options.precision.empty()) build.precision = options.precision;
+  if (!options.precision.empty()) build.precision = Precision::parse(options.precision);
+  for (const std::string& text : options.pins) build.precision.pins.push_back(parse_pin(text));
+  build.precision.strict = options.strict;
+  build.precision.exact = options.exact;
   build.budget = options.budget.empty() ? default_budget : parse_duration(options.budget);
   build.device = parse_device(options.device);
   build.threads = options.threads;

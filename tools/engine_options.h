@@ -19,7 +19,9 @@ struct EngineOptions {
   std::string model, weights;
   std::vector<std::string> shapes, profiles;
   std::string precision; ///< Empty: fp32.
-  std::string budget;    ///< Empty: the subcommand's own.
+  std::vector<std::string> pins;
+  bool strict = false, exact = false;
+  std::string budget; ///< Empty: the subcommand's own.
   std::string device = "auto";
   int threads = 0;
   bool deterministic = false, retune = false;

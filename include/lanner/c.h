@@ -174,6 +174,12 @@ typedef struct lanner_profile {
   size_t shape_count;
 } lanner_profile;
 
+/* A type that certain nodes are to be computed in. The structure never grows. */
+typedef struct lanner_precision_pin {
+  const char* pattern; /* Of the names of the model's nodes; `*` stands for any characters, `?` for one. */
+  const char* type;    /* `fp32`, `fp16`, `bf16`. */
+} lanner_precision_pin;
+
 typedef struct lanner_build_options {
   size_t struct_size;
   const char* precision; /* Types that kernels may compute in: `fp32` (null), `fp16,bf16,fp32`. */
@@ -195,6 +201,11 @@ typedef struct lanner_build_options {
   /* The opt shapes of each are tuned; other shapes of one take over its kernels, and those in none run. */
   const lanner_profile* profiles;
   size_t profile_count;
+  /* The first that matches a node counts for it. */
+  const lanner_precision_pin* pins;
+  size_t pin_count;
+  int32_t strict; /* Not 0: a node that no kernel computes in `precision` or its pin is an error. */
+  int32_t exact;  /* Not 0: no kernels that compute by another formula (Winograd). */
 } lanner_build_options;
 
 typedef struct lanner_load_options {

@@ -16,6 +16,7 @@
 #include <lanner/device.h>
 #include <lanner/item.h>
 #include <lanner/limits.h>
+#include <lanner/precision.h>
 #include <lanner/preprocess.h>
 #include <lanner/source.h>
 #include <lanner/tensor.h>
@@ -52,8 +53,7 @@ struct BuildOptions {
   /// Shapes outside of all profiles run too, with the first one's kernels where they fit, and a warning is
   /// logged. An input that a profile does not name may have any sizes in it.
   std::vector<std::map<std::string, ShapeRange>> profiles;
-  /// Types that kernels may compute in: `fp32`, `fp16`, `bf16`, comma separated.
-  std::string precision = "fp32";
+  Precision precision; ///< Types that kernels may compute in.
   /// Seconds that timing kernels may take; 0 chooses by heuristics at once.
   double budget = 10;
   int threads = 0;   ///< Of contexts; 0 takes the machine's cores.

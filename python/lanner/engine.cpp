@@ -126,14 +126,31 @@ void prepare(const PyEngine& engine, nb::handle shapes, nb::handle threads, nb::
   warnings.give();
 }
 
-PyEngine build(nb::handle model, const std::string& precision, const nb::dict& shapes,
-               const nb::handle profiles, int threads, double budget, const std::string& device,
-               bool deterministic, bool retune, const nb::dict& preprocess, nb::handle weights,
-               nb::handle limits, nb::object progress) {
+/// `'fp16,fp32'`, or a set of such names; with the other words of the policy.
+Precision to_precision(nb::handle types, const nb::dict& pins, bool strict, bool exact) {
+  Precision precision;
+  if (nb::isinstance<nb::str>(types)) {
+    precision = Precision::parse(nb::cast<std::string>(types));
+  } else {
+    precision.types.clear();
+    for (nb::handle name : types) precision.types.insert(parse_precision_type(nb::cast<std::string>(name)));
+  }
+  for (const auto& [pattern, type] : pins)
+    precision.pins.push_back(
+        {nb::cast<std::string>(pattern), parse_precision_type(nb::cast<std::string>(type))});
+  precision.strict = strict;
+  precision.exact = exact;
+  return precision;
+}
+
+PyEngine build(nb::handle model, nb::handle precision, const nb::dict& pins, bool strict, bool exact,
+               const nb::dict& shapes, const nb::handle profiles, int threads, double budget,
+               const std::string& device, bool deterministic, bool retune, const nb::dict& preprocess,
+               nb::handle weights, nb::handle limits, nb::object progress) {
   BuildOptions options;
   options.limits = to_limits(limits);
   if (!weights.is_none()) options.weights = to_source(weights, options.limits);
-  options.precision = precision;
+  options.precision = to_precision(precision, pins, strict, exact);
   options.threads = threads;
   options.budget = budget;
   options.deterministic = deterministic;
@@ -275,11 +292,14 @@ void register_engine(nb::module_& module) {
 
   module.def(
       "build", &build, nb::arg("model"), nb::kw_only(), nb::arg("precision") = "fp32",
+      nb::arg("pins") = nb::dict(), nb::arg("strict") = false, nb::arg("exact") = false,
       nb::arg("shapes") = nb::dict(), nb::arg("profiles") = nb::list(), nb::arg("threads") = 0,
       nb::arg("budget") = 10.0, nb::arg("device") = "auto", nb::arg("deterministic") = false,
       nb::arg("retune") = false, nb::arg("preprocess") = nb::dict(), nb::arg("weights") = nb::none(),
       nb::arg("limits") = nb::none(), nb::arg("progress") = nb::none(),
-      nb::sig("def build(model: object, *, precision: str = 'fp32', shapes: dict[str, typing.Any] = "
+      nb::sig("def build(model: object, *, precision: str | collections.abc.Iterable[str] = 'fp32', "
+              "pins: dict[str, str] = {}, strict: bool = False, exact: bool = False, shapes: dict[str, "
+              "typing.Any] = "
               "{}, profiles: collections.abc.Sequence[dict[str, typing.Any]] = [], threads: int = 0, "
               "budget: float = 10.0, device: str = 'auto', deterministic: bool = False, "
               "retune: bool = False, "
@@ -291,7 +311,11 @@ void register_engine(nb::module_& module) {
       "input name to shape, or to (min, "
       "opt, max): what the engine takes. profiles: dicts of the same, ranges to be ready for; the "
       "build tunes the opt shapes of each, other shapes in a range take over their kernels, and shapes "
-      "in none run too. budget: seconds that timing kernels may take; 0 chooses by heuristics. "
+      "in none run too. precision: types that kernels may compute in, fp32, fp16, bf16; fp32 always, unless "
+      "strict. pins: type by name of a node, or by a pattern with * and ?: {\"/head/*\": \"fp32\"}. strict: "
+      "a node that no kernel computes as it was asked for is an error. exact: no kernels that compute by "
+      "another formula, like Winograd's. budget: seconds that timing kernels may take; 0 chooses by "
+      "heuristics. "
       "deterministic: the same model gives the same plan, nothing is timed. retune: kernels are timed again "
       "that earlier builds have timed. "
       "preprocess: input name to Preprocess. "

@@ -49,7 +49,13 @@ Control control_of(const Options& given) {
 BuildOptions options_of(const lanner_build_options* options) {
   const lanner_build_options given = read_options(options);
   BuildOptions result;
-  if (given.precision) result.precision = given.precision;
+  if (given.precision) result.precision = Precision::parse(given.precision);
+  if (given.pin_count > 0) required(given.pins, "pins");
+  for (std::size_t i = 0; i < given.pin_count; ++i)
+    result.precision.pins.push_back({text(given.pins[i].pattern, "pattern of a pin"),
+                                     parse_precision_type(text(given.pins[i].type, "type of a pin"))});
+  result.precision.strict = given.strict != 0;
+  result.precision.exact = given.exact != 0;
   check(std::isfinite(given.budget), ErrorCode::invalid_argument, "budget is {}: expected seconds",
         given.budget);
   if (given.budget != 0) result.budget = std::max(given.budget, 0.0);

@@ -33,19 +33,6 @@ namespace {
 
 constexpr const char* preprocess_key = "lanner.preprocess.";
 
-std::vector<DType> parse_precision(const std::string& text) {
-  std::vector<DType> types{DType::f32};
-  for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
-    end = text.find(',', begin);
-    const std::string_view name = std::string_view(text).substr(begin, end - begin);
-    if (name == "fp32") continue;
-    check(name == "fp16" || name == "bf16", ErrorCode::invalid_argument,
-          "precision '{}': expected fp32, fp16 or bf16, comma separated", name);
-    types.push_back(name == "fp16" ? DType::f16 : DType::bf16);
-  }
-  return types;
-}
-
 Target target_for(const BuildOptions& options) {
   check_threads(options.threads);
   check(std::isfinite(options.budget) && options.budget >= 0, ErrorCode::invalid_argument,
@@ -53,7 +40,8 @@ Target target_for(const BuildOptions& options) {
   Target target;
   target.device = options.device;
   target.threads = options.threads > 0 ? options.threads : default_team();
-  target.precisions = parse_precision(options.precision);
+  check_precision(options.precision);
+  target.precision = options.precision;
   target.deterministic = options.deterministic;
   target.isa = isa_of(options.device);
   target.host_isa = isa_of({});
@@ -193,6 +181,7 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   if (options.stop_after != "import") run_passes(*graph, pass_options(options));
   for (const auto& [input, spec] : options.preprocess)
     graph->metadata[preprocess_key + input] = spec.to_json();
+  check_pins(*graph, options.precision);
   state->graph = std::move(graph);
   state->budget = options.budget;
   state->timing_cache = timing_cache_path(options);

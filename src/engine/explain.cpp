@@ -11,6 +11,7 @@
 #include "graph/op.h"
 #include "lower/alternatives.h"
 #include "lower/precision.h"
+#include "plan/joins.h"
 #include "plan/lowered.h"
 
 namespace lanner {
@@ -41,7 +42,7 @@ Json value_json(const Value& value) {
 Json input_json(const Value& input) {
   Json json = value_json(input);
   const Value* made = &input;
-  while (made->producer() && made->producer()->tactic.backend == alias_backend)
+  while (made->producer() && made->producer()->tactic.backend == alias_backend && !is_join(*made->producer()))
     made = made->producer()->input(0);
   if (made != &input) json["from"] = made->name();
   return json;
@@ -149,6 +150,16 @@ std::string dumped(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
+Json precision_json(const Precision& precision) {
+  Json json{{"types", precision.types_text()},
+            {"pins", Json::array()},
+            {"strict", precision.strict},
+            {"exact", precision.exact}};
+  for (const PrecisionPin& pin : precision.pins)
+    json["pins"].push_back({{"pattern", pin.pattern}, {"type", precision_name(pin.type)}});
+  return json;
+}
+
 } // namespace
 
 std::string explain_json(const EngineState& state, const Specialisation& specialisation) {
@@ -160,7 +171,8 @@ std::string explain_json(const EngineState& state, const Specialisation& special
   json["target"] = {{"device", state.target.device.to_string()},
                     {"isa", state.target.isa},
                     {"threads", state.target.threads},
-                    {"deterministic", state.target.deterministic}};
+                    {"deterministic", state.target.deterministic},
+                    {"precision", precision_json(state.target.precision)}};
   json["memory"] = {{"arena_bytes", program.arena_bytes()}, {"weight_bytes", constant_bytes(program)}};
   json["inputs"] = Json::array();
   for (const Binding& binding : state.inputs) json["inputs"].push_back(binding.to_string());

@@ -103,7 +103,7 @@ MachineLimits measure_machine(Device device, const Control& control) {
   if (host) {
     limits.team_start = team_start();
   } else {
-    target.precisions = {DType::f32, DType::f16};
+    target.precision.types = {DType::f32, DType::f16};
     limits.half_operations = std::max(product_rate(product, target, control), limits.operations);
   }
   check(plausible(limits), ErrorCode::internal, "{}: what was measured cannot be", device.to_string());

@@ -67,7 +67,7 @@ double bound_for(const Graph& graph, const Target& target) {
   const bool halves = any_node(graph.body(), [](const Node& node) {
     return std::ranges::any_of(node.outputs(), [](const auto& value) { return is_half(value->type); });
   });
-  const bool narrow = std::ranges::any_of(target.precisions, [](DType type) { return bit_width(type) < 32; });
+  const bool narrow = target.precision.allows(DType::f16) || target.precision.allows(DType::bf16);
   return halves || narrow ? gross_of_halves : gross;
 }
 

@@ -22,6 +22,7 @@
 #include "graph/op.h"
 #include "graph/text.h"
 #include "importers/importer.h"
+#include "lower/precision.h"
 #include "ops/table.h"
 #include "tensor/safetensors.h"
 #include "tensor/strings.h"
@@ -173,14 +174,27 @@ private:
     check_threads(options_.threads);
     const int built_for = std::clamp(json.at("threads").get<int>(), 1, max_threads);
     state.target.threads = options_.threads > 0 ? options_.threads : std::min(built_for, default_team());
-    state.target.precisions.clear();
-    for (const auto& name : json.at("precisions"))
-      state.target.precisions.push_back(parse_dtype(name.get<std::string>()));
+    state.target.precision = read_precision(json);
     state.target.deterministic = json.at("deterministic").get<bool>();
     state.target.isa = isa_of(state.target.device);
     state.target.host_isa = isa_of({});
     set_limits(state.target);
     state.budget = std::clamp(json.at("budget").get<double>(), 0.0, 3600.0);
+  }
+
+  static Precision read_precision(const nlohmann::json& json) {
+    Precision precision;
+    precision.types.clear();
+    for (const auto& name : json.at("precisions"))
+      precision.types.insert(parse_dtype(name.get<std::string>()));
+    if (json.contains("pins"))
+      for (const auto& pin : json.at("pins"))
+        precision.pins.push_back(
+            {pin.at("pattern").get<std::string>(), parse_dtype(pin.at("type").get<std::string>())});
+    precision.strict = json.value("strict", false);
+    precision.exact = json.value("exact", false);
+    check_precision(precision);
+    return precision;
   }
 
   InputShapes read_shapes(const nlohmann::json& json, const EngineState& state) const {

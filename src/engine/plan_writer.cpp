@@ -119,8 +119,9 @@ private:
   }
 
   std::string target_json() const {
+    const Precision& precision = state_.target.precision;
     std::vector<std::string> precisions;
-    for (DType type : state_.target.precisions) precisions.emplace_back(to_string(type));
+    for (DType type : precision.types) precisions.emplace_back(to_string(type));
     Json json{{"device", state_.target.device.to_string()},
               {"isa", state_.target.isa},
               {"threads", state_.target.threads},
@@ -128,6 +129,10 @@ private:
               {"deterministic", state_.target.deterministic},
               {"budget", state_.target.deterministic ? 0 : state_.budget}, // times nothing
               {"shapes", shapes_json(state_.opt)}};
+    for (const PrecisionPin& pin : precision.pins)
+      json["pins"].push_back({{"pattern", pin.pattern}, {"type", to_string(pin.type)}});
+    if (precision.strict) json["strict"] = true;
+    if (precision.exact) json["exact"] = true;
     if (!state_.profiles.empty()) json["profiles"] = profiles_json(state_.profiles);
     return json.dump();
   }

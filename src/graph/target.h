@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <lanner/device.h>
-#include <lanner/dtype.h>
+#include <lanner/precision.h>
 
 #include "device/machine_limits.h"
 #include "graph/storage.h"
@@ -17,8 +17,7 @@ namespace lanner {
 struct Target {
   Device device;
   int threads = 1; ///< Fixed for a Context; oneDNN binds it to primitives.
-  std::vector<DType> precisions{
-      DType::f32}; ///< Types kernels may compute in where the model says a real type.
+  Precision precision;
   bool deterministic = false;
   std::string isa;      ///< CPU features or GPU architecture, part of timing keys.
   std::string host_isa; ///< CPU features, for the steps that run on the host beside a GPU.
@@ -32,7 +31,7 @@ struct Target {
     other.device = {};
     other.isa = host_isa;
     other.limits = host_limits;
-    other.precisions = {DType::f32};
+    other.precision = {};
     return other;
   }
 

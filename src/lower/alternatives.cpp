@@ -16,6 +16,8 @@
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "lower/estimates.h"
+#include "lower/joins.h"
+#include "lower/precision.h"
 #include "lower/tuning.h"
 #include "lower/vouched.h"
 #include "ops/expansion.h"
@@ -84,10 +86,28 @@ void check_complete(const Node& node, const std::vector<Alternative>& list) {
           alternative.tactic.kernel, node.label());
 }
 
-void append(Proposal& proposal, const Backend& backend, TacticList offered) {
+/// The target as the proposal's kernels may use it. Nodes of other pins are never in one.
+Target target_of(const Proposal& proposal, const LowerOptions& options) {
+  return target_for(proposal.members, options.target).value_or(options.target);
+}
+
+/// Takes out what computes in other types than the policy says. A node alone that is left with nothing runs
+/// as it can; what is told of it stands in the report.
+void drop_breaking(Proposal& proposal, std::vector<Alternative>& list, const Target& own) {
+  const auto breaks = [&](const Alternative& one) { return !keeps(one.tactic, *proposal.node, own); };
+  if (list.empty() || std::ranges::none_of(list, breaks)) return;
+  const bool all = std::ranges::all_of(list, breaks);
+  if (all)
+    proposal.notes.push_back(fmt::format("no kernel computes it in {} alone", own.precision.types_text()));
+  if (!all || proposal.is_group()) std::erase_if(list, breaks);
+}
+
+void append(Proposal& proposal, const Backend& backend, TacticList offered, const LowerOptions& options) {
   std::vector<Alternative> list;
   add(list, backend, std::move(offered));
   check_complete(*proposal.node, list);
+  const Target own = target_of(proposal, options);
+  std::erase_if(list, [&](const Alternative& one) { return !keeps(one.tactic, *proposal.node, own); });
   remove_overwriting(proposal, list);
   std::ranges::move(list, std::back_inserter(proposal.list));
 }
@@ -104,7 +124,7 @@ std::vector<const Backend*> backends_of(const Proposal& proposal) {
 /// What backends find for a node by a search.
 void search(Proposal& proposal, const LowerOptions& options) {
   for (const Backend* backend : backends_of(proposal))
-    append(proposal, *backend, options.tuner.more_tactics(*proposal.node, *backend));
+    append(proposal, *backend, options.tuner.more_tactics(*proposal.node, *backend), options);
 }
 
 std::vector<Alternative> aliases(const Node& node, const Target& target) {
@@ -125,20 +145,23 @@ std::vector<Alternative> aliases(const Node& node, const Target& target) {
 /// Of all backends for a node alone, of those of the target's own device for a group.
 void ask(Proposal& proposal, const LowerOptions& options) {
   const Node& node = *proposal.node;
+  const Target own = target_of(proposal, options);
   std::vector<Alternative> list;
   for (const Backend* backend : options.backends) {
     // A definition is slow: it is for what nothing else runs.
     if (is_definition(*backend) && (proposal.is_group() || !list.empty())) break;
     if (proposal.is_group() && backend->device() != options.target.device.kind) continue;
-    TacticList offered = reachable_tactics(*backend, node, options.target);
+    TacticList offered = reachable_tactics(*backend, node, own);
     if (!offered.reason.empty())
       proposal.notes.push_back(fmt::format("{}: {}", backend->name(), offered.reason));
     add(list, *backend, std::move(offered));
     // What a GPU can run stays there; the host's kernels are for the rest.
     if (!list.empty() && backend->device() != DeviceKind::cpu) break;
   }
+  if (!proposal.is_group()) std::ranges::move(joins(node, list), std::back_inserter(list));
   std::ranges::move(aliases(node, options.target), std::back_inserter(list));
   check_complete(node, list);
+  drop_breaking(proposal, list, own);
   proposal.list = std::move(list);
   proposal.asked = true;
 }
@@ -310,12 +333,13 @@ void keep_chosen(Proposal& proposal, const LowerOptions& options) {
   if (!model || model->kind() != proposal.node->kind() || shown_kind(*model) != shown_kind(*proposal.node))
     return;
   ask_for(proposal, options);
+  const Target own = target_of(proposal, options);
   std::vector<Alternative>& list = proposal.list;
   if (std::ranges::none_of(list, [&](const Alternative& one) { return same_choice(one, *model, true); }))
     for (const Backend* backend : backends_of(proposal))
       if (backend->name() == model->tactic.backend)
-        append(proposal, *backend,
-               backend->more_tactics(*proposal.node, options.target.for_device(backend->device())));
+        append(proposal, *backend, backend->more_tactics(*proposal.node, own.for_device(backend->device())),
+               options);
   for (const bool exactly : {true, false}) {
     const auto found =
         std::ranges::find_if(list, [&](const Alternative& one) { return same_choice(one, *model, exactly); });
@@ -346,17 +370,6 @@ TacticList reachable_tactics(const Backend& backend, const Node& node, const Tar
     return std::ranges::any_of(tactic.inputs, far) || std::ranges::any_of(tactic.outputs, far);
   });
   return offered;
-}
-
-std::unique_ptr<Graph> reorder_graph(const OpTable& ops, const Type& type, const Storage& from,
-                                     const Storage& to) {
-  auto graph = std::make_unique<Graph>(ops, "reorder");
-  Value* input = graph->add_input("x", type);
-  input->storage = from;
-  Value* output = graph->emit("reorder", std::vector<Value*>{input}, {}, type, "y");
-  output->storage = to;
-  graph->add_output("y", output);
-  return graph;
 }
 
 std::vector<Proposal> offered_alternatives(Graph& graph, const LowerOptions& options) {
@@ -402,75 +415,12 @@ bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const
          may_overwrite(*value, proposal.members, order);
 }
 
-/// Cheapest first.
-static std::vector<Alternative> reorders(const Node& reorder, const LowerOptions& options) {
-  std::vector<Alternative> list;
-  double best = std::numeric_limits<double>::infinity();
-  for (const Backend* backend : options.backends) {
-    if (is_definition(*backend) && !list.empty()) break;
-    for (Tactic& tactic : reachable_tactics(*backend, reorder, options.target).tactics) {
-      if (!same_storage(reorder.input(0)->type, tactic.inputs.at(0), reorder.input(0)->storage)) continue;
-      if (!same_storage(reorder.output()->type, tactic.outputs.at(0), reorder.output()->storage)) continue;
-      Cost cost = options.tuner.cost(reorder, *backend, tactic, best, options.tuner.budget());
-      if (!cost.wrong.empty()) continue;
-      best = std::min(best, cost.seconds);
-      list.push_back({backend, std::move(tactic), std::move(cost)});
-    }
-  }
-  std::ranges::stable_sort(list, {}, [](const Alternative& one) { return one.cost.seconds; });
-  return list;
-}
-
-std::optional<Alternative> best_reorder(const Node& reorder, const LowerOptions& options) {
-  std::vector<Alternative> list = reorders(reorder, options);
-  return list.empty() ? std::nullopt : std::optional(std::move(list.front()));
-}
-
-std::optional<Alternative> vetted_reorder(const Node& reorder, const LowerOptions& options) {
-  for (Alternative& one : reorders(reorder, options)) {
-    Cost vetted = options.tuner.vet(reorder, *one.backend, one.tactic);
-    if (!vetted.wrong.empty()) continue;
-    one.cost = std::move(vetted);
-    return std::move(one);
-  }
-  return std::nullopt;
-}
-
 void reject(Proposal& proposal, std::size_t index, const std::string& why, const LowerOptions& options) {
   const Alternative& taken = proposal.list.at(index);
   proposal.notes.push_back(
       fmt::format("{} {} is left out: {}", taken.backend->name(), taken.tactic.kernel, why));
   proposal.list.erase(proposal.list.begin() + static_cast<std::ptrdiff_t>(index));
   fall_back(proposal, options);
-}
-
-Storage staging(const Type& type, const Storage& from, const Storage& to) {
-  if (from.device == to.device) return from;
-  const bool from_host = from.device.is_host();
-  const Storage &host = from_host ? from : to, &other = from_host ? to : from;
-  // A GPU changes the form where it has kernels for it, as it is faster; blocks and scales are the host's.
-  const bool by_host = !host.layout.blocks.empty() || host.scale != 0;
-  Storage middle = by_host ? other : host;
-  middle.device = by_host ? host.device : other.device;
-  if (same_storage(type, middle, to)) return to;
-  return middle;
-}
-
-double ReorderCosts::operator()(const Type& type, const Storage& from, const Storage& to) {
-  const bool moved =
-      type.is_static() && type.dtype() != DType::string; // else it has no memory that is planned
-  if (!moved || same_storage(type, from, to)) return 0;
-  if (const Storage middle = staging(type, from, to);
-      !same_storage(type, middle, from) && !same_storage(type, middle, to))
-    return (*this)(type, from, middle) + (*this)(type, middle, to);
-  const std::string key = fmt::format("{} {} {}", type.to_string(), from.to_string(), to.to_string());
-  const auto [place, fresh] = known_.emplace(key, 0.0);
-  if (!fresh) return place->second;
-  const std::unique_ptr<Graph> graph = reorder_graph(graph_.ops(), type, from, to);
-  const auto best = best_reorder(*graph->body().nodes().front(), options_);
-  // A reorder that nobody offers still works through the interpreter, at a price that avoids it.
-  place->second = best ? best->cost.seconds : 1.0;
-  return place->second;
 }
 
 } // namespace lanner

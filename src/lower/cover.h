@@ -8,6 +8,7 @@
 
 #include "lower/alternatives.h"
 #include "lower/assign.h"
+#include "lower/reorders.h"
 
 namespace lanner {
 

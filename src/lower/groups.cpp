@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "graph/op.h"
+#include "lower/precision.h"
 
 namespace lanner {
 namespace {
@@ -76,10 +77,13 @@ public:
 
 private:
   bool accepted(const NodeGroup& group, const Node& next) const {
-    const std::vector<const Node*> nodes(group.begin(), group.end());
-    return std::ranges::any_of(backends_, [&](const Backend* backend) {
-      return backend->device() == target_.device.kind && backend->fuses(nodes, next, target_);
-    });
+    std::vector<const Node*> nodes(group.begin(), group.end());
+    nodes.push_back(&next);
+    const std::optional<Target> own = target_for(nodes, target_);
+    nodes.pop_back();
+    return own && std::ranges::any_of(backends_, [&](const Backend* backend) {
+             return backend->device() == target_.device.kind && backend->fuses(nodes, next, *own);
+           });
   }
 
   void add(NodeGroup group, bool in_first_cover) {

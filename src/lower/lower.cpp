@@ -11,9 +11,12 @@
 #include "graph/verifier.h"
 #include "lower/alternatives.h"
 #include "lower/cover.h"
+#include "lower/joins.h"
+#include "lower/precision.h"
 #include "lower/regions.h"
 #include "lower/row_sets.h"
 #include "lower/widen.h"
+#include "plan/joins.h"
 #include "plan/lowered.h"
 
 namespace lanner {
@@ -31,6 +34,7 @@ public:
     proposals_ = collect_alternatives(graph_, options_);
     apply(settled_cover());
     settle_outputs();
+    place_parts(graph_, overwritten_, [this](Value& part, Node& before) { return copied(part, before); });
     drop_unused_constants();
     verify(graph_);
     return std::move(reports_);
@@ -105,9 +109,26 @@ private:
         if (Value* value = node.inputs()[k]) node.set_input(k, stored(value, chosen.tactic.inputs[k], &node));
       for (std::size_t k = 0; k < node.outputs().size(); ++k)
         node.output(k)->storage = chosen.tactic.outputs[k];
+      note_overwritten(node, chosen.tactic);
       set_tactic(node, chosen);
       report(node, proposal, taken.alternative);
     }
+  }
+
+  void note_overwritten(const Node& node, const Tactic& tactic) {
+    if (!tactic.required_in_place) return;
+    overwritten_.inputs.insert(node.input(static_cast<std::size_t>(tactic.in_place)));
+    overwritten_.outputs.insert(node.output());
+  }
+
+  Value* copied(Value& value, Node& before) {
+    Storage storage = value.storage;
+    storage.parent = nullptr;
+    storage.offset = 0;
+    Value* copy = graph_.emit("reorder", std::vector<Value*>{&value}, {}, value.type, value.name(), &before);
+    copy->storage = std::move(storage);
+    choose_reorder(*copy->producer());
+    return copy;
   }
 
   static void set_tactic(Node& node, const Alternative& chosen) {
@@ -182,7 +203,8 @@ private:
       Value* value = body.outputs()[i];
       if (!is_planned(*value)) continue;
       const Value* root = value;
-      while (root->producer() && root->producer()->tactic.backend == alias_backend)
+      while (root->producer() && root->producer()->tactic.backend == alias_backend &&
+             !is_join(*root->producer()))
         root = root->producer()->input(0);
       const bool written = root->producer() && !root->constant() &&
                            root->producer()->tactic.backend != interpreter_backend &&
@@ -212,6 +234,7 @@ private:
   std::vector<Proposal> proposals_;
   std::vector<NodeReport> reports_;
   std::map<std::pair<const Value*, std::string>, Value*> stored_;
+  OverwrittenValues overwritten_;
 };
 
 } // namespace
@@ -224,6 +247,7 @@ void prepare_to_lower(Graph& graph, const LowerOptions& options) {
 
 Lowered lower(std::unique_ptr<Graph> graph, const LowerOptions& options) {
   std::vector<NodeReport> reports = Lowering(*graph, options).run();
+  check_strict(*graph, options.target);
   return {std::move(graph), std::move(reports)};
 }
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <lanner/error.h>
 
 #include "base/check.h"
 #include "graph/op.h"
+#include "plan/joins.h"
 #include "plan/lowered.h"
 #include "plan/memory.h"
 #include "plan/work.h"
@@ -23,6 +25,8 @@ public:
 
   void run() {
     order_ = execution_order(graph_);
+    check_joins(graph_);
+    join_parts();
     place_inputs();
     place_constants();
     for (const auto& node : graph_.body().nodes())
@@ -104,7 +108,13 @@ private:
 
   /// The interpreter and regions know row-major values of their own types only.
   static void check_plain(const Node& node) {
-    const auto plain = [](const Value* value) { return !value || value->storage.is_default(); };
+    const auto plain = [](const Value* value) {
+      if (!value) return true;
+      Storage storage = value->storage;
+      storage.parent = nullptr;
+      storage.offset = 0;
+      return storage.is_default();
+    };
     check(std::ranges::all_of(node.inputs(), plain) &&
               std::ranges::all_of(node.outputs(), [&](const auto& value) { return plain(value.get()); }),
           ErrorCode::bad_data,
@@ -154,7 +164,21 @@ private:
       if (input) last_[input] = step;
   }
 
+  /// Parts of a concatenation lie in its memory, and so do parts of parts.
+  void join_parts() {
+    for (const auto& node : graph_.body().nodes())
+      for (const auto& output : node->outputs()) {
+        Buffer where{output.get(), 0};
+        for (const Value* value = output.get(); value->storage.parent; value = value->storage.parent)
+          where = {value->storage.parent, where.offset + static_cast<std::uint64_t>(value->storage.offset)};
+        if (where.root == output.get()) continue;
+        buffers_[output.get()] = where;
+        joined_.insert(where.root);
+      }
+  }
+
   void alias(const Node& node) {
+    if (is_join(node)) return; // its parts are there
     Storage plain;
     plain.device = node.input(0) ? node.input(0)->storage.device : Device{};
     const auto storages = alias_storages(node, plain);
@@ -176,7 +200,10 @@ private:
     if (tactic.in_place < 0) return;
     const auto i = static_cast<std::size_t>(tactic.in_place);
     const bool fits = node.input(i) && storage_bytes(*node.input(i)) == storage_bytes(*node.output());
-    const bool allowed = fits && may_overwrite(node, i, order_);
+    // Readers of other parts are not looked at: only what has to be done is done in joined memory.
+    const bool apart = node.input(i) && !joined_.contains(buffer_of(node.input(i)).root);
+    const bool allowed = fits && may_overwrite(node, i, order_) && !node.output()->storage.parent &&
+                         (apart || tactic.required_in_place);
     check(allowed || !tactic.required_in_place, ErrorCode::bad_data,
           "node {}: kernel {} would overwrite a value that is still needed", node.label(), tactic.kernel);
     if (allowed) buffers_[node.output()] = buffer_of(node.input(i));
@@ -251,6 +278,7 @@ private:
       if (is_planned(*output)) {
         const Buffer where = buffer_of(output);
         check(!places_.contains(where.root) && where.offset == 0 &&
+                  storage_bytes(*where.root) == storage_bytes(*output) &&
                   same_storage(output->type, output->storage, target_.storage()),
               ErrorCode::bad_data, "output {} has no memory of its own", output->name());
         places_[where.root] = {Place::Kind::output, index, 0};
@@ -299,6 +327,7 @@ private:
   std::map<const Node*, std::size_t> order_;
   std::map<const Value*, Place> places_;
   std::map<const Value*, Buffer> buffers_;
+  std::set<const Value*> joined_; ///< Roots that hold parts.
   std::map<const Value*, std::size_t> first_, last_;
   std::vector<BufferRequest> workspaces_, host_workspaces_;
   PackedConstants& constants_;

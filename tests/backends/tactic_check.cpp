@@ -275,7 +275,7 @@ std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& chec
   Target target;
   target.threads = check.threads;
   target.device = check.device;
-  target.precisions = check.precisions;
+  target.precision.types = {check.precisions.begin(), check.precisions.end()};
   std::set<std::string> ran;
   for (const Backend* backend : backends_for(target)) {
     if (backend->device() != check.device.kind) continue;

@@ -133,6 +133,18 @@ static void check_options(const char* model) {
   options.precision = "fp3";
   REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "fp3");
   options.precision = NULL;
+  lanner_precision_pin pin = {"no such node", "fp32"};
+  options.pin_count = 1;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "pins is null");
+  options.pins = &pin;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "no such node");
+  pin.pattern = "*";
+  pin.type = "fp16";
+  options.strict = options.exact = 1;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_UNSUPPORTED, "strict");
+  options.pins = NULL;
+  options.pin_count = 0;
+  options.strict = options.exact = 0;
   options.limits = "memory=1";
   REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "limit memory=1");
   options.limits = "seconds=60,total_bytes=1KiB";

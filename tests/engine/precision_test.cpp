@@ -47,7 +47,7 @@ Engine built(bool halves, const std::string& precision) {
   options.budget = 0;
   options.deterministic = true;
   options.threads = 1;
-  options.precision = precision;
+  options.precision = Precision::parse(precision);
   return Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "small.onnx"), options);
 }
 

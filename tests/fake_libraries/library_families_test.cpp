@@ -46,7 +46,7 @@ struct Offer {
   Offer(const KernelFamily& family, const char* ir, std::vector<DType> precisions = {DType::f32})
       : family(family), node_case(make_case(ir)) {
     target.device = gpu_device;
-    target.precisions = std::move(precisions);
+    target.precision.types = {precisions.begin(), precisions.end()};
   }
   TacticList tactics() const { return family.tactics(*node_case.node, Group::of(*node_case.node), target); }
   TacticList more() const { return family.more(*node_case.node, Group::of(*node_case.node), target); }
@@ -474,7 +474,7 @@ bool fuses(const KernelFamily& family, std::string_view steps, std::vector<DType
     if (!node->output()->constant()) nodes.push_back(node.get());
   Target target;
   target.device = gpu_device;
-  target.precisions = std::move(precisions);
+  target.precision.types = {precisions.begin(), precisions.end()};
   return family.fuses(Group::of(nodes), target);
 }
 

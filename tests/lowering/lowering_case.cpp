@@ -17,6 +17,18 @@
 namespace lanner::test {
 namespace {
 
+/// `f16`, `strict`, `exact`, or `conv*=f32` for a pin.
+void add_precision(Precision& precision, const std::string& word) {
+  if (word == "strict") {
+    precision.strict = true;
+  } else if (const std::size_t at = word.find('='); at != std::string::npos) {
+    precision.pins.push_back({word.substr(0, at), parse_dtype(word.substr(at + 1))});
+  } else {
+    if (precision.strict) precision.types.erase(DType::f32);
+    precision.types.insert(parse_dtype(word));
+  }
+}
+
 Target target_of(const IrCase& given) {
   Target target;
   const IrSection* section = given.find("target");
@@ -26,7 +38,7 @@ Target target_of(const IrCase& given) {
   target.device = Device::parse(words.substr(0, device));
   for (std::size_t at = device; at != std::string::npos;) {
     const std::size_t next = words.find(' ', at + 1);
-    target.precisions.push_back(parse_dtype(words.substr(at + 1, next - at - 1)));
+    add_precision(target.precision, words.substr(at + 1, next - at - 1));
     at = next;
   }
   return target;
@@ -131,7 +143,7 @@ void LoweringCase::expect_same(const std::vector<Item>& found) const {
   const auto mentions = [&](std::string_view section, std::string_view word) {
     return GetParam().text(section).find(word) != std::string::npos;
   };
-  const bool halves = mentions("before", "f16[") || mentions("after", "bf16");
+  const bool halves = mentions("before", "f16[") || mentions("after", "f16 ");
   for (std::size_t i = 0; i < expected_.size(); ++i)
     expect_equal(expected_[i], found[i], halves ? 2e-2 : 2e-5);
 }

@@ -315,3 +315,30 @@ def test_ctrl_c_ends_a_run(call):
     with pytest.raises(KeyboardInterrupt):
         run({"x": np.ones(4, np.float32)})
     timer.join()
+
+
+def test_a_policy_of_precision():
+    def policy(**options):
+        engine = lanner.build(network("Relu"), budget=0, device="cpu", **options)
+        return engine.explain()
+
+    assert policy()["target"]["precision"] == {"types": "fp32", "pins": [], "strict": False, "exact": False}
+    found = policy(precision={"fp32"}, pins={"*": "fp32"}, strict=True, exact=True)
+    assert found["target"]["precision"] == {"types": "fp32", "pins": [{"pattern": "*", "type": "fp32"}], "strict": True, "exact": True}
+    assert found["notes"] == []
+    with pytest.warns(RuntimeWarning, match=r"pin '\*=bf16' is not kept by 1 of its kernels"):
+        assert "pin '*=bf16'" in policy(pins={"*": "bf16"})["notes"][0]
+    with pytest.raises(lanner.Unsupported, match="precision fp16 .strict.: 1 nodes have no kernel in it on cpu, .* the first; pin"):
+        policy(precision=["fp16"], strict=True)
+    with pytest.raises(lanner.InvalidArgument, match="pin 'q=fp32': no node of the model"):
+        policy(pins={"q": "fp32"})
+    with pytest.raises(lanner.InvalidArgument, match="precision 'fp8'"):
+        policy(pins={"*": "fp8"})
+    with pytest.raises(lanner.InvalidArgument, match="no type is given"):
+        policy(precision=[])
+
+
+def test_a_plan_keeps_its_policy(tmp_path):
+    engine = lanner.build(network("Relu"), budget=0, device="cpu", pins={"*": "fp32"}, exact=True)
+    engine.save(tmp_path / "relu.plan")
+    assert lanner.load(tmp_path / "relu.plan").explain()["target"]["precision"] == engine.explain()["target"]["precision"]

@@ -32,7 +32,7 @@ def test_a_plan_is_known_by_its_content(tmp_path, model):
 
 
 @pytest.mark.parametrize(
-    "options", [["--precision", "fp16"], ["--budget", "1s"], ["--deterministic"], ["--shape", "input:1x3x8x8"], ["--weights", "model.onnx"]]
+    "options", [["--precision", "fp16"], ["--pin", "a=fp32"], ["--strict"], ["--exact"], ["--budget", "1s"], ["--deterministic"], ["--shape", "input:1x3x8x8"], ["--weights", "model.onnx"]]
 )
 def test_a_plan_is_not_built_again(tmp_path, model, options):
     plan = tmp_path / "model.plan"
@@ -99,15 +99,18 @@ def test_passes_can_be_watched(tmp_path):
         (["-o", "x.plan", "--stop-after", "import"], "--stop-after"),
         (["--print-ir", "--shape", "input"], "NAME:SIZES"),
         (["--print-ir", "--shape", "inputs:1x3x8x8"], "inputs"),
-        (["--print-ir", "--shape", "input:2x3x8x8:1x3x8x8:4x3x8x8"], "smallest"),
+        (["--print-ir", "--shape", "input:2x3x8x8:1x3x8x8:4x3x8x8"], "expected min <= opt <= max"),
         (["--print-ir", "--shape", "input:1x4x8x8"], "input"),
         (["--print-ir", "--profile", "input"], "expected INPUT=MIN:OPT:MAX"),
         (["--print-ir", "--profile", "=1x3x8x8"], "expected INPUT=MIN:OPT:MAX"),
         (["--print-ir", "--profile", "input=1x3x8x8:2x3x8x8"], "expected INPUT=MIN:OPT:MAX"),
         (["--print-ir", "--profile", "input=1x3x8x8,input=2x3x8x8"], "comes twice"),
         (["--print-ir", "--profile", "input=1x3x8x8", "--profile", "inputs=1x3x8x8"], "profile 2: the model has no input"),
-        (["--print-ir", "--profile", "input=2x3x8x8:1x3x8x8:4x3x8x8"], "profile 1: input input: dim 0: expected smallest"),
+        (["--print-ir", "--profile", "input=2x3x8x8:1x3x8x8:4x3x8x8"], "profile 1: input input: dim 0: expected min"),
         (["--print-ir", "--precision", "fp8"], "fp8"),
+        (["--print-ir", "--pin", "conv"], "expected NODE=TYPE"),
+        (["--print-ir", "--pin", "conv=fp8"], "--pin 'conv=fp8': precision 'fp8'"),
+        (["--print-ir", "--pin", "nothing=fp32"], "pin 'nothing=fp32': no node"),
         (["--print-ir", "--budget", "soon"], "duration 'soon'"),
         (["--print-ir", "--stop-after", "no_such_pass"], "no_such_pass"),
         (["--print-ir", "--device", "cuda:99"], "cuda:99"),

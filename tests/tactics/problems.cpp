@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "graph/copy.h"
 #include "graph/op.h"
+#include "lower/reorders.h"
 #include "lower/vouched.h"
 #include "plan/lowered.h"
 #include "plan/program.h"

@@ -58,7 +58,7 @@ Target target_of(const Settings& settings, const std::string& precision) {
   if (precision != "fp32") {
     check(precision == "fp16" || precision == "bf16", ErrorCode::invalid_argument,
           "--precision '{}': expected fp32, fp16 or bf16, comma separated", precision);
-    target.precisions.push_back(precision == "fp16" ? DType::f16 : DType::bf16);
+    target.precision.types.insert(parse_precision_type(precision));
   }
   target.isa = isa_of(settings.device);
   target.host_isa = isa_of({});

@@ -284,7 +284,7 @@ EngineCandidate candidate_of(const ConfigText& config) {
 }
 
 EngineRules rules_of(const Variant& variant, const Target& target) {
-  return {variant.type == DType::f32, target.deterministic};
+  return {variant.type == DType::f32, target.deterministic, target.precision.exact};
 }
 
 double rough_seconds(const Conv& conv, const Variant& variant, const Target& target) {

@@ -79,8 +79,8 @@ std::shared_ptr<const ReadyGraph> ConvEngines::ready(ConvForm form, std::size_t 
 }
 
 ConvEngines::Candidates ConvEngines::candidates(ConvForm form, std::size_t part, std::size_t most) const {
-  const std::string name = fmt::format("{}|{}{}", key(form, part), rules_.exact ? "exact" : "",
-                                       rules_.deterministic ? "same" : "");
+  const std::string name = fmt::format("{}|{}{}{}", key(form, part), rules_.exact ? "exact" : "",
+                                       rules_.deterministic ? "same" : "", rules_.direct ? "direct" : "");
   Candidates found = Candidates::known().find(name).value_or(Candidates{});
   if (found.enough(most)) return found;
   try {

@@ -230,6 +230,9 @@ bool allowed(const std::vector<cudnn::NumericalNote>& notes, const EngineRules& 
                         note == N::reduced_precision_reduction || note == N::winograd_tile_6x6 ||
                         note == N::winograd_tile_13x13;
     if ((rules.exact && rounds) || note == N::reduced_precision_reduction) return false;
+    const bool transforms = note == N::fft || note == N::winograd || note == N::winograd_tile_4x4 ||
+                            note == N::winograd_tile_6x6 || note == N::winograd_tile_13x13;
+    if (rules.direct && transforms) return false;
     if (rules.deterministic && note == N::nondeterministic) return false;
   }
   return true;

@@ -76,6 +76,7 @@ struct EngineChoice {
 struct EngineRules {
   bool exact = true; ///< No rounding of f32 operands on their way to tensor cores.
   bool deterministic = false;
+  bool direct = false; ///< Neither Winograd of any size nor Fourier.
 };
 /// Adds the engines that cuDNN names in one mode and that keep to the rules, best first, each once. Whether
 /// they work is not known yet.

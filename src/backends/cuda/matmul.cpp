@@ -397,7 +397,8 @@ bool matmul_fuses(const Group& group, const Target& target) {
   std::string reason;
   const auto m = read_matmul(group, reason);
   if (!m || !cublaslt::library_status().api) return false;
-  return m->activation != cublaslt::epilogue_gelu || !is_true_f32(m->type(), target);
+  return m->activation != cublaslt::epilogue_gelu ||
+         (!is_true_f32(m->type(), target) && !target.precision.exact);
 }
 
 } // namespace

@@ -25,13 +25,13 @@ inline bool is_real(DType type) {
   return type == DType::f32 || type == DType::f16 || type == DType::bf16;
 }
 
-/// Types that an f32 value may be kept in: f32 itself, and the target's narrower precisions. A value of a
+/// Types that an f32 value may be kept in: f32 itself, and the target's narrower types. A value of a
 /// narrower type is kept as it is. Unset means the value's own type.
 inline std::vector<std::optional<DType>> kept_types(DType type, const Target& target) {
   std::vector<std::optional<DType>> types{std::nullopt};
   if (type != DType::f32) return types;
   for (const DType narrow : {DType::f16, DType::bf16})
-    if (std::ranges::find(target.precisions, narrow) != target.precisions.end()) types.emplace_back(narrow);
+    if (target.precision.allows(narrow)) types.emplace_back(narrow);
   return types;
 }
 

@@ -1,0 +1,96 @@
+#include "lower/joins.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "base/check.h"
+#include "plan/joins.h"
+#include "plan/lowered.h"
+
+namespace lanner {
+namespace {
+
+/// Of the concatenations that read a value the largest, of equal ones the first.
+const Node* largest_reader(const Value& value) {
+  const Node* largest = nullptr;
+  std::uint64_t bytes = 0;
+  for (const Use& use : value.uses()) {
+    if (!use.node || use.node->kind() != "concat" || !is_planned(*use.node->output())) continue;
+    const std::uint64_t size = storage_bytes(*use.node->output());
+    if (largest && size <= bytes) continue;
+    largest = use.node;
+    bytes = size;
+  }
+  return largest;
+}
+
+bool may_be_part(const Value* value, const Node& concat) {
+  return value && value->producer() && !value->constant() && is_planned(*value) &&
+         !is_alias(*value->producer()) && std::ranges::count(concat.inputs(), value) == 1 &&
+         largest_reader(*value) == &concat;
+}
+
+/// Whether it, or a view of it, is a result of the graph.
+bool leaves(const Value& value) {
+  return std::ranges::any_of(value.uses(), [](const Use& use) {
+    return !use.node ||
+           (use.node->tactic.backend == alias_backend && !is_join(*use.node) && leaves(*use.node->output()));
+  });
+}
+
+/// Kernels write where they are told to.
+bool has_kernel(const Node& node) {
+  return node.tactic.backend != interpreter_backend && node.tactic.backend != program_backend;
+}
+
+/// Whether a part cannot be made in the memory of `whole`.
+bool stays_apart(const Value& part, const Value& whole, const OverwrittenValues& overwritten) {
+  if (!may_lie_in(part) || !has_kernel(*part.producer()) || part.storage.parent || leaves(part)) return true;
+  if (overwritten.outputs.contains(&part) || overwritten.inputs.contains(&part)) return true;
+  return overwritten.inputs.contains(&whole) && part.uses().size() > 1;
+}
+
+} // namespace
+
+std::vector<Alternative> joins(const Node& concat, const std::vector<Alternative>& kernels) {
+  std::vector<Alternative> list;
+  if (concat.kind() != "concat" ||
+      !std::ranges::all_of(concat.inputs(), [&](const Value* value) { return may_be_part(value, concat); }))
+    return list;
+  std::set<std::string> known;
+  for (const Alternative& kernel : kernels) {
+    const Tactic& tactic = kernel.tactic;
+    if (!joined_offsets(concat, tactic.inputs, tactic.outputs.at(0))) continue;
+    Alternative join;
+    join.tactic.kernel = alias_backend;
+    join.tactic.inputs = tactic.inputs;
+    join.tactic.outputs = tactic.outputs;
+    if (known.insert(tactic.outputs[0].to_string()).second) list.push_back(std::move(join));
+  }
+  return list;
+}
+
+void place_parts(Graph& graph, const OverwrittenValues& overwritten,
+                 const std::function<Value*(Value& part, Node& before)>& copy) {
+  for (const auto& node : graph.body().nodes()) {
+    if (!is_join(*node)) continue;
+    Value& whole = *node->output();
+    std::vector<Storage> storages;
+    for (const Value* part : node->inputs()) storages.push_back(part->storage);
+    const auto offsets = joined_offsets(*node, storages, whole.storage);
+    check(offsets.has_value(), ErrorCode::internal, "node {}: its parts do not make up the result",
+          node->label());
+    for (std::size_t i = 0; i < storages.size(); ++i) {
+      Value* part = node->inputs()[i];
+      if (stays_apart(*part, whole, overwritten)) {
+        part = copy(*part, *node);
+        node->set_input(i, part);
+      }
+      part->storage.parent = &whole;
+      part->storage.offset = (*offsets)[i];
+    }
+  }
+}
+
+} // namespace lanner

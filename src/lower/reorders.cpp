@@ -1,0 +1,89 @@
+#include "lower/reorders.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "lower/vouched.h"
+#include "plan/lowered.h"
+
+namespace lanner {
+
+std::unique_ptr<Graph> reorder_graph(const OpTable& ops, const Type& type, const Storage& from,
+                                     const Storage& to) {
+  auto graph = std::make_unique<Graph>(ops, "reorder");
+  Value* input = graph->add_input("x", type);
+  input->storage = from;
+  Value* output = graph->emit("reorder", std::vector<Value*>{input}, {}, type, "y");
+  output->storage = to;
+  graph->add_output("y", output);
+  return graph;
+}
+
+/// Cheapest first.
+static std::vector<Alternative> reorders(const Node& reorder, const LowerOptions& options) {
+  std::vector<Alternative> list;
+  double best = std::numeric_limits<double>::infinity();
+  for (const Backend* backend : options.backends) {
+    if (is_definition(*backend) && !list.empty()) break;
+    for (Tactic& tactic : reachable_tactics(*backend, reorder, options.target).tactics) {
+      if (!same_storage(reorder.input(0)->type, tactic.inputs.at(0), reorder.input(0)->storage)) continue;
+      if (!same_storage(reorder.output()->type, tactic.outputs.at(0), reorder.output()->storage)) continue;
+      Cost cost = options.tuner.cost(reorder, *backend, tactic, best, options.tuner.budget());
+      if (!cost.wrong.empty()) continue;
+      best = std::min(best, cost.seconds);
+      list.push_back({backend, std::move(tactic), std::move(cost)});
+    }
+  }
+  std::ranges::stable_sort(list, {}, [](const Alternative& one) { return one.cost.seconds; });
+  return list;
+}
+
+std::optional<Alternative> best_reorder(const Node& reorder, const LowerOptions& options) {
+  std::vector<Alternative> list = reorders(reorder, options);
+  return list.empty() ? std::nullopt : std::optional(std::move(list.front()));
+}
+
+std::optional<Alternative> vetted_reorder(const Node& reorder, const LowerOptions& options) {
+  for (Alternative& one : reorders(reorder, options)) {
+    Cost vetted = options.tuner.vet(reorder, *one.backend, one.tactic);
+    if (!vetted.wrong.empty()) continue;
+    one.cost = std::move(vetted);
+    return std::move(one);
+  }
+  return std::nullopt;
+}
+
+Storage staging(const Type& type, const Storage& from, const Storage& to) {
+  if (from.device == to.device) return from;
+  const bool from_host = from.device.is_host();
+  const Storage &host = from_host ? from : to, &other = from_host ? to : from;
+  // A GPU changes the form where it has kernels for it, as it is faster; blocks and scales are the host's.
+  const bool by_host = !host.layout.blocks.empty() || host.scale != 0;
+  Storage middle = by_host ? other : host;
+  middle.device = by_host ? host.device : other.device;
+  if (same_storage(type, middle, to)) return to;
+  return middle;
+}
+
+double ReorderCosts::operator()(const Type& type, const Storage& from, const Storage& to) {
+  const bool moved =
+      type.is_static() && type.dtype() != DType::string; // else it has no memory that is planned
+  if (!moved || same_storage(type, from, to)) return 0;
+  if (const Storage middle = staging(type, from, to);
+      !same_storage(type, middle, from) && !same_storage(type, middle, to))
+    return (*this)(type, from, middle) + (*this)(type, middle, to);
+  const std::string key = fmt::format("{} {} {}", type.to_string(), from.to_string(), to.to_string());
+  const auto [place, fresh] = known_.emplace(key, 0.0);
+  if (!fresh) return place->second;
+  const std::unique_ptr<Graph> graph = reorder_graph(graph_.ops(), type, from, to);
+  const auto best = best_reorder(*graph->body().nodes().front(), options_);
+  // A reorder that nobody offers still works through the interpreter, at a price that avoids it.
+  place->second = best ? best->cost.seconds : 1.0;
+  return place->second;
+}
+
+} // namespace lanner

@@ -1,0 +1,30 @@
+#pragma once
+// Concatenations whose parts are made where they belong, so that nothing runs.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace lanner {
+
+/// Where each part of a concatenation lies in its result, in bytes, where parts that are stored so are whole
+/// stretches of it in order: all dims that the layout puts outside of the axis have one element. Nothing
+/// where they are not, where parts lie elsewhere than the result, or where one begins at an address that
+/// kernels are not made for.
+std::optional<std::vector<std::int64_t>> joined_offsets(const Node& concat, std::span<const Storage> parts,
+                                                        const Storage& result);
+
+/// Whether a value of a lowered graph has memory of its own that may be part of another's.
+bool may_lie_in(const Value& value);
+
+/// Whether a lowered node is such a concatenation.
+bool is_join(const Node& node);
+
+/// Throws Error{bad_data} where a value of a lowered graph lies in another that is no concatenation of it, or
+/// where kernels cannot write it there.
+void check_joins(const Graph& lowered);
+
+} // namespace lanner

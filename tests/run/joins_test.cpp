@@ -1,0 +1,85 @@
+// Plans that say of values that they lie in others. What lowering makes of concatenations stands in
+// tests/lowering/lower_joins.ir.
+
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "backends/backends.h"
+#include "expect_error.h"
+#include "graph/infer.h"
+#include "graph/text.h"
+#include "ops/table.h"
+#include "plan/program.h"
+
+namespace lanner::test {
+namespace {
+
+constexpr const char* reference = "tactic(\"reference\", \"reference\", _, 0.0)";
+
+std::size_t steps(const std::string& body) {
+  auto graph = parse_graph(
+      "graph @g(%x: f32[1, 4, 4, 4], %z: f32[1, 8, 4, 4]) -> (%y: f32[1, 12, 4, 4] as \"y\") {\n" + body +
+          "}",
+      builtin_op_table());
+  infer_types(*graph);
+  PackedConstants constants;
+  return Program(std::move(graph), backends_for({}), {}, constants).steps().size();
+}
+
+/// Two parts stored as said, joined by a node that says `tactic`, and read.
+std::string joined(const std::string& a, const std::string& b,
+                   const std::string& tactic = "tactic(\"alias\", \"alias\", _, 0.0)") {
+  return fmt::format("  %a: f32[1, 4, 4, 4] {0} = relu(%x) {3}\n"
+                     "  %b: f32[1, 8, 4, 4] {1} = relu(%z) {3}\n"
+                     "  %c: f32[1, 12, 4, 4] = concat(%a, %b) {{axis = 1}} {2}\n"
+                     "  %y: f32[1, 12, 4, 4] = neg(%c) {3}\n",
+                     a, b, tactic, reference);
+}
+
+TEST(Joins, RunNothing) {
+  EXPECT_EQ(steps(joined("@ row in=%c", "@ row in=%c+256")), 3U);
+}
+
+TEST(Joins, NeedPartsWhereTheResultHasThem) {
+  for (const char* b : {"@ row in=%c", "@ row in=%c+255", "@ row in=%c+192", ""})
+    LANNER_EXPECT_ERROR(steps(joined("@ row in=%c", b)), ErrorCode::bad_data,
+                        "input 1 does not lie where its part of the result is");
+  LANNER_EXPECT_ERROR(steps(joined("", "")), ErrorCode::bad_data, "input 0 does not lie");
+  LANNER_EXPECT_ERROR(steps(joined("@ acdb in=%c", "@ row in=%c+256")), ErrorCode::bad_data, "does not lie");
+}
+
+TEST(Joins, AreOfConcatenationsOnly) {
+  LANNER_EXPECT_ERROR(steps(joined("@ row in=%c", "@ row in=%c+256", reference)), ErrorCode::bad_data,
+                      "value a lies in c, which is no concatenation of it");
+  LANNER_EXPECT_ERROR(steps(joined("@ row in=%b", "@ row in=%c+256")), ErrorCode::bad_data,
+                      "value a lies in b, which is no concatenation of it");
+}
+
+/// What is no result of a kernel has no memory that could be elsewhere.
+TEST(Joins, AreOfWhatKernelsMake) {
+  const std::string view =
+      "  %r: f32[1, 4, 4, 4] = relu(%x) " + std::string(reference) +
+      "\n  %n: i64[4] = constant() {value = i64[4](1, 4, 4, 4)}\n"
+      "  %a: f32[1, 4, 4, 4] @ row in=%c = reshape(%r, %n) tactic(\"alias\", \"alias\", _, "
+      "0.0)\n";
+  const std::string whole = joined("@ row in=%c", "@ row in=%c+256");
+  LANNER_EXPECT_ERROR(steps(view + whole.substr(whole.find('\n') + 1)), ErrorCode::bad_data,
+                      "value a lies in c, which is no concatenation of it");
+}
+
+/// The memory of a result is as large as its first part alone.
+TEST(Joins, AreNoResultsThemselves) {
+  auto graph = parse_graph("graph @g(%x: f32[1, 4, 4, 4], %z: f32[1, 8, 4, 4]) -> (%a: f32[1, 4, 4, 4] as "
+                           "\"a\", %y: f32[1, 12, 4, 4] as \"y\") {\n" +
+                               joined("@ row in=%c", "@ row in=%c+256") + "}",
+                           builtin_op_table());
+  infer_types(*graph);
+  PackedConstants constants;
+  LANNER_EXPECT_ERROR(Program(std::move(graph), backends_for({}), {}, constants), ErrorCode::bad_data,
+                      "output a has no memory of its own");
+}
+
+} // namespace
+} // namespace lanner::test
