@@ -20,12 +20,15 @@ struct BuildCommandOptions {
   EngineOptions engine;
   PreprocessOptions preprocess;
   std::string output, input, print_ir, stop_after, trace_passes;
+  bool strip_weights = false;
 };
 
 void check_options(const BuildCommandOptions& options) {
   check(!options.output.empty() || !options.print_ir.empty() || !options.stop_after.empty() ||
             !options.trace_passes.empty(),
         ErrorCode::invalid_argument, "build: nothing to do with the plan; give -o FILE or --print-ir");
+  check(!options.strip_weights || !options.output.empty(), ErrorCode::invalid_argument,
+        "build: --strip-weights says what the plan holds; give -o FILE");
   check(options.output.empty() || options.stop_after.empty(), ErrorCode::invalid_argument,
         "build: --stop-after leaves out what a plan needs; give it with --print-ir, without -o");
   check(options.print_ir != "lowered" || options.stop_after.empty(), ErrorCode::invalid_argument,
@@ -54,7 +57,7 @@ int run_build(const BuildCommandOptions& options) {
   if (!options.print_ir.empty())
     print_text(options.print_ir == "lowered" ? engine.lowered_ir() : engine.ir());
   flush_out();
-  if (!options.output.empty()) engine.save(options.output);
+  if (!options.output.empty()) engine.save(options.output, {.weights = !options.strip_weights});
   return 0;
 }
 
@@ -66,6 +69,8 @@ CLI::App* add_build(CLI::App& app, Action& action) {
   command->add_option("model", options->engine.model, "A model: ONNX, TensorFlow GraphDef, Caffe")
       ->required();
   command->add_option("-o,--output", options->output, "The plan to write");
+  command->add_flag("--strip-weights", options->strip_weights,
+                    "Leave the model's weights out of the plan; who reads it says --weights");
   command->add_option("--input", options->input, "The input that takes pictures, where there are several");
   command->add_flag("--print-ir{canonical}", options->print_ir,
                     "Print the graph on stdout; --print-ir=lowered with fusion, storage and kernels");

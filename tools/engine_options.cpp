@@ -59,7 +59,6 @@ void refuse_build_options(const EngineOptions& options) {
   std::vector<std::string> given;
   if (!options.shapes.empty()) given.emplace_back("--shape");
   if (!options.profiles.empty()) given.emplace_back("--profile");
-  if (!options.weights.empty()) given.emplace_back("--weights");
   if (!options.precision.empty()) given.emplace_back("--precision");
   if (!options.pins.empty()) given.emplace_back("--pin");
   if (options.strict) given.emplace_back("--strict");
@@ -92,7 +91,8 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
       ->allow_extra_args(false);
   command
       .add_option("--weights", options.weights,
-                  "The .caffemodel that belongs to a Caffe net in text (.prototxt)")
+                  "The .caffemodel that belongs to a Caffe net in text (.prototxt); of a plan that was saved "
+                  "without weights the model, a safetensors file or a plan that has them")
       ->group(group);
   command
       .add_option("--precision", options.precision,
@@ -179,6 +179,11 @@ ModelFacts inspect(const EngineOptions& options, Files& files) {
     load.threads = options.threads;
     load.limits = given_limits();
     if (options.device != "auto") load.device = parse_device(options.device);
+    if (!options.weights.empty()) {
+      const std::filesystem::path path(options.weights);
+      load.weights = open_weights(options.weights);
+      load.weights_folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    }
     load.control.cancel = interrupt_token();
     const ShownWarnings warnings;
     facts.engine = Engine::load(std::filesystem::path(options.model), load);

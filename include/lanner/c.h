@@ -213,6 +213,9 @@ typedef struct lanner_load_options {
   int32_t threads;    /* 0 takes what the plan was built for, at most the machine's cores. */
   int32_t reserved;   /* 0. */
   const char* limits; /* As of lanner_build_options. */
+  /* For a plan that was saved without weights: the path of the model, of a safetensors file or of a plan that
+     has them; null where the plan has its own. */
+  const char* weights;
 } lanner_load_options;
 
 /* Imports, optimises and tunes a model, from a file or from bytes, which are copied. `options` may be null.
@@ -390,6 +393,27 @@ lanner_status lanner_video_read(lanner_video* video, int64_t index, lanner_image
 lanner_status lanner_video_next(lanner_video* video, lanner_image** image, lanner_frame_info* info,
                                 lanner_error** error) LANNER_NOEXCEPT;
 void lanner_video_destroy(lanner_video* video) LANNER_NOEXCEPT;
+
+/* ---- Weights ---- */
+
+typedef struct lanner_save_options {
+  size_t struct_size;
+  int32_t strip_weights; /* Not 0: without what is made of the model's weights, which who loads it gives. */
+  int32_t reserved;      /* 0. */
+} lanner_save_options;
+
+/* As lanner_engine_save; `options` may be null. */
+lanner_status lanner_engine_save_with(const lanner_engine* engine, const char* path,
+                                      const lanner_save_options* options,
+                                      lanner_error** error) LANNER_NOEXCEPT;
+/* An engine whose `count` weights of these names have other values, of the same type and shape; others keep
+   theirs. Kernels and shapes stay, `engine` and its contexts are not touched. The tensors are taken, also on
+   failure: they need not be kept. *refitted is null on failure: LANNER_NOT_FOUND for a name that is none,
+   LANNER_INVALID_ARGUMENT for a wrong type or shape, and where a weight became one constant with others,
+   which the message names and which have to be given too. */
+lanner_status lanner_engine_refit(const lanner_engine* engine, const char* const* names,
+                                  struct DLManagedTensorVersioned* const* tensors, size_t count,
+                                  lanner_engine** refitted, lanner_error** error) LANNER_NOEXCEPT;
 
 #ifdef __cplusplus
 }

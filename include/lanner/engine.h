@@ -77,6 +77,9 @@ struct BuildOptions {
 struct LoadOptions {
   std::optional<Device> device; ///< Unset: the plan's own; another one tunes again.
   int threads = 0;              ///< 0 takes what the plan was built for, at most the machine's cores.
+  /// For a plan that was saved without weights: the model, a safetensors file or a plan that has them.
+  SourcePtr weights;
+  std::filesystem::path weights_folder; ///< Where a model given as weights keeps data beside it.
   Limits limits; ///< Of reading the plan, and of what the engine's contexts hold and take while they run.
   Control control;
 };
@@ -124,6 +127,19 @@ struct Verification {
   bool right() const { return differences.empty() && network.empty(); }
 };
 
+/// A tensor of the source model that constants of the engine are made of.
+struct SourceWeight {
+  std::string name; ///< ONNX's initializer, TensorFlow's constant, `layer/blob` of Caffe.
+  DType dtype = DType::f32;
+  Shape shape;
+};
+
+/// What a plan file holds.
+struct SaveOptions {
+  /// False leaves out everything that is made of source weights: who loads the plan gives them.
+  bool weights = true;
+};
+
 /// An immutable, shareable network ready to run. Copies refer to one engine. Thread-safe.
 class Engine {
 public:
@@ -137,7 +153,7 @@ public:
   static Engine load(const std::filesystem::path& plan, const LoadOptions& options = {});
   /// Writes a plan beside `path` and renames it: with the variants that were made ahead, by the build or by
   /// prepare.
-  void save(const std::filesystem::path& path) const;
+  void save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
 
   const std::string& name() const;
   const std::vector<Binding>& inputs() const;
@@ -145,6 +161,17 @@ public:
   int threads() const;
   const std::map<std::string, std::string>& metadata() const; ///< What the model says of itself.
   std::optional<Preprocess> preprocess(std::string_view input) const;
+
+  /// The source weights that may be given other values, by name. Left out are those that the build folded
+  /// away, or whose values decided what is computed, and integers of at most 64 elements, which sizes may
+  /// follow from.
+  std::vector<SourceWeight> weights() const;
+  /// An engine with other values of these source weights, host tensors of the same type and shape; others
+  /// keep theirs. Kernels and shapes stay, nothing is timed, contexts of this engine are not touched. Throws
+  /// Error{not_found} for a name that is none of weights(), and Error{invalid_argument} for a wrong type or
+  /// shape and where a weight was made one constant with another, which has to be given too: the message says
+  /// which.
+  Engine refit(const std::map<std::string, Tensor>& weights) const;
 
   Context create_context(const ContextOptions& options = {}) const;
   /// Makes the variant for these input shapes ahead of its first run, as several are made.

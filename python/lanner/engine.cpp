@@ -171,11 +171,38 @@ PyEngine build(nb::handle model, nb::handle precision, const nb::dict& pins, boo
   return engine;
 }
 
-PyEngine load(nb::handle plan, int threads, const std::optional<std::string>& device, nb::handle limits) {
+PyEngine refit(const PyEngine& engine, const nb::dict& given) {
+  const auto weights = by_input<Tensor>("weights", given, [](nb::handle value) { return to_tensor(value); });
+  GatheredWarnings warnings;
+  const auto made = [&] {
+    ReleasedGil release;
+    return engine.get().refit(weights);
+  };
+  PyEngine result(made());
+  warnings.give();
+  return result;
+}
+
+nb::dict weights_of(const PyEngine& engine) {
+  nb::dict result;
+  for (const SourceWeight& weight : engine.get().weights()) {
+    nb::list sizes;
+    for (const std::int64_t size : weight.shape) sizes.append(size);
+    result[text_of(weight.name)] = nb::make_tuple(std::string(to_string(weight.dtype)), nb::tuple(sizes));
+  }
+  return result;
+}
+
+PyEngine load(nb::handle plan, int threads, const std::optional<std::string>& device, nb::handle weights,
+              nb::handle limits) {
   LoadOptions options;
   options.limits = to_limits(limits);
   options.threads = threads;
   if (device) options.device = *device == "auto" ? automatic_device() : Device::parse(*device);
+  if (!weights.is_none()) {
+    options.weights = to_source(weights, options.limits);
+    options.weights_folder = folder_of(weights);
+  }
   Interruptible interruptible;
   options.control = interruptible.control();
   const SourcePtr source = to_source(plan, options.limits);
@@ -225,13 +252,26 @@ void register_engine(nb::module_& module) {
           nb::arg("threads") = 0, nb::arg("profile") = false)
       .def(
           "save",
-          [](const PyEngine& self, nb::handle path) {
+          [](const PyEngine& self, nb::handle path, bool weights) {
             const std::string name = path_of(path);
             ReleasedGil release;
-            self.get().save(name);
+            self.get().save(name, {.weights = weights});
           },
-          nb::arg("path"), nb::sig("def save(self, path: str | os.PathLike[str]) -> None"),
-          "Writes a plan beside the path and renames it.")
+          nb::arg("path"), nb::kw_only(), nb::arg("weights") = true,
+          nb::sig("def save(self, path: str | os.PathLike[str], *, weights: bool = True) -> None"),
+          "Writes a plan beside the path and renames it. weights: False leaves out what is made of the "
+          "model's "
+          "weights; lanner.load(path, weights=model) takes them from there.")
+      .def("refit", &refit, nb::arg("weights"),
+           nb::sig("def refit(self, weights: dict[str, typing.Any]) -> Engine"),
+           "An engine whose weights of these names have other values, arrays of the same type and shape; "
+           "others "
+           "keep theirs. Kernels stay, nothing is timed, this engine and its contexts are not touched. A "
+           "weight "
+           "that became one constant with others may ask for those too: the error says which.")
+      .def_prop_ro("weights", &weights_of,
+                   nb::sig("def weights(self) -> dict[str, tuple[str, tuple[int, ...]]]"),
+                   "The model's weights that refit takes: name to element type and shape.")
       .def("prepare", &prepare, nb::arg("shapes"), nb::kw_only(), nb::arg("threads") = 0,
            nb::arg("progress") = nb::none(),
            nb::sig("def prepare(self, shapes: dict[str, collections.abc.Sequence[int]] | "
@@ -322,13 +362,14 @@ void register_engine(nb::module_& module) {
       "limits: what the model may make the build and the engine's contexts do, like {\"total_bytes\": "
       "\"4GiB\", \"seconds\": 60}; see docs/limits.md. "
       "progress: called with (stage, done, total).");
-  module.def("load", &load, nb::arg("plan"), nb::kw_only(), nb::arg("threads") = 0,
-             nb::arg("device") = nb::none(), nb::arg("limits") = nb::none(),
-             nb::sig("def load(plan: object, *, threads: int = 0, device: str | None = None, limits: "
-                     "dict[str, float | str] | None = None) -> Engine"),
-             "Opens a plan that Engine.save wrote. device: where it runs when that is not the plan's own, "
-             "which tunes "
-             "again. limits: as of build.");
+  module.def(
+      "load", &load, nb::arg("plan"), nb::kw_only(), nb::arg("threads") = 0, nb::arg("device") = nb::none(),
+      nb::arg("weights") = nb::none(), nb::arg("limits") = nb::none(),
+      nb::sig("def load(plan: object, *, threads: int = 0, device: str | None = None, weights: object = "
+              "None, limits: dict[str, float | str] | None = None) -> Engine"),
+      "Opens a plan that Engine.save wrote. device: where it runs when that is not the plan's own, "
+      "which tunes again. weights: for a plan that was saved without, the model, a safetensors file or a "
+      "plan that has them. limits: as of build.");
 }
 
 } // namespace lanner::python

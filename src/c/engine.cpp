@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include <lanner/dlpack.h>
+#include <lanner/dlpack_structs.h>
+
 #include "boundary.h"
 #include "check.h"
 #include "handles.h"
@@ -84,6 +87,11 @@ LoadOptions options_of(const lanner_load_options* options) {
   LoadOptions result;
   result.threads = given.threads;
   result.limits = limits_of(given.limits);
+  if (given.weights) {
+    const std::filesystem::path path(given.weights);
+    result.weights = open_path(path, result.limits);
+    result.weights_folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  }
   return result;
 }
 
@@ -180,6 +188,31 @@ lanner_status lanner_engine_load_bytes(const void* plan, size_t bytes, const lan
 lanner_status lanner_engine_save(const lanner_engine* engine, const char* path,
                                  lanner_error** error) noexcept {
   return c::guarded(error, [&] { c::required(engine, "engine").engine.save(c::text(path, "path")); });
+}
+
+lanner_status lanner_engine_save_with(const lanner_engine* engine, const char* path,
+                                      const lanner_save_options* options, lanner_error** error) noexcept {
+  return c::guarded(error, [&] {
+    const lanner_save_options given = c::read_options(options);
+    c::check(given.reserved == 0, ErrorCode::unsupported, "reserved is {}: expected 0", given.reserved);
+    c::required(engine, "engine").engine.save(c::text(path, "path"), {.weights = given.strip_weights == 0});
+  });
+}
+
+lanner_status lanner_engine_refit(const lanner_engine* engine, const char* const* names,
+                                  DLManagedTensorVersioned* const* tensors, size_t count,
+                                  lanner_engine** refitted, lanner_error** error) noexcept {
+  return c::make_engine(refitted, error, [&] {
+    if (count > 0) c::required(tensors, "tensors");
+    std::vector<Tensor> taken;
+    for (std::size_t i = 0; i < count; ++i) taken.push_back(from_dlpack(&c::required(tensors[i], "tensor")));
+    if (count > 0) c::required(names, "names");
+    std::map<std::string, Tensor> weights;
+    for (std::size_t i = 0; i < count; ++i)
+      c::check(weights.emplace(c::text(names[i], "name of a weight"), taken[i]).second,
+               ErrorCode::invalid_argument, "weight '{}' is given twice", names[i]);
+    return c::required(engine, "engine").engine.refit(weights);
+  });
 }
 
 lanner_status lanner_engine_verify(const lanner_engine* engine, const lanner_verify_options* options,

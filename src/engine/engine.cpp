@@ -20,6 +20,7 @@
 #include "engine/open_dims.h"
 #include "engine/plan_file.h"
 #include "engine/profiles.h"
+#include "engine/source_weights.h"
 #include "engine/state.h"
 #include "graph/infer.h"
 #include "graph/text.h"
@@ -178,11 +179,14 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   apply_ranks(*graph, options.profiles);
   for (const auto& [input, spec] : options.preprocess)
     check_preprocess(input_called(*graph, input, "preprocess"), spec);
+  const WeightValues sources = weights_of(*graph, max_kept_source);
   if (options.stop_after != "import") run_passes(*graph, pass_options(options));
   for (const auto& [input, spec] : options.preprocess)
     graph->metadata[preprocess_key + input] = spec.to_json();
   check_pins(*graph, options.precision);
+  Graph& portable = *graph;
   state->graph = std::move(graph);
+  learn_weights(*state, portable, sources);
   state->budget = options.budget;
   state->timing_cache = timing_cache_path(options);
   state->retune = options.retune;
@@ -253,8 +257,22 @@ Engine Engine::load(const std::filesystem::path& plan, const LoadOptions& option
   return load(source, options);
 }
 
-void Engine::save(const std::filesystem::path& path) const {
-  with_context([&] { return fmt::format("save {}", path.string()); }, [&] { save_plan(*state_, path); });
+void Engine::save(const std::filesystem::path& path, const SaveOptions& options) const {
+  with_context([&] { return fmt::format("save {}", path.string()); },
+               [&] { save_plan(*state_, path, options); });
+}
+
+std::vector<SourceWeight> Engine::weights() const {
+  const std::set<std::string> fixed = fixed_weights(*state_);
+  std::vector<SourceWeight> weights;
+  for (const auto& [name, type] : source_weights(*state_))
+    if (!fixed.contains(name)) weights.push_back({name, type.dtype(), type.shape()});
+  return weights;
+}
+
+Engine Engine::refit(const std::map<std::string, Tensor>& weights) const {
+  return with_context([&] { return fmt::format("refit {}", name()); },
+                      [&] { return Engine(lanner::refit(*state_, weights)); });
 }
 
 const std::string& Engine::name() const {

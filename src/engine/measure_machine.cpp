@@ -39,7 +39,7 @@ double seconds_of(const std::string& text, const Target& target, const Control& 
   constexpr double budget = 5;
   const auto backends = backends_for(target);
   TimingCache cache;
-  PackedConstants constants;
+  WeightStore constants;
   Tuner tuner(target, budget, cache, constants, control);
   std::unique_ptr<Graph> graph = parse_graph(text, builtin_op_table());
   infer_types(*graph);

@@ -1,7 +1,8 @@
 #include "engine/plan_file.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,7 +18,9 @@
 #include "device/threads.h"
 #include "engine/explain.h"
 #include "engine/plan_layout.h"
+#include "engine/plan_weights.h"
 #include "engine/profiles.h"
+#include "engine/source_weights.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "graph/text.h"
@@ -25,7 +28,6 @@
 #include "lower/precision.h"
 #include "ops/table.h"
 #include "tensor/safetensors.h"
-#include "tensor/strings.h"
 
 namespace lanner {
 namespace {
@@ -38,21 +40,6 @@ const std::string& metadata_of(const Safetensors& file, const char* key) {
   check(found != file.metadata().end(), ErrorCode::bad_data, "not a Lanner plan: metadata {} is missing",
         key);
   return found->second;
-}
-
-/// A layout that fits a shape: a permutation of its dims with small blocks of dims that it has.
-Layout checked_layout(const std::string& text, const Shape& shape) {
-  if (text == "row") return {};
-  Layout layout = Layout::parse(text);
-  std::set<std::uint8_t> dims(layout.order.begin(), layout.order.end());
-  const bool permutation = layout.order.size() == shape.rank() && dims.size() == shape.rank() &&
-                           (dims.empty() || *dims.rbegin() < shape.rank());
-  const bool small = std::ranges::all_of(layout.blocks, [&](const Layout::Block& block) {
-    return block.dim < shape.rank() && block.size > 1 && block.size <= 4096;
-  });
-  check(permutation && small && layout.blocks.size() <= 8, ErrorCode::bad_data,
-        "layout {} does not fit shape {}", text, shape.to_string());
-  return layout;
 }
 
 Safetensors open_plan(const SourcePtr& source, const Limits& limits) {
@@ -78,11 +65,10 @@ public:
           plan_version);
     check_digest();
     check_pads();
-    weights_ = parse_json(metadata_of(file_, weights_key), options_.limits);
     const nlohmann::json target = parse_json(metadata_of(file_, target_key), options_.limits);
     auto state = std::make_shared<EngineState>(options_.limits, current_account());
-    state->graph = parse_graph(
-        text("ir"), builtin_op_table(), [this](auto, auto name) { return portable(name); }, options_.limits);
+    take_weights(*state);
+    state->graph = read_portable(*state);
     read_target(target, *state);
     describe(*state);
     state->opt = read_shapes(target, *state);
@@ -121,52 +107,48 @@ private:
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
-  Tensor string_tensor(std::string_view name, const Shape& shape) const {
-    const auto values = parse_json(text(name), options_.limits).get<std::vector<std::string>>();
-    Tensor tensor = Tensor::from<std::string>(values, shape);
-    own_characters(tensor);
-    return tensor;
+  const Tensor& stored(std::string_view name) const {
+    const auto found = weights_.find(name);
+    check(found != weights_.end(), ErrorCode::bad_data, "weight '{}' is not in the plan's table", name);
+    return found->second.value;
   }
 
-  /// A weight in the layout that it is kept in, a view of the file.
-  Tensor stored(std::string_view name) const {
-    const auto facts = weights_.find(name);
-    check(facts != weights_.end(), ErrorCode::bad_data, "weight '{}' is not in the plan's table", name);
-    const DType type = parse_dtype(facts->at("dtype").get<std::string>());
-    const Shape shape(facts->at("shape").get<std::vector<std::int64_t>>());
-    check(shape.rank() <= options_.limits.rank &&
-              std::ranges::all_of(shape, [](std::int64_t size) { return size >= 0; }),
-          ErrorCode::bad_data, "weight '{}' has shape {}", name, shape.to_string());
-    if (type == DType::string) return string_tensor(name, shape);
-    const Layout layout = checked_layout(facts->at("layout").get<std::string>(), shape);
-    const SafetensorsEntry* entry = file_.find(name);
-    check(entry != nullptr, ErrorCode::bad_data, "weight '{}' is missing", name);
-    const auto bytes = file_.bytes(*entry);
-    check(bytes.size() == layout.bytes(shape, type), ErrorCode::bad_data,
-          "weight '{}' has {} bytes, {}{} in layout {} takes {}", name, bytes.size(), to_string(type),
-          shape.to_string(), layout.to_string(), layout.bytes(shape, type));
-    const DType kept = layout.row_major() && safetensors_has(type) ? type : DType::u8;
-    check(entry->dtype == kept, ErrorCode::bad_data, "weight '{}' is kept as {}, expected {}", name,
-          to_string(entry->dtype), to_string(kept));
-    check(type != DType::boolean || std::ranges::all_of(bytes, [](std::byte b) { return b <= std::byte{1}; }),
-          ErrorCode::bad_data, "weight '{}' has a bool that is neither 0 nor 1", name);
-    const Tensor raw = aligned(file_.tensor(name), type);
-    return Tensor::wrap(const_cast<void*>(raw.data()), type, shape, raw.owner(), layout);
-  }
-
-  /// Blocks are kept as bytes, which a file that was not written here may place anywhere.
-  static Tensor aligned(const Tensor& raw, DType type) {
-    const std::size_t alignment = std::clamp<std::size_t>(bit_width(type) / 8, 1, alignof(double));
-    if (reinterpret_cast<std::uintptr_t>(raw.data()) % alignment == 0) return raw;
-    return raw.clone();
+  /// What each constant is, and of which source weights; those of a stripped plan are computed.
+  void take_weights(const EngineState& state) {
+    weights_ = read_plan_weights(file_, options_.limits);
+    const auto lacks = [](const auto& entry) { return !entry.second.value.defined(); };
+    const bool stripped = std::ranges::any_of(weights_, lacks);
+    check(
+        !stripped || options_.weights, ErrorCode::invalid_argument,
+        "the plan was saved without its weights: give the model, a safetensors file or a whole plan that has "
+        "them as weights");
+    check(stripped || !options_.weights, ErrorCode::invalid_argument,
+          "weights were given, but the plan holds its own; refit the engine instead");
+    std::optional<GivenWeights> given;
+    if (stripped) given.emplace(options_.weights, options_.weights_folder, options_.limits);
+    for (auto& [name, weight] : weights_) {
+      if (given && !weight.value.defined()) weight.value = given->value(weight.recipe, weight.type());
+      weight.value = state.constants().add(weight.recipe, weight.value);
+    }
   }
 
   /// Weights stay as they are kept until a specialisation needs them otherwise, which takes time and memory.
   /// Small constants are what shapes may be inferred from, which is done at once.
-  Tensor portable(std::string_view name) const {
-    const Tensor tensor = stored(name);
+  Tensor portable(const EngineState& state, std::string_view name) const {
+    const Tensor& tensor = stored(name);
     const bool weight = tensor.dtype() != DType::string && tensor.bytes() >= min_weight_bytes;
-    return weight || tensor.layout().row_major() ? tensor : tensor.clone();
+    return weight || tensor.layout().row_major() ? tensor : state.constants().get(tensor, {});
+  }
+
+  std::unique_ptr<const Graph> read_portable(const EngineState& state) const {
+    std::unique_ptr<Graph> graph = parse_graph(
+        text("ir"), builtin_op_table(), [&](auto, auto name) { return portable(state, name); },
+        options_.limits);
+    for_each_constant(graph->body(), [&](Node& node) {
+      if (const auto constant = state.constants().find(*node.output()->constant()))
+        set_recipe(node, constant->recipe);
+    });
+    return graph;
   }
 
   void read_target(const nlohmann::json& json, EngineState& state) const {
@@ -248,9 +230,9 @@ private:
     std::unique_ptr<Graph> lowered = parse_graph(
         text(plan_part("lowered", number)), builtin_op_table(),
         [this](auto, auto name) { return stored(name); }, options_.limits);
+    store_constants(state, *lowered);
     infer_types(*lowered);
     check_interface(state, key.shapes, *lowered);
-    check_kept(lowered->body());
     try {
       Target target = state.target;
       target.threads = key.threads;
@@ -274,23 +256,25 @@ private:
     state.make_ahead(variants, options_.control);
   }
 
-  static void check_kept(const Region& region) {
-    for (const auto& node : region.nodes()) {
-      if (node->kind() == "constant") check_kept(*node);
-      for (const auto& inner : node->regions()) check_kept(*inner);
-    }
-  }
-
-  /// Constants lie in the file as kernels read them.
-  static void check_kept(const Node& constant) {
-    const Value& value = *constant.output();
-    const Tensor& tensor = *value.constant();
-    const DType type = value.storage.dtype.value_or(value.type.dtype());
-    const bool same_layout = tensor.layout() == value.storage.layout ||
-                             (tensor.layout().row_major() && value.storage.layout.row_major());
-    check(tensor.dtype() == type && same_layout, ErrorCode::bad_data,
-          "constant {} is kept as {} {}, its storage says {} {}", value.name(), to_string(tensor.dtype()),
-          tensor.layout().to_string(), to_string(type), value.storage.layout.to_string());
+  /// Constants as kernels read them, of whatever form the file holds.
+  void store_constants(const EngineState& state, Graph& lowered) const {
+    for_each_constant(lowered.body(), [&](Node& node) {
+      const Value& value = *node.output();
+      const Tensor tensor = *value.constant();
+      Storage wanted = value.storage;
+      wanted.device = {};
+      const DType type = wanted.dtype.value_or(value.type.dtype());
+      const bool stored =
+          tensor.dtype() == type &&
+          (tensor.layout() == wanted.layout || (tensor.layout().row_major() && wanted.layout.row_major()));
+      if (stored) return;
+      check(Type(tensor.dtype(), tensor.shape()) == value.type && type != DType::string &&
+                tensor.dtype() != DType::string,
+            ErrorCode::bad_data, "constant {} is {}, which is no {} stored as {}", value.name(),
+            Type(tensor.dtype(), tensor.shape()).to_string(), value.type.to_string(), wanted.to_string());
+      check_layout(wanted.layout, tensor.shape());
+      node.attributes.set("value", state.constants().get(tensor, wanted));
+    });
   }
 
   /// Whether two types differ in sizes alone.
@@ -324,7 +308,7 @@ private:
   const LoadOptions& options_;
   std::string name_;
   Safetensors file_;
-  nlohmann::json weights_;
+  std::map<std::string, PlanWeight, std::less<>> weights_;
 };
 
 } // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -20,7 +22,16 @@ namespace lanner {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Entry = std::pair<VariantKey, SpecialisationPtr>;
+using Variation = std::pair<VariantKey, SpecialisationPtr>;
+/// A tensor in its layout.
+using Memory = std::tuple<const void*, DType, std::string, std::string>;
+
+/// Literals so small stand in the text, as the printer has it.
+constexpr std::int64_t max_inline = 16;
+
+Memory memory_of(const Tensor& tensor) {
+  return {tensor.data(), tensor.dtype(), tensor.shape().to_string(), tensor.layout().to_string()};
+}
 
 Json shapes_json(const InputShapes& shapes) {
   Json json = Json::array();
@@ -32,12 +43,14 @@ Json shapes_json(const InputShapes& shapes) {
 class PlanWriter {
 public:
   /// `variants`: that of the opt shapes first.
-  PlanWriter(const EngineState& state, std::vector<Entry> variants)
-      : state_(state), variants_(std::move(variants)) {}
+  PlanWriter(const EngineState& state, const SaveOptions& options, std::vector<Variation> variants)
+      : state_(state), variants_(std::move(variants)), options_(options) {}
 
   void write(const std::filesystem::path& path) {
-    for (const auto& [key, made] : variants_) add_constants(made->program->graph(), true);
-    add_constants(*state_.graph, false);
+    for (const auto& [key, made] : variants_) gather(made->program->graph());
+    gather(*state_.graph);
+    gather_sources();
+    for (const Entry& entry : entries_) add_weight(entry);
     add_text("ir", text_of(*state_.graph));
     for (std::size_t i = 0; i < variants_.size(); ++i) {
       const Specialisation& made = *variants_[i].second;
@@ -64,36 +77,55 @@ private:
     DType type;
     Shape shape;
   };
+  /// A constant that stands in the file once, whatever number of graphs reads it in whatever storages.
+  struct Entry {
+    std::string name;
+    std::shared_ptr<const StoredConstant> constant;
+    Tensor form; ///< What is written: in the layout that the first kernel reads, where it reads this type.
+  };
 
-  /// Every constant once, by its memory. A portable constant of which the lowered graph has a packed form is
-  /// kept in that form.
-  void add_constants(const Graph& graph, bool lowered) {
-    for (const auto& node : graph.body().nodes()) add_constants(*node, lowered);
+  void gather(const Graph& graph) {
+    for_each_constant(graph.body(), [&](const Node& node) { gather(*node.output()->constant()); });
   }
 
-  void add_constants(const Node& node, bool lowered) {
-    for (const auto& region : node.regions())
-      for (const auto& inner : region->nodes()) add_constants(*inner, lowered);
-    if (node.kind() != "constant") return;
-    const Tensor& tensor = *node.output()->constant();
-    if (names_.contains(tensor.data())) return;
-    if (!lowered) {
-      for (const void* packed : state_.packed_forms(tensor)) {
-        const auto found = names_.find(packed);
-        if (found == names_.end()) continue;
-        names_[tensor.data()] = std::string(found->second);
-        return;
-      }
-    }
-    add_tensor(tensor);
+  void gather(const Tensor& tensor) {
+    if (places_.contains(memory_of(tensor))) return;
+    auto constant = state_.constants().find(tensor);
+    if (!constant) constant = std::make_shared<const StoredConstant>(StoredConstant{{}, tensor});
+    if (constant->recipe.literal() && tensor.layout().row_major() && tensor.elements() <= max_inline) return;
+    Entry& entry = entry_of(constant);
+    if (!entry.form.defined() && tensor.dtype() == constant->value.dtype()) entry.form = tensor;
+    places_[memory_of(tensor)] = entry.name;
   }
 
-  void add_tensor(const Tensor& tensor) {
-    const std::string name = fmt::format("w{}", weights_.size());
-    names_[tensor.data()] = name;
-    weights_[name] = {{"dtype", to_string(tensor.dtype())},
-                      {"shape", tensor.shape().dims()},
-                      {"layout", tensor.layout().row_major() ? "row" : tensor.layout().to_string()}};
+  /// Small source weights that others were folded with.
+  void gather_sources() {
+    for (const auto& constant : state_.constants().of_weights())
+      if (!constant->recipe.weight.empty()) entry_of(constant);
+  }
+
+  Entry& entry_of(const std::shared_ptr<const StoredConstant>& constant) {
+    const auto [place, fresh] = numbers_.emplace(constant.get(), entries_.size());
+    if (fresh) entries_.push_back({fmt::format("w{}", entries_.size()), constant, {}});
+    return entries_[place->second];
+  }
+
+  void add_weight(const Entry& entry) {
+    const Recipe& recipe = entry.constant->recipe;
+    const Tensor& tensor = entry.form.defined() ? entry.form : entry.constant->value;
+    const bool stripped = !options_.weights && !recipe.literal() && !recipe.lost();
+    const bool plain = stripped || tensor.layout().row_major();
+    Json facts{{"dtype", to_string(tensor.dtype())},
+               {"shape", tensor.shape().dims()},
+               {"layout", plain ? "row" : tensor.layout().to_string()}};
+    if (!recipe.weight.empty()) facts["weight"] = recipe.weight;
+    if (!recipe.expression.empty()) facts["recipe"] = recipe.expression;
+    if (stripped) facts["stripped"] = true;
+    weights_[entry.name] = std::move(facts);
+    if (!stripped) add_tensor(entry.name, tensor);
+  }
+
+  void add_tensor(const std::string& name, const Tensor& tensor) {
     if (tensor.dtype() == DType::string)
       return add_text(name, Json(std::vector<std::string>(tensor.as<std::string>().begin(),
                                                           tensor.as<std::string>().end()))
@@ -110,12 +142,16 @@ private:
     blobs_.push_back({std::move(name), tensor, DType::u8, tensor.shape()});
   }
 
+  /// Without recipes, which the table of weights says once.
   std::string text_of(const Graph& graph) const {
+    const std::unique_ptr<Graph> bare = graph.clone();
+    for_each_constant(bare->body(), [](Node& node) { set_recipe(node, {}); });
     PrintOptions options;
     options.name_constant = [this](const Value&, const Tensor& tensor) {
-      return fmt::format("file(\"plan\", \"{}\")", names_.at(tensor.data()));
+      const auto found = places_.find(memory_of(tensor));
+      return found == places_.end() ? "" : fmt::format("file(\"plan\", \"{}\")", found->second);
     };
-    return print(graph, options);
+    return print(*bare, options);
   }
 
   std::string target_json() const {
@@ -146,24 +182,28 @@ private:
   }
 
   const EngineState& state_;
-  std::vector<Entry> variants_;
+  std::vector<Variation> variants_;
   std::vector<Blob> blobs_;
-  std::map<const void*, std::string> names_;
+  const SaveOptions& options_;
+  std::vector<Entry> entries_;
+  std::map<const StoredConstant*, std::size_t> numbers_; ///< Of `entries_`.
+  std::map<Memory, std::string> places_; ///< The name of what a tensor of a graph is a form of.
   Json weights_ = Json::object();
 };
 
 /// What was made ahead, in an order that only depends on that: of the build first.
-std::vector<Entry> saved_variants(const EngineState& state) {
-  std::vector<Entry> saved;
+std::vector<Variation> saved_variants(const EngineState& state) {
+  std::vector<Variation> saved;
   for (const VariantKey& key : state.opt_variants())
     saved.emplace_back(key, state.specialise(key.shapes, key.threads));
   const std::size_t first = saved.size();
   const auto known = [&](const VariantKey& key) {
-    return std::any_of(
-        saved.begin(), saved.begin() + static_cast<std::ptrdiff_t>(first),
-        [&](const Entry& one) { return one.first.threads == key.threads && one.first.shapes == key.shapes; });
+    return std::any_of(saved.begin(), saved.begin() + static_cast<std::ptrdiff_t>(first),
+                       [&](const Variation& one) {
+                         return one.first.threads == key.threads && one.first.shapes == key.shapes;
+                       });
   };
-  for (Entry& entry : state.variants().list())
+  for (Variation& entry : state.variants().list())
     if (entry.second->ahead && !known(entry.first)) saved.push_back(std::move(entry));
   return saved;
 }
@@ -185,8 +225,8 @@ std::string plan_digest(const SafetensorsMetadata& metadata, std::span<const Saf
   return hasher.hex();
 }
 
-void save_plan(const EngineState& state, const std::filesystem::path& path) {
-  PlanWriter(state, saved_variants(state)).write(path);
+void save_plan(const EngineState& state, const std::filesystem::path& path, const SaveOptions& options) {
+  PlanWriter(state, options, saved_variants(state)).write(path);
 }
 
 } // namespace lanner

@@ -39,28 +39,16 @@ Binding binding(std::string name, const Type& type) {
   return made;
 }
 
-std::vector<Node*> packed_constants(const Region& region) {
-  std::vector<Node*> found;
-  for (const auto& node : region.nodes()) {
-    for (const auto& inner : node->regions())
-      std::ranges::move(packed_constants(*inner), std::back_inserter(found));
-    if (node->kind() == "constant" && !node->output()->constant()->layout().row_major())
-      found.push_back(node.get());
-  }
-  return found;
-}
-
-/// The same graph with row-major constants; null where it has no others. Kernels that read one as it was find
-/// it in `constants`.
-std::unique_ptr<const Graph> unpacked(const Graph& graph, PackedConstants& constants) {
-  if (packed_constants(graph.body()).empty()) return nullptr;
+/// The same graph with row-major constants; null where it has no others.
+std::unique_ptr<const Graph> unpacked(const Graph& graph, WeightStore& constants) {
+  const auto packed = [](const Node& node) { return !node.output()->constant()->layout().row_major(); };
+  bool any = false;
+  for_each_constant(graph.body(), [&](const Node& node) { any = any || packed(node); });
+  if (!any) return nullptr;
   std::unique_ptr<Graph> result = graph.clone();
-  for (Node* node : packed_constants(result->body())) {
-    const Tensor packed = *node->output()->constant();
-    const Tensor plain = packed.clone();
-    constants.know(plain, packed);
-    node->attributes.set("value", plain);
-  }
+  for_each_constant(result->body(), [&](Node& node) {
+    if (packed(node)) node.attributes.set("value", constants.get(*node.output()->constant(), {}));
+  });
   return result;
 }
 
@@ -194,12 +182,12 @@ Specialisation EngineState::lowered(const VariantKey& key, double& seconds, cons
   // enough, as it is in deterministic builds.
   if (model && profile_of(key.shapes) && vouched(model->program->graph(), backends))
     tried.deterministic = true;
-  Tuner tuner(tried, seconds, cache, constants_, control);
+  Tuner tuner(tried, seconds, cache, *constants_, control);
   Lowered result =
       lower(specialised_graph(portable(), key.shapes, limits, control),
-            {backends, own, tuner, constants_, control, model ? &model->program->graph() : nullptr});
+            {backends, own, tuner, *constants_, control, model ? &model->program->graph() : nullptr});
   cache.save();
-  auto program = std::make_shared<const Program>(std::move(result.graph), backends, own, constants_);
+  auto program = std::make_shared<const Program>(std::move(result.graph), backends, own, *constants_);
   seconds = std::max(seconds - tuner.spent(), 0.0);
   return {std::move(program), std::move(result.reports), key.threads};
 }
@@ -208,7 +196,7 @@ Specialisation EngineState::lowered(const VariantKey& key, double& seconds, cons
 /// one.
 std::shared_ptr<const Program> EngineState::same_kernels(const Graph& lowered, const Target& target) const {
   try {
-    return std::make_shared<const Program>(lowered.clone(), backends_for(target), target, constants_);
+    return std::make_shared<const Program>(lowered.clone(), backends_for(target), target, *constants_);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
     log_message(LogLevel::info, fmt::format("{} threads: {}; chosen anew", target.threads, error.message()));
@@ -233,7 +221,7 @@ void EngineState::check_fits(std::size_t input, const Shape& shape) const {
 
 const Graph& EngineState::portable() const {
   const AccountScope charged(account);
-  std::call_once(unpacked_, [&] { portable_ = unpacked(*graph, constants_); });
+  std::call_once(unpacked_, [&] { portable_ = unpacked(*graph, *constants_); });
   return portable_ ? *portable_ : *graph;
 }
 

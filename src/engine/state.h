@@ -20,14 +20,15 @@
 #include "engine/variants.h"
 #include "graph/graph.h"
 #include "graph/tactic.h"
-#include "plan/packing.h"
+#include "plan/weights.h"
 
 namespace lanner {
 
 struct EngineState {
   /// What the engine holds is charged to `account`; null counts nothing.
-  explicit EngineState(const Limits& limits = {}, AccountPtr account = nullptr)
-      : limits(limits), account(std::move(account)) {}
+  explicit EngineState(const Limits& limits = {}, AccountPtr account = nullptr,
+                       std::unique_ptr<WeightStore> constants = std::make_unique<WeightStore>())
+      : limits(limits), account(std::move(account)), constants_(std::move(constants)) {}
 
   std::unique_ptr<const Graph> graph; ///< Canonical; symbols where sizes are open. A loaded plan's constants
                                       ///< may lie as its kernels read them.
@@ -66,11 +67,8 @@ struct EngineState {
   /// Throws Error{invalid_argument} where the model cannot take this shape of an input, whatever those of the
   /// others are. Thread-safe.
   void check_fits(std::size_t input, const Shape& shape) const;
-  PackedConstants& constants() const { return constants_; }
-  /// Memory of packed forms of `constant` of equal element type.
-  std::vector<const void*> packed_forms(const Tensor& constant) const {
-    return constants_.packed_forms(constant);
-  }
+  /// Constants of all variants.
+  WeightStore& constants() const { return *constants_; }
 
 private:
   TeamsNeeded teams_; ///< Contexts hold this state, so that threads last as long as they.
@@ -86,7 +84,7 @@ private:
   Target target_of(int threads) const;
 
   mutable Variants variants_;
-  mutable PackedConstants constants_;
+  std::unique_ptr<WeightStore> constants_;
   mutable std::mutex fitting_mutex_;
   mutable std::set<std::pair<std::size_t, std::vector<std::int64_t>>> fitting_; ///< Shapes found to fit.
   mutable std::once_flag unpacked_;

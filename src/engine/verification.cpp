@@ -175,7 +175,7 @@ private:
   }
 
   const Program& program_;
-  PackedConstants& constants_;
+  WeightStore& constants_;
   const NodeTrials& trials_;
   const Control& control_;
   const Control quiet_; ///< What is reported are nodes, not steps within them.

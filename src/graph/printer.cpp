@@ -141,9 +141,10 @@ private:
                         : "[" + joined(list, [](const std::string& value) { return quoted(value); }) + "]";
   }
   std::string text_of(const Node& node, const Tensor& tensor) const {
+    if (options_.name_constant)
+      if (std::string named = options_.name_constant(*node.output(), tensor); !named.empty()) return named;
     const bool plain = tensor.layout().row_major() && tensor.device().is_host();
     if (plain && tensor.elements() <= max_inline_elements) return tensor_text(tensor);
-    if (options_.name_constant) return options_.name_constant(*node.output(), tensor);
     return fmt::format("hash(\"{:016x}\", {})", content_hash(tensor),
                        Type(tensor.dtype(), tensor.shape()).to_string());
   }

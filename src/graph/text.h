@@ -29,8 +29,8 @@
 
 namespace lanner {
 
-/// Gives the reference text of a constant too large for inline text, for example `file("w.safetensors",
-/// "w1")`.
+/// Gives the reference text of a constant, for example `file("w.safetensors", "w1")`; empty text: it stands
+/// inline, where it is small enough.
 using ConstantNamer = std::function<std::string(const Value& value, const Tensor& tensor)>;
 /// Finds a tensor named by `file(file, name)`; throws Error{not_found}.
 using ConstantFinder = std::function<Tensor(std::string_view file, std::string_view name)>;

@@ -14,6 +14,7 @@
 #include "base/one_line.h"
 #include "graph/verifier.h"
 #include "importers/node_order.h"
+#include "ops/recipe.h"
 
 namespace lanner {
 namespace {
@@ -136,11 +137,21 @@ void GraphBuilder::add_constants(const ImportGraph& graph) {
   for (const auto& [name, tensor] : graph.constants) {
     Node* node = create("constant", {}, {}, 0);
     node->attributes.set("value", tensor);
+    name_weight(*node, name);
     Value* value =
         node->add_output(graph_->unique_name(identifier(name)), Type(tensor.dtype(), tensor.shape()));
     inference_->add(*node);
     define(name, value);
   }
+}
+
+void GraphBuilder::name_weight(Node& constant, const std::string& name) {
+  const std::string text = one_line(name, longest_name);
+  const Tensor& tensor = constant.attributes.get<Tensor>("value");
+  if (text.empty() || !can_be_weight(tensor)) return;
+  const Tensor& known = weights_.emplace(text, tensor).first->second;
+  // A function's body may be here several times; an inner graph may take a name for something else.
+  if (known.data() == tensor.data() && known.shape() == tensor.shape()) set_recipe(constant, {text, {}});
 }
 
 void GraphBuilder::add_nodes(const std::vector<ImportNode>& nodes) {

@@ -68,6 +68,9 @@ public:
   Node* emit_node(std::string_view op, std::vector<Value*> inputs, AttributeMap attributes,
                   std::size_t outputs);
   Value* tensor(Tensor value);
+  /// A tensor that the source model trains or lets users replace, under its name there; a single number is a
+  /// setting.
+  Value* weight(const std::string& name, Tensor value);
   Value* ints(std::vector<std::int64_t> values); ///< A constant i64 list.
   Value* scalar(DType type, double value);       ///< A constant of rank 0.
   /// Fills region `r` of `owner` with a subgraph; `parameters` are the types of the operator's own
@@ -116,6 +119,8 @@ private:
   void add_node(const ImportNode& node);
   void inline_function(const ImportNode& node, const ImportFunction& function);
   void add_constants(const ImportGraph& graph);
+  /// Makes a constant the source weight of that name, where it can be one.
+  void name_weight(Node& constant, const std::string& name);
   Value* find(Scope& scope, const std::string& name);
   bool is_visible(std::string_view name) const; ///< Whether a name was defined here or outside.
   Value* capture(Scope& scope, Value* outer);
@@ -137,6 +142,7 @@ private:
   const Limits& limits_;
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<RunningInference> inference_;
+  std::map<std::string, Tensor> weights_; ///< What was named so far.
   Scope* scope_ = nullptr;
   const ImportNode* current_ = nullptr;
   std::uint32_t depth_ = 0;

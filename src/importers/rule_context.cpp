@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/limit_error.h"
 #include "importers/builder.h"
+#include "ops/recipe.h"
 
 namespace lanner {
 namespace {
@@ -69,6 +70,7 @@ std::vector<Value*> RuleContext::all_inputs() const {
 const Tensor* RuleContext::constant(std::size_t i) const {
   const Value* value = input(i);
   if (!value) return nullptr;
+  note_decided(*builder_.graph_, value); // a rule may follow what it reads
   if (const Tensor* tensor = value->constant()) return tensor;
   const Known& known = builder_.inference_->known(value);
   return known.tensor ? &*known.tensor : nullptr;
@@ -143,6 +145,13 @@ Value* RuleContext::tensor(Tensor value) {
   AttributeMap attributes;
   attributes.set("value", std::move(value));
   return emit("constant", {}, std::move(attributes));
+}
+
+Value* RuleContext::weight(const std::string& name, Tensor value) {
+  const bool several = value.elements() > 1;
+  Value* made = tensor(std::move(value));
+  if (several) builder_.name_weight(*made->producer(), name);
+  return made;
 }
 
 Value* RuleContext::ints(std::vector<std::int64_t> values) {

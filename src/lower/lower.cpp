@@ -28,6 +28,7 @@ public:
       : graph_(graph), options_(options), reorder_costs_(graph, options) {}
 
   std::vector<NodeReport> run() {
+    options_.constants.learn(graph_);
     gather_row_sets(graph_);
     prepare_to_lower(graph_, options_);
     reports_ = lower_regions(graph_, options_);
@@ -243,6 +244,7 @@ void prepare_to_lower(Graph& graph, const LowerOptions& options) {
   for (const auto& parameter : graph.body().parameters())
     if (is_planned(*parameter)) parameter->storage = options.target.storage();
   widen_halves(graph, options.target);
+  options.constants.learn(graph);
 }
 
 Lowered lower(std::unique_ptr<Graph> graph, const LowerOptions& options) {

@@ -10,7 +10,7 @@
 #include "graph/graph.h"
 #include "graph/tactic.h"
 #include "lower/tuner.h"
-#include "plan/packing.h"
+#include "plan/weights.h"
 
 namespace lanner {
 
@@ -22,7 +22,7 @@ struct LowerOptions {
   std::span<const Backend* const> backends;
   Target target;
   Tuner& tuner;
-  PackedConstants& constants;
+  WeightStore& constants;
   const Control& control;
   const Graph* tactic_source =
       nullptr; ///< A lowered graph of other shapes whose choices are taken over where they fit.

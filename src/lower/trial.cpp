@@ -68,7 +68,7 @@ bool GuardedBlock::intact() const {
   return std::ranges::all_of(words, [](unsigned char word) { return word == guard_value; });
 }
 
-Trial::Trial(const TrialSubject& subject, TrialData& data, PackedConstants& constants,
+Trial::Trial(const TrialSubject& subject, TrialData& data, WeightStore& constants,
              std::shared_ptr<const Kernel> kernel)
     : subject_(subject), data_(data), constants_(constants), kernel_(std::move(kernel)) {
   const Node& node = subject_.node;

@@ -12,7 +12,7 @@
 #include "lower/agreement.h"
 #include "lower/timing_cache.h"
 #include "lower/trial_data.h"
-#include "plan/packing.h"
+#include "plan/weights.h"
 
 namespace lanner::cuda {
 class Event;
@@ -53,7 +53,7 @@ private:
 class Trial {
 public:
   /// Throws what preparing the kernel throws; nothing is prepared where `kernel`, of that tactic, is given.
-  Trial(const TrialSubject& subject, TrialData& data, PackedConstants& constants,
+  Trial(const TrialSubject& subject, TrialData& data, WeightStore& constants,
         std::shared_ptr<const Kernel> kernel = nullptr);
   ~Trial();
 
@@ -124,7 +124,7 @@ private:
 
   TrialSubject subject_;
   TrialData& data_;
-  PackedConstants& constants_;
+  WeightStore& constants_;
   std::vector<Tensor> held_; ///< Constants that the kernel reads.
   std::shared_ptr<const Kernel> kernel_;
   std::vector<const void*> inputs_;

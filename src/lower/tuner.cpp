@@ -71,8 +71,7 @@ private:
   double waited_ = 0;
 };
 
-Tuner::Tuner(Target target, double budget, TimingCache& cache, PackedConstants& constants,
-             const Control& control)
+Tuner::Tuner(Target target, double budget, TimingCache& cache, WeightStore& constants, const Control& control)
     : target_(std::move(target)), budget_(budget), cache_(cache), constants_(constants), control_(control) {}
 
 Tuner::~Tuner() = default;

@@ -15,7 +15,7 @@
 #include "graph/tactic.h"
 #include "lower/race.h"
 #include "lower/timing_cache.h"
-#include "plan/packing.h"
+#include "plan/weights.h"
 
 namespace lanner {
 
@@ -59,7 +59,7 @@ struct Effort {
 /// that run at the same time take turns at timing; waiting for a turn is not counted. One user at a time.
 class Tuner {
 public:
-  Tuner(Target target, double budget, TimingCache& cache, PackedConstants& constants, const Control& control);
+  Tuner(Target target, double budget, TimingCache& cache, WeightStore& constants, const Control& control);
   ~Tuner();
 
   /// What each of the candidates for running `node` costs: those of which that is not known are checked and
@@ -102,7 +102,7 @@ private:
   Target target_;
   double budget_;
   TimingCache& cache_;
-  PackedConstants& constants_;
+  WeightStore& constants_;
   const Control& control_;
   double spent_ = 0, network_ = 0;
   std::shared_ptr<TrialData> data_; ///< Of the node that was tried last.

@@ -8,6 +8,7 @@
 #include <lanner/tensor.h>
 
 #include "graph/op.h"
+#include "passes/constant_math.h"
 #include "passes/passes.h"
 
 namespace lanner {
@@ -73,14 +74,10 @@ private:
   Value* wide(Value* value, Node& reader) {
     Value*& made = wide_[value];
     if (made) return made;
-    if (const Tensor* constant = value->constant()) {
-      Tensor converted = Tensor::allocate(DType::f32, constant->shape());
-      copy_tensor(*constant, converted);
-      made = graph_.constant(std::move(converted), value->name(), value->producer());
-      made->producer()->sources = value->producer()->sources;
-    } else {
-      made = cast(value, DType::f32, &reader);
-    }
+    made = cast(value, DType::f32, &reader);
+    if (!value->constant()) return made;
+    if (Value* folded = passes::fold_node(*made->producer())) made = folded;
+    made->producer()->sources = value->producer()->sources;
     return made;
   }
 

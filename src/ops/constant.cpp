@@ -18,7 +18,10 @@ static void run_constant(KernelContext& context) {
 std::vector<OpDef> constant_ops() {
   OpDef op;
   op.name = "constant";
-  op.attributes = {{"value", AttributeKind::tensor, true, {}}};
+  // Where it comes of source weights: which one it is, or how it follows from them (ops/recipe.h).
+  op.attributes = {{"value", AttributeKind::tensor, true, {}},
+                   {"weight", AttributeKind::string, false, {}},
+                   {"recipe", AttributeKind::string, false, {}}};
   op.infer = infer_constant;
   op.reference = run_constant;
   return {op};

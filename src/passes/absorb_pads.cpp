@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ops/bounds.h"
+#include "ops/recipe.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -61,6 +62,7 @@ static bool absorb(Node& window) {
   }
   window.attributes.set("pads", pads);
   if (window.kind() == "average_pool") window.attributes.set("count_include_pad", std::int64_t{1});
+  note_decided(window.region()->graph(), pad->input(2));
   take_sources(window, *pad);
   window.set_input(0, pad->input(0));
   return true;

@@ -2,7 +2,10 @@
 // add.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
+#include <optional>
 
 #include "passes/magnitude.h"
 #include "passes/passes.h"
@@ -14,39 +17,42 @@ namespace lanner::passes {
 namespace {
 
 struct Affine {
-  std::vector<double> scale, shift;
+  Value *scale = nullptr, *shift = nullptr; ///< f64, one number a channel.
 };
 
+bool all_are(const Value* value, const std::function<bool(double)>& fits) {
+  const auto numbers = constant_reals(value);
+  return numbers && std::ranges::all_of(*numbers, fits);
+}
+
 // y = (x - mean) / sqrt(variance + epsilon) * gamma + beta = scale * x + shift
-std::optional<Affine> affine_of(const Node& node) {
-  const auto gamma = constant_reals(node.input(1)), beta = constant_reals(node.input(2)),
-             mean = constant_reals(node.input(3)), variance = constant_reals(node.input(4));
-  if (!gamma || !beta || !mean || !variance) return std::nullopt;
-  const double epsilon = static_cast<float>(node.attributes.real("epsilon", 1e-5f));
-  Affine result;
-  for (std::size_t i = 0; i < gamma->size(); ++i) {
-    const double scale = (*gamma)[i] / std::sqrt((*variance)[i] + epsilon);
-    const double shift = (*beta)[i] - (*mean)[i] * scale;
-    if (!std::isfinite(scale) || !std::isfinite(shift)) return std::nullopt;
-    result.scale.push_back(scale);
-    result.shift.push_back(shift);
+std::optional<Affine> affine_of(ConstantMath& math, const Node& node) {
+  std::array<Value*, 5> wide{};
+  for (std::size_t i = 1; i < wide.size(); ++i) {
+    if (!constant_reals(node.input(i))) return std::nullopt;
+    wide[i] = math.cast(node.input(i), DType::f64);
   }
+  const auto [x, gamma, beta, mean, variance] = wide;
+  Value* const epsilon = math.number(static_cast<float>(node.attributes.real("epsilon", 1e-5f)));
+  Value* const deviation = math.apply("sqrt", {math.apply("add", {variance, epsilon})});
+  Affine result;
+  result.scale = math.apply("div", {gamma, deviation});
+  result.shift = math.apply("sub", {beta, math.apply("mul", {mean, result.scale})});
+  const auto finite = [](double number) { return std::isfinite(number); };
+  if (!result.shift || !all_are(result.scale, finite) || !all_are(result.shift, finite)) return std::nullopt;
   return result;
 }
 
 // What x * scale would overflow to, adding the shift does not bring back.
 bool holds(const Affine& affine, DType type) {
-  return std::ranges::all_of(affine.scale, [=](double x) { return is_moderate_factor(x, type); }) &&
-         std::ranges::all_of(affine.shift, [=](double x) { return is_moderate_size(x, type); });
+  return all_are(affine.scale, [=](double x) { return is_moderate_factor(x, type); }) &&
+         all_are(affine.shift, [=](double x) { return is_moderate_size(x, type); });
 }
 
-Value* channel_constant(Node& before, const std::vector<double>& values, const Type& type,
-                        std::string_view name) {
-  Shape shape{static_cast<std::int64_t>(values.size())};
+Value* channel_constant(ConstantMath& math, Value* numbers, const Type& type) {
+  Shape shape{numbers->constant()->elements()};
   for (std::size_t i = 2; i < type.rank(); ++i) shape.push_back(1);
-  Tensor tensor = Tensor::allocate(type.dtype(), shape);
-  copy_tensor(Tensor::from<double>(values, shape), tensor);
-  return before.region()->graph().constant(std::move(tensor), name, &before);
+  return math.cast(math.reshape(numbers, shape), type.dtype());
 }
 
 bool is_inference(const Node& node) {
@@ -58,25 +64,30 @@ bool is_inference(const Node& node) {
 }
 
 bool fold(Node& node) {
-  const auto affine = is_inference(node) ? affine_of(node) : std::nullopt;
-  if (!affine) return false;
+  if (!is_inference(node)) return false;
   Value* x = node.input(0);
   const Type type = node.output()->type;
   const auto channels = scalable_channels(x);
-  if (channels && channels->axis == 1 && channels->count == affine->scale.size()) {
+  ConstantMath math(channels ? *channels->anchor : node);
+  const auto affine = affine_of(math, node);
+  if (!affine) return false;
+  const std::int64_t count = affine->scale->constant()->elements();
+  if (channels && channels->axis == 1 && static_cast<std::int64_t>(channels->count) == count) {
     Node* anchor = x->producer();
-    if (scale_channels(x, affine->scale, affine->shift)) {
+    if (scale_channels(math, x, affine->scale, affine->shift)) {
       take_sources(*anchor, node);
       replace(node, node.input(0));
       return true;
     }
   }
   if (!holds(*affine, type.dtype())) return false;
-  Value* scaled = emit_before(
-      node, "mul", std::vector<Value*>{x, channel_constant(node, affine->scale, type, "scale")}, {}, type);
-  replace(node, emit_before(node, "add",
-                            std::vector<Value*>{scaled, channel_constant(node, affine->shift, type, "shift")},
-                            {}, type));
+  Value *scale = channel_constant(math, affine->scale, type),
+        *shift = channel_constant(math, affine->shift, type);
+  if (!scale || !shift) return false;
+  node.region()->graph().rename(scale, "scale");
+  node.region()->graph().rename(shift, "shift");
+  Value* scaled = emit_before(node, "mul", std::vector<Value*>{x, scale}, {}, type);
+  replace(node, emit_before(node, "add", std::vector<Value*>{scaled, shift}, {}, type));
   return true;
 }
 

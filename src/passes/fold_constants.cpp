@@ -5,6 +5,8 @@
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "ops/interpreter.h"
+#include "ops/recipe.h"
+#include "passes/constant_math.h"
 #include "passes/folding_work.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -83,21 +85,24 @@ bool has_constant_inputs(const Node& node) {
          std::ranges::all_of(node.inputs(), [](const Value* input) { return !input || input->constant(); });
 }
 
-void put_constant(Node& node, std::size_t i, Tensor tensor) {
+Value* put_constant(Node& node, std::size_t i, Tensor tensor, const Recipe& recipe) {
   Value* value = node.region()->graph().constant(std::move(tensor), node.output(i)->name(), &node);
   value->producer()->sources = node.sources;
+  set_recipe(*value->producer(), recipe);
   node.output(i)->replace_all_uses(value);
   take_name(*value, *node.output(i));
+  return value;
 }
 
 bool is_folded_away(const Node& node) {
   return std::ranges::all_of(node.outputs(), [](const auto& output) { return output->unused(); });
 }
 
-bool compute(Node& node) {
+/// What a node of constants gives, where that is of moderate size and work.
+std::optional<std::vector<Item>> results_of(const Node& node) {
   if (node.kind() == "constant" || !has_constant_inputs(node) || !is_pure(node) || !is_moderate(node) ||
       !are_short_strings(node) || !is_little_work(node))
-    return false;
+    return std::nullopt;
   std::vector<Item> items;
   std::vector<const Item*> inputs;
   items.reserve(node.inputs().size());
@@ -114,11 +119,17 @@ bool compute(Node& node) {
     // Not every operator has a reference, and a branch that never runs may hold what cannot be computed.
     if (error.code() == ErrorCode::cancelled || error.code() == ErrorCode::out_of_memory) throw;
     check_deadline();
-    return false;
+    return std::nullopt;
   }
-  if (!are_moderate(results, node)) return false;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!node.output(i)->unused()) put_constant(node, i, results[i].tensor);
+  if (!are_moderate(results, node)) return std::nullopt;
+  return results;
+}
+
+bool compute(Node& node) {
+  const auto results = results_of(node);
+  if (!results) return false;
+  for (std::size_t i = 0; i < results->size(); ++i) {
+    if (!node.output(i)->unused()) put_constant(node, i, (*results)[i].tensor, recipe_of_result(node, i));
   }
   node.region()->erase(&node);
   return true;
@@ -130,7 +141,7 @@ bool place_known(Node& node, const KnownValues& known) {
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
     const Known& about = known.of(node.output(i));
     if (!about.tensor || node.output(i)->unused()) continue;
-    put_constant(node, i, *about.tensor);
+    put_constant(node, i, *about.tensor, {});
     changed = true;
   }
   if (changed && is_folded_away(node)) node.region()->erase(&node);
@@ -139,9 +150,18 @@ bool place_known(Node& node, const KnownValues& known) {
 
 } // namespace
 
+Value* fold_node(Node& node) {
+  const auto results = results_of(node);
+  if (!results || !results->front().tensor.defined()) return nullptr;
+  Value* made = put_constant(node, 0, results->front().tensor, recipe_of_result(node, 0));
+  node.region()->erase(&node);
+  return made;
+}
+
 bool fold_constants(Graph& graph) {
   const KnownValues known(graph);
-  return for_each_node(graph, [&](Node& node) { return place_known(node, known) || compute(node); });
+  // What is known of a constant's sizes says nothing of its source weights.
+  return for_each_node(graph, [&](Node& node) { return compute(node) || place_known(node, known); });
 }
 
 } // namespace lanner::passes

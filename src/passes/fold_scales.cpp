@@ -1,6 +1,7 @@
 // neg, and mul, div, add and sub by constants of one number a channel, go into the weights before them.
 
 #include <algorithm>
+#include <optional>
 
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -11,50 +12,61 @@ namespace lanner::passes {
 namespace {
 
 struct Step {
-  Value* value = nullptr;
-  std::vector<double> scale, shift;
+  Value *scale = nullptr, *shift = nullptr;
 };
 
-std::vector<double> mapped(std::vector<double> values, double (*function)(double)) {
-  std::ranges::transform(values, values.begin(), function);
-  return values;
+/// The same number for each channel.
+Value* for_each_channel(ConstantMath& math, double number, std::size_t count) {
+  return math.expand(math.number(number), {static_cast<std::int64_t>(count)});
+}
+
+std::optional<Step> scaling(Value* scale, Value* shift = nullptr) {
+  return scale ? std::optional(Step{scale, shift}) : std::nullopt;
 }
 
 /// What `node` does to the channels of its operand `i`, the other being a constant.
-std::optional<Step> step_of(const Node& node, std::size_t i) {
-  Step step{node.input(i), {}, {}};
-  const auto channels = scalable_channels(step.value);
-  if (!channels || !(step.value->type == node.output()->type)) return std::nullopt;
-  const auto numbers = per_channel(node.input(1 - i), node.output()->type, channels->axis, channels->count);
+std::optional<Step> step_of(ConstantMath& math, const Node& node, std::size_t i, const Channels& channels) {
+  const Type& type = node.output()->type;
+  Value* const numbers = per_channel(math, node.input(1 - i), type, channels.axis, channels.count);
   if (!numbers) return std::nullopt;
-  const bool product =
-      channels->axis + 1 == node.output()->type.rank() && step.value->producer()->kind() == "matmul";
-  if (node.kind() == "mul") {
-    step.scale = *numbers;
-  } else if (node.kind() == "div" && i == 0) {
-    if (std::ranges::find(*numbers, 0.0) != numbers->end()) return std::nullopt;
-    step.scale = mapped(*numbers, [](double x) { return 1 / x; });
-  } else if (node.kind() == "add") {
-    // A product followed by the add of its bias is the form to reach.
-    if (product) return std::nullopt;
-    step.shift = *numbers;
-  } else if (node.kind() == "sub" && i == 0) {
-    step.shift = mapped(*numbers, [](double x) { return -x; });
-  } else if (node.kind() == "sub") {
-    step.scale.assign(channels->count, -1);
-    step.shift = *numbers;
-  } else {
-    return std::nullopt;
+  const bool product = channels.axis + 1 == type.rank() && node.input(i)->producer()->kind() == "matmul";
+  if (node.kind() == "mul") return Step{numbers, nullptr};
+  if (node.kind() == "div" && i == 0) {
+    const auto divisors = constant_reals(numbers);
+    if (std::ranges::find(*divisors, 0.0) != divisors->end()) return std::nullopt;
+    return scaling(math.apply("div", {math.number(1), numbers}));
   }
-  return step;
+  if (node.kind() == "add") {
+    // A product followed by the add of its bias is the form to reach.
+    return product ? std::nullopt : std::optional(Step{nullptr, numbers});
+  }
+  if (node.kind() != "sub") return std::nullopt;
+  if (i == 1) return scaling(for_each_channel(math, -1, channels.count), numbers);
+  Value* const shift = math.apply("neg", {numbers});
+  return shift ? std::optional(Step{nullptr, shift}) : std::nullopt;
 }
 
 bool fold_negation(Node& node) {
   Value* const value = node.input(0);
   const auto channels = scalable_channels(value);
-  if (!channels || !scale_channels(value, std::vector<double>(channels->count, -1), {})) return false;
+  if (!channels) return false;
+  ConstantMath math(*channels->anchor);
+  Value* const scale = for_each_channel(math, -1, channels->count);
+  if (!scale || !scale_channels(math, value, scale, nullptr)) return false;
   take_sources(*value->producer(), node);
   replace(node, value);
+  return true;
+}
+
+bool fold_operand(Node& node, std::size_t i) {
+  Value* const value = node.input(i);
+  const auto channels = scalable_channels(value);
+  if (!channels || !(value->type == node.output()->type)) return false;
+  ConstantMath math(*channels->anchor);
+  const auto step = step_of(math, node, i, *channels);
+  if (!step || !scale_channels(math, value, step->scale, step->shift)) return false;
+  take_sources(*value->producer(), node);
+  replace(node, node.input(i));
   return true;
 }
 
@@ -62,14 +74,7 @@ bool fold(Node& node) {
   const std::string& kind = node.kind();
   if (kind == "neg") return fold_negation(node);
   if (kind != "mul" && kind != "div" && kind != "add" && kind != "sub") return false;
-  for (std::size_t i : {std::size_t{0}, std::size_t{1}}) {
-    const auto step = step_of(node, i);
-    if (!step || !scale_channels(step->value, step->scale, step->shift)) continue;
-    take_sources(*step->value->producer(), node);
-    replace(node, node.input(i));
-    return true;
-  }
-  return false;
+  return fold_operand(node, 0) || fold_operand(node, 1);
 }
 
 } // namespace

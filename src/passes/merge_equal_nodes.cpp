@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "graph/op.h"
+#include "ops/recipe.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "tensor/content_hash.h"
@@ -47,17 +48,45 @@ bool same(const AttributeMap& a, const AttributeMap& b) {
          });
 }
 
-std::size_t hash_of(const Node& node) {
+/// Constants of one element that are equal, of whatever source weights they come, by the first of them.
+class Scalars {
+public:
+  void add(const Value& value) {
+    const Tensor* tensor = value.constant();
+    if (!tensor || tensor->elements() != 1) return;
+    const std::size_t hash = content_hash(*tensor);
+    const auto [begin, end] = seen_.equal_range(hash);
+    const auto equal = std::find_if(
+        begin, end, [&](const auto& entry) { return same_content(*entry.second->constant(), *tensor); });
+    if (equal == end)
+      seen_.emplace(hash, &value);
+    else
+      first_[&value] = equal->second;
+  }
+  const Value* first(const Value* value) const {
+    const auto found = first_.find(value);
+    return found == first_.end() ? value : found->second;
+  }
+
+private:
+  std::unordered_multimap<std::size_t, const Value*> seen_;
+  std::unordered_map<const Value*, const Value*> first_;
+};
+
+std::size_t hash_of(const Node& node, const Scalars& scalars) {
   std::size_t hash = std::hash<const OpDef*>{}(&node.op());
-  for (const Value* input : node.inputs()) hash = mix(hash, std::hash<const Value*>{}(input));
+  for (const Value* input : node.inputs()) hash = mix(hash, std::hash<const Value*>{}(scalars.first(input)));
   for (const auto& [name, value] : node.attributes)
     hash = mix(mix(hash, std::hash<std::string>{}(name)), hash_of(value));
   return hash;
 }
 
-bool same(const Node& a, const Node& b) {
+bool same(const Node& a, const Node& b, const Scalars& scalars) {
+  const auto same_input = [&](const Value* x, const Value* y) {
+    return scalars.first(x) == scalars.first(y);
+  };
   return &a.op() == &b.op() && a.outputs().size() == b.outputs().size() &&
-         std::ranges::equal(a.inputs(), b.inputs()) && same(a.attributes, b.attributes);
+         std::ranges::equal(a.inputs(), b.inputs(), same_input) && same(a.attributes, b.attributes);
 }
 
 bool is_mergeable(const Node& node) {
@@ -66,6 +95,12 @@ bool is_mergeable(const Node& node) {
 }
 
 void merge(Node& first, Node& second) {
+  // Weights that are equal now are taken for one.
+  for (std::size_t i = 0; i < second.inputs().size(); ++i) {
+    if (first.inputs()[i] == second.inputs()[i]) continue;
+    note_decided(second.region()->graph(), first.inputs()[i]);
+    note_decided(second.region()->graph(), second.inputs()[i]);
+  }
   for (std::size_t i = 0; i < second.outputs().size(); ++i)
     second.output(i)->replace_all_uses(first.output(i));
   take_sources(first, second);
@@ -75,19 +110,21 @@ void merge(Node& first, Node& second) {
 bool merge_in(Region& region) {
   bool changed = false;
   std::unordered_multimap<std::size_t, Node*> seen;
+  Scalars scalars;
   Node* node = region.nodes().empty() ? nullptr : region.nodes().front().get();
   while (node) {
     Node* const next = region.next(node);
     if (is_mergeable(*node)) {
-      const std::size_t hash = hash_of(*node);
+      const std::size_t hash = hash_of(*node, scalars);
       const auto [begin, end] = seen.equal_range(hash);
       const auto equal =
-          std::find_if(begin, end, [&](const auto& entry) { return same(*entry.second, *node); });
+          std::find_if(begin, end, [&](const auto& entry) { return same(*entry.second, *node, scalars); });
       if (equal != end) {
         merge(*equal->second, *node);
         changed = true;
       } else {
         seen.emplace(hash, node);
+        if (node->kind() == "constant") scalars.add(*node->output());
       }
     }
     node = next;

@@ -6,6 +6,7 @@
 #include "graph/copy.h"
 #include "graph/op.h"
 #include "graph/text.h"
+#include "ops/recipe.h"
 #include "ops/table.h"
 #include "passes/rewrite.h"
 
@@ -69,7 +70,11 @@ bool Pattern::match_inputs(const Node& pattern, const Node& node, Match& match, 
 }
 
 bool Pattern::match(const Value& pattern, Value* value, Match& match, bool inner) const {
-  if (pattern.constant()) return same_number(pattern, value);
+  if (pattern.constant()) {
+    if (!same_number(pattern, value)) return false;
+    match[&pattern] = value;
+    return true;
+  }
   const auto bound = match.find(&pattern);
   if (bound != match.end()) return bound->second == value;
   const Node *expected = pattern.producer(), *found = value->producer();
@@ -103,7 +108,11 @@ bool Pattern::apply(Node& node) const {
   Value* result = copier.copy_nodes(after_->body()).at(0);
   for (const auto& inner : before_->body().nodes()) {
     const auto matched = found.find(inner->output());
-    if (matched != found.end()) take_sources(*result->producer(), *matched->second->producer());
+    if (matched == found.end()) continue;
+    if (inner->output()->constant())
+      note_decided(node.region()->graph(), matched->second);
+    else
+      take_sources(*result->producer(), *matched->second->producer());
   }
   node.output()->replace_all_uses(result);
   take_name(*result, *node.output());

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ops/recipe.h"
 #include "passes/passes.h"
 #include "passes/permutation.h"
 #include "passes/rewrite.h"
@@ -14,8 +15,10 @@ static bool is_dropout_in_inference(const Node& node) {
          !training->as<bool>()[0];
 }
 
+/// A source weight of several numbers may be given others, so what it is now decides nothing.
 static bool all_are(const Value* value, double number) {
   const Tensor* tensor = value ? value->constant() : nullptr;
+  if (tensor && tensor->elements() > 1 && !recipe_of(*value->producer()).literal()) return false;
   if (!tensor || tensor->elements() == 0 || !(is_float(tensor->dtype()) || is_integer(tensor->dtype())))
     return false;
   const auto values = constant_reals(value);
@@ -53,11 +56,13 @@ static Value* same_as(const Node& node) {
 }
 
 bool remove_identities(Graph& graph) {
-  return for_each_node(graph, [](Node& node) {
+  return for_each_node(graph, [&](Node& node) {
     Value* same = same_as(node);
     // Equal symbols are equal sizes, so equal types mean that nothing was broadcast, converted or reshaped.
     const bool known = same && (node.kind() == "identity" || same->type.ranked() || !same->type.is_tensor());
     if (!known || !(same->type == node.output()->type)) return false;
+    for (const Value* input : node.own_inputs())
+      if (input != same) note_decided(graph, input);
     replace(node, same);
     return true;
   });

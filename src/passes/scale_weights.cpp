@@ -72,83 +72,97 @@ private:
   std::int64_t size_ = 1, inner_ = 1, group_ = 0;
 };
 
-std::optional<Tensor> rounded(const std::vector<double>& values, DType dtype, const Shape& shape) {
-  Tensor tensor = Tensor::allocate(dtype, shape);
-  copy_tensor(Tensor::from<double>(values, shape), tensor);
-  Tensor back = Tensor::allocate(DType::f64, shape);
-  copy_tensor(tensor, back);
-  for (double value : back.as<double>()) {
-    if (!std::isfinite(value)) return std::nullopt;
-  }
-  return tensor;
+bool all_finite(const Value* value) {
+  const auto numbers = constant_reals(value);
+  return numbers && std::ranges::all_of(*numbers, [](double number) { return std::isfinite(number); });
 }
 
-double at(std::span<const double> values, std::size_t i, double otherwise) {
-  return values.empty() ? otherwise : values[i];
+/// `scale` in a shape in which it meets the weights of its channels, which stand in `shape` then.
+Value* beside_weights(ConstantMath& math, const Node& anchor, Value* scale, Shape& shape) {
+  if (is_product(anchor)) return scale;
+  const Shape weights = shape;
+  Shape channels{weights[0]};
+  if (anchor.kind() == "conv_transpose") {
+    // [inputs, outputs / groups, ...], where the groups follow each other along the inputs.
+    const std::int64_t groups = std::max<std::int64_t>(anchor.attributes.integer("group", 1), 1);
+    shape = {groups, weights[0] / groups, weights[1]};
+    for (std::size_t i = 2; i < weights.rank(); ++i) shape.push_back(weights[i]);
+    channels = {groups, 1, weights[1]};
+  }
+  while (channels.rank() < shape.rank()) channels.push_back(1);
+  return math.reshape(scale, channels);
 }
 
 // A half's channel whose largest weight became subnormal would have lost digits that show. In wider types a
 // channel that is scaled to nothing, as training leaves some, gives nothing either way.
-std::optional<Tensor> scaled_weights(const Node& anchor, std::span<const double> scale) {
-  const DType type = anchor.input(1)->type.dtype();
-  for (const double factor : scale) {
-    if (!is_moderate_size(factor, type)) return std::nullopt;
-  }
-  std::vector<double> weights = *constant_reals(anchor.input(1)), largest(output_channels(anchor), 0.0);
+bool keeps_digits(const Node& anchor, const Value* weights) {
+  std::vector<double> largest(output_channels(anchor), 0.0);
+  const std::vector<double> numbers = *constant_reals(weights);
   const ChannelOf channel_of(anchor);
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const std::size_t channel = channel_of(static_cast<std::int64_t>(i));
-    weights[i] *= at(scale, channel, 1);
-    largest[channel] = std::max(largest[channel], std::abs(weights[i]));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    double& most = largest[channel_of(static_cast<std::int64_t>(i))];
+    most = std::max(most, std::abs(numbers[i]));
   }
-  for (const double weight : largest) {
-    if (type == DType::f16 && !is_normal_or_zero(weight, type)) return std::nullopt;
-  }
-  return rounded(weights, type, anchor.input(1)->constant()->shape());
+  return std::ranges::all_of(largest, [](double most) { return is_normal_or_zero(most, DType::f16); });
 }
 
-std::optional<Tensor> moved_bias(const Source& source, const Value* bias, std::span<const double> scale,
-                                 std::span<const double> shift) {
+Value* scaled_weights(ConstantMath& math, const Node& anchor, Value* scale) {
+  Value* const weights = anchor.input(1);
+  const DType type = weights->type.dtype();
+  const std::vector<double> numbers = *constant_reals(scale);
+  if (!std::ranges::all_of(numbers, [=](double factor) { return is_moderate_size(factor, type); }))
+    return nullptr;
+  Shape shape = weights->constant()->shape();
+  Value* const factors = beside_weights(math, anchor, scale, shape);
+  Value* wide = math.reshape(math.cast(weights, DType::f64), shape);
+  wide = math.reshape(math.apply("mul", {wide, factors}), weights->constant()->shape());
+  if (wide && type == DType::f16 && !keeps_digits(anchor, wide)) return nullptr;
+  Value* const rounded = math.cast(wide, type);
+  return rounded && all_finite(rounded) ? rounded : nullptr;
+}
+
+Value* moved_bias(ConstantMath& math, const Source& source, Value* bias, Value* scale, Value* shift) {
+  const Type& type = source.anchor->output()->type;
   const std::size_t count = output_channels(*source.anchor);
-  std::vector<double> values(count, 0.0);
+  Value* scaled = nullptr;
   if (bias) {
-    const auto old = source.bias_add ? per_channel(bias, source.bias_add->output()->type,
-                                                   source.bias_add->output()->type.rank() - 1, count)
-                                     : constant_reals(bias);
-    if (!old || old->size() != count) return std::nullopt;
-    values = *old;
+    const Type& spread = source.bias_add ? source.bias_add->output()->type : bias->type;
+    scaled = per_channel(math, bias, spread, spread.rank() - 1, count);
+    if (scale) scaled = math.apply("mul", {scaled, scale});
+    if (!scaled) return nullptr;
   }
-  const DType type = source.anchor->output()->type.dtype();
-  for (std::size_t i = 0; i < count; ++i) {
-    const double scaled = values[i] * at(scale, i, 1), added = at(shift, i, 0);
-    if (added != 0 && !(is_moderate_term(scaled, type) && is_moderate_term(added, type))) return std::nullopt;
-    values[i] = scaled + added;
+  if (shift) {
+    const std::vector<double> added = *constant_reals(shift),
+                              before = scaled ? *constant_reals(scaled) : std::vector<double>(count, 0.0);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (added[i] != 0 &&
+          !(is_moderate_term(before[i], type.dtype()) && is_moderate_term(added[i], type.dtype())))
+        return nullptr;
+    }
+    scaled = scaled ? math.apply("add", {scaled, shift}) : shift;
   }
-  return rounded(values, type, {static_cast<std::int64_t>(count)});
+  Value* const rounded = math.cast(scaled, type.dtype());
+  return rounded && all_finite(rounded) ? rounded : nullptr;
 }
 
-void set_bias(const Source& source, Tensor bias) {
+void set_bias(const Source& source, Value* bias) {
   Node& anchor = *source.anchor;
-  Node& before = source.bias_add ? *source.bias_add : anchor;
-  Value* constant = before.region()->graph().constant(std::move(bias), "bias", &before);
   if (source.bias_add) {
-    source.bias_add->set_input(1, constant);
+    source.bias_add->set_input(1, bias);
   } else if (anchor.own_inputs().size() > 2) {
-    anchor.set_input(2, constant);
+    anchor.set_input(2, bias);
   } else {
-    anchor.add_input(constant);
+    anchor.add_input(bias);
   }
 }
 
 // A product's bias is an `add` behind it; the value itself stays what it was, so that its uses need no
 // change.
-void add_behind(Value* value, Tensor bias) {
+void add_behind(Value* value, Value* bias) {
   Node& anchor = *value->producer();
   Region& region = *anchor.region();
   Graph& graph = region.graph();
-  Node* const next = region.next(&anchor);
-  Value* constant = graph.constant(std::move(bias), "bias", next);
-  Node* add = region.create(graph.ops().get("add"), std::vector<Value*>{constant, constant}, next);
+  Node* add = region.create(graph.ops().get("add"), std::vector<Value*>{bias, bias}, region.next(&anchor));
   Value* sum = add->add_output(value->name(), value->type);
   add->sources = anchor.sources;
   value->replace_all_uses(sum);
@@ -161,52 +175,48 @@ std::optional<Channels> scalable_channels(const Value* value) {
   const Source source = source_of(value);
   if (!source.anchor || !has_real_constants(source) || !value->type.ranked()) return std::nullopt;
   const std::size_t rank = value->type.rank();
-  if (!is_product(*source.anchor)) return Channels{1, output_channels(*source.anchor)};
+  if (!is_product(*source.anchor)) return Channels{source.anchor, 1, output_channels(*source.anchor)};
   if (rank < 2 || source.anchor->input(1)->type.rank() < 2) return std::nullopt;
-  return Channels{rank - 1, output_channels(*source.anchor)};
+  return Channels{source.anchor, rank - 1, output_channels(*source.anchor)};
 }
 
-bool scale_channels(Value* value, std::span<const double> scale, std::span<const double> shift) {
+bool scale_channels(ConstantMath& math, Value* value, Value* scale, Value* shift) {
   const Source source = source_of(value);
   Node& anchor = *source.anchor;
-  const Value* bias = source.bias_add ? source.bias_add->input(1) : anchor.input(2);
-  std::optional<Tensor> weights, moved;
-  if (!scale.empty()) {
-    weights = scaled_weights(anchor, scale);
-    if (!weights) return false;
-  }
-  const bool biased = bias || !shift.empty();
-  if (biased) {
-    moved = moved_bias(source, bias, scale, shift);
-    if (!moved) return false;
-  }
+  Value* const bias = source.bias_add ? source.bias_add->input(1) : anchor.input(2);
+  Value* const weights = scale ? scaled_weights(math, anchor, scale) : nullptr;
+  if (scale && !weights) return false;
+  Value* const moved = bias || shift ? moved_bias(math, source, bias, scale, shift) : nullptr;
+  if ((bias || shift) && !moved) return false;
   if (weights) {
     Value* const old = anchor.input(1);
-    Value* const made = anchor.region()->graph().constant(std::move(*weights), old->name(), &anchor);
-    anchor.set_input(1, made);
-    if (old->unused()) take_name(*made, *old);
+    anchor.set_input(1, weights);
+    if (old->unused())
+      take_name(*weights, *old);
+    else
+      anchor.region()->graph().rename(weights, old->name());
   }
-  if (biased && is_product(anchor) && !source.bias_add) {
-    add_behind(value, std::move(*moved));
-  } else if (biased) {
-    set_bias(source, std::move(*moved));
-  }
+  if (!moved) return true;
+  moved->region()->graph().rename(moved, "bias");
+  if (is_product(anchor) && !source.bias_add)
+    add_behind(value, moved);
+  else
+    set_bias(source, moved);
   return true;
 }
 
-std::optional<std::vector<double>> per_channel(const Value* value, const Type& type, std::size_t axis,
-                                               std::size_t count) {
+Value* per_channel(ConstantMath& math, Value* value, const Type& type, std::size_t axis, std::size_t count) {
   const Tensor* tensor = value ? value->constant() : nullptr;
-  if (!tensor || !is_float(tensor->dtype()) || tensor->rank() > type.rank()) return std::nullopt;
+  if (!tensor || !is_float(tensor->dtype()) || tensor->rank() > type.rank()) return nullptr;
   const std::size_t missing = type.rank() - tensor->rank();
   for (std::size_t i = 0; i < tensor->rank(); ++i) {
     const std::int64_t size = tensor->shape()[i];
     const bool fits = size == 1 || (i + missing == axis && size == static_cast<std::int64_t>(count));
-    if (!fits) return std::nullopt;
+    if (!fits) return nullptr;
   }
-  auto values = constant_reals(value);
-  if (values && values->size() == 1) values->assign(count, values->front());
-  return values;
+  Value* numbers = math.reshape(math.cast(value, DType::f64), {tensor->elements()});
+  numbers = math.expand(numbers, {static_cast<std::int64_t>(count)});
+  return numbers == value ? math.apply("identity", {value}) : numbers; // of `math`, so before the anchor
 }
 
 } // namespace lanner::passes

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/op.h"
+#include "passes/constant_math.h"
 #include "passes/passes.h"
 #include "passes/permutation.h"
 #include "passes/rewrite.h"
@@ -64,8 +65,10 @@ Value* unpermuted_constant(Node& before, Value* value, const Permutation& p) {
   const Tensor& tensor = *value->constant();
   Shape shape(std::vector<std::int64_t>(p.size() - tensor.rank(), 1));
   for (std::int64_t size : tensor.shape()) shape.push_back(size);
-  Graph& graph = before.region()->graph();
-  return emit_transpose(before, graph.constant(tensor.reshaped(shape), value->name(), &before), inverse(p));
+  ConstantMath math(before);
+  Value* spread = math.reshape(value, shape);
+  if (spread && spread != value) before.region()->graph().rename(spread, value->name());
+  return spread ? emit_transpose(before, spread, inverse(p)) : nullptr;
 }
 
 // Scales of channels, as [N, 1, 1, C], turn for nothing.
@@ -89,7 +92,9 @@ std::vector<Value*> inputs_above(Node& node, const Permutation& p) {
     } else if (permutation_of(input->producer())) {
       inputs.push_back(input->producer()->input(0));
     } else if (input->constant()) {
-      inputs.push_back(unpermuted_constant(node, input, p));
+      Value* turned = unpermuted_constant(node, input, p);
+      if (!turned) return {};
+      inputs.push_back(turned);
     } else {
       inputs.push_back(emit_transpose(node, input, inverse(p)));
     }

@@ -26,7 +26,7 @@ Tensor plain_constant(const Value& value) {
 }
 
 Body make_body(const Region& region, std::span<const Backend* const> backends, const Target& target,
-               PackedConstants& constants) {
+               WeightStore& constants) {
   Body body;
   body.results = body_results(region);
   for (std::size_t k = 0; k < body.results.size(); ++k) {
@@ -90,7 +90,7 @@ std::vector<const Backend*> host_backends(std::span<const Backend* const> backen
 }
 
 Bodies make_bodies(const Node& node, std::span<const Backend* const> backends, const Target& target,
-                   PackedConstants& constants) {
+                   WeightStore& constants) {
   check(runs_by_bodies(node), ErrorCode::bad_data, "node {}: regions of {} are no programs", node.label(),
         node.kind());
   Bodies bodies;

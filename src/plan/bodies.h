@@ -9,9 +9,9 @@
 
 #include "graph/graph.h"
 #include "graph/tactic.h"
-#include "plan/packing.h"
 #include "plan/row_blocks.h"
 #include "plan/turns.h"
+#include "plan/weights.h"
 
 namespace lanner {
 
@@ -56,7 +56,7 @@ bool runs_by_bodies(const Node& node);
 
 /// Throws as the constructor of Program does, and Error{bad_data} for a node that does not run so.
 Bodies make_bodies(const Node& node, std::span<const Backend* const> backends, const Target& target,
-                   PackedConstants& constants);
+                   WeightStore& constants);
 
 /// Those of `backends` that run on the host.
 std::vector<const Backend*> host_backends(std::span<const Backend* const> backends);

@@ -19,7 +19,7 @@ namespace lanner {
 class Program::Builder {
 public:
   Builder(Program& program, std::span<const Backend* const> backends, const Target& target,
-          PackedConstants& constants)
+          WeightStore& constants)
       : program_(program), graph_(*program.graph_), backends_(backends), target_(target),
         constants_(constants) {}
 
@@ -330,11 +330,11 @@ private:
   std::set<const Value*> joined_; ///< Roots that hold parts.
   std::map<const Value*, std::size_t> first_, last_;
   std::vector<BufferRequest> workspaces_, host_workspaces_;
-  PackedConstants& constants_;
+  WeightStore& constants_;
 };
 
 Program::Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends,
-                 const Target& target, PackedConstants& constants)
+                 const Target& target, WeightStore& constants)
     : graph_(std::move(lowered)), device_(target.device) {
   Builder(*this, backends, target, constants).run();
 }

@@ -11,7 +11,7 @@
 #include "graph/tactic.h"
 #include "plan/bodies.h"
 #include "plan/lowered.h"
-#include "plan/packing.h"
+#include "plan/weights.h"
 
 namespace lanner {
 
@@ -58,7 +58,7 @@ public:
   /// Error{unsupported} where the graph asks for a kernel that no backend offers here, and Error{bad_data}
   /// where it contradicts itself.
   Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends, const Target& target,
-          PackedConstants& constants);
+          WeightStore& constants);
 
   const Graph& graph() const noexcept { return *graph_; }
   Device device() const noexcept { return device_; }

@@ -371,6 +371,58 @@ static void check_plans(lanner_engine* engine) {
   lanner_engine_destroy(again);
 }
 
+/* A matrix that takes the last channel for the first. */
+static DLManagedTensorVersioned* turned_weight(void) {
+  const int64_t shape[] = {3, 3};
+  DLManagedTensorVersioned* tensor = NULL;
+  SUCCEED(lanner_tensor_create(LANNER_F32, shape, 2, &tensor, &error));
+  ((float*)tensor->dl_tensor.data)[2] = ((float*)tensor->dl_tensor.data)[4] = 10;
+  ((float*)tensor->dl_tensor.data)[6] = 10;
+  return tensor;
+}
+
+static void check_weights(const lanner_engine* engine) {
+  const char *names[] = {"weight", "weight"}, *wrong[] = {"weigth"};
+  const int64_t shape[] = {3};
+  DLManagedTensorVersioned* tensors[2];
+  lanner_engine *refitted = NULL, *loaded = NULL;
+  lanner_context* context = NULL;
+  lanner_save_options save;
+  lanner_load_options load;
+  tensors[0] = turned_weight();
+  SUCCEED(lanner_engine_refit(engine, names, tensors, 1, &refitted, &error));
+  SUCCEED(lanner_context_create(refitted, NULL, &context, &error));
+  SUCCEED(lanner_context_bind(context, "input", batch_of(1, 0), &error));
+  SUCCEED(lanner_context_run(context, &error));
+  REQUIRE(answer(context, 1) == 2);
+  lanner_context_destroy(context);
+  lanner_engine_destroy(refitted);
+  tensors[0] = turned_weight();
+  REFUSE(lanner_engine_refit(engine, wrong, tensors, 1, &refitted, &error), LANNER_NOT_FOUND, "weigth");
+  tensors[0] = turned_weight();
+  tensors[1] = turned_weight();
+  REFUSE(lanner_engine_refit(engine, names, tensors, 2, &refitted, &error), LANNER_INVALID_ARGUMENT,
+         "given twice");
+  SUCCEED(lanner_tensor_create(LANNER_F32, shape, 1, &tensors[0], &error));
+  REFUSE(lanner_engine_refit(engine, names, tensors, 1, &refitted, &error), LANNER_INVALID_ARGUMENT,
+         "expected f32[3, 3]");
+  REFUSE(lanner_engine_refit(engine, names, NULL, 1, &refitted, &error), LANNER_INVALID_ARGUMENT,
+         "tensors is null");
+  memset(&save, 0, sizeof save);
+  save.struct_size = sizeof save;
+  save.strip_weights = 1;
+  SUCCEED(lanner_engine_save_with(engine, "bare.plan", &save, &error));
+  SUCCEED(lanner_engine_save_with(engine, "whole.plan", NULL, &error));
+  REFUSE(lanner_engine_load("bare.plan", NULL, &loaded, &error), LANNER_INVALID_ARGUMENT,
+         "without its weights");
+  memset(&load, 0, sizeof load);
+  load.struct_size = sizeof load;
+  load.weights = "whole.plan";
+  SUCCEED(lanner_engine_load("bare.plan", &load, &loaded, &error));
+  check_run(loaded);
+  lanner_engine_destroy(loaded);
+}
+
 static void check_verify(const lanner_engine* engine) {
   const int64_t two[] = {2, 3, 8, 8}, nine[] = {9, 3, 8, 8};
   lanner_verify_options options;
@@ -515,6 +567,7 @@ int main(int count, char** arguments) {
   check_bindings(engine);
   check_run(engine);
   check_plans(engine);
+  check_weights(engine);
   check_verify(engine);
   check_images(engine);
   check_video(engine, arguments[2]);

@@ -18,8 +18,8 @@
 #include "importers/onnx_file.h"
 #include "ops/interpreter.h"
 #include "ops/table.h"
-#include "plan/packing.h"
 #include "plan/program.h"
+#include "plan/weights.h"
 
 namespace lanner {
 namespace {
@@ -127,7 +127,7 @@ TEST(HostileEngine, DeclaresMoreElementsThanAReshapeHas) {
                                       shape, shape),
                           2);
     infer_types(*graph);
-    PackedConstants constants;
+    WeightStore constants;
     return Program(std::move(graph), backends_for({}), {}, constants).steps().size();
   };
   EXPECT_EQ(program("6, 2"), 1U);

@@ -1,4 +1,5 @@
 #include "plan/packing.h"
+#include "plan/weights.h"
 
 #include <cstring>
 #include <numeric>
@@ -46,8 +47,8 @@ TEST(Packing, UnpacksWhatWasPacked) {
   EXPECT_TRUE(std::ranges::equal(back.as<float>(), tensor.as<float>()));
 }
 
-TEST(PackedConstants, MakesEachFormOnce) {
-  PackedConstants constants;
+TEST(WeightStore, MakesEachFormOnce) {
+  WeightStore constants;
   const Tensor tensor = counted({2, 3});
   const Tensor first = constants.get(tensor, storage_of("ba"));
   EXPECT_EQ(constants.get(tensor, storage_of("ba")).data(), first.data());
@@ -58,16 +59,16 @@ TEST(PackedConstants, MakesEachFormOnce) {
 }
 
 // Both are ordered alike in memory, so that their first bytes alone would not tell them apart.
-TEST(PackedConstants, TellsViewsOfOneMemoryApart) {
-  PackedConstants constants;
+TEST(WeightStore, TellsViewsOfOneMemoryApart) {
+  WeightStore constants;
   const Tensor wide = counted({2, 6}), tall = wide.reshaped({6, 2});
   ASSERT_EQ(wide.data(), tall.data());
   EXPECT_EQ(constants.get(wide, storage_of("ba")).as<float>()[1], 7);
   EXPECT_EQ(constants.get(tall, storage_of("ba")).as<float>()[1], 3);
 }
 
-TEST(PackedConstants, HoldsTheMemoryThatItKnowsTensorsBy) {
-  PackedConstants constants;
+TEST(WeightStore, HoldsTheMemoryThatItKnowsTensorsBy) {
+  WeightStore constants;
   const void* packed = nullptr;
   {
     const Tensor tensor = counted({64, 64});
@@ -79,19 +80,42 @@ TEST(PackedConstants, HoldsTheMemoryThatItKnowsTensorsBy) {
   }
 }
 
-TEST(PackedConstants, FindsAPackedFormOfTheSameType) {
-  PackedConstants constants;
-  const Tensor tensor = counted({2, 3});
-  EXPECT_TRUE(constants.packed_forms(tensor).empty());
-  constants.get(tensor, storage_of("ba", DType::bf16));
-  EXPECT_TRUE(constants.packed_forms(tensor).empty());
-  const Tensor turned = constants.get(tensor, storage_of("ba"));
-  EXPECT_EQ(constants.packed_forms(tensor), std::vector<const void*>{turned.data()});
-  EXPECT_TRUE(constants.packed_forms(tensor.reshaped({3, 2})).empty());
+TEST(WeightStore, KnowsWhatAFormIsAFormOf) {
+  WeightStore constants;
+  const Tensor tensor = constants.add({"w", {}}, counted({2, 3}));
+  const Tensor turned = constants.get(tensor, storage_of("ba")),
+               half = constants.get(tensor, storage_of("ba", DType::bf16));
+  for (const Tensor& form : {tensor, turned, half}) {
+    ASSERT_TRUE(constants.find(form));
+    EXPECT_EQ(constants.find(form)->recipe.weight, "w");
+  }
+  EXPECT_FALSE(constants.find(counted({2, 3})));
+  EXPECT_FALSE(constants.find(tensor.reshaped({3, 2})));
+  EXPECT_EQ(constants.get(Recipe{"w", {}}, storage_of("ba")).data(), turned.data());
 }
 
-TEST(PackedConstants, IsOneForAllThreads) {
-  PackedConstants constants;
+TEST(WeightStore, TellsWeightsOfOneMemoryApart) {
+  WeightStore constants;
+  const Tensor tensor = counted({2, 3});
+  const Tensor a = constants.add({"a", {}}, tensor), b = constants.add({"b", {}}, tensor);
+  EXPECT_NE(a.data(), b.data());
+  EXPECT_EQ(constants.find(a)->recipe.weight, "a");
+  EXPECT_EQ(constants.find(b)->recipe.weight, "b");
+}
+
+TEST(WeightStore, SharesWhatIsNotChanged) {
+  WeightStore constants;
+  const Tensor a = constants.add({"a", {}}, counted({2, 3})), b = constants.add({"b", {}}, counted({2, 3}));
+  const Tensor turned = constants.get(a, storage_of("ba"));
+  const auto other =
+      constants.without([](const StoredConstant& constant) { return constant.recipe.weight == "b"; });
+  EXPECT_EQ(other->get(a, storage_of("ba")).data(), turned.data());
+  EXPECT_FALSE(other->find(b));
+  EXPECT_TRUE(constants.find(b));
+}
+
+TEST(WeightStore, IsOneForAllThreads) {
+  WeightStore constants;
   const Tensor tensor = counted({32, 32});
   std::vector<const void*> found(8, nullptr);
   std::vector<std::thread> threads;

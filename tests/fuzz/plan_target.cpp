@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "device/cpu.h"
+#include "engine/plan_file.h"
 #include "fuzz/targets.h"
 #include "tensor/safetensors.h"
 
@@ -95,7 +96,7 @@ std::string assemble(std::string_view text) {
                     {"data_offsets", {data.size(), data.size() + part.size()}}};
     data += part;
   }
-  header["__metadata__"] = {{"lanner.plan", "1"},
+  header["__metadata__"] = {{"lanner.plan", std::to_string(plan_version)},
                             {"lanner.target", adapted_target(parts["target"])},
                             {"lanner.weights", parts["weights"]}};
   if (parts.contains("variants")) header["__metadata__"]["lanner.variants"] = parts["variants"];

@@ -144,7 +144,7 @@ private:
   std::array<const Backend*, 1> backends_{&backend_};
   Target target_;
   TimingCache cache_;
-  PackedConstants constants_;
+  WeightStore constants_;
   Control control_;
   Tuner tuner_;
 

@@ -27,7 +27,7 @@ Lowered lowered(std::string_view text, const Backend& backend, const Control& co
   const std::array<const Backend*, 1> backends{&backend};
   const Target target;
   TimingCache cache;
-  PackedConstants constants;
+  WeightStore constants;
   Tuner tuner(target, 0, cache, constants, control);
   return lower(parse_graph(text, builtin_op_table()), {backends, target, tuner, constants, control});
 }

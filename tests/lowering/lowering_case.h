@@ -52,7 +52,7 @@ private:
   Target target_;
   std::vector<std::unique_ptr<TableBackend>> owned_;
   std::vector<const Backend*> backends_;
-  PackedConstants constants_;
+  WeightStore constants_;
   std::unique_ptr<Graph> before_;
   std::vector<Item> inputs_, expected_;
   std::vector<NodeReport> reports_;

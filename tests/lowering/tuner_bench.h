@@ -33,7 +33,7 @@ public:
   TableBackend backend;
   Target target;
   TimingCache cache;
-  PackedConstants constants;
+  WeightStore constants;
   Control control;
 };
 

@@ -32,7 +32,7 @@ def test_a_plan_is_known_by_its_content(tmp_path, model):
 
 
 @pytest.mark.parametrize(
-    "options", [["--precision", "fp16"], ["--pin", "a=fp32"], ["--strict"], ["--exact"], ["--budget", "1s"], ["--deterministic"], ["--shape", "input:1x3x8x8"], ["--weights", "model.onnx"]]
+    "options", [["--precision", "fp16"], ["--pin", "a=fp32"], ["--strict"], ["--exact"], ["--budget", "1s"], ["--deterministic"], ["--shape", "input:1x3x8x8"]]
 )
 def test_a_plan_is_not_built_again(tmp_path, model, options):
     plan = tmp_path / "model.plan"
@@ -41,6 +41,19 @@ def test_a_plan_is_not_built_again(tmp_path, model, options):
         line = refuse(command, plan, *options, cwd=tmp_path)
         assert f"is a plan, for which {options[0]} was decided" in line and "build it again" in line
     assert "'fp8'" in refuse("explain", plan, "--precision", "fp8")
+
+
+def test_a_plan_without_weights_takes_them_from_the_model(tmp_path, model):
+    plan, whole, picture = tmp_path / "model.plan", tmp_path / "whole.plan", make_ppm(tmp_path / "picture.ppm")
+    options = ["--preset", "none", "--size", "8x8", *QUICK]
+    succeed("build", model, "-o", plan, "--strip-weights", *options)
+    succeed("build", model, "-o", whole, *options)
+    expected = succeed("run", whole, "-i", picture)
+    for weights in (model, whole):
+        assert succeed("run", plan, "--weights", weights, "-i", picture) == expected
+    assert "the plan was saved without its weights" in refuse("explain", plan)
+    assert "the plan holds its own" in refuse("explain", whole, "--weights", model)
+    assert "give -o FILE" in refuse("build", model, "--print-ir", "--strip-weights", *options)
 
 
 def warned(*arguments):

@@ -212,7 +212,7 @@ TEST(RegionStep, SaysWhichNodeFailed) {
 }
 
 TEST(RegionStep, OnlyLoopsScansAndBranchesRunSo) {
-  PackedConstants constants;
+  WeightStore constants;
   const auto program_of = [&](std::string_view text) {
     return Program(parsed(text), {}, {}, constants).steps().size();
   };

@@ -68,7 +68,7 @@ std::unique_ptr<Graph> network_at(const Graph& network, std::int64_t batch, cons
 void add_all(Problems& problems, std::unique_ptr<Graph> graph, const Origin& origin, const Control& control) {
   const std::vector<const Backend*> backends = backends_for(origin.target);
   TimingCache cache;
-  PackedConstants constants;
+  WeightStore constants;
   Tuner tuner(origin.target, 0, cache, constants, control);
   const LowerOptions options{backends, origin.target, tuner, constants, control};
   prepare_to_lower(*graph, options);
@@ -80,7 +80,7 @@ void add_chosen(Problems& problems, std::unique_ptr<Graph> graph, const Origin& 
                 const Control& control) {
   const std::vector<const Backend*> backends = backends_for(origin.target);
   TimingCache cache(default_timing_cache());
-  PackedConstants constants;
+  WeightStore constants;
   Tuner tuner(origin.target, budget, cache, constants, control);
   LowerOptions options{backends, origin.target, tuner, constants, control};
   options.observe = [&](const Proposal& taken, std::size_t chosen) {

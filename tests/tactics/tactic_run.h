@@ -6,7 +6,7 @@
 #include <lanner/cancel.h>
 
 #include "lower/trial_data.h"
-#include "plan/packing.h"
+#include "plan/weights.h"
 #include "tactics/problems.h"
 
 namespace lanner::sweep {
@@ -35,7 +35,7 @@ private:
   const Target& target_;
   int runs_;
   const Control& control_;
-  PackedConstants constants_;
+  WeightStore constants_;
   std::unique_ptr<TrialData> data_, other_;
 };
 

@@ -1,5 +1,7 @@
 #include "importers/caffe/rules.h"
 
+#include <fmt/format.h>
+
 #include <lanner/error.h>
 
 #include "base/check.h"
@@ -40,7 +42,7 @@ Value* blob(RuleContext& context, std::size_t i, Shape shape) {
   const Tensor& tensor = blob(context, i);
   check(tensor.elements() == shape.elements(), ErrorCode::bad_data, "trained blob {}: expected {}, got {}", i,
         shape.to_string(), tensor.shape().to_string());
-  return context.tensor(tensor.reshaped(std::move(shape)));
+  return context.weight(fmt::format("{}/{}", context.node.name, i), tensor.reshaped(std::move(shape)));
 }
 
 std::size_t rank_of(const RuleContext& context, std::size_t i) {

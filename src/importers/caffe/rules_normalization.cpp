@@ -52,9 +52,7 @@ void batch_norm(RuleContext& context) {
   const float count = blob(context, 2).as<float>()[0];
   const float factor = count == 0 ? 0.0f : 1.0f / count;
   const auto divided = [&](std::size_t i) {
-    Tensor tensor = blob(context, i).clone();
-    for (float& value : tensor.as<float>()) value *= factor;
-    return context.tensor(tensor.reshaped({channels}));
+    return context.emit("mul", {blob(context, i, {channels}), context.tensor(Tensor::scalar(factor))});
   };
   const auto all = [&](float value) {
     return context.tensor(

@@ -153,7 +153,8 @@ void constant(RuleContext& context) {
     tensor = list_tensor<std::string>(context.get<std::vector<std::string>>("value_strings", "strings"));
   else
     fail(ErrorCode::bad_data, "a constant without a value");
-  context.set_output(0, context.tensor(std::move(tensor)));
+  context.set_output(
+      0, context.weight(context.node.outputs.empty() ? "" : context.node.outputs[0], std::move(tensor)));
 }
 
 void top_k(RuleContext& context) {

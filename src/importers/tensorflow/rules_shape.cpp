@@ -11,7 +11,7 @@ namespace lanner::tensorflow {
 namespace {
 
 void constant(RuleContext& context) {
-  context.set_output(0, context.tensor(context.get<Tensor>("value", "a tensor")));
+  context.set_output(0, context.weight(context.node.name, context.get<Tensor>("value", "a tensor")));
 }
 
 void reshape(RuleContext& context) {

@@ -1,0 +1,172 @@
+#include "ops/recipe.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "base/check.h"
+#include "graph/copy.h"
+#include "graph/op.h"
+#include "graph/tensor_text.h"
+#include "graph/text.h"
+
+namespace lanner {
+namespace {
+
+constexpr const char* weight_key = "weight";
+constexpr const char* recipe_key = "recipe";
+constexpr const char* decided_key = "lanner.decided";
+
+constexpr std::uint64_t max_literal_bytes = 4096;
+constexpr std::size_t max_expression = 1u << 16;
+/// Inference may follow the elements of integers this few to sizes.
+constexpr std::int64_t max_size_elements = max_known_elements;
+
+std::string text_of(const Graph& graph) {
+  PrintOptions options;
+  options.name_constant = [](const Value&, const Tensor& tensor) { return tensor_text(tensor); };
+  return print(graph, options);
+}
+
+/// Puts recipes together to one graph.
+class Composer {
+public:
+  explicit Composer(const OpTable& ops) : graph_(ops, "recipe"), copier_(graph_.body()) {}
+
+  /// Inputs first, so that nothing else takes their names.
+  void declare(const Value& constant) {
+    const Recipe recipe = recipe_of(*constant.producer());
+    if (!recipe.expression.empty()) parsed_[&constant] = parse_graph(recipe.expression, graph_.ops());
+    for (const auto& [name, type] : sources(recipe, constant))
+      if (!inputs_.contains(name)) inputs_[name] = graph_.add_input(name, type);
+  }
+
+  void add(const Value& constant) {
+    const Recipe recipe = recipe_of(*constant.producer());
+    if (!recipe.weight.empty()) return copier_.map(&constant, inputs_.at(recipe.weight));
+    if (recipe.expression.empty()) return add_literal(constant);
+    const Region& body = parsed_.at(&constant)->body();
+    if (body.outputs().empty()) return lose();
+    NodeCopier inner(graph_.body());
+    for (const auto& parameter : body.parameters()) inner.map(parameter.get(), inputs_.at(parameter->name()));
+    copier_.map(&constant, inner.copy_nodes(body).at(0));
+  }
+
+  Recipe finish(const Node& node, std::size_t i) {
+    if (kept_) {
+      Node* made = copier_.copy(node);
+      made->sources.clear();
+      graph_.add_output("value", made->output(i));
+      std::string text = text_of(graph_);
+      if (text.size() <= max_expression) return {{}, std::move(text)};
+    }
+    Graph lost(graph_.ops(), "recipe");
+    for (const auto& [name, value] : inputs_) lost.add_input(name, value->type);
+    return {{}, text_of(lost)};
+  }
+
+private:
+  std::map<std::string, Type> sources(const Recipe& recipe, const Value& constant) const {
+    std::map<std::string, Type> types;
+    if (!recipe.weight.empty()) types.emplace(recipe.weight, constant.type);
+    if (const auto found = parsed_.find(&constant); found != parsed_.end())
+      for (const auto& parameter : found->second->body().parameters())
+        types.emplace(parameter->name(), parameter->type);
+    return types;
+  }
+
+  void add_literal(const Value& constant) {
+    const Tensor& tensor = *constant.constant();
+    if (tensor.dtype() == DType::string || tensor.bytes() > max_literal_bytes) return lose();
+    copier_.map(&constant, graph_.constant(tensor.layout().row_major() ? tensor : tensor.clone()));
+  }
+
+  void lose() { kept_ = false; }
+
+  Graph graph_;
+  NodeCopier copier_;
+  std::map<const Value*, std::unique_ptr<Graph>> parsed_;
+  std::map<std::string, Value*> inputs_;
+  bool kept_ = true;
+};
+
+} // namespace
+
+Recipe recipe_of(const Node& constant) {
+  return {constant.attributes.string(weight_key, {}), constant.attributes.string(recipe_key, {})};
+}
+
+void set_recipe(Node& constant, const Recipe& recipe) {
+  const auto put = [&](const char* key, const std::string& text) {
+    if (text.empty())
+      constant.attributes.erase(key);
+    else
+      constant.attributes.set(key, text);
+  };
+  put(weight_key, recipe.weight);
+  put(recipe_key, recipe.expression);
+}
+
+bool can_be_weight(const Tensor& tensor) {
+  if (tensor.dtype() == DType::string || tensor.dtype() == DType::boolean) return false;
+  const bool known = is_integer(tensor.dtype()) && bit_width(tensor.dtype()) >= 16;
+  return !known || tensor.elements() > max_size_elements;
+}
+
+Recipe recipe_of_result(const Node& node, std::size_t i) {
+  const auto each = [&](const auto& visit) {
+    for (std::size_t k = 0; k < node.inputs().size(); ++k) {
+      const auto end = node.inputs().begin() + static_cast<std::ptrdiff_t>(k);
+      const bool again = std::find(node.inputs().begin(), end, node.inputs()[k]) != end;
+      if (node.inputs()[k] && !again) visit(*node.inputs()[k]);
+    }
+  };
+  bool any = false;
+  each([&](const Value& input) { any = any || !recipe_of(*input.producer()).literal(); });
+  if (!any) return {};
+  Composer composer(node.region()->graph().ops());
+  each([&](const Value& input) { composer.declare(input); });
+  each([&](const Value& input) { composer.add(input); });
+  return composer.finish(node, i);
+}
+
+std::map<std::string, Type> sources_of(const Recipe& recipe, const Type& type, const OpTable& ops,
+                                       const Limits& limits) {
+  std::map<std::string, Type> sources;
+  if (!recipe.weight.empty()) sources.emplace(recipe.weight, type);
+  if (recipe.expression.empty()) return sources;
+  const std::unique_ptr<Graph> graph = parse_graph(recipe.expression, ops, {}, limits);
+  for (const auto& parameter : graph->body().parameters()) {
+    check(parameter->type.is_tensor() && parameter->type.is_static(), ErrorCode::bad_data,
+          "a recipe reads {} as {}, expected a type of known sizes", parameter->name(),
+          parameter->type.to_string());
+    sources.emplace(parameter->name(), parameter->type);
+  }
+  return sources;
+}
+
+void note_decided(Graph& graph, const Value* constant) {
+  if (!constant || !constant->constant()) return;
+  const Recipe recipe = recipe_of(*constant->producer());
+  if (recipe.literal()) return;
+  std::set<std::string> names = decided_weights(graph);
+  for (const auto& [name, type] : sources_of(recipe, constant->type, graph.ops())) names.insert(name);
+  std::string& text = graph.metadata[decided_key];
+  text.clear();
+  for (const std::string& name : names) text += name + "\n";
+}
+
+std::set<std::string> decided_weights(const Graph& graph) {
+  std::set<std::string> names;
+  const auto found = graph.metadata.find(decided_key);
+  if (found == graph.metadata.end()) return names;
+  std::string_view text = found->second;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (end > 0) names.emplace(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return names;
+}
+
+} // namespace lanner

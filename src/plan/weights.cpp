@@ -1,0 +1,211 @@
+#include "plan/weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+#include "graph/op.h"
+#include "graph/text.h"
+#include "passes/passes.h"
+
+namespace lanner {
+namespace {
+
+std::string form_text(DType type, const Layout& layout) {
+  return fmt::format("{} {}", to_string(type), layout.row_major() ? "row" : layout.to_string());
+}
+
+bool all_finite(const Tensor& tensor) {
+  if (!is_float(tensor.dtype()) || bit_width(tensor.dtype()) < 16) return true;
+  const Tensor wide = pack(tensor, of_type(DType::f64));
+  return std::ranges::all_of(wide.as<double>(), [](double number) { return std::isfinite(number); });
+}
+
+Tensor checked_source(const std::string& name, const Type& type, const WeightFinder& find) {
+  const Tensor found = find(name);
+  check(found.defined(), ErrorCode::not_found, "weight '{}' is missing", name);
+  check(Type(found.dtype(), found.shape()) == type, ErrorCode::invalid_argument,
+        "weight '{}': expected {}, got {}", name, type.to_string(),
+        Type(found.dtype(), found.shape()).to_string());
+  return pack(found, of_type(found.dtype()));
+}
+
+/// Puts the sources in the place of a recipe's inputs and lets folding do the rest.
+Tensor folded(const Recipe& recipe, const OpTable& ops, const WeightFinder& find, const Limits& limits) {
+  const std::unique_ptr<Graph> graph = parse_graph(recipe.expression, ops, {}, limits);
+  Region& body = graph->body();
+  check(body.outputs().size() == 1, ErrorCode::unsupported,
+        "weights {} were taken together in a way that the plan does not keep: build it again from its model",
+        [&] {
+          std::string names;
+          for (const auto& parameter : body.parameters())
+            names += (names.empty() ? "" : ", ") + parameter->name();
+          return names;
+        }());
+  bool finite = true;
+  for (const auto& parameter : body.parameters()) {
+    Node* first = body.nodes().empty() ? nullptr : body.nodes().front().get();
+    const Tensor source = checked_source(parameter->name(), parameter->type, find);
+    finite = finite && all_finite(source);
+    parameter->replace_all_uses(graph->constant(source, parameter->name(), first));
+  }
+  passes::fold_constants(*graph);
+  const Tensor* value = body.outputs()[0]->constant();
+  check(value != nullptr, ErrorCode::bad_data, "the recipe of a constant cannot be computed");
+  check(!finite || all_finite(*value), ErrorCode::invalid_argument,
+        "numbers become infinite where weight '{}' was folded: build it again from its model",
+        body.parameters().empty() ? "" : body.parameter(0)->name());
+  return *value;
+}
+
+} // namespace
+
+void for_each_constant(const Region& region, const std::function<void(Node&)>& visit) {
+  for (const auto& node : region.nodes()) {
+    for (const auto& inner : node->regions()) for_each_constant(*inner, visit);
+    if (node->kind() == "constant") visit(*node);
+  }
+}
+
+Tensor value_of(const Recipe& recipe, const Type& type, const OpTable& ops, const WeightFinder& find,
+                const Limits& limits) {
+  if (!recipe.weight.empty()) return checked_source(recipe.weight, type, find);
+  const Tensor value = folded(recipe, ops, find, limits);
+  check(Type(value.dtype(), value.shape()) == type, ErrorCode::bad_data,
+        "the recipe of a constant gives {}, expected {}", Type(value.dtype(), value.shape()).to_string(),
+        type.to_string());
+  return value;
+}
+
+WeightStore::Memory WeightStore::memory_of(const Tensor& tensor) {
+  return {tensor.data(), form_text(tensor.dtype(), tensor.layout()) + tensor.shape().to_string()};
+}
+
+void WeightStore::take(Entry& entry, const Tensor& form, const EntryPtr& shared) {
+  entry.forms.emplace(form_text(form.dtype(), form.layout()), form);
+  by_memory_[memory_of(form)] = shared;
+}
+
+WeightStore::EntryPtr WeightStore::insert(Recipe recipe, const Tensor& value) {
+  // Two weights of a file may be the same bytes of it: each may be given others.
+  const Tensor own = by_memory_.contains(memory_of(value)) ? value.clone() : value;
+  auto entry = std::make_shared<Entry>();
+  entry->constant = std::make_shared<const StoredConstant>(StoredConstant{recipe, own});
+  take(*entry, own, entry);
+  if (!recipe.literal()) by_recipe_[std::move(recipe)] = entry;
+  return entry;
+}
+
+WeightStore::EntryPtr WeightStore::entry_of(const Tensor& constant) {
+  const auto found = by_memory_.find(memory_of(constant));
+  return found == by_memory_.end() ? insert({}, constant) : found->second;
+}
+
+Tensor WeightStore::form_of(Entry& entry, const Storage& storage) {
+  const Tensor& value = entry.constant->value;
+  const std::string key = form_text(storage.dtype.value_or(value.dtype()), storage.layout);
+  const auto found = entry.forms.find(key);
+  return found == entry.forms.end() ? pack(value, storage) : found->second;
+}
+
+Tensor WeightStore::get(const Tensor& constant, const Storage& storage) {
+  const std::lock_guard lock(mutex_);
+  const EntryPtr entry = entry_of(constant);
+  Storage wanted = storage;
+  wanted.dtype = storage.dtype.value_or(constant.dtype());
+  const Tensor form = form_of(*entry, wanted);
+  take(*entry, form, entry);
+  return form;
+}
+
+Tensor WeightStore::get(const Recipe& recipe, const Storage& storage) {
+  const std::lock_guard lock(mutex_);
+  const EntryPtr entry = by_recipe_.at(recipe);
+  const Tensor form = form_of(*entry, storage);
+  take(*entry, form, entry);
+  return form;
+}
+
+Tensor WeightStore::on(const Tensor& form, Device device) {
+  if (form.device() == device) return form;
+  const std::lock_guard lock(mutex_);
+  auto& [kept, moved] = on_devices_[device][memory_of(form)];
+  if (!moved.defined()) {
+    kept = form;
+    moved = form.to(device);
+  }
+  return moved;
+}
+
+void WeightStore::learn_one(Node& node) {
+  Recipe recipe = recipe_of(node);
+  const Tensor tensor = *node.output()->constant();
+  if (recipe.literal() || tensor.dtype() == DType::string) return;
+  if (const auto found = by_recipe_.find(recipe); found != by_recipe_.end()) {
+    const EntryPtr entry = found->second;
+    if (!(entry->constant->type() == Type(tensor.dtype(), tensor.shape()))) return;
+    const auto same = entry->forms.find(form_text(tensor.dtype(), tensor.layout()));
+    if (same == entry->forms.end())
+      take(*entry, tensor, entry);
+    else if (same->second.data() != tensor.data())
+      node.attributes.set("value", same->second);
+    return;
+  }
+  const Tensor& own = insert(std::move(recipe), tensor)->constant->value;
+  if (own.data() != tensor.data()) node.attributes.set("value", own);
+}
+
+void WeightStore::learn(Graph& graph) {
+  const std::lock_guard lock(mutex_);
+  for_each_constant(graph.body(), [&](Node& node) { learn_one(node); });
+}
+
+Tensor WeightStore::add(const Recipe& recipe, const Tensor& value) {
+  const std::lock_guard lock(mutex_);
+  const auto found = recipe.literal() ? by_recipe_.end() : by_recipe_.find(recipe);
+  return (found == by_recipe_.end() ? insert(recipe, value) : found->second)->constant->value;
+}
+
+std::shared_ptr<const StoredConstant> WeightStore::find(const Tensor& form) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_memory_.find(memory_of(form));
+  return found == by_memory_.end() ? nullptr : found->second->constant;
+}
+
+std::vector<std::shared_ptr<const StoredConstant>> WeightStore::of_weights() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<const StoredConstant>> all;
+  for (const auto& [recipe, entry] : by_recipe_) all.push_back(entry->constant);
+  return all;
+}
+
+Tensor WeightStore::source(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_recipe_.find(Recipe{name, {}});
+  if (found == by_recipe_.end()) return {};
+  const Tensor& value = found->second->constant->value;
+  return pack(value, of_type(value.dtype()));
+}
+
+std::unique_ptr<WeightStore>
+WeightStore::without(const std::function<bool(const StoredConstant&)>& changed) const {
+  const std::lock_guard lock(mutex_);
+  auto store = std::make_unique<WeightStore>();
+  std::map<const Entry*, EntryPtr> copies;
+  for (const auto& [memory, entry] : by_memory_) {
+    if (changed(*entry->constant)) continue;
+    EntryPtr& copy = copies[entry.get()];
+    if (!copy) copy = std::make_shared<Entry>(*entry);
+    store->by_memory_[memory] = copy;
+    if (!entry->constant->recipe.literal()) store->by_recipe_[entry->constant->recipe] = copy;
+  }
+  for (const auto& [device, table] : on_devices_)
+    for (const auto& [memory, pair] : table)
+      if (store->by_memory_.contains(memory)) store->on_devices_[device][memory] = pair;
+  return store;
+}
+
+} // namespace lanner
