@@ -9,6 +9,7 @@
 #include <lanner/version.h>
 
 #include "base/hash.h"
+#include "engine/caller_options.h"
 #include "engine/explain.h"
 #include "engine/plan_file.h"
 #include "engine/plan_layout.h"
@@ -129,6 +130,7 @@ private:
               {"budget", state_.target.deterministic ? 0 : state_.budget}, // times nothing
               {"shapes", shapes_json(state_.opt)}};
     if (!state_.profiles.empty()) json["profiles"] = profiles_json(state_.profiles);
+    write_callers(state_, json);
     return json.dump();
   }
 

@@ -256,7 +256,7 @@ private:
     std::ranges::stable_sort(found_, {}, place);
     for (Proposal& proposal : found_) {
       for (std::size_t i = 0; i < proposal.inputs.size(); ++i)
-        proposal.overwritable.push_back(may_overwrite(proposal, i, order));
+        proposal.overwritable.push_back(may_overwrite(proposal, i, order, options_.callers));
       if (proposal.asked) drop_overwriting(proposal, options_);
     }
     std::erase_if(found_, [](const Proposal& proposal) { return proposal.asked && proposal.list.empty(); });
@@ -396,10 +396,11 @@ void time_proposal(Proposal& proposal, const LowerOptions& options) {
   time({&proposal, 1}, options);
 }
 
-bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const Node*, std::size_t>& order) {
+bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const Node*, std::size_t>& order,
+                   const CallerMemory& callers) {
   const Value* value = proposal.inputs[i];
   return value && std::ranges::count(proposal.inputs, value) == 1 &&
-         may_overwrite(*value, proposal.members, order);
+         may_overwrite(*value, proposal.members, order, callers);
 }
 
 /// Cheapest first.
@@ -454,6 +455,17 @@ Storage staging(const Type& type, const Storage& from, const Storage& to) {
   middle.device = by_host ? host.device : other.device;
   if (same_storage(type, middle, to)) return to;
   return middle;
+}
+
+double ReorderCosts::to_caller(const Value& output, const Storage& from) {
+  double seconds = 0;
+  for (const Use& use : output.uses()) {
+    if (use.node) continue;
+    const HeldStorage held = settled(options_.callers.output(use.index), from);
+    if (is_planned(output))
+      seconds += (*this)(output.type, from, storage_of(held, output.type, options_.target.device));
+  }
+  return seconds;
 }
 
 double ReorderCosts::operator()(const Type& type, const Storage& from, const Storage& to) {
