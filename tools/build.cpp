@@ -78,6 +78,7 @@ CLI::App* add_build(CLI::App& app, Action& action) {
   command->add_option("--trace-passes", options->trace_passes, "Folder that gets the graph after each pass");
   add_engine_options(*command, options->engine);
   add_profile_option(*command, options->engine);
+  add_caller_options(*command, options->engine);
   add_preprocess_options(*command, options->preprocess);
   command->footer(
       "Preprocessing that is given here is stored in the plan.\n\n"
@@ -86,6 +87,7 @@ CLI::App* add_build(CLI::App& app, Action& action) {
       "  lanner build model.onnx -o model.plan --shape input:1x3x224x224:8x3x224x224:32x3x224x224\n"
       "  lanner build model.onnx -o model.plan --profile input=1x3x224x224:1x3x224x224:4x3x224x224 "
       "--profile input=5x3x224x224:32x3x224x224:64x3x224x224\n"
+      "  lanner build decoder.onnx -o decoder.plan --state past=present --storage mask=row:fp16\n"
       "  lanner build model.onnx --print-ir --stop-after fold_constants");
   return command;
 }

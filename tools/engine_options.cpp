@@ -54,6 +54,31 @@ PrecisionPin parse_pin(const std::string& text) {
                                            [&] { return parse_precision_type(text.substr(at + 1)); })};
 }
 
+/// Halves of `NAME=VALUE`; names may have `=` in them in no model that was seen.
+std::pair<std::string, std::string> halves(const std::string& option, const std::string& text) {
+  const std::size_t at = text.find('=');
+  check(at != std::string::npos && at > 0 && at + 1 < text.size(), ErrorCode::invalid_argument,
+        "{} {}: expected two parts with = between them", option, text);
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+void read_callers(const EngineOptions& options, BuildOptions& build) {
+  for (const std::string& text : options.states) {
+    auto [input, output] = halves("--state", text);
+    build.states.push_back({std::move(input), std::move(output)});
+  }
+  for (const std::string& text : options.aliases) {
+    auto [output, input] = halves("--alias", text);
+    build.aliases.push_back({std::move(output), std::move(input)});
+  }
+  build.overwritable = options.overwritable;
+  for (const std::string& text : options.storages) {
+    const auto [name, storage] = halves("--storage", text);
+    check(build.storages.emplace(name, BindingStorage::parse(storage)).second, ErrorCode::invalid_argument,
+          "--storage: '{}' comes twice", name);
+  }
+}
+
 /// A plan was built once and for all.
 void refuse_build_options(const EngineOptions& options) {
   std::vector<std::string> given;
@@ -66,6 +91,10 @@ void refuse_build_options(const EngineOptions& options) {
   if (!options.budget.empty()) given.emplace_back("--budget");
   if (options.deterministic) given.emplace_back("--deterministic");
   if (options.retune) given.emplace_back("--retune");
+  if (!options.states.empty()) given.emplace_back("--state");
+  if (!options.aliases.empty()) given.emplace_back("--alias");
+  if (!options.overwritable.empty()) given.emplace_back("--overwritable");
+  if (!options.storages.empty()) given.emplace_back("--storage");
   check(given.empty(), ErrorCode::invalid_argument,
         "{}: is a plan, for which {} was decided when it was built; build it again from its model with {}",
         options.model, fmt::join(given, ", "), given.size() == 1 ? "it" : "them");
@@ -141,6 +170,20 @@ void add_profile_option(CLI::App& command, EngineOptions& options) {
       ->allow_extra_args(false);
 }
 
+void add_caller_options(CLI::App& command, EngineOptions& options) {
+  const auto add = [&](const char* name, std::vector<std::string>& list, const char* help) {
+    command.add_option(name, list, help)->group(options_group)->allow_extra_args(false);
+  };
+  add("--state", options.states,
+      "INPUT=OUTPUT: each context keeps the output's value, which is the input's at the next run");
+  add("--alias", options.aliases, "OUTPUT=INPUT: the output is written into the memory bound to the input");
+  add("--overwritable", options.overwritable, "INPUT whose memory a run may write over");
+  add("--storage", options.storages,
+      "NAME=LAYOUT[:TYPE], like input=acdb:fp16, input=any or input=row:u8:pitch=640: how callers hold an "
+      "input "
+      "or output");
+}
+
 BuildOptions build_options(const EngineOptions& options, double default_budget) {
   BuildOptions build;
   for (const std::string& text : options.shapes) {
@@ -149,6 +192,7 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
           "--shape: input '{}' comes twice", name);
   }
   for (const std::string& text : options.profiles) build.profiles.push_back(parse_profile(text));
+  read_callers(options, build);
   if (!options.weights.empty()) build.weights = open_weights(options.weights);
   if (!options.precision.empty()) build.precision = Precision::parse(options.precision);
   for (const std::string& text : options.pins) build.precision.pins.push_back(parse_pin(text));

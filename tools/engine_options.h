@@ -25,9 +25,13 @@ struct EngineOptions {
   std::string device = "auto";
   int threads = 0;
   bool deterministic = false, retune = false;
+  std::vector<std::string> states, aliases, overwritable, storages;
 };
 
 void add_engine_options(CLI::App& command, EngineOptions& options);
+/// For commands that make plans for callers who keep values from run to run, or hold them in ways of their
+/// own.
+void add_caller_options(CLI::App& command, EngineOptions& options);
 /// For commands whose plan may serve several ranges of shapes.
 void add_profile_option(CLI::App& command, EngineOptions& options);
 BuildOptions build_options(const EngineOptions& options, double default_budget);

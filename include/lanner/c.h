@@ -180,6 +180,19 @@ typedef struct lanner_precision_pin {
   const char* type;    /* `fp32`, `fp16`, `bf16`. */
 } lanner_precision_pin;
 
+/* Input and output of a state or an alias. The structure never grows. */
+typedef struct lanner_pair {
+  const char* input;
+  const char* output;
+} lanner_pair;
+
+/* How callers hold an input or output: `acdb`, `acdb:f16`, `row:u8:pitch=640`, `any`. The structure never
+ * grows. */
+typedef struct lanner_storage {
+  const char* name;
+  const char* storage;
+} lanner_storage;
+
 typedef struct lanner_build_options {
   size_t struct_size;
   const char* precision; /* Types that kernels may compute in: `fp32` (null), `fp16,bf16,fp32`. */
@@ -206,6 +219,18 @@ typedef struct lanner_build_options {
   size_t pin_count;
   int32_t strict; /* Not 0: a node that no kernel computes in `precision` or its pin is an error. */
   int32_t exact;  /* Not 0: no kernels that compute by another formula (Winograd). */
+  /* Values that each context keeps: the output's after a run is the input's at the next one. */
+  const lanner_pair* states;
+  size_t state_count;
+  /* Outputs that are written into the memory bound to an input. */
+  const lanner_pair* aliases;
+  size_t alias_count;
+  /* Inputs whose memory a run may write over: they are to be written or bound anew before each run. */
+  const char* const* overwritable;
+  size_t overwritable_count;
+  /* Of inputs and outputs that are not held row-major in the model's type. */
+  const lanner_storage* storages;
+  size_t storage_count;
 } lanner_build_options;
 
 typedef struct lanner_load_options {
@@ -263,6 +288,9 @@ typedef struct lanner_binding {
   int32_t ranked;   /* 0: any number of dims, `rank` is 0. */
   size_t rank;
   const int64_t* dims; /* -1 where the size is open. */
+  const char* storage; /* How tensors lie in memory: `row`, `acdb`, `f16 aBcd16b`; `dtype` is theirs. */
+  int32_t state;       /* Not 0: takes part in a state; as an input it need not be bound. */
+  int32_t overwritten; /* Not 0: a run may write over what is bound to this input. */
 } lanner_binding;
 
 /* 0 for null. */
@@ -321,7 +349,8 @@ typedef struct lanner_context_options {
 /* `options` may be null. *context is null on failure. */
 lanner_status lanner_context_create(const lanner_engine* engine, const lanner_context_options* options,
                                     lanner_context** context, lanner_error** error) LANNER_NOEXCEPT;
-/* Binds an input until the next bind. A row-major tensor is read in place by every run; others are copied. */
+/* Binds an input until the next bind. A tensor that lies as lanner_binding's `storage` says is read in place
+   by every run; others are copied, and so is what is bound to a state, for one run. */
 lanner_status lanner_context_bind(lanner_context* context, const char* input,
                                   struct DLManagedTensorVersioned* tensor,
                                   lanner_error** error) LANNER_NOEXCEPT;
@@ -337,11 +366,19 @@ lanner_status lanner_context_bind_output(lanner_context* context, const char* ou
                                          lanner_error** error) LANNER_NOEXCEPT;
 /* Runs the network once; the outputs are there when it returns. */
 lanner_status lanner_context_run(lanner_context* context, lanner_error** error) LANNER_NOEXCEPT;
-/* An output of the last run. Later runs leave it alone, unless it is memory of lanner_context_bind_output.
+/* An output of the last run. Later runs leave it alone, unless it is memory of lanner_context_bind_output or
+   of an alias. What is held in blocks, which no strides describe, is copied.
    `*tensor` is null on failure. */
 lanner_status lanner_context_output(lanner_context* context, const char* output,
                                     struct DLManagedTensorVersioned** tensor,
                                     lanner_error** error) LANNER_NOEXCEPT;
+/* The next run begins with states of zeros. */
+lanner_status lanner_context_reset_states(lanner_context* context, lanner_error** error) LANNER_NOEXCEPT;
+/* A copy in host memory of what the next run reads as the state of this input. *tensor is null where there is
+   none yet, with LANNER_OK, and on failure. */
+lanner_status lanner_context_state(lanner_context* context, const char* input,
+                                   struct DLManagedTensorVersioned** tensor,
+                                   lanner_error** error) LANNER_NOEXCEPT;
 void lanner_context_destroy(lanner_context* context) LANNER_NOEXCEPT;
 
 /* ---- Videos ---- */

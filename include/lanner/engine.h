@@ -40,7 +40,39 @@ struct Binding {
   bool ranked = true;
   std::vector<std::int64_t> dims;     ///< -1 where the size is open.
   std::vector<std::string> dim_names; ///< Expression of each dim: `3`, `N`, `2*N`.
-  std::string to_string() const;      ///< `input: f32[N, 3, 224, 224]`
+  /// How its tensors lie in memory, see BindingStorage: `row`, `acdb`, `f16 aBcd16b`, with their type where
+  /// the model has another (`dtype` is theirs).
+  std::string storage = "row";
+  bool state = false;            ///< Takes part in BuildOptions::states: an input that need not be bound.
+  bool overwritten = false;      ///< A run may write over the memory bound to this input.
+  std::string to_string() const; ///< `input: f32[N, 3, 224, 224]`
+};
+
+/// How callers hold an input or output.
+struct BindingStorage {
+  /// Of its tensors, where that is not the model's own: f32, f64, f16 or bf16 for another of these. Values
+  /// are converted by the run, to nearest even.
+  std::optional<DType> dtype;
+  /// As Layout has it: `row`, `acdb`, `aBcd16b`; or `any`: the build takes what costs least for the opt
+  /// shapes, for all shapes, and Binding::storage tells it.
+  std::string layout = "row";
+  /// Bytes from one row of the last dim to the next, 0 where there are no gaps; for layout `row`, and rows of
+  /// a size that the model fixes. Tensors then have that many bytes a row, and so has the engine's shape;
+  /// what lies behind a row is not read, and is zeros in outputs.
+  std::int64_t row_pitch = 0;
+
+  /// `acdb`, `acdb:f16`, `row:u8:pitch=640`. Throws Error{invalid_argument, bad_data}.
+  static BindingStorage parse(std::string_view text);
+};
+
+/// An input that is at a run what the output was after the run before.
+struct StateNames {
+  std::string input, output;
+};
+
+/// An output that is written into the memory bound to an input.
+struct AliasNames {
+  std::string output, input;
 };
 
 struct BuildOptions {
@@ -64,7 +96,22 @@ struct BuildOptions {
   bool deterministic = false;
   bool retune = false; ///< Time kernels again that earlier builds have timed.
   std::map<std::string, Preprocess>
-      preprocess;         ///< By input name; stored in the plan, used when an Image is bound.
+      preprocess; ///< By input name; stored in the plan, used when an Image is bound.
+  /// Values that each context keeps from run to run: KV caches, recurrent state. The output's value after a
+  /// run is the input's at the next one, without a copy. Type and rank must be equal; where the sizes change
+  /// from run to run (a growing cache) the input has to take the output's shape, and the next run is of that
+  /// shape. See Context::reset_states. What such an input or output is stored as holds for both.
+  std::vector<StateNames> states;
+  /// Outputs that lie in an input's memory after a run, of equal type and shape: written there at once where
+  /// all that reads the input has run by then or kernels work in place, else copied at the end. The tensor
+  /// bound to the input must have its storage exactly.
+  std::vector<AliasNames> aliases;
+  /// Inputs whose memory a run may write over once it has read them, so that it needs less of its own: they
+  /// must be written or bound anew before each run. Of an input that is a state: it is updated where it lies,
+  /// if kernels can; a run that fails then loses it.
+  std::vector<std::string> overwritable;
+  /// By name of an input or output, tensors of numbers all; others are row-major in the model's type.
+  std::map<std::string, BindingStorage> storages;
   std::string stop_after; ///< Name of a pass, or `import`; what follows is left out (for `--print-ir`).
   std::filesystem::path trace_passes; ///< Folder that gets the IR after each pass.
   std::filesystem::path timing_cache; ///< Empty: the user's cache folder.
@@ -224,19 +271,30 @@ public:
   Context& operator=(Context&&) noexcept;
   ~Context();
 
-  /// Binds an input. A row-major tensor on the engine's device is used in place and shared until the next
-  /// bind; others are copied, by an engine on a GPU when it runs, each time. Type must match and shape fit
-  /// the profile, else Error{invalid_argument} with expected and got.
+  /// Binds an input. A tensor that lies as Binding::storage says (row-major where nothing was asked for) on
+  /// the engine's device is used in place and shared until the next bind; its padding must hold zeros. Others
+  /// are copied, by an engine on a GPU when it runs, each time. Type must match and shape fit the profile,
+  /// else Error{invalid_argument} with expected and got. A state's input need not be bound; a tensor bound to
+  /// it is copied and is its value for the next run only.
   void bind(std::string_view input, Item value);
   /// Preprocesses images as the engine's plan (or `spec`) says; several images make a batch. An input of
   /// rank 2 takes each as a row.
   void bind(std::string_view input, std::span<const Image> images, const Preprocess* spec = nullptr);
-  /// Gives an output memory of the caller's, row-major, on the host or the engine's device; dropped when
-  /// undefined. Type and shape must be those of the result, else the run throws Error{invalid_argument}.
+  /// Gives an output memory of the caller's, which lies as Binding::storage says, on the host or the engine's
+  /// device; dropped when undefined. Type and shape must be those of the result, else the run throws
+  /// Error{invalid_argument}. Not for the output of a state or of an alias, whose memory is settled.
   void bind_output(std::string_view output, Tensor memory);
   /// Lets go of every input and of outputs' memory: all inputs must be bound again before the next run, and
-  /// output() gives results only where this context made their memory.
+  /// output() gives results only where this context made their memory. States stay.
   void unbind() noexcept;
+
+  /// The next run begins anew: states are zeros of the smallest shape that the input takes. Dims that share a
+  /// name with those of other inputs follow these; open dims for which no range was given are 0.
+  void reset_states() noexcept;
+  /// What the next run will read as this state, given by its input's name: a row-major copy on the host;
+  /// nothing (an undefined tensor) where no run was since the state was new and nothing was bound. Waits for
+  /// the device.
+  Item state(std::string_view input) const;
 
   /// Runs to completion (`run`) or queues on the stream (`enqueue`; on the CPU both return when done). On a
   /// GPU a null stream is CUDA's legacy default stream. After `enqueue` tensors that take part must live, and
@@ -247,7 +305,8 @@ public:
   void enqueue(Stream stream, const Control& control = {});
   /// An output of the last run. Its memory is reused by the next run unless somebody still holds it. An
   /// engine on a GPU leaves results there where an input was bound from there, or memory there was bound for
-  /// them; else they come to the host.
+  /// them; else they come to the host. The output of a state stays on the device, is the memory that the next
+  /// run reads, and must not be written.
   Item output(std::string_view name) const;
 
   /// bind, run and output in one: results are the caller's to keep.

@@ -84,7 +84,9 @@ void bind_input(Context& context, const Binding& binding, nb::handle value) {
     const ReleasedGil released;
     return context.bind(binding.name, images);
   }
-  Item item = converted("input", binding, [&] { return to_item(value, binding.sequence); });
+  Item item = converted("input", binding, [&] {
+    return binding.overwritten && !binding.state ? Item(to_output(value)) : to_item(value, binding.sequence);
+  });
   const ReleasedGil released;
   context.bind(binding.name, std::move(item));
 }
@@ -145,6 +147,18 @@ nb::dict PyContext::enqueue(const nb::dict& inputs, std::uintptr_t stream, const
   return outputs_of(context_, engine_);
 }
 
+void PyContext::reset_states() {
+  const Alone alone(busy_);
+  context_.reset_states();
+}
+
+nb::object PyContext::state(nb::handle input) const {
+  const Alone alone(busy_);
+  const Binding& binding = binding_of(engine_.inputs(), input, "input");
+  const Item value = context_.state(binding.name);
+  return value.tensor.defined() ? nb::cast(value.tensor) : nb::none();
+}
+
 std::uint64_t PyContext::arena_bytes() const {
   const Alone alone(busy_);
   return context_.arena_bytes();
@@ -189,6 +203,10 @@ void register_context(nb::module_& module) {
           nb::sig("def shape(self) -> tuple[int | str, ...]"),
           "Sizes; a name or an expression where a size is open.")
       .def_ro("sequence", &Binding::sequence)
+      .def_ro("storage", &Binding::storage,
+              "How arrays lie in memory: row, acdb, f16 aBcd16b; dtype is theirs.")
+      .def_ro("state", &Binding::state, "Whether it takes part in a state; as an input it need not be given.")
+      .def_ro("overwritten", &Binding::overwritten, "Whether a run may write over this input's array.")
       .def("__repr__", [](const Binding& self) { return text_of(self.to_string()); });
 
   nb::class_<PyContext>(
@@ -212,6 +230,10 @@ void register_context(nb::module_& module) {
            "Queues a run on a CUDA stream and returns; inputs and results may be touched once the stream is "
            "synchronised, or by later work of that stream. On the CPU the run is done at return. The context "
            "holds the arrays until its next call.")
+      .def("reset_states", &PyContext::reset_states, "The next run begins with states of zeros.")
+      .def("state", &PyContext::state, nb::arg("input"),
+           nb::sig("def state(self, input: str) -> Tensor | None"),
+           "A copy of what the next run reads as the state of this input; None where there is nothing yet.")
       .def_prop_ro("threads", &PyContext::threads)
       .def_prop_ro("arena_bytes", &PyContext::arena_bytes)
       .def("profile", &PyContext::profile, nb::sig("def profile(self) -> list[dict[str, typing.Any]]"),

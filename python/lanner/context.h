@@ -17,6 +17,8 @@ public:
   nb::dict run(const nb::dict& inputs, const nb::dict& outputs, std::uintptr_t stream);
   nb::dict enqueue(const nb::dict& inputs, std::uintptr_t stream, const nb::dict& outputs);
   nb::list profile() const;
+  void reset_states();
+  nb::object state(nb::handle input) const;
   std::uint64_t arena_bytes() const;
   int threads() const { return context_.threads(); }
 

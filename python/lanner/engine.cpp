@@ -44,6 +44,27 @@ std::map<std::string, Value> by_input(std::string_view option, const nb::dict& g
   return values;
 }
 
+std::string name_of(nb::handle given) {
+  if (!nb::isinstance<nb::str>(given)) throw std::bad_cast();
+  return bytes_of(given, "surrogateescape");
+}
+
+/// Names to names.
+template<typename Pair>
+std::vector<Pair> pairs_of(std::string_view option, const nb::dict& given) {
+  std::vector<Pair> pairs;
+  for (const auto& [from, to] : by_input<std::string>(option, given, name_of)) pairs.push_back({from, to});
+  return pairs;
+}
+
+std::vector<std::string> names_of(std::string_view option, nb::handle given) {
+  return with_option_named(option, given, [&] {
+    std::vector<std::string> names;
+    for (nb::handle one : given) names.push_back(name_of(one));
+    return names;
+  });
+}
+
 /// A list of dicts.
 std::vector<nb::dict> dicts_of(std::string_view option, nb::handle given) {
   return with_option_named(option, given, [&] {
@@ -98,6 +119,7 @@ nb::dict PyEngine::call(const nb::dict& inputs, std::uintptr_t stream) const {
   run(context, stream);
   nb::dict results = outputs_of(context, engine_);
   context.unbind(); // Nothing of this caller's is left for the next one.
+  context.reset_states();
   give(std::move(context));
   return results;
 }
@@ -146,7 +168,8 @@ Precision to_precision(nb::handle types, const nb::dict& pins, bool strict, bool
 PyEngine build(nb::handle model, nb::handle precision, const nb::dict& pins, bool strict, bool exact,
                const nb::dict& shapes, const nb::handle profiles, int threads, double budget,
                const std::string& device, bool deterministic, bool retune, const nb::dict& preprocess,
-               nb::handle weights, nb::handle limits, nb::object progress) {
+               const nb::dict& states, const nb::dict& aliases, nb::handle overwritable,
+               const nb::dict& storages, nb::handle weights, nb::handle limits, nb::object progress) {
   BuildOptions options;
   options.limits = to_limits(limits);
   if (!weights.is_none()) options.weights = to_source(weights, options.limits);
@@ -161,6 +184,12 @@ PyEngine build(nb::handle model, nb::handle precision, const nb::dict& pins, boo
     options.profiles.push_back(by_input<ShapeRange>("profiles", profile, to_range));
   options.preprocess = by_input<Preprocess>("preprocess", preprocess,
                                             [](nb::handle value) { return nb::cast<Preprocess>(value); });
+  options.states = pairs_of<StateNames>("states", states);
+  options.aliases = pairs_of<AliasNames>("aliases", aliases);
+  options.overwritable = names_of("overwritable", overwritable);
+  options.storages = by_input<BindingStorage>("storages", storages, [](nb::handle value) {
+    return BindingStorage::parse(nb::cast<std::string>(value));
+  });
   Interruptible interruptible(std::move(progress));
   options.control = interruptible.control();
   const SourcePtr source = to_source(model, options.limits);
@@ -335,15 +364,18 @@ void register_engine(nb::module_& module) {
       nb::arg("pins") = nb::dict(), nb::arg("strict") = false, nb::arg("exact") = false,
       nb::arg("shapes") = nb::dict(), nb::arg("profiles") = nb::list(), nb::arg("threads") = 0,
       nb::arg("budget") = 10.0, nb::arg("device") = "auto", nb::arg("deterministic") = false,
-      nb::arg("retune") = false, nb::arg("preprocess") = nb::dict(), nb::arg("weights") = nb::none(),
-      nb::arg("limits") = nb::none(), nb::arg("progress") = nb::none(),
+      nb::arg("retune") = false, nb::arg("preprocess") = nb::dict(), nb::arg("states") = nb::dict(),
+      nb::arg("aliases") = nb::dict(), nb::arg("overwritable") = nb::list(), nb::arg("storages") = nb::dict(),
+      nb::arg("weights") = nb::none(), nb::arg("limits") = nb::none(), nb::arg("progress") = nb::none(),
       nb::sig("def build(model: object, *, precision: str | collections.abc.Iterable[str] = 'fp32', "
               "pins: dict[str, str] = {}, strict: bool = False, exact: bool = False, shapes: dict[str, "
               "typing.Any] = "
               "{}, profiles: collections.abc.Sequence[dict[str, typing.Any]] = [], threads: int = 0, "
               "budget: float = 10.0, device: str = 'auto', deterministic: bool = False, "
               "retune: bool = False, "
-              "preprocess: dict[str, Preprocess] = {}, weights: object = None, "
+              "preprocess: dict[str, Preprocess] = {}, states: dict[str, str] = {}, "
+              "aliases: dict[str, str] = {}, overwritable: collections.abc.Sequence[str] = [], "
+              "storages: dict[str, str] = {}, weights: object = None, "
               "limits: dict[str, float | str] | None = None, progress: collections.abc.Callable[[str, int, "
               "int], object] | None = None) -> Engine"),
       "Imports, optimises and tunes a model.\n\nmodel: path, bytes or an onnx.ModelProto; ONNX, TensorFlow "
@@ -359,6 +391,12 @@ void register_engine(nb::module_& module) {
       "deterministic: the same model gives the same plan, nothing is timed. retune: kernels are timed again "
       "that earlier builds have timed. "
       "preprocess: input name to Preprocess. "
+      "states: input name to output name, values that each context keeps: the output's after a run is the "
+      "input's at the next one. aliases: output name to input name, outputs that are written into the "
+      "input's "
+      "array. overwritable: inputs whose arrays a run may write over. storages: how arrays of an input or "
+      "output lie, like \"acdb\", \"acdb:float16\", \"row:uint8:pitch=640\", or \"any\" for what costs "
+      "least. "
       "limits: what the model may make the build and the engine's contexts do, like {\"total_bytes\": "
       "\"4GiB\", \"seconds\": 60}; see docs/limits.md. "
       "progress: called with (stage, done, total).");

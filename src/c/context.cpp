@@ -96,7 +96,21 @@ lanner_status lanner_context_output(lanner_context* context, const char* output,
     lanner_context& own = c::required(context, "context");
     const std::string name = c::text(output, "output");
     c::check_no_sequence(own.engine.outputs(), name);
-    *tensor = to_dlpack_versioned(own.context.output(name).tensor);
+    const Tensor result = own.context.output(name).tensor;
+    *tensor = to_dlpack_versioned(result.layout().blocks.empty() ? result : result.clone());
+  });
+}
+
+lanner_status lanner_context_reset_states(lanner_context* context, lanner_error** error) noexcept {
+  return c::guarded(error, [&] { c::required(context, "context").context.reset_states(); });
+}
+
+lanner_status lanner_context_state(lanner_context* context, const char* input,
+                                   DLManagedTensorVersioned** tensor, lanner_error** error) noexcept {
+  return c::guarded(error, [&] {
+    c::required(tensor, "tensor") = nullptr;
+    const Item value = c::required(context, "context").context.state(c::text(input, "input"));
+    if (value.tensor.defined()) *tensor = to_dlpack_versioned(value.tensor);
   });
 }
 

@@ -49,6 +49,25 @@ Control control_of(const Options& given) {
   return control;
 }
 
+/// What is agreed on the callers' memory.
+void read_callers(const lanner_build_options& given, BuildOptions& result) {
+  if (given.state_count > 0) required(given.states, "states");
+  for (std::size_t i = 0; i < given.state_count; ++i)
+    result.states.push_back(
+        {text(given.states[i].input, "input of a state"), text(given.states[i].output, "output of a state")});
+  if (given.alias_count > 0) required(given.aliases, "aliases");
+  for (std::size_t i = 0; i < given.alias_count; ++i)
+    result.aliases.push_back({text(given.aliases[i].output, "output of an alias"),
+                              text(given.aliases[i].input, "input of an alias")});
+  if (given.overwritable_count > 0) required(given.overwritable, "overwritable");
+  for (std::size_t i = 0; i < given.overwritable_count; ++i)
+    result.overwritable.push_back(text(given.overwritable[i], "overwritable"));
+  if (given.storage_count > 0) required(given.storages, "storages");
+  for (std::size_t i = 0; i < given.storage_count; ++i)
+    result.storages[text(given.storages[i].name, "name of a storage")] =
+        BindingStorage::parse(text(given.storages[i].storage, "storage"));
+}
+
 BuildOptions options_of(const lanner_build_options* options) {
   const lanner_build_options given = read_options(options);
   BuildOptions result;
@@ -73,6 +92,7 @@ BuildOptions options_of(const lanner_build_options* options) {
   for (std::size_t i = 0; i < given.profile_count; ++i)
     result.profiles.push_back(
         ranges_of(given.profiles[i].shapes, given.profiles[i].shape_count, result.limits));
+  read_callers(given, result);
   if (given.preprocess_count > 0) required(given.preprocess, "preprocess");
   for (std::size_t i = 0; i < given.preprocess_count; ++i)
     result.preprocess[text(given.preprocess[i].input, "input of a preprocess")] =
@@ -146,7 +166,8 @@ lanner_status describe(const std::vector<Binding>* bindings, std::size_t index, 
           bindings->size());
     const Binding& binding = (*bindings)[index];
     write_struct(into, {0, binding.name.c_str(), static_cast<lanner_dtype>(binding.dtype), binding.sequence,
-                        binding.ranked, binding.dims.size(), binding.dims.data()});
+                        binding.ranked, binding.dims.size(), binding.dims.data(), binding.storage.c_str(),
+                        binding.state, binding.overwritten});
   });
 }
 

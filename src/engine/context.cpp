@@ -13,58 +13,12 @@
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "device/threads.h"
-#include "engine/ready_shapes.h"
-#include "engine/state.h"
+#include "engine/context_state.h"
 #include "graph/op.h"
 #include "image/cuda/gpu_preprocess.h"
 #include "plan/lowered.h"
 
 namespace lanner {
-
-struct Context::State {
-  std::shared_ptr<const EngineState> engine;
-  AccountPtr account; ///< Of what the context holds beside the engine.
-  int threads = 1;
-  bool profiled = false;
-
-  std::vector<Item> bound;          ///< By input.
-  std::vector<Device> sources;      ///< By input: where the caller's data lay.
-  std::vector<Tensor> given;        ///< By output: the caller's memory.
-  std::vector<SpareTensors> filled; ///< By input: what images bound to it became.
-  InputShapes shapes;               ///< Of what is bound.
-  bool shapes_changed = true;
-  std::vector<bool> input_changed;
-
-  Tensor arena;
-  std::shared_ptr<void> host_arena; ///< Pinned, for a target that is not the host.
-  std::uint64_t host_arena_bytes = 0;
-  ReadyList ready;            ///< The current one is what ran last, or runs.
-  std::uint64_t replaced = 0; ///< Variants of the engine, when `ready` was looked up.
-  std::vector<double> times;
-  std::uint64_t runs = 0; ///< Of the current ones, since they became so.
-
-  std::size_t input(std::string_view name) const;
-  std::size_t output(std::string_view name) const;
-  ReadyShapes& now() const { return *ready.current(); }
-  Device device() const { return engine->target.device; }
-  std::uint64_t idle_bytes() const;
-  void choose_program(const Control& control);
-  void make_ready(std::shared_ptr<const Program> program);
-  void forget();
-  bool drop_idle();
-  void give_inputs(Stream stream);
-  const void* on_device(std::size_t i, Stream stream);
-  Device results_device() const;
-  void place_results();
-  void check_given(std::size_t i, DType dtype, const Shape& shape) const;
-  void take_items(Stream stream);
-  void* written_memory(std::size_t i);
-  void fetch_results(Stream stream);
-  void queue(Stream stream, const Control& control);
-  void try_to_queue(Stream stream, const Control& control);
-  void fill(const Image& image, const Preprocess& spec, Tensor& tensor, std::int64_t batch_index);
-  Arenas arenas(const Program& program);
-};
 
 namespace {
 
@@ -75,17 +29,6 @@ std::size_t find_binding(const std::vector<Binding>& bindings, std::string_view 
     known.push_back(bindings[i].name);
   }
   fail(ErrorCode::invalid_argument, "no {} is called '{}'; there is {}", what, name, fmt::join(known, ", "));
-}
-
-/// A row-major tensor that lies where kernels read, or on the host.
-Tensor readable(const Tensor& tensor, Device device) {
-  if (tensor.layout().row_major() && (tensor.device().is_host() || tensor.device() == device)) return tensor;
-  check(tensor.device().is_host(), ErrorCode::unsupported,
-        "a tensor on {} is bound to a context on {}; give one that is row-major and on the context's device "
-        "or the "
-        "host",
-        tensor.device().to_string(), device.to_string());
-  return tensor.clone();
 }
 
 } // namespace
@@ -106,7 +49,7 @@ std::uint64_t Context::State::idle_bytes() const {
 void Context::State::choose_program(const Control& control) {
   const std::uint64_t latest = engine->variants().replaced();
   if (!shapes_changed && ready.current() && latest == replaced) return;
-  if (latest != replaced || !ready.take(shapes, given)) {
+  if (latest != replaced || !ready.take(shapes, lent())) {
     auto program = engine->specialise(shapes, threads, control, false)->program;
     if (latest != replaced) ready.drop_idle(); // they may be of those that were replaced
     const bool same = ready.current() && &now().execution->program() == program.get();
@@ -124,7 +67,7 @@ void Context::State::choose_program(const Control& control) {
 
 void Context::State::make_ready(std::shared_ptr<const Program> program) {
   const Arenas memory = arenas(*program);
-  ready.add(std::make_unique<ReadyShapes>(shapes, std::move(program), memory), given);
+  ready.add(std::make_unique<ReadyShapes>(shapes, std::move(program), memory), lent());
 }
 
 void Context::State::forget() {
@@ -161,112 +104,11 @@ Arenas Context::State::arenas(const Program& program) {
   return {static_cast<std::byte*>(arena.data()), static_cast<std::byte*>(host_arena.get())};
 }
 
-/// What the interpreter reads.
-static Item on_host(const Item& item) {
-  if (!item.tensor.defined() || item.tensor.device().is_host()) return item;
-  return Item(item.tensor.to(Device{}));
-}
-
 /// One picture of a batch, on the device that runs.
 void Context::State::fill(const Image& image, const Preprocess& spec, Tensor& tensor,
                           std::int64_t batch_index) {
   if (device().is_host()) return preprocess(image, spec, tensor, batch_index, {threads, {}});
   preprocess_on_gpu(image, spec, tensor, batch_index, {});
-}
-
-void Context::State::give_inputs(Stream stream) {
-  Execution& execution = *now().execution;
-  const Program& program = execution.program();
-  for (std::size_t i = 0; i < bound.size(); ++i) {
-    // What lies on the host may have been written again, so it is copied to a GPU for each run.
-    const bool copied =
-        !device().is_host() && bound[i].tensor.defined() && bound[i].tensor.device().is_host();
-    if (!input_changed[i] && !copied) continue;
-    const Place& item = program.input_items()[i];
-    if (item.kind == Place::Kind::item)
-      execution.items()[item.index] = on_host(bound[i]);
-    else
-      execution.set_input(i, copied ? on_device(i, stream) : bound[i].tensor.data());
-    input_changed[i] = false;
-  }
-}
-
-const void* Context::State::on_device(std::size_t i, Stream stream) {
-  const Tensor& tensor = bound[i].tensor;
-  Tensor& place = now().staged[i];
-  if (!place.defined() || place.shape() != tensor.shape())
-    place = Tensor::allocate(tensor.dtype(), tensor.shape(), {}, device());
-  copy_memory({place.data(), device()}, {const_cast<void*>(tensor.data()), {}}, tensor.bytes(), stream);
-  return place.data();
-}
-
-/// Results go where the inputs came from.
-Device Context::State::results_device() const {
-  const auto far = [](Device source) { return !source.is_host(); };
-  return std::ranges::any_of(sources, far) ? device() : Device{};
-}
-
-/// What kernels write for output `i`: its result where that is on the device, else memory that is copied
-/// from.
-void* Context::State::written_memory(std::size_t i) {
-  Tensor& result = now().results[i].tensor;
-  if (result.device() == device()) return result.data();
-  Tensor& written = now().written[i];
-  if (!written.defined() || written.shape() != result.shape())
-    written = Tensor::allocate(result.dtype(), result.shape(), {}, device());
-  return written.data();
-}
-
-/// Copies to the host what is wanted there.
-void Context::State::fetch_results(Stream stream) {
-  ReadyShapes& current = now();
-  for (std::size_t i = 0; i < current.results.size(); ++i) {
-    Tensor& result = current.results[i].tensor;
-    if (current.execution->program().results()[i].kind != Place::Kind::output || result.device() == device())
-      continue;
-    copy_memory({result.data(), {}}, {current.written[i].data(), device()}, result.bytes(), stream);
-  }
-}
-
-/// Gives each output memory: the caller's, last run's where nobody holds it, else new.
-void Context::State::place_results() {
-  ReadyShapes& current = now();
-  const Program& program = current.execution->program();
-  for (std::size_t i = 0; i < current.results.size(); ++i) {
-    const Value* value = program.graph().body().outputs()[i];
-    if (program.results()[i].kind != Place::Kind::output) continue;
-    Tensor& result = current.results[i].tensor;
-    const Device wanted = results_device();
-    if (given[i].defined()) {
-      check_given(i, value->type.dtype(), value->type.shape());
-      result = given[i];
-    } else if (!result.defined() || result.owner().use_count() > 1 || result.device() != wanted) {
-      result = Tensor::allocate(value->type.dtype(), value->type.shape(), {}, wanted);
-    }
-    current.execution->set_output(i, written_memory(i));
-  }
-}
-
-void Context::State::check_given(std::size_t i, DType dtype, const Shape& shape) const {
-  check(given[i].dtype() == dtype && given[i].shape() == shape, ErrorCode::invalid_argument,
-        "output {}: memory for {}{} was bound, the run gives {}{}", engine->outputs[i].name,
-        to_string(given[i].dtype()), given[i].shape().to_string(), to_string(dtype), shape.to_string());
-}
-
-/// Results whose size only the run told; to the caller's memory where there is some.
-void Context::State::take_items(Stream stream) {
-  ReadyShapes& current = now();
-  for (std::size_t i = 0; i < current.results.size(); ++i) {
-    if (!current.is_item(i)) continue;
-    Item& result = current.results[i];
-    result = current.execution->items()[current.execution->program().results()[i].index];
-    if (!given[i].defined()) continue;
-    const Tensor& made = result.tensor;
-    check_given(i, made.dtype(), made.shape());
-    copy_memory({given[i].data(), given[i].device()}, {const_cast<void*>(made.data()), made.device()},
-                made.bytes(), stream);
-    result = Item(given[i]);
-  }
 }
 
 Context::Context(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -285,6 +127,7 @@ Context Engine::create_context(const ContextOptions& options) const {
   state->sources.resize(state_->inputs.size());
   state->given.resize(state_->outputs.size());
   state->filled.resize(state_->inputs.size());
+  state->kept.assign(state_->states.size(), KeptState(state_->target.device));
   state->shapes.resize(state_->inputs.size());
   state->input_changed.assign(state_->inputs.size(), true);
   return Context(std::move(state));
@@ -295,22 +138,8 @@ void Context::bind(std::string_view input, Item value) {
   const AccountScope charged(state.account);
   const std::size_t i = state.input(input);
   const Binding& expected = state.engine->inputs[i];
-  if (!expected.sequence) {
-    check(value.tensor.defined(), ErrorCode::invalid_argument, "input {}: expected a tensor {}, got none",
-          input, expected.to_string());
-    check(value.tensor.dtype() == expected.dtype, ErrorCode::invalid_argument,
-          "input {}: expected {}, got {}{}; convert it first", input, expected.to_string(),
-          to_string(value.tensor.dtype()), value.tensor.shape().to_string());
-    if (state.shapes[i] != value.tensor.shape()) state.engine->check_fits(i, value.tensor.shape());
-    state.sources[i] = value.tensor.device();
-    value.tensor = readable(value.tensor, state.device());
-    if (state.shapes[i] != value.tensor.shape()) {
-      state.shapes[i] = value.tensor.shape();
-      state.shapes_changed = true;
-    }
-  }
-  state.bound[i] = std::move(value);
-  state.input_changed[i] = true;
+  if (!expected.sequence) return state.bind_tensor(i, std::move(value.tensor));
+  state.take_input(i, std::move(value));
 }
 
 void Context::bind(std::string_view input, std::span<const Image> images, const Preprocess* spec) {
@@ -326,15 +155,25 @@ void Context::bind(std::string_view input, std::span<const Image> images, const 
         "binding",
         input);
   check(!images.empty(), ErrorCode::invalid_argument, "input {}: no image was given", input);
+  const Layout& layout = state.engine->callers.input(i).layout;
+  Preprocess spec_of_memory = *chosen;
+  // What is held channels-last is made so at once.
+  const bool turned = !chosen->channels_last && layout == Layout::channels_last(4);
+  spec_of_memory.channels_last = chosen->channels_last || turned;
   Shape shape{static_cast<std::int64_t>(images.size())};
-  for (std::int64_t size : output_shape(*chosen, images[0].width, images[0].height)) shape.push_back(size);
+  for (std::int64_t size : output_shape(spec_of_memory, images[0].width, images[0].height))
+    shape.push_back(size);
   state.bound[i] = {}; // what pictures of an earlier run became may be written over
   Tensor& held = state.filled[i].get(chosen->dtype, shape, state.device(), state.idle_bytes());
   for (std::size_t n = 0; n < images.size(); ++n)
-    state.fill(images[n], *chosen, held, static_cast<std::int64_t>(n));
+    state.fill(images[n], spec_of_memory, held, static_cast<std::int64_t>(n));
   synchronize(state.device()); // a run may use any stream
   const bool row = state.engine->inputs[i].dims.size() == 2;
-  bind(input, Item(row ? held.reshaped({shape[0], held.elements() / shape[0]}) : held));
+  Tensor made = row ? held.reshaped({shape[0], held.elements() / shape[0]}) : held;
+  if (turned)
+    made = Tensor::wrap(held.data(), held.dtype(), {shape[0], shape[3], shape[1], shape[2]}, held.owner(),
+                        layout, held.device());
+  bind(input, Item(std::move(made)));
   state.sources[i] = images[0].device;
 }
 
@@ -344,9 +183,13 @@ void Context::bind_output(std::string_view output, Tensor memory) {
   const Binding& expected = state.engine->outputs[i];
   check(!memory.defined() || (!expected.sequence && expected.dtype != DType::string), ErrorCode::unsupported,
         "output {}: memory can be bound for numbers only", expected.to_string());
+  check(!memory.defined() || (!expected.state && !state.engine->callers.alias_of_output(i)),
+        ErrorCode::invalid_argument,
+        "output {}: it lies in the memory of an input, so none can be bound for it", output);
   const bool reached = memory.device().is_host() || memory.device() == state.device();
-  check(!memory.defined() || (memory.layout().row_major() && reached), ErrorCode::invalid_argument,
-        "output {}: the memory bound must be row-major and on the host{}", output,
+  check(!memory.defined() || (reached && state.lies_right(i, memory)), ErrorCode::invalid_argument,
+        "output {}: the memory bound is in layout {} on {}; expected {} on the host{}", output,
+        memory.layout().to_string(), memory.device().to_string(), expected.storage,
         state.device().is_host() ? "" : " or " + state.device().to_string());
   state.given[i] = std::move(memory);
   if (state.ready.current()) state.now().results[i] = {};
@@ -354,10 +197,11 @@ void Context::bind_output(std::string_view output, Tensor memory) {
 
 void Context::unbind() noexcept {
   State& state = *state_;
-  std::fill(state.bound.begin(), state.bound.end(), Item{});
+  for (std::size_t i = 0; i < state.bound.size(); ++i)
+    if (!state.engine->inputs[i].state) state.bound[i] = {};
   std::fill(state.input_changed.begin(), state.input_changed.end(), true);
   // Values of the last run may share memory with what was bound.
-  if (state.ready.current()) state.now().rest(state.given);
+  if (state.ready.current()) state.now().rest(state.lent());
   std::fill(state.given.begin(), state.given.end(), Tensor{});
 }
 
@@ -371,8 +215,8 @@ void Context::enqueue(Stream stream, const Control& control) {
   State& state = *state_;
   for (std::size_t i = 0; i < state.bound.size(); ++i) {
     const Item& item = state.bound[i];
-    check(item.tensor.defined() || item.is_sequence() || item.absent, ErrorCode::invalid_argument,
-          "input {} is not bound", state.engine->inputs[i].to_string());
+    check(state.engine->inputs[i].state || item.tensor.defined() || item.is_sequence() || item.absent,
+          ErrorCode::invalid_argument, "input {} is not bound", state.engine->inputs[i].to_string());
   }
   state.queue(stream, control);
 }
@@ -392,6 +236,7 @@ void Context::State::queue(Stream stream, const Control& control) {
 }
 
 void Context::State::try_to_queue(Stream stream, const Control& control) {
+  begin_states();
   choose_program(control);
   const cuda::Queueing queueing(device());
   give_inputs(stream);
@@ -399,6 +244,7 @@ void Context::State::try_to_queue(Stream stream, const Control& control) {
   now().execution->run({stream, threads, control, profiled ? &times : nullptr});
   if (!device().is_host()) fetch_results(stream);
   take_items(stream);
+  keep_states();
   ++runs;
 }
 

@@ -15,11 +15,13 @@
 #include "base/account.h"
 #include "base/check.h"
 #include "device/threads.h"
+#include "engine/caller_options.h"
 #include "engine/explain.h"
 #include "engine/given_shapes.h"
 #include "engine/open_dims.h"
 #include "engine/plan_file.h"
 #include "engine/profiles.h"
+#include "engine/row_pitch.h"
 #include "engine/source_weights.h"
 #include "engine/state.h"
 #include "graph/infer.h"
@@ -118,9 +120,11 @@ bool takes(const Dims& dims, std::span<const std::int64_t, 4> sizes) {
   return equal(dims[1], known ? Shape(element).elements() : -1);
 }
 
-void check_preprocess(const Value& input, const Preprocess& spec) {
+void check_preprocess(const Value& input, const Preprocess& spec, const BuildOptions& options) {
   const auto sizes = preprocessed_sizes(spec);
-  const bool fits = input.type.is_tensor() && input.type.dtype() == spec.dtype &&
+  const auto held = options.storages.find(input.name());
+  const BindingStorage storage = held == options.storages.end() ? BindingStorage{} : held->second;
+  const bool fits = input.type.is_tensor() && storage.dtype.value_or(input.type.dtype()) == spec.dtype &&
                     (!input.type.ranked() || takes(input.type.dims(), sizes));
   const auto shown = [](std::int64_t size) { return size < 0 ? "?" : std::to_string(size); };
   check(fits, ErrorCode::invalid_argument,
@@ -149,9 +153,10 @@ std::filesystem::path timing_cache_path(const BuildOptions& build) {
 }
 
 /// A failure may come from sizes that nobody gave.
-void make_opt_variants(const EngineState& state, const Control& control) {
+void make_opt_variants(EngineState& state, const Control& control) {
   try {
-    state.make_ahead(state.opt_variants(), control);
+    state.make_ahead(state.opt_variants(), control,
+                     [&](const Specialisation& made) { settle_storages(state, made.program->graph()); });
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument && error.code() != ErrorCode::bad_data) throw;
     throw Error(error.code(), error.message() + assumed_sizes(*state.graph));
@@ -175,10 +180,11 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   options.control.report({"import", 0, 0, ""});
   std::unique_ptr<Graph> graph = import_model(
       model, {builtin_op_table(), folder, options.limits, options.weights, options.on_data_file});
+  apply_row_pitches(*graph, options.storages);
   graph = with_shapes(std::move(graph), options.shapes);
   apply_ranks(*graph, options.profiles);
   for (const auto& [input, spec] : options.preprocess)
-    check_preprocess(input_called(*graph, input, "preprocess"), spec);
+    check_preprocess(input_called(*graph, input, "preprocess"), spec, options);
   const WeightValues sources = weights_of(*graph, max_kept_source);
   if (options.stop_after != "import") run_passes(*graph, pass_options(options));
   for (const auto& [input, spec] : options.preprocess)
@@ -191,6 +197,7 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   state->timing_cache = timing_cache_path(options);
   state->retune = options.retune;
   describe(*state);
+  set_callers(*state, {options.states, options.aliases, options.overwritable, options.storages});
   if (options.stop_after.empty()) {
     state->expect(checked_profiles(*state->graph, options.profiles));
     make_opt_variants(*state, options.control);

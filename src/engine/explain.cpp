@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "engine/caller_options.h"
 #include "graph/op.h"
 #include "lower/alternatives.h"
 #include "lower/precision.h"
@@ -115,6 +116,15 @@ std::uint64_t constant_bytes(const Program& program) {
   return total;
 }
 
+/// What is agreed on the callers' memory, where something is.
+void add_callers(Json& json, const EngineState& state) {
+  Json callers = Json::object();
+  write_callers(state, callers);
+  for (const char* key : {"states", "aliases", "overwritable"})
+    json[key] = callers.contains(key) ? callers[key] : Json::array();
+  json["storages"] = callers.contains("storages") ? callers["storages"] : Json::object();
+}
+
 /// Shapes by input, of those that have one.
 Json shapes_json(const EngineState& state, const InputShapes& shapes) {
   Json json = Json::object();
@@ -178,6 +188,7 @@ std::string explain_json(const EngineState& state, const Specialisation& special
   for (const Binding& binding : state.inputs) json["inputs"].push_back(binding.to_string());
   json["outputs"] = Json::array();
   for (const Binding& binding : state.outputs) json["outputs"].push_back(binding.to_string());
+  add_callers(json, state);
   json["source_nodes"] = state.graph->node_count();
   json["notes"] = state.notes;
   for (std::string& line : unused_precisions(program.graph(), state.target))

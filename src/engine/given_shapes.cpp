@@ -210,6 +210,12 @@ InputShapes opt_shapes(const Graph& graph) {
   return shapes_with(graph, opt_sizes(graph));
 }
 
+InputShapes smallest_shapes(const Graph& graph) {
+  Bindings sizes;
+  for (const auto& [name, symbol] : graph.symbols) sizes[name] = symbol.min;
+  return shapes_with(graph, sizes);
+}
+
 std::unique_ptr<Graph> graph_at(const Graph& graph, const GivenShapes& shapes) {
   bind_shapes(graph, shapes); // what its message says needs no more words
   try {

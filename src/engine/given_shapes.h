@@ -26,6 +26,9 @@ Bindings bind_shapes(const Graph& graph, const GivenShapes& shapes);
 /// Shapes with every open dim at its opt value (1 where nothing was said).
 InputShapes opt_shapes(const Graph& graph);
 
+/// Shapes with every open dim as small as was said, 0 where nothing was.
+InputShapes smallest_shapes(const Graph& graph);
+
 /// The shapes of all inputs: those that are given; of the rest, sizes that share a name with theirs follow
 /// them, others are as in `base`. Throws as bind_shapes.
 InputShapes completed_shapes(const Graph& graph, const GivenShapes& given, const InputShapes& base);

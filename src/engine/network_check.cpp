@@ -103,8 +103,10 @@ private:
   void run_context(ContextRuns& found) const {
     try {
       Context context = engine_.create_context({.threads = options_.threads});
-      for (std::size_t i = 0; i < inputs_.size(); ++i) context.bind(engine_.inputs()[i].name, inputs_[i]);
+      for (std::size_t i = 0; i < inputs_.size(); ++i) bind(context, i);
       for (std::size_t number = 0; number < options_.runs && found.wrong.empty(); ++number) {
+        for (std::size_t i = 0; i < inputs_.size(); ++i)
+          if (number > 0 && is_changed(engine_.inputs()[i])) bind(context, i);
         context.run({}, quiet_);
         take(context, found, number);
       }
@@ -115,9 +117,30 @@ private:
     }
   }
 
+  /// What a run leaves behind is not what the next one is to begin with.
+  static bool is_changed(const Binding& input) { return input.state || input.overwritten; }
+
+  /// As the input is held; in memory of its own where a run may write over it.
+  void bind(Context& context, std::size_t i) const {
+    const Binding& input = engine_.inputs()[i];
+    Item item = inputs_[i];
+    if (!input.sequence && item.tensor.dtype() != DType::string) {
+      if (is_changed(input)) item.tensor = item.tensor.clone();
+      const HeldStorage& held = state_of(engine_).callers.input(i);
+      Storage storage;
+      storage.dtype = input.dtype;
+      storage.layout = held.layout;
+      item.tensor = pack(item.tensor, storage);
+    }
+    context.bind(input.name, std::move(item));
+  }
+
   void take(const Context& context, ContextRuns& found, std::size_t number) const {
     Outputs outputs;
-    for (const Binding& binding : engine_.outputs()) outputs.push_back(context.output(binding.name));
+    for (const Binding& binding : engine_.outputs()) {
+      outputs.push_back(context.output(binding.name));
+      if (Tensor& result = outputs.back().tensor; result.defined()) result = result.to(Device{});
+    }
     if (number == 0) {
       found.first = std::move(outputs); // held here, so that later runs write elsewhere
       return;

@@ -97,6 +97,9 @@ Item fitting(const Value& input, const Item& item) {
   if (!input.type.is_tensor()) return item;
   check(item.tensor.defined(), ErrorCode::invalid_argument, "input {}: expected a tensor {}, got none",
         input.name(), input.type.to_string());
+  const DType held = input.storage.dtype.value_or(input.type.dtype());
+  if (item.tensor.dtype() == held && held != input.type.dtype())
+    return fitting(input, Item(pack(item.tensor.to(Device{}), of_type(input.type.dtype()))));
   const Type got(item.tensor.dtype(), item.tensor.shape());
   check(got == input.type, ErrorCode::invalid_argument, "input {}: expected {}, got {}", input.name(),
         input.type.to_string(), got.to_string());

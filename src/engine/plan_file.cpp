@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "device/threads.h"
+#include "engine/caller_options.h"
 #include "engine/explain.h"
 #include "engine/plan_layout.h"
 #include "engine/plan_weights.h"
@@ -71,6 +72,7 @@ public:
     state->graph = read_portable(*state);
     read_target(target, *state);
     describe(*state);
+    read_callers_of(target, *state);
     state->opt = read_shapes(target, *state);
     state->expect(
         parse_profiles(target.value("profiles", nlohmann::json::array()), *state->graph, state->opt));
@@ -179,6 +181,14 @@ private:
     return precision;
   }
 
+  static void read_callers_of(const nlohmann::json& target, EngineState& state) {
+    try {
+      set_callers(state, read_callers(target));
+    } catch (const Error& error) {
+      throw Error(ErrorCode::bad_data, "the plan's target: " + error.message());
+    }
+  }
+
   InputShapes read_shapes(const nlohmann::json& json, const EngineState& state) const {
     InputShapes shapes;
     for (const auto& shape : json.at("shapes")) {
@@ -237,7 +247,7 @@ private:
       Target target = state.target;
       target.threads = key.threads;
       auto program = std::make_shared<const Program>(std::move(lowered), backends_for(target), target,
-                                                     state.constants());
+                                                     state.constants(), state.callers);
       state.adopt(key.shapes, key.threads,
                   {std::move(program), parse_reports(text(plan_part("reports", number))), key.threads});
       return {};

@@ -11,6 +11,7 @@
 #include <lanner/version.h>
 
 #include "base/hash.h"
+#include "engine/caller_options.h"
 #include "engine/explain.h"
 #include "engine/plan_file.h"
 #include "engine/plan_layout.h"
@@ -170,6 +171,7 @@ private:
     if (precision.strict) json["strict"] = true;
     if (precision.exact) json["exact"] = true;
     if (!state_.profiles.empty()) json["profiles"] = profiles_json(state_.profiles);
+    write_callers(state_, json);
     return json.dump();
   }
 

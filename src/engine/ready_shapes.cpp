@@ -21,20 +21,31 @@ void bring_to_front(List& list, Place found) {
 } // namespace
 
 ReadyShapes::ReadyShapes(InputShapes of, std::shared_ptr<const Program> program, const Arenas& arenas)
-    : shapes(std::move(of)), execution(std::make_unique<Execution>(std::move(program), arenas)) {
+    : shapes(std::move(of)), arenas(arenas),
+      execution(std::make_unique<Execution>(std::move(program), arenas)) {
   results.resize(execution->program().results().size());
   written.resize(results.size());
   staged.resize(shapes.size());
 }
 
-bool ReadyShapes::is_item(std::size_t output) const {
-  return execution->program().results()[output].kind == Place::Kind::item;
+Place::Kind ReadyShapes::place_of(std::size_t output) const {
+  return execution->program().results()[output].kind;
 }
 
-void ReadyShapes::rest(const std::vector<Tensor>& given) {
+bool ReadyShapes::is_item(std::size_t output) const {
+  return place_of(output) == Place::Kind::item;
+}
+
+void ReadyShapes::turn() {
+  if (!other) other = std::make_unique<Execution>(execution->shared_program(), arenas);
+  std::swap(execution, other);
+}
+
+void ReadyShapes::rest(const std::vector<bool>& lent) {
   for (std::size_t i = 0; i < results.size(); ++i)
-    if (given[i].defined() || is_item(i)) results[i] = {};
-  std::ranges::fill(execution->items(), Item{});
+    if (lent[i] || is_item(i)) results[i] = {};
+  for (const auto* one : {&execution, &other})
+    if (*one) std::ranges::fill((*one)->items(), Item{});
 }
 
 std::uint64_t ReadyShapes::bytes() const {
@@ -45,16 +56,16 @@ std::uint64_t ReadyShapes::bytes() const {
   return total;
 }
 
-bool ReadyList::take(const InputShapes& shapes, const std::vector<Tensor>& given) {
+bool ReadyList::take(const InputShapes& shapes, const std::vector<bool>& lent) {
   const auto found = std::ranges::find_if(list_, [&](const auto& one) { return one->shapes == shapes; });
   if (found == list_.end()) return false;
-  if (found != list_.begin()) list_.front()->rest(given);
+  if (found != list_.begin()) list_.front()->rest(lent);
   bring_to_front(list_, found);
   return true;
 }
 
-void ReadyList::add(std::unique_ptr<ReadyShapes> ready, const std::vector<Tensor>& given) {
-  if (!list_.empty()) list_.front()->rest(given);
+void ReadyList::add(std::unique_ptr<ReadyShapes> ready, const std::vector<bool>& lent) {
+  if (!list_.empty()) list_.front()->rest(lent);
   list_.insert(list_.begin(), std::move(ready));
 }
 

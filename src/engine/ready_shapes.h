@@ -16,7 +16,11 @@ namespace lanner {
 /// Pointers, recorded graphs and memory that runs of one set of shapes take.
 struct ReadyShapes {
   InputShapes shapes;
+  Arenas arenas;
   std::unique_ptr<Execution> execution;
+  /// For states on a GPU, whose two buffers change places: one for each way round, so that what was recorded
+  /// with their pointers stays valid. Null until it is needed.
+  std::unique_ptr<Execution> other;
   std::vector<Item> results;  ///< By output.
   std::vector<Tensor> staged; ///< By input, for a GPU: where what lies on the host is copied to.
   std::vector<Tensor>
@@ -25,9 +29,12 @@ struct ReadyShapes {
   ReadyShapes(InputShapes of, std::shared_ptr<const Program> program, const Arenas& arenas);
   /// Whether a run alone tells the size of an output, or it is no tensor of numbers.
   bool is_item(std::size_t output) const;
-  /// Lets go of values of the last run but the memory of results that is the context's own; `given` is the
-  /// caller's, by output.
-  void rest(const std::vector<Tensor>& given);
+  Place::Kind place_of(std::size_t output) const;
+  /// The other execution is the one that runs from now on; inputs have to be given again.
+  void turn();
+  /// Lets go of values of the last run but the memory of results that is the context's own; `lent` says by
+  /// output which is not.
+  void rest(const std::vector<bool>& lent);
   std::uint64_t bytes() const; ///< Of results and copies; the arena is shared.
 };
 
@@ -36,8 +43,8 @@ class ReadyList {
 public:
   ReadyShapes* current() const noexcept { return list_.empty() ? nullptr : list_.front().get(); }
   /// Makes these shapes the current ones; false where they are not here. The current ones until now rest.
-  bool take(const InputShapes& shapes, const std::vector<Tensor>& given);
-  void add(std::unique_ptr<ReadyShapes> ready, const std::vector<Tensor>& given);
+  bool take(const InputShapes& shapes, const std::vector<bool>& lent);
+  void add(std::unique_ptr<ReadyShapes> ready, const std::vector<bool>& lent);
   /// Lets idle ones go, those first that did not run the longest, until their number and what they hold is
   /// bounded.
   void trim(std::uint64_t max_bytes);

@@ -12,6 +12,7 @@
 
 #include "backends/backends.h"
 #include "base/options.h"
+#include "engine/caller_options.h"
 #include "engine/given_shapes.h"
 #include "graph/op.h"
 #include "lower/vouched.h"
@@ -120,13 +121,15 @@ SpecialisationPtr EngineState::tuned(const VariantKey& key, double& seconds, con
   });
 }
 
-void EngineState::make_ahead(std::span<const VariantKey> variants, const Control& control) const {
+void EngineState::make_ahead(std::span<const VariantKey> variants, const Control& control,
+                             const std::function<void(const Specialisation&)>& made) const {
   const AccountScope charged(account);
   double left = budget;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const double share = left / static_cast<double>(variants.size() - i);
     double unspent = share;
-    tuned(variants[i], unspent, control);
+    const SpecialisationPtr one = tuned(variants[i], unspent, control);
+    if (made) made(*one);
     left -= share - unspent;
   }
 }
@@ -183,11 +186,14 @@ Specialisation EngineState::lowered(const VariantKey& key, double& seconds, cons
   if (model && profile_of(key.shapes) && vouched(model->program->graph(), backends))
     tried.deterministic = true;
   Tuner tuner(tried, seconds, cache, *constants_, control);
-  Lowered result =
-      lower(specialised_graph(portable(), key.shapes, limits, control),
-            {backends, own, tuner, *constants_, control, model ? &model->program->graph() : nullptr});
+  std::unique_ptr<Graph> graph = specialised_graph(portable(), key.shapes, limits, control);
+  check_aliases(*this, *graph);
+  LowerOptions options{backends, own, tuner, *constants_, control};
+  if (model) options.tactic_source = &model->program->graph();
+  options.callers = callers;
+  Lowered result = lower(std::move(graph), options);
   cache.save();
-  auto program = std::make_shared<const Program>(std::move(result.graph), backends, own, *constants_);
+  auto program = std::make_shared<const Program>(std::move(result.graph), backends, own, *constants_, callers);
   seconds = std::max(seconds - tuner.spent(), 0.0);
   return {std::move(program), std::move(result.reports), key.threads};
 }
@@ -196,7 +202,8 @@ Specialisation EngineState::lowered(const VariantKey& key, double& seconds, cons
 /// one.
 std::shared_ptr<const Program> EngineState::same_kernels(const Graph& lowered, const Target& target) const {
   try {
-    return std::make_shared<const Program>(lowered.clone(), backends_for(target), target, *constants_);
+    return std::make_shared<const Program>(lowered.clone(), backends_for(target), target, *constants_,
+                                           callers);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
     log_message(LogLevel::info, fmt::format("{} threads: {}; chosen anew", target.threads, error.message()));

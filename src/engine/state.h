@@ -1,6 +1,7 @@
 #pragma once
 // What an Engine shares among its copies and contexts.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,10 +17,12 @@
 #include "base/options.h"
 #include "device/team.h"
 #include "engine/given_shapes.h"
+#include "engine/kept_states.h"
 #include "engine/profiles.h"
 #include "engine/variants.h"
 #include "graph/graph.h"
 #include "graph/tactic.h"
+#include "plan/caller_memory.h"
 #include "plan/weights.h"
 
 namespace lanner {
@@ -38,7 +41,9 @@ struct EngineState {
   Limits limits;
   AccountPtr account; ///< Of what the engine holds; a context's has this one for its base.
   std::map<std::string, Preprocess, std::less<>> preprocess;
-  InputShapes opt;                    ///< What the build tuned for first.
+  InputShapes opt;      ///< What the build tuned for first.
+  CallerMemory callers; ///< By number of `inputs` and `outputs`.
+  std::vector<StatePair> states;
   std::vector<ShapeProfile> profiles; ///< In the order in which shapes are looked for in them.
   std::vector<std::string> notes;     ///< What `explain` tells of the whole: why a plan was tuned again.
   std::filesystem::path timing_cache;
@@ -60,8 +65,9 @@ struct EngineState {
   /// What a build makes ahead: for the opt shapes, and for those of each profile.
   std::vector<VariantKey> opt_variants() const;
   /// Tunes each of these within the budget of one build: what one leaves of its share is for those behind it.
-  /// Thread-safe.
-  void make_ahead(std::span<const VariantKey> variants, const Control& control) const;
+  /// Thread-safe. `made` is told of each before the next is made.
+  void make_ahead(std::span<const VariantKey> variants, const Control& control,
+                  const std::function<void(const Specialisation&)>& made = {}) const;
   /// `graph` with all constants row-major, which a plan that runs as it was saved never needs. Thread-safe.
   const Graph& portable() const;
   /// Throws Error{invalid_argument} where the model cannot take this shape of an input, whatever those of the

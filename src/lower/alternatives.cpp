@@ -279,7 +279,7 @@ private:
     std::ranges::stable_sort(found_, {}, place);
     for (Proposal& proposal : found_) {
       for (std::size_t i = 0; i < proposal.inputs.size(); ++i)
-        proposal.overwritable.push_back(may_overwrite(proposal, i, order));
+        proposal.overwritable.push_back(may_overwrite(proposal, i, order, options_.callers));
       if (proposal.asked) drop_overwriting(proposal, options_);
     }
     std::erase_if(found_, [](const Proposal& proposal) { return proposal.asked && proposal.list.empty(); });
@@ -409,10 +409,11 @@ void time_proposal(Proposal& proposal, const LowerOptions& options) {
   time({&proposal, 1}, options);
 }
 
-bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const Node*, std::size_t>& order) {
+bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const Node*, std::size_t>& order,
+                   const CallerMemory& callers) {
   const Value* value = proposal.inputs[i];
   return value && std::ranges::count(proposal.inputs, value) == 1 &&
-         may_overwrite(*value, proposal.members, order);
+         may_overwrite(*value, proposal.members, order, callers);
 }
 
 void reject(Proposal& proposal, std::size_t index, const std::string& why, const LowerOptions& options) {

@@ -53,7 +53,8 @@ void ask_for(Proposal& proposal, const LowerOptions& options);
 void stand_in(std::span<Proposal> proposals, const LowerOptions& options);
 /// Whether a kernel for it may write over input `i` where nodes run in this order, those of a group at the
 /// place of its last one.
-bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const Node*, std::size_t>& order);
+bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const Node*, std::size_t>& order,
+                   const CallerMemory& callers);
 /// Times what was not timed yet of one that is about to be taken.
 void time_proposal(Proposal& proposal, const LowerOptions& options);
 

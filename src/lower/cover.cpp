@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lower/estimates.h"
+#include "lower/free_inputs.h"
 #include "plan/lowered.h"
 
 namespace lanner {
@@ -20,11 +21,12 @@ constexpr double avoided = 1.0;
 class Cover {
 public:
   Cover(std::span<const Proposal> proposals, const LowerOptions& options, ReorderCosts& reorder_costs)
-      : proposals_(proposals), reorder_costs_(reorder_costs), estimates_(proposals),
+      : proposals_(proposals), options_(options), reorder_costs_(reorder_costs), estimates_(proposals),
         standing_back_(standing_back(proposals, options)) {
     number_nodes();
     for (std::size_t p = 0; p < proposals.size(); ++p) add_choices(p);
     for (std::size_t n = 0; n < nodes_.size(); ++n) add_edges(n);
+    add_free_inputs();
   }
 
   std::vector<Taken> solve() const {
@@ -101,12 +103,48 @@ private:
     double cost = proposal.asked ? estimates_.seconds(alternative) : alternative.cost.seconds;
     if (standing_back_[p] || interpreted) cost += avoided;
     for (std::size_t i = 0; i < proposal.inputs.size(); ++i)
-      if (const Value* value = proposal.inputs[i]; value && !value->producer())
-        cost += reorder_costs_.from_caller(value->type, alternative.tactic.inputs[i]);
+      if (const Value* value = proposal.inputs[i]; value && !value->producer() && !is_free(*value))
+        cost += reorder_costs_.from_caller(*value, alternative.tactic.inputs[i]);
     for (std::size_t o = 0; o < proposal.outputs.size(); ++o)
       if (leaves(*proposal.outputs[o]))
-        cost += reorder_costs_.to_caller(proposal.outputs[o]->type, alternative.tactic.outputs[o]);
+        cost += reorder_costs_.to_caller(*proposal.outputs[o], alternative.tactic.outputs[o]);
     return cost;
+  }
+
+  bool is_free(const Value& value) const { return is_free_input(value, options_.callers); }
+
+  /// Such an input is a variable too, whose choices are what its readers ask for.
+  void add_free_inputs() {
+    std::vector<const Value*> inputs;
+    for (const Node* node : nodes_)
+      for (const Value* value : node->inputs())
+        if (value && is_free(*value) && std::ranges::find(inputs, value) == inputs.end())
+          inputs.push_back(value);
+    for (const Value* input : inputs) add_free_input(*input);
+  }
+
+  void add_free_input(const Value& input) {
+    std::vector<std::size_t> held;
+    for (const Proposal& proposal : proposals_)
+      for (std::size_t i = 0; i < proposal.inputs.size(); ++i)
+        for (const Alternative& one : proposal.list) {
+          if (proposal.inputs[i] != &input) break;
+          const std::size_t number = number_of(held_for(input, one.tactic.inputs[i], options_));
+          if (std::ranges::find(held, number) == held.end()) held.push_back(number);
+        }
+    const std::size_t from = problem_.nodes.size();
+    problem_.nodes.emplace_back(held.size(), 0.0);
+    ReorderTable table;
+    for (std::size_t to = 0; to < nodes_.size(); ++to) {
+      if (std::ranges::find(nodes_[to]->inputs(), &input) == nodes_[to]->inputs().end()) continue;
+      AssignmentProblem::Edge edge{from, to, {}};
+      for (const std::size_t number : held)
+        for (const Taken& taken : choices_[to])
+          edge.costs.push_back(first_reader(proposals_[taken.proposal], input) == nodes_[to]
+                                   ? moved(input, number, taken, table)
+                                   : 0.0);
+      problem_.edges.push_back(std::move(edge));
+    }
   }
 
   static bool leaves(const Value& value) {
@@ -170,11 +208,16 @@ private:
     if (output == writes.outputs.end()) return infinite;
     if (first_reader(reads, value) != &reader) return 0;
     const auto o = static_cast<std::size_t>(output - writes.outputs.begin());
+    return moved(value, storages_[a.proposal][a.alternative].outputs[o], b, table);
+  }
+
+  /// Of a value that lies in storage number `from`, to all places where a group reads it.
+  double moved(const Value& value, std::size_t from, const Taken& reader, ReorderTable& table) {
+    const Proposal& reads = proposals_[reader.proposal];
     double cost = 0;
     for (std::size_t i = 0; i < reads.inputs.size(); ++i)
       if (reads.inputs[i] == &value)
-        cost += reorder(value.type, storages_[a.proposal][a.alternative].outputs[o],
-                        storages_[b.proposal][b.alternative].inputs[i], table);
+        cost += reorder(value.type, from, storages_[reader.proposal][reader.alternative].inputs[i], table);
     return cost;
   }
 
@@ -196,6 +239,7 @@ private:
   }
 
   std::span<const Proposal> proposals_;
+  const LowerOptions& options_;
   ReorderCosts& reorder_costs_;
   Estimates estimates_;
   std::vector<bool> standing_back_;

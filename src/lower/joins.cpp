@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
@@ -44,8 +46,24 @@ bool has_kernel(const Node& node) {
   return node.tactic.backend != interpreter_backend && node.tactic.backend != program_backend;
 }
 
+/// What kernels do that have to work in place.
+struct Overwritten {
+  std::set<const Value*> inputs;  ///< Their memory is taken over.
+  std::set<const Value*> outputs; ///< That memory is theirs.
+};
+
+Overwritten overwritten_by(const InPlaceKernels& kernels) {
+  Overwritten found;
+  for (const auto& [node, in_place] : kernels) {
+    if (!in_place.required) continue;
+    found.inputs.insert(node->inputs()[in_place.input]);
+    found.outputs.insert(node->outputs()[0].get());
+  }
+  return found;
+}
+
 /// Whether a part cannot be made in the memory of `whole`.
-bool stays_apart(const Value& part, const Value& whole, const OverwrittenValues& overwritten) {
+bool stays_apart(const Value& part, const Value& whole, const Overwritten& overwritten) {
   if (!may_lie_in(part) || !has_kernel(*part.producer()) || part.storage.parent || leaves(part)) return true;
   if (overwritten.outputs.contains(&part) || overwritten.inputs.contains(&part)) return true;
   return overwritten.inputs.contains(&whole) && part.uses().size() > 1;
@@ -71,8 +89,9 @@ std::vector<Alternative> joins(const Node& concat, const std::vector<Alternative
   return list;
 }
 
-void place_parts(Graph& graph, const OverwrittenValues& overwritten,
+void place_parts(Graph& graph, const InPlaceKernels& in_place,
                  const std::function<Value*(Value& part, Node& before)>& copy) {
+  const Overwritten overwritten = overwritten_by(in_place);
   for (const auto& node : graph.body().nodes()) {
     if (!is_join(*node)) continue;
     Value& whole = *node->output();

@@ -11,7 +11,9 @@
 #include "graph/verifier.h"
 #include "lower/alternatives.h"
 #include "lower/cover.h"
+#include "lower/free_inputs.h"
 #include "lower/joins.h"
+#include "lower/output_places.h"
 #include "lower/precision.h"
 #include "lower/regions.h"
 #include "lower/row_sets.h"
@@ -34,8 +36,11 @@ public:
     reports_ = lower_regions(graph_, options_);
     proposals_ = collect_alternatives(graph_, options_);
     apply(settled_cover());
-    settle_outputs();
-    place_parts(graph_, overwritten_, [this](Value& part, Node& before) { return copied(part, before); });
+    settle_outputs(graph_, options_, in_place_,
+                   [this](Value* value, const Storage& storage, const std::string& name) {
+                     return copied(value, storage, name);
+                   });
+    place_parts(graph_, in_place_, [this](Value& part, Node& before) { return copied_in_front(part, before); });
     drop_unused_constants();
     verify(graph_);
     return std::move(reports_);
@@ -92,7 +97,7 @@ private:
       Proposal& proposal = proposals_[taken.proposal];
       const Tactic& tactic = proposal.list[taken.alternative].tactic;
       if (!tactic.required_in_place ||
-          may_overwrite(proposal, static_cast<std::size_t>(tactic.in_place), places))
+          may_overwrite(proposal, static_cast<std::size_t>(tactic.in_place), places, options_.callers))
         continue;
       reject(proposal, taken.alternative, "a group reads later what it writes over", options_);
       none = false;
@@ -101,6 +106,7 @@ private:
   }
 
   void apply(const std::vector<Taken>& cover) {
+    settle_free_inputs(graph_, proposals_, cover, options_, reorder_costs_);
     for (const Taken& taken : cover) {
       Proposal& proposal = proposals_[taken.proposal];
       if (options_.observe) options_.observe(proposal, taken.alternative);
@@ -110,19 +116,16 @@ private:
         if (Value* value = node.inputs()[k]) node.set_input(k, stored(value, chosen.tactic.inputs[k], &node));
       for (std::size_t k = 0; k < node.outputs().size(); ++k)
         node.output(k)->storage = chosen.tactic.outputs[k];
-      note_overwritten(node, chosen.tactic);
       set_tactic(node, chosen);
+      if (chosen.tactic.in_place >= 0)
+        in_place_[&node] = {static_cast<std::size_t>(chosen.tactic.in_place),
+                            chosen.tactic.required_in_place};
       report(node, proposal, taken.alternative);
     }
   }
 
-  void note_overwritten(const Node& node, const Tactic& tactic) {
-    if (!tactic.required_in_place) return;
-    overwritten_.inputs.insert(node.input(static_cast<std::size_t>(tactic.in_place)));
-    overwritten_.outputs.insert(node.output());
-  }
-
-  Value* copied(Value& value, Node& before) {
+  /// The same value in memory of its own.
+  Value* copied_in_front(Value& value, Node& before) {
     Storage storage = value.storage;
     storage.parent = nullptr;
     storage.offset = 0;
@@ -195,31 +198,14 @@ private:
     reports_.push_back(std::move(report));
   }
 
-  /// Every output is a row-major value of its own on the target's device that a kernel writes: copies stand
-  /// in for inputs, constants and second uses of one memory.
-  void settle_outputs() {
-    Region& body = graph_.body();
-    std::map<const Value*, std::size_t> roots;
-    for (std::size_t i = 0; i < body.outputs().size(); ++i) {
-      Value* value = body.outputs()[i];
-      if (!is_planned(*value)) continue;
-      const Value* root = value;
-      while (root->producer() && root->producer()->tactic.backend == alias_backend &&
-             !is_join(*root->producer()))
-        root = root->producer()->input(0);
-      const bool written = root->producer() && !root->constant() &&
-                           root->producer()->tactic.backend != interpreter_backend &&
-                           same_storage(value->type, value->storage, options_.target.storage());
-      if (written && roots.emplace(root, i).second) continue;
-      const std::string name = value->name() + ".out";
-      const Storage wanted = options_.target.storage();
-      const Storage middle = staging(value->type, value->storage, wanted);
-      if (!same_storage(value->type, middle, wanted)) value = stored(value, middle, nullptr);
-      Value* copy = graph_.emit("reorder", std::vector<Value*>{value}, {}, value->type, name);
-      copy->storage = wanted;
-      choose_reorder(*copy->producer());
-      body.set_output(i, copy);
-    }
+  /// A copy of `value` at the end of the graph.
+  Value* copied(Value* value, const Storage& storage, const std::string& name) {
+    const Storage middle = staging(value->type, value->storage, storage);
+    if (!same_storage(value->type, middle, storage)) value = stored(value, middle, nullptr);
+    Value* copy = graph_.emit("reorder", std::vector<Value*>{value}, {}, value->type, name);
+    copy->storage = storage;
+    choose_reorder(*copy->producer());
+    return copy;
   }
 
   void drop_unused_constants() {
@@ -235,14 +221,16 @@ private:
   std::vector<Proposal> proposals_;
   std::vector<NodeReport> reports_;
   std::map<std::pair<const Value*, std::string>, Value*> stored_;
-  OverwrittenValues overwritten_;
+  InPlaceKernels in_place_;
 };
 
 } // namespace
 
 void prepare_to_lower(Graph& graph, const LowerOptions& options) {
   for (const auto& parameter : graph.body().parameters())
-    if (is_planned(*parameter)) parameter->storage = options.target.storage();
+    if (is_planned(*parameter))
+      parameter->storage =
+          storage_of(options.callers.input(parameter->index()), parameter->type, options.target.device);
   widen_halves(graph, options.target);
   options.constants.learn(graph);
 }

@@ -10,6 +10,7 @@
 #include "graph/graph.h"
 #include "graph/tactic.h"
 #include "lower/tuner.h"
+#include "plan/caller_memory.h"
 #include "plan/weights.h"
 
 namespace lanner {
@@ -27,6 +28,7 @@ struct LowerOptions {
   const Graph* tactic_source =
       nullptr; ///< A lowered graph of other shapes whose choices are taken over where they fit.
   ChoiceObserver observe = {};
+  CallerMemory callers = {}; ///< Of the graph's inputs and outputs; of a region's graph there is none.
 };
 
 } // namespace lanner

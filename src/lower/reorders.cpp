@@ -69,6 +69,17 @@ Storage staging(const Type& type, const Storage& from, const Storage& to) {
   return middle;
 }
 
+double ReorderCosts::to_caller(const Value& output, const Storage& from) {
+  double seconds = 0;
+  for (const Use& use : output.uses()) {
+    if (use.node) continue;
+    const HeldStorage held = settled(options_.callers.output(use.index), from);
+    if (is_planned(output))
+      seconds += (*this)(output.type, from, storage_of(held, output.type, options_.target.device));
+  }
+  return seconds;
+}
+
 double ReorderCosts::operator()(const Type& type, const Storage& from, const Storage& to) {
   const bool moved =
       type.is_static() && type.dtype() != DType::string; // else it has no memory that is planned

@@ -21,13 +21,10 @@ class ReorderCosts {
 public:
   ReorderCosts(const Graph& graph, const LowerOptions& options) : graph_(graph), options_(options) {}
   double operator()(const Type& type, const Storage& from, const Storage& to);
-  /// Of a graph input or output, as callers hold it.
-  double from_caller(const Type& type, const Storage& to) {
-    return (*this)(type, options_.target.storage(), to);
-  }
-  double to_caller(const Type& type, const Storage& from) {
-    return (*this)(type, from, options_.target.storage());
-  }
+  /// Of a graph's input whose storage is settled, to a reader.
+  double from_caller(const Value& input, const Storage& to) { return (*this)(input.type, input.storage, to); }
+  /// Of what leaves the graph, to all outputs that it is.
+  double to_caller(const Value& output, const Storage& from);
 
 private:
   const Graph& graph_;

@@ -32,21 +32,34 @@ std::map<const Node*, std::size_t> execution_order(const Graph& graph) {
   return order;
 }
 
-bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order) {
+bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order,
+                   const CallerMemory& callers) {
   const Node* const reader = &node;
   const Value* value = node.input(i);
-  return value && std::ranges::count(node.inputs(), value) == 1 && may_overwrite(*value, {&reader, 1}, order);
+  return value && std::ranges::count(node.inputs(), value) == 1 &&
+         may_overwrite(*value, {&reader, 1}, order, callers);
 }
 
 bool may_overwrite(const Value& value, std::span<const Node* const> readers,
-                   const std::map<const Node*, std::size_t>& order) {
-  if (!value.producer() || value.constant() || is_alias(*value.producer())) return false;
+                   const std::map<const Node*, std::size_t>& order, const CallerMemory& callers) {
+  const bool ours =
+      value.producer() ? !value.constant() && !is_alias(*value.producer()) : callers.may_write(value.index());
+  if (!ours) return false;
   return std::ranges::all_of(value.uses(), [&](const Use& use) {
     if (!use.node) return false;
     if (std::ranges::find(readers, use.node) != readers.end()) return true;
     const auto place = order.find(use.node);
     return place != order.end() && place->second < order.at(readers.back()) && !is_alias(*use.node);
   });
+}
+
+std::optional<std::size_t> output_number(const Value& value) {
+  for (const Use& use : value.uses()) {
+    if (!use.node) return use.index;
+    if (use.node->tactic.backend != alias_backend) continue;
+    if (const auto number = output_number(*use.node->output())) return number;
+  }
+  return std::nullopt;
 }
 
 std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Backend* const> backends,

@@ -11,6 +11,7 @@
 
 #include "graph/graph.h"
 #include "graph/tactic.h"
+#include "plan/caller_memory.h"
 
 namespace lanner {
 
@@ -37,11 +38,15 @@ std::vector<std::pair<Storage, Storage>> alias_storages(const Node& node, const 
 
 /// Place of each node of a graph's body.
 std::map<const Node*, std::size_t> execution_order(const Graph& graph);
-/// Whether a kernel may overwrite input `i` of `node`: nothing reads it later and it is memory of our own.
-bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order);
+/// Whether a kernel may overwrite input `i` of `node`: nothing reads it later and it is memory of our own, or
+/// an input that callers let be overwritten.
+bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order,
+                   const CallerMemory& callers = {});
 /// The same of nodes that run as one at the place of the last.
 bool may_overwrite(const Value& value, std::span<const Node* const> readers,
-                   const std::map<const Node*, std::size_t>& order);
+                   const std::map<const Node*, std::size_t>& order, const CallerMemory& callers = {});
+/// The output of a graph that a value is, itself or by views of it; null where it is none.
+std::optional<std::size_t> output_number(const Value& value);
 
 bool same_storage(const Type& type, const Storage& a, const Storage& b);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <lanner/error.h>
@@ -19,9 +20,13 @@ namespace lanner {
 class Program::Builder {
 public:
   Builder(Program& program, std::span<const Backend* const> backends, const Target& target,
-          WeightStore& constants)
+          WeightStore& constants, const CallerMemory& callers)
       : program_(program), graph_(*program.graph_), backends_(backends), target_(target),
-        constants_(constants) {}
+        constants_(constants), callers_(callers), with_aliases_(callers) {
+    with_aliases_.overwritable.resize(graph_.body().parameters().size());
+    for (const CallerMemory::Alias& alias : callers_.aliases)
+      with_aliases_.overwritable.at(alias.input) = true;
+  }
 
   void run() {
     order_ = execution_order(graph_);
@@ -49,15 +54,19 @@ private:
     for (const auto& parameter : graph_.body().parameters()) {
       const Value* value = parameter.get();
       const bool planned = is_planned(*value);
-      check(planned ? same_storage(value->type, value->storage, target_.storage())
-                    : value->storage.is_default(),
-            ErrorCode::bad_data, "input {} is not stored row-major on {}", value->name(),
+      check(planned ? held_right(*value, callers_.input(index)) : value->storage.is_default(),
+            ErrorCode::bad_data, "input {} is not stored on {} as it is held", value->name(),
             target_.device.to_string());
       places_[value] =
           planned ? Place{Place::Kind::input, index, 0} : Place{Place::Kind::item, program_.items_++, 0};
       program_.input_items_.push_back(planned ? Place{} : places_[value]);
       ++index;
     }
+  }
+
+  bool held_right(const Value& value, const HeldStorage& held) const {
+    const HeldStorage as = settled(held, value.storage);
+    return same_storage(value.type, value.storage, storage_of(as, value.type, target_.device));
   }
 
   void place_constants() {
@@ -202,11 +211,27 @@ private:
     const bool fits = node.input(i) && storage_bytes(*node.input(i)) == storage_bytes(*node.output());
     // Readers of other parts are not looked at: only what has to be done is done in joined memory.
     const bool apart = node.input(i) && !joined_.contains(buffer_of(node.input(i)).root);
-    const bool allowed = fits && may_overwrite(node, i, order_) && !node.output()->storage.parent &&
+    const bool allowed = fits && may_hold(*buffer_of(node.input(i)).root, *node.output()) &&
+                         may_overwrite(node, i, order_, allowing(node)) && !node.output()->storage.parent &&
                          (apart || tactic.required_in_place);
     check(allowed || !tactic.required_in_place, ErrorCode::bad_data,
           "node {}: kernel {} would overwrite a value that is still needed", node.label(), tactic.kernel);
     if (allowed) buffers_[node.output()] = buffer_of(node.input(i));
+  }
+
+  /// An output lies in memory of its own, or in that of the input that it is written to.
+  bool may_hold(const Value& root, const Value& value) const {
+    const auto number = output_number(value);
+    if (!number) return true;
+    const CallerMemory::Alias* alias = callers_.alias_of_output(*number);
+    if (alias && &root == graph_.body().parameter(alias->input)) return true;
+    return root.producer() && (!alias || !alias->required);
+  }
+
+  /// Whose memory a kernel may write over: for one that writes an alias that of the input too.
+  const CallerMemory& allowing(const Node& node) const {
+    const auto number = output_number(*node.output());
+    return number && callers_.alias_of_output(*number) ? with_aliases_ : callers_;
   }
 
   Buffer buffer_of(const Value* value) const {
@@ -230,6 +255,7 @@ private:
       const Value* root = buffer_of(value).root;
       if (!places_.contains(root)) ask(root->storage.device == target_.device ? near : host, root, value);
     }
+    lend_inputs(near);
     program_.arena_bytes_ = settle(near, workspaces_);
     program_.host_arena_bytes_ = settle(host, host_workspaces_);
     for (const Value* value : values) {
@@ -256,13 +282,64 @@ private:
     request.last = std::max(request.last, last_.at(value));
   }
 
+  /// Where inputs may be written over, what lives later than their last reader lies in them.
+  void lend_inputs(Arena& arena) {
+    std::vector<const Value*> roots(arena.requests.size());
+    for (const auto& [root, request] : arena.request_of) roots[request] = root;
+    std::uint32_t index = 0;
+    for (const auto& input : graph_.body().parameters()) {
+      const std::uint32_t number = index++;
+      if (!callers_.may_write(number) || callers_.alias_of_input(number) || !is_planned(*input)) continue;
+      std::vector<BufferRequest> wanted = arena.requests;
+      for (std::size_t r = 0; r < wanted.size(); ++r)
+        if (!fits_behind(*roots[r], wanted[r], *input)) wanted[r].bytes = 0;
+      const auto offsets = fit_into(wanted, storage_bytes(*input), alignment());
+      for (std::size_t r = 0; r < offsets.size(); ++r) {
+        if (!offsets[r]) continue;
+        places_[roots[r]] = {Place::Kind::input, number, *offsets[r]};
+        arena.requests[r].bytes = 0;
+      }
+    }
+  }
+
+  /// A caller's memory is aligned as its elements are.
+  bool fits_behind(const Value& root, const BufferRequest& request, const Value& input) const {
+    const auto width = [](const Value& value) {
+      return bit_width(value.storage.dtype.value_or(value.type.dtype()));
+    };
+    const auto last = last_use(input);
+    return (!last || request.first > *last) && width(root) <= width(input);
+  }
+
+  /// The last step that reads or writes the memory of a value; null where none does.
+  std::optional<std::size_t> last_use(const Value& root) const {
+    for (std::size_t s = program_.steps_.size(); s-- > 0;) {
+      const Node& node = *program_.steps_[s].node;
+      const auto in_root = [&](const Value* value) { return value && buffer_of(value).root == &root; };
+      if (std::ranges::any_of(node.inputs(), in_root) ||
+          std::ranges::any_of(node.outputs(), [&](const auto& value) { return in_root(value.get()); }))
+        return s;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::size_t> first_write(const Value& root) const {
+    for (std::size_t s = 0; s < program_.steps_.size(); ++s)
+      if (std::ranges::any_of(program_.steps_[s].node->outputs(),
+                              [&](const auto& value) { return buffer_of(value.get()).root == &root; }))
+        return s;
+    return std::nullopt;
+  }
+
+  std::uint64_t alignment() const { return target_.device.is_host() ? 64 : 256; }
+
   /// Places an arena's buffers and the steps' workspaces; returns its size.
   std::uint64_t settle(Arena& arena, const std::vector<BufferRequest>& workspaces) {
     const std::size_t buffers = arena.requests.size();
     arena.requests.insert(arena.requests.end(), workspaces.begin(), workspaces.end());
-    const ArenaPlan plan = plan_arena(arena.requests, target_.device.is_host() ? 64 : 256);
+    const ArenaPlan plan = plan_arena(arena.requests, alignment());
     for (const auto& [root, request] : arena.request_of)
-      places_[root] = {arena.kind, 0, plan.offsets[request]};
+      places_.try_emplace(root, Place{arena.kind, 0, plan.offsets[request]});
     for (std::size_t s = 0; s < program_.steps_.size(); ++s) {
       const bool near = program_.steps_[s].on_stream || target_.device.is_host();
       if (near == (arena.kind == Place::Kind::arena))
@@ -275,16 +352,33 @@ private:
   void mark_outputs() {
     std::uint32_t index = 0;
     for (const Value* output : graph_.body().outputs()) {
-      if (is_planned(*output)) {
-        const Buffer where = buffer_of(output);
-        check(!places_.contains(where.root) && where.offset == 0 &&
-                  storage_bytes(*where.root) == storage_bytes(*output) &&
-                  same_storage(output->type, output->storage, target_.storage()),
-              ErrorCode::bad_data, "output {} has no memory of its own", output->name());
-        places_[where.root] = {Place::Kind::output, index, 0};
+      const std::uint32_t number = index++;
+      if (!is_planned(*output)) continue;
+      const Buffer where = buffer_of(output);
+      check(where.offset == 0 && storage_bytes(*where.root) == storage_bytes(*output) &&
+                held_right(*output, callers_.output(number)), ErrorCode::bad_data,
+            "output {} is not stored as it is held", output->name());
+      const CallerMemory::Alias* alias = callers_.alias_of_output(number);
+      if (alias && lies_in_input(*where.root, *output, alias->input)) {
+        places_[where.root] = {Place::Kind::input, static_cast<std::uint32_t>(alias->input), 0};
+        continue;
       }
-      ++index;
+      check(!alias || !alias->required, ErrorCode::unsupported,
+            "output {} would be written to an input's memory that is still read", output->name());
+      check(!places_.contains(where.root), ErrorCode::bad_data, "output {} has no memory of its own",
+            output->name());
+      places_[where.root] = {Place::Kind::output, number, 0};
     }
+  }
+
+  /// Whether an output may be written to the memory of an input: it works in place there, or comes behind all
+  /// that uses it.
+  bool lies_in_input(const Value& root, const Value& output, std::size_t number) const {
+    const Value& input = *graph_.body().parameter(number);
+    if (input.type != output.type || !is_planned(input)) return false;
+    if (&root == &input) return true;
+    const auto first = first_write(root), last = last_use(input);
+    return first && !places_.contains(&root) && (!last || *first > *last);
   }
 
   void bind_steps() {
@@ -302,7 +396,7 @@ private:
   void place_results() {
     for (const Value* output : graph_.body().outputs()) {
       Place place = places_.at(output);
-      if (is_planned(*output))
+      if (is_planned(*output) && place.kind != Place::Kind::input)
         place.kind = Place::Kind::output, place.index = static_cast<std::uint32_t>(program_.results_.size()),
         place.offset = 0;
       program_.results_.push_back(place);
@@ -331,12 +425,14 @@ private:
   std::map<const Value*, std::size_t> first_, last_;
   std::vector<BufferRequest> workspaces_, host_workspaces_;
   WeightStore& constants_;
+  const CallerMemory& callers_;
+  CallerMemory with_aliases_; ///< The same, with the inputs of aliases to be written over.
 };
 
 Program::Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends,
-                 const Target& target, WeightStore& constants)
+                 const Target& target, WeightStore& constants, const CallerMemory& callers)
     : graph_(std::move(lowered)), device_(target.device) {
-  Builder(*this, backends, target, constants).run();
+  Builder(*this, backends, target, constants, callers).run();
 }
 
 } // namespace lanner

@@ -10,6 +10,7 @@
 #include "graph/graph.h"
 #include "graph/tactic.h"
 #include "plan/bodies.h"
+#include "plan/caller_memory.h"
 #include "plan/lowered.h"
 #include "plan/weights.h"
 
@@ -58,7 +59,7 @@ public:
   /// Error{unsupported} where the graph asks for a kernel that no backend offers here, and Error{bad_data}
   /// where it contradicts itself.
   Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends, const Target& target,
-          WeightStore& constants);
+          WeightStore& constants, const CallerMemory& callers = {});
 
   const Graph& graph() const noexcept { return *graph_; }
   Device device() const noexcept { return device_; }
@@ -69,7 +70,7 @@ public:
   std::span<const Tensor> constants() const noexcept { return constants_; }
   std::span<const Place> results() const noexcept {
     return results_;
-  } ///< Of the graph's outputs: `output` or `item`.
+  } ///< Of the graph's outputs: `output` or `item`, or the `input` in whose memory one lies.
   std::uint32_t items() const noexcept { return items_; }
   std::uint64_t arena_bytes() const noexcept { return arena_bytes_; }
   std::uint64_t host_arena_bytes() const noexcept { return host_arena_bytes_; }

@@ -52,6 +52,7 @@ Execution::Execution(std::shared_ptr<const Program> program_to_run, const Arenas
     : program_(std::move(program_to_run)), arenas_(arenas) {
   const Program& run = program();
   input_readers_.resize(run.graph().body().parameters().size());
+  input_writers_.resize(input_readers_.size());
   output_readers_.resize(run.results().size());
   output_writers_.resize(run.results().size());
   inputs_.assign(run.inputs().size(), nullptr);
@@ -62,9 +63,11 @@ Execution::Execution(std::shared_ptr<const Program> program_to_run, const Arenas
     if (place.kind == Place::Kind::input) input_readers_[place.index].push_back({i, place.offset});
     if (place.kind == Place::Kind::output) output_readers_[place.index].push_back({i, place.offset});
   }
-  for (std::size_t i = 0; i < run.outputs().size(); ++i)
-    if (run.outputs()[i].kind == Place::Kind::output)
-      output_writers_[run.outputs()[i].index].push_back({i, run.outputs()[i].offset});
+  for (std::size_t i = 0; i < run.outputs().size(); ++i) {
+    const Place& place = run.outputs()[i];
+    if (place.kind == Place::Kind::input) input_writers_[place.index].push_back({i, place.offset});
+    if (place.kind == Place::Kind::output) output_writers_[place.index].push_back({i, place.offset});
+  }
   fix_pointers();
   make_region_steps();
 }
@@ -100,24 +103,24 @@ void* Execution::resolve(const Place& place) const {
   }
 }
 
-void Execution::set_input(std::size_t index, const void* memory) {
-  for (const Patch& patch : input_readers_[index]) {
-    const void* pointer = static_cast<const std::byte*>(memory) + patch.offset;
-    if (inputs_[patch.argument] == pointer) continue;
-    inputs_[patch.argument] = pointer;
-    recording_.forget();
-  }
-}
-
-void Execution::set_output(std::size_t index, void* memory) {
-  const auto patch = [&](auto& pointers, const Patch& place) {
-    std::byte* pointer = static_cast<std::byte*>(memory) + place.offset;
+void Execution::patch(const std::vector<Patch>& readers, const std::vector<Patch>& writers,
+                      std::byte* memory) {
+  const auto give = [&](auto& pointers, const Patch& place) {
+    std::byte* pointer = memory + place.offset;
     if (pointers[place.argument] == pointer) return;
     pointers[place.argument] = pointer;
     recording_.forget();
   };
-  for (const Patch& place : output_readers_[index]) patch(inputs_, place);
-  for (const Patch& place : output_writers_[index]) patch(outputs_, place);
+  for (const Patch& place : readers) give(inputs_, place);
+  for (const Patch& place : writers) give(outputs_, place);
+}
+
+void Execution::set_input(std::size_t index, const void* memory) {
+  patch(input_readers_[index], input_writers_[index], static_cast<std::byte*>(const_cast<void*>(memory)));
+}
+
+void Execution::set_output(std::size_t index, void* memory) {
+  patch(output_readers_[index], output_writers_[index], static_cast<std::byte*>(memory));
 }
 
 void Execution::run(const RunRequest& request) {

@@ -35,7 +35,9 @@ public:
   ~Execution();
 
   const Program& program() const { return *program_; }
-  /// Memory on the target's device.
+  const std::shared_ptr<const Program>& shared_program() const { return program_; }
+  /// Memory on the target's device. That of an input which may be overwritten, or which an output lies in, is
+  /// written to.
   void set_input(std::size_t index, const void* memory);
   void set_output(std::size_t index, void* memory);
   std::vector<Item>& items() { return items_; }
@@ -49,6 +51,8 @@ private:
     std::size_t argument; ///< In inputs_ or outputs_.
     std::uint64_t offset;
   };
+  /// Gives all these arguments, of either kind, their pointers.
+  void patch(const std::vector<Patch>& readers, const std::vector<Patch>& writers, std::byte* memory);
   void fix_pointers();
   void make_region_steps();
   void* resolve(const Place& place) const;
@@ -65,7 +69,7 @@ private:
   Arenas arenas_;
   std::vector<const void*> inputs_;
   std::vector<void*> outputs_;
-  std::vector<std::vector<Patch>> input_readers_, output_readers_, output_writers_;
+  std::vector<std::vector<Patch>> input_readers_, input_writers_, output_readers_, output_writers_;
   std::vector<Item> items_;
   Recording recording_;
   std::vector<std::unique_ptr<RegionStep>> region_steps_; ///< By step; null where it has no bodies.

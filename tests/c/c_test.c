@@ -205,6 +205,7 @@ static void check_bindings(const lanner_engine* engine) {
   SUCCEED(lanner_engine_input(engine, 0, &binding, &error));
   REQUIRE(strcmp(binding.name, "input") == 0 && binding.dtype == LANNER_F32 && !binding.sequence);
   REQUIRE(binding.ranked && binding.rank == 4 && binding.dims[0] == -1 && binding.dims[1] == 3);
+  REQUIRE(strcmp(binding.storage, "row") == 0 && !binding.state && !binding.overwritten);
   REFUSE(lanner_engine_output(engine, 1, &binding, &error), LANNER_INVALID_ARGUMENT, "number 1");
   REFUSE(lanner_engine_output(NULL, 0, &binding, &error), LANNER_INVALID_ARGUMENT, "engine is null");
   memset(&larger, 0xff, sizeof larger);
@@ -304,6 +305,62 @@ static void check_run(const lanner_engine* engine) {
   lanner_context_destroy(context);
   REQUIRE(((float*)kept->dl_tensor.data)[1] == first);
   kept->deleter(kept);
+}
+
+/* What is agreed on the caller's memory. */
+static void check_callers(const char* model) {
+  const int64_t sizes[] = {1, 3, 8, 8};
+  const char* overwritable[] = {"input"};
+  lanner_shape_range shape;
+  lanner_pair pair;
+  lanner_storage storage;
+  lanner_build_options options;
+  lanner_binding binding;
+  lanner_engine* engine = NULL;
+  lanner_context* context = NULL;
+  DLManagedTensorVersioned* state = NULL;
+  memset(&shape, 0, sizeof shape);
+  shape.input = "input";
+  shape.rank = 4;
+  shape.min = sizes;
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.budget = -1;
+  options.shapes = &shape;
+  options.shape_count = 1;
+  options.state_count = 1;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "states is null");
+  pair.input = "input";
+  pair.output = "logits";
+  options.states = &pair;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT,
+         "state: output logits");
+  options.state_count = 0;
+  options.aliases = &pair;
+  options.alias_count = 1;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT,
+         "alias: output logits");
+  options.alias_count = 0;
+  storage.name = "input";
+  storage.storage = "acdb";
+  options.storages = &storage;
+  options.storage_count = 1;
+  options.overwritable = overwritable;
+  options.overwritable_count = 1;
+  SUCCEED(lanner_engine_build(model, &options, &engine, &error));
+  memset(&binding, 0, sizeof binding);
+  binding.struct_size = sizeof binding;
+  SUCCEED(lanner_engine_input(engine, 0, &binding, &error));
+  REQUIRE(strcmp(binding.storage, "acdb") == 0 && !binding.state && binding.overwritten);
+  SUCCEED(lanner_context_create(engine, NULL, &context, &error));
+  SUCCEED(lanner_context_bind(context, "input", batch_of(1, 2), &error));
+  SUCCEED(lanner_context_run(context, &error));
+  REQUIRE(answer(context, 1) == 2);
+  SUCCEED(lanner_context_reset_states(context, &error));
+  REFUSE(lanner_context_state(context, "input", &state, &error), LANNER_INVALID_ARGUMENT, "no state");
+  REFUSE(lanner_context_reset_states(NULL, &error), LANNER_INVALID_ARGUMENT, "context is null");
+  lanner_context_destroy(context);
+  lanner_engine_destroy(engine);
 }
 
 static void run_in_turn(void* user, int32_t count, void (*piece)(void*, int32_t), void* argument) {
@@ -563,6 +620,7 @@ int main(int count, char** arguments) {
   check_executor(arguments[1]);
   check_tensors();
   check_options(arguments[1]);
+  check_callers(arguments[1]);
   engine = build(arguments[1], 1);
   check_bindings(engine);
   check_run(engine);

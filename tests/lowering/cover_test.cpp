@@ -100,13 +100,13 @@ public:
         const Value* value = inputs[i];
         if (value->producer() && !stored.contains(value)) return std::numeric_limits<double>::infinity();
         cost += value->producer() ? reorders(value->type, stored.at(value), tactic_of(taken).inputs[i])
-                                  : reorders.from_caller(value->type, tactic_of(taken).inputs[i]);
+                                  : reorders.from_caller(*value, tactic_of(taken).inputs[i]);
       }
     }
     const auto& results = graph->body().outputs();
     for (const Value* output : std::set<const Value*>(results.begin(), results.end())) {
       if (!stored.contains(output)) return std::numeric_limits<double>::infinity();
-      cost += reorders.to_caller(output->type, stored.at(output));
+      cost += reorders.to_caller(*output, stored.at(output));
     }
     return cost;
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "engine/caller_options.h"
 #include "engine/state.h"
 #include "graph/infer.h"
 #include "graph/text.h"
@@ -71,8 +72,8 @@ std::string report_text(const std::vector<NodeReport>& reports) {
 } // namespace
 
 std::vector<IrCase> lowering_cases(DeviceKind kind) {
-  constexpr std::array<std::string_view, 6> sections{"target", "backend", "like",
-                                                     "before", "after",   "report"};
+  constexpr std::array<std::string_view, 8> sections{"target", "backend", "like",  "held",
+                                                     "alias",  "before",  "after", "report"};
   std::vector<IrCase> cases = ir_cases("tests/lowering", sections);
   std::erase_if(cases, [&](const IrCase& one) { return target_of(one).device.kind != kind; });
   return cases;
@@ -86,8 +87,31 @@ void LoweringCase::SetUp() {
     backends_.push_back(owned_.back().get());
   }
   before_ = graph_of(given.text("before"));
+  set_callers();
   inputs_ = random_inputs(*before_);
   expected_ = run_reference(*before_, inputs_);
+}
+
+void LoweringCase::set_callers() {
+  state_ = std::make_shared<EngineState>();
+  state_->graph = before_->clone();
+  state_->inputs = input_bindings(*before_);
+  state_->outputs = output_bindings(*before_);
+  state_->target = target_;
+  const auto halves = [](const IrSection& section) {
+    const std::size_t space = section.words.find(' ');
+    return std::pair(section.words.substr(0, space), section.words.substr(space + 1));
+  };
+  CallerOptions options;
+  for (const IrSection* section : GetParam().all("held")) {
+    const auto [name, storage] = halves(*section);
+    options.storages[name] = BindingStorage::parse(storage);
+  }
+  for (const IrSection* section : GetParam().all("alias")) {
+    auto [output, input] = halves(*section);
+    options.aliases.push_back({std::move(output), std::move(input)});
+  }
+  lanner::set_callers(*state_, options);
 }
 
 std::string LoweringCase::step() const {
@@ -114,25 +138,36 @@ std::unique_ptr<Graph> LoweringCase::lower_graph(std::unique_ptr<Graph> graph) {
   Tuner tuner(target_, 0, cache, constants_, control);
   const IrSection* like = GetParam().find("like");
   const std::unique_ptr<Graph> model = like ? graph_of(like->text) : nullptr;
-  Lowered lowered = lower(std::move(graph), {backends_, target_, tuner, constants_, control, model.get()});
+  Lowered lowered = lower(std::move(graph), {.backends = backends_,
+                                             .target = target_,
+                                             .tuner = tuner,
+                                             .constants = constants_,
+                                             .control = control,
+                                             .tactic_source = model.get(),
+                                             .callers = state_->callers});
   reports_ = std::move(lowered.reports);
   return std::move(lowered.graph);
 }
 
 std::vector<Item> LoweringCase::run_engine(std::unique_ptr<Graph> lowered) {
-  const auto state = std::make_shared<EngineState>();
-  state->graph = before_->clone();
-  state->inputs = input_bindings(*before_);
-  state->outputs = output_bindings(*before_);
-  state->target = target_;
+  const std::shared_ptr<EngineState> state = state_;
+  settle_storages(*state, *lowered);
   InputShapes shapes;
   for (const Item& input : inputs_) shapes.push_back(input.tensor.shape());
-  auto program = std::make_shared<const Program>(std::move(lowered), backends_, target_, state->constants());
+  auto program = std::make_shared<const Program>(std::move(lowered), backends_, target_, state->constants(),
+                                                 state->callers);
   state->adopt(shapes, target_.threads, {std::move(program), {}, target_.threads});
   Context context = engine_of(state).create_context();
-  for (std::size_t i = 0; i < inputs_.size(); ++i) context.bind(state->inputs[i].name, inputs_[i]);
   // Memory is clean in the first run only; the second one is recorded on a GPU, the third replays that.
-  for (int run = 0; run < 3; ++run) context.run();
+  std::vector<Tensor> given;
+  for (const Item& input : inputs_) {
+    given.push_back(input.tensor.clone());
+    context.bind(state->inputs[given.size() - 1].name, given.back());
+  }
+  for (int run = 0; run < 3; ++run) {
+    for (std::size_t i = 0; i < given.size(); ++i) copy_tensor(inputs_[i].tensor, given[i]);
+    context.run();
+  }
   std::vector<Item> outputs;
   for (const Binding& output : state->outputs) outputs.push_back(context.output(output.name));
   return outputs;

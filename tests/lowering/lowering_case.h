@@ -6,6 +6,8 @@
 //   // target cuda:0 f32 f16     (where it is not the CPU that computes in f32)
 //   // backend NAME on cuda:0    (any number, in the order in which they are asked; see table_backend.h)
 //   //   conv: acdb, row -> acdb = 3
+// held x acdb               (any number: how callers hold an input or output, see BindingStorage)
+// alias y x                 (any number: an output that lies in the memory of an input)
 //   // like                      (what was lowered for other shapes, whose choices are taken over)
 //   graph ...
 //   // before
@@ -24,6 +26,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/state.h"
 #include "graph/target.h"
 #include "ir_cases.h"
 #include "lower/lower.h"
@@ -45,11 +48,13 @@ protected:
 private:
   std::string step() const;
   std::unique_ptr<Graph> run_step();
+  void set_callers();
   std::unique_ptr<Graph> lower_graph(std::unique_ptr<Graph> graph);
   std::vector<Item> run_engine(std::unique_ptr<Graph> lowered);
   void expect_same(const std::vector<Item>& found) const;
 
   Target target_;
+  std::shared_ptr<EngineState> state_;
   std::vector<std::unique_ptr<TableBackend>> owned_;
   std::vector<const Backend*> backends_;
   WeightStore constants_;

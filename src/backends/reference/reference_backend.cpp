@@ -107,6 +107,11 @@ void reorder_storages(const Node& node, Tactic& tactic) {
   }
 }
 
+/// Whether output 0 is input 0 with some elements changed, which the definition does wherever they lie.
+bool changes_its_data(const Node& node) {
+  return node.kind() == "scatter_nd" || node.kind() == "scatter_elements" || node.kind() == "tensor_scatter";
+}
+
 class ReferenceBackend final : public Backend {
 public:
   std::string_view name() const override { return "reference"; }
@@ -121,6 +126,7 @@ public:
     tactic.inputs.resize(node.inputs().size());
     tactic.outputs.resize(node.outputs().size());
     if (node.kind() == "reorder") reorder_storages(node, tactic);
+    if (changes_its_data(node)) tactic.in_place = 0;
     // Scalar loops with checks take several times what kernels take.
     constexpr double call = 1.5e-6, share = 1.0 / 12;
     double bytes = 0;

@@ -1,0 +1,117 @@
+// Context: where a run writes.
+
+#include <algorithm>
+
+#include <lanner/error.h>
+
+#include "base/check.h"
+#include "device/memory.h"
+#include "engine/context_state.h"
+#include "plan/packing.h"
+
+namespace lanner {
+
+/// Results go where the inputs came from.
+Device Context::State::results_device() const {
+  const auto on_device = [](Device source) { return !source.is_host(); };
+  return std::ranges::any_of(sources, on_device) ? device() : Device{};
+}
+
+std::vector<bool> Context::State::lent() const {
+  std::vector<bool> outputs(given.size());
+  for (std::size_t i = 0; i < given.size(); ++i) outputs[i] = given[i].defined();
+  for (const StatePair& pair : engine->states) outputs[pair.output] = true;
+  for (const CallerMemory::Alias& alias : engine->callers.aliases) outputs[alias.output] = true;
+  return outputs;
+}
+
+/// What kernels write for output `i`: its result where that is on the device, else memory that is copied
+/// from.
+void* Context::State::written_memory(std::size_t i) {
+  Tensor& result = now().results[i].tensor;
+  if (result.device() == device()) return result.data();
+  Tensor& written = now().written[i];
+  if (!written.defined() || written.shape() != result.shape())
+    written = Tensor::allocate(result.dtype(), result.shape(), result.layout(), device());
+  return written.data();
+}
+
+/// Copies to the host what is wanted there.
+void Context::State::fetch_results(Stream stream) {
+  ReadyShapes& current = now();
+  for (std::size_t i = 0; i < current.results.size(); ++i) {
+    if (current.is_item(i)) continue;
+    Tensor& result = current.results[i].tensor;
+    if (result.device() == device()) continue;
+    const Place& place = current.execution->program().results()[i];
+    const Tensor& from = place.kind == Place::Kind::input ? current.staged[place.index] : current.written[i];
+    copy_memory({result.data(), {}}, {const_cast<void*>(from.data()), device()}, result.bytes(), stream);
+  }
+}
+
+/// Gives each output memory: the caller's, last run's where nobody holds it, else new.
+void Context::State::place_results() {
+  const std::span<const Place> places = now().execution->program().results();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    // One that lies in an input's memory is there already.
+    if (places[i].kind == Place::Kind::input) now().results[i] = bound[places[i].index];
+    if (places[i].kind == Place::Kind::output) place_result(i);
+  }
+}
+
+void Context::State::place_result(std::size_t i) {
+  ReadyShapes& current = now();
+  const Type& type = current.execution->program().graph().body().outputs()[i]->type;
+  const DType dtype = engine->outputs[i].dtype;
+  const Layout& layout = engine->callers.output(i).layout;
+  Tensor& result = current.results[i].tensor;
+  const Device wanted = results_device();
+  if (const auto number = state_with(&StatePair::output, i)) {
+    result = {}; // what a run that failed was to write to
+    result = kept[*number].next(dtype, type.shape(), layout);
+  } else if (given[i].defined()) {
+    check_given(i, dtype, type.shape());
+    result = given[i];
+  } else if (!result.defined() || result.owner().use_count() > 1 || result.device() != wanted) {
+    result = Tensor::allocate(dtype, type.shape(), layout, wanted);
+  }
+  current.execution->set_output(i, written_memory(i));
+}
+
+bool Context::State::lies_right(std::size_t output, const Tensor& memory) const {
+  return lies_as(memory, engine->callers.output(output));
+}
+
+void Context::State::check_given(std::size_t i, DType dtype, const Shape& shape) const {
+  check(given[i].dtype() == dtype && given[i].shape() == shape, ErrorCode::invalid_argument,
+        "output {}: memory for {}{} was bound, the run gives {}{}", engine->outputs[i].name,
+        to_string(given[i].dtype()), given[i].shape().to_string(), to_string(dtype), shape.to_string());
+}
+
+/// A result of the interpreter as it is held.
+static Item held_item(Item item, const Binding& binding, const HeldStorage& held) {
+  if (!item.tensor.defined() || binding.dtype == DType::string || held == HeldStorage{}) return item;
+  Storage storage;
+  storage.dtype = binding.dtype;
+  storage.layout = held.layout;
+  return Item(pack(item.tensor, storage));
+}
+
+/// Results whose size only the run told; to the caller's memory where there is some.
+void Context::State::take_items(Stream stream) {
+  ReadyShapes& current = now();
+  for (std::size_t i = 0; i < current.results.size(); ++i) {
+    if (!current.is_item(i)) continue;
+    Item& result = current.results[i];
+    result = held_item(current.execution->items()[current.execution->program().results()[i].index],
+                       engine->outputs[i], engine->callers.output(i));
+    if (!given[i].defined()) continue;
+    const Tensor& made = result.tensor;
+    check_given(i, made.dtype(), made.shape());
+    copy_memory({given[i].data(), given[i].device()}, {const_cast<void*>(made.data()), made.device()},
+                made.bytes(), stream);
+    result = Item(given[i]);
+  }
+}
+
+} // namespace lanner

@@ -1,0 +1,78 @@
+#pragma once
+// What a Context holds.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <lanner/engine.h>
+
+#include "base/account.h"
+#include "engine/kept_states.h"
+#include "engine/ready_shapes.h"
+#include "engine/state.h"
+
+namespace lanner {
+
+struct Context::State {
+  std::shared_ptr<const EngineState> engine;
+  AccountPtr account; ///< Of what the context holds beside the engine.
+  int threads = 1;
+  bool profiled = false;
+
+  std::vector<Item> bound;          ///< By input.
+  std::vector<Device> sources;      ///< By input: where the caller's data lay.
+  std::vector<Tensor> given;        ///< By output: the caller's memory.
+  std::vector<KeptState> kept;      ///< By number of EngineState::states; their inputs are bound to views.
+  std::vector<SpareTensors> filled; ///< By input: what images bound to it became.
+  InputShapes shapes;               ///< Of what is bound.
+  bool shapes_changed = true;
+  std::vector<bool> input_changed;
+
+  Tensor arena;
+  std::shared_ptr<void> host_arena; ///< Pinned, for a target that is not the host.
+  std::uint64_t host_arena_bytes = 0;
+  ReadyList ready;            ///< The current one is what ran last, or runs.
+  std::uint64_t replaced = 0; ///< Variants of the engine, when `ready` was looked up.
+  std::vector<double> times;
+  std::uint64_t runs = 0; ///< Of the current ones, since they became so.
+
+  std::size_t input(std::string_view name) const;
+  std::size_t output(std::string_view name) const;
+  ReadyShapes& now() const { return *ready.current(); }
+  Device device() const { return engine->target.device; }
+  std::uint64_t idle_bytes() const;
+  /// Number of the state that takes an input or gives an output.
+  std::optional<std::size_t> state_with(std::size_t StatePair::*member, std::size_t number) const;
+  /// Outputs whose results are not the context's own.
+  std::vector<bool> lent() const;
+  void begin_states();
+  void set_state(std::size_t number, const Tensor& value);
+  void keep_states();
+  Tensor readable(std::size_t i, const Tensor& tensor) const;
+  void bind_tensor(std::size_t i, Tensor value);
+  void take_input(std::size_t i, Item value);
+  void take_tensor(std::size_t i, Tensor tensor);
+  void choose_program(const Control& control);
+  void make_ready(std::shared_ptr<const Program> program);
+  void forget();
+  bool drop_idle();
+  void give_inputs(Stream stream);
+  const void* on_device(std::size_t i, Stream stream);
+  Device results_device() const;
+  void place_results();
+  void place_result(std::size_t i);
+  bool lies_right(std::size_t output, const Tensor& memory) const;
+  void check_given(std::size_t i, DType dtype, const Shape& shape) const;
+  void take_items(Stream stream);
+  void* written_memory(std::size_t i);
+  void fetch_results(Stream stream);
+  void queue(Stream stream, const Control& control);
+  void try_to_queue(Stream stream, const Control& control);
+  void fill(const Image& image, const Preprocess& spec, Tensor& tensor, std::int64_t batch_index);
+  Arenas arenas(const Program& program);
+};
+
+} // namespace lanner

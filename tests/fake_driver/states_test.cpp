@@ -1,0 +1,101 @@
+// States and aliases on the fake driver.
+
+#include <gtest/gtest.h>
+
+#include "device/cuda/fatbin.h"
+#include "engine/small_models.h"
+#include "fake_driver/fake_cuda.h"
+
+namespace lanner {
+namespace {
+
+using namespace test::onnx_file;
+using test::built;
+using test::numbers;
+using test::ramp;
+
+constexpr Device gpu_device{DeviceKind::cuda, 0};
+
+std::size_t count(std::string_view log, std::string_view call) {
+  std::size_t found = 0;
+  for (std::size_t at = log.find(call); at != std::string_view::npos; at = log.find(call, at + 1)) ++found;
+  return found;
+}
+
+/// A window of three columns over what goes by: `w_out` is `w` without its first column and `x` behind it.
+std::string window_model() {
+  return model(graph({.nodes = {node({"Slice", {"w", "one", "three", "one"}, {"rest"}}),
+                                node({"Concat", {"rest", "x"}, {"w_out"}, {attribute("axis", 1)}}),
+                                node({"Transpose", {"w_out"}, {"y"}})},
+                      .inputs = {value("w", f32, {"2", "3"}), value("x", f32, {"2", "1"})},
+                      .outputs = {value("y", f32, {"3", "2"}), value("w_out", f32, {"2", "3"})},
+                      .constants = {integers("one", {1}, {1}), integers("three", {1}, {3})}}));
+}
+
+class FakeStates : public testing::Test {
+protected:
+  void SetUp() override {
+    if (cuda::embedded_fatbins().empty()) GTEST_SKIP() << "built without nvcc or without .cu files";
+  }
+};
+
+TEST_F(FakeStates, both_ways_round_are_replayed) {
+  BuildOptions options = test::plain_options(gpu_device);
+  options.states = {{"w", "w_out"}};
+  const Engine engine = built(window_model(), options);
+  Context context = engine.create_context();
+  const Tensor x = ramp({2, 1}, 1).to(gpu_device);
+  context.bind("x", x);
+  const std::vector<std::vector<float>> want{{0, 0, 0, 0, 1, 2}, {0, 0, 1, 2, 1, 2}, {1, 2, 1, 2, 1, 2}};
+  for (std::size_t run = 0; run < 8; ++run) {
+    fake_cuda_forget();
+    context.run();
+    const std::string log = fake_cuda_log();
+    EXPECT_EQ(numbers(context.output("y").tensor), want[std::min<std::size_t>(run, 2)]) << run;
+    if (run < 5) continue;
+    EXPECT_EQ(count(log, "cuGraphLaunch"), 1u) << log;
+    for (const char* call :
+         {"cuLaunchKernel", "Capture", "cuMemAlloc", "cuMemFree", "cuMemcpy", "Instantiate"})
+      EXPECT_EQ(count(log, call), 0u) << log;
+  }
+  EXPECT_EQ(context.output("w_out").tensor.device(), gpu_device);
+  EXPECT_EQ(numbers(context.state("w").tensor), (std::vector<float>{1, 1, 1, 2, 2, 2}));
+  context.bind("w", ramp({2, 3}, 4));
+  context.run();
+  EXPECT_EQ(numbers(context.output("y").tensor), (std::vector<float>{5, 8, 6, 9, 1, 2}));
+  context.reset_states();
+  context.run();
+  EXPECT_EQ(numbers(context.output("y").tensor), want[0]);
+  EXPECT_TRUE(engine.verify().right());
+}
+
+TEST_F(FakeStates, an_alias_comes_back_to_the_host) {
+  BuildOptions options = test::plain_options(gpu_device);
+  options.aliases = {{"w_out", "w"}};
+  Context context = built(window_model(), options).create_context();
+  const Tensor on_host = ramp({2, 3}), on_gpu = ramp({2, 3}).to(gpu_device);
+  for (const Tensor& w : {on_host, on_gpu}) {
+    context.bind("w", w);
+    context.bind("x", ramp({2, 1}, 10));
+    for (int run = 0; run < 2; ++run) context.run();
+    EXPECT_EQ(numbers(w), (std::vector<float>{2, 10, 10, 5, 11, 11}));
+    EXPECT_EQ(context.output("w_out").tensor.data(), w.data());
+    EXPECT_EQ(numbers(context.output("y").tensor), (std::vector<float>{2, 5, 10, 11, 10, 11}));
+  }
+}
+
+TEST_F(FakeStates, turned_inputs_are_read_as_they_lie) {
+  BuildOptions options = test::plain_options(gpu_device);
+  options.storages["w"] = BindingStorage::parse("ba");
+  options.storages["y"] = BindingStorage::parse("ba");
+  Context context = built(window_model(), options).create_context();
+  const auto got = context({{"w", test::laid_out(ramp({2, 3}), "ba")}, {"x", ramp({2, 1}, 10)}});
+  EXPECT_EQ(got.at("y").tensor.layout().to_string(), "ba");
+  EXPECT_EQ(numbers(got.at("y").tensor), (std::vector<float>{1, 4, 2, 5, 10, 11}));
+  const Tensor far = test::laid_out(ramp({2, 3}), "ba").to(gpu_device);
+  EXPECT_EQ(numbers(context({{"w", far}, {"x", ramp({2, 1}, 10)}}).at("y").tensor),
+            (std::vector<float>{1, 4, 2, 5, 10, 11}));
+}
+
+} // namespace
+} // namespace lanner
