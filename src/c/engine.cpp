@@ -68,6 +68,7 @@ BuildOptions options_of(const lanner_build_options* options) {
   for (std::size_t i = 0; i < given.preprocess_count; ++i)
     result.preprocess[text(given.preprocess[i].input, "input of a preprocess")] =
         preprocess_of(given.preprocess[i].preprocess);
+  if (given.environment) result.environment = given.environment->environment;
   result.control = control_of(given);
   return result;
 }
@@ -78,6 +79,7 @@ LoadOptions options_of(const lanner_load_options* options) {
   LoadOptions result;
   result.threads = given.threads;
   result.limits = limits_of(given.limits);
+  if (given.environment) result.environment = given.environment->environment;
   return result;
 }
 

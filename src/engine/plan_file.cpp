@@ -11,9 +11,11 @@
 #include <lanner/version.h>
 
 #include "backends/backends.h"
+#include "backends/given_layout.h"
 #include "base/account.h"
 #include "base/check.h"
 #include "base/json.h"
+#include "base/one_line.h"
 #include "device/threads.h"
 #include "engine/explain.h"
 #include "engine/plan_layout.h"
@@ -39,18 +41,10 @@ const std::string& metadata_of(const Safetensors& file, const char* key) {
   return found->second;
 }
 
-/// A layout that fits a shape: a permutation of its dims with small blocks of dims that it has.
 Layout checked_layout(const std::string& text, const Shape& shape) {
-  if (text == "row") return {};
   Layout layout = Layout::parse(text);
-  std::set<std::uint8_t> dims(layout.order.begin(), layout.order.end());
-  const bool permutation = layout.order.size() == shape.rank() && dims.size() == shape.rank() &&
-                           (dims.empty() || *dims.rbegin() < shape.rank());
-  const bool small = std::ranges::all_of(layout.blocks, [&](const Layout::Block& block) {
-    return block.dim < shape.rank() && block.size > 1 && block.size <= 4096;
-  });
-  check(permutation && small && layout.blocks.size() <= 8, ErrorCode::bad_data,
-        "layout {} does not fit shape {}", text, shape.to_string());
+  check(is_layout_of(layout, shape), ErrorCode::bad_data, "layout {} does not fit shape {}", text,
+        shape.to_string());
   return layout;
 }
 
@@ -77,17 +71,18 @@ public:
           plan_version);
     check_digest();
     check_pads();
+    check_operators();
     weights_ = parse_json(metadata_of(file_, weights_key), options_.limits);
     const nlohmann::json target = parse_json(metadata_of(file_, target_key), options_.limits);
-    auto state = std::make_shared<EngineState>(options_.limits, current_account());
+    auto state = std::make_shared<EngineState>(options_.limits, current_account(), options_.environment);
     state->graph = parse_graph(
-        text("ir"), builtin_op_table(), [this](auto, auto name) { return portable(name); }, options_.limits);
+        text("ir"), operators(), [this](auto, auto name) { return portable(name); }, options_.limits);
     read_target(target, *state);
     describe(*state);
     state->opt = read_shapes(target, *state);
     state->expect(
         parse_profiles(target.value("profiles", nlohmann::json::array()), *state->graph, state->opt));
-    state->timing_cache = default_timing_cache();
+    state->timing_cache = options_.environment.state().timing_cache();
     const std::string isa = target.at("isa").get<std::string>();
     take_over(*state, read_variants(target, *state),
               isa == state->target.isa
@@ -97,6 +92,20 @@ public:
   }
 
 private:
+  const OpTable& operators() const { return options_.environment.state().ops; }
+
+  /// The plan holds no code: what others brought when it was built has to be there.
+  void check_operators() const {
+    const auto found = file_.metadata().find(operators_key);
+    if (found == file_.metadata().end()) return;
+    const nlohmann::json needed = parse_json(found->second, options_.limits);
+    for (const auto& [name, version] : needed.items())
+      check(operators().find(name) != nullptr, ErrorCode::unsupported,
+            "the plan needs the operator {} (version {}), which the environment lacks; load the plug-in that "
+            "has it: --plugin, or load_plugin of the environment",
+            one_line(name, 200), version.get<std::uint32_t>());
+  }
+
   void check_digest() const {
     std::vector<SafetensorsItem> items;
     for (const SafetensorsEntry& entry : file_.entries())
@@ -179,7 +188,7 @@ private:
     state.target.deterministic = json.at("deterministic").get<bool>();
     state.target.isa = isa_of(state.target.device);
     state.target.host_isa = isa_of({});
-    set_limits(state.target);
+    set_limits(state.target, options_.environment.state());
     state.budget = std::clamp(json.at("budget").get<double>(), 0.0, 3600.0);
   }
 
@@ -232,8 +241,8 @@ private:
   /// Takes over one; else what this machine lacks.
   std::string adopted(EngineState& state, const VariantKey& key, std::size_t number) const {
     std::unique_ptr<Graph> lowered = parse_graph(
-        text(plan_part("lowered", number)), builtin_op_table(),
-        [this](auto, auto name) { return stored(name); }, options_.limits);
+        text(plan_part("lowered", number)), operators(), [this](auto, auto name) { return stored(name); },
+        options_.limits);
     infer_types(*lowered);
     check_interface(state, key.shapes, *lowered);
     check_kept(lowered->body());

@@ -15,6 +15,7 @@
 #include "engine/profiles.h"
 #include "graph/text.h"
 #include "importers/importer.h"
+#include "ops/custom.h"
 
 namespace lanner {
 namespace {
@@ -53,6 +54,7 @@ public:
                                  {target_key, target_json()},
                                  {weights_key, weights_.dump()}};
     if (variants_.size() > 1) metadata[variants_key] = variants_json();
+    if (!operators_.empty()) metadata[operators_key] = operators_.dump();
     metadata[digest_key] = plan_digest(metadata, items);
     write_safetensors(path, items, metadata);
   }
@@ -72,6 +74,7 @@ private:
   }
 
   void add_constants(const Node& node, bool lowered) {
+    if (const CustomOperator* op = custom_operator(node.op())) operators_[op->name()] = op->version();
     for (const auto& region : node.regions())
       for (const auto& inner : region->nodes()) add_constants(*inner, lowered);
     if (node.kind() != "constant") return;
@@ -144,7 +147,7 @@ private:
   std::vector<Entry> variants_;
   std::vector<Blob> blobs_;
   std::map<const void*, std::string> names_;
-  Json weights_ = Json::object();
+  Json weights_ = Json::object(), operators_ = Json::object();
 };
 
 /// What was made ahead, in an order that only depends on that: of the build first.
