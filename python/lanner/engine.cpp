@@ -129,9 +129,10 @@ void prepare(const PyEngine& engine, nb::handle shapes, nb::handle threads, nb::
 PyEngine build(nb::handle model, const std::string& precision, const nb::dict& shapes,
                const nb::handle profiles, int threads, double budget, const std::string& device,
                bool deterministic, bool retune, const nb::dict& preprocess, nb::handle weights,
-               nb::handle limits, nb::object progress) {
+               nb::handle limits, const Environment& environment, nb::object progress) {
   BuildOptions options;
   options.limits = to_limits(limits);
+  options.environment = environment;
   if (!weights.is_none()) options.weights = to_source(weights, options.limits);
   options.precision = precision;
   options.threads = threads;
@@ -154,8 +155,10 @@ PyEngine build(nb::handle model, const std::string& precision, const nb::dict& s
   return engine;
 }
 
-PyEngine load(nb::handle plan, int threads, const std::optional<std::string>& device, nb::handle limits) {
+PyEngine load(nb::handle plan, int threads, const std::optional<std::string>& device, nb::handle limits,
+              const Environment& environment) {
   LoadOptions options;
+  options.environment = environment;
   options.limits = to_limits(limits);
   options.threads = threads;
   if (device) options.device = *device == "auto" ? automatic_device() : Device::parse(*device);
@@ -278,13 +281,15 @@ void register_engine(nb::module_& module) {
       nb::arg("shapes") = nb::dict(), nb::arg("profiles") = nb::list(), nb::arg("threads") = 0,
       nb::arg("budget") = 10.0, nb::arg("device") = "auto", nb::arg("deterministic") = false,
       nb::arg("retune") = false, nb::arg("preprocess") = nb::dict(), nb::arg("weights") = nb::none(),
-      nb::arg("limits") = nb::none(), nb::arg("progress") = nb::none(),
+      nb::arg("limits") = nb::none(), nb::arg("environment") = Environment(),
+      nb::arg("progress") = nb::none(),
       nb::sig("def build(model: object, *, precision: str = 'fp32', shapes: dict[str, typing.Any] = "
               "{}, profiles: collections.abc.Sequence[dict[str, typing.Any]] = [], threads: int = 0, "
               "budget: float = 10.0, device: str = 'auto', deterministic: bool = False, "
               "retune: bool = False, "
               "preprocess: dict[str, Preprocess] = {}, weights: object = None, "
-              "limits: dict[str, float | str] | None = None, progress: collections.abc.Callable[[str, int, "
+              "limits: dict[str, float | str] | None = None, environment: Environment = ..., "
+              "progress: collections.abc.Callable[[str, int, "
               "int], object] | None = None) -> Engine"),
       "Imports, optimises and tunes a model.\n\nmodel: path, bytes or an onnx.ModelProto; ONNX, TensorFlow "
       "GraphDef (binary or text) or Caffe. weights: of a Caffe net in text its .caffemodel. shapes: "
@@ -296,15 +301,17 @@ void register_engine(nb::module_& module) {
       "that earlier builds have timed. "
       "preprocess: input name to Preprocess. "
       "limits: what the model may make the build and the engine's contexts do, like {\"total_bytes\": "
-      "\"4GiB\", \"seconds\": 60}; see docs/limits.md. "
+      "\"4GiB\", \"seconds\": 60}; see docs/limits.md. environment: operators from plug-ins, see "
+      "Environment. "
       "progress: called with (stage, done, total).");
   module.def("load", &load, nb::arg("plan"), nb::kw_only(), nb::arg("threads") = 0,
              nb::arg("device") = nb::none(), nb::arg("limits") = nb::none(),
+             nb::arg("environment") = Environment(),
              nb::sig("def load(plan: object, *, threads: int = 0, device: str | None = None, limits: "
-                     "dict[str, float | str] | None = None) -> Engine"),
+                     "dict[str, float | str] | None = None, environment: Environment = ...) -> Engine"),
              "Opens a plan that Engine.save wrote. device: where it runs when that is not the plan's own, "
              "which tunes "
-             "again. limits: as of build.");
+             "again. limits, environment: as of build.");
 }
 
 } // namespace lanner::python
