@@ -38,7 +38,10 @@ BELOW = {
 
 # public header -> layer of its noun
 HEADERS = {
+    "c_types": "base",
     "cancel": "base",
+    "environment": "engine",
+    "operator": "graph",
     "machine_limits": "device",
     "error": "base",
     "version": "base",

@@ -106,6 +106,13 @@ SourcePtr open_weights(const std::string& path) {
   return open_path(path, given_limits());
 }
 
+/// With the operators of the plug-ins that were named.
+Environment environment_of(const EngineOptions& options) {
+  Environment environment;
+  for (const std::string& path : options.plugins) environment.load_plugin(path);
+  return environment;
+}
+
 /// A first pass's name would tie this to the engine's list; every list begins with what the importer made.
 constexpr const char* as_imported = "import";
 
@@ -158,6 +165,11 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
       ->group(group);
   command.add_flag("--retune", options.retune, "Time kernels again that earlier builds have timed")
       ->group(group);
+  command
+      .add_option("--plugin", options.plugins,
+                  "A library with operators that the model or plan needs; may be given several times")
+      ->group(group)
+      ->allow_extra_args(false);
   add_limit_option(command);
 }
 
@@ -204,6 +216,7 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
   build.deterministic = options.deterministic;
   build.retune = options.retune;
   build.limits = given_limits();
+  build.environment = environment_of(options);
   build.control.cancel = interrupt_token();
   return build;
 }
@@ -211,6 +224,7 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
 ModelFacts inspect(const EngineOptions& options, Files& files) {
   files.reads("the model", options.model);
   files.reads("--weights", options.weights);
+  for (const std::string& path : options.plugins) files.reads("--plugin", path);
   ModelFacts facts;
   const FileKind kind = kind_of(options.model);
   facts.plan = kind == FileKind::plan;
@@ -222,6 +236,7 @@ ModelFacts inspect(const EngineOptions& options, Files& files) {
     LoadOptions load;
     load.threads = options.threads;
     load.limits = given_limits();
+    load.environment = environment_of(options);
     if (options.device != "auto") load.device = parse_device(options.device);
     if (!options.weights.empty()) {
       const std::filesystem::path path(options.weights);
@@ -235,6 +250,7 @@ ModelFacts inspect(const EngineOptions& options, Files& files) {
     BuildOptions build;
     build.stop_after = as_imported;
     build.limits = given_limits();
+    build.environment = environment_of(options);
     if (!options.weights.empty()) build.weights = open_weights(options.weights);
     build.control.cancel = interrupt_token();
     std::vector<std::string> data_files;

@@ -17,7 +17,7 @@ namespace lanner::tool {
 /// As given on the command line.
 struct EngineOptions {
   std::string model, weights;
-  std::vector<std::string> shapes, profiles;
+  std::vector<std::string> shapes, profiles, plugins;
   std::string precision; ///< Empty: fp32.
   std::vector<std::string> pins;
   bool strict = false, exact = false;

@@ -37,11 +37,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <lanner/c_types.h>
+#include <lanner/operator.h>
+
 #ifdef __cplusplus
 #define LANNER_NOEXCEPT noexcept
 extern "C" {
 #else
 #define LANNER_NOEXCEPT
+#endif
+#if defined(__GNUC__)
+#define LANNER_SHOWN __attribute__((visibility("default")))
+#else
+#define LANNER_SHOWN
 #endif
 
 struct DLManagedTensorVersioned;
@@ -56,22 +64,6 @@ uint32_t lanner_c_abi_version(void) LANNER_NOEXCEPT;
 const char* lanner_version(void) LANNER_NOEXCEPT;
 
 /* ---- Errors ---- */
-
-/* 0, or the number of the lanner::ErrorCode plus one. */
-typedef int32_t lanner_status;
-enum {
-  LANNER_OK = 0,
-  LANNER_INVALID_ARGUMENT = 1, /* The caller asked for something that makes no sense. */
-  LANNER_NOT_FOUND = 2,        /* A file, name or library that was asked for does not exist. */
-  LANNER_BAD_DATA = 3,         /* Bytes from outside are malformed. */
-  LANNER_LIMIT_EXCEEDED = 4,   /* A bound on what a file may make Lanner do would be passed. */
-  LANNER_UNSUPPORTED = 5,      /* Valid, but not something this build or device can do. */
-  LANNER_OUT_OF_MEMORY = 6,
-  LANNER_IO = 7,        /* The operating system refused a read or write. */
-  LANNER_CANCELLED = 8, /* A progress function asked to stop. */
-  LANNER_DEVICE = 9,    /* A driver or vendor library failed. */
-  LANNER_INTERNAL = 10  /* A fault of Lanner itself. */
-};
 
 /* `ok`, `bad_data`; static. `unknown` for other numbers. */
 const char* lanner_status_name(lanner_status status) LANNER_NOEXCEPT;
@@ -106,43 +98,37 @@ lanner_status lanner_set_executor(const lanner_executor* executor, lanner_error*
 
 /* ---- Tensors ---- */
 
-/* Element types, numbered as lanner::DType. Types under a byte are packed, lowest bits first. */
-typedef int32_t lanner_dtype;
-enum {
-  LANNER_F32 = 0,
-  LANNER_F64 = 1,
-  LANNER_F16 = 2,
-  LANNER_BF16 = 3,
-  LANNER_I8 = 4,
-  LANNER_U8 = 5,
-  LANNER_I16 = 6,
-  LANNER_U16 = 7,
-  LANNER_I32 = 8,
-  LANNER_U32 = 9,
-  LANNER_I64 = 10,
-  LANNER_U64 = 11,
-  LANNER_BOOL = 12,
-  LANNER_STRING = 13, /* Has no form in DLPack: neither bound nor given out here. */
-  LANNER_C64 = 14,
-  LANNER_C128 = 15,
-  LANNER_I4 = 16,
-  LANNER_U4 = 17,
-  LANNER_I2 = 18,
-  LANNER_U2 = 19,
-  LANNER_F4E2M1 = 20,
-  LANNER_F8E4M3FN = 21,
-  LANNER_F8E4M3FNUZ = 22,
-  LANNER_F8E5M2 = 23,
-  LANNER_F8E5M2FNUZ = 24,
-  LANNER_F8E8M0 = 25
-};
-
 /* A tensor of zeros in host memory, aligned to 64 bytes, for the caller to fill. *tensor is null on failure.
  */
 lanner_status lanner_tensor_create(lanner_dtype dtype, const int64_t* shape, size_t rank,
                                    struct DLManagedTensorVersioned** tensor,
                                    lanner_error** error) LANNER_NOEXCEPT;
 
+/* ---- Environments ---- */
+
+/* What builds and loads share beside the model. Engines keep what they were given: changes are for engines
+   that are made later, and an environment may be destroyed before them. One thread at a
+   time. */
+typedef struct lanner_environment lanner_environment;
+
+/* *environment is null on failure. */
+lanner_status lanner_environment_create(lanner_environment** environment,
+                                        lanner_error** error) LANNER_NOEXCEPT;
+void lanner_environment_destroy(lanner_environment* environment) LANNER_NOEXCEPT;
+/* Adds an operator to Lanner's own; `op` is copied. */
+lanner_status lanner_environment_add_operator(lanner_environment* environment, const lanner_operator* op,
+                                              lanner_error** error) LANNER_NOEXCEPT;
+/* Opens a library and calls its function lanner_plugin(), which may call the functions here; what it adds
+   counts when it succeeds. The library stays open for as long as the process lives. */
+lanner_status lanner_environment_load_plugin(lanner_environment* environment, const char* path,
+                                             lanner_error** error) LANNER_NOEXCEPT;
+/* Defined by plug-ins, not by Lanner; *error is the caller's. */
+LANNER_SHOWN lanner_status lanner_plugin(lanner_environment* environment,
+                                         lanner_error** error) LANNER_NOEXCEPT;
+
+/* Where timings are kept, and looked for first what was measured of the machine; null: the user's folder. */
+lanner_status lanner_environment_set_cache_folder(lanner_environment* environment, const char* path,
+                                                  lanner_error** error) LANNER_NOEXCEPT;
 /* ---- Engines ---- */
 
 /* An immutable network ready to run. */
@@ -231,6 +217,7 @@ typedef struct lanner_build_options {
   /* Of inputs and outputs that are not held row-major in the model's type. */
   const lanner_storage* storages;
   size_t storage_count;
+  const lanner_environment* environment; /* Null: no operators beside Lanner's own. */
 } lanner_build_options;
 
 typedef struct lanner_load_options {
@@ -241,6 +228,7 @@ typedef struct lanner_load_options {
   /* For a plan that was saved without weights: the path of the model, of a safetensors file or of a plan that
      has them; null where the plan has its own. */
   const char* weights;
+  const lanner_environment* environment; /* With the operators that the plan needs; null: none. */
 } lanner_load_options;
 
 /* Imports, optimises and tunes a model, from a file or from bytes, which are copied. `options` may be null.

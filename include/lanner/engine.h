@@ -14,6 +14,7 @@
 
 #include <lanner/cancel.h>
 #include <lanner/device.h>
+#include <lanner/environment.h>
 #include <lanner/item.h>
 #include <lanner/limits.h>
 #include <lanner/precision.h>
@@ -117,7 +118,8 @@ struct BuildOptions {
   std::filesystem::path timing_cache; ///< Empty: the user's cache folder.
   /// Told of each file that the model keeps data in beside its own, before it is read.
   std::function<void(const std::filesystem::path&)> on_data_file;
-  Limits limits; ///< Of the build, and of what the engine's contexts hold and take while they run.
+  Limits limits;           ///< Of the build, and of what the engine's contexts hold and take while they run.
+  Environment environment; ///< The engine keeps it.
   Control control;
 };
 
@@ -128,6 +130,7 @@ struct LoadOptions {
   SourcePtr weights;
   std::filesystem::path weights_folder; ///< Where a model given as weights keeps data beside it.
   Limits limits; ///< Of reading the plan, and of what the engine's contexts hold and take while they run.
+  Environment environment; ///< With the operators that the plan needs; the engine keeps it.
   Control control;
 };
 

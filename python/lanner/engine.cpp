@@ -169,9 +169,11 @@ PyEngine build(nb::handle model, nb::handle precision, const nb::dict& pins, boo
                const nb::dict& shapes, const nb::handle profiles, int threads, double budget,
                const std::string& device, bool deterministic, bool retune, const nb::dict& preprocess,
                const nb::dict& states, const nb::dict& aliases, nb::handle overwritable,
-               const nb::dict& storages, nb::handle weights, nb::handle limits, nb::object progress) {
+               const nb::dict& storages, nb::handle weights, nb::handle limits,
+               const Environment& environment, nb::object progress) {
   BuildOptions options;
   options.limits = to_limits(limits);
+  options.environment = environment;
   if (!weights.is_none()) options.weights = to_source(weights, options.limits);
   options.precision = to_precision(precision, pins, strict, exact);
   options.threads = threads;
@@ -223,8 +225,9 @@ nb::dict weights_of(const PyEngine& engine) {
 }
 
 PyEngine load(nb::handle plan, int threads, const std::optional<std::string>& device, nb::handle weights,
-              nb::handle limits) {
+              nb::handle limits, const Environment& environment) {
   LoadOptions options;
+  options.environment = environment;
   options.limits = to_limits(limits);
   options.threads = threads;
   if (device) options.device = *device == "auto" ? automatic_device() : Device::parse(*device);
@@ -366,7 +369,8 @@ void register_engine(nb::module_& module) {
       nb::arg("budget") = 10.0, nb::arg("device") = "auto", nb::arg("deterministic") = false,
       nb::arg("retune") = false, nb::arg("preprocess") = nb::dict(), nb::arg("states") = nb::dict(),
       nb::arg("aliases") = nb::dict(), nb::arg("overwritable") = nb::list(), nb::arg("storages") = nb::dict(),
-      nb::arg("weights") = nb::none(), nb::arg("limits") = nb::none(), nb::arg("progress") = nb::none(),
+      nb::arg("weights") = nb::none(), nb::arg("limits") = nb::none(), nb::arg("environment") = Environment(),
+      nb::arg("progress") = nb::none(),
       nb::sig("def build(model: object, *, precision: str | collections.abc.Iterable[str] = 'fp32', "
               "pins: dict[str, str] = {}, strict: bool = False, exact: bool = False, shapes: dict[str, "
               "typing.Any] = "
@@ -376,7 +380,8 @@ void register_engine(nb::module_& module) {
               "preprocess: dict[str, Preprocess] = {}, states: dict[str, str] = {}, "
               "aliases: dict[str, str] = {}, overwritable: collections.abc.Sequence[str] = [], "
               "storages: dict[str, str] = {}, weights: object = None, "
-              "limits: dict[str, float | str] | None = None, progress: collections.abc.Callable[[str, int, "
+              "limits: dict[str, float | str] | None = None, environment: Environment = ..., "
+              "progress: collections.abc.Callable[[str, int, "
               "int], object] | None = None) -> Engine"),
       "Imports, optimises and tunes a model.\n\nmodel: path, bytes or an onnx.ModelProto; ONNX, TensorFlow "
       "GraphDef (binary or text) or Caffe. weights: of a Caffe net in text its .caffemodel. shapes: "
@@ -398,16 +403,17 @@ void register_engine(nb::module_& module) {
       "output lie, like \"acdb\", \"acdb:float16\", \"row:uint8:pitch=640\", or \"any\" for what costs "
       "least. "
       "limits: what the model may make the build and the engine's contexts do, like {\"total_bytes\": "
-      "\"4GiB\", \"seconds\": 60}; see docs/limits.md. "
+      "\"4GiB\", \"seconds\": 60}; see docs/limits.md. environment: operators from plug-ins, see "
+      "Environment. "
       "progress: called with (stage, done, total).");
   module.def(
       "load", &load, nb::arg("plan"), nb::kw_only(), nb::arg("threads") = 0, nb::arg("device") = nb::none(),
-      nb::arg("weights") = nb::none(), nb::arg("limits") = nb::none(),
+      nb::arg("weights") = nb::none(), nb::arg("limits") = nb::none(), nb::arg("environment") = Environment(),
       nb::sig("def load(plan: object, *, threads: int = 0, device: str | None = None, weights: object = "
-              "None, limits: dict[str, float | str] | None = None) -> Engine"),
+              "None, limits: dict[str, float | str] | None = None, environment: Environment = ...) -> Engine"),
       "Opens a plan that Engine.save wrote. device: where it runs when that is not the plan's own, "
       "which tunes again. weights: for a plan that was saved without, the model, a safetensors file or a "
-      "plan that has them. limits: as of build.");
+      "plan that has them. limits, environment: as of build.");
 }
 
 } // namespace lanner::python

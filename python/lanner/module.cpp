@@ -3,6 +3,7 @@
 #include <lanner/version.h>
 
 #include "bindings.h"
+#include "environment.h"
 #include "warnings.h"
 
 NB_MODULE(_lanner, module) {
@@ -22,5 +23,6 @@ NB_MODULE(_lanner, module) {
   lanner::python::register_video(module);
   lanner::python::register_context(module);
   lanner::python::register_verification(module);
+  lanner::python::register_environment(module);
   lanner::python::register_engine(module);
 }

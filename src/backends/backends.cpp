@@ -3,6 +3,7 @@
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/onednn/module.h"
 #include "backends/cuda/cuda_backend.h"
+#include "backends/custom/custom_backend.h"
 #include "backends/reference/reference_backend.h"
 #include "base/module.h"
 #include "device/cpu.h"
@@ -40,7 +41,11 @@ const Onednn& onednn() {
 
 std::vector<const Backend*> backends_for(const Target& target) {
   std::vector<const Backend*> found;
-  if (!target.device.is_host()) found.push_back(&cuda::backend());
+  if (!target.device.is_host()) {
+    found.push_back(&custom_backend(DeviceKind::cuda));
+    found.push_back(&cuda::backend());
+  }
+  found.push_back(&custom_backend(DeviceKind::cpu));
   if (onednn().backend) found.push_back(onednn().backend.get());
   found.push_back(&cpu_backend());
   found.push_back(&reference_backend());

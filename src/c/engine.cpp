@@ -97,6 +97,7 @@ BuildOptions options_of(const lanner_build_options* options) {
   for (std::size_t i = 0; i < given.preprocess_count; ++i)
     result.preprocess[text(given.preprocess[i].input, "input of a preprocess")] =
         preprocess_of(given.preprocess[i].preprocess);
+  if (given.environment) result.environment = given.environment->environment;
   result.control = control_of(given);
   return result;
 }
@@ -112,6 +113,7 @@ LoadOptions options_of(const lanner_load_options* options) {
     result.weights = open_path(path, result.limits);
     result.weights_folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   }
+  if (given.environment) result.environment = given.environment->environment;
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <lanner/c.h>
 #include <lanner/encoder.h>
 #include <lanner/engine.h>
+#include <lanner/environment.h>
 #include <lanner/image.h>
 #include <lanner/video_reader.h>
 

@@ -48,7 +48,7 @@ Target target_for(const BuildOptions& options) {
   target.deterministic = options.deterministic;
   target.isa = isa_of(options.device);
   target.host_isa = isa_of({});
-  set_limits(target);
+  set_limits(target, options.environment.state());
   return target;
 }
 
@@ -149,7 +149,7 @@ PassOptions pass_options(const BuildOptions& options) {
 std::filesystem::path timing_cache_path(const BuildOptions& build) {
   if (build.deterministic || !build.timing_cache.empty())
     return build.deterministic ? "" : build.timing_cache;
-  return default_timing_cache();
+  return build.environment.state().timing_cache();
 }
 
 /// A failure may come from sizes that nobody gave.
@@ -172,14 +172,15 @@ void warn_of_unused(const EngineState& state, const std::string& model) {
 
 std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOptions& options,
                                          const std::filesystem::path& folder) {
+  const EnvironmentState& environment = options.environment.state();
   const auto account = std::make_shared<Account>(options.limits);
   const AccountScope charged(account);
   const DeadlineScope deadline(options.limits);
-  auto state = std::make_shared<EngineState>(options.limits, account);
+  auto state = std::make_shared<EngineState>(options.limits, account, options.environment);
   state->target = target_for(options);
   options.control.report({"import", 0, 0, ""});
-  std::unique_ptr<Graph> graph = import_model(
-      model, {builtin_op_table(), folder, options.limits, options.weights, options.on_data_file});
+  std::unique_ptr<Graph> graph =
+      import_model(model, {environment.ops, folder, options.limits, options.weights, options.on_data_file});
   apply_row_pitches(*graph, options.storages);
   graph = with_shapes(std::move(graph), options.shapes);
   apply_ranks(*graph, options.profiles);

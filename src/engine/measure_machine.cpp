@@ -1,4 +1,4 @@
-#include <lanner/machine_limits.h>
+#include "engine/measure_machine.h"
 
 #include <algorithm>
 #include <array>
@@ -29,8 +29,7 @@ std::string processor(Device device) {
   return device.is_host() ? fmt::format("{} {}", cpu_name(), isa_of(device)) : isa_of(device);
 }
 
-std::filesystem::path limits_file() {
-  const std::filesystem::path& folder = options().cache_folder;
+std::filesystem::path limits_file(const std::filesystem::path& folder = options().cache_folder) {
   return folder.empty() ? folder : folder / "machine.txt";
 }
 
@@ -113,6 +112,12 @@ MachineLimits measure_machine(Device device, const Control& control) {
 
 MachineLimits machine_limits(Device device) {
   return known_limits(limits_file(), device.kind, processor(device));
+}
+
+MachineLimits machine_limits_in(const std::filesystem::path& folder, Device device) {
+  const std::filesystem::path file = limits_file(folder);
+  if (file.empty() || !std::filesystem::exists(file)) return machine_limits(device);
+  return known_limits(file, device.kind, processor(device));
 }
 
 } // namespace lanner

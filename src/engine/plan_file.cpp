@@ -12,9 +12,11 @@
 #include <lanner/version.h>
 
 #include "backends/backends.h"
+#include "backends/given_layout.h"
 #include "base/account.h"
 #include "base/check.h"
 #include "base/json.h"
+#include "base/one_line.h"
 #include "device/threads.h"
 #include "engine/caller_options.h"
 #include "engine/explain.h"
@@ -66,8 +68,9 @@ public:
           plan_version);
     check_digest();
     check_pads();
+    check_operators();
     const nlohmann::json target = parse_json(metadata_of(file_, target_key), options_.limits);
-    auto state = std::make_shared<EngineState>(options_.limits, current_account());
+    auto state = std::make_shared<EngineState>(options_.limits, current_account(), options_.environment);
     take_weights(*state);
     state->graph = read_portable(*state);
     read_target(target, *state);
@@ -76,7 +79,7 @@ public:
     state->opt = read_shapes(target, *state);
     state->expect(
         parse_profiles(target.value("profiles", nlohmann::json::array()), *state->graph, state->opt));
-    state->timing_cache = default_timing_cache();
+    state->timing_cache = options_.environment.state().timing_cache();
     const std::string isa = target.at("isa").get<std::string>();
     take_over(*state, read_variants(target, *state),
               isa == state->target.isa
@@ -86,6 +89,20 @@ public:
   }
 
 private:
+  const OpTable& operators() const { return options_.environment.state().ops; }
+
+  /// The plan holds no code: what others brought when it was built has to be there.
+  void check_operators() const {
+    const auto found = file_.metadata().find(operators_key);
+    if (found == file_.metadata().end()) return;
+    const nlohmann::json needed = parse_json(found->second, options_.limits);
+    for (const auto& [name, version] : needed.items())
+      check(operators().find(name) != nullptr, ErrorCode::unsupported,
+            "the plan needs the operator {} (version {}), which the environment lacks; load the plug-in that "
+            "has it: --plugin, or load_plugin of the environment",
+            one_line(name, 200), version.get<std::uint32_t>());
+  }
+
   void check_digest() const {
     std::vector<SafetensorsItem> items;
     for (const SafetensorsEntry& entry : file_.entries())
@@ -127,7 +144,7 @@ private:
     check(stripped || !options_.weights, ErrorCode::invalid_argument,
           "weights were given, but the plan holds its own; refit the engine instead");
     std::optional<GivenWeights> given;
-    if (stripped) given.emplace(options_.weights, options_.weights_folder, options_.limits);
+    if (stripped) given.emplace(options_.weights, options_.weights_folder, options_.limits, operators());
     for (auto& [name, weight] : weights_) {
       if (given && !weight.value.defined()) weight.value = given->value(weight.recipe, weight.type());
       weight.value = state.constants().add(weight.recipe, weight.value);
@@ -144,7 +161,7 @@ private:
 
   std::unique_ptr<const Graph> read_portable(const EngineState& state) const {
     std::unique_ptr<Graph> graph = parse_graph(
-        text("ir"), builtin_op_table(), [&](auto, auto name) { return portable(state, name); },
+        text("ir"), operators(), [&](auto, auto name) { return portable(state, name); },
         options_.limits);
     for_each_constant(graph->body(), [&](Node& node) {
       if (const auto constant = state.constants().find(*node.output()->constant()))
@@ -162,7 +179,7 @@ private:
     state.target.deterministic = json.at("deterministic").get<bool>();
     state.target.isa = isa_of(state.target.device);
     state.target.host_isa = isa_of({});
-    set_limits(state.target);
+    set_limits(state.target, options_.environment.state());
     state.budget = std::clamp(json.at("budget").get<double>(), 0.0, 3600.0);
   }
 
@@ -238,8 +255,8 @@ private:
   /// Takes over one; else what this machine lacks.
   std::string adopted(EngineState& state, const VariantKey& key, std::size_t number) const {
     std::unique_ptr<Graph> lowered = parse_graph(
-        text(plan_part("lowered", number)), builtin_op_table(),
-        [this](auto, auto name) { return stored(name); }, options_.limits);
+        text(plan_part("lowered", number)), operators(), [this](auto, auto name) { return stored(name); },
+        options_.limits);
     store_constants(state, *lowered);
     infer_types(*lowered);
     check_interface(state, key.shapes, *lowered);

@@ -15,6 +15,9 @@ inline constexpr const char* weights_key = "lanner.weights";
 /// none.
 inline constexpr const char* variants_key = "lanner.variants";
 
+/// Names and versions of the operators from outside that it needs; absent where there are none.
+inline constexpr const char* operators_key = "lanner.operators";
+
 /// The part of the variant with this number: `lowered`, `lowered.1`; `reports`, `reports.1`.
 std::string plan_part(const char* part, std::size_t variant);
 

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "backends/given_layout.h"
 #include "engine/plan_layout.h"
 #include "tensor/strings.h"
 
@@ -80,13 +81,7 @@ PlanWeight read_weight(const Safetensors& file, const std::string& name, const n
 
 void check_layout(const Layout& layout, const Shape& shape) {
   if (layout.row_major()) return;
-  std::set<std::uint8_t> dims(layout.order.begin(), layout.order.end());
-  const bool permutation = layout.order.size() == shape.rank() && dims.size() == shape.rank() &&
-                           (dims.empty() || *dims.rbegin() < shape.rank());
-  const bool small = std::ranges::all_of(layout.blocks, [&](const Layout::Block& block) {
-    return block.dim < shape.rank() && block.size > 1 && block.size <= 4096;
-  });
-  check(permutation && small && layout.blocks.size() <= 8, ErrorCode::bad_data,
+  check(is_layout_of(layout, shape), ErrorCode::bad_data,
         "layout {} does not fit shape {}", layout.to_string(), shape.to_string());
 }
 

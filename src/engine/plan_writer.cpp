@@ -18,6 +18,7 @@
 #include "engine/profiles.h"
 #include "graph/text.h"
 #include "importers/importer.h"
+#include "ops/custom.h"
 
 namespace lanner {
 namespace {
@@ -50,6 +51,8 @@ public:
   void write(const std::filesystem::path& path) {
     for (const auto& [key, made] : variants_) gather(made->program->graph());
     gather(*state_.graph);
+    for (const auto& [key, made] : variants_) gather_operators(made->program->graph().body());
+    gather_operators(state_.graph->body());
     gather_sources();
     for (const Entry& entry : entries_) add_weight(entry);
     add_text("ir", text_of(*state_.graph));
@@ -67,6 +70,7 @@ public:
                                  {target_key, target_json()},
                                  {weights_key, weights_.dump()}};
     if (variants_.size() > 1) metadata[variants_key] = variants_json();
+    if (!operators_.empty()) metadata[operators_key] = operators_.dump();
     metadata[digest_key] = plan_digest(metadata, items);
     write_safetensors(path, items, metadata);
   }
@@ -87,6 +91,13 @@ private:
 
   void gather(const Graph& graph) {
     for_each_constant(graph.body(), [&](const Node& node) { gather(*node.output()->constant()); });
+  }
+
+  void gather_operators(const Region& region) {
+    for (const auto& node : region.nodes()) {
+      if (const CustomOperator* op = custom_operator(node->op())) operators_[op->name()] = op->version();
+      for (const auto& inner : node->regions()) gather_operators(*inner);
+    }
   }
 
   void gather(const Tensor& tensor) {
@@ -190,7 +201,7 @@ private:
   std::vector<Entry> entries_;
   std::map<const StoredConstant*, std::size_t> numbers_; ///< Of `entries_`.
   std::map<Memory, std::string> places_; ///< The name of what a tensor of a graph is a form of.
-  Json weights_ = Json::object();
+  Json weights_ = Json::object(), operators_ = Json::object();
 };
 
 /// What was made ahead, in an order that only depends on that: of the build first.

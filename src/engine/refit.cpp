@@ -95,7 +95,7 @@ private:
 
   std::shared_ptr<EngineState> copied(const AccountPtr& account) const {
     auto made = std::make_shared<EngineState>(
-        old_.limits, account,
+        old_.limits, account, old_.environment,
         old_.constants().without([this](const StoredConstant& constant) { return is_changed(constant); }));
     made->inputs = old_.inputs;
     made->outputs = old_.outputs;
@@ -103,6 +103,8 @@ private:
     made->budget = old_.budget;
     made->preprocess = old_.preprocess;
     made->opt = old_.opt;
+    made->callers = old_.callers;
+    made->states = old_.states;
     made->notes = old_.notes;
     made->timing_cache = old_.timing_cache;
     made->retune = old_.retune;
@@ -130,7 +132,7 @@ private:
       target.threads = key.threads;
       try {
         auto program = std::make_shared<const Program>(with_values(variant->program->graph(), made),
-                                                       backends_for(target), target, made.constants());
+                                                       backends_for(target), target, made.constants(), made.callers);
         made.adopt(key.shapes, key.threads, {std::move(program), variant->reports, key.threads});
       } catch (const Error& error) {
         if (error.code() != ErrorCode::unsupported) throw;

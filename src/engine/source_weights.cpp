@@ -49,12 +49,13 @@ std::set<std::string> fixed_weights(const EngineState& state) {
   return fixed;
 }
 
-GivenWeights::GivenWeights(const SourcePtr& source, const std::filesystem::path& folder, const Limits& limits)
-    : name_(source->name()), limits_(limits) {
+GivenWeights::GivenWeights(const SourcePtr& source, const std::filesystem::path& folder, const Limits& limits,
+                           const OpTable& ops)
+    : name_(source->name()), limits_(limits), ops_(ops) {
   const Content content = read_all(source, limits);
   if (format_of(content.bytes)) {
     const SourcePtr model = open_bytes(content.bytes, content.owner, name_);
-    sources_ = weights_of(*import_model(model, {builtin_op_table(), folder, limits}));
+    sources_ = weights_of(*import_model(model, {ops_, folder, limits}));
     return;
   }
   const Safetensors file = Safetensors::open(content, name_, limits);
@@ -78,7 +79,7 @@ Tensor GivenWeights::value(const Recipe& recipe, const Type& type) const {
                             Type(kept->second.dtype(), kept->second.shape()) == type)
                           return kept->second;
                         return value_of(
-                            recipe, type, builtin_op_table(),
+                            recipe, type, ops_,
                             [&](const std::string& name) {
                               const auto found = sources_.find(name);
                               return found == sources_.end() ? Tensor() : found->second;

@@ -41,7 +41,8 @@ std::shared_ptr<const EngineState> refit(const EngineState& state, const WeightV
 class GivenWeights {
 public:
   /// A model, a safetensors file or a plan. `folder`: where the model keeps data beside it.
-  GivenWeights(const SourcePtr& source, const std::filesystem::path& folder, const Limits& limits);
+  GivenWeights(const SourcePtr& source, const std::filesystem::path& folder, const Limits& limits,
+               const OpTable& ops);
   /// The value of a constant: that of the same recipe in a plan, else what its recipe gives.
   Tensor value(const Recipe& recipe, const Type& type) const;
   const WeightValues& sources() const { return sources_; }
@@ -49,6 +50,7 @@ public:
 private:
   std::string name_;
   Limits limits_;
+  const OpTable& ops_; ///< The environment's, which outlives this.
   WeightValues sources_;
   std::map<Recipe, Tensor> constants_;
 };

@@ -8,12 +8,12 @@
 
 #include <lanner/error.h>
 #include <lanner/log.h>
-#include <lanner/machine_limits.h>
 
 #include "backends/backends.h"
 #include "base/options.h"
 #include "engine/caller_options.h"
 #include "engine/given_shapes.h"
+#include "engine/measure_machine.h"
 #include "graph/op.h"
 #include "lower/vouched.h"
 #include "passes/pipeline.h"
@@ -61,15 +61,10 @@ std::string Binding::to_string() const {
                      ranked ? fmt::format("{}", fmt::join(dim_names, ", ")) : "*");
 }
 
-std::filesystem::path default_timing_cache() {
-  const std::filesystem::path& folder = options().cache_folder;
-  return folder.empty() ? folder : folder / "timing.txt";
-}
-
-void set_limits(Target& target) {
+void set_limits(Target& target, const EnvironmentState& environment) {
   if (target.deterministic) return;
-  target.limits = machine_limits(target.device);
-  target.host_limits = machine_limits({});
+  target.limits = machine_limits_in(environment.cache_folder, target.device);
+  target.host_limits = machine_limits_in(environment.cache_folder, {});
 }
 
 std::vector<Binding> input_bindings(const Graph& graph) {

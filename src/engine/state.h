@@ -16,6 +16,7 @@
 #include "base/account.h"
 #include "base/options.h"
 #include "device/team.h"
+#include "engine/environment_state.h"
 #include "engine/given_shapes.h"
 #include "engine/kept_states.h"
 #include "engine/profiles.h"
@@ -29,10 +30,12 @@ namespace lanner {
 
 struct EngineState {
   /// What the engine holds is charged to `account`; null counts nothing.
-  explicit EngineState(const Limits& limits = {}, AccountPtr account = nullptr,
+  explicit EngineState(const Limits& limits = {}, AccountPtr account = nullptr, Environment environment = {},
                        std::unique_ptr<WeightStore> constants = std::make_unique<WeightStore>())
-      : limits(limits), account(std::move(account)), constants_(std::move(constants)) {}
+      : environment(std::move(environment)), limits(limits), account(std::move(account)),
+        constants_(std::move(constants)) {}
 
+  const Environment environment;      ///< Graphs refer to its operators.
   std::unique_ptr<const Graph> graph; ///< Canonical; symbols where sizes are open. A loaded plan's constants
                                       ///< may lie as its kernels read them.
   std::vector<Binding> inputs, outputs;
@@ -101,11 +104,8 @@ private:
 const EngineState& state_of(const Engine& engine);
 Engine engine_of(std::shared_ptr<const EngineState> state);
 
-/// Where timings are kept between builds unless the caller says; empty: nowhere.
-std::filesystem::path default_timing_cache();
-
 /// What was measured of the machine, where the target may know.
-void set_limits(Target& target);
+void set_limits(Target& target, const EnvironmentState& environment);
 
 /// Bindings of a graph's inputs or outputs.
 std::vector<Binding> input_bindings(const Graph& graph);

@@ -9,6 +9,7 @@ from command import BUILD, ROOT, color_classifier, make_clip
 
 CONSUMER = ROOT / "tests" / "install"
 SECONDS = 300
+STRICT_C = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"]
 
 
 def run(*command, **options):
@@ -78,14 +79,22 @@ def test_a_newer_version_is_not_found(prefix, tmp_path):
 
 
 def test_the_c_interface_from_c99(prefix, inputs, tmp_path):
-    strict = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"]
-    run("cc", *strict, ROOT / "tests" / "c" / "c_test.c", "-o", tmp_path / "c_test", *flags(prefix))
+    run("cc", *STRICT_C, ROOT / "tests" / "c" / "c_test.c", "-o", tmp_path / "c_test", *flags(prefix))
     assert run(tmp_path / "c_test", *inputs, cwd=tmp_path) == "all holds\n"
     example = tmp_path / "example.c"
     page = (ROOT / "docs" / "c.md").read_text()
     example.write_text(page.split("```c\n", 1)[1].split("```", 1)[0])
-    run("cc", *strict, example, "-o", tmp_path / "example", *flags(prefix))
+    run("cc", *STRICT_C, example, "-o", tmp_path / "example", *flags(prefix))
     assert run(tmp_path / "example", *inputs) == "frame 0: channel 1\n"
+
+
+def test_plugins_from_c99(prefix, tmp_path):
+    page = (ROOT / "docs" / "plugins.md").read_text()
+    (tmp_path / "example.c").write_text(page.split("```c\n", 1)[1].split("```", 1)[0])
+    for source in (ROOT / "tests" / "c" / "custom_operators.c", tmp_path / "example.c"):
+        built = tmp_path / f"{source.stem}.so"
+        run("cc", *STRICT_C, "-shared", "-fPIC", source, "-o", built, *flags(prefix), "-lm")
+        assert "lanner_plugin" in run("nm", "-D", "--defined-only", built)
 
 
 def test_every_header_stands_alone(prefix, tmp_path):

@@ -24,7 +24,7 @@ std::size_t steps(const std::string& body) {
           "}",
       builtin_op_table());
   infer_types(*graph);
-  PackedConstants constants;
+  WeightStore constants;
   return Program(std::move(graph), backends_for({}), {}, constants).steps().size();
 }
 
@@ -76,7 +76,7 @@ TEST(Joins, AreNoResultsThemselves) {
                                joined("@ row in=%c", "@ row in=%c+256") + "}",
                            builtin_op_table());
   infer_types(*graph);
-  PackedConstants constants;
+  WeightStore constants;
   LANNER_EXPECT_ERROR(Program(std::move(graph), backends_for({}), {}, constants), ErrorCode::bad_data,
                       "output a has no memory of its own");
 }

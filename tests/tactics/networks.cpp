@@ -79,7 +79,7 @@ void add_all(Problems& problems, std::unique_ptr<Graph> graph, const Origin& ori
 void add_chosen(Problems& problems, std::unique_ptr<Graph> graph, const Origin& origin, double budget,
                 const Control& control) {
   const std::vector<const Backend*> backends = backends_for(origin.target);
-  TimingCache cache(default_timing_cache());
+  TimingCache cache(Environment().state().timing_cache());
   WeightStore constants;
   Tuner tuner(origin.target, budget, cache, constants, control);
   LowerOptions options{backends, origin.target, tuner, constants, control};

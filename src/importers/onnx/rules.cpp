@@ -5,6 +5,8 @@
 
 #include <lanner/error.h>
 
+#include "importers/custom_rule.h"
+
 namespace lanner::onnx {
 namespace {
 
@@ -85,7 +87,7 @@ Rule find_rule(const ImportNode& node, const OpTable& ops) {
   const std::string key = node.domain.empty() ? node.op : node.domain + "." + node.op;
   if (const auto found = all_rules().find(key); found != all_rules().end()) return found->second;
   if (node.domain.empty() && ops.find(snake_case(node.op))) return direct;
-  return {};
+  return custom_rule(ops, key);
 }
 
 } // namespace lanner::onnx

@@ -1,0 +1,79 @@
+// Environments of the C interface.
+
+#include <dlfcn.h>
+
+#include "boundary.h"
+#include "handles.h"
+
+namespace lanner {
+namespace {
+
+/// dlopen's own words for what went wrong.
+std::string loader_says() {
+  const char* said = dlerror();
+  return said ? said : "it gives no reason";
+}
+
+} // namespace
+
+// Here, as a plug-in speaks C.
+void Environment::load_plugin(const std::filesystem::path& library) {
+  const std::string name = library.string();
+  errors::check(std::filesystem::exists(library), ErrorCode::not_found, "plug-in {}: there is no such file",
+                name);
+  // A bare name would be looked for in the loader's folders.
+  void* opened = dlopen(std::filesystem::absolute(library).c_str(), RTLD_NOW | RTLD_LOCAL);
+  errors::check(opened != nullptr, ErrorCode::bad_data, "plug-in {}: {}", name, loader_says());
+  using Entry = lanner_status (*)(lanner_environment*, lanner_error**);
+  const auto entry = reinterpret_cast<Entry>(dlsym(opened, "lanner_plugin"));
+  errors::check(entry != nullptr, ErrorCode::bad_data,
+                "plug-in {}: it has no function lanner_plugin; see docs/plugins.md", name);
+  lanner_environment tried{*this};
+  lanner_error* error = nullptr;
+  const lanner_status status = entry(&tried, &error);
+  const std::unique_ptr<lanner_error, void (*)(lanner_error*)> held(error, &lanner_error_destroy);
+  if (status == LANNER_OK) {
+    *this = std::move(tried.environment);
+    return;
+  }
+  const std::string_view said = lanner_error_message(error);
+  const bool known = status >= LANNER_INVALID_ARGUMENT && status <= LANNER_INTERNAL;
+  errors::fail(known ? static_cast<ErrorCode>(status - 1) : ErrorCode::internal, "plug-in {}: {}", name,
+               said.empty() ? fmt::format("lanner_plugin failed with status {}", status) : std::string(said));
+}
+
+} // namespace lanner
+
+using namespace lanner;
+
+lanner_status lanner_environment_create(lanner_environment** environment, lanner_error** error) noexcept {
+  return c::guarded(error, [&] {
+    c::required(environment, "environment") = nullptr;
+    *environment = new lanner_environment;
+  });
+}
+
+void lanner_environment_destroy(lanner_environment* environment) noexcept {
+  delete environment;
+}
+
+lanner_status lanner_environment_add_operator(lanner_environment* environment, const lanner_operator* op,
+                                              lanner_error** error) noexcept {
+  return c::guarded(error, [&] {
+    lanner_operator known = c::read_options(&c::required(op, "op"));
+    known.struct_size = sizeof known;
+    c::required(environment, "environment").environment.add_operator(known);
+  });
+}
+
+lanner_status lanner_environment_load_plugin(lanner_environment* environment, const char* path,
+                                             lanner_error** error) noexcept {
+  return c::guarded(
+      error, [&] { c::required(environment, "environment").environment.load_plugin(c::text(path, "path")); });
+}
+
+lanner_status lanner_environment_set_cache_folder(lanner_environment* environment, const char* path,
+                                                  lanner_error** error) noexcept {
+  return c::guarded(
+      error, [&] { c::required(environment, "environment").environment.set_cache_folder(path ? path : ""); });
+}

@@ -1,0 +1,28 @@
+#pragma once
+// The plug-in of tests/c/custom_operators.c, and networks with its operators.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <lanner/engine.h>
+
+namespace lanner::test {
+
+std::filesystem::path custom_operators_plugin();
+/// An environment with its operators.
+Environment with_custom_operators();
+/// Its functions of these names: instances that live now, and the most that were at work at once.
+int custom_instances();
+int most_custom_instances_at_work();
+
+/// `y = relu(own.Scale(x, w))`, x of [N, 3, 4, 5] with N as given; `w` is 1, 2, 3, the factor 0.5.
+std::string scaling_model(const std::string& n = "2");
+/// What it gives for `x`.
+std::vector<float> scaled(const std::vector<float>& x);
+
+Engine build_bytes(const std::string& model, const BuildOptions& options);
+Tensor ramp(const Shape& shape, float first = -10);
+std::vector<float> values(const Tensor& tensor);
+
+} // namespace lanner::test
