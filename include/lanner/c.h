@@ -174,10 +174,10 @@ typedef struct lanner_pair {
 
 /* How callers hold an input or output: `acdb`, `acdb:f16`, `row:u8:pitch=640`, `any`. The structure never
  * grows. */
-typedef struct lanner_storage {
+typedef struct lanner_binding_storage {
   const char* name;
   const char* storage;
-} lanner_storage;
+} lanner_binding_storage;
 
 typedef struct lanner_build_options {
   size_t struct_size;
@@ -215,7 +215,7 @@ typedef struct lanner_build_options {
   const char* const* overwritable;
   size_t overwritable_count;
   /* Of inputs and outputs that are not held row-major in the model's type. */
-  const lanner_storage* storages;
+  const lanner_binding_storage* storages;
   size_t storage_count;
   const lanner_environment* environment; /* Null: no operators beside Lanner's own. */
 } lanner_build_options;

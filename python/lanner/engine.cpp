@@ -409,8 +409,9 @@ void register_engine(nb::module_& module) {
   module.def(
       "load", &load, nb::arg("plan"), nb::kw_only(), nb::arg("threads") = 0, nb::arg("device") = nb::none(),
       nb::arg("weights") = nb::none(), nb::arg("limits") = nb::none(), nb::arg("environment") = Environment(),
-      nb::sig("def load(plan: object, *, threads: int = 0, device: str | None = None, weights: object = "
-              "None, limits: dict[str, float | str] | None = None, environment: Environment = ...) -> Engine"),
+      nb::sig(
+          "def load(plan: object, *, threads: int = 0, device: str | None = None, weights: object = "
+          "None, limits: dict[str, float | str] | None = None, environment: Environment = ...) -> Engine"),
       "Opens a plan that Engine.save wrote. device: where it runs when that is not the plan's own, "
       "which tunes again. weights: for a plan that was saved without, the model, a safetensors file or a "
       "plan that has them. limits, environment: as of build.");

@@ -161,8 +161,7 @@ private:
 
   std::unique_ptr<const Graph> read_portable(const EngineState& state) const {
     std::unique_ptr<Graph> graph = parse_graph(
-        text("ir"), operators(), [&](auto, auto name) { return portable(state, name); },
-        options_.limits);
+        text("ir"), operators(), [&](auto, auto name) { return portable(state, name); }, options_.limits);
     for_each_constant(graph->body(), [&](Node& node) {
       if (const auto constant = state.constants().find(*node.output()->constant()))
         set_recipe(node, constant->recipe);

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "backends/given_layout.h"
 #include "base/check.h"
 #include "base/json.h"
-#include "backends/given_layout.h"
 #include "engine/plan_layout.h"
 #include "tensor/strings.h"
 
@@ -81,8 +81,8 @@ PlanWeight read_weight(const Safetensors& file, const std::string& name, const n
 
 void check_layout(const Layout& layout, const Shape& shape) {
   if (layout.row_major()) return;
-  check(is_layout_of(layout, shape), ErrorCode::bad_data,
-        "layout {} does not fit shape {}", layout.to_string(), shape.to_string());
+  check(is_layout_of(layout, shape), ErrorCode::bad_data, "layout {} does not fit shape {}",
+        layout.to_string(), shape.to_string());
 }
 
 std::map<std::string, PlanWeight, std::less<>> read_plan_weights(const Safetensors& file,

@@ -188,7 +188,8 @@ Specialisation EngineState::lowered(const VariantKey& key, double& seconds, cons
   options.callers = callers;
   Lowered result = lower(std::move(graph), options);
   cache.save();
-  auto program = std::make_shared<const Program>(std::move(result.graph), backends, own, *constants_, callers);
+  auto program =
+      std::make_shared<const Program>(std::move(result.graph), backends, own, *constants_, callers);
   seconds = std::max(seconds - tuner.spent(), 0.0);
   return {std::move(program), std::move(result.reports), key.threads};
 }

@@ -40,7 +40,8 @@ public:
                    [this](Value* value, const Storage& storage, const std::string& name) {
                      return copied(value, storage, name);
                    });
-    place_parts(graph_, in_place_, [this](Value& part, Node& before) { return copied_in_front(part, before); });
+    place_parts(graph_, in_place_,
+                [this](Value& part, Node& before) { return copied_in_front(part, before); });
     drop_unused_constants();
     verify(graph_);
     return std::move(reports_);

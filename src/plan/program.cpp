@@ -356,8 +356,8 @@ private:
       if (!is_planned(*output)) continue;
       const Buffer where = buffer_of(output);
       check(where.offset == 0 && storage_bytes(*where.root) == storage_bytes(*output) &&
-                held_right(*output, callers_.output(number)), ErrorCode::bad_data,
-            "output {} is not stored as it is held", output->name());
+                held_right(*output, callers_.output(number)),
+            ErrorCode::bad_data, "output {} is not stored as it is held", output->name());
       const CallerMemory::Alias* alias = callers_.alias_of_output(number);
       if (alias && lies_in_input(*where.root, *output, alias->input)) {
         places_[where.root] = {Place::Kind::input, static_cast<std::uint32_t>(alias->input), 0};

@@ -313,7 +313,7 @@ static void check_callers(const char* model) {
   const char* overwritable[] = {"input"};
   lanner_shape_range shape;
   lanner_pair pair;
-  lanner_storage storage;
+  lanner_binding_storage storage;
   lanner_build_options options;
   lanner_binding binding;
   lanner_engine* engine = NULL;

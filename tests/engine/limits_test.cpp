@@ -325,16 +325,18 @@ TEST(Greedy, WhatACallerKeepsCountsAndOutlivesTheContext) {
 }
 
 TEST(Greedy, AContextSharesTheLimitWithItsEngine) {
-  const std::string file =
-      model(graph({.nodes = {node({"Add", {"x", "w"}, {"y"}})},
-                   .inputs = {value("x", f32, {"1000000"})},
-                   .outputs = {value("y", f32, {"1000000"})},
-                   .constants = {floats("w", {1'000'000}, std::vector<float>(1'000'000, 1))}}));
+  const std::string file = model(graph(
+      {.nodes = {node({"Add", {"x", "w"}, {"y"}}), node({"Sub", {"x", "w"}, {"z"}}),
+                 node({"Mul", {"x", "w"}, {"p"}})},
+       .inputs = {value("x", f32, {"1000000"})},
+       .outputs = {value("y", f32, {"1000000"}), value("z", f32, {"1000000"}), value("p", f32, {"1000000"})},
+       .constants = {floats("w", {1'000'000}, std::vector<float>(1'000'000, 2))}}));
   const Item x = Tensor::zeros(DType::f32, {1'000'000});
   const Engine enough = built(file, bounded(64 * mebibyte));
   EXPECT_NO_THROW(run(enough, {{"x", x}}));
-  LANNER_EXPECT_ERROR(run(built(file, bounded(7 * mebibyte)), {{"x", x}}), ErrorCode::limit_exceeded,
-                      "--limit total_bytes=N");
+  // The weight and each result take four megabytes.
+  const Engine tight = built(file, bounded(14 * mebibyte));
+  LANNER_EXPECT_ERROR(run(tight, {{"x", x}}), ErrorCode::limit_exceeded, "--limit total_bytes=N");
 }
 
 } // namespace

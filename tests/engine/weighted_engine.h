@@ -25,7 +25,7 @@ inline Engine weighted_engine(std::string_view text, Device device = {}, DType p
   state->target.deterministic = true;
   state->target.isa = isa_of(device);
   state->target.host_isa = isa_of({});
-  if (precision != DType::f32) state->target.precisions.push_back(precision);
+  if (precision != DType::f32) state->target.precision.types.insert(precision);
   describe(*state);
   state->expect({});
   state->make_ahead(state->opt_variants(), {});

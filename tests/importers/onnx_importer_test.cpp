@@ -33,7 +33,9 @@ TEST(OnnxImporter, ModelBecomesGraph) {
   const std::string text = outcome(model(one_node(
       {"Add", {"x", "w"}, {"y"}, {}, "", "sum"}, {value("x", f32, {"N", "2"})}, {floats("w", {2}, {1, 2})})));
   EXPECT_NE(text.find("graph @g(%x: f32[N, 2]) -> (%y: f32[N, 2] as \"y\")"), std::string::npos) << text;
-  EXPECT_NE(text.find("%w: f32[2] = constant() {value = f32[2](1.0, 2.0)}"), std::string::npos) << text;
+  EXPECT_NE(text.find("%w: f32[2] = constant() {value = f32[2](1.0, 2.0), weight = \"w\"}"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("= add(%x, %w) source(\"sum\")"), std::string::npos) << text;
   EXPECT_NE(text.find("meta \"producer\" = \"lanner-tests\""), std::string::npos) << text;
 }

@@ -78,7 +78,7 @@ TEST(Joins, AreNoResultsThemselves) {
   infer_types(*graph);
   WeightStore constants;
   LANNER_EXPECT_ERROR(Program(std::move(graph), backends_for({}), {}, constants), ErrorCode::bad_data,
-                      "output a has no memory of its own");
+                      "output a is not stored as it is held");
 }
 
 } // namespace

@@ -59,8 +59,7 @@ bool allowed(const Storage& storage, const Value& value, const Target& target) {
   const auto real = [](DType type) {
     return type == DType::f32 || type == DType::f16 || type == DType::bf16;
   };
-  return real(*storage.dtype) && real(value.type.dtype()) &&
-         std::ranges::find(target.precisions, *storage.dtype) != target.precisions.end();
+  return real(*storage.dtype) && real(value.type.dtype()) && target.precision.allows(*storage.dtype);
 }
 
 class CustomBackend final : public Backend {
