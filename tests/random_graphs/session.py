@@ -190,13 +190,13 @@ class Summary:
     def line(self) -> str:
         failed = sum(map(len, self.failures.values()))
         seconds = time.monotonic() - self.started
-        compared = ", ".join(f"{count} with {name}" for name, count in self.oracles.max_common())
+        compared = ", ".join(f"{count} with {name}" for name, count in self.oracles.most_common())
         return f"{self.total} graphs in {seconds:.0f} s: {failed} failed; {compared}; {self.skipped.total()} not compared"
 
     def lines(self, verbose: bool) -> Iterator[str]:
         if verbose:
-            yield from (f"not compared {count} times: {reason}" for reason, count in self.skipped.max_common())
-            yield from (f"passed over {count} times: {reason}" for reason, count in self.notes.max_common())
+            yield from (f"not compared {count} times: {reason}" for reason, count in self.skipped.most_common())
+            yield from (f"passed over {count} times: {reason}" for reason, count in self.notes.most_common())
         for (kind, operators), found in sorted(self.failures.items(), key=lambda item: -len(item[1])):
             seed = found[0].seed
             text = " ".join(found[0].outcome.failure.text.split())[:160]
