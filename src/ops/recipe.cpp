@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
+
+#include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "graph/copy.h"
 #include "graph/op.h"
 #include "graph/tensor_text.h"
@@ -21,6 +26,15 @@ constexpr std::uint64_t max_literal_bytes = 4096;
 constexpr std::size_t max_expression = 1u << 16;
 /// Inference may follow the elements of integers this few to sizes.
 constexpr std::int64_t max_size_elements = max_known_elements;
+
+/// A recipe that only names its sources says nothing of the value: those of different values differ by a
+/// digest.
+std::string told_apart(const std::string& lost, const Tensor& value) {
+  constexpr std::string_view unnamed = "graph @recipe(";
+  if (!lost.starts_with(unnamed) || value.dtype() == DType::string) return lost;
+  const std::span bytes(static_cast<const std::byte*>(value.data()), value.bytes());
+  return fmt::format("graph @recipe_{}({}", hash_hex(bytes), lost.substr(unnamed.size()));
+}
 
 std::string text_of(const Graph& graph) {
   PrintOptions options;
@@ -104,7 +118,8 @@ void set_recipe(Node& constant, const Recipe& recipe) {
       constant.attributes.set(key, text);
   };
   put(weight_key, recipe.weight);
-  put(recipe_key, recipe.expression);
+  put(recipe_key,
+      recipe.lost() ? told_apart(recipe.expression, *constant.output()->constant()) : recipe.expression);
 }
 
 bool can_be_weight(const Tensor& tensor) {

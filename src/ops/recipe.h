@@ -16,7 +16,8 @@ namespace lanner {
 struct Recipe {
   std::string weight; ///< The source weight that the constant is.
   /// Or a graph as text, whose inputs have the names of the source weights that it reads and whose only
-  /// output is the constant. Without an output: it comes of these weights in a way that is not kept.
+  /// output is the constant. Without an output: it comes of these weights in a way that is not kept; the
+  /// graph's name then holds a digest of the value.
   std::string expression;
 
   bool literal() const noexcept { return weight.empty() && expression.empty(); }

@@ -70,6 +70,20 @@ TEST(Recipe, OfWhatIsTooLargeToWriteDownNamesItsSourcesAlone) {
   EXPECT_EQ(sources_of(recipes[0], type, builtin_op_table()), (std::map<std::string, Type>{{"a", type}}));
 }
 
+/// Both say no more than that they come of the same weight.
+TEST(Recipe, DifferentConstantsAreToldApartThoughTheirRecipesAreLost) {
+  const auto recipes =
+      recipes_of("graph @g(%x: f32[2000]) -> (%y as \"y\") {\n" + weight("a", "f32[2000]", 1) +
+                 "  %b: f32[2000] = constant() {value = random(f32[2000], seed = 3, std = 1.0)}\n"
+                 "  %c: f32[2000] = mul(%a, %b)\n  %d: f32[2000] = sub(%a, %b)\n"
+                 "  %e: f32[2000] = mul(%x, %c)\n  %y: f32[2000] = add(%e, %d)\n}");
+  ASSERT_EQ(recipes.size(), 2u);
+  EXPECT_TRUE(recipes[0].lost() && recipes[1].lost());
+  EXPECT_NE(recipes[0], recipes[1]);
+  const Type type(DType::f32, Shape{2000});
+  EXPECT_EQ(sources_of(recipes[1], type, builtin_op_table()), (std::map<std::string, Type>{{"a", type}}));
+}
+
 TEST(Recipe, HostileOnesEndInErrors) {
   const std::string head = "graph @recipe(%w: f32[4]) -> (%y as \"value\") {\n";
   // More elements than there is memory.
