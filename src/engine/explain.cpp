@@ -43,8 +43,7 @@ Json value_json(const Value& value) {
 Json input_json(const Value& input) {
   Json json = value_json(input);
   const Value* made = &input;
-  while (made->producer() && made->producer()->tactic.backend == alias_backend && !is_join(*made->producer()))
-    made = made->producer()->input(0);
+  while (made->producer() && is_alias_of_input(*made->producer())) made = made->producer()->input(0);
   if (made != &input) json["from"] = made->name();
   return json;
 }

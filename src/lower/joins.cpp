@@ -36,8 +36,7 @@ bool may_be_part(const Value* value, const Node& concat) {
 /// Whether it, or a view of it, is a result of the graph.
 bool leaves(const Value& value) {
   return std::ranges::any_of(value.uses(), [](const Use& use) {
-    return !use.node ||
-           (use.node->tactic.backend == alias_backend && !is_join(*use.node) && leaves(*use.node->output()));
+    return !use.node || (is_alias_of_input(*use.node) && leaves(*use.node->output()));
   });
 }
 

@@ -43,9 +43,7 @@ private:
 
   /// Views are no memory of their own.
   static const Value* root_of(const Value* value) {
-    while (value->producer() && value->producer()->tactic.backend == alias_backend &&
-           !is_join(*value->producer()))
-      value = value->producer()->input(0);
+    while (value->producer() && is_alias_of_input(*value->producer())) value = value->producer()->input(0);
     return value;
   }
 

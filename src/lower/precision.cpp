@@ -177,20 +177,21 @@ void check_pins(const Graph& graph, const Precision& precision) {
 }
 
 std::optional<Target> target_for(std::span<const Node* const> nodes, const Target& target) {
-  std::optional<Target> own;
+  Target own = target;
+  own.precision.pins.clear();
+  if (!own.precision.strict) own.precision.types.insert(DType::f32);
+  if (target.precision.pins.empty()) return own;
+  std::optional<std::set<DType>> types;
+  bool pinned = false;
   for (const Node* node : nodes) {
     const PrecisionPin* pin = pin_of(*node, target.precision);
-    Target here = target;
-    here.precision.pins.clear();
-    if (pin) {
-      here.precision.types = {pin->type};
-      here.precision.strict = true;
-    } else if (!here.precision.strict) {
-      here.precision.types.insert(DType::f32);
-    }
-    if (own && own->precision.types != here.precision.types) return std::nullopt;
-    own = std::move(here);
+    std::set<DType> here = pin ? std::set{pin->type} : own.precision.types;
+    if (types && *types != here) return std::nullopt;
+    types = std::move(here);
+    pinned = pinned || pin;
   }
+  if (pinned) own.precision.types = std::move(*types);
+  own.precision.strict = own.precision.strict || pinned;
   return own;
 }
 

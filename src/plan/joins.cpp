@@ -39,8 +39,7 @@ bool outermost(const Layout& layout, const Shape& shape, std::size_t axis) {
 } // namespace
 
 bool may_lie_in(const Value& value) {
-  return value.producer() && !value.constant() && is_planned(value) &&
-         (value.producer()->tactic.backend != alias_backend || is_join(*value.producer()));
+  return value.producer() && !value.constant() && is_planned(value) && !is_alias_of_input(*value.producer());
 }
 
 std::optional<std::vector<std::int64_t>> joined_offsets(const Node& concat, std::span<const Storage> parts,
@@ -75,6 +74,10 @@ std::optional<std::vector<std::int64_t>> joined_offsets(const Node& concat, std:
 
 bool is_join(const Node& node) {
   return node.kind() == "concat" && node.tactic.backend == alias_backend;
+}
+
+bool is_alias_of_input(const Node& node) {
+  return node.tactic.backend == alias_backend && !is_join(node);
 }
 
 void check_joins(const Graph& lowered) {

@@ -23,6 +23,9 @@ bool may_lie_in(const Value& value);
 /// Whether a lowered node is such a concatenation.
 bool is_join(const Node& node);
 
+/// Whether a lowered node's output is its first input's memory seen otherwise.
+bool is_alias_of_input(const Node& node);
+
 /// Throws Error{bad_data} where a value of a lowered graph lies in another that is no concatenation of it, or
 /// where kernels cannot write it there.
 void check_joins(const Graph& lowered);
