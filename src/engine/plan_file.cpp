@@ -173,7 +173,8 @@ private:
     state.target.device = options_.device.value_or(Device::parse(json.at("device").get<std::string>()));
     check_threads(options_.threads);
     const int built_for = std::clamp(json.at("threads").get<int>(), 1, max_threads);
-    state.target.threads = options_.threads > 0 ? options_.threads : std::min(built_for, default_team());
+    state.target.threads =
+        options_.threads > 0 ? options_.threads : std::min(built_for, options_.environment.state().team());
     state.target.precision = read_precision(json);
     state.target.deterministic = json.at("deterministic").get<bool>();
     state.target.isa = isa_of(state.target.device);
@@ -339,8 +340,11 @@ private:
 
 } // namespace
 
-std::shared_ptr<EngineState> load_plan(const SourcePtr& source, const LoadOptions& options) {
-  const auto account = std::make_shared<Account>(options.limits);
+std::shared_ptr<EngineState> load_plan(const SourcePtr& source, const LoadOptions& given) {
+  const EnvironmentState& environment = given.environment.state();
+  LoadOptions options = given;
+  options.limits = environment.within(given.limits);
+  const auto account = std::make_shared<Account>(options.limits, environment.surroundings);
   const AccountScope charged(account);
   const DeadlineScope deadline(options.limits);
   try {
