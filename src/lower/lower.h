@@ -36,7 +36,7 @@ struct Lowered {
 /// node and constants lie as kernels read them.
 Lowered lower(std::unique_ptr<Graph> graph, const LowerOptions& options);
 
-/// What lowering begins with: the graph in the types that kernels are asked for.
+/// What lowering begins with: inputs stored as callers hold them, constants known.
 void prepare_to_lower(Graph& graph, const LowerOptions& options);
 
 } // namespace lanner

@@ -11,7 +11,7 @@
 #include "graph/text.h"
 #include "graph/verifier.h"
 #include "lower/groups.h"
-#include "lower/widen.h"
+
 #include "lowering/expanding_ops.h"
 #include "ops/interpreter.h"
 
@@ -122,9 +122,7 @@ std::unique_ptr<Graph> LoweringCase::run_step() {
   auto graph = before_->clone();
   if (step() == "fuse") {
     for (const ProposedGroup& group : proposed_groups(*graph, backends_, target_))
-      if (group.in_first_cover) fuse(*graph, group.nodes);
-  } else if (step() == "widen") {
-    widen_halves(*graph, target_);
+      if (group.in_first_cover) replace(group.nodes, *alone(group.nodes)->body().nodes().back());
   } else {
     check(step() == "lower", ErrorCode::bad_data, "no step of lowering is called {}", step());
     return lower_graph(std::move(graph));

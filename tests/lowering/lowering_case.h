@@ -17,7 +17,7 @@
 //   // report                    (where wanted: what `explain` is told of each node)
 //   ...
 //
-// and holds when the step that the file is named after up to the first `_` (fuse, widen, lower) gives exactly
+// and holds when the step that the file is named after up to the first `_` (fuse, lower) gives exactly
 // the text after, and both graphs compute the same: by their operators' definitions, or, what was lowered, as
 // an Engine runs it.
 
