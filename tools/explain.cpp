@@ -111,13 +111,16 @@ std::string sizes_text(const Json& sizes) {
 
 std::string profiles_text(const Json& plan) {
   std::string text;
-  int number = 0;
+  std::size_t number = 0;
   for (const Json& profile : plan["profiles"]) {
+    const Json& bound = plan["memory"]["max_arena_bytes"][number];
     std::vector<std::string> parts;
     for (const auto& [input, range] : profile.items())
       parts.push_back(fmt::format("{} {} to {}, opt {}", one_line(input), sizes_text(range["min"]),
                                   sizes_text(range["max"]), sizes_text(range["opt"])));
-    text += fmt::format("profile  {}: {}\n", ++number, fmt::join(parts, "; "));
+    text +=
+        fmt::format("profile  {}: {}{}\n", ++number, fmt::join(parts, "; "),
+                    bound.is_null() ? "" : ", activations at most " + bytes_text(bound.get<std::uint64_t>()));
   }
   return text;
 }

@@ -141,6 +141,16 @@ Json profile_json(const EngineState& state, const ShapeProfile& profile) {
   return json;
 }
 
+/// By profile; null where there is no bound.
+Json arena_bounds_json(const EngineState& state) {
+  Json json = Json::array();
+  for (std::size_t p = 0; p < state.profiles.size(); ++p) {
+    const auto bound = state.arena_bound(p);
+    json.push_back(bound ? Json(*bound) : Json());
+  }
+  return json;
+}
+
 Json variant_json(const EngineState& state, const VariantKey& key, const Specialisation& made) {
   const ShapeProfile* profile = state.profile_of(key.shapes);
   double seconds = 0;
@@ -182,7 +192,9 @@ std::string explain_json(const EngineState& state, const Specialisation& special
                     {"threads", state.target.threads},
                     {"deterministic", state.target.deterministic},
                     {"precision", precision_json(state.target.precision)}};
-  json["memory"] = {{"arena_bytes", program.arena_bytes()}, {"weight_bytes", constant_bytes(program)}};
+  json["memory"] = {{"arena_bytes", program.arena_bytes()},
+                    {"max_arena_bytes", arena_bounds_json(state)},
+                    {"weight_bytes", constant_bytes(program)}};
   json["inputs"] = Json::array();
   for (const Binding& binding : state.inputs) json["inputs"].push_back(binding.to_string());
   json["outputs"] = Json::array();
@@ -198,7 +210,8 @@ std::string explain_json(const EngineState& state, const Specialisation& special
   for (const auto& [key, made] : state.variants().list())
     json["variants"].push_back(variant_json(state, key, *made));
   json["nodes"] = Json::array();
-  for (const Step& step : program.steps()) json["nodes"].push_back(node_json(step, reports));
+  for (const Step& step : program.steps())
+    json["nodes"].push_back(node_json(step, reports));
   return dumped(json, 2);
 }
 
