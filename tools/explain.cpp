@@ -54,7 +54,10 @@ std::string kind_text(const Json& node) {
 
 std::string kernel_text(const Json& node) {
   const auto backend = node["backend"].get<std::string>(), kernel = node["kernel"].get<std::string>();
-  return kernel.empty() ? backend.empty() ? "-" : backend : backend + ":" + one_line(kernel);
+  const std::string name =
+      kernel.empty() ? backend.empty() ? "-" : backend : backend + ":" + one_line(kernel);
+  const int stream = node.value("stream", 0);
+  return stream > 0 ? fmt::format("{} (stream {})", name, stream) : name;
 }
 
 std::string count_text(double count) {

@@ -14,7 +14,9 @@
 #include "engine/caller_options.h"
 #include "engine/given_shapes.h"
 #include "engine/measure_machine.h"
+#include "engine/stream_choice.h"
 #include "graph/op.h"
+#include "lower/schedule.h"
 #include "lower/vouched.h"
 #include "passes/pipeline.h"
 
@@ -193,6 +195,18 @@ Specialisation EngineState::lowered(const VariantKey& key, double& seconds, cons
   auto program =
       std::make_shared<const Program>(std::move(result.graph), backends, own, *constants_, callers);
   seconds = std::max(seconds - tuner.spent(), 0.0);
+  ChosenStreams chosen =
+      choose_streams(std::move(program), {.backends = backends,
+                                          .target = own,
+                                          .constants = *constants_,
+                                          .callers = callers,
+                                          .control = control,
+                                          .timing_cache = timing_cache,
+                                          .seconds = tuner.measures() ? seconds : 0,
+                                          .like = model ? streams_of(model->program->graph()) : 0});
+  seconds = std::max(seconds - chosen.seconds, 0.0);
+  if (!chosen.note.empty()) result.reports.push_back({{}, {}, {std::move(chosen.note)}});
+  program = std::move(chosen.program);
   if (!making.sizes_only) program = within_bound(key.shapes, std::move(program), own);
   return {std::move(program), std::move(result.reports), key.threads};
 }
