@@ -121,10 +121,11 @@ public:
   }
 
 private:
-  /// Adds the program over at most so many streams, where that differs from those that are there.
+  /// Adds the program over at most so many streams, where that may be better than those that are there.
   std::optional<StreamPlan> propose(int streams) {
     auto plan = spread(programs_.front()->graph(), choice_.target, streams);
-    if (!plan || plan->streams <= programs_.back()->streams()) return std::nullopt;
+    if (!plan || plan->at_best > (1 - least_gain) * at_best_) return std::nullopt;
+    at_best_ = plan->at_best;
     std::unique_ptr<Graph> graph = programs_.front()->graph().clone();
     set_streams(*graph, *plan);
     auto made = std::make_shared<const Program>(std::move(graph), choice_.backends, choice_.target,
@@ -157,6 +158,7 @@ private:
 
   const StreamChoice& choice_;
   std::vector<ProgramPtr> programs_; ///< The one of one stream first.
+  double at_best_ = std::numeric_limits<double>::infinity();
   std::string note_;
 };
 

@@ -69,17 +69,24 @@ void StepOrder::touch(Lifetime& life, std::size_t step) const {
 void Accesses::conflicts(const Access& access, std::vector<std::size_t>& steps) const {
   const auto found = noted_.find(access.memory);
   if (found == noted_.end()) return;
-  for (const Noted& noted : found->second)
-    if ((access.write || noted.access.write) && overlap(access, noted.access)) steps.push_back(noted.step);
+  const auto look = [&](const std::vector<Noted>& list) {
+    for (const Noted& noted : list)
+      if (overlap(access, noted.access)) steps.push_back(noted.step);
+  };
+  look(found->second.writes);
+  if (access.write) look(found->second.reads);
 }
 
 void Accesses::note(const Access& access, std::size_t step) {
-  std::vector<Noted>& list = noted_[access.memory];
-  if (access.write)
-    std::erase_if(list, [&](const Noted& noted) {
-      return noted.step != step && access.first <= noted.access.first && noted.access.end <= access.end;
-    });
-  list.push_back({access, step});
+  Memory& memory = noted_[access.memory];
+  const auto replaced = [&](const Noted& noted) {
+    return noted.step != step && access.first <= noted.access.first && noted.access.end <= access.end;
+  };
+  if (access.write) {
+    std::erase_if(memory.reads, replaced);
+    std::erase_if(memory.writes, replaced);
+  }
+  (access.write ? memory.writes : memory.reads).push_back({access, step});
 }
 
 } // namespace lanner

@@ -98,8 +98,11 @@ private:
     Access access;
     std::size_t step;
   };
-  /// Of each memory, but for what a later write has replaced: that one comes behind it already.
-  std::map<const Value*, std::vector<Noted>> noted_;
+  /// But for what a later write has replaced: that one comes behind it already.
+  struct Memory {
+    std::vector<Noted> reads, writes;
+  };
+  std::map<const Value*, Memory> noted_;
 };
 
 } // namespace lanner

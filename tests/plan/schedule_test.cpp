@@ -4,16 +4,20 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "backends/backends.h"
 #include "expect_error.h"
 #include "graph/text.h"
 #include "ops/table.h"
 #include "plan/memory.h"
+#include "plan/program.h"
 
 namespace lanner::test {
 namespace {
@@ -204,6 +208,50 @@ TEST(Memory, SmallerBuffersAreHeldWithinABound) {
       }
     small.back().bytes = 1 << 20; // no counterpart of these: they are placed as they are
     EXPECT_EQ(plan_arena_within(bound, small).bytes, plan_arena(small).bytes);
+  }
+  EXPECT_GT(larger, 0) << "nothing was larger, so nothing was tried";
+}
+
+/// Values of these sizes (in 64 bytes) that live from one of the steps to another: each is made by one of
+/// them and read by a later one.
+std::string steps_text(const std::vector<std::pair<std::size_t, bool>>& order,
+                       const std::vector<std::uint64_t>& sizes) {
+  std::string inputs, outputs, nodes;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    inputs += fmt::format("{}%x{}: f32[{}]", i ? ", " : "", i, 16 * sizes[i]);
+    outputs += fmt::format("{0}%y{1}: f32[{2}] as \"y{1}\"", i ? ", " : "", i, 16 * sizes[i]);
+  }
+  for (const auto& [value, reads] : order)
+    nodes +=
+        fmt::format("  %{0}{1}: f32[{2}] = {3}(%{4}{1}) tactic(\"reference\", \"reference\", _, 0.0)\n",
+                    reads ? "y" : "v", value, 16 * sizes[value], reads ? "neg" : "relu", reads ? "v" : "x");
+  return fmt::format("graph @g({}) -> ({}) {{\n{}}}\n", inputs, outputs, nodes);
+}
+
+TEST(Memory, AProgramOfSmallerShapesStaysWithinItsBound) {
+  std::mt19937 random(4);
+  const auto program = [](const std::string& text, const Program* bound) {
+    WeightStore constants;
+    return Program(parse_graph(text, builtin_op_table()), backends_for({}), {}, constants, {}, bound);
+  };
+  int larger = 0;
+  for (int round = 0; round < 400; ++round) {
+    std::vector<std::pair<std::size_t, bool>> order;
+    std::vector<std::uint64_t> large, small;
+    for (std::size_t i = 0; i < 14; ++i) {
+      order.insert(order.end(), 2, {i, false});
+      large.push_back(1 + random() % 40);
+      small.push_back(large.back() - (random() % 3 == 0 ? random() % large.back() / 2 : 0));
+    }
+    std::ranges::shuffle(order, random);
+    std::set<std::size_t> made;
+    for (auto& [value, reads] : order) reads = !made.insert(value).second;
+    const Program bound = program(steps_text(order, large), nullptr);
+    const std::uint64_t alone = program(steps_text(order, small), nullptr).arena_bytes();
+    const Program within = program(steps_text(order, small), &bound);
+    EXPECT_EQ(within.arena_bytes(), std::min(alone, bound.arena_bytes()));
+    larger += alone > bound.arena_bytes();
+    EXPECT_EQ(program(steps_text(order, large), &within).arena_bytes(), bound.arena_bytes());
   }
   EXPECT_GT(larger, 0) << "nothing was larger, so nothing was tried";
 }
