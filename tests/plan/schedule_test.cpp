@@ -309,6 +309,20 @@ TEST(Streams, AreKeptInText) {
   LANNER_EXPECT_ERROR(graph_with(tactic + " stream()"), ErrorCode::bad_data, "a stream");
 }
 
+TEST(Streams, MeanNothingOnAHost) {
+  WeightStore constants;
+  const auto program = [&](const std::string& stream) {
+    return Program(graph_with(" tactic(\"reference\", \"reference\", _, 0.0)" + stream), backends_for({}), {},
+                   constants);
+  };
+  EXPECT_EQ(program(" stream(2)").streams(), 1);
+  EXPECT_EQ(program(" stream(2)").events(), 0u);
+  EXPECT_EQ(print(program(" stream(2)").graph()),
+            print(*graph_with(" tactic(\"reference\", \"reference\", _, "
+                              "0.0) stream(2)")))
+      << "it is kept";
+}
+
 TEST(Streams, AreOfTheBodyOnly) {
   LANNER_EXPECT_ERROR(parse_graph("graph @g(%c: bool[], %x: f32[4]) -> (%y: f32[4] as \"y\") {\n"
                                   "  %y: f32[4] = if(%c; %x) ((%a: f32[4]) -> (%b) {\n"
