@@ -66,6 +66,7 @@ private:
   int place(const Node& node) {
     const double seconds = seconds_of(node);
     plan_.alone += seconds;
+    plan_.timed += node.tactic.seconds;
     std::vector<std::size_t> behind;
     for (const Value* input : node.inputs())
       if (input) behind.insert(behind.end(), makers_[input].begin(), makers_[input].end());

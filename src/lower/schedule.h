@@ -14,12 +14,13 @@ namespace lanner {
 struct StreamPlan {
   int streams = 1;
   std::vector<int> of_nodes; ///< In the order of the body's nodes.
+  double timed = 0;          ///< Seconds of those kernels that were timed.
   double alone = 0;          ///< Seconds of all kernels one after the other, as they were timed or guessed.
   double at_best = 0;        ///< Seconds if kernels side by side took no longer than each alone.
   double at_worst = 0;       ///< Seconds if each took at least half of what the device has.
 
-  /// Whether this is faster in any case, as far as that is known without having tried it.
-  bool sure() const noexcept { return at_worst <= 0.85 * alone; }
+  /// Whether this is faster in any case, as far as that is known without having tried it; never by guesses.
+  bool sure() const noexcept { return timed >= 0.9 * alone && at_worst <= 0.85 * alone; }
 };
 
 /// At most `streams` streams (2 to max_streams): each node goes where it can begin first, behind what it

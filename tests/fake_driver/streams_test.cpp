@@ -376,10 +376,14 @@ TEST_F(ChosenStreams, AreThoseThatRunFaster) {
 
 TEST_F(ChosenStreams, WithoutTimeAreThoseThatAreSure) {
   EXPECT_EQ(chosen(0), 2) << "small kernels of 100 us each leave most of the GPU alone";
-  std::string quick = two_chains("");
-  for (std::size_t at = quick.find("0.0001"); at != std::string::npos; at = quick.find("0.0001"))
-    quick.replace(at, 6, "0.000001");
-  EXPECT_EQ(chosen(0, 0, false, quick), 1) << "waiting takes longer than a kernel";
+  const auto of_seconds = [&](const char* seconds) {
+    std::string text = two_chains("");
+    for (std::size_t at = text.find("0.0001"); at != std::string::npos; at = text.find("0.0001"))
+      text.replace(at, 6, seconds);
+    return chosen(0, 0, false, text);
+  };
+  EXPECT_EQ(of_seconds("0.000001"), 1) << "waiting takes longer than a kernel";
+  EXPECT_EQ(of_seconds("0.0"), 1) << "nothing was timed";
 }
 
 TEST_F(ChosenStreams, AreOneWhereATrialFails) {
