@@ -8,6 +8,7 @@
 //   //   conv: acdb, row -> acdb = 3
 // held x acdb               (any number: how callers hold an input or output, see BindingStorage)
 // alias y x                 (any number: an output that lies in the memory of an input)
+//   // streams 2                 (where wanted: spread over at most so many)
 //   // like                      (what was lowered for other shapes, whose choices are taken over)
 //   graph ...
 //   // before
