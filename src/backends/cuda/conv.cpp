@@ -51,33 +51,24 @@ cudnn::DataType data_type(DType type) {
 std::optional<PointwiseStep> activation_step(const Activation& activation) {
   using M = cudnn::PointwiseMode;
   const auto plain = [](M mode, float slope = 0) { return PointwiseStep{mode, {}, false, {}, slope}; };
-  switch (activation.kind) {
-  case ActivationKind::relu:
-    return plain(M::relu);
-  case ActivationKind::leaky_relu:
+  if (activation.is("relu")) return plain(M::relu);
+  if (activation.is("leaky_relu")) {
     // Engines take the larger of x and slope * x.
     if (!(activation.alpha <= 1)) return std::nullopt;
     return plain(M::relu, activation.alpha);
-  case ActivationKind::clip:
+  }
+  if (activation.is("clip")) {
     if (activation.alpha != 0 || !(activation.beta >= 0)) return std::nullopt;
     return PointwiseStep{M::relu, {}, false, activation.beta, 0};
-  case ActivationKind::sigmoid:
-    return plain(M::sigmoid);
-  case ActivationKind::tanh:
-    return plain(M::tanh);
-  case ActivationKind::elu:
-    return plain(M::elu, activation.alpha);
-  case ActivationKind::swish:
-    return plain(M::swish, activation.alpha);
-  case ActivationKind::gelu_erf:
-    return plain(M::gelu);
-  case ActivationKind::gelu_tanh:
-    return plain(M::gelu_tanh);
-  case ActivationKind::softplus:
-    return plain(M::softplus, 1);
-  default:
-    return std::nullopt;
   }
+  if (activation.is("elu")) return plain(M::elu, activation.alpha);
+  if (activation.is("swish")) return plain(M::swish, activation.alpha);
+  if (activation.is("softplus")) return plain(M::softplus, 1);
+  static constexpr std::pair<std::string_view, M> modes[] = {
+      {"sigmoid", M::sigmoid}, {"tanh", M::tanh}, {"gelu", M::gelu}, {"gelu_by_tanh", M::gelu_tanh}};
+  for (const auto& [name, mode] : modes)
+    if (activation.is(name)) return plain(mode);
+  return std::nullopt;
 }
 
 cudnn::PointwiseMode mode_of(BinaryKind kind) {
