@@ -62,8 +62,8 @@ static void compare(KernelContext& context, AllowedTypes types) {
   });
 }
 
-template<typename Row>
-static OpDef comparison(std::string_view name) {
+template<typename Row, typename AllowedTypes>
+static OpDef comparison(std::string_view name, AllowedTypes types) {
   OpDef op = elementwise_op(std::string(name), 2);
   op.infer = [rule = rule_of(name)](InferContext& context) {
     common_dtype(context);
@@ -71,14 +71,14 @@ static OpDef comparison(std::string_view name) {
     context.set_output(0, type);
     propagate_binary(context, type, rule);
   };
-  op.reference = [](KernelContext& context) { compare<Row>(context, ComputeTypes{}); };
+  op.reference = [types](KernelContext& context) { compare<Row>(context, types); };
   return op;
 }
 
 template<typename... Rows>
 static std::vector<OpDef> comparisons(const formulas::List<Rows...>& rows) {
   std::vector<OpDef> ops;
-  ((ops.push_back(comparison<Rows>(rows.texts[ops.size()].name))), ...);
+  ((ops.push_back(comparison<Rows>(rows.texts[ops.size()].name, ComputeTypes{}))), ...);
   return ops;
 }
 
@@ -112,8 +112,7 @@ static OpDef is_inf_op() {
 
 std::vector<OpDef> comparison_ops() {
   std::vector<OpDef> ops = comparisons(formulas::comparison_list);
-  OpDef& equal = named(ops, "equal");
-  equal.reference = [](KernelContext& context) { compare<decltype(formulas::equal)>(context, EqualTypes{}); };
+  ops.push_back(comparison<decltype(formulas::equal)>(formulas::equal.text.name, EqualTypes{}));
   ops.push_back(float_predicate("is_nan", {}, [](const AttributeMap&) {
     return []<typename T>(T x) { return FormulaFunction<decltype(formulas::is_nan), T, bool>{}(x); };
   }));

@@ -10,6 +10,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "graph/attribute.h"
 #include "ops/formulas/all.h"
 
 namespace lanner {

@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "graph/attribute.h"
-
 namespace lanner {
+
+class AttributeMap;
 
 /// What the costliest step of a formula is.
 enum class FormulaWeight : std::uint8_t {

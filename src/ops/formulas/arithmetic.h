@@ -13,7 +13,7 @@ inline constexpr auto arithmetic_list =
 
 inline constexpr auto equal = binary("equal", [](auto x, auto y) { return x == y; });
 inline constexpr auto comparison_list =
-    list(equal, binary("less", [](auto x, auto y) { return x < y; }),
+    list(binary("less", [](auto x, auto y) { return x < y; }),
          binary("less_or_equal", [](auto x, auto y) { return x <= y; }),
          binary("greater", [](auto x, auto y) { return x > y; }),
          binary("greater_or_equal", [](auto x, auto y) { return x >= y; }));
