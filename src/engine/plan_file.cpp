@@ -283,6 +283,13 @@ private:
     state.make_ahead(variants, options_.control);
   }
 
+  /// Halves are also read as f32.
+  static bool is_form_of(const Type& type, const Tensor& tensor) {
+    const bool half = tensor.dtype() == DType::f16 || tensor.dtype() == DType::bf16;
+    return type.is_static() && type.shape() == tensor.shape() &&
+           (type.dtype() == tensor.dtype() || (half && type.dtype() == DType::f32));
+  }
+
   /// Constants as kernels read them, of whatever form the file holds.
   void store_constants(const EngineState& state, Graph& lowered) const {
     for_each_constant(lowered.body(), [&](Node& node) {
@@ -295,11 +302,11 @@ private:
           tensor.dtype() == type &&
           (tensor.layout() == wanted.layout || (tensor.layout().row_major() && wanted.layout.row_major()));
       if (stored) return;
-      check(Type(tensor.dtype(), tensor.shape()) == value.type && type != DType::string &&
-                tensor.dtype() != DType::string,
+      check(is_form_of(value.type, tensor) && type != DType::string && tensor.dtype() != DType::string,
             ErrorCode::bad_data, "constant {} is {}, which is no {} stored as {}", value.name(),
             Type(tensor.dtype(), tensor.shape()).to_string(), value.type.to_string(), wanted.to_string());
       check_layout(wanted.layout, tensor.shape());
+      wanted.dtype = type;
       node.attributes.set("value", state.constants().get(tensor, wanted));
     });
   }
