@@ -30,6 +30,7 @@
 #include "importers/importer.h"
 #include "lower/precision.h"
 #include "ops/table.h"
+#include "tensor/half_types.h"
 #include "tensor/safetensors.h"
 
 namespace lanner {
@@ -285,9 +286,8 @@ private:
 
   /// Halves are also read as f32.
   static bool is_form_of(const Type& type, const Tensor& tensor) {
-    const bool half = tensor.dtype() == DType::f16 || tensor.dtype() == DType::bf16;
     return type.is_static() && type.shape() == tensor.shape() &&
-           (type.dtype() == tensor.dtype() || (half && type.dtype() == DType::f32));
+           (type.dtype() == tensor.dtype() || (is_half(tensor.dtype()) && type.dtype() == DType::f32));
   }
 
   /// Constants as kernels read them, of whatever form the file holds.

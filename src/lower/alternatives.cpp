@@ -296,6 +296,7 @@ private:
   }
 
   void expand(Node& node) {
+    if (promotion_) promotion_->forget(node);
     const std::vector<Node*> fresh = inserted_before(node, [&] { expand_node(node); });
     infer_types(graph_);
     for (Node* inner : fresh)

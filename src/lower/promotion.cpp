@@ -9,22 +9,23 @@
 #include "graph/copy.h"
 #include "graph/op.h"
 #include "plan/packing.h"
+#include "tensor/half_types.h"
 
 namespace lanner {
 namespace {
 
-bool is_half(const Type& type) {
-  return type.is_tensor() && (type.dtype() == DType::f16 || type.dtype() == DType::bf16);
+bool holds_halves(const Type& type) {
+  return type.is_tensor() && is_half(type.dtype());
 }
 
 Type promoted_type(const Type& type) {
-  return is_half(type) ? type.with_dtype(DType::f32) : type;
+  return holds_halves(type) ? type.with_dtype(DType::f32) : type;
 }
 
 bool has_halves(const Node& node) {
   return std::ranges::any_of(node.inputs(),
-                             [](const Value* value) { return value && is_half(value->type); }) ||
-         std::ranges::any_of(node.outputs(), [](const auto& value) { return is_half(value->type); });
+                             [](const Value* value) { return value && holds_halves(value->type); }) ||
+         std::ranges::any_of(node.outputs(), [](const auto& value) { return holds_halves(value->type); });
 }
 
 bool all_tensors(const Node& node) {
@@ -77,7 +78,7 @@ void Promotion::leave(const Value& value) {
 /// In f32 it is another form of the same constant, of which plans hold one.
 void Promotion::follow_constant(const Node& node) {
   Tensor tensor = *node.output()->constant();
-  if (is_half(node.output()->type)) tensor = options_.constants.get(tensor, of_type(DType::f32));
+  if (is_half(node.output()->type.dtype())) tensor = options_.constants.get(tensor, of_type(DType::f32));
   values_[node.output()] = graph_->constant(std::move(tensor), node.output()->name());
 }
 
@@ -99,6 +100,11 @@ void Promotion::follow(Node& node) {
   for (std::size_t o = 0; o < node.outputs().size(); ++o) values_[node.output(o)] = copy->output(o);
   nodes_[&node] = copy;
   originals_[copy] = &node;
+}
+
+void Promotion::forget(const Node& node) {
+  nodes_.erase(&node);
+  for (const auto& output : node.outputs()) values_.erase(output.get());
 }
 
 Node* Promotion::promoted(Node& node) {

@@ -23,6 +23,8 @@ public:
   /// The node that stands for `node` with its types changed; null where its operator does not mean the same
   /// in f32, or where it has no such values. Nodes that came to the graph later are followed, inputs first.
   Node* promoted(Node& node);
+  /// Before a node leaves the graph, since another may come to lie where it was.
+  void forget(const Node& node);
   /// The graph's node that a node of graph() stands for.
   Node* original(const Node& node) const { return originals_.at(&node); }
 

@@ -9,12 +9,13 @@
 
 #include "lower/vouched.h"
 #include "plan/lowered.h"
+#include "tensor/half_types.h"
 
 namespace lanner {
 
 Form lowered_form(const Type& type, Storage storage) {
-  const bool half = type.dtype() == DType::f16 || type.dtype() == DType::bf16;
-  if (!half || !storage.dtype || !storage.device.is_host()) return {type, std::move(storage)};
+  if (!is_half(type.dtype()) || !storage.dtype || !storage.device.is_host())
+    return {type, std::move(storage)};
   const DType dtype = *std::exchange(storage.dtype, std::nullopt);
   return {type.with_dtype(dtype), std::move(storage)};
 }

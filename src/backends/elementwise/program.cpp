@@ -4,16 +4,13 @@
 
 #include "backends/elementwise/operations.h"
 #include "graph/op.h"
+#include "tensor/half_types.h"
 
 namespace lanner {
 
 namespace {
 
 constexpr int max_registers = 24;
-
-bool is_half(DType type) {
-  return type == DType::f16 || type == DType::bf16;
-}
 
 /// Types that survive a way through f32 when they are only converted.
 bool is_castable(DType type) {

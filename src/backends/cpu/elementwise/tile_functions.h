@@ -47,8 +47,9 @@ void tile(float* out, const float* x, const float* y, const float* z, std::int64
   }
 }
 
+/// With its table for each file alone: nothing of it is shared between instruction sets.
 template<typename... Rows>
-TileFunctions tiles_of(const formulas::List<Rows...>& /*rows*/) {
+static TileFunctions tiles_of(const formulas::List<Rows...>& /*rows*/) {
   static constexpr TileFunction functions[] = {tile<Rows>...};
   return {functions};
 }
