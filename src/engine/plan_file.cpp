@@ -136,7 +136,9 @@ private:
   /// What each constant is, and of which source weights; those of a stripped plan are computed.
   void take_weights(const EngineState& state) {
     weights_ = read_plan_weights(file_, options_.limits);
-    const auto lacks = [](const auto& entry) { return !entry.second.value.defined(); };
+    const auto lacks = [](const auto& entry) {
+      return !entry.second.value.defined() && !entry.second.computed;
+    };
     const bool stripped = std::ranges::any_of(weights_, lacks);
     check(
         !stripped || options_.weights, ErrorCode::invalid_argument,
@@ -147,9 +149,19 @@ private:
     std::optional<GivenWeights> given;
     if (stripped) given.emplace(options_.weights, options_.weights_folder, options_.limits, operators());
     for (auto& [name, weight] : weights_) {
+      if (weight.computed) continue;
       if (given && !weight.value.defined()) weight.value = given->value(weight.recipe, weight.type());
       weight.value = state.constants().add(weight.recipe, weight.value);
     }
+    for (auto& [name, weight] : weights_)
+      if (weight.computed) weight.value = state.constants().add(weight.recipe, computed(weight, state));
+  }
+
+  /// What its recipe makes of source weights that are here by now.
+  Tensor computed(const PlanWeight& weight, const EngineState& state) const {
+    return value_of(
+        weight.recipe, weight.type(), operators(),
+        [&](const std::string& name) { return state.constants().source(name); }, options_.limits);
   }
 
   /// Weights stay as they are kept until a specialisation needs them otherwise, which takes time and memory.
@@ -292,23 +304,29 @@ private:
 
   /// Constants as kernels read them, of whatever form the file holds.
   void store_constants(const EngineState& state, Graph& lowered) const {
-    for_each_constant(lowered.body(), [&](Node& node) {
-      const Value& value = *node.output();
-      const Tensor tensor = *value.constant();
-      Storage wanted = value.storage;
-      wanted.device = {};
-      const DType type = wanted.dtype.value_or(value.type.dtype());
-      const bool stored =
-          tensor.dtype() == type &&
-          (tensor.layout() == wanted.layout || (tensor.layout().row_major() && wanted.layout.row_major()));
-      if (stored) return;
-      check(is_form_of(value.type, tensor) && type != DType::string && tensor.dtype() != DType::string,
-            ErrorCode::bad_data, "constant {} is {}, which is no {} stored as {}", value.name(),
-            Type(tensor.dtype(), tensor.shape()).to_string(), value.type.to_string(), wanted.to_string());
-      check_layout(wanted.layout, tensor.shape());
-      wanted.dtype = type;
-      node.attributes.set("value", state.constants().get(tensor, wanted));
-    });
+    // Scales first: by them others are stored.
+    for (const bool quantized : {false, true})
+      for_each_constant(lowered.body(), [&](Node& node) {
+        if ((node.output()->storage.quantization != nullptr) == quantized) store_constant(state, node);
+      });
+  }
+
+  void store_constant(const EngineState& state, Node& node) const {
+    const Value& value = *node.output();
+    const Tensor tensor = *value.constant();
+    Storage wanted = value.storage;
+    wanted.device = {};
+    const DType type = wanted.dtype.value_or(value.type.dtype());
+    const bool stored =
+        tensor.dtype() == type && !wanted.quantization &&
+        (tensor.layout() == wanted.layout || (tensor.layout().row_major() && wanted.layout.row_major()));
+    if (stored) return;
+    check(is_form_of(value.type, tensor) && type != DType::string && tensor.dtype() != DType::string,
+          ErrorCode::bad_data, "constant {} is {}, which is no {} stored as {}", value.name(),
+          Type(tensor.dtype(), tensor.shape()).to_string(), value.type.to_string(), wanted.to_string());
+    check_layout(wanted.layout, tensor.shape());
+    wanted.dtype = type;
+    node.attributes.set("value", state.constants().get(tensor, wanted));
   }
 
   /// Whether two types differ in sizes alone.

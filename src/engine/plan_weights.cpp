@@ -73,7 +73,10 @@ PlanWeight read_weight(const Safetensors& file, const std::string& name, const n
   const bool stripped = facts.value("stripped", false);
   check(!stripped || !weight.recipe.literal(), ErrorCode::bad_data,
         "weight '{}' is left out, but comes of no source weight", name);
-  if (!stripped) weight.value = kept_value(file, name, facts, weight, limits);
+  weight.computed = facts.value("computed", false);
+  check(!weight.computed || (!stripped && !weight.recipe.expression.empty()), ErrorCode::bad_data,
+        "weight '{}' is to be computed, but has no recipe", name);
+  if (!stripped && !weight.computed) weight.value = kept_value(file, name, facts, weight, limits);
   return weight;
 }
 

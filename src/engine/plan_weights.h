@@ -22,6 +22,7 @@ struct PlanWeight {
   DType dtype = DType::f32;
   Shape shape;
   Tensor value; ///< In the layout that it is kept in, a view of the file; undefined in a stripped plan.
+  bool computed = false; ///< By its recipe, of source weights that the file has: `value` is undefined.
   Type type() const { return {dtype, shape}; }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -49,8 +50,8 @@ public:
       : state_(state), variants_(std::move(variants)), options_(options) {}
 
   void write(const std::filesystem::path& path) {
-    for (const auto& [key, made] : variants_) gather(made->program->graph());
-    gather(*state_.graph);
+    for (const auto& [key, made] : variants_) gather(made->program->graph(), false);
+    gather(*state_.graph, true);
     for (const auto& [key, made] : variants_) gather_operators(made->program->graph().body());
     gather_operators(state_.graph->body());
     gather_sources();
@@ -87,10 +88,11 @@ private:
     std::string name;
     std::shared_ptr<const StoredConstant> constant;
     Tensor form; ///< What is written: in the layout that the first kernel reads, where it reads this type.
+    bool portable = false; ///< The portable graph reads it.
   };
 
-  void gather(const Graph& graph) {
-    for_each_constant(graph.body(), [&](const Node& node) { gather(*node.output()->constant()); });
+  void gather(const Graph& graph, bool portable) {
+    for_each_constant(graph.body(), [&](const Node& node) { gather(*node.output()->constant(), portable); });
   }
 
   void gather_operators(const Region& region) {
@@ -100,12 +102,13 @@ private:
     }
   }
 
-  void gather(const Tensor& tensor) {
-    if (places_.contains(memory_of(tensor))) return;
+  void gather(const Tensor& tensor, bool portable) {
+    if (!portable && places_.contains(memory_of(tensor))) return;
     auto constant = state_.constants().find(tensor);
     if (!constant) constant = std::make_shared<const StoredConstant>(StoredConstant{{}, tensor});
     if (constant->recipe.literal() && tensor.layout().row_major() && tensor.elements() <= max_inline) return;
     Entry& entry = entry_of(constant);
+    entry.portable = entry.portable || portable;
     if (!entry.form.defined() && tensor.dtype() == constant->value.dtype()) entry.form = tensor;
     places_[memory_of(tensor)] = entry.name;
   }
@@ -113,12 +116,15 @@ private:
   /// Small source weights that others were folded with.
   void gather_sources() {
     for (const auto& constant : state_.constants().of_weights())
-      if (!constant->recipe.weight.empty()) entry_of(constant);
+      if (!constant->recipe.weight.empty()) {
+        entry_of(constant);
+        held_.insert(constant->recipe.weight);
+      }
   }
 
   Entry& entry_of(const std::shared_ptr<const StoredConstant>& constant) {
     const auto [place, fresh] = numbers_.emplace(constant.get(), entries_.size());
-    if (fresh) entries_.push_back({fmt::format("w{}", entries_.size()), constant, {}});
+    if (fresh) entries_.push_back({fmt::format("w{}", entries_.size()), constant, {}, false});
     return entries_[place->second];
   }
 
@@ -126,15 +132,31 @@ private:
     const Recipe& recipe = entry.constant->recipe;
     const Tensor& tensor = entry.form.defined() ? entry.form : entry.constant->value;
     const bool stripped = !options_.weights && !recipe.literal() && !recipe.lost();
-    const bool plain = stripped || tensor.layout().row_major();
+    const bool computed = !stripped && is_computed(entry);
+    const bool plain = stripped || computed || tensor.layout().row_major();
     Json facts{{"dtype", to_string(tensor.dtype())},
                {"shape", tensor.shape().dims()},
                {"layout", plain ? "row" : tensor.layout().to_string()}};
     if (!recipe.weight.empty()) facts["weight"] = recipe.weight;
     if (!recipe.expression.empty()) facts["recipe"] = recipe.expression;
     if (stripped) facts["stripped"] = true;
+    if (computed) facts["computed"] = true;
     weights_[entry.name] = std::move(facts);
-    if (!stripped) add_tensor(entry.name, tensor);
+    if (!stripped && !computed) add_tensor(entry.name, tensor);
+  }
+
+  /// Whether loading makes it of source weights that are in the file anyway and take fewer bytes: weights
+  /// that the model holds in few bits.
+  bool is_computed(const Entry& entry) const {
+    const Recipe& recipe = entry.constant->recipe;
+    if (entry.portable || recipe.expression.empty() || recipe.lost()) return false;
+    std::uint64_t bytes = 0;
+    const Type type = entry.constant->type();
+    for (const auto& [name, source] : sources_of(recipe, type, state_.graph->ops(), state_.limits)) {
+      if (!held_.contains(name)) return false;
+      bytes += Layout{}.bytes(source.shape(), source.dtype());
+    }
+    return bytes < Layout{}.bytes(type.shape(), type.dtype());
   }
 
   void add_tensor(const std::string& name, const Tensor& tensor) {
@@ -200,6 +222,7 @@ private:
   const SaveOptions& options_;
   std::vector<Entry> entries_;
   std::map<const StoredConstant*, std::size_t> numbers_; ///< Of `entries_`.
+  std::set<std::string> held_;                           ///< Source weights of which the file has the values.
   std::map<Memory, std::string> places_; ///< The name of what a tensor of a graph is a form of.
   Json weights_ = Json::object(), operators_ = Json::object();
 };

@@ -1,6 +1,7 @@
 // An engine with other weights: recipes are computed anew, kernels and shapes stay.
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include "base/account.h"
 #include "base/check.h"
 #include "engine/source_weights.h"
+#include "graph/quantization.h"
 #include "ops/table.h"
 #include <lanner/nearest.h>
 
@@ -114,14 +116,29 @@ private:
   /// The same graph with what its constants are now, each in the storage that the graph says.
   std::unique_ptr<Graph> with_values(const Graph& graph, const EngineState& made) const {
     std::unique_ptr<Graph> result = graph.clone();
+    std::set<const Value*> scales;
     for_each_constant(result->body(), [&](Node& node) {
-      const auto constant = old_.constants().find(*node.output()->constant());
-      if (!constant || !is_changed(*constant)) return;
-      Storage storage = node.output()->storage;
-      storage.device = {};
-      node.attributes.set("value", made.constants().get(constant->recipe, storage));
+      if (!node.output()->storage.quantization && renewed(node, made)) scales.insert(node.output());
+    });
+    // What is stored by other scales than before is stored anew.
+    for_each_constant(result->body(), [&](Node& node) {
+      const std::vector<Value*> by = values_of(node.output()->storage);
+      const bool other = std::ranges::any_of(by, [&](const Value* scale) { return scales.contains(scale); });
+      if (node.output()->storage.quantization) renewed(node, made, other);
     });
     return result;
+  }
+
+  /// Whether it has another value now, or `anyway` is stored otherwise.
+  bool renewed(Node& node, const EngineState& made, bool anyway = false) const {
+    const auto constant = old_.constants().find(*node.output()->constant());
+    if (!constant || (!anyway && !is_changed(*constant))) return false;
+    Storage storage = node.output()->storage;
+    storage.device = {};
+    node.attributes.set("value", constant->recipe.literal()
+                                     ? made.constants().get(constant->value, storage)
+                                     : made.constants().get(constant->recipe, storage));
+    return true;
   }
 
   /// Those that were made ahead. What kernels say no to now is made at first use, as other shapes are.

@@ -16,6 +16,7 @@
 #include "engine/measure_machine.h"
 #include "engine/stream_choice.h"
 #include "graph/op.h"
+#include "lower/quantized_weights.h"
 #include "lower/schedule.h"
 #include "lower/vouched.h"
 #include "passes/pipeline.h"
@@ -84,12 +85,14 @@ std::vector<Binding> output_bindings(const Graph& graph) {
 }
 
 std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits,
-                                         const Control& control) {
+                                         const Control& control, const WeightReaders& readers) {
   std::unique_ptr<Graph> concrete = graph_at(graph, given_shapes(graph, shapes));
   PassOptions options;
   options.limits = limits;
   options.control = control;
   run_passes(*concrete, options);
+  if (fold_weights(*concrete, readers.backends, readers.target, readers.constants))
+    run_passes(*concrete, options);
   return concrete;
 }
 
@@ -185,7 +188,8 @@ Specialisation EngineState::lowered(const VariantKey& key, double& seconds, cons
     tried.deterministic = true;
   Tuner tuner(tried, seconds, cache, *constants_, control);
   if (making.sizes_only) tuner.believe();
-  std::unique_ptr<Graph> graph = specialised_graph(portable(), key.shapes, limits, control);
+  std::unique_ptr<Graph> graph =
+      specialised_graph(portable(), key.shapes, limits, control, {backends, own, *constants_});
   check_aliases(*this, *graph);
   LowerOptions options{backends, own, tuner, *constants_, control};
   if (model) options.tactic_source = &model->program->graph();

@@ -129,8 +129,15 @@ void set_limits(Target& target, const EnvironmentState& environment);
 std::vector<Binding> input_bindings(const Graph& graph);
 std::vector<Binding> output_bindings(const Graph& graph);
 
-/// A copy of `graph` for concrete input shapes, canonical again.
+/// Who may take quantised weights as they are.
+struct WeightReaders {
+  std::span<const Backend* const> backends;
+  const Target& target;
+  const WeightStore& constants;
+};
+/// A copy of `graph` for concrete input shapes, canonical again, with those quantised weights made real that
+/// none of `readers` takes as they are.
 std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits,
-                                         const Control& control = {});
+                                         const Control& control, const WeightReaders& readers);
 
 } // namespace lanner

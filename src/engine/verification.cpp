@@ -143,7 +143,7 @@ private:
     const Tactic& tactic = step.offered->tactic;
     TrialData data(node, copies(node, operands), target_.threads, quiet_);
     std::vector<Item> results;
-    for (const Tensor& tensor : defined(node, [&] { return data.expected(tactic); }))
+    for (const Tensor& tensor : defined(node, [&] { return data.expected(tactic, node); }))
       results.emplace_back(tensor);
     const std::optional<Verdict> verdict = verdict_of([&] { return tried(node, step, data); });
     ++(verdict ? found_.nodes : found_.skipped);

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "graph/op.h"
+#include "graph/quantization.h"
 
 namespace lanner {
 
@@ -26,7 +27,7 @@ void NodeCopier::copy_attributes(const Node& from, Node& to) const {
 }
 
 void NodeCopier::copy_storage(const Value& from, Value& to) const {
-  to.storage = from.storage;
+  to.storage = with_values(from.storage, [&](Value* value) { return mapped(value); });
   if (from.storage.parent) to.storage.parent = mapped(from.storage.parent);
 }
 

@@ -7,6 +7,7 @@
 #include "graph/attribute_text.h"
 #include "graph/infer.h"
 #include "graph/op.h"
+#include "graph/storage_parser.h"
 #include "graph/text.h"
 #include "graph/verifier.h"
 
@@ -19,13 +20,7 @@ struct Definition {
   std::string name;
   std::size_t offset = 0;
   Type type;
-  Storage storage;
-  std::string parent; ///< Name; empty: none.
-};
-
-struct Reference {
-  std::string name;
-  std::size_t offset = 0;
+  SpelledStorage storage;
 };
 
 class Parser {
@@ -45,7 +40,7 @@ public:
 
 private:
   struct Output {
-    Reference value;
+    ValueReference value;
     std::string name;
   };
 
@@ -71,7 +66,7 @@ private:
     lexer_.expect("{");
     while (lexer_.at_name("symbol")) symbol();
     while (lexer_.at_name("meta")) meta();
-    nodes(graph_->body());
+    nodes(graph_->body(), 0);
     for (const Output& output : outputs) {
       const std::size_t offset = output.value.offset;
       located(offset, [&] { graph_->add_output(output.name, resolve(output.value, graph_->body())); });
@@ -125,12 +120,12 @@ private:
     graph_->metadata[std::move(key)] = lexer_.expect(TokenKind::string, "a text").text;
   }
 
-  Reference reference() {
+  ValueReference reference() {
     const Token token = lexer_.expect(TokenKind::value, "a value");
     return {token.text, token.offset};
   }
 
-  Value* resolve(const Reference& reference, const Region& region) {
+  Value* resolve(const ValueReference& reference, const Region& region) {
     Value* value = graph_->find(reference.name);
     if (!value)
       lexer_.fail_at(reference.offset, fmt::format("%{} is not defined before it is used", reference.name));
@@ -142,8 +137,8 @@ private:
   }
 
   Definition definition() {
-    const Reference name = reference();
-    Definition made{name.name, name.offset, {}, {}, {}};
+    const ValueReference name = reference();
+    Definition made{name.name, name.offset, {}, {}};
     if (name.name.empty()) lexer_.fail_at(name.offset, "a value's name is empty");
     if (!defined_.insert(name.name).second)
       lexer_.fail_at(name.offset, fmt::format("%{} is defined twice", name.name));
@@ -152,49 +147,8 @@ private:
     } else {
       types_missing_ = true;
     }
-    if (lexer_.take("@")) storage(made);
+    if (lexer_.take("@")) made.storage = parse_storage(lexer_);
     return made;
-  }
-
-  void storage(Definition& made) {
-    while (lexer_.peek().kind == TokenKind::name) {
-      const Token token = lexer_.next();
-      Storage& storage = made.storage;
-      located(token.offset, [&] {
-        if (token.text == "cpu" || token.text == "cuda") {
-          const std::string index =
-              lexer_.take(":") ? fmt::format(":{}", lexer_.integer("a device's number")) : "";
-          storage.device = Device::parse(token.text + index);
-        } else if (token.text == "scale" && lexer_.take("=")) {
-          storage.scale = lexer_.real("a scale");
-        } else if (token.text == "zero" && lexer_.take("=")) {
-          storage.zero = zero_point();
-        } else if (token.text == "in" && lexer_.take("=")) {
-          made.parent = reference().name;
-          if (lexer_.take("+")) storage.offset = lexer_.integer("an offset");
-        } else if (const auto dtype = dtype_named(token.text)) {
-          storage.dtype = dtype;
-        } else {
-          storage.layout = layout(token);
-        }
-      });
-    }
-  }
-
-  Layout layout(const Token& token) const {
-    try {
-      return Layout::parse(token.text);
-    } catch (const Error& error) {
-      lexer_.fail_at(token.offset, error.message());
-    }
-  }
-
-  std::int32_t zero_point() {
-    const std::size_t offset = lexer_.peek().offset;
-    const std::int64_t zero = lexer_.integer("a zero point");
-    if (!std::in_range<std::int32_t>(zero))
-      lexer_.fail_at(offset, fmt::format("zero point {} leaves 32 bits", zero));
-    return static_cast<std::int32_t>(zero);
   }
 
   std::vector<Definition> definitions() {
@@ -218,18 +172,19 @@ private:
     Value* holder = graph_->find(definition.name);
     if (holder && holder != value) graph_->rename(holder, {});
     value->type = definition.type;
-    value->storage = definition.storage;
+    value->storage = definition.storage.storage;
     graph_->rename(value, definition.name);
-    if (!definition.parent.empty()) parents_.push_back({value, {definition.parent, definition.offset}});
+    if (definition.storage.names_values()) spelled_.emplace_back(value, definition.storage);
   }
 
-  void nodes(Region& region) {
-    const std::size_t first_parent = parents_.size();
+  /// `first`: of the storages that name values, that of the region's first parameter.
+  void nodes(Region& region, std::size_t first) {
     while (!lexer_.take("}")) node(region);
-    for (std::size_t i = first_parent; i < parents_.size(); ++i) {
-      const auto& [value, parent] = parents_[i];
-      if (value->region() == &region) value->storage.parent = resolve(parent, region);
-    }
+    // Values that storages name may be defined behind them.
+    for (std::size_t i = first; i < spelled_.size(); ++i)
+      spelled_[i].first->storage = spelled_[i].second.resolved(
+          [&](const ValueReference& reference) { return resolve(reference, region); });
+    spelled_.resize(first);
   }
 
   void node(Region& region) {
@@ -295,29 +250,29 @@ private:
         lexer_.fail_at(offset, fmt::format("a region has {} parameters for {} captures", parameters.size(),
                                            captures.size()));
       Region& region = node.add_region();
-      const std::size_t own = parameters.size() - captures.size();
+      const std::size_t own = parameters.size() - captures.size(), first = spelled_.size();
       for (std::size_t i = 0; i < own; ++i) region.add_parameter(parameters[i].name, parameters[i].type);
       if (node.regions().size() == 1) {
         for (Value* capture : captures) node.add_capture(capture);
       }
       for (std::size_t i = 0; i < parameters.size(); ++i) place(parameters[i], region.parameter(i));
-      region_body(region);
+      region_body(region, first);
     } while (lexer_.take(","));
     lexer_.expect(")");
   }
 
-  void region_body(Region& region) {
+  void region_body(Region& region, std::size_t first) {
     lexer_.expect("->");
     lexer_.expect("(");
-    std::vector<Reference> outputs;
+    std::vector<ValueReference> outputs;
     while (!lexer_.at(")")) {
       if (!outputs.empty()) lexer_.expect(",");
       outputs.push_back(reference());
     }
     lexer_.expect(")");
     lexer_.expect("{");
-    nodes(region);
-    for (const Reference& output : outputs) region.add_output(resolve(output, region));
+    nodes(region, first);
+    for (const ValueReference& output : outputs) region.add_output(resolve(output, region));
   }
 
   std::vector<std::string> strings_in_parentheses() {
@@ -359,7 +314,7 @@ private:
   TensorSource tensors_;
   std::unique_ptr<Graph> graph_;
   std::set<std::string> defined_;
-  std::vector<std::pair<Value*, Reference>> parents_;
+  std::vector<std::pair<Value*, SpelledStorage>> spelled_; ///< Of storages that name values.
   std::uint32_t nodes_ = 0;
   bool types_missing_ = false;
 };
@@ -372,7 +327,10 @@ std::unique_ptr<Graph> parse_graph(std::string_view text, const OpTable& ops,
   std::unique_ptr<Graph> graph = parser.run();
   try {
     verify(*graph);
-    if (parser.types_missing()) infer_types(*graph);
+    if (parser.types_missing()) {
+      infer_types(*graph);
+      verify(*graph); // by what storages name, too
+    }
   } catch (const Error& error) {
     if (error.code() == ErrorCode::limit_exceeded) throw;
     // What breaks a rule of graphs here is the text's fault, not Lanner's.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,7 +19,8 @@
 namespace lanner {
 
 /// One way of running a node: which kernel with which configuration, and how it wants its values stored. A
-/// fresh process with the same backend rebuilds the kernel from node, config and storages alone.
+/// fresh process with the same backend rebuilds the kernel from node, config and storages alone. Scales and
+/// zero points that a storage names as values are inputs of the node.
 struct Tactic {
   std::string kernel; ///< `conv`, `gemm`, `elementwise`: name within the backend, shown by explain.
   std::vector<std::byte> config; ///< Opaque to all but the backend; stored in plans and the timing cache.
@@ -28,6 +30,8 @@ struct Tactic {
   int in_place = -1;              ///< Input whose memory output 0 may take over (same bytes), -1 none.
   bool required_in_place = false; ///< The kernel accumulates into that input's memory (convolution + sum).
   double estimate = 0;            ///< Heuristic cost in seconds, used when nothing is timed; lower is better.
+  std::optional<DType>
+      accumulates; ///< In which sums of products, or of elements, are kept; unset: there are none.
 };
 
 /// Tactics, or why there are none. `reason` is one line and may also tell why fewer were offered.

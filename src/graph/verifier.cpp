@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "graph/op.h"
+#include "graph/quantization.h"
 
 namespace lanner {
 
@@ -143,6 +144,7 @@ private:
 
   void storage(const Value& value) {
     const Storage& storage = value.storage;
+    if (storage.quantization) quantization(value);
     if (!storage.parent) {
       check(storage.offset == 0, ErrorCode::internal, "%{} has an offset but no parent", value.name());
       return;
@@ -156,6 +158,44 @@ private:
       check(defined_.contains(up), ErrorCode::internal, "%{} lives in a value that is gone", value.name());
     }
     hold(value, *storage.parent);
+  }
+
+  void quantization(const Value& value) {
+    with_context([&] { return "%" + value.name(); }, [&] { check_quantization(value.type, value.storage); });
+    const std::vector<Value*> read = nearby_values(value);
+    check(std::ranges::find(read, &value) == read.end(), ErrorCode::internal, "%{} is its own scale",
+          value.name());
+    if (const Node* producer = value.producer(); producer && producer->kind() != "constant")
+      check_reads(*producer, value, read);
+    for (const Use& use : value.uses())
+      if (use.node) check_reads(*use.node, value, read);
+  }
+
+  /// The values that its storage names, checked not to lie elsewhere before they are followed.
+  std::vector<Value*> nearby_values(const Value& value) const {
+    std::vector<const Value*> open{&value};
+    std::set<const Value*> seen;
+    while (!open.empty()) {
+      const Value* one = open.back();
+      open.pop_back();
+      if (!one->storage.quantization || !seen.insert(one).second) continue;
+      const Quantization& q = *one->storage.quantization;
+      for (const Value* next : {q.scale.value, q.zero.value}) {
+        if (!next) continue;
+        const bool near = defined_.contains(next) && next->region() == value.region();
+        check(near, ErrorCode::internal, "%{} has a scale in another region", value.name());
+        open.push_back(next);
+      }
+    }
+    return values_of(value.storage);
+  }
+
+  /// A kernel gets pointers to its inputs alone, and runs when these are there. Constants always are.
+  static void check_reads(const Node& node, const Value& value, const std::vector<Value*>& read) {
+    for (const Value* scale : read)
+      check(scale->constant() || std::ranges::find(node.inputs(), scale) != node.inputs().end(),
+            ErrorCode::internal, "node {}: %{} is stored by %{}, which is no input of the node", node.label(),
+            value.name(), scale->name());
   }
 
   static void hold(const Value& child, const Value& parent) {

@@ -19,6 +19,7 @@
 #include "lower/joins.h"
 #include "lower/precision.h"
 #include "lower/promotion.h"
+#include "lower/quantized_weights.h"
 #include "lower/tuning.h"
 #include "lower/vouched.h"
 #include "ops/expansion.h"
@@ -429,8 +430,10 @@ std::vector<Proposal> offered_alternatives(Graph& graph, const LowerOptions& opt
   return Collector(graph, options).offered();
 }
 
-std::vector<Proposal> collect_alternatives(Graph& graph, const LowerOptions& options) {
+std::vector<Proposal> collect_alternatives(Graph& graph, const LowerOptions& options,
+                                           const QuantizedWeights& weights) {
   std::vector<Proposal> proposals = offered_alternatives(graph, options);
+  weights.propose(proposals, graph, options);
   if (options.tactic_source)
     for (Proposal& proposal : proposals) keep_chosen(proposal, options);
   const auto rest = std::ranges::find_if(proposals, [](const Proposal& one) { return !one.in_first_cover; });
@@ -460,23 +463,6 @@ void stand_in(std::span<Proposal> proposals, const LowerOptions& options) {
 
 void time_proposal(Proposal& proposal, const LowerOptions& options) {
   time({&proposal, 1}, options);
-}
-
-/// As the graph's value says it, whose type may be narrower.
-static Storage of_graph(Storage storage, const Value* asked, const Value* own) {
-  if (!asked || !own || !asked->type.is_tensor() || !own->type.is_tensor()) return storage;
-  const DType dtype = storage.dtype.value_or(asked->type.dtype());
-  if (asked->type.dtype() != own->type.dtype())
-    storage.dtype = dtype == own->type.dtype() ? std::nullopt : std::optional(dtype);
-  return storage;
-}
-
-Storage Proposal::input_storage(const Tactic& tactic, std::size_t i) const {
-  return of_graph(tactic.inputs.at(i), node->input(i), inputs.at(i));
-}
-
-Storage Proposal::output_storage(const Tactic& tactic, std::size_t o) const {
-  return of_graph(tactic.outputs.at(o), node->output(o), outputs.at(o));
 }
 
 bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const Node*, std::size_t>& order,

@@ -12,6 +12,8 @@
 
 namespace lanner {
 
+class QuantizedWeights;
+
 /// One way of running a node and what it costs.
 struct Alternative {
   const Backend* backend = nullptr; ///< Null: alias or interpreter.
@@ -50,9 +52,10 @@ struct Proposal {
 /// cover come first, each part in execution order. Beside that cover convolutions and the like are not asked
 /// for yet: their lists are empty.
 std::vector<Proposal> offered_alternatives(Graph& graph, const LowerOptions& options);
-/// The same; those of the first cover are timed as far as the budget goes, with what is found by a search,
-/// and without what is wrong.
-std::vector<Proposal> collect_alternatives(Graph& graph, const LowerOptions& options);
+/// The same, and what reads one of `weights` also with that as it is quantised; those of the first cover are
+/// timed as far as the budget goes, with what is found by a search, and without what is wrong.
+std::vector<Proposal> collect_alternatives(Graph& graph, const LowerOptions& options,
+                                           const QuantizedWeights& weights);
 /// Asks backends where that was not done yet; a group that none takes is left with an empty list.
 void ask_for(Proposal& proposal, const LowerOptions& options);
 /// Gives those that were not asked for a list by what is known now of others with the same anchor: storages,

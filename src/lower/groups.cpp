@@ -233,11 +233,9 @@ std::vector<Value*> outputs_of(const NodeGroup& group) {
   return outputs;
 }
 
-Node* replace(const NodeGroup& group, const Node& node) {
+Node* replace(const NodeGroup& group, const Node& node, std::span<Value* const> inputs) {
   Node* last = group.back();
   Region& region = *last->region();
-  const std::vector<Value*> inputs =
-      group.size() > 1 ? inputs_of(group) : std::vector<Value*>(last->inputs().begin(), last->inputs().end());
   std::vector<Value*> outputs;
   if (group.size() > 1)
     outputs = outputs_of(group);

@@ -34,8 +34,8 @@ std::vector<Value*> outputs_of(const NodeGroup& group);
 /// A graph of one node, `fused`, that stands for the group: its inputs are those of inputs_of(), constants
 /// among them, its outputs those of outputs_of().
 std::unique_ptr<Graph> alone(const NodeGroup& group);
-/// Replaces the group by a copy of `node`, which stands for it, in the last one's place. Outputs keep their
-/// names.
-Node* replace(const NodeGroup& group, const Node& node);
+/// Replaces the group by a copy of `node`, which stands for it and reads `inputs` (null: absent), in the last
+/// one's place. Outputs keep their names.
+Node* replace(const NodeGroup& group, const Node& node, std::span<Value* const> inputs);
 
 } // namespace lanner

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
 #include <lanner/error.h>
 
 #include "graph/op.h"
+#include "graph/quantization.h"
 #include "graph/verifier.h"
 #include "lower/alternatives.h"
 #include "lower/cover.h"
@@ -15,6 +17,7 @@
 #include "lower/joins.h"
 #include "lower/output_places.h"
 #include "lower/precision.h"
+#include "lower/quantized_weights.h"
 #include "lower/regions.h"
 #include "lower/row_sets.h"
 #include "plan/joins.h"
@@ -35,11 +38,12 @@ public:
       : graph_(graph), options_(options), reorder_costs_(graph, options) {}
 
   std::vector<NodeReport> run() {
+    const QuantizedWeights weights = QuantizedWeights::of(graph_, options_.constants);
     options_.constants.learn(graph_);
     gather_row_sets(graph_);
     prepare_to_lower(graph_, options_);
     reports_ = lower_regions(graph_, options_);
-    proposals_ = collect_alternatives(graph_, options_);
+    proposals_ = collect_alternatives(graph_, options_, weights);
     std::vector<Type> types;
     for (const Value* output : graph_.body().outputs()) types.push_back(output->type);
     apply(settled_cover());
@@ -120,12 +124,15 @@ private:
       Proposal& proposal = proposals_[taken.proposal];
       if (options_.observe) options_.observe(proposal, taken.alternative);
       const Alternative& chosen = proposal.list[taken.alternative];
-      Node& node = *placed(proposal);
-      for (std::size_t k = 0; k < node.inputs().size(); ++k)
-        if (Value* value = node.inputs()[k])
-          node.set_input(k, stored(value, asked(proposal, k, *value), chosen.tactic.inputs[k], &node));
+      Node& node = *placed(proposal, cover);
+      // Scales first: the storages of others name them as the node reads them.
+      for (const bool named : {false, true})
+        for (std::size_t k = 0; k < node.inputs().size(); ++k)
+          if (Value* value = node.inputs()[k]; value && !values_of(chosen.tactic.inputs[k]).empty() == named)
+            node.set_input(k, stored(value, asked(proposal, k, *value),
+                                     read_by(node, proposal, chosen.tactic.inputs[k]), &node));
       for (std::size_t k = 0; k < node.outputs().size(); ++k)
-        node.output(k)->storage = chosen.tactic.outputs[k];
+        node.output(k)->storage = read_by(node, proposal, chosen.tactic.outputs[k]);
       set_tactic(node, chosen);
       if (chosen.tactic.in_place >= 0)
         in_place_[&node] = {static_cast<std::size_t>(chosen.tactic.in_place),
@@ -134,15 +141,40 @@ private:
     }
   }
 
+  /// A storage for `node`, with the values that it names as the node reads them.
+  static Storage read_by(const Node& node, const Proposal& proposal, const Storage& storage) {
+    const std::span<Value* const> asked = proposal.own ? proposal.node->inputs() : proposal.inputs;
+    return with_values(storage, [&](Value* value) {
+      const auto found = std::ranges::find(asked, value);
+      return found == asked.end() ? value : node.input(static_cast<std::size_t>(found - asked.begin()));
+    });
+  }
+
   /// The graph's node for it.
-  Node* placed(const Proposal& proposal) {
+  Node* placed(const Proposal& proposal, const std::vector<Taken>& cover) {
     if (!proposal.own) return proposal.node;
     std::vector<Type> types;
     for (const Value* output : proposal.outputs) types.push_back(type_of(*output));
-    Node* made = replace(proposal.members, *proposal.node);
+    Node* made = replace(proposal.members, *proposal.node, proposal.inputs);
+    for (const Taken& taken : cover) read_new(taken, proposal.outputs, *made);
     for (std::size_t o = 0; o < types.size(); ++o)
       if (made->output(o)->type != types[o]) narrow_types_.emplace(made->output(o), types[o]);
     return made;
+  }
+
+  /// Those that follow a group read what the node gives that stands for it: the old values are gone.
+  void read_new(const Taken& taken, const std::vector<Value*>& old, const Node& made) {
+    const auto renewed = [&](Value* value) {
+      const auto found = std::ranges::find(old, value);
+      return value && found != old.end() ? made.output(static_cast<std::size_t>(found - old.begin())) : value;
+    };
+    Proposal& proposal = proposals_[taken.proposal];
+    for (Value*& input : proposal.inputs) input = renewed(input);
+    if (proposal.own) return;
+    Tactic& tactic = proposal.list[taken.alternative].tactic;
+    for (std::vector<Storage>* storages : {&tactic.inputs, &tactic.outputs})
+      for (Storage& storage : *storages)
+        if (storage.quantization) storage = with_values(std::move(storage), renewed);
   }
 
   /// What the model says of a value that was promoted.
@@ -172,7 +204,8 @@ private:
     Storage storage = value.storage;
     storage.parent = nullptr;
     storage.offset = 0;
-    Value* copy = graph_.emit("reorder", std::vector<Value*>{&value}, {}, value.type, value.name(), &before);
+    Value* copy =
+        graph_.emit("reorder", conversion_inputs(value, storage), {}, value.type, value.name(), &before);
     copy->storage = std::move(storage);
     choose_reorder(*copy->producer());
     return copy;
@@ -210,7 +243,7 @@ private:
   Value* stored(Value* value, const Asked& asked, const Storage& storage, Node* reader) {
     const Type& type = asked.type;
     if (!value->type.is_static()) return value;
-    if (asked.constant) return packed(*value, asked, storage);
+    if (asked.constant && by_constants(storage)) return packed(*value, asked, storage);
     if (value->type != type) {
       if (reorder_costs_.casts_first({value->type, value->storage}, {type, storage}))
         return stored(converted(value, "cast", type, value->storage, reader), asked, storage, reader);
@@ -222,6 +255,11 @@ private:
         !same_storage(type, middle, value->storage) && !same_storage(type, middle, storage))
       value = stored(value, asked, middle, reader);
     return converted(value, "reorder", type, storage, reader);
+  }
+
+  /// Whether all is known by which constants are quantised.
+  static bool by_constants(const Storage& storage) {
+    return std::ranges::all_of(values_of(storage), [](const Value* value) { return value->constant(); });
   }
 
   Value* packed(Value& value, const Asked& asked, const Storage& storage) {
@@ -239,7 +277,7 @@ private:
                    Node* reader) {
     Value*& made = stored_[{value, lowered_key(type, storage)}];
     if (made) return made;
-    made = graph_.emit(kind, std::vector<Value*>{value}, conversion_attributes(kind, type), type,
+    made = graph_.emit(kind, conversion_inputs(*value, storage), conversion_attributes(kind, type), type,
                        value->name(), reader);
     made->storage = storage;
     choose_reorder(*made->producer());
@@ -270,16 +308,22 @@ private:
     const Storage middle = staging(value->type, value->storage, storage);
     if (!same_storage(value->type, middle, storage))
       value = stored(value, {value->type, value->constant()}, middle, nullptr);
-    Value* copy = graph_.emit("reorder", std::vector<Value*>{value}, {}, value->type, name);
+    Value* copy = graph_.emit("reorder", conversion_inputs(*value, storage), {}, value->type, name);
     copy->storage = storage;
     choose_reorder(*copy->producer());
     return copy;
   }
 
   void drop_unused_constants() {
+    std::set<const Value*> scales;
+    for (const auto& node : graph_.body().nodes())
+      for (const auto& output : node->outputs())
+        if (node->kind() != "constant" || !output->unused())
+          for (const Value* value : values_of(output->storage)) scales.insert(value);
     std::vector<Node*> unused;
     for (const auto& node : graph_.body().nodes())
-      if (node->kind() == "constant" && node->output()->unused()) unused.push_back(node.get());
+      if (node->kind() == "constant" && node->output()->unused() && !scales.contains(node->output()))
+        unused.push_back(node.get());
     for (Node* node : unused) graph_.body().erase(node);
   }
 

@@ -1,12 +1,15 @@
 #include "lower/reorders.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <limits>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "graph/quantization.h"
 #include "lower/vouched.h"
 #include "plan/lowered.h"
 #include "tensor/half_types.h"
@@ -14,7 +17,7 @@
 namespace lanner {
 
 Form lowered_form(const Type& type, Storage storage) {
-  if (!is_half(type.dtype()) || !storage.dtype || !storage.device.is_host())
+  if (!is_half(type.dtype()) || !storage.dtype || storage.quantization || !storage.device.is_host())
     return {type, std::move(storage)};
   const DType dtype = *std::exchange(storage.dtype, std::nullopt);
   return {type.with_dtype(dtype), std::move(storage)};
@@ -26,14 +29,33 @@ AttributeMap conversion_attributes(std::string_view kind, const Type& to) {
   return attributes;
 }
 
+std::vector<Value*> conversion_inputs(Value& value, const Storage& to) {
+  std::vector<Value*> inputs{&value};
+  for (const Storage* storage : std::array{&std::as_const(value.storage), &to})
+    for (Value* read : values_of(*storage))
+      if (!read->constant() && std::ranges::find(inputs, read) == inputs.end()) inputs.push_back(read);
+  return inputs;
+}
+
 std::unique_ptr<Graph> conversion_graph(const OpTable& ops, std::string_view kind, const Form& from,
                                         const Form& to) {
   auto graph = std::make_unique<Graph>(ops, std::string(kind));
   Value* input = graph->add_input("x", from.type);
-  input->storage = from.storage;
-  Value* output =
-      graph->emit(kind, std::vector<Value*>{input}, conversion_attributes(kind, to.type), to.type, "y");
-  output->storage = to.storage;
+  std::map<const Value*, Value*> made;
+  const std::function<Value*(Value*)> taken_in = [&](Value* value) {
+    Value*& here = made[value];
+    if (here) return here;
+    const Tensor* constant = value->constant();
+    here = constant ? graph->constant(*constant, value->name())
+                    : graph->add_input(graph->unique_name(value->name()), value->type);
+    here->storage = with_values(value->storage, taken_in);
+    return here;
+  };
+  input->storage = with_values(from.storage, taken_in);
+  const Storage storage = with_values(to.storage, taken_in);
+  Value* output = graph->emit(kind, conversion_inputs(*input, storage), conversion_attributes(kind, to.type),
+                              to.type, "y");
+  output->storage = storage;
   graph->add_output("y", output);
   return graph;
 }
@@ -77,7 +99,7 @@ Storage staging(const Type& type, const Storage& from, const Storage& to) {
   const bool from_host = from.device.is_host();
   const Storage &host = from_host ? from : to, &other = from_host ? to : from;
   // A GPU changes the form where it has kernels for it, as it is faster; blocks and scales are the host's.
-  const bool by_host = !host.layout.blocks.empty() || host.scale != 0;
+  const bool by_host = !host.layout.blocks.empty() || host.quantization;
   Storage middle = by_host ? other : host;
   middle.device = by_host ? host.device : other.device;
   if (same_storage(type, middle, to)) return to;

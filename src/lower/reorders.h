@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "graph/graph.h"
 #include "lower/alternatives.h"
@@ -23,6 +24,8 @@ struct Form {
 Form lowered_form(const Type& type, Storage storage);
 /// Of a `reorder`, or a `cast` to this type.
 AttributeMap conversion_attributes(std::string_view kind, const Type& to);
+/// What a reorder to a storage reads: the value and what tells how it is stored before and behind.
+std::vector<Value*> conversion_inputs(Value& value, const Storage& to);
 /// A graph of one such node.
 std::unique_ptr<Graph> conversion_graph(const OpTable& ops, std::string_view kind, const Form& from,
                                         const Form& to);

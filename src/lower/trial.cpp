@@ -130,7 +130,7 @@ void Trial::gather() {
       inputs_[i] = constants_.on(held_[i], storage.device).data();
       continue;
     }
-    const Tensor& tensor = operands_.emplace_back(data_.input(i, storage));
+    const Tensor& tensor = operands_.emplace_back(data_.input(i, storage, node));
     inputs_[i] = tensor.data();
     if (!stream_ || !storage.device.is_host()) continue;
     pinned_.push_back(allocate_pinned(own, tensor.bytes()));
@@ -212,7 +212,10 @@ Verdict Trial::judge(std::size_t o) const {
     if (difference.within(tolerance)) return {};
   }
   // Where the GPU found something, the host tells what.
-  difference = compare(result(output).to(Device{}), output.expected, tolerance);
+  Tensor got = result(output).to(Device{});
+  if (output.storage.quantization)
+    got = ops::reals_of(got, output.storage, output.expected.dtype(), data_.values(subject_.node));
+  difference = compare(got, output.expected, tolerance);
   if (difference.within(tolerance)) return {};
   return {fmt::format("output {}: {}", o, difference.to_string())};
 }
@@ -271,13 +274,31 @@ bool Trial::may_run_in_place() const {
          storage_bytes(*value, tactic.inputs.at(i)) == outputs_.at(0).block->bytes();
 }
 
+/// What the definition gives as it is stored, where a step up or down is no fault: it is compared as reals.
+void Trial::expect_quantized(Output& output, const Tensor& sample) const {
+  const ops::StoredValues values = data_.values(subject_.node);
+  const Tensor whole = repeated(sample, output.shape, of_type(sample.dtype()));
+  Storage plain = output.storage;
+  plain.layout = {};
+  const Tensor stored = pack(whole, plain, values);
+  output.expected = ops::reals_of(stored, plain, DType::f32, values);
+  double step = 0;
+  for (const double scale : ops::table_of(plain, output.shape, values).scale)
+    step = std::max(step, std::abs(scale));
+  output.tolerance.absolute += 1.001 * step;
+}
+
 void Trial::store_expected() {
-  const std::vector<Tensor>& samples = data_.expected(subject_.tactic);
+  const std::vector<Tensor>& samples = data_.expected(subject_.tactic, subject_.node);
   for (std::size_t o = 0; o < outputs_.size(); ++o) {
     Output& output = outputs_[o];
     if (!samples.at(o).defined()) continue; // nothing uses it
-    output.expected = as_stored(samples[o], output.shape, output.storage.layout);
     output.tolerance = tolerance_of(subject_.node, subject_.tactic, samples[o]);
+    if (output.storage.quantization) {
+      expect_quantized(output, samples[o]);
+      continue;
+    }
+    output.expected = as_stored(samples[o], output.shape, output.storage.layout);
     const bool on_gpu =
         output.far && output.expected.dtype() == DType::f32 && output.storage.layout.blocks.empty() &&
         (output.type == DType::f32 || output.type == DType::f16 || output.type == DType::bf16);
@@ -307,7 +328,7 @@ void Trial::run(std::size_t number, bool in_place, std::unique_ptr<cuda::GraphEx
 }
 
 Verdict Trial::check(std::size_t runs) {
-  static_cast<void>(data_.expected(subject_.tactic));
+  static_cast<void>(data_.expected(subject_.tactic, subject_.node));
   gather();
   store_expected();
   const bool must = subject_.tactic.required_in_place;

@@ -104,6 +104,7 @@ private:
   void open_stream();
   void gather();
   void store_expected();
+  void expect_quantized(Output& output, const Tensor& sample) const;
   void poison(unsigned char value);
   Arguments arguments(bool in_place) const;
   void copy_operand() const;

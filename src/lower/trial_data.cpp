@@ -11,6 +11,7 @@
 #include <lanner/error.h>
 
 #include "backends/group.h"
+#include "base/check.h"
 #include "device/memory.h"
 #include "graph/copy.h"
 #include "graph/infer.h"
@@ -163,15 +164,16 @@ bool is_batch_outermost(const Layout& layout) {
          std::ranges::none_of(layout.blocks, [](const Layout::Block& block) { return block.dim == 0; });
 }
 
-Tensor repeated(const Tensor& sample, const Shape& shape, const Storage& storage) {
+Tensor repeated(const Tensor& sample, const Shape& shape, const Storage& storage,
+                const ops::StoredValues& values) {
   const DType type = storage.dtype.value_or(sample.dtype());
-  if (sample.shape() == shape) return pack(sample, storage).to(storage.device);
+  if (sample.shape() == shape) return pack(sample, storage, values).to(storage.device);
   const bool whole_bytes = bit_width(type) % 8 == 0;
   Storage as_drawn = storage;
   as_drawn.device = {};
-  if (!is_batch_outermost(storage.layout) || !whole_bytes) {
+  if (!is_batch_outermost(storage.layout) || !whole_bytes || storage.quantization) {
     const Tensor all = repeated(sample, shape, of_type(sample.dtype()));
-    return pack(all, as_drawn).to(storage.device);
+    return pack(all, as_drawn, values).to(storage.device);
   }
   const Tensor part = pack(sample, as_drawn).to(storage.device);
   Tensor all = Tensor::allocate(type, shape, storage.layout, storage.device);
@@ -307,14 +309,29 @@ void TrialData::make_samples() {
   expected_.clear();
 }
 
-const Tensor& TrialData::input(std::size_t i, const Storage& storage) {
-  Tensor& made = stored_[fmt::format("{} {}", i, storage.to_string())];
-  if (!made.defined()) made = repeated(samples_.at(i), shapes_.at(i), storage);
+ops::StoredValues TrialData::values(const Node& node) const {
+  return [this, &node](const Value& value) {
+    if (value.constant()) return ops::stored_constant(value);
+    const auto found = std::ranges::find(node.inputs(), &value);
+    check(found != node.inputs().end(), ErrorCode::internal,
+          "tactic of {}: %{} tells how a value is stored, but is no input", node.label(), value.name());
+    return samples_.at(static_cast<std::size_t>(found - node.inputs().begin()));
+  };
+}
+
+const Tensor& TrialData::input(std::size_t i, const Storage& storage, const Node& node) {
+  Tensor& made = stored_[fmt::format("{} {}", i, storage_key(storage, node))];
+  if (!made.defined()) made = repeated(samples_.at(i), shapes_.at(i), storage, values(node));
   return made;
 }
 
-Tensor TrialData::rounded(std::size_t i, const Storage& storage) const {
+Tensor TrialData::rounded(std::size_t i, const Storage& storage, const Node& node) const {
   const Tensor& sample = samples_[i];
+  if (storage.quantization) {
+    Storage plain = storage;
+    plain.layout = {};
+    return ops::reals_of(pack(sample, plain, values(node)), plain, sample.dtype(), values(node));
+  }
   if (!storage.dtype || *storage.dtype == sample.dtype()) return sample;
   return pack(pack(sample, of_type(*storage.dtype)), of_type(sample.dtype()));
 }
@@ -333,16 +350,17 @@ std::vector<Tensor> TrialData::compute(const std::vector<Tensor>& operands) cons
   return results;
 }
 
-const std::vector<Tensor>& TrialData::expected(const Tactic& tactic) {
+const std::vector<Tensor>& TrialData::expected(const Tactic& tactic, const Node& node) {
   std::string key;
   for (const Storage& storage : tactic.inputs)
-    key += fmt::format("{} ", storage.dtype ? to_string(*storage.dtype) : "");
+    key += storage.quantization ? storage_key(storage, node) + " "
+                                : fmt::format("{} ", storage.dtype ? to_string(*storage.dtype) : "");
   const auto known = expected_.find(key);
   if (known != expected_.end()) return known->second;
   const auto results = [&] {
     std::vector<Tensor> operands;
     for (std::size_t i = 0; i < samples_.size(); ++i)
-      operands.push_back(samples_[i].defined() ? rounded(i, tactic.inputs.at(i)) : Tensor{});
+      operands.push_back(samples_[i].defined() ? rounded(i, tactic.inputs.at(i), node) : Tensor{});
     return compute(operands);
   };
   std::vector<Tensor> made = results();

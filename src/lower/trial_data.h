@@ -12,6 +12,7 @@
 
 #include "graph/graph.h"
 #include "graph/tactic.h"
+#include "ops/stored_reals.h"
 
 namespace lanner {
 
@@ -41,9 +42,12 @@ public:
 
   /// The outputs' samples, row-major on the host, where operands are rounded to the types that `tactic`
   /// stores them in. Throws what the definition throws. May draw operands anew: asked for before input().
-  const std::vector<Tensor>& expected(const Tactic& tactic);
+  /// `node`, here and below: the one of the tactic, equal to that which the data is for.
+  const std::vector<Tensor>& expected(const Tactic& tactic, const Node& node);
   /// Input `i`, which is no constant, as a tactic wants it stored; of the node's shape.
-  const Tensor& input(std::size_t i, const Storage& storage);
+  const Tensor& input(std::size_t i, const Storage& storage, const Node& node);
+  /// What values hold by which a tactic's storages are quantised.
+  ops::StoredValues values(const Node& node) const;
 
 private:
   void choose_period(const Node& node);
@@ -53,7 +57,7 @@ private:
   bool draws_indices() const;
   void settle_indices();
   Shape sample_shape(std::size_t i) const;
-  Tensor rounded(std::size_t i, const Storage& storage) const;
+  Tensor rounded(std::size_t i, const Storage& storage, const Node& node) const;
   std::vector<Tensor> compute(const std::vector<Tensor>& operands) const;
 
   int threads_;
@@ -73,7 +77,8 @@ private:
 };
 
 /// `sample` repeated along its first axis until it has `shape`, in `storage` on its device.
-Tensor repeated(const Tensor& sample, const Shape& shape, const Storage& storage);
+Tensor repeated(const Tensor& sample, const Shape& shape, const Storage& storage,
+                const ops::StoredValues& values = ops::stored_constant);
 /// Whether values of `shape` in `layout` lie one after the other along the first axis.
 bool is_batch_outermost(const Layout& layout);
 

@@ -26,10 +26,10 @@ bool ends_build(const Error& error) {
   return error.code() == ErrorCode::cancelled || error.code() == ErrorCode::limit_exceeded;
 }
 
-std::string storages_text(const Tactic& tactic) {
+std::string storages_text(const Tactic& tactic, const Node& node) {
   std::string text;
-  for (const Storage& storage : tactic.inputs) text += storage.to_string() + ",";
-  for (const Storage& storage : tactic.outputs) text += ">" + storage.to_string();
+  for (const Storage& storage : tactic.inputs) text += storage_key(storage, node) + ",";
+  for (const Storage& storage : tactic.outputs) text += ">" + storage_key(storage, node);
   return text;
 }
 
@@ -80,7 +80,7 @@ std::string Tuner::key(const Node& node, const Backend& backend, const Tactic& t
   const Target target = target_.for_device(backend.device());
   std::string text = fmt::format("{}|{}|{}|{}|{}|{}|{}|", version(), target.isa, target.threads,
                                  backend.name(), backend.version(), tactic.kernel, signature(node));
-  text += storages_text(tactic);
+  text += storages_text(tactic, node);
   text.append(reinterpret_cast<const char*>(tactic.config.data()), tactic.config.size());
   return hash_hex(std::as_bytes(std::span(text)));
 }
@@ -153,7 +153,7 @@ void Tuner::find_out(const Node& node, std::span<Entrant> entrants, double rival
   std::vector<Entrant*> heat;
   std::uint64_t held = 0;
   const auto run_heat = [&] {
-    time(heat, {rival, effort.worth, until - spending.so_far()}, spending);
+    time(heat, node, {rival, effort.worth, until - spending.so_far()}, spending);
     for (Entrant* one : heat) {
       if (const auto timing = cache_.timing(one->name)) rival = std::min(rival, timing->seconds);
       one->trial.reset();
@@ -173,7 +173,7 @@ void Tuner::find_out(const Node& node, std::span<Entrant> entrants, double rival
 }
 
 /// Times those against each other that no other build has timed meanwhile.
-void Tuner::time(std::span<Entrant* const> heat, RaceOptions options, Spending& spending) {
+void Tuner::time(std::span<Entrant* const> heat, const Node& node, RaceOptions options, Spending& spending) {
   if (heat.empty()) return;
   std::filesystem::path lock = cache_.file();
   if (!lock.empty()) lock += ".turn";
@@ -188,7 +188,8 @@ void Tuner::time(std::span<Entrant* const> heat, RaceOptions options, Spending& 
       options.rival = std::min(options.rival, timing->seconds);
       continue;
     }
-    const std::size_t kind = kinds.emplace(storages_text(*one->candidate.tactic), kinds.size()).first->second;
+    const std::size_t kind =
+        kinds.emplace(storages_text(*one->candidate.tactic, node), kinds.size()).first->second;
     racing.push_back(one);
     runners.push_back({[this, one](int times) { return timed(*one, times); }, one->trial->grain(), kind,
                        one->target.device.is_host()});

@@ -98,7 +98,7 @@ private:
   void find_out(const Node& node, std::span<Entrant> entrants, double rival, const Effort& effort,
                 bool checked);
   void try_out(Entrant& entrant, const Node& node, bool checked);
-  void time(std::span<Entrant* const> heat, RaceOptions options, Spending& spending);
+  void time(std::span<Entrant* const> heat, const Node& node, RaceOptions options, Spending& spending);
   double timed(Entrant& entrant, int times);
   void note_failure(const std::string& name, const Error& error);
   std::shared_ptr<TrialData> data_of(const Node& node);

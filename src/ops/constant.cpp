@@ -8,7 +8,8 @@ static void infer_constant(InferContext& context) {
   const Value& output = *context.node().output();
   const bool stored = output.storage.dtype == value.dtype() && output.type.is_tensor();
   context.set_output(0, Type(stored ? output.type.dtype() : value.dtype(), value.shape()));
-  context.set_known(0, known_tensor(value));
+  // Numbers that stand for others are not what is known of these.
+  if (!output.storage.quantization) context.set_known(0, known_tensor(value));
 }
 
 static void run_constant(KernelContext& context) {

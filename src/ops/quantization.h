@@ -2,6 +2,7 @@
 // Numbers stored in few bits: real = (stored - zero_point) * scale. Shared by the quantized operators.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -32,6 +33,12 @@ public:
   /// block of `block` places along `axis` (0: as many as make the sizes fit).
   ParameterIndex(const Shape& shape, const Shape& parameter, std::int64_t axis, std::int64_t block);
 
+  /// Calls `body(first, count, parameter, step)` for stretches that make up the tensor in order: element
+  /// `first + i` is of parameter `parameter + i * step`, a step of 0 or 1.
+  void
+  for_stretches(std::int64_t elements,
+                const std::function<void(std::int64_t, std::int64_t, std::size_t, std::size_t)>& body) const;
+
   std::size_t operator()(std::int64_t element) const {
     if (single_) return 0;
     const std::int64_t o = element / (view_.size * view_.inner), i = element / view_.inner % view_.size;
@@ -44,5 +51,19 @@ private:
   bool single_ = false;
   std::int64_t block_ = 1, outer_step_ = 0, inner_ = 1;
 };
+
+/// How a tensor stands for reals, in numbers.
+struct QuantizationTable {
+  std::vector<double> scale, zero; ///< As many of one as of the other.
+  ParameterIndex index;            ///< Of which of them an element is.
+  DType precision = DType::f32;    ///< In which reals are divided by scales.
+};
+/// `scale` in its own shape, `zero` of the same number of elements or undefined: 0.
+QuantizationTable quantization_table(const Shape& shape, const Tensor& scale, const Tensor& zero,
+                                     std::int64_t axis, std::int64_t block);
+
+/// QuantizeLinear and DequantizeLinear, from row-major to row-major; shapes are equal.
+void quantize(const Tensor& reals, const QuantizationTable& table, bool saturate, Tensor& stored);
+void dequantize(const Tensor& stored, const QuantizationTable& table, Tensor& reals);
 
 } // namespace lanner::ops

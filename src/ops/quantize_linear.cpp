@@ -3,10 +3,8 @@
 
 #include "base/check.h"
 #include "ops/quantization.h"
-#include "ops/rows.h"
 #include "ops/table.h"
 #include "ops/visit.h"
-#include "tensor/cast.h"
 
 namespace lanner::ops {
 
@@ -20,44 +18,17 @@ static void infer_quantize(InferContext& context) {
   context.set_output(0, context.input(0).with_dtype(type));
 }
 
-static ParameterIndex parameter_index(const KernelContext& context) {
+static QuantizationTable table_of(const KernelContext& context) {
   const AttributeMap& attributes = context.attributes();
-  return ParameterIndex(context.input(0).shape(), context.input(1).shape(), attributes.integer("axis", 1),
-                        attributes.integer("block_size", 0));
-}
-
-static std::vector<double> zero_points(const KernelContext& context, std::size_t count) {
-  if (!context.has(2)) return std::vector<double>(count, 0);
-  std::vector<double> values = doubles_of(context.input(2));
-  check(values.size() == count, ErrorCode::invalid_argument, "the zero point has {} values, the scale {}",
-        values.size(), count);
-  return values;
-}
-
-/// x / scale, rounded as the type that the division is to be done in would.
-static double divided(double x, double scale, DType precision) {
-  if (precision == DType::f64) return x / scale;
-  const float quotient = static_cast<float>(x) / static_cast<float>(scale);
-  if (precision == DType::f16) return static_cast<double>(static_cast<float>(Half(quotient)));
-  if (precision == DType::bf16) return static_cast<double>(static_cast<float>(BFloat16(quotient)));
-  return static_cast<double>(quotient);
+  return quantization_table(context.input(0).shape(), context.input(1),
+                            context.has(2) ? context.input(2) : Tensor(), attributes.integer("axis", 1),
+                            attributes.integer("block_size", 0));
 }
 
 static void run_quantize(KernelContext& context) {
-  Tensor& y = context.output(0);
-  const std::vector<double> x = doubles_of(context.input(0)), scale = doubles_of(context.input(1));
-  const std::vector<double> zero = zero_points(context, scale.size());
-  const ParameterIndex index = parameter_index(context);
-  const DType precision = context.attributes().get<DType>("precision", context.input(1).dtype());
-  const auto range = stored_range(y.dtype());
-  Tensor stored = Tensor::allocate(DType::f32, y.shape());
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const std::size_t p = index(static_cast<std::int64_t>(i));
-    stored.as<float>()[i] = static_cast<float>(quantized(divided(x[i], scale[p], precision), zero[p], range));
-  }
-  CastRules rules;
-  rules.saturate = context.attributes().flag("saturate", true);
-  copy_tensor(stored, y, rules);
+  QuantizationTable table = table_of(context);
+  table.precision = context.attributes().get<DType>("precision", table.precision);
+  quantize(context.input(0), table, context.attributes().flag("saturate", true), context.output(0));
 }
 
 static void infer_dequantize(InferContext& context) {
@@ -66,15 +37,7 @@ static void infer_dequantize(InferContext& context) {
 }
 
 static void run_dequantize(KernelContext& context) {
-  const std::vector<double> x = doubles_of(context.input(0)), scale = doubles_of(context.input(1));
-  const std::vector<double> zero = zero_points(context, scale.size());
-  const ParameterIndex index = parameter_index(context);
-  Tensor real = Tensor::allocate(DType::f32, context.output(0).shape());
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const std::size_t p = index(static_cast<std::int64_t>(i));
-    real.as<float>()[i] = static_cast<float>((x[i] - zero[p]) * scale[p]);
-  }
-  copy_tensor(real, context.output(0));
+  dequantize(context.input(0), table_of(context), context.output(0));
 }
 
 static void infer_dynamic_quantize(InferContext& context) {

@@ -2,12 +2,13 @@
 
 namespace lanner::ops {
 
-// A reorder's value is its input's; only the storage of its output differs, and storage is no concern of the
-// reference.
+// A reorder's value is its first input's; only the storage of its output differs, and storage is no concern
+// of the reference. Scales and zero points that either storage names are further inputs.
 std::vector<OpDef> reorder_ops() {
   OpDef op;
   op.name = "reorder";
-  op.min_inputs = op.max_inputs = 1;
+  op.min_inputs = 1;
+  op.max_inputs = OpDef::any;
   op.elementwise = true;
   op.view = true;
   op.infer = [](InferContext& context) {

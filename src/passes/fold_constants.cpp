@@ -20,6 +20,8 @@ namespace {
 // model file must not turn into a large plan.
 constexpr std::uint64_t free_bytes = 1u << 20;
 constexpr std::uint64_t growth = 4;
+/// Of weights that are made real: as many elements, of two bits at least, as doubles at most.
+constexpr std::uint64_t weight_growth = 32;
 
 // A loop may have any number of turns, so what runs within a node is bounded too: such a node is left to the
 // run, which can be stopped. No bound on time, which would make plans differ.
@@ -47,7 +49,8 @@ bool is_moderate(const Node& node) {
     if (!output->type.is_static()) return false;
     made += bytes_of(output->type);
   }
-  return made <= std::max(free_bytes, given_bytes(node) * growth);
+  const std::uint64_t most = node.kind() == "dequantize_linear" ? weight_growth : growth;
+  return made <= std::max(free_bytes, given_bytes(node) * most);
 }
 
 std::uint64_t longest_string(const Tensor& tensor) {
@@ -125,7 +128,15 @@ std::optional<std::vector<Item>> results_of(const Node& node) {
   return results;
 }
 
+/// Weights stay in the few bits that the model holds them in: lowering makes them real where no kernel takes
+/// them so. What is no weight, as in recipes, is a number like any other.
+bool is_weight(const Node& node) {
+  return node.kind() == "dequantize_linear" && node.input(0)->constant() &&
+         !recipe_of(*node.input(0)->producer()).literal();
+}
+
 bool compute(Node& node) {
+  if (is_weight(node)) return false;
   const auto results = results_of(node);
   if (!results) return false;
   for (std::size_t i = 0; i < results->size(); ++i) {

@@ -46,7 +46,8 @@ std::optional<std::vector<std::int64_t>> joined_offsets(const Node& concat, std:
                                                         const Storage& result) {
   const std::int64_t alignment = result.device.is_host() ? 64 : 256;
   const Value& output = *concat.output();
-  if (concat.kind() != "concat" || !is_planned(output) || output.type.rank() == 0) return std::nullopt;
+  if (concat.kind() != "concat" || !is_planned(output) || output.type.rank() == 0 || result.quantization)
+    return std::nullopt;
   const Shape shape = output.type.shape();
   const std::size_t axis = ops::resolve_axis(concat.attributes.integer("axis", 0), shape.rank());
   const Layout layout = spelled(result.layout, shape.rank());
@@ -56,7 +57,7 @@ std::optional<std::vector<std::int64_t>> joined_offsets(const Node& concat, std:
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Value* part = concat.inputs()[i];
-    if (!part || !is_planned(*part)) return std::nullopt;
+    if (!part || !is_planned(*part) || parts[i].quantization) return std::nullopt;
     const Shape size = part->type.shape();
     const bool same = canonical(spelled(parts[i].layout, size.rank()), size) == canonical(layout, size);
     Storage expected = result;

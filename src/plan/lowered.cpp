@@ -96,8 +96,7 @@ bool same_storage(const Type& type, const Storage& a, const Storage& b) {
   const auto same_layout = [&] {
     return a.layout == b.layout || (a.layout.row_major() && b.layout.row_major());
   };
-  return dtype(a) == dtype(b) && same_layout() && a.device == b.device && a.scale == b.scale &&
-         a.zero == b.zero;
+  return dtype(a) == dtype(b) && same_layout() && a.device == b.device && same_quantization(a, b);
 }
 
 bool is_alias(const Node& node) {

@@ -8,13 +8,13 @@ Storage of_type(DType type) {
   return storage;
 }
 
-Tensor pack(const Tensor& tensor, const Storage& storage) {
+Tensor pack(const Tensor& tensor, const Storage& storage, const ops::StoredValues& values) {
   const DType type = storage.dtype.value_or(tensor.dtype());
   const bool same_layout =
       tensor.layout() == storage.layout || (tensor.layout().row_major() && storage.layout.row_major());
-  if (type == tensor.dtype() && same_layout) return tensor;
+  if (type == tensor.dtype() && same_layout && !storage.quantization) return tensor;
   Tensor packed = Tensor::allocate(type, tensor.shape(), storage.layout);
-  copy_tensor(tensor, packed);
+  ops::store_reals(tensor, storage, values, packed);
   return packed;
 }
 

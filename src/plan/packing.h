@@ -4,11 +4,15 @@
 #include <lanner/tensor.h>
 
 #include "graph/storage.h"
+#include "ops/stored_reals.h"
 
 namespace lanner {
 
-/// `tensor` in the layout and type of `storage`, on the host; the tensor itself when it already is.
-Tensor pack(const Tensor& tensor, const Storage& storage);
+/// `tensor` in the layout and type of `storage`, on the host; the tensor itself when it already is. Quantised
+/// where `storage` is; `tensor` holds reals then, and `values` tells what the values hold that the storage
+/// names.
+Tensor pack(const Tensor& tensor, const Storage& storage,
+            const ops::StoredValues& values = ops::stored_constant);
 /// Row-major, of this type: to widen, narrow or unpack a tensor.
 Storage of_type(DType type);
 

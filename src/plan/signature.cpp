@@ -47,7 +47,7 @@ void append(std::string& text, const Node& node, std::map<const Value*, std::siz
     text += fmt::format("{}", place->second);
     if (fresh)
       text += fmt::format(":{}{}@{}", input->type.to_string(), input->constant() ? "c" : "",
-                          input->storage.to_string());
+                          storage_key(input->storage, node));
     text += ",";
   }
   text += ")";
@@ -60,7 +60,7 @@ void append(std::string& text, const Node& node, std::map<const Value*, std::siz
   }
   for (const auto& output : node.outputs()) {
     numbers.emplace(output.get(), numbers.size());
-    text += fmt::format(":{}@{}", output->type.to_string(), output->storage.to_string());
+    text += fmt::format(":{}@{}", output->type.to_string(), storage_key(output->storage, node));
   }
 }
 

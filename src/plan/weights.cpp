@@ -8,14 +8,26 @@
 #include "base/check.h"
 
 #include "graph/op.h"
+#include "graph/quantization.h"
 #include "graph/text.h"
+#include "ops/stored_reals.h"
 #include "passes/passes.h"
+#include "tensor/content_hash.h"
 
 namespace lanner {
 namespace {
 
 std::string form_text(DType type, const Layout& layout) {
   return fmt::format("{} {}", to_string(type), layout.row_major() ? "row" : layout.to_string());
+}
+
+/// Of a form in this storage: scales that are constants are told by their content.
+std::string form_key(const Storage& storage, DType type) {
+  std::string text = form_text(storage.dtype.value_or(type), storage.layout);
+  if (!storage.quantization) return text;
+  return text + " " + to_string(*storage.quantization, [](const Value& value) {
+           return fmt::format("#{:x}", content_hash(ops::stored_constant(value)));
+         });
 }
 
 bool all_finite(const Tensor& tensor) {
@@ -84,8 +96,8 @@ WeightStore::Memory WeightStore::memory_of(const Tensor& tensor) {
   return {tensor.data(), form_text(tensor.dtype(), tensor.layout()) + tensor.shape().to_string()};
 }
 
-void WeightStore::take(Entry& entry, const Tensor& form, const EntryPtr& shared) {
-  entry.forms.emplace(form_text(form.dtype(), form.layout()), form);
+void WeightStore::take(Entry& entry, const std::string& key, const Tensor& form, const EntryPtr& shared) {
+  entry.forms.emplace(key, form);
   by_memory_[memory_of(form)] = shared;
 }
 
@@ -94,7 +106,7 @@ WeightStore::EntryPtr WeightStore::insert(Recipe recipe, const Tensor& value) {
   const Tensor own = by_memory_.contains(memory_of(value)) ? value.clone() : value;
   auto entry = std::make_shared<Entry>();
   entry->constant = std::make_shared<const StoredConstant>(StoredConstant{recipe, own});
-  take(*entry, own, entry);
+  take(*entry, form_text(own.dtype(), own.layout()), own, entry);
   if (!recipe.literal()) by_recipe_[std::move(recipe)] = entry;
   return entry;
 }
@@ -104,11 +116,13 @@ WeightStore::EntryPtr WeightStore::entry_of(const Tensor& constant) {
   return found == by_memory_.end() ? insert({}, constant) : found->second;
 }
 
-Tensor WeightStore::form_of(Entry& entry, const Storage& storage) {
-  const Tensor& value = entry.constant->value;
-  const std::string key = form_text(storage.dtype.value_or(value.dtype()), storage.layout);
-  const auto found = entry.forms.find(key);
-  return found == entry.forms.end() ? pack(value, storage) : found->second;
+Tensor WeightStore::form_of(const EntryPtr& entry, const Storage& storage) {
+  const Tensor& value = entry->constant->value;
+  const std::string key = form_key(storage, value.dtype());
+  const auto found = entry->forms.find(key);
+  const Tensor form = found == entry->forms.end() ? pack(value, storage) : found->second;
+  take(*entry, key, form, entry);
+  return form;
 }
 
 Tensor WeightStore::get(const Tensor& constant, const Storage& storage) {
@@ -116,17 +130,13 @@ Tensor WeightStore::get(const Tensor& constant, const Storage& storage) {
   const EntryPtr entry = entry_of(constant);
   Storage wanted = storage;
   wanted.dtype = storage.dtype.value_or(constant.dtype());
-  const Tensor form = form_of(*entry, wanted);
-  take(*entry, form, entry);
-  return form;
+  return form_of(entry, wanted);
 }
 
 Tensor WeightStore::get(const Recipe& recipe, const Storage& storage) {
   const std::lock_guard lock(mutex_);
   const EntryPtr entry = by_recipe_.at(recipe);
-  const Tensor form = form_of(*entry, storage);
-  take(*entry, form, entry);
-  return form;
+  return form_of(entry, storage);
 }
 
 Tensor WeightStore::on(const Tensor& form, Device device) {
@@ -149,7 +159,7 @@ void WeightStore::learn_one(Node& node) {
     if (!(entry->constant->type() == Type(tensor.dtype(), tensor.shape()))) return;
     const auto same = entry->forms.find(form_text(tensor.dtype(), tensor.layout()));
     if (same == entry->forms.end())
-      take(*entry, tensor, entry);
+      take(*entry, form_text(tensor.dtype(), tensor.layout()), tensor, entry);
     else if (same->second.data() != tensor.data())
       node.attributes.set("value", same->second);
     return;
@@ -182,9 +192,9 @@ std::vector<std::shared_ptr<const StoredConstant>> WeightStore::of_weights() con
   return all;
 }
 
-Tensor WeightStore::source(const std::string& name) const {
+Tensor WeightStore::value(const Recipe& recipe) const {
   const std::lock_guard lock(mutex_);
-  const auto found = by_recipe_.find(Recipe{name, {}});
+  const auto found = recipe.lost() ? by_recipe_.end() : by_recipe_.find(recipe);
   if (found == by_recipe_.end()) return {};
   const Tensor& value = found->second->constant->value;
   return pack(value, of_type(value.dtype()));

@@ -58,7 +58,9 @@ public:
   /// All that come of source weights, by recipe.
   std::vector<std::shared_ptr<const StoredConstant>> of_weights() const;
   /// The value of a source weight where it is held, row-major; else undefined.
-  Tensor source(const std::string& name) const;
+  Tensor source(const std::string& name) const { return value({name, {}}); }
+  /// The same of any recipe that is not lost.
+  Tensor value(const Recipe& recipe) const;
   /// A store with the same constants and copies on devices, but for those that `changed` names.
   std::unique_ptr<WeightStore> without(const std::function<bool(const StoredConstant&)>& changed) const;
 
@@ -70,14 +72,14 @@ private:
   };
   struct Entry {
     std::shared_ptr<const StoredConstant> constant;
-    std::map<std::string, Tensor> forms; ///< By type and layout; each holds its memory, which is known by it.
+    std::map<std::string, Tensor> forms; ///< By storage; each holds its memory, which is known by it.
   };
   using EntryPtr = std::shared_ptr<Entry>;
   static Memory memory_of(const Tensor& tensor);
   EntryPtr insert(Recipe recipe, const Tensor& value);
   EntryPtr entry_of(const Tensor& constant);
-  Tensor form_of(Entry& entry, const Storage& storage);
-  void take(Entry& entry, const Tensor& form, const EntryPtr& shared);
+  Tensor form_of(const EntryPtr& entry, const Storage& storage);
+  void take(Entry& entry, const std::string& key, const Tensor& form, const EntryPtr& shared);
   void learn_one(Node& node);
 
   mutable std::mutex mutex_;

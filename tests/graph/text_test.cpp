@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "expect_error.h"
 #include "graph/infer.h"
+#include "graph/quantization.h"
 #include "graph/test_ops.h"
 #include "graph/text.h"
 #include "graph/verifier.h"
@@ -225,7 +226,10 @@ static void grow(Region& region, std::mt19937& random, int depth) {
     } else if (kind == 2) {
       Node* node = region.create(graph_test_ops().get("positive"), std::vector<Value*>{pick()});
       seen.push_back(node->add_output(name, row));
-      seen.back()->storage.scale = double(random() % 100) / 64;
+      Quantization q;
+      q.scale.numbers = {double(1 + random() % 100) / 64};
+      if (random() % 2) q.zero.numbers = {double(random() % 256) - 128};
+      seen.back()->storage.quantization = std::make_shared<const Quantization>(q);
       seen.back()->storage.dtype = DType::i8;
     } else {
       Node* node = region.create(graph_test_ops().get("choose"), std::vector<Value*>{pick()});

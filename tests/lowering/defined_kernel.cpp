@@ -1,5 +1,6 @@
 #include "lowering/defined_kernel.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -85,11 +86,11 @@ void DefinedKernel::compute(const Arguments& arguments) const {
   if (has(Fault::unwritten)) return;
   const float added = garbage(arguments);
   std::vector<Item> inputs(node_.inputs().size());
-  if (overwrites) inputs[shared] = read(shared, arguments.inputs[shared]);
+  if (overwrites) inputs[shared] = read(shared, arguments);
   for (std::size_t i = 0; i < arguments.outputs.size(); ++i)
     std::memset(arguments.outputs[i], 0xFF, bytes_of_output(i));
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (node_.input(i) && !(overwrites && i == shared)) inputs[i] = read(i, arguments.inputs[i]);
+    if (node_.input(i) && !(overwrites && i == shared)) inputs[i] = read(i, arguments);
   std::vector<Item> results = run(inputs);
   if (options_.fault != Fault::none) spoil_results(results.at(0).tensor.as<float>().back(), added);
   write(results, arguments);
@@ -101,11 +102,24 @@ std::size_t DefinedKernel::bytes_of_output(std::size_t i) const {
 }
 
 /// A copy, row-major and of the value's own type.
-Item DefinedKernel::read(std::size_t i, const void* memory) const {
+Item DefinedKernel::read(std::size_t i, const Arguments& arguments) const {
   const Value& value = *node_.input(i);
+  const Tensor stored = view(value, tactic_.inputs[i], const_cast<void*>(arguments.inputs[i]));
+  if (tactic_.inputs[i].quantization)
+    return ops::reals_of(stored, tactic_.inputs[i], value.type.dtype(), values(arguments));
   Tensor plain = Tensor::allocate(value.type.dtype(), value.type.shape());
-  copy_tensor(view(value, tactic_.inputs[i], const_cast<void*>(memory)), plain);
+  copy_tensor(stored, plain);
   return plain;
+}
+
+/// What the values hold that storages name: constants, or inputs.
+ops::StoredValues DefinedKernel::values(const Arguments& arguments) const {
+  return [this, &arguments](const Value& value) {
+    if (value.constant()) return ops::stored_constant(value);
+    const auto place =
+        static_cast<std::size_t>(std::ranges::find(node_.inputs(), &value) - node_.inputs().begin());
+    return view(value, tactic_.inputs.at(place), const_cast<void*>(arguments.inputs[place]));
+  };
 }
 
 std::vector<Item> DefinedKernel::run(const std::vector<Item>& inputs) const {
@@ -132,7 +146,7 @@ void DefinedKernel::write(const std::vector<Item>& results, const Arguments& arg
     if (!results[i].tensor.defined()) continue;               // nothing reads it
     std::memset(arguments.outputs[i], 0, bytes_of_output(i)); // padding too
     Tensor output = view(*node_.output(i), tactic_.outputs[i], arguments.outputs[i]);
-    copy_tensor(results[i].tensor, output);
+    ops::store_reals(results[i].tensor, tactic_.outputs[i], values(arguments), output);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <lanner/item.h>
 
 #include "graph/tactic.h"
+#include "ops/stored_reals.h"
 
 namespace lanner::test {
 
@@ -67,7 +68,8 @@ private:
   bool has(Fault fault) const { return options_.fault == fault; }
   void compute(const Arguments& arguments) const;
   std::size_t bytes_of_output(std::size_t i) const;
-  Item read(std::size_t i, const void* memory) const;
+  Item read(std::size_t i, const Arguments& arguments) const;
+  ops::StoredValues values(const Arguments& arguments) const;
   std::vector<Item> run(const std::vector<Item>& inputs) const;
   float garbage(const Arguments& arguments) const;
   void spoil_results(float& last, float garbage) const;

@@ -122,7 +122,8 @@ std::unique_ptr<Graph> LoweringCase::run_step() {
   auto graph = before_->clone();
   if (step() == "fuse") {
     for (const ProposedGroup& group : proposed_groups(*graph, backends_, target_))
-      if (group.in_first_cover) replace(group.nodes, *alone(group.nodes)->body().nodes().back());
+      if (group.in_first_cover)
+        replace(group.nodes, *alone(group.nodes)->body().nodes().back(), inputs_of(group.nodes));
   } else {
     check(step() == "lower", ErrorCode::bad_data, "no step of lowering is called {}", step());
     return lower_graph(std::move(graph));

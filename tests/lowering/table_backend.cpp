@@ -11,7 +11,6 @@
 
 #include "base/check.h"
 #include "graph/op.h"
-#include "graph/text.h"
 #include "plan/lowered.h"
 #include "plan/program.h"
 
@@ -51,10 +50,23 @@ Number number(std::string_view text) {
   return value;
 }
 
-/// IR's own parser reads it.
-Storage parse_storage(std::string_view text) {
-  const auto graph = parse_graph(fmt::format("graph @s(%x: f32[] @ {}) -> (%x) {{}}", text), OpTable{});
-  return graph->body().parameter(0)->storage;
+/// As IR spells it.
+SpelledStorage storage_of(std::string_view text) {
+  Lexer lexer(text);
+  SpelledStorage storage = parse_storage(lexer);
+  lexer.expect_end();
+  return storage;
+}
+
+/// For the values of a node, row-major in this storage where the list is shorter.
+std::vector<Storage> storages_for(const Node& node, const std::vector<SpelledStorage>& spelled,
+                                  std::size_t count, const Storage& plain) {
+  std::vector<Storage> storages;
+  for (const SpelledStorage& one : spelled)
+    storages.push_back(one.resolved(
+        [&](const ValueReference& reference) { return node.inputs()[number<std::size_t>(reference.name)]; }));
+  storages.resize(std::max(storages.size(), count), plain);
+  return storages;
 }
 
 bool fits(const Value* value, const Storage& storage) {
@@ -93,7 +105,7 @@ void TableBackend::add_rule(std::string_view line) {
 
 TableBackend::Rule TableBackend::parse_offer(std::string_view line) const {
   const auto [head, body] = cut(line, ":");
-  const auto [storages, costs] = cut(body.value_or(""), "=");
+  const auto [storages, costs] = cut(body.value_or(""), " = ");
   const auto [inputs, outputs] = cut(storages, "->");
   check(costs && outputs, ErrorCode::bad_data, "expected KIND: STORAGES -> STORAGES = COST, got '{}'", line);
   Rule rule;
@@ -102,8 +114,8 @@ TableBackend::Rule TableBackend::parse_offer(std::string_view line) const {
   rule.kind = kind;
   rule.tactic.kernel = kernel_name;
   for (const char c : config.value_or("")) rule.tactic.config.push_back(static_cast<std::byte>(c));
-  rule.tactic.inputs = parse_storages(inputs);
-  rule.tactic.outputs = parse_storages(*outputs);
+  rule.inputs = parse_storages(inputs);
+  rule.outputs = parse_storages(*outputs);
   const std::vector<std::string_view> parts = split(*costs, ",");
   rule.tactic.estimate = number<double>(parts.front()) / 1000;
   for (std::size_t i = 1; i < parts.size(); ++i) parse_option(parts[i], rule);
@@ -129,10 +141,10 @@ void TableBackend::parse_option(std::string_view option, Rule& rule) const {
   rule.tactic.in_place = number<int>(option.substr(option.rfind(' ') + 1));
 }
 
-std::vector<Storage> TableBackend::parse_storages(std::string_view list) const {
-  std::vector<Storage> storages;
+std::vector<SpelledStorage> TableBackend::parse_storages(std::string_view list) {
+  std::vector<SpelledStorage> storages;
   for (const std::string_view part : split(list, ","))
-    if (!part.empty()) storages.push_back(parse_storage(part));
+    if (!part.empty()) storages.push_back(storage_of(part));
   return storages;
 }
 
@@ -167,8 +179,8 @@ TacticList TableBackend::offered(const Node& node, bool later) const {
     Tactic tactic = rule.tactic;
     Storage plain;
     plain.device = device_;
-    tactic.inputs.resize(std::max(tactic.inputs.size(), node.inputs().size()), plain);
-    tactic.outputs.resize(std::max(tactic.outputs.size(), node.outputs().size()), plain);
+    tactic.inputs = storages_for(node, rule.inputs, node.inputs().size(), plain);
+    tactic.outputs = storages_for(node, rule.outputs, node.outputs().size(), plain);
     bool taken =
         tactic.inputs.size() == node.inputs().size() && tactic.outputs.size() == node.outputs().size();
     for (std::size_t i = 0; taken && i < tactic.inputs.size(); ++i)

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/storage_parser.h"
 #include "graph/tactic.h"
 #include "lowering/defined_kernel.h"
 
@@ -33,6 +34,8 @@ namespace lanner::test {
 /// does one thing wrong, see parse_fault(): no other rule has its kind, kernel and config;
 ///   reorder: row -> acdb = 1
 /// as the others, for reorders of exactly these storages;
+///   fused: i8 row, row, row -> i8 row scale=%1 zero=%2 = 1
+/// quantised by inputs of the node, told by their numbers;
 ///   fuses add+relu
 /// kinds of a group with the node that may join it, in order;
 ///   no softmax: its axis is not the last
@@ -65,14 +68,15 @@ public:
 private:
   struct Rule {
     std::string kind;
-    Tactic tactic;
+    Tactic tactic; ///< But for its storages.
+    std::vector<SpelledStorage> inputs, outputs;
     bool later = false;
     std::optional<DType> type;
     Fault fault = Fault::none;
   };
   Rule parse_offer(std::string_view line) const;
   void parse_option(std::string_view option, Rule& rule) const;
-  std::vector<Storage> parse_storages(std::string_view list) const;
+  static std::vector<SpelledStorage> parse_storages(std::string_view list);
   TacticList offered(const Node& node, bool later) const;
 
   std::string name_, version_;

@@ -62,7 +62,10 @@ std::unique_ptr<Graph> network_at(const Graph& network, std::int64_t batch, cons
   for (auto& [name, symbol] : sized->symbols)
     if (const auto size = settings.sizes.find(name); size != settings.sizes.end()) symbol.opt = size->second;
   for (const std::string& name : batch_symbols(network)) sized->symbols[name].opt = batch;
-  return specialised_graph(*sized, opt_shapes(*sized), {}, control);
+  const Target target = target_of(settings, settings.precisions.front());
+  const std::vector<const Backend*> backends = backends_for(target);
+  const WeightStore nothing_known;
+  return specialised_graph(*sized, opt_shapes(*sized), {}, control, {backends, target, nothing_known});
 }
 
 void add_all(Problems& problems, std::unique_ptr<Graph> graph, const Origin& origin, const Control& control) {

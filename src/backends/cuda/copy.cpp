@@ -32,7 +32,7 @@ bool takes(const Node& node, const Target& target) {
   const bool crosses = from.storage.device != to.storage.device &&
                        (from.storage.device == target.device || to.storage.device == target.device) &&
                        (from.storage.device.is_host() || to.storage.device.is_host());
-  return crosses && from.type.dtype() != DType::string &&
+  return crosses && from.type.dtype() != DType::string && same_quantization(from.storage, to.storage) &&
          from.storage.dtype.value_or(from.type.dtype()) == to.storage.dtype.value_or(to.type.dtype()) &&
          canonical(from.storage.layout, from.type.shape()) == canonical(to.storage.layout, to.type.shape());
 }
@@ -43,7 +43,7 @@ TacticList copy_tactics(const Node& node, const Group&, const Target& target) {
   if (!takes(node, target) || node.output(0)->storage.device.is_host() != to_host) return list;
   Tactic tactic;
   tactic.kernel = to_host ? "copy_to_host" : "copy_to_device";
-  tactic.inputs = {node.input(0)->storage};
+  for (const Value* input : node.inputs()) tactic.inputs.push_back(input->storage);
   tactic.outputs = {node.output(0)->storage};
   constexpr double wait = 1e-5, bus = 20e9; // Waiting for the stream; a bus of sixteen lanes.
   tactic.estimate = wait + plain_bytes(*node.output()) / bus;

@@ -83,7 +83,7 @@ DType stored_type(const Value& value) {
 }
 
 bool is_plain(const Storage& storage, const Target& target) {
-  return storage.device == target.device && storage.layout.blocks.empty() && storage.scale == 0;
+  return storage.device == target.device && storage.layout.blocks.empty() && !storage.quantization;
 }
 
 std::string reorder_function(DType from, DType to) {

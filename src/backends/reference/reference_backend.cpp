@@ -1,5 +1,6 @@
 #include "backends/reference/reference_backend.h"
 
+#include <algorithm>
 #include <optional>
 
 #include <lanner/error.h>
@@ -8,6 +9,7 @@
 #include "base/check.h"
 #include "graph/infer.h"
 #include "graph/op.h"
+#include "ops/stored_reals.h"
 
 namespace lanner {
 
@@ -82,6 +84,38 @@ private:
   int threads_;
 };
 
+/// A reorder from or to reals that are stored quantised: the reference of the operator knows no storage.
+class RequantizeKernel final : public Kernel {
+public:
+  RequantizeKernel(const Node& node, Tactic tactic) : node_(node), tactic_(std::move(tactic)) {}
+
+  void launch(const Launch& launch) const override {
+    const auto read = [&](const Value& value) {
+      if (value.constant()) return ops::stored_constant(value);
+      const auto place = std::ranges::find(node_.inputs(), &value) - node_.inputs().begin();
+      return wrap(value.type, value.storage, launch.inputs[static_cast<std::size_t>(place)]);
+    };
+    const Type& type = node_.output()->type;
+    const Tensor from = wrap(type, tactic_.inputs[0], launch.inputs[0]);
+    Tensor to = wrap(type, tactic_.outputs[0], launch.outputs[0]);
+    ops::store_reals(ops::reals_of(from, tactic_.inputs[0], type.dtype(), read), tactic_.outputs[0], read,
+                     to);
+  }
+
+private:
+  static Tensor wrap(const Type& type, const Storage& storage, const void* data) {
+    return Tensor::wrap(const_cast<void*>(data), storage.dtype.value_or(type.dtype()), type.shape(), nullptr,
+                        storage.layout);
+  }
+
+  const Node& node_;
+  Tactic tactic_;
+};
+
+bool is_requantization(const Node& node, const Tactic& tactic) {
+  return node.kind() == "reorder" && (tactic.inputs[0].quantization || tactic.outputs[0].quantization);
+}
+
 std::string why_not(const Node& node) {
   if (!node.op().reference) return node.kind() + " is defined by other operators";
   if (!node.regions().empty()) return node.kind() + " has regions";
@@ -94,13 +128,11 @@ std::string why_not(const Node& node) {
   return {};
 }
 
-/// A reorder is a copy between any two layouts and types of numbers; only scales are beyond it.
+/// A reorder is a copy between any two layouts, types of numbers and scales.
 void reorder_storages(const Node& node, Tactic& tactic) {
-  const Storage &from = node.input(0)->storage, &to = node.output()->storage;
-  if (from.scale != to.scale || from.zero != to.zero || !from.device.is_host() || !to.device.is_host())
-    return;
-  tactic.inputs[0] = from;
-  tactic.outputs[0] = to;
+  if (!node.input(0)->storage.device.is_host() || !node.output()->storage.device.is_host()) return;
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) tactic.inputs[i] = node.input(i)->storage;
+  tactic.outputs[0] = node.output()->storage;
   for (Storage* storage : {&tactic.inputs[0], &tactic.outputs[0]}) {
     storage->parent = nullptr;
     storage->offset = 0;
@@ -139,6 +171,7 @@ public:
 
   std::unique_ptr<Kernel> prepare(const Node& node, const Tactic& tactic, std::span<const Tensor* const>,
                                   const Target& target) const override {
+    if (is_requantization(node, tactic)) return std::make_unique<RequantizeKernel>(node, tactic);
     return std::make_unique<ReferenceKernel>(node, tactic, target.threads);
   }
 };

@@ -40,7 +40,7 @@ TacticList copy_tactics(const Node& node, const Group& group, const Target& targ
   const Storage &from = node.input(0)->storage, &to = node.output(0)->storage;
   const bool same_type = side_of(*node.input(0), from).type == side_of(*node.output(0), to).type;
   if (same_type && from.layout.blocks.empty() && to.layout.blocks.empty()) return list; // Boxes do it.
-  if (from.scale != to.scale) return list;
+  if (from.quantization || to.quantization) return list;
   Tactic tactic;
   tactic.kernel = "copy";
   tactic.inputs = {from};

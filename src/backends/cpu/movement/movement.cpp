@@ -86,7 +86,7 @@ TacticList movement_tactics(const Node& node, const Group& group, const Target& 
   const bool reorder = op.kind() == "reorder";
   if (reorder) {
     const Storage &from = node.input(0)->storage, &to = node.output(0)->storage;
-    if (from.dtype != to.dtype || from.scale != to.scale) return list;
+    if (from.dtype != to.dtype || !same_quantization(from, to)) return list;
     if (from.dtype && bit_width(*from.dtype) != bit_width(op.type().dtype())) return list;
   }
   for (const Places& places : offered_places(op, node)) {

@@ -35,7 +35,7 @@ TacticList tactics(const Node& node, const Group& group, const Target& target) {
   const Operand operand = op.input(0);
   const bool reals = !is_integer(operand.dtype()) || stored_type(from, operand) == stored_type(to, operand);
   if (!takes_type(stored_type(from, operand)) || !takes_type(stored_type(to, operand)) || !reals ||
-      from.scale != to.scale || operand.shape().elements() == 0) {
+      from.quantization || to.quantization || operand.shape().elements() == 0) {
     list.reason = "onednn: reorder takes f32, bf16, i8, u8 and i32 of one scale";
     return list;
   }
