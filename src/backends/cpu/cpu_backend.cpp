@@ -4,6 +4,7 @@
 
 #include "backends/cpu/elementwise/elementwise.h"
 #include "backends/cpu/gemm/gemm.h"
+#include "backends/cpu/gemm/quantized.h"
 #include "backends/cpu/movement/movement.h"
 #include "backends/cpu/reduce/reduce.h"
 #include "backends/family.h"
@@ -11,8 +12,8 @@
 namespace lanner {
 
 const Backend& cpu_backend() {
-  static const std::array families = {elementwise_family, gemm_family, movement_family, copy_family,
-                                      reduce_family};
+  static const std::array families = {elementwise_family, gemm_family, quantized_gemm_family,
+                                      movement_family,    copy_family, reduce_family};
   static const FamilyBackend backend("cpu", families);
   return backend;
 }
