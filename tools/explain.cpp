@@ -83,6 +83,8 @@ std::string overview(const Json& plan) {
 std::string details(const Json& node) {
   std::string text = fmt::format("{}: {} by {}, {}\n", one_line(node["name"].get<std::string>()),
                                  kind_text(node), kernel_text(node), storage_text(node));
+  if (node.contains("accumulates"))
+    text += fmt::format("  sums are kept in {}\n", node["accumulates"].get<std::string>());
   const std::string sources = sources_text(node);
   if (!sources.empty()) text += fmt::format("  from {}\n", sources);
   for (const Json& input : node["inputs"])

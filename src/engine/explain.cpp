@@ -90,6 +90,8 @@ Json node_json(const Step& step, int streams, const std::map<std::string, const 
   json["backend"] = node.tactic.backend;
   json["kernel"] = node.tactic.kernel;
   json["seconds"] = node.tactic.seconds;
+  if (step.offered && step.offered->tactic.accumulates)
+    json["accumulates"] = to_string(*step.offered->tactic.accumulates);
   if (streams > 1) json["stream"] = step.stream;
   json["bytes"] = step.bytes;
   json["flops"] = step.flops;

@@ -311,6 +311,7 @@ struct StoredConv {
     tactic.inputs.assign(node.inputs().size(), target.storage());
     store(conv, variant, from, target, tactic);
     tactic.estimate = rough_seconds(conv, variant, target) * candidate.slowness;
+    tactic.accumulates = DType::f32;
     return tactic;
   }
 };

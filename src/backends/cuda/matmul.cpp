@@ -285,6 +285,7 @@ std::optional<Tactic> tactic_of(const Matmul& m, const Variant& variant, const N
   tactic.kernel = "matmul";
   tactic.inputs = std::move(*inputs);
   tactic.outputs = {storage};
+  tactic.accumulates = DType::f32;
   return tactic;
 }
 

@@ -143,6 +143,7 @@ TacticList row_tactics(const Node& node, const Group& group, const Target& targe
       tactic.outputs.assign(node.outputs().size(), on_device(target, Layout{}));
       tactic.outputs[0] = on_device(target, canonical(layout, y), kept);
       tactic.estimate = seconds_of({.bytes = 12.0 * static_cast<double>(x.elements())}, target);
+      tactic.accumulates = DType::f32;
       list.tactics.push_back(std::move(tactic));
     }
   return list;

@@ -172,6 +172,7 @@ TacticList gemm_tactics(const Node& node, const Group& group, const Target& targ
     tactic.inputs = *inputs;
     tactic.outputs.resize(node.outputs().size());
     tactic.estimate = seconds_on(threads, product, target);
+    tactic.accumulates = DType::f32;
     list.tactics.push_back(std::move(tactic));
   }
   return list;

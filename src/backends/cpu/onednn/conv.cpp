@@ -170,6 +170,7 @@ std::optional<Tactic> to_tactic(const Conv& conv, const Node& node, const Varian
   tactic.config = config.bytes();
   tactic.inputs = storages.take();
   tactic.outputs = {stored(canonical(variant.dst, conv.output))};
+  tactic.accumulates = DType::f32;
   if (candidate.post.added) {
     tactic.in_place = static_cast<int>(*candidate.post.added);
     tactic.required_in_place = true;

@@ -111,6 +111,7 @@ public:
         seconds_of({.operations = product_.operations(), .bytes = bytes_of(product_), .threads = threads},
                    target_) *
         slowness;
+    tactic.accumulates = DType::f32;
     list.tactics.push_back(std::move(tactic));
   }
 

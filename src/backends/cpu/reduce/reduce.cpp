@@ -105,6 +105,7 @@ TacticList reduce_tactics(const Node& node, const Group& group, const Target& ta
     tactic.inputs.resize(node.inputs().size());
     tactic.inputs[op.input(0).index] = stored(layout);
     tactic.outputs = {stored(canonical(layout, output))};
+    tactic.accumulates = DType::f32;
     tactic.estimate =
         seconds_of({.bytes = 4.0 * static_cast<double>(input.elements()), .threads = target.threads}, target);
     list.tactics.push_back(std::move(tactic));
