@@ -106,7 +106,8 @@ std::string named(const char* tactic, const char* storage = "row") {
 TEST(FindOffered, TakesTheSameKernelConfigAndStoragesOnly) {
   const TableBackend backend("fast", "// relu as r/a: row -> row = 1\n"
                                      "// relu as r/b: ba -> ba = 1\n"
-                                     "// relu as s/c: row -> row = 1, later\n");
+                                     "// relu as s/c: row -> row = 1, later\n"
+                                     "// relu as q/d: i8 row scale=0.25 -> i8 row scale=0.25 = 1\n");
   EXPECT_TRUE(offers(backend, named(R"("fast", "r", 61)")));
   EXPECT_TRUE(offers(backend, named(R"("fast", "r", 62)", "ba")));
   EXPECT_TRUE(offers(backend, named(R"("fast", "s", 63)")));
@@ -117,7 +118,10 @@ TEST(FindOffered, TakesTheSameKernelConfigAndStoragesOnly) {
   EXPECT_FALSE(offers(backend, named(R"("fast", "r", 61)", "ba")));
   EXPECT_FALSE(offers(backend, named(R"("fast", "r", 61)", "bf16")));
   EXPECT_FALSE(offers(backend, named(R"("fast", "r", 61)", "cuda:0")));
-  EXPECT_FALSE(offers(backend, named(R"("fast", "r", 61)", "scale=0.5")));
+  EXPECT_FALSE(offers(backend, named(R"("fast", "r", 61)", "i8 scale=0.25")));
+  EXPECT_TRUE(offers(backend, named(R"("fast", "q", 64)", "i8 scale=0.25")));
+  EXPECT_FALSE(offers(backend, named(R"("fast", "q", 64)", "i8 scale=0.5")));
+  EXPECT_FALSE(offers(backend, named(R"("fast", "q", 64)", "i8")));
 }
 
 TEST(FindOffered, TakesRowMajorOrdersForEqual) {
