@@ -217,7 +217,7 @@ private:
       if (!promotion_)
         add(group, group.nodes);
       else if (std::ranges::any_of(group.nodes, [&](Node* node) { return promotion_->promoted(*node); }))
-        add({group.nodes, false}, group.nodes);
+        add({group.nodes, false, group.by_backend}, group.nodes);
     if (!promotion_) return;
     for (ProposedGroup& group : proposed_groups(promotion_->graph(), options_.backends, options_.target)) {
       NodeGroup members;
@@ -236,7 +236,7 @@ private:
     proposal.in_first_cover = group.in_first_cover;
     proposal.promoted = group.nodes != members && has_promoted(members);
     proposal.members = std::move(members);
-    if (!later(proposal)) ask(proposal, options_);
+    if (group.by_backend || !later(proposal)) ask(proposal, options_);
     found_.push_back(std::move(proposal));
   }
 
@@ -361,16 +361,18 @@ void stand_in(Proposal& proposal, const Proposal& like, const Estimates& estimat
     if (!grows && made.cost.seconds > slow * expected) made.cost.seconds = expected;
     made.cost.seconds *= grows ? larger : smaller;
     made.tactic.kernel = one.tactic.kernel;
-    made.tactic.outputs = {one.tactic.outputs.at(0)};
-    for (const Value* value : proposal.inputs) {
-      const auto same = std::ranges::find(like.inputs, value);
+    const auto like_result = [&](const Value* value) {
       const bool whole =
           value && value->type.is_static() && value->type.dims() == proposal.outputs[0]->type.dims();
+      return whole ? one.tactic.outputs.at(0) : target.storage();
+    };
+    for (const Value* value : proposal.inputs) {
+      const auto same = std::ranges::find(like.inputs, value);
       made.tactic.inputs.push_back(
           same != like.inputs.end() ? one.tactic.inputs[static_cast<std::size_t>(same - like.inputs.begin())]
-          : whole                   ? one.tactic.outputs.at(0)
-                                    : target.storage());
+                                    : like_result(value));
     }
+    for (const Value* value : proposal.outputs) made.tactic.outputs.push_back(like_result(value));
     proposal.list.push_back(std::move(made));
   }
 }
