@@ -219,7 +219,7 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
     for (std::size_t i = 0; i < node.outputs().size(); ++i) tactic.outputs.push_back(stored(layout));
     tactic.in_place = replaceable(*program);
     const double elements = static_cast<double>(program->shape.elements());
-    const double moving = seconds_of({.bytes = 8 * elements, .threads = target.threads}, target);
+    const double moving = seconds_of({.bytes = bytes_of(*program), .threads = target.threads}, target);
     tactic.estimate = moving + elements * nanoseconds_of(*program) * 1e-9 / target.threads;
     list.tactics.push_back(std::move(tactic));
   }
