@@ -233,11 +233,20 @@ private:
     proposal.node = proposal.own->body().nodes().back().get();
     proposal.inputs = inputs_of(members);
     proposal.outputs = outputs_of(members);
+    if (hides_alias(proposal.outputs)) return;
     proposal.in_first_cover = group.in_first_cover;
     proposal.promoted = group.nodes != members && has_promoted(members);
     proposal.members = std::move(members);
     if (group.by_backend || !later(proposal)) ask(proposal, options_);
     found_.push_back(std::move(proposal));
+  }
+
+  /// A kernel takes over memory for its first output only: one that is to lie where an input was stays first.
+  bool hides_alias(const std::vector<Value*>& outputs) const {
+    return std::ranges::any_of(options_.callers.aliases, [&](const CallerMemory::Alias& alias) {
+      return std::ranges::find(outputs.begin() + 1, outputs.end(), graph_.body().outputs()[alias.output]) !=
+             outputs.end();
+    });
   }
 
   bool has_promoted(const NodeGroup& members) const {

@@ -192,9 +192,10 @@ bool readable(const ElementwiseProgram& program, const Layout& layout) {
   return true;
 }
 
-/// An input that the result may replace: of its type and shape and read at one place only.
+/// An input that the first result may replace: of its type and shape and read at one place only. Results are
+/// written tile by tile, after all that is read of a tile.
 int replaceable(const ElementwiseProgram& program) {
-  if (program.outputs.size() != 1 || program.outputs[0].dtype != DType::f32) return -1;
+  if (program.outputs[0].dtype != DType::f32) return -1;
   for (const ProgramInput& input : program.inputs)
     if (input.operand.is_input() && !input.operand.constant && input.dtype == DType::f32 &&
         input.operand.shape() == program.shape)
