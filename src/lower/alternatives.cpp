@@ -28,12 +28,6 @@
 namespace lanner {
 namespace {
 
-bool all_planned(const Node& node) {
-  return std::ranges::all_of(node.inputs(),
-                             [](const Value* value) { return !value || is_planned(*value); }) &&
-         std::ranges::all_of(node.outputs(), [](const auto& value) { return is_planned(*value); });
-}
-
 Alternative without_kernel(const Node& node, const char* how, const Storage& storage = {}) {
   Alternative alternative;
   alternative.tactic.kernel = how;
@@ -296,7 +290,7 @@ private:
     proposal.asked = true;
     if (node.tactic.backend == program_backend)
       proposal.list = {without_kernel(node, program_backend)};
-    else if (!all_planned(node) || node.captures() > 0)
+    else if (!is_planned(node) || node.captures() > 0)
       proposal.list = {without_kernel(node, interpreter_backend)};
     else if (is_alias(node) && node.op().view)
       proposal.list = aliases(node, options_.target);
