@@ -213,10 +213,12 @@ private:
       else if (std::ranges::any_of(group.nodes, [&](Node* node) { return promotion_->promoted(*node); }))
         add({group.nodes, false, group.by_backend}, group.nodes);
     if (!promotion_) return;
+    const std::map<const Node*, std::size_t> order = execution_order(graph_);
     for (ProposedGroup& group : proposed_groups(promotion_->graph(), options_.backends, options_.target)) {
       NodeGroup members;
       for (const Node* node : group.nodes) members.push_back(promotion_->original(*node));
-      add(group, std::move(members));
+      // What reads halves as they are is in the network alone.
+      if (may_run_as_one(members, order)) add(group, std::move(members));
     }
   }
 
