@@ -61,6 +61,7 @@ std::vector<OpDef> matmul_ops();
 std::vector<OpDef> one_hot_ops();
 std::vector<OpDef> optional_ops();
 std::vector<OpDef> pad_ops();
+std::vector<OpDef> picture_ops();
 std::vector<OpDef> pool_ops();
 std::vector<OpDef> power_ops();
 std::vector<OpDef> random_ops();

@@ -57,6 +57,7 @@ OpTable builtin_ops() {
   table.add(ops::one_hot_ops());
   table.add(ops::optional_ops());
   table.add(ops::pad_ops());
+  table.add(ops::picture_ops());
   table.add(ops::pool_ops());
   table.add(ops::power_ops());
   table.add(ops::random_ops());
