@@ -267,7 +267,7 @@ const Binding& picture_input(const Engine& engine, const std::string& name) {
   for (const Binding& input : engine.inputs()) {
     if (input.name == name) return input;
     names.push_back(input.name);
-    if (input.dims.size() == 4) pictures.push_back(&input);
+    if (input.dims.size() == 4 || !input.picture.empty()) pictures.push_back(&input);
     if (input.dims.size() == 2) rows.push_back(&input);
   }
   // A network without a picture's dims may take its pixels in a row.

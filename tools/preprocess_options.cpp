@@ -116,6 +116,7 @@ void fit_row(const Binding& input, Preprocess& spec) {
 }
 
 void fit_input(const Binding& input, Preprocess& spec) {
+  if (!input.picture.empty()) return; // the plan has made it fit; binding tells what differs
   if (input.dims.size() == 2) return fit_row(input, spec);
   check(input.dims.size() == 4, ErrorCode::invalid_argument,
         "input {} takes no pictures: expected four dimensions", input.to_string());

@@ -84,19 +84,26 @@ void Runner::run_still(const RunInput& input) {
   auto start = Clock::now();
   const Image image = load_image(input.path, given_limits());
   const Binding& taker = picture_input(engine_, settings_.picture.input);
-  const Tensor tensor = still_tensor(image, settings_.picture.spec, settings_.still_batch, taker.dims.size());
+  const bool takes_pictures = !taker.picture.empty();
+  const Preprocess& spec = settings_.picture.spec;
+  Tensor tensor;
+  if (!takes_pictures) tensor = still_tensor(image, spec, settings_.still_batch, taker.dims.size());
   times.decode = seconds_since(start);
   if (!stills_) stills_ = engine_.create_context({0, settings_.recorder != nullptr});
   start = Clock::now();
-  stills_->bind(settings_.picture.input, Item(tensor));
+  if (takes_pictures)
+    stills_->bind(taker.name, std::vector<Image>(static_cast<std::size_t>(settings_.still_batch), image),
+                  &spec);
+  else
+    stills_->bind(taker.name, Item(tensor));
   stills_->run({}, {interrupt_token(), {}});
   times.infer = seconds_since(start);
   Outputs outputs;
   for (const Binding& output : engine_.outputs())
     if (!output.sequence)
       outputs[output.name] = first_of(stills_->output(output.name).tensor, settings_.still_batch);
-  PictureAnswers picture = describe(
-      input, image, read_answers(settings_.task, outputs, settings_.picture.spec, image.width, image.height));
+  PictureAnswers picture =
+      describe(input, image, read_answers(settings_.task, outputs, spec, image.width, image.height));
   picture.outputs = &outputs;
   say(picture);
   const bool recorded = settings_.recorder && settings_.recorder->wants_next();

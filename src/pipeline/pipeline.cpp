@@ -26,8 +26,13 @@ constexpr std::size_t answers_ahead = 2;
 /// Frames that go through the network together.
 struct Batch {
   std::vector<Frame> frames;
-  Tensor input;
+  std::int64_t size = 0; ///< Of the run: behind the last frame it is repeated.
+  Tensor input;          ///< None where the network reads the pictures themselves.
   double decode_seconds = 0;
+
+  const Image& image(std::int64_t n) const {
+    return frames[std::min(static_cast<std::size_t>(n), frames.size() - 1)].image;
+  }
 };
 
 /// What a thread hands on: the last one may be what it threw, which so comes behind all that it made.
@@ -79,11 +84,16 @@ void turn_upright(Frame& frame) {
   frame.rotation -= 90.0 * turns;
 }
 
-/// Size of the batch that a network insists on; 0 where it takes any.
-std::int64_t fixed_batch(const Engine& engine, const std::string& input) {
+/// Null where the engine has no such input.
+const Binding* binding_of(const Engine& engine, const std::string& input) {
   for (const Binding& binding : engine.inputs())
-    if (binding.name == input) return binding.dims.empty() ? 0 : std::max<std::int64_t>(0, binding.dims[0]);
-  return 0;
+    if (binding.name == input) return &binding;
+  return nullptr;
+}
+
+/// Size of the batch that a network insists on; 0 where it takes any.
+std::int64_t fixed_batch(const Binding* input) {
+  return !input || input->dims.empty() ? 0 : std::max<std::int64_t>(0, input->dims[0]);
 }
 
 std::string only_image_input(const Engine& engine) {
@@ -125,7 +135,9 @@ struct Pipeline::State {
           options.input);
     check(options.batch > 0, ErrorCode::invalid_argument, "batch: expected at least 1, got {}",
           options.batch);
-    input_batch = fixed_batch(engine, options.input);
+    const Binding* input = binding_of(engine, options.input);
+    input_batch = fixed_batch(input);
+    takes_pictures = input && !input->picture.empty();
     check(input_batch == 0 || input_batch == options.batch, ErrorCode::invalid_argument,
           "batch: the network takes {} frames in one run, {} were asked for", input_batch, options.batch);
     decoder = std::thread([this] { hand_on(batches, [this] { decode(); }); });
@@ -177,7 +189,8 @@ struct Pipeline::State {
       batch.frames.push_back(std::move(*frame));
     }
     if (batch.frames.empty()) return std::nullopt;
-    fill(batch);
+    batch.size = std::max(static_cast<std::int64_t>(batch.frames.size()), input_batch);
+    if (!takes_pictures) fill(batch);
     batch.decode_seconds = seconds_since(start);
     return batch;
   }
@@ -185,14 +198,19 @@ struct Pipeline::State {
   void fill(Batch& batch) {
     const TraceScope scope(options.trace, "preprocess", "decode", batch.frames[0].index);
     const Image& first = batch.frames[0].image;
-    const auto count = static_cast<std::int64_t>(batch.frames.size());
-    Shape shape{std::max(count, input_batch)};
+    Shape shape{batch.size};
     for (std::int64_t size : output_shape(*options.preprocess, first.width, first.height))
       shape.push_back(size);
     batch.input = Tensor::allocate(options.preprocess->dtype, shape);
     for (std::int64_t n = 0; n < shape[0]; ++n)
-      preprocess(batch.frames[static_cast<std::size_t>(std::min(n, count - 1))].image, *options.preprocess,
-                 batch.input, n);
+      preprocess(batch.image(n), *options.preprocess, batch.input, n);
+  }
+
+  void bind(const Batch& batch) {
+    if (!takes_pictures) return context.bind(options.input, Item(batch.input));
+    std::vector<Image> images;
+    for (std::int64_t n = 0; n < batch.size; ++n) images.push_back(batch.image(n));
+    context.bind(options.input, images, &*options.preprocess);
   }
 
   /// Runs the batch and hands its answers on.
@@ -200,11 +218,11 @@ struct Pipeline::State {
     const auto start = Clock::now();
     {
       const TraceScope scope(options.trace, "infer", "infer", batch.frames[0].index);
-      context.bind(options.input, Item(batch.input));
+      bind(batch);
       context.run({}, {options.cancel, {}});
     }
     const std::size_t count = batch.frames.size();
-    const auto run = static_cast<std::size_t>(batch.input.shape()[0]);
+    const auto run = static_cast<std::size_t>(batch.size);
     const double share = 1.0 / static_cast<double>(count);
     const double seconds = seconds_since(start);
     for (std::size_t n = 0; n < count; ++n) {
@@ -227,6 +245,7 @@ struct Pipeline::State {
   BoundedQueue<Handed<PipelineResult>> results;
   std::int64_t decoded = 0;
   std::int64_t input_batch = 0;
+  bool takes_pictures = false; ///< The network's own node makes of them what it reads.
   std::thread decoder, runner;
 };
 
