@@ -118,7 +118,7 @@ Tensor element(const Tensor& output, std::size_t n, std::size_t count) {
   shape[0] = 1;
   const std::uint64_t bytes = output.bytes() / count;
   void* place = const_cast<std::byte*>(static_cast<const std::byte*>(output.data())) + n * bytes;
-  return Tensor::wrap(place, output.dtype(), shape, output.owner());
+  return Tensor::wrap(place, output.dtype(), shape, output.owner(), {}, output.device());
 }
 
 } // namespace
