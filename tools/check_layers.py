@@ -38,6 +38,7 @@ BELOW = {
 
 # public header -> layer of its noun
 HEADERS = {
+    "allocator": "base",
     "c_types": "base",
     "cancel": "base",
     "environment": "engine",

@@ -54,7 +54,10 @@ std::string kind_text(const Json& node) {
 
 std::string kernel_text(const Json& node) {
   const auto backend = node["backend"].get<std::string>(), kernel = node["kernel"].get<std::string>();
-  return kernel.empty() ? backend.empty() ? "-" : backend : backend + ":" + one_line(kernel);
+  const std::string name =
+      kernel.empty() ? backend.empty() ? "-" : backend : backend + ":" + one_line(kernel);
+  const int stream = node.value("stream", 0);
+  return stream > 0 ? fmt::format("{} (stream {})", name, stream) : name;
 }
 
 std::string count_text(double count) {
@@ -111,13 +114,16 @@ std::string sizes_text(const Json& sizes) {
 
 std::string profiles_text(const Json& plan) {
   std::string text;
-  int number = 0;
+  std::size_t number = 0;
   for (const Json& profile : plan["profiles"]) {
+    const Json& bound = plan["memory"]["max_arena_bytes"][number];
     std::vector<std::string> parts;
     for (const auto& [input, range] : profile.items())
       parts.push_back(fmt::format("{} {} to {}, opt {}", one_line(input), sizes_text(range["min"]),
                                   sizes_text(range["max"]), sizes_text(range["opt"])));
-    text += fmt::format("profile  {}: {}\n", ++number, fmt::join(parts, "; "));
+    text +=
+        fmt::format("profile  {}: {}{}\n", ++number, fmt::join(parts, "; "),
+                    bound.is_null() ? "" : ", activations at most " + bytes_text(bound.get<std::uint64_t>()));
   }
   return text;
 }

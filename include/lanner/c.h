@@ -37,6 +37,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <lanner/allocator.h>
 #include <lanner/c_types.h>
 #include <lanner/operator.h>
 
@@ -107,8 +108,9 @@ lanner_status lanner_tensor_create(lanner_dtype dtype, const int64_t* shape, siz
 /* ---- Environments ---- */
 
 /* What builds and loads share beside the model. Engines keep what they were given: changes are for engines
-   that are made later, and an environment may be destroyed before them. One thread at a
-   time. */
+   that are made later, and an environment may be destroyed before them. What it does not say is the
+   process's. What a function's `user` points to has to last until those engines are gone, their contexts and
+   the tensors that came of them. One thread at a time. */
 typedef struct lanner_environment lanner_environment;
 
 /* *environment is null on failure. */
@@ -129,6 +131,29 @@ LANNER_SHOWN lanner_status lanner_plugin(lanner_environment* environment,
 /* Where timings are kept, and looked for first what was measured of the machine; null: the user's folder. */
 lanner_status lanner_environment_set_cache_folder(lanner_environment* environment, const char* path,
                                                   lanner_error** error) LANNER_NOEXCEPT;
+/* Gets messages, one line each, from any thread: `level` is 0 for what helps debugging, 1 for information, 2
+   for warnings. */
+typedef void (*lanner_log)(void* user, int32_t level, const char* message);
+/* For what is said while engines are built, loaded and run with it; null: the process's, which drops it. */
+lanner_status lanner_environment_set_log(lanner_environment* environment, lanner_log log, void* user,
+                                         lanner_error** error) LANNER_NOEXCEPT;
+/* For the memory of its engines and contexts, while they are built too: weights, scratch memory, results,
+   copies. Null: Lanner's own again. */
+lanner_status lanner_environment_set_allocator(lanner_environment* environment,
+                                               const lanner_allocator* allocator,
+                                               lanner_error** error) LANNER_NOEXCEPT;
+/* In place of the executor of lanner_set_executor(), by its rules, but copied; null: that one again. */
+lanner_status lanner_environment_set_executor(lanner_environment* environment,
+                                              const lanner_executor* executor,
+                                              lanner_error** error) LANNER_NOEXCEPT;
+/* Threads of engines that are made without a number; 0: lanner_default_threads(). */
+lanner_status lanner_environment_set_threads(lanner_environment* environment, int32_t count,
+                                             lanner_error** error) LANNER_NOEXCEPT;
+/* What no build, load or run may pass, whatever the limits of its options, in the form of these. A
+   `total_bytes` bounds all its engines together, on the host and on GPUs. Null: no bounds beside. */
+lanner_status lanner_environment_set_limits(lanner_environment* environment, const char* limits,
+                                            lanner_error** error) LANNER_NOEXCEPT;
+
 /* ---- Engines ---- */
 
 /* An immutable network ready to run. */
@@ -439,6 +464,27 @@ lanner_status lanner_engine_save_with(const lanner_engine* engine, const char* p
 lanner_status lanner_engine_refit(const lanner_engine* engine, const char* const* names,
                                   struct DLManagedTensorVersioned* const* tensors, size_t count,
                                   lanner_engine** refitted, lanner_error** error) LANNER_NOEXCEPT;
+
+/* ---- Runs ---- */
+
+typedef struct lanner_run_options {
+  size_t struct_size;
+  /* Of an engine on a GPU: a CUstream; null: CUDA's legacy default stream. */
+  void* stream;
+  /* Not 0: returns when the work is queued on the stream; on the CPU when it is done. Tensors that take part
+     must live until the stream was synchronised, and results may be read from then on. */
+  int32_t enqueue;
+  int32_t reserved; /* 0. */
+  /* Runs the loops of this run; null: the environment's. */
+  const lanner_executor* executor;
+  /* Gives the memory of what this run gives out, which the context holds until its next run; null: the
+     environment's. */
+  const lanner_allocator* allocator;
+} lanner_run_options;
+
+/* As lanner_context_run; `options` may be null. */
+lanner_status lanner_context_run_with(lanner_context* context, const lanner_run_options* options,
+                                      lanner_error** error) LANNER_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -279,6 +279,16 @@ struct StepProfile {
   double seconds = 0;
 };
 
+/// What one run works with in place of what the engine's environment says; null: that.
+struct RunResources {
+  /// Runs its loops: see lanner/threads.h.
+  const Executor* executor = nullptr;
+  /// Gives the memory of what the run gives out, and of values whose size the run alone tells; scratch memory
+  /// that stays with the context is the environment's. Such results are new ones each time. The context holds
+  /// them until its next run or unbind(). See lanner/allocator.h.
+  const lanner_allocator* allocator = nullptr;
+};
+
 /// One caller's state to run an Engine: arena, bindings, threads. Movable; used by one thread at a time.
 /// Keeps its engine. What the 8 shapes that it ran last need stays ready, recorded graphs included, as far as
 /// their results and copies take no more than 256 MiB and an eighth of Limits::total_bytes; the arena is
@@ -322,8 +332,9 @@ public:
   /// results on the host may be read, only once the stream has been synchronised.
   /// `control` is looked at between steps, and within loops of the model where nodes run by their definition:
   /// a run may then end in Error{cancelled}, after which the context can run again.
-  void run(Stream stream = {}, const Control& control = {});
-  void enqueue(Stream stream, const Control& control = {});
+  /// What `resources` name has to last as long as the call, and an allocator until all of its memory is back.
+  void run(Stream stream = {}, const Control& control = {}, const RunResources& resources = {});
+  void enqueue(Stream stream, const Control& control = {}, const RunResources& resources = {});
   /// An output of the last run. Its memory is reused by the next run unless somebody still holds it. An
   /// engine on a GPU leaves results there where an input was bound from there, or memory there was bound for
   /// them; else they come to the host. The output of a state stays on the device, is the memory that the next

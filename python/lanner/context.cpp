@@ -7,6 +7,7 @@
 #include <lanner/video_reader.h>
 
 #include "check.h"
+#include "resources.h"
 
 namespace lanner::python {
 namespace {
@@ -91,6 +92,16 @@ void bind_input(Context& context, const Binding& binding, nb::handle value) {
   context.bind(binding.name, std::move(item));
 }
 
+/// What one call is given of the program around it, for as long as the call.
+struct CallGiven {
+  std::shared_ptr<const Executor> executor;
+  std::optional<lanner_allocator> allocator;
+
+  CallGiven(nb::handle runs, nb::handle allocates)
+      : executor(to_executor(runs)), allocator(to_allocator(allocates)) {}
+  RunResources resources() const { return {executor.get(), allocator ? &*allocator : nullptr}; }
+};
+
 Stream stream_of(std::uintptr_t handle) {
   return {reinterpret_cast<void*>(handle)};
 }
@@ -105,9 +116,9 @@ void bind_inputs(Context& context, const Engine& engine, const nb::dict& inputs)
   }
 }
 
-void run(Context& context, std::uintptr_t stream) {
+void run(Context& context, std::uintptr_t stream, const RunResources& resources) {
   Interruptible interruptible;
-  interruptible.run([&] { context.run(stream_of(stream), interruptible.control()); });
+  interruptible.run([&] { context.run(stream_of(stream), interruptible.control(), resources); });
 }
 
 nb::dict outputs_of(const Context& context, const Engine& engine) {
@@ -129,21 +140,25 @@ void PyContext::bind(const nb::dict& inputs, const nb::dict& outputs) {
   }
 }
 
-nb::dict PyContext::run(const nb::dict& inputs, const nb::dict& outputs, std::uintptr_t stream) {
+nb::dict PyContext::run(const nb::dict& inputs, const nb::dict& outputs, std::uintptr_t stream,
+                        nb::handle executor, nb::handle allocator) {
+  const CallGiven given(executor, allocator);
   const Alone alone(busy_);
   context_.unbind();
   const Bound bound(context_);
   bind(inputs, outputs);
-  python::run(context_, stream);
+  python::run(context_, stream, given.resources());
   return outputs_of(context_, engine_);
 }
 
-nb::dict PyContext::enqueue(const nb::dict& inputs, std::uintptr_t stream, const nb::dict& outputs) {
+nb::dict PyContext::enqueue(const nb::dict& inputs, std::uintptr_t stream, const nb::dict& outputs,
+                            nb::handle executor, nb::handle allocator) {
+  const CallGiven given(executor, allocator);
   const Alone alone(busy_);
   context_.unbind(); // Not after: a GPU may still have to read and write the arrays.
   bind(inputs, outputs);
   Interruptible interruptible;
-  interruptible.run([&] { context_.enqueue(stream_of(stream), interruptible.control()); });
+  interruptible.run([&] { context_.enqueue(stream_of(stream), interruptible.control(), given.resources()); });
   return outputs_of(context_, engine_);
 }
 
@@ -217,21 +232,27 @@ void register_context(nb::module_& module) {
       "call meanwhile raises.")
       .def(
           "__call__", &PyContext::run, nb::arg("inputs"), nb::kw_only(), nb::arg("outputs") = nb::dict(),
-          nb::arg("stream") = 0,
+          nb::arg("stream") = 0, nb::arg("executor") = nb::none(), nb::arg("allocator") = nb::none(),
           nb::sig("def __call__(self, inputs: dict[str, typing.Any], *, outputs: dict[str, typing.Any] = "
-                  "{}, stream: "
-                  "int = 0) -> dict[str, Tensor]"),
+                  "{}, stream: int = 0, "
+                  "executor: typing.Callable[[int, typing.Callable[[int], None]], typing.Any] | None = None, "
+                  "allocator: tuple[int, int, int] | None = None) -> dict[str, Tensor]"),
           "Runs to completion on all inputs; a dict from output name to Tensor. No array is held after it."
           "\n\noutputs: arrays or tensors that results are written to: contiguous, writable, of the result's "
-          "type and shape. stream: a CUDA stream's handle, as torch.cuda.Stream.cuda_stream is.")
-      .def("enqueue", &PyContext::enqueue, nb::arg("inputs"), nb::arg("stream"), nb::kw_only(),
-           nb::arg("outputs") = nb::dict(),
-           nb::sig("def enqueue(self, inputs: dict[str, typing.Any], stream: int, *, outputs: dict[str, "
-                   "typing.Any] = "
-                   "{}) -> dict[str, Tensor]"),
-           "Queues a run on a CUDA stream and returns; inputs and results may be touched once the stream is "
-           "synchronised, or by later work of that stream. On the CPU the run is done at return. The context "
-           "holds the arrays until its next call.")
+          "type and shape. stream: a CUDA stream's handle, as torch.cuda.Stream.cuda_stream is. executor, "
+          "allocator: what runs this run's loops and gives the memory of its results, in place of the "
+          "environment's; see Environment.")
+      .def(
+          "enqueue", &PyContext::enqueue, nb::arg("inputs"), nb::arg("stream"), nb::kw_only(),
+          nb::arg("outputs") = nb::dict(), nb::arg("executor") = nb::none(),
+          nb::arg("allocator") = nb::none(),
+          nb::sig("def enqueue(self, inputs: dict[str, typing.Any], stream: int, *, outputs: dict[str, "
+                  "typing.Any] = {}, "
+                  "executor: typing.Callable[[int, typing.Callable[[int], None]], typing.Any] | None = None, "
+                  "allocator: tuple[int, int, int] | None = None) -> dict[str, Tensor]"),
+          "Queues a run on a CUDA stream and returns; inputs and results may be touched once the stream is "
+          "synchronised, or by later work of that stream. On the CPU the run is done at return. The context "
+          "holds the arrays until its next call.")
       .def("reset_states", &PyContext::reset_states, "The next run begins with states of zeros.")
       .def("state", &PyContext::state, nb::arg("input"),
            nb::sig("def state(self, input: str) -> Tensor | None"),

@@ -14,8 +14,10 @@ class PyContext {
 public:
   PyContext(const Engine& engine, const ContextOptions& options);
 
-  nb::dict run(const nb::dict& inputs, const nb::dict& outputs, std::uintptr_t stream);
-  nb::dict enqueue(const nb::dict& inputs, std::uintptr_t stream, const nb::dict& outputs);
+  nb::dict run(const nb::dict& inputs, const nb::dict& outputs, std::uintptr_t stream, nb::handle executor,
+               nb::handle allocator);
+  nb::dict enqueue(const nb::dict& inputs, std::uintptr_t stream, const nb::dict& outputs,
+                   nb::handle executor, nb::handle allocator);
   nb::list profile() const;
   void reset_states();
   nb::object state(nb::handle input) const;
@@ -34,7 +36,7 @@ private:
 void bind_inputs(Context& context, const Engine& engine, const nb::dict& inputs);
 /// Runs to completion, without the GIL. `stream` is a CUstream as Python's frameworks give it: a number, 0
 /// for the default stream.
-void run(Context& context, std::uintptr_t stream);
+void run(Context& context, std::uintptr_t stream, const RunResources& resources = {});
 nb::dict outputs_of(const Context& context, const Engine& engine);
 
 } // namespace lanner::python

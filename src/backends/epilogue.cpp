@@ -5,14 +5,21 @@
 #include <map>
 #include <string_view>
 
+#include "graph/op.h"
+
 namespace lanner {
 
 namespace {
 
-using K = ActivationKind;
+Activation linear(float alpha, float beta) {
+  return {&formula("linear"), alpha, beta};
+}
+Activation clip(float low, float high) {
+  return {&formula("clip"), low, high};
+}
 
 std::optional<Activation> clip_of(const GroupOp& op) {
-  Activation result{K::clip, -std::numeric_limits<float>::max(), std::numeric_limits<float>::max()};
+  Activation result = clip(-std::numeric_limits<float>::max(), std::numeric_limits<float>::max());
   for (std::size_t i : {1, 2}) {
     if (!op.input(i)) continue;
     const auto bound = scalar_value(op.input(i).constant);
@@ -36,17 +43,17 @@ std::optional<Activation> scalar_step(BinaryKind kind, float c, bool reversed) {
   constexpr float most = std::numeric_limits<float>::max();
   switch (kind) {
   case BinaryKind::add:
-    return Activation{K::linear, 1, c};
+    return linear(1, c);
   case BinaryKind::subtract:
-    return reversed ? Activation{K::linear, -1, c} : Activation{K::linear, 1, -c};
+    return reversed ? linear(-1, c) : linear(1, -c);
   case BinaryKind::multiply:
-    return Activation{K::linear, c, 0};
+    return linear(c, 0);
   case BinaryKind::divide:
-    return reversed ? std::nullopt : std::optional(Activation{K::linear, 1 / c, 0});
+    return reversed ? std::nullopt : std::optional(linear(1 / c, 0));
   case BinaryKind::minimum:
-    return Activation{K::clip, -most, c};
+    return clip(-most, c);
   case BinaryKind::maximum:
-    return c == 0 ? Activation{K::relu} : Activation{K::clip, c, most};
+    return c == 0 ? Activation{&formula("relu")} : clip(c, most);
   }
   return std::nullopt;
 }
@@ -89,14 +96,14 @@ private:
     if (!(reads_current(a) && is_inner(b)) && !(reads_current(b) && is_inner(a))) return false;
     const auto activation = activation_of(inner);
     if (!activation) return false;
-    if (activation->kind == K::sigmoid) {
-      epilogue_.push_back({std::nullopt, {K::swish, 1, 0}, {}, Spread::full});
+    if (activation->is("sigmoid")) {
+      epilogue_.push_back({std::nullopt, {&formula("swish"), 1, 0}, {}, Spread::full});
       return true;
     }
-    if (activation->kind != K::hard_sigmoid || std::abs(activation->alpha - 1.0F / 6) > 1e-6F ||
+    if (!activation->is("hard_sigmoid") || std::abs(activation->alpha - 1.0F / 6) > 1e-6F ||
         activation->beta != 0.5F)
       return false;
-    epilogue_.push_back({std::nullopt, {K::hard_swish}, {}, Spread::full});
+    epilogue_.push_back({std::nullopt, {&formula("hard_swish")}, {}, Spread::full});
     return true;
   }
 
@@ -120,8 +127,8 @@ private:
   /// Linear maps in a row are one.
   void add(Activation next) {
     Activation* last = epilogue_.empty() || epilogue_.back().binary ? nullptr : &epilogue_.back().activation;
-    if (last && last->kind == K::linear && next.kind == K::linear)
-      *last = {K::linear, last->alpha * next.alpha, last->beta * next.alpha + next.beta};
+    if (last && last->is("linear") && next.is("linear"))
+      *last = linear(last->alpha * next.alpha, last->beta * next.alpha + next.beta);
     else
       epilogue_.push_back({std::nullopt, next, {}, Spread::full});
   }
@@ -138,7 +145,7 @@ private:
     const auto spread = spread_of(operand.shape(), shape_, axis_);
     if (!spread || (reversed && binary == BinaryKind::divide)) return false;
     if (reversed && binary == BinaryKind::subtract) {
-      add({K::linear, -1, 0});
+      add(linear(-1, 0));
       binary = BinaryKind::add;
     }
     epilogue_.push_back({binary, {}, operand, *spread});
@@ -155,31 +162,20 @@ private:
 
 } // namespace
 
+const Formula& formula_of(BinaryKind kind) {
+  static constexpr const char* names[] = {"add", "sub", "mul", "div", "min", "max"};
+  return formula(names[static_cast<std::size_t>(kind)]);
+}
+
 std::optional<Activation> activation_of(const GroupOp& op) {
-  const auto real = [&](const char* name, double fallback) {
-    return static_cast<float>(op.attributes().real(name, fallback));
-  };
   const std::string& kind = op.kind();
-  if (kind == "relu") return Activation{K::relu};
   if (kind == "clip") return clip_of(op);
-  if (kind == "leaky_relu") return Activation{K::leaky_relu, real("alpha", 0.01)};
-  if (kind == "sigmoid") return Activation{K::sigmoid};
-  if (kind == "tanh") return Activation{K::tanh};
-  if (kind == "elu") return Activation{K::elu, real("alpha", 1)};
-  if (kind == "hard_sigmoid") return Activation{K::hard_sigmoid, real("alpha", 0.2), real("beta", 0.5)};
-  if (kind == "hard_swish") return Activation{K::hard_swish};
-  if (kind == "swish") return Activation{K::swish, real("alpha", 1)};
-  if (kind == "gelu")
-    return Activation{op.attributes().string("approximate", "none") == "tanh" ? K::gelu_tanh : K::gelu_erf};
-  if (kind == "softplus") return Activation{K::softplus};
-  if (kind == "mish") return Activation{K::mish};
-  if (kind == "abs") return Activation{K::abs};
-  if (kind == "sqrt") return Activation{K::sqrt};
-  if (kind == "exp") return Activation{K::exp};
-  if (kind == "log") return Activation{K::log};
-  if (kind == "neg") return Activation{K::linear, -1, 0};
-  if (kind == "identity") return Activation{K::linear, 1, 0};
-  return std::nullopt;
+  if (kind == "neg") return linear(-1, 0);
+  if (kind == "identity") return linear(1, 0);
+  const Formula* own = op.node->op().elementwise ? find_formula(kind) : nullptr;
+  if (!own || own->operands != 1 || own->truth) return std::nullopt;
+  const FormulaCall call = call_of(*own, op.attributes());
+  return Activation{call.formula, call.numbers.p, call.numbers.q};
 }
 
 std::optional<Spread> spread_of(const Shape& operand, const Shape& result, std::size_t channel_axis) {

@@ -3,40 +3,25 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/group.h"
+#include "ops/formula.h"
 
 namespace lanner {
 
-/// `alpha` and `beta` by kind: leaky_relu and elu: slope; clip: low and high; linear: alpha * x + beta;
-/// hard_sigmoid: max(0, min(1, alpha * x + beta)); swish: x * sigmoid(alpha * x).
-enum class ActivationKind : std::uint8_t {
-  relu,
-  leaky_relu,
-  clip,
-  sigmoid,
-  tanh,
-  elu,
-  hard_sigmoid,
-  hard_swish,
-  swish,
-  gelu_erf,
-  gelu_tanh,
-  softplus,
-  mish,
-  abs,
-  sqrt,
-  exp,
-  log,
-  linear,
-};
+/// A formula of one operand. Backends know it by its name; `clip` is between alpha and beta, `linear` is
+/// alpha * x + beta, others have the numbers of the operator's attributes.
 struct Activation {
-  ActivationKind kind;
+  const Formula* formula = nullptr;
   float alpha = 0, beta = 0;
+
+  bool is(std::string_view name) const { return formula->name == name; }
 };
 
 enum class BinaryKind : std::uint8_t { add, subtract, multiply, divide, minimum, maximum };
+const Formula& formula_of(BinaryKind kind);
 enum class Spread : std::uint8_t { scalar, channel, full };
 
 /// One step: an activation, or, when `binary` is set, `x binary operand`.
@@ -48,8 +33,7 @@ struct EpilogueStep {
 };
 using Epilogue = std::vector<EpilogueStep>;
 
-/// The activation that an operation is, when its parameters are constants; `softsign`-like operations give
-/// nothing.
+/// The activation that an operation is, when its parameters are constants: any whose result is a number.
 std::optional<Activation> activation_of(const GroupOp& op);
 
 /// How `operand` spreads over `result`; nothing when it is none of the three.

@@ -21,7 +21,7 @@ bool take_addend(Product& product, const Operand& addend) {
   const auto scalar = scalar_value(addend.constant);
   if (!scalar) return false;
   product.epilogue.insert(product.epilogue.begin(),
-                          {std::nullopt, {ActivationKind::linear, 1, *scalar}, {}, Spread::full});
+                          {std::nullopt, {&formula("linear"), 1, *scalar}, {}, Spread::full});
   return true;
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/limit_error.h"
+#include "base/surroundings.h"
 
 namespace lanner {
 namespace {
@@ -13,14 +15,30 @@ thread_local Meter* innermost = nullptr;
 
 } // namespace
 
+Account::Account(const Limits& limits, std::shared_ptr<const Surroundings> surroundings)
+    : limits_(limits), surroundings_(std::move(surroundings)),
+      total_(surroundings_ ? surroundings_->total : nullptr) {}
+
 Account::Account(const Limits& limits, std::shared_ptr<const Account> base)
-    : limits_(limits), base_(std::move(base)) {}
+    : limits_(limits), surroundings_(base ? base->surroundings() : nullptr),
+      total_(surroundings_ ? surroundings_->total : nullptr), base_(std::move(base)) {}
 
 void Account::charge(std::uint64_t bytes) {
+  if (!total_) return charge_alone(bytes);
+  with_context([] { return all_engines; }, [&] { total_->charge(bytes); });
+  try {
+    charge_alone(bytes);
+  } catch (...) {
+    total_->release(bytes);
+    throw;
+  }
+}
+
+void Account::charge_alone(std::uint64_t bytes) {
   const std::uint64_t limit = limits_.total_bytes;
   std::uint64_t before = held();
   for (;;) {
-    const std::uint64_t beside = base_ ? base_->held() : 0;
+    const std::uint64_t beside = base_ ? base_->held_in_all() : 0;
     const bool fits = before <= limit && beside <= limit - before && bytes <= limit - before - beside;
     if (!fits)
       fail_limit("total_bytes", limit, "memory: {} bytes beside {} that are held", bytes, before + beside);
@@ -55,15 +73,27 @@ void Charge::set(std::uint64_t bytes) {
 }
 
 AccountScope::AccountScope(const AccountPtr& account) noexcept
-    : outer_(std::exchange(bounds.account, &account)) {}
+    : outer_(std::exchange(bounds.account, &account)), outer_call_(std::exchange(bounds.call, nullptr)) {}
 
 AccountScope::~AccountScope() {
   bounds.account = outer_;
+  bounds.call = outer_call_;
+}
+
+CallScope::CallScope(const CallResources& resources) noexcept
+    : outer_(std::exchange(bounds.call, &resources)) {}
+
+CallScope::~CallScope() {
+  bounds.call = outer_;
+}
+
+const AccountPtr& no_account() noexcept {
+  static const AccountPtr none;
+  return none;
 }
 
 const AccountPtr& current_account() noexcept {
-  static const AccountPtr none;
-  return bounds.account ? *bounds.account : none;
+  return bounds.account ? *bounds.account : no_account();
 }
 
 const Limits& current_limits() {

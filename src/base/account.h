@@ -10,25 +10,41 @@
 
 #include <lanner/limits.h>
 
+struct lanner_allocator;
+
 namespace lanner {
+
+struct Executor;
+struct Surroundings;
 
 /// Bytes held on behalf of an engine, or of a context beside its engine. Whoever takes memory keeps the
 /// account for as long as it has the memory, which may be longer than the engine lives. Thread-safe.
 class Account {
 public:
-  /// What `base` holds counts against the limit too.
-  explicit Account(const Limits& limits, std::shared_ptr<const Account> base = nullptr);
+  /// In what an environment says (base/surroundings.h), and counted for its total; null: it says nothing.
+  explicit Account(const Limits& limits, std::shared_ptr<const Surroundings> surroundings = nullptr);
+  /// What `base` holds counts against the limit too; its surroundings are this one's.
+  Account(const Limits& limits, std::shared_ptr<const Account> base);
   Account(const Account&) = delete;
   Account& operator=(const Account&) = delete;
 
   /// Throws Error{limit_exceeded} when more than `total_bytes` would be held; nothing is charged then.
   void charge(std::uint64_t bytes);
-  void release(std::uint64_t bytes) noexcept { held_.fetch_sub(bytes, std::memory_order_relaxed); }
+  void release(std::uint64_t bytes) noexcept {
+    held_.fetch_sub(bytes, std::memory_order_relaxed);
+    if (total_) total_->release(bytes);
+  }
   std::uint64_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
   const Limits& limits() const noexcept { return limits_; }
+  const std::shared_ptr<const Surroundings>& surroundings() const noexcept { return surroundings_; }
 
 private:
+  void charge_alone(std::uint64_t bytes);
+  std::uint64_t held_in_all() const noexcept { return held() + (base_ ? base_->held_in_all() : 0); }
+
   const Limits limits_;
+  const std::shared_ptr<const Surroundings> surroundings_;
+  const std::shared_ptr<Account> total_; ///< The environment's.
   const std::shared_ptr<const Account> base_;
   std::atomic<std::uint64_t> held_{0};
 };
@@ -48,6 +64,7 @@ public:
   /// Holds `bytes` from now on, be it more or less than before.
   void set(std::uint64_t bytes);
   bool counts() const noexcept { return account_ != nullptr; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
   /// Leaves the bytes to the caller, who releases them himself. Returns the account, null where none is.
   AccountPtr leave() noexcept {
     bytes_ = 0;
@@ -63,7 +80,15 @@ private:
 /// the tensor around it.
 inline constexpr std::uint64_t block_overhead = 256;
 
-/// Until its end the calling thread takes memory on this account. `account` must outlive it.
+/// What a call is given beside its arguments; null: the environment's. Of the caller, for as long as the
+/// call.
+struct CallResources {
+  const Executor* executor = nullptr;
+  const lanner_allocator* allocator = nullptr;
+};
+
+/// Until its end the calling thread takes memory on this account, and works without the resources of a call,
+/// which are for what the call gives out alone. `account` must outlive it.
 class AccountScope {
 public:
   explicit AccountScope(const AccountPtr& account) noexcept;
@@ -72,9 +97,22 @@ public:
 
 private:
   const AccountPtr* outer_;
+  const CallResources* outer_call_;
+};
+/// Until its end the calling thread works with these.
+class CallScope {
+public:
+  explicit CallScope(const CallResources& resources) noexcept;
+  ~CallScope();
+  CallScope(const CallScope&) = delete;
+
+private:
+  const CallResources* outer_;
 };
 /// The calling thread's; null where nothing is counted.
 const AccountPtr& current_account() noexcept;
+/// Null: for memory that stays as long as the process, whoever asks for it first.
+const AccountPtr& no_account() noexcept;
 /// The limits of the calling thread's account; the default ones without an account.
 const Limits& current_limits();
 
@@ -103,6 +141,7 @@ void check_deadline();
 struct ThreadBounds {
   const AccountPtr* account = nullptr;
   const DeadlineScope* deadline = nullptr;
+  const CallResources* call = nullptr;
 };
 ThreadBounds thread_bounds() noexcept;
 void set_thread_bounds(const ThreadBounds& bounds) noexcept;

@@ -10,11 +10,14 @@
 
 namespace lanner {
 
+/// How the limit of this name and value is lifted: it may be one of the calling thread's environment.
+std::string limit_remedy(std::string_view name, double bound);
+
 /// `3 nodes, over the limit nodes of 2; if the input is trusted, raise it with --limit nodes=N`
 template<typename Bound>
 std::string limit_message(std::string_view name, Bound bound, std::string_view found) {
-  return fmt::format("{}, over the limit {} of {}; if the input is trusted, raise it with --limit {}=N",
-                     found, name, bound, name);
+  return fmt::format("{}, over the limit {} of {}; if the input is trusted, {}", found, name, bound,
+                     limit_remedy(name, static_cast<double>(bound)));
 }
 
 /// Throws Error{limit_exceeded}: what was found, the member of Limits that refuses it, its value, and the

@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/control_groups.h"
+#include "base/limit_table.h"
 
 namespace lanner {
 namespace {
@@ -40,22 +41,6 @@ T parse_amount(std::string_view name, std::string_view text) {
   return static_cast<T>(amount);
 }
 
-/// Calls `use(name, member)` for each limit.
-template<typename Use>
-void for_each_limit(Limits& limits, Use use) {
-  use("file_bytes", limits.file_bytes);
-  use("tensor_bytes", limits.tensor_bytes);
-  use("total_bytes", limits.total_bytes);
-  use("nodes", limits.nodes);
-  use("depth", limits.depth);
-  use("rank", limits.rank);
-  use("pixels", limits.pixels);
-  use("streams", limits.streams);
-  use("packet_bytes", limits.packet_bytes);
-  use("frames", limits.frames);
-  use("seconds", limits.seconds);
-}
-
 } // namespace
 
 std::uint64_t default_total_bytes() noexcept {
@@ -79,11 +64,12 @@ void set_limit(Limits& limits, std::string_view assignment) {
   const std::string_view name = assignment.substr(0, equals);
   bool known = false;
   std::string names;
-  for_each_limit(limits, [&](std::string_view each, auto& member) {
+  for_each_limit([&](std::string_view each, auto member) {
     names += names.empty() ? "" : ", ";
     names += each;
     if (each != name || equals == std::string_view::npos) return;
-    member = parse_amount<std::remove_reference_t<decltype(member)>>(name, assignment.substr(equals + 1));
+    auto& limit = limits.*member;
+    limit = parse_amount<std::remove_reference_t<decltype(limit)>>(name, assignment.substr(equals + 1));
     known = true;
   });
   check(known, ErrorCode::invalid_argument, "limit {}: expected NAME=VALUE, where NAME is one of {}",

@@ -3,6 +3,8 @@
 #include <memory>
 #include <mutex>
 
+#include "base/surroundings.h"
+
 namespace lanner {
 namespace {
 
@@ -26,6 +28,8 @@ void set_log_callback(LogCallback callback) {
 }
 
 void log_message(LogLevel level, std::string_view message) {
+  if (const Surroundings* around = current_surroundings(); around && around->log)
+    return around->log(level, message);
   std::shared_ptr<const LogCallback> callback;
   {
     std::lock_guard lock(sink().mutex);

@@ -17,6 +17,7 @@
 #include "base/descriptor.h"
 #include "base/file_stamp.h"
 #include "base/limit_error.h"
+#include "base/surroundings.h"
 #include "base/system_error.h"
 
 namespace lanner {
@@ -27,9 +28,16 @@ void require_file_size(const std::string& name, std::uint64_t size, const Limits
 }
 
 /// Memory of the process's own. A large block comes in large pages where the system has them: filling it
-/// takes less than half the time then.
+/// takes less than half the time then. Weights of a plan stay in it, so that it comes from the program's
+/// allocator where there is one.
 std::shared_ptr<std::byte> own_memory(std::size_t bytes, const std::string& name) {
   Charge charge = with_context([&] { return name; }, [&] { return Charge(current_account(), bytes); });
+  constexpr std::uint64_t alignment = 64;
+  if (auto outside = with_context([&] { return name; },
+                                  [&] {
+                                    return allocated_outside({LANNER_CPU, 0, 0, 0, bytes, alignment}, charge);
+                                  }))
+    return std::static_pointer_cast<std::byte>(outside);
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   check(memory != MAP_FAILED, ErrorCode::out_of_memory, "{}: no memory for its {} bytes", name, bytes);
   ::madvise(memory, bytes, MADV_HUGEPAGE);

@@ -2,6 +2,7 @@
 
 #include <lanner/dlpack.h>
 #include <lanner/dlpack_structs.h>
+#include <lanner/threads.h>
 
 #include "boundary.h"
 #include "check.h"
@@ -116,4 +117,22 @@ lanner_status lanner_context_state(lanner_context* context, const char* input,
 
 void lanner_context_destroy(lanner_context* context) noexcept {
   delete context;
+}
+
+lanner_status lanner_context_run_with(lanner_context* context, const lanner_run_options* options,
+                                      lanner_error** error) noexcept {
+  return c::guarded(error, [&] {
+    Context& own = c::required(context, "context").context;
+    const lanner_run_options given = c::read_options(options);
+    check(given.reserved == 0, ErrorCode::unsupported, "reserved is {}: expected 0", given.reserved);
+    Executor executor;
+    RunResources resources;
+    if (given.executor) {
+      executor = {given.executor->user, given.executor->run};
+      resources.executor = &executor;
+    }
+    resources.allocator = given.allocator;
+    if (given.enqueue != 0) return own.enqueue({given.stream}, {}, resources);
+    own.run({given.stream}, {}, resources);
+  });
 }

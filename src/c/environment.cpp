@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <lanner/threads.h>
+
 #include "boundary.h"
 #include "handles.h"
 
@@ -76,4 +78,44 @@ lanner_status lanner_environment_set_cache_folder(lanner_environment* environmen
                                                   lanner_error** error) noexcept {
   return c::guarded(
       error, [&] { c::required(environment, "environment").environment.set_cache_folder(path ? path : ""); });
+}
+
+lanner_status lanner_environment_set_log(lanner_environment* environment, lanner_log log, void* user,
+                                         lanner_error** error) noexcept {
+  return c::guarded(error, [&] {
+    LogCallback callback;
+    if (log)
+      callback = [log, user](LogLevel level, std::string_view message) {
+        log(user, static_cast<int32_t>(level), std::string(message).c_str());
+      };
+    c::required(environment, "environment").environment.set_log_callback(std::move(callback));
+  });
+}
+
+lanner_status lanner_environment_set_allocator(lanner_environment* environment,
+                                               const lanner_allocator* allocator,
+                                               lanner_error** error) noexcept {
+  return c::guarded(error,
+                    [&] { c::required(environment, "environment").environment.set_allocator(allocator); });
+}
+
+lanner_status lanner_environment_set_executor(lanner_environment* environment,
+                                              const lanner_executor* executor,
+                                              lanner_error** error) noexcept {
+  return c::guarded(error, [&] {
+    Environment& changed = c::required(environment, "environment").environment;
+    if (!executor) return changed.set_executor(nullptr);
+    changed.set_executor(std::make_shared<const Executor>(executor->user, executor->run));
+  });
+}
+
+lanner_status lanner_environment_set_threads(lanner_environment* environment, int32_t count,
+                                             lanner_error** error) noexcept {
+  return c::guarded(error, [&] { c::required(environment, "environment").environment.set_threads(count); });
+}
+
+lanner_status lanner_environment_set_limits(lanner_environment* environment, const char* limits,
+                                            lanner_error** error) noexcept {
+  return c::guarded(
+      error, [&] { c::required(environment, "environment").environment.set_limits(c::limits_of(limits)); });
 }

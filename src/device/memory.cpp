@@ -8,6 +8,7 @@
 
 #include "base/account.h"
 #include "base/check.h"
+#include "base/surroundings.h"
 
 #include "device/cuda/gpu.h"
 
@@ -18,8 +19,10 @@ constexpr std::uint64_t alignment = 64;
 
 std::shared_ptr<void> allocate_host(std::uint64_t bytes) {
   const std::uint64_t rounded = bytes == 0 ? alignment : (bytes + alignment - 1) / alignment * alignment;
-  Charge charge(current_account(), std::max(rounded, bytes));
+  const std::uint64_t wanted = std::max(rounded, bytes); // nobody has what leaves 64 bits
+  Charge charge(current_account(), wanted);
   charge.add(block_overhead);
+  if (auto outside = allocated_outside({LANNER_CPU, 0, 0, 0, wanted, alignment}, charge)) return outside;
   void* memory = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
   check(memory != nullptr, ErrorCode::out_of_memory, "the system refused {} bytes", bytes);
   if (!charge.counts()) return {memory, &std::free};
@@ -29,10 +32,13 @@ std::shared_ptr<void> allocate_host(std::uint64_t bytes) {
           }};
 }
 
-/// A deleter: a driver that is gone, as when the process ends, has given all memory back itself.
+/// A deleter: a driver that is gone, as when the process ends, has given all memory back itself. What
+/// `charge` holds goes back to its account.
 template<typename Free>
-auto freed_by(const cuda::Gpu& gpu, Free free) {
-  return [&gpu, free](void* memory) noexcept {
+auto freed_by(const cuda::Gpu& gpu, Charge& charge, Free free) {
+  const std::uint64_t charged = charge.bytes();
+  return [&gpu, free, charged, account = charge.leave()](void* memory) noexcept {
+    if (account) account->release(charged);
     try {
       const cuda::Current current(gpu);
       static_cast<void>(free(memory));
@@ -46,6 +52,10 @@ auto freed_by(const cuda::Gpu& gpu, Free free) {
 }
 
 std::shared_ptr<void> allocate_cuda(Device device, std::uint64_t bytes) {
+  constexpr std::uint64_t gpu_alignment = 256;
+  Charge charge = charge_total(bytes);
+  if (auto outside = allocated_outside({LANNER_CUDA, device.index, 0, 0, bytes, gpu_alignment}, charge))
+    return outside;
   const cuda::Gpu& gpu = cuda::Gpu::get(device);
   const cuda::Current current(gpu);
   cuda::DevicePointer memory = 0;
@@ -54,7 +64,7 @@ std::shared_ptr<void> allocate_cuda(Device device, std::uint64_t bytes) {
   } catch (const Error& error) {
     refuse(error, device, bytes);
   }
-  return {reinterpret_cast<void*>(memory), freed_by(gpu, [](void* pointer) {
+  return {reinterpret_cast<void*>(memory), freed_by(gpu, charge, [](void* pointer) {
             return cuda::driver().memory_free(reinterpret_cast<cuda::DevicePointer>(pointer));
           })};
 }
@@ -71,9 +81,11 @@ std::shared_ptr<void> allocate_memory(Device device, std::uint64_t bytes) {
 
 std::shared_ptr<void> allocate_pinned(Device device, std::uint64_t bytes) {
   if (device.is_host()) return allocate_host(bytes);
+  Charge charge(current_account(), bytes);
+  if (auto outside = allocated_outside({LANNER_CPU, device.index, 1, 0, bytes, alignment}, charge))
+    return outside;
   const cuda::Gpu& gpu = cuda::Gpu::get(device);
   const cuda::Current current(gpu);
-  Charge charge(current_account(), bytes);
   void* memory = nullptr;
   try {
     cuda::check(
@@ -82,10 +94,7 @@ std::shared_ptr<void> allocate_pinned(Device device, std::uint64_t bytes) {
   } catch (const Error& error) {
     refuse(error, device, bytes);
   }
-  return {memory, freed_by(gpu, [bytes, account = charge.leave()](void* pinned) {
-            if (account) account->release(bytes);
-            return cuda::driver().host_free(pinned);
-          })};
+  return {memory, freed_by(gpu, charge, [](void* pinned) { return cuda::driver().host_free(pinned); })};
 }
 
 void copy_memory(const MemoryPlace& to, const MemoryPlace& from, std::uint64_t bytes, Stream stream) {

@@ -11,7 +11,8 @@ namespace lanner {
 /// Uninitialised memory, aligned to 64 bytes on the host and to 256 on a GPU. Throws Error{out_of_memory}
 /// and, for a device that cannot be used, Error{unsupported}. The last copy of the pointer gives it back, on
 /// any thread. Memory of the host is charged to the thread's account (base/account.h), which may throw
-/// Error{limit_exceeded}; that of a GPU is bounded by the GPU.
+/// Error{limit_exceeded}; that of a GPU is bounded by the GPU, and counts for the environment's total alone.
+/// Both come from the calling thread's allocator where it has one (base/surroundings.h).
 std::shared_ptr<void> allocate_memory(Device device, std::uint64_t bytes);
 /// Host memory that a GPU reads and writes without a copy of the driver's; plain memory for a host device.
 std::shared_ptr<void> allocate_pinned(Device device, std::uint64_t bytes);

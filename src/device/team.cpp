@@ -19,6 +19,7 @@
 #include <lanner/threads.h>
 
 #include "base/account.h"
+#include "base/surroundings.h"
 #include "device/cpu_clock.h"
 #include "device/numa.h"
 #include "device/patience.h"
@@ -402,8 +403,14 @@ void Team::run_by(const Executor& executor, const Job& job) {
   executor.run(executor.user, job.shares * job.pieces, piece, &row);
 }
 
+/// What free shares of the calling thread run on; null: its team.
+const Executor* current_executor() noexcept {
+  const Executor* given = given_executor();
+  return given ? given : executor.load(std::memory_order_acquire);
+}
+
 void Team::run(Job job, Shares kind) {
-  const Executor* host = kind == Shares::free ? executor.load(std::memory_order_acquire) : nullptr;
+  const Executor* host = kind == Shares::free ? current_executor() : nullptr;
   if (host) return run_by(*host, job);
   const Use use(*this);
   run_in_use(job, kind);

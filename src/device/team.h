@@ -36,7 +36,8 @@ void limit_team(int threads);
 double team_seconds();
 
 struct Executor;
-/// Free shares and pieces are run by `executor` from now on; null: by the teams again. See lanner/threads.h.
+/// Free shares and pieces are run by `executor` from now on, where neither the call nor its environment says
+/// otherwise; null: by the teams again. See lanner/threads.h.
 void run_free_shares_by(const Executor* executor) noexcept;
 
 /// As long as one is there, threads of teams wait for the next region; without any they end.

@@ -46,8 +46,12 @@ void set_threads(int count) {
   wanted = count;
 }
 
+void check_executor(const Executor& executor) {
+  check(executor.run != nullptr, ErrorCode::invalid_argument, "executor: its function run is missing");
+}
+
 void set_executor(const Executor* executor) {
-  check(!executor || executor->run, ErrorCode::invalid_argument, "executor: its function run is missing");
+  if (executor) check_executor(*executor);
   run_free_shares_by(executor);
 }
 

@@ -7,6 +7,10 @@ namespace lanner {
 /// than one memory node has cores.
 int default_team();
 
+struct Executor;
+/// Throws Error{invalid_argument} without a `run`.
+void check_executor(const Executor& executor);
+
 /// Refuses what nobody can mean; 0 leaves the choice.
 void check_threads(int threads);
 

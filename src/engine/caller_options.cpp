@@ -100,11 +100,11 @@ private:
     if (held.any || asked.layout.empty() || asked.layout == "row") return held;
     held.layout = with_context([&] { return "storage of " + binding.name; },
                                [&] { return Layout::parse(asked.layout); });
-    check_layout(binding, asked.layout, held.layout);
+    require_fitting(binding, asked.layout, held.layout);
     return held;
   }
 
-  static void check_layout(const Binding& binding, const std::string& text, const Layout& layout) {
+  static void require_fitting(const Binding& binding, const std::string& text, const Layout& layout) {
     const bool fits = binding.ranked && (layout.order.empty() || layout.order.size() == binding.dims.size());
     const bool small = layout.blocks.size() <= max_blocks &&
                        std::ranges::all_of(layout.blocks, [](const Layout::Block& block) {

@@ -10,6 +10,7 @@
 
 #include "base/account.h"
 #include "base/check.h"
+#include "base/surroundings.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "device/threads.h"
@@ -165,45 +166,50 @@ void Context::unbind() noexcept {
   std::fill(state.given.begin(), state.given.end(), Tensor{});
 }
 
-void Context::run(Stream stream, const Control& control) {
-  enqueue(stream, control);
+void Context::run(Stream stream, const Control& control, const RunResources& resources) {
+  enqueue(stream, control, resources);
   const cuda::Queueing queueing(state_->device());
   synchronize(state_->device(), stream);
 }
 
-void Context::enqueue(Stream stream, const Control& control) {
+void Context::enqueue(Stream stream, const Control& control, const RunResources& resources) {
   State& state = *state_;
+  if (resources.executor) check_executor(*resources.executor);
+  if (resources.allocator) check_allocator(*resources.allocator);
   for (std::size_t i = 0; i < state.bound.size(); ++i) {
     const Item& item = state.bound[i];
     check(state.engine->inputs[i].state || item.tensor.defined() || item.is_sequence() || item.absent,
           ErrorCode::invalid_argument, "input {} is not bound", state.engine->inputs[i].to_string());
   }
-  state.queue(stream, control);
+  state.queue(stream, control, {resources.executor, resources.allocator});
 }
 
 /// A run that finds no memory is tried again without what is kept for other shapes.
-void Context::State::queue(Stream stream, const Control& control) {
+void Context::State::queue(Stream stream, const Control& control, const CallResources& call) {
   const AccountScope charged(account);
   const DeadlineScope deadline(engine->limits);
   try {
-    return try_to_queue(stream, control);
+    return try_to_queue(stream, control, call);
   } catch (const Error& error) {
     const bool no_memory =
         error.code() == ErrorCode::limit_exceeded || error.code() == ErrorCode::out_of_memory;
     if (!no_memory || !drop_idle()) throw;
   }
-  try_to_queue(stream, control);
+  try_to_queue(stream, control, call);
 }
 
-void Context::State::try_to_queue(Stream stream, const Control& control) {
+void Context::State::try_to_queue(Stream stream, const Control& control, const CallResources& call) {
   begin_states();
   choose_program(control);
   const cuda::Queueing queueing(device());
   give_inputs(stream);
-  place_results();
-  now().execution->run({stream, threads, control, profiled ? &times : nullptr});
-  if (!device().is_host()) fetch_results(stream);
-  take_items(stream);
+  place_results(call);
+  {
+    const CallScope given_with_it(call);
+    now().execution->run({stream, threads, control, profiled ? &times : nullptr});
+    if (!device().is_host()) fetch_results(stream);
+    take_items(stream);
+  }
   keep_states();
   ++runs;
 }

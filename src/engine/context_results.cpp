@@ -18,8 +18,9 @@ Device Context::State::results_device() const {
 }
 
 std::vector<bool> Context::State::lent() const {
-  std::vector<bool> outputs(given.size());
-  for (std::size_t i = 0; i < given.size(); ++i) outputs[i] = given[i].defined();
+  std::vector<bool> outputs(given.size(), results_of_call);
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (given[i].defined()) outputs[i] = true;
   for (const StatePair& pair : engine->states) outputs[pair.output] = true;
   for (const CallerMemory::Alias& alias : engine->callers.aliases) outputs[alias.output] = true;
   return outputs;
@@ -50,16 +51,19 @@ void Context::State::fetch_results(Stream stream) {
 }
 
 /// Gives each output memory: the caller's, last run's where nobody holds it, else new.
-void Context::State::place_results() {
+void Context::State::place_results(const CallResources& call) {
+  // Memory of a call's allocator is no other call's to write to.
+  if (results_of_call || call.allocator) std::ranges::fill(now().results, Item{});
+  results_of_call = call.allocator != nullptr;
   const std::span<const Place> places = now().execution->program().results();
   for (std::size_t i = 0; i < places.size(); ++i) {
     // One that lies in an input's memory is there already.
     if (places[i].kind == Place::Kind::input) now().results[i] = bound[places[i].index];
-    if (places[i].kind == Place::Kind::output) place_result(i);
+    if (places[i].kind == Place::Kind::output) place_result(i, call);
   }
 }
 
-void Context::State::place_result(std::size_t i) {
+void Context::State::place_result(std::size_t i, const CallResources& call) {
   ReadyShapes& current = now();
   const Type& type = current.execution->program().graph().body().outputs()[i]->type;
   const DType dtype = engine->outputs[i].dtype;
@@ -73,6 +77,7 @@ void Context::State::place_result(std::size_t i) {
     check_given(i, dtype, type.shape());
     result = given[i];
   } else if (!result.defined() || result.owner().use_count() > 1 || result.device() != wanted) {
+    const CallScope given_with_it(call);
     result = Tensor::allocate(dtype, type.shape(), layout, wanted);
   }
   current.execution->set_output(i, written_memory(i));

@@ -33,6 +33,8 @@ struct Context::State {
   InputShapes shapes;                                   ///< Of what is bound.
   bool shapes_changed = true;
   std::vector<bool> input_changed;
+  /// Whether results are not the context's own: of this or the last run's call, by an allocator of its own.
+  bool results_of_call = false;
 
   Tensor arena;
   std::shared_ptr<void> host_arena; ///< Pinned, for a target that is not the host.
@@ -67,15 +69,15 @@ struct Context::State {
   void give_inputs(Stream stream);
   const void* on_device(std::size_t i, Stream stream);
   Device results_device() const;
-  void place_results();
-  void place_result(std::size_t i);
+  void place_results(const CallResources& call);
+  void place_result(std::size_t i, const CallResources& call);
   bool lies_right(std::size_t output, const Tensor& memory) const;
   void check_given(std::size_t i, DType dtype, const Shape& shape) const;
   void take_items(Stream stream);
   void* written_memory(std::size_t i);
   void fetch_results(Stream stream);
-  void queue(Stream stream, const Control& control);
-  void try_to_queue(Stream stream, const Control& control);
+  void queue(Stream stream, const Control& control, const CallResources& call);
+  void try_to_queue(Stream stream, const Control& control, const CallResources& call);
   void fill(const Image& image, const Preprocess& spec, Tensor& tensor, std::int64_t batch_index);
   Arenas arenas(const Program& program);
 };

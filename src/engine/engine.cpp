@@ -43,7 +43,7 @@ Target target_for(const BuildOptions& options) {
         "budget is {}: expected seconds, 0 to choose kernels by heuristics", options.budget);
   Target target;
   target.device = options.device;
-  target.threads = options.threads > 0 ? options.threads : default_team();
+  target.threads = options.threads > 0 ? options.threads : options.environment.state().team();
   check_precision(options.precision);
   target.precision = options.precision;
   target.deterministic = options.deterministic;
@@ -171,10 +171,12 @@ void warn_of_unused(const EngineState& state, const std::string& model) {
     log_message(LogLevel::warning, fmt::format("{}: {}", model, line));
 }
 
-std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOptions& options,
+std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOptions& given,
                                          const std::filesystem::path& folder) {
-  const EnvironmentState& environment = options.environment.state();
-  const auto account = std::make_shared<Account>(options.limits);
+  const EnvironmentState& environment = given.environment.state();
+  BuildOptions options = given;
+  options.limits = environment.within(given.limits);
+  const auto account = std::make_shared<Account>(options.limits, environment.surroundings);
   const AccountScope charged(account);
   const DeadlineScope deadline(options.limits);
   auto state = std::make_shared<EngineState>(options.limits, account, options.environment);
@@ -211,6 +213,14 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
     warn_of_unused(*state, model->name());
   }
   return state;
+}
+
+/// A file that an engine is made of; errors tell of the environment's limits.
+SourcePtr opened(const std::filesystem::path& path, const Limits& limits, const Environment& environment) {
+  const EnvironmentState& state = environment.state();
+  const auto account = std::make_shared<Account>(state.within(limits), state.surroundings);
+  const AccountScope charged(account);
+  return open_path(path, account->limits());
 }
 
 /// Of what a caller asks to have prepared.
@@ -262,7 +272,7 @@ Engine Engine::build(SourcePtr model, const BuildOptions& options, const std::fi
 
 Engine Engine::build(const std::filesystem::path& model, const BuildOptions& options) {
   const SourcePtr source = with_context([&] { return fmt::format("build {}", model.string()); },
-                                        [&] { return open_path(model, options.limits); });
+                                        [&] { return opened(model, options.limits, options.environment); });
   return build(source, options, model.has_parent_path() ? model.parent_path() : std::filesystem::path("."));
 }
 
@@ -273,7 +283,7 @@ Engine Engine::load(SourcePtr plan, const LoadOptions& options) {
 
 Engine Engine::load(const std::filesystem::path& plan, const LoadOptions& options) {
   const SourcePtr source = with_context([&] { return fmt::format("load {}", plan.string()); },
-                                        [&] { return open_path(plan, options.limits); });
+                                        [&] { return opened(plan, options.limits, options.environment); });
   return load(source, options);
 }
 

@@ -6,8 +6,11 @@
 
 #include <fmt/format.h>
 
+#include <lanner/threads.h>
+
 #include "base/check.h"
 #include "base/options.h"
+#include "device/threads.h"
 #include "engine/environment_state.h"
 #include "ops/custom.h"
 #include "ops/table.h"
@@ -17,8 +20,16 @@ namespace {
 
 std::shared_ptr<const EnvironmentState> default_state() {
   static const auto state =
-      std::make_shared<const EnvironmentState>(EnvironmentState{builtin_op_table(), {}, {}});
+      std::make_shared<const EnvironmentState>(EnvironmentState{builtin_op_table(), {}, {}, 0, nullptr});
   return state;
+}
+
+/// Those of the state with one thing changed.
+template<typename Change>
+void change_surroundings(EnvironmentState& state, Change change) {
+  auto made = std::make_shared<Surroundings>(state.surroundings ? *state.surroundings : Surroundings{});
+  change(*made);
+  state.surroundings = made->say_nothing() ? nullptr : std::move(made);
 }
 
 } // namespace
@@ -26,6 +37,14 @@ std::shared_ptr<const EnvironmentState> default_state() {
 std::filesystem::path EnvironmentState::timing_cache() const {
   const std::filesystem::path& folder = cache_folder.empty() ? options().cache_folder : cache_folder;
   return folder.empty() ? folder : folder / "timing.txt";
+}
+
+int EnvironmentState::team() const {
+  return threads > 0 ? threads : default_team();
+}
+
+Limits EnvironmentState::within(const Limits& limits) const {
+  return surroundings && surroundings->limits ? lanner::within(*surroundings->limits, limits) : limits;
 }
 
 Environment::Environment() : state_(default_state()) {}
@@ -57,6 +76,35 @@ std::vector<std::string> Environment::operators() const {
 
 void Environment::set_cache_folder(const std::filesystem::path& folder) {
   changed().cache_folder = folder;
+}
+
+void Environment::set_log_callback(LogCallback callback) {
+  change_surroundings(changed(), [&](Surroundings& made) { made.log = std::move(callback); });
+}
+
+void Environment::set_allocator(const lanner_allocator* allocator) {
+  if (allocator) check_allocator(*allocator);
+  change_surroundings(changed(), [&](Surroundings& made) {
+    made.allocator = allocator ? std::optional(*allocator) : std::nullopt;
+  });
+}
+
+void Environment::set_executor(std::shared_ptr<const Executor> executor) {
+  if (executor) check_executor(*executor);
+  change_surroundings(changed(), [&](Surroundings& made) { made.executor = std::move(executor); });
+}
+
+void Environment::set_threads(int count) {
+  check_threads(count);
+  changed().threads = count;
+}
+
+void Environment::set_limits(const Limits& limits) {
+  change_surroundings(changed(), [&](Surroundings& made) {
+    const bool bounds_all = limits.total_bytes != default_total_bytes();
+    made.limits = limits;
+    made.total = bounds_all ? std::make_shared<Account>(limits, made.total) : nullptr;
+  });
 }
 
 } // namespace lanner

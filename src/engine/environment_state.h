@@ -8,6 +8,7 @@
 
 #include <lanner/environment.h>
 
+#include "base/surroundings.h"
 #include "graph/op.h"
 
 namespace lanner {
@@ -17,8 +18,14 @@ struct EnvironmentState {
   OpTable ops;
   std::vector<std::string> added;     ///< Names of operators that are not Lanner's own, in order.
   std::filesystem::path cache_folder; ///< Empty: the process's.
+  int threads = 0;                    ///< Of engines that were given no number; 0: the process's.
+  std::shared_ptr<const Surroundings> surroundings; ///< Null where they say nothing.
 
   std::filesystem::path timing_cache() const; ///< The file; empty: none is kept.
+  /// Threads of an engine that is made without a number.
+  int team() const;
+  /// What it and these limits allow.
+  Limits within(const Limits& limits) const;
 };
 
 } // namespace lanner

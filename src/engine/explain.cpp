@@ -80,7 +80,7 @@ std::vector<std::string> sources_of(const Node& node) {
   return sources;
 }
 
-Json node_json(const Step& step, const std::map<std::string, const NodeReport*>& reports) {
+Json node_json(const Step& step, int streams, const std::map<std::string, const NodeReport*>& reports) {
   const Node& node = *step.node;
   Json json;
   json["name"] = node.output()->name();
@@ -90,6 +90,7 @@ Json node_json(const Step& step, const std::map<std::string, const NodeReport*>&
   json["backend"] = node.tactic.backend;
   json["kernel"] = node.tactic.kernel;
   json["seconds"] = node.tactic.seconds;
+  if (streams > 1) json["stream"] = step.stream;
   json["bytes"] = step.bytes;
   json["flops"] = step.flops;
   json["inputs"] = Json::array();
@@ -141,6 +142,16 @@ Json profile_json(const EngineState& state, const ShapeProfile& profile) {
   return json;
 }
 
+/// By profile; null where there is no bound.
+Json arena_bounds_json(const EngineState& state) {
+  Json json = Json::array();
+  for (std::size_t p = 0; p < state.profiles.size(); ++p) {
+    const auto bound = state.arena_bound(p);
+    json.push_back(bound ? Json(*bound) : Json());
+  }
+  return json;
+}
+
 Json variant_json(const EngineState& state, const VariantKey& key, const Specialisation& made) {
   const ShapeProfile* profile = state.profile_of(key.shapes);
   double seconds = 0;
@@ -150,6 +161,7 @@ Json variant_json(const EngineState& state, const VariantKey& key, const Special
           {"profile", profile ? Json(profile - state.profiles.data()) : Json()},
           {"ahead", made.ahead},
           {"steps", made.program->steps().size()},
+          {"streams", made.program->streams()},
           {"seconds", seconds},
           {"arena_bytes", made.program->arena_bytes()}};
 }
@@ -182,7 +194,9 @@ std::string explain_json(const EngineState& state, const Specialisation& special
                     {"threads", state.target.threads},
                     {"deterministic", state.target.deterministic},
                     {"precision", precision_json(state.target.precision)}};
-  json["memory"] = {{"arena_bytes", program.arena_bytes()}, {"weight_bytes", constant_bytes(program)}};
+  json["memory"] = {{"arena_bytes", program.arena_bytes()},
+                    {"max_arena_bytes", arena_bounds_json(state)},
+                    {"weight_bytes", constant_bytes(program)}};
   json["inputs"] = Json::array();
   for (const Binding& binding : state.inputs) json["inputs"].push_back(binding.to_string());
   json["outputs"] = Json::array();
@@ -192,13 +206,17 @@ std::string explain_json(const EngineState& state, const Specialisation& special
   json["notes"] = state.notes;
   for (std::string& line : unused_precisions(program.graph(), state.target))
     json["notes"].push_back(std::move(line));
+  for (const NodeReport& report : specialisation.reports)
+    for (const std::string& note : report.notes)
+      if (report.node.empty()) json["notes"].push_back(note);
   json["profiles"] = Json::array();
   for (const ShapeProfile& profile : state.profiles) json["profiles"].push_back(profile_json(state, profile));
   json["variants"] = Json::array();
   for (const auto& [key, made] : state.variants().list())
     json["variants"].push_back(variant_json(state, key, *made));
   json["nodes"] = Json::array();
-  for (const Step& step : program.steps()) json["nodes"].push_back(node_json(step, reports));
+  for (const Step& step : program.steps())
+    json["nodes"].push_back(node_json(step, program.streams(), reports));
   return dumped(json, 2);
 }
 

@@ -30,6 +30,7 @@
 #include "importers/importer.h"
 #include "lower/precision.h"
 #include "ops/table.h"
+#include "tensor/half_types.h"
 #include "tensor/safetensors.h"
 
 namespace lanner {
@@ -173,7 +174,8 @@ private:
     state.target.device = options_.device.value_or(Device::parse(json.at("device").get<std::string>()));
     check_threads(options_.threads);
     const int built_for = std::clamp(json.at("threads").get<int>(), 1, max_threads);
-    state.target.threads = options_.threads > 0 ? options_.threads : std::min(built_for, default_team());
+    state.target.threads =
+        options_.threads > 0 ? options_.threads : std::min(built_for, options_.environment.state().team());
     state.target.precision = read_precision(json);
     state.target.deterministic = json.at("deterministic").get<bool>();
     state.target.isa = isa_of(state.target.device);
@@ -282,6 +284,12 @@ private:
     state.make_ahead(variants, options_.control);
   }
 
+  /// Halves are also read as f32.
+  static bool is_form_of(const Type& type, const Tensor& tensor) {
+    return type.is_static() && type.shape() == tensor.shape() &&
+           (type.dtype() == tensor.dtype() || (is_half(tensor.dtype()) && type.dtype() == DType::f32));
+  }
+
   /// Constants as kernels read them, of whatever form the file holds.
   void store_constants(const EngineState& state, Graph& lowered) const {
     for_each_constant(lowered.body(), [&](Node& node) {
@@ -294,11 +302,11 @@ private:
           tensor.dtype() == type &&
           (tensor.layout() == wanted.layout || (tensor.layout().row_major() && wanted.layout.row_major()));
       if (stored) return;
-      check(Type(tensor.dtype(), tensor.shape()) == value.type && type != DType::string &&
-                tensor.dtype() != DType::string,
+      check(is_form_of(value.type, tensor) && type != DType::string && tensor.dtype() != DType::string,
             ErrorCode::bad_data, "constant {} is {}, which is no {} stored as {}", value.name(),
             Type(tensor.dtype(), tensor.shape()).to_string(), value.type.to_string(), wanted.to_string());
       check_layout(wanted.layout, tensor.shape());
+      wanted.dtype = type;
       node.attributes.set("value", state.constants().get(tensor, wanted));
     });
   }
@@ -339,8 +347,11 @@ private:
 
 } // namespace
 
-std::shared_ptr<EngineState> load_plan(const SourcePtr& source, const LoadOptions& options) {
-  const auto account = std::make_shared<Account>(options.limits);
+std::shared_ptr<EngineState> load_plan(const SourcePtr& source, const LoadOptions& given) {
+  const EnvironmentState& environment = given.environment.state();
+  LoadOptions options = given;
+  options.limits = environment.within(given.limits);
+  const auto account = std::make_shared<Account>(options.limits, environment.surroundings);
   const AccountScope charged(account);
   const DeadlineScope deadline(options.limits);
   try {

@@ -77,6 +77,14 @@ bool ShapeProfile::holds(const InputShapes& shapes) const {
   return true;
 }
 
+std::optional<InputShapes> ShapeProfile::max(const Graph& graph) const {
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const Type& type = graph.body().parameter(i)->type;
+    if (!ranges[i] && type.is_tensor() && !type.is_static()) return std::nullopt;
+  }
+  return completed_shapes(graph, shapes_of(*this, &ShapeRange::max), opt);
+}
+
 void check_range(const Value& input, const ShapeRange& range) {
   check(input.type.is_tensor(), ErrorCode::invalid_argument, "input {}: a shape was given for a sequence",
         input.name());

@@ -22,6 +22,8 @@ inline constexpr std::size_t max_profiles = 32;
 struct ShapeProfile {
   std::vector<std::optional<ShapeRange>> ranges; ///< By input; those that nobody named have any sizes.
   InputShapes opt;                               ///< Of all inputs: what is tuned.
+  /// The largest of all inputs; nothing where an input may have any sizes.
+  std::optional<InputShapes> max(const Graph& graph) const;
   bool holds(const InputShapes& shapes) const;
 };
 

@@ -24,7 +24,7 @@ public:
     check_given();
     find_changed();
     check_complete();
-    const auto account = std::make_shared<Account>(old_.limits);
+    const auto account = std::make_shared<Account>(old_.limits, old_.environment.state().surroundings);
     const AccountScope charged(account);
     const DeadlineScope deadline(old_.limits);
     auto made = copied(account);

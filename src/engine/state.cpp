@@ -14,7 +14,9 @@
 #include "engine/caller_options.h"
 #include "engine/given_shapes.h"
 #include "engine/measure_machine.h"
+#include "engine/stream_choice.h"
 #include "graph/op.h"
+#include "lower/schedule.h"
 #include "lower/vouched.h"
 #include "passes/pipeline.h"
 
@@ -111,7 +113,7 @@ SpecialisationPtr EngineState::specialise(const InputShapes& shapes, int threads
 
 SpecialisationPtr EngineState::tuned(const VariantKey& key, double& seconds, const Control& control) const {
   return variants_.get(key, true, control, [&] {
-    Specialisation made = lowered(key, seconds, nullptr, control);
+    Specialisation made = lowered(key, seconds, {}, control);
     made.ahead = true;
     return made;
   });
@@ -160,19 +162,20 @@ Target EngineState::target_of(int threads) const {
 Specialisation EngineState::make_like(const VariantKey& key, const Control& control) const {
   double no_seconds = 0;
   const Model model = like(key.shapes, key.threads);
-  if (!model.specialisation) return lowered(key, no_seconds, nullptr, control);
+  if (!model.specialisation) return lowered(key, no_seconds, {}, control);
   const Graph& chosen = model.specialisation->program->graph();
   const Target own = target_of(key.threads);
   if (model.same_shapes && vouched(chosen, backends_for(own)))
     if (auto program = same_kernels(chosen, own))
       return {std::move(program), model.specialisation->reports, key.threads};
-  return lowered(key, no_seconds, model.specialisation.get(), control);
+  return lowered(key, no_seconds, {.model = model.specialisation.get()}, control);
 }
 
 /// Lowered for its shapes and threads: tuned within `seconds`, of which stays what is left, or with the
-/// tactics of `model` where there is one.
-Specialisation EngineState::lowered(const VariantKey& key, double& seconds, const Specialisation* model,
+/// tactics of the model where there is one.
+Specialisation EngineState::lowered(const VariantKey& key, double& seconds, const Making& making,
                                     const Control& control) const {
+  const Specialisation* model = making.model;
   const Target own = target_of(key.threads);
   const std::vector<const Backend*> backends = backends_for(own);
   TimingCache cache(timing_cache, retune);
@@ -182,6 +185,7 @@ Specialisation EngineState::lowered(const VariantKey& key, double& seconds, cons
   if (model && profile_of(key.shapes) && vouched(model->program->graph(), backends))
     tried.deterministic = true;
   Tuner tuner(tried, seconds, cache, *constants_, control);
+  if (making.sizes_only) tuner.believe();
   std::unique_ptr<Graph> graph = specialised_graph(portable(), key.shapes, limits, control);
   check_aliases(*this, *graph);
   LowerOptions options{backends, own, tuner, *constants_, control};
@@ -192,6 +196,19 @@ Specialisation EngineState::lowered(const VariantKey& key, double& seconds, cons
   auto program =
       std::make_shared<const Program>(std::move(result.graph), backends, own, *constants_, callers);
   seconds = std::max(seconds - tuner.spent(), 0.0);
+  ChosenStreams chosen =
+      choose_streams(std::move(program), {.backends = backends,
+                                          .target = own,
+                                          .constants = *constants_,
+                                          .callers = callers,
+                                          .control = control,
+                                          .timing_cache = timing_cache,
+                                          .seconds = tuner.measures() ? seconds : 0,
+                                          .like = model ? streams_of(model->program->graph()) : 0});
+  seconds = std::max(seconds - chosen.seconds, 0.0);
+  if (!chosen.note.empty()) result.reports.push_back({{}, {}, {std::move(chosen.note)}});
+  program = std::move(chosen.program);
+  if (!making.sizes_only) program = within_bound(key.shapes, std::move(program), own);
   return {std::move(program), std::move(result.reports), key.threads};
 }
 

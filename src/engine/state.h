@@ -67,6 +67,10 @@ struct EngineState {
   void expect(std::vector<ShapeProfile> profiles);
   /// The first one that holds these shapes; null where none does.
   const ShapeProfile* profile_of(const InputShapes& shapes) const;
+  /// Bytes of a context's arena on the device that no variant of shapes in this profile (and in none before
+  /// it) needs more than; nothing where the profile lets sizes open or its largest shapes cannot be made. The
+  /// first call makes a program of these, without timing or trying a kernel. Thread-safe.
+  std::optional<std::uint64_t> arena_bound(std::size_t profile, const Control& control = {}) const;
   /// What a build makes ahead: for the opt shapes, and for those of each profile.
   std::vector<VariantKey> opt_variants() const;
   /// Tunes each of these within the budget of one build: what one leaves of its share is for those behind it.
@@ -86,16 +90,30 @@ private:
   struct Model;
   std::string shapes_text(const InputShapes& shapes) const;
   /// `seconds` that tuning may take become what is left of them.
+  struct ArenaBound {
+    std::uint64_t bytes = 0;
+    std::shared_ptr<const Program> program; ///< Of the largest shapes.
+  };
+  /// How a variant is made.
+  struct Making {
+    const Specialisation* model = nullptr; ///< Whose tactics it takes over; null: it is tuned.
+    bool sizes_only = false;               ///< It will never run.
+  };
   SpecialisationPtr tuned(const VariantKey& key, double& seconds, const Control& control) const;
   Model like(const InputShapes& shapes, int threads) const;
   Specialisation make_like(const VariantKey& key, const Control& control) const;
-  Specialisation lowered(const VariantKey& key, double& seconds, const Specialisation* model,
+  Specialisation lowered(const VariantKey& key, double& seconds, const Making& making,
                          const Control& control) const;
+  std::optional<ArenaBound> make_bound(const ShapeProfile& profile, const Control& control) const;
+  std::shared_ptr<const Program>
+  within_bound(const InputShapes& shapes, std::shared_ptr<const Program> program, const Target& target) const;
   std::shared_ptr<const Program> same_kernels(const Graph& lowered, const Target& target) const;
   Target target_of(int threads) const;
 
   mutable Variants variants_;
   std::unique_ptr<WeightStore> constants_;
+  mutable std::mutex bounds_mutex_;
+  mutable std::map<std::size_t, std::optional<ArenaBound>> bounds_; ///< By profile, of those asked for.
   mutable std::mutex fitting_mutex_;
   mutable std::set<std::pair<std::size_t, std::vector<std::int64_t>>> fitting_; ///< Shapes found to fit.
   mutable std::once_flag unpacked_;

@@ -18,6 +18,7 @@ void NodeCopier::copy_attributes(const Node& from, Node& to) const {
   to.attributes = from.attributes;
   to.sources = from.sources;
   to.tactic = from.tactic;
+  to.set_stream(from.stream());
   if (!convert_type) return;
   for (const auto& [name, attribute] : from.attributes) {
     if (const Type* type = std::get_if<Type>(&attribute)) to.attributes.set(name, convert_type(*type));

@@ -60,6 +60,9 @@ private:
   std::vector<Use> uses_;
 };
 
+/// Queues of work that the steps of one run may go to.
+inline constexpr int max_streams = 4;
+
 /// The kernel that lowering chose for a node; empty before lowering.
 struct TacticChoice {
   std::string backend, kernel;
@@ -77,6 +80,11 @@ public:
   AttributeMap attributes;
   std::vector<std::string> sources; ///< Names of the source model's nodes it stands for.
   TacticChoice tactic;
+
+  /// Which of a run's queues of work it goes to, see plan/schedule.h; 0 but for nodes of a lowered graph's
+  /// body whose branches run side by side.
+  int stream() const noexcept { return stream_; }
+  void set_stream(int stream) noexcept { stream_ = stream; }
 
   const OpDef& op() const noexcept { return *op_; }
   const std::string& kind() const noexcept; ///< The operator's name.
@@ -116,6 +124,7 @@ private:
   std::vector<std::unique_ptr<Value>> outputs_;
   std::vector<std::unique_ptr<Region>> regions_;
   std::list<std::unique_ptr<Node>>::iterator place_;
+  int stream_ = 0;
 };
 
 /// Nodes in execution order, with parameters and outputs. Values of outer regions are seen only through

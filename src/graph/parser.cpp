@@ -254,6 +254,7 @@ private:
     for (const Definition& output : outputs) place(output, node->add_output(output.name, output.type));
     if (lexer_.take_name("source")) node->sources = strings_in_parentheses();
     if (lexer_.take_name("tactic")) tactic(node->tactic);
+    if (lexer_.take_name("stream")) stream(*node);
   }
 
   std::vector<Value*> inputs(const Region& region, std::vector<Value*>& captures) {
@@ -327,6 +328,16 @@ private:
     } while (lexer_.take(","));
     lexer_.expect(")");
     return list;
+  }
+
+  void stream(Node& node) {
+    lexer_.expect("(");
+    const std::size_t at = lexer_.peek().offset;
+    const std::int64_t number = lexer_.integer("a stream");
+    if (number < 0 || number >= max_streams)
+      lexer_.fail_at(at, fmt::format("stream {}, expected 0 to {}", number, max_streams - 1));
+    node.set_stream(static_cast<int>(number));
+    lexer_.expect(")");
   }
 
   void tactic(TacticChoice& choice) {

@@ -89,6 +89,7 @@ private:
     if (!node.sources.empty())
       text_ += " source(" + joined(node.sources, [](const auto& name) { return quoted(name); }) + ")";
     if (options_.tactics && node.tactic.chosen()) print_tactic(node.tactic);
+    if (options_.tactics && node.stream() != 0) text_ += fmt::format(" stream({})", node.stream());
     text_ += "\n";
   }
 

@@ -11,6 +11,7 @@
 //     source("conv1") %2: f32[4], %3: i64[4] = if(%cond; %c) ((%c2: i64[2]) -> (%4, %5) { ... }, (%c3:
 //     i64[2]) -> (%6, %7) { ... })
 //         tactic("onednn", "conv", 0a01ff, 1.25e-05)
+//     %7: f32[4] = relu(%2) tactic("cuda", "elementwise", _, 0.0) stream(1)
 //   }
 //
 // `_` is an absent input; values after `;` are captures. A constant is inline up to 16 elements, else a

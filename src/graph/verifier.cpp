@@ -89,6 +89,10 @@ private:
       if (node.input(i)) use(node.input(i), region, {const_cast<Node*>(&node), nullptr, i});
     }
     attributes(node);
+    check(node.stream() >= 0 && node.stream() < max_streams, ErrorCode::internal,
+          "stream {}, expected 0 to {}", node.stream(), max_streams - 1);
+    check(node.stream() == 0 || region.owner() == nullptr, ErrorCode::internal,
+          "stream {} within a region, whose nodes all run in stream 0", node.stream());
     for (const auto& inner : node.regions()) check_region(node, *inner);
     for (const auto& output : node.outputs()) define(*output, region, &node);
   }

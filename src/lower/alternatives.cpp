@@ -18,6 +18,7 @@
 #include "lower/estimates.h"
 #include "lower/joins.h"
 #include "lower/precision.h"
+#include "lower/promotion.h"
 #include "lower/tuning.h"
 #include "lower/vouched.h"
 #include "ops/expansion.h"
@@ -52,7 +53,7 @@ void add(std::vector<Alternative>& list, const Backend& backend, TacticList offe
 /// A node that is left without a way of running it runs by its definition; a group is then no proposal.
 void fall_back(Proposal& proposal, const LowerOptions& options) {
   if (proposal.list.empty()) proposal.list = std::exchange(proposal.reserve, {});
-  if (!proposal.list.empty() || proposal.is_group()) return;
+  if (!proposal.list.empty() || !proposal.last_resort) return;
   const Node& node = *proposal.node;
   for (const Backend* backend : options.backends) {
     if (!is_definition(*backend)) continue;
@@ -99,7 +100,7 @@ void drop_breaking(Proposal& proposal, std::vector<Alternative>& list, const Tar
   const bool all = std::ranges::all_of(list, breaks);
   if (all)
     proposal.notes.push_back(fmt::format("no kernel computes it in {} alone", own.precision.types_text()));
-  if (!all || proposal.is_group()) std::erase_if(list, breaks);
+  if (!all || !proposal.last_resort) std::erase_if(list, breaks);
 }
 
 void append(Proposal& proposal, const Backend& backend, TacticList offered, const LowerOptions& options) {
@@ -149,7 +150,7 @@ void ask(Proposal& proposal, const LowerOptions& options) {
   std::vector<Alternative> list;
   for (const Backend* backend : options.backends) {
     // A definition is slow: it is for what nothing else runs.
-    if (is_definition(*backend) && (proposal.is_group() || !list.empty())) break;
+    if (is_definition(*backend) && (!proposal.last_resort || !list.empty())) break;
     if (proposal.is_group() && backend->device() != options.target.device.kind) continue;
     TacticList offered = reachable_tactics(*backend, node, own);
     if (!offered.reason.empty())
@@ -172,8 +173,8 @@ public:
 
   std::vector<Proposal> offered() {
     take_fused_apart();
-    for (ProposedGroup& group : proposed_groups(graph_, options_.backends, options_.target))
-      add(std::move(group));
+    promotion_ = Promotion::of(graph_, options_);
+    add_groups();
     std::erase_if(found_, [](const Proposal& group) { return group.asked && group.list.empty(); });
     std::set<const Node*> grouped;
     for (const Proposal& group : found_)
@@ -182,7 +183,7 @@ public:
     for (auto it = nodes.begin(); it != nodes.end();) {
       Node& node = **it;
       ++it;
-      if (node.kind() != "constant") add(node, grouped.contains(&node));
+      if (node.kind() != "constant") add(node, !grouped.contains(&node));
     }
     settle_in_place();
     return std::move(found_);
@@ -210,29 +211,74 @@ private:
     });
   }
 
-  void add(ProposedGroup group) {
+  /// Nodes without halves are the same in both graphs, and in groups of the promoted one.
+  void add_groups() {
+    for (ProposedGroup& group : proposed_groups(graph_, options_.backends, options_.target))
+      if (!promotion_)
+        add(group, group.nodes);
+      else if (std::ranges::any_of(group.nodes, [&](Node* node) { return promotion_->promoted(*node); }))
+        add({group.nodes, false}, group.nodes);
+    if (!promotion_) return;
+    for (ProposedGroup& group : proposed_groups(promotion_->graph(), options_.backends, options_.target)) {
+      NodeGroup members;
+      for (const Node* node : group.nodes) members.push_back(promotion_->original(*node));
+      add(group, std::move(members));
+    }
+  }
+
+  /// `group` as kernels are asked for it, `members` in the graph.
+  void add(const ProposedGroup& group, NodeGroup members) {
     Proposal proposal;
     proposal.own = alone(group.nodes);
     proposal.node = proposal.own->body().nodes().back().get();
-    proposal.inputs = inputs_of(group.nodes);
-    proposal.outputs = {group.nodes.back()->output()};
+    proposal.inputs = inputs_of(members);
+    proposal.outputs = outputs_of(members);
     proposal.in_first_cover = group.in_first_cover;
-    proposal.members = std::move(group.nodes);
+    proposal.promoted = group.nodes != members && has_promoted(members);
+    proposal.members = std::move(members);
     if (!later(proposal)) ask(proposal, options_);
     found_.push_back(std::move(proposal));
   }
 
-  void add(Node& node, bool grouped) {
+  bool has_promoted(const NodeGroup& members) const {
+    return std::ranges::any_of(members, [&](Node* node) { return promotion_->promoted(*node) != nullptr; });
+  }
+
+  /// A node alone: as it is and, where it has halves, with these stored wider. One of the two is the last
+  /// resort, the wider one where both are left with nothing.
+  void add(Node& node, bool in_first_cover) {
+    Node* wide = promotion_ ? promotion_->promoted(node) : nullptr;
+    Proposal plain = single(node, node);
+    plain.last_resort = !wide;
+    plain.in_first_cover = in_first_cover && !wide;
+    if (wide || !later(plain)) offer(plain);
+    if (!wide) return settle(std::move(plain));
+    Proposal promoted = single(node, *wide);
+    promoted.own = promotion_->shared_graph();
+    promoted.promoted = true;
+    promoted.in_first_cover = in_first_cover;
+    promoted.last_resort = plain.list.empty();
+    if (!later(promoted)) offer(promoted);
+    plain.last_resort = !promoted.last_resort;
+    if (!plain.list.empty()) found_.push_back(std::move(plain));
+    if (promoted.last_resort || !promoted.asked || !promoted.list.empty()) settle(std::move(promoted));
+  }
+
+  static Proposal single(Node& node, Node& asked) {
     Proposal proposal;
-    proposal.node = &node;
+    proposal.node = &asked;
     proposal.members = {&node};
     proposal.inputs.assign(node.inputs().begin(), node.inputs().end());
     for (const auto& output : node.outputs()) proposal.outputs.push_back(output.get());
-    proposal.in_first_cover = !grouped;
-    if (!later(proposal)) offer(proposal);
-    if (!proposal.asked || !proposal.list.empty()) return found_.push_back(std::move(proposal));
-    if (node.op().expand) return expand(node);
-    proposal.list = {without_kernel(node, interpreter_backend)};
+    return proposal;
+  }
+
+  void settle(Proposal proposal) {
+    if (proposal.asked && proposal.list.empty()) {
+      Node& node = *proposal.members.front();
+      if (node.op().expand) return expand(node);
+      proposal.list = {without_kernel(*proposal.node, interpreter_backend)};
+    }
     found_.push_back(std::move(proposal));
   }
 
@@ -250,10 +296,11 @@ private:
   }
 
   void expand(Node& node) {
+    if (promotion_) promotion_->forget(node);
     const std::vector<Node*> fresh = inserted_before(node, [&] { expand_node(node); });
     infer_types(graph_);
     for (Node* inner : fresh)
-      if (inner->kind() != "constant") add(*inner, false);
+      if (inner->kind() != "constant") add(*inner, true);
   }
 
   /// Runs `change`, which replaces `node` by new nodes in its place, and returns these.
@@ -287,6 +334,7 @@ private:
 
   Graph& graph_;
   const LowerOptions& options_;
+  std::unique_ptr<Promotion> promotion_;
   std::vector<Proposal> found_;
 };
 
@@ -327,10 +375,15 @@ void stand_in(Proposal& proposal, const Proposal& like, const Estimates& estimat
   }
 }
 
+bool same_width(const Type& a, const Type& b) {
+  return a.is_tensor() && b.is_tensor() ? a.dtype() == b.dtype() : a.is_tensor() == b.is_tensor();
+}
+
 void keep_chosen(Proposal& proposal, const LowerOptions& options) {
   const Value* value = options.tactic_source->find(proposal.outputs.front()->name());
   const Node* model = value ? value->producer() : nullptr;
-  if (!model || model->kind() != proposal.node->kind() || shown_kind(*model) != shown_kind(*proposal.node))
+  if (!model || model->kind() != proposal.node->kind() || shown_kind(*model) != shown_kind(*proposal.node) ||
+      !same_width(model->output()->type, proposal.node->output()->type))
     return;
   ask_for(proposal, options);
   const Target own = target_of(proposal, options);
@@ -393,13 +446,13 @@ void ask_for(Proposal& proposal, const LowerOptions& options) {
 
 void stand_in(std::span<Proposal> proposals, const LowerOptions& options) {
   const Estimates estimates(proposals);
-  std::map<const Node*, std::vector<const Proposal*>> asked;
+  std::map<std::pair<const Node*, bool>, std::vector<const Proposal*>> asked;
   for (const Proposal& proposal : proposals)
-    if (proposal.asked) asked[proposal.members.front()].push_back(&proposal);
+    if (proposal.asked) asked[{proposal.members.front(), proposal.promoted}].push_back(&proposal);
   for (Proposal& proposal : proposals) {
     if (proposal.asked) continue;
     proposal.list.clear();
-    for (const Proposal* like : asked[proposal.members.front()])
+    for (const Proposal* like : asked[{proposal.members.front(), proposal.promoted}])
       stand_in(proposal, *like, estimates, options.target);
     if (proposal.list.empty()) ask_for(proposal, options);
   }
@@ -407,6 +460,23 @@ void stand_in(std::span<Proposal> proposals, const LowerOptions& options) {
 
 void time_proposal(Proposal& proposal, const LowerOptions& options) {
   time({&proposal, 1}, options);
+}
+
+/// As the graph's value says it, whose type may be narrower.
+static Storage of_graph(Storage storage, const Value* asked, const Value* own) {
+  if (!asked || !own || !asked->type.is_tensor() || !own->type.is_tensor()) return storage;
+  const DType dtype = storage.dtype.value_or(asked->type.dtype());
+  if (asked->type.dtype() != own->type.dtype())
+    storage.dtype = dtype == own->type.dtype() ? std::nullopt : std::optional(dtype);
+  return storage;
+}
+
+Storage Proposal::input_storage(const Tactic& tactic, std::size_t i) const {
+  return of_graph(tactic.inputs.at(i), node->input(i), inputs.at(i));
+}
+
+Storage Proposal::output_storage(const Tactic& tactic, std::size_t o) const {
+  return of_graph(tactic.outputs.at(o), node->output(o), outputs.at(o));
 }
 
 bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const Node*, std::size_t>& order,

@@ -20,10 +20,12 @@ struct Alternative {
 };
 
 /// A node, or a group of nodes that run as one, and the ways of running that. Every node is proposed alone,
-/// so that there is always a cover; groups compete with their parts and with each other.
+/// so that there is always a cover; groups compete with their parts and with each other, and what stores
+/// halves as they are with what stores them wider.
 struct Proposal {
-  Node* node = nullptr; ///< What kernels are asked for: the graph's own, or `fused` in a graph of its own.
-  NodeGroup members;    ///< Nodes of the graph, in execution order; `node` itself where it is alone.
+  /// What kernels are asked for: the graph's own, one whose types are promoted, or `fused` in another graph.
+  Node* node = nullptr;
+  NodeGroup members; ///< Nodes of the graph, in execution order; `node` itself where it is the graph's own.
   std::vector<Value*> inputs, outputs; ///< The graph's values that those of `node` stand for; null: absent.
   std::vector<bool> overwritable;      ///< Inputs that nothing reads later, however others are grouped.
   std::vector<Alternative> list;       ///< Empty: not a proposal.
@@ -33,9 +35,14 @@ struct Proposal {
   bool timed = false;      ///< As far as there was time.
   bool taken_over = false; ///< Another lowered graph ran this so; what competes with it stands back.
   std::vector<Alternative> reserve = {}; ///< What stands beside a choice taken over, should that be wrong.
-  std::shared_ptr<Graph> own = nullptr;  ///< Of a group's `node`.
+  std::shared_ptr<Graph> own = nullptr;  ///< That holds `node` where it is not the graph's own.
+  bool promoted = false;                 ///< In `node` halves are f32.
+  bool last_resort = false; ///< Runs by definition where nothing else is offered: one proposal for each node.
 
-  bool is_group() const noexcept { return own != nullptr; }
+  bool is_group() const noexcept { return members.size() > 1; }
+  /// Storages of the graph's values where a tactic for `node` asks for these.
+  Storage input_storage(const Tactic& tactic, std::size_t i) const;
+  Storage output_storage(const Tactic& tactic, std::size_t o) const;
 };
 
 /// What is offered at once for every node but constants and for the groups that backends may run as one, by

@@ -61,10 +61,10 @@ private:
     return std::ranges::any_of(proposal.list, [](const Alternative& one) { return one.cost.measured; });
   }
 
-  /// In execution order: proposals alone come once for each node.
+  /// In execution order.
   void number_nodes() {
     for (const Proposal& proposal : proposals_)
-      if (!proposal.is_group()) nodes_.push_back(proposal.node);
+      if (proposal.last_resort) nodes_.push_back(proposal.members.front());
     if (nodes_.empty()) return;
     const std::map<const Node*, std::size_t> order = execution_order(nodes_.front()->region()->graph());
     std::ranges::sort(nodes_, {}, [&](const Node* node) { return order.at(node); });
@@ -104,10 +104,11 @@ private:
     if (standing_back_[p] || interpreted) cost += avoided;
     for (std::size_t i = 0; i < proposal.inputs.size(); ++i)
       if (const Value* value = proposal.inputs[i]; value && !value->producer() && !is_free(*value))
-        cost += reorder_costs_.from_caller(*value, alternative.tactic.inputs[i]);
+        cost += reorder_costs_.from_caller(*value, proposal.input_storage(alternative.tactic, i));
     for (std::size_t o = 0; o < proposal.outputs.size(); ++o)
       if (leaves(*proposal.outputs[o]))
-        cost += reorder_costs_.to_caller(*proposal.outputs[o], alternative.tactic.outputs[o]);
+        cost +=
+            reorder_costs_.to_caller(*proposal.outputs[o], proposal.output_storage(alternative.tactic, o));
     return cost;
   }
 
@@ -129,7 +130,8 @@ private:
       for (std::size_t i = 0; i < proposal.inputs.size(); ++i)
         for (const Alternative& one : proposal.list) {
           if (proposal.inputs[i] != &input) break;
-          const std::size_t number = number_of(held_for(input, one.tactic.inputs[i], options_));
+          const std::size_t number =
+              number_of(held_for(input, proposal.input_storage(one.tactic, i), options_));
           if (std::ranges::find(held, number) == held.end()) held.push_back(number);
         }
     const std::size_t from = problem_.nodes.size();
@@ -166,9 +168,11 @@ private:
     for (std::size_t i = 0; i < tactic.inputs.size(); ++i) {
       const Value* value = proposal.inputs[i];
       // Constants are packed ahead, at no cost.
-      storages.inputs.push_back(!value || value->constant() ? 0 : number_of(tactic.inputs[i]));
+      storages.inputs.push_back(!value || value->constant() ? 0
+                                                            : number_of(proposal.input_storage(tactic, i)));
     }
-    for (const Storage& storage : tactic.outputs) storages.outputs.push_back(number_of(storage));
+    for (std::size_t o = 0; o < tactic.outputs.size(); ++o)
+      storages.outputs.push_back(number_of(proposal.output_storage(tactic, o)));
     return storages;
   }
 

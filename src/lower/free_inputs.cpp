@@ -24,7 +24,7 @@ void settle_free_inputs(Graph& graph, std::span<const Proposal> proposals, std::
       const Proposal& proposal = proposals[taken.proposal];
       for (std::size_t i = 0; i < proposal.inputs.size(); ++i)
         if (proposal.inputs[i] == input.get())
-          asked.push_back(proposal.list[taken.alternative].tactic.inputs[i]);
+          asked.push_back(proposal.input_storage(proposal.list[taken.alternative].tactic, i));
     }
     const auto cost = [&](const Storage& held) {
       double seconds = 0;

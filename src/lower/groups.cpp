@@ -7,6 +7,7 @@
 
 #include <lanner/error.h>
 
+#include "graph/copy.h"
 #include "graph/op.h"
 #include "lower/precision.h"
 
@@ -162,10 +163,10 @@ private:
   std::set<NodeGroup> known_;
 };
 
-/// A `fused` node before `before` (null: at the end) that does what the group does on `inputs`.
-Node* make_fused(Graph& graph, const NodeGroup& group, const std::vector<Value*>& inputs, Node* before) {
+/// A `fused` node that does what the group does on `inputs`.
+Node* make_fused(Graph& graph, const NodeGroup& group, const std::vector<Value*>& inputs) {
   const std::vector<Value*> read = inputs_of(group);
-  Node* fused = graph.body().create(graph.ops().get("fused"), inputs, before);
+  Node* fused = graph.body().create(graph.ops().get("fused"), inputs);
   Region& body = fused->add_region();
   std::map<const Value*, Value*> inner;
   for (const Value* input : read)
@@ -181,10 +182,11 @@ Node* make_fused(Graph& graph, const NodeGroup& group, const std::vector<Value*>
     fused->sources.insert(fused->sources.end(), node->sources.begin(), node->sources.end());
     kind += (kind.empty() ? "" : "+") + node->kind();
   }
-  const Value& last = *group.back()->output();
-  body.add_output(inner.at(&last));
   fused->attributes.set("kind", kind);
-  fused->add_output(graph.unique_name(last.name()), last.type);
+  for (const Value* output : outputs_of(group)) {
+    body.add_output(inner.at(output));
+    fused->add_output(graph.unique_name(output->name()), output->type);
+  }
   return fused;
 }
 
@@ -215,19 +217,44 @@ std::unique_ptr<Graph> alone(const NodeGroup& group) {
                               : graph->add_input(value->name(), value->type));
     inputs.back()->storage = value->storage;
   }
-  Node* fused = make_fused(*graph, group, inputs, nullptr);
-  graph->add_output(fused->output()->name(), fused->output());
+  const Node* fused = make_fused(*graph, group, inputs);
+  for (const auto& output : fused->outputs()) graph->add_output(output->name(), output.get());
   return graph;
 }
 
-Node* fuse(Graph& graph, const NodeGroup& group) {
+std::vector<Value*> outputs_of(const NodeGroup& group) {
+  const NodeSet members(group.begin(), group.end());
+  std::vector<Value*> outputs{group.back()->output()};
+  for (const Node* node : group) {
+    const auto outside = [&](const Use& use) { return !use.node || !members.contains(use.node); };
+    if (node != group.back() && std::ranges::any_of(node->output()->uses(), outside))
+      outputs.push_back(node->output());
+  }
+  return outputs;
+}
+
+Node* replace(const NodeGroup& group, const Node& node) {
   Node* last = group.back();
-  Node* fused = make_fused(graph, group, inputs_of(group), last);
-  const std::string name = last->output()->name();
-  last->output()->replace_all_uses(fused->output());
-  for (auto it = group.rbegin(); it != group.rend(); ++it) graph.body().erase(*it);
-  graph.rename(fused->output(), name);
-  return fused;
+  Region& region = *last->region();
+  const std::vector<Value*> inputs =
+      group.size() > 1 ? inputs_of(group) : std::vector<Value*>(last->inputs().begin(), last->inputs().end());
+  std::vector<Value*> outputs;
+  if (group.size() > 1)
+    outputs = outputs_of(group);
+  else
+    for (const auto& output : last->outputs()) outputs.push_back(output.get());
+  NodeCopier copier(region, last);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i]) copier.map(node.input(i), inputs[i]);
+  Node* made = copier.copy(node);
+  std::vector<std::string> names;
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    names.push_back(outputs[o]->name());
+    outputs[o]->replace_all_uses(made->output(o));
+  }
+  for (auto it = group.rbegin(); it != group.rend(); ++it) region.erase(*it);
+  for (std::size_t o = 0; o < outputs.size(); ++o) region.graph().rename(made->output(o), names[o]);
+  return made;
 }
 
 } // namespace lanner

@@ -10,7 +10,7 @@
 
 namespace lanner {
 
-/// Nodes in execution order. Others read the last one's output only.
+/// Nodes in execution order. What others read of them is read behind the last one.
 using NodeGroup = std::vector<Node*>;
 
 struct ProposedGroup {
@@ -29,10 +29,13 @@ std::vector<ProposedGroup> proposed_groups(Graph& graph, std::span<const Backend
 
 /// The values that a group reads, by first use.
 std::vector<Value*> inputs_of(const NodeGroup& group);
+/// The values of a group that others read: the last one's output, then those of the others in order.
+std::vector<Value*> outputs_of(const NodeGroup& group);
 /// A graph of one node, `fused`, that stands for the group: its inputs are those of inputs_of(), constants
-/// among them.
+/// among them, its outputs those of outputs_of().
 std::unique_ptr<Graph> alone(const NodeGroup& group);
-/// Replaces the group by one such node in the last one's place.
-Node* fuse(Graph& graph, const NodeGroup& group);
+/// Replaces the group by a copy of `node`, which stands for it, in the last one's place. Outputs keep their
+/// names.
+Node* replace(const NodeGroup& group, const Node& node);
 
 } // namespace lanner

@@ -17,12 +17,17 @@
 #include "lower/precision.h"
 #include "lower/regions.h"
 #include "lower/row_sets.h"
-#include "lower/widen.h"
 #include "plan/joins.h"
 #include "plan/lowered.h"
 
 namespace lanner {
 namespace {
+
+/// A value as kernels were asked to read it.
+struct Asked {
+  Type type;
+  const Tensor* constant = nullptr;
+};
 
 class Lowering {
 public:
@@ -35,7 +40,10 @@ public:
     prepare_to_lower(graph_, options_);
     reports_ = lower_regions(graph_, options_);
     proposals_ = collect_alternatives(graph_, options_);
+    std::vector<Type> types;
+    for (const Value* output : graph_.body().outputs()) types.push_back(output->type);
     apply(settled_cover());
+    narrow_outputs(types);
     settle_outputs(graph_, options_, in_place_,
                    [this](Value* value, const Storage& storage, const std::string& name) {
                      return copied(value, storage, name);
@@ -112,9 +120,10 @@ private:
       Proposal& proposal = proposals_[taken.proposal];
       if (options_.observe) options_.observe(proposal, taken.alternative);
       const Alternative& chosen = proposal.list[taken.alternative];
-      Node& node = proposal.is_group() ? *fuse(graph_, proposal.members) : *proposal.node;
+      Node& node = *placed(proposal);
       for (std::size_t k = 0; k < node.inputs().size(); ++k)
-        if (Value* value = node.inputs()[k]) node.set_input(k, stored(value, chosen.tactic.inputs[k], &node));
+        if (Value* value = node.inputs()[k])
+          node.set_input(k, stored(value, asked(proposal, k, *value), chosen.tactic.inputs[k], &node));
       for (std::size_t k = 0; k < node.outputs().size(); ++k)
         node.output(k)->storage = chosen.tactic.outputs[k];
       set_tactic(node, chosen);
@@ -122,6 +131,39 @@ private:
         in_place_[&node] = {static_cast<std::size_t>(chosen.tactic.in_place),
                             chosen.tactic.required_in_place};
       report(node, proposal, taken.alternative);
+    }
+  }
+
+  /// The graph's node for it.
+  Node* placed(const Proposal& proposal) {
+    if (!proposal.own) return proposal.node;
+    std::vector<Type> types;
+    for (const Value* output : proposal.outputs) types.push_back(type_of(*output));
+    Node* made = replace(proposal.members, *proposal.node);
+    for (std::size_t o = 0; o < types.size(); ++o)
+      if (made->output(o)->type != types[o]) narrow_types_.emplace(made->output(o), types[o]);
+    return made;
+  }
+
+  /// What the model says of a value that was promoted.
+  const Type& type_of(const Value& value) const {
+    const auto narrow = narrow_types_.find(&value);
+    return narrow == narrow_types_.end() ? value.type : narrow->second;
+  }
+
+  /// What kernels were asked to read as input `k`.
+  Asked asked(const Proposal& proposal, std::size_t k, const Value& value) const {
+    if (!proposal.own) return {type_of(value), value.constant()};
+    const Value& input = *proposal.node->input(k);
+    return {input.type, input.constant()};
+  }
+
+  /// The graph's outputs have the types that they had.
+  void narrow_outputs(const std::vector<Type>& types) {
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      Value* output = graph_.body().outputs()[i];
+      if (output->type != types[i])
+        graph_.body().set_output(i, stored(output, {types[i], nullptr}, output->storage, nullptr));
     }
   }
 
@@ -163,25 +205,49 @@ private:
     reports_.push_back(std::move(report));
   }
 
-  /// `value` in the storage asked for: itself, a packed constant, or the result of a reorder before `reader`.
-  Value* stored(Value* value, const Storage& storage, Node* reader) {
-    if (!value->type.is_static() || same_storage(value->type, value->storage, storage)) return value;
-    if (const Storage middle = staging(value->type, value->storage, storage);
-        !value->constant() && !same_storage(value->type, middle, value->storage) &&
-        !same_storage(value->type, middle, storage))
-      value = stored(value, middle, reader);
-    Value*& made = stored_[{value, storage.to_string()}];
-    if (made) return made;
-    if (const Tensor* constant = value->constant()) {
-      made = graph_.constant(options_.constants.get(*constant, storage), value->name(), value->producer());
-      made->type = value->type;
-      made->producer()->sources = value->producer()->sources;
-    } else {
-      made = graph_.emit("reorder", std::vector<Value*>{value}, {}, value->type, value->name(), reader);
+  /// `value` in the type and storage asked for: itself, a packed constant, or what is made of it before
+  /// `reader`.
+  Value* stored(Value* value, const Asked& asked, const Storage& storage, Node* reader) {
+    const Type& type = asked.type;
+    if (!value->type.is_static()) return value;
+    if (asked.constant) return packed(*value, asked, storage);
+    if (value->type != type) {
+      if (reorder_costs_.casts_first({value->type, value->storage}, {type, storage}))
+        return stored(converted(value, "cast", type, value->storage, reader), asked, storage, reader);
+      value = stored(value, {value->type, nullptr}, storage, reader);
+      return converted(value, "cast", type, storage, reader);
     }
+    if (same_storage(type, value->storage, storage)) return value;
+    if (const Storage middle = staging(type, value->storage, storage);
+        !same_storage(type, middle, value->storage) && !same_storage(type, middle, storage))
+      value = stored(value, asked, middle, reader);
+    return converted(value, "reorder", type, storage, reader);
+  }
+
+  Value* packed(Value& value, const Asked& asked, const Storage& storage) {
+    if (value.type == asked.type && same_storage(asked.type, value.storage, storage)) return &value;
+    Value*& made = stored_[{&value, lowered_key(asked.type, storage)}];
+    if (made) return made;
+    made = graph_.constant(options_.constants.get(*asked.constant, storage), value.name(), value.producer());
+    made->type = asked.type;
+    made->producer()->sources = value.producer()->sources;
     made->storage = storage;
-    if (!made->constant()) choose_reorder(*made->producer());
     return made;
+  }
+
+  Value* converted(Value* value, std::string_view kind, const Type& type, const Storage& storage,
+                   Node* reader) {
+    Value*& made = stored_[{value, lowered_key(type, storage)}];
+    if (made) return made;
+    made = graph_.emit(kind, std::vector<Value*>{value}, conversion_attributes(kind, type), type,
+                       value->name(), reader);
+    made->storage = storage;
+    choose_reorder(*made->producer());
+    return made;
+  }
+
+  static std::string lowered_key(const Type& type, const Storage& storage) {
+    return fmt::format("{} {}", to_string(type.dtype()), storage.to_string());
   }
 
   void choose_reorder(Node& reorder) {
@@ -202,7 +268,8 @@ private:
   /// A copy of `value` at the end of the graph.
   Value* copied(Value* value, const Storage& storage, const std::string& name) {
     const Storage middle = staging(value->type, value->storage, storage);
-    if (!same_storage(value->type, middle, storage)) value = stored(value, middle, nullptr);
+    if (!same_storage(value->type, middle, storage))
+      value = stored(value, {value->type, value->constant()}, middle, nullptr);
     Value* copy = graph_.emit("reorder", std::vector<Value*>{value}, {}, value->type, name);
     copy->storage = storage;
     choose_reorder(*copy->producer());
@@ -221,6 +288,7 @@ private:
   ReorderCosts reorder_costs_;
   std::vector<Proposal> proposals_;
   std::vector<NodeReport> reports_;
+  std::map<const Value*, Type> narrow_types_; ///< Of promoted values.
   std::map<std::pair<const Value*, std::string>, Value*> stored_;
   InPlaceKernels in_place_;
 };
@@ -232,7 +300,6 @@ void prepare_to_lower(Graph& graph, const LowerOptions& options) {
     if (is_planned(*parameter))
       parameter->storage =
           storage_of(options.callers.input(parameter->index()), parameter->type, options.target.device);
-  widen_halves(graph, options.target);
   options.constants.learn(graph);
 }
 

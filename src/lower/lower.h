@@ -19,9 +19,9 @@ struct Considered {
   Trust trust = Trust::none;
 };
 
-/// What lowering decided for one node of the lowered graph.
+/// What lowering decided for one node of the lowered graph, or was decided for the whole.
 struct NodeReport {
-  std::string node;                   ///< Name of its first output.
+  std::string node;                   ///< Name of its first output; empty: its notes tell of the whole.
   std::vector<Considered> considered; ///< Cheapest first.
   std::vector<std::string> notes;     ///< Why a backend offered nothing or less, what was left out.
 };
@@ -36,7 +36,7 @@ struct Lowered {
 /// node and constants lie as kernels read them.
 Lowered lower(std::unique_ptr<Graph> graph, const LowerOptions& options);
 
-/// What lowering begins with: the graph in the types that kernels are asked for.
+/// What lowering begins with: inputs stored as callers hold them, constants known.
 void prepare_to_lower(Graph& graph, const LowerOptions& options);
 
 } // namespace lanner

@@ -9,16 +9,31 @@
 
 #include "lower/vouched.h"
 #include "plan/lowered.h"
+#include "tensor/half_types.h"
 
 namespace lanner {
 
-std::unique_ptr<Graph> reorder_graph(const OpTable& ops, const Type& type, const Storage& from,
-                                     const Storage& to) {
-  auto graph = std::make_unique<Graph>(ops, "reorder");
-  Value* input = graph->add_input("x", type);
-  input->storage = from;
-  Value* output = graph->emit("reorder", std::vector<Value*>{input}, {}, type, "y");
-  output->storage = to;
+Form lowered_form(const Type& type, Storage storage) {
+  if (!is_half(type.dtype()) || !storage.dtype || !storage.device.is_host())
+    return {type, std::move(storage)};
+  const DType dtype = *std::exchange(storage.dtype, std::nullopt);
+  return {type.with_dtype(dtype), std::move(storage)};
+}
+
+AttributeMap conversion_attributes(std::string_view kind, const Type& to) {
+  AttributeMap attributes;
+  if (kind == "cast") attributes.set("to", to.dtype());
+  return attributes;
+}
+
+std::unique_ptr<Graph> conversion_graph(const OpTable& ops, std::string_view kind, const Form& from,
+                                        const Form& to) {
+  auto graph = std::make_unique<Graph>(ops, std::string(kind));
+  Value* input = graph->add_input("x", from.type);
+  input->storage = from.storage;
+  Value* output =
+      graph->emit(kind, std::vector<Value*>{input}, conversion_attributes(kind, to.type), to.type, "y");
+  output->storage = to.storage;
   graph->add_output("y", output);
   return graph;
 }
@@ -87,12 +102,27 @@ double ReorderCosts::operator()(const Type& type, const Storage& from, const Sto
   if (const Storage middle = staging(type, from, to);
       !same_storage(type, middle, from) && !same_storage(type, middle, to))
     return (*this)(type, from, middle) + (*this)(type, middle, to);
-  const std::string key = fmt::format("{} {} {}", type.to_string(), from.to_string(), to.to_string());
+  const Form begin = lowered_form(type, from), end = lowered_form(type, to);
+  if (begin.type == end.type) return made("reorder", begin, end);
+  return std::min(cast_first(begin, end), cast_last(begin, end));
+}
+
+double ReorderCosts::cast_first(const Form& from, const Form& to) {
+  return made("cast", from, {to.type, from.storage}) + (*this)(to.type, from.storage, to.storage);
+}
+
+double ReorderCosts::cast_last(const Form& from, const Form& to) {
+  return (*this)(from.type, from.storage, to.storage) + made("cast", {from.type, to.storage}, to);
+}
+
+double ReorderCosts::made(std::string_view kind, const Form& from, const Form& to) {
+  const std::string key = fmt::format("{} {} {} {} {}", kind, from.type.to_string(), from.storage.to_string(),
+                                      to.type.to_string(), to.storage.to_string());
   const auto [place, fresh] = known_.emplace(key, 0.0);
   if (!fresh) return place->second;
-  const std::unique_ptr<Graph> graph = reorder_graph(graph_.ops(), type, from, to);
+  const std::unique_ptr<Graph> graph = conversion_graph(graph_.ops(), kind, from, to);
   const auto best = best_reorder(*graph->body().nodes().front(), options_);
-  // A reorder that nobody offers still works through the interpreter, at a price that avoids it.
+  // What nobody offers still works through the interpreter, at a price that avoids it.
   place->second = best ? best->cost.seconds : 1.0;
   return place->second;
 }

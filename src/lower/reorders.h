@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "graph/graph.h"
 #include "lower/alternatives.h"
@@ -12,21 +13,37 @@
 
 namespace lanner {
 
-/// A graph of one reorder node.
-std::unique_ptr<Graph> reorder_graph(const OpTable& ops, const Type& type, const Storage& from,
-                                     const Storage& to);
+/// A type and how a value of it is stored.
+struct Form {
+  Type type;
+  Storage storage;
+};
+/// What a lowered graph says of a value: on the host halves are stored wider as values of the wider type,
+/// which a cast makes.
+Form lowered_form(const Type& type, Storage storage);
+/// Of a `reorder`, or a `cast` to this type.
+AttributeMap conversion_attributes(std::string_view kind, const Type& to);
+/// A graph of one such node.
+std::unique_ptr<Graph> conversion_graph(const OpTable& ops, std::string_view kind, const Form& from,
+                                        const Form& to);
 
 /// Seconds that moving a value of `type` from one storage to another takes; 0 when they are equal.
 class ReorderCosts {
 public:
   ReorderCosts(const Graph& graph, const LowerOptions& options) : graph_(graph), options_(options) {}
   double operator()(const Type& type, const Storage& from, const Storage& to);
+  /// Of two lowered types that differ in width: whether to cast before changing the rest of the storage.
+  bool casts_first(const Form& from, const Form& to) { return cast_first(from, to) <= cast_last(from, to); }
   /// Of a graph's input whose storage is settled, to a reader.
   double from_caller(const Value& input, const Storage& to) { return (*this)(input.type, input.storage, to); }
   /// Of what leaves the graph, to all outputs that it is.
   double to_caller(const Value& output, const Storage& from);
 
 private:
+  double cast_first(const Form& from, const Form& to);
+  double cast_last(const Form& from, const Form& to);
+  double made(std::string_view kind, const Form& from, const Form& to);
+
   const Graph& graph_;
   const LowerOptions& options_;
   std::map<std::string, double> known_;
@@ -36,10 +53,10 @@ private:
 /// than their device. Equal to one of them where they do not.
 Storage staging(const Type& type, const Storage& from, const Storage& to);
 
-/// The fastest tactic of a reorder node whose input and output storages are set; null tactic list gives
-/// nothing.
+/// The fastest tactic of a reorder or a cast whose input and output storages are set; nothing where there is
+/// none.
 std::optional<Alternative> best_reorder(const Node& reorder, const LowerOptions& options);
-/// The same of those that are right, for a reorder that is to run.
+/// The same of those that are right, for one that is to run.
 std::optional<Alternative> vetted_reorder(const Node& reorder, const LowerOptions& options);
 
 } // namespace lanner

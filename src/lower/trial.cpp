@@ -13,6 +13,7 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "device/cuda/compare.h"
 #include "device/cuda/gpu.h"
@@ -416,7 +417,9 @@ Verdict side_by_side(std::span<Trial* const> trials, std::size_t runs) {
   };
   std::vector<Finding> found(trials.size());
   std::latch start(static_cast<std::ptrdiff_t>(trials.size()));
+  const ThreadBounds bounds = thread_bounds();
   const auto run = [&](std::size_t i) {
+    set_thread_bounds(bounds);
     start.arrive_and_wait();
     try {
       found[i].verdict = trials[i]->repeat(runs);

@@ -80,6 +80,10 @@ public:
   double network() const noexcept { return network_; }
   void set_network(double seconds) noexcept { network_ = seconds; }
 
+  /// From now on what is not known is believed: for programs that tell how much memory they need, and never
+  /// run.
+  void believe() noexcept { believes_ = true; }
+
   double budget() const noexcept { return budget_; }
   double spent() const noexcept { return spent_; }
   bool measures() const noexcept { return budget_ > 0 && !target_.deterministic; }
@@ -105,6 +109,7 @@ private:
   WeightStore& constants_;
   const Control& control_;
   double spent_ = 0, network_ = 0;
+  bool believes_ = false;
   std::shared_ptr<TrialData> data_; ///< Of the node that was tried last.
   std::string data_name_;
   std::map<std::string, Verdict> failed_now_; ///< Failures of this build alone.

@@ -5,6 +5,8 @@
 #include "ops/arguments.h"
 #include "ops/arithmetic.h"
 #include "ops/elementwise.h"
+#include "ops/formula_op.h"
+#include "ops/formulas/arithmetic.h"
 #include "ops/table.h"
 
 namespace lanner::ops {
@@ -18,17 +20,9 @@ static bool division_overflows(T a, T b) {
 }
 
 struct Divide {
-  template<typename T>
-  T operator()(T a, T b) const {
-    if constexpr (std::is_integral_v<T>) {
-      if (division_overflows(a, b)) return b == 0 ? T{0} : a;
-      return static_cast<T>(a / b);
-    } else {
-      return a / b;
-    }
-  }
   static std::optional<Dim> known(const Dim& a, const Dim& b) {
-    if (a.is_constant() && b.is_constant()) return Dim(Divide{}(a.value(), b.value()));
+    if (a.is_constant() && b.is_constant())
+      return Dim((formulas::Number(a.value()) / formulas::Number(b.value())).value);
     // Truncation is floor where nothing is negative.
     if (!surely_nonnegative(a) || !surely_nonnegative(b) || b == Dim(0)) return std::nullopt;
     return floor_div(a, b);
@@ -89,14 +83,6 @@ static void run_arithmetic(KernelContext& context) {
   });
 }
 
-template<typename Function>
-static OpDef arithmetic_op(std::string name) {
-  OpDef op = elementwise_op(std::move(name), 2);
-  op.infer = infer_arithmetic<Function>;
-  op.reference = run_arithmetic<Function>;
-  return op;
-}
-
 static OpDef mod_op() {
   OpDef op = elementwise_op("mod", 2);
   op.attributes = {integer_attribute("fmod", 0)};
@@ -116,8 +102,13 @@ static OpDef mod_op() {
 }
 
 std::vector<OpDef> arithmetic_ops() {
-  return {arithmetic_op<Add>("add"), arithmetic_op<Subtract>("sub"), arithmetic_op<Multiply>("mul"),
-          arithmetic_op<Divide>("div"), mod_op()};
+  std::vector<OpDef> ops = formula_ops(formulas::arithmetic_list);
+  named(ops, "add").infer = infer_arithmetic<Add>;
+  named(ops, "sub").infer = infer_arithmetic<Subtract>;
+  named(ops, "mul").infer = infer_arithmetic<Multiply>;
+  named(ops, "div").infer = infer_arithmetic<Divide>;
+  ops.push_back(mod_op());
+  return ops;
 }
 
 } // namespace lanner::ops

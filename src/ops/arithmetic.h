@@ -2,21 +2,17 @@
 // Functions of two numbers that several operators apply: of elements, and of expressions where inference
 // follows them. Integers wrap around.
 
-#include <cstdint>
 #include <optional>
-#include <type_traits>
 
 #include "graph/dim.h"
+#include "ops/formulas/number.h"
 
 namespace lanner::ops {
 
 struct Add {
   template<typename T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-    else
-      return a + b;
+    return (formulas::Number(a) + formulas::Number(b)).value;
   }
   static std::optional<Dim> known(const Dim& a, const Dim& b) { return a + b; }
 };
@@ -24,10 +20,7 @@ struct Add {
 struct Subtract {
   template<typename T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-    else
-      return a - b;
+    return (formulas::Number(a) - formulas::Number(b)).value;
   }
   static std::optional<Dim> known(const Dim& a, const Dim& b) { return a - b; }
 };
@@ -35,10 +28,7 @@ struct Subtract {
 struct Multiply {
   template<typename T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-    else
-      return a * b;
+    return (formulas::Number(a) * formulas::Number(b)).value;
   }
   static std::optional<Dim> known(const Dim& a, const Dim& b) { return a * b; }
 };
@@ -47,7 +37,7 @@ struct Multiply {
 struct Minimum {
   template<typename T>
   T operator()(T a, T b) const {
-    return a < b || a != a ? a : b;
+    return smaller(formulas::Number(a), formulas::Number(b)).value;
   }
   static std::optional<Dim> known(const Dim& a, const Dim& b) { return min(a, b); }
 };
@@ -55,7 +45,7 @@ struct Minimum {
 struct Maximum {
   template<typename T>
   T operator()(T a, T b) const {
-    return a > b || a != a ? a : b;
+    return larger(formulas::Number(a), formulas::Number(b)).value;
   }
   static std::optional<Dim> known(const Dim& a, const Dim& b) { return max(a, b); }
 };

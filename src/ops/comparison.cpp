@@ -4,7 +4,8 @@
 #include <functional>
 
 #include "ops/arguments.h"
-#include "ops/elementwise.h"
+#include "ops/formula_op.h"
+#include "ops/formulas/arithmetic.h"
 #include "ops/table.h"
 
 namespace lanner::ops {
@@ -35,22 +36,50 @@ static std::optional<Dim> inverted(const std::optional<Dim>& truth) {
   return Dim(1) - *truth;
 }
 
-template<typename AllowedTypes, typename Function>
-static OpDef comparison(std::string name, AllowedTypes types, KnownBinary rule, Function function) {
-  OpDef op = elementwise_op(std::move(name), 2);
-  op.infer = [rule = std::move(rule)](InferContext& context) {
+static KnownBinary rule_of(std::string_view name) {
+  if (name == "equal") return known_equal;
+  if (name == "less") return known_less;
+  if (name == "greater") return [](const Dim& a, const Dim& b) { return known_less(b, a); };
+  if (name == "less_or_equal") return [](const Dim& a, const Dim& b) { return inverted(known_less(b, a)); };
+  return [](const Dim& a, const Dim& b) { return inverted(known_less(a, b)); };
+}
+
+/// Strings are compared for equality only.
+template<typename Row, typename T>
+static auto comparing() {
+  if constexpr (std::is_same_v<T, std::string>)
+    return std::equal_to<>{};
+  else
+    return FormulaFunction<Row, T, bool>{};
+}
+
+template<typename Row, typename AllowedTypes>
+static void compare(KernelContext& context, AllowedTypes types) {
+  const DType type = kernel_dtype(context.input(0).dtype());
+  const Tensor a = to_dtype(context.input(0), type), b = to_dtype(context.input(1), type);
+  visit_dtype(type, types, [&]<typename T>(Tag<T>) {
+    combine_elements<T, T, bool>(a, b, context.output(0), comparing<Row, T>());
+  });
+}
+
+template<typename Row, typename AllowedTypes>
+static OpDef comparison(std::string_view name, AllowedTypes types) {
+  OpDef op = elementwise_op(std::string(name), 2);
+  op.infer = [rule = rule_of(name)](InferContext& context) {
     common_dtype(context);
     const Type type = broadcast_type(context, DType::boolean);
     context.set_output(0, type);
     propagate_binary(context, type, rule);
   };
-  op.reference = [types, function](KernelContext& context) {
-    const DType type = kernel_dtype(context.input(0).dtype());
-    const Tensor a = to_dtype(context.input(0), type), b = to_dtype(context.input(1), type);
-    visit_dtype(type, types,
-                [&]<typename T>(Tag<T>) { combine_elements<T, T, bool>(a, b, context.output(0), function); });
-  };
+  op.reference = [types](KernelContext& context) { compare<Row>(context, types); };
   return op;
+}
+
+template<typename... Rows>
+static std::vector<OpDef> comparisons(const formulas::List<Rows...>& rows) {
+  std::vector<OpDef> ops;
+  ((ops.push_back(comparison<Rows>(rows.texts[ops.size()].name, ComputeTypes{}))), ...);
+  return ops;
 }
 
 template<typename Prepare>
@@ -82,19 +111,13 @@ static OpDef is_inf_op() {
 }
 
 std::vector<OpDef> comparison_ops() {
-  const auto greater = [](const Dim& a, const Dim& b) { return known_less(b, a); };
-  const auto greater_or_equal = [](const Dim& a, const Dim& b) { return inverted(known_less(a, b)); };
-  const auto less_or_equal = [](const Dim& a, const Dim& b) { return inverted(known_less(b, a)); };
-  const ComputeTypes numbers;
-  return {
-      comparison("equal", EqualTypes{}, known_equal, std::equal_to<>{}),
-      comparison("less", numbers, known_less, std::less<>{}),
-      comparison("greater", numbers, greater, std::greater<>{}),
-      comparison("less_or_equal", numbers, less_or_equal, std::less_equal<>{}),
-      comparison("greater_or_equal", numbers, greater_or_equal, std::greater_equal<>{}),
-      float_predicate("is_nan", {}, [](const AttributeMap&) { return [](auto x) { return std::isnan(x); }; }),
-      is_inf_op(),
-  };
+  std::vector<OpDef> ops = comparisons(formulas::comparison_list);
+  ops.push_back(comparison<decltype(formulas::equal)>(formulas::equal.text.name, EqualTypes{}));
+  ops.push_back(float_predicate("is_nan", {}, [](const AttributeMap&) {
+    return []<typename T>(T x) { return FormulaFunction<decltype(formulas::is_nan), T, bool>{}(x); };
+  }));
+  ops.push_back(is_inf_op());
+  return ops;
 }
 
 } // namespace lanner::ops

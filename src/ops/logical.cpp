@@ -4,7 +4,8 @@
 
 #include "base/check.h"
 #include "ops/arguments.h"
-#include "ops/elementwise.h"
+#include "ops/formula_op.h"
+#include "ops/formulas/arithmetic.h"
 #include "ops/table.h"
 
 namespace lanner::ops {
@@ -14,19 +15,20 @@ static void require_dtype(const InferContext& context, bool fits, std::string_vi
         to_string(context.input(0).dtype()), expected);
 }
 
-template<typename Function>
-static OpDef logical_op(std::string name, Function function) {
-  OpDef op = elementwise_op(std::move(name), 2);
-  op.infer = [function](InferContext& context) {
+template<typename Row>
+static OpDef logical_op(std::string_view name) {
+  OpDef op = elementwise_op(std::string(name), 2);
+  op.infer = [](InferContext& context) {
     require_dtype(context, common_dtype(context) == DType::boolean, "bool");
     const Type type = broadcast_type(context, DType::boolean);
     context.set_output(0, type);
-    propagate_binary(context, type, [function](const Dim& a, const Dim& b) {
-      return std::optional(Dim(function(a.value() != 0, b.value() != 0) ? 1 : 0));
+    propagate_binary(context, type, [](const Dim& a, const Dim& b) {
+      return std::optional(Dim(FormulaFunction<Row, bool, bool>{}(a.value() != 0, b.value() != 0) ? 1 : 0));
     });
   };
-  op.reference = [function](KernelContext& context) {
-    combine_elements<bool, bool, bool>(context.input(0), context.input(1), context.output(0), function);
+  op.reference = [](KernelContext& context) {
+    combine_elements<bool, bool, bool>(context.input(0), context.input(1), context.output(0),
+                                       FormulaFunction<Row, bool, bool>{});
   };
   return op;
 }
@@ -39,9 +41,17 @@ static OpDef not_op() {
     propagate_unary(context, context.input(0), [](const Dim& x) { return std::optional(Dim(1) - x); });
   };
   op.reference = [](KernelContext& context) {
-    map_elements<bool, bool>(context.input(0), context.output(0), std::logical_not<>{});
+    map_elements<bool, bool>(context.input(0), context.output(0),
+                             FormulaFunction<decltype(formulas::logical_not), bool, bool>{});
   };
   return op;
+}
+
+template<typename... Rows>
+static std::vector<OpDef> logical_list(const formulas::List<Rows...>& rows) {
+  std::vector<OpDef> ops;
+  ((ops.push_back(logical_op<Rows>(rows.texts[ops.size()].name))), ...);
+  return ops;
 }
 
 template<typename Function>
@@ -104,17 +114,12 @@ static OpDef bit_shift_op() {
 }
 
 std::vector<OpDef> logical_ops() {
-  return {
-      logical_op("and", std::logical_and<>{}),
-      logical_op("or", std::logical_or<>{}),
-      logical_op("xor", std::not_equal_to<>{}),
-      not_op(),
-      bitwise_op("bitwise_and", std::bit_and<>{}),
-      bitwise_op("bitwise_or", std::bit_or<>{}),
-      bitwise_op("bitwise_xor", std::bit_xor<>{}),
-      bitwise_not_op(),
-      bit_shift_op(),
-  };
+  std::vector<OpDef> ops = logical_list(formulas::logic_list);
+  for (OpDef& op : std::vector<OpDef>{
+           not_op(), bitwise_op("bitwise_and", std::bit_and<>{}), bitwise_op("bitwise_or", std::bit_or<>{}),
+           bitwise_op("bitwise_xor", std::bit_xor<>{}), bitwise_not_op(), bit_shift_op()})
+    ops.push_back(std::move(op));
+  return ops;
 }
 
 } // namespace lanner::ops

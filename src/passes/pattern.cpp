@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/account.h"
 #include "graph/copy.h"
 #include "graph/op.h"
 #include "graph/text.h"
@@ -11,9 +12,18 @@
 #include "passes/rewrite.h"
 
 namespace lanner::passes {
+namespace {
+
+/// Patterns last as long as the process: the engine that needs them first is not to hold their constants.
+std::unique_ptr<Graph> parsed(std::string_view text) {
+  const AccountScope lasting(no_account());
+  return parse_graph(text, builtin_op_table());
+}
+
+} // namespace
 
 Pattern::Pattern(std::string_view before, std::string_view after)
-    : before_(parse_graph(before, builtin_op_table())), after_(parse_graph(after, builtin_op_table())) {}
+    : before_(parsed(before)), after_(parsed(after)) {}
 Pattern::~Pattern() = default;
 Pattern::Pattern(Pattern&&) noexcept = default;
 

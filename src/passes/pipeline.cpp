@@ -16,22 +16,9 @@ namespace lanner {
 namespace {
 
 constexpr Pass list[] = {
-    {"remove_identities", passes::remove_identities},
-    {"fold_constants", passes::fold_constants},
-    {"simplify_reshapes", passes::simplify_reshapes},
-    {"explicit_padding", passes::explicit_padding},
-    {"absorb_pads", passes::absorb_pads},
-    {"decompose_gemm", passes::decompose_gemm},
-    {"recognise_activations", passes::recognise_activations},
-    {"recognise_global_pooling", passes::recognise_global_pooling},
-    {"fold_batch_normalization", passes::fold_batch_normalization},
-    {"fold_scales", passes::fold_scales},
-    {"merge_arithmetic", passes::merge_arithmetic},
-    {"simplify_transposes", passes::simplify_transposes},
-    {"sink_transposes", passes::sink_transposes},
-    {"merge_concats", passes::merge_concats},
-    {"merge_equal_nodes", passes::merge_equal_nodes},
-    {"drop_dead_nodes", passes::drop_dead_nodes},
+#define LANNER_PASS(name) {#name, passes::name},
+#include "passes/list.inc"
+#undef LANNER_PASS
 };
 
 // One pass may give another something to do; real models settle in two or three rounds.

@@ -101,14 +101,15 @@ bool same_storage(const Type& type, const Storage& a, const Storage& b) {
 }
 
 bool is_alias(const Node& node) {
-  return ((node.op().view && node.kind() != "reorder") || node.kind() == "transpose") && node.input(0) &&
+  const std::string& kind = node.kind();
+  return ((node.op().view && kind != "reorder") || kind == "transpose" || kind == "cast") && node.input(0) &&
          is_planned(*node.input(0)) && is_planned(*node.output()) &&
          node.input(0)->type.dtype() == node.output()->type.dtype();
 }
 
 std::vector<std::pair<Storage, Storage>> alias_storages(const Node& node, const Storage& plain) {
   if (!is_alias(node)) return {};
-  if (node.op().view) return {{plain, plain}};
+  if (node.op().view || node.kind() == "cast") return {{plain, plain}};
   const passes::Permutation p = *passes::permutation_of(&node);
   Storage turned_input = plain, turned_output = plain;
   turned_input.layout = ordered(p, node.input(0)->type.shape());

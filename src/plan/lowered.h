@@ -28,11 +28,11 @@ struct OfferedTactic {
 std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Backend* const> backends,
                                           const Target& target);
 
-/// Whether a node's output may lie in its input's memory at no cost: a change of shape, or a transpose whose
-/// output is stored in the order that the input has.
+/// Whether a node's output may lie in its input's memory at no cost: a change of shape, a cast to the type that
+/// the input is stored in, or a transpose whose output is stored in the order that the input has.
 bool is_alias(const Node& node);
 /// Storages of input 0 and output 0 under which the output of `node` holds the very bytes of its input: equal
-/// row-major ones for a change of shape, a permuted layout on either side for a transpose. Empty for any
+/// row-major ones for a change of shape or such a cast, a permuted layout on either side for a transpose. Empty for any
 /// other node.
 std::vector<std::pair<Storage, Storage>> alias_storages(const Node& node, const Storage& plain);
 

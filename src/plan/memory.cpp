@@ -10,7 +10,7 @@ namespace lanner {
 namespace {
 
 bool overlaps(const BufferRequest& a, const BufferRequest& b) {
-  return a.first <= b.last && b.first <= a.last;
+  return !a.life.ends_before(b.life) && !b.life.ends_before(a.life);
 }
 
 constexpr std::uint64_t max_bytes = INT64_MAX;
@@ -82,6 +82,16 @@ ArenaPlan plan_arena(std::span<const BufferRequest> requests, std::uint64_t alig
     placed.put(index, plan.offsets[index]);
   }
   return plan;
+}
+
+ArenaPlan plan_arena_within(const ArenaLayout& bound, std::span<const BufferRequest> requests,
+                            std::uint64_t alignment) {
+  const auto fits = [](const BufferRequest& small, const BufferRequest& large) {
+    return small.bytes <= large.bytes && small.life == large.life;
+  };
+  ArenaPlan own = plan_arena(requests, alignment);
+  const bool smaller = own.bytes <= bound.plan.bytes;
+  return smaller || !std::ranges::equal(requests, bound.requests, fits) ? own : bound.plan;
 }
 
 std::vector<std::optional<std::uint64_t>> fit_into(std::span<const BufferRequest> requests,

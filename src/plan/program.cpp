@@ -7,11 +7,14 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "graph/op.h"
 #include "plan/joins.h"
 #include "plan/lowered.h"
 #include "plan/memory.h"
+#include "plan/schedule.h"
+#include "plan/segments.h"
 #include "plan/work.h"
 
 namespace lanner {
@@ -20,22 +23,27 @@ namespace lanner {
 class Program::Builder {
 public:
   Builder(Program& program, std::span<const Backend* const> backends, const Target& target,
-          WeightStore& constants, const CallerMemory& callers)
+          WeightStore& constants, const CallerMemory& callers, const Program* bound)
       : program_(program), graph_(*program.graph_), backends_(backends), target_(target),
-        constants_(constants), callers_(callers), with_aliases_(callers) {
+        constants_(constants), callers_(callers), with_aliases_(callers), bound_(bound) {
     with_aliases_.overwritable.resize(graph_.body().parameters().size());
     for (const CallerMemory::Alias& alias : callers_.aliases)
       with_aliases_.overwritable.at(alias.input) = true;
   }
 
   void run() {
-    order_ = execution_order(graph_);
+    node_order_ = execution_order(graph_);
+    spread_ = !target_.device.is_host() && std::ranges::any_of(graph_.body().nodes(), [](const auto& node) {
+      return node->stream() != 0;
+    });
     check_joins(graph_);
     join_parts();
     place_inputs();
     place_constants();
     for (const auto& node : graph_.body().nodes())
       if (node->kind() != "constant") prepare(*node);
+    mark_outputs();
+    settle_order();
     place_values();
     bind_steps();
     place_results();
@@ -83,8 +91,6 @@ private:
   }
 
   void prepare(Node& node) {
-    const std::size_t step = program_.steps_.size();
-    define(node, step);
     if (node.tactic.backend == alias_backend) return alias(node);
     Step made;
     made.node = &node;
@@ -107,11 +113,12 @@ private:
       workspace = made.kernel->workspace();
       made.on_stream = made.kernel->on_stream();
       check_devices(node, made.on_stream);
-      share(node, offered.tactic);
     }
-    const bool far = made.on_stream || target_.device.is_host();
-    workspaces_.push_back({far ? workspace : 0, step, step});
-    host_workspaces_.push_back({far ? 0 : workspace, step, step});
+    if (spread_ && is_recorded(made)) made.stream = node.stream();
+    add_in_order(order_, accesses_, made, false);
+    if (made.offered) share(node, made.offered->tactic);
+    note(accesses_, made, program_.steps_.size());
+    workspaces_.push_back(workspace);
     program_.steps_.push_back(made);
   }
 
@@ -167,10 +174,64 @@ private:
                         });
   }
 
-  void define(const Node& node, std::size_t step) {
-    for (const auto& output : node.outputs()) first_[output.get()] = last_[output.get()] = step;
-    for (const Value* input : node.inputs())
-      if (input) last_[input] = step;
+  /// What a step reads and, where that is settled, writes. Items and constants are nobody's to write over.
+  std::vector<Access> accesses_of(const Node& node, bool writes) const {
+    std::vector<Access> list;
+    const auto add = [&](const Value* value, bool write) {
+      if (!value || value->constant() || !is_planned(*value)) return;
+      const Buffer where = buffer_of(value);
+      const auto place = places_.find(where.root);
+      const bool callers = place != places_.end() && place->second.kind == Place::Kind::input;
+      const Value* memory = callers ? graph_.body().parameter(place->second.index) : where.root;
+      list.push_back({memory, where.offset, where.offset + storage_bytes(*value), write});
+    };
+    for (const Value* input : node.inputs()) add(input, false);
+    if (writes)
+      for (const auto& output : node.outputs()) add(output.get(), true);
+    return list;
+  }
+
+  /// The next step behind those whose memory it needs; one that is not recorded comes behind all.
+  void add_in_order(StepOrder& order, const Accesses& before, const Step& step, bool writes) const {
+    if (!is_recorded(step)) return order.add_barrier();
+    std::vector<std::size_t> behind;
+    if (spread_)
+      for (const Access& access : accesses_of(*step.node, writes)) before.conflicts(access, behind);
+    order.add(step.stream, behind);
+  }
+
+  void note(Accesses& accesses, const Step& step, std::size_t number) const {
+    if (!spread_) return;
+    for (const Access& access : accesses_of(*step.node, true)) accesses.note(access, number);
+  }
+
+  /// Whether all that used a memory so far has ended when the step that is being made begins.
+  bool ended(const Buffer& buffer, std::uint64_t bytes) const {
+    std::vector<std::size_t> users;
+    accesses_.conflicts({buffer.root, buffer.offset, buffer.offset + bytes, true}, users);
+    return std::ranges::all_of(users,
+                               [&](std::size_t step) { return order_.before(step, order_.steps() - 1); });
+  }
+
+  /// What is written in place, and over inputs, comes behind all that reads there: with that the order is
+  /// settled, and so is how long each memory is needed.
+  void settle_order() {
+    if (spread_) {
+      StepOrder order;
+      Accesses accesses;
+      for (std::size_t s = 0; s < program_.steps_.size(); ++s) {
+        check_deadline();
+        add_in_order(order, accesses, program_.steps_[s], true);
+        note(accesses, program_.steps_[s], s);
+      }
+      order_ = std::move(order);
+    }
+    for (std::size_t s = 0; s < program_.steps_.size(); ++s) {
+      const Node& node = *program_.steps_[s].node;
+      for (const Value* input : node.inputs())
+        if (input && !input->constant()) order_.touch(lives_[buffer_of(input).root], s);
+      for (const auto& output : node.outputs()) order_.touch(lives_[buffer_of(output.get()).root], s);
+    }
   }
 
   /// Parts of a concatenation lie in its memory, and so do parts of parts.
@@ -209,11 +270,13 @@ private:
     if (tactic.in_place < 0) return;
     const auto i = static_cast<std::size_t>(tactic.in_place);
     const bool fits = node.input(i) && storage_bytes(*node.input(i)) == storage_bytes(*node.output());
-    // Readers of other parts are not looked at: only what has to be done is done in joined memory.
-    const bool apart = node.input(i) && !joined_.contains(buffer_of(node.input(i)).root);
+    // Readers of other parts are not looked at: only what has to be done is done in joined memory. Nor does a
+    // stream wait for another for the sake of less memory.
+    const bool apart = node.input(i) && !joined_.contains(buffer_of(node.input(i)).root) &&
+                       (!fits || ended(buffer_of(node.input(i)), storage_bytes(*node.input(i))));
     const bool allowed = fits && may_hold(*buffer_of(node.input(i)).root, *node.output()) &&
-                         may_overwrite(node, i, order_, allowing(node)) && !node.output()->storage.parent &&
-                         (apart || tactic.required_in_place);
+                         may_overwrite(node, i, node_order_, allowing(node)) &&
+                         !node.output()->storage.parent && (apart || tactic.required_in_place);
     check(allowed || !tactic.required_in_place, ErrorCode::bad_data,
           "node {}: kernel {} would overwrite a value that is still needed", node.label(), tactic.kernel);
     if (allowed) buffers_[node.output()] = buffer_of(node.input(i));
@@ -245,7 +308,6 @@ private:
       if (node->kind() == "constant") continue;
       for (const auto& output : node->outputs()) values.push_back(output.get());
     }
-    mark_outputs();
     Arena near{Place::Kind::arena, {}, {}}, host{Place::Kind::host_arena, {}, {}};
     for (const Value* value : values) {
       if (!is_planned(*value)) {
@@ -256,8 +318,9 @@ private:
       if (!places_.contains(root)) ask(root->storage.device == target_.device ? near : host, root, value);
     }
     lend_inputs(near);
-    program_.arena_bytes_ = settle(near, workspaces_);
-    program_.host_arena_bytes_ = settle(host, host_workspaces_);
+    static const ArenaLayout none;
+    program_.arena_ = settle(near, bound_ ? bound_->arena_ : none);
+    program_.host_arena_bytes_ = settle(host, none).plan.bytes;
     for (const Value* value : values) {
       if (!is_planned(*value) || places_.contains(value)) continue;
       const Buffer where = buffer_of(value);
@@ -275,11 +338,9 @@ private:
 
   void ask(Arena& arena, const Value* root, const Value* value) {
     const auto [place, fresh] = arena.request_of.emplace(root, arena.requests.size());
-    if (fresh) arena.requests.push_back({storage_bytes(*root), first_.at(root), last_.at(root)});
+    if (fresh) arena.requests.push_back({storage_bytes(*root), lives_[root]});
     BufferRequest& request = arena.requests[place->second];
     request.bytes = std::max(request.bytes, storage_bytes(*value));
-    request.first = std::min(request.first, first_.at(value));
-    request.last = std::max(request.last, last_.at(value));
   }
 
   /// Where inputs may be written over, what lives later than their last reader lies in them.
@@ -307,45 +368,42 @@ private:
     const auto width = [](const Value& value) {
       return bit_width(value.storage.dtype.value_or(value.type.dtype()));
     };
-    const auto last = last_use(input);
-    return (!last || request.first > *last) && width(root) <= width(input);
+    const auto used = lives_.find(&input);
+    return (used == lives_.end() || used->second.ends_before(request.life)) && width(root) <= width(input);
   }
 
-  /// The last step that reads or writes the memory of a value; null where none does.
-  std::optional<std::size_t> last_use(const Value& root) const {
-    for (std::size_t s = program_.steps_.size(); s-- > 0;) {
-      const Node& node = *program_.steps_[s].node;
-      const auto in_root = [&](const Value* value) { return value && buffer_of(value).root == &root; };
-      if (std::ranges::any_of(node.inputs(), in_root) ||
-          std::ranges::any_of(node.outputs(), [&](const auto& value) { return in_root(value.get()); }))
-        return s;
+  /// Whether a step writes `root`, and none that uses `input` is this one or comes later.
+  bool written_behind(const Value& root, const Value& input) const {
+    bool written = false;
+    for (const Step& step : program_.steps_) {
+      const auto uses = [&](const auto& values, const Value& of) {
+        return std::ranges::any_of(
+            values, [&](const auto& value) { return value && buffer_of(&*value).root == &of; });
+      };
+      written = written || uses(step.node->outputs(), root);
+      if (written && (uses(step.node->inputs(), input) || uses(step.node->outputs(), input))) return false;
     }
-    return std::nullopt;
-  }
-
-  std::optional<std::size_t> first_write(const Value& root) const {
-    for (std::size_t s = 0; s < program_.steps_.size(); ++s)
-      if (std::ranges::any_of(program_.steps_[s].node->outputs(),
-                              [&](const auto& value) { return buffer_of(value.get()).root == &root; }))
-        return s;
-    return std::nullopt;
+    return written;
   }
 
   std::uint64_t alignment() const { return target_.device.is_host() ? 64 : 256; }
 
-  /// Places an arena's buffers and the steps' workspaces; returns its size.
-  std::uint64_t settle(Arena& arena, const std::vector<BufferRequest>& workspaces) {
+  /// Places an arena's buffers and the steps' workspaces.
+  ArenaLayout settle(Arena& arena, const ArenaLayout& bound) {
     const std::size_t buffers = arena.requests.size();
-    arena.requests.insert(arena.requests.end(), workspaces.begin(), workspaces.end());
-    const ArenaPlan plan = plan_arena(arena.requests, alignment());
+    const auto is_here = [&](const Step& step) {
+      return (step.on_stream || target_.device.is_host()) == (arena.kind == Place::Kind::arena);
+    };
+    for (std::size_t s = 0; s < program_.steps_.size(); ++s) {
+      arena.requests.push_back({is_here(program_.steps_[s]) ? workspaces_[s] : 0, {}});
+      order_.touch(arena.requests.back().life, s);
+    }
+    ArenaPlan plan = plan_arena_within(bound, arena.requests, alignment());
     for (const auto& [root, request] : arena.request_of)
       places_.try_emplace(root, Place{arena.kind, 0, plan.offsets[request]});
-    for (std::size_t s = 0; s < program_.steps_.size(); ++s) {
-      const bool near = program_.steps_[s].on_stream || target_.device.is_host();
-      if (near == (arena.kind == Place::Kind::arena))
-        program_.steps_[s].workspace = plan.offsets[buffers + s];
-    }
-    return plan.bytes;
+    for (std::size_t s = 0; s < program_.steps_.size(); ++s)
+      if (is_here(program_.steps_[s])) program_.steps_[s].workspace = plan.offsets[buffers + s];
+    return {std::move(arena.requests), std::move(plan)};
   }
 
   /// The buffer that holds a graph output is the caller's.
@@ -377,8 +435,7 @@ private:
     const Value& input = *graph_.body().parameter(number);
     if (input.type != output.type || !is_planned(input)) return false;
     if (&root == &input) return true;
-    const auto first = first_write(root), last = last_use(input);
-    return first && !places_.contains(&root) && (!last || *first > *last);
+    return !places_.contains(&root) && written_behind(root, input);
   }
 
   void bind_steps() {
@@ -404,35 +461,38 @@ private:
   }
 
   void cut_segments() {
-    for (std::size_t i = 0; i < program_.steps_.size(); ++i) {
-      const Step& step = program_.steps_[i];
-      const bool recorded = step.kernel && step.kernel->recordable();
-      std::vector<Segment>& segments = program_.segments_;
-      if (segments.empty() || !recorded || !segments.back().recorded)
-        segments.push_back({i, 0, step.on_stream, recorded});
-      ++segments.back().steps;
-    }
+    if (spread_) order_.add_barrier(); // the end
+    Segments made = make_segments(program_.steps_, spread_ ? &order_ : nullptr);
+    program_.segments_ = std::move(made.segments);
+    program_.waits_ = std::move(made.waits);
+    program_.streams_ = made.streams;
+    program_.events_ = made.events;
   }
 
   Program& program_;
   const Graph& graph_;
   std::span<const Backend* const> backends_;
   const Target& target_;
-  std::map<const Node*, std::size_t> order_;
+  std::map<const Node*, std::size_t> node_order_;
+  bool spread_ = false; ///< Over several streams.
+  StepOrder order_;
+  Accesses accesses_;
   std::map<const Value*, Place> places_;
   std::map<const Value*, Buffer> buffers_;
-  std::set<const Value*> joined_; ///< Roots that hold parts.
-  std::map<const Value*, std::size_t> first_, last_;
-  std::vector<BufferRequest> workspaces_, host_workspaces_;
+  std::set<const Value*> joined_;          ///< Roots that hold parts.
+  std::map<const Value*, Lifetime> lives_; ///< Of roots.
+  std::vector<std::uint64_t> workspaces_;  ///< By step.
   WeightStore& constants_;
   const CallerMemory& callers_;
   CallerMemory with_aliases_; ///< The same, with the inputs of aliases to be written over.
+  const Program* bound_;
 };
 
 Program::Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends,
-                 const Target& target, WeightStore& constants, const CallerMemory& callers)
+                 const Target& target, WeightStore& constants, const CallerMemory& callers,
+                 const Program* bound)
     : graph_(std::move(lowered)), device_(target.device) {
-  Builder(*this, backends, target, constants, callers).run();
+  Builder(*this, backends, target, constants, callers, bound).run();
 }
 
 } // namespace lanner

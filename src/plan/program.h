@@ -12,6 +12,8 @@
 #include "plan/bodies.h"
 #include "plan/caller_memory.h"
 #include "plan/lowered.h"
+#include "plan/memory.h"
+#include "plan/segments.h"
 #include "plan/weights.h"
 
 namespace lanner {
@@ -33,46 +35,32 @@ struct Place {
   std::uint64_t offset = 0; ///< Bytes from there.
 };
 
-/// One thing to run.
-struct Step {
-  const Node* node = nullptr;
-  const Kernel* kernel = nullptr;         ///< Null: bodies, or else the interpreter runs the node.
-  const OfferedTactic* offered = nullptr; ///< What the kernel was made of; null where there is none.
-  const Bodies* bodies = nullptr;         ///< Of a node whose regions run as programs, which has no kernel.
-  std::uint32_t first_input = 0, inputs = 0;   ///< Range of Program::inputs.
-  std::uint32_t first_output = 0, outputs = 0; ///< Range of Program::outputs.
-  std::uint64_t workspace = 0;                 ///< Arena offset.
-  bool on_stream = false;                      ///< Queues work only; see Kernel.
-  std::uint64_t bytes = 0, flops = 0;
-};
-
-/// Steps that one recorded graph can stand for, or one step that is queued by itself or runs on the host.
-struct Segment {
-  std::size_t first = 0, steps = 0;
-  bool on_stream = false, recorded = false;
-};
-
 /// Immutable; shared by contexts.
 class Program {
 public:
   /// Makes every kernel and places every value; constants go to their device by `constants`. Throws
   /// Error{unsupported} where the graph asks for a kernel that no backend offers here, and Error{bad_data}
-  /// where it contradicts itself.
+  /// where it contradicts itself. `bound`, where there is one, is of the same network and larger shapes: the
+  /// arena is no larger than its, where that can be, see plan_arena_within().
   Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends, const Target& target,
-          WeightStore& constants, const CallerMemory& callers = {});
+          WeightStore& constants, const CallerMemory& callers = {}, const Program* bound = nullptr);
 
   const Graph& graph() const noexcept { return *graph_; }
   Device device() const noexcept { return device_; }
   std::span<const Step> steps() const noexcept { return steps_; }
   std::span<const Segment> segments() const noexcept { return segments_; } ///< All steps, in order.
-  std::span<const Place> inputs() const noexcept { return inputs_; }       ///< Of all steps, in order.
+  /// Streams that steps of recorded segments go to; others run in stream 0, when all before has ended.
+  int streams() const noexcept { return streams_; }
+  std::span<const std::uint32_t> waits() const noexcept { return waits_; } ///< Events.
+  std::uint32_t events() const noexcept { return events_; } ///< That of a segment's beginning included.
+  std::span<const Place> inputs() const noexcept { return inputs_; } ///< Of all steps, in order.
   std::span<const Place> outputs() const noexcept { return outputs_; }
   std::span<const Tensor> constants() const noexcept { return constants_; }
   std::span<const Place> results() const noexcept {
     return results_;
   } ///< Of the graph's outputs: `output` or `item`, or the `input` in whose memory one lies.
   std::uint32_t items() const noexcept { return items_; }
-  std::uint64_t arena_bytes() const noexcept { return arena_bytes_; }
+  std::uint64_t arena_bytes() const noexcept { return arena_.plan.bytes; }
   std::uint64_t host_arena_bytes() const noexcept { return host_arena_bytes_; }
   /// Items of graph inputs that are not plain memory; `none` where the input is.
   std::span<const Place> input_items() const noexcept { return input_items_; }
@@ -89,7 +77,11 @@ private:
   std::uint32_t items_ = 0;
   Device device_;
   std::vector<Segment> segments_;
-  std::uint64_t arena_bytes_ = 0, host_arena_bytes_ = 0;
+  std::vector<std::uint32_t> waits_;
+  int streams_ = 1;
+  std::uint32_t events_ = 0;
+  ArenaLayout arena_;
+  std::uint64_t host_arena_bytes_ = 0;
 };
 
 } // namespace lanner

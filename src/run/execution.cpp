@@ -70,6 +70,7 @@ Execution::Execution(std::shared_ptr<const Program> program_to_run, const Arenas
   }
   fix_pointers();
   make_region_steps();
+  if (run.streams() > 1) lanes_ = std::make_unique<Lanes>(run);
 }
 
 Execution::Execution(Execution&&) noexcept = default;
@@ -155,13 +156,20 @@ void Execution::run_on_gpu(const RunRequest& request) {
       for (const Step& step : steps) launch(step, request.stream, false);
       continue;
     }
-    recording_.queue(run.device(), s, request.stream, [&](Stream queue, bool ordered) {
-      for (const Step& step : steps) launch(step, queue, ordered);
-    });
+    recording_.queue(run.device(), s, request.stream,
+                     [&](Stream stream, bool ordered) { queue(segment, stream, ordered); });
   }
 }
 
-/// One event a step: a step on the host shows as the time until the next one is queued.
+void Execution::queue(const Segment& segment, Stream stream, bool ordered) {
+  if (lanes_)
+    return lanes_->queue(segment, stream, [&](const Step& step, Stream own) { launch(step, own, ordered); });
+  for (const Step& step : program().steps().subspan(segment.first, segment.steps))
+    launch(step, stream, ordered);
+}
+
+/// Each step alone, whatever its stream, and one event a step: a step on the host shows as the time until the
+/// next one is queued.
 void Execution::run_timed(const RunRequest& request) {
   const cuda::Gpu& gpu = cuda::Gpu::get(program().device());
   const auto queue = static_cast<cuda::StreamHandle>(request.stream.handle);

@@ -8,6 +8,7 @@
 #include <lanner/item.h>
 
 #include "plan/program.h"
+#include "run/lanes.h"
 #include "run/recording.h"
 #include "run/region_step.h"
 
@@ -57,6 +58,7 @@ private:
   void make_region_steps();
   void* resolve(const Place& place) const;
   void launch(const Step& step, Stream stream, bool ordered) const;
+  void queue(const Segment& segment, Stream stream, bool ordered);
   void run_on_host(const RunRequest& request);
   void run_on_gpu(const RunRequest& request);
   void run_timed(const RunRequest& request);
@@ -72,6 +74,7 @@ private:
   std::vector<std::vector<Patch>> input_readers_, input_writers_, output_readers_, output_writers_;
   std::vector<Item> items_;
   Recording recording_;
+  std::unique_ptr<Lanes> lanes_;                          ///< Null where there is one stream.
   std::vector<std::unique_ptr<RegionStep>> region_steps_; ///< By step; null where it has no bodies.
   std::vector<Item> constant_items_; ///< By constant that is no plain memory, for steps with regions.
   std::vector<StepInput> operands_;  ///< Of the step with regions that runs.

@@ -163,8 +163,8 @@ TEST(Overwritable, InputsAreMemoryForWhatComesLater) {
 }
 
 TEST(Overwritable, WhatFitsIsPlacedInABuffer) {
-  const std::vector<BufferRequest> wanted{{64, 0, 1},  {100, 0, 1}, {0, 0, 9},
-                                          {300, 2, 3}, {64, 2, 3},  {70, 2, 3}};
+  const std::vector<BufferRequest> wanted{{64, {0, 1}},  {100, {0, 1}}, {0, {0, 9}},
+                                          {300, {2, 3}}, {64, {2, 3}},  {70, {2, 3}}};
   const auto places = fit_into(wanted, 256, 64);
   ASSERT_EQ(places.size(), wanted.size());
   EXPECT_EQ(places[1], 0u);

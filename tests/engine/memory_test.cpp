@@ -15,7 +15,7 @@ TEST(Memory, BuffersThatLiveTogetherNeverOverlap) {
     std::vector<BufferRequest> requests;
     for (int i = 0; i < 40; ++i) {
       const std::size_t first = random() % 30;
-      requests.push_back({random() % 5000, first, first + random() % 8});
+      requests.push_back({random() % 5000, {first, first + random() % 8}});
     }
     const ArenaPlan plan = plan_arena(requests);
     for (std::size_t a = 0; a < requests.size(); ++a) {
@@ -23,7 +23,8 @@ TEST(Memory, BuffersThatLiveTogetherNeverOverlap) {
       EXPECT_LE(plan.offsets[a] + requests[a].bytes, plan.bytes);
       for (std::size_t b = a + 1; b < requests.size(); ++b) {
         if (!requests[a].bytes || !requests[b].bytes) continue;
-        const bool together = requests[a].first <= requests[b].last && requests[b].first <= requests[a].last;
+        const bool together = !requests[a].life.ends_before(requests[b].life) &&
+                              !requests[b].life.ends_before(requests[a].life);
         const bool apart = plan.offsets[a] + requests[a].bytes <= plan.offsets[b] ||
                            plan.offsets[b] + requests[b].bytes <= plan.offsets[a];
         EXPECT_TRUE(!together || apart) << a << " " << b;
@@ -34,19 +35,19 @@ TEST(Memory, BuffersThatLiveTogetherNeverOverlap) {
 
 TEST(Memory, AChainNeedsTwoBuffers) {
   std::vector<BufferRequest> requests;
-  for (std::size_t i = 0; i < 10; ++i) requests.push_back({1000, i, i + 1});
+  for (std::size_t i = 0; i < 10; ++i) requests.push_back({1000, {i, i + 1}});
   EXPECT_EQ(plan_arena(requests).bytes, 2048u);
 }
 
 TEST(Memory, MoreThanThereAreAddressesIsRefused) {
   constexpr std::uint64_t quarter = std::uint64_t{1} << 62;
   const auto ask = [](std::vector<BufferRequest> requests) { return plan_arena(requests).bytes; };
-  EXPECT_EQ(ask({{quarter, 0, 1}}), quarter);
+  EXPECT_EQ(ask({{quarter, {0, 1}}}), quarter);
   const auto refused = "its values take more than 9223372036854775807 bytes at once";
-  LANNER_EXPECT_ERROR(ask({{quarter, 0, 1}, {quarter, 0, 1}}), ErrorCode::limit_exceeded, refused);
-  LANNER_EXPECT_ERROR(ask(std::vector<BufferRequest>(5, {quarter, 0, 1})), ErrorCode::limit_exceeded,
+  LANNER_EXPECT_ERROR(ask({{quarter, {0, 1}}, {quarter, {0, 1}}}), ErrorCode::limit_exceeded, refused);
+  LANNER_EXPECT_ERROR(ask(std::vector<BufferRequest>(5, {quarter, {0, 1}})), ErrorCode::limit_exceeded,
                       refused);
-  LANNER_EXPECT_ERROR(ask({{UINT64_MAX - 3, 0, 1}}), ErrorCode::limit_exceeded, refused);
+  LANNER_EXPECT_ERROR(ask({{UINT64_MAX - 3, {0, 1}}}), ErrorCode::limit_exceeded, refused);
 }
 
 TEST(Memory, NothingToPlace) {

@@ -11,23 +11,18 @@
 
 #include "backends/cuda/box_kernel.h"
 #include "device/cuda/driver_api.h"
+#include "fake_driver/fake_queues.h"
 #include "fake_driver/image_kernels.h"
 
 namespace {
 
-constexpr int success = 0, invalid_value = 1, out_of_memory = 2, not_in_context = 201, capture_invalid = 901;
+constexpr int success = 0, invalid_value = 1, out_of_memory = 2, not_in_context = 201;
 
-using Work = std::function<void()>;
+using lanner::fake::Event, lanner::fake::Queues, lanner::fake::Recorded, lanner::fake::Stream;
+using lanner::fake::Work;
 
-struct Stream {
-  bool capturing = false;
-  std::vector<Work> recorded;
-};
-struct Event {
-  double time = 0;
-};
 struct Graph {
-  std::vector<Work> work;
+  std::vector<Recorded> nodes;
 };
 struct Function {
   std::string name;
@@ -49,6 +44,11 @@ World& world() {
   return *made;
 }
 
+Queues& queues() {
+  static auto* made = new Queues;
+  return *made;
+}
+
 thread_local int contexts = 0;
 
 /// Counts a call; gives the status that a test asked for.
@@ -67,14 +67,9 @@ int enter(const char* name) {
 #define LANNER_FAKE_ENTER(name)                                                                              \
   if (const int status = enter(name); status != success) return status
 
-/// Work that is queued: recorded where the stream records, else done.
-int queue(void* handle, Work work) {
+int queue(void* stream, Work work, double seconds = 0) {
   if (contexts == 0) return not_in_context;
-  auto* stream = static_cast<Stream*>(handle);
-  if (stream && stream->capturing)
-    stream->recorded.push_back(std::move(work));
-  else
-    work();
+  queues().queue(static_cast<Stream*>(stream), std::move(work), seconds);
   return success;
 }
 
@@ -194,7 +189,16 @@ void fake_cuda_limit(std::size_t bytes) {
 }
 int fake_cuda_queue(void* stream, const std::function<void()>& work) {
   LANNER_FAKE_ENTER("cuLaunchKernel");
-  return queue(stream, work);
+  return queue(stream, work, queues().kernel_seconds());
+}
+void fake_cuda_defer(unsigned seed) {
+  queues().defer(seed);
+}
+void fake_cuda_ignore_waits(bool ignored) {
+  queues().ignore_waits(ignored);
+}
+void fake_cuda_kernel_seconds(double seconds) {
+  queues().set_kernel_seconds(seconds);
 }
 
 // --- The driver ---
@@ -257,6 +261,7 @@ int cuMemAlloc_v2(std::uint64_t* memory, std::size_t bytes) {
   return status;
 }
 int cuMemFree_v2(std::uint64_t memory) {
+  queues().run_all(); // the driver waits for the device
   return release(reinterpret_cast<void*>(memory));
 }
 int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
@@ -320,31 +325,28 @@ int cuStreamCreate(Stream** stream, unsigned) {
   return make(stream);
 }
 int cuStreamDestroy_v2(Stream* stream) {
+  queues().run(stream);
   return drop(stream);
 }
 int cuStreamSynchronize(Stream* stream) {
   LANNER_FAKE_ENTER("cuStreamSynchronize");
-  return stream && stream->capturing ? capture_invalid : success;
+  return stream && stream->capture ? Queues::capture_invalid : queues().run(stream);
 }
-int cuStreamWaitEvent(Stream*, Event*, unsigned) {
+int cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
   LANNER_FAKE_ENTER("cuStreamWaitEvent");
-  return success;
+  return queues().wait(stream, *event);
 }
 int cuStreamBeginCapture_v2(Stream* stream, int) {
   LANNER_FAKE_ENTER("cuStreamBeginCapture");
-  if (!stream || stream->capturing) return capture_invalid;
-  stream->capturing = true;
-  return success;
+  return queues().begin_capture(stream);
 }
 int cuStreamEndCapture(Stream* stream, Graph** graph) {
   *graph = nullptr;
-  if (!stream->capturing) return capture_invalid;
-  stream->capturing = false;
-  std::vector<Work> recorded;
-  recorded.swap(stream->recorded);
+  std::vector<Recorded> nodes;
+  if (const int status = queues().end_capture(stream, nodes); status != success) return status;
   LANNER_FAKE_ENTER("cuStreamEndCapture");
   make(graph);
-  (*graph)->work = std::move(recorded);
+  (*graph)->nodes = std::move(nodes);
   return success;
 }
 
@@ -355,19 +357,20 @@ int cuEventCreate(Event** event, unsigned) {
 int cuEventDestroy_v2(Event* event) {
   return drop(event);
 }
-int cuEventRecord(Event* event, void*) {
+int cuEventRecord(Event* event, Stream* stream) {
   LANNER_FAKE_ENTER("cuEventRecord");
+  queues().record(*event, stream);
   const std::lock_guard lock(world().mutex);
-  event->time = world().clock += 0.01;
+  event->time = (world().clock += 0.01) + 1000 * event->mark->time;
   return success;
 }
 int cuEventQuery(Event*) {
   LANNER_FAKE_ENTER("cuEventQuery");
   return success;
 }
-int cuEventSynchronize(Event*) {
+int cuEventSynchronize(Event* event) {
   LANNER_FAKE_ENTER("cuEventSynchronize");
-  return success;
+  return queues().run(*event);
 }
 int cuEventElapsedTime(float* milliseconds, Event* from, Event* to) {
   LANNER_FAKE_ENTER("cuEventElapsedTime");
@@ -378,12 +381,12 @@ int cuEventElapsedTime(float* milliseconds, Event* from, Event* to) {
 int cuGraphInstantiateWithFlags(Graph** made, Graph* graph, unsigned long long) {
   LANNER_FAKE_ENTER("cuGraphInstantiate");
   make(made);
-  (*made)->work = graph->work;
+  (*made)->nodes = graph->nodes;
   return success;
 }
-int cuGraphLaunch(Graph* graph, void*) {
+int cuGraphLaunch(Graph* graph, Stream* stream) {
   LANNER_FAKE_ENTER("cuGraphLaunch");
-  for (const Work& work : graph->work) work();
+  queues().launch(graph->nodes, stream);
   return success;
 }
 int cuGraphDestroy(Graph* graph) {
@@ -414,6 +417,6 @@ int cuFuncSetAttribute(Function*, int, int) {
 int cuLaunchKernel(Function* function, unsigned, unsigned, unsigned layers, unsigned, unsigned, unsigned,
                    unsigned, void* stream, void** arguments, void**) {
   LANNER_FAKE_ENTER("cuLaunchKernel");
-  return queue(stream, kernel_work(function->name, arguments, layers));
+  return queue(stream, kernel_work(function->name, arguments, layers), queues().kernel_seconds());
 }
 }

@@ -27,4 +27,11 @@ void fake_cuda_limit(std::size_t bytes);
 /// Queues `work` as a kernel's launch is queued: it is done now, or, while `stream` records, by each launch
 /// of the graph. Gives the driver's status.
 int fake_cuda_queue(void* stream, const std::function<void()>& work);
+/// From now on work is done only when somebody waits for it, in an order that `seed` decides among those that
+/// streams, events and recorded graphs allow. 0: it is done as it is queued again.
+void fake_cuda_defer(unsigned seed);
+/// Streams wait for no events: what would be wrong without them then is.
+void fake_cuda_ignore_waits(bool ignored);
+/// What each work of fake_cuda_queue() takes of its stream, as events tell it.
+void fake_cuda_kernel_seconds(double seconds);
 }

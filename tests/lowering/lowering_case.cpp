@@ -11,7 +11,7 @@
 #include "graph/text.h"
 #include "graph/verifier.h"
 #include "lower/groups.h"
-#include "lower/widen.h"
+#include "lower/schedule.h"
 #include "lowering/expanding_ops.h"
 #include "ops/interpreter.h"
 
@@ -72,8 +72,8 @@ std::string report_text(const std::vector<NodeReport>& reports) {
 } // namespace
 
 std::vector<IrCase> lowering_cases(DeviceKind kind) {
-  constexpr std::array<std::string_view, 8> sections{"target", "backend", "like",  "held",
-                                                     "alias",  "before",  "after", "report"};
+  constexpr std::array<std::string_view, 9> sections{"target", "backend", "streams", "like",  "held",
+                                                     "alias",  "before",  "after",   "report"};
   std::vector<IrCase> cases = ir_cases("tests/lowering", sections);
   std::erase_if(cases, [&](const IrCase& one) { return target_of(one).device.kind != kind; });
   return cases;
@@ -122,9 +122,7 @@ std::unique_ptr<Graph> LoweringCase::run_step() {
   auto graph = before_->clone();
   if (step() == "fuse") {
     for (const ProposedGroup& group : proposed_groups(*graph, backends_, target_))
-      if (group.in_first_cover) fuse(*graph, group.nodes);
-  } else if (step() == "widen") {
-    widen_halves(*graph, target_);
+      if (group.in_first_cover) replace(group.nodes, *alone(group.nodes)->body().nodes().back());
   } else {
     check(step() == "lower", ErrorCode::bad_data, "no step of lowering is called {}", step());
     return lower_graph(std::move(graph));
@@ -146,6 +144,9 @@ std::unique_ptr<Graph> LoweringCase::lower_graph(std::unique_ptr<Graph> graph) {
                                              .tactic_source = model.get(),
                                              .callers = state_->callers});
   reports_ = std::move(lowered.reports);
+  if (const IrSection* streams = GetParam().find("streams"))
+    if (const auto plan = spread(*lowered.graph, target_, std::stoi(streams->words)))
+      set_streams(*lowered.graph, *plan);
   return std::move(lowered.graph);
 }
 

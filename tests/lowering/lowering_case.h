@@ -8,6 +8,7 @@
 //   //   conv: acdb, row -> acdb = 3
 // held x acdb               (any number: how callers hold an input or output, see BindingStorage)
 // alias y x                 (any number: an output that lies in the memory of an input)
+//   // streams 2                 (where wanted: spread over at most so many)
 //   // like                      (what was lowered for other shapes, whose choices are taken over)
 //   graph ...
 //   // before
@@ -17,7 +18,7 @@
 //   // report                    (where wanted: what `explain` is told of each node)
 //   ...
 //
-// and holds when the step that the file is named after up to the first `_` (fuse, widen, lower) gives exactly
+// and holds when the step that the file is named after up to the first `_` (fuse, lower) gives exactly
 // the text after, and both graphs compute the same: by their operators' definitions, or, what was lowered, as
 // an Engine runs it.
 

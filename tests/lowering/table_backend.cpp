@@ -115,6 +115,10 @@ void TableBackend::parse_option(std::string_view option, Rule& rule) const {
     rule.later = true;
     return;
   }
+  if (option.starts_with("to ")) {
+    rule.type = parse_dtype(option.substr(3));
+    return;
+  }
   if (option.starts_with("fault ")) {
     rule.fault = parse_fault(option.substr(6));
     return;
@@ -159,6 +163,7 @@ TacticList TableBackend::offered(const Node& node, bool later) const {
   TacticList list;
   for (const Rule& rule : rules_) {
     if (rule.kind != shown_kind(node) || rule.later != later) continue;
+    if (rule.type && rule.type != node.output()->type.dtype()) continue;
     Tactic tactic = rule.tactic;
     Storage plain;
     plain.device = device_;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,8 @@ namespace lanner::test {
 /// under another kernel's name, with a config;
 ///   conv: row, row -> row = 2, later
 /// offered by more_tactics() only;
+///   relu: row -> row = 1, to f32
+/// for nodes whose first output has this type;
 ///   conv as bad: row, row -> row = 1, fault wrong value
 /// does one thing wrong, see parse_fault(): no other rule has its kind, kernel and config;
 ///   reorder: row -> acdb = 1
@@ -64,6 +67,7 @@ private:
     std::string kind;
     Tactic tactic;
     bool later = false;
+    std::optional<DType> type;
     Fault fault = Fault::none;
   };
   Rule parse_offer(std::string_view line) const;

@@ -11,8 +11,8 @@
 #include "base/hash.h"
 #include "graph/copy.h"
 #include "graph/op.h"
-#include "lower/reorders.h"
 #include "lower/vouched.h"
+#include "ops/table.h"
 #include "plan/lowered.h"
 #include "plan/program.h"
 #include "plan/signature.h"
@@ -150,10 +150,11 @@ void Problems::add_reorders(const Graph& graph, const std::vector<Proposal>& pro
   for (const Proposal& proposal : proposals)
     for (const Alternative& one : proposal.list) {
       for (std::size_t o = 0; o < proposal.outputs.size(); ++o)
-        add_storage(written[proposal.outputs[o]], proposal.outputs[o]->type, one.tactic.outputs[o]);
+        add_storage(written[proposal.outputs[o]], proposal.outputs[o]->type,
+                    proposal.output_storage(one.tactic, o));
       for (std::size_t i = 0; i < proposal.inputs.size(); ++i)
         if (const Value* value = proposal.inputs[i]; value && !value->constant())
-          add_storage(read[value], value->type, one.tactic.inputs[i]);
+          add_storage(read[value], value->type, proposal.input_storage(one.tactic, i));
     }
   for (const Value* value : graph.body().outputs())
     add_storage(read[value], value->type, origin.target.storage());
@@ -170,7 +171,17 @@ void Problems::add_reorder(const Value& value, const Storage& from, const Storag
     add_reorder(value, middle, to, origin);
     return;
   }
-  const auto graph = reorder_graph(value.region()->graph().ops(), value.type, from, to);
+  const Form begin = lowered_form(value.type, from), end = lowered_form(value.type, to);
+  if (begin.type == end.type) return add_conversion("reorder", begin, end, origin);
+  add_conversion("cast", begin, {end.type, begin.storage}, origin);
+  add_conversion("cast", {begin.type, end.storage}, end, origin);
+  if (same_storage(value.type, begin.storage, end.storage)) return;
+  add_conversion("reorder", begin, {begin.type, end.storage}, origin);
+  add_conversion("reorder", {end.type, begin.storage}, end, origin);
+}
+
+void Problems::add_conversion(std::string_view kind, const Form& from, const Form& to, const Origin& origin) {
+  const auto graph = conversion_graph(builtin_op_table(), kind, from, to);
   Problem& problem = place(*graph->body().nodes().back(), origin);
   if (!problem.backends.empty()) return;
   for (const Backend* backend : backends_for(origin.target))

@@ -5,11 +5,13 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
 #include "graph/tactic.h"
 #include "lower/alternatives.h"
+#include "lower/reorders.h"
 
 namespace lanner::sweep {
 
@@ -52,6 +54,7 @@ private:
   Problem& place(const Node& node, const Origin& origin);
   void add_reorders(const Graph& graph, const std::vector<Proposal>& proposals, const Origin& origin);
   void add_reorder(const Value& value, const Storage& from, const Storage& to, const Origin& origin);
+  void add_conversion(std::string_view kind, const Form& from, const Form& to, const Origin& origin);
 
   std::vector<std::unique_ptr<Problem>> problems_;
   std::map<std::string, Problem*> by_key_;

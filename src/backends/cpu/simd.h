@@ -35,6 +35,29 @@ inline F load(const float* from) {
 inline void store(float* to, F value) {
   std::memcpy(to, &value, sizeof(F));
 }
+// Some of a vector: a copy of so many bytes is a call, which costs more than all else of a short row.
+#if defined(__AVX512F__)
+inline __mmask16 first_lanes(std::int64_t count) {
+  return static_cast<__mmask16>((1U << count) - 1);
+}
+inline F load_some(const float* from, std::int64_t count) {
+  return F(_mm512_maskz_loadu_ps(first_lanes(count), from));
+}
+inline void store_some(float* to, F value, std::int64_t count) {
+  _mm512_mask_storeu_ps(to, first_lanes(count), __m512(value));
+}
+#elif defined(__AVX2__)
+inline __m256i first_lanes(std::int64_t count) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)),
+                            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+inline F load_some(const float* from, std::int64_t count) {
+  return F(_mm256_maskload_ps(from, first_lanes(count)));
+}
+inline void store_some(float* to, F value, std::int64_t count) {
+  _mm256_maskstore_ps(to, first_lanes(count), __m256(value));
+}
+#else
 inline F load_some(const float* from, std::int64_t count) {
   F result{};
   std::memcpy(&result, from, static_cast<std::size_t>(count) * sizeof(float));
@@ -43,6 +66,7 @@ inline F load_some(const float* from, std::int64_t count) {
 inline void store_some(float* to, F value, std::int64_t count) {
   std::memcpy(to, &value, static_cast<std::size_t>(count) * sizeof(float));
 }
+#endif
 inline F splat(float value) {
   return F{} + value;
 }

@@ -10,8 +10,8 @@
 #include "backends/cuda/storage.h"
 #include "backends/epilogue.h"
 #include "backends/estimate.h"
+#include "backends/window.h"
 #include "base/check.h"
-#include "ops/window.h"
 
 namespace lanner::cuda {
 namespace {
@@ -51,33 +51,24 @@ cudnn::DataType data_type(DType type) {
 std::optional<PointwiseStep> activation_step(const Activation& activation) {
   using M = cudnn::PointwiseMode;
   const auto plain = [](M mode, float slope = 0) { return PointwiseStep{mode, {}, false, {}, slope}; };
-  switch (activation.kind) {
-  case ActivationKind::relu:
-    return plain(M::relu);
-  case ActivationKind::leaky_relu:
+  if (activation.is("relu")) return plain(M::relu);
+  if (activation.is("leaky_relu")) {
     // Engines take the larger of x and slope * x.
     if (!(activation.alpha <= 1)) return std::nullopt;
     return plain(M::relu, activation.alpha);
-  case ActivationKind::clip:
+  }
+  if (activation.is("clip")) {
     if (activation.alpha != 0 || !(activation.beta >= 0)) return std::nullopt;
     return PointwiseStep{M::relu, {}, false, activation.beta, 0};
-  case ActivationKind::sigmoid:
-    return plain(M::sigmoid);
-  case ActivationKind::tanh:
-    return plain(M::tanh);
-  case ActivationKind::elu:
-    return plain(M::elu, activation.alpha);
-  case ActivationKind::swish:
-    return plain(M::swish, activation.alpha);
-  case ActivationKind::gelu_erf:
-    return plain(M::gelu);
-  case ActivationKind::gelu_tanh:
-    return plain(M::gelu_tanh);
-  case ActivationKind::softplus:
-    return plain(M::softplus, 1);
-  default:
-    return std::nullopt;
   }
+  if (activation.is("elu")) return plain(M::elu, activation.alpha);
+  if (activation.is("swish")) return plain(M::swish, activation.alpha);
+  if (activation.is("softplus")) return plain(M::softplus, 1);
+  static constexpr std::pair<std::string_view, M> modes[] = {
+      {"sigmoid", M::sigmoid}, {"tanh", M::tanh}, {"gelu", M::gelu}, {"gelu_by_tanh", M::gelu_tanh}};
+  for (const auto& [name, mode] : modes)
+    if (activation.is(name)) return plain(mode);
+  return std::nullopt;
 }
 
 cudnn::PointwiseMode mode_of(BinaryKind kind) {
@@ -122,12 +113,11 @@ TensorForm form_of(const std::vector<std::int64_t>& dims, const Variant& variant
 /// Padding behind: what is declared in front where that gives the same result, since engines for equal
 /// padding are many more, else what the result's size needs.
 std::vector<std::int64_t> paddings_behind(const ops::Window& w) {
-  std::vector<std::int64_t> behind;
+  std::vector<std::int64_t> behind = padding_behind(w);
   for (std::size_t i = 0; i < w.begin.size(); ++i) {
     const std::int64_t extent = (w.kernel[i] - 1) * w.dilations[i] + 1;
     const std::int64_t even = (w.image[i] + 2 * w.begin[i] - extent) / w.strides[i] + 1;
-    const std::int64_t needed = (w.positions[i] - 1) * w.strides[i] + extent - w.image[i] - w.begin[i];
-    behind.push_back(even == w.positions[i] ? w.begin[i] : std::max<std::int64_t>(needed, 0));
+    if (even == w.positions[i]) behind[i] = w.begin[i];
   }
   return behind;
 }
@@ -201,9 +191,7 @@ std::optional<Conv> read_conv(const Group& group, std::string& reason) {
     reason = "cudnn: conv's operands are made inside the group";
     return std::nullopt;
   }
-  const auto sizes = [](const Shape& shape) { return std::span(shape.dims()).subspan(2); };
-  conv.window = ops::resolve_window(ops::WindowAttributes::read(op.attributes(), rank - 2), sizes(conv.input),
-                                    sizes(conv.output), sizes(conv.filter));
+  conv.window = window_of(op.attributes(), conv.input, conv.output, std::span(conv.filter.dims()).subspan(2));
   if (is_uneven_line(conv)) {
     reason = "cudnn: of a depthwise line only as much padding as lies in front is seen behind it";
     return std::nullopt;

@@ -12,8 +12,8 @@
 namespace lanner::cuda {
 namespace {
 
-/// What every kernel may call. Expressions mean what those of backends/cpu/elementwise/tile_functions.h do.
-/// NVRTC finds no headers by itself: halves are bits that instructions of the GPU convert.
+/// What every kernel may call, formulas (ops/formula.cpp) among others. NVRTC finds no headers by itself:
+/// halves are bits that instructions of the GPU convert.
 constexpr const char* prelude = R"(#define INF __int_as_float(0x7f800000)
 #define NAN_ __int_as_float(0x7fffffff)
 typedef long long index_t;
@@ -42,143 +42,10 @@ template<> struct Store<half_t> { static __device__ inline half_t of(float x) { 
 template<> struct Store<bf16_t> { static __device__ inline bf16_t of(float x) { return to_bf16(x); } };
 __device__ inline float at_least(float x, float low) { return x < low ? low : x; }
 __device__ inline float at_most(float x, float high) { return x > high ? high : x; }
-__device__ inline float unit(float x) { return at_most(at_least(x, 0.0f), 1.0f); }
 __device__ inline float smaller(float x, float y) { return x < y || x != x ? x : y; }
 __device__ inline float larger(float x, float y) { return x > y || x != x ? x : y; }
-__device__ inline float softplus(float x) { return at_least(x, 0.0f) + log1pf(expf(-fabsf(x))); }
 __device__ inline float truth(bool x) { return x ? 1.0f : 0.0f; }
 )";
-
-/// `{x}`, `{y}`, `{z}` are operands, `{p}` and `{q}` the instruction's numbers.
-const char* expression_of(Opcode opcode) { // NOLINT(readability-function-size): a table by opcode
-  switch (opcode) {
-  case Opcode::move:
-    return "{x}";
-  case Opcode::negate:
-    return "-{x}";
-  case Opcode::absolute:
-    return "fabsf({x})";
-  case Opcode::reciprocal:
-    return "1.0f / {x}";
-  case Opcode::square_root:
-    return "sqrtf({x})";
-  case Opcode::exponential:
-    return "expf({x})";
-  case Opcode::logarithm:
-    return "logf({x})";
-  case Opcode::logistic:
-    return "1.0f / (1.0f + expf(-{x}))";
-  case Opcode::hyperbolic_tangent:
-    return "tanhf({x})";
-  case Opcode::error_function:
-    return "erff({x})";
-  case Opcode::floor:
-    return "floorf({x})";
-  case Opcode::ceiling:
-    return "ceilf({x})";
-  case Opcode::nearest:
-    return "rintf({x})";
-  case Opcode::sign:
-    return "{x} > 0.0f ? 1.0f : {x} < 0.0f ? -1.0f : {x}";
-  case Opcode::relu:
-    return "at_least({x}, 0.0f)";
-  case Opcode::leaky_relu:
-    return "{x} < 0.0f ? {x} * {p} : {x}";
-  case Opcode::elu:
-    return "{x} < 0.0f ? {p} * expm1f({x}) : {x}";
-  case Opcode::celu:
-    return "{x} < 0.0f ? {p} * expm1f({x} / {p}) : {x}";
-  case Opcode::selu:
-    return "{q} * ({x} > 0.0f ? {x} : {p} * expm1f({x}))";
-  case Opcode::softplus:
-    return "softplus({x})";
-  case Opcode::softsign:
-    return "{x} / (1.0f + fabsf({x}))";
-  case Opcode::gelu:
-    return "0.5f * {x} * (1.0f + erff({x} * 0.70710678f))";
-  case Opcode::gelu_by_tanh:
-    return "0.5f * {x} * (1.0f + tanhf(0.79788456f * ({x} + 0.044715f * {x} * {x} * {x})))";
-  case Opcode::hard_sigmoid:
-    return "unit(fmaf({x}, {p}, {q}))";
-  case Opcode::hard_swish:
-    return "{x} * unit(fmaf({x}, 1.0f / 6.0f, 0.5f))";
-  case Opcode::swish:
-    return "{x} / (1.0f + expf(-{p} * {x}))";
-  case Opcode::mish:
-    return "{x} * tanhf(softplus({x}))";
-  case Opcode::threshold:
-    return "{x} > {p} ? {x} : 0.0f";
-  case Opcode::shrink:
-    return "{x} < -{q} ? {x} + {p} : {x} > {q} ? {x} - {p} : 0.0f";
-  case Opcode::clip:
-    return "at_most(at_least({x}, {p}), {q})";
-  case Opcode::linear:
-    return "fmaf({x}, {p}, {q})";
-  case Opcode::power:
-    return "powf({x}, {p})";
-  case Opcode::logical_not:
-    return "truth({x} == 0.0f)";
-  case Opcode::is_nan:
-    return "truth({x} != {x})";
-  case Opcode::truth:
-    return "truth({x} != 0.0f)";
-  case Opcode::sine:
-    return "sinf({x})";
-  case Opcode::cosine:
-    return "cosf({x})";
-  case Opcode::tangent:
-    return "tanf({x})";
-  case Opcode::arc_sine:
-    return "asinf({x})";
-  case Opcode::arc_cosine:
-    return "acosf({x})";
-  case Opcode::arc_tangent:
-    return "atanf({x})";
-  case Opcode::hyperbolic_sine:
-    return "sinhf({x})";
-  case Opcode::hyperbolic_cosine:
-    return "coshf({x})";
-  case Opcode::area_sine:
-    return "asinhf({x})";
-  case Opcode::area_cosine:
-    return "acoshf({x})";
-  case Opcode::area_tangent:
-    return "atanhf({x})";
-  case Opcode::add:
-    return "{x} + {y}";
-  case Opcode::subtract:
-    return "{x} - {y}";
-  case Opcode::multiply:
-    return "{x} * {y}";
-  case Opcode::divide:
-    return "{x} / {y}";
-  case Opcode::minimum:
-    return "smaller({x}, {y})";
-  case Opcode::maximum:
-    return "larger({x}, {y})";
-  case Opcode::raise:
-    return "powf({x}, {y})";
-  case Opcode::parametric_relu:
-    return "{x} < 0.0f ? {x} * {y} : {x}";
-  case Opcode::equal:
-    return "truth({x} == {y})";
-  case Opcode::less:
-    return "truth({x} < {y})";
-  case Opcode::less_or_equal:
-    return "truth({x} <= {y})";
-  case Opcode::logical_and:
-    return "{x} * {y}";
-  case Opcode::logical_or:
-    return "larger({x}, {y})";
-  case Opcode::logical_xor:
-    return "truth({x} != {y})";
-  case Opcode::choose:
-    return "{x} != 0.0f ? {y} : {z}";
-  case Opcode::clamp:
-    return "smaller(larger({x}, {y}), {z})";
-  }
-  fail(ErrorCode::internal, "cuda: elementwise: opcode {} has no expression", static_cast<int>(opcode));
-}
 
 std::string_view type_name(DType type) {
   switch (type) {
@@ -280,7 +147,7 @@ private:
   }
 
   void compute(const TileInstruction& instruction) {
-    std::string text = expression_of(instruction.opcode);
+    std::string text = instruction.formula->cuda;
     const auto replace = [&](const std::string& from, const std::string& to) {
       for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
         text.replace(at, from.size(), to);

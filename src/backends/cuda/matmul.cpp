@@ -74,9 +74,9 @@ bool read_epilogue(Matmul& m) {
                        step.operand.is_input() && step.operand.dtype() == m.type() && !m.sum;
       if (!sum) return false;
       m.sum = step.operand;
-    } else if (step.activation.kind == ActivationKind::relu) {
+    } else if (step.activation.is("relu")) {
       m.activation = cublaslt::epilogue_relu;
-    } else if (step.activation.kind == ActivationKind::gelu_tanh) {
+    } else if (step.activation.is("gelu_by_tanh")) {
       m.activation = cublaslt::epilogue_gelu; // The library's is the one by tanh.
     } else {
       return false;

@@ -1,6 +1,6 @@
 // max_pool and average_pool.
 
-#include "ops/window.h"
+#include "backends/window.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
 #include "backends/cuda/window_kernel.h"
@@ -27,10 +27,7 @@ bool takes(const Group& group, std::string& reason) {
 PoolParameters parameters_of(const GroupOp& op, const Layout& from, const Layout& to) {
   const Shape x = op.input(0).shape(), y = op.type().shape();
   const std::size_t spatial = x.rank() - 2, first = 3 - spatial;
-  const auto sizes = [](const Shape& shape) { return std::span(shape.dims()).subspan(2); };
-  const auto attributes = ops::WindowAttributes::read(op.attributes(), spatial);
-  const ops::Window window =
-      ops::resolve_window(attributes, sizes(x), sizes(y), op.attributes().integers("kernel_shape"));
+  const ops::Window window = window_of(op.attributes(), x, y, op.attributes().integers("kernel_shape"));
   PoolParameters p;
   p.batch = x[0];
   p.channels = x[1];

@@ -4,16 +4,13 @@
 
 #include "backends/elementwise/operations.h"
 #include "graph/op.h"
+#include "tensor/half_types.h"
 
 namespace lanner {
 
 namespace {
 
 constexpr int max_registers = 24;
-
-bool is_half(DType type) {
-  return type == DType::f16 || type == DType::bf16;
-}
 
 /// Types that survive a way through f32 when they are only converted.
 bool is_castable(DType type) {
@@ -35,7 +32,7 @@ public:
     next_ = static_cast<int>(program_.inputs.size());
     for (const GroupOp& op : group_.ops()) {
       if (!emit(op)) {
-        reason_ = "elementwise: no instruction for " + op.kind();
+        reason_ = "elementwise: no formula for " + op.kind();
         return std::nullopt;
       }
       results_.push_back(last_);
@@ -106,14 +103,14 @@ private:
     return operand.is_op() ? results_[operand.index] : find_input(operand);
   }
 
-  void push(Opcode opcode, Numbers numbers, int x, int y = -1, int z = -1) {
+  void push(const Formula& formula, Numbers numbers, int x, int y = -1, int z = -1) {
     last_ = next_++;
-    program_.instructions.push_back({opcode, numbers, last_, {x, y, z}});
+    program_.instructions.push_back({&formula, numbers, last_, {x, y, z}});
   }
 
   bool emit(const GroupOp& op) {
     if (op.kind() == "cast") {
-      push(op.type().dtype() == DType::boolean ? Opcode::truth : Opcode::move, {}, slot_of(op.input(0)));
+      push(formula(op.type().dtype() == DType::boolean ? "truth" : "identity"), {}, slot_of(op.input(0)));
       return true;
     }
     if (const auto joined = translate_variadic(op)) {
@@ -123,9 +120,9 @@ private:
         sum = last_;
       }
       if (op.kind() == "mean")
-        push(Opcode::linear, {1.0F / static_cast<float>(op.inputs.size()), 0}, sum);
+        push(formula("linear"), {1.0F / static_cast<float>(op.inputs.size()), 0}, sum);
       else if (op.inputs.size() == 1)
-        push(Opcode::move, {}, sum);
+        push(formula("identity"), {}, sum);
       return true;
     }
     const auto translation = translate(op);
@@ -136,7 +133,7 @@ private:
       if (!operand) return false;
       slots[i] = slot_of(operand);
     }
-    push(translation->opcode, translation->numbers, slots[0], slots[1], slots[2]);
+    push(*translation->formula, translation->numbers, slots[0], slots[1], slots[2]);
     return true;
   }
 

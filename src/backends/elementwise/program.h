@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "backends/elementwise/opcode.h"
 #include "backends/group.h"
 #include "graph/tactic.h"
+#include "ops/formula.h"
 
 namespace lanner {
 
 /// Operands are slots: first the program's inputs, then its registers.
 struct TileInstruction {
-  Opcode opcode;
+  const Formula* formula;
   Numbers numbers;
   int out = -1;
   int operands[3] = {-1, -1, -1};

@@ -1,5 +1,6 @@
 #include "device/cuda/order.h"
 
+#include "base/account.h"
 #include "base/check.h"
 #include "device/cuda/code.h"
 #include "device/memory.h"
@@ -7,10 +8,12 @@
 namespace lanner::cuda {
 
 StreamOrder::StreamOrder(const Gpu& gpu) {
-  if (has_embedded("order"))
+  if (has_embedded("order")) {
     kernel_ = embedded_function(gpu, "order", "order_stream");
-  else
-    byte_ = allocate_memory(gpu.device(), 1);
+    return;
+  }
+  const AccountScope lasting(no_account());
+  byte_ = allocate_memory(gpu.device(), 1);
 }
 
 void StreamOrder::queue(StreamHandle stream) const {

@@ -10,6 +10,7 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
 #include "device/cuda/code.h"
 #include "device/memory.h"
 #include "image/cuda/device_preprocess.h"
@@ -55,6 +56,7 @@ struct Staging {
   explicit Staging(const cuda::Gpu& gpu) : done(gpu) {}
   void reserve(Device device, std::uint64_t bytes) {
     if (bytes <= size) return;
+    const AccountScope lasting(no_account());
     pinned = allocate_pinned(device, bytes);
     memory = allocate_memory(device, bytes);
     size = bytes;
@@ -131,6 +133,7 @@ private:
       index[i] = upload.add(taps.index.data(), taps.index.size() * sizeof(taps.index[0]));
       weights[i] = upload.add(taps.weights.data(), taps.weights.size() * sizeof(taps.weights[0]));
     }
+    const AccountScope lasting(no_account());
     tables->memory = allocate_memory(gpu_.device(), upload.size());
     std::vector<std::byte> bytes(upload.size());
     upload.gather(bytes.data());

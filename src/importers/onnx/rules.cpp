@@ -10,26 +10,13 @@
 namespace lanner::onnx {
 namespace {
 
-// Names whose capitals are no word boundaries.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 20> irregular{{
-    {"LRN", "lrn"},
-    {"LSTM", "lstm"},
-    {"GRU", "gru"},
-    {"RNN", "rnn"},
-    {"DFT", "dft"},
-    {"STFT", "stft"},
+// Names that are not their operator's in snake_case.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> irregular{{
     {"MatMul", "matmul"},
     {"MatMulInteger", "matmul_integer"},
     {"QLinearMatMul", "q_linear_matmul"},
-    {"QLinearConv", "q_linear_conv"},
     {"PRelu", "prelu"},
     {"IsNaN", "is_nan"},
-    {"GatherND", "gather_nd"},
-    {"ScatterND", "scatter_nd"},
-    {"RMSNormalization", "rms_normalization"},
-    {"TfIdfVectorizer", "tf_idf_vectorizer"},
-    {"Col2Im", "col2_im"},
-    {"SwiGLU", "swi_glu"},
     {"Upsample", "resize"},
     {"Scatter", "scatter_elements"},
 }};
@@ -65,11 +52,16 @@ const Rules& all_rules() {
 std::string snake_case(std::string_view name) {
   for (const auto& [from, to] : irregular)
     if (from == name) return std::string(to);
+  // A word begins where capitals do, and at the last of several that small letters follow.
+  const auto is = [&](std::size_t i, auto kind) {
+    return i < name.size() && kind(static_cast<unsigned char>(name[i])) != 0;
+  };
+  const auto capital = [](unsigned char c) { return std::isupper(c); };
+  const auto small = [](unsigned char c) { return std::islower(c); };
   std::string snake;
   for (std::size_t i = 0; i < name.size(); ++i) {
-    const auto c = static_cast<unsigned char>(name[i]);
-    if (std::isupper(c) && i > 0) snake += '_';
-    snake += static_cast<char>(std::tolower(c));
+    if (i > 0 && is(i, capital) && (!is(i - 1, capital) || is(i + 1, small))) snake += '_';
+    snake += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
   }
   return snake;
 }

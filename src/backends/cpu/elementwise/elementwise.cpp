@@ -138,7 +138,7 @@ private:
     for (std::size_t i = 0; i < inputs; ++i)
       if (sources_[i].way == Source::Way::once)
         fetch(sources_[i], bytes_of(sources_[i], launch), 0, std::min(step_, total_), tiles[i]);
-    const TileFunctions& functions = tile_functions();
+    const TileFunctions functions = tile_functions();
     std::array<const float*, max_slots> slots;
     for (std::size_t i = inputs; i < static_cast<std::size_t>(program_.slots()); ++i) slots[i] = tiles[i];
     for (std::int64_t tile = begin; tile < end; ++tile) {
@@ -152,8 +152,7 @@ private:
         float* out = &instruction == &program_.instructions.back() && writes_last_directly()
                          ? static_cast<float*>(launch.outputs[0]) + first
                          : tiles[instruction.out];
-        functions[static_cast<std::size_t>(instruction.opcode)](out, operand(0), operand(1), operand(2),
-                                                                count, instruction.numbers);
+        functions[*instruction.formula](out, operand(0), operand(1), operand(2), count, instruction.numbers);
       }
       write(launch, tiles, first, count);
     }

@@ -1,13 +1,12 @@
 #include "backends/cpu/elementwise/instruction.h"
 
-#include "device/cpu.h"
+#include "backends/cpu/for_this_cpu.h"
 
 namespace lanner {
 
 const TileFunctions& tile_functions() {
-  static const TileFunctions& chosen = cpu_features().has_avx512() ? tile_functions_avx512()
-                                       : cpu_features().has_avx2() ? tile_functions_avx2()
-                                                                   : tile_functions_baseline();
+  static const TileFunctions chosen =
+      for_this_cpu(tile_functions_baseline, tile_functions_avx2, tile_functions_avx512);
   return chosen;
 }
 

@@ -2,9 +2,8 @@
 
 namespace lanner {
 
-const TileFunctions& tile_functions_avx2() {
-  static const TileFunctions functions = LANNER_SIMD::make_tile_functions();
-  return functions;
+TileFunctions tile_functions_avx2() {
+  return LANNER_SIMD::tiles_of(formulas::all);
 }
 
 } // namespace lanner

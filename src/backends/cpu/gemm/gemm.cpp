@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "backends/config_text.h"
-#include "backends/cpu/elementwise/activation_instruction.h"
 #include "backends/cpu/elementwise/instruction.h"
 #include "backends/cpu/gemm/panel.h"
 #include "backends/estimate.h"
@@ -28,7 +27,7 @@ Layout panel_layout(const Product& product, int width) {
 
 /// A step of the epilogue over a stretch of a row of results.
 struct RowStep {
-  Opcode opcode;
+  const Formula* formula;
   Numbers numbers;
   Operand operand; ///< Absent, one row, or as many rows as the result.
   bool full = false;
@@ -38,12 +37,12 @@ std::optional<std::vector<RowStep>> row_steps(const Epilogue& epilogue) {
   std::vector<RowStep> steps;
   for (const EpilogueStep& step : epilogue) {
     if (!step.binary) {
-      const ActivationInstruction instruction = instruction_of(step.activation);
-      steps.push_back({instruction.opcode, instruction.numbers, {}, false});
+      const auto& [formula, alpha, beta] = step.activation;
+      steps.push_back({formula, {alpha, beta}, {}, false});
       continue;
     }
     if (step.spread == Spread::scalar || step.operand.dtype() != DType::f32) return std::nullopt;
-    steps.push_back({instruction_of(*step.binary), {}, step.operand, step.spread == Spread::full});
+    steps.push_back({&formula_of(*step.binary), {}, step.operand, step.spread == Spread::full});
   }
   return steps;
 }
@@ -71,7 +70,7 @@ std::optional<Gemm> read_gemm(const Group& group, std::string& reason) {
   auto steps = row_steps(product->epilogue);
   if (!steps) return std::nullopt;
   Gemm gemm{std::move(*product), std::move(*steps), false};
-  if (!gemm.steps.empty() && gemm.steps.front().opcode == Opcode::relu) {
+  if (!gemm.steps.empty() && gemm.steps.front().formula->name == "relu") {
     gemm.relu = true;
     gemm.steps.erase(gemm.steps.begin());
   }
@@ -129,8 +128,7 @@ private:
       for (const RowStep& step : gemm_.steps) {
         const float* operand =
             step.operand ? floats(step.operand, launch) + first + (step.full ? row * columns_ : 0) : nullptr;
-        tile_functions()[static_cast<std::size_t>(step.opcode)](out, out, operand, nullptr, last - first,
-                                                                step.numbers);
+        tile_functions()[*step.formula](out, out, operand, nullptr, last - first, step.numbers);
       }
     }
   }

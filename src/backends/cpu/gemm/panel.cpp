@@ -1,13 +1,12 @@
 #include "backends/cpu/gemm/panel.h"
 
-#include "device/cpu.h"
+#include "backends/cpu/for_this_cpu.h"
 
 namespace lanner {
 
 const PanelFunction& panel_function() {
-  static const PanelFunction& chosen = cpu_features().has_avx512() ? panel_function_avx512()
-                                       : cpu_features().has_avx2() ? panel_function_avx2()
-                                                                   : panel_function_baseline();
+  static const PanelFunction& chosen =
+      for_this_cpu(panel_function_baseline, panel_function_avx2, panel_function_avx512);
   return chosen;
 }
 

@@ -364,46 +364,24 @@ void keep_no_primitives() {
 }
 
 bool append(dnnl::post_ops& ops, const Activation& a) {
-  using K = ActivationKind;
-  switch (a.kind) {
-  case K::relu:
-    return append_eltwise(ops, Algorithm::eltwise_relu);
-  case K::leaky_relu:
-    return append_eltwise(ops, Algorithm::eltwise_relu, a.alpha);
-  case K::clip:
-    return append_eltwise(ops, Algorithm::eltwise_clip, a.alpha, a.beta);
-  case K::sigmoid:
-    return append_eltwise(ops, Algorithm::eltwise_logistic);
-  case K::tanh:
-    return append_eltwise(ops, Algorithm::eltwise_tanh);
-  case K::elu:
-    return append_eltwise(ops, Algorithm::eltwise_elu, a.alpha);
-  case K::hard_sigmoid:
+  // Those whose numbers are ours; of others, ours are 0.
+  static const std::map<std::string_view, Algorithm> same = {
+      {"relu", Algorithm::eltwise_relu},    {"leaky_relu", Algorithm::eltwise_relu},
+      {"clip", Algorithm::eltwise_clip},    {"sigmoid", Algorithm::eltwise_logistic},
+      {"tanh", Algorithm::eltwise_tanh},    {"elu", Algorithm::eltwise_elu},
+      {"swish", Algorithm::eltwise_swish},  {"gelu", Algorithm::eltwise_gelu_erf},
+      {"mish", Algorithm::eltwise_mish},    {"gelu_by_tanh", Algorithm::eltwise_gelu_tanh},
+      {"abs", Algorithm::eltwise_abs},      {"sqrt", Algorithm::eltwise_sqrt},
+      {"exp", Algorithm::eltwise_exp},      {"log", Algorithm::eltwise_log},
+      {"linear", Algorithm::eltwise_linear}};
+  if (const auto found = same.find(a.formula->name); found != same.end())
+    return append_eltwise(ops, found->second, a.alpha, a.beta);
+  if (a.is("hard_sigmoid"))
     return append_eltwise(ops, Algorithm::eltwise_linear, a.alpha, a.beta) &&
            append_eltwise(ops, Algorithm::eltwise_clip, 0, 1);
-  case K::hard_swish:
+  if (a.is("hard_swish"))
     return append_eltwise(ops, Algorithm::eltwise_hardswish, third ? 1.0F / 6 : 0, third ? 0.5F : 0);
-  case K::swish:
-    return append_eltwise(ops, Algorithm::eltwise_swish, a.alpha);
-  case K::gelu_erf:
-    return append_eltwise(ops, Algorithm::eltwise_gelu_erf);
-  case K::gelu_tanh:
-    return append_eltwise(ops, Algorithm::eltwise_gelu_tanh);
-  case K::softplus:
-    return append_eltwise(ops, Algorithm::eltwise_soft_relu, third ? 1.0F : 0);
-  case K::mish:
-    return append_eltwise(ops, Algorithm::eltwise_mish);
-  case K::abs:
-    return append_eltwise(ops, Algorithm::eltwise_abs);
-  case K::sqrt:
-    return append_eltwise(ops, Algorithm::eltwise_sqrt);
-  case K::exp:
-    return append_eltwise(ops, Algorithm::eltwise_exp);
-  case K::log:
-    return append_eltwise(ops, Algorithm::eltwise_log);
-  case K::linear:
-    return append_eltwise(ops, Algorithm::eltwise_linear, a.alpha, a.beta);
-  }
+  if (a.is("softplus")) return append_eltwise(ops, Algorithm::eltwise_soft_relu, third ? 1.0F : 0);
   return false;
 }
 

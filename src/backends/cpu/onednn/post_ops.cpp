@@ -60,13 +60,13 @@ bool adds_in_place(const Epilogue& epilogue) {
 std::optional<PostOps> post_ops(const Epilogue& epilogue, Residual residual, const Shape& result,
                                 const Layout& layout, std::size_t channel_axis) {
   PostOps post;
-  std::map<ActivationKind, std::pair<float, float>> numbers;
+  std::map<const Formula*, std::pair<float, float>> numbers;
   for (const EpilogueStep& step : epilogue) {
     if (!step.binary) {
       // oneDNN 2.6's products keep one alpha and beta a kind: a second step of the kind would get those of
       // the first.
-      const auto& [kind, alpha, beta] = step.activation;
-      const auto [first, fresh] = numbers.try_emplace(kind, alpha, beta);
+      const auto& [formula, alpha, beta] = step.activation;
+      const auto [first, fresh] = numbers.try_emplace(formula, alpha, beta);
       if (!fresh && first->second != std::pair(alpha, beta)) return std::nullopt;
       if (!append(post.ops, step.activation)) return std::nullopt;
       continue;

@@ -4,6 +4,7 @@
 
 #include <lanner/error.h>
 
+#include "backends/window.h"
 #include "base/check.h"
 
 namespace lanner::onednn {
@@ -26,32 +27,19 @@ std::int64_t front(const AttributeMap& attributes, const Dims& pads, std::size_t
   return pads[axis];
 }
 
-Window unpadded(const AttributeMap& attributes, const Dims& kernel) {
-  const std::size_t size = kernel.size();
-  return {kernel, filled(attributes, "strides", size, 1), filled(attributes, "dilations", size, 1),
-          Dims(size, 0), Dims(size, 0)};
-}
-
 } // namespace
 
 Window window_of(const AttributeMap& attributes, const Dims& kernel, const Shape& input,
                  const Shape& output) {
-  Window w = unpadded(attributes, kernel);
-  const Dims pads = filled(attributes, "pads", 2 * kernel.size(), 0);
-  for (std::size_t i = 0; i < kernel.size(); ++i) {
-    const std::int64_t extent = (kernel[i] - 1) * w.dilations[i] + 1;
-    const std::int64_t total = (output[i + 2] - 1) * w.strides[i] + extent - input[i + 2];
-    w.begin[i] = front(attributes, pads, i, total);
-    w.end[i] =
-        std::max<std::int64_t>(total - w.begin[i], 0); // Below 0 a stride leaves the last elements unread.
-  }
-  return w;
+  const ops::Window w = lanner::window_of(attributes, input, output, kernel);
+  return {w.kernel, w.strides, w.dilations, w.begin, padding_behind(w)};
 }
 
 Window transposed_window_of(const AttributeMap& attributes, const Dims& kernel, const Shape& input,
                             const Shape& output) {
-  Window w = unpadded(attributes, kernel);
   const std::size_t size = kernel.size();
+  Window w{kernel, filled(attributes, "strides", size, 1), filled(attributes, "dilations", size, 1),
+           Dims(size, 0), Dims(size, 0)};
   const Dims pads = filled(attributes, "pads", 2 * size, 0),
              extra = filled(attributes, "output_padding", size, 0);
   const bool sized = !attributes.integers("output_shape").empty();

@@ -1,13 +1,12 @@
 #include "backends/cpu/reduce/sums.h"
 
-#include "device/cpu.h"
+#include "backends/cpu/for_this_cpu.h"
 
 namespace lanner {
 
 const SumFunction& sum_function() {
-  static const SumFunction& chosen = cpu_features().has_avx512() ? sum_function_avx512()
-                                     : cpu_features().has_avx2() ? sum_function_avx2()
-                                                                 : sum_function_baseline();
+  static const SumFunction& chosen =
+      for_this_cpu(sum_function_baseline, sum_function_avx2, sum_function_avx512);
   return chosen;
 }
 

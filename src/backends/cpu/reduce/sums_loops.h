@@ -1,6 +1,8 @@
 #pragma once
 // The loops of sums.h over the vectors of simd.h; see tile_functions.h for how it is compiled.
 
+#include <utility>
+
 #include "backends/cpu/reduce/sums.h"
 #include "backends/cpu/simd.h"
 
@@ -32,14 +34,26 @@ void sum_vectors_of(const float* from, std::int64_t length, std::int64_t stride,
   }
 }
 
+template<std::int64_t by, std::size_t... lane>
+F turned(F x, std::index_sequence<lane...> /*lanes*/) {
+  return __builtin_shufflevector(x, x, ((lane + by) % lanes)...);
+}
+/// Halves are added until one number is left.
+template<std::int64_t half>
+float sum_of_lanes(F x) {
+  const F sum = x + turned<half>(x, std::make_index_sequence<lanes>{});
+  if constexpr (half == 1)
+    return sum[0];
+  else
+    return sum_of_lanes<half / 2>(sum);
+}
+
 /// Numbers that lie next to each other.
 inline float sum_of(const float* from, std::int64_t length) {
   F total[1]{};
   sum_vectors_of<1>(from, length / lanes, lanes, load, total);
   total[0] += load_some(from + length / lanes * lanes, length % lanes);
-  for (std::int64_t half = lanes / 2; half > 0; half /= 2)
-    for (std::int64_t i = 0; i < half; ++i) total[0][i] += total[0][i + half];
-  return total[0][0];
+  return sum_of_lanes<lanes / 2>(total[0]);
 }
 
 inline void run_sums(const Sums& s) {

@@ -1,0 +1,76 @@
+// How much memory a context needs at most for the shapes of a profile.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+#include <lanner/log.h>
+
+#include "backends/backends.h"
+#include "engine/state.h"
+
+namespace lanner {
+
+std::optional<std::uint64_t> EngineState::arena_bound(std::size_t profile, const Control& control) const {
+  {
+    const std::lock_guard lock(bounds_mutex_);
+    if (const auto known = bounds_.find(profile); known != bounds_.end())
+      return known->second ? std::optional(known->second->bytes) : std::nullopt;
+  }
+  auto made = make_bound(profiles.at(profile), control); // takes long: nobody waits for it
+  const std::lock_guard lock(bounds_mutex_);
+  const auto [place, fresh] = bounds_.emplace(profile, std::move(made));
+  if (!place->second) return std::nullopt;
+  std::uint64_t& bytes = place->second->bytes;
+  for (const auto& [key, variant] : variants_.list())
+    if (profile_of(key.shapes) == &profiles[profile])
+      bytes = std::max(bytes, variant->program->arena_bytes());
+  return bytes;
+}
+
+std::optional<EngineState::ArenaBound> EngineState::make_bound(const ShapeProfile& profile,
+                                                               const Control& control) const {
+  const AccountScope charged(account);
+  try {
+    const auto shapes = profile.max(*graph);
+    if (!shapes) return std::nullopt;
+    double no_seconds = 0;
+    const SpecialisationPtr model = variants_.of_shapes(profile.opt, target.threads);
+    const Specialisation made = lowered({*shapes, target.threads}, no_seconds, {model.get(), true}, control);
+    return ArenaBound{made.program->arena_bytes(), made.program};
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled) throw;
+    log_message(LogLevel::warning,
+                fmt::format("{}: a profile's arena has no bound: {}", graph->name, error.message()));
+    return std::nullopt;
+  }
+}
+
+/// The program, or the same one placed as that of the profile's largest shapes, where it would need more.
+std::shared_ptr<const Program> EngineState::within_bound(const InputShapes& shapes,
+                                                         std::shared_ptr<const Program> program,
+                                                         const Target& target) const {
+  const ShapeProfile* profile = profile_of(shapes);
+  if (!profile) return program;
+  const auto number = static_cast<std::size_t>(profile - profiles.data());
+  std::optional<ArenaBound> bound;
+  {
+    const std::lock_guard lock(bounds_mutex_);
+    if (const auto known = bounds_.find(number); known != bounds_.end()) bound = known->second;
+  }
+  if (!bound || program->arena_bytes() <= bound->bytes) return program;
+  program = std::make_shared<const Program>(program->graph().clone(), backends_for(target), target,
+                                            *constants_, callers, bound->program.get());
+  if (program->arena_bytes() <= bound->bytes) return program;
+  // A kernel that needs more scratch memory for less work, or one that only smaller shapes have.
+  const std::lock_guard lock(bounds_mutex_);
+  std::uint64_t& bytes = bounds_.at(number)->bytes;
+  bytes = std::max(bytes, program->arena_bytes());
+  log_message(LogLevel::warning, fmt::format("{}: the arena's bound of profile {} rises to {} bytes: kernels "
+                                             "for {} need more than those for its largest shapes",
+                                             graph->name, number, bytes, shapes_text(shapes)));
+  return program;
+}
+
+} // namespace lanner

@@ -1,0 +1,14 @@
+#pragma once
+// All formulas, for what makes tables of them: a new list is added here.
+
+#include "ops/formulas/activations.h"
+#include "ops/formulas/arithmetic.h"
+#include "ops/formulas/functions.h"
+#include "ops/formulas/steps.h"
+
+namespace lanner::formulas {
+
+inline constexpr auto all = arithmetic_list + comparison_list + logic_list + extreme_list + function_list +
+                            activation_list + step_list + list(equal, is_nan, logical_not, gelu_by_tanh);
+
+} // namespace lanner::formulas

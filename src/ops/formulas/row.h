@@ -1,0 +1,130 @@
+#pragma once
+// Rows of formulas. A row's function is a generic lambda over a type of elements: its operands first, then
+// its numbers. What it may say, each of these types defines:
+//
+//   + - * / and unary -, literals, < <= > >= == !=, choose(condition, a, b)
+//   multiply_add(a, b, c)         a * b + c, rounded once where the machine has that
+//   at_least, at_most(x, bound)   `bound` beyond it, x where it is NaN
+//   smaller, larger(x, y)         NaN where one is
+//   abs sqrt floor ceil round (halves to even) exp expm1 log log1p (of finite numbers) tanh erf
+//   pow sin cos tan asin acos atan sinh cosh asinh acosh atanh      of the C library, number by number
+//
+// The types: Number (number.h) for the reference, Elements (backends/cpu/elementwise/elements.h) for the
+// tiles of a CPU, Symbol (ops/formula.cpp) for CUDA's source and for estimates. Files compiled for one
+// instruction set include this: what is evaluated while running is a template over the type of elements, so
+// none of it is shared.
+
+#include "ops/formula.h"
+
+namespace lanner::formulas {
+
+/// Integers that an operator takes besides floats.
+enum class Integers : std::uint8_t {
+  none,
+  exact,   ///< In their own type; they wrap around.
+  as_reals ///< As real numbers, truncated at the end.
+};
+
+template<int operand_count, int number_count, Integers taken, bool calls, typename Lambda>
+struct Row {
+  static constexpr int operands = operand_count, numbers = number_count;
+  static constexpr Integers integers = taken; ///< By the operator's reference kernel.
+  static constexpr bool one_by_one = calls;   ///< The C library computes it.
+  static_assert(operands <= max_formula_operands && numbers <= max_formula_numbers);
+  using Function = Lambda;
+
+  FormulaText text;
+
+  /// The lambda's next number is this attribute's value.
+  consteval auto number(std::string_view attribute, double fallback) const {
+    Row<operands, numbers + 1, integers, one_by_one, Lambda> more{text};
+    more.text.numbers[numbers] = {attribute, fallback};
+    more.text.number_count = numbers + 1;
+    return more;
+  }
+  /// The lambda's next number is of no attribute: kernels give it.
+  consteval auto number() const { return number({}, 0); }
+  /// The operator takes integers too, which wrap around.
+  consteval Row<operands, numbers, Integers::exact, one_by_one, Lambda> with_integers() const {
+    return {text};
+  }
+  /// The operator takes integers too, as real numbers; the result is truncated.
+  consteval Row<operands, numbers, Integers::as_reals, one_by_one, Lambda> with_integers_as_reals() const {
+    return {text};
+  }
+  /// A CPU computes element by element, as the C library's functions do.
+  consteval Row<operands, numbers, integers, true, Lambda> by_library() const { return {text}; }
+  /// Another row holds where the operator's string attribute has this value.
+  consteval Row but(std::string_view attribute, std::string_view value, std::string_view formula) const {
+    Row more = *this;
+    more.text.choice = {attribute, value, formula};
+    return more;
+  }
+};
+
+template<int operands, typename Lambda>
+consteval Row<operands, 0, Integers::none, false, Lambda> row_of(std::string_view name) {
+  return {{.name = name, .operands = operands}};
+}
+template<typename Lambda>
+consteval auto unary(std::string_view name, Lambda /*function*/) {
+  return row_of<1, Lambda>(name);
+}
+template<typename Lambda>
+consteval auto binary(std::string_view name, Lambda /*function*/) {
+  return row_of<2, Lambda>(name);
+}
+template<typename Lambda>
+consteval auto ternary(std::string_view name, Lambda /*function*/) {
+  return row_of<3, Lambda>(name);
+}
+
+template<typename... Rows>
+struct List {
+  static constexpr std::size_t size = sizeof...(Rows);
+  std::array<FormulaText, size> texts;
+};
+template<typename... Rows>
+consteval List<Rows...> list(Rows... rows) {
+  return {{rows.text...}};
+}
+
+template<typename... As, typename... Bs>
+consteval List<As..., Bs...> operator+(const List<As...>& a, const List<Bs...>& b) {
+  List<As..., Bs...> both{};
+  for (std::size_t i = 0; i < a.size; ++i) both.texts[i] = a.texts[i];
+  for (std::size_t i = 0; i < b.size; ++i) both.texts[a.size + i] = b.texts[i];
+  return both;
+}
+
+/// The row's function of elements; operands and numbers that it has not are ignored.
+template<typename Row, typename V>
+constexpr auto evaluate(V x, [[maybe_unused]] V y, [[maybe_unused]] V z, [[maybe_unused]] V p,
+                        [[maybe_unused]] V q) {
+  constexpr typename Row::Function function{};
+  constexpr int numbers = Row::numbers;
+  if constexpr (Row::operands == 1) {
+    if constexpr (numbers == 0)
+      return function(x);
+    else if constexpr (numbers == 1)
+      return function(x, p);
+    else
+      return function(x, p, q);
+  } else if constexpr (Row::operands == 2) {
+    if constexpr (numbers == 0)
+      return function(x, y);
+    else if constexpr (numbers == 1)
+      return function(x, y, p);
+    else
+      return function(x, y, p, q);
+  } else {
+    if constexpr (numbers == 0)
+      return function(x, y, z);
+    else if constexpr (numbers == 1)
+      return function(x, y, z, p);
+    else
+      return function(x, y, z, p, q);
+  }
+}
+
+} // namespace lanner::formulas

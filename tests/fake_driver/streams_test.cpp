@@ -1,0 +1,412 @@
+// Programs over several streams on the fake driver, which does what is queued in any order that streams,
+// events and recorded graphs allow.
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "engine/state.h"
+#include "engine/stream_choice.h"
+#include "fake_driver/drawn_graph.h"
+#include "fake_driver/queue.h"
+#include "graph/infer.h"
+#include "graph/text.h"
+#include "ir_cases.h"
+#include "lower/schedule.h"
+#include "lowering/table_backend.h"
+#include "ops/interpreter.h"
+#include "ops/table.h"
+#include "plan/lowered.h"
+
+namespace lanner::test {
+namespace {
+
+constexpr Device gpu_device{DeviceKind::cuda, 0};
+constexpr int launch_failed = 719;
+
+constexpr const char* gpu_rules = "// relu: cuda:0 -> cuda:0 = 1\n"
+                                  "// neg: cuda:0 -> cuda:0 = 1, in place 0\n"
+                                  "// add: cuda:0, cuda:0 -> cuda:0 = 1, in place 1\n"
+                                  "// mul: cuda:0, cuda:0 -> cuda:0 = 1, overwrites 1\n"
+                                  "// abs: cuda:0 -> cuda:0 = 1, fault unrecordable\n"
+                                  "// reorder: cuda:0 -> row = 1\n"
+                                  "// reorder: row -> cuda:0 = 1\n";
+
+class Streams : public testing::Test {
+protected:
+  void TearDown() override {
+    fake_cuda_fail(0, 0);
+    fake_cuda_defer(0);
+    fake_cuda_ignore_waits(false);
+    fake_cuda_kernel_seconds(0);
+  }
+
+  Target target() const {
+    Target target;
+    target.device = gpu_device;
+    return target;
+  }
+
+  std::shared_ptr<const Program> program_of(const std::string& text, const CallerMemory& callers = {}) {
+    auto graph = parse_graph(text, builtin_op_table());
+    infer_types(*graph);
+    return std::make_shared<const Program>(std::move(graph), backends(), target(), constants_, callers);
+  }
+
+  std::vector<const Backend*> backends() const { return {&gpu_, &host_}; }
+
+  /// An engine that runs just this.
+  std::shared_ptr<EngineState> engine_of(const std::shared_ptr<const Program>& program) {
+    auto state = std::make_shared<EngineState>();
+    state->graph = plain(program->graph());
+    state->inputs = input_bindings(*state->graph);
+    state->outputs = output_bindings(*state->graph);
+    state->target = target();
+    InputShapes shapes;
+    for (const auto& input : state->graph->body().parameters()) shapes.push_back(input->type.shape());
+    state->opt = shapes;
+    state->adopt(shapes, 1, {program, {}, 1});
+    return state;
+  }
+
+  /// The same graph as its definition has it.
+  static std::unique_ptr<Graph> plain(const Graph& lowered) {
+    auto graph = lowered.clone();
+    for (const auto& input : graph->body().parameters()) input->storage = {};
+    for (const auto& node : graph->body().nodes())
+      for (const auto& output : node->outputs()) output->storage = {};
+    return graph;
+  }
+
+  TableBackend gpu_{"gpu on cuda:0", gpu_rules, fake_queue};
+  TableBackend host_{"host", "// sqrt: row -> row = 1\n", fake_queue};
+  WeightStore constants_;
+};
+
+/// Memory that a step uses.
+struct Used {
+  Place::Kind kind;
+  std::uint64_t index, first, end;
+  bool write;
+};
+
+std::vector<Used> used(const Program& program, const Step& step) {
+  std::vector<Used> all;
+  const auto add = [&](const Value* value, const Place& place, bool write) {
+    if (value && !value->constant())
+      all.push_back({place.kind, place.index, place.offset, place.offset + storage_bytes(*value), write});
+  };
+  for (std::size_t i = 0; i < step.inputs; ++i)
+    add(step.node->input(i), program.inputs()[step.first_input + i], false);
+  for (std::size_t i = 0; i < step.outputs; ++i)
+    add(step.node->output(i), program.outputs()[step.first_output + i], true);
+  return all;
+}
+
+/// By pairs of steps, whether what streams, events and segments do brings one before the other.
+std::vector<std::vector<bool>> order_of(const Program& program) {
+  const std::size_t count = program.steps().size();
+  std::vector<std::vector<bool>> before(count, std::vector<bool>(count));
+  for (const Segment& segment : program.segments()) {
+    std::map<std::uint32_t, std::size_t> reached;
+    std::map<int, std::size_t> last;
+    for (std::size_t b = segment.first; b < segment.first + segment.steps; ++b) {
+      const Step& step = program.steps()[b];
+      bool begun = last.contains(step.stream) || step.stream == 0;
+      if (last.contains(step.stream)) before[last[step.stream]][b] = true;
+      for (const std::uint32_t event : program.waits().subspan(step.first_wait, step.waits)) {
+        begun = true;
+        EXPECT_EQ(event == 0, !reached.contains(event)) << "waits for what is not reached";
+        EXPECT_TRUE(event != 0 || segment.forks);
+        if (event != 0) before[reached.at(event)][b] = true;
+      }
+      EXPECT_TRUE(begun) << "stream " << step.stream << " begins behind nothing";
+      last[step.stream] = b;
+      if (step.event != 0) reached[step.event] = b;
+    }
+    // The end of all streams has to lead to the first one's: else what follows is behind nothing.
+    std::set<std::size_t> ends;
+    if (last.contains(0)) ends.insert(last[0]);
+    for (const std::uint32_t event : program.waits().subspan(segment.first_wait, segment.waits))
+      ends.insert(reached.at(event));
+    for (std::size_t k = segment.first; k < segment.first + segment.steps; ++k)
+      for (std::size_t a = segment.first; a < segment.first + segment.steps; ++a)
+        for (std::size_t b = segment.first; b < segment.first + segment.steps; ++b)
+          if (before[a][k] && before[k][b]) before[a][b] = true;
+    for (const auto& [stream, end] : last)
+      EXPECT_TRUE(std::ranges::any_of(
+          ends, [&, at = end](std::size_t joined) { return joined == at || before[at][joined]; }))
+          << "stream " << stream << " is not waited for";
+    for (std::size_t a = 0; a < segment.first; ++a)
+      for (std::size_t b = segment.first; b < segment.first + segment.steps; ++b) before[a][b] = true;
+  }
+  return before;
+}
+
+void expect_no_races(const Program& program) {
+  const auto before = order_of(program);
+  for (std::size_t b = 0; b < program.steps().size(); ++b)
+    for (std::size_t a = 0; a < b; ++a)
+      for (const Used& x : used(program, program.steps()[a]))
+        for (const Used& y : used(program, program.steps()[b])) {
+          const bool meet = (x.write || y.write) && x.kind == y.kind && x.index == y.index &&
+                            x.first < y.end && y.first < x.end;
+          EXPECT_TRUE(!meet || before[a][b]) << program.steps()[a].node->label() << " and "
+                                             << program.steps()[b].node->label() << " share memory";
+        }
+}
+
+std::vector<Item> results(Context& context, const EngineState& state, const std::vector<Item>& inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    context.bind(state.inputs[i].name, Item(inputs[i].tensor.to(gpu_device)));
+  context.run();
+  std::vector<Item> found;
+  for (const Binding& output : state.outputs) found.emplace_back(context.output(output.name).tensor.to({}));
+  return found;
+}
+
+/// In every bit.
+bool same(const Tensor& a, const Tensor& b) {
+  const Tensor p = a.to({}), q = b.to({});
+  return p.bytes() == q.bytes() && std::memcmp(p.data(), q.data(), p.bytes()) == 0;
+}
+
+bool same(const std::vector<Item>& a, const std::vector<Item>& b) {
+  return std::ranges::equal(a, b, [](const Item& x, const Item& y) { return same(x.tensor, y.tensor); });
+}
+
+TEST_F(Streams, NeverRaceWhateverIsDrawn) {
+  std::mt19937 random(7);
+  int spread = 0;
+  for (int round = 0; round < 150; ++round) {
+    const DrawnGraph drawn(random, 3 + random() % 22);
+    SCOPED_TRACE(drawn.text);
+    const auto program = program_of(drawn.text);
+    spread += program->streams() > 1;
+    expect_no_races(*program);
+    const auto state = engine_of(program);
+    const auto inputs = random_inputs(*state->graph);
+    const auto expected = run_reference(*state->graph, inputs);
+    fake_cuda_defer(static_cast<unsigned>(round + 1));
+    Context context = lanner::engine_of(state).create_context();
+    context.bind(state->inputs[0].name, Item(inputs[0].tensor.to(gpu_device)));
+    context.bind(state->inputs[1].name, Item(inputs[1].tensor.to(gpu_device)));
+    for (int run = 0; run < 4; ++run) { // as it is, recorded, replayed
+      context.run();
+      for (std::size_t o = 0; o < expected.size(); ++o)
+        ASSERT_TRUE(same(context.output(state->outputs[o].name).tensor, expected[o].tensor)) << run;
+    }
+    fake_cuda_defer(0);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(spread, 50);
+}
+
+TEST_F(Streams, NeverRaceInMemoryOfCallers) {
+  std::mt19937 random(13);
+  int lent = 0;
+  for (int round = 0; round < 300; ++round) {
+    const DrawnGraph drawn(random, 3 + random() % 22);
+    SCOPED_TRACE(drawn.text);
+    CallerMemory callers;
+    callers.overwritable = {true, random() % 2 == 0};
+    if (random() % 2 == 0) callers.aliases.push_back({0, random() % 2, false});
+    std::shared_ptr<const Program> program;
+    try {
+      program = program_of(drawn.text, callers);
+    } catch (const Error&) {
+      continue; // an output would have to lie in an input's memory, whatever the streams
+    }
+    expect_no_races(*program);
+    for (const Place& place : program->outputs()) lent += place.kind == Place::Kind::input;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(lent, 100);
+}
+
+/// Two chains of their own behind x, and their sum.
+std::string two_chains(const std::string& behind = " stream(1)") {
+  std::string text = "graph @g(%x: f32[64] @ row cuda:0) -> (%y: f32[64] as \"y\") {\n";
+  const auto line = [&](const char* name, const std::string& call, const char* kernel,
+                        const std::string& stream) {
+    text += fmt::format("  %{}: f32[64] @ row cuda:0 = {} tactic(\"gpu\", \"{}\", _, 0.0001){}\n", name, call,
+                        kernel, stream);
+  };
+  line("a", "relu(%x)", "relu", "");
+  line("b", "relu(%a)", "relu", "");
+  line("c", "neg(%x)", "neg", behind);
+  line("d", "relu(%c)", "relu", behind);
+  line("y", "add(%b, %d)", "add", "");
+  return text + "}\n";
+}
+
+TEST_F(Streams, WaitForEachOtherByAsFewEventsAsPossible) {
+  const auto program = program_of(two_chains());
+  EXPECT_EQ(program->streams(), 2);
+  EXPECT_EQ(program->events(), 2u);
+  const auto state = engine_of(program);
+  Context context = lanner::engine_of(state).create_context();
+  const auto inputs = random_inputs(*state->graph);
+  context.bind("x", Item(inputs[0].tensor.to(gpu_device)));
+  std::vector<std::string> logs;
+  for (int run = 0; run < 3; ++run) {
+    fake_cuda_forget();
+    context.run();
+    logs.emplace_back(fake_cuda_log());
+  }
+  const std::string queued = "cuEventRecord\ncuLaunchKernel\ncuLaunchKernel\ncuStreamWaitEvent\n"
+                             "cuLaunchKernel\ncuLaunchKernel\ncuEventRecord\ncuStreamWaitEvent\n"
+                             "cuLaunchKernel\n";
+  EXPECT_NE(logs[0].find(queued), std::string::npos) << logs[0];
+  EXPECT_NE(logs[1].find("cuStreamBeginCapture\n" + queued + "cuStreamEndCapture\n"), std::string::npos);
+  EXPECT_EQ(logs[2], "cuGraphLaunch\ncuStreamSynchronize\n");
+}
+
+TEST_F(Streams, OneStreamTakesNoEvents) {
+  const auto program = program_of(two_chains(""));
+  EXPECT_EQ(program->streams(), 1);
+  EXPECT_EQ(program->events(), 0u);
+  EXPECT_TRUE(program->waits().empty());
+  EXPECT_LT(program->arena_bytes(), program_of(two_chains())->arena_bytes());
+}
+
+TEST_F(Streams, AreWrongWithoutTheirWaits) {
+  const auto state = engine_of(program_of(two_chains()));
+  const auto inputs = random_inputs(*state->graph);
+  const auto expected = run_reference(*state->graph, inputs);
+  for (const bool ignored : {false, true}) {
+    fake_cuda_ignore_waits(ignored);
+    int wrong = 0;
+    for (unsigned seed = 1; seed < 20; ++seed) {
+      Context context = lanner::engine_of(state).create_context();
+      fake_cuda_defer(seed);
+      for (int run = 0; run < 3; ++run) wrong += !same(results(context, *state, inputs), expected);
+      fake_cuda_defer(0);
+    }
+    EXPECT_EQ(wrong > 0, ignored);
+  }
+}
+
+TEST_F(Streams, GoOnAfterAnyCallThatFailed) {
+  const auto state = engine_of(program_of(two_chains()));
+  const auto inputs = random_inputs(*state->graph);
+  const auto expected = run_reference(*state->graph, inputs);
+  const std::size_t objects = fake_cuda_objects(), memory = fake_cuda_memory();
+  for (int runs = 0; runs < 3; ++runs) {
+    for (std::size_t call = 1;; ++call) {
+      Context context = lanner::engine_of(state).create_context();
+      for (int run = 0; run < runs; ++run) static_cast<void>(results(context, *state, inputs));
+      const Tensor bound = inputs[0].tensor.to(gpu_device);
+      context.bind("x", Item(bound));
+      fake_cuda_fail(call, launch_failed);
+      bool failed = false;
+      try {
+        context.run();
+      } catch (const Error& error) {
+        failed = true;
+        EXPECT_EQ(error.code(), ErrorCode::device) << error.message();
+      }
+      fake_cuda_fail(0, 0);
+      if (!failed) break;
+      for (int run = 0; run < 3; ++run) EXPECT_TRUE(same(results(context, *state, inputs), expected)) << call;
+      ASSERT_LT(call, 200u);
+    }
+  }
+  EXPECT_EQ(fake_cuda_objects(), objects);
+  EXPECT_EQ(fake_cuda_memory(), memory);
+}
+
+TEST_F(Streams, EndAtStepsThatAreNotRecorded) {
+  const auto program =
+      program_of("graph @g(%x: f32[64] @ row cuda:0) -> (%y: f32[64] as \"y\") {\n"
+                 "  %a: f32[64] @ row cuda:0 = relu(%x) tactic(\"gpu\", \"relu\", _, 0.0)\n"
+                 "  %b: f32[64] @ row cuda:0 = neg(%x) tactic(\"gpu\", \"neg\", _, 0.0) stream(2)\n"
+                 "  %c: f32[64] @ row cuda:0 = abs(%x) tactic(\"gpu\", \"abs\", _, 0.0) stream(1)\n"
+                 "  %y: f32[64] @ row cuda:0 = add(%a, %b) tactic(\"gpu\", \"add\", _, 0.0) stream(3)\n"
+                 "}\n");
+  ASSERT_EQ(program->segments().size(), 3u);
+  EXPECT_EQ(program->segments()[0].waits, 1u);
+  EXPECT_EQ(program->steps()[2].stream, 0);
+  EXPECT_EQ(program->steps()[3].stream, 3);
+  expect_no_races(*program);
+}
+
+class ChosenStreams : public Streams {
+protected:
+  int chosen(double seconds, int like = 0, bool deterministic = false,
+             const std::string& text = two_chains("")) {
+    Target own = target();
+    own.deterministic = deterministic;
+    const Control control;
+    const auto backend_list = backends();
+    const auto [program, note, spent] = choose_streams(program_of(text), {.backends = backend_list,
+                                                                          .target = own,
+                                                                          .constants = constants_,
+                                                                          .callers = callers_,
+                                                                          .control = control,
+                                                                          .timing_cache = {},
+                                                                          .seconds = seconds,
+                                                                          .like = like});
+    note_ = note;
+    EXPECT_EQ(streams_of(program->graph()), program->streams());
+    return program->streams();
+  }
+  CallerMemory callers_;
+  std::string note_;
+};
+
+TEST_F(ChosenStreams, AreThoseThatRunFaster) {
+  fake_cuda_kernel_seconds(1e-4);
+  EXPECT_EQ(chosen(1), 2);
+  EXPECT_EQ(note_, "1 stream: 510.0 us, 2 streams: 310.0 us (taken)");
+  EXPECT_EQ(chosen(1, 0, true), 1) << "nothing is timed in a deterministic build";
+  EXPECT_EQ(chosen(1, 1), 1) << "its model has one";
+  EXPECT_EQ(chosen(0, 3), 2) << "there are two chains";
+  fake_cuda_kernel_seconds(0); // all networks take the same time
+  EXPECT_EQ(chosen(1), 1);
+}
+
+TEST_F(ChosenStreams, WithoutTimeAreThoseThatAreSure) {
+  EXPECT_EQ(chosen(0), 2) << "small kernels of 100 us each leave most of the GPU alone";
+  const auto of_seconds = [&](const char* seconds) {
+    std::string text = two_chains("");
+    for (std::size_t at = text.find("0.0001"); at != std::string::npos; at = text.find("0.0001"))
+      text.replace(at, 6, seconds);
+    return chosen(0, 0, false, text);
+  };
+  EXPECT_EQ(of_seconds("0.000001"), 1) << "waiting takes longer than a kernel";
+  EXPECT_EQ(of_seconds("0.0"), 1) << "nothing was timed";
+}
+
+TEST_F(ChosenStreams, AreOneWhereATrialFails) {
+  fake_cuda_kernel_seconds(1e-4);
+  const std::size_t objects = fake_cuda_objects(), memory = fake_cuda_memory();
+  for (std::size_t call = 1; call < 40; ++call) {
+    fake_cuda_fail(call, launch_failed);
+    const int streams = chosen(1);
+    EXPECT_TRUE(streams == 1 || streams == 2);
+    EXPECT_TRUE(call > 1 || streams == 1);
+    fake_cuda_fail(0, 0);
+  }
+  EXPECT_EQ(fake_cuda_objects(), objects);
+  EXPECT_EQ(fake_cuda_memory(), memory);
+}
+
+TEST(Spread, AHostHasOneStream) {
+  auto graph =
+      parse_graph("graph @g(%x: f32[64]) -> (%y: f32[64] as \"y\") {\n"
+                  "  %a: f32[64] = relu(%x)\n  %b: f32[64] = neg(%x)\n  %y: f32[64] = add(%a, %b)\n}\n",
+                  builtin_op_table());
+  EXPECT_FALSE(spread(*graph, {}, 4));
+}
+
+} // namespace
+} // namespace lanner::test
