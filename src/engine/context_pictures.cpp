@@ -3,9 +3,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
-#include "device/memory.h"
 #include "engine/context_state.h"
-#include "image/cuda/gpu_preprocess.h"
 #include "image/picture_record.h"
 
 namespace lanner {
@@ -64,13 +62,6 @@ void Context::State::bind_pictures(std::size_t i, std::span<const Image> images,
   pictures[i] = std::move(held);
 }
 
-/// One picture of a batch, on the device that runs.
-void Context::State::fill(const Image& image, const Preprocess& spec, Tensor& tensor,
-                          std::int64_t batch_index) {
-  if (device().is_host()) return preprocess(image, spec, tensor, batch_index, {threads, {}});
-  preprocess_on_gpu(image, spec, tensor, batch_index, {});
-}
-
 void Context::bind(std::string_view input, std::span<const Image> images, const Preprocess* spec) {
   State& state = *state_;
   const AccountScope charged(state.account);
@@ -96,8 +87,7 @@ void Context::bind(std::string_view input, std::span<const Image> images, const 
   state.bound[i] = {}; // what pictures of an earlier run became may be written over
   Tensor& held = state.filled[i].get(chosen->dtype, shape, state.device(), state.idle_bytes());
   for (std::size_t n = 0; n < images.size(); ++n)
-    state.fill(images[n], spec_of_memory, held, static_cast<std::int64_t>(n));
-  synchronize(state.device()); // a run may use any stream
+    preprocess(images[n], spec_of_memory, held, static_cast<std::int64_t>(n), {state.threads, {}});
   const bool row = state.engine->inputs[i].dims.size() == 2;
   Tensor made = row ? held.reshaped({shape[0], held.elements() / shape[0]}) : held;
   if (turned)

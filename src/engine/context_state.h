@@ -78,7 +78,6 @@ struct Context::State {
   void fetch_results(Stream stream);
   void queue(Stream stream, const Control& control, const CallResources& call);
   void try_to_queue(Stream stream, const Control& control, const CallResources& call);
-  void fill(const Image& image, const Preprocess& spec, Tensor& tensor, std::int64_t batch_index);
   Arenas arenas(const Program& program);
 };
 

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <lanner/error.h>
-#include <lanner/preprocess.h>
 
 #include "base/check.h"
 #include "base/queue.h"
@@ -27,12 +26,7 @@ constexpr std::size_t answers_ahead = 2;
 struct Batch {
   std::vector<Frame> frames;
   std::int64_t size = 0; ///< Of the run: behind the last frame it is repeated.
-  Tensor input;          ///< None where the network reads the pictures themselves.
   double decode_seconds = 0;
-
-  const Image& image(std::int64_t n) const {
-    return frames[std::min(static_cast<std::size_t>(n), frames.size() - 1)].image;
-  }
 };
 
 /// What a thread hands on: the last one may be what it threw, which so comes behind all that it made.
@@ -137,7 +131,6 @@ struct Pipeline::State {
           options.batch);
     const Binding* input = binding_of(engine, options.input);
     input_batch = fixed_batch(input);
-    takes_pictures = input && !input->picture.empty();
     check(input_batch == 0 || input_batch == options.batch, ErrorCode::invalid_argument,
           "batch: the network takes {} frames in one run, {} were asked for", input_batch, options.batch);
     decoder = std::thread([this] { hand_on(batches, [this] { decode(); }); });
@@ -190,26 +183,14 @@ struct Pipeline::State {
     }
     if (batch.frames.empty()) return std::nullopt;
     batch.size = std::max(static_cast<std::int64_t>(batch.frames.size()), input_batch);
-    if (!takes_pictures) fill(batch);
     batch.decode_seconds = seconds_since(start);
     return batch;
   }
 
-  void fill(Batch& batch) {
-    const TraceScope scope(options.trace, "preprocess", "decode", batch.frames[0].index);
-    const Image& first = batch.frames[0].image;
-    Shape shape{batch.size};
-    for (std::int64_t size : output_shape(*options.preprocess, first.width, first.height))
-      shape.push_back(size);
-    batch.input = Tensor::allocate(options.preprocess->dtype, shape);
-    for (std::int64_t n = 0; n < shape[0]; ++n)
-      preprocess(batch.image(n), *options.preprocess, batch.input, n);
-  }
-
   void bind(const Batch& batch) {
-    if (!takes_pictures) return context.bind(options.input, Item(batch.input));
     std::vector<Image> images;
-    for (std::int64_t n = 0; n < batch.size; ++n) images.push_back(batch.image(n));
+    for (const Frame& frame : batch.frames) images.push_back(frame.image);
+    images.resize(static_cast<std::size_t>(batch.size), images.back());
     context.bind(options.input, images, &*options.preprocess);
   }
 
@@ -245,7 +226,6 @@ struct Pipeline::State {
   BoundedQueue<Handed<PipelineResult>> results;
   std::int64_t decoded = 0;
   std::int64_t input_batch = 0;
-  bool takes_pictures = false; ///< The network's own node makes of them what it reads.
   std::thread decoder, runner;
 };
 
