@@ -116,7 +116,6 @@ void fit_row(const Binding& input, Preprocess& spec) {
 }
 
 void fit_input(const Binding& input, Preprocess& spec) {
-  if (!input.picture.empty()) return; // the plan has made it fit; binding tells what differs
   if (input.dims.size() == 2) return fit_row(input, spec);
   check(input.dims.size() == 4, ErrorCode::invalid_argument,
         "input {} takes no pictures: expected four dimensions", input.to_string());
@@ -133,6 +132,14 @@ void fit_input(const Binding& input, Preprocess& spec) {
   fit_size(input.dims[spec.channels_last ? 1 : 2], spec.height, "height", input);
   fit_size(input.dims[spec.channels_last ? 2 : 3], spec.width, "width", input);
   spec.dtype = input.dtype;
+}
+
+/// Of a plan whose network has the preprocessing in it: sizes and type are given there; what else differs is
+/// told when a picture is bound.
+void fit_network(const Preprocess& built, Preprocess& spec) {
+  if (spec.width == 0) spec.width = built.width;
+  if (spec.height == 0) spec.height = built.height;
+  spec.dtype = built.dtype;
 }
 
 } // namespace
@@ -181,7 +188,10 @@ PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& 
   apply_flags(options, picture->spec);
   if (options.given() && options.preset.empty() && picture->source != "the command line")
     picture->source += ", changed by the command line";
-  fit_input(input, picture->spec);
+  if (input.picture.empty())
+    fit_input(input, picture->spec);
+  else
+    fit_network(*engine.preprocess(input.name), picture->spec);
   return *picture;
 }
 

@@ -40,17 +40,6 @@ PictureAnswers describe(const RunInput& input, const Frame& frame, std::vector<A
   return picture;
 }
 
-/// One picture as the network takes it: a batch of fixed size is filled with repeats; `rank` 2 is a row of
-/// pixels.
-Tensor still_tensor(const Image& image, const Preprocess& spec, int batch, std::size_t rank) {
-  const Shape one = output_shape(spec, image.width, image.height);
-  Shape shape{batch};
-  for (const std::int64_t size : one) shape.push_back(size);
-  Tensor tensor = Tensor::allocate(spec.dtype, shape);
-  for (int n = 0; n < batch; ++n) preprocess(image, spec, tensor, n);
-  return rank == 2 ? tensor.reshaped({batch, tensor.elements() / batch}) : tensor;
-}
-
 /// The first of a batch; the whole of what is not batched.
 Tensor first_of(const Tensor& tensor, int batch) {
   if (batch == 1 || tensor.rank() == 0 || tensor.shape()[0] != batch || tensor.dtype() == DType::string)
@@ -83,19 +72,12 @@ void Runner::run_still(const RunInput& input) {
   FrameTimes times;
   auto start = Clock::now();
   const Image image = load_image(input.path, given_limits());
-  const Binding& taker = picture_input(engine_, settings_.picture.input);
-  const bool takes_pictures = !taker.picture.empty();
   const Preprocess& spec = settings_.picture.spec;
-  Tensor tensor;
-  if (!takes_pictures) tensor = still_tensor(image, spec, settings_.still_batch, taker.dims.size());
   times.decode = seconds_since(start);
   if (!stills_) stills_ = engine_.create_context({0, settings_.recorder != nullptr});
   start = Clock::now();
-  if (takes_pictures)
-    stills_->bind(taker.name, std::vector<Image>(static_cast<std::size_t>(settings_.still_batch), image),
-                  &spec);
-  else
-    stills_->bind(taker.name, Item(tensor));
+  const std::vector<Image> batch(static_cast<std::size_t>(settings_.still_batch), image);
+  stills_->bind(settings_.picture.input, batch, &spec);
   stills_->run({}, {interrupt_token(), {}});
   times.infer = seconds_since(start);
   Outputs outputs;

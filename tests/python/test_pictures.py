@@ -65,16 +65,57 @@ def test_errors_are_one_line(model):
         lanner.build(model, pictures={"x": "nv12"}, budget=0)
 
 
-def test_the_command_runs_a_plan_that_takes_pictures(model, tmp_path):
+@pytest.fixture
+def inputs(tmp_path):
     still, clip = tmp_path / "image.png", make_clip(tmp_path, frames=5)
     lanner.save_image(still, picture(37, 23, 1))
-    spec = lanner.Preprocess(**KEYWORDS)
-    answers = []
-    for name in ("pictures", "preprocess"):
-        plan = tmp_path / f"{name}.plan"
-        lanner.build(model, threads=1, budget=0, device="cpu", **{name: {"x": spec}}).save(plan)
-        answers.append(succeed("run", plan, "-i", still, clip, "--batch", 2, "--json", "-").splitlines())
-    assert len(answers[0]) == 6
-    assert answers[0] == answers[1]
-    error = refuse("run", tmp_path / "pictures.plan", "-i", still, "--fit", "crop")
-    assert "its preprocessing is part of the engine" in error
+    return [still, clip]
+
+
+FLAGS = ["--preset", "imagenet", "--fit", "letterbox"]
+QUICK = ["--threads", "1", "--budget", "0", "--device", "cpu"]
+BATCHES = ["--shape", "x:1x3x16x20:2x3x16x20:4x3x16x20"]
+
+
+def test_the_command_builds_and_runs_what_takes_pictures(model, inputs, tmp_path):
+    plans = {"tensors": [], "any": ["--picture"], "rgb24": ["--picture=rgb24"]}
+    for name, flags in plans.items():
+        succeed("build", model, "-o", tmp_path / name, *flags, *FLAGS, *QUICK, *BATCHES)
+    assert [lanner.load(tmp_path / name).inputs[0].picture for name in plans] == ["", "any", "rgb24"]
+
+    def answers(source, *options):
+        lines = succeed("run", source, "-i", *inputs, "--batch", 2, "--json", "-", *options).splitlines()
+        return [json.loads(line)["outputs"]["y"] for line in lines]
+
+    expected = answers(tmp_path / "tensors", "--threads", "1")
+    assert len(expected) == 6
+    by_hand_first = by_hand(lanner.load_image(inputs[0])).ravel()[: len(expected[0]["values"])]
+    np.testing.assert_array_equal(np.float32(expected[0]["values"]), by_hand_first)
+    assert answers(tmp_path / "any") == answers(model, *FLAGS, *QUICK) == expected
+    # What was built counts where the command line says the same again, without the size that the model has.
+    assert answers(tmp_path / "any", *FLAGS) == expected
+    assert answers(tmp_path / "any", "--turn", "1") == answers(tmp_path / "tensors", "--turn", "1")
+
+
+def test_what_the_command_refuses_of_pictures(model, inputs, tmp_path):
+    still, _ = inputs
+    plan = tmp_path / "rgb.plan"
+    succeed("build", model, "-o", plan, "--picture=rgb24", *FLAGS, *QUICK)
+    assert "its preprocessing is part of the engine" in refuse("run", plan, "-i", still, "--fit", "crop")
+    assert "--region" in refuse("run", plan, "-i", still, "--region", "4x")
+    assert "region" in refuse("run", plan, "-i", still, "--region", "400x400+0+0")
+    assert "the picture is yuv420p, expected rgb24" in refuse("run", plan, "-i", inputs[1])
+    assert "--picture: pixel format 'rgb'" in refuse("build", model, "-o", plan, "--picture=rgb", *FLAGS)
+    assert "expects of a picture; give --preset" in refuse("build", model, "-o", plan, "--picture")
+
+
+def test_plans_that_take_pictures_are_told_timed_and_verified(model, tmp_path):
+    plan = tmp_path / "any.plan"
+    succeed("build", model, "-o", plan, "--picture", *FLAGS, *QUICK, *BATCHES)
+    assert "picture" in succeed("explain", plan)
+    explained = json.loads(succeed("explain", plan, "--json"))
+    assert explained["inputs"] == ["x: any picture[N]"]
+    assert [(node["op"], node["backend"]) for node in explained["nodes"]][0] == ("picture", "cpu")
+    measured = json.loads(succeed("bench", plan, "--batch", "2", "--duration", "50ms", "--profile", "--json"))
+    assert "picture" in [node["op"] for node in measured["results"][0]["profile"]]
+    assert "2 nodes right" in succeed("verify", plan, "--runs", "2")
