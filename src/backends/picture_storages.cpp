@@ -35,7 +35,7 @@ std::vector<Storage> picture_storages(const Node& picture, const Target& target)
 
 Preprocess stored_preprocess(const Node& picture, const Storage& storage) {
   Preprocess spec = ops::preprocess_of(picture);
-  spec.dtype = storage.dtype.value_or(spec.dtype);
+  spec.dtype = storage.dtype.value_or(picture.output()->type.dtype());
   if (!storage.layout.row_major()) spec.channels_last = !spec.channels_last;
   return spec;
 }

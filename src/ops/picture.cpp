@@ -5,6 +5,7 @@
 #include "image/preprocess_plan.h"
 #include "ops/arguments.h"
 #include "ops/families.h"
+#include "tensor/half_types.h"
 
 namespace lanner::ops {
 
@@ -54,6 +55,14 @@ static void check_source(const Value* value) {
         "it reads %{}, expected an input of the graph", value ? value->name() : "");
 }
 
+/// Kernels may be asked about halves that are kept wider (lower/promotion.h): the result then says f32
+/// already.
+static DType type_of_result(const Node& node, const Preprocess& spec) {
+  const Type& said = node.output()->type;
+  const bool wider = is_half(spec.dtype) && said.ranked() && said.dtype() == DType::f32;
+  return wider ? DType::f32 : spec.dtype;
+}
+
 static void infer_picture(InferContext& context) {
   check_source(context.node().input(0));
   const Type& records = context.input(0);
@@ -67,13 +76,14 @@ static void infer_picture(InferContext& context) {
   const std::int64_t channels = spec.gray ? 1 : 3;
   Dims dims{records.dims()[0], channels, spec.height, spec.width};
   if (spec.channels_last) dims = {records.dims()[0], spec.height, spec.width, channels};
-  context.set_output(0, Type(spec.dtype, std::move(dims)));
+  context.set_output(0, Type(type_of_result(context.node(), spec), std::move(dims)));
 }
 
 static void run_picture(KernelContext& context) {
-  const Preprocess spec = preprocess_of(context.node());
   const Tensor& records = context.input(0);
   Tensor& output = context.output(0);
+  Preprocess spec = preprocess_of(context.node());
+  spec.dtype = output.dtype();
   const std::int64_t count = records.shape()[0];
   const auto* record = static_cast<const std::byte*>(records.data());
   auto* element = static_cast<std::byte*>(output.data());

@@ -195,6 +195,25 @@ TEST(Pictures, AreStoredAsTheReaderWants) {
   EXPECT_EQ(engine.lowered_ir().find("reorder"), std::string::npos) << engine.lowered_ir();
 }
 
+/// A CPU computes in f32, which is written at once.
+TEST(Pictures, OfModelsInHalvesAreNoHalvesBetweenKernels) {
+  constexpr std::int64_t f16 = 10;
+  const std::string file = model(graph({.nodes = {node({"Neg", {"x"}, {"y"}})},
+                                        .inputs = {value("x", f16, any_batch)},
+                                        .outputs = {value("y", f16, any_batch)}}));
+  const TemporaryFolder folder;
+  const Engine engine = built(file, taking(spec_of(Fit::letterbox)));
+  EXPECT_NE(engine.lowered_ir().find("%x.picture: f32"), std::string::npos) << engine.lowered_ir();
+  engine.save(folder / "picture.plan");
+  Preprocess halves = spec_of(Fit::letterbox);
+  halves.dtype = DType::f16;
+  const std::vector<Image> images{random_image(PixelFormat::nv12, 37, 23, 1)};
+  for (const Engine& one : {engine, Engine::load(folder / "picture.plan")}) {
+    Context context = one.create_context();
+    EXPECT_EQ(run(context, images), by_hand(images, halves)); // rounded once, by the output
+  }
+}
+
 TEST(Pictures, RefuseWhatIsNoPicture) {
   const Preprocess spec = spec_of(Fit::stretch);
   Context context = built(negating(any_batch), taking(spec, PixelFormat::nv12)).create_context();
