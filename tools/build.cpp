@@ -63,7 +63,7 @@ int run_build(const BuildCommandOptions& options) {
   build.stop_after = options.stop_after;
   build.trace_passes = options.trace_passes;
   add_picture(options, facts, build);
-  const Engine engine = open_engine(facts, options.engine, build, 1);
+  const Engine engine = open_engine(facts, options.engine, build, 0);
   if (!options.print_ir.empty())
     print_text(options.print_ir == "lowered" ? engine.lowered_ir() : engine.ir());
   flush_out();

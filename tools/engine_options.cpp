@@ -285,9 +285,10 @@ const Binding& picture_input(const Engine& engine, const std::string& name) {
 Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build, int batch) {
   if (facts.plan) return *facts.engine;
   for (const auto& [input, spec] : build.preprocess)
-    fix_open_sizes(build, picture_input(*facts.engine, input), spec, batch);
-  for (const auto& [input, picture] : build.pictures)
-    fix_open_sizes(build, picture_input(*facts.engine, input), picture.preprocess, batch);
+    fix_open_sizes(build, picture_input(*facts.engine, input), spec, std::max(batch, 1));
+  if (batch > 0)
+    for (const auto& [input, picture] : build.pictures)
+      fix_open_sizes(build, picture_input(*facts.engine, input), picture.preprocess, batch);
   const ShownWarnings warnings;
   ProgressBar bar("build");
   build.control.progress = bar.callback();

@@ -51,7 +51,8 @@ ModelFacts inspect(const EngineOptions& options, Files& files);
 const Binding& picture_input(const Engine& engine, const std::string& name);
 
 /// The engine that runs: the plan, or the model built for these options. What `build` says of pictures fixes
-/// open sizes of their inputs, `batch` an open first dimension of these.
+/// open sizes of their inputs, `batch` an open first dimension of these; 0 leaves it open where they are
+/// taken as pictures, and is 1 elsewhere.
 Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build, int batch);
 
 } // namespace lanner::tool

@@ -1,5 +1,9 @@
 // Context: pictures, for inputs that start with one and for those that take a tensor.
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
 #include <lanner/error.h>
 
 #include "base/check.h"
@@ -9,6 +13,16 @@
 namespace lanner {
 namespace {
 
+/// `fit "crop", mean [0, 0, 0]`: of `spec` what is another in `other`.
+std::string differences(const Preprocess& spec, const Preprocess& other) {
+  const auto own = nlohmann::ordered_json::parse(spec.to_json());
+  const auto others = nlohmann::ordered_json::parse(other.to_json());
+  std::vector<std::string> list;
+  for (const auto& [key, value] : own.items())
+    if (value != others[key]) list.push_back(fmt::format("{} {}", key, value.dump()));
+  return fmt::format("{}", fmt::join(list, ", "));
+}
+
 /// Region and turns belong to the picture; the rest is in the graph.
 void check_spec(const std::string& input, const Preprocess& built, const Preprocess& asked) {
   Preprocess same = asked;
@@ -16,10 +30,11 @@ void check_spec(const std::string& input, const Preprocess& built, const Preproc
   same.quarter_turns = built.quarter_turns;
   same.width = asked.width ? asked.width : built.width;
   same.height = asked.height ? asked.height : built.height;
-  check(same == built, ErrorCode::invalid_argument,
-        "input {}: its preprocessing is part of the engine, {}; expected another region or other turns at "
-        "most, got {}",
-        input, built.to_json(), asked.to_json());
+  check(
+      same == built, ErrorCode::invalid_argument,
+      "input {}: its preprocessing is part of the engine, where only region and quarter_turns may be others; "
+      "expected {}, got {}",
+      input, differences(built, same), differences(same, built));
 }
 
 } // namespace

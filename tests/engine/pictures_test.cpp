@@ -117,7 +117,8 @@ TEST(Pictures, MayHaveARegionAndTurnsOfTheirOwn) {
   own.quarter_turns = 3;
   EXPECT_EQ(run(context, images, &own), by_hand(images, own));
   own.fit = Fit::crop;
-  LANNER_EXPECT_ERROR(run(context, images, &own), ErrorCode::invalid_argument, "part of the engine");
+  LANNER_EXPECT_ERROR(run(context, images, &own), ErrorCode::invalid_argument,
+                      "expected fit \"letterbox\", got fit \"crop\"");
   own = spec;
   own.region = {0, 0, 100, 10};
   LANNER_EXPECT_ERROR(run(context, images, &own), ErrorCode::invalid_argument, "input x: preprocess: region");
