@@ -57,6 +57,10 @@ void Context::State::check_records(std::size_t i, const Tensor& records) const {
 void Context::State::bind_pictures(std::size_t i, std::span<const Image> images, const Preprocess* spec) {
   const Binding& input = engine->inputs[i];
   const PictureOptions& taken = *engine->pictures[i];
+  const auto count = static_cast<std::int64_t>(images.size());
+  check(input.dims[0] < 0 || input.dims[0] == count, ErrorCode::invalid_argument,
+        "input {}: a batch of {} was bound, the network takes {} at once", input.to_string(), count,
+        input.dims[0]);
   Preprocess wanted = taken.preprocess;
   if (spec) {
     check_spec(input.name, taken.preprocess, *spec);

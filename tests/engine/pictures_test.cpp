@@ -224,6 +224,9 @@ TEST(Pictures, RefuseWhatIsNoPicture) {
   LANNER_EXPECT_ERROR(context.bind("x", none), ErrorCode::invalid_argument, "input x: ");
   LANNER_EXPECT_ERROR(context.bind("x", std::vector<Image>{}), ErrorCode::invalid_argument,
                       "no image was given");
+  Context single = built(negating({"1", "3", "16", "20"}), taking(spec)).create_context();
+  LANNER_EXPECT_ERROR(single.bind("x", std::vector<Image>(2, wrong[0])), ErrorCode::invalid_argument,
+                      "input x: any picture[1]: a batch of 2 was bound, the network takes 1 at once");
   LANNER_EXPECT_ERROR(context.bind("x", Item(Tensor::zeros(DType::f32, {1, 3, 16, 20}))),
                       ErrorCode::invalid_argument, "bind an Image");
   LANNER_EXPECT_ERROR(context.bind("x", Item(Tensor::zeros(DType::u8, {1, picture_record_bytes}))),
