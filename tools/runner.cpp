@@ -10,7 +10,6 @@
 #include "clip_output.h"
 #include "console.h"
 #include "draw.h"
-#include "engine_options.h"
 #include "interrupt.h"
 #include "limit_option.h"
 
