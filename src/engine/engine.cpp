@@ -19,6 +19,7 @@
 #include "engine/explain.h"
 #include "engine/given_shapes.h"
 #include "engine/open_dims.h"
+#include "engine/pictures.h"
 #include "engine/plan_file.h"
 #include "engine/profiles.h"
 #include "engine/row_pitch.h"
@@ -184,8 +185,11 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   std::unique_ptr<Graph> graph =
       import_model(model, {environment.ops, folder, options.limits, options.weights, options.on_data_file});
   apply_row_pitches(*graph, options.storages);
-  graph = with_shapes(std::move(graph), options.shapes);
+  graph = with_pictures(with_shapes(std::move(graph), options.shapes), options.pictures);
   apply_ranks(*graph, options.profiles);
+  for (const auto& [input, spec] : options.preprocess)
+    check(!options.pictures.contains(input), ErrorCode::invalid_argument,
+          "preprocess for {}: the input takes pictures, whose preprocessing is theirs", input);
   for (const auto& [input, spec] : options.preprocess)
     check_preprocess(input_called(*graph, input, "preprocess"), spec, options);
   const WeightValues sources = weights_of(*graph, max_kept_source);
@@ -240,6 +244,14 @@ void describe(EngineState& state) {
   state.inputs = input_bindings(*state.graph);
   state.outputs = output_bindings(*state.graph);
   state.opt = opt_shapes(*state.graph);
+  state.pictures = pictures_of(*state.graph);
+  for (std::size_t i = 0; i < state.pictures.size(); ++i) {
+    if (!state.pictures[i]) continue;
+    Binding& input = state.inputs[i];
+    const auto& format = state.pictures[i]->format;
+    input.picture = format ? to_string(*format) : "any";
+    state.preprocess[input.name] = state.pictures[i]->preprocess;
+  }
   for (const auto& [key, value] : state.graph->metadata)
     if (key.starts_with(preprocess_key))
       state.preprocess[key.substr(std::string_view(preprocess_key).size())] = Preprocess::from_json(value);

@@ -8,6 +8,8 @@
 
 #include "base/check.h"
 #include "graph/op.h"
+#include "lower/trial_pictures.h"
+#include "ops/picture.h"
 #include "plan/packing.h"
 
 namespace lanner {
@@ -121,12 +123,17 @@ std::vector<Item> network_inputs(const Graph& graph, const std::map<std::string,
   Generator generator(draw.seed);
   for (const auto& input : graph.body().parameters()) {
     if (const auto found = given.find(input->name()); found != given.end()) {
+      check(!ops::picture_reader(*input), ErrorCode::unsupported,
+            "input {}: it takes pictures, which are drawn; give no value", input->name());
       items.push_back(fitting(*input, found->second));
       continue;
     }
     check(input->type.is_tensor(), ErrorCode::invalid_argument,
           "input {}: is no tensor and cannot be drawn at random; give it a value", input->name());
-    items.emplace_back(drawn(*input, draw, generator));
+    if (const Node* picture = ops::picture_reader(*input))
+      items.emplace_back(drawn_pictures(*picture, input->type.shape()[0], generator(), draw.device));
+    else
+      items.emplace_back(drawn(*input, draw, generator));
   }
   return items;
 }

@@ -59,6 +59,7 @@ std::unique_ptr<const Graph> unpacked(const Graph& graph, WeightStore& constants
 
 std::string Binding::to_string() const {
   if (sequence) return name + ": sequence";
+  if (!picture.empty()) return fmt::format("{}: {} picture[{}]", name, picture, dim_names[0]);
   return fmt::format("{}: {}[{}]", name, lanner::to_string(dtype),
                      ranked ? fmt::format("{}", fmt::join(dim_names, ", ")) : "*");
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -44,8 +45,9 @@ struct EngineState {
   Limits limits;
   AccountPtr account; ///< Of what the engine holds; a context's has this one for its base.
   std::map<std::string, Preprocess, std::less<>> preprocess;
-  InputShapes opt;      ///< What the build tuned for first.
-  CallerMemory callers; ///< By number of `inputs` and `outputs`.
+  std::vector<std::optional<PictureOptions>> pictures; ///< By input.
+  InputShapes opt;                                     ///< What the build tuned for first.
+  CallerMemory callers;                                ///< By number of `inputs` and `outputs`.
   std::vector<StatePair> states;
   std::vector<ShapeProfile> profiles; ///< In the order in which shapes are looked for in them.
   std::vector<std::string> notes;     ///< What `explain` tells of the whole: why a plan was tuned again.

@@ -86,12 +86,12 @@ private:
   NodeFindings verified_nodes() {
     const Graph& graph = made_->program->graph();
     try {
-      return nodes_on({options_.seed, DrawnIntegers::low});
+      return nodes_on({options_.seed, DrawnIntegers::low, state_.target.device});
     } catch (const DefinitionFailed& error) {
       if (!draws_places(graph, options_.inputs)) throw with_remedy(error);
     }
     try {
-      return nodes_on({options_.seed, DrawnIntegers::zero});
+      return nodes_on({options_.seed, DrawnIntegers::zero, state_.target.device});
     } catch (const DefinitionFailed& error) {
       throw with_remedy(error);
     }

@@ -15,7 +15,9 @@
 #include "graph/copy.h"
 #include "graph/infer.h"
 #include "graph/op.h"
+#include "lower/trial_pictures.h"
 #include "ops/interpreter.h"
+#include "ops/picture.h"
 #include "plan/packing.h"
 #include "plan/signature.h"
 #include "plan/work.h"
@@ -298,8 +300,11 @@ void TrialData::make_samples() {
     if (!sample.defined()) {
       Random random(seed_ * node_->inputs().size() + i + 1);
       const DType type = value->type.dtype();
-      sample = draws_integers(type) ? random_integers(type, sample_shape(i), integers_, random)
-                                    : random_reals(type, sample_shape(i), positive_, random);
+      if (node_->kind() == ops::picture_kind)
+        sample = drawn_pictures(*node_, sample_shape(i)[0], seed_, {});
+      else
+        sample = draws_integers(type) ? random_integers(type, sample_shape(i), integers_, random)
+                                      : random_reals(type, sample_shape(i), positive_, random);
     }
     samples_.push_back(sample);
   }
@@ -309,8 +314,13 @@ void TrialData::make_samples() {
 
 const Tensor& TrialData::input(std::size_t i, const Storage& storage) {
   Tensor& made = stored_[fmt::format("{} {}", i, storage.to_string())];
-  if (!made.defined()) made = repeated(samples_.at(i), shapes_.at(i), storage);
-  return made;
+  if (made.defined()) return made;
+  // Pictures on a GPU lie there, as records do.
+  if (node_->kind() == ops::picture_kind && !given_ && !storage.device.is_host()) {
+    far_pictures_ = drawn_pictures(*node_, shapes_.at(i)[0], seed_, storage.device);
+    return made = far_pictures_.to(storage.device);
+  }
+  return made = repeated(samples_.at(i), shapes_.at(i), storage);
 }
 
 Tensor TrialData::rounded(std::size_t i, const Storage& storage) const {

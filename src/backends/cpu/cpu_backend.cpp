@@ -5,6 +5,7 @@
 #include "backends/cpu/elementwise/elementwise.h"
 #include "backends/cpu/gemm/gemm.h"
 #include "backends/cpu/movement/movement.h"
+#include "backends/cpu/picture.h"
 #include "backends/cpu/reduce/normalization.h"
 #include "backends/cpu/reduce/reduce.h"
 #include "backends/family.h"
@@ -12,8 +13,8 @@
 namespace lanner {
 
 const Backend& cpu_backend() {
-  static const std::array families = {elementwise_family, gemm_family, movement_family, copy_family,
-                                      reduce_family, normalization_family};
+  static const std::array families = {elementwise_family, gemm_family,          movement_family, copy_family,
+                                      reduce_family,      normalization_family, picture_family};
   static const FamilyBackend backend("cpu", families);
   return backend;
 }
