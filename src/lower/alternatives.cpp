@@ -22,7 +22,6 @@
 #include "lower/tuning.h"
 #include "lower/vouched.h"
 #include "ops/expansion.h"
-#include "passes/permutation.h"
 #include "plan/lowered.h"
 
 namespace lanner {
