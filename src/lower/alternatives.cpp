@@ -17,7 +17,7 @@
 #include "graph/op.h"
 #include "lower/estimates.h"
 #include "lower/joins.h"
-#include "lower/precision.h"
+#include "plan/precision.h"
 #include "lower/promotion.h"
 #include "lower/tuning.h"
 #include "lower/vouched.h"

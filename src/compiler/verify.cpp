@@ -1,4 +1,4 @@
-// Engine::verify.
+// What Engine::verify does.
 
 #include <algorithm>
 
@@ -9,12 +9,12 @@
 
 #include "base/account.h"
 #include "base/check.h"
+#include "compiler/network_check.h"
+#include "compiler/network_inputs.h"
+#include "compiler/reproducer.h"
+#include "compiler/verification.h"
 #include "device/threads.h"
-#include "engine/network_check.h"
-#include "engine/network_inputs.h"
-#include "engine/reproducer.h"
 #include "engine/state.h"
-#include "engine/verification.h"
 
 namespace lanner {
 namespace {
@@ -134,15 +134,13 @@ private:
 
 } // namespace
 
-Verification Engine::verify(const VerifyOptions& options) const {
-  return with_context([&] { return fmt::format("verify {}", name()); },
-                      [&] {
-                        check_options(options);
-                        // What nodes alone are tried on; the contexts have accounts of their own.
-                        const auto account = std::make_shared<Account>(state_->limits, state_->account);
-                        const AccountScope charged(account);
-                        return NetworkVerifier(*this, options).run();
-                      });
+Verification verify_engine(const Engine& engine, const VerifyOptions& options) {
+  check_options(options);
+  // What nodes alone are tried on; the contexts have accounts of their own.
+  const EngineState& state = state_of(engine);
+  const auto account = std::make_shared<Account>(state.limits, state.account);
+  const AccountScope charged(account);
+  return NetworkVerifier(engine, options).run();
 }
 
 } // namespace lanner
