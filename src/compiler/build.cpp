@@ -17,6 +17,7 @@
 #include "device/threads.h"
 #include "engine/caller_options.h"
 #include "engine/given_shapes.h"
+#include "engine/input_names.h"
 #include "engine/plan_file.h"
 #include "engine/profiles.h"
 #include "engine/source_weights.h"
@@ -72,14 +73,9 @@ void apply_range(Graph& graph, Value& input, const ShapeRange& range, Bindings& 
 }
 
 /// The input that an option is for.
-Value& input_called(const Graph& graph, const std::string& name, std::string_view option) {
-  std::vector<std::string> known;
-  for (const auto& parameter : graph.body().parameters()) {
-    if (parameter->name() == name) return *parameter;
-    known.push_back(parameter->name());
-  }
-  fail(ErrorCode::invalid_argument, "{} for '{}': the model has no such input; there is {}", option, name,
-       fmt::join(known, ", "));
+Value& input_called(const Graph& graph, const std::string& name, const char* option) {
+  return with_context([&] { return option; },
+                      [&]() -> Value& { return *graph.body().parameter(input_number(graph, name)); });
 }
 
 std::unique_ptr<Graph> with_shapes(std::unique_ptr<Graph> graph,

@@ -14,6 +14,7 @@
 #include "compiler/reproducer.h"
 #include "compiler/verification.h"
 #include "device/threads.h"
+#include "engine/input_names.h"
 #include "engine/state.h"
 
 namespace lanner {
@@ -21,23 +22,17 @@ namespace {
 
 constexpr int max_runs = 1'000'000, max_contexts = 256;
 
-std::size_t input_called(const EngineState& state, const std::string& name) {
-  const auto found = std::ranges::find(state.inputs, name, &Binding::name);
-  check(found != state.inputs.end(), ErrorCode::invalid_argument, "the engine has no input '{}'", name);
-  return static_cast<std::size_t>(found - state.inputs.begin());
-}
-
 /// The opt shapes, those that are given, and those of values that are.
 InputShapes shapes_for(const EngineState& state, const VerifyOptions& options) {
   InputShapes shapes = state.opt;
   for (const auto& [name, shape] : options.shapes) {
-    const std::size_t i = input_called(state, name);
+    const std::size_t i = input_number(*state.graph, name);
     check(!state.inputs[i].sequence, ErrorCode::invalid_argument,
           "input {}: a shape was given for a sequence", name);
     shapes[i] = shape;
   }
   for (const auto& [name, item] : options.inputs) {
-    const std::size_t i = input_called(state, name);
+    const std::size_t i = input_number(*state.graph, name);
     if (!item.tensor.defined()) continue;
     const auto asked = options.shapes.find(name);
     check(asked == options.shapes.end() || asked->second == item.tensor.shape(), ErrorCode::invalid_argument,

@@ -14,6 +14,7 @@
 #include "engine/compiler.h"
 #include "engine/explain.h"
 #include "engine/given_shapes.h"
+#include "engine/input_names.h"
 #include "engine/plan_file.h"
 #include "engine/source_weights.h"
 #include "engine/state.h"
@@ -34,11 +35,11 @@ SourcePtr opened(const std::filesystem::path& path, const Limits& limits, const 
 VariantKey key_of(const EngineState& state, const Variant& variant) {
   GivenShapes given(state.inputs.size());
   for (const auto& [name, shape] : variant.shapes) {
-    const auto found = std::ranges::find(state.inputs, name, &Binding::name);
-    check(found != state.inputs.end(), ErrorCode::invalid_argument, "prepare: the engine has no input '{}'",
-          name);
-    check(!found->sequence, ErrorCode::invalid_argument, "input {}: a shape was given for a sequence", name);
-    given[static_cast<std::size_t>(found - state.inputs.begin())] = shape;
+    const std::size_t i =
+        with_context([] { return "prepare"; }, [&] { return input_number(*state.graph, name); });
+    check(!state.inputs[i].sequence, ErrorCode::invalid_argument,
+          "input {}: a shape was given for a sequence", name);
+    given[i] = shape;
   }
   check_threads(variant.threads);
   return {completed_shapes(*state.graph, given, state.opt),
