@@ -27,12 +27,6 @@
 namespace lanner {
 namespace {
 
-bool all_planned(const Node& node) {
-  return std::ranges::all_of(node.inputs(),
-                             [](const Value* value) { return !value || is_planned(*value); }) &&
-         std::ranges::all_of(node.outputs(), [](const auto& value) { return is_planned(*value); });
-}
-
 Alternative without_kernel(const Node& node, const char* how, const Storage& storage = {}) {
   Alternative alternative;
   alternative.tactic.kernel = how;
@@ -218,10 +212,12 @@ private:
       else if (std::ranges::any_of(group.nodes, [&](Node* node) { return promotion_->promoted(*node); }))
         add({group.nodes, false, group.by_backend}, group.nodes);
     if (!promotion_) return;
+    const std::map<const Node*, std::size_t> order = execution_order(graph_);
     for (ProposedGroup& group : proposed_groups(promotion_->graph(), options_.backends, options_.target)) {
       NodeGroup members;
       for (const Node* node : group.nodes) members.push_back(promotion_->original(*node));
-      add(group, std::move(members));
+      // What reads halves as they are is in the network alone.
+      if (may_run_as_one(members, order)) add(group, std::move(members));
     }
   }
 
@@ -295,7 +291,7 @@ private:
     proposal.asked = true;
     if (node.tactic.backend == program_backend)
       proposal.list = {without_kernel(node, program_backend)};
-    else if (!all_planned(node) || node.captures() > 0)
+    else if (!is_planned(node) || node.captures() > 0)
       proposal.list = {without_kernel(node, interpreter_backend)};
     else if (is_alias(node) && node.op().view)
       proposal.list = aliases(node, options_.target);

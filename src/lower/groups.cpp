@@ -17,6 +17,7 @@ namespace lanner {
 namespace {
 
 using NodeSet = std::set<const Node*>;
+using Places = std::map<const Node*, std::size_t>;
 
 bool is_static(const Node& node) {
   const auto fixed = [](const Value* value) { return !value || value->type.is_static(); };
@@ -57,6 +58,14 @@ NodeGroup in_order(const NodeGroup& members) {
   };
   for (Node* node : members) place(place, node);
   return sorted;
+}
+
+/// Whether all but the members of a group read a value behind the group's last node.
+bool read_behind(const Value& value, const NodeSet& members, const Node& last, const Places& places) {
+  const std::size_t place = places.at(&last);
+  return std::ranges::all_of(value.uses(), [&](const Use& use) {
+    return !use.node || members.contains(use.node) || places.at(use.node) > place;
+  });
 }
 
 class Proposer {
@@ -156,7 +165,7 @@ private:
         Node* producer = input ? input->producer() : nullptr;
         if (!producer || members.contains(producer) || taken.contains(producer)) continue;
         if (!can_absorb(*producer, *found[i], root)) continue;
-        if (shared ? !read_behind(*producer->output(), root, members)
+        if (shared ? !read_behind(*producer->output(), members, root, places_)
                    : !read_within(*producer->output(), members))
           continue;
         members.insert(producer);
@@ -176,14 +185,6 @@ private:
   static bool read_within(const Value& value, const NodeSet& members) {
     return std::ranges::all_of(value.uses(),
                                [&](const Use& use) { return use.node && members.contains(use.node); });
-  }
-
-  /// Whether all others read it behind `last`, where the group runs.
-  bool read_behind(const Value& value, const Node& last, const NodeSet& members) const {
-    const std::size_t place = places_.at(&last);
-    return std::ranges::all_of(value.uses(), [&](const Use& use) {
-      return !use.node || members.contains(use.node) || places_.at(use.node) > place;
-    });
   }
 
   /// What backends have kernels for that no growing finds.
@@ -208,10 +209,7 @@ private:
     std::ranges::sort(group, {}, [&](const Node* node) { return places_.at(node); });
     const NodeSet members(group.begin(), group.end());
     if (members.size() != group.size() || !target_for(nodes, target_)) return {};
-    for (const Node* node : group)
-      for (const auto& output : node->outputs())
-        if (!read_behind(*output, *group.back(), members)) return {};
-    return types_stay(group) ? group : NodeGroup{};
+    return may_run_as_one(group, places_) && types_stay(group) ? group : NodeGroup{};
   }
 
   /// Within a group constants are parameters: a size that one of them gives would be known no more.
@@ -225,7 +223,7 @@ private:
   const Target& target_;
   std::vector<Node*> all_;   ///< In execution order.
   std::vector<Node*> nodes_; ///< Of them those that fuses() may be asked about.
-  std::map<const Node*, std::size_t> places_;
+  Places places_;
   std::vector<ProposedGroup> found_;
   std::set<NodeGroup> known_;
 };
@@ -257,6 +255,15 @@ Node* make_fused(Graph& graph, const NodeGroup& group, const std::vector<Value*>
 std::vector<ProposedGroup> proposed_groups(Graph& graph, std::span<const Backend* const> backends,
                                            const Target& target) {
   return Proposer(graph, backends, target).run();
+}
+
+bool may_run_as_one(const NodeGroup& group, const std::map<const Node*, std::size_t>& order) {
+  const NodeSet members(group.begin(), group.end());
+  return std::ranges::all_of(group, [&](const Node* node) {
+    return std::ranges::all_of(node->outputs(), [&](const auto& output) {
+      return read_behind(*output, members, *group.back(), order);
+    });
+  });
 }
 
 std::vector<Value*> inputs_of(const NodeGroup& group) {

@@ -1,6 +1,7 @@
 #pragma once
 // Groups of nodes that one kernel may run as one.
 
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -29,6 +30,8 @@ struct ProposedGroup {
 std::vector<ProposedGroup> proposed_groups(Graph& graph, std::span<const Backend* const> backends,
                                            const Target& target);
 
+/// Whether what others read of a group is read behind its last node, by `order`.
+bool may_run_as_one(const NodeGroup& group, const std::map<const Node*, std::size_t>& order);
 /// The values that a group reads, by first use.
 std::vector<Value*> inputs_of(const NodeGroup& group);
 /// The last node's first output, then the other values of a group that others read, in order.

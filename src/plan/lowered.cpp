@@ -18,6 +18,12 @@ bool is_planned(const Value& value) {
   return value.type.is_static() && value.type.dtype() != DType::string;
 }
 
+bool is_planned(const Node& node) {
+  return std::ranges::all_of(node.inputs(),
+                             [](const Value* value) { return !value || is_planned(*value); }) &&
+         std::ranges::all_of(node.outputs(), [](const auto& value) { return is_planned(*value); });
+}
+
 std::uint64_t storage_bytes(const Value& value, const Storage& storage) {
   return storage.layout.bytes(value.type.shape(), storage.dtype.value_or(value.type.dtype()));
 }

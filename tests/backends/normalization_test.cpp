@@ -63,6 +63,34 @@ const Row rows[] = {
 };
 INSTANTIATE_TEST_SUITE_P(cases, Normalization, testing::ValuesIn(rows));
 
+struct Channels {
+  std::string input;
+  int channels, groups;
+};
+void PrintTo(const Channels& c, std::ostream* out) {
+  *out << c.input << " in " << c.groups << " groups";
+}
+
+class ChannelNormalization : public testing::TestWithParam<Channels> {};
+
+TEST_P(ChannelNormalization, AgreesWithTheReference) {
+  const auto [input, channels, groups] = GetParam();
+  for (const auto& call : {fmt::format("group_normalization(%x, %w, %b) {{num_groups = {}}}", groups),
+                           std::string("instance_normalization(%x, %w, %b) {epsilon = 0.001}")}) {
+    const auto ran =
+        check_tactics(fmt::format("graph @g(%x: f32{}, %w: f32[{}], %b: f32[{}]) -> (%y: f32[*] as "
+                                  "\"y\") {{\n%y: f32[*] = {}\n}}",
+                                  input, channels, channels, call));
+    EXPECT_TRUE(ran.contains("cpu/normalization")) << call;
+  }
+}
+
+const Channels channels[] = {
+    {"[2, 6, 5, 7]", 6, 3}, {"[1, 32, 56, 56]", 32, 1}, {"[3, 4, 9]", 4, 4},
+    {"[2, 8]", 8, 2},       {"[1, 5, 2, 3, 4]", 5, 5},  {"[1, 3, 300, 301]", 3, 1},
+};
+INSTANTIATE_TEST_SUITE_P(cases, ChannelNormalization, testing::ValuesIn(channels));
+
 std::set<std::string> run(const std::string& parameters, const std::string& call) {
   return check_tactics(fmt::format(
       "graph @g(%x: f32[4, 6]{}) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] = {}\n}}", parameters, call));

@@ -17,13 +17,19 @@ namespace {
 struct Normalization {
   Operand x, added, scale, bias; ///< `added` and `bias` may be absent.
   std::int64_t rows = 0, length = 0;
+  std::int64_t shared = 1; ///< Neighbours in a row that have one scale and one bias.
+  std::int64_t repeat = 1; ///< Rows after which parameters come again.
   float epsilon = 0;
   bool centred = false;
   int normalized = 0, sum = -1; ///< Outputs of the group; -1: nobody else reads the sum.
 };
 
-bool is_normalization(const Node& node) {
+bool is_over_last_axes(const Node& node) {
   return node.kind() == "layer_normalization" || node.kind() == "rms_normalization";
+}
+
+bool is_over_pixels(const Node& node) {
+  return node.kind() == "group_normalization" || node.kind() == "instance_normalization";
 }
 
 bool is_f32(const Operand& operand) {
@@ -37,6 +43,24 @@ bool spans_row(const Operand& operand, std::size_t rank, std::size_t axis, std::
 
 bool later_outputs_unused(const Node& node) {
   return std::ranges::all_of(node.outputs().subspan(1), [](const auto& value) { return value->unused(); });
+}
+
+/// Rows are the groups of channels of each image.
+std::optional<Normalization> read_channels(const GroupOp& op) {
+  const Shape shape = op.input(0).shape();
+  const auto per_channel = [&](const Operand& operand) {
+    return is_f32(operand) && operand.shape() == Shape{shape[1]};
+  };
+  if (!is_f32(op.input(0)) || shape.elements() == 0 || !per_channel(op.input(1)) || !per_channel(op.input(2)))
+    return std::nullopt;
+  Normalization made{op.input(0), {}, op.input(1), op.input(2)};
+  made.repeat = op.kind() == "instance_normalization" ? shape[1] : op.attributes().integer("num_groups", 1);
+  made.rows = shape[0] * made.repeat;
+  made.length = shape.elements() / made.rows;
+  made.shared = made.length / (shape[1] / made.repeat);
+  made.epsilon = static_cast<float>(op.attributes().real("epsilon", 1e-5));
+  made.centred = true;
+  return made;
 }
 
 /// The normalisation's own operands and sizes.
@@ -74,8 +98,10 @@ bool read_sum(const GroupOp& op, Normalization& made) {
 
 std::optional<Normalization> read_normalization(const Group& group, std::string& reason) {
   const std::vector<GroupOp>& ops = group.ops();
-  if (ops.empty() || ops.size() > 2 || !is_normalization(*ops.back().node)) return std::nullopt;
-  auto made = read_row(ops.back());
+  if (ops.empty() || ops.size() > 2) return std::nullopt;
+  const Node& node = *ops.back().node;
+  if (!is_over_last_axes(node) && !(is_over_pixels(node) && ops.size() == 1)) return std::nullopt;
+  auto made = is_over_pixels(node) ? read_channels(ops.back()) : read_row(ops.back());
   if (!made || (ops.size() == 2 && !read_sum(ops.front(), *made)) ||
       (ops.size() == 1 && !made->x.is_input())) {
     reason = "cpu: " + ops.back().kind() + " takes f32, a scale and a bias as long as the rows";
@@ -109,9 +135,11 @@ public:
       return first ? first + row * made_.length : nullptr;
     };
     parallel_for(threads_, 0, made_.rows, grain_, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row)
-        run_({at(x, row), at(added, row), at(sum, row), at(y, row), scale, bias, made_.length, made_.epsilon,
-              made_.centred});
+      for (std::int64_t row = begin; row < end; ++row) {
+        const std::int64_t k = row % made_.repeat * (made_.length / made_.shared);
+        run_({at(x, row), at(added, row), at(sum, row), at(y, row), scale + k, bias ? bias + k : nullptr,
+              made_.length, made_.shared, made_.epsilon, made_.centred});
+      }
     });
   }
 
@@ -154,7 +182,7 @@ std::unique_ptr<Kernel> normalization_prepare(const Preparation& p) {
 
 /// The sum in front: one pass over memory less, also where a later residual reads it again.
 std::vector<std::vector<const Node*>> propose_sum(const Node& anchor, const Target&) {
-  if (!is_normalization(anchor) || !anchor.input(0)) return {};
+  if (!is_over_last_axes(anchor) || !anchor.input(0)) return {};
   const Node* sum = anchor.input(0)->producer();
   if (!sum || sum->kind() != "add" || sum->region() != anchor.region()) return {};
   return {{sum, &anchor}};

@@ -1,12 +1,12 @@
 #pragma once
-// The inner loops of layer and RMS normalisation.
+// The inner loops of layer, RMS, group and instance normalisation.
 
 #include <cstdint>
 
 namespace lanner {
 
-/// With s = x + added (x where `added` is null): y[i] = (s[i] - mean) / sqrt(variance + epsilon) * scale[i] +
-/// bias[i]. Where it is not `centred` the mean counts as 0. `y` may be `x`.
+/// With s = x + added (x where `added` is null), k = i / shared: y[i] = (s[i] - mean) / sqrt(variance +
+/// epsilon) * scale[k] + bias[k]. Where it is not `centred` the mean counts as 0. `y` may be `x`.
 struct NormalizedRow {
   const float* x;
   const float* added; ///< May be null.
@@ -15,6 +15,7 @@ struct NormalizedRow {
   const float* scale;
   const float* bias; ///< May be null.
   std::int64_t length;
+  std::int64_t shared; ///< Neighbours that have one scale and one bias.
   float epsilon;
   bool centred;
 };

@@ -39,6 +39,17 @@ inline float sum_of_squares(const float* from, std::int64_t length, float mean) 
   return sum;
 }
 
+/// The last step where neighbours share parameters.
+inline void scale_channels(const NormalizedRow& row, const float* from, float mean, float factor) {
+  for (std::int64_t first = 0, k = 0; first < row.length; first += row.shared, ++k) {
+    const F scale = splat(factor * row.scale[k]), bias = splat(row.bias ? row.bias[k] : 0);
+    each_vector(row.shared, [&](std::int64_t i, std::int64_t count) {
+      const F distance = load_up_to(from + first + i, count) - mean;
+      store_up_to(row.y + first + i, multiply_add(distance, scale, bias), count);
+    });
+  }
+}
+
 inline void normalize_row(const NormalizedRow& row) {
   const float* from = row.x;
   if (row.added) {
@@ -52,6 +63,7 @@ inline void normalize_row(const NormalizedRow& row) {
   const float mean = row.centred ? sum_of(from, row.length) / length : 0;
   const float variance = sum_of_squares(from, row.length, mean) / length;
   const float factor = 1 / __builtin_sqrtf(variance + row.epsilon);
+  if (row.shared > 1) return scale_channels(row, from, mean, factor);
   each_vector(row.length, [&](std::int64_t i, std::int64_t count) {
     const F unit = (load_up_to(from + i, count) - mean) * factor;
     const F bias = row.bias ? load_up_to(row.bias + i, count) : F{};
