@@ -29,6 +29,8 @@
 
 namespace lanner {
 
+struct VariantMaking;
+
 struct EngineState {
   /// What the engine holds is charged to `account`; null counts nothing.
   explicit EngineState(const Limits& limits = {}, AccountPtr account = nullptr, Environment environment = {},
@@ -94,16 +96,12 @@ private:
     std::uint64_t bytes = 0;
     std::shared_ptr<const Program> program; ///< Of the largest shapes.
   };
-  /// How a variant is made.
-  struct Making {
-    const Specialisation* model = nullptr; ///< Whose tactics it takes over; null: it is tuned.
-    bool sizes_only = false;               ///< It will never run.
-  };
   SpecialisationPtr tuned(const VariantKey& key, double& seconds, const Control& control) const;
   Model like(const InputShapes& shapes, int threads) const;
   Specialisation make_like(const VariantKey& key, const Control& control) const;
-  Specialisation lowered(const VariantKey& key, double& seconds, const Making& making,
+  Specialisation lowered(const VariantKey& key, double& seconds, const VariantMaking& making,
                          const Control& control) const;
+  [[noreturn]] void fail_without_compiler(const VariantKey& key) const;
   std::optional<ArenaBound> make_bound(const ShapeProfile& profile, const Control& control) const;
   std::shared_ptr<const Program>
   within_bound(const InputShapes& shapes, std::shared_ptr<const Program> program, const Target& target) const;
@@ -130,9 +128,5 @@ void set_limits(Target& target, const EnvironmentState& environment);
 /// Bindings of a graph's inputs or outputs.
 std::vector<Binding> input_bindings(const Graph& graph);
 std::vector<Binding> output_bindings(const Graph& graph);
-
-/// A copy of `graph` for concrete input shapes, canonical again.
-std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits,
-                                         const Control& control = {});
 
 } // namespace lanner

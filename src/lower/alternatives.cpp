@@ -17,12 +17,11 @@
 #include "graph/op.h"
 #include "lower/estimates.h"
 #include "lower/joins.h"
-#include "lower/precision.h"
+#include "plan/precision.h"
 #include "lower/promotion.h"
 #include "lower/tuning.h"
 #include "lower/vouched.h"
 #include "ops/expansion.h"
-#include "passes/permutation.h"
 #include "plan/lowered.h"
 
 namespace lanner {

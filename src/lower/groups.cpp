@@ -11,7 +11,7 @@
 #include "graph/copy.h"
 #include "graph/infer.h"
 #include "graph/op.h"
-#include "lower/precision.h"
+#include "plan/precision.h"
 
 namespace lanner {
 namespace {

@@ -55,4 +55,7 @@ NodeFindings verify_nodes(const VerifiedNetwork& network, std::span<const Item> 
 /// Whether two runs of a node, or of one within it, may differ: random numbers without a seed.
 bool draws_anew(const Node& node);
 
+/// As Engine::verify.
+Verification verify_engine(const Engine& engine, const VerifyOptions& options);
+
 } // namespace lanner

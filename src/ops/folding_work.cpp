@@ -1,11 +1,11 @@
-#include "passes/folding_work.h"
+#include "ops/folding_work.h"
 
 #include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
 
-namespace lanner::passes {
+namespace lanner::ops {
 
 namespace {
 
@@ -139,4 +139,4 @@ bool is_little_work(const Node& node) {
   return is_within(node, max_products);
 }
 
-} // namespace lanner::passes
+} // namespace lanner::ops

@@ -1,4 +1,4 @@
-#include "engine/row_pitch.h"
+#include "compiler/row_pitch.h"
 
 #include <lanner/error.h>
 

@@ -1,4 +1,4 @@
-#include "engine/network_check.h"
+#include "compiler/network_check.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +14,8 @@
 
 #include <lanner/error.h>
 
+#include "compiler/verification.h"
 #include "engine/state.h"
-#include "engine/verification.h"
 #include "graph/op.h"
 #include "plan/packing.h"
 

@@ -1,4 +1,4 @@
-#include "engine/stream_choice.h"
+#include "compiler/stream_choice.h"
 
 #include <algorithm>
 #include <chrono>

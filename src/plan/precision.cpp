@@ -1,4 +1,4 @@
-#include "lower/precision.h"
+#include "plan/precision.h"
 
 #include <algorithm>
 #include <set>

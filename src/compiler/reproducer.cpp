@@ -1,4 +1,4 @@
-#include "engine/reproducer.h"
+#include "compiler/reproducer.h"
 
 #include <map>
 

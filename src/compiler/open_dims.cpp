@@ -1,4 +1,4 @@
-#include "engine/open_dims.h"
+#include "compiler/open_dims.h"
 
 #include <algorithm>
 #include <optional>

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "engine/verification.h"
+#include "compiler/verification.h"
 #include "graph/graph.h"
 
 namespace lanner {

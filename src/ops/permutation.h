@@ -7,7 +7,7 @@
 
 #include "graph/graph.h"
 
-namespace lanner::passes {
+namespace lanner::ops {
 
 /// Output dim `i` is input dim `p[i]`.
 using Permutation = std::vector<std::int64_t>;
@@ -22,9 +22,5 @@ Type permuted(const Type& type, const Permutation& p);
 /// Whether a transpose of a value of this type leaves its elements in their order: dims of size 1 have no
 /// place in memory.
 bool moves_nothing(const Type& type, const Permutation& p);
-/// A transpose of `value` before `before`.
-Value* emit_transpose(Node& before, Value* value, const Permutation& p);
-/// Joins a transpose with those it follows, and drops it or makes it a reshape where it moves nothing.
-bool simplify_transpose(Node& node);
 
-} // namespace lanner::passes
+} // namespace lanner::ops

@@ -1,14 +1,12 @@
-#include "passes/permutation.h"
+#include "ops/permutation.h"
 
 #include "ops/transpose.h"
-#include "passes/reshape_target.h"
-#include "passes/rewrite.h"
 
-namespace lanner::passes {
+namespace lanner::ops {
 
 std::optional<Permutation> permutation_of(const Node* node) {
   if (!node || node->kind() != "transpose" || !node->input(0)->type.ranked()) return std::nullopt;
-  const auto order = ops::transpose_order(node->attributes, node->input(0)->type.rank());
+  const auto order = transpose_order(node->attributes, node->input(0)->type.rank());
   return Permutation(order.begin(), order.end());
 }
 
@@ -38,13 +36,6 @@ Type permuted(const Type& type, const Permutation& p) {
   return type.with_dims(std::move(dims));
 }
 
-Value* emit_transpose(Node& before, Value* value, const Permutation& p) {
-  AttributeMap attributes;
-  attributes.set("perm", p);
-  return emit_before(before, "transpose", std::vector<Value*>{value}, std::move(attributes),
-                     permuted(value->type, p));
-}
-
 bool moves_nothing(const Type& type, const Permutation& p) {
   std::int64_t last = -1;
   for (std::int64_t i : p) {
@@ -55,26 +46,4 @@ bool moves_nothing(const Type& type, const Permutation& p) {
   return true;
 }
 
-bool simplify_transpose(Node& node) {
-  auto p = permutation_of(&node);
-  if (!p) return false;
-  Value* from = node.input(0);
-  while (const auto earlier = permutation_of(from->producer())) {
-    p = compose(*earlier, *p);
-    from = from->producer()->input(0);
-  }
-  if (is_identity(*p)) {
-    replace(node, from);
-    return true;
-  }
-  const auto target = reshape_target(from->type, node.output()->type);
-  if (target && moves_nothing(from->type, *p)) {
-    replace(node, emit_reshape(node, from, *target, node.output()->type));
-    return true;
-  }
-  if (from == node.input(0)) return false;
-  replace(node, emit_transpose(node, from, *p));
-  return true;
-}
-
-} // namespace lanner::passes
+} // namespace lanner::ops

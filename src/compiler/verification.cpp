@@ -1,4 +1,4 @@
-#include "engine/verification.h"
+#include "compiler/verification.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "engine/network_inputs.h"
+#include "compiler/network_inputs.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-// Engine::verify.
+// What Engine::verify does.
 
 #include <algorithm>
 
@@ -9,35 +9,30 @@
 
 #include "base/account.h"
 #include "base/check.h"
+#include "compiler/network_check.h"
+#include "compiler/network_inputs.h"
+#include "compiler/reproducer.h"
+#include "compiler/verification.h"
 #include "device/threads.h"
-#include "engine/network_check.h"
-#include "engine/network_inputs.h"
-#include "engine/reproducer.h"
+#include "engine/input_names.h"
 #include "engine/state.h"
-#include "engine/verification.h"
 
 namespace lanner {
 namespace {
 
 constexpr int max_runs = 1'000'000, max_contexts = 256;
 
-std::size_t input_called(const EngineState& state, const std::string& name) {
-  const auto found = std::ranges::find(state.inputs, name, &Binding::name);
-  check(found != state.inputs.end(), ErrorCode::invalid_argument, "the engine has no input '{}'", name);
-  return static_cast<std::size_t>(found - state.inputs.begin());
-}
-
 /// The opt shapes, those that are given, and those of values that are.
 InputShapes shapes_for(const EngineState& state, const VerifyOptions& options) {
   InputShapes shapes = state.opt;
   for (const auto& [name, shape] : options.shapes) {
-    const std::size_t i = input_called(state, name);
+    const std::size_t i = input_number(*state.graph, name);
     check(!state.inputs[i].sequence, ErrorCode::invalid_argument,
           "input {}: a shape was given for a sequence", name);
     shapes[i] = shape;
   }
   for (const auto& [name, item] : options.inputs) {
-    const std::size_t i = input_called(state, name);
+    const std::size_t i = input_number(*state.graph, name);
     if (!item.tensor.defined()) continue;
     const auto asked = options.shapes.find(name);
     check(asked == options.shapes.end() || asked->second == item.tensor.shape(), ErrorCode::invalid_argument,
@@ -134,15 +129,13 @@ private:
 
 } // namespace
 
-Verification Engine::verify(const VerifyOptions& options) const {
-  return with_context([&] { return fmt::format("verify {}", name()); },
-                      [&] {
-                        check_options(options);
-                        // What nodes alone are tried on; the contexts have accounts of their own.
-                        const auto account = std::make_shared<Account>(state_->limits, state_->account);
-                        const AccountScope charged(account);
-                        return NetworkVerifier(*this, options).run();
-                      });
+Verification verify_engine(const Engine& engine, const VerifyOptions& options) {
+  check_options(options);
+  // What nodes alone are tried on; the contexts have accounts of their own.
+  const EngineState& state = state_of(engine);
+  const auto account = std::make_shared<Account>(state.limits, state.account);
+  const AccountScope charged(account);
+  return NetworkVerifier(engine, options).run();
 }
 
 } // namespace lanner
