@@ -93,7 +93,7 @@ public:
       add(NodeGroup(whole), false);
     }
     for (Node* root : nodes_)
-      if (root->op().elementwise) add(tree(*root, {}, true), false);
+      if (root->op().elementwise) add_shared(tree(*root, {}, true));
     for (const Node* node : all_)
       if (may_join(*node)) ask_backends(*node);
     return std::move(found_);
@@ -113,6 +113,15 @@ private:
   void add(NodeGroup group, bool in_first_cover, bool by_backend = false) {
     if (group.size() > 1 && known_.insert(group).second)
       found_.push_back({std::move(group), in_first_cover, by_backend});
+  }
+
+  /// Chains of steps (recurrent cells side by side) would have each node in as many groups as it has nodes
+  /// behind it, of which the solver would weigh each against each.
+  void add_shared(NodeGroup group) {
+    constexpr int most = 2;
+    if (std::ranges::any_of(group, [&](const Node* node) { return shared_[node] >= most; })) return;
+    for (const Node* node : group) ++shared_[node];
+    add(std::move(group), false);
   }
 
   /// `anchor` with the elementwise nodes that follow, one reader after the other. Those of an earlier anchor
@@ -157,7 +166,7 @@ private:
   /// Nodes of the tree of `root` in execution order, root last. `shared`: with values that others read later
   /// as well, and empty where there is none.
   NodeGroup tree(Node& root, const NodeSet& taken, bool shared = false) const {
-    constexpr std::size_t largest = 32;
+    const std::size_t largest = shared ? 8 : 32;
     NodeSet members{&root};
     NodeGroup found{&root};
     for (std::size_t i = 0; i < found.size() && found.size() < largest; ++i) {
@@ -224,6 +233,7 @@ private:
   std::vector<Node*> all_;   ///< In execution order.
   std::vector<Node*> nodes_; ///< Of them those that fuses() may be asked about.
   Places places_;
+  std::map<const Node*, int> shared_; ///< Groups with several outputs that a node is in.
   std::vector<ProposedGroup> found_;
   std::set<NodeGroup> known_;
 };

@@ -39,7 +39,8 @@ bool share_in(Region& region) {
       changed = true;
       break;
     }
-    seen.emplace(whole, node.get());
+    // One that nothing reads is about to go: merge_concats would take it out of its new reader again.
+    if (!node->output()->unused()) seen.emplace(whole, node.get());
   }
   return changed;
 }

@@ -3,6 +3,7 @@
 #include "lower/groups.h"
 
 #include <array>
+#include <map>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -60,6 +61,24 @@ TEST(Groups, HaveWhatOthersReadLaterAsOutputs) {
                      "  %a = relu(%x)\n  %b = exp(%a)\n  %y = neg(%b)\n  %z = softmax(%b)\n}\n",
                      "// fuses relu+exp\n// fuses exp+neg\n"),
             (Texts{"a b*", "a b y"}));
+}
+
+TEST(Groups, HoldANodeWithItsSharedValuesTwiceAtMost) {
+  std::string text = "graph @g(%x: f32[2, 3]) -> (%y) {\n  %v0 = relu(%x)\n", last = "%v0";
+  for (int i = 1; i <= 40; ++i) text += fmt::format("  %v{} = relu(%v{})\n", i, i - 1);
+  for (int i = 0; i <= 40; ++i) {
+    text += fmt::format("  %s{} = mul(%v{}, {})\n", i, i, last);
+    last = fmt::format("%s{}", i);
+  }
+  std::map<std::string, int> shared;
+  for (const std::string& names : proposed(text + "  %y = neg(" + last + ")\n}\n", "// fuses relu+relu\n")) {
+    if (names.ends_with('*')) continue;
+    for (int i = 0; i <= 40; ++i)
+      if ((" " + names + " ").find(fmt::format(" v{} ", i)) != std::string::npos)
+        ++shared[fmt::format("v{}", i)];
+  }
+  EXPECT_FALSE(shared.empty());
+  for (const auto& [name, groups] : shared) EXPECT_LE(groups, 2) << name;
 }
 
 TEST(Groups, EndWhereAnotherReadsAValueBeforeTheyAreDone) {
