@@ -3,7 +3,7 @@
 
 include(CMakePackageConfigHelpers)
 
-# lanner_install_sdk_files(): what find_package(lanner) and pkg-config lanner read.
+# lanner_install_sdk_files(): what find_package(lanner) and pkg-config read of lanner and lanner-runtime.
 function(lanner_install_sdk_files)
   set(folder "${CMAKE_BINARY_DIR}/install")
   set(destination lib/cmake/lanner)
@@ -12,17 +12,20 @@ function(lanner_install_sdk_files)
     "${PROJECT_SOURCE_DIR}/cmake/lannerConfig.cmake.in" "${folder}/lannerConfig.cmake" INSTALL_DESTINATION ${destination})
   # Until 1.0 a minor version may change interfaces.
   write_basic_package_version_file("${folder}/lannerConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
-  configure_file("${PROJECT_SOURCE_DIR}/cmake/lanner.pc.in" "${folder}/lanner.pc" @ONLY)
+  foreach(library IN ITEMS lanner lanner-runtime)
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/lanner.pc.in" "${folder}/${library}.pc" @ONLY)
+    install(FILES "${folder}/${library}.pc" DESTINATION lib/pkgconfig COMPONENT sdk)
+  endforeach()
   install(FILES "${folder}/lannerConfig.cmake" "${folder}/lannerConfigVersion.cmake" DESTINATION ${destination}
           COMPONENT sdk)
-  install(FILES "${folder}/lanner.pc" DESTINATION lib/pkgconfig COMPONENT sdk)
 endfunction()
 
 get_property(modules GLOBAL PROPERTY LANNER_MODULES)
+get_property(runtime_modules GLOBAL PROPERTY LANNER_RUNTIME_MODULES)
 if(TARGET lanner)
-  install(TARGETS lanner EXPORT lannerTargets LIBRARY DESTINATION lib COMPONENT sdk INCLUDES DESTINATION include)
+  install(TARGETS lanner lanner-runtime EXPORT lannerTargets LIBRARY DESTINATION lib COMPONENT sdk INCLUDES DESTINATION include)
   if(modules)
-    install(TARGETS ${modules} LIBRARY DESTINATION lib COMPONENT sdk)
+    install(TARGETS ${modules} ${runtime_modules} LIBRARY DESTINATION lib COMPONENT sdk)
   endif()
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/lanner" DESTINATION include COMPONENT sdk)
   lanner_install_sdk_files()

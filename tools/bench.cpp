@@ -62,6 +62,25 @@ Tensor random_tensor(const Binding& input, const Shape& shape) {
   return tensor;
 }
 
+/// Noise, of the format that the network takes; larger than what becomes of it, as frames are.
+std::vector<Image> random_pictures(const Engine& engine, const Binding& input, int batch) {
+  const Preprocess spec = engine.preprocess(input.name).value();
+  Image noise = Image::allocate(PixelFormat::rgb24, std::max(1280, spec.region.x + spec.region.width),
+                                std::max(720, spec.region.y + spec.region.height));
+  std::mt19937 generator(1);
+  for (std::int64_t i = 0; i < noise.planes[0].pitch * noise.height; ++i)
+    noise.planes[0].data[i] = std::byte(generator() >> 24);
+  const PixelFormat format = input.picture == "any" ? PixelFormat::nv12 : parse_pixel_format(input.picture);
+  Image image = Image::allocate(format, noise.width, noise.height);
+  convert_image(noise, image);
+  return std::vector<Image>(static_cast<std::size_t>(input.dims[0] >= 0 ? input.dims[0] : batch), image);
+}
+
+void bind_random(Context& context, const Engine& engine, const Binding& input, int batch) {
+  if (!input.picture.empty()) return context.bind(input.name, random_pictures(engine, input, batch));
+  context.bind(input.name, random_tensor(input, shape_for(input, batch)));
+}
+
 struct Measured {
   int batch = 1;
   std::vector<double> latencies;
@@ -83,8 +102,7 @@ void run_for(Context& context, double seconds, std::vector<double>* latencies, P
 
 Measured measure(const Engine& engine, int batch, double duration, bool profile) {
   Context context = engine.create_context({0, profile});
-  for (const Binding& input : engine.inputs())
-    context.bind(input.name, random_tensor(input, shape_for(input, batch)));
+  for (const Binding& input : engine.inputs()) bind_random(context, engine, input, batch);
   Measured measured;
   measured.batch = batch;
   ProgressBar bar(fmt::format("bench batch {}", batch));
@@ -161,7 +179,7 @@ Engine engine_for(const ModelFacts& facts, const BenchOptions& options, int batc
     for (const Binding& input : facts.engine->inputs())
       if (!input.sequence && input.ranked && !build.shapes.contains(input.name))
         build.shapes[input.name] = ShapeRange::fixed(shape_for(input, batch));
-  return open_engine(facts, options.engine, build, std::nullopt, batch);
+  return open_engine(facts, options.engine, build, batch);
 }
 
 int bench_engine(const BenchOptions& options, double duration) {

@@ -19,7 +19,7 @@ constexpr double default_budget = 10;
 struct BuildCommandOptions {
   EngineOptions engine;
   PreprocessOptions preprocess;
-  std::string output, input, print_ir, stop_after, trace_passes;
+  std::string output, input, picture, print_ir, stop_after, trace_passes;
   bool strip_weights = false;
 };
 
@@ -37,6 +37,20 @@ void check_options(const BuildCommandOptions& options) {
         ErrorCode::invalid_argument, "--print-ir={}: expected canonical or lowered", options.print_ir);
 }
 
+/// What the plan is to know of the input that takes pictures.
+void add_picture(const BuildCommandOptions& options, const ModelFacts& facts, BuildOptions& build) {
+  if (!options.preprocess.given() && options.input.empty() && options.picture.empty()) return;
+  std::optional<PixelFormat> format;
+  if (!options.picture.empty() && options.picture != "any")
+    format = with_context([] { return "--picture"; }, [&] { return parse_pixel_format(options.picture); });
+  const Binding& input = picture_input(*facts.engine, options.input);
+  const PictureInput picture = resolve_preprocess(options.preprocess, *facts.engine, input);
+  if (options.picture.empty())
+    build.preprocess[picture.input] = picture.spec;
+  else
+    build.pictures[picture.input] = {format, picture.spec};
+}
+
 int run_build(const BuildCommandOptions& options) {
   check_options(options);
   Files files;
@@ -48,12 +62,8 @@ int run_build(const BuildCommandOptions& options) {
   BuildOptions build = build_options(options.engine, default_budget);
   build.stop_after = options.stop_after;
   build.trace_passes = options.trace_passes;
-  std::optional<PictureInput> picture;
-  if (options.preprocess.given() || !options.input.empty()) {
-    const Binding& input = picture_input(*facts.engine, options.input);
-    picture = resolve_preprocess(options.preprocess, *facts.engine, input);
-  }
-  const Engine engine = open_engine(facts, options.engine, build, picture, 1);
+  add_picture(options, facts, build);
+  const Engine engine = open_engine(facts, options.engine, build, 0);
   if (!options.print_ir.empty())
     print_text(options.print_ir == "lowered" ? engine.lowered_ir() : engine.ir());
   flush_out();
@@ -72,6 +82,8 @@ CLI::App* add_build(CLI::App& app, Action& action) {
   command->add_flag("--strip-weights", options->strip_weights,
                     "Leave the model's weights out of the plan; who reads it says --weights");
   command->add_option("--input", options->input, "The input that takes pictures, where there are several");
+  command->add_flag("--picture{any}", options->picture,
+                    "The plan takes pictures in place of tensors, of any size; --picture=nv12 of one format");
   command->add_flag("--print-ir{canonical}", options->print_ir,
                     "Print the graph on stdout; --print-ir=lowered with fusion, storage and kernels");
   command->add_option("--stop-after", options->stop_after, "Name of the last pass to run");
@@ -81,9 +93,11 @@ CLI::App* add_build(CLI::App& app, Action& action) {
   add_caller_options(*command, options->engine);
   add_preprocess_options(*command, options->preprocess);
   command->footer(
-      "Preprocessing that is given here is stored in the plan.\n\n"
+      "Preprocessing that is given here is stored in the plan, for those who bind pictures; with --picture "
+      "it is a part of the network.\n\n"
       "Examples:\n  lanner build model.onnx -o model.plan\n  lanner build resnet50.onnx -o resnet50.plan "
       "--preset imagenet --budget 30s --threads 2\n"
+      "  lanner build resnet50.onnx -o resnet50.plan --preset imagenet --fit crop --picture\n"
       "  lanner build model.onnx -o model.plan --shape input:1x3x224x224:8x3x224x224:32x3x224x224\n"
       "  lanner build model.onnx -o model.plan --profile input=1x3x224x224:1x3x224x224:4x3x224x224 "
       "--profile input=5x3x224x224:32x3x224x224:64x3x224x224\n"

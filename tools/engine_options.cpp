@@ -267,7 +267,7 @@ const Binding& picture_input(const Engine& engine, const std::string& name) {
   for (const Binding& input : engine.inputs()) {
     if (input.name == name) return input;
     names.push_back(input.name);
-    if (input.dims.size() == 4) pictures.push_back(&input);
+    if (input.dims.size() == 4 || !input.picture.empty()) pictures.push_back(&input);
     if (input.dims.size() == 2) rows.push_back(&input);
   }
   // A network without a picture's dims may take its pixels in a row.
@@ -282,13 +282,13 @@ const Binding& picture_input(const Engine& engine, const std::string& name) {
   return *candidates[0];
 }
 
-Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build,
-                   const std::optional<PictureInput>& picture, int batch) {
+Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build, int batch) {
   if (facts.plan) return *facts.engine;
-  if (picture) {
-    build.preprocess[picture->input] = picture->spec;
-    fix_open_sizes(build, picture_input(*facts.engine, picture->input), picture->spec, std::max(batch, 1));
-  }
+  for (const auto& [input, spec] : build.preprocess)
+    fix_open_sizes(build, picture_input(*facts.engine, input), spec, std::max(batch, 1));
+  if (batch > 0)
+    for (const auto& [input, picture] : build.pictures)
+      fix_open_sizes(build, picture_input(*facts.engine, input), picture.preprocess, batch);
   const ShownWarnings warnings;
   ProgressBar bar("build");
   build.control.progress = bar.callback();

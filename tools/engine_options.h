@@ -50,10 +50,9 @@ ModelFacts inspect(const EngineOptions& options, Files& files);
 /// them the only one of two, which takes a picture's pixels as a row. Throws Error{invalid_argument}.
 const Binding& picture_input(const Engine& engine, const std::string& name);
 
-/// The engine that runs: the plan, or the model built for these options. `preprocess` is stored in it where
-/// given, and fixes open sizes of the picture input; `batch` fixes its open first dimension (0: it stays the
-/// model's).
-Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build,
-                   const std::optional<PictureInput>& picture, int batch);
+/// The engine that runs: the plan, or the model built for these options. What `build` says of pictures fixes
+/// open sizes of their inputs, `batch` an open first dimension of these; 0 leaves it open where they are
+/// taken as pictures, and is 1 elsewhere.
+Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build, int batch);
 
 } // namespace lanner::tool

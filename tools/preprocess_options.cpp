@@ -134,6 +134,14 @@ void fit_input(const Binding& input, Preprocess& spec) {
   spec.dtype = input.dtype;
 }
 
+/// Of a plan whose network has the preprocessing in it: sizes and type are given there; what else differs is
+/// told when a picture is bound.
+void fit_network(const Preprocess& built, Preprocess& spec) {
+  if (spec.width == 0) spec.width = built.width;
+  if (spec.height == 0) spec.height = built.height;
+  spec.dtype = built.dtype;
+}
+
 } // namespace
 
 bool PreprocessOptions::given() const {
@@ -180,7 +188,10 @@ PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& 
   apply_flags(options, picture->spec);
   if (options.given() && options.preset.empty() && picture->source != "the command line")
     picture->source += ", changed by the command line";
-  fit_input(input, picture->spec);
+  if (input.picture.empty())
+    fit_input(input, picture->spec);
+  else
+    fit_network(*engine.preprocess(input.name), picture->spec);
   return *picture;
 }
 

@@ -148,9 +148,9 @@ int run_run(const RunOptions& given) {
   check(options.truth.empty() || task.kind == TaskKind::detect, ErrorCode::invalid_argument,
         "--truth: is for task detect, the task is {}", to_string(task.kind));
   const int batch = batch_size(options, input);
-  const Engine engine =
-      open_engine(facts, options.engine, build_options(options.engine, clips ? clip_budget : 0), picture,
-                  clips ? batch : 1);
+  BuildOptions build = build_options(options.engine, clips ? clip_budget : 0);
+  build.pictures[picture.input].preprocess = picture.spec;
+  const Engine engine = open_engine(facts, options.engine, std::move(build), clips ? batch : 1);
 
   if (options.output.ends_with('/')) make_folder(options.output);
   std::optional<Recorder> recorder;

@@ -10,7 +10,6 @@
 #include "clip_output.h"
 #include "console.h"
 #include "draw.h"
-#include "engine_options.h"
 #include "interrupt.h"
 #include "limit_option.h"
 
@@ -38,17 +37,6 @@ PictureAnswers describe(const RunInput& input, const Frame& frame, std::vector<A
   picture.frame = frame.index;
   if (frame.pts != no_pts) picture.pts = frame.seconds();
   return picture;
-}
-
-/// One picture as the network takes it: a batch of fixed size is filled with repeats; `rank` 2 is a row of
-/// pixels.
-Tensor still_tensor(const Image& image, const Preprocess& spec, int batch, std::size_t rank) {
-  const Shape one = output_shape(spec, image.width, image.height);
-  Shape shape{batch};
-  for (const std::int64_t size : one) shape.push_back(size);
-  Tensor tensor = Tensor::allocate(spec.dtype, shape);
-  for (int n = 0; n < batch; ++n) preprocess(image, spec, tensor, n);
-  return rank == 2 ? tensor.reshaped({batch, tensor.elements() / batch}) : tensor;
 }
 
 /// The first of a batch; the whole of what is not batched.
@@ -83,20 +71,20 @@ void Runner::run_still(const RunInput& input) {
   FrameTimes times;
   auto start = Clock::now();
   const Image image = load_image(input.path, given_limits());
-  const Binding& taker = picture_input(engine_, settings_.picture.input);
-  const Tensor tensor = still_tensor(image, settings_.picture.spec, settings_.still_batch, taker.dims.size());
+  const Preprocess& spec = settings_.picture.spec;
   times.decode = seconds_since(start);
   if (!stills_) stills_ = engine_.create_context({0, settings_.recorder != nullptr});
   start = Clock::now();
-  stills_->bind(settings_.picture.input, Item(tensor));
+  const std::vector<Image> batch(static_cast<std::size_t>(settings_.still_batch), image);
+  stills_->bind(settings_.picture.input, batch, &spec);
   stills_->run({}, {interrupt_token(), {}});
   times.infer = seconds_since(start);
   Outputs outputs;
   for (const Binding& output : engine_.outputs())
     if (!output.sequence)
       outputs[output.name] = first_of(stills_->output(output.name).tensor, settings_.still_batch);
-  PictureAnswers picture = describe(
-      input, image, read_answers(settings_.task, outputs, settings_.picture.spec, image.width, image.height));
+  PictureAnswers picture =
+      describe(input, image, read_answers(settings_.task, outputs, spec, image.width, image.height));
   picture.outputs = &outputs;
   say(picture);
   const bool recorded = settings_.recorder && settings_.recorder->wants_next();

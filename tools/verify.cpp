@@ -136,7 +136,7 @@ int verify_network(const VerifyCommandOptions& options) {
     for (const auto& [name, tensor] : load_tensors(options.inputs, given_limits()))
       verify.inputs[name] = Item(tensor);
   const ModelFacts facts = inspect(from, files);
-  const Engine engine = open_engine(facts, from, build_options(from, default_budget), std::nullopt, 1);
+  const Engine engine = open_engine(facts, from, build_options(from, default_budget), 1);
   verify.seed = options.seed;
   verify.runs = options.runs;
   verify.contexts = options.contexts;

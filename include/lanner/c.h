@@ -99,8 +99,7 @@ lanner_status lanner_set_executor(const lanner_executor* executor, lanner_error*
 
 /* ---- Tensors ---- */
 
-/* A tensor of zeros in host memory, aligned to 64 bytes, for the caller to fill. *tensor is null on failure.
- */
+/* A tensor of zeros in host memory, aligned to 64 bytes, to be filled. *tensor is null on failure. */
 lanner_status lanner_tensor_create(lanner_dtype dtype, const int64_t* shape, size_t rank,
                                    struct DLManagedTensorVersioned** tensor,
                                    lanner_error** error) LANNER_NOEXCEPT;
@@ -175,6 +174,13 @@ typedef struct lanner_input_preprocess {
   const char* preprocess;
 } lanner_input_preprocess;
 
+/* An input that takes images, which the engine's device reads where they lie. The structure never grows. */
+typedef struct lanner_input_picture {
+  const char* input;
+  const char* format;     /* Of all its images, as in lanner_image_info; null: any. */
+  const char* preprocess; /* Sizes that are left out are the model's. */
+} lanner_input_picture;
+
 /* Called on the caller's thread while a long call runs, with a stage's name and how far it is; `total` is 0
    when it is not known. Any result but 0 ends the call with LANNER_CANCELLED. */
 typedef int (*lanner_progress)(void* user, const char* stage, double done, double total);
@@ -197,8 +203,7 @@ typedef struct lanner_pair {
   const char* output;
 } lanner_pair;
 
-/* How callers hold an input or output: `acdb`, `acdb:f16`, `row:u8:pitch=640`, `any`. The structure never
- * grows. */
+/* How callers hold an input or output: `acdb:f16`, `row:u8:pitch=640`, `any`. The structure never grows. */
 typedef struct lanner_binding_storage {
   const char* name;
   const char* storage;
@@ -243,6 +248,8 @@ typedef struct lanner_build_options {
   const lanner_binding_storage* storages;
   size_t storage_count;
   const lanner_environment* environment; /* Null: no operators beside Lanner's own. */
+  const lanner_input_picture* pictures;  /* Inputs that take images of any size, not tensors. */
+  size_t picture_count;
 } lanner_build_options;
 
 typedef struct lanner_load_options {
@@ -304,6 +311,7 @@ typedef struct lanner_binding {
   const char* storage; /* How tensors lie in memory: `row`, `acdb`, `f16 aBcd16b`; `dtype` is theirs. */
   int32_t state;       /* Not 0: takes part in a state; as an input it need not be bound. */
   int32_t overwritten; /* Not 0: a run may write over what is bound to this input. */
+  const char* picture; /* Of an input that takes images: their format's name, or `any`; else empty. */
 } lanner_binding;
 
 /* 0 for null. */
@@ -367,8 +375,8 @@ lanner_status lanner_context_create(const lanner_engine* engine, const lanner_co
 lanner_status lanner_context_bind(lanner_context* context, const char* input,
                                   struct DLManagedTensorVersioned* tensor,
                                   lanner_error** error) LANNER_NOEXCEPT;
-/* Binds pictures, which make a batch, by `preprocess`, or by what the engine was built with when
-   that is null. */
+/* Binds pictures, which make a batch, by `preprocess`, or by what the engine was built with when it is null.
+   Inputs of lanner_input_picture read them at each run; only region and turns may be others then. */
 lanner_status lanner_context_bind_images(lanner_context* context, const char* input,
                                          const lanner_image* const* images, size_t count,
                                          const char* preprocess, lanner_error** error) LANNER_NOEXCEPT;

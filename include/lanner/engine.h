@@ -44,6 +44,9 @@ struct Binding {
   /// How its tensors lie in memory, see BindingStorage: `row`, `acdb`, `f16 aBcd16b`, with their type where
   /// the model has another (`dtype` is theirs).
   std::string storage = "row";
+  /// Of an input that takes pictures (BuildOptions::pictures): name of the pixel format, or `any`; else
+  /// empty. Its first dim counts pictures; type and other dims are those of the engine's own records of them.
+  std::string picture;
   bool state = false;            ///< Takes part in BuildOptions::states: an input that need not be bound.
   bool overwritten = false;      ///< A run may write over the memory bound to this input.
   std::string to_string() const; ///< `input: f32[N, 3, 224, 224]`
@@ -76,6 +79,13 @@ struct AliasNames {
   std::string output, input;
 };
 
+/// An input that starts with a picture.
+struct PictureOptions {
+  std::optional<PixelFormat> format; ///< The only one that it takes; unset: any.
+  /// Type, and sizes that are 0, are the model's. Region and quarter turns may be others with each picture.
+  Preprocess preprocess;
+};
+
 struct BuildOptions {
   /// Shapes by input name. An input that is not named keeps the model's own; its open dims default to 1 for
   /// timing.
@@ -98,6 +108,11 @@ struct BuildOptions {
   bool retune = false; ///< Time kernels again that earlier builds have timed.
   std::map<std::string, Preprocess>
       preprocess; ///< By input name; stored in the plan, used when an Image is bound.
+  /// By input name: such an input takes images, not tensors. What the network reads of them is made by a node
+  /// of the graph, on the engine's device, stored as the nodes behind it read it. Their sizes may change
+  /// from image to image and from run to run: nothing is made anew. `shapes` are the model's own, profiles
+  /// and prepare() those of Binding.
+  std::map<std::string, PictureOptions> pictures;
   /// Values that each context keeps from run to run: KV caches, recurrent state. The output's value after a
   /// run is the input's at the next one, without a copy. Type and rank must be equal; where the sizes change
   /// from run to run (a growing cache) the input has to take the output's shape, and the next run is of that
@@ -290,8 +305,11 @@ public:
   /// else Error{invalid_argument} with expected and got. A state's input need not be bound; a tensor bound to
   /// it is copied and is its value for the next run only.
   void bind(std::string_view input, Item value);
-  /// Preprocesses images as the engine's plan (or `spec`) says; several images make a batch. An input of
-  /// rank 2 takes each as a row.
+  /// Images for the network; several make a batch. For an input of BuildOptions::pictures they are used in
+  /// place, on the host or the engine's device, and shared until the next bind; they are read by the run (on
+  /// a GPU those of the host go up then), and `spec` may differ from the engine's by region and turns. For
+  /// others they are preprocessed now as the engine's plan (or `spec`) says; an input of rank 2 takes each as
+  /// a row.
   void bind(std::string_view input, std::span<const Image> images, const Preprocess* spec = nullptr);
   /// Gives an output memory of the caller's, which lies as Binding::storage says, on the host or the engine's
   /// device; dropped when undefined. Type and shape must be those of the result, else the run throws

@@ -34,10 +34,10 @@ struct PipelineResult {
   double decode_seconds = 0, infer_seconds = 0; ///< Of this frame; a batch's time is shared out evenly.
 };
 
-/// Runs a context over a reader's frames in order. Owns two threads: one decodes and preprocesses ahead, one
-/// runs the network on what that made, so that the caller draws and encodes beside both. Memory is bounded by
-/// `queue`, and by two frames with their answers. Outputs whose first dimension is not the batch are given
-/// whole.
+/// Runs a context over a reader's frames in order. Owns two threads: one decodes ahead, one runs the
+/// network on the frames, which it preprocesses, so that the caller draws and encodes beside both. Memory is
+/// bounded by `queue`, and by two frames with their answers. Outputs whose first dimension is not the batch
+/// are given whole.
 class Pipeline {
 public:
   Pipeline(VideoReader reader, const Engine& engine, Context context, const PipelineOptions& options = {});

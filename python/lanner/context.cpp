@@ -220,6 +220,8 @@ void register_context(nb::module_& module) {
       .def_ro("sequence", &Binding::sequence)
       .def_ro("storage", &Binding::storage,
               "How arrays lie in memory: row, acdb, f16 aBcd16b; dtype is theirs.")
+      .def_ro("picture", &Binding::picture,
+              "Of an input that takes images: the name of their pixel format, or any; else empty.")
       .def_ro("state", &Binding::state, "Whether it takes part in a state; as an input it need not be given.")
       .def_ro("overwritten", &Binding::overwritten, "Whether a run may write over this input's array.")
       .def("__repr__", [](const Binding& self) { return text_of(self.to_string()); });

@@ -165,11 +165,19 @@ Precision to_precision(nb::handle types, const nb::dict& pins, bool strict, bool
   return precision;
 }
 
+/// A Preprocess, or (name of a pixel format, Preprocess).
+PictureOptions to_picture(nb::handle value) {
+  if (nb::isinstance<Preprocess>(value)) return {{}, nb::cast<Preprocess>(value)};
+  const bool pair = nb::isinstance<nb::tuple>(value) && nb::len(value) == 2;
+  if (!pair) throw std::bad_cast();
+  return {parse_pixel_format(nb::cast<std::string>(value[0])), nb::cast<Preprocess>(value[1])};
+}
+
 PyEngine build(nb::handle model, nb::handle precision, const nb::dict& pins, bool strict, bool exact,
                const nb::dict& shapes, const nb::handle profiles, int threads, double budget,
                const std::string& device, bool deterministic, bool retune, const nb::dict& preprocess,
-               const nb::dict& states, const nb::dict& aliases, nb::handle overwritable,
-               const nb::dict& storages, nb::handle weights, nb::handle limits,
+               const nb::dict& pictures, const nb::dict& states, const nb::dict& aliases,
+               nb::handle overwritable, const nb::dict& storages, nb::handle weights, nb::handle limits,
                const Environment& environment, nb::object progress) {
   BuildOptions options;
   options.limits = to_limits(limits);
@@ -186,6 +194,7 @@ PyEngine build(nb::handle model, nb::handle precision, const nb::dict& pins, boo
     options.profiles.push_back(by_input<ShapeRange>("profiles", profile, to_range));
   options.preprocess = by_input<Preprocess>("preprocess", preprocess,
                                             [](nb::handle value) { return nb::cast<Preprocess>(value); });
+  options.pictures = by_input<PictureOptions>("pictures", pictures, to_picture);
   options.states = pairs_of<StateNames>("states", states);
   options.aliases = pairs_of<AliasNames>("aliases", aliases);
   options.overwritable = names_of("overwritable", overwritable);
@@ -367,17 +376,18 @@ void register_engine(nb::module_& module) {
       nb::arg("pins") = nb::dict(), nb::arg("strict") = false, nb::arg("exact") = false,
       nb::arg("shapes") = nb::dict(), nb::arg("profiles") = nb::list(), nb::arg("threads") = 0,
       nb::arg("budget") = 10.0, nb::arg("device") = "auto", nb::arg("deterministic") = false,
-      nb::arg("retune") = false, nb::arg("preprocess") = nb::dict(), nb::arg("states") = nb::dict(),
-      nb::arg("aliases") = nb::dict(), nb::arg("overwritable") = nb::list(), nb::arg("storages") = nb::dict(),
-      nb::arg("weights") = nb::none(), nb::arg("limits") = nb::none(), nb::arg("environment") = Environment(),
-      nb::arg("progress") = nb::none(),
+      nb::arg("retune") = false, nb::arg("preprocess") = nb::dict(), nb::arg("pictures") = nb::dict(),
+      nb::arg("states") = nb::dict(), nb::arg("aliases") = nb::dict(), nb::arg("overwritable") = nb::list(),
+      nb::arg("storages") = nb::dict(), nb::arg("weights") = nb::none(), nb::arg("limits") = nb::none(),
+      nb::arg("environment") = Environment(), nb::arg("progress") = nb::none(),
       nb::sig("def build(model: object, *, precision: str | collections.abc.Iterable[str] = 'fp32', "
               "pins: dict[str, str] = {}, strict: bool = False, exact: bool = False, shapes: dict[str, "
               "typing.Any] = "
               "{}, profiles: collections.abc.Sequence[dict[str, typing.Any]] = [], threads: int = 0, "
               "budget: float = 10.0, device: str = 'auto', deterministic: bool = False, "
               "retune: bool = False, "
-              "preprocess: dict[str, Preprocess] = {}, states: dict[str, str] = {}, "
+              "preprocess: dict[str, Preprocess] = {}, "
+              "pictures: dict[str, Preprocess | tuple[str, Preprocess]] = {}, states: dict[str, str] = {}, "
               "aliases: dict[str, str] = {}, overwritable: collections.abc.Sequence[str] = [], "
               "storages: dict[str, str] = {}, weights: object = None, "
               "limits: dict[str, float | str] | None = None, environment: Environment = ..., "
@@ -395,7 +405,9 @@ void register_engine(nb::module_& module) {
       "heuristics. "
       "deterministic: the same model gives the same plan, nothing is timed. retune: kernels are timed again "
       "that earlier builds have timed. "
-      "preprocess: input name to Preprocess. "
+      "preprocess: input name to Preprocess. pictures: input name to Preprocess, or to (format, Preprocess) "
+      "where all images have one: the input takes images, of any size, which a kernel on the engine's device "
+      "reads where they lie. "
       "states: input name to output name, values that each context keeps: the output's after a run is the "
       "input's at the next one. aliases: output name to input name, outputs that are written into the "
       "input's "

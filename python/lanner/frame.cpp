@@ -9,6 +9,7 @@
 
 #include "bindings.h"
 #include "check.h"
+#include "keywords.h"
 #include "view.h"
 
 namespace lanner::python {
@@ -131,7 +132,8 @@ void register_samples(nb::class_<Frame>& frame) {
       .def_prop_ro(
           "__array_interface__", [](const Frame& self) { return array_interface(view_of(self)); },
           nb::sig("def __array_interface__(self) -> dict[str, object]"))
-      .def("__array__", &array_of, nb::sig("def __array__(self, *args: object, **options: object) -> Any"))
+      .def("__array__", &array_of,
+           nb::sig("def __array__(self, dtype: object | None = None, copy: bool | None = None) -> Any"))
       .def_prop_ro(
           "__cuda_array_interface__", [](const Frame& self) { return cuda_array_interface(view_of(self)); },
           nb::sig("def __cuda_array_interface__(self) -> dict[str, object]"))
@@ -168,7 +170,8 @@ void register_frame_class(nb::module_& module) {
           [](const Frame& self, const nb::kwargs& options) {
             return to_network(self, to_preprocess(options));
           },
-          nb::arg("options"), nb::sig("def to_tensor(self, **options: object) -> Tensor"),
+          nb::arg("options"),
+          nb::sig(signature("def to_tensor(self", preprocess_keywords(), "Tensor").c_str()),
           "One batch element on the frame's device: see Preprocess for the keywords; size is (height, "
           "width).")
       .def("__repr__", &describe);

@@ -5,6 +5,7 @@
 
 #include "bindings.h"
 #include "check.h"
+#include "keywords.h"
 #include "view.h"
 
 namespace lanner::python {
@@ -78,10 +79,7 @@ void apply(Preprocess& spec, const std::string& name, nb::handle value) {
   } else if (name == "pad_value") {
     spec.pad_value = nb::cast<float>(value);
   } else {
-    fail(ErrorCode::invalid_argument,
-         "unknown option '{}'; known are preset, size, layout, dtype, channels, region, quarter_turns, "
-         "resize, fit, range, mean, std, pad_value",
-         name);
+    fail(ErrorCode::internal, "the option '{}' is not applied", name);
   }
 }
 
@@ -112,8 +110,13 @@ Tensor to_rgb(const Image& self) {
 } // namespace
 
 Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base) {
-  if (keywords.contains("preset") && !keywords["preset"].is_none())
-    base = Preprocess::preset(nb::cast<std::string>(keywords["preset"]));
+  const std::string unknown = unknown_option(keywords, preprocess_keywords());
+  check(unknown.empty(), ErrorCode::invalid_argument, "{}", unknown);
+  if (keywords.contains("preset") && !keywords["preset"].is_none()) {
+    const nb::object preset = keywords["preset"];
+    base = Preprocess::preset(
+        with_option_named("preset", preset, [&] { return nb::cast<std::string>(preset); }));
+  }
   for (const auto& [name, value] : keywords) {
     const std::string option = nb::cast<std::string>(name);
     if (option == "preset" || value.is_none()) continue;
@@ -130,7 +133,7 @@ void register_image(nb::module_& module) {
           [](Preprocess* self, const nb::kwargs& keywords) {
             new (self) Preprocess(to_preprocess(keywords));
           },
-          nb::arg("options"), nb::sig("def __init__(self, **options: object) -> None"))
+          nb::arg("options"), nb::sig(signature("def __init__(self", preprocess_keywords(), "None").c_str()))
       .def("to_json", &Preprocess::to_json)
       .def_static(
           "from_json", [](const std::string& text) { return Preprocess::from_json(text); }, nb::arg("text"))
@@ -169,7 +172,8 @@ void register_image(nb::module_& module) {
             ReleasedGil release;
             return to_tensor(self, spec);
           },
-          nb::arg("options"), nb::sig("def to_tensor(self, **options: object) -> Tensor"),
+          nb::arg("options"),
+          nb::sig(signature("def to_tensor(self", preprocess_keywords(), "Tensor").c_str()),
           "One batch element [1, 3, height, width]: see Preprocess for the keywords; size is (height, "
           "width), region (x, y, width, height).")
       .def("__repr__", &describe);

@@ -1,5 +1,6 @@
 // Frames by number, by time and one after the other.
 
+#include <array>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 
 #include "bindings.h"
 #include "check.h"
+#include "keywords.h"
 
 namespace lanner::python {
 namespace {
@@ -108,18 +110,35 @@ bool apply_reader(VideoReaderOptions& options, const std::string& name, nb::hand
   return true;
 }
 
+constexpr std::array reader_keywords{
+    Keyword{"stream", "int"},
+    Keyword{"threads", "int"},
+    Keyword{"device", "str"},
+    Keyword{"output", "str"},
+    Keyword{"decoders", "int"},
+    Keyword{"prefetch", "int"},
+    Keyword{"format", "str"},
+    Keyword{"preprocess", "Preprocess"},
+    Keyword{"raise_on_error", "bool"},
+    Keyword{"sei", "bool"},
+    Keyword{"latency", "typing.Literal['normal', 'low']"},
+    Keyword{"cuda_context", "int"},
+    Keyword{"cuda_stream", "int"},
+    Keyword{"frame_bytes", "int"},
+    Keyword{"cache_index", "bool"},
+    Keyword{"index", "StreamIndex"},
+    Keyword{"limits", "dict[str, float | str]"},
+};
+
 VideoReaderOptions reader_options(const nb::kwargs& keywords) {
   VideoReaderOptions options;
+  if (const std::string unknown = unknown_option(keywords, reader_keywords); !unknown.empty())
+    throw nb::type_error(unknown.c_str());
   for (const auto& [key, value] : keywords) {
     const std::string name = nb::cast<std::string>(key);
     if (value.is_none()) continue;
-    if (!with_option_named(name, value, [&] { return apply_reader(options, name, value); }))
-      throw nb::type_error(
-          fmt::format("unknown option '{}'; known are stream, threads, device, output, decoders, prefetch, "
-                      "format, preprocess, raise_on_error, sei, latency, cuda_context, cuda_stream, "
-                      "frame_bytes, cache_index, index, limits",
-                      name)
-              .c_str());
+    const bool applied = with_option_named(name, value, [&] { return apply_reader(options, name, value); });
+    check(applied, ErrorCode::internal, "the option '{}' is not applied", name);
   }
   return options;
 }
@@ -337,8 +356,9 @@ void register_random_access(nb::class_<Reader>& reader) {
             });
           },
           nb::arg("indices"), nb::arg("options"),
-          nb::sig(
-              "def batch(self, indices: slice | collections.abc.Sequence[int], **options: object) -> Tensor"),
+          nb::sig(signature("def batch(self, indices: slice | collections.abc.Sequence[int]",
+                            preprocess_keywords(), "Tensor")
+                      .c_str()),
           "The frames as one tensor [N, ...]: see Preprocess for the keywords; size is (height, width).")
       .def_prop_ro("index", [](Reader& self) {
         return std::const_pointer_cast<StreamIndex>(
@@ -357,8 +377,9 @@ void register_opening(nb::class_<Opened<Video>>& opened, Make make) {
             open(self, source, keywords, make);
           },
           nb::arg("source").none(), nb::arg("options"),
-          nb::sig("def __init__(self, source: str | os.PathLike[str] | bytes | io.BufferedIOBase, **options: "
-                  "object) -> None"),
+          nb::sig(signature("def __init__(self, source: str | os.PathLike[str] | bytes | io.BufferedIOBase",
+                            reader_keywords, "None")
+                      .c_str()),
           options_text)
       .def_prop_ro(
           "stream", [](const Opened<Video>& self) { return self.video->stream(); }, nb::rv_policy::copy)

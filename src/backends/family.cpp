@@ -1,5 +1,6 @@
 #include "backends/family.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "base/check.h"
@@ -15,6 +16,14 @@ bool FamilyBackend::fuses(std::span<const Node* const> group, const Node& next, 
   for (const KernelFamily& family : families_)
     if (family.fuses && family.fuses(joined, target)) return true;
   return false;
+}
+
+std::vector<std::vector<const Node*>> FamilyBackend::propose(const Node& anchor, const Target& target) const {
+  std::vector<std::vector<const Node*>> groups;
+  if (target.device.kind != device_) return groups;
+  for (const KernelFamily& family : families_)
+    if (family.propose) std::ranges::move(family.propose(anchor, target), std::back_inserter(groups));
+  return groups;
 }
 
 TacticList FamilyBackend::tactics(const Node& node, const Target& target) const {

@@ -34,6 +34,8 @@ struct KernelFamily {
   TacticList (*more)(const Node& node, const Group& group, const Target& target) = nullptr;
   /// As Backend::named_tactics; null: `tactics` is quick enough.
   TacticList (*named)(const Node& node, const Group& group, const Target& target) = nullptr;
+  /// As Backend::propose; null: nothing.
+  std::vector<std::vector<const Node*>> (*propose)(const Node& anchor, const Target& target) = nullptr;
 };
 
 /// Joins families under one name. The table must outlive it.
@@ -48,6 +50,7 @@ public:
   std::string version() const override { return version_; }
   DeviceKind device() const override { return device_; }
   bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const override;
+  std::vector<std::vector<const Node*>> propose(const Node& anchor, const Target& target) const override;
   TacticList tactics(const Node& node, const Target& target) const override;
   TacticList more_tactics(const Node& node, const Target& target) const override;
   TacticList named_tactics(const Node& node, const Target& target) const override;

@@ -15,12 +15,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path own_folder() {
+/// The library that this code lies in.
+fs::path own_file() {
   Dl_info info{};
   if (!::dladdr(reinterpret_cast<const void*>(&load_module), &info) || !info.dli_fname) return {};
   std::error_code error;
   const fs::path file = fs::canonical(info.dli_fname, error);
-  return error ? fs::path() : file.parent_path();
+  return error ? fs::path() : file;
+}
+
+/// Modules are linked to one library and bear its name: `liblanner-onednn.so` belongs to `liblanner.so.0.1`,
+/// `liblanner-runtime-onednn.so` to `liblanner-runtime.so.0.1`.
+std::string module_file(std::string_view name) {
+  const std::string own = own_file().filename().string();
+  const std::string library = own.substr(0, own.find(".so"));
+  return fmt::format("{}-{}.so", library.starts_with("liblanner") ? library : "liblanner", name);
 }
 
 std::string last_error() {
@@ -66,7 +75,7 @@ ModuleResult find_module(std::string_view name, std::uint32_t abi_version,
                          std::span<const fs::path> folders) {
   ModuleResult result;
   for (const fs::path& folder : folders) {
-    const fs::path path = folder / fmt::format("liblanner-{}.so", name);
+    const fs::path path = folder / module_file(name);
     result.attempts.push_back(open_module(name, abi_version, path, result.table));
     if (result.table) {
       result.path = path.string();
@@ -87,7 +96,7 @@ const ModuleResult& load_module(std::string_view name, std::uint32_t abi_version
   std::lock_guard lock(mutex);
   if (const auto known = results->find(name); known != results->end()) return known->second;
   std::vector<fs::path> folders;
-  if (fs::path own = own_folder(); !own.empty()) folders.push_back(std::move(own));
+  if (const fs::path own = own_file(); !own.empty()) folders.push_back(own.parent_path());
   folders.insert(folders.end(), options().module_path.begin(), options().module_path.end());
   return results->emplace(std::string(name), find_module(name, abi_version, folders)).first->second;
 }

@@ -68,6 +68,16 @@ void read_callers(const lanner_build_options& given, BuildOptions& result) {
         BindingStorage::parse(text(given.storages[i].storage, "storage"));
 }
 
+void read_pictures(const lanner_build_options& given, BuildOptions& result) {
+  if (given.picture_count > 0) required(given.pictures, "pictures");
+  for (std::size_t i = 0; i < given.picture_count; ++i) {
+    const lanner_input_picture& picture = given.pictures[i];
+    PictureOptions& taken = result.pictures[text(picture.input, "input of a picture")];
+    if (picture.format) taken.format = parse_pixel_format(picture.format);
+    taken.preprocess = preprocess_of(picture.preprocess);
+  }
+}
+
 BuildOptions options_of(const lanner_build_options* options) {
   const lanner_build_options given = read_options(options);
   BuildOptions result;
@@ -97,6 +107,7 @@ BuildOptions options_of(const lanner_build_options* options) {
   for (std::size_t i = 0; i < given.preprocess_count; ++i)
     result.preprocess[text(given.preprocess[i].input, "input of a preprocess")] =
         preprocess_of(given.preprocess[i].preprocess);
+  read_pictures(given, result);
   if (given.environment) result.environment = given.environment->environment;
   result.control = control_of(given);
   return result;
@@ -169,7 +180,7 @@ lanner_status describe(const std::vector<Binding>* bindings, std::size_t index, 
     const Binding& binding = (*bindings)[index];
     write_struct(into, {0, binding.name.c_str(), static_cast<lanner_dtype>(binding.dtype), binding.sequence,
                         binding.ranked, binding.dims.size(), binding.dims.data(), binding.storage.c_str(),
-                        binding.state, binding.overwritten});
+                        binding.state, binding.overwritten, binding.picture.c_str()});
   });
 }
 

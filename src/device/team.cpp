@@ -1,453 +1,19 @@
+// The team of each thread that calls, and all of them together; team_threads.h has what one does.
+
 #include "device/team.h"
 
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstdint>
-#include <ctime>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <set>
-#include <thread>
-#include <vector>
 
-#include <lanner/threads.h>
-
-#include "base/account.h"
-#include "base/surroundings.h"
-#include "device/cpu_clock.h"
-#include "device/numa.h"
-#include "device/patience.h"
+#include "device/team_threads.h"
 
 namespace lanner {
 namespace {
 
-// Note [Threads without a core]
-// A thread that was taken off its core, for another process, a decoder or a quota, is back after
-// milliseconds; a step of a network takes microseconds. So no share belongs to a thread: whoever runs takes
-// the next one, and who comes late finds nothing left. The caller waits only for what was taken and not
-// returned. While it waits it runs the pieces that are left of such a share, so that a thread which lost its
-// core keeps it waiting for one piece alone; and where that took longer than the work itself, it runs free
-// shares alone for a while: see Patience.
-//
-// The word that shares are taken from holds the number of its job, so that a thread that slept through the
-// end of a job takes nothing of the next one by mistake; the words that pieces are taken from do so too. What
-// a job is (function, argument) is read only with a share or piece in hand: until that is returned the caller
-// writes nothing. In a quiet run a job costs three moves of a cache line: the job to the helper, its share's
-// being taken back to the caller, its end back to the caller.
-
-constexpr int share_bits = 13, max_threads = (1 << share_bits) - 1; ///< Of one team.
-constexpr int piece_bits = 24;
-constexpr unsigned regions_between_looks = 1024; ///< At the memory node that the caller is on.
-constexpr std::uint64_t share_mask = max_threads, piece_mask = (std::uint64_t{1} << piece_bits) - 1;
-constexpr std::uint64_t number_mask = (std::uint64_t{1} << (64 - 2 * share_bits)) - 1;
-
-/// Number of a job, how many shares it has, and how many of them are taken.
-struct Ticket {
-  std::uint64_t word = 0;
-
-  static Ticket of(std::uint64_t number, int shares) {
-    return {number << 2 * share_bits | static_cast<std::uint64_t>(shares) << share_bits | 1U};
-  }
-  std::uint64_t number() const { return word >> 2 * share_bits; }
-  int shares() const { return static_cast<int>(word >> share_bits & share_mask); }
-  int taken() const { return static_cast<int>(word & share_mask); }
-};
-
-std::atomic<unsigned> forks{0};
-std::atomic<const Executor*> executor{nullptr};
-
-/// Threads of a team block all signals: handlers of the program are not for them.
-class BlockedSignals {
-public:
-  BlockedSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-
-private:
-  sigset_t before_;
-};
-
-/// The pieces of one share that nobody has begun: a job's number, and how many they are.
-struct alignas(64) Cursor {
-  std::atomic<std::uint64_t> word{0};
-};
-
-struct Job {
-  void (*function)(void* argument, int share, int piece) = nullptr;
-  void* argument = nullptr;
-  int shares = 1, pieces = 1;
-};
-
-class Team {
-public:
-  Team() : forks_(forks) {}
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
-  ~Team() { end_threads(); }
-
-  void run(Job job, Shares kind);
-  void barrier(int size) noexcept;
-  /// Grown ahead of its next region.
-  int reserve(int threads);
-  /// From any thread: ends the team's threads, unless it is in use.
-  void rest();
-  /// See limit_team() and team_seconds().
-  void limit(int threads);
-  double seconds();
-  unsigned barriers() const noexcept { return barriers_.load(std::memory_order_relaxed); }
-  bool survived_fork() const noexcept { return forks_ == forks.load(std::memory_order_relaxed); }
-
-private:
-  static constexpr std::size_t chunk_size = 64;
-  using Chunk = std::array<Cursor, chunk_size>;
-
-  Cursor& cursor(int share) {
-    const auto i = static_cast<std::size_t>(share);
-    return (*chunks_[i / chunk_size])[i % chunk_size];
-  }
-  /// Keeps rest() away.
-  class Use {
-  public:
-    explicit Use(Team& team) : team_(team) {
-      while (team_.in_use_.test_and_set(std::memory_order_acquire)) pause_core();
-    }
-    ~Use() { team_.in_use_.clear(std::memory_order_release); }
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
-
-  private:
-    Team& team_;
-  };
-
-  int grow(int threads);
-  void stay_beside_caller();
-  void end_threads();
-  void set_helpers(int most);
-  void run_in_use(Job job, Shares kind);
-  void run_by(const Executor& executor, const Job& job);
-  void run_alone(const Job& job);
-  void run_piece(const Job& job, int share, int piece, bool helper);
-  std::uint64_t start(const Job& job);
-  std::uint64_t next_number() const { return (Ticket{ticket_}.number() + 1) & number_mask; }
-  void publish(Ticket ticket);
-  int take_share(std::uint64_t number);
-  void run_shares(std::uint64_t number, bool helper);
-  void run_share(int share, std::uint64_t number, bool helper);
-  std::uint32_t run_pieces_left(int share, std::uint64_t number, bool helper);
-  void give_back(std::uint32_t pieces);
-  void help_others(std::uint64_t number);
-  void wait_for_others(std::uint64_t number);
-  void serve(std::uint64_t seen, int helper);
-  void wait_for_leave(int helper);
-  std::uint64_t next_job(std::uint64_t seen, Spin& spin);
-
-  alignas(64) std::atomic<std::uint64_t> ticket_{0};
-  Job job_;
-  ThreadBounds bounds_; ///< The caller's: what its helpers take counts as taken by it.
-  alignas(64) std::atomic<std::uint32_t> left_{0}; ///< Pieces not returned yet.
-  std::atomic<bool> caller_sleeps_{false};
-  alignas(64) std::atomic<int> sleepers_{0};
-  std::atomic<std::uint32_t> bell_{0}; ///< Rung for sleepers.
-  alignas(64) std::atomic<int> arrived_{0};
-  std::atomic<std::uint32_t> barriers_{0};
-  std::atomic<bool> stopping_{false};
-  std::atomic<int> helpers_{max_threads}; ///< That may take part; see set_helpers().
-  std::atomic_flag in_use_;
-  unsigned forks_;
-  Patience patience_; ///< The caller's.
-  int node_ = -1;     ///< The memory node that the caller was seen on.
-  unsigned regions_ = 0;
-  std::array<std::unique_ptr<Chunk>, (max_threads + chunk_size) / chunk_size> chunks_;
-  std::vector<std::thread> workers_;
-};
-
-thread_local TeamPlace place;
-thread_local Team* region = nullptr; ///< The team whose region the thread is in.
-
-class InRegion {
-public:
-  InRegion(Team& team, int number, int size) {
-    place = {number, size, true};
-    region = &team;
-  }
-  ~InRegion() {
-    place = {};
-    region = nullptr;
-  }
-};
-
-void Team::end_threads() {
-  stopping_ = true;
-  const int helpers = helpers_;
-  set_helpers(max_threads);
-  publish(Ticket::of(next_number(), 0));
-  for (std::thread& worker : workers_) worker.join();
-  workers_.clear();
-  stopping_ = false;
-  helpers_ = helpers;
-}
-
-/// The first so many threads beside the caller take part.
-void Team::set_helpers(int most) {
-  if (helpers_.exchange(most) != most) helpers_.notify_all();
-}
-
-void Team::limit(int threads) {
-  const Use use(*this);
-  set_helpers(threads > 0 ? threads - 1 : max_threads);
-}
-
-double Team::seconds() {
-  const Use use(*this);
-  double sum = seconds_of(CLOCK_THREAD_CPUTIME_ID);
-  for (std::thread& worker : workers_) {
-    clockid_t clock{};
-    if (::pthread_getcpuclockid(worker.native_handle(), &clock) == 0) sum += seconds_of(clock);
-  }
-  return sum;
-}
-
-void Team::rest() {
-  if (in_use_.test_and_set(std::memory_order_acquire)) return;
-  end_threads();
-  in_use_.clear(std::memory_order_release);
-}
-
-int Team::reserve(int threads) {
-  const Use use(*this);
-  return grow(threads);
-}
-
-const std::vector<Cores>& machine_nodes() {
-  static const auto* nodes = new std::vector<Cores>(memory_nodes());
-  return *nodes;
-}
-
-/// Keeps the threads to the memory node that the caller is on, where they fit; the caller goes where it
-/// likes.
-void Team::stay_beside_caller() {
-  const std::vector<Cores>& nodes = machine_nodes();
-  if (nodes.size() < 2) return;
-  const int node = node_of(nodes, ::sched_getcpu());
-  if (node == node_) return;
-  node_ = node;
-  const Cores cores = cores_for_team(nodes, allowed_cores(), node, static_cast<int>(workers_.size()) + 1);
-  for (std::thread& worker : workers_) keep_to(worker.native_handle(), cores);
-}
-
-/// Threads that take part, the caller's included.
-int Team::grow(int threads) {
-  threads = std::clamp(threads, 1, max_threads);
-  for (std::size_t chunk = 0; chunk * chunk_size < static_cast<std::size_t>(threads); ++chunk)
-    if (!chunks_[chunk]) chunks_[chunk] = std::make_unique<Chunk>();
-  if (static_cast<int>(workers_.size()) >= threads - 1) return threads;
-  const BlockedSignals blocked;
-  try {
-    while (static_cast<int>(workers_.size()) < threads - 1) {
-      workers_.emplace_back([this, seen = Ticket{ticket_}.number(),
-                             helper = static_cast<int>(workers_.size())] { serve(seen, helper); });
-      ::pthread_setname_np(workers_.back().native_handle(), "lanner-team");
-    }
-  } catch (const std::exception&) {
-    threads = static_cast<int>(workers_.size()) + 1;
-  }
-  node_ = -1;
-  stay_beside_caller();
-  return threads;
-}
-
-void Team::publish(Ticket ticket) {
-  ticket_ = ticket.word;
-  if (sleepers_ > 0) {
-    ++bell_;
-    bell_.notify_all();
-  }
-}
-
-/// Number of a job that was not seen, once there is one.
-std::uint64_t Team::next_job(std::uint64_t seen, Spin& spin) {
-  const auto number = [&] { return Ticket{ticket_.load(std::memory_order_acquire)}.number(); };
-  while (!spin.until([&] { return number() != seen; })) {
-    const std::uint32_t bell = bell_;
-    ++sleepers_;
-    if (Ticket{ticket_}.number() == seen) bell_.wait(bell);
-    --sleepers_;
-  }
-  return number();
-}
-
-void Team::wait_for_leave(int helper) {
-  for (int most = helpers_; helper >= most; most = helpers_) helpers_.wait(most);
-}
-
-void Team::serve(std::uint64_t seen, int helper) {
-  Spin spin;
-  for (;;) {
-    wait_for_leave(helper);
-    seen = next_job(seen, spin);
-    if (stopping_) return;
-    if (helper < helpers_) run_shares(seen, true);
-  }
-}
-
-void Team::give_back(std::uint32_t pieces) {
-  if (left_.fetch_sub(pieces) == pieces && caller_sleeps_) left_.notify_one();
-}
-
-/// The next share of this job; -1 where nothing is left of it.
-int Team::take_share(std::uint64_t number) {
-  Ticket at{ticket_.load(std::memory_order_relaxed)};
-  while (at.number() == number && at.taken() < at.shares())
-    if (ticket_.compare_exchange_weak(at.word, at.word + 1, std::memory_order_acquire,
-                                      std::memory_order_relaxed))
-      return at.taken();
-  return -1;
-}
-
-/// One that is in hand. What a helper takes counts as the caller's.
-void Team::run_piece(const Job& job, int share, int piece, bool helper) {
-  const InRegion in(*this, share, job.shares);
-  if (helper) set_thread_bounds(bounds_);
-  job.function(job.argument, share, piece);
-  if (helper) set_thread_bounds({});
-}
-
-/// How many pieces it ran: they are not returned yet.
-std::uint32_t Team::run_pieces_left(int share, std::uint64_t number, bool helper) {
-  std::atomic<std::uint64_t>& word = cursor(share).word;
-  std::uint32_t ran = 0;
-  std::uint64_t at = word.load(std::memory_order_relaxed);
-  while (at >> piece_bits == number && (at & piece_mask) != 0) {
-    if (!word.compare_exchange_weak(at, at - 1, std::memory_order_acquire, std::memory_order_relaxed))
-      continue;
-    run_piece(job_, share, job_.pieces - static_cast<int>(at & piece_mask), helper);
-    ++ran;
-    at = word.load(std::memory_order_relaxed);
-  }
-  return ran;
-}
-
-/// A share in hand.
-void Team::run_share(int share, std::uint64_t number, bool helper) {
-  if (job_.pieces == 1) {
-    run_piece(job_, share, 0, helper);
-    return give_back(1);
-  }
-  cursor(share).word.store(number << piece_bits | static_cast<std::uint64_t>(job_.pieces),
-                           std::memory_order_release);
-  if (const std::uint32_t ran = run_pieces_left(share, number, helper); ran > 0) give_back(ran);
-}
-
-void Team::run_shares(std::uint64_t number, bool helper) {
-  for (int share = take_share(number); share >= 0; share = take_share(number))
-    run_share(share, number, helper);
-}
-
-/// Takes a job up: share 0 is the caller's.
-std::uint64_t Team::start(const Job& job) {
-  job_ = job;
-  bounds_ = thread_bounds();
-  left_.store(static_cast<std::uint32_t>(job.shares) * static_cast<std::uint32_t>(job.pieces),
-              std::memory_order_relaxed);
-  const Ticket ticket = Ticket::of(next_number(), job.shares);
-  publish(ticket);
-  return ticket.number();
-}
-
-/// The caller's, with what a thread has in hand that may have lost its core.
-void Team::help_others(std::uint64_t number) {
-  for (int share = 1; share < job_.shares; ++share)
-    if (const std::uint32_t ran = run_pieces_left(share, number, false); ran > 0) give_back(ran);
-}
-
-void Team::wait_for_others(std::uint64_t number) {
-  const auto done = [&] { return left_.load(std::memory_order_acquire) == 0; };
-  if (job_.pieces > 1 && !patience_.spin_shortly_until(done)) help_others(number);
-  while (!patience_.spin_until(done)) {
-    caller_sleeps_ = true;
-    if (const std::uint32_t left = left_; left > 0) left_.wait(left);
-    caller_sleeps_ = false;
-  }
-}
-
-void Team::run_alone(const Job& job) {
-  for (int share = 0; share < job.shares; ++share)
-    for (int piece = 0; piece < job.pieces; ++piece) run_piece(job, share, piece, false);
-}
-
-/// Pieces in one row, on whatever threads.
-void Team::run_by(const Executor& executor, const Job& job) {
-  struct Row {
-    Team& team;
-    const Job& job;
-    ThreadBounds bounds;
-  } row{*this, job, thread_bounds()};
-  const auto piece = [](void* argument, int number) {
-    const Row& of = *static_cast<const Row*>(argument);
-    const ThreadBounds before = thread_bounds();
-    set_thread_bounds(of.bounds);
-    of.team.run_piece(of.job, number / of.job.pieces, number % of.job.pieces, false);
-    set_thread_bounds(before);
-  };
-  executor.run(executor.user, job.shares * job.pieces, piece, &row);
-}
-
-/// What free shares of the calling thread run on; null: its team.
-const Executor* current_executor() noexcept {
-  const Executor* given = given_executor();
-  return given ? given : executor.load(std::memory_order_acquire);
-}
-
-void Team::run(Job job, Shares kind) {
-  const Executor* host = kind == Shares::free ? current_executor() : nullptr;
-  if (host) return run_by(*host, job);
-  const Use use(*this);
-  run_in_use(job, kind);
-}
-
-void Team::run_in_use(Job job, Shares kind) {
-  const bool free = kind == Shares::free;
-  if (free && (patience_.is_lost() || job.shares > max_threads)) return run_alone(job);
-  const int threads = grow(job.shares);
-  if (!free) {
-    job.shares = threads;
-    set_helpers(max_threads);
-  }
-  if (threads == 1) return run_alone(job);
-  if (++regions_ % regions_between_looks == 0) stay_beside_caller();
-  patience_.begin();
-  const std::uint64_t number = start(job);
-  run_share(0, number, false);
-  if (left_.load(std::memory_order_acquire) != 0) {
-    run_shares(number, false);
-    wait_for_others(number);
-  }
-  if (free) patience_.end();
-}
-
-void Team::barrier(int size) noexcept {
-  const std::uint32_t number = barriers_;
-  if (++arrived_ == size) {
-    arrived_ = 0;
-    ++barriers_;
-    barriers_.notify_all();
-    return;
-  }
-  Spin spin;
-  while (!spin.until([&] { return barriers_.load(std::memory_order_acquire) != number; }))
-    barriers_.wait(number);
-}
+using teams::Team;
 
 /// All teams there are. Never destroyed, as threads may end after the program's statics; a fork's child gets
 /// a new one, as it lacks whoever held the lock.
@@ -497,48 +63,33 @@ private:
   std::unique_ptr<Team> team_;
 };
 
-thread_local OwnTeam own_team;
+thread_local OwnTeam own;
 
 } // namespace
 
-void run_pieces(int shares, int pieces, void (*function)(void*, int share, int piece), void* argument) {
-  own_team.get().run({function, argument, shares, pieces}, Shares::free);
+teams::Team& teams::own_team() {
+  return own.get();
 }
 
-void run_team(int shares, Shares kind, void (*function)(void*), void* argument) {
-  if (shares <= 1 || place.inside) {
-    const TeamPlace before = place;
-    place = {0, 1, before.inside};
-    function(argument);
-    place = before;
-    return;
-  }
-  struct Call {
-    void (*function)(void*);
-    void* argument;
-  } call{function, argument};
-  const auto run = [](void* given, int, int) {
-    const auto& of = *static_cast<const Call*>(given);
-    of.function(of.argument);
-  };
-  own_team.get().run({run, &call, shares, 1}, kind);
+void run_pieces(int shares, int pieces, void (*function)(void*, int share, int piece), void* argument) {
+  own.get().run({function, argument, shares, pieces}, Shares::free);
 }
 
 bool reserve_team(int threads) {
-  return threads <= 1 || place.inside ||
-         (threads <= max_threads && own_team.get().reserve(threads) >= threads);
+  return threads <= 1 || team_place().inside ||
+         (threads <= teams::max_threads && own.get().reserve(threads) >= threads);
 }
 
 void limit_team(int threads) {
-  own_team.get().limit(threads);
+  own.get().limit(threads);
 }
 
 double team_seconds() {
-  return own_team.get().seconds();
+  return own.get().seconds();
 }
 
 void run_free_shares_by(const Executor* given) noexcept {
-  executor.store(given, std::memory_order_release);
+  teams::executor.store(given, std::memory_order_release);
 }
 
 TeamsNeeded::TeamsNeeded() noexcept {
@@ -554,27 +105,19 @@ TeamsNeeded::~TeamsNeeded() {
   if (--teams.needed == 0) teams.rest();
 }
 
-TeamPlace team_place() noexcept {
-  return place;
-}
-
-void team_barrier() noexcept {
-  if (region && place.size > 1) region->barrier(place.size);
-}
-
 unsigned team_barriers() noexcept {
-  return own_team.barriers();
+  return own.barriers();
 }
 
 unsigned forks_seen() noexcept {
   static const int registered = ::pthread_atfork(nullptr, nullptr, [] {
-    ++forks;
+    ++teams::forks;
     const int needed = Teams::instance()->needed;
     Teams::instance() = new Teams;
     Teams::instance()->needed = needed;
   });
   (void)registered;
-  return forks.load(std::memory_order_relaxed);
+  return teams::forks.load(std::memory_order_relaxed);
 }
 
 } // namespace lanner

@@ -8,6 +8,7 @@
 #include <lanner/log.h>
 
 #include "backends/backends.h"
+#include "engine/compiler.h"
 #include "engine/state.h"
 
 namespace lanner {
@@ -34,7 +35,7 @@ std::optional<EngineState::ArenaBound> EngineState::make_bound(const ShapeProfil
   const AccountScope charged(account);
   try {
     const auto shapes = profile.max(*graph);
-    if (!shapes) return std::nullopt;
+    if (!shapes || !find_compiler()) return std::nullopt;
     double no_seconds = 0;
     const SpecialisationPtr model = variants_.of_shapes(profile.opt, target.threads);
     const Specialisation made = lowered({*shapes, target.threads}, no_seconds, {model.get(), true}, control);

@@ -10,6 +10,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "engine/pictures.h"
 #include "plan/lowered.h"
 
 namespace lanner {
@@ -56,6 +57,7 @@ public:
 
 private:
   static void check_numbers(const Binding& binding, std::string_view option) {
+    check_no_picture(binding, option);
     check(!binding.sequence && binding.dtype != DType::string, ErrorCode::unsupported,
           "{}: {} is no tensor of numbers", option, binding.to_string());
   }

@@ -16,7 +16,6 @@
 #include "device/threads.h"
 #include "engine/context_state.h"
 #include "graph/op.h"
-#include "image/cuda/gpu_preprocess.h"
 #include "plan/lowered.h"
 
 namespace lanner {
@@ -105,13 +104,6 @@ Arenas Context::State::arenas(const Program& program) {
   return {static_cast<std::byte*>(arena.data()), static_cast<std::byte*>(host_arena.get())};
 }
 
-/// One picture of a batch, on the device that runs.
-void Context::State::fill(const Image& image, const Preprocess& spec, Tensor& tensor,
-                          std::int64_t batch_index) {
-  if (device().is_host()) return preprocess(image, spec, tensor, batch_index, {threads, {}});
-  preprocess_on_gpu(image, spec, tensor, batch_index, {});
-}
-
 Context::Context(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Context::Context(Context&&) noexcept = default;
 Context& Context::operator=(Context&&) noexcept = default;
@@ -128,6 +120,8 @@ Context Engine::create_context(const ContextOptions& options) const {
   state->sources.resize(state_->inputs.size());
   state->given.resize(state_->outputs.size());
   state->filled.resize(state_->inputs.size());
+  state->pictures.resize(state_->inputs.size());
+  state->staging.resize(state_->inputs.size());
   state->kept.assign(state_->states.size(), KeptState(state_->target.device));
   state->shapes.resize(state_->inputs.size());
   state->input_changed.assign(state_->inputs.size(), true);
@@ -141,41 +135,6 @@ void Context::bind(std::string_view input, Item value) {
   const Binding& expected = state.engine->inputs[i];
   if (!expected.sequence) return state.bind_tensor(i, std::move(value.tensor));
   state.take_input(i, std::move(value));
-}
-
-void Context::bind(std::string_view input, std::span<const Image> images, const Preprocess* spec) {
-  State& state = *state_;
-  const AccountScope charged(state.account);
-  const std::size_t i = state.input(input);
-  const auto stored = state.engine->preprocess.find(input);
-  const Preprocess* chosen = spec                                       ? spec
-                             : stored != state.engine->preprocess.end() ? &stored->second
-                                                                        : nullptr;
-  check(chosen != nullptr, ErrorCode::invalid_argument,
-        "input {}: an image is bound but the engine has no preprocessing for it; give one when building or "
-        "binding",
-        input);
-  check(!images.empty(), ErrorCode::invalid_argument, "input {}: no image was given", input);
-  const Layout& layout = state.engine->callers.input(i).layout;
-  Preprocess spec_of_memory = *chosen;
-  // What is held channels-last is made so at once.
-  const bool turned = !chosen->channels_last && layout == Layout::channels_last(4);
-  spec_of_memory.channels_last = chosen->channels_last || turned;
-  Shape shape{static_cast<std::int64_t>(images.size())};
-  for (std::int64_t size : output_shape(spec_of_memory, images[0].width, images[0].height))
-    shape.push_back(size);
-  state.bound[i] = {}; // what pictures of an earlier run became may be written over
-  Tensor& held = state.filled[i].get(chosen->dtype, shape, state.device(), state.idle_bytes());
-  for (std::size_t n = 0; n < images.size(); ++n)
-    state.fill(images[n], spec_of_memory, held, static_cast<std::int64_t>(n));
-  synchronize(state.device()); // a run may use any stream
-  const bool row = state.engine->inputs[i].dims.size() == 2;
-  Tensor made = row ? held.reshaped({shape[0], held.elements() / shape[0]}) : held;
-  if (turned)
-    made = Tensor::wrap(held.data(), held.dtype(), {shape[0], shape[3], shape[1], shape[2]}, held.owner(),
-                        layout, held.device());
-  bind(input, Item(std::move(made)));
-  state.sources[i] = images[0].device;
 }
 
 void Context::bind_output(std::string_view output, Tensor memory) {
@@ -200,6 +159,7 @@ void Context::unbind() noexcept {
   State& state = *state_;
   for (std::size_t i = 0; i < state.bound.size(); ++i)
     if (!state.engine->inputs[i].state) state.bound[i] = {};
+  std::fill(state.pictures.begin(), state.pictures.end(), nullptr);
   std::fill(state.input_changed.begin(), state.input_changed.end(), true);
   // Values of the last run may share memory with what was bound.
   if (state.ready.current()) state.now().rest(state.lent());

@@ -42,6 +42,7 @@ Tensor Context::State::readable(std::size_t i, const Tensor& tensor) const {
 
 void Context::State::bind_tensor(std::size_t i, Tensor value) {
   const Binding& expected = engine->inputs[i];
+  if (!expected.picture.empty()) check_records(i, value);
   check(value.defined(), ErrorCode::invalid_argument, "input {}: expected a tensor {}, got none",
         expected.name, expected.to_string());
   check(value.dtype() == expected.dtype, ErrorCode::invalid_argument,
@@ -50,6 +51,7 @@ void Context::State::bind_tensor(std::size_t i, Tensor value) {
   if (shapes[i] != value.shape()) engine->check_fits(i, value.shape());
   if (const auto number = state_with(&StatePair::input, i)) return set_state(*number, value);
   sources[i] = value.device();
+  pictures[i] = nullptr;
   take_tensor(i, readable(i, value));
 }
 
@@ -86,6 +88,7 @@ void Context::State::give_inputs(Stream stream) {
 
 const void* Context::State::on_device(std::size_t i, Stream stream) {
   const Tensor& tensor = bound[i].tensor;
+  if (pictures[i]) pictures[i]->upload(stream);
   Tensor& place = now().staged[i];
   if (!place.defined() || place.shape() != tensor.shape())
     place = Tensor::allocate(tensor.dtype(), tensor.shape(), tensor.layout(), device());

@@ -13,6 +13,7 @@
 #include "engine/kept_states.h"
 #include "engine/ready_shapes.h"
 #include "engine/state.h"
+#include "image/bound_pictures.h"
 
 namespace lanner {
 
@@ -27,7 +28,9 @@ struct Context::State {
   std::vector<Tensor> given;        ///< By output: the caller's memory.
   std::vector<KeptState> kept;      ///< By number of EngineState::states; their inputs are bound to views.
   std::vector<SpareTensors> filled; ///< By input: what images bound to it became.
-  InputShapes shapes;               ///< Of what is bound.
+  std::vector<std::shared_ptr<BoundPictures>> pictures; ///< By input: whose records are bound.
+  std::vector<PictureStaging> staging;                  ///< By input: where pictures of the host go up to.
+  InputShapes shapes;                                   ///< Of what is bound.
   bool shapes_changed = true;
   std::vector<bool> input_changed;
   /// Whether results are not the context's own: of this or the last run's call, by an allocator of its own.
@@ -55,6 +58,8 @@ struct Context::State {
   void keep_states();
   Tensor readable(std::size_t i, const Tensor& tensor) const;
   void bind_tensor(std::size_t i, Tensor value);
+  void check_records(std::size_t i, const Tensor& records) const;
+  void bind_pictures(std::size_t i, std::span<const Image> images, const Preprocess* spec);
   void take_input(std::size_t i, Item value);
   void take_tensor(std::size_t i, Tensor tensor);
   void choose_program(const Control& control);
@@ -73,7 +78,6 @@ struct Context::State {
   void fetch_results(Stream stream);
   void queue(Stream stream, const Control& control, const CallResources& call);
   void try_to_queue(Stream stream, const Control& control, const CallResources& call);
-  void fill(const Image& image, const Preprocess& spec, Tensor& tensor, std::int64_t batch_index);
   Arenas arenas(const Program& program);
 };
 

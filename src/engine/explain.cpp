@@ -10,10 +10,9 @@
 #include "base/check.h"
 #include "engine/caller_options.h"
 #include "graph/op.h"
-#include "lower/alternatives.h"
-#include "lower/precision.h"
 #include "plan/joins.h"
 #include "plan/lowered.h"
+#include "plan/precision.h"
 
 namespace lanner {
 namespace {

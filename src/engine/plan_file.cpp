@@ -19,6 +19,7 @@
 #include "base/one_line.h"
 #include "device/threads.h"
 #include "engine/caller_options.h"
+#include "engine/compiler.h"
 #include "engine/explain.h"
 #include "engine/plan_layout.h"
 #include "engine/plan_weights.h"
@@ -27,9 +28,8 @@
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "graph/text.h"
-#include "importers/importer.h"
-#include "lower/precision.h"
 #include "ops/table.h"
+#include "plan/precision.h"
 #include "tensor/half_types.h"
 #include "tensor/safetensors.h"
 
@@ -51,7 +51,8 @@ Safetensors open_plan(const SourcePtr& source, const Limits& limits) {
   try {
     return Safetensors::open(content, source->name(), limits);
   } catch (const Error&) {
-    const auto format = format_of(content.bytes);
+    const Compiler* compiler = find_compiler();
+    const auto format = compiler ? compiler->model_format(content.bytes) : std::nullopt;
     if (!format) throw;
     fail(ErrorCode::bad_data, "not a plan: it looks like a model of format {}; use build", *format);
   }
@@ -290,6 +291,10 @@ private:
   /// Runs by the portable IR on whatever is here, which takes time: so it is said.
   void tune_again(EngineState& state, const std::vector<VariantKey>& variants,
                   const std::string& reason) const {
+    check(find_compiler() != nullptr, ErrorCode::unsupported,
+          "the plan does not run here as it is ({}), and this library (liblanner-runtime) has no compiler to "
+          "choose kernels anew; build the plan on a machine like this one, or link liblanner",
+          reason);
     state.notes.push_back(
         fmt::format("the plan was tuned again from its IR, within {} s: {}", state.budget, reason));
     log_message(LogLevel::warning, fmt::format("{}: {}", name_, state.notes.back()));

@@ -18,6 +18,8 @@ void save_plan(const EngineState& state, const std::filesystem::path& path, cons
 /// Validates every byte as hostile, whatever its digest says. Throws Error{bad_data, unsupported}.
 std::shared_ptr<EngineState> load_plan(const SourcePtr& source, const LoadOptions& options);
 
+/// Before the name of an input in the metadata of a graph: what preprocessing gives it.
+inline constexpr const char* preprocess_key = "lanner.preprocess.";
 /// Fills what follows from the graph: bindings, opt shapes, preprocessing.
 void describe(EngineState& state);
 

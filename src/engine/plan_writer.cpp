@@ -18,7 +18,6 @@
 #include "engine/plan_layout.h"
 #include "engine/profiles.h"
 #include "graph/text.h"
-#include "importers/importer.h"
 #include "ops/custom.h"
 
 namespace lanner {

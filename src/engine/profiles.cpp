@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
 
 #include "base/account.h"
 #include "base/check.h"
+#include "engine/input_names.h"
 
 namespace lanner {
 namespace {
@@ -18,15 +18,6 @@ using Ranges = std::map<std::string, ShapeRange>;
 
 std::string where(std::size_t number) {
   return fmt::format("profile {}", number + 1);
-}
-
-std::size_t input_named(const Graph& graph, const std::string& name) {
-  std::vector<std::string> known;
-  for (std::size_t i = 0; i < graph.body().parameters().size(); ++i) {
-    known.push_back(graph.body().parameter(i)->name());
-    if (known.back() == name) return i;
-  }
-  fail(ErrorCode::invalid_argument, "the model has no input '{}'; there is {}", name, fmt::join(known, ", "));
 }
 
 /// One end of the ranges, or what lies between.
@@ -49,7 +40,7 @@ ShapeProfile checked_profile(const Graph& graph, const Ranges& ranges, const Inp
   ShapeProfile profile;
   profile.ranges.resize(graph.body().parameters().size());
   for (const auto& [name, range] : ranges) {
-    const std::size_t i = input_named(graph, name);
+    const std::size_t i = input_number(graph, name);
     check_range(*graph.body().parameter(i), range);
     profile.ranges[i] = range;
   }

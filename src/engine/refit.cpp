@@ -104,6 +104,7 @@ private:
     made->target = old_.target;
     made->budget = old_.budget;
     made->preprocess = old_.preprocess;
+    made->pictures = old_.pictures;
     made->opt = old_.opt;
     made->callers = old_.callers;
     made->states = old_.states;

@@ -3,12 +3,27 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "engine/compiler.h"
+#include "engine/plan_layout.h"
 #include "engine/plan_weights.h"
-#include "importers/importer.h"
 #include "ops/table.h"
 #include "tensor/safetensors.h"
 
 namespace lanner {
+namespace {
+
+/// A model is none; who cannot read one says so.
+Safetensors weights_file(const Content& content, const std::string& name, const Limits& limits) {
+  try {
+    return Safetensors::open(content, name, limits);
+  } catch (const Error& error) {
+    if (find_compiler()) throw;
+    throw Error(error.code(), error.message() + "; this library (liblanner-runtime) reads no models: give a "
+                                                "safetensors file or a whole plan");
+  }
+}
+
+} // namespace
 
 WeightValues weights_of(const Graph& imported, std::uint64_t max_bytes) {
   WeightValues values;
@@ -53,12 +68,13 @@ GivenWeights::GivenWeights(const SourcePtr& source, const std::filesystem::path&
                            const OpTable& ops)
     : name_(source->name()), limits_(limits), ops_(ops) {
   const Content content = read_all(source, limits);
-  if (format_of(content.bytes)) {
+  const Compiler* compiler = find_compiler();
+  if (compiler && compiler->model_format(content.bytes)) {
     const SourcePtr model = open_bytes(content.bytes, content.owner, name_);
-    sources_ = weights_of(*import_model(model, {ops_, folder, limits}));
+    sources_ = compiler->model_weights(model, folder, limits, ops_);
     return;
   }
-  const Safetensors file = Safetensors::open(content, name_, limits);
+  const Safetensors file = weights_file(content, name_, limits);
   if (!file.metadata().contains(plan_key)) {
     for (const SafetensorsEntry& entry : file.entries())
       sources_.emplace(entry.name, file.tensor(entry.name));

@@ -10,16 +10,11 @@
 #include <lanner/log.h>
 
 #include "backends/backends.h"
-#include "base/options.h"
-#include "engine/caller_options.h"
+#include "base/check.h"
+#include "engine/compiler.h"
 #include "engine/given_shapes.h"
 #include "engine/measure_machine.h"
-#include "engine/stream_choice.h"
 #include "graph/op.h"
-#include "lower/quantized_weights.h"
-#include "lower/schedule.h"
-#include "lower/vouched.h"
-#include "passes/pipeline.h"
 
 namespace lanner {
 namespace {
@@ -60,6 +55,7 @@ std::unique_ptr<const Graph> unpacked(const Graph& graph, WeightStore& constants
 
 std::string Binding::to_string() const {
   if (sequence) return name + ": sequence";
+  if (!picture.empty()) return fmt::format("{}: {} picture[{}]", name, picture, dim_names[0]);
   return fmt::format("{}: {}[{}]", name, lanner::to_string(dtype),
                      ranked ? fmt::format("{}", fmt::join(dim_names, ", ")) : "*");
 }
@@ -84,18 +80,6 @@ std::vector<Binding> output_bindings(const Graph& graph) {
   return bindings;
 }
 
-std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits,
-                                         const Control& control, const WeightReaders& readers) {
-  std::unique_ptr<Graph> concrete = graph_at(graph, given_shapes(graph, shapes));
-  PassOptions options;
-  options.limits = limits;
-  options.control = control;
-  run_passes(*concrete, options);
-  if (fold_weights(*concrete, readers.backends, readers.target, readers.constants))
-    run_passes(*concrete, options);
-  return concrete;
-}
-
 /// What a variant takes its tactics from.
 struct EngineState::Model {
   SpecialisationPtr specialisation; ///< Null: there is nothing like it.
@@ -115,7 +99,7 @@ SpecialisationPtr EngineState::specialise(const InputShapes& shapes, int threads
 
 SpecialisationPtr EngineState::tuned(const VariantKey& key, double& seconds, const Control& control) const {
   return variants_.get(key, true, control, [&] {
-    Specialisation made = lowered(key, seconds, {}, control);
+    Specialisation made = find_compiler() ? lowered(key, seconds, {}, control) : make_like(key, control);
     made.ahead = true;
     return made;
   });
@@ -163,56 +147,45 @@ Target EngineState::target_of(int threads) const {
 
 Specialisation EngineState::make_like(const VariantKey& key, const Control& control) const {
   double no_seconds = 0;
+  const Compiler* compiler = find_compiler();
+  if (!compiler && !variants_.of_shapes(key.shapes, key.threads)) fail_without_compiler(key);
   const Model model = like(key.shapes, key.threads);
   if (!model.specialisation) return lowered(key, no_seconds, {}, control);
   const Graph& chosen = model.specialisation->program->graph();
   const Target own = target_of(key.threads);
-  if (model.same_shapes && vouched(chosen, backends_for(own)))
+  // Without a compiler, as where a plan is loaded for another number of threads.
+  if (model.same_shapes && (!compiler || compiler->vouched(chosen, backends_for(own))))
     if (auto program = same_kernels(chosen, own))
       return {std::move(program), model.specialisation->reports, key.threads};
   return lowered(key, no_seconds, {.model = model.specialisation.get()}, control);
 }
 
-/// Lowered for its shapes and threads: tuned within `seconds`, of which stays what is left, or with the
-/// tactics of the model where there is one.
-Specialisation EngineState::lowered(const VariantKey& key, double& seconds, const Making& making,
+Specialisation EngineState::lowered(const VariantKey& key, double& seconds, const VariantMaking& making,
                                     const Control& control) const {
-  const Specialisation* model = making.model;
-  const Target own = target_of(key.threads);
-  const std::vector<const Backend*> backends = backends_for(own);
-  TimingCache cache(timing_cache, retune);
-  Target tried = own;
-  // Checking kernels at a first run takes longer than many runs. For sizes that were announced the list is
-  // enough, as it is in deterministic builds.
-  if (model && profile_of(key.shapes) && vouched(model->program->graph(), backends))
-    tried.deterministic = true;
-  Tuner tuner(tried, seconds, cache, *constants_, control);
-  if (making.sizes_only) tuner.believe();
-  std::unique_ptr<Graph> graph =
-      specialised_graph(portable(), key.shapes, limits, control, {backends, own, *constants_});
-  check_aliases(*this, *graph);
-  LowerOptions options{backends, own, tuner, *constants_, control};
-  if (model) options.tactic_source = &model->program->graph();
-  options.callers = callers;
-  Lowered result = lower(std::move(graph), options);
-  cache.save();
-  auto program =
-      std::make_shared<const Program>(std::move(result.graph), backends, own, *constants_, callers);
-  seconds = std::max(seconds - tuner.spent(), 0.0);
-  ChosenStreams chosen =
-      choose_streams(std::move(program), {.backends = backends,
-                                          .target = own,
-                                          .constants = *constants_,
-                                          .callers = callers,
-                                          .control = control,
-                                          .timing_cache = timing_cache,
-                                          .seconds = tuner.measures() ? seconds : 0,
-                                          .like = model ? streams_of(model->program->graph()) : 0});
-  seconds = std::max(seconds - chosen.seconds, 0.0);
-  if (!chosen.note.empty()) result.reports.push_back({{}, {}, {std::move(chosen.note)}});
-  program = std::move(chosen.program);
-  if (!making.sizes_only) program = within_bound(key.shapes, std::move(program), own);
-  return {std::move(program), std::move(result.reports), key.threads};
+  const Compiler* compiler = find_compiler();
+  if (!compiler) fail_without_compiler(key);
+  Specialisation made = compiler->variant(*this, key, making, seconds, control);
+  if (!making.sizes_only)
+    made.program = within_bound(key.shapes, std::move(made.program), target_of(key.threads));
+  return made;
+}
+
+void EngineState::fail_without_compiler(const VariantKey& key) const {
+  constexpr std::size_t shown = 4;
+  std::vector<std::string> known;
+  for (const auto& [other, made] : variants_.list()) {
+    std::string text = shapes_text(other.shapes);
+    if (std::ranges::find(known, text) == known.end()) known.push_back(std::move(text));
+  }
+  if (known.size() > shown) {
+    known.resize(shown);
+    known.emplace_back("others");
+  }
+  fail(ErrorCode::unsupported,
+       "{}: no variant for {}: the plan has {}, and this library (liblanner-runtime) has no compiler to make "
+       "one; "
+       "build the plan with profiles for these shapes, or link liblanner",
+       graph->name, shapes_text(key.shapes), fmt::join(known, " and "));
 }
 
 /// A program of the kernels that another number of threads runs by; null where not all are offered for this

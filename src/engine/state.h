@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -28,6 +29,8 @@
 
 namespace lanner {
 
+struct VariantMaking;
+
 struct EngineState {
   /// What the engine holds is charged to `account`; null counts nothing.
   explicit EngineState(const Limits& limits = {}, AccountPtr account = nullptr, Environment environment = {},
@@ -44,8 +47,9 @@ struct EngineState {
   Limits limits;
   AccountPtr account; ///< Of what the engine holds; a context's has this one for its base.
   std::map<std::string, Preprocess, std::less<>> preprocess;
-  InputShapes opt;      ///< What the build tuned for first.
-  CallerMemory callers; ///< By number of `inputs` and `outputs`.
+  std::vector<std::optional<PictureOptions>> pictures; ///< By input.
+  InputShapes opt;                                     ///< What the build tuned for first.
+  CallerMemory callers;                                ///< By number of `inputs` and `outputs`.
   std::vector<StatePair> states;
   std::vector<ShapeProfile> profiles; ///< In the order in which shapes are looked for in them.
   std::vector<std::string> notes;     ///< What `explain` tells of the whole: why a plan was tuned again.
@@ -92,16 +96,12 @@ private:
     std::uint64_t bytes = 0;
     std::shared_ptr<const Program> program; ///< Of the largest shapes.
   };
-  /// How a variant is made.
-  struct Making {
-    const Specialisation* model = nullptr; ///< Whose tactics it takes over; null: it is tuned.
-    bool sizes_only = false;               ///< It will never run.
-  };
   SpecialisationPtr tuned(const VariantKey& key, double& seconds, const Control& control) const;
   Model like(const InputShapes& shapes, int threads) const;
   Specialisation make_like(const VariantKey& key, const Control& control) const;
-  Specialisation lowered(const VariantKey& key, double& seconds, const Making& making,
+  Specialisation lowered(const VariantKey& key, double& seconds, const VariantMaking& making,
                          const Control& control) const;
+  [[noreturn]] void fail_without_compiler(const VariantKey& key) const;
   std::optional<ArenaBound> make_bound(const ShapeProfile& profile, const Control& control) const;
   std::shared_ptr<const Program>
   within_bound(const InputShapes& shapes, std::shared_ptr<const Program> program, const Target& target) const;
@@ -128,16 +128,5 @@ void set_limits(Target& target, const EnvironmentState& environment);
 /// Bindings of a graph's inputs or outputs.
 std::vector<Binding> input_bindings(const Graph& graph);
 std::vector<Binding> output_bindings(const Graph& graph);
-
-/// Who may take quantised weights as they are.
-struct WeightReaders {
-  std::span<const Backend* const> backends;
-  const Target& target;
-  const WeightStore& constants;
-};
-/// A copy of `graph` for concrete input shapes, canonical again, with those quantised weights made real that
-/// none of `readers` takes as they are.
-std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits,
-                                         const Control& control, const WeightReaders& readers);
 
 } // namespace lanner

@@ -16,8 +16,8 @@
 #include <lanner/cancel.h>
 
 #include "engine/given_shapes.h"
-#include "lower/lower.h"
 #include "plan/program.h"
+#include "plan/report.h"
 
 namespace lanner {
 

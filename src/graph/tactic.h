@@ -81,6 +81,14 @@ public:
   /// Whether `anchor` extended by `next` (an elementwise node that reads the group's last output) can be one
   /// fused node. `group` holds the nodes so far in order. Asked by fusion only.
   virtual bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const = 0;
+  /// Groups around `anchor` that it has kernels for and that do not grow by fuses(): several anchors, values
+  /// that others read too, nodes with regions or several outputs. In any order, of `anchor`'s region; what
+  /// others read of a group becomes further outputs of its `fused` node. Groups that cannot run as one (a
+  /// value read outside before the last node ran) are left out, of the rest tactics() is asked.
+  virtual std::vector<std::vector<const Node*>> propose(const Node& /*anchor*/,
+                                                        const Target& /*target*/) const {
+    return {};
+  }
   virtual TacticList tactics(const Node& node, const Target& target) const = 0;
   /// Ways beside those of tactics() that may be faster. Finding them takes long: they are asked for only
   /// while there is time to measure them.

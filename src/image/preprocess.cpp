@@ -168,6 +168,17 @@ void check_output(const Preprocess& spec, const Shape& element, const Tensor& ou
 
 } // namespace
 
+void preprocess_into(std::byte* element, const Image& image, const Preprocess& spec, int threads) {
+  const PreprocessPlan plan = preprocess_plan(image, spec);
+  const TensorRows out(spec, plan.target, element);
+  write_padding(plan, out);
+  const Sampling sampling = sampling_of(plan.axes);
+  parallel_for(threads, 0, sampling.luma_y.size, rows_at_once, [&](std::int64_t first, std::int64_t last) {
+    RowWorker worker(plan, sampling, out);
+    for (std::int64_t i = first; i < last; i += rows_at_once) worker.run(i, std::min(i + rows_at_once, last));
+  });
+}
+
 void check_preprocess(const Image& image, const Preprocess& spec, const Tensor& output,
                       std::int64_t batch_index) {
   check(image.defined(), ErrorCode::invalid_argument, "preprocess: no image was given");
@@ -190,17 +201,8 @@ void preprocess(const Image& image, const Preprocess& spec, Tensor& output, std:
   }
   check_preprocess(image, spec, output, batch_index);
   const Shape element = output_shape(spec, image.width, image.height);
-  const PreprocessPlan plan = preprocess_plan(image, spec);
   const auto bytes = element.elements() * static_cast<std::int64_t>(bit_width(spec.dtype) / 8);
-  const TensorRows out(spec, plan.target, static_cast<std::byte*>(output.data()) + batch_index * bytes);
-  write_padding(plan, out);
-  const Sampling sampling = sampling_of(plan.axes);
-  parallel_for(run.threads, 0, sampling.luma_y.size, rows_at_once,
-               [&](std::int64_t first, std::int64_t last) {
-                 RowWorker worker(plan, sampling, out);
-                 for (std::int64_t i = first; i < last; i += rows_at_once)
-                   worker.run(i, std::min(i + rows_at_once, last));
-               });
+  preprocess_into(static_cast<std::byte*>(output.data()) + batch_index * bytes, image, spec, run.threads);
 }
 
 Tensor to_tensor(const Image& image, const Preprocess& spec, const PreprocessRun& run) {

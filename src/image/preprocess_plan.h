@@ -2,6 +2,7 @@
 // What one pass from a picture to a tensor needs, worked out once: the CPU's rows and the GPU's kernel read
 // the same numbers.
 
+#include <cstddef>
 #include <cstdint>
 
 #include <lanner/image.h>
@@ -60,6 +61,9 @@ Image region_view(const Image& image, const PixelRect& region);
 
 /// Throws Error{invalid_argument} for a declaration that makes no sense.
 PreprocessPlan preprocess_plan(const Image& image, const Preprocess& spec);
+
+/// preprocess() on the host into one batch element of `spec`'s shape, type and order.
+void preprocess_into(std::byte* element, const Image& image, const Preprocess& spec, int threads);
 
 /// Throws Error{invalid_argument, unsupported} where a call of preprocess() makes no sense.
 void check_preprocess(const Image& image, const Preprocess& spec, const Tensor& output,

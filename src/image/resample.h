@@ -47,6 +47,7 @@ public:
   void read(std::int64_t y, float* const rows[3]);
 
 private:
+  static void fetch_ahead(const Plane& from, std::int64_t begin, std::int64_t end, std::int64_t bytes);
   void blend(int plane, const Taps& taps, std::int64_t y, float* out);
 
   const Image& image_;

@@ -16,6 +16,7 @@
 #include "importers/onnx/onnx_reader.h"
 #include "importers/tensorflow/graph_def.h"
 #include "importers/tensorflow/tensorflow_importer.h"
+#include "tensor/safetensors.h"
 
 namespace lanner {
 namespace {

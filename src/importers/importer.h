@@ -15,9 +15,6 @@
 
 namespace lanner {
 
-/// Metadata of a safetensors file by which a plan is known.
-inline constexpr const char* plan_key = "lanner.plan";
-
 struct ImportOptions {
   const OpTable& ops;
   std::filesystem::path

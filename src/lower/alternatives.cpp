@@ -17,23 +17,16 @@
 #include "graph/op.h"
 #include "lower/estimates.h"
 #include "lower/joins.h"
-#include "lower/precision.h"
+#include "plan/precision.h"
 #include "lower/promotion.h"
 #include "lower/quantized_weights.h"
 #include "lower/tuning.h"
 #include "lower/vouched.h"
 #include "ops/expansion.h"
-#include "passes/permutation.h"
 #include "plan/lowered.h"
 
 namespace lanner {
 namespace {
-
-bool all_planned(const Node& node) {
-  return std::ranges::all_of(node.inputs(),
-                             [](const Value* value) { return !value || is_planned(*value); }) &&
-         std::ranges::all_of(node.outputs(), [](const auto& value) { return is_planned(*value); });
-}
 
 Alternative without_kernel(const Node& node, const char* how, const Storage& storage = {}) {
   Alternative alternative;
@@ -218,12 +211,14 @@ private:
       if (!promotion_)
         add(group, group.nodes);
       else if (std::ranges::any_of(group.nodes, [&](Node* node) { return promotion_->promoted(*node); }))
-        add({group.nodes, false}, group.nodes);
+        add({group.nodes, false, group.by_backend}, group.nodes);
     if (!promotion_) return;
+    const std::map<const Node*, std::size_t> order = execution_order(graph_);
     for (ProposedGroup& group : proposed_groups(promotion_->graph(), options_.backends, options_.target)) {
       NodeGroup members;
       for (const Node* node : group.nodes) members.push_back(promotion_->original(*node));
-      add(group, std::move(members));
+      // What reads halves as they are is in the network alone.
+      if (may_run_as_one(members, order)) add(group, std::move(members));
     }
   }
 
@@ -234,11 +229,20 @@ private:
     proposal.node = proposal.own->body().nodes().back().get();
     proposal.inputs = inputs_of(members);
     proposal.outputs = outputs_of(members);
+    if (hides_alias(proposal.outputs)) return;
     proposal.in_first_cover = group.in_first_cover;
     proposal.promoted = group.nodes != members && has_promoted(members);
     proposal.members = std::move(members);
-    if (!later(proposal)) ask(proposal, options_);
+    if (group.by_backend || !later(proposal)) ask(proposal, options_);
     found_.push_back(std::move(proposal));
+  }
+
+  /// A kernel takes over memory for its first output only: one that is to lie where an input was stays first.
+  bool hides_alias(const std::vector<Value*>& outputs) const {
+    return std::ranges::any_of(options_.callers.aliases, [&](const CallerMemory::Alias& alias) {
+      return std::ranges::find(outputs.begin() + 1, outputs.end(), graph_.body().outputs()[alias.output]) !=
+             outputs.end();
+    });
   }
 
   bool has_promoted(const NodeGroup& members) const {
@@ -288,7 +292,7 @@ private:
     proposal.asked = true;
     if (node.tactic.backend == program_backend)
       proposal.list = {without_kernel(node, program_backend)};
-    else if (!all_planned(node) || node.captures() > 0)
+    else if (!is_planned(node) || node.captures() > 0)
       proposal.list = {without_kernel(node, interpreter_backend)};
     else if (is_alias(node) && node.op().view)
       proposal.list = aliases(node, options_.target);
@@ -362,16 +366,18 @@ void stand_in(Proposal& proposal, const Proposal& like, const Estimates& estimat
     if (!grows && made.cost.seconds > slow * expected) made.cost.seconds = expected;
     made.cost.seconds *= grows ? larger : smaller;
     made.tactic.kernel = one.tactic.kernel;
-    made.tactic.outputs = {one.tactic.outputs.at(0)};
-    for (const Value* value : proposal.inputs) {
-      const auto same = std::ranges::find(like.inputs, value);
+    const auto like_result = [&](const Value* value) {
       const bool whole =
           value && value->type.is_static() && value->type.dims() == proposal.outputs[0]->type.dims();
+      return whole ? one.tactic.outputs.at(0) : target.storage();
+    };
+    for (const Value* value : proposal.inputs) {
+      const auto same = std::ranges::find(like.inputs, value);
       made.tactic.inputs.push_back(
           same != like.inputs.end() ? one.tactic.inputs[static_cast<std::size_t>(same - like.inputs.begin())]
-          : whole                   ? one.tactic.outputs.at(0)
-                                    : target.storage());
+                                    : like_result(value));
     }
+    for (const Value* value : proposal.outputs) made.tactic.outputs.push_back(like_result(value));
     proposal.list.push_back(std::move(made));
   }
 }

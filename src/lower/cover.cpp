@@ -26,6 +26,7 @@ public:
     number_nodes();
     for (std::size_t p = 0; p < proposals.size(); ++p) add_choices(p);
     for (std::size_t n = 0; n < nodes_.size(); ++n) add_edges(n);
+    for (const Proposal& proposal : proposals) hold_together(proposal);
     add_free_inputs();
   }
 
@@ -201,6 +202,34 @@ private:
     problem_.edges.push_back(std::move(edge));
   }
 
+  /// Members that no data ties to those before them (siblings that read one value) take the same by an edge
+  /// of their own.
+  void hold_together(const Proposal& proposal) {
+    for (std::size_t m = 1; m < proposal.members.size(); ++m) {
+      const std::span earlier(proposal.members.data(), m);
+      if (!is_tied(*proposal.members[m], earlier))
+        tie(numbers_.at(proposal.members[0]), numbers_.at(proposal.members[m]));
+    }
+  }
+
+  static bool is_tied(const Node& node, std::span<Node* const> members) {
+    return std::ranges::any_of(node.inputs(), [&](const Value* value) {
+      return value && value->producer() && std::ranges::find(members, value->producer()) != members.end();
+    });
+  }
+
+  void tie(std::size_t one, std::size_t other) {
+    if (!tied_.emplace(one, other).second) return;
+    AssignmentProblem::Edge edge{one, other, {}};
+    for (const Taken& a : choices_[one])
+      for (const Taken& b : choices_[other]) {
+        const bool both =
+            holds(proposals_[a.proposal], *nodes_[other]) || holds(proposals_[b.proposal], *nodes_[one]);
+        edge.costs.push_back(both && a != b ? infinite : 0.0);
+      }
+    problem_.edges.push_back(std::move(edge));
+  }
+
   using ReorderTable = std::map<std::pair<std::size_t, std::size_t>, double>;
 
   double edge_cost(const Value& value, const Node& reader, const Taken& a, const Taken& b,
@@ -253,6 +282,7 @@ private:
   std::vector<std::vector<Storages>> storages_; ///< By proposal and alternative.
   std::map<std::string, std::size_t> storage_numbers_;
   std::vector<Storage> known_storages_;
+  std::set<std::pair<std::size_t, std::size_t>> tied_;
   AssignmentProblem problem_;
 };
 

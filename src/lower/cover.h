@@ -22,8 +22,8 @@ struct Taken {
 /// from one's storage to the other's takes. In the execution order of the proposals' last nodes.
 ///
 /// Each node of the graph is a variable of an assignment problem (lower/assign.h) whose values are the
-/// alternatives of all proposals that hold it. Of a group's members that read each other, all or none take an
-/// alternative: anything else costs infinitely much.
+/// alternatives of all proposals that hold it. Of a group's members all or none take an alternative: anything
+/// else costs infinitely much, by the edges of the values between them or by edges of their own.
 std::vector<Taken> cheapest_cover(std::span<const Proposal> proposals, const LowerOptions& options,
                                   ReorderCosts& reorder_costs);
 

@@ -1,6 +1,7 @@
 #include "lower/groups.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -8,13 +9,15 @@
 #include <lanner/error.h>
 
 #include "graph/copy.h"
+#include "graph/infer.h"
 #include "graph/op.h"
-#include "lower/precision.h"
+#include "plan/precision.h"
 
 namespace lanner {
 namespace {
 
 using NodeSet = std::set<const Node*>;
+using Places = std::map<const Node*, std::size_t>;
 
 bool is_static(const Node& node) {
   const auto fixed = [](const Value* value) { return !value || value->type.is_static(); };
@@ -22,9 +25,14 @@ bool is_static(const Node& node) {
          std::ranges::all_of(node.outputs(), [&](const auto& value) { return fixed(value.get()); });
 }
 
+/// What backends may say belongs together.
+bool may_join(const Node& node) {
+  return node.op().pure && node.regions().empty() && node.kind() != "constant" && is_static(node);
+}
+
+/// What fuses() is asked about.
 bool fusible(const Node& node) {
-  return node.op().pure && node.regions().empty() && node.outputs().size() == 1 &&
-         node.kind() != "constant" && is_static(node);
+  return may_join(node) && node.outputs().size() == 1;
 }
 
 /// The only node that reads `value`, or null when it has other uses or leaves the region.
@@ -52,12 +60,23 @@ NodeGroup in_order(const NodeGroup& members) {
   return sorted;
 }
 
+/// Whether all but the members of a group read a value behind the group's last node.
+bool read_behind(const Value& value, const NodeSet& members, const Node& last, const Places& places) {
+  const std::size_t place = places.at(&last);
+  return std::ranges::all_of(value.uses(), [&](const Use& use) {
+    return !use.node || members.contains(use.node) || places.at(use.node) > place;
+  });
+}
+
 class Proposer {
 public:
   Proposer(Graph& graph, std::span<const Backend* const> backends, const Target& target)
       : backends_(backends), target_(target) {
-    for (const auto& node : graph.body().nodes())
+    for (const auto& node : graph.body().nodes()) {
+      places_[node.get()] = all_.size();
+      all_.push_back(node.get());
       if (fusible(*node)) nodes_.push_back(node.get());
+    }
   }
 
   std::vector<ProposedGroup> run() {
@@ -73,6 +92,10 @@ public:
           leftovers(whole, NodeGroup(found_[i].nodes));
       add(NodeGroup(whole), false);
     }
+    for (Node* root : nodes_)
+      if (root->op().elementwise) add_shared(tree(*root, {}, true));
+    for (const Node* node : all_)
+      if (may_join(*node)) ask_backends(*node);
     return std::move(found_);
   }
 
@@ -87,8 +110,18 @@ private:
            });
   }
 
-  void add(NodeGroup group, bool in_first_cover) {
-    if (group.size() > 1 && known_.insert(group).second) found_.push_back({std::move(group), in_first_cover});
+  void add(NodeGroup group, bool in_first_cover, bool by_backend = false) {
+    if (group.size() > 1 && known_.insert(group).second)
+      found_.push_back({std::move(group), in_first_cover, by_backend});
+  }
+
+  /// Chains of steps (recurrent cells side by side) would have each node in as many groups as it has nodes
+  /// behind it, of which the solver would weigh each against each.
+  void add_shared(NodeGroup group) {
+    constexpr int most = 2;
+    if (std::ranges::any_of(group, [&](const Node* node) { return shared_[node] >= most; })) return;
+    for (const Node* node : group) ++shared_[node];
+    add(std::move(group), false);
   }
 
   /// `anchor` with the elementwise nodes that follow, one reader after the other. Those of an earlier anchor
@@ -130,35 +163,77 @@ private:
     }
   }
 
-  /// Nodes of the tree of `root` in execution order, root last.
-  NodeGroup tree(Node& root, const NodeSet& taken) const {
-    constexpr std::size_t largest = 32;
+  /// Nodes of the tree of `root` in execution order, root last. `shared`: with values that others read later
+  /// as well, and empty where there is none.
+  NodeGroup tree(Node& root, const NodeSet& taken, bool shared = false) const {
+    const std::size_t largest = shared ? 8 : 32;
     NodeSet members{&root};
     NodeGroup found{&root};
     for (std::size_t i = 0; i < found.size() && found.size() < largest; ++i) {
       for (Value* input : found[i]->inputs()) {
         Node* producer = input ? input->producer() : nullptr;
         if (!producer || members.contains(producer) || taken.contains(producer)) continue;
-        if (!can_absorb(*producer, *found[i], root, members)) continue;
+        if (!can_absorb(*producer, *found[i], root)) continue;
+        if (shared ? !read_behind(*producer->output(), members, root, places_)
+                   : !read_within(*producer->output(), members))
+          continue;
         members.insert(producer);
         found.push_back(producer);
       }
     }
     std::ranges::reverse(found);
-    return in_order(found);
+    NodeGroup group = in_order(found);
+    return shared && outputs_of(group).size() == 1 ? NodeGroup{} : group;
   }
 
-  bool can_absorb(Node& producer, const Node& consumer, const Node& root, const NodeSet& members) const {
-    if (producer.region() != root.region() || !producer.op().elementwise || !fusible(producer)) return false;
-    if (producer.output()->type.dims() != root.output()->type.dims()) return false;
-    const bool inside = std::ranges::all_of(
-        producer.output()->uses(), [&](const Use& use) { return use.node && members.contains(use.node); });
-    return inside && accepted({&producer}, consumer);
+  bool can_absorb(Node& producer, const Node& consumer, const Node& root) const {
+    return producer.region() == root.region() && producer.op().elementwise && fusible(producer) &&
+           producer.output()->type.dims() == root.output()->type.dims() && accepted({&producer}, consumer);
+  }
+
+  static bool read_within(const Value& value, const NodeSet& members) {
+    return std::ranges::all_of(value.uses(),
+                               [&](const Use& use) { return use.node && members.contains(use.node); });
+  }
+
+  /// What backends have kernels for that no growing finds.
+  void ask_backends(const Node& anchor) {
+    const std::array one{&anchor};
+    const std::optional<Target> own = target_for(one, target_);
+    if (!own) return;
+    for (const Backend* backend : backends_) {
+      if (backend->device() != target_.device.kind) continue;
+      for (const std::vector<const Node*>& nodes : backend->propose(anchor, *own))
+        if (NodeGroup group = as_group(nodes); !group.empty()) add(std::move(group), false, true);
+    }
+  }
+
+  /// In execution order; empty where these cannot run as one at the place of the last.
+  NodeGroup as_group(const std::vector<const Node*>& nodes) const {
+    NodeGroup group;
+    for (const Node* node : nodes) {
+      if (!places_.contains(node) || !may_join(*node)) return {};
+      group.push_back(all_[places_.at(node)]);
+    }
+    std::ranges::sort(group, {}, [&](const Node* node) { return places_.at(node); });
+    const NodeSet members(group.begin(), group.end());
+    if (members.size() != group.size() || !target_for(nodes, target_)) return {};
+    return may_run_as_one(group, places_) && types_stay(group) ? group : NodeGroup{};
+  }
+
+  /// Within a group constants are parameters: a size that one of them gives would be known no more.
+  static bool types_stay(const NodeGroup& group) {
+    const auto own = alone(group);
+    const Region& body = *own->body().nodes().back()->regions().front();
+    return std::ranges::all_of(body.nodes(), [](const auto& node) { return types_follow(*node); });
   }
 
   std::span<const Backend* const> backends_;
   const Target& target_;
-  std::vector<Node*> nodes_; ///< Those that may be in a group, in execution order.
+  std::vector<Node*> all_;   ///< In execution order.
+  std::vector<Node*> nodes_; ///< Of them those that fuses() may be asked about.
+  Places places_;
+  std::map<const Node*, int> shared_; ///< Groups with several outputs that a node is in.
   std::vector<ProposedGroup> found_;
   std::set<NodeGroup> known_;
 };
@@ -168,23 +243,18 @@ Node* make_fused(Graph& graph, const NodeGroup& group, const std::vector<Value*>
   const std::vector<Value*> read = inputs_of(group);
   Node* fused = graph.body().create(graph.ops().get("fused"), inputs);
   Region& body = fused->add_region();
-  std::map<const Value*, Value*> inner;
+  NodeCopier copier(body);
   for (const Value* input : read)
-    inner[input] = body.add_parameter(graph.unique_name(input->name()), input->type);
+    copier.map(input, body.add_parameter(graph.unique_name(input->name()), input->type));
   std::string kind;
   for (const Node* node : group) {
-    std::vector<Value*> mapped;
-    for (const Value* input : node->inputs()) mapped.push_back(input ? inner.at(input) : nullptr);
-    Node* copy = body.create(node->op(), mapped);
-    copy->attributes = node->attributes;
-    copy->sources = node->sources;
-    inner[node->output()] = copy->add_output(graph.unique_name(node->output()->name()), node->output()->type);
+    copier.copy(*node);
     fused->sources.insert(fused->sources.end(), node->sources.begin(), node->sources.end());
     kind += (kind.empty() ? "" : "+") + node->kind();
   }
   fused->attributes.set("kind", kind);
   for (const Value* output : outputs_of(group)) {
-    body.add_output(inner.at(output));
+    body.add_output(copier.mapped(output));
     fused->add_output(graph.unique_name(output->name()), output->type);
   }
   return fused;
@@ -195,6 +265,15 @@ Node* make_fused(Graph& graph, const NodeGroup& group, const std::vector<Value*>
 std::vector<ProposedGroup> proposed_groups(Graph& graph, std::span<const Backend* const> backends,
                                            const Target& target) {
   return Proposer(graph, backends, target).run();
+}
+
+bool may_run_as_one(const NodeGroup& group, const std::map<const Node*, std::size_t>& order) {
+  const NodeSet members(group.begin(), group.end());
+  return std::ranges::all_of(group, [&](const Node* node) {
+    return std::ranges::all_of(node->outputs(), [&](const auto& output) {
+      return read_behind(*output, members, *group.back(), order);
+    });
+  });
 }
 
 std::vector<Value*> inputs_of(const NodeGroup& group) {
@@ -225,11 +304,11 @@ std::unique_ptr<Graph> alone(const NodeGroup& group) {
 std::vector<Value*> outputs_of(const NodeGroup& group) {
   const NodeSet members(group.begin(), group.end());
   std::vector<Value*> outputs{group.back()->output()};
-  for (const Node* node : group) {
-    const auto outside = [&](const Use& use) { return !use.node || !members.contains(use.node); };
-    if (node != group.back() && std::ranges::any_of(node->output()->uses(), outside))
-      outputs.push_back(node->output());
-  }
+  const auto outside = [&](const Use& use) { return !use.node || !members.contains(use.node); };
+  for (const Node* node : group)
+    for (const auto& output : node->outputs())
+      if (output.get() != outputs.front() && std::ranges::any_of(output->uses(), outside))
+        outputs.push_back(output.get());
   return outputs;
 }
 

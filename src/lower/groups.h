@@ -1,6 +1,7 @@
 #pragma once
 // Groups of nodes that one kernel may run as one.
 
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -10,7 +11,8 @@
 
 namespace lanner {
 
-/// Nodes in execution order. What others read of them is read behind the last one.
+/// Nodes in execution order. What others read of them is read behind the last one, in whose place they run:
+/// so groups never wait for each other in a circle.
 using NodeGroup = std::vector<Node*>;
 
 struct ProposedGroup {
@@ -18,18 +20,21 @@ struct ProposedGroup {
   /// One of those that a cover by the largest groups takes: anchors first, each with all that follows it,
   /// then elementwise nodes. No two of these share a node.
   bool in_first_cover = false;
+  bool by_backend = false; ///< That has a kernel for it.
 };
 
 /// The groups of two nodes and more that backends of the target's device may have kernels for: an anchor (a
 /// convolution, a product) with the elementwise nodes that follow it, as many as are taken and fewer;
-/// elementwise nodes that end in one, all of them and what each anchor's group leaves of them. Asks
-/// Backend::fuses, not for tactics. Deterministic.
+/// elementwise nodes that end in one, all of them, what each anchor's group leaves of them, and those with
+/// values that others read later as well; and what Backend::propose says. Asks for no tactics. Deterministic.
 std::vector<ProposedGroup> proposed_groups(Graph& graph, std::span<const Backend* const> backends,
                                            const Target& target);
 
+/// Whether what others read of a group is read behind its last node, by `order`.
+bool may_run_as_one(const NodeGroup& group, const std::map<const Node*, std::size_t>& order);
 /// The values that a group reads, by first use.
 std::vector<Value*> inputs_of(const NodeGroup& group);
-/// The values of a group that others read: the last one's output, then those of the others in order.
+/// The last node's first output, then the other values of a group that others read, in order.
 std::vector<Value*> outputs_of(const NodeGroup& group);
 /// A graph of one node, `fused`, that stands for the group: its inputs are those of inputs_of(), constants
 /// among them, its outputs those of outputs_of().

@@ -40,8 +40,8 @@ bool leaves(const Value& value) {
   });
 }
 
-/// Kernels write where they are told to.
-bool has_kernel(const Node& node) {
+/// Kernels write where they are told to, and a join's parts are told likewise.
+bool writes_where_told(const Node& node) {
   return node.tactic.backend != interpreter_backend && node.tactic.backend != program_backend;
 }
 
@@ -63,7 +63,8 @@ Overwritten overwritten_by(const InPlaceKernels& kernels) {
 
 /// Whether a part cannot be made in the memory of `whole`.
 bool stays_apart(const Value& part, const Value& whole, const Overwritten& overwritten) {
-  if (!may_lie_in(part) || !has_kernel(*part.producer()) || part.storage.parent || leaves(part)) return true;
+  if (!may_lie_in(part) || !writes_where_told(*part.producer()) || part.storage.parent || leaves(part))
+    return true;
   if (overwritten.outputs.contains(&part) || overwritten.inputs.contains(&part)) return true;
   return overwritten.inputs.contains(&whole) && part.uses().size() > 1;
 }

@@ -16,12 +16,12 @@
 #include "lower/free_inputs.h"
 #include "lower/joins.h"
 #include "lower/output_places.h"
-#include "lower/precision.h"
 #include "lower/quantized_weights.h"
 #include "lower/regions.h"
 #include "lower/row_sets.h"
 #include "plan/joins.h"
 #include "plan/lowered.h"
+#include "plan/precision.h"
 
 namespace lanner {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "graph/copy.h"
 #include "graph/op.h"
+#include "plan/lowered.h"
 #include "plan/packing.h"
 #include "tensor/half_types.h"
 
@@ -28,12 +29,6 @@ bool has_halves(const Node& node) {
          std::ranges::any_of(node.outputs(), [](const auto& value) { return holds_halves(value->type); });
 }
 
-bool all_tensors(const Node& node) {
-  return std::ranges::all_of(node.inputs(),
-                             [](const Value* value) { return !value || value->type.is_tensor(); }) &&
-         std::ranges::all_of(node.outputs(), [](const auto& value) { return value->type.is_tensor(); });
-}
-
 /// What names an element type or takes bits apart keeps its own; a cast to f32 takes the value from before
 /// the rounding.
 bool means_the_same(const Node& node) {
@@ -46,9 +41,10 @@ bool means_the_same(const Node& node) {
                               [](const auto& one) { return kind_of(one.second) == AttributeKind::dtype; });
 }
 
-/// Whether graphs of groups may be made of a node's counterpart.
+/// Whether graphs of groups may be made of a node's counterpart: where only running tells sizes no cast is
+/// put between nodes.
 bool has_counterpart(const Node& node) {
-  if (!node.op().pure || !node.regions().empty() || !all_tensors(node)) return false;
+  if (!node.op().pure || !node.regions().empty() || !is_planned(node)) return false;
   return !has_halves(node) || means_the_same(node);
 }
 

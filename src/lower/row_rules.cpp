@@ -9,7 +9,7 @@
 
 #include "graph/op.h"
 #include "ops/axis.h"
-#include "passes/permutation.h"
+#include "ops/permutation.h"
 #include "plan/lowered.h"
 
 namespace lanner {
@@ -99,7 +99,7 @@ bool resizing(const Node& node, const Dim& count) {
 }
 
 bool transposition(const Node& node, const Dim& count) {
-  const auto order = passes::permutation_of(&node);
+  const auto order = ops::permutation_of(&node);
   return only_rows(node, 0, count) && order && !order->empty() && order->front() == 0;
 }
 

@@ -16,7 +16,9 @@
 #include "graph/copy.h"
 #include "graph/infer.h"
 #include "graph/op.h"
+#include "lower/trial_pictures.h"
 #include "ops/interpreter.h"
+#include "ops/picture.h"
 #include "plan/packing.h"
 #include "plan/signature.h"
 #include "plan/work.h"
@@ -300,8 +302,11 @@ void TrialData::make_samples() {
     if (!sample.defined()) {
       Random random(seed_ * node_->inputs().size() + i + 1);
       const DType type = value->type.dtype();
-      sample = draws_integers(type) ? random_integers(type, sample_shape(i), integers_, random)
-                                    : random_reals(type, sample_shape(i), positive_, random);
+      if (node_->kind() == ops::picture_kind)
+        sample = drawn_pictures(*node_, sample_shape(i)[0], seed_, {});
+      else
+        sample = draws_integers(type) ? random_integers(type, sample_shape(i), integers_, random)
+                                      : random_reals(type, sample_shape(i), positive_, random);
     }
     samples_.push_back(sample);
   }
@@ -321,8 +326,13 @@ ops::StoredValues TrialData::values(const Node& node) const {
 
 const Tensor& TrialData::input(std::size_t i, const Storage& storage, const Node& node) {
   Tensor& made = stored_[fmt::format("{} {}", i, storage_key(storage, node))];
-  if (!made.defined()) made = repeated(samples_.at(i), shapes_.at(i), storage, values(node));
-  return made;
+  if (made.defined()) return made;
+  // Pictures on a GPU lie there, as records do.
+  if (node_->kind() == ops::picture_kind && !given_ && !storage.device.is_host()) {
+    far_pictures_ = drawn_pictures(*node_, shapes_.at(i)[0], seed_, storage.device);
+    return made = far_pictures_.to(storage.device);
+  }
+  return made = repeated(samples_.at(i), shapes_.at(i), storage, values(node));
 }
 
 Tensor TrialData::rounded(std::size_t i, const Storage& storage, const Node& node) const {

@@ -72,6 +72,7 @@ private:
   std::unique_ptr<Graph> graph_;
   const Node* node_ = nullptr; ///< A copy of the node, for `period_` images.
   std::vector<Tensor> samples_;
+  Tensor far_pictures_; ///< Of the operator `picture` on a GPU: records of what lies there.
   std::map<std::string, Tensor> stored_;
   std::map<std::string, std::vector<Tensor>> expected_;
 };

@@ -35,16 +35,6 @@ std::string storages_text(const Tactic& tactic, const Node& node) {
 
 } // namespace
 
-std::string_view to_string(Trust trust) {
-  return trust == Trust::checked ? "checked" : trust == Trust::vouched ? "vouched" : "none";
-}
-
-Trust parse_trust(std::string_view text) {
-  for (const Trust trust : {Trust::checked, Trust::vouched})
-    if (text == to_string(trust)) return trust;
-  return Trust::none;
-}
-
 /// One that is checked and timed now.
 struct Tuner::Entrant {
   Candidate candidate;

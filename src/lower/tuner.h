@@ -1,12 +1,10 @@
 #pragma once
 // Measures tactics, and checks that they give what the definition gives.
 
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <lanner/cancel.h>
@@ -15,21 +13,13 @@
 #include "graph/tactic.h"
 #include "lower/race.h"
 #include "lower/timing_cache.h"
+#include "plan/report.h"
 #include "plan/weights.h"
 
 namespace lanner {
 
 class Trial;
 class TrialData;
-
-/// Why a tactic may be taken.
-enum class Trust : std::uint8_t {
-  none,    ///< Nothing is known of it yet.
-  checked, ///< It gave what the definition gives, on this machine or one like it.
-  vouched, ///< It is on the project's list, see vouched().
-};
-std::string_view to_string(Trust trust);
-Trust parse_trust(std::string_view text); ///< `none` for any other text.
 
 /// What a tactic costs, how that is known, and whether it may be taken.
 struct Cost {

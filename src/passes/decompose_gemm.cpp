@@ -6,7 +6,7 @@
 #include "graph/op.h"
 #include "passes/magnitude.h"
 #include "passes/passes.h"
-#include "passes/permutation.h"
+#include "passes/transposes.h"
 #include "passes/rewrite.h"
 
 namespace lanner::passes {

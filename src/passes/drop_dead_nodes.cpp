@@ -1,3 +1,4 @@
+#include "ops/folding.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -20,7 +21,7 @@ static bool is_dead(const Node& node) {
   for (const auto& output : node.outputs()) {
     if (!output->unused()) return false;
   }
-  return is_pure(node);
+  return ops::is_pure(node);
 }
 
 // From the end, so that what only a dead node uses is dead when its turn comes.

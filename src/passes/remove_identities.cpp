@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "ops/permutation.h"
 #include "ops/recipe.h"
 #include "passes/passes.h"
-#include "passes/permutation.h"
 #include "passes/rewrite.h"
 
 namespace lanner::passes {
@@ -26,8 +26,8 @@ static bool all_are(const Value* value, double number) {
 }
 
 static bool keeps_order(const Node& transpose) {
-  const auto order = permutation_of(&transpose);
-  return order && is_identity(*order);
+  const auto order = ops::permutation_of(&transpose);
+  return order && ops::is_identity(*order);
 }
 
 static bool pads_nothing(const Node& node) {

@@ -32,13 +32,6 @@ bool for_each_node(Graph& graph, const std::function<bool(Node&)>& rewrite) {
   return changed;
 }
 
-bool is_pure(const Node& node) {
-  if (!node.op().pure) return false;
-  return std::ranges::all_of(node.regions(), [](const auto& region) {
-    return std::ranges::all_of(region->nodes(), [](const auto& inner) { return is_pure(*inner); });
-  });
-}
-
 void take_name(Value& to, Value& from) {
   Graph& graph = to.region()->graph();
   const std::string name = from.name();

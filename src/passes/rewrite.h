@@ -18,9 +18,6 @@ void for_each_region(Graph& graph, const std::function<void(Region&)>& visit);
 /// `rewrite` may erase the node it is given and those before it, and add nodes before it.
 bool for_each_node(Graph& graph, const std::function<bool(Node&)>& rewrite);
 
-/// Whether the operator and everything in its regions is pure.
-bool is_pure(const Node& node);
-
 /// The node's only result takes `replacement`; the node goes. Whatever lost its last use stays for
 /// drop_dead_nodes.
 void replace(Node& node, Value* replacement);

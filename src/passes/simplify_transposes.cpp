@@ -1,5 +1,5 @@
 #include "passes/passes.h"
-#include "passes/permutation.h"
+#include "passes/transposes.h"
 #include "passes/rewrite.h"
 
 namespace lanner::passes {

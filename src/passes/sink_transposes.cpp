@@ -6,8 +6,8 @@
 #include "graph/op.h"
 #include "passes/constant_math.h"
 #include "passes/passes.h"
-#include "passes/permutation.h"
 #include "passes/rewrite.h"
+#include "passes/transposes.h"
 
 namespace lanner::passes {
 
@@ -43,16 +43,16 @@ bool every_use_lets_go(const Value& value) {
 }
 
 bool has_transpose(const Node& node) {
-  return std::ranges::any_of(node.own_inputs(),
-                             [](const Value* input) { return input && permutation_of(input->producer()); });
+  return std::ranges::any_of(
+      node.own_inputs(), [](const Value* input) { return input && ops::permutation_of(input->producer()); });
 }
 
 /// The permutation that all transposed inputs share, when they could all go.
-std::optional<Permutation> common_permutation(const Node& node, std::size_t inputs) {
-  std::optional<Permutation> common;
+std::optional<ops::Permutation> common_permutation(const Node& node, std::size_t inputs) {
+  std::optional<ops::Permutation> common;
   for (std::size_t i = 0; i < inputs; ++i) {
     const Value* input = node.input(i);
-    const auto p = input ? permutation_of(input->producer()) : std::nullopt;
+    const auto p = input ? ops::permutation_of(input->producer()) : std::nullopt;
     if (!p) continue;
     if ((common && *common != *p) || !every_use_lets_go(*input)) return std::nullopt;
     common = p;
@@ -61,25 +61,26 @@ std::optional<Permutation> common_permutation(const Node& node, std::size_t inpu
 }
 
 // The constant as it lies beside an input before its transpose.
-Value* unpermuted_constant(Node& before, Value* value, const Permutation& p) {
+Value* unpermuted_constant(Node& before, Value* value, const ops::Permutation& p) {
   const Tensor& tensor = *value->constant();
   Shape shape(std::vector<std::int64_t>(p.size() - tensor.rank(), 1));
   for (std::int64_t size : tensor.shape()) shape.push_back(size);
   ConstantMath math(before);
   Value* spread = math.reshape(value, shape);
   if (spread && spread != value) before.region()->graph().rename(spread, value->name());
-  return spread ? emit_transpose(before, spread, inverse(p)) : nullptr;
+  return spread ? emit_transpose(before, spread, ops::inverse(p)) : nullptr;
 }
 
 // Scales of channels, as [N, 1, 1, C], turn for nothing.
-bool turns_for_nothing(const Value& value, const Permutation& p) {
-  return value.type.ranked() && value.type.rank() == p.size() && moves_nothing(value.type, inverse(p));
+bool turns_for_nothing(const Value& value, const ops::Permutation& p) {
+  return value.type.ranked() && value.type.rank() == p.size() &&
+         ops::moves_nothing(value.type, ops::inverse(p));
 }
 
 /// Node's inputs before the transpose; empty when one cannot be had.
-std::vector<Value*> inputs_above(Node& node, const Permutation& p) {
+std::vector<Value*> inputs_above(Node& node, const ops::Permutation& p) {
   for (const Value* input : node.own_inputs()) {
-    if (!input || permutation_of(input->producer()) || has_one_element(*input)) continue;
+    if (!input || ops::permutation_of(input->producer()) || has_one_element(*input)) continue;
     const bool fits = input->constant()
                           ? input->constant()->layout().row_major() && input->type.rank() <= p.size()
                           : turns_for_nothing(*input, p);
@@ -87,23 +88,23 @@ std::vector<Value*> inputs_above(Node& node, const Permutation& p) {
   }
   std::vector<Value*> inputs;
   for (Value* input : node.own_inputs()) {
-    if (!input || (!permutation_of(input->producer()) && has_one_element(*input))) {
+    if (!input || (!ops::permutation_of(input->producer()) && has_one_element(*input))) {
       inputs.push_back(input);
-    } else if (permutation_of(input->producer())) {
+    } else if (ops::permutation_of(input->producer())) {
       inputs.push_back(input->producer()->input(0));
     } else if (input->constant()) {
       Value* turned = unpermuted_constant(node, input, p);
       if (!turned) return {};
       inputs.push_back(turned);
     } else {
-      inputs.push_back(emit_transpose(node, input, inverse(p)));
+      inputs.push_back(emit_transpose(node, input, ops::inverse(p)));
     }
   }
   return inputs;
 }
 
-void put_below(Node& node, Value* above, const Permutation& p) {
-  replace(node, is_identity(p) ? above : emit_transpose(node, above, p));
+void put_below(Node& node, Value* above, const ops::Permutation& p) {
+  replace(node, ops::is_identity(p) ? above : emit_transpose(node, above, p));
 }
 
 bool sink_elementwise(Node& node) {
@@ -111,17 +112,17 @@ bool sink_elementwise(Node& node) {
   if (!p || !node.output()->type.ranked() || node.output()->type.rank() != p->size()) return false;
   const std::vector<Value*> inputs = inputs_above(node, *p);
   if (inputs.empty()) return false;
-  put_below(
-      node,
-      emit_before(node, node.kind(), inputs, node.attributes, permuted(node.output()->type, inverse(*p))),
-      *p);
+  put_below(node,
+            emit_before(node, node.kind(), inputs, node.attributes,
+                        ops::permuted(node.output()->type, ops::inverse(*p))),
+            *p);
   return true;
 }
 
 bool sink_concat(Node& node) {
   const auto p = common_permutation(node, node.own_inputs().size());
   const bool all = p && std::ranges::all_of(node.own_inputs(), [](const Value* input) {
-                     return permutation_of(input->producer()).has_value();
+                     return ops::permutation_of(input->producer()).has_value();
                    });
   if (!all) return false;
   std::vector<Value*> inputs;
@@ -130,8 +131,10 @@ bool sink_concat(Node& node) {
   const std::int64_t axis = attributes.get<std::int64_t>("axis");
   attributes.set(
       "axis", (*p)[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(p->size()) : axis)]);
-  put_below(node, emit_before(node, "concat", inputs, attributes, permuted(node.output()->type, inverse(*p))),
-            *p);
+  put_below(
+      node,
+      emit_before(node, "concat", inputs, attributes, ops::permuted(node.output()->type, ops::inverse(*p))),
+      *p);
   return true;
 }
 
@@ -147,7 +150,7 @@ bool sink_softmax(Node& node) {
   return true;
 }
 
-std::vector<std::int64_t> permuted_axes(std::vector<std::int64_t> axes, const Permutation& p) {
+std::vector<std::int64_t> permuted_axes(std::vector<std::int64_t> axes, const ops::Permutation& p) {
   for (std::int64_t& axis : axes)
     axis = p[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(p.size()) : axis)];
   std::ranges::sort(axes);
@@ -160,8 +163,8 @@ Value* integer_constant(Node& before, const std::vector<std::int64_t>& values, s
 }
 
 // Without the reduced dims the others close ranks: the permutation of what is left.
-Permutation without(const Permutation& p, const std::vector<std::int64_t>& reduced) {
-  Permutation left;
+ops::Permutation without(const ops::Permutation& p, const std::vector<std::int64_t>& reduced) {
+  ops::Permutation left;
   for (std::int64_t i : p) {
     if (std::ranges::find(reduced, i) != reduced.end()) continue;
     left.push_back(i - std::ranges::count_if(reduced, [&](std::int64_t axis) { return axis < i; }));
@@ -175,13 +178,13 @@ bool sink_reduction(Node& node) {
   if (!p || !axes || axes->empty() || !node.output()->type.ranked()) return false;
   const std::vector<std::int64_t> reduced = permuted_axes(*axes, *p);
   const bool keep = node.attributes.flag("keepdims", true);
-  const Permutation below = keep ? *p : without(*p, reduced);
+  const ops::Permutation below = keep ? *p : without(*p, reduced);
   Value* const from = node.input(0)->producer()->input(0);
   const std::vector<Value*> inputs{from, integer_constant(node, reduced, "axes")};
-  put_below(
-      node,
-      emit_before(node, node.kind(), inputs, node.attributes, permuted(node.output()->type, inverse(below))),
-      below);
+  put_below(node,
+            emit_before(node, node.kind(), inputs, node.attributes,
+                        ops::permuted(node.output()->type, ops::inverse(below))),
+            below);
   return true;
 }
 
@@ -198,15 +201,16 @@ bool sink_pad(Node& node) {
   }
   std::vector<Value*> inputs{node.input(0)->producer()->input(0), integer_constant(node, above, "pads")};
   if (node.input(2)) inputs.push_back(node.input(2));
-  put_below(node,
-            emit_before(node, "pad", inputs, node.attributes, permuted(node.output()->type, inverse(*p))),
-            *p);
+  put_below(
+      node,
+      emit_before(node, "pad", inputs, node.attributes, ops::permuted(node.output()->type, ops::inverse(*p))),
+      *p);
   return true;
 }
 
 bool sink(Node& node) {
   // What came down from above may end here.
-  if (node.kind() == "transpose" && permutation_of(node.input(0)->producer()))
+  if (node.kind() == "transpose" && ops::permutation_of(node.input(0)->producer()))
     return simplify_transpose(node);
   if (!lets_through(node) || !has_transpose(node)) return false;
   if (is_elementwise(node)) return sink_elementwise(node);

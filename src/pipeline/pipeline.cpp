@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <lanner/error.h>
-#include <lanner/preprocess.h>
 
 #include "base/check.h"
 #include "base/queue.h"
@@ -26,7 +25,7 @@ constexpr std::size_t answers_ahead = 2;
 /// Frames that go through the network together.
 struct Batch {
   std::vector<Frame> frames;
-  Tensor input;
+  std::int64_t size = 0; ///< Of the run: behind the last frame it is repeated.
   double decode_seconds = 0;
 };
 
@@ -79,11 +78,16 @@ void turn_upright(Frame& frame) {
   frame.rotation -= 90.0 * turns;
 }
 
-/// Size of the batch that a network insists on; 0 where it takes any.
-std::int64_t fixed_batch(const Engine& engine, const std::string& input) {
+/// Null where the engine has no such input.
+const Binding* binding_of(const Engine& engine, const std::string& input) {
   for (const Binding& binding : engine.inputs())
-    if (binding.name == input) return binding.dims.empty() ? 0 : std::max<std::int64_t>(0, binding.dims[0]);
-  return 0;
+    if (binding.name == input) return &binding;
+  return nullptr;
+}
+
+/// Size of the batch that a network insists on; 0 where it takes any.
+std::int64_t fixed_batch(const Binding* input) {
+  return !input || input->dims.empty() ? 0 : std::max<std::int64_t>(0, input->dims[0]);
 }
 
 std::string only_image_input(const Engine& engine) {
@@ -108,7 +112,7 @@ Tensor element(const Tensor& output, std::size_t n, std::size_t count) {
   shape[0] = 1;
   const std::uint64_t bytes = output.bytes() / count;
   void* place = const_cast<std::byte*>(static_cast<const std::byte*>(output.data())) + n * bytes;
-  return Tensor::wrap(place, output.dtype(), shape, output.owner());
+  return Tensor::wrap(place, output.dtype(), shape, output.owner(), {}, output.device());
 }
 
 } // namespace
@@ -125,7 +129,8 @@ struct Pipeline::State {
           options.input);
     check(options.batch > 0, ErrorCode::invalid_argument, "batch: expected at least 1, got {}",
           options.batch);
-    input_batch = fixed_batch(engine, options.input);
+    const Binding* input = binding_of(engine, options.input);
+    input_batch = fixed_batch(input);
     check(input_batch == 0 || input_batch == options.batch, ErrorCode::invalid_argument,
           "batch: the network takes {} frames in one run, {} were asked for", input_batch, options.batch);
     decoder = std::thread([this] { hand_on(batches, [this] { decode(); }); });
@@ -177,22 +182,16 @@ struct Pipeline::State {
       batch.frames.push_back(std::move(*frame));
     }
     if (batch.frames.empty()) return std::nullopt;
-    fill(batch);
+    batch.size = std::max(static_cast<std::int64_t>(batch.frames.size()), input_batch);
     batch.decode_seconds = seconds_since(start);
     return batch;
   }
 
-  void fill(Batch& batch) {
-    const TraceScope scope(options.trace, "preprocess", "decode", batch.frames[0].index);
-    const Image& first = batch.frames[0].image;
-    const auto count = static_cast<std::int64_t>(batch.frames.size());
-    Shape shape{std::max(count, input_batch)};
-    for (std::int64_t size : output_shape(*options.preprocess, first.width, first.height))
-      shape.push_back(size);
-    batch.input = Tensor::allocate(options.preprocess->dtype, shape);
-    for (std::int64_t n = 0; n < shape[0]; ++n)
-      preprocess(batch.frames[static_cast<std::size_t>(std::min(n, count - 1))].image, *options.preprocess,
-                 batch.input, n);
+  void bind(const Batch& batch) {
+    std::vector<Image> images;
+    for (const Frame& frame : batch.frames) images.push_back(frame.image);
+    images.resize(static_cast<std::size_t>(batch.size), images.back());
+    context.bind(options.input, images, &*options.preprocess);
   }
 
   /// Runs the batch and hands its answers on.
@@ -200,11 +199,11 @@ struct Pipeline::State {
     const auto start = Clock::now();
     {
       const TraceScope scope(options.trace, "infer", "infer", batch.frames[0].index);
-      context.bind(options.input, Item(batch.input));
+      bind(batch);
       context.run({}, {options.cancel, {}});
     }
     const std::size_t count = batch.frames.size();
-    const auto run = static_cast<std::size_t>(batch.input.shape()[0]);
+    const auto run = static_cast<std::size_t>(batch.size);
     const double share = 1.0 / static_cast<double>(count);
     const double seconds = seconds_since(start);
     for (std::size_t n = 0; n < count; ++n) {

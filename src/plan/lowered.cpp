@@ -6,7 +6,7 @@
 
 #include "backends/storage_layout.h"
 #include "graph/op.h"
-#include "passes/permutation.h"
+#include "ops/permutation.h"
 
 namespace lanner {
 
@@ -16,6 +16,12 @@ std::string shown_kind(const Node& node) {
 
 bool is_planned(const Value& value) {
   return value.type.is_static() && value.type.dtype() != DType::string;
+}
+
+bool is_planned(const Node& node) {
+  return std::ranges::all_of(node.inputs(),
+                             [](const Value* value) { return !value || is_planned(*value); }) &&
+         std::ranges::all_of(node.outputs(), [](const auto& value) { return is_planned(*value); });
 }
 
 std::uint64_t storage_bytes(const Value& value, const Storage& storage) {
@@ -83,7 +89,7 @@ std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Back
   return std::nullopt;
 }
 
-static Layout ordered(const passes::Permutation& order, const Shape& shape) {
+static Layout ordered(const ops::Permutation& order, const Shape& shape) {
   Layout layout;
   layout.order.assign(order.begin(), order.end());
   return canonical(layout, shape);
@@ -109,10 +115,10 @@ bool is_alias(const Node& node) {
 std::vector<std::pair<Storage, Storage>> alias_storages(const Node& node, const Storage& plain) {
   if (!is_alias(node)) return {};
   if (node.op().view || node.kind() == "cast") return {{plain, plain}};
-  const passes::Permutation p = *passes::permutation_of(&node);
+  const ops::Permutation p = *ops::permutation_of(&node);
   Storage turned_input = plain, turned_output = plain;
   turned_input.layout = ordered(p, node.input(0)->type.shape());
-  turned_output.layout = ordered(passes::inverse(p), node.output()->type.shape());
+  turned_output.layout = ordered(ops::inverse(p), node.output()->type.shape());
   return {{plain, turned_output}, {turned_input, plain}};
 }
 

@@ -28,12 +28,12 @@ struct OfferedTactic {
 std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Backend* const> backends,
                                           const Target& target);
 
-/// Whether a node's output may lie in its input's memory at no cost: a change of shape, a cast to the type that
-/// the input is stored in, or a transpose whose output is stored in the order that the input has.
+/// Whether a node's output may lie in its input's memory at no cost: a change of shape, a cast to the type
+/// that the input is stored in, or a transpose whose output is stored in the order that the input has.
 bool is_alias(const Node& node);
 /// Storages of input 0 and output 0 under which the output of `node` holds the very bytes of its input: equal
-/// row-major ones for a change of shape or such a cast, a permuted layout on either side for a transpose. Empty for any
-/// other node.
+/// row-major ones for a change of shape or such a cast, a permuted layout on either side for a transpose.
+/// Empty for any other node.
 std::vector<std::pair<Storage, Storage>> alias_storages(const Node& node, const Storage& plain);
 
 /// Place of each node of a graph's body.
@@ -54,6 +54,8 @@ bool same_storage(const Type& type, const Storage& a, const Storage& b);
 std::string shown_kind(const Node& node);
 /// Whether a value is plain memory of a size known before running.
 bool is_planned(const Value& value);
+/// Whether all that it reads and writes is.
+bool is_planned(const Node& node);
 /// Bytes of a planned value in its storage.
 std::uint64_t storage_bytes(const Value& value);
 /// Bytes that it would take in another.

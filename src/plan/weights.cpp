@@ -6,12 +6,11 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-
 #include "graph/op.h"
 #include "graph/quantization.h"
 #include "graph/text.h"
+#include "ops/folding.h"
 #include "ops/stored_reals.h"
-#include "passes/passes.h"
 #include "tensor/content_hash.h"
 
 namespace lanner {
@@ -45,7 +44,21 @@ Tensor checked_source(const std::string& name, const Type& type, const WeightFin
   return pack(found, of_type(found.dtype()));
 }
 
-/// Puts the sources in the place of a recipe's inputs and lets folding do the rest.
+/// What follows from constants alone becomes one, node by node as passes fold them.
+void fold_all(Region& body) {
+  std::vector<Node*> nodes;
+  for (const auto& node : body.nodes())
+    if (node->kind() != "constant") nodes.push_back(node.get());
+  for (Node* node : nodes) {
+    const auto results = ops::folded_results(*node);
+    if (!results) continue;
+    for (std::size_t i = 0; i < results->size(); ++i)
+      if (const Tensor& tensor = (*results)[i].tensor; tensor.defined())
+        node->output(i)->replace_all_uses(body.graph().constant(tensor, node->output(i)->name(), node));
+  }
+}
+
+/// Puts the sources in the place of a recipe's inputs and folds the rest.
 Tensor folded(const Recipe& recipe, const OpTable& ops, const WeightFinder& find, const Limits& limits) {
   const std::unique_ptr<Graph> graph = parse_graph(recipe.expression, ops, {}, limits);
   Region& body = graph->body();
@@ -64,7 +77,7 @@ Tensor folded(const Recipe& recipe, const OpTable& ops, const WeightFinder& find
     finite = finite && all_finite(source);
     parameter->replace_all_uses(graph->constant(source, parameter->name(), first));
   }
-  passes::fold_constants(*graph);
+  fold_all(body);
   const Tensor* value = body.outputs()[0]->constant();
   check(value != nullptr, ErrorCode::bad_data, "the recipe of a constant cannot be computed");
   check(!finite || all_finite(*value), ErrorCode::invalid_argument,

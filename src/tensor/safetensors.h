@@ -20,6 +20,9 @@ namespace lanner {
 
 using SafetensorsMetadata = std::map<std::string, std::string>;
 
+/// Metadata by which a plan is known among files of this format.
+inline constexpr const char* plan_key = "lanner.plan";
+
 /// One tensor of a file.
 struct SafetensorsEntry {
   std::string name;

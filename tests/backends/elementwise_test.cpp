@@ -96,6 +96,21 @@ INSTANTIATE_TEST_SUITE_P(
         "%r: f32[*] = where(%q, %t, %p)\n",
         "%s: f32[*] = sum(%x, %c, %x)\n%r: f32[*] = mean(%s, %x)\n"));
 
+TEST(Elementwise, writes_several_results) {
+  for (const char* inner : {"f32", "bool", "f16"}) {
+    const std::string make = std::string_view(inner) == "bool" ? "greater(%p, %q)" : "sub(%p, %q)";
+    const std::string kept = std::string_view(inner) == "f16" ? "%k: f16[*] = cast(%s) {to = f16}\n" : "";
+    const auto ran = check_tactics(fmt::format(
+        "graph @g(%x: f32[2, 19, 5, 7], %z: f32[19, 1, 1]) -> (%a, %b) {{\n"
+        "%a: f32[2, 19, 5, 7], %b: {0}[2, 19, 5, 7] = fused(%x, %z) {{kind = \"t\"}} ((%p: f32[2, 19, 5, 7], "
+        "%q: f32[19, 1, 1]) -> (%r, {3}) {{\n%s: {4}[2, 19, 5, 7] = {1}\n{2}"
+        "%r: f32[2, 19, 5, 7] = {5}\n}})\n}}",
+        inner, make, kept, kept.empty() ? "%s" : "%k", kept.empty() ? inner : "f32",
+        std::string_view(inner) == "bool" ? "where(%s, %p, %q)" : "exp(%s)"));
+    EXPECT_TRUE(ran.contains("cpu/elementwise")) << inner;
+  }
+}
+
 TEST(Elementwise, casts_at_its_edges) {
   const char* const casts[] = {"i64", "i32", "u8", "bool", "f16", "bf16"};
   for (const char* type : casts) {

@@ -661,6 +661,61 @@ static void check_images(const lanner_engine* engine) {
   lanner_context_destroy(context);
 }
 
+static lanner_image* picture_of(int32_t width, int32_t height, int channel) {
+  static unsigned char pixels[64 * 64 * 3];
+  const void* planes[] = {pixels};
+  const int64_t pitches[] = {width * 3};
+  lanner_image* image = NULL;
+  int i;
+  for (i = 0; i < width * height * 3; ++i) pixels[i] = i % 3 == channel ? 200 : 20;
+  SUCCEED(lanner_image_create("rgb24", width, height, planes, pitches, &image, &error));
+  return image;
+}
+
+/* An input that takes images, of a format and of any size. */
+static void check_pictures(const char* model) {
+  lanner_input_picture picture = {"input", "rgb24x", NULL};
+  lanner_build_options options;
+  lanner_binding binding;
+  lanner_engine* engine = NULL;
+  lanner_context* context = NULL;
+  lanner_image* images[2];
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.budget = -1;
+  options.picture_count = 1;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "pictures is null");
+  options.pictures = &picture;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "rgb24x");
+  picture.format = "rgb24";
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT,
+         "preprocess is null");
+  picture.preprocess = preprocess;
+  SUCCEED(lanner_engine_build(model, &options, &engine, &error));
+  memset(&binding, 0, sizeof binding);
+  binding.struct_size = sizeof binding;
+  SUCCEED(lanner_engine_input(engine, 0, &binding, &error));
+  REQUIRE(strcmp(binding.picture, "rgb24") == 0);
+  SUCCEED(lanner_engine_output(engine, 0, &binding, &error));
+  REQUIRE(strcmp(binding.picture, "") == 0);
+  SUCCEED(lanner_context_create(engine, NULL, &context, &error));
+  REFUSE(lanner_context_bind(context, "input", batch_of(1, 2), &error), LANNER_INVALID_ARGUMENT,
+         "bind an Image");
+  images[0] = picture_of(20, 10, 0);
+  images[1] = picture_of(7, 33, 2);
+  SUCCEED(lanner_context_bind_images(context, "input", (const lanner_image* const*)images, 2, NULL, &error));
+  lanner_image_destroy(images[0]);
+  SUCCEED(lanner_context_run(context, &error));
+  REQUIRE(answer(context, 2) == 2);
+  SUCCEED(
+      lanner_context_bind_images(context, "input", (const lanner_image* const*)images + 1, 1, NULL, &error));
+  lanner_image_destroy(images[1]);
+  SUCCEED(lanner_context_run(context, &error));
+  REQUIRE(answer(context, 1) == 2);
+  lanner_context_destroy(context);
+  lanner_engine_destroy(engine);
+}
+
 static void check_video(const lanner_engine* engine, const char* clip) {
   lanner_video_options options;
   lanner_video_info facts;
@@ -725,6 +780,7 @@ int main(int count, char** arguments) {
   check_weights(engine);
   check_verify(engine);
   check_images(engine);
+  check_pictures(arguments[1]);
   check_video(engine, arguments[2]);
   lanner_engine_destroy(engine);
   puts("all holds");

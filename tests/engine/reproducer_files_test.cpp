@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "engine/network_inputs.h"
-#include "engine/reproducer.h"
+#include "compiler/network_inputs.h"
+#include "compiler/reproducer.h"
 #include "graph/infer.h"
 #include "graph/text.h"
 #include "ops/interpreter.h"

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/lowered_engine.h"
-#include "engine/network_check.h"
-#include "engine/network_inputs.h"
+#include "compiler/network_check.h"
+#include "compiler/network_inputs.h"
 #include "engine/shapes_network.h"
 #include "expect_error.h"
 #include "importers/onnx_file.h"

@@ -131,7 +131,7 @@ void copy_box(void** arguments) {
 }
 
 /// A recorded launch keeps its arguments, as a graph does.
-Work kernel_work(const std::string& name, void** arguments) {
+Work kernel_work(const std::string& name, void** arguments, unsigned layers) {
   const auto box_copy = [&](auto run) -> Work {
     void *source = *static_cast<void**>(arguments[0]), *target = *static_cast<void**>(arguments[1]);
     const auto box = *static_cast<const lanner::cuda::BoxParameters*>(arguments[2]);
@@ -144,7 +144,7 @@ Work kernel_work(const std::string& name, void** arguments) {
   if (name == "copy_box_2") return box_copy(copy_box<std::uint16_t>);
   if (name == "copy_box_4") return box_copy(copy_box<std::uint32_t>);
   if (name == "copy_box_8") return box_copy(copy_box<std::uint64_t>);
-  if (Work work = lanner::fake::image_kernel(name, arguments)) return work;
+  if (Work work = lanner::fake::image_kernel(name, arguments, layers)) return work;
   return [] {}; // other arithmetic is for real GPUs
 }
 
@@ -414,9 +414,9 @@ int cuModuleGetFunction(Function** function, void*, const char* name) {
 int cuFuncSetAttribute(Function*, int, int) {
   return success;
 }
-int cuLaunchKernel(Function* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                   void* stream, void** arguments, void**) {
+int cuLaunchKernel(Function* function, unsigned, unsigned, unsigned layers, unsigned, unsigned, unsigned,
+                   unsigned, void* stream, void** arguments, void**) {
   LANNER_FAKE_ENTER("cuLaunchKernel");
-  return queue(stream, kernel_work(function->name, arguments), queues().kernel_seconds());
+  return queue(stream, kernel_work(function->name, arguments, layers), queues().kernel_seconds());
 }
 }

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/state.h"
-#include "engine/stream_choice.h"
+#include "compiler/stream_choice.h"
 #include "fake_driver/drawn_graph.h"
 #include "fake_driver/queue.h"
 #include "graph/infer.h"

@@ -39,7 +39,7 @@ void expect_like_rows(const Image& image, const Preprocess& spec) {
   for (int y = 0; y < p.height; ++y)
     for (int x = 0; x < p.width; ++x) {
       float values[3];
-      read_pixel(p, needs_taps(plan), bytes, x, y, values);
+      read_pixel(p, needs_taps(spec), bytes, x, y, values);
       for (int c = 0; c < channels; ++c) {
         const int at =
             spec.channels_last ? (y * p.width + x) * channels + c : (c * p.height + y) * p.width + x;

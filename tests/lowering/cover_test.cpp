@@ -74,10 +74,35 @@ std::string random_table(Random& random) {
   return table + "// reorder: row -> ba = 2\n// reorder: ba -> row = 2\n";
 }
 
+/// Any two or three nodes, siblings and others that no value ties among them, at any cost.
+std::string random_proposals(const std::string& text, Random& random) {
+  const auto graph = parse_graph(text, builtin_op_table());
+  std::vector<const Node*> nodes;
+  for (const auto& node : graph->body().nodes()) nodes.push_back(node.get());
+  std::string table;
+  std::set<std::string> ruled;
+  for (int i = 0; i < 4; ++i) {
+    std::set<std::size_t> places;
+    while (places.size() < 2 + below(2, random)) places.insert(below(nodes.size(), random));
+    std::string names, kinds;
+    for (const std::size_t place : places) {
+      names += (names.empty() ? "" : ", ") + nodes[place]->output()->name();
+      kinds += (kinds.empty() ? "" : "+") + nodes[place]->kind();
+    }
+    table += fmt::format("// proposes {}\n", names);
+    if (ruled.insert(kinds).second)
+      table += fmt::format("// {}: {} -> row = {}\n", kinds, below(2, random) ? "row" : "ba",
+                           1 + below(15, random));
+  }
+  return table;
+}
+
 class Bench {
 public:
-  explicit Bench(Random& random)
-      : text(random_graph(random)), table(random_table(random)), backend_("fast", table),
+  explicit Bench(Random& random, bool proposing = false)
+      : text(random_graph(random)),
+        table(random_table(random) + (proposing ? random_proposals(text, random) : "")),
+        backend_("fast", table),
         tuner_(target_, 0, cache_, constants_, control_), options{backends_, target_, tuner_, constants_,
                                                                   control_},
         graph(parse_graph(text, builtin_op_table())), reorders(*graph, options) {
@@ -174,6 +199,31 @@ TEST(Cover, IsTheCheapestOfAllThereAre) {
   // Else one of the two would never have been weighed.
   EXPECT_GT(groups, 50);
   EXPECT_GT(parts, 10);
+}
+
+TEST(Cover, IsTheCheapestWithAnyGroupsThatBackendsPropose) {
+  Random random(11);
+  int taken_groups = 0, with_outputs = 0, untied = 0;
+  for (int round = 0; round < 300; ++round) {
+    Bench bench(random, true);
+    const std::vector<Taken> cover = cheapest_cover(bench.proposals, bench.options, bench.reorders);
+    ASSERT_NEAR(bench.cost_of(cover), bench.min_cost(), 1e-12) << bench.text << bench.table;
+    for (const Taken& taken : cover) {
+      const Proposal& one = bench.proposals[taken.proposal];
+      if (!one.is_group()) continue;
+      ++taken_groups;
+      with_outputs += one.outputs.size() > 1;
+      const auto inside = [&](const Value* value) {
+        return value && std::ranges::count(one.members, value->producer()) > 0;
+      };
+      untied += std::ranges::none_of(
+          one.members, [&](const Node* node) { return std::ranges::any_of(node->inputs(), inside); });
+    }
+  }
+  // Else groups of the kinds that only propose() says would never have been weighed.
+  EXPECT_GT(taken_groups, 50);
+  EXPECT_GT(with_outputs, 20);
+  EXPECT_GT(untied, 10);
 }
 
 } // namespace

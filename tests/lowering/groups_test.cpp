@@ -3,6 +3,7 @@
 #include "lower/groups.h"
 
 #include <array>
+#include <map>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -55,11 +56,44 @@ TEST(Groups, AreWhatEachAnchorLeavesOfElementwiseNodes) {
       (Texts{"s r e*", "s r", "n y*", "e n y", "r e n y"}));
 }
 
-TEST(Groups, EndWhereAnotherReadsAValue) {
+TEST(Groups, HaveWhatOthersReadLaterAsOutputs) {
   EXPECT_EQ(proposed("graph @g(%x: f32[2, 3]) -> (%y, %z) {\n"
                      "  %a = relu(%x)\n  %b = exp(%a)\n  %y = neg(%b)\n  %z = softmax(%b)\n}\n",
                      "// fuses relu+exp\n// fuses exp+neg\n"),
-            (Texts{"a b*"}));
+            (Texts{"a b*", "a b y"}));
+}
+
+TEST(Groups, HoldANodeWithItsSharedValuesTwiceAtMost) {
+  std::string text = "graph @g(%x: f32[2, 3]) -> (%y) {\n  %v0 = relu(%x)\n", last = "%v0";
+  for (int i = 1; i <= 40; ++i) text += fmt::format("  %v{} = relu(%v{})\n", i, i - 1);
+  for (int i = 0; i <= 40; ++i) {
+    text += fmt::format("  %s{} = mul(%v{}, {})\n", i, i, last);
+    last = fmt::format("%s{}", i);
+  }
+  std::map<std::string, int> shared;
+  for (const std::string& names : proposed(text + "  %y = neg(" + last + ")\n}\n", "// fuses relu+relu\n")) {
+    if (names.ends_with('*')) continue;
+    for (int i = 0; i <= 40; ++i)
+      if ((" " + names + " ").find(fmt::format(" v{} ", i)) != std::string::npos)
+        ++shared[fmt::format("v{}", i)];
+  }
+  EXPECT_FALSE(shared.empty());
+  for (const auto& [name, groups] : shared) EXPECT_LE(groups, 2) << name;
+}
+
+TEST(Groups, EndWhereAnotherReadsAValueBeforeTheyAreDone) {
+  const std::string before = "graph @g(%x: f32[2, 3]) -> (%y, %z) {\n"
+                             "  %a = relu(%x)\n  %b = exp(%a)\n  %z = softmax(%b)\n  %y = neg(%b)\n}\n";
+  const std::string rules = "// fuses relu+exp\n// fuses exp+neg\n";
+  EXPECT_EQ(proposed(before, rules), (Texts{"a b*"}));
+  EXPECT_EQ(proposed(before, rules + "// proposes y, b\n"), (Texts{"a b*"}));
+}
+
+TEST(Groups, OfBackendsAreOfOneRegionAndOfKnownSizes) {
+  const std::string text =
+      "graph @g(%x: f32[2, 3], %v: f32[N]) -> (%y, %w) {\n  symbol N in [1, 4]\n"
+      "  %a = softmax(%x)\n  %y = softmax(%a)\n  %u = softmax(%v)\n  %w = softmax(%u)\n}\n";
+  EXPECT_EQ(proposed(text, "// proposes a, y\n// proposes u, w\n// proposes a\n"), (Texts{"a y"}));
 }
 
 TEST(Groups, StandAloneInAGraphOfTheirOwn) {

@@ -94,6 +94,10 @@ TableBackend::TableBackend(std::string_view words, std::string_view table, Queue
 void TableBackend::add_rule(std::string_view line) {
   if (line.starts_with("fuses ")) {
     fused_.emplace_back(trimmed(line.substr(6)));
+  } else if (line.starts_with("proposes ")) {
+    std::vector<std::string> names;
+    for (const std::string_view name : split(line.substr(9), ",")) names.emplace_back(name);
+    proposed_.push_back(std::move(names));
   } else if (line.starts_with("no ")) {
     const auto [kind, reason] = cut(line.substr(3), ":");
     check(reason.has_value(), ErrorCode::bad_data, "expected a reason behind a colon, got '{}'", line);
@@ -152,6 +156,18 @@ bool TableBackend::fuses(std::span<const Node* const> group, const Node& next, c
   std::string kinds;
   for (const Node* node : group) kinds += node->kind() + "+";
   return std::ranges::count(fused_, kinds + next.kind()) > 0;
+}
+
+std::vector<std::vector<const Node*>> TableBackend::propose(const Node& anchor, const Target&) const {
+  std::vector<std::vector<const Node*>> groups;
+  for (const std::vector<std::string>& names : proposed_) {
+    if (names.front() != anchor.output()->name()) continue;
+    std::vector<const Node*> nodes;
+    for (const auto& node : anchor.region()->nodes())
+      if (std::ranges::count(names, node->output()->name()) > 0) nodes.push_back(node.get());
+    groups.push_back(std::move(nodes));
+  }
+  return groups;
 }
 
 TacticList TableBackend::tactics(const Node& node, const Target&) const {

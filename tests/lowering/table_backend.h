@@ -38,6 +38,8 @@ namespace lanner::test {
 /// quantised by inputs of the node, told by their numbers;
 ///   fuses add+relu
 /// kinds of a group with the node that may join it, in order;
+///   proposes a, b
+/// the nodes whose first outputs have these names, the anchor first;
 ///   no softmax: its axis is not the last
 /// why nothing is offered.
 ///
@@ -58,6 +60,7 @@ public:
   std::string version() const override { return version_; }
   DeviceKind device() const override { return device_.kind; }
   bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const override;
+  std::vector<std::vector<const Node*>> propose(const Node& anchor, const Target& target) const override;
   TacticList tactics(const Node& node, const Target& target) const override;
   TacticList more_tactics(const Node& node, const Target& target) const override;
   TacticList named_tactics(const Node& node, const Target& target) const override;
@@ -84,6 +87,7 @@ private:
   Device device_;
   std::vector<Rule> rules_;
   std::vector<std::string> fused_;
+  std::vector<std::vector<std::string>> proposed_;
   std::vector<std::pair<std::string, std::string>> reasons_; ///< By kind.
   std::shared_ptr<std::atomic<int>> launches_ = std::make_shared<std::atomic<int>>(0);
 };

@@ -30,7 +30,8 @@ protected:
     const std::filesystem::path path = clip();
     std::string bytes = test::bytes_of(path);
     const std::size_t pictures = bytes.find("mdat");
-    for (std::size_t i = pictures + (bytes.size() - pictures) / 2, n = 0; n < 400 && i < bytes.size(); ++i, ++n)
+    for (std::size_t i = pictures + (bytes.size() - pictures) / 2, n = 0; n < 400 && i < bytes.size();
+         ++i, ++n)
       bytes[i] = static_cast<char>(0x5a ^ n);
     const std::filesystem::path damaged = folder_ / "damaged.mp4";
     std::ofstream(damaged, std::ios::binary) << bytes;
@@ -43,13 +44,14 @@ protected:
   }
 
   /// The mean of each channel of each picture.
-  static Engine means() {
+  static Engine means(bool of_pictures = false) {
     using namespace test::onnx_file;
     static const std::string bytes = model(graph({.nodes = {node({"GlobalAveragePool", {"x"}, {"y"}})},
                                                   .inputs = {value("x", f32, {"n", "3", "64", "96"})},
                                                   .outputs = {value("y", f32, {"n", "3", "1", "1"})}}));
     BuildOptions options;
     options.budget = 0;
+    if (of_pictures) options.pictures["x"].preprocess = Preprocess::preset("none");
     return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "means.onnx"), options);
   }
   static PipelineOptions batches_of(int batch) {
@@ -58,8 +60,9 @@ protected:
     options.batch = batch;
     return options;
   }
-  static Pipeline pipeline(const std::filesystem::path& path, const PipelineOptions& options) {
-    const Engine engine = means();
+  static Pipeline pipeline(const std::filesystem::path& path, const PipelineOptions& options,
+                           bool of_pictures = false) {
+    const Engine engine = means(of_pictures);
     return Pipeline(reader(path), engine, engine.create_context(), options);
   }
   static std::vector<float> mean_of(const Frame& frame) {
@@ -83,8 +86,9 @@ protected:
 
 TEST_F(ClipPipeline, GivesEveryFrameItsAnswersInOrder) {
   const std::filesystem::path path = clip();
-  for (const int batch : {1, 3, frames_of_clip + 1}) {
-    Pipeline results = pipeline(path, batches_of(batch));
+  const std::pair<int, bool> runs[] = {{1, false}, {3, false}, {frames_of_clip + 1, false}, {3, true}};
+  for (const auto& [batch, of_pictures] : runs) {
+    Pipeline results = pipeline(path, batches_of(batch), of_pictures);
     VideoReader alone = reader(path);
     for (int n = 0; n < frames_of_clip; ++n) {
       const auto result = results.next();

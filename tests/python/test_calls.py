@@ -241,7 +241,7 @@ class TestPictures:
         build("Relu", shape=("n", 3, 8, 8), preprocess={"x": lanner.Preprocess()})
 
     def test_preprocessing_of_no_input_is_refused(self):
-        with pytest.raises(lanner.InvalidArgument, match="preprocess for 'q'.*there is x"):
+        with pytest.raises(lanner.InvalidArgument, match="preprocess: the model has no input 'q'; there is x"):
             build("Relu", preprocess={"q": lanner.Preprocess()})
 
 

@@ -40,8 +40,8 @@ def environment(prefix, **more):
     return {**kept, "PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig"), **more}
 
 
-def flags(prefix):
-    words = run("pkg-config", "--cflags", "--libs", "lanner", env=environment(prefix)).split()
+def flags(prefix, library="lanner"):
+    words = run("pkg-config", "--cflags", "--libs", library, env=environment(prefix)).split()
     return [*words, f"-Wl,-rpath,{prefix}/lib"]
 
 
@@ -65,6 +65,24 @@ def test_a_program_by_pkg_config(prefix, inputs, tmp_path):
     needed = run("readelf", "-d", tmp_path / "consumer")
     version = run("pkg-config", "--modversion", "lanner", env=environment(prefix)).strip()
     assert f"liblanner.so.{version.rpartition('.')[0]}]" in needed
+
+
+def test_a_program_with_the_runtime_alone(prefix, inputs, tmp_path):
+    plan = tmp_path / "model.plan"
+    run(prefix / "bin" / "lanner", "build", inputs[0], "-o", plan, "--budget", 0, env=environment(prefix))
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES CXX)\nfind_package(lanner REQUIRED)\n"
+        f"add_executable(by_cmake {ROOT}/tests/runtime/probe.cpp)\n"
+        "target_link_libraries(by_cmake PRIVATE lanner::lanner-runtime)\n"
+    )
+    run("cmake", "-G", "Ninja", "-S", tmp_path, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}", env=environment(prefix))
+    run("cmake", "--build", tmp_path)
+    source = ROOT / "tests" / "runtime" / "probe.cpp"
+    run("g++", "-std=c++20", source, "-o", tmp_path / "by_pkg_config", *flags(prefix, "lanner-runtime"))
+    for program in (tmp_path / "by_cmake", tmp_path / "by_pkg_config"):
+        name, answer, libraries = run(program, "load", plan, "run", "1x3x8x8", "libraries", "-").splitlines()
+        assert answer.startswith("logits ") and "error" not in name
+        assert all(library.startswith("liblanner-runtime") for library in libraries.split()), libraries
 
 
 def test_a_newer_version_is_not_found(prefix, tmp_path):

@@ -3,10 +3,12 @@
 #include <set>
 
 #include "backends/backends.h"
-#include "engine/open_dims.h"
+#include "compiler/open_dims.h"
+#include "compiler/variant.h"
 #include "engine/state.h"
 #include "graph/infer.h"
 #include "importers/importer.h"
+#include "lower/lower.h"
 #include "lower/timing_cache.h"
 #include "lower/tuner.h"
 #include "lower/vouched.h"

@@ -171,7 +171,7 @@
   function latency() {
     const kinds = ["infer", "decode", "encode"].filter((kind) => data.times[kind].some((value) => value > 0));
     if (!kinds.length) return;
-    const names = { infer: "Inference", decode: "Decoding and preprocessing", encode: "Drawing and encoding" };
+    const names = { infer: "Inference", decode: "Decoding", encode: "Drawing and encoding" };
     let chosen = kinds[0];
     const note = el("div", { class: "muted", style: "font-size:13px" });
     const plot = chart((width) => {
@@ -233,7 +233,7 @@
         const row = tracks.indexOf(track), x0 = x(start), wide = x(stop) - x0;
         if (row < 0 || (wide < 0.3 && x0 < (lastRight[track] || 0))) continue;
         lastRight[track] = x0 + Math.max(wide, 0.6);
-        inside.append(svg("rect", { x: x0, y: top + row * lane + 3, width: Math.max(0.8, wide - 0.6), height: lane - 12, rx: Math.min(3, wide / 3), fill: `var(--${name === "preprocess" ? "preprocess" : track})`, tip: `${name}${frame >= 0 ? ", frame " + frame : ""}\n${ms(stop - start)}, from ${ms(start)}` }));
+        inside.append(svg("rect", { x: x0, y: top + row * lane + 3, width: Math.max(0.8, wide - 0.6), height: lane - 12, rx: Math.min(3, wide / 3), fill: `var(--${track})`, tip: `${name}${frame >= 0 ? ", frame " + frame : ""}\n${ms(stop - start)}, from ${ms(start)}` }));
       }
       const tick = niceStep(to - from, (width - left) / 110), base = top + tracks.length * lane + 2;
       for (let time = Math.ceil(from / tick) * tick; time <= to; time += tick)
@@ -265,7 +265,7 @@
       redraw();
     }
     const button = (label, name, act) => el("button", { type: "button", "aria-label": name, onclick: act }, label);
-    const legend = el("div", { class: "legend", style: "margin-top:6px" }, [["decode", "decode"], ["preprocess", "preprocess"], ["infer", "infer"], ["encode", "draw and encode"]].map(([key, name]) => el("span", null, el("i", { style: `background:var(--${key})` }), name)));
+    const legend = el("div", { class: "legend", style: "margin-top:6px" }, [["decode", "decode"], ["infer", "infer"], ["encode", "draw and encode"]].map(([key, name]) => el("span", null, el("i", { style: `background:var(--${key})` }), name)));
     const left = data.timeline.left_out ? ` The first ${spans.length} spans; ${data.timeline.left_out} more were left out.` : "";
     return el("div", { class: "card", style: "margin-top:18px" }, el("div", { class: "head" }, el("div", null, el("h3", null, "Timeline"), el("div", { class: "muted", style: "font-size:13px" }, "What ran when, on one clock. Drag to move." + left)),
       el("div", { class: "tools" }, button("−", "Zoom out", () => zoom(2)), button("+", "Zoom in", () => zoom(0.5)), button("all", "Show all", () => { from = 0; to = end; redraw(); }))), plot, legend);

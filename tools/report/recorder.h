@@ -12,7 +12,7 @@
 
 namespace lanner::tool {
 
-/// Seconds that one picture took; decoding includes preprocessing, encoding includes drawing.
+/// Seconds that one picture took; inference includes preprocessing, encoding drawing.
 struct FrameTimes {
   double decode = 0, infer = 0, encode = 0;
 };

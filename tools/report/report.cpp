@@ -244,8 +244,8 @@ Json report_json(const ReportParts& parts, const CancelToken& cancel) {
              {{"decode", times_of(recorder, &FrameTimes::decode)},
               {"infer", times_of(recorder, &FrameTimes::infer)},
               {"encode", times_of(recorder, &FrameTimes::encode)}}},
-            {"speed_note", "Every frame's own times. Decoding and preprocessing run ahead on a thread of "
-                           "their own, beside the network."},
+            {"speed_note", "Every frame's own times. Decoding runs ahead on a thread of its own, beside the "
+                           "network, which preprocesses."},
             {"timeline", timeline_json(recorder.trace())},
             {"memory", memory_json(parts, plan)},
             {"graphs", Json::array()}};

@@ -62,7 +62,8 @@ Tactic tactic_of(const Node& node, const ElementwiseProgram& program, const Layo
   for (const auto& output : node.outputs())
     tactic.outputs.push_back(on_device(target, layout, narrowed(output->type.dtype())));
   share_storages(node, tactic);
-  tactic.estimate = seconds_of({.bytes = 8.0 * static_cast<double>(program.shape.elements())}, target);
+  const double share = kept ? 0.5 : 1; // of f32's width
+  tactic.estimate = seconds_of({.bytes = bytes_of(program) * share}, target);
   return tactic;
 }
 

@@ -186,6 +186,16 @@ std::optional<ElementwiseProgram> compile_elementwise(const Group& group, std::s
   return Compiler(group, reason, halves).run();
 }
 
+double bytes_of(const ElementwiseProgram& program) {
+  double bits = 0;
+  for (const ProgramInput& input : program.inputs)
+    bits +=
+        static_cast<double>(input.operand.shape().elements()) * static_cast<double>(bit_width(input.dtype));
+  for (const ProgramOutput& output : program.outputs)
+    bits += static_cast<double>(program.shape.elements()) * static_cast<double>(bit_width(output.dtype));
+  return bits / 8;
+}
+
 void share_storages(const Node& node, Tactic& tactic) {
   for (std::size_t i = 1; i < node.inputs().size(); ++i)
     for (std::size_t k = 0; k < i; ++k)

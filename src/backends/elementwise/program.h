@@ -45,6 +45,9 @@ struct ElementwiseProgram {
 std::optional<ElementwiseProgram> compile_elementwise(const Group& group, std::string& reason,
                                                       bool halves = false);
 
+/// That one run reads and writes: each operand as large as it is, however often it is read again.
+double bytes_of(const ElementwiseProgram& program);
+
 /// A value that comes in twice is one operand of the program: gives its further inputs the storage that
 /// `tactic` asks of the first.
 void share_storages(const Node& node, Tactic& tactic);

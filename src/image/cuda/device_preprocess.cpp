@@ -20,7 +20,9 @@ DeviceAxis device_axis(const SampledAxis& axis) {
   return device;
 }
 
-std::int32_t number_of(DType type) {
+} // namespace
+
+std::int32_t device_number(DType type) {
   switch (type) {
   case DType::f32:
     return 0;
@@ -32,8 +34,6 @@ std::int32_t number_of(DType type) {
     return 3;
   }
 }
-
-} // namespace
 
 DeviceComponent device_component(const Image& image, int component) {
   const PixelFormatInfo& facts = format_info(image.format);
@@ -73,7 +73,7 @@ DevicePreprocess device_preprocess(const PreprocessPlan& plan, void* out) {
   p.bgr = plan.spec.bgr && !plan.spec.gray;
   p.gray = plan.spec.gray;
   p.channels_last = plan.spec.channels_last;
-  p.dtype = number_of(plan.spec.dtype);
+  p.dtype = device_number(plan.spec.dtype);
   const std::int64_t row = target.width * 3 * static_cast<std::int64_t>(bit_width(plan.spec.dtype) / 8);
   p.words = row % 4 == 0 && reinterpret_cast<std::uintptr_t>(out) % 4 == 0;
   p.out = out;

@@ -10,12 +10,15 @@ namespace lanner {
 DeviceComponent device_component(const Image& image, int component);
 
 /// Points into the plan's picture, wherever its memory lies: for a GPU the caller moves it there first. `out`
-/// is one batch element of the tensor. Without tables: see set_taps().
+/// is one batch element of the tensor, or null where each launch says it. Without tables: see set_taps().
 DevicePreprocess device_preprocess(const PreprocessPlan& plan, void* out);
 
+/// A tensor's type as DevicePreprocess::dtype.
+std::int32_t device_number(DType type);
+
 /// Whether the kernel samples by numbers alone.
-inline bool needs_taps(const PreprocessPlan& plan) {
-  return plan.spec.resize != Resize::bilinear;
+inline bool needs_taps(const Preprocess& spec) {
+  return spec.resize != Resize::bilinear;
 }
 /// Points an axis at tables.
 void set_taps(DeviceAxis& axis, const Taps& taps, const std::int32_t* index, const float* weights);

@@ -165,32 +165,39 @@ PreprocessState& state_of(const cuda::Gpu& gpu) {
   return *state;
 }
 
-void launch(const PreprocessState& state, const PreprocessPlan& plan, const DevicePreprocess& parameters,
-            Stream stream) {
+/// A thread for each pixel of the target, for each of `count` pictures.
+template<typename Parameter>
+void launch(cuda::FunctionHandle function, Parameter parameter, unsigned count, Stream stream) {
   constexpr unsigned across = 32, down = 4;
-  DevicePreprocess copy = parameters;
-  void* arguments[] = {&copy};
+  void* arguments[] = {&parameter};
   const auto blocks = [](std::int32_t size, unsigned block) {
     return (static_cast<unsigned>(size) + block - 1) / block;
   };
-  cuda::check(cuda::driver().launch(
-                  state.function(needs_taps(plan), format_info(plan.source.format).bytes_per_sample),
-                  blocks(copy.width, across), blocks(copy.height, down), 1, across, down, 1, 0,
-                  static_cast<cuda::StreamHandle>(stream.handle), arguments, nullptr),
+  cuda::check(cuda::driver().launch(function, blocks(parameter.width, across), blocks(parameter.height, down),
+                                    count, across, down, 1, 0, static_cast<cuda::StreamHandle>(stream.handle),
+                                    arguments, nullptr),
               "cuLaunchKernel");
 }
 
-/// A picture on this GPU.
-void run(PreprocessState& state, const PreprocessPlan& plan, void* out, Stream stream) {
-  DevicePreprocess parameters = device_preprocess(plan, out);
-  if (!needs_taps(plan)) return launch(state, plan, parameters, stream);
-  const std::shared_ptr<const Tables> tables = state.tables(plan.axes);
+/// The kernel's parameter for a picture on this GPU, and what has to live as long as it is used.
+std::shared_ptr<const Tables> complete(PreprocessState& state, const PreprocessPlan& plan,
+                                       DevicePreprocess& parameters) {
+  if (!needs_taps(plan.spec)) return nullptr;
+  std::shared_ptr<const Tables> tables = state.tables(plan.axes);
   const auto set = [](DeviceAxis& axis, const DeviceAxis& table) {
     axis.index = table.index, axis.weights = table.weights, axis.count = table.count;
   };
   set(parameters.luma_x, tables->luma_x), set(parameters.luma_y, tables->luma_y);
   set(parameters.chroma_x, tables->chroma_x), set(parameters.chroma_y, tables->chroma_y);
-  launch(state, plan, parameters, stream);
+  return tables;
+}
+
+/// A picture on this GPU.
+void run(PreprocessState& state, const PreprocessPlan& plan, void* out, Stream stream) {
+  DevicePreprocess parameters = device_preprocess(plan, out);
+  const std::shared_ptr<const Tables> tables = complete(state, plan, parameters);
+  const int bytes = format_info(plan.source.format).bytes_per_sample;
+  launch(state.function(needs_taps(plan.spec), bytes), parameters, 1, stream);
 }
 
 /// Queues the copy of the region's planes; the plan's picture is then on the GPU.
@@ -235,6 +242,31 @@ void preprocess_on_gpu(const Image& image, const Preprocess& spec, Tensor& outpu
     throw;
   }
   state.give_back(std::move(staging));
+}
+
+GpuPicture picture_on_gpu(const PreprocessPlan& plan, Device device) {
+  const cuda::Gpu& gpu = cuda::Gpu::get(device);
+  const cuda::Current current(gpu);
+  GpuPicture picture{device_preprocess(plan, nullptr), nullptr};
+  picture.tables = complete(state_of(gpu), plan, picture.parameters);
+  return picture;
+}
+
+PicturesFunction::PicturesFunction(Device device, const Preprocess& spec) {
+  const cuda::Gpu& gpu = cuda::Gpu::get(device);
+  const cuda::Current current(gpu);
+  handle_ = cuda::embedded_function(gpu, "preprocess",
+                                    needs_taps(spec) ? "lanner_pictures_taps" : "lanner_pictures_bilinear");
+}
+
+void PicturesFunction::launch(const DevicePictures& pictures, std::int64_t count, Stream stream) const {
+  constexpr std::int64_t most = 65535; // layers of a grid
+  DevicePictures part = pictures;
+  for (std::int64_t first = 0; first < count; first += most) {
+    part.pictures = pictures.pictures + first * pictures.pitch;
+    part.out = static_cast<std::byte*>(pictures.out) + first * pictures.element;
+    lanner::launch(handle_, part, static_cast<unsigned>(std::min(most, count - first)), stream);
+  }
 }
 
 } // namespace lanner

@@ -1,9 +1,15 @@
 #pragma once
 // Preprocess on a GPU: pictures go up as they are, one kernel writes the tensor.
 
+#include <memory>
+
 #include <lanner/image.h>
 #include <lanner/preprocess.h>
 #include <lanner/tensor.h>
+
+#include "device/cuda/gpu.h"
+#include "image/cuda/preprocess_kernel.h"
+#include "image/preprocess_plan.h"
 
 namespace lanner {
 
@@ -13,5 +19,25 @@ namespace lanner {
 /// and bilinear sampling has none. One on the host is copied before return, through memory that is kept too.
 void preprocess_on_gpu(const Image& image, const Preprocess& spec, Tensor& output, std::int64_t batch_index,
                        Stream stream);
+
+/// A picture on a GPU as a kernel there reads it, without the target's memory.
+struct GpuPicture {
+  DevicePreprocess parameters;
+  std::shared_ptr<const void> tables; ///< What the parameters point to beside the picture; may be null.
+};
+/// `plan.source` lies on `device`. Tables are uploaded, and waited for, at the first call with their numbers.
+GpuPicture picture_on_gpu(const PreprocessPlan& plan, Device device);
+
+/// The kernel for several pictures in one launch. Immutable.
+class PicturesFunction {
+public:
+  /// Only the way of resizing counts. Throws Error{unsupported} where the build had no nvcc.
+  PicturesFunction(Device device, const Preprocess& spec);
+  /// Queued, not waited for; the GPU's context is current.
+  void launch(const DevicePictures& pictures, std::int64_t count, Stream stream) const;
+
+private:
+  cuda::FunctionHandle handle_ = {};
+};
 
 } // namespace lanner

@@ -66,3 +66,24 @@ extern "C" __global__ void lanner_preprocess_bilinear_1(const __grid_constant__ 
 extern "C" __global__ void lanner_preprocess_bilinear_2(const __grid_constant__ lanner::DevicePreprocess p) {
   run<lanner::ByNeighbours<unsigned short>>(p);
 }
+namespace {
+
+/// A picture of the batch for each z of the grid. What its parameters say is the same for all threads of a
+/// block, so that one reads them.
+template<template<typename> typename Reader>
+__device__ void run_one_of(const lanner::DevicePictures& all) {
+  __shared__ lanner::DevicePreprocess p;
+  if (threadIdx.x == 0 && threadIdx.y == 0) lanner::take_picture(all, blockIdx.z, p);
+  __syncthreads();
+  if (p.components[0].bytes == 2) return run<Reader<unsigned short>>(p);
+  run<Reader<unsigned char>>(p);
+}
+
+} // namespace
+
+extern "C" __global__ void lanner_pictures_taps(const __grid_constant__ lanner::DevicePictures all) {
+  run_one_of<lanner::ByTaps>(all);
+}
+extern "C" __global__ void lanner_pictures_bilinear(const __grid_constant__ lanner::DevicePictures all) {
+  run_one_of<lanner::ByNeighbours>(all);
+}

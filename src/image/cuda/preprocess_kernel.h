@@ -44,6 +44,32 @@ struct DevicePreprocess {
   void* out;
 };
 
+/// One picture of several, laid ready by the host.
+struct DevicePicture {
+  std::uint64_t seal; ///< Proves who laid it: see picture_seal() in image/picture_record.h.
+  DevicePreprocess parameters;
+};
+
+/// The only parameter of the kernel for several pictures: what they share.
+struct DevicePictures {
+  const unsigned char* pictures; ///< A DevicePicture begins every `pitch` bytes.
+  std::int64_t pitch;
+  std::uint64_t seal;
+  void* out;
+  std::int64_t element; ///< Bytes from one picture's result to the next.
+  std::int32_t width, height, dtype, channels_last, words;
+};
+
+/// The kernel's parameter for picture `n`; without the seal all of it is padding.
+LANNER_HOST_DEVICE inline void take_picture(const DevicePictures& all, int n, DevicePreprocess& p) {
+  const auto& one = *reinterpret_cast<const DevicePicture*>(all.pictures + n * all.pitch);
+  p = one.parameters;
+  if (one.seal != all.seal) p.columns = p.rows = 0;
+  p.width = all.width, p.height = all.height;
+  p.dtype = all.dtype, p.channels_last = all.channels_last, p.words = all.words;
+  p.out = static_cast<unsigned char*>(all.out) + n * all.element;
+}
+
 template<typename Sample>
 LANNER_HOST_DEVICE inline float sample_of(const DeviceComponent& component, int x, int y) {
   const auto* row = reinterpret_cast<const Sample*>(component.data + y * component.pitch);

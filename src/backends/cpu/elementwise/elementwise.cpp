@@ -192,9 +192,10 @@ bool readable(const ElementwiseProgram& program, const Layout& layout) {
   return true;
 }
 
-/// An input that the result may replace: of its type and shape and read at one place only.
+/// An input that the first result may replace: of its type and shape and read at one place only. Results are
+/// written tile by tile, after all that is read of a tile.
 int replaceable(const ElementwiseProgram& program) {
-  if (program.outputs.size() != 1 || program.outputs[0].dtype != DType::f32) return -1;
+  if (program.outputs[0].dtype != DType::f32) return -1;
   for (const ProgramInput& input : program.inputs)
     if (input.operand.is_input() && !input.operand.constant && input.dtype == DType::f32 &&
         input.operand.shape() == program.shape)
@@ -219,7 +220,7 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
     for (std::size_t i = 0; i < node.outputs().size(); ++i) tactic.outputs.push_back(stored(layout));
     tactic.in_place = replaceable(*program);
     const double elements = static_cast<double>(program->shape.elements());
-    const double moving = seconds_of({.bytes = 8 * elements, .threads = target.threads}, target);
+    const double moving = seconds_of({.bytes = bytes_of(*program), .threads = target.threads}, target);
     tactic.estimate = moving + elements * nanoseconds_of(*program) * 1e-9 / target.threads;
     list.tactics.push_back(std::move(tactic));
   }

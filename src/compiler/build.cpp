@@ -1,0 +1,209 @@
+#include "compiler/build.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+#include <lanner/log.h>
+
+#include "backends/backends.h"
+#include "base/account.h"
+#include "base/check.h"
+#include "compiler/open_dims.h"
+#include "compiler/row_pitch.h"
+#include "device/threads.h"
+#include "engine/caller_options.h"
+#include "engine/given_shapes.h"
+#include "engine/input_names.h"
+#include "engine/pictures.h"
+#include "engine/plan_file.h"
+#include "engine/profiles.h"
+#include "engine/source_weights.h"
+#include "graph/infer.h"
+#include "importers/importer.h"
+#include "ops/table.h"
+#include "passes/pipeline.h"
+#include "plan/precision.h"
+
+namespace lanner {
+namespace {
+
+Target target_for(const BuildOptions& options) {
+  check_threads(options.threads);
+  check(std::isfinite(options.budget) && options.budget >= 0, ErrorCode::invalid_argument,
+        "budget is {}: expected seconds, 0 to choose kernels by heuristics", options.budget);
+  Target target;
+  target.device = options.device;
+  target.threads = options.threads > 0 ? options.threads : options.environment.state().team();
+  check_precision(options.precision);
+  target.precision = options.precision;
+  target.deterministic = options.deterministic;
+  target.isa = isa_of(options.device);
+  target.host_isa = isa_of({});
+  set_limits(target, options.environment.state());
+  return target;
+}
+
+/// Narrows one input to what the caller will give it.
+void apply_range(Graph& graph, Value& input, const ShapeRange& range, Bindings& fixed) {
+  check_range(input, range);
+  const std::size_t rank = range.opt.rank();
+  if (!input.type.ranked()) {
+    Dims dims;
+    for (std::size_t d = 0; d < rank; ++d) dims.push_back(graph.fresh_symbol(input.name(), range.max[d]));
+    input.type = Type(input.type.dtype(), dims);
+  }
+  const Dims dims = input.type.dims();
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (const auto size = dims[d].constant()) {
+      check(*size == range.min[d] && *size == range.max[d], ErrorCode::invalid_argument,
+            "input {}: dim {} is {} in the model, {} was asked for", input.name(), d, *size, range.opt[d]);
+      continue;
+    }
+    const auto name = dims[d].as_symbol();
+    if (!name) continue; // checked when shapes are bound
+    if (range.min[d] == range.max[d]) {
+      fixed.emplace(*name, range.min[d]);
+    } else {
+      graph.symbols[*name] = {range.min[d], range.max[d], range.opt[d]};
+    }
+  }
+}
+
+/// The input that an option is for.
+Value& input_called(const Graph& graph, const std::string& name, const char* option) {
+  return with_context([&] { return option; },
+                      [&]() -> Value& { return *graph.body().parameter(input_number(graph, name)); });
+}
+
+std::unique_ptr<Graph> with_shapes(std::unique_ptr<Graph> graph,
+                                   const std::map<std::string, ShapeRange>& shapes) {
+  Bindings fixed;
+  for (const auto& [name, range] : shapes)
+    apply_range(*graph, input_called(*graph, name, "shape"), range, fixed);
+  fixed.merge(sizes_from_weights(*graph));
+  if (fixed.empty()) return graph;
+  std::unique_ptr<Graph> narrowed = graph->clone(fixed);
+  infer_types(*narrowed);
+  return narrowed;
+}
+
+/// Sizes that preprocessing gives, -1 where the picture or the batch tells.
+std::array<std::int64_t, 4> preprocessed_sizes(const Preprocess& spec) {
+  const std::int64_t channels = spec.gray ? 1 : 3;
+  const std::int64_t height = spec.height > 0 ? spec.height : -1, width = spec.width > 0 ? spec.width : -1;
+  if (spec.channels_last) return {-1, height, width, channels};
+  return {-1, channels, height, width};
+}
+
+/// Whether an input takes sizes of which some are not known; one of rank 2 takes a picture as a row.
+bool takes(const Dims& dims, std::span<const std::int64_t, 4> sizes) {
+  const auto equal = [](const Dim& dim, std::int64_t size) {
+    return size < 0 || dim.constant().value_or(size) == size;
+  };
+  if (dims.size() != 2) return std::ranges::equal(dims, sizes, equal);
+  const auto element = sizes.subspan(1);
+  const bool known = std::ranges::all_of(element, [](std::int64_t size) { return size > 0; });
+  return equal(dims[1], known ? Shape(element).elements() : -1);
+}
+
+void check_preprocess(const Value& input, const Preprocess& spec, const BuildOptions& options) {
+  const auto sizes = preprocessed_sizes(spec);
+  const auto held = options.storages.find(input.name());
+  const BindingStorage storage = held == options.storages.end() ? BindingStorage{} : held->second;
+  const bool fits = input.type.is_tensor() && storage.dtype.value_or(input.type.dtype()) == spec.dtype &&
+                    (!input.type.ranked() || takes(input.type.dims(), sizes));
+  const auto shown = [](std::int64_t size) { return size < 0 ? "?" : std::to_string(size); };
+  check(fits, ErrorCode::invalid_argument,
+        "preprocess for {}: it gives {}[{}, {}, {}, {}], the model expects {}", input.name(),
+        to_string(spec.dtype), shown(sizes[0]), shown(sizes[1]), shown(sizes[2]), shown(sizes[3]),
+        input.type.to_string());
+}
+
+PassOptions pass_options(const BuildOptions& options) {
+  PassOptions passes;
+  passes.stop_after = options.stop_after;
+  passes.limits = options.limits;
+  passes.control = options.control;
+  if (!options.trace_passes.empty()) {
+    std::filesystem::create_directories(options.trace_passes);
+    passes.trace_folder = options.trace_passes;
+  }
+  return passes;
+}
+
+/// Where timings are kept between builds; empty: nowhere.
+std::filesystem::path timing_cache_path(const BuildOptions& build) {
+  if (build.deterministic || !build.timing_cache.empty())
+    return build.deterministic ? "" : build.timing_cache;
+  return build.environment.state().timing_cache();
+}
+
+/// A failure may come from sizes that nobody gave.
+void make_opt_variants(EngineState& state, const Control& control) {
+  try {
+    state.make_ahead(state.opt_variants(), control,
+                     [&](const Specialisation& made) { settle_storages(state, made.program->graph()); });
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument && error.code() != ErrorCode::bad_data) throw;
+    throw Error(error.code(), error.message() + assumed_sizes(*state.graph));
+  }
+}
+
+/// What was asked for in vain is said.
+void warn_of_unused(const EngineState& state, const std::string& model) {
+  const auto made = state.specialise(state.opt, state.target.threads);
+  for (const std::string& line : unused_precisions(made->program->graph(), state.target))
+    log_message(LogLevel::warning, fmt::format("{}: {}", model, line));
+}
+
+} // namespace
+
+std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOptions& given,
+                                         const std::filesystem::path& folder) {
+  const EnvironmentState& environment = given.environment.state();
+  BuildOptions options = given;
+  options.limits = environment.within(given.limits);
+  const auto account = std::make_shared<Account>(options.limits, environment.surroundings);
+  const AccountScope charged(account);
+  const DeadlineScope deadline(options.limits);
+  auto state = std::make_shared<EngineState>(options.limits, account, options.environment);
+  state->target = target_for(options);
+  options.control.report({"import", 0, 0, ""});
+  std::unique_ptr<Graph> graph =
+      import_model(model, {environment.ops, folder, options.limits, options.weights, options.on_data_file});
+  apply_row_pitches(*graph, options.storages);
+  graph = with_pictures(with_shapes(std::move(graph), options.shapes), options.pictures);
+  apply_ranks(*graph, options.profiles);
+  for (const auto& [input, spec] : options.preprocess)
+    check(!options.pictures.contains(input), ErrorCode::invalid_argument,
+          "preprocess for {}: the input takes pictures, whose preprocessing is theirs", input);
+  for (const auto& [input, spec] : options.preprocess)
+    check_preprocess(input_called(*graph, input, "preprocess"), spec, options);
+  const WeightValues sources = weights_of(*graph, max_kept_source);
+  if (options.stop_after != "import") run_passes(*graph, pass_options(options));
+  for (const auto& [input, spec] : options.preprocess)
+    graph->metadata[preprocess_key + input] = spec.to_json();
+  check_pins(*graph, options.precision);
+  Graph& portable = *graph;
+  state->graph = std::move(graph);
+  learn_weights(*state, portable, sources);
+  state->budget = options.budget;
+  state->timing_cache = timing_cache_path(options);
+  state->retune = options.retune;
+  describe(*state);
+  set_callers(*state, {options.states, options.aliases, options.overwritable, options.storages});
+  if (options.stop_after.empty()) {
+    state->expect(checked_profiles(*state->graph, options.profiles));
+    make_opt_variants(*state, options.control);
+    check_range_ends(*state->graph);
+    check_profile_ends(*state->graph, state->profiles);
+    warn_of_unused(*state, model->name());
+  }
+  return state;
+}
+
+} // namespace lanner

@@ -1,0 +1,96 @@
+#include "compiler/open_dims.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "graph/op.h"
+
+namespace lanner {
+namespace {
+
+struct Requirement {
+  Dim dim;
+  std::optional<std::int64_t> size;
+};
+
+bool is_ranked(const Value* value, std::size_t least) {
+  return value && value->type.is_tensor() && value->type.ranked() && value->type.rank() >= least;
+}
+
+/// The dim of a node's first input that its second one decides.
+std::optional<Requirement> requirement(const Node& node) {
+  if (node.own_inputs().size() < 2) return std::nullopt;
+  const Value *x = node.input(0), *weights = node.input(1);
+  if (node.kind() == "conv" && is_ranked(x, 3) && is_ranked(weights, 3)) {
+    const Dim channels = weights->type.dims()[1] * node.attributes.integer("group", 1);
+    return Requirement{x->type.dims()[1], channels.constant()};
+  }
+  if (node.kind() == "conv_transpose" && is_ranked(x, 3) && is_ranked(weights, 3))
+    return Requirement{x->type.dims()[1], weights->type.dims()[0].constant()};
+  if (node.kind() == "matmul" && is_ranked(x, 1) && is_ranked(weights, 2))
+    return Requirement{x->type.dims().back(), weights->type.dims()[weights->type.rank() - 2].constant()};
+  if (node.kind() == "gemm" && is_ranked(x, 2) && is_ranked(weights, 2)) {
+    const bool turned = node.attributes.flag("transA"), weights_turned = node.attributes.flag("transB");
+    return Requirement{x->type.dims()[turned ? 0 : 1],
+                       weights->type.dims()[weights_turned ? 1 : 0].constant()};
+  }
+  return std::nullopt;
+}
+
+bool is_open(const Graph& graph, const Dim& dim) {
+  const auto name = dim.as_symbol();
+  if (!name) return false;
+  const auto symbol = graph.symbols.find(*name);
+  return symbol == graph.symbols.end() || (symbol->second.opt < 0 && symbol->second.min < symbol->second.max);
+}
+
+/// Symbols of the inputs' own dims for which nobody said a size.
+std::set<std::string> open_symbols(const Graph& graph) {
+  std::set<std::string> names;
+  for (const auto& input : graph.body().parameters()) {
+    if (!is_ranked(input.get(), 0)) continue;
+    for (const Dim& dim : input->type.dims())
+      if (is_open(graph, dim)) names.insert(*dim.as_symbol());
+  }
+  return names;
+}
+
+} // namespace
+
+Bindings sizes_from_weights(const Graph& graph) {
+  const std::set<std::string> open = open_symbols(graph);
+  Bindings sizes;
+  std::set<std::string> contested;
+  for (const auto& node : graph.body().nodes()) {
+    const auto found = requirement(*node);
+    const auto name = found ? found->dim.as_symbol() : std::nullopt;
+    if (!name || !found->size || !open.contains(*name)) continue;
+    if (sizes.emplace(*name, *found->size).first->second != *found->size) contested.insert(*name);
+  }
+  for (const std::string& name : contested) sizes.erase(name);
+  return sizes;
+}
+
+std::string assumed_sizes(const Graph& graph) {
+  std::vector<std::string> open, unranked;
+  for (const auto& input : graph.body().parameters()) {
+    if (!input->type.is_tensor()) continue;
+    const std::string text = fmt::format("{}: {}", input->name(), input->type.to_string());
+    if (!input->type.ranked())
+      unranked.push_back(text);
+    else if (std::ranges::any_of(input->type.dims(), [&](const Dim& dim) { return is_open(graph, dim); }))
+      open.push_back(text);
+  }
+  std::string told;
+  if (!open.empty()) told += fmt::format("; size 1 was assumed for open dims of {}", fmt::join(open, ", "));
+  if (!unranked.empty()) told += fmt::format("; rank 0 was assumed for {}", fmt::join(unranked, ", "));
+  return told.empty() ? told
+                      : told + "; give the shape: --shape INPUT:SIZES, or shapes= where the engine is built";
+}
+
+} // namespace lanner

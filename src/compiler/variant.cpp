@@ -1,0 +1,65 @@
+#include "compiler/variant.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "backends/backends.h"
+#include "compiler/stream_choice.h"
+#include "engine/caller_options.h"
+#include "engine/given_shapes.h"
+#include "lower/lower.h"
+#include "lower/schedule.h"
+#include "lower/vouched.h"
+#include "passes/pipeline.h"
+
+namespace lanner {
+
+std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits,
+                                         const Control& control) {
+  std::unique_ptr<Graph> concrete = graph_at(graph, given_shapes(graph, shapes));
+  PassOptions options;
+  options.limits = limits;
+  options.control = control;
+  run_passes(*concrete, options);
+  return concrete;
+}
+
+Specialisation lowered_variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,
+                               double& seconds, const Control& control) {
+  const Specialisation* model = making.model;
+  Target own = state.target;
+  own.threads = key.threads;
+  const std::vector<const Backend*> backends = backends_for(own);
+  TimingCache cache(state.timing_cache, state.retune);
+  Target tried = own;
+  // Checking kernels at a first run takes longer than many runs. For sizes that were announced the list is
+  // enough, as it is in deterministic builds.
+  if (model && state.profile_of(key.shapes) && vouched(model->program->graph(), backends))
+    tried.deterministic = true;
+  Tuner tuner(tried, seconds, cache, state.constants(), control);
+  if (making.sizes_only) tuner.believe();
+  std::unique_ptr<Graph> graph = specialised_graph(state.portable(), key.shapes, state.limits, control);
+  check_aliases(state, *graph);
+  LowerOptions options{backends, own, tuner, state.constants(), control};
+  if (model) options.tactic_source = &model->program->graph();
+  options.callers = state.callers;
+  Lowered result = lower(std::move(graph), options);
+  cache.save();
+  auto program = std::make_shared<const Program>(std::move(result.graph), backends, own, state.constants(),
+                                                 state.callers);
+  seconds = std::max(seconds - tuner.spent(), 0.0);
+  ChosenStreams chosen =
+      choose_streams(std::move(program), {.backends = backends,
+                                          .target = own,
+                                          .constants = state.constants(),
+                                          .callers = state.callers,
+                                          .control = control,
+                                          .timing_cache = state.timing_cache,
+                                          .seconds = tuner.measures() ? seconds : 0,
+                                          .like = model ? streams_of(model->program->graph()) : 0});
+  seconds = std::max(seconds - chosen.seconds, 0.0);
+  if (!chosen.note.empty()) result.reports.push_back({{}, {}, {std::move(chosen.note)}});
+  return {std::move(chosen.program), std::move(result.reports), key.threads};
+}
+
+} // namespace lanner

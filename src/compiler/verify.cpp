@@ -1,0 +1,141 @@
+// What Engine::verify does.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <lanner/engine.h>
+#include <lanner/error.h>
+
+#include "base/account.h"
+#include "base/check.h"
+#include "compiler/network_check.h"
+#include "compiler/network_inputs.h"
+#include "compiler/reproducer.h"
+#include "compiler/verification.h"
+#include "device/threads.h"
+#include "engine/input_names.h"
+#include "engine/state.h"
+
+namespace lanner {
+namespace {
+
+constexpr int max_runs = 1'000'000, max_contexts = 256;
+
+/// The opt shapes, those that are given, and those of values that are.
+InputShapes shapes_for(const EngineState& state, const VerifyOptions& options) {
+  InputShapes shapes = state.opt;
+  for (const auto& [name, shape] : options.shapes) {
+    const std::size_t i = input_number(*state.graph, name);
+    check(!state.inputs[i].sequence, ErrorCode::invalid_argument,
+          "input {}: a shape was given for a sequence", name);
+    shapes[i] = shape;
+  }
+  for (const auto& [name, item] : options.inputs) {
+    const std::size_t i = input_number(*state.graph, name);
+    if (!item.tensor.defined()) continue;
+    const auto asked = options.shapes.find(name);
+    check(asked == options.shapes.end() || asked->second == item.tensor.shape(), ErrorCode::invalid_argument,
+          "input {}: the value given is {}, the shape asked for {}", name, item.tensor.shape().to_string(),
+          shapes[i].to_string());
+    shapes[i] = item.tensor.shape();
+  }
+  return shapes;
+}
+
+void check_options(const VerifyOptions& options) {
+  check_threads(options.threads);
+  check(options.runs >= 1 && options.runs <= max_runs, ErrorCode::invalid_argument,
+        "runs is {}: expected 1 to {}", options.runs, max_runs);
+  check(options.contexts >= 1 && options.contexts <= max_contexts, ErrorCode::invalid_argument,
+        "contexts is {}: expected 1 to {}", options.contexts, max_contexts);
+}
+
+/// One look at a network: its specialisation, what it is tried on, what was found.
+class NetworkVerifier {
+public:
+  NetworkVerifier(const Engine& engine, const VerifyOptions& options)
+      : engine_(engine), state_(state_of(engine)), options_(options),
+        threads_(options.threads > 0 ? options.threads : state_.target.threads),
+        made_(state_.specialise(shapes_for(state_, options), threads_, options.control, false)) {}
+
+  Verification run() {
+    NodeFindings found = verified_nodes();
+    Verification result{.nodes = found.nodes,
+                        .defined = found.defined,
+                        .skipped = found.skipped,
+                        .differences = std::move(found.differences),
+                        .network = {},
+                        .reproducer = {}};
+    if (found.first && !options_.reproducer.empty()) write(*found.first, result);
+    options_.control.report({"verify", 0, 0, "runs"});
+    result.network = network_difference(
+        engine_, inputs_, found.outputs,
+        {static_cast<std::size_t>(options_.runs), static_cast<std::size_t>(options_.contexts), threads_},
+        options_.control);
+    return result;
+  }
+
+private:
+  /// Integers that a definition refuses, say as places, are drawn again, as zeros.
+  NodeFindings verified_nodes() {
+    const Graph& graph = made_->program->graph();
+    try {
+      return nodes_on({options_.seed, DrawnIntegers::low, state_.target.device});
+    } catch (const DefinitionFailed& error) {
+      if (!draws_places(graph, options_.inputs)) throw with_remedy(error);
+    }
+    try {
+      return nodes_on({options_.seed, DrawnIntegers::zero, state_.target.device});
+    } catch (const DefinitionFailed& error) {
+      throw with_remedy(error);
+    }
+  }
+
+  /// What is drawn may be nothing that the model takes.
+  Error with_remedy(const DefinitionFailed& error) const {
+    const bool all = options_.inputs.size() == inputs_.size();
+    return Error(error.code(), fmt::format("{}; give {} that the model takes", error.message(),
+                                           all ? "inputs" : "shapes and inputs"));
+  }
+
+  NodeFindings nodes_on(const InputDraw& draw) {
+    inputs_ = network_inputs(made_->program->graph(), options_.inputs, draw);
+    return verify_nodes(
+        {state_, *made_}, inputs_,
+        {static_cast<std::size_t>(options_.runs), static_cast<std::size_t>(options_.contexts)},
+        options_.control);
+  }
+
+  /// What ONNX has no form for is said where the difference is told.
+  void write(const DifferingNode& first, Verification& result) const {
+    std::string& reason = result.differences.front().reason;
+    try {
+      write_reproducer(first, reason, options_.reproducer);
+      result.reproducer = options_.reproducer;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      reason += "; no model of it alone: " + error.message();
+    }
+  }
+
+  const Engine& engine_;
+  const EngineState& state_;
+  const VerifyOptions& options_;
+  int threads_;
+  std::shared_ptr<const Specialisation> made_;
+  std::vector<Item> inputs_;
+};
+
+} // namespace
+
+Verification verify_engine(const Engine& engine, const VerifyOptions& options) {
+  check_options(options);
+  // What nodes alone are tried on; the contexts have accounts of their own.
+  const EngineState& state = state_of(engine);
+  const auto account = std::make_shared<Account>(state.limits, state.account);
+  const AccountScope charged(account);
+  return NetworkVerifier(engine, options).run();
+}
+
+} // namespace lanner

@@ -1,0 +1,153 @@
+#include "engine/pictures.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <lanner/error.h>
+
+#include "base/check.h"
+#include "graph/infer.h"
+#include "image/picture_record.h"
+#include "ops/picture.h"
+
+namespace lanner {
+namespace {
+
+Value& input_called(const Graph& graph, const std::string& name) {
+  std::vector<std::string> known;
+  for (const auto& parameter : graph.body().parameters()) {
+    if (parameter->name() == name) return *parameter;
+    known.push_back(parameter->name());
+  }
+  fail(ErrorCode::invalid_argument, "pictures: the model has no input '{}'; there is {}", name,
+       fmt::join(known, ", "));
+}
+
+/// A side of the target: the declared one, else the input's.
+void settle(std::int32_t& side, const Dim* dim, const std::string& input, std::string_view which) {
+  const auto size = dim ? dim->constant() : std::nullopt;
+  if (side == 0 && size && *size > 0 && *size <= 65536) side = static_cast<std::int32_t>(*size);
+  check(side > 0, ErrorCode::invalid_argument,
+        "pictures for {}: neither the preprocessing nor the model says the {}; give it", input, which);
+}
+
+/// What the node makes of a picture, with size and type of the input.
+Preprocess settled(const Value& input, Preprocess spec) {
+  const Type& type = input.type;
+  const bool takes = type.is_tensor() && type.ranked() && (type.rank() == 4 || type.rank() == 2);
+  check(takes, ErrorCode::invalid_argument,
+        "pictures for {}: it is {}, expected four dimensions, or two with a row of pixels", input.name(),
+        type.to_string());
+  const DType dtype = type.dtype();
+  check(dtype == DType::u8 || dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32,
+        ErrorCode::unsupported, "pictures for {}: it is {}, expected u8, f16, bf16 or f32", input.name(),
+        type.to_string());
+  spec.dtype = dtype;
+  const Dims& dims = type.dims();
+  const std::size_t rows = spec.channels_last ? 1 : 2;
+  settle(spec.height, type.rank() == 4 ? &dims[rows] : nullptr, input.name(), "height");
+  settle(spec.width, type.rank() == 4 ? &dims[rows + 1] : nullptr, input.name(), "width");
+  return spec;
+}
+
+Dims made_dims(const Dim& batch, const Preprocess& spec) {
+  const std::int64_t channels = spec.gray ? 1 : 3;
+  if (spec.channels_last) return {batch, spec.height, spec.width, channels};
+  return {batch, channels, spec.height, spec.width};
+}
+
+/// Sizes that the picture settles.
+void fix_dims(const Value& input, const Preprocess& spec, Bindings& fixed) {
+  const Dims& dims = input.type.dims();
+  Dims made = made_dims(dims[0], spec);
+  if (dims.size() == 2) made = {dims[0], Dim(made[1].value() * made[2].value() * made[3].value())};
+  for (std::size_t d = 1; d < dims.size(); ++d) {
+    const std::int64_t size = made[d].value();
+    const bool same = dims[d].constant().value_or(size) == size;
+    const auto symbol = dims[d].as_symbol();
+    const auto known = symbol ? fixed.emplace(*symbol, size).first->second : size;
+    check(same && known == size, ErrorCode::invalid_argument,
+          "pictures for {}: they become [N, {}], the model expects {}", input.name(),
+          fmt::join(Shape(spec.channels_last ? Shape{spec.height, spec.width, spec.gray ? 1 : 3}
+                                             : Shape{spec.gray ? 1 : 3, spec.height, spec.width}),
+                    ", "),
+          input.type.to_string());
+  }
+}
+
+Tensor integers(std::initializer_list<std::int64_t> values) {
+  return Tensor::from<std::int64_t>(std::span(values.begin(), values.size()),
+                                    {static_cast<std::int64_t>(values.size())});
+}
+
+void insert(Graph& graph, Value& input, const PictureOptions& options, const Preprocess& spec) {
+  const Type type = input.type;
+  const std::vector<Use> uses(input.uses().begin(), input.uses().end());
+  const auto& nodes = graph.body().nodes();
+  Node* first = nodes.empty() ? nullptr : nodes.front().get();
+  AttributeMap attributes;
+  attributes.set("preprocess", spec.to_json());
+  if (options.format) attributes.set("format", std::string(to_string(*options.format)));
+  const Dim batch = type.dims()[0];
+  input.type = Type(DType::u8, Dims{batch, Dim(picture_record_bytes)});
+  Value* made = graph.emit("picture", std::vector<Value*>{&input}, std::move(attributes),
+                           Type(type.dtype(), made_dims(batch, spec)), input.name() + ".picture", first);
+  if (type.rank() == 2) {
+    Value* shape = graph.constant(integers({0, -1}), input.name(), first);
+    made = graph.emit("reshape", std::vector<Value*>{made, shape}, {}, type, input.name() + ".row", first);
+  }
+  for (const Use& use : uses) {
+    if (use.node)
+      use.node->set_input(use.index, made);
+    else
+      use.region->set_output(use.index, made);
+  }
+}
+
+} // namespace
+
+std::unique_ptr<Graph> with_pictures(std::unique_ptr<Graph> graph,
+                                     const std::map<std::string, PictureOptions>& pictures) {
+  if (pictures.empty()) return graph;
+  Bindings fixed;
+  std::map<std::string, Preprocess> specs;
+  for (const auto& [name, options] : pictures) {
+    const Value& input = input_called(*graph, name);
+    specs[name] = settled(input, options.preprocess);
+    fix_dims(input, specs[name], fixed);
+  }
+  if (!fixed.empty()) {
+    graph = graph->clone(fixed);
+    infer_types(*graph);
+  }
+  for (const auto& [name, options] : pictures)
+    with_context([&] { return "pictures for " + name; },
+                 [&] { insert(*graph, input_called(*graph, name), options, specs[name]); });
+  infer_types(*graph);
+  return graph;
+}
+
+std::vector<std::optional<PictureOptions>> pictures_of(const Graph& graph) {
+  std::vector<std::optional<PictureOptions>> pictures;
+  for (const auto& input : graph.body().parameters()) {
+    std::optional<PictureOptions>& taken = pictures.emplace_back();
+    const Node* reader = ops::picture_reader(*input);
+    if (!reader) continue;
+    check(input->uses().size() == 1, ErrorCode::bad_data,
+          "input {} is read as pictures and otherwise too; expected one reader", input->name());
+    taken.emplace();
+    taken->preprocess = ops::preprocess_of(*reader);
+    if (const std::string format = ops::format_of(*reader); !format.empty())
+      taken->format = parse_pixel_format(format);
+  }
+  return pictures;
+}
+
+void check_no_picture(const Binding& input, std::string_view option) {
+  check(input.picture.empty(), ErrorCode::invalid_argument,
+        "{}: input {} takes pictures; expected a tensor's", option, input.name);
+}
+
+} // namespace lanner

@@ -1,0 +1,158 @@
+"""Keywords of the package: an editor sees each with its type, and the stub says no other than the module takes."""
+
+import ast
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from command import BUILD, ROOT, color_classifier, make_clip
+
+import lanner
+
+STUB = ast.parse((BUILD / "python" / "lanner" / "_lanner.pyi").read_text())
+PREPROCESS = ["Preprocess.__init__", "Image.to_tensor", "Frame.to_tensor", "VideoReader.batch"]
+READERS = ["VideoReader.__init__", "ParallelDecoder.__init__"]
+
+
+def functions(body=None, prefix=""):
+    """Of the stub, by name; of overloads the last."""
+    found = {}
+    for node in STUB.body if body is None else body:
+        if isinstance(node, ast.ClassDef):
+            found.update(functions(node.body, f"{prefix}{node.name}."))
+        elif isinstance(node, ast.FunctionDef):
+            found[prefix + node.name] = node
+    return found
+
+
+def keywords(name):
+    """Parameters that have a default, with the text of their types, and those defaults."""
+    arguments = functions()[name].args
+    optional = arguments.args[len(arguments.args) - len(arguments.defaults) :] + arguments.kwonlyargs
+    types = {argument.arg: ast.unparse(argument.annotation) for argument in optional}
+    return types, dict(zip(types, arguments.defaults + arguments.kw_defaults, strict=True))
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    return make_clip(tmp_path_factory.mktemp("clip"))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return color_classifier(tmp_path_factory.mktemp("model") / "model.onnx")
+
+
+@pytest.fixture(scope="module")
+def calls(clip):
+    """What takes keywords as a dict, ready to be called with some."""
+    reader = lanner.VideoReader(clip)
+    frame = reader[0]
+    return {
+        "Preprocess.__init__": lanner.Preprocess,
+        "Image.to_tensor": frame.image.to_tensor,
+        "Frame.to_tensor": frame.to_tensor,
+        "VideoReader.batch": lambda **options: reader.batch([0], **options),
+        "VideoReader.__init__": lambda **options: lanner.VideoReader(clip, **options),
+        "ParallelDecoder.__init__": lambda **options: lanner.ParallelDecoder(clip, **options),
+    }
+
+
+def test_no_function_takes_what_a_stub_does_not_name():
+    open_ended = {name for name, node in functions().items() if node.args.kwarg}
+    assert open_ended == set()
+
+
+def test_every_keyword_of_a_stub_has_a_type():
+    for name, node in functions().items():
+        for argument in node.args.kwonlyargs:
+            assert argument.annotation is not None, (name, argument.arg)
+
+
+@pytest.mark.parametrize("name", PREPROCESS + READERS)
+def test_the_stub_names_what_the_module_takes(calls, name):
+    with pytest.raises((TypeError, lanner.InvalidArgument), match="unknown option 'no_such'") as refused:
+        calls[name](no_such=None)
+    known = str(refused.value).split("known are ")[1].split(", ")
+    types, defaults = keywords(name)
+    assert list(types) == known
+    for keyword, default in defaults.items():
+        assert ast.unparse(default) == "None" and types[keyword].endswith(" | None"), keyword
+        calls[name](**{keyword: None})  # Changes nothing.
+
+
+@pytest.mark.parametrize("name", PREPROCESS + READERS)
+def test_each_keyword_is_applied(calls, name):
+    for keyword in keywords(name)[0]:
+        with pytest.raises((TypeError, ValueError, lanner.Error)) as refused:
+            calls[name](**{keyword: object()})  # Fits nothing.
+        assert "is not applied" not in str(refused.value) and "unknown" not in str(refused.value), keyword
+
+
+def given(default):
+    """The value of a default as a stub has it; `...` stands for an Environment."""
+    return lanner.Environment() if ast.unparse(default) == "..." else ast.literal_eval(default)
+
+
+def test_calls_take_every_keyword_of_their_stub(model, tmp_path):
+    def called(name, function, *arguments, **others):
+        options = {keyword: given(default) for keyword, default in keywords(name)[1].items()}
+        assert len(options) > 0, name
+        return function(*arguments, **{**options, **others})
+
+    environment = called("Environment.__init__", lanner.Environment)
+    engine = called("build", lanner.build, model, environment=environment, budget=0.0, device="cpu")
+    called("Engine.save", engine.save, tmp_path / "plan")
+    loaded = called("load", lanner.load, tmp_path / "plan")
+    called("Engine.verify", loaded.verify, runs=1)
+    context = called("Engine.create_context", loaded.create_context)
+    picture = np.ones((1, 3, 8, 8), np.float32)
+    assert called("Engine.__call__", loaded, {"input": picture})
+    assert called("Context.__call__", context, {"input": picture})
+
+
+def errors_of_mypy(program):
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", os.devnull, str(program)],
+        capture_output=True, text=True, check=False, env={**os.environ, "MYPYPATH": str(BUILD / "python")}, cwd=ROOT,
+    )
+    return (done.stdout + done.stderr).splitlines()
+
+
+RIGHT = """
+import lanner
+
+engine = lanner.build("model.onnx", profiles=[{"input": (1, 3, 8, 8)}], threads=1, precision=["fp32", "fp16"])
+spec = lanner.Preprocess(preset="imagenet", size=(224, 224), dtype="float32", resize="bilinear", mean=(0.5, 0.5, 0.5))
+reader = lanner.VideoReader("clip.mp4", device="cpu", preprocess=spec, latency="low", limits={"pixels": "4MiB"})
+context = engine.create_context(threads=1)
+for frame in reader:
+    out = context({"input": frame.to_tensor(size=(8, 8), layout="nchw", std=2.0)})["logits"]
+batch: lanner.Tensor = reader.batch(range(2), fit="letterbox", pad_value=0.5)
+for frame in lanner.ParallelDecoder("clip.mp4", decoders=2, format="rgb24"):
+    frame.image.to_tensor(region=(0, 0, 4, 4), quarter_turns=1)
+"""
+
+WRONG = {
+    'lanner.Preprocess(sise=(8, 8))': 'Unexpected keyword argument "sise"',
+    'lanner.Preprocess(size="8")': "incompatible type",
+    'lanner.Preprocess(fit="stretched")': "incompatible type",
+    'lanner.VideoReader("a", latency="none")': "incompatible type",
+    'lanner.VideoReader("a", thread=1)': 'Unexpected keyword argument "thread"',
+    'lanner.VideoReader("a").batch([0], crop="x")': 'Unexpected keyword argument "crop"',
+    'lanner.ParallelDecoder("a", prefetch="many")': "incompatible type",
+    'lanner.build("a", budgets=1)': 'Unexpected keyword argument "budgets"',
+    'lanner.load("a", threads="2")': "incompatible type",
+}
+
+
+def test_a_type_checker_knows_the_keywords(tmp_path):
+    (tmp_path / "right.py").write_text(RIGHT)
+    assert errors_of_mypy(tmp_path / "right.py") == []
+    (tmp_path / "wrong.py").write_text("import lanner\n" + "\n".join(WRONG) + "\n")
+    said = [line for line in errors_of_mypy(tmp_path / "wrong.py") if ": error:" in line]
+    for number, (call, fault) in enumerate(WRONG.items(), 2):
+        assert any(f"wrong.py:{number}:" in line and fault in line for line in said), (call, said)
+    assert len(said) == len(WRONG), said
