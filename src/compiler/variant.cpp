@@ -8,6 +8,7 @@
 #include "engine/caller_options.h"
 #include "engine/given_shapes.h"
 #include "lower/lower.h"
+#include "lower/quantized_weights.h"
 #include "lower/schedule.h"
 #include "lower/vouched.h"
 #include "passes/pipeline.h"
@@ -15,12 +16,14 @@
 namespace lanner {
 
 std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits,
-                                         const Control& control) {
+                                         const Control& control, const WeightReaders& readers) {
   std::unique_ptr<Graph> concrete = graph_at(graph, given_shapes(graph, shapes));
   PassOptions options;
   options.limits = limits;
   options.control = control;
   run_passes(*concrete, options);
+  if (fold_weights(*concrete, readers.backends, readers.target, readers.constants))
+    run_passes(*concrete, options);
   return concrete;
 }
 
@@ -38,7 +41,8 @@ Specialisation lowered_variant(const EngineState& state, const VariantKey& key, 
     tried.deterministic = true;
   Tuner tuner(tried, seconds, cache, state.constants(), control);
   if (making.sizes_only) tuner.believe();
-  std::unique_ptr<Graph> graph = specialised_graph(state.portable(), key.shapes, state.limits, control);
+  std::unique_ptr<Graph> graph = specialised_graph(state.portable(), key.shapes, state.limits, control,
+                                                   {backends, own, state.constants()});
   check_aliases(state, *graph);
   LowerOptions options{backends, own, tuner, state.constants(), control};
   if (model) options.tactic_source = &model->program->graph();

@@ -2,6 +2,7 @@
 // A variant of an engine as it is made: specialised, lowered, placed, over one stream or several.
 
 #include <memory>
+#include <span>
 
 #include "engine/compiler.h"
 #include "engine/state.h"
@@ -14,8 +15,15 @@ namespace lanner {
 Specialisation lowered_variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,
                                double& seconds, const Control& control);
 
-/// A copy of `graph` for concrete input shapes, canonical again.
+/// Who may take quantised weights as they are.
+struct WeightReaders {
+  std::span<const Backend* const> backends;
+  const Target& target;
+  const WeightStore& constants;
+};
+/// A copy of `graph` for concrete input shapes, canonical again, with those quantised weights made real that
+/// none of `readers` takes as they are.
 std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits,
-                                         const Control& control = {});
+                                         const Control& control, const WeightReaders& readers);
 
 } // namespace lanner

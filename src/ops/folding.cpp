@@ -16,6 +16,8 @@ namespace {
 // model file must not turn into a large plan.
 constexpr std::uint64_t free_bytes = 1u << 20;
 constexpr std::uint64_t growth = 4;
+/// Of weights that are made real: as many elements, of two bits at least, as doubles at most.
+constexpr std::uint64_t weight_growth = 32;
 
 // A loop may have any number of turns, so what runs within a node is bounded too: such a node is left to the
 // run, which can be stopped. No bound on time, which would make plans differ.
@@ -43,7 +45,8 @@ bool is_moderate(const Node& node) {
     if (!output->type.is_static()) return false;
     made += bytes_of(output->type);
   }
-  return made <= std::max(free_bytes, given_bytes(node) * growth);
+  const std::uint64_t most = node.kind() == "dequantize_linear" ? weight_growth : growth;
+  return made <= std::max(free_bytes, given_bytes(node) * most);
 }
 
 std::uint64_t longest_string(const Tensor& tensor) {
