@@ -17,6 +17,7 @@
 #include "graph/op.h"
 #include "lower/estimates.h"
 #include "lower/joins.h"
+#include "lower/part_views.h"
 #include "plan/precision.h"
 #include "lower/promotion.h"
 #include "lower/quantized_weights.h"
@@ -153,7 +154,10 @@ void ask(Proposal& proposal, const LowerOptions& options) {
     // What a GPU can run stays there; the host's kernels are for the rest.
     if (!list.empty() && backend->device() != DeviceKind::cpu) break;
   }
-  if (!proposal.is_group()) std::ranges::move(joins(node, list), std::back_inserter(list));
+  if (!proposal.is_group()) {
+    std::ranges::move(joins(node, list), std::back_inserter(list));
+    std::ranges::move(part_views(node, list), std::back_inserter(list));
+  }
   std::ranges::move(aliases(node, options.target), std::back_inserter(list));
   check_complete(node, list);
   drop_breaking(proposal, list, own);

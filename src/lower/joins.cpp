@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "plan/joins.h"
 #include "plan/lowered.h"
+#include "plan/views.h"
 
 namespace lanner {
 namespace {
@@ -33,10 +34,11 @@ bool may_be_part(const Value* value, const Node& concat) {
          largest_reader(*value) == &concat;
 }
 
-/// Whether it, or a view of it, is a result of the graph.
+/// Whether it, or a view of all of it, is a result of the graph: a part that is one will be copied.
 bool leaves(const Value& value) {
   return std::ranges::any_of(value.uses(), [](const Use& use) {
-    return !use.node || (is_alias_of_input(*use.node) && leaves(*use.node->output()));
+    return !use.node ||
+           (is_alias_of_input(*use.node) && !is_part_view(*use.node) && leaves(*use.node->output()));
   });
 }
 

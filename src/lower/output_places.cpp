@@ -5,6 +5,7 @@
 
 #include "plan/joins.h"
 #include "plan/lowered.h"
+#include "plan/views.h"
 
 namespace lanner {
 namespace {
@@ -47,6 +48,13 @@ private:
     return value;
   }
 
+  /// Whether it lies in the memory of a value that is more than it.
+  static bool is_part(const Value* value) {
+    for (; value->producer() && is_alias_of_input(*value->producer()); value = value->producer()->input(0))
+      if (is_part_view(*value->producer())) return true;
+    return false;
+  }
+
   const InPlace* in_place(const Value& root) const {
     const auto kernel = root.producer() ? in_place_.find(root.producer()) : in_place_.end();
     return kernel == in_place_.end() ? nullptr : &kernel->second;
@@ -71,12 +79,15 @@ private:
 
   void settle_own(std::size_t i) {
     const Value* root = root_of(body_.outputs()[i]);
-    if (lies_in_input(root) || !is_written(*root, i) || !roots_.insert(root).second) put_copy(i, ".out");
+    if (is_part(body_.outputs()[i]) || lies_in_input(root) || !is_written(*root, i) ||
+        !roots_.insert(root).second)
+      put_copy(i, ".out");
   }
 
   void take_from_input(std::size_t i) {
     const Value* root = root_of(body_.outputs()[i]);
-    if (!root->producer() && root != body_.parameter(alias_of(i)->input)) put_copy(i, ".in");
+    if (is_part(body_.outputs()[i]) || (!root->producer() && root != body_.parameter(alias_of(i)->input)))
+      put_copy(i, ".in");
   }
 
   void settle_alias(std::size_t i) {
@@ -107,7 +118,8 @@ private:
     return std::ranges::all_of(value.uses(), [&](const Use& use) {
       if (!use.node) return false;
       if (use.node->tactic.backend == alias_backend)
-        return all_read_before(*use.node->output(), writer, order);
+        return std::ranges::all_of(
+            use.node->outputs(), [&](const auto& output) { return all_read_before(*output, writer, order); });
       return order.at(use.node) < order.at(&writer);
     });
   }

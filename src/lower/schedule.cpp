@@ -58,9 +58,10 @@ private:
 
   /// What a value lies in is there when those have run that write it.
   void pass_on(const Node& node) {
-    std::vector<std::size_t>& makers = makers_[node.output()];
+    std::vector<std::size_t> makers;
     for (const Value* input : node.inputs())
       if (input) makers.insert(makers.end(), makers_[input].begin(), makers_[input].end());
+    for (const auto& output : node.outputs()) makers_[output.get()] = makers;
   }
 
   int place(const Node& node) {

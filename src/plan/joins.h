@@ -23,7 +23,7 @@ bool may_lie_in(const Value& value);
 /// Whether a lowered node is such a concatenation.
 bool is_join(const Node& node);
 
-/// Whether a lowered node's output is its first input's memory seen otherwise.
+/// Whether a lowered node's outputs are its first input's memory seen otherwise, or parts of it.
 bool is_alias_of_input(const Node& node);
 
 /// Throws Error{bad_data} where a value of a lowered graph lies in another that is no concatenation of it, or

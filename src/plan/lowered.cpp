@@ -7,6 +7,7 @@
 #include "backends/storage_layout.h"
 #include "graph/op.h"
 #include "ops/permutation.h"
+#include "plan/views.h"
 
 namespace lanner {
 
@@ -38,6 +39,12 @@ std::map<const Node*, std::size_t> execution_order(const Graph& graph) {
   return order;
 }
 
+/// Whether its outputs lie in its input's memory, or may come to.
+static bool may_be_alias(const Node& node) {
+  if (!node.tactic.backend.empty()) return node.tactic.backend == alias_backend;
+  return is_alias(node) || takes_parts(node);
+}
+
 bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order,
                    const CallerMemory& callers) {
   const Node* const reader = &node;
@@ -48,21 +55,21 @@ bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, 
 
 bool may_overwrite(const Value& value, std::span<const Node* const> readers,
                    const std::map<const Node*, std::size_t>& order, const CallerMemory& callers) {
-  const bool ours =
-      value.producer() ? !value.constant() && !is_alias(*value.producer()) : callers.may_write(value.index());
+  const bool ours = value.producer() ? !value.constant() && !may_be_alias(*value.producer())
+                                     : callers.may_write(value.index());
   if (!ours) return false;
   return std::ranges::all_of(value.uses(), [&](const Use& use) {
     if (!use.node) return false;
     if (std::ranges::find(readers, use.node) != readers.end()) return true;
     const auto place = order.find(use.node);
-    return place != order.end() && place->second < order.at(readers.back()) && !is_alias(*use.node);
+    return place != order.end() && place->second < order.at(readers.back()) && !may_be_alias(*use.node);
   });
 }
 
 std::optional<std::size_t> output_number(const Value& value) {
   for (const Use& use : value.uses()) {
     if (!use.node) return use.index;
-    if (use.node->tactic.backend != alias_backend) continue;
+    if (use.node->tactic.backend != alias_backend || is_part_view(*use.node)) continue;
     if (const auto number = output_number(*use.node->output())) return number;
   }
   return std::nullopt;

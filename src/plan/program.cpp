@@ -15,6 +15,7 @@
 #include "plan/memory.h"
 #include "plan/schedule.h"
 #include "plan/segments.h"
+#include "plan/views.h"
 #include "plan/work.h"
 
 namespace lanner {
@@ -249,6 +250,7 @@ private:
 
   void alias(const Node& node) {
     if (is_join(node)) return; // its parts are there
+    if (is_part_view(node)) return view_parts(node);
     Storage plain;
     plain.device = node.input(0) ? node.input(0)->storage.device : Device{};
     const auto storages = alias_storages(node, plain);
@@ -263,6 +265,18 @@ private:
     check(same_bytes, ErrorCode::bad_data, "node {} is not a change of shape or of order alone",
           node.label());
     buffers_[node.output()] = buffer_of(node.input(0));
+  }
+
+  void view_parts(const Node& node) {
+    std::vector<Storage> parts;
+    for (const auto& output : node.outputs()) parts.push_back(output->storage);
+    const auto offsets = part_offsets(node, node.input(0) ? node.input(0)->storage : Storage{}, parts);
+    check(offsets.has_value(), ErrorCode::bad_data, "node {}: its results are no parts of its input's memory",
+          node.label());
+    const Buffer whole = buffer_of(node.input(0));
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      buffers_[node.output(i)] = {whole.root, whole.offset + static_cast<std::uint64_t>((*offsets)[i])};
+    joined_.insert(whole.root);
   }
 
   /// Output 0 takes over an input's memory where the tactic wants that and nothing else needs it.

@@ -1,0 +1,77 @@
+#include "plan/views.h"
+
+#include <algorithm>
+
+#include "backends/movement/boxes.h"
+#include "plan/lowered.h"
+#include "plan/stretches.h"
+
+namespace lanner {
+namespace {
+
+/// What an output has of the first input: `start` and on along one axis.
+struct Part {
+  std::size_t axis = 0;
+  std::int64_t start = 0;
+};
+
+/// Of row-major values the box that is copied tells all.
+std::optional<Part> part_of(const Box& box, const Shape& whole, const Shape& part) {
+  if (whole.rank() != part.rank()) return std::nullopt;
+  const Strides strides = dense_strides(whole);
+  Part found;
+  int cut = 0;
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    if (part[d] == whole[d]) continue;
+    found.axis = d;
+    ++cut;
+  }
+  if (cut != 1) return std::nullopt;
+  found.start = box.source_offset / strides[found.axis];
+  const Box stretch =
+      simplified({part.dims(), strides, dense_strides(part), found.start * strides[found.axis], 0});
+  const bool same = box.sizes == stretch.sizes && box.source_strides == stretch.source_strides &&
+                    box.target_strides == stretch.target_strides &&
+                    box.source_offset == stretch.source_offset && box.target_offset == 0;
+  return same ? std::optional(found) : std::nullopt;
+}
+
+} // namespace
+
+bool takes_parts(const Node& node) {
+  return node.kind() == "slice" || node.kind() == "split";
+}
+
+std::optional<std::vector<std::int64_t>> part_offsets(const Node& node, const Storage& whole,
+                                                      std::span<const Storage> parts) {
+  const auto moved = [](const Value* value) {
+    return value && !value->constant() && is_planned(*value) && value->type.shape().elements() > 0;
+  };
+  if (!takes_parts(node) || !moved(node.input(0)) || parts.size() != node.outputs().size() ||
+      !std::ranges::all_of(node.outputs(), [&](const auto& output) { return moved(output.get()); }))
+    return std::nullopt;
+  const Group group = Group::of(node);
+  const Value& input = *node.input(0);
+  if (group.ops().size() != 1 || input.type.rank() == 0) return std::nullopt;
+  std::vector<Strides> outputs;
+  for (const auto& output : node.outputs()) outputs.push_back(dense_strides(output->type.shape()));
+  const auto moves = moves_of(group.ops().front(), {dense_strides(input.type.shape())}, outputs);
+  if (!moves || moves->fill || moves->moves.size() != parts.size()) return std::nullopt;
+  std::vector<std::int64_t> offsets(parts.size());
+  for (const Move& move : moves->moves) {
+    const Type& type = node.output(move.output)->type;
+    const auto part = part_of(move.box, input.type.shape(), type.shape());
+    if (!part) return std::nullopt;
+    const auto offset =
+        stretch_offset({input.type, whole}, {type, parts[move.output]}, part->axis, part->start);
+    if (!offset) return std::nullopt;
+    offsets[move.output] = *offset;
+  }
+  return offsets;
+}
+
+bool is_part_view(const Node& node) {
+  return takes_parts(node) && node.tactic.backend == alias_backend;
+}
+
+} // namespace lanner

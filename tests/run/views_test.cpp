@@ -1,0 +1,74 @@
+// Plans that say of slices and splits that they copy nothing. What lowering makes of them stands in
+// tests/lowering/lower_parts.ir.
+
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "backends/backends.h"
+#include "expect_error.h"
+#include "graph/infer.h"
+#include "graph/text.h"
+#include "ops/table.h"
+#include "plan/program.h"
+
+namespace lanner::test {
+namespace {
+
+constexpr const char* reference = "tactic(\"reference\", \"reference\", _, 0.0)";
+constexpr const char* view = "tactic(\"alias\", \"alias\", _, 0.0)";
+
+std::size_t steps(const std::string& body, const std::string& output = "%y: f32[1, 4, 4, 4]") {
+  auto graph =
+      parse_graph(fmt::format("graph @g(%x: f32[1, 8, 4, 4]) -> ({} as \"y\") {{\n{}}}", output, body),
+                  builtin_op_table());
+  infer_types(*graph);
+  WeightStore constants;
+  return Program(std::move(graph), backends_for({}), {}, constants).steps().size();
+}
+
+/// Half of %r from `from` on, stored as said, and read.
+std::string sliced(const std::string& storage, int from, int axis, int step = 1) {
+  return fmt::format("  %r: f32[1, 8, 4, 4] {0} = relu(%x) {1}\n"
+                     "  %from: i64[1] = constant() {{value = i64[1]({2})}}\n"
+                     "  %to: i64[1] = constant() {{value = i64[1]({3})}}\n"
+                     "  %axes: i64[1] = constant() {{value = i64[1]({4})}}\n"
+                     "  %steps: i64[1] = constant() {{value = i64[1]({5})}}\n"
+                     "  %s: f32[1, 4, 4, 4] {0} = slice(%r, %from, %to, %axes, %steps) {6}\n"
+                     "  %y: f32[1, 4, 4, 4] {0} = neg(%s) {1}\n",
+                     storage, reference, from, from + 4 * step, axis, step, view);
+}
+
+TEST(PartViews, RunNothing) {
+  EXPECT_EQ(steps(sliced("", 4, 1)), 2U);
+  EXPECT_EQ(steps(sliced("", 1, 1)), 2U); // 64 bytes on
+  EXPECT_EQ(steps(fmt::format("  %r: f32[1, 8, 4, 4] = relu(%x) {0}\n"
+                              "  %a: f32[1, 4, 4, 4], %b: f32[1, 4, 4, 4] = split(%r) {{axis = 1}} {1}\n"
+                              "  %y: f32[1, 4, 4, 4] = mul(%a, %b) {0}\n",
+                              reference, view)),
+            2U);
+}
+
+TEST(PartViews, AreStretchesOfMemory) {
+  LANNER_EXPECT_ERROR(steps(sliced("", 7, 1, -1)), ErrorCode::bad_data, "no parts of its input's memory");
+  const std::string columns =
+      fmt::format("  %r: f32[1, 8, 4, 4] = relu(%x) {0}\n"
+                  "  %a: f32[1, 8, 2, 4], %b: f32[1, 8, 2, 4] = split(%r) {{axis = 2}} {1}\n"
+                  "  %y: f32[1, 8, 2, 4] = mul(%a, %b) {0}\n",
+                  reference, view);
+  LANNER_EXPECT_ERROR(steps(columns, "%y: f32[1, 8, 2, 4]"), ErrorCode::bad_data,
+                      "no parts of its input's memory");
+}
+
+/// Their memory is larger than the result's.
+TEST(PartViews, AreNoResultsThemselves) {
+  const std::string body =
+      fmt::format("  %r: f32[1, 8, 4, 4] = relu(%x) {0}\n"
+                  "  %y: f32[1, 4, 4, 4], %b: f32[1, 4, 4, 4] = split(%r) {{axis = 1}} {1}\n",
+                  reference, view);
+  LANNER_EXPECT_ERROR(steps(body), ErrorCode::bad_data, "output y is not stored as it is held");
+}
+
+} // namespace
+} // namespace lanner::test
