@@ -75,8 +75,27 @@ INSTANTIATE_TEST_SUITE_P(
         "-1)}\n%y: f32[*] = "
         "reduce_max(%x, %a)\n}",
         "(%x: f32[2, 7, 48], %s: f32[48], %b: f32[48]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = "
-        "layer_normalization(%x, "
-        "%s, %b)\n}"));
+        "layer_normalization(%x, %s, %b)\n}",
+        "(%x: f16[2, 3, 7, 5], %s: f16[7, 5]) -> (%y: f16[*] as \"y\") {\n%y: f16[*] = "
+        "layer_normalization(%x, %s) {axis = -2}\n}",
+        "(%x: f32[2, 7, 1000], %s: f32[1000]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = "
+        "rms_normalization(%x, %s)\n}",
+        "(%x: f32[3, 6, 9, 5], %s: f32[6], %b: f32[6]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = "
+        "instance_normalization(%x, %s, %b)\n}",
+        "(%x: f32[1, 32, 64, 65], %s: f32[32], %b: f32[32]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = "
+        "instance_normalization(%x, %s, %b)\n}",
+        "(%x: f32[3, 12, 9, 5], %s: f32[12], %b: f32[12]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = "
+        "group_normalization(%x, %s, %b) {num_groups = 4}\n}",
+        "(%x: f32[2, 8, 3, 4, 5], %s: f32[8], %b: f32[8]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = "
+        "group_normalization(%x, %s, %b) {num_groups = 1}\n}",
+        "(%x: f32[5, 7, 48], %r: f32[5, 7, 48], %s: f32[48], %b: f32[48]) -> (%y, %z) {\n%y: f32[5, 7, 48], "
+        "%z: f32[5, 7, 48] = fused(%x, %r, %s, %b) {kind = \"add+norm\"} ((%p: f32[5, 7, 48], %q: f32[5, 7, "
+        "48], %v: f32[48], %c: f32[48]) -> (%n, %t) {\n%t: f32[5, 7, 48] = add(%p, %q)\n%n: f32[5, 7, 48] = "
+        "layer_normalization(%t, %v, %c)\n})\n}",
+        "(%x: f16[5, 7, 48], %r: f16[5, 7, 48], %s: f16[48]) -> (%y) {\n%y: f16[5, 7, 48] = "
+        "fused(%x, %r, %s) {kind = \"add+norm\"} ((%p: f16[5, 7, 48], %q: f16[5, 7, 48], %v: f16[48]) -> "
+        "(%n) "
+        "{\n%t: f16[5, 7, 48] = add(%p, %q)\n%n: f16[5, 7, 48] = rms_normalization(%t, %v)\n})\n}"));
 
 INSTANTIATE_TEST_SUITE_P(
     elementwise, CudaKernels,

@@ -28,6 +28,9 @@ public:
   bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const override {
     return families_.fuses(group, next, target);
   }
+  std::vector<std::vector<const Node*>> propose(const Node& anchor, const Target& target) const override {
+    return families_.propose(anchor, target);
+  }
   TacticList tactics(const Node& node, const Target& target) const override {
     const Current current(Gpu::get(target.device));
     return families_.tactics(node, target);
@@ -54,9 +57,9 @@ private:
 } // namespace
 
 const Backend& backend() {
-  static const std::array families = {conv_family,     matmul_family,       elementwise_family,
-                                      movement_family, window_family,       row_family,
-                                      picture_family,  copy_to_host_family, copy_to_device_family};
+  static const std::array families = {
+      conv_family, matmul_family,        elementwise_family, movement_family,     window_family,
+      row_family,  normalization_family, picture_family,     copy_to_host_family, copy_to_device_family};
   static const CudaBackend backend(families);
   return backend;
 }

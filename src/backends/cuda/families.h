@@ -11,8 +11,9 @@ extern const KernelFamily elementwise_family; ///< Groups of elementwise operati
 extern const KernelFamily
     movement_family;                     ///< What moves elements without computing: one compiled gather each.
 extern const KernelFamily window_family; ///< Pooling.
-extern const KernelFamily row_family;    ///< Softmax, normalisation and reductions over rows.
-extern const KernelFamily picture_family; ///< What a network reads of pictures.
+extern const KernelFamily row_family;    ///< Softmax and reductions over rows.
+extern const KernelFamily normalization_family; ///< Of rows and of channels, with the sum in front.
+extern const KernelFamily picture_family;       ///< What a network reads of pictures.
 extern const KernelFamily copy_to_host_family, copy_to_device_family;
 
 } // namespace lanner::cuda

@@ -15,7 +15,14 @@ struct RowParameters {
   std::int64_t kept_sizes[max_row_axes] = {}, kept_source[max_row_axes] = {}, kept_target[max_row_axes] = {};
   std::int64_t inner_sizes[max_row_axes] = {}, inner_source[max_row_axes] = {},
                inner_target[max_row_axes] = {};
+};
+
+/// Rows that are normalised; results and sums lie as the operands do.
+struct NormalizationParameters {
+  RowParameters rows;
+  std::int64_t shared = 1, repeat = 1; ///< As in Normalization.
   float epsilon = 0;
+  bool centred = false;
 };
 
 } // namespace lanner::cuda

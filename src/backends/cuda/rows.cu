@@ -1,4 +1,4 @@
-// Reductions, softmax and layer normalisation: one block a row.
+// Reductions, softmax and normalisation: one block a row.
 
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/row_kernel.h"
@@ -12,12 +12,12 @@ constexpr int warp = 32;
 __device__ std::int64_t offset_of(std::int64_t index, int axes, const std::int64_t* sizes,
                                   const std::int64_t* strides) {
   std::int64_t offset = 0;
-  for (int axis = axes - 1; axis >= 0; --axis) {
+  for (int axis = axes - 1; axis > 0; --axis) {
     const std::int64_t outer = index / sizes[axis];
     offset += (index - outer * sizes[axis]) * strides[axis];
     index = outer;
   }
-  return offset;
+  return axes > 0 ? offset + index * strides[0] : 0;
 }
 
 struct Sum {
@@ -84,22 +84,42 @@ __device__ void softmax(const T* source, T* target, const RowParameters& p) {
   });
 }
 
+/// One element more to normalise: with what is added to it, rounded as that sum would be.
 template<typename T>
-__device__ void layer_normalization(const T* source, const T* scale, const T* bias, T* target,
-                                    const RowParameters& p) {
-  for_each_row(p, [&](std::int64_t from, std::int64_t to) {
-    const float n = static_cast<float>(p.length);
-    const float mean = fold_row<Sum>(source + from, p, [](float x) { return x; }) / n;
-    const float variance =
-        fold_row<Sum>(source + from, p, [&](float x) { return (x - mean) * (x - mean); }) / n;
-    const float factor = 1.0f / sqrtf(variance + p.epsilon);
+__device__ float load_sum(const T* x, const T* added, std::int64_t at) {
+  if (!added) return load(x + at);
+  T sum;
+  store(&sum, load(x + at) + load(added + at));
+  return load(&sum);
+}
+
+/// Of a row, the average of term(element).
+template<typename T, typename Term>
+__device__ float average(const T* x, const T* added, const RowParameters& p, std::int64_t from, Term term) {
+  float value = 0;
+  for (std::int64_t i = threadIdx.x; i < p.length; i += blockDim.x)
+    value += term(load_sum(x, added, from + offset_of(i, p.inner, p.inner_sizes, p.inner_source)));
+  return join_block<Sum>(value) / static_cast<float>(p.length);
+}
+
+template<typename T>
+__device__ void normalization(const T* x, const T* added, const T* scale, const T* bias, T* sum, T* y,
+                              const NormalizationParameters& n) {
+  const RowParameters& p = n.rows;
+  for (std::int64_t row = blockIdx.x; row < p.rows; row += gridDim.x) {
+    const std::int64_t from = offset_of(row, p.kept, p.kept_sizes, p.kept_source);
+    const float mean = n.centred ? average(x, added, p, from, [](float v) { return v; }) : 0.0f;
+    const float variance = average(x, added, p, from, [&](float v) { return (v - mean) * (v - mean); });
+    const float factor = 1.0f / sqrtf(variance + n.epsilon);
+    const std::int64_t first = row % n.repeat * (p.length / n.shared);
     for (std::int64_t i = threadIdx.x; i < p.length; i += blockDim.x) {
-      const float x = load(source + from + offset_of(i, p.inner, p.inner_sizes, p.inner_source));
-      const float shift = bias ? load(bias + i) : 0.0f;
-      store(target + to + offset_of(i, p.inner, p.inner_sizes, p.inner_target),
-            (x - mean) * factor * load(scale + i) + shift);
+      const std::int64_t at = from + offset_of(i, p.inner, p.inner_sizes, p.inner_source);
+      const std::int64_t k = first + (n.shared == 1 ? i : i / n.shared);
+      const float value = load_sum(x, added, at);
+      if (sum) store(sum + at, value);
+      store(y + at, (value - mean) * factor * load(scale + k) + (bias ? load(bias + k) : 0.0f));
     }
-  });
+  }
 }
 
 } // namespace
@@ -123,9 +143,9 @@ __device__ void layer_normalization(const T* source, const T* scale, const T* bi
   __global__ void log_softmax_##suffix(const T* s, T* t, RowParameters p) {                                  \
     softmax<true>(s, t, p);                                                                                  \
   }                                                                                                          \
-  __global__ void layer_normalization_##suffix(const T* s, const T* scale, const T* bias, T* t,              \
-                                               RowParameters p) {                                            \
-    layer_normalization(s, scale, bias, t, p);                                                               \
+  __global__ void normalization_##suffix(const T* x, const T* added, const T* scale, const T* bias, T* sum,  \
+                                         T* y, NormalizationParameters p) {                                  \
+    normalization(x, added, scale, bias, sum, y, p);                                                         \
   }
 
 extern "C" {
