@@ -19,7 +19,7 @@ enum class DrawnIntegers : std::uint8_t { low, zero };
 struct InputDraw {
   std::uint64_t seed = 0;
   DrawnIntegers integers = DrawnIntegers::low; ///< 0 and 1, or 0 alone; `zero` holds for places too.
-  Device device;                               ///< Where pictures lie.
+  Device device{};                             ///< Where pictures lie.
 };
 
 /// Items by input of `graph`, on the host: those of `given`, by name, and for the others reals close to a

@@ -1,5 +1,6 @@
 #include "base/check.h"
 #include "ops/arguments.h"
+#include "ops/axis_taps.h"
 #include "ops/known_axes.h"
 #include "ops/strided.h"
 #include "ops/table.h"
@@ -87,12 +88,12 @@ static std::vector<std::int64_t> axis_places(std::int64_t size, std::int64_t beg
 }
 
 /// For each axis and each place of the output, the place of the input.
-static std::vector<std::vector<std::int64_t>> source_places(const KernelContext& context, const Shape& input,
-                                                            const Shape& out) {
-  const PadMode mode = pad_mode(context.attributes());
-  const std::vector<std::int64_t> pads = read_integers(context.input(1), "pads");
+static std::vector<std::vector<std::int64_t>> source_places(const TapsQuestion& question) {
+  const Shape &input = question.input, &out = question.output;
+  const PadMode mode = pad_mode(question.attributes);
+  const std::vector<std::int64_t> pads = read_integers(*question.value(1), "pads");
   std::optional<std::vector<std::int64_t>> axes_input;
-  if (context.has(3)) axes_input = read_integers(context.input(3), "axes");
+  if (const Tensor* given = question.value(3)) axes_input = read_integers(*given, "axes");
   const std::vector<std::size_t> axes = padded_axes(axes_input, input.rank());
   std::vector<std::int64_t> begins(input.rank(), 0);
   check(pads.size() == 2 * axes.size(), ErrorCode::invalid_argument,
@@ -101,6 +102,24 @@ static std::vector<std::vector<std::int64_t>> source_places(const KernelContext&
   std::vector<std::vector<std::int64_t>> places(input.rank());
   for (std::size_t d = 0; d < input.rank(); ++d) places[d] = axis_places(input[d], begins[d], out[d], mode);
   return places;
+}
+
+std::optional<std::vector<AxisTaps>> pad_taps(const TapsQuestion& question) {
+  if (pad_mode(question.attributes) == PadMode::constant) return std::nullopt;
+  std::vector<AxisTaps> list;
+  const auto places = source_places(question);
+  for (std::size_t axis = 0; axis < places.size(); ++axis) {
+    AxisTaps made{axis, {0}, {}, {}};
+    bool same = question.input[axis] == question.output[axis];
+    for (const std::int64_t place : places[axis]) {
+      same = same && place == static_cast<std::int64_t>(made.places.size());
+      made.places.push_back(static_cast<std::int32_t>(place));
+      made.begins.push_back(static_cast<std::int32_t>(made.places.size()));
+    }
+    made.weights.assign(made.places.size(), 1);
+    if (!same) list.push_back(std::move(made));
+  }
+  return list;
 }
 
 namespace {
@@ -165,7 +184,10 @@ static void run_pad(KernelContext& context) {
           to_string(input.dtype()));
     value = context.input(2);
   }
-  PadKernel(input, out, value, source_places(context, input.shape(), out.shape())).run();
+  PadKernel(input, out, value,
+            source_places({context.attributes(), input.shape(), out.shape(),
+                           [&](std::size_t i) { return context.has(i) ? &context.input(i) : nullptr; }}))
+      .run();
 }
 
 std::vector<OpDef> pad_ops() {

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "ops/arguments.h"
+#include "ops/axis_taps.h"
 #include "ops/rows.h"
 #include "ops/table.h"
 #include "ops/visit.h"
@@ -291,25 +292,28 @@ static bool is_identity(const AxisPlan& plan) {
   return true;
 }
 
-static std::vector<ResizedAxis> read_axes(const KernelContext& context) {
-  const AttributeMap& attributes = context.attributes();
-  const Shape& x = context.input(0).shape();
-  const auto present = [&](std::size_t i) { return context.has(i) && context.input(i).elements() > 0; };
+static std::vector<ResizedAxis> read_axes(const TapsQuestion& question) {
+  const AttributeMap& attributes = question.attributes;
+  const Shape& x = question.input;
+  const auto present = [&](std::size_t i) {
+    const Tensor* value = question.value(i);
+    return value && value->elements() > 0;
+  };
   const std::vector<std::size_t> numbers = axes_attribute(attributes, x.rank());
   std::vector<double> scales, roi;
   if (present(2))
-    scales = doubles_of(context.input(2));
+    scales = doubles_of(*question.value(2));
   else
-    for (const double size : doubles_of(context.input(3))) {
+    for (const double size : doubles_of(*question.value(3))) {
       const auto in = static_cast<double>(x[numbers[scales.size()]]);
       scales.push_back(in == 0 ? 1 : size / in);
     }
   if (const AspectPolicy policy = aspect_policy(attributes); !present(2) && policy != AspectPolicy::stretch)
     scales.assign(scales.size(), common_scale(policy, scales));
-  if (crops(attributes) && present(1)) roi = doubles_of(context.input(1));
+  if (crops(attributes) && present(1)) roi = doubles_of(*question.value(1));
   std::vector<ResizedAxis> axes;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    ResizedAxis axis{numbers[i], x[numbers[i]], 0, scales[i]};
+    ResizedAxis axis{numbers[i], x[numbers[i]], question.output[numbers[i]], scales[i]};
     if (!roi.empty()) {
       axis.start = roi[i];
       axis.end = roi[numbers.size() + i];
@@ -317,6 +321,38 @@ static std::vector<ResizedAxis> read_axes(const KernelContext& context) {
     axes.push_back(axis);
   }
   return axes;
+}
+
+/// Of the axes that change.
+static std::vector<AxisPlan> plan_axes(const TapsQuestion& question) {
+  std::vector<AxisPlan> plans;
+  for (const ResizedAxis& axis : read_axes(question)) {
+    AxisPlan plan = plan_axis(axis, question.attributes);
+    if (!is_identity(plan)) plans.push_back(std::move(plan));
+  }
+  // Axes that shrink most go first, so that later ones have less to do.
+  std::stable_sort(plans.begin(), plans.end(),
+                   [](const AxisPlan& a, const AxisPlan& b) { return a.axis.scale < b.axis.scale; });
+  return plans;
+}
+
+std::optional<std::vector<AxisTaps>> resize_taps(const TapsQuestion& question) {
+  constexpr std::size_t most = 1u << 22;
+  std::vector<AxisTaps> list;
+  for (const AxisPlan& plan : plan_axes(question)) {
+    if (std::ranges::count(plan.outside, true) > 0) return std::nullopt;
+    AxisTaps made{plan.axis.axis, {0}, {}, {}};
+    for (const Taps& taps : plan.taps) {
+      for (std::size_t t = 0; t < taps.places.size(); ++t) {
+        made.places.push_back(static_cast<std::int32_t>(taps.places[t]));
+        made.weights.push_back(static_cast<float>(taps.weights[t]));
+      }
+      if (made.places.size() > most) return std::nullopt;
+      made.begins.push_back(static_cast<std::int32_t>(made.places.size()));
+    }
+    list.push_back(std::move(made));
+  }
+  return list;
 }
 
 // Kernels: one axis after another.
@@ -364,15 +400,9 @@ static void extrapolate(Tensor& y, const AxisPlan& plan, double value) {
 static void run_resize(KernelContext& context) {
   const AttributeMap& attributes = context.attributes();
   Tensor& y = context.output(0);
-  std::vector<AxisPlan> plans;
-  for (ResizedAxis axis : read_axes(context)) {
-    axis.out = y.shape()[axis.axis];
-    AxisPlan plan = plan_axis(axis, attributes);
-    if (!is_identity(plan)) plans.push_back(std::move(plan));
-  }
-  // Axes that shrink most go first, so that later ones have less to do.
-  std::stable_sort(plans.begin(), plans.end(),
-                   [](const AxisPlan& a, const AxisPlan& b) { return a.axis.scale < b.axis.scale; });
+  const std::vector<AxisPlan> plans =
+      plan_axes({attributes, context.input(0).shape(), y.shape(),
+                 [&](std::size_t i) { return context.has(i) ? &context.input(i) : nullptr; }});
   const bool copies = attributes.string("mode", "nearest") == "nearest";
   const DType given = y.dtype();
   const DType type = copies || given == DType::f64 ? given : is_float(given) ? DType::f32 : DType::f64;

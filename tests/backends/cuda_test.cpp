@@ -98,6 +98,30 @@ INSTANTIATE_TEST_SUITE_P(
         "{\n%t: f16[5, 7, 48] = add(%p, %q)\n%n: f16[5, 7, 48] = rms_normalization(%t, %v)\n})\n}"));
 
 INSTANTIATE_TEST_SUITE_P(
+    taps, CudaKernels,
+    testing::Values(
+        "(%x: f32[2, 5, 7, 9]) -> (%y: f32[*] as \"y\") {\n%s: i64[4] = constant() {value = i64[4](2, 5, 15, "
+        "4)}\n%y: f32[*] = resize(%x, _, _, %s) {mode = \"linear\"}\n}",
+        "(%x: f32[2, 5, 7, 9]) -> (%y: f32[*] as \"y\") {\n%s: f32[4] = constant() {value = f32[4](1.0, 1.0, "
+        "2.0, 2.0)}\n%y: f32[*] = resize(%x, _, %s) {mode = \"nearest\", coordinate_transformation_mode = "
+        "\"asymmetric\", nearest_mode = \"floor\"}\n}",
+        "(%x: f32[2, 5, 7, 9]) -> (%y: f32[*] as \"y\") {\n%s: i64[4] = constant() {value = i64[4](2, 5, 15, "
+        "4)}\n%y: f32[*] = resize(%x, _, _, %s) {mode = \"cubic\", coordinate_transformation_mode = "
+        "\"align_corners\"}\n}",
+        "(%x: f32[1, 3, 40, 31]) -> (%y: f32[*] as \"y\") {\n%s: i64[4] = constant() {value = i64[4](1, 3, "
+        "11, 13)}\n%y: f32[*] = resize(%x, _, _, %s) {mode = \"linear\", antialias = 1}\n}",
+        "(%x: f32[1, 3, 6, 7, 5]) -> (%y: f32[*] as \"y\") {\n%s: i64[5] = constant() {value = i64[5](1, 3, "
+        "9, 5, 8)}\n%y: f32[*] = resize(%x, _, _, %s) {mode = \"linear\"}\n}",
+        "(%x: f16[2, 5, 7, 9]) -> (%y: f16[*] as \"y\") {\n%s: i64[4] = constant() {value = i64[4](2, 5, 14, "
+        "18)}\n%y: f16[*] = resize(%x, _, _, %s) {mode = \"linear\"}\n}",
+        "(%x: f32[2, 3, 7, 9]) -> (%y: f32[*] as \"y\") {\n%s: i64[8] = constant() {value = i64[8](0, 0, 3, "
+        "2, 0, 0, 1, 4)}\n%y: f32[*] = pad(%x, %s) {mode = \"reflect\"}\n}",
+        "(%x: f32[2, 3, 7, 9]) -> (%y: f32[*] as \"y\") {\n%s: i64[8] = constant() {value = i64[8](0, 0, 3, "
+        "2, 0, 0, 1, -4)}\n%y: f32[*] = pad(%x, %s) {mode = \"edge\"}\n}",
+        "(%x: f32[2, 3, 7]) -> (%y: f32[*] as \"y\") {\n%s: i64[6] = constant() {value = i64[6](1, 0, 3, 0, "
+        "2, 9)}\n%y: f32[*] = pad(%x, %s) {mode = \"wrap\"}\n}"));
+
+INSTANTIATE_TEST_SUITE_P(
     elementwise, CudaKernels,
     testing::Values(
         "(%x: f32[2, 5, 7, 3]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = relu(%x)\n}",

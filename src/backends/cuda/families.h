@@ -11,6 +11,7 @@ extern const KernelFamily elementwise_family; ///< Groups of elementwise operati
 extern const KernelFamily
     movement_family;                     ///< What moves elements without computing: one compiled gather each.
 extern const KernelFamily window_family; ///< Pooling.
+extern const KernelFamily taps_family;   ///< Resizing, and padding that repeats elements.
 extern const KernelFamily row_family;    ///< Softmax and reductions over rows.
 extern const KernelFamily normalization_family; ///< Of rows and of channels, with the sum in front.
 extern const KernelFamily picture_family;       ///< What a network reads of pictures.
