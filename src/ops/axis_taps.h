@@ -14,7 +14,7 @@ namespace lanner::ops {
 
 /// How elements along one axis of a result are made of those along the same axis of the input: index `i` is
 /// the sum of those at `places` from `begins[i]` to `begins[i + 1]`, each times its weight.
-struct AxisTaps {
+struct TappedAxis {
   std::size_t axis = 0;
   std::vector<std::int32_t> begins, places;
   std::vector<float> weights;
@@ -32,7 +32,7 @@ struct TapsQuestion {
 /// Of each axis that changes, those that shrink most first. Nothing where a result is no such sum (places
 /// outside the input that get a value of their own, a pad by a constant), or tables would be large. Throws
 /// what the operator's definition throws.
-std::optional<std::vector<AxisTaps>> resize_taps(const TapsQuestion& question);
-std::optional<std::vector<AxisTaps>> pad_taps(const TapsQuestion& question);
+std::optional<std::vector<TappedAxis>> resize_taps(const TapsQuestion& question);
+std::optional<std::vector<TappedAxis>> pad_taps(const TapsQuestion& question);
 
 } // namespace lanner::ops

@@ -104,12 +104,12 @@ static std::vector<std::vector<std::int64_t>> source_places(const TapsQuestion& 
   return places;
 }
 
-std::optional<std::vector<AxisTaps>> pad_taps(const TapsQuestion& question) {
+std::optional<std::vector<TappedAxis>> pad_taps(const TapsQuestion& question) {
   if (pad_mode(question.attributes) == PadMode::constant) return std::nullopt;
-  std::vector<AxisTaps> list;
+  std::vector<TappedAxis> list;
   const auto places = source_places(question);
   for (std::size_t axis = 0; axis < places.size(); ++axis) {
-    AxisTaps made{axis, {0}, {}, {}};
+    TappedAxis made{axis, {0}, {}, {}};
     bool same = question.input[axis] == question.output[axis];
     for (const std::int64_t place : places[axis]) {
       same = same && place == static_cast<std::int64_t>(made.places.size());

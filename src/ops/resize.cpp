@@ -336,12 +336,12 @@ static std::vector<AxisPlan> plan_axes(const TapsQuestion& question) {
   return plans;
 }
 
-std::optional<std::vector<AxisTaps>> resize_taps(const TapsQuestion& question) {
+std::optional<std::vector<TappedAxis>> resize_taps(const TapsQuestion& question) {
   constexpr std::size_t most = 1u << 22;
-  std::vector<AxisTaps> list;
+  std::vector<TappedAxis> list;
   for (const AxisPlan& plan : plan_axes(question)) {
     if (std::ranges::count(plan.outside, true) > 0) return std::nullopt;
-    AxisTaps made{plan.axis.axis, {0}, {}, {}};
+    TappedAxis made{plan.axis.axis, {0}, {}, {}};
     for (const Taps& taps : plan.taps) {
       for (std::size_t t = 0; t < taps.places.size(); ++t) {
         made.places.push_back(static_cast<std::int32_t>(taps.places[t]));

@@ -22,7 +22,7 @@ Tensor counted(const Shape& shape) {
   return Tensor::from<float>(numbers, shape);
 }
 
-Tensor summed(const Tensor& x, const AxisTaps& taps) {
+Tensor summed(const Tensor& x, const TappedAxis& taps) {
   Shape shape = x.shape();
   const auto size = static_cast<std::int64_t>(taps.begins.size()) - 1;
   std::int64_t inner = 1, outer = 1;
@@ -63,7 +63,7 @@ public:
     return run_node(*node_, inputs, {}).front().tensor;
   }
 
-  std::optional<std::vector<AxisTaps>> taps() const {
+  std::optional<std::vector<TappedAxis>> taps() const {
     const Shape output = node_->output()->type.shape();
     const Shape input = x_.shape();
     const TapsQuestion question{node_->attributes, input, output,
@@ -109,7 +109,7 @@ TEST(AxisTaps, GiveWhatTheDefinitionGives) {
     const auto taps = one.taps();
     ASSERT_TRUE(taps.has_value()) << text;
     Tensor made = one.x();
-    for (const AxisTaps& axis : *taps) made = summed(made, axis);
+    for (const TappedAxis& axis : *taps) made = summed(made, axis);
     const Tensor expected = one.defined();
     ASSERT_EQ(made.shape(), expected.shape()) << text;
     const std::span<const float> a = made.as<float>(), b = expected.as<float>();

@@ -16,7 +16,7 @@
 namespace lanner::cuda {
 namespace {
 
-using Taps = std::vector<ops::AxisTaps>;
+using Taps = std::vector<ops::TappedAxis>;
 
 /// How the node's result is made, where all but its first input are constants.
 std::optional<Taps> taps_of(const GroupOp& op) {
@@ -58,7 +58,7 @@ std::vector<std::size_t> axes_by_memory(const std::vector<std::int64_t>& strides
 class Tables {
 public:
   Tables(const Taps& taps, Device device) {
-    for (const ops::AxisTaps& axis : taps) {
+    for (const ops::TappedAxis& axis : taps) {
       Own own;
       own.begins = on(device, axis.begins);
       own.places = on(device, axis.places);
@@ -91,7 +91,7 @@ TapsParameters parameters_of(const GroupOp& op, const Taps& taps, const Tables& 
   TapsParameters p;
   p.elements = static_cast<std::uint32_t>(y.elements());
   for (const std::size_t axis : axes_by_memory(target, y)) {
-    const auto tapped = std::ranges::find(taps, axis, &ops::AxisTaps::axis);
+    const auto tapped = std::ranges::find(taps, axis, &ops::TappedAxis::axis);
     const int table = tapped == taps.end() ? -1 : static_cast<int>(tapped - taps.begin());
     p.list[p.axes++] = {source[axis], target[axis], static_cast<std::uint32_t>(y[axis]), table};
   }
@@ -122,7 +122,7 @@ TacticList taps_tactics(const Node& node, const Group& group, const Target& targ
   const GroupOp& op = group.ops().front();
   const Shape x = op.input(0).shape(), y = op.type().shape();
   double reads = 1;
-  for (const ops::AxisTaps& axis : *taps)
+  for (const ops::TappedAxis& axis : *taps)
     reads *= static_cast<double>(axis.places.size()) / static_cast<double>(axis.begins.size() - 1);
   for (const std::optional<DType> kept : kept_types(op.type().dtype(), target))
     for (const Layout& layout : image_layouts(x)) {
