@@ -250,6 +250,7 @@ typedef struct lanner_build_options {
   const lanner_environment* environment; /* Null: no operators beside Lanner's own. */
   const lanner_input_picture* pictures;  /* Inputs that take images of any size, not tensors. */
   size_t picture_count;
+  uint64_t weight_budget; /* As lanner_engine_set_weight_budget. */
 } lanner_build_options;
 
 typedef struct lanner_load_options {
@@ -261,6 +262,7 @@ typedef struct lanner_load_options {
      has them; null where the plan has its own. */
   const char* weights;
   const lanner_environment* environment; /* With the operators that the plan needs; null: none. */
+  uint64_t weight_budget;                /* As lanner_engine_set_weight_budget. */
 } lanner_load_options;
 
 /* Imports, optimises and tunes a model, from a file or from bytes, which are copied. `options` may be null.
@@ -472,6 +474,23 @@ lanner_status lanner_engine_save_with(const lanner_engine* engine, const char* p
 lanner_status lanner_engine_refit(const lanner_engine* engine, const char* const* names,
                                   struct DLManagedTensorVersioned* const* tensors, size_t count,
                                   lanner_engine** refitted, lanner_error** error) LANNER_NOEXCEPT;
+
+/* Weights on the engine's GPU, in bytes. */
+typedef struct lanner_weight_memory {
+  size_t struct_size;
+  uint64_t streamable; /* That a budget may keep from the GPU. */
+  uint64_t least;      /* The least budget. */
+  uint64_t budget;     /* 0: there is none. */
+} lanner_weight_memory;
+
+/* Zeros for an engine on a CPU. */
+lanner_status lanner_engine_weight_memory(const lanner_engine* engine, lanner_weight_memory* memory,
+                                          lanner_error** error) LANNER_NOEXCEPT;
+/* Bytes of the GPU that weights may take, 0 for all: those that do not fit are copied ahead of the steps that
+   read them. Contexts take it up at their next run. LANNER_INVALID_ARGUMENT below the least,
+   LANNER_UNSUPPORTED on a CPU: the budget stays what it was. */
+lanner_status lanner_engine_set_weight_budget(const lanner_engine* engine, uint64_t bytes,
+                                              lanner_error** error) LANNER_NOEXCEPT;
 
 /* ---- Runs ---- */
 

@@ -105,7 +105,8 @@ struct BuildOptions {
   /// Same input, same plan bytes: nothing is timed or tried out, and kernels are taken of a list that the
   /// project vouches for.
   bool deterministic = false;
-  bool retune = false; ///< Time kernels again that earlier builds have timed.
+  bool retune = false;                        ///< Time kernels again that earlier builds have timed.
+  std::optional<std::uint64_t> weight_budget; ///< As Engine::set_weight_budget.
   std::map<std::string, Preprocess>
       preprocess; ///< By input name; stored in the plan, used when an Image is bound.
   /// By input name: such an input takes images, not tensors. What the network reads of them is made by a node
@@ -143,7 +144,8 @@ struct LoadOptions {
   int threads = 0;              ///< 0 takes what the plan was built for, at most the machine's cores.
   /// For a plan that was saved without weights: the model, a safetensors file or a plan that has them.
   SourcePtr weights;
-  std::filesystem::path weights_folder; ///< Where a model given as weights keeps data beside it.
+  std::filesystem::path weights_folder;       ///< Where a model given as weights keeps data beside it.
+  std::optional<std::uint64_t> weight_budget; ///< As Engine::set_weight_budget.
   Limits limits; ///< Of reading the plan, and of what the engine's contexts hold and take while they run.
   Environment environment; ///< With the operators that the plan needs; the engine keeps it.
   Control control;
@@ -237,6 +239,21 @@ public:
   /// shape and where a weight was made one constant with another, which has to be given too: the message says
   /// which.
   Engine refit(const std::map<std::string, Tensor>& weights) const;
+
+  /// Bytes of weights on the engine's GPU that a budget may keep from it, once for all variants and contexts:
+  /// those of 64 KiB and more whose kernels take them by pointer. 0 on a CPU.
+  std::uint64_t streamable_weights() const;
+  /// The least that set_weight_budget() takes: what may not be streamed, and room for the step that reads
+  /// most. All that the weights take where nothing may be streamed.
+  std::uint64_t least_weight_budget() const;
+  std::optional<std::uint64_t> weight_budget() const; ///< Unset: all weights are on the GPU.
+  /// Bytes of the GPU that weights may take: those that stay there and the memory through which one context
+  /// streams the others, from pinned memory of the host while earlier steps run; each further context takes
+  /// that memory again. Contexts take it up at their next run, and until then hold what they had. Copies of
+  /// this engine have one budget, engines made by refit() theirs, which begins as this one's; no plan has
+  /// one. Throws Error{unsupported} on a CPU, Error{invalid_argument} below least_weight_budget(), and
+  /// Error{out_of_memory} where host or GPU lack memory: the budget stays what it was.
+  void set_weight_budget(std::optional<std::uint64_t> bytes) const;
 
   Context create_context(const ContextOptions& options = {}) const;
   /// Makes the variant for these input shapes ahead of its first run, as several are made.

@@ -78,6 +78,10 @@ void read_pictures(const lanner_build_options& given, BuildOptions& result) {
   }
 }
 
+std::optional<std::uint64_t> budget_of(std::uint64_t bytes) {
+  return bytes > 0 ? std::optional(bytes) : std::nullopt;
+}
+
 BuildOptions options_of(const lanner_build_options* options) {
   const lanner_build_options given = read_options(options);
   BuildOptions result;
@@ -108,6 +112,7 @@ BuildOptions options_of(const lanner_build_options* options) {
     result.preprocess[text(given.preprocess[i].input, "input of a preprocess")] =
         preprocess_of(given.preprocess[i].preprocess);
   read_pictures(given, result);
+  result.weight_budget = budget_of(given.weight_budget);
   if (given.environment) result.environment = given.environment->environment;
   result.control = control_of(given);
   return result;
@@ -124,6 +129,7 @@ LoadOptions options_of(const lanner_load_options* options) {
     result.weights = open_path(path, result.limits);
     result.weights_folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   }
+  result.weight_budget = budget_of(given.weight_budget);
   if (given.environment) result.environment = given.environment->environment;
   return result;
 }
@@ -247,6 +253,22 @@ lanner_status lanner_engine_refit(const lanner_engine* engine, const char* const
                ErrorCode::invalid_argument, "weight '{}' is given twice", names[i]);
     return c::required(engine, "engine").engine.refit(weights);
   });
+}
+
+lanner_status lanner_engine_weight_memory(const lanner_engine* engine, lanner_weight_memory* memory,
+                                          lanner_error** error) noexcept {
+  return c::guarded(error, [&] {
+    const Engine& network = c::required(engine, "engine").engine;
+    c::required(memory, "memory");
+    c::write_struct(memory, {0, network.streamable_weights(), network.least_weight_budget(),
+                             network.weight_budget().value_or(0)});
+  });
+}
+
+lanner_status lanner_engine_set_weight_budget(const lanner_engine* engine, uint64_t bytes,
+                                              lanner_error** error) noexcept {
+  return c::guarded(error,
+                    [&] { c::required(engine, "engine").engine.set_weight_budget(c::budget_of(bytes)); });
 }
 
 lanner_status lanner_engine_verify(const lanner_engine* engine, const lanner_verify_options* options,

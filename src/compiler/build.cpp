@@ -172,6 +172,7 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   const DeadlineScope deadline(options.limits);
   auto state = std::make_shared<EngineState>(options.limits, account, options.environment);
   state->target = target_for(options);
+  state->set_weight_budget(options.weight_budget);
   options.control.report({"import", 0, 0, ""});
   std::unique_ptr<Graph> graph =
       import_model(model, {environment.ops, folder, options.limits, options.weights, options.on_data_file});

@@ -47,6 +47,7 @@ std::uint64_t Context::State::idle_bytes() const {
 }
 
 void Context::State::choose_program(const Control& control) {
+  take_budget();
   const std::uint64_t latest = engine->variants().replaced();
   if (!shapes_changed && ready.current() && latest == replaced) return;
   if (latest != replaced || !ready.take(shapes, lent())) {
@@ -68,6 +69,15 @@ void Context::State::choose_program(const Control& control) {
 void Context::State::make_ready(std::shared_ptr<const Program> program) {
   const Arenas memory = arenas(*program);
   ready.add(std::make_unique<ReadyShapes>(shapes, std::move(program), memory), lent());
+}
+
+/// Lets go of what points to weights that are elsewhere now, as soon as the device has done with it.
+void Context::State::take_budget() {
+  const std::uint64_t latest = engine->constants().devices()->version();
+  if (latest == placed) return;
+  placed = latest;
+  ring = {};
+  forget();
 }
 
 void Context::State::forget() {
@@ -101,7 +111,14 @@ Arenas Context::State::arenas(const Program& program) {
     host_arena = std::move(larger);
     host_arena_bytes = program.host_arena_bytes();
   }
-  return {static_cast<std::byte*>(arena.data()), static_cast<std::byte*>(host_arena.get())};
+  std::shared_ptr<const PlacedWeights> weights = program.weights();
+  if (weights->ring_bytes > 0 && (!ring.defined() || ring.bytes() < weights->ring_bytes)) {
+    Tensor larger = Tensor::allocate(DType::u8, {size(weights->ring_bytes)}, {}, device(), unbounded);
+    forget();
+    ring = std::move(larger);
+  }
+  return {static_cast<std::byte*>(arena.data()), static_cast<std::byte*>(host_arena.get()),
+          static_cast<std::byte*>(ring.data()), std::move(weights)};
 }
 
 Context::Context(std::unique_ptr<State> state) : state_(std::move(state)) {}

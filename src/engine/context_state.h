@@ -41,6 +41,10 @@ struct Context::State {
   std::uint64_t host_arena_bytes = 0;
   ReadyList ready;            ///< The current one is what ran last, or runs.
   std::uint64_t replaced = 0; ///< Variants of the engine, when `ready` was looked up.
+  std::uint64_t placed = 0;   ///< Version of where the engine's weights are, likewise.
+  /// For streamed weights, on the device. Behind `ready`: giving it back waits for the device, which may
+  /// still read what `ready` holds of weights.
+  Tensor ring;
   std::vector<double> times;
   std::uint64_t runs = 0; ///< Of the current ones, since they became so.
 
@@ -65,6 +69,7 @@ struct Context::State {
   void choose_program(const Control& control);
   void make_ready(std::shared_ptr<const Program> program);
   void forget();
+  void take_budget();
   bool drop_idle();
   void give_inputs(Stream stream);
   const void* on_device(std::size_t i, Stream stream);

@@ -118,6 +118,22 @@ Engine Engine::refit(const std::map<std::string, Tensor>& weights) const {
                       [&] { return Engine(lanner::refit(*state_, weights)); });
 }
 
+std::uint64_t Engine::streamable_weights() const {
+  return state_->constants().devices()->bytes().streamable;
+}
+
+std::uint64_t Engine::least_weight_budget() const {
+  return state_->constants().devices()->bytes().least;
+}
+
+std::optional<std::uint64_t> Engine::weight_budget() const {
+  return state_->constants().devices()->budget();
+}
+
+void Engine::set_weight_budget(std::optional<std::uint64_t> bytes) const {
+  with_context([&] { return name(); }, [&] { state_->set_weight_budget(bytes); });
+}
+
 const std::string& Engine::name() const {
   return state_->graph->name;
 }

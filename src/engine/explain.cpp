@@ -79,6 +79,28 @@ std::vector<std::string> sources_of(const Node& node) {
   return sources;
 }
 
+/// By step, bytes of weights that are copied to the device for it.
+std::map<std::size_t, std::uint64_t> streamed_bytes(const PlacedWeights& weights) {
+  std::map<std::size_t, std::uint64_t> bytes;
+  for (const WeightBlock& block : weights.blocks)
+    for (std::uint32_t c = block.first_copy; c < block.first_copy + block.copies; ++c)
+      bytes[block.step] += weights.constants[weights.copies[c].constant].bytes();
+  return bytes;
+}
+
+/// Of an engine on a GPU; null on a CPU, where there is one place for all.
+Json weights_json(const EngineState& state) {
+  if (state.target.device.is_host()) return {};
+  const WeightBytes bytes = state.constants().devices()->bytes();
+  const auto budget = state.constants().devices()->budget();
+  return {{"all", bytes.all},
+          {"streamable", bytes.streamable},
+          {"least_budget", bytes.least},
+          {"budget", budget ? Json(*budget) : Json()},
+          {"resident", bytes.resident},
+          {"ring", bytes.ring}};
+}
+
 Json node_json(const Step& step, int streams, const std::map<std::string, const NodeReport*>& reports) {
   const Node& node = *step.node;
   Json json;
@@ -197,7 +219,8 @@ std::string explain_json(const EngineState& state, const Specialisation& special
                     {"precision", precision_json(state.target.precision)}};
   json["memory"] = {{"arena_bytes", program.arena_bytes()},
                     {"max_arena_bytes", arena_bounds_json(state)},
-                    {"weight_bytes", constant_bytes(program)}};
+                    {"weight_bytes", constant_bytes(program)},
+                    {"weights", weights_json(state)}};
   json["inputs"] = Json::array();
   for (const Binding& binding : state.inputs) json["inputs"].push_back(binding.to_string());
   json["outputs"] = Json::array();
@@ -216,8 +239,12 @@ std::string explain_json(const EngineState& state, const Specialisation& special
   for (const auto& [key, made] : state.variants().list())
     json["variants"].push_back(variant_json(state, key, *made));
   json["nodes"] = Json::array();
-  for (const Step& step : program.steps())
+  const auto streamed = streamed_bytes(*program.weights());
+  for (const Step& step : program.steps()) {
     json["nodes"].push_back(node_json(step, program.streams(), reports));
+    const auto found = streamed.find(static_cast<std::size_t>(&step - program.steps().data()));
+    if (found != streamed.end()) json["nodes"].back()["streamed_bytes"] = found->second;
+  }
   return dumped(json, 2);
 }
 

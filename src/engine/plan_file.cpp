@@ -185,6 +185,7 @@ private:
 
   void read_target(const nlohmann::json& json, EngineState& state) const {
     state.target.device = options_.device.value_or(Device::parse(json.at("device").get<std::string>()));
+    state.set_weight_budget(options_.weight_budget);
     check_threads(options_.threads);
     const int built_for = std::clamp(json.at("threads").get<int>(), 1, max_threads);
     state.target.threads =

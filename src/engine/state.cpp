@@ -21,6 +21,12 @@ namespace {
 
 constexpr std::size_t kept_fitting_shapes = 1024;
 
+/// With its weights where it runs, so that no run waits for them.
+Specialisation ready(Specialisation made) {
+  static_cast<void>(made.program->weights());
+  return made;
+}
+
 Binding binding(std::string name, const Type& type) {
   Binding made;
   made.name = std::move(name);
@@ -94,12 +100,13 @@ SpecialisationPtr EngineState::specialise(const InputShapes& shapes, int threads
     double seconds = budget;
     return tuned(key, seconds, control);
   }
-  return variants_.get(key, false, control, [&] { return make_like(key, control); });
+  return variants_.get(key, false, control, [&] { return ready(make_like(key, control)); });
 }
 
 SpecialisationPtr EngineState::tuned(const VariantKey& key, double& seconds, const Control& control) const {
   return variants_.get(key, true, control, [&] {
-    Specialisation made = find_compiler() ? lowered(key, seconds, {}, control) : make_like(key, control);
+    Specialisation made =
+        ready(find_compiler() ? lowered(key, seconds, {}, control) : make_like(key, control));
     made.ahead = true;
     return made;
   });
@@ -244,7 +251,14 @@ std::string EngineState::shapes_text(const InputShapes& shapes) const {
 
 void EngineState::adopt(const InputShapes& shapes, int threads, Specialisation made) const {
   made.ahead = true;
-  variants_.put({shapes, threads}, std::move(made));
+  variants_.put({shapes, threads}, ready(std::move(made)));
+}
+
+void EngineState::set_weight_budget(std::optional<std::uint64_t> bytes) const {
+  check(!bytes || !target.device.is_host(), ErrorCode::unsupported,
+        "a weight budget is for engines on a GPU; on a CPU kernels read weights where they are");
+  const AccountScope charged(account);
+  constants_->devices()->set_budget(bytes);
 }
 
 } // namespace lanner

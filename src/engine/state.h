@@ -86,6 +86,8 @@ struct EngineState {
   void check_fits(std::size_t input, const Shape& shape) const;
   /// Constants of all variants.
   WeightStore& constants() const { return *constants_; }
+  /// As Engine::set_weight_budget; before there are variants any budget is taken.
+  void set_weight_budget(std::optional<std::uint64_t> bytes) const;
 
 private:
   TeamsNeeded teams_; ///< Contexts hold this state, so that threads last as long as they.

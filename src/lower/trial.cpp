@@ -127,7 +127,7 @@ void Trial::gather() {
     if (!node.inputs()[i]) continue;
     const Storage& storage = subject_.tactic.inputs.at(i);
     if (held_[i].defined()) {
-      inputs_[i] = constants_.on(held_[i], storage.device).data();
+      inputs_[i] = operands_.emplace_back(constants_.on(held_[i], storage.device)).data();
       continue;
     }
     const Tensor& tensor = operands_.emplace_back(data_.input(i, storage, node));

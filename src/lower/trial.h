@@ -129,7 +129,8 @@ private:
   std::vector<Tensor> held_; ///< Constants that the kernel reads.
   std::shared_ptr<const Kernel> kernel_;
   std::vector<const void*> inputs_;
-  std::vector<Tensor> operands_; ///< That are no constants: `data_` may draw others for other trials.
+  /// Constants on the device, and values, for which `data_` may draw others in other trials.
+  std::vector<Tensor> operands_;
   std::vector<std::shared_ptr<void>> pinned_; ///< Operands on the host of a kernel that runs on a stream.
   std::vector<Output> outputs_;
   std::unique_ptr<GuardedBlock> workspace_;

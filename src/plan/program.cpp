@@ -86,8 +86,7 @@ private:
       check(node->output()->storage.device.is_host() || node->output()->storage.device == target_.device,
             ErrorCode::bad_data, "constant {} is stored on {}, the plan is for {}", node->output()->name(),
             node->output()->storage.device.to_string(), target_.device.to_string());
-      program_.constants_.push_back(
-          constants_.on(*node->output()->constant(), node->output()->storage.device));
+      program_.constants_.push_back(*node->output()->constant());
     }
   }
 
@@ -505,7 +504,7 @@ private:
 Program::Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends,
                  const Target& target, WeightStore& constants, const CallerMemory& callers,
                  const Program* bound)
-    : graph_(std::move(lowered)), device_(target.device) {
+    : graph_(std::move(lowered)), table_(constants.devices()), device_(target.device) {
   Builder(*this, backends, target, constants, callers, bound).run();
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,8 +19,8 @@
 
 namespace lanner {
 
-/// Where a value's first byte lies. Arena, input and output pointers are a Context's; constants are the
-/// Program's. Inputs and outputs lie on the target's device.
+/// Where a value's first byte lies. Arena, input and output pointers are a Context's; constants are in
+/// Program::weights(). Inputs and outputs lie on the target's device.
 struct Place {
   enum class Kind : std::uint8_t {
     none,
@@ -35,7 +36,7 @@ struct Place {
   std::uint64_t offset = 0; ///< Bytes from there.
 };
 
-/// Immutable; shared by contexts.
+/// Immutable, but for the memory of its weights; shared by contexts.
 class Program {
 public:
   /// Makes every kernel and places every value; constants go to their device by `constants`. Throws
@@ -55,7 +56,10 @@ public:
   std::uint32_t events() const noexcept { return events_; } ///< That of a segment's beginning included.
   std::span<const Place> inputs() const noexcept { return inputs_; } ///< Of all steps, in order.
   std::span<const Place> outputs() const noexcept { return outputs_; }
-  std::span<const Tensor> constants() const noexcept { return constants_; }
+  std::span<const Tensor> constants() const noexcept { return constants_; } ///< As read, but on the host.
+  /// Where they are read: the first call brings them there, and throws what DeviceWeights::add() does; other
+  /// places once the budget of the weights changes. Thread-safe.
+  std::shared_ptr<const PlacedWeights> weights() const;
   std::span<const Place> results() const noexcept {
     return results_;
   } ///< Of the graph's outputs: `output` or `item`, or the `input` in whose memory one lies.
@@ -72,6 +76,9 @@ private:
   std::vector<std::unique_ptr<const OfferedTactic>> offered_;
   std::vector<std::unique_ptr<const Bodies>> bodies_;
   std::vector<Tensor> constants_;
+  std::shared_ptr<DeviceWeights> table_;
+  mutable std::once_flag placed_;
+  mutable std::shared_ptr<const ProgramWeights> weights_; ///< Null before the first call of weights().
   std::vector<Step> steps_;
   std::vector<Place> inputs_, outputs_, results_, input_items_;
   std::uint32_t items_ = 0;

@@ -152,17 +152,6 @@ Tensor WeightStore::get(const Recipe& recipe, const Storage& storage) {
   return form_of(entry, storage);
 }
 
-Tensor WeightStore::on(const Tensor& form, Device device) {
-  if (form.device() == device) return form;
-  const std::lock_guard lock(mutex_);
-  auto& [kept, moved] = on_devices_[device][memory_of(form)];
-  if (!moved.defined()) {
-    kept = form;
-    moved = form.to(device);
-  }
-  return moved;
-}
-
 void WeightStore::learn_one(Node& node) {
   Recipe recipe = recipe_of(node);
   const Tensor tensor = *node.output()->constant();
@@ -225,9 +214,8 @@ WeightStore::without(const std::function<bool(const StoredConstant&)>& changed) 
     store->by_memory_[memory] = copy;
     if (!entry->constant->recipe.literal()) store->by_recipe_[entry->constant->recipe] = copy;
   }
-  for (const auto& [device, table] : on_devices_)
-    for (const auto& [memory, pair] : table)
-      if (store->by_memory_.contains(memory)) store->on_devices_[device][memory] = pair;
+  store->devices_ =
+      devices_->with_copies([&](const Tensor& form) { return store->by_memory_.contains(memory_of(form)); });
   return store;
 }
 

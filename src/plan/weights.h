@@ -14,6 +14,7 @@
 #include <lanner/tensor.h>
 
 #include "ops/recipe.h"
+#include "plan/device_weights.h"
 #include "plan/packing.h"
 
 namespace lanner {
@@ -50,8 +51,10 @@ public:
   Tensor get(const Tensor& constant, const Storage& storage);
   /// The same of the constant with this recipe, which has to be known.
   Tensor get(const Recipe& recipe, const Storage& storage);
-  /// `form`, which get() gave or which lives as long as this, on a device: copied once.
-  Tensor on(const Tensor& form, Device device);
+  /// `form`, which get() gave or which lives as long as this, on a device: one copy while anybody holds it.
+  Tensor on(const Tensor& form, Device device) { return devices_->on(form, device); }
+  /// Where the constants of programs are on their device.
+  const std::shared_ptr<DeviceWeights>& devices() const { return devices_; }
 
   /// What `form` is a form of; null where that is not known.
   std::shared_ptr<const StoredConstant> find(const Tensor& form) const;
@@ -61,7 +64,7 @@ public:
   Tensor source(const std::string& name) const { return value({name, {}}); }
   /// The same of any recipe that is not lost.
   Tensor value(const Recipe& recipe) const;
-  /// A store with the same constants and copies on devices, but for those that `changed` names.
+  /// A store with the same constants, copies on devices and budget, but for constants that `changed` names.
   std::unique_ptr<WeightStore> without(const std::function<bool(const StoredConstant&)>& changed) const;
 
 private:
@@ -85,8 +88,7 @@ private:
   mutable std::mutex mutex_;
   std::map<Memory, EntryPtr> by_memory_;
   std::map<Recipe, EntryPtr> by_recipe_; ///< Without literals.
-  /// Of each device: the copy by the host's form, which it holds.
-  std::map<Device, std::map<Memory, std::pair<Tensor, Tensor>>> on_devices_;
+  std::shared_ptr<DeviceWeights> devices_ = std::make_shared<DeviceWeights>();
 };
 
 } // namespace lanner

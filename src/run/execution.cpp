@@ -31,6 +31,22 @@ bool lies_in(const Tensor& tensor, const Tensor& memory) {
   return at >= first && at < first + memory.bytes();
 }
 
+/// Who says nothing of weights gets them as they are now, and a ring where some are streamed.
+Arenas completed(Arenas arenas, const Program& program) {
+  if (arenas.weights) return arenas;
+  arenas.weights = program.weights();
+  if (arenas.weights->ring_bytes == 0) return arenas;
+  struct Held {
+    std::shared_ptr<const PlacedWeights> weights;
+    std::shared_ptr<void> ring; ///< Given back first, which waits for copies from the others.
+  };
+  auto held = std::make_shared<Held>(
+      Held{arenas.weights, allocate_memory(program.device(), arenas.weights->ring_bytes)});
+  arenas.ring = static_cast<std::byte*>(held->ring.get());
+  arenas.weights = {held, held->weights.get()};
+  return arenas;
+}
+
 /// A sequence or a tensor of unknown size may hold an operand for longer than the arena does.
 Item owned(Item item, std::span<const Tensor> borrowed) {
   if (item.tensor.defined() &&
@@ -49,7 +65,7 @@ Item owned(Item item, std::span<const Tensor> borrowed) {
 } // namespace
 
 Execution::Execution(std::shared_ptr<const Program> program_to_run, const Arenas& arenas)
-    : program_(std::move(program_to_run)), arenas_(arenas) {
+    : program_(std::move(program_to_run)), arenas_(completed(arenas, *program_)) {
   const Program& run = program();
   input_readers_.resize(run.graph().body().parameters().size());
   input_writers_.resize(input_readers_.size());
@@ -71,6 +87,8 @@ Execution::Execution(std::shared_ptr<const Program> program_to_run, const Arenas
   fix_pointers();
   make_region_steps();
   if (run.streams() > 1) lanes_ = std::make_unique<Lanes>(run);
+  if (!arenas_.weights->blocks.empty())
+    weight_stream_ = std::make_unique<WeightStream>(run, arenas_.weights, arenas_.ring);
 }
 
 Execution::Execution(Execution&&) noexcept = default;
@@ -88,6 +106,20 @@ void Execution::fix_pointers() {
   const Program& run = program();
   for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = resolve(run.inputs()[i]);
   for (std::size_t i = 0; i < outputs_.size(); ++i) outputs_[i] = resolve(run.outputs()[i]);
+  point_into_ring();
+}
+
+/// A step reads its streamed weights where they are copied to for it.
+void Execution::point_into_ring() {
+  const PlacedWeights& weights = *arenas_.weights;
+  for (const WeightBlock& block : weights.blocks) {
+    const Step& step = program().steps()[block.step];
+    for (const auto& copy : std::span(weights.copies).subspan(block.first_copy, block.copies))
+      for (std::size_t i = step.first_input; i < step.first_input + step.inputs; ++i)
+        if (const Place& place = program().inputs()[i];
+            place.kind == Place::Kind::constant && place.index == copy.constant)
+          inputs_[i] = arenas_.ring + copy.offset + place.offset;
+  }
 }
 
 void* Execution::resolve(const Place& place) const {
@@ -97,7 +129,8 @@ void* Execution::resolve(const Place& place) const {
   case Place::Kind::host_arena:
     return arenas_.host + place.offset;
   case Place::Kind::constant:
-    return const_cast<std::byte*>(static_cast<const std::byte*>(program().constants()[place.index].data())) +
+    return const_cast<std::byte*>(
+               static_cast<const std::byte*>(arenas_.weights->constants[place.index].data())) +
            place.offset;
   default:
     return nullptr;
@@ -162,6 +195,9 @@ void Execution::run_on_gpu(const RunRequest& request) {
 }
 
 void Execution::queue(const Segment& segment, Stream stream, bool ordered) {
+  if (weight_stream_ && weight_stream_->serves(segment))
+    return weight_stream_->queue(segment, stream,
+                                 [&](const Step& step, Stream own) { launch(step, own, ordered); });
   if (lanes_)
     return lanes_->queue(segment, stream, [&](const Step& step, Stream own) { launch(step, own, ordered); });
   for (const Step& step : program().steps().subspan(segment.first, segment.steps))
@@ -180,6 +216,7 @@ void Execution::run_timed(const RunRequest& request) {
   std::size_t number = 0;
   for (const Step& step : program().steps()) {
     if (!step.on_stream) synchronize(program().device(), request.stream);
+    if (weight_stream_) weight_stream_->copy_for(number, request.stream);
     run_step(step, request);
     events[++number]->record(queue);
   }

@@ -11,13 +11,17 @@
 #include "run/lanes.h"
 #include "run/recording.h"
 #include "run/region_step.h"
+#include "run/weight_stream.h"
 
 namespace lanner {
 
-/// Where a Context keeps the values of its runs; both blocks at least as large as the Program asks.
+/// Where a Context keeps the values of its runs; all blocks at least as large as they are asked to be.
 struct Arenas {
   std::byte* device = nullptr; ///< On the target's device.
   std::byte* host = nullptr;   ///< For a target that is not the host.
+  /// On the target's device, for streamed weights; null where `weights` has none.
+  std::byte* ring = nullptr;
+  std::shared_ptr<const PlacedWeights> weights; ///< Of the Program; null: as now, ring included.
 };
 
 /// One run of the steps.
@@ -55,6 +59,7 @@ private:
   /// Gives all these arguments, of either kind, their pointers.
   void patch(const std::vector<Patch>& readers, const std::vector<Patch>& writers, std::byte* memory);
   void fix_pointers();
+  void point_into_ring();
   void make_region_steps();
   void* resolve(const Place& place) const;
   void launch(const Step& step, Stream stream, bool ordered) const;
@@ -75,6 +80,7 @@ private:
   std::vector<Item> items_;
   Recording recording_;
   std::unique_ptr<Lanes> lanes_;                          ///< Null where there is one stream.
+  std::unique_ptr<WeightStream> weight_stream_;           ///< Null where all weights are on the device.
   std::vector<std::unique_ptr<RegionStep>> region_steps_; ///< By step; null where it has no bodies.
   std::vector<Item> constant_items_; ///< By constant that is no plain memory, for steps with regions.
   std::vector<StepInput> operands_;  ///< Of the step with regions that runs.

@@ -1,5 +1,6 @@
 #include "fake_driver/fake_cuda.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -7,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/cuda/box_kernel.h"
@@ -28,13 +30,19 @@ struct Function {
   std::string name;
 };
 
+struct Block {
+  std::size_t bytes = 0;
+  bool pinned = false; ///< Of the host.
+};
+
 struct World {
   std::mutex mutex;
   std::size_t calls = 0, fail_at = 0;
   int fail_with = 0;
   std::string log, shown;
-  std::map<void*, std::size_t> memory;
+  std::map<void*, Block> memory;
   std::size_t bytes = 0, limit = SIZE_MAX, objects = 0;
+  std::size_t on_device = 0, most_on_device = 0;
   std::map<std::string, Function> functions;
   double clock = 0;
 };
@@ -73,15 +81,16 @@ int queue(void* stream, Work work, double seconds = 0) {
   return success;
 }
 
-int allocate(void** memory, std::size_t bytes) {
+int allocate(void** memory, std::size_t bytes, bool pinned = false) {
   World& w = world();
   const std::lock_guard lock(w.mutex);
   if (contexts == 0) return not_in_context;
   if (bytes == 0) return invalid_value;
   if (w.bytes + bytes > w.limit) return out_of_memory;
   *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  w.memory[*memory] = bytes;
+  w.memory[*memory] = {bytes, pinned};
   w.bytes += bytes;
+  if (!pinned) w.most_on_device = std::max(w.most_on_device, w.on_device += bytes);
   return success;
 }
 
@@ -90,7 +99,8 @@ int release(void* memory) {
   const std::lock_guard lock(w.mutex);
   const auto found = w.memory.find(memory);
   if (found == w.memory.end()) return invalid_value;
-  w.bytes -= found->second;
+  w.bytes -= found->second.bytes;
+  if (!found->second.pinned) w.on_device -= found->second.bytes;
   w.memory.erase(found);
   std::free(memory);
   return success;
@@ -179,6 +189,10 @@ std::size_t fake_cuda_memory() {
 std::size_t fake_cuda_objects() {
   const std::lock_guard lock(world().mutex);
   return world().objects;
+}
+std::size_t fake_cuda_most_device_bytes() {
+  const std::lock_guard lock(world().mutex);
+  return std::exchange(world().most_on_device, world().on_device);
 }
 int fake_cuda_contexts() {
   return contexts;
@@ -270,7 +284,7 @@ int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
 }
 int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
   LANNER_FAKE_ENTER("cuMemHostAlloc");
-  return allocate(memory, bytes);
+  return allocate(memory, bytes, true);
 }
 int cuMemFreeHost(void* memory) {
   return release(memory);

@@ -20,6 +20,9 @@ void fake_cuda_forget();
 /// graphs.
 std::size_t fake_cuda_memory();
 std::size_t fake_cuda_objects();
+/// Bytes of the device that were taken at most at a time since the last call of this, those taken before it
+/// included.
+std::size_t fake_cuda_most_device_bytes();
 /// Contexts that the calling thread has pushed and not popped.
 int fake_cuda_contexts();
 /// Bytes that memory allocations may take in all; more is refused as a GPU refuses it.

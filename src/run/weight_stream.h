@@ -1,0 +1,71 @@
+#pragma once
+// Weights that one context copies to its device while it runs.
+
+#include <memory>
+#include <vector>
+
+#include <lanner/device.h>
+
+#include "plan/device_weights.h"
+#include "plan/program.h"
+
+namespace lanner::cuda {
+class Event;
+class OwnedStream;
+} // namespace lanner::cuda
+
+namespace lanner {
+
+/// The stream of copies and its events; made once, so that a run makes none. Used by one thread at a time.
+///
+/// A step whose weights are streamed waits for their copy, which waits for the last step that read what it
+/// writes over. Copies run in the order of the steps in a stream of their own, as far ahead as the ring lets
+/// them; steps run in the order of the list in the caller's. Both ends of a copy last as long as this does,
+/// so that it may be part of a recorded graph.
+class WeightStream {
+public:
+  /// `ring` has as many bytes as `weights` asks for, on the program's device.
+  WeightStream(const Program& program, std::shared_ptr<const PlacedWeights> weights, std::byte* ring);
+  WeightStream(WeightStream&&) noexcept;
+  ~WeightStream();
+
+  /// Whether a step of the segment has streamed weights.
+  bool serves(const Segment& segment) const;
+  /// Queues the steps of a recorded segment by `launch(step, stream)` on `stream`, which is behind all copies
+  /// in the end: also where `launch` throws.
+  template<typename LaunchStep>
+  void queue(const Segment& segment, Stream stream, const LaunchStep& launch) {
+    begin(segment, stream);
+    try {
+      for (std::size_t s = segment.first; s < segment.first + segment.steps; ++s) {
+        before(s, stream);
+        launch(program_.steps()[s], stream);
+        behind(s, stream);
+      }
+    } catch (...) {
+      abandon(stream);
+      throw;
+    }
+  }
+  /// What one step reads, on its own stream: for runs that take the steps one by one.
+  void copy_for(std::size_t step, Stream stream) const;
+
+private:
+  void begin(const Segment& segment, Stream stream);
+  void before(std::size_t step, Stream stream);
+  void behind(std::size_t step, Stream stream);
+  void abandon(Stream stream) noexcept;
+  void copy(const WeightBlock& block, Stream stream) const;
+
+  const Program& program_;
+  std::shared_ptr<const PlacedWeights> weights_;
+  std::byte* ring_;
+  std::unique_ptr<cuda::OwnedStream> copies_;
+  std::unique_ptr<cuda::Event> begun_;
+  std::vector<std::unique_ptr<cuda::Event>> copied_; ///< By block.
+  std::vector<std::unique_ptr<cuda::Event>> read_;   ///< By step; null where no copy waits for it.
+  std::vector<std::size_t> blocks_of_;               ///< By step: its block; their number where it has none.
+  std::size_t next_ = 0, end_ = 0;                   ///< Blocks of the segment that are not queued yet.
+};
+
+} // namespace lanner
