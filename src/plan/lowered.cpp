@@ -7,6 +7,7 @@
 #include "backends/storage_layout.h"
 #include "graph/op.h"
 #include "ops/permutation.h"
+#include "plan/placement.h"
 
 namespace lanner {
 
@@ -72,7 +73,7 @@ std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Back
                                           const Target& target) {
   for (const Backend* backend : backends) {
     if (backend->name() != node.tactic.backend) continue;
-    for (Tactic& tactic : backend->named_tactics(node, target.for_device(backend->device())).tactics) {
+    for (Tactic& tactic : backend->named_tactics(node, target_at(node, *backend, target)).tactics) {
       const auto fits = [&](const Storage& asked, const Value* value) {
         return !value || same_storage(value->type, asked, value->storage);
       };

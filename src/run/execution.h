@@ -16,8 +16,9 @@ namespace lanner {
 
 /// Where a Context keeps the values of its runs; both blocks at least as large as the Program asks.
 struct Arenas {
-  std::byte* device = nullptr; ///< On the target's device.
-  std::byte* host = nullptr;   ///< For a target that is not the host.
+  std::byte* device = nullptr;          ///< On the target's device.
+  std::byte* host = nullptr;            ///< For a target that is not the host.
+  std::vector<std::byte*> further = {}; ///< On the Program's other devices, in their order.
 };
 
 /// One run of the steps.
@@ -57,11 +58,17 @@ private:
   void fix_pointers();
   void make_region_steps();
   void* resolve(const Place& place) const;
+  std::byte* arena(std::size_t device) const {
+    return device == 0 ? arenas_.device : arenas_.further[device - 1];
+  }
   void launch(const Step& step, Stream stream, bool ordered) const;
   void queue(const Segment& segment, Stream stream, bool ordered);
   void run_on_host(const RunRequest& request);
   void run_on_gpu(const RunRequest& request);
+  void run_on_gpus(const RunRequest& request);
+  void run_segment(std::size_t number, const RunRequest& request);
   void run_timed(const RunRequest& request);
+  void run_timed_on_gpus(const RunRequest& request);
   void run_step(const Step& step, const RunRequest& request);
   void interpret(const Step& step, const RunRequest& request);
   void run_regions(const Step& step, const RunRequest& request);

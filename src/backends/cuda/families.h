@@ -13,6 +13,6 @@ extern const KernelFamily
 extern const KernelFamily window_family; ///< Pooling.
 extern const KernelFamily row_family;    ///< Softmax, normalisation and reductions over rows.
 extern const KernelFamily picture_family; ///< What a network reads of pictures.
-extern const KernelFamily copy_to_host_family, copy_to_device_family;
+extern const KernelFamily copy_to_host_family, copy_to_device_family, copy_to_gpu_family;
 
 } // namespace lanner::cuda
