@@ -42,6 +42,7 @@ BELOW = {
 # public header -> layer of its noun
 HEADERS = {
     "allocator": "base",
+    "c_options": "base",
     "c_types": "base",
     "cancel": "base",
     "environment": "engine",
@@ -59,6 +60,7 @@ HEADERS = {
     "progress": "base",
     "source": "base",
     "device": "device",
+    "placement": "device",
     "threads": "device",
     "dlpack": "tensor",
     "dlpack_structs": "tensor",

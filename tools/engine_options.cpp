@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <lanner/doctor.h>
 #include <lanner/error.h>
 
 #include "arguments.h"
@@ -54,6 +55,25 @@ PrecisionPin parse_pin(const std::string& text) {
                                            [&] { return parse_precision_type(text.substr(at + 1)); })};
 }
 
+/// `layer4*=cuda:1`: names may hold `=`, devices do not.
+PlacedNodes parse_place(const std::string& text) {
+  const std::size_t at = text.rfind('=');
+  check(at != std::string::npos && at > 0, ErrorCode::invalid_argument,
+        "--place '{}': expected NODE=DEVICE like 'layer4*=cuda:1'", text);
+  return {text.substr(0, at), with_context([&] { return fmt::format("--place '{}'", text); },
+                                           [&] { return Device::parse(text.substr(at + 1)); })};
+}
+
+/// The first of the devices is where inputs and outputs are.
+void read_devices(const EngineOptions& options, BuildOptions& build) {
+  const std::vector<Device> devices =
+      options.device == "auto" ? std::vector{automatic_device()} : parse_devices(options.device);
+  build.device = devices.front();
+  build.placement.devices.assign(devices.begin() + 1, devices.end());
+  for (const std::string& text : options.places) build.placement.nodes.push_back(parse_place(text));
+  build.placement.strict = options.strict;
+}
+
 /// Halves of `NAME=VALUE`; names may have `=` in them in no model that was seen.
 std::pair<std::string, std::string> halves(const std::string& option, const std::string& text) {
   const std::size_t at = text.find('=');
@@ -86,6 +106,7 @@ void refuse_build_options(const EngineOptions& options) {
   if (!options.profiles.empty()) given.emplace_back("--profile");
   if (!options.precision.empty()) given.emplace_back("--precision");
   if (!options.pins.empty()) given.emplace_back("--pin");
+  if (!options.places.empty()) given.emplace_back("--place");
   if (options.strict) given.emplace_back("--strict");
   if (options.exact) given.emplace_back("--exact");
   if (!options.budget.empty()) given.emplace_back("--budget");
@@ -143,8 +164,10 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
       ->group(group)
       ->allow_extra_args(false);
   command
-      .add_flag("--strict", options.strict,
-                "A node that no kernel computes in a type of --precision, or of its --pin, is an error")
+      .add_flag(
+          "--strict", options.strict,
+          "A node that no kernel computes in a type of --precision, or of its --pin, or runs where it is "
+          "placed, is an error")
       ->group(group);
   command
       .add_flag("--exact", options.exact, "No kernels that compute by another formula: no Winograd, no TF32")
@@ -153,7 +176,17 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
       .add_option("--budget", options.budget,
                   "Time for timing kernels, like 10s; 0 chooses by heuristics at once")
       ->group(group);
-  command.add_option("--device", options.device, "auto, cpu or cuda:0")->group(group)->capture_default_str();
+  command
+      .add_option("--device", options.device,
+                  "auto, cpu or cuda:0; or several GPUs for --place, like cuda:0,cuda:1")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--place", options.places,
+                  "NODE=DEVICE, like 'layer4*=cuda:1' or 'head*=cpu': where nodes of this name run, as --pin "
+                  "names them; may be given several times")
+      ->group(group)
+      ->allow_extra_args(false);
   command
       .add_option("--threads", options.threads,
                   "Threads of the network (default: the cores that may be used)")
@@ -211,7 +244,7 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
   build.precision.strict = options.strict;
   build.precision.exact = options.exact;
   build.budget = options.budget.empty() ? default_budget : parse_duration(options.budget);
-  build.device = parse_device(options.device);
+  read_devices(options, build);
   build.threads = options.threads;
   build.deterministic = options.deterministic;
   build.retune = options.retune;

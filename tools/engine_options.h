@@ -19,7 +19,7 @@ struct EngineOptions {
   std::string model, weights;
   std::vector<std::string> shapes, profiles, plugins;
   std::string precision; ///< Empty: fp32.
-  std::vector<std::string> pins;
+  std::vector<std::string> pins, places;
   bool strict = false, exact = false;
   std::string budget; ///< Empty: the subcommand's own.
   std::string device = "auto";

@@ -60,6 +60,11 @@ std::string kernel_text(const Json& node) {
   return stream > 0 ? fmt::format("{} (stream {})", name, stream) : name;
 }
 
+/// Where there is more than one that it could be.
+bool shows_devices(const Json& plan) {
+  return plan["target"]["devices"].size() > 1 || !plan["target"]["placement"]["nodes"].empty();
+}
+
 std::string count_text(double count) {
   if (count <= 0) return "-";
   return count >= 1e9   ? fmt::format("{:.2f} G", count / 1e9)
@@ -70,9 +75,12 @@ std::string count_text(double count) {
 std::string overview(const Json& plan) {
   Table table({"node", "kind", "kernel", "output", "bytes", "flops", "time", "share", "from"});
   const double total = total_seconds(plan);
+  const bool devices = shows_devices(plan);
   for (const Json& node : plan["nodes"]) {
     const double seconds = node["seconds"].get<double>();
-    table.add({one_line(node["name"].get<std::string>()), kind_text(node), kernel_text(node),
+    const std::string kernel = kernel_text(node);
+    table.add({one_line(node["name"].get<std::string>()), kind_text(node),
+               devices ? fmt::format("{} on {}", kernel, node["device"].get<std::string>()) : kernel,
                storage_text(node), bytes_text(node["bytes"].get<std::uint64_t>()),
                count_text(node["flops"].get<double>()), seconds > 0 ? seconds_text(seconds) : "-",
                total > 0 ? fmt::format("{:.1f}%", 100 * seconds / total) : "-", sources_text(node)});
@@ -83,6 +91,7 @@ std::string overview(const Json& plan) {
 std::string details(const Json& node) {
   std::string text = fmt::format("{}: {} by {}, {}\n", one_line(node["name"].get<std::string>()),
                                  kind_text(node), kernel_text(node), storage_text(node));
+  text += fmt::format("  runs on {}\n", node["device"].get<std::string>());
   if (node.contains("accumulates"))
     text += fmt::format("  sums are kept in {}\n", node["accumulates"].get<std::string>());
   const std::string sources = sources_text(node);

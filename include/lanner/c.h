@@ -38,6 +38,7 @@
 #include <stdint.h>
 
 #include <lanner/allocator.h>
+#include <lanner/c_options.h>
 #include <lanner/c_types.h>
 #include <lanner/operator.h>
 
@@ -158,56 +159,9 @@ lanner_status lanner_environment_set_limits(lanner_environment* environment, con
 /* An immutable network ready to run. */
 typedef struct lanner_engine lanner_engine;
 
-/* Sizes that one input may have: `rank` numbers each. `opt`, what kernels are timed for, and `max` may be
-   null: they are then `min`. The structure never grows. */
-typedef struct lanner_shape_range {
-  const char* input;
-  size_t rank;
-  const int64_t* min;
-  const int64_t* opt;
-  const int64_t* max;
-} lanner_shape_range;
-
-/* How pictures that are bound to one input become tensors. The structure never grows. */
-typedef struct lanner_input_preprocess {
-  const char* input;
-  const char* preprocess;
-} lanner_input_preprocess;
-
-/* An input that takes images, which the engine's device reads where they lie. The structure never grows. */
-typedef struct lanner_input_picture {
-  const char* input;
-  const char* format;     /* Of all its images, as in lanner_image_info; null: any. */
-  const char* preprocess; /* Sizes that are left out are the model's. */
-} lanner_input_picture;
-
 /* Called on the caller's thread while a long call runs, with a stage's name and how far it is; `total` is 0
    when it is not known. Any result but 0 ends the call with LANNER_CANCELLED. */
 typedef int (*lanner_progress)(void* user, const char* stage, double done, double total);
-
-/* Ranges of shapes to be ready for. The structure never grows. */
-typedef struct lanner_profile {
-  const lanner_shape_range* shapes; /* By input; one that is not named may have any sizes. */
-  size_t shape_count;
-} lanner_profile;
-
-/* A type that certain nodes are to be computed in. The structure never grows. */
-typedef struct lanner_precision_pin {
-  const char* pattern; /* Of the names of the model's nodes; `*` stands for any characters, `?` for one. */
-  const char* type;    /* `fp32`, `fp16`, `bf16`. */
-} lanner_precision_pin;
-
-/* Input and output of a state or an alias. The structure never grows. */
-typedef struct lanner_pair {
-  const char* input;
-  const char* output;
-} lanner_pair;
-
-/* How callers hold an input or output: `acdb:f16`, `row:u8:pitch=640`, `any`. The structure never grows. */
-typedef struct lanner_binding_storage {
-  const char* name;
-  const char* storage;
-} lanner_binding_storage;
 
 typedef struct lanner_build_options {
   size_t struct_size;
@@ -215,7 +169,7 @@ typedef struct lanner_build_options {
   double budget;         /* Seconds that timing kernels may take; 0 is 10, below 0 nothing is timed. */
   int32_t threads;       /* Of contexts; 0 takes the machine's cores. */
   int32_t deterministic; /* Not 0: the same input gives the same plan, nothing is timed. */
-  const char* device;    /* `cpu` (null) or `cuda:0`. */
+  const char* device;    /* `cpu` (null), `cuda:0`, or several GPUs: `cuda:0,cuda:1`. */
   const lanner_shape_range* shapes; /* For inputs whose model leaves sizes open. */
   size_t shape_count;
   const lanner_input_preprocess* preprocess;
@@ -233,8 +187,9 @@ typedef struct lanner_build_options {
   /* The first that matches a node counts for it. */
   const lanner_precision_pin* pins;
   size_t pin_count;
-  int32_t strict; /* Not 0: a node that no kernel computes in `precision` or its pin is an error. */
-  int32_t exact;  /* Not 0: no kernels that compute by another formula (Winograd). */
+  /* Not 0: a node that no kernel computes in `precision` or its pin, or where it is placed, is an error. */
+  int32_t strict;
+  int32_t exact; /* Not 0: no kernels that compute by another formula (Winograd). */
   /* Values that each context keeps: the output's after a run is the input's at the next one. */
   const lanner_pair* states;
   size_t state_count;
@@ -251,6 +206,8 @@ typedef struct lanner_build_options {
   const lanner_input_picture* pictures;  /* Inputs that take images of any size, not tensors. */
   size_t picture_count;
   uint64_t weight_budget; /* As lanner_engine_set_weight_budget. */
+  const lanner_placed_nodes* placed; /* The first that matches a node counts for it. */
+  size_t placed_count;
 } lanner_build_options;
 
 typedef struct lanner_load_options {

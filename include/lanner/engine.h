@@ -17,6 +17,7 @@
 #include <lanner/environment.h>
 #include <lanner/item.h>
 #include <lanner/limits.h>
+#include <lanner/placement.h>
 #include <lanner/precision.h>
 #include <lanner/preprocess.h>
 #include <lanner/source.h>
@@ -102,6 +103,7 @@ struct BuildOptions {
   int threads = 0;   ///< Of contexts; 0 takes the machine's cores.
   SourcePtr weights; ///< A Caffe net's .caffemodel, where the model's own file (.prototxt) has layers only.
   Device device;
+  DevicePlacement placement; ///< Devices beside it, and which nodes run where.
   /// Same input, same plan bytes: nothing is timed or tried out, and kernels are taken of a list that the
   /// project vouches for.
   bool deterministic = false;
@@ -140,8 +142,9 @@ struct BuildOptions {
 };
 
 struct LoadOptions {
-  std::optional<Device> device; ///< Unset: the plan's own; another one tunes again.
-  int threads = 0;              ///< 0 takes what the plan was built for, at most the machine's cores.
+  /// Unset: the plan's own; another one tunes again, for it alone: what was placed on other GPUs runs there.
+  std::optional<Device> device;
+  int threads = 0; ///< 0 takes what the plan was built for, at most the machine's cores.
   /// For a plan that was saved without weights: the model, a safetensors file or a plan that has them.
   SourcePtr weights;
   std::filesystem::path weights_folder;       ///< Where a model given as weights keeps data beside it.

@@ -165,6 +165,23 @@ Precision to_precision(nb::handle types, const nb::dict& pins, bool strict, bool
   return precision;
 }
 
+/// `'cuda:0,cuda:1'`, or a list of such names; the first is the engine's own.
+void take_devices(BuildOptions& options, nb::handle devices, const nb::dict& placement, bool strict) {
+  std::string text;
+  if (nb::isinstance<nb::str>(devices)) {
+    text = nb::cast<std::string>(devices);
+  } else {
+    for (nb::handle name : devices) text += (text.empty() ? "" : ",") + nb::cast<std::string>(name);
+  }
+  const std::vector<Device> set = text == "auto" ? std::vector{automatic_device()} : parse_devices(text);
+  options.device = set.front();
+  options.placement.devices.assign(set.begin() + 1, set.end());
+  for (const auto& [pattern, device] : placement)
+    options.placement.nodes.push_back(
+        {nb::cast<std::string>(pattern), Device::parse(nb::cast<std::string>(device))});
+  options.placement.strict = strict;
+}
+
 /// A Preprocess, or (name of a pixel format, Preprocess).
 PictureOptions to_picture(nb::handle value) {
   if (nb::isinstance<Preprocess>(value)) return {{}, nb::cast<Preprocess>(value)};
@@ -175,10 +192,10 @@ PictureOptions to_picture(nb::handle value) {
 
 PyEngine build(nb::handle model, nb::handle precision, const nb::dict& pins, bool strict, bool exact,
                const nb::dict& shapes, const nb::handle profiles, int threads, double budget,
-               const std::string& device, bool deterministic, bool retune, const nb::dict& preprocess,
-               const nb::dict& pictures, const nb::dict& states, const nb::dict& aliases,
-               nb::handle overwritable, const nb::dict& storages, nb::handle weights, nb::handle limits,
-               const Environment& environment, nb::object progress) {
+               nb::handle device, const nb::dict& placement, bool deterministic, bool retune,
+               const nb::dict& preprocess, const nb::dict& pictures, const nb::dict& states,
+               const nb::dict& aliases, nb::handle overwritable, const nb::dict& storages, nb::handle weights,
+               nb::handle limits, const Environment& environment, nb::object progress) {
   BuildOptions options;
   options.limits = to_limits(limits);
   options.environment = environment;
@@ -188,7 +205,7 @@ PyEngine build(nb::handle model, nb::handle precision, const nb::dict& pins, boo
   options.budget = budget;
   options.deterministic = deterministic;
   options.retune = retune;
-  options.device = device == "auto" ? automatic_device() : Device::parse(device);
+  take_devices(options, device, placement, strict);
   options.shapes = by_input<ShapeRange>("shapes", shapes, to_range);
   for (const nb::dict& profile : dicts_of("profiles", profiles))
     options.profiles.push_back(by_input<ShapeRange>("profiles", profile, to_range));
@@ -375,16 +392,18 @@ void register_engine(nb::module_& module) {
       "build", &build, nb::arg("model"), nb::kw_only(), nb::arg("precision") = "fp32",
       nb::arg("pins") = nb::dict(), nb::arg("strict") = false, nb::arg("exact") = false,
       nb::arg("shapes") = nb::dict(), nb::arg("profiles") = nb::list(), nb::arg("threads") = 0,
-      nb::arg("budget") = 10.0, nb::arg("device") = "auto", nb::arg("deterministic") = false,
-      nb::arg("retune") = false, nb::arg("preprocess") = nb::dict(), nb::arg("pictures") = nb::dict(),
-      nb::arg("states") = nb::dict(), nb::arg("aliases") = nb::dict(), nb::arg("overwritable") = nb::list(),
-      nb::arg("storages") = nb::dict(), nb::arg("weights") = nb::none(), nb::arg("limits") = nb::none(),
-      nb::arg("environment") = Environment(), nb::arg("progress") = nb::none(),
+      nb::arg("budget") = 10.0, nb::arg("device") = "auto", nb::arg("placement") = nb::dict(),
+      nb::arg("deterministic") = false, nb::arg("retune") = false, nb::arg("preprocess") = nb::dict(),
+      nb::arg("pictures") = nb::dict(), nb::arg("states") = nb::dict(), nb::arg("aliases") = nb::dict(),
+      nb::arg("overwritable") = nb::list(), nb::arg("storages") = nb::dict(), nb::arg("weights") = nb::none(),
+      nb::arg("limits") = nb::none(), nb::arg("environment") = Environment(),
+      nb::arg("progress") = nb::none(),
       nb::sig("def build(model: object, *, precision: str | collections.abc.Iterable[str] = 'fp32', "
               "pins: dict[str, str] = {}, strict: bool = False, exact: bool = False, shapes: dict[str, "
               "typing.Any] = "
               "{}, profiles: collections.abc.Sequence[dict[str, typing.Any]] = [], threads: int = 0, "
-              "budget: float = 10.0, device: str = 'auto', deterministic: bool = False, "
+              "budget: float = 10.0, device: str | collections.abc.Sequence[str] = 'auto', "
+              "placement: dict[str, str] = {}, deterministic: bool = False, "
               "retune: bool = False, "
               "preprocess: dict[str, Preprocess] = {}, "
               "pictures: dict[str, Preprocess | tuple[str, Preprocess]] = {}, states: dict[str, str] = {}, "
@@ -400,9 +419,12 @@ void register_engine(nb::module_& module) {
       "build tunes the opt shapes of each, other shapes in a range take over their kernels, and shapes "
       "in none run too. precision: types that kernels may compute in, fp32, fp16, bf16; fp32 always, unless "
       "strict. pins: type by name of a node, or by a pattern with * and ?: {\"/head/*\": \"fp32\"}. strict: "
-      "a node that no kernel computes as it was asked for is an error. exact: no kernels that compute by "
+      "a node that no kernel computes as it was asked for, or runs where it was placed, is an error. exact: "
+      "no kernels that compute by "
       "another formula, like Winograd's. budget: seconds that timing kernels may take; 0 chooses by "
       "heuristics. "
+      "device: auto, cpu or cuda:0, or several GPUs, of which the first has inputs and outputs. placement: "
+      "device by name of a node or pattern: {\"layer4*\": \"cuda:1\", \"head*\": \"cpu\"}. "
       "deterministic: the same model gives the same plan, nothing is timed. retune: kernels are timed again "
       "that earlier builds have timed. "
       "preprocess: input name to Preprocess. pictures: input name to Preprocess, or to (format, Preprocess) "

@@ -82,6 +82,19 @@ std::optional<std::uint64_t> budget_of(std::uint64_t bytes) {
   return bytes > 0 ? std::optional(bytes) : std::nullopt;
 }
 
+void read_devices(const lanner_build_options& given, BuildOptions& result) {
+  if (given.device) {
+    std::vector<Device> devices = parse_devices(given.device);
+    result.device = devices.front();
+    result.placement.devices.assign(devices.begin() + 1, devices.end());
+  }
+  if (given.placed_count > 0) required(given.placed, "placed");
+  for (std::size_t i = 0; i < given.placed_count; ++i)
+    result.placement.nodes.push_back({text(given.placed[i].pattern, "pattern of a placement"),
+                                      Device::parse(text(given.placed[i].device, "device of a placement"))});
+  result.placement.strict = given.strict != 0;
+}
+
 BuildOptions options_of(const lanner_build_options* options) {
   const lanner_build_options given = read_options(options);
   BuildOptions result;
@@ -100,7 +113,7 @@ BuildOptions options_of(const lanner_build_options* options) {
   result.retune = given.retune != 0;
   check(given.reserved == 0, ErrorCode::unsupported, "reserved is {}: expected 0", given.reserved);
   result.limits = limits_of(given.limits);
-  if (given.device) result.device = Device::parse(given.device);
+  read_devices(given, result);
   result.shapes = ranges_of(given.shapes, given.shape_count, result.limits);
   if (given.profile_count > 0) required(given.profiles, "profiles");
   for (std::size_t i = 0; i < given.profile_count; ++i)

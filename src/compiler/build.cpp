@@ -26,6 +26,7 @@
 #include "importers/importer.h"
 #include "ops/table.h"
 #include "passes/pipeline.h"
+#include "plan/placement.h"
 #include "plan/precision.h"
 
 namespace lanner {
@@ -41,7 +42,10 @@ Target target_for(const BuildOptions& options) {
   check_precision(options.precision);
   target.precision = options.precision;
   target.deterministic = options.deterministic;
+  check_placement(options.device, options.placement);
+  target.placement = options.placement;
   target.isa = isa_of(options.device);
+  for (const Device device : options.placement.devices) target.further.push_back({isa_of(device), {}});
   target.host_isa = isa_of({});
   set_limits(target, options.environment.state());
   return target;
@@ -158,6 +162,8 @@ void warn_of_unused(const EngineState& state, const std::string& model) {
   const auto made = state.specialise(state.opt, state.target.threads);
   for (const std::string& line : unused_precisions(made->program->graph(), state.target))
     log_message(LogLevel::warning, fmt::format("{}: {}", model, line));
+  for (const std::string& line : unkept_placements(made->program->graph(), state.target))
+    log_message(LogLevel::warning, fmt::format("{}: {}", model, line));
 }
 
 } // namespace
@@ -189,6 +195,7 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   for (const auto& [input, spec] : options.preprocess)
     graph->metadata[preprocess_key + input] = spec.to_json();
   check_pins(*graph, options.precision);
+  check_placed(*graph, options.placement);
   Graph& portable = *graph;
   state->graph = std::move(graph);
   learn_weights(*state, portable, sources);

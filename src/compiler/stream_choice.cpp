@@ -165,7 +165,8 @@ private:
 } // namespace
 
 ChosenStreams choose_streams(std::shared_ptr<const Program> one, const StreamChoice& choice) {
-  if (choice.target.device.is_host() || choice.target.deterministic || choice.like == 1)
+  if (choice.target.device.is_host() || choice.target.deterministic || choice.like == 1 ||
+      one->devices().size() > 1) // each has one of its own
     return {std::move(one), {}, 0};
   const auto start = Clock::now();
   ChosenStreams chosen{one, {}, 0};

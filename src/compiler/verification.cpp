@@ -14,6 +14,7 @@
 #include "lower/vouched.h"
 #include "ops/interpreter.h"
 #include "plan/lowered.h"
+#include "plan/placement.h"
 #include "plan/program.h"
 
 namespace lanner {
@@ -157,7 +158,7 @@ private:
 
   Verdict tried(const Node& node, const Step& step, TrialData& data) {
     const Backend& backend = *step.offered->backend;
-    const Target target = target_.for_device(backend.device());
+    const Target target = target_at(node, backend, target_);
     // The program keeps the kernel for longer than this lasts.
     const std::shared_ptr<const Kernel> kernel(std::shared_ptr<const void>{}, step.kernel);
     Trial trial({node, backend, step.offered->tactic, target}, data, constants_, kernel);

@@ -109,8 +109,11 @@ void copy_memory(const MemoryPlace& to, const MemoryPlace& from, std::uint64_t b
     cuda::check(cuda::driver().copy_to_device(pointer(to), from.data, bytes, queue), "cuMemcpyHtoDAsync");
   else if (to.device.is_host())
     cuda::check(cuda::driver().copy_to_host(to.data, pointer(from), bytes, queue), "cuMemcpyDtoHAsync");
-  else
+  else if (from.device == to.device)
     cuda::check(cuda::driver().copy(pointer(to), pointer(from), bytes, queue), "cuMemcpyAsync");
+  else
+    cuda::copy_between(pointer(to), cuda::Gpu::get(to.device), pointer(from), cuda::Gpu::get(from.device),
+                       bytes, queue);
 }
 
 void copy_rows(const RowsPlace& to, const RowsPlace& from, std::uint64_t row_bytes, std::uint64_t rows,

@@ -23,7 +23,8 @@ struct MemoryPlace {
   Device device;
 };
 /// Copies `bytes`, which do not overlap. Between hosts done at return; else queued on `stream`, a stream of
-/// the GPU that takes part, with pageable host memory read before return.
+/// the GPU that takes part (of two the one that the bytes go to), with pageable host memory read before
+/// return.
 void copy_memory(const MemoryPlace& to, const MemoryPlace& from, std::uint64_t bytes, Stream stream = {});
 /// Rows of `row_bytes` that lie `pitch` bytes from each other.
 struct RowsPlace {

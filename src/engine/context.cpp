@@ -100,10 +100,14 @@ Arenas Context::State::arenas(const Program& program) {
   };
   Limits unbounded;
   unbounded.tensor_bytes = UINT64_MAX;
-  if (!arena.defined() || arena.bytes() < program.arena_bytes()) {
-    Tensor larger = Tensor::allocate(DType::u8, {size(program.arena_bytes())}, {}, device(), unbounded);
+  const std::span<const Device> devices = program.devices();
+  arena.resize(std::max(arena.size(), devices.size()));
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    const std::uint64_t bytes = program.arena_bytes(d);
+    if (arena[d].defined() && arena[d].bytes() >= bytes) continue;
+    Tensor larger = Tensor::allocate(DType::u8, {size(bytes)}, {}, devices[d], unbounded);
     forget();
-    arena = std::move(larger);
+    arena[d] = std::move(larger);
   }
   if (!device().is_host() && (!host_arena || host_arena_bytes < program.host_arena_bytes())) {
     std::shared_ptr<void> larger = allocate_pinned(device(), program.host_arena_bytes());
@@ -117,8 +121,12 @@ Arenas Context::State::arenas(const Program& program) {
     forget();
     ring = std::move(larger);
   }
-  return {static_cast<std::byte*>(arena.data()), static_cast<std::byte*>(host_arena.get()),
-          static_cast<std::byte*>(ring.data()), std::move(weights)};
+  Arenas memory{static_cast<std::byte*>(arena.front().data()), static_cast<std::byte*>(host_arena.get())};
+  memory.ring = static_cast<std::byte*>(ring.data());
+  memory.weights = std::move(weights);
+  for (std::size_t d = 1; d < devices.size(); ++d)
+    memory.further.push_back(static_cast<std::byte*>(arena[d].data()));
+  return memory;
 }
 
 Context::Context(std::unique_ptr<State> state) : state_(std::move(state)) {}

@@ -36,7 +36,7 @@ struct Context::State {
   /// Whether results are not the context's own: of this or the last run's call, by an allocator of its own.
   bool results_of_call = false;
 
-  Tensor arena;
+  std::vector<Tensor> arena;        ///< By device of the engine's set; undefined where nothing ran there yet.
   std::shared_ptr<void> host_arena; ///< Pinned, for a target that is not the host.
   std::uint64_t host_arena_bytes = 0;
   ReadyList ready;            ///< The current one is what ran last, or runs.

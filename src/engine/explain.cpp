@@ -12,6 +12,7 @@
 #include "graph/op.h"
 #include "plan/joins.h"
 #include "plan/lowered.h"
+#include "plan/placement.h"
 #include "plan/precision.h"
 
 namespace lanner {
@@ -105,6 +106,7 @@ Json node_json(const Step& step, int streams, const std::map<std::string, const 
   const Node& node = *step.node;
   Json json;
   json["name"] = node.output()->name();
+  json["device"] = device_of(node).to_string();
   json["op"] = node.kind();
   json["kind"] = shown_kind(node);
   json["sources"] = sources_of(node);
@@ -204,6 +206,28 @@ Json precision_json(const Precision& precision) {
   return json;
 }
 
+Json placement_json(const DevicePlacement& placement) {
+  Json json{{"nodes", Json::array()}, {"strict", placement.strict}};
+  for (const PlacedNodes& placed : placement.nodes)
+    json["nodes"].push_back({{"pattern", placed.pattern}, {"device", placed.device.to_string()}});
+  return json;
+}
+
+Json devices_json(const Target& target) {
+  Json json = Json::array();
+  for (const Device device : target.devices())
+    json.push_back({{"device", device.to_string()}, {"isa", target.on(device).isa}});
+  return json;
+}
+
+/// By device.
+Json arenas_json(const Program& program) {
+  Json json = Json::object();
+  for (std::size_t d = 0; d < program.devices().size(); ++d)
+    json[program.devices()[d].to_string()] = program.arena_bytes(d);
+  return json;
+}
+
 } // namespace
 
 std::string explain_json(const EngineState& state, const Specialisation& specialisation) {
@@ -214,10 +238,13 @@ std::string explain_json(const EngineState& state, const Specialisation& special
   json["name"] = state.graph->name;
   json["target"] = {{"device", state.target.device.to_string()},
                     {"isa", state.target.isa},
+                    {"devices", devices_json(state.target)},
+                    {"placement", placement_json(state.target.placement)},
                     {"threads", state.target.threads},
                     {"deterministic", state.target.deterministic},
                     {"precision", precision_json(state.target.precision)}};
   json["memory"] = {{"arena_bytes", program.arena_bytes()},
+                    {"arenas", arenas_json(program)},
                     {"max_arena_bytes", arena_bounds_json(state)},
                     {"weight_bytes", constant_bytes(program)},
                     {"weights", weights_json(state)}};
@@ -229,6 +256,8 @@ std::string explain_json(const EngineState& state, const Specialisation& special
   json["source_nodes"] = state.graph->node_count();
   json["notes"] = state.notes;
   for (std::string& line : unused_precisions(program.graph(), state.target))
+    json["notes"].push_back(std::move(line));
+  for (std::string& line : unkept_placements(program.graph(), state.target))
     json["notes"].push_back(std::move(line));
   for (const NodeReport& report : specialisation.reports)
     for (const std::string& note : report.notes)

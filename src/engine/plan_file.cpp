@@ -29,6 +29,7 @@
 #include "graph/op.h"
 #include "graph/text.h"
 #include "ops/table.h"
+#include "plan/placement.h"
 #include "plan/precision.h"
 #include "tensor/half_types.h"
 #include "tensor/safetensors.h"
@@ -82,11 +83,7 @@ public:
     state->expect(
         parse_profiles(target.value("profiles", nlohmann::json::array()), *state->graph, state->opt));
     state->timing_cache = options_.environment.state().timing_cache();
-    const std::string isa = target.at("isa").get<std::string>();
-    take_over(*state, read_variants(target, *state),
-              isa == state->target.isa
-                  ? ""
-                  : fmt::format("it was built on another kind of processor ({})", isa.substr(0, 200)));
+    take_over(*state, read_variants(target, *state), why_not_here(target, state->target));
     return state;
   }
 
@@ -183,8 +180,48 @@ private:
     return graph;
   }
 
+  /// Why none of its kernels can be used; empty: they can.
+  static std::string why_not_here(const nlohmann::json& json, const Target& target) {
+    const auto other = [&](const std::string& built, const std::string& here) -> std::string {
+      if (built == here) return {};
+      return fmt::format("it was built on another kind of processor ({})", built.substr(0, 200));
+    };
+    std::string reason = other(json.at("isa").get<std::string>(), target.isa);
+    const nlohmann::json further = json.value("further", nlohmann::json::array());
+    const std::string built_for = json.at("device").get<std::string>();
+    if (Device::parse(built_for) != target.device && reason.empty())
+      reason = fmt::format("it was built for {}", built_for);
+    for (std::size_t d = 0; d < target.further.size() && reason.empty(); ++d)
+      reason = other(further.at(d).at("isa").get<std::string>(), target.further[d].isa);
+    return reason;
+  }
+
+  /// What is placed on devices that are not asked for runs on the engine's own.
+  void read_placement(const nlohmann::json& json, Target& target) const {
+    const Device built_for = Device::parse(json.at("device").get<std::string>());
+    DevicePlacement& placement = target.placement;
+    if (target.device == built_for)
+      for (const auto& device : json.value("further", nlohmann::json::array()))
+        placement.devices.push_back(Device::parse(device.at("device").get<std::string>()));
+    const std::vector<Device> set = target.devices();
+    for (const auto& placed : json.value("placed", nlohmann::json::array())) {
+      const Device device = Device::parse(placed.at("device").get<std::string>());
+      const bool there = device.is_host() || std::ranges::find(set, device) != set.end();
+      if (there || target.device == built_for)
+        placement.nodes.push_back({placed.at("pattern").get<std::string>(), device});
+    }
+    placement.strict = json.value("strictly_placed", false);
+    check_placement(target.device, placement);
+    for (const Device device : placement.devices)
+      with_context([&] { return fmt::format("the plan is for {}", devices_text(set)); },
+                   [&] {
+                     target.further.push_back({isa_of(device), {}});
+                   });
+  }
+
   void read_target(const nlohmann::json& json, EngineState& state) const {
     state.target.device = options_.device.value_or(Device::parse(json.at("device").get<std::string>()));
+    read_placement(json, state.target);
     state.set_weight_budget(options_.weight_budget);
     check_threads(options_.threads);
     const int built_for = std::clamp(json.at("threads").get<int>(), 1, max_threads);

@@ -187,6 +187,14 @@ private:
     return print(*bare, options);
   }
 
+  static void add_placement(Json& json, const Target& target) {
+    for (const Device device : target.placement.devices)
+      json["further"].push_back({{"device", device.to_string()}, {"isa", target.on(device).isa}});
+    for (const PlacedNodes& placed : target.placement.nodes)
+      json["placed"].push_back({{"pattern", placed.pattern}, {"device", placed.device.to_string()}});
+    if (target.placement.strict) json["strictly_placed"] = true;
+  }
+
   std::string target_json() const {
     const Precision& precision = state_.target.precision;
     std::vector<std::string> precisions;
@@ -202,6 +210,7 @@ private:
       json["pins"].push_back({{"pattern", pin.pattern}, {"type", to_string(pin.type)}});
     if (precision.strict) json["strict"] = true;
     if (precision.exact) json["exact"] = true;
+    add_placement(json, state_.target);
     if (!state_.profiles.empty()) json["profiles"] = profiles_json(state_.profiles);
     write_callers(state_, json);
     return json.dump();

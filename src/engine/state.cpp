@@ -70,6 +70,8 @@ void set_limits(Target& target, const EnvironmentState& environment) {
   if (target.deterministic) return;
   target.limits = machine_limits_in(environment.cache_folder, target.device);
   target.host_limits = machine_limits_in(environment.cache_folder, {});
+  for (std::size_t d = 0; d < target.further.size(); ++d)
+    target.further[d].limits = machine_limits_in(environment.cache_folder, target.placement.devices[d]);
 }
 
 std::vector<Binding> input_bindings(const Graph& graph) {

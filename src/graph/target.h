@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <lanner/device.h>
+#include <lanner/placement.h>
 #include <lanner/precision.h>
 
 #include "device/machine_limits.h"
@@ -13,9 +14,15 @@
 
 namespace lanner {
 
-/// A device and the freedoms a build has on it.
+/// What is known of a GPU of the set.
+struct Processor {
+  std::string isa;
+  std::optional<MachineLimits> limits;
+};
+
+/// A device, others beside it, and the freedoms a build has on them.
 struct Target {
-  Device device;
+  Device device;   ///< Where inputs and outputs are, and what is placed nowhere else.
   int threads = 1; ///< Fixed for a Context; oneDNN binds it to primitives.
   Precision precision;
   bool deterministic = false;
@@ -23,17 +30,16 @@ struct Target {
   std::string host_isa; ///< CPU features, for the steps that run on the host beside a GPU.
   /// What estimates are made of; unset: the shipped ones.
   std::optional<MachineLimits> limits, host_limits;
+  DevicePlacement placement;
+  std::vector<Processor> further; ///< Of placement.devices, by number.
 
-  /// The same freedoms for kernels that run on a device of this kind: the target's own, or the host.
-  Target for_device(DeviceKind kind) const {
-    Target other = *this;
-    if (kind != DeviceKind::cpu || device.is_host()) return other;
-    other.device = {};
-    other.isa = host_isa;
-    other.limits = host_limits;
-    other.precision = {};
-    return other;
-  }
+  /// The device, and the GPUs beside it.
+  std::vector<Device> devices() const;
+  /// The same freedoms for kernels that run on another device of the set; for those of the host all is there.
+  /// Throws Error{bad_data} where it is not of the set.
+  Target on(Device other) const;
+  /// The same for kernels that run on a device of this kind: the target's own, or the host.
+  Target for_device(DeviceKind kind) const { return kind == DeviceKind::cpu ? on({}) : *this; }
 
   MachineLimits machine() const { return limits.value_or(shipped_limits(device.kind)); }
 

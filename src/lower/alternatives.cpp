@@ -18,13 +18,13 @@
 #include "lower/estimates.h"
 #include "lower/joins.h"
 #include "lower/part_views.h"
-#include "plan/precision.h"
 #include "lower/promotion.h"
 #include "lower/quantized_weights.h"
 #include "lower/tuning.h"
 #include "lower/vouched.h"
 #include "ops/expansion.h"
 #include "plan/lowered.h"
+#include "plan/precision.h"
 
 namespace lanner {
 namespace {
@@ -119,10 +119,13 @@ std::vector<const Backend*> backends_of(const Proposal& proposal) {
 
 /// What backends find for a node by a search.
 void search(Proposal& proposal, const LowerOptions& options) {
+  const Target own = target_of(proposal, options);
   for (const Backend* backend : backends_of(proposal))
-    append(proposal, *backend, options.tuner.more_tactics(*proposal.node, *backend), options);
+    append(proposal, *backend,
+           options.tuner.more_tactics(*proposal.node, *backend, own.for_device(backend->device())), options);
 }
 
+/// A view runs nothing, so it is where its input is, wherever it was placed.
 std::vector<Alternative> aliases(const Node& node, const Target& target) {
   std::vector<Alternative> list;
   const auto add_on = [&](const Storage& plain) {
@@ -134,11 +137,12 @@ std::vector<Alternative> aliases(const Node& node, const Target& target) {
     }
   };
   add_on({});
-  if (!target.device.is_host()) add_on(target.storage());
+  for (const Device device : target.devices())
+    if (!device.is_host()) add_on(target.on(device).storage());
   return list;
 }
 
-/// Of all backends for a node alone, of those of the target's own device for a group.
+/// Of all backends for a node alone, of those of the device where it is placed for a group.
 void ask(Proposal& proposal, const LowerOptions& options) {
   const Node& node = *proposal.node;
   const Target own = target_of(proposal, options);
@@ -146,7 +150,7 @@ void ask(Proposal& proposal, const LowerOptions& options) {
   for (const Backend* backend : options.backends) {
     // A definition is slow: it is for what nothing else runs.
     if (is_definition(*backend) && (!proposal.last_resort || !list.empty())) break;
-    if (proposal.is_group() && backend->device() != options.target.device.kind) continue;
+    if (proposal.is_group() && backend->device() != own.device.kind) continue;
     TacticList offered = reachable_tactics(*backend, node, own);
     if (!offered.reason.empty())
       proposal.notes.push_back(fmt::format("{}: {}", backend->name(), offered.reason));
@@ -204,8 +208,9 @@ private:
   /// pay.
   bool later(const Proposal& proposal) const {
     if (proposal.in_first_cover || proposal.members.front()->op().elementwise) return false;
+    const DeviceKind kind = target_of(proposal, options_).device.kind;
     return std::ranges::any_of(options_.backends, [&](const Backend* backend) {
-      return backend->device() == options_.target.device.kind && !backend->version().empty();
+      return backend->device() == kind && !backend->version().empty();
     });
   }
 
@@ -424,8 +429,9 @@ void time(std::span<Proposal> proposals, const LowerOptions& options) {
 
 } // namespace
 
-/// Kernels of the host see values of the host only.
+/// Kernels of the host see values of the host only, and a GPU has none for what is placed there.
 TacticList reachable_tactics(const Backend& backend, const Node& node, const Target& target, bool more) {
+  if (backend.device() != DeviceKind::cpu && target.device.is_host()) return {};
   const Target own = target.for_device(backend.device());
   TacticList offered = more ? backend.more_tactics(node, own) : backend.tactics(node, own);
   if (backend.device() != DeviceKind::cpu) return offered;
@@ -466,7 +472,7 @@ void stand_in(std::span<Proposal> proposals, const LowerOptions& options) {
     if (proposal.asked) continue;
     proposal.list.clear();
     for (const Proposal* like : asked[{proposal.members.front(), proposal.promoted}])
-      stand_in(proposal, *like, estimates, options.target);
+      stand_in(proposal, *like, estimates, target_of(proposal, options));
     if (proposal.list.empty()) ask_for(proposal, options);
   }
 }

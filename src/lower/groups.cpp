@@ -106,7 +106,7 @@ private:
     const std::optional<Target> own = target_for(nodes, target_);
     nodes.pop_back();
     return own && std::ranges::any_of(backends_, [&](const Backend* backend) {
-             return backend->device() == target_.device.kind && backend->fuses(nodes, next, *own);
+             return backend->device() == own->device.kind && backend->fuses(nodes, next, *own);
            });
   }
 
@@ -202,7 +202,7 @@ private:
     const std::optional<Target> own = target_for(one, target_);
     if (!own) return;
     for (const Backend* backend : backends_) {
-      if (backend->device() != target_.device.kind) continue;
+      if (backend->device() != own->device.kind) continue;
       for (const std::vector<const Node*>& nodes : backend->propose(anchor, *own))
         if (NodeGroup group = as_group(nodes); !group.empty()) add(std::move(group), false, true);
     }

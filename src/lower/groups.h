@@ -23,7 +23,8 @@ struct ProposedGroup {
   bool by_backend = false; ///< That has a kernel for it.
 };
 
-/// The groups of two nodes and more that backends of the target's device may have kernels for: an anchor (a
+/// The groups of two nodes and more that backends of the device where they are placed may have kernels for:
+/// an anchor (a
 /// convolution, a product) with the elementwise nodes that follow it, as many as are taken and fewer;
 /// elementwise nodes that end in one, all of them, what each anchor's group leaves of them, and those with
 /// values that others read later as well; and what Backend::propose says. Asks for no tactics. Deterministic.

@@ -21,6 +21,7 @@
 #include "lower/row_sets.h"
 #include "plan/joins.h"
 #include "plan/lowered.h"
+#include "plan/placement.h"
 #include "plan/precision.h"
 
 namespace lanner {
@@ -350,6 +351,7 @@ void prepare_to_lower(Graph& graph, const LowerOptions& options) {
 Lowered lower(std::unique_ptr<Graph> graph, const LowerOptions& options) {
   std::vector<NodeReport> reports = Lowering(*graph, options).run();
   check_strict(*graph, options.target);
+  check_strict_placement(*graph, options.target);
   return {std::move(graph), std::move(reports)};
 }
 

@@ -9,6 +9,7 @@
 #include "ops/recipe.h"
 #include "passes/constant_math.h"
 #include "plan/lowered.h"
+#include "plan/placement.h"
 
 namespace lanner {
 namespace {
@@ -21,8 +22,10 @@ bool is_quantized_weight(const Node& node) {
 bool is_taken(const Node& dequantize, const Node& reader, std::span<const Backend* const> backends,
               const Target& target) {
   const Node* const first = &dequantize;
+  const Node* const placed = &reader;
+  const Device device = placed_on({&placed, 1}, target).value_or(target.device);
   return std::ranges::any_of(backends, [&](const Backend* backend) {
-    return backend->device() == target.device.kind && backend->fuses({&first, 1}, reader, target);
+    return backend->device() == device.kind && backend->fuses({&first, 1}, reader, target);
   });
 }
 

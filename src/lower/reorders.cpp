@@ -12,6 +12,7 @@
 #include "graph/quantization.h"
 #include "lower/vouched.h"
 #include "plan/lowered.h"
+#include "plan/placement.h"
 #include "tensor/half_types.h"
 
 namespace lanner {
@@ -64,9 +65,10 @@ std::unique_ptr<Graph> conversion_graph(const OpTable& ops, std::string_view kin
 static std::vector<Alternative> reorders(const Node& reorder, const LowerOptions& options) {
   std::vector<Alternative> list;
   double best = std::numeric_limits<double>::infinity();
+  const Target own = options.target.on(device_of(reorder));
   for (const Backend* backend : options.backends) {
     if (is_definition(*backend) && !list.empty()) break;
-    for (Tactic& tactic : reachable_tactics(*backend, reorder, options.target).tactics) {
+    for (Tactic& tactic : reachable_tactics(*backend, reorder, own).tactics) {
       if (!same_storage(reorder.input(0)->type, tactic.inputs.at(0), reorder.input(0)->storage)) continue;
       if (!same_storage(reorder.output()->type, tactic.outputs.at(0), reorder.output()->storage)) continue;
       Cost cost = options.tuner.cost(reorder, *backend, tactic, best, options.tuner.budget());
@@ -94,8 +96,20 @@ std::optional<Alternative> vetted_reorder(const Node& reorder, const LowerOption
   return std::nullopt;
 }
 
+/// What is smaller is what moves.
+static Storage between_gpus(const Type& type, const Storage& from, const Storage& to) {
+  const auto bytes = [&](const Storage& storage) {
+    return storage.layout.bytes(type.shape(), storage.dtype.value_or(type.dtype()));
+  };
+  const bool changed_first = bytes(to) < bytes(from);
+  Storage middle = changed_first ? to : from;
+  middle.device = changed_first ? from.device : to.device;
+  return same_storage(type, middle, to) ? to : middle;
+}
+
 Storage staging(const Type& type, const Storage& from, const Storage& to) {
   if (from.device == to.device) return from;
+  if (!from.device.is_host() && !to.device.is_host()) return between_gpus(type, from, to);
   const bool from_host = from.device.is_host();
   const Storage &host = from_host ? from : to, &other = from_host ? to : from;
   // A GPU changes the form where it has kernels for it, as it is faster; blocks and scales are the host's.

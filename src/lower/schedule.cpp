@@ -6,6 +6,7 @@
 
 #include "plan/joins.h"
 #include "plan/lowered.h"
+#include "plan/placement.h"
 #include "plan/work.h"
 
 namespace lanner {
@@ -144,7 +145,7 @@ private:
 } // namespace
 
 std::optional<StreamPlan> spread(const Graph& lowered, const Target& target, int streams) {
-  if (target.device.is_host()) return std::nullopt;
+  if (target.device.is_host() || uses_further(lowered, target)) return std::nullopt;
   StreamPlan plan = Spreading(lowered, target, std::clamp(streams, 1, max_streams)).run();
   if (plan.streams < 2 || plan.at_best > worthwhile * plan.alone) return std::nullopt;
   return plan;

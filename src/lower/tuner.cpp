@@ -14,6 +14,7 @@
 #include "lower/trial.h"
 #include "lower/turn.h"
 #include "lower/vouched.h"
+#include "plan/placement.h"
 #include "plan/signature.h"
 
 namespace lanner {
@@ -26,10 +27,15 @@ bool ends_build(const Error& error) {
   return error.code() == ErrorCode::cancelled || error.code() == ErrorCode::limit_exceeded;
 }
 
-std::string storages_text(const Tactic& tactic, const Node& node) {
+/// Equal GPUs share what is known: the one that the kernel runs on is the first, whatever its number.
+std::string storages_text(const Tactic& tactic, const Node& node, Device own) {
+  const auto key = [&](Storage storage) {
+    if (!storage.device.is_host()) storage.device.index = storage.device == own ? 0 : 1;
+    return storage_key(storage, node);
+  };
   std::string text;
-  for (const Storage& storage : tactic.inputs) text += storage_key(storage, node) + ",";
-  for (const Storage& storage : tactic.outputs) text += ">" + storage_key(storage, node);
+  for (const Storage& storage : tactic.inputs) text += key(storage) + ",";
+  for (const Storage& storage : tactic.outputs) text += ">" + key(storage);
   return text;
 }
 
@@ -67,10 +73,13 @@ Tuner::Tuner(Target target, double budget, TimingCache& cache, WeightStore& cons
 Tuner::~Tuner() = default;
 
 std::string Tuner::key(const Node& node, const Backend& backend, const Tactic& tactic) const {
-  const Target target = target_.for_device(backend.device());
-  std::string text = fmt::format("{}|{}|{}|{}|{}|{}|{}|", version(), target.isa, target.threads,
-                                 backend.name(), backend.version(), tactic.kernel, signature(node));
-  text += storages_text(tactic, node);
+  const Device device = device_of(backend, tactic, target_);
+  const Target target = target_.on(device);
+  // Of kernels on a GPU threads of the host are no part.
+  const int threads = device.is_host() ? target.threads : 0;
+  std::string text = fmt::format("{}|{}|{}|{}|{}|{}|{}|", version(), target.isa, threads, backend.name(),
+                                 backend.version(), tactic.kernel, signature(node));
+  text += storages_text(tactic, node, device);
   text.append(reinterpret_cast<const char*>(tactic.config.data()), tactic.config.size());
   return hash_hex(std::as_bytes(std::span(text)));
 }
@@ -123,7 +132,8 @@ std::vector<Cost> Tuner::costs(const Node& node, std::span<const Candidate> cand
     names.push_back(key(node, *one.backend, *one.tactic));
     const Cost cost = known(names.back(), *one.backend, *one.tactic);
     const bool settled = !cost.wrong.empty() || (cost.measured && (!checked || cost.trust != Trust::none));
-    if (!settled) entrants.push_back({one, names.back(), target_.for_device(one.backend->device())});
+    if (!settled)
+      entrants.push_back({one, names.back(), target_.on(device_of(*one.backend, *one.tactic, target_))});
     if (settled && cost.measured) rival = std::min(rival, cost.seconds);
   }
   const bool time_left = measures() && spent_ < std::min(budget_, effort.until);
@@ -179,7 +189,8 @@ void Tuner::time(std::span<Entrant* const> heat, const Node& node, RaceOptions o
       continue;
     }
     const std::size_t kind =
-        kinds.emplace(storages_text(*one->candidate.tactic, node), kinds.size()).first->second;
+        kinds.emplace(storages_text(*one->candidate.tactic, node, one->target.device), kinds.size())
+            .first->second;
     racing.push_back(one);
     runners.push_back({[this, one](int times) { return timed(*one, times); }, one->trial->grain(), kind,
                        one->target.device.is_host()});
@@ -202,7 +213,8 @@ double Tuner::timed(Entrant& entrant, int times) {
 
 Cost Tuner::vet(const Node& node, const Backend& backend, const Tactic& tactic) {
   control_.cancel.check();
-  Entrant one{{&backend, &tactic}, key(node, backend, tactic), target_.for_device(backend.device())};
+  Entrant one{
+      {&backend, &tactic}, key(node, backend, tactic), target_.on(device_of(backend, tactic, target_))};
   Cost cost = known(one.name, backend, tactic);
   if (cost.trust != Trust::none || !cost.wrong.empty()) return cost;
   const Spending spending(spent_);
@@ -255,11 +267,11 @@ std::shared_ptr<TrialData> Tuner::data_of(const Node& node) {
   return data_;
 }
 
-TacticList Tuner::more_tactics(const Node& node, const Backend& backend) {
+TacticList Tuner::more_tactics(const Node& node, const Backend& backend, const Target& target) {
   if (!measures() || spent_ >= budget_) return {};
   control_.cancel.check();
   const Spending spending(spent_);
-  return backend.more_tactics(node, target_.for_device(backend.device()));
+  return backend.more_tactics(node, target);
 }
 
 } // namespace lanner

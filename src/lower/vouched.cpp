@@ -16,17 +16,12 @@ struct Rule {
 // What the sweep over tactics has found right: docs/tactics.md. Kernels of the project's own are tested with
 // every change; those of libraries are listed by the versions that were swept.
 constexpr std::array rules{
-    Rule{"reference", "", ""},
-    Rule{"cpu", "", ""},
-    Rule{"onednn", "", "2.6."},
-    Rule{"onednn", "", "3.2."},
-    Rule{"cuda", "elementwise", ""},
-    Rule{"cuda", "movement", ""},
-    Rule{"cuda", "pool", ""},
-    Rule{"cuda", "rows", ""},
-    Rule{"cuda", "copy_to_host", ""},
-    Rule{"cuda", "copy_to_device", ""},
-    Rule{"cuda", "matmul", "cublaslt 1301"},
+    Rule{"reference", "", ""},         Rule{"cpu", "", ""},
+    Rule{"onednn", "", "2.6."},        Rule{"onednn", "", "3.2."},
+    Rule{"cuda", "elementwise", ""},   Rule{"cuda", "movement", ""},
+    Rule{"cuda", "pool", ""},          Rule{"cuda", "rows", ""},
+    Rule{"cuda", "copy_to_host", ""},  Rule{"cuda", "copy_to_device", ""},
+    Rule{"cuda", "copy_to_gpu", ""},   Rule{"cuda", "matmul", "cublaslt 1301"},
     Rule{"cuda", "conv", "cudnn 919"},
 };
 

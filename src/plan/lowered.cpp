@@ -8,6 +8,7 @@
 #include "graph/op.h"
 #include "ops/permutation.h"
 #include "plan/views.h"
+#include "plan/placement.h"
 
 namespace lanner {
 
@@ -79,7 +80,7 @@ std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Back
                                           const Target& target) {
   for (const Backend* backend : backends) {
     if (backend->name() != node.tactic.backend) continue;
-    for (Tactic& tactic : backend->named_tactics(node, target.for_device(backend->device())).tactics) {
+    for (Tactic& tactic : backend->named_tactics(node, target_at(node, *backend, target)).tactics) {
       const auto fits = [&](const Storage& asked, const Value* value) {
         return !value || same_storage(value->type, asked, value->storage);
       };

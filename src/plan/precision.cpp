@@ -6,53 +6,19 @@
 
 #include <fmt/format.h>
 
-#include <lanner/nearest.h>
-
 #include "base/check.h"
 #include "graph/op.h"
 #include "plan/lowered.h"
+#include "plan/named_nodes.h"
+#include "plan/placement.h"
 
 namespace lanner {
 namespace {
-
-/// `*` any characters, `?` one.
-bool matches(std::string_view pattern, std::string_view name) {
-  std::size_t p = 0, n = 0, star = std::string_view::npos, tried = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      tried = n;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
-      ++p, ++n;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      n = ++tried;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
-}
-
-bool answers(const Node& node, const std::string& pattern) {
-  const auto fits = [&](const std::string& name) { return matches(pattern, name); };
-  return std::ranges::any_of(node.sources, fits) ||
-         std::ranges::any_of(node.outputs(), [&](const auto& value) { return fits(value->name()); });
-}
 
 const PrecisionPin* pin_of(const Node& node, const Precision& precision) {
   const auto found = std::ranges::find_if(
       precision.pins, [&](const PrecisionPin& pin) { return answers(node, pin.pattern); });
   return found == precision.pins.end() ? nullptr : &*found;
-}
-
-template<typename Visit>
-void each_node(const Region& region, const Visit& visit) {
-  for (const auto& node : region.nodes()) {
-    visit(*node);
-    if (node->kind() == "fused") continue;
-    for (const auto& inner : node->regions()) each_node(*inner, visit);
-  }
 }
 
 /// Nodes that put elements elsewhere, or look at their bits: any type serves as well as another.
@@ -111,10 +77,6 @@ bool has_kernel(const Node& node) {
          backend != program_backend;
 }
 
-std::string node_name(const Node& node) {
-  return node.sources.empty() ? node.output()->name() : node.sources.front();
-}
-
 /// Nodes that run in other types than `target` says for them.
 template<typename Wanted>
 std::vector<const Node*> breaking(const Graph& lowered, const Target& target, const Wanted& wanted) {
@@ -163,23 +125,18 @@ void check_precision(const Precision& precision) {
 }
 
 void check_pins(const Graph& graph, const Precision& precision) {
-  for (const PrecisionPin& pin : precision.pins) {
-    bool found = false;
-    std::vector<std::string> names;
-    each_node(graph.body(), [&](const Node& node) {
-      found = found || answers(node, pin.pattern);
-      names.insert(names.end(), node.sources.begin(), node.sources.end());
-    });
-    check(found, ErrorCode::invalid_argument,
-          "pin '{}={}': no node of the model and no value of the IR is called so{}", pin.pattern,
-          precision_name(pin.type), did_you_mean(pin.pattern, names));
-  }
+  for (const PrecisionPin& pin : precision.pins)
+    check_answered(graph, pin.pattern, fmt::format("pin '{}={}'", pin.pattern, precision_name(pin.type)));
 }
 
 std::optional<Target> target_for(std::span<const Node* const> nodes, const Target& target) {
-  Target own = target;
+  const std::optional<Device> device = placed_on(nodes, target);
+  if (!device) return std::nullopt;
+  Target own = target.on(*device);
+  own.placement = {};
   own.precision.pins.clear();
   if (!own.precision.strict) own.precision.types.insert(DType::f32);
+  if (*device != target.device && device->is_host()) return own;
   if (target.precision.pins.empty()) return own;
   std::optional<std::set<DType>> types;
   bool pinned = false;

@@ -18,8 +18,8 @@ void check_precision(const Precision& precision);
 /// Throws Error{invalid_argument} for a pin that no node of the graph, bodies included, answers to.
 void check_pins(const Graph& graph, const Precision& precision);
 
-/// `target` as it is for these nodes where they run as one: a pin leaves its type alone. Nothing where their
-/// pins differ.
+/// `target` as it is for these nodes where they run as one: a pin leaves its type alone, its device is where
+/// they are placed. Nothing where their pins or places differ.
 std::optional<Target> target_for(std::span<const Node* const> nodes, const Target& target);
 /// Whether a way of running `node` keeps to the types of `own`, which target_for() gave for it.
 bool keeps(const Tactic& tactic, const Node& node, const Target& own);

@@ -13,6 +13,8 @@
 #include "plan/joins.h"
 #include "plan/lowered.h"
 #include "plan/memory.h"
+#include "plan/placement.h"
+#include "plan/reach.h"
 #include "plan/schedule.h"
 #include "plan/segments.h"
 #include "plan/views.h"
@@ -34,9 +36,11 @@ public:
 
   void run() {
     node_order_ = execution_order(graph_);
-    spread_ = !target_.device.is_host() && std::ranges::any_of(graph_.body().nodes(), [](const auto& node) {
-      return node->stream() != 0;
-    });
+    several_ = program_.devices_.size() > 1;
+    spread_ = several_ ||
+              (!target_.device.is_host() && std::ranges::any_of(graph_.body().nodes(), [](const auto& node) {
+                return node->stream() != 0;
+              }));
     check_joins(graph_);
     join_parts();
     place_inputs();
@@ -83,9 +87,7 @@ private:
       if (node->kind() != "constant") continue;
       places_[node->output()] = {Place::Kind::constant,
                                  static_cast<std::uint32_t>(program_.constants_.size()), 0};
-      check(node->output()->storage.device.is_host() || node->output()->storage.device == target_.device,
-            ErrorCode::bad_data, "constant {} is stored on {}, the plan is for {}", node->output()->name(),
-            node->output()->storage.device.to_string(), target_.device.to_string());
+      check_reached(*node->output(), target_);
       program_.constants_.push_back(*node->output()->constant());
     }
   }
@@ -112,43 +114,18 @@ private:
       made.offered = &offered;
       workspace = made.kernel->workspace();
       made.on_stream = made.kernel->on_stream();
-      check_devices(node, made.on_stream);
+      check_devices(node, made.on_stream, target_);
     }
-    if (spread_ && is_recorded(made)) made.stream = node.stream();
+    if (several_ && made.on_stream)
+      made.stream =
+          static_cast<int>(number_of(device_of(*made.offered->backend, made.offered->tactic, target_)));
+    else if (spread_ && is_recorded(made))
+      made.stream = node.stream();
     add_in_order(order_, accesses_, made, false);
     if (made.offered) share(node, made.offered->tactic);
     note(accesses_, made, program_.steps_.size());
     workspaces_.push_back(workspace);
     program_.steps_.push_back(made);
-  }
-
-  /// The interpreter and regions know row-major values of their own types only.
-  static void check_plain(const Node& node) {
-    const auto plain = [](const Value* value) {
-      if (!value) return true;
-      Storage storage = value->storage;
-      storage.parent = nullptr;
-      storage.offset = 0;
-      return storage.is_default();
-    };
-    check(std::ranges::all_of(node.inputs(), plain) &&
-              std::ranges::all_of(node.outputs(), [&](const auto& value) { return plain(value.get()); }),
-          ErrorCode::bad_data,
-          "node {} is run by its definition or by its regions, but a value of it is not stored row-major",
-          node.label());
-  }
-
-  /// A kernel of the host sees values of the host only, whatever a plan says; one of a GPU sees memory that
-  /// the GPU can reach, which its copies from and to the host need.
-  void check_devices(const Node& node, bool on_stream) const {
-    const auto fits = [&](const Value* value) {
-      return !value || value->storage.device.is_host() ||
-             (on_stream && value->storage.device == target_.device);
-    };
-    check(std::ranges::all_of(node.inputs(), fits) &&
-              std::ranges::all_of(node.outputs(), [&](const auto& value) { return fits(value.get()); }),
-          ErrorCode::bad_data, "node {}: kernel {} runs where a value of it does not lie", node.label(),
-          node.tactic.kernel);
   }
 
   Bodies bodies_for(const Node& node) const {
@@ -170,7 +147,7 @@ private:
     return with_context([&] { return "node " + node.label(); },
                         [&] {
                           return offered.backend->prepare(node, offered.tactic, constants,
-                                                          target_.for_device(offered.backend->device()));
+                                                          target_at(node, *offered.backend, target_));
                         });
   }
 
@@ -191,9 +168,10 @@ private:
     return list;
   }
 
-  /// The next step behind those whose memory it needs; one that is not recorded comes behind all.
+  /// The next step behind those whose memory it needs; one of the host comes behind all, and on one device
+  /// one that is not recorded, too.
   void add_in_order(StepOrder& order, const Accesses& before, const Step& step, bool writes) const {
-    if (!is_recorded(step)) return order.add_barrier();
+    if (several_ ? !step.on_stream : !is_recorded(step)) return order.add_barrier();
     std::vector<std::size_t> behind;
     if (spread_)
       for (const Access& access : accesses_of(*step.node, writes)) before.conflicts(access, behind);
@@ -321,18 +299,25 @@ private:
       if (node->kind() == "constant") continue;
       for (const auto& output : node->outputs()) values.push_back(output.get());
     }
-    Arena near{Place::Kind::arena, {}, {}}, host{Place::Kind::host_arena, {}, {}};
+    std::vector<Arena> near;
+    while (near.size() < program_.devices_.size())
+      near.push_back({Place::Kind::arena, static_cast<std::uint32_t>(near.size()), {}, {}});
+    Arena host{Place::Kind::host_arena, 0, {}, {}};
     for (const Value* value : values) {
       if (!is_planned(*value)) {
         places_[value] = {Place::Kind::item, program_.items_++, 0};
         continue;
       }
       const Value* root = buffer_of(value).root;
-      if (!places_.contains(root)) ask(root->storage.device == target_.device ? near : host, root, value);
+      if (places_.contains(root)) continue;
+      const bool beside = root->storage.device.is_host() && !target_.device.is_host();
+      ask(beside ? host : near[number_of(root->storage.device)], root, value);
     }
-    lend_inputs(near);
+    lend_inputs(near.front());
     static const ArenaLayout none;
-    program_.arena_ = settle(near, bound_ ? bound_->arena_ : none);
+    const bool bounds = bound_ && bound_->devices_ == program_.devices_;
+    for (Arena& arena : near)
+      program_.arenas_.push_back(settle(arena, bounds ? bound_->arenas_[arena.device] : none));
     program_.host_arena_bytes_ = settle(host, none).plan.bytes;
     for (const Value* value : values) {
       if (!is_planned(*value) || places_.contains(value)) continue;
@@ -345,9 +330,18 @@ private:
   /// Buffers that share one block of memory.
   struct Arena {
     Place::Kind kind;
+    std::uint32_t device; ///< Its number.
     std::vector<BufferRequest> requests;
     std::map<const Value*, std::size_t> request_of;
   };
+
+  /// Of the program's devices; what lies elsewhere was refused.
+  std::size_t number_of(Device device) const {
+    const auto found = std::ranges::find(program_.devices_, device);
+    check(found != program_.devices_.end(), ErrorCode::bad_data,
+          "a value is stored on {}, the plan is for {}", device.to_string(), devices_text(program_.devices_));
+    return static_cast<std::size_t>(found - program_.devices_.begin());
+  }
 
   void ask(Arena& arena, const Value* root, const Value* value) {
     const auto [place, fresh] = arena.request_of.emplace(root, arena.requests.size());
@@ -405,7 +399,9 @@ private:
   ArenaLayout settle(Arena& arena, const ArenaLayout& bound) {
     const std::size_t buffers = arena.requests.size();
     const auto is_here = [&](const Step& step) {
-      return (step.on_stream || target_.device.is_host()) == (arena.kind == Place::Kind::arena);
+      if (!step.on_stream && !target_.device.is_host()) return arena.kind == Place::Kind::host_arena;
+      return arena.kind == Place::Kind::arena &&
+             arena.device == static_cast<std::uint32_t>(several_ ? step.stream : 0);
     };
     for (std::size_t s = 0; s < program_.steps_.size(); ++s) {
       arena.requests.push_back({is_here(program_.steps_[s]) ? workspaces_[s] : 0, {}});
@@ -413,7 +409,7 @@ private:
     }
     ArenaPlan plan = plan_arena_within(bound, arena.requests, alignment());
     for (const auto& [root, request] : arena.request_of)
-      places_.try_emplace(root, Place{arena.kind, 0, plan.offsets[request]});
+      places_.try_emplace(root, Place{arena.kind, arena.device, plan.offsets[request]});
     for (std::size_t s = 0; s < program_.steps_.size(); ++s)
       if (is_here(program_.steps_[s])) program_.steps_[s].workspace = plan.offsets[buffers + s];
     return {std::move(arena.requests), std::move(plan)};
@@ -475,7 +471,8 @@ private:
 
   void cut_segments() {
     if (spread_) order_.add_barrier(); // the end
-    Segments made = make_segments(program_.steps_, spread_ ? &order_ : nullptr);
+    Segments made = several_ ? make_device_segments(program_.steps_, order_)
+                             : make_segments(program_.steps_, spread_ ? &order_ : nullptr);
     program_.segments_ = std::move(made.segments);
     program_.waits_ = std::move(made.waits);
     program_.streams_ = made.streams;
@@ -487,7 +484,8 @@ private:
   std::span<const Backend* const> backends_;
   const Target& target_;
   std::map<const Node*, std::size_t> node_order_;
-  bool spread_ = false; ///< Over several streams.
+  bool several_ = false; ///< Devices.
+  bool spread_ = false;  ///< Over several streams.
   StepOrder order_;
   Accesses accesses_;
   std::map<const Value*, Place> places_;
@@ -504,7 +502,8 @@ private:
 Program::Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends,
                  const Target& target, WeightStore& constants, const CallerMemory& callers,
                  const Program* bound)
-    : graph_(std::move(lowered)), table_(constants.devices()), device_(target.device) {
+    : graph_(std::move(lowered)), table_(constants.devices()),
+      devices_(uses_further(*graph_, target) ? target.devices() : std::vector{target.device}) {
   Builder(*this, backends, target, constants, callers, bound).run();
 }
 

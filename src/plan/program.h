@@ -24,7 +24,7 @@ namespace lanner {
 struct Place {
   enum class Kind : std::uint8_t {
     none,
-    arena,      ///< Of the target's device.
+    arena,      ///< Of a device.
     host_arena, ///< On the host, for a target that is not.
     constant,
     input,
@@ -32,7 +32,7 @@ struct Place {
     item,
   };
   Kind kind = Kind::none;
-  std::uint32_t index = 0;  ///< Of the constant, input, output or item.
+  std::uint32_t index = 0;  ///< Of the constant, input, output or item; of the device of an arena.
   std::uint64_t offset = 0; ///< Bytes from there.
 };
 
@@ -47,10 +47,14 @@ public:
           WeightStore& constants, const CallerMemory& callers = {}, const Program* bound = nullptr);
 
   const Graph& graph() const noexcept { return *graph_; }
-  Device device() const noexcept { return device_; }
+  Device device() const noexcept { return devices_.front(); }
+  /// The target's own; where steps run on GPUs beside it all of the target's set. A step's stream is then the
+  /// number of its device, and segments have a device each.
+  std::span<const Device> devices() const noexcept { return devices_; }
   std::span<const Step> steps() const noexcept { return steps_; }
   std::span<const Segment> segments() const noexcept { return segments_; } ///< All steps, in order.
-  /// Streams that steps of recorded segments go to; others run in stream 0, when all before has ended.
+  /// Streams that steps of recorded segments go to; others run in stream 0, when all before has ended. One
+  /// where there are several devices.
   int streams() const noexcept { return streams_; }
   std::span<const std::uint32_t> waits() const noexcept { return waits_; } ///< Events.
   std::uint32_t events() const noexcept { return events_; } ///< That of a segment's beginning included.
@@ -64,7 +68,13 @@ public:
     return results_;
   } ///< Of the graph's outputs: `output` or `item`, or the `input` in whose memory one lies.
   std::uint32_t items() const noexcept { return items_; }
-  std::uint64_t arena_bytes() const noexcept { return arena_.plan.bytes; }
+  std::uint64_t arena_bytes(std::size_t device) const noexcept { return arenas_[device].plan.bytes; }
+  /// On all devices together, but for the host beside GPUs.
+  std::uint64_t arena_bytes() const noexcept {
+    std::uint64_t bytes = 0;
+    for (const ArenaLayout& arena : arenas_) bytes += arena.plan.bytes;
+    return bytes;
+  }
   std::uint64_t host_arena_bytes() const noexcept { return host_arena_bytes_; }
   /// Items of graph inputs that are not plain memory; `none` where the input is.
   std::span<const Place> input_items() const noexcept { return input_items_; }
@@ -82,12 +92,12 @@ private:
   std::vector<Step> steps_;
   std::vector<Place> inputs_, outputs_, results_, input_items_;
   std::uint32_t items_ = 0;
-  Device device_;
+  std::vector<Device> devices_;
   std::vector<Segment> segments_;
   std::vector<std::uint32_t> waits_;
   int streams_ = 1;
   std::uint32_t events_ = 0;
-  ArenaLayout arena_;
+  std::vector<ArenaLayout> arenas_; ///< By device.
   std::uint64_t host_arena_bytes_ = 0;
 };
 

@@ -8,7 +8,8 @@
 namespace lanner {
 namespace {
 
-/// Of constants on its device those may be streamed that steps of recorded segments alone read.
+/// Of constants on its device those may be streamed that steps of recorded segments alone read. Where a run
+/// goes over several devices all stay: its segments wait for each other, not for copies.
 WeightNeeds weight_needs(const Program& program) {
   WeightNeeds needs;
   needs.device = program.device();
@@ -16,16 +17,18 @@ WeightNeeds weight_needs(const Program& program) {
   for (const auto& node : program.graph().body().nodes())
     if (node->kind() == "constant") needs.devices.push_back(node->output()->storage.device);
   needs.recorded.assign(needs.forms.size(), true);
+  const bool alone = program.devices().size() == 1;
   std::size_t number = 0;
   for (const Segment& segment : program.segments()) {
+    const bool streams = segment.recorded && alone;
     for (std::size_t s = segment.first; s < segment.first + segment.steps; ++s) {
       const Step& step = program.steps()[s];
       std::set<std::uint32_t> read;
       for (const Place& place : program.inputs().subspan(step.first_input, step.inputs))
         if (place.kind == Place::Kind::constant) read.insert(place.index);
-      if (segment.recorded && !read.empty()) needs.readers.push_back({number, s, {read.begin(), read.end()}});
+      if (streams && !read.empty()) needs.readers.push_back({number, s, {read.begin(), read.end()}});
       for (const std::uint32_t constant : read)
-        needs.recorded[constant] = needs.recorded[constant] && segment.recorded;
+        needs.recorded[constant] = needs.recorded[constant] && streams;
     }
     ++number;
   }

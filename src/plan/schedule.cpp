@@ -44,7 +44,7 @@ void StepOrder::add(int stream, std::span<const std::size_t> behind_these) {
 
 void StepOrder::add_barrier() {
   std::vector<std::size_t> ends;
-  for (std::size_t s = 1; s < max_streams; ++s)
+  for (std::size_t s = 1; s < max_lanes; ++s)
     if (begun_[s]) ends.push_back(last_[s]);
   add(0, ends);
   reached_.fill(reached_[0]);
@@ -61,7 +61,7 @@ std::span<const std::size_t> StepOrder::waits(std::size_t step) const {
 
 void StepOrder::touch(Lifetime& life, std::size_t step) const {
   const Placed& placed = steps_[step];
-  for (std::size_t s = 0; s < max_streams; ++s) life.after[s] = std::min(life.after[s], placed.ended[s]);
+  for (std::size_t s = 0; s < max_lanes; ++s) life.after[s] = std::min(life.after[s], placed.ended[s]);
   std::uint32_t& until = life.until[static_cast<std::size_t>(placed.stream)];
   until = std::max(until, placed.number);
 }

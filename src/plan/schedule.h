@@ -17,8 +17,12 @@
 
 namespace lanner {
 
+/// Streams that steps of one program may go to: those of one device, or one of each of several devices.
+inline constexpr std::size_t max_lanes = 8;
+static_assert(max_streams <= max_lanes);
+
 /// For each stream a number of its steps, which count from 1.
-using StreamCounts = std::array<std::uint32_t, max_streams>;
+using StreamCounts = std::array<std::uint32_t, max_lanes>;
 
 /// From the first step that touches some memory to the last one.
 struct Lifetime {
@@ -34,7 +38,7 @@ struct Lifetime {
   }
   /// Whether all that touches this has ended when anything that touches `other` begins.
   bool ends_before(const Lifetime& other) const noexcept {
-    for (std::size_t s = 0; s < max_streams; ++s)
+    for (std::size_t s = 0; s < max_lanes; ++s)
       if (until[s] > other.after[s]) return false;
     return true;
   }
@@ -73,9 +77,9 @@ private:
   static StreamCounts behind(const Placed& step);
   std::vector<Placed> steps_;
   std::vector<std::size_t> waits_;
-  std::array<StreamCounts, max_streams> reached_{}; ///< What has ended when the last step of a stream has.
-  std::array<std::size_t, max_streams> last_{};     ///< Step of each stream, behind the last barrier.
-  std::array<bool, max_streams> begun_{};           ///< Whether it has one.
+  std::array<StreamCounts, max_lanes> reached_{}; ///< What has ended when the last step of a stream has.
+  std::array<std::size_t, max_lanes> last_{};     ///< Step of each stream, behind the last barrier.
+  std::array<bool, max_lanes> begun_{};           ///< Whether it has one.
 };
 
 /// A step reads or writes a stretch of memory.

@@ -24,9 +24,9 @@ struct Step {
   std::uint32_t first_output = 0, outputs = 0; ///< Range of Program::outputs.
   std::uint64_t workspace = 0;                 ///< Arena offset.
   bool on_stream = false;                      ///< Queues work only; see Kernel.
-  int stream = 0;                              ///< See plan/schedule.h.
-  std::uint32_t first_wait = 0, waits = 0;     ///< Range of Program::waits: what its stream waits for first.
-  std::uint32_t event = 0;                     ///< That others wait for, reached when it has ended; 0: none.
+  int stream = 0; ///< See plan/schedule.h; of a program of several devices the number of its device.
+  std::uint32_t first_wait = 0, waits = 0; ///< Range of Program::waits: what its stream waits for first.
+  std::uint32_t event = 0;                 ///< That others wait for, reached when it has ended; 0: none.
   std::uint64_t bytes = 0, flops = 0;
 };
 
@@ -36,6 +36,10 @@ struct Segment {
   bool on_stream = false, recorded = false;
   bool forks = false; ///< Steps wait for event 0, which the first stream reaches when the segment begins.
   std::uint32_t first_wait = 0, waits = 0; ///< Of Program::waits: what the first stream waits for at the end.
+  /// Of programs of several devices: the stream that it is queued on, what that waits for before it begins,
+  /// and what is reached when it has ended; 0: nothing.
+  int stream = 0;
+  std::uint32_t first_before = 0, before = 0, event = 0;
 };
 
 /// Whether a step may be part of a recorded graph. Others run in stream 0 when all before them has ended.
@@ -50,5 +54,9 @@ struct Segments {
 /// Cuts the list into segments and says what waits for what: where `order` is null there is one stream, else
 /// it has a barrier behind the last step. Sets the steps' events and waits.
 Segments make_segments(std::span<Step> steps, const StepOrder* order);
+/// The same of steps whose streams are of several devices: what waits for another device begins a segment,
+/// and what another waits for is a segment's end, as a graph is recorded on one device. The last segment is
+/// the end of the run and may have no steps.
+Segments make_device_segments(std::span<const Step> steps, const StepOrder& order);
 
 } // namespace lanner

@@ -86,7 +86,7 @@ Execution::Execution(std::shared_ptr<const Program> program_to_run, const Arenas
   }
   fix_pointers();
   make_region_steps();
-  if (run.streams() > 1) lanes_ = std::make_unique<Lanes>(run);
+  if (run.streams() > 1 || run.devices().size() > 1) lanes_ = std::make_unique<Lanes>(run);
   if (!arenas_.weights->blocks.empty())
     weight_stream_ = std::make_unique<WeightStream>(run, arenas_.weights, arenas_.ring);
 }
@@ -125,7 +125,7 @@ void Execution::point_into_ring() {
 void* Execution::resolve(const Place& place) const {
   switch (place.kind) {
   case Place::Kind::arena:
-    return arenas_.device + place.offset;
+    return arena(place.index) + place.offset;
   case Place::Kind::host_arena:
     return arenas_.host + place.offset;
   case Place::Kind::constant:
@@ -160,6 +160,7 @@ void Execution::set_output(std::size_t index, void* memory) {
 void Execution::run(const RunRequest& request) {
   if (program().device().is_host()) return run_on_host(request);
   const cuda::Current current(cuda::Gpu::get(program().device()));
+  if (program().devices().size() > 1) return run_on_gpus(request);
   if (request.times) return run_timed(request);
   run_on_gpu(request);
 }
@@ -225,6 +226,69 @@ void Execution::run_timed(const RunRequest& request) {
     (*request.times)[i] += cuda::Event::seconds(*events[i], *events[i + 1]);
 }
 
+/// Each GPU has a stream; where one needs what another does, its stream waits for an event.
+void Execution::run_on_gpus(const RunRequest& request) {
+  const auto run = [&] {
+    if (request.times) return run_timed_on_gpus(request);
+    recording_.begin_run();
+    lanes_->reach(0, request.stream);
+    for (std::size_t s = 0; s < program().segments().size(); ++s) run_segment(s, request);
+  };
+  try {
+    run();
+  } catch (...) {
+    lanes_->abandon(request.stream);
+    throw;
+  }
+}
+
+void Execution::run_segment(std::size_t number, const RunRequest& request) {
+  const Program& run = program();
+  const Segment& segment = run.segments()[number];
+  const Device device = run.devices()[static_cast<std::size_t>(segment.stream)];
+  const cuda::Current current(cuda::Gpu::get(device));
+  const Stream stream = lanes_->stream(segment.stream, request.stream);
+  lanes_->wait(stream, segment.first_before, segment.before);
+  const auto steps = run.steps().subspan(segment.first, segment.steps);
+  if (!segment.on_stream) {
+    synchronize(device, stream);
+    for (const Step& step : steps) run_step(step, request);
+  } else if (!segment.recorded) {
+    for (const Step& step : steps) launch(step, stream, false);
+  } else {
+    recording_.queue(device, number, stream, [&](Stream own, bool ordered) {
+      for (const Step& step : steps) launch(step, own, ordered);
+    });
+  }
+  if (segment.event != 0) lanes_->reach(segment.event, stream);
+}
+
+/// Each step alone, which begins when all before it has ended on every device.
+void Execution::run_timed_on_gpus(const RunRequest& request) {
+  const Program& run = program();
+  synchronize(run.device(), request.stream);
+  for (std::size_t s = 0; s < run.steps().size(); ++s) {
+    const Step& step = run.steps()[s];
+    if (!step.on_stream) {
+      const auto start = Clock::now();
+      run_step(step, request);
+      (*request.times)[s] += std::chrono::duration<double>(Clock::now() - start).count();
+      continue;
+    }
+    request.control.cancel.check();
+    const cuda::Gpu& gpu = cuda::Gpu::get(run.devices()[static_cast<std::size_t>(step.stream)]);
+    const cuda::Current current(gpu);
+    const Stream stream = lanes_->stream(step.stream, request.stream);
+    const auto queue = static_cast<cuda::StreamHandle>(stream.handle);
+    cuda::Event begin(gpu, true), end(gpu, true);
+    begin.record(queue);
+    launch(step, stream, false);
+    end.record(queue);
+    end.synchronize();
+    (*request.times)[s] += cuda::Event::seconds(begin, end);
+  }
+}
+
 void Execution::run_step(const Step& step, const RunRequest& request) {
   request.control.cancel.check();
   with_context([&] { return named(*step.node); },
@@ -235,7 +299,10 @@ void Execution::run_step(const Step& step, const RunRequest& request) {
 }
 
 void Execution::launch(const Step& step, Stream stream, bool ordered) const {
-  std::byte* base = step.on_stream || program().device().is_host() ? arenas_.device : arenas_.host;
+  const bool several = program().devices().size() > 1;
+  std::byte* base = !step.on_stream && !program().device().is_host() ? arenas_.host
+                    : several ? arena(static_cast<std::size_t>(step.stream))
+                              : arenas_.device;
   step.kernel->launch({{inputs_.data() + step.first_input, step.inputs},
                        {outputs_.data() + step.first_output, step.outputs},
                        base + step.workspace,

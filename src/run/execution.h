@@ -17,11 +17,12 @@ namespace lanner {
 
 /// Where a Context keeps the values of its runs; all blocks at least as large as they are asked to be.
 struct Arenas {
-  std::byte* device = nullptr; ///< On the target's device.
-  std::byte* host = nullptr;   ///< For a target that is not the host.
+  std::byte* device = nullptr;          ///< On the target's device.
+  std::byte* host = nullptr;            ///< For a target that is not the host.
+  std::vector<std::byte*> further = {}; ///< On the Program's other devices, in their order.
   /// On the target's device, for streamed weights; null where `weights` has none.
   std::byte* ring = nullptr;
-  std::shared_ptr<const PlacedWeights> weights; ///< Of the Program; null: as now, ring included.
+  std::shared_ptr<const PlacedWeights> weights = {}; ///< Of the Program; null: as now, ring included.
 };
 
 /// One run of the steps.
@@ -62,11 +63,17 @@ private:
   void point_into_ring();
   void make_region_steps();
   void* resolve(const Place& place) const;
+  std::byte* arena(std::size_t device) const {
+    return device == 0 ? arenas_.device : arenas_.further[device - 1];
+  }
   void launch(const Step& step, Stream stream, bool ordered) const;
   void queue(const Segment& segment, Stream stream, bool ordered);
   void run_on_host(const RunRequest& request);
   void run_on_gpu(const RunRequest& request);
+  void run_on_gpus(const RunRequest& request);
+  void run_segment(std::size_t number, const RunRequest& request);
   void run_timed(const RunRequest& request);
+  void run_timed_on_gpus(const RunRequest& request);
   void run_step(const Step& step, const RunRequest& request);
   void interpret(const Step& step, const RunRequest& request);
   void run_regions(const Step& step, const RunRequest& request);

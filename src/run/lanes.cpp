@@ -1,5 +1,7 @@
 #include "run/lanes.h"
 
+#include <algorithm>
+
 #include <lanner/error.h>
 
 #include "device/cuda/gpu.h"
@@ -7,12 +9,21 @@
 namespace lanner {
 
 Lanes::Lanes(const Program& program) : program_(program) {
-  const cuda::Gpu& gpu = cuda::Gpu::get(program.device());
-  for (int s = 1; s < program.streams(); ++s) {
-    owned_.push_back(std::make_unique<cuda::OwnedStream>(gpu));
+  const std::size_t streams = std::max(static_cast<std::size_t>(program.streams()), program.devices().size());
+  for (std::size_t s = 1; s < streams; ++s) {
+    owned_.push_back(std::make_unique<cuda::OwnedStream>(cuda::Gpu::get(device_of(s))));
     streams_.push_back(owned_.back()->stream());
   }
-  for (std::uint32_t e = 0; e < program.events(); ++e) events_.push_back(std::make_unique<cuda::Event>(gpu));
+  std::vector<std::size_t> reached_by(program.events(), 0);
+  for (const Segment& segment : program.segments())
+    if (segment.event != 0) reached_by[segment.event] = static_cast<std::size_t>(segment.stream);
+  for (const std::size_t stream : reached_by)
+    events_.push_back(std::make_unique<cuda::Event>(cuda::Gpu::get(device_of(stream))));
+}
+
+Device Lanes::device_of(std::size_t stream) const {
+  const std::span<const Device> devices = program_.devices();
+  return devices.size() > 1 ? devices[stream] : devices.front();
 }
 
 Lanes::Lanes(Lanes&&) noexcept = default;
@@ -30,10 +41,10 @@ void Lanes::reach(std::uint32_t event, Stream stream) {
 /// Who gives memory back once the first stream is done must not meet work of the others. While a graph is
 /// recorded, one that never began cannot be waited for; the recording is dropped then in any case.
 void Lanes::abandon(Stream first) noexcept {
-  for (const Stream& stream : streams_) {
+  for (std::size_t s = 0; s < streams_.size(); ++s) {
     try {
-      cuda::Event end(cuda::Gpu::get(program_.device()));
-      end.record(static_cast<cuda::StreamHandle>(stream.handle));
+      cuda::Event end(cuda::Gpu::get(device_of(s + 1)));
+      end.record(static_cast<cuda::StreamHandle>(streams_[s].handle));
       end.wait(static_cast<cuda::StreamHandle>(first.handle));
     } catch (const Error&) {
       continue; // the error that led here says more

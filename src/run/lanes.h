@@ -1,5 +1,5 @@
 #pragma once
-// The streams beside the caller's that the steps of one run go to.
+// The streams beside the caller's that the steps of one run go to, on one device or on several.
 
 #include <memory>
 #include <vector>
@@ -19,7 +19,7 @@ namespace lanner {
 /// at a time.
 class Lanes {
 public:
-  /// For a program of several streams, whose device it is on.
+  /// For a program of several streams, or of several devices, which have a stream each.
   explicit Lanes(const Program& program);
   Lanes(Lanes&&) noexcept;
   ~Lanes();
@@ -31,9 +31,10 @@ public:
     try {
       if (segment.forks) reach(0, first);
       for (const Step& step : program_.steps().subspan(segment.first, segment.steps)) {
-        wait(stream(step, first), step.first_wait, step.waits);
-        launch(step, stream(step, first));
-        if (step.event != 0) reach(step.event, stream(step, first));
+        const Stream own = stream(step.stream, first);
+        wait(own, step.first_wait, step.waits);
+        launch(step, own);
+        if (step.event != 0) reach(step.event, own);
       }
       wait(first, segment.first_wait, segment.waits);
     } catch (...) {
@@ -42,14 +43,19 @@ public:
     }
   }
 
-private:
-  Stream stream(const Step& step, Stream first) const {
-    return step.stream == 0 ? first : streams_[static_cast<std::size_t>(step.stream - 1)];
+  /// By number; `first` is number 0.
+  Stream stream(int number, Stream first) const {
+    return number == 0 ? first : streams_[static_cast<std::size_t>(number - 1)];
   }
+  /// Later work of the stream, whose device is current, waits for these of Program::waits.
   void wait(Stream stream, std::uint32_t first_wait, std::uint32_t waits);
+  /// An event is what the stream, which is of its device, has done until here.
   void reach(std::uint32_t event, Stream stream);
+  /// Makes `first` wait for all the others.
   void abandon(Stream first) noexcept;
 
+private:
+  Device device_of(std::size_t stream) const;
   const Program& program_;
   std::vector<std::unique_ptr<cuda::OwnedStream>> owned_;
   std::vector<Stream> streams_; ///< Their handles.

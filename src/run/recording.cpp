@@ -23,9 +23,10 @@ void Recording::queue(Device device, std::size_t index, Stream stream,
   std::unique_ptr<cuda::GraphExec>& graph = graphs_[index];
   if (!graph) {
     const cuda::Gpu& gpu = cuda::Gpu::get(device);
-    if (!stream_) stream_ = std::make_unique<cuda::OwnedStream>(gpu);
+    std::unique_ptr<cuda::OwnedStream>& own = streams_[device];
+    if (!own) own = std::make_unique<cuda::OwnedStream>(gpu);
     graph = cuda::GraphExec::capture(
-        gpu, *stream_, [&](cuda::StreamHandle handle) { body({handle}, cuda::GraphExec::keeps_order()); });
+        gpu, *own, [&](cuda::StreamHandle handle) { body({handle}, cuda::GraphExec::keeps_order()); });
   }
   graph->launch(static_cast<cuda::StreamHandle>(stream.handle));
 }

@@ -2,6 +2,7 @@
 // Segments of a run that were recorded as CUDA graphs.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -34,7 +35,7 @@ public:
 
 private:
   std::vector<std::unique_ptr<cuda::GraphExec>> graphs_;
-  std::unique_ptr<cuda::OwnedStream> stream_; ///< Recording needs one that is not the default stream.
+  std::map<Device, std::unique_ptr<cuda::OwnedStream>> streams_; ///< That are not the default stream.
   std::uint64_t runs_ = 0;
 };
 

@@ -144,6 +144,16 @@ static void check_options(const char* model) {
   REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_UNSUPPORTED, "strict");
   options.pins = NULL;
   options.pin_count = 0;
+  lanner_placed_nodes placed = {"*", "cuda:3"};
+  options.placed_count = 1;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "placed is null");
+  options.placed = &placed;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "placement '*=cuda:3'");
+  options.placed = NULL;
+  options.placed_count = 0;
+  options.device = "cpu,cuda:0";
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "device cuda:0 beside cpu");
+  options.device = NULL;
   options.strict = options.exact = 0;
   options.limits = "memory=1";
   REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "limit memory=1");

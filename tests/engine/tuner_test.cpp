@@ -150,7 +150,7 @@ TEST(Tuner, PastTheBudgetNothingIsRun) {
     const Cost cost = tuner.cost(bench.node(), bench.backend, bench.tactic("two"), 1, plenty);
     EXPECT_EQ(cost.seconds, 0.008);
     EXPECT_FALSE(cost.measured);
-    EXPECT_TRUE(tuner.more_tactics(bench.node(), bench.backend).tactics.empty());
+    EXPECT_TRUE(tuner.more_tactics(bench.node(), bench.backend, {}).tactics.empty());
   }),
             0);
   EXPECT_EQ(tuner.vet(bench.node(), bench.backend, bench.tactic("two")).trust, Trust::checked)
@@ -168,7 +168,7 @@ TEST(Tuner, LooksForMoreWhileThereIsTime) {
     Target target = bench.target;
     target.deterministic = deterministic;
     Tuner tuner(target, budget, bench.cache, bench.constants, bench.control);
-    return tuner.more_tactics(bench.node(), bench.backend).tactics.size();
+    return tuner.more_tactics(bench.node(), bench.backend, {}).tactics.size();
   };
   EXPECT_EQ(more(plenty, false), 1u);
   EXPECT_EQ(more(0, false), 0u);

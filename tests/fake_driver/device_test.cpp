@@ -30,7 +30,7 @@ protected:
 
 TEST_F(FakeGpu, is_listed) {
   const MachineFacts facts = machine_facts();
-  ASSERT_EQ(facts.gpus.size(), 1u);
+  ASSERT_EQ(facts.gpus.size(), 3u);
   EXPECT_EQ(facts.gpus[0].name, "Fake GPU");
   EXPECT_TRUE(facts.driver.found);
 }
@@ -64,7 +64,7 @@ TEST_F(FakeGpu, strings_stay_on_the_host) {
 
 TEST_F(FakeGpu, other_gpus_do_not_exist) {
   LANNER_EXPECT_ERROR(Tensor::allocate(DType::u8, {2}, {}, {DeviceKind::cuda, 3}),
-                      ErrorCode::invalid_argument, "cuda:3 does not exist: the driver lists 1 GPUs");
+                      ErrorCode::invalid_argument, "cuda:3 does not exist: the driver lists 3 GPUs");
 }
 
 TEST_F(FakeGpu, recorded_work_is_done_when_it_is_launched) {

@@ -1,126 +1,23 @@
 #include "fake_driver/fake_cuda.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "backends/cuda/box_kernel.h"
 #include "device/cuda/driver_api.h"
-#include "fake_driver/fake_queues.h"
+#include "fake_driver/fake_world.h"
 #include "fake_driver/image_kernels.h"
 
-namespace {
-
-constexpr int success = 0, invalid_value = 1, out_of_memory = 2, not_in_context = 201;
-
-using lanner::fake::Event, lanner::fake::Queues, lanner::fake::Recorded, lanner::fake::Stream;
-using lanner::fake::Work;
-
-struct Graph {
-  std::vector<Recorded> nodes;
-};
-struct Function {
-  std::string name;
-};
-
-struct Block {
-  std::size_t bytes = 0;
-  bool pinned = false; ///< Of the host.
-};
-
-struct World {
-  std::mutex mutex;
-  std::size_t calls = 0, fail_at = 0;
-  int fail_with = 0;
-  std::string log, shown;
-  std::map<void*, Block> memory;
-  std::size_t bytes = 0, limit = SIZE_MAX, objects = 0;
-  std::size_t on_device = 0, most_on_device = 0;
-  std::map<std::string, Function> functions;
-  double clock = 0;
-};
-
-World& world() {
-  static auto* made = new World;
-  return *made;
-}
-
-Queues& queues() {
-  static auto* made = new Queues;
-  return *made;
-}
-
-thread_local int contexts = 0;
-
-/// Counts a call; gives the status that a test asked for.
-int enter(const char* name) {
-  World& w = world();
-  const std::lock_guard lock(w.mutex);
-  ++w.calls;
-  w.log += name;
-  w.log += '\n';
-  if (w.fail_at == 0) return success;
-  --w.fail_at;
-  if (w.fail_at > 0) return success;
-  return w.fail_with;
-}
+using namespace lanner::fake;
 
 #define LANNER_FAKE_ENTER(name)                                                                              \
   if (const int status = enter(name); status != success) return status
 
-int queue(void* stream, Work work, double seconds = 0) {
-  if (contexts == 0) return not_in_context;
-  queues().queue(static_cast<Stream*>(stream), std::move(work), seconds);
-  return success;
-}
-
-int allocate(void** memory, std::size_t bytes, bool pinned = false) {
-  World& w = world();
-  const std::lock_guard lock(w.mutex);
-  if (contexts == 0) return not_in_context;
-  if (bytes == 0) return invalid_value;
-  if (w.bytes + bytes > w.limit) return out_of_memory;
-  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  w.memory[*memory] = {bytes, pinned};
-  w.bytes += bytes;
-  if (!pinned) w.most_on_device = std::max(w.most_on_device, w.on_device += bytes);
-  return success;
-}
-
-int release(void* memory) {
-  World& w = world();
-  const std::lock_guard lock(w.mutex);
-  const auto found = w.memory.find(memory);
-  if (found == w.memory.end()) return invalid_value;
-  w.bytes -= found->second.bytes;
-  if (!found->second.pinned) w.on_device -= found->second.bytes;
-  w.memory.erase(found);
-  std::free(memory);
-  return success;
-}
-
-template<typename T>
-int make(T** object) {
-  *object = new T;
-  const std::lock_guard lock(world().mutex);
-  ++world().objects;
-  return success;
-}
-
-template<typename T>
-int drop(T* object) {
-  delete object;
-  const std::lock_guard lock(world().mutex);
-  --world().objects;
-  return success;
-}
+namespace {
 
 // --- Kernels that a host can stand for ---
 
@@ -154,7 +51,7 @@ Work kernel_work(const std::string& name, void** arguments, unsigned layers) {
   if (name == "copy_box_2") return box_copy(copy_box<std::uint16_t>);
   if (name == "copy_box_4") return box_copy(copy_box<std::uint32_t>);
   if (name == "copy_box_8") return box_copy(copy_box<std::uint64_t>);
-  if (Work work = lanner::fake::image_kernel(name, arguments, layers)) return work;
+  if (Work work = image_kernel(name, arguments, layers)) return work;
   return [] {}; // other arithmetic is for real GPUs
 }
 
@@ -192,10 +89,10 @@ std::size_t fake_cuda_objects() {
 }
 std::size_t fake_cuda_most_device_bytes() {
   const std::lock_guard lock(world().mutex);
-  return std::exchange(world().most_on_device, world().on_device);
+  return std::exchange(world().most_on_devices, world().on_devices);
 }
 int fake_cuda_contexts() {
-  return contexts;
+  return static_cast<int>(contexts.size());
 }
 void fake_cuda_limit(std::size_t bytes) {
   const std::lock_guard lock(world().mutex);
@@ -204,6 +101,12 @@ void fake_cuda_limit(std::size_t bytes) {
 int fake_cuda_queue(void* stream, const std::function<void()>& work) {
   LANNER_FAKE_ENTER("cuLaunchKernel");
   return queue(stream, work, queues().kernel_seconds());
+}
+int fake_cuda_queue_at(void* stream, const void* const* pointers, std::size_t count,
+                       const std::function<void()>& work) {
+  for (std::size_t i = 0; i < count; ++i)
+    if (!reaches(pointers[i])) return illegal_address;
+  return fake_cuda_queue(stream, work);
 }
 void fake_cuda_defer(unsigned seed) {
   queues().defer(seed);
@@ -233,12 +136,12 @@ int cuGetErrorString(int, const char** text) {
   return success;
 }
 int cuDeviceGetCount(int* count) {
-  *count = 1;
+  *count = gpus();
   return success;
 }
 int cuDeviceGet(int* device, int ordinal) {
   *device = ordinal;
-  return ordinal == 0 ? success : invalid_value;
+  return ordinal >= 0 && ordinal < gpus() ? success : invalid_device;
 }
 int cuDeviceGetName(char* name, int length, int) {
   std::strncpy(name, "Fake GPU", static_cast<std::size_t>(length));
@@ -252,18 +155,25 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
   *value = attribute == 75 ? 9 : attribute == 16 ? 4 : 0;
   return success;
 }
-int cuDevicePrimaryCtxRetain(void** context, int) {
-  static int only;
-  *context = &only;
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  *context = context_of(device);
   return success;
 }
 int cuCtxPushCurrent_v2(void* context) {
-  ++contexts;
-  return context ? success : invalid_value;
+  if (device_of(context) < 0) return invalid_value;
+  contexts.push_back(device_of(context));
+  return success;
 }
 int cuCtxPopCurrent_v2(void** context) {
-  --contexts;
+  contexts.pop_back();
   *context = nullptr;
+  return success;
+}
+int cuDeviceCanAccessPeer(int* can, int device, int other) {
+  *can = device != other;
+  return success;
+}
+int cuCtxEnablePeerAccess(void*, unsigned) {
   return success;
 }
 
@@ -292,15 +202,28 @@ int cuMemFreeHost(void* memory) {
 
 int cuMemcpyAsync(std::uint64_t to, std::uint64_t from, std::size_t bytes, void* stream) {
   LANNER_FAKE_ENTER("cuMemcpyAsync");
+  if (!reaches(to) || !reaches(from)) return illegal_address;
+  return queue(stream,
+               [=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes); });
+}
+int cuMemcpyPeerAsync(std::uint64_t to, void* to_context, std::uint64_t from, void* from_context,
+                      std::size_t bytes, void* stream) {
+  LANNER_FAKE_ENTER("cuMemcpyPeerAsync");
+  const auto lies_in = [](std::uint64_t pointer, void* context) {
+    return owner(pointer) < 0 || owner(pointer) == device_of(context);
+  };
+  if (!lies_in(to, to_context) || !lies_in(from, from_context)) return illegal_address;
   return queue(stream,
                [=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes); });
 }
 int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, void* stream) {
   LANNER_FAKE_ENTER("cuMemcpyHtoDAsync");
+  if (!reaches(to)) return illegal_address;
   return queue(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
 }
 int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void* stream) {
   LANNER_FAKE_ENTER("cuMemcpyDtoHAsync");
+  if (!reaches(from)) return illegal_address;
   return queue(stream, [=] { std::memcpy(to, reinterpret_cast<void*>(from), bytes); });
 }
 int cuMemcpy2DAsync_v2(const lanner::cuda::CopyRows* rows, void* stream) {
@@ -328,6 +251,7 @@ int cuMemFreeAsync(std::uint64_t memory, void* stream) {
 }
 int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::size_t bytes, void* stream) {
   LANNER_FAKE_ENTER("cuMemsetD8Async");
+  if (!reaches(to)) return illegal_address;
   return queue(stream, [=] { std::memset(reinterpret_cast<void*>(to), value, bytes); });
 }
 int cuPointerGetAttribute(void*, int, std::uint64_t) {
@@ -339,28 +263,29 @@ int cuStreamCreate(Stream** stream, unsigned) {
   return make(stream);
 }
 int cuStreamDestroy_v2(Stream* stream) {
-  queues().run(stream);
+  queues().run(*stream);
   return drop(stream);
 }
 int cuStreamSynchronize(Stream* stream) {
   LANNER_FAKE_ENTER("cuStreamSynchronize");
-  return stream && stream->capture ? Queues::capture_invalid : queues().run(stream);
+  return real(stream).capture ? Queues::capture_invalid : queues().run(real(stream));
 }
 int cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
   LANNER_FAKE_ENTER("cuStreamWaitEvent");
-  return queues().wait(stream, *event);
+  return queues().wait(real(stream), *event);
 }
 int cuStreamBeginCapture_v2(Stream* stream, int) {
   LANNER_FAKE_ENTER("cuStreamBeginCapture");
-  return queues().begin_capture(stream);
+  return queues().begin_capture(real(stream));
 }
 int cuStreamEndCapture(Stream* stream, Graph** graph) {
   *graph = nullptr;
   std::vector<Recorded> nodes;
-  if (const int status = queues().end_capture(stream, nodes); status != success) return status;
+  if (const int status = queues().end_capture(real(stream), nodes); status != success) return status;
   LANNER_FAKE_ENTER("cuStreamEndCapture");
   make(graph);
   (*graph)->nodes = std::move(nodes);
+  (*graph)->device = real(stream).device;
   return success;
 }
 
@@ -373,7 +298,8 @@ int cuEventDestroy_v2(Event* event) {
 }
 int cuEventRecord(Event* event, Stream* stream) {
   LANNER_FAKE_ENTER("cuEventRecord");
-  queues().record(*event, stream);
+  if (event->device != real(stream).device) return invalid_handle;
+  queues().record(*event, real(stream));
   const std::lock_guard lock(world().mutex);
   event->time = (world().clock += 0.01) + 1000 * event->mark->time;
   return success;
@@ -396,11 +322,14 @@ int cuGraphInstantiateWithFlags(Graph** made, Graph* graph, unsigned long long) 
   LANNER_FAKE_ENTER("cuGraphInstantiate");
   make(made);
   (*made)->nodes = graph->nodes;
+  (*made)->device = graph->device;
   return success;
 }
 int cuGraphLaunch(Graph* graph, Stream* stream) {
   LANNER_FAKE_ENTER("cuGraphLaunch");
-  queues().launch(graph->nodes, stream);
+  if (contexts.empty() || real(stream).device != contexts.back() || graph->device != real(stream).device)
+    return invalid_handle;
+  queues().launch(graph->nodes, real(stream));
   return success;
 }
 int cuGraphDestroy(Graph* graph) {
@@ -410,19 +339,20 @@ int cuGraphExecDestroy(Graph* graph) {
   return drop(graph);
 }
 
-int cuModuleLoadData(void** module, const void* image) {
+int cuModuleLoadData(Module** module, const void*) {
   LANNER_FAKE_ENTER("cuModuleLoadData");
-  *module = const_cast<void*>(image);
+  if (contexts.empty()) return not_in_context;
+  *module = &world().modules[static_cast<std::size_t>(contexts.back())];
   return success;
 }
 int cuModuleUnload(void*) {
   return success;
 }
-int cuModuleGetFunction(Function** function, void*, const char* name) {
+int cuModuleGetFunction(Function** function, const Module* module, const char* name) {
   LANNER_FAKE_ENTER("cuModuleGetFunction");
   const std::lock_guard lock(world().mutex);
-  *function = &world().functions[name];
-  (*function)->name = name;
+  *function = &world().functions[{module->device, name}];
+  **function = {name, module->device};
   return success;
 }
 int cuFuncSetAttribute(Function*, int, int) {
@@ -431,6 +361,10 @@ int cuFuncSetAttribute(Function*, int, int) {
 int cuLaunchKernel(Function* function, unsigned, unsigned, unsigned layers, unsigned, unsigned, unsigned,
                    unsigned, void* stream, void** arguments, void**) {
   LANNER_FAKE_ENTER("cuLaunchKernel");
+  if (function->device != real(static_cast<Stream*>(stream)).device) return invalid_handle;
+  if (function->name.starts_with("copy_box_") && (!reaches(*static_cast<const void**>(arguments[0])) ||
+                                                  !reaches(*static_cast<const void**>(arguments[1]))))
+    return illegal_address;
   return queue(stream, kernel_work(function->name, arguments, layers), queues().kernel_seconds());
 }
 }

@@ -1,7 +1,9 @@
 #pragma once
 // A CUDA driver without a GPU: memory is the host's, work is done when it is queued, kernels that only move
 // bytes and those of images run. It keeps a record of calls and fails the one that a test asks for. Opened as
-// LANNER_CUDA_DRIVER.
+// LANNER_CUDA_DRIVER. It lists LANNER_FAKE_GPUS devices, else one, and refuses what takes an object or the
+// memory of one to another: work for a stream that is not of the current context, events of other devices,
+// kernels and copies that reach for another device's memory.
 
 #include <cstddef>
 #include <functional>
@@ -30,6 +32,9 @@ void fake_cuda_limit(std::size_t bytes);
 /// Queues `work` as a kernel's launch is queued: it is done now, or, while `stream` records, by each launch
 /// of the graph. Gives the driver's status.
 int fake_cuda_queue(void* stream, const std::function<void()>& work);
+/// The same of a kernel with these pointers.
+int fake_cuda_queue_at(void* stream, const void* const* pointers, std::size_t count,
+                       const std::function<void()>& work);
 /// From now on work is done only when somebody waits for it, in an order that `seed` decides among those that
 /// streams, events and recorded graphs allow. 0: it is done as it is queued again.
 void fake_cuda_defer(unsigned seed);

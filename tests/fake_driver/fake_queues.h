@@ -46,6 +46,8 @@ struct Operation {
 };
 
 struct Stream {
+  int device = 0;
+  bool legacy = false;              ///< What a null stream is.
   std::shared_ptr<Capture> capture; ///< Null where it records nothing.
   std::vector<std::size_t> last;    ///< Nodes that the next one comes behind.
   std::deque<Operation> waiting;
@@ -53,6 +55,7 @@ struct Stream {
 };
 
 struct Event {
+  int device = 0;
   std::shared_ptr<Mark> mark;
   double time = 0;
 };
@@ -73,50 +76,50 @@ public:
   void set_kernel_seconds(double seconds) { kernel_seconds_ = seconds; }
   double kernel_seconds() const { return kernel_seconds_; }
 
-  void queue(Stream* stream, Work work, double seconds = 0) {
-    if (stream && stream->capture) {
-      Capture& capture = *stream->capture;
-      capture.nodes.push_back({std::move(work), seconds, stream->last});
-      stream->last = {capture.nodes.size() - 1};
+  void queue(Stream& stream, Work work, double seconds = 0) {
+    if (stream.capture) {
+      Capture& capture = *stream.capture;
+      capture.nodes.push_back({std::move(work), seconds, stream.last});
+      stream.last = {capture.nodes.size() - 1};
       return;
     }
-    if (seconds > 0) of(stream).time += seconds;
+    if (seconds > 0) stream.time += seconds;
     if (!deferred_) return work();
-    push(of(stream), {std::move(work), nullptr});
+    push(stream, {std::move(work), nullptr});
   }
 
-  void record(Event& event, Stream* stream) {
+  void record(Event& event, Stream& stream) {
     event.mark = std::make_shared<Mark>();
-    if (stream && stream->capture) {
-      event.mark->capture = stream->capture;
-      event.mark->last = stream->last;
+    if (stream.capture) {
+      event.mark->capture = stream.capture;
+      event.mark->last = stream.last;
       return;
     }
-    event.mark->time = kernel_seconds_ > 0 ? of(stream).time : 0;
+    event.mark->time = kernel_seconds_ > 0 ? stream.time : 0;
     event.mark->reached = !deferred_;
-    if (deferred_) push(of(stream), {[mark = event.mark] { mark->reached = true; }, nullptr});
+    if (deferred_) push(stream, {[mark = event.mark] { mark->reached = true; }, nullptr});
   }
 
-  int wait(Stream* stream, const Event& event) {
+  int wait(Stream& stream, const Event& event) {
     const std::shared_ptr<Mark> mark = event.mark;
     if (!mark) return success;
     if (mark->capture) {
-      if (!stream || (stream->capture && stream->capture != mark->capture)) return capture_invalid;
-      if (!stream->capture) mark->capture->streams.push_back(stream);
-      stream->capture = mark->capture;
-      if (!ignored_) stream->last.insert(stream->last.end(), mark->last.begin(), mark->last.end());
+      if (stream.legacy || (stream.capture && stream.capture != mark->capture)) return capture_invalid;
+      if (!stream.capture) mark->capture->streams.push_back(&stream);
+      stream.capture = mark->capture;
+      if (!ignored_) stream.last.insert(stream.last.end(), mark->last.begin(), mark->last.end());
       return success;
     }
-    if (stream && stream->capture) return capture_invalid;
+    if (stream.capture) return capture_invalid;
     if (ignored_) return success;
-    if (kernel_seconds_ > 0) of(stream).time = std::max(of(stream).time, mark->time);
-    if (deferred_) push(of(stream), {[] {}, mark});
+    if (kernel_seconds_ > 0) stream.time = std::max(stream.time, mark->time);
+    if (deferred_) push(stream, {[] {}, mark});
     return success;
   }
 
   /// Does what waits in a stream, and what that waits for.
-  int run(Stream* stream) {
-    return run_while([this, stream] { return !of(stream).waiting.empty(); });
+  int run(Stream& stream) {
+    return run_while([&stream] { return !stream.waiting.empty(); });
   }
   int run(const Event& event) {
     return run_while([mark = event.mark] { return mark && !mark->capture && !mark->reached; });
@@ -125,20 +128,20 @@ public:
     return run_while([this] { return !busy_.empty(); });
   }
 
-  int begin_capture(Stream* stream) {
-    if (!stream || stream->capture) return capture_invalid;
-    stream->capture = std::make_shared<Capture>();
-    stream->capture->streams = {stream};
-    stream->last.clear();
+  int begin_capture(Stream& stream) {
+    if (stream.legacy || stream.capture) return capture_invalid;
+    stream.capture = std::make_shared<Capture>();
+    stream.capture->streams = {&stream};
+    stream.last.clear();
     return success;
   }
 
   /// A recording in which a stream's last work is not waited for is none.
-  int end_capture(Stream* stream, std::vector<Recorded>& nodes) {
-    const std::shared_ptr<Capture> capture = stream->capture;
-    if (!capture || capture->streams.front() != stream) return capture_invalid;
+  int end_capture(Stream& stream, std::vector<Recorded>& nodes) {
+    const std::shared_ptr<Capture> capture = stream.capture;
+    if (!capture || capture->streams.front() != &stream) return capture_invalid;
     std::set<std::size_t> joined;
-    std::vector<std::size_t> next = stream->last;
+    std::vector<std::size_t> next = stream.last;
     while (!next.empty()) {
       const std::size_t node = next.back();
       next.pop_back();
@@ -156,24 +159,22 @@ public:
     return success;
   }
 
-  void launch(const std::vector<Recorded>& nodes, Stream* stream) {
-    double end = of(stream).time;
+  void launch(const std::vector<Recorded>& nodes, Stream& stream) {
+    double end = stream.time;
     std::vector<double> ends(nodes.size(), end);
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       for (const std::size_t before : nodes[n].behind) ends[n] = std::max(ends[n], ends[before]);
       ends[n] += nodes[n].seconds;
       end = std::max(end, ends[n]);
     }
-    if (kernel_seconds_ > 0) of(stream).time = end;
+    if (kernel_seconds_ > 0) stream.time = end;
     if (!deferred_)
       for (const Recorded& node : nodes) node.work();
     else
-      push(of(stream), {[this, nodes] { run_in_some_order(nodes); }, nullptr});
+      push(stream, {[this, nodes] { run_in_some_order(nodes); }, nullptr});
   }
 
 private:
-  Stream& of(Stream* stream) { return stream ? *stream : legacy_; }
-
   void push(Stream& stream, Operation operation) {
     const std::lock_guard lock(mutex_);
     stream.waiting.push_back(std::move(operation));
@@ -215,7 +216,6 @@ private:
   bool deferred_ = false, ignored_ = false;
   double kernel_seconds_ = 0;
   std::mt19937 random_;
-  Stream legacy_;
   std::set<Stream*> busy_; ///< With work that waits.
 };
 

@@ -6,6 +6,7 @@
 
 int main(int count, char** arguments) {
   ::setenv("LANNER_CUDA_DRIVER", LANNER_FAKE_DRIVER, 1);
+  ::setenv("LANNER_FAKE_GPUS", "3", 1);
   ::unsetenv("LANNER_CACHE_DIR");
   ::testing::InitGoogleTest(&count, arguments);
   return RUN_ALL_TESTS();

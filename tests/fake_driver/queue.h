@@ -2,6 +2,7 @@
 // How kernels of tests queue their work on the fake driver.
 
 #include <functional>
+#include <span>
 
 #include <lanner/device.h>
 
@@ -10,9 +11,10 @@
 
 namespace lanner::test {
 
-/// As a launch queues it. Throws Error{device} where the driver refuses.
-inline void fake_queue(Stream stream, const std::function<void()>& work) {
-  cuda::check(fake_cuda_queue(stream.handle, work), "cuLaunchKernel");
+/// As a launch with these pointers queues it. Throws Error{device} where the driver refuses.
+inline void fake_queue(Stream stream, std::span<const void* const> pointers,
+                       const std::function<void()>& work) {
+  cuda::check(fake_cuda_queue_at(stream.handle, pointers.data(), pointers.size(), work), "cuLaunchKernel");
 }
 
 } // namespace lanner::test

@@ -74,7 +74,10 @@ void DefinedKernel::launch(const Launch& launch) const {
                       {launch.outputs.begin(), launch.outputs.end()},
                       launch.workspace};
   if (!options_.queue || has(Fault::runs_unrecorded)) return compute(arguments);
-  options_.queue(launch.stream, [this, arguments = std::move(arguments)] { compute(arguments); });
+  std::vector<const void*> pointers(arguments.inputs);
+  pointers.insert(pointers.end(), arguments.outputs.begin(), arguments.outputs.end());
+  if (options_.between_gpus) pointers.clear();
+  options_.queue(launch.stream, pointers, [this, arguments = std::move(arguments)] { compute(arguments); });
 }
 
 void DefinedKernel::compute(const Arguments& arguments) const {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -37,8 +38,9 @@ enum class Fault : std::uint8_t {
 /// `wrong value` for wrong_value. Throws Error{bad_data}.
 Fault parse_fault(std::string_view words);
 
-/// How kernels of a GPU queue their work on a stream.
-using Queue = std::function<void(Stream stream, const std::function<void()>& work)>;
+/// How kernels of a GPU queue their work on a stream, and which memory that reaches for.
+using Queue = std::function<void(Stream stream, std::span<const void* const> pointers,
+                                 const std::function<void()>& work)>;
 
 /// Reads what it may overwrite first, then spoils its outputs, then reads the rest: memory that is shared
 /// wrongly shows in the numbers.
@@ -49,13 +51,16 @@ public:
     Queue queue; ///< Null: it runs on the host.
     Fault fault = Fault::none;
     std::shared_ptr<std::atomic<int>> launches; ///< Counted here, where given.
+    bool between_gpus = false; ///< It copies from one to another, as the driver does: it cannot be recorded.
   };
   /// `node` must outlive it. Throws Error{unsupported} for Fault::refuses.
   DefinedKernel(const Node& node, Tactic tactic, Options options);
 
   std::size_t workspace() const override;
   bool on_stream() const override { return options_.queue != nullptr; }
-  bool recordable() const override { return on_stream() && !has(Fault::unrecordable); }
+  bool recordable() const override {
+    return on_stream() && !has(Fault::unrecordable) && !options_.between_gpus;
+  }
   void launch(const Launch& launch) const override;
 
 private:

@@ -30,13 +30,24 @@ void add_precision(Precision& precision, const std::string& word) {
   }
 }
 
+/// `%c* cuda:1`.
+PlacedNodes placed_nodes(const std::string& words) {
+  const std::size_t space = words.find(' ');
+  return {words.substr(1, space - 1), Device::parse(words.substr(space + 1))};
+}
+
 Target target_of(const IrCase& given) {
   Target target;
   const IrSection* section = given.find("target");
   if (!section) return target;
   const std::string& words = section->words;
   const std::size_t device = words.find(' ');
-  target.device = Device::parse(words.substr(0, device));
+  const std::vector<Device> devices = parse_devices(words.substr(0, device));
+  target.device = devices.front();
+  target.placement.devices.assign(devices.begin() + 1, devices.end());
+  target.further.resize(target.placement.devices.size());
+  for (const IrSection* placed : given.all("place"))
+    target.placement.nodes.push_back(placed_nodes(placed->words));
   for (std::size_t at = device; at != std::string::npos;) {
     const std::size_t next = words.find(' ', at + 1);
     add_precision(target.precision, words.substr(at + 1, next - at - 1));
@@ -72,8 +83,8 @@ std::string report_text(const std::vector<NodeReport>& reports) {
 } // namespace
 
 std::vector<IrCase> lowering_cases(DeviceKind kind) {
-  constexpr std::array<std::string_view, 9> sections{"target", "backend", "streams", "like",  "held",
-                                                     "alias",  "before",  "after",   "report"};
+  constexpr std::array<std::string_view, 10> sections{"target", "backend", "streams", "like",  "held",
+                                                      "place",  "alias",   "before",  "after", "report"};
   std::vector<IrCase> cases = ir_cases("tests/lowering", sections);
   std::erase_if(cases, [&](const IrCase& one) { return target_of(one).device.kind != kind; });
   return cases;

@@ -3,10 +3,11 @@
 // gives. A case is
 //
 //   // case TITLE
-//   // target cuda:0 f32 f16     (where it is not the CPU that computes in f32)
+//   // target cuda:0 f32 f16     (where it is not the CPU that computes in f32; `cuda:0,cuda:1` for several)
 //   // backend NAME on cuda:0    (any number, in the order in which they are asked; see table_backend.h)
 //   //   conv: acdb, row -> acdb = 3
 // held x acdb               (any number: how callers hold an input or output, see BindingStorage)
+// place %conv* cuda:1      (any number: where nodes run, by their values' names)
 // alias y x                 (any number: an output that lies in the memory of an input)
 //   // streams 2                 (where wanted: spread over at most so many)
 //   // like                      (what was lowered for other shapes, whose choices are taken over)

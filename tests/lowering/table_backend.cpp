@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "graph/op.h"
 #include "plan/lowered.h"
+#include "plan/placement.h"
 #include "plan/program.h"
 
 namespace lanner::test {
@@ -170,24 +171,24 @@ std::vector<std::vector<const Node*>> TableBackend::propose(const Node& anchor, 
   return groups;
 }
 
-TacticList TableBackend::tactics(const Node& node, const Target&) const {
-  TacticList list = offered(node, false);
+TacticList TableBackend::tactics(const Node& node, const Target& target) const {
+  TacticList list = offered(node, target, false);
   for (const auto& [kind, reason] : reasons_)
     if (kind == shown_kind(node)) list.reason = reason;
   return list;
 }
 
-TacticList TableBackend::more_tactics(const Node& node, const Target&) const {
-  return offered(node, true);
+TacticList TableBackend::more_tactics(const Node& node, const Target& target) const {
+  return offered(node, target, true);
 }
 
-TacticList TableBackend::named_tactics(const Node& node, const Target&) const {
-  TacticList list = offered(node, false);
-  std::ranges::move(offered(node, true).tactics, std::back_inserter(list.tactics));
+TacticList TableBackend::named_tactics(const Node& node, const Target& target) const {
+  TacticList list = offered(node, target, false);
+  std::ranges::move(offered(node, target, true).tactics, std::back_inserter(list.tactics));
   return list;
 }
 
-TacticList TableBackend::offered(const Node& node, bool later) const {
+TacticList TableBackend::offered(const Node& node, const Target& target, bool later) const {
   TacticList list;
   for (const Rule& rule : rules_) {
     if (rule.kind != shown_kind(node) || rule.later != later) continue;
@@ -203,6 +204,8 @@ TacticList TableBackend::offered(const Node& node, bool later) const {
       taken = fits(node.input(i), tactic.inputs[i]);
     for (std::size_t i = 0; taken && i < tactic.outputs.size(); ++i)
       taken = fits(node.output(i), tactic.outputs[i]);
+    taken = taken && (device_.is_host() || target.device.is_host() ||
+                      device_of(*this, tactic, target) == target.device);
     if (taken) list.tactics.push_back(std::move(tactic));
   }
   return list;
@@ -211,6 +214,10 @@ TacticList TableBackend::offered(const Node& node, bool later) const {
 std::unique_ptr<Kernel> TableBackend::prepare(const Node& node, const Tactic& tactic,
                                               std::span<const Tensor* const>, const Target& target) const {
   DefinedKernel::Options options{target.threads, queue_, Fault::none, launches_};
+  options.between_gpus = std::ranges::any_of(tactic.inputs, [&](const Storage& storage) {
+    return !storage.device.is_host() && !tactic.outputs.front().device.is_host() &&
+           storage.device != tactic.outputs.front().device;
+  });
   for (const Rule& rule : rules_)
     if (rule.kind == shown_kind(node) && rule.tactic.kernel == tactic.kernel &&
         rule.tactic.config == tactic.config)

@@ -44,7 +44,8 @@ namespace lanner::test {
 /// why nothing is offered.
 ///
 /// A fused node's kind is its attribute. Values that a rule leaves out are stored row-major where the kernels
-/// run. A rule is for values whose rank is that of its layouts.
+/// run. A rule is for values whose rank is that of its layouts. Of several GPUs a rule says the one; it is
+/// offered there alone.
 class TableBackend final : public Backend {
 public:
   /// `words`: the name, a version where there is one, and after `on` the device where its kernels run:
@@ -80,7 +81,7 @@ private:
   Rule parse_offer(std::string_view line) const;
   void parse_option(std::string_view option, Rule& rule) const;
   static std::vector<SpelledStorage> parse_storages(std::string_view list);
-  TacticList offered(const Node& node, bool later) const;
+  TacticList offered(const Node& node, const Target& target, bool later) const;
 
   std::string name_, version_;
   Queue queue_;

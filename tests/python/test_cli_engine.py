@@ -32,7 +32,7 @@ def test_a_plan_is_known_by_its_content(tmp_path, model):
 
 
 @pytest.mark.parametrize(
-    "options", [["--precision", "fp16"], ["--pin", "a=fp32"], ["--strict"], ["--exact"], ["--budget", "1s"], ["--deterministic"], ["--shape", "input:1x3x8x8"]]
+    "options", [["--precision", "fp16"], ["--pin", "a=fp32"], ["--place", "a=cpu"], ["--strict"], ["--exact"], ["--budget", "1s"], ["--deterministic"], ["--shape", "input:1x3x8x8"]]
 )
 def test_a_plan_is_not_built_again(tmp_path, model, options):
     plan = tmp_path / "model.plan"
@@ -124,6 +124,12 @@ def test_passes_can_be_watched(tmp_path):
         (["--print-ir", "--pin", "conv"], "expected NODE=TYPE"),
         (["--print-ir", "--pin", "conv=fp8"], "--pin 'conv=fp8': precision 'fp8'"),
         (["--print-ir", "--pin", "nothing=fp32"], "pin 'nothing=fp32': no node"),
+        (["--print-ir", "--device", "cpu", "--place", "conv"], "expected NODE=DEVICE"),
+        (["--print-ir", "--device", "cpu", "--place", "conv=tpu"], "--place 'conv=tpu': device: \"tpu\" is not known"),
+        (["--print-ir", "--device", "cpu", "--place", "nothing=cpu"], "placement 'nothing=cpu': no node"),
+        (["--print-ir", "--device", "cpu", "--place", "*=cuda:0"], "placement '*=cuda:0': the engine's devices are cpu and the host"),
+        (["--print-ir", "--device", "cpu,cuda:0"], "device cuda:0 beside cpu"),
+        (["--print-ir", "--device", "cuda:0,cuda"], "cuda:0 comes twice"),
         (["--print-ir", "--budget", "soon"], "duration 'soon'"),
         (["--print-ir", "--stop-after", "no_such_pass"], "no_such_pass"),
         (["--print-ir", "--device", "cuda:99"], "cuda:99"),

@@ -1,5 +1,6 @@
 """Engines from Python: what users do, from the outermost interface."""
 
+import functools
 import pathlib
 import threading
 import warnings
@@ -65,6 +66,22 @@ def test_a_precision_without_effect_is_a_warning(picture):
         assert lanner.build(SHAPES, shapes=shapes, threads=1, budget=0, device="cpu").explain()["notes"] == []
         with pytest.raises(RuntimeWarning, match="bf16"):
             lanner.build(SHAPES, shapes=shapes, threads=1, budget=0, precision="bf16", device="cpu")
+
+
+def test_placement_is_by_name_within_the_devices(picture):
+    shapes = {"input": (1, 3, 192, 320)}
+    build = functools.partial(lanner.build, SHAPES, shapes=shapes, threads=1, budget=0)
+    built = build(device=["cpu"], placement={"*": "cpu"}, strict=False).explain()
+    assert built["target"]["placement"] == {"nodes": [{"pattern": "*", "device": "cpu"}], "strict": False}
+    assert {node["device"] for node in built["nodes"]} == {"cpu"} and built["notes"] == []
+    for words, said in [
+        ({"device": "cpu", "placement": {"nothing": "cpu"}}, "placement 'nothing=cpu': no node"),
+        ({"device": "cpu", "placement": {"*": "cuda:0"}}, "the engine's devices are cpu"),
+        ({"device": "cpu,cuda:0"}, "device cuda:0 beside cpu"),
+        ({"device": ["cuda:0", "cuda:0"]}, "comes twice"),
+    ]:
+        with pytest.raises(lanner.InvalidArgument, match=said):
+            build(**words)
 
 
 def test_a_plan_cut_while_in_use_stays_as_it_was(engine, picture, tmp_path):

@@ -1,4 +1,6 @@
-// Copies of values between host and device: the steps where a run leaves the GPU and comes back.
+// Copies of values between devices: the steps where a run leaves a GPU and comes back.
+
+#include <optional>
 
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
@@ -25,24 +27,34 @@ private:
   Device from_, to_;
 };
 
+enum class Way : std::uint8_t { to_host, to_device, to_gpu };
+
+/// A GPU fetches what lies on another one.
+std::optional<Way> way_of(const Storage& from, const Storage& to, Device own) {
+  if (from.device == to.device) return std::nullopt;
+  if (to.device.is_host()) return from.device == own ? std::optional(Way::to_host) : std::nullopt;
+  if (to.device != own) return std::nullopt;
+  return from.device.is_host() ? Way::to_device : Way::to_gpu;
+}
+
 /// Only the device may differ: everything else is done on one side.
-bool takes(const Node& node, const Target& target) {
+bool takes(const Node& node, const Target& target, Way way) {
   if (node.kind() != "reorder") return false;
   const Value &from = *node.input(0), &to = *node.output(0);
-  const bool crosses = from.storage.device != to.storage.device &&
-                       (from.storage.device == target.device || to.storage.device == target.device) &&
-                       (from.storage.device.is_host() || to.storage.device.is_host());
-  return crosses && from.type.dtype() != DType::string && same_quantization(from.storage, to.storage) &&
+  return way_of(from.storage, to.storage, target.device) == way && from.type.dtype() != DType::string &&
+         same_quantization(from.storage, to.storage) &&
          from.storage.dtype.value_or(from.type.dtype()) == to.storage.dtype.value_or(to.type.dtype()) &&
          canonical(from.storage.layout, from.type.shape()) == canonical(to.storage.layout, to.type.shape());
 }
 
-template<bool to_host>
+template<Way way>
 TacticList copy_tactics(const Node& node, const Group&, const Target& target) {
   TacticList list;
-  if (!takes(node, target) || node.output(0)->storage.device.is_host() != to_host) return list;
+  if (!takes(node, target, way)) return list;
   Tactic tactic;
-  tactic.kernel = to_host ? "copy_to_host" : "copy_to_device";
+  tactic.kernel = way == Way::to_host     ? "copy_to_host"
+                  : way == Way::to_device ? "copy_to_device"
+                                          : "copy_to_gpu";
   for (const Value* input : node.inputs()) tactic.inputs.push_back(input->storage);
   tactic.outputs = {node.output(0)->storage};
   constexpr double wait = 1e-5, bus = 20e9; // Waiting for the stream; a bus of sixteen lanes.
@@ -60,7 +72,9 @@ std::unique_ptr<Kernel> copy_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily copy_to_host_family{"copy_to_host", copy_tactics<true>, copy_prepare, nullptr};
-const KernelFamily copy_to_device_family{"copy_to_device", copy_tactics<false>, copy_prepare, nullptr};
+const KernelFamily copy_to_host_family{"copy_to_host", copy_tactics<Way::to_host>, copy_prepare, nullptr};
+const KernelFamily copy_to_device_family{"copy_to_device", copy_tactics<Way::to_device>, copy_prepare,
+                                         nullptr};
+const KernelFamily copy_to_gpu_family{"copy_to_gpu", copy_tactics<Way::to_gpu>, copy_prepare, nullptr};
 
 } // namespace lanner::cuda

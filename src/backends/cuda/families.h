@@ -15,6 +15,6 @@ extern const KernelFamily taps_family;   ///< Resizing, and padding that repeats
 extern const KernelFamily row_family;    ///< Softmax and reductions over rows.
 extern const KernelFamily normalization_family; ///< Of rows and of channels, with the sum in front.
 extern const KernelFamily picture_family;       ///< What a network reads of pictures.
-extern const KernelFamily copy_to_host_family, copy_to_device_family;
+extern const KernelFamily copy_to_host_family, copy_to_device_family, copy_to_gpu_family;
 
 } // namespace lanner::cuda

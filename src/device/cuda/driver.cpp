@@ -13,6 +13,9 @@ bool bind_memory(SharedLibrary& library, Driver& d) {
          library.bind("cuMemFreeHost", d.host_free) && library.bind("cuMemcpyAsync", d.copy) &&
          library.bind("cuMemcpyHtoDAsync_v2", d.copy_to_device) &&
          library.bind("cuMemcpyDtoHAsync_v2", d.copy_to_host) &&
+         library.bind("cuMemcpyPeerAsync", d.copy_between) &&
+         library.bind("cuDeviceCanAccessPeer", d.can_reach) &&
+         library.bind("cuCtxEnablePeerAccess", d.enable_reach) &&
          library.bind("cuMemcpy2DAsync_v2", d.copy_rows) &&
          library.bind("cuMemAllocAsync", d.memory_alloc_async) &&
          library.bind("cuMemFreeAsync", d.memory_free_async) &&

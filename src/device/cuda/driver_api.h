@@ -118,6 +118,15 @@ struct Driver {
   Result (*launch)(FunctionHandle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                    unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle, void** parameters,
                    void** extra);
+
+  /// Between the memory of two contexts, by way of the host where neither reaches the other's. The stream is
+  /// one of the current context.
+  Result (*copy_between)(DevicePointer to, ContextHandle, DevicePointer from, ContextHandle,
+                         std::size_t bytes, StreamHandle);
+  /// Whether kernels and copies of `device` may reach the memory of `other` itself.
+  Result (*can_reach)(int* can, int device, int other);
+  /// Lets the current context reach memory of another device's; both ways are asked for apart.
+  Result (*enable_reach)(ContextHandle other, unsigned flags);
 };
 
 } // namespace lanner::cuda

@@ -4,6 +4,8 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -54,6 +56,29 @@ const Gpu& Gpu::get(Device device) {
   std::unique_ptr<Gpu>& gpu = (*opened)[device.index];
   if (!gpu) gpu.reset(new Gpu(device));
   return *gpu;
+}
+
+/// Once for each pair, in this direction. What the driver refuses, as where a framework has asked before,
+/// costs speed at most.
+static void reach(const Gpu& gpu, const Gpu& other) {
+  static std::mutex mutex;
+  static auto* asked = new std::set<std::pair<Device, Device>>;
+  const std::lock_guard lock(mutex);
+  if (!asked->emplace(gpu.device(), other.device()).second) return;
+  int own = 0, far = 0, can = 0;
+  const Driver& d = driver();
+  if (d.device_get(&own, gpu.device().index) != success ||
+      d.device_get(&far, other.device().index) != success || d.can_reach(&can, own, far) != success || !can)
+    return;
+  const Current current(gpu);
+  static_cast<void>(d.enable_reach(other.context(), 0));
+}
+
+void copy_between(DevicePointer to, const Gpu& at, DevicePointer from, const Gpu& there, std::size_t bytes,
+                  StreamHandle stream) {
+  reach(at, there);
+  reach(there, at);
+  check(driver().copy_between(to, at.context(), from, there.context(), bytes, stream), "cuMemcpyPeerAsync");
 }
 
 OwnedStream::OwnedStream(ContextHandle context) : context_(context) {

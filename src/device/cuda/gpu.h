@@ -47,6 +47,12 @@ public:
   }
 };
 
+/// Queues a copy from one GPU's memory to another's on a stream of the latter, whose context is current. The
+/// two reach each other's memory from the first such copy on, where they can; else the driver goes by way of
+/// the host.
+void copy_between(DevicePointer to, const Gpu& at, DevicePointer from, const Gpu& there, std::size_t bytes,
+                  StreamHandle stream);
+
 /// A queue of work of our own, not ordered with the legacy default stream.
 class OwnedStream {
 public:
