@@ -24,6 +24,8 @@ constexpr std::array rules{
     Rule{"cuda", "movement", ""},
     Rule{"cuda", "pool", ""},
     Rule{"cuda", "rows", ""},
+    Rule{"cuda", "index", ""},
+    Rule{"cuda", "roi_align", ""},
     Rule{"cuda", "copy_to_host", ""},
     Rule{"cuda", "copy_to_device", ""},
     Rule{"cuda", "matmul", "cublaslt 1301"},

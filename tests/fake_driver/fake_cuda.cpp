@@ -13,6 +13,7 @@
 #include "device/cuda/driver_api.h"
 #include "fake_driver/fake_queues.h"
 #include "fake_driver/image_kernels.h"
+#include "fake_driver/index_kernels.h"
 
 namespace {
 
@@ -96,6 +97,16 @@ int release(void* memory) {
   return success;
 }
 
+/// Whether it lies in memory that the driver gave.
+bool is_pinned(const void* memory) {
+  World& w = world();
+  const std::lock_guard lock(w.mutex);
+  const auto behind = w.memory.upper_bound(const_cast<void*>(memory));
+  if (behind == w.memory.begin()) return false;
+  const auto& [first, bytes] = *std::prev(behind);
+  return static_cast<const char*>(memory) < static_cast<const char*>(first) + bytes;
+}
+
 template<typename T>
 int make(T** object) {
   *object = new T;
@@ -144,6 +155,7 @@ Work kernel_work(const std::string& name, void** arguments, unsigned layers) {
   if (name == "copy_box_2") return box_copy(copy_box<std::uint16_t>);
   if (name == "copy_box_4") return box_copy(copy_box<std::uint32_t>);
   if (name == "copy_box_8") return box_copy(copy_box<std::uint64_t>);
+  if (Work work = lanner::fake::index_kernel(name, arguments)) return work;
   if (Work work = lanner::fake::image_kernel(name, arguments, layers)) return work;
   return [] {}; // other arithmetic is for real GPUs
 }
@@ -283,7 +295,12 @@ int cuMemcpyAsync(std::uint64_t to, std::uint64_t from, std::size_t bytes, void*
 }
 int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, void* stream) {
   LANNER_FAKE_ENTER("cuMemcpyHtoDAsync");
-  return queue(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
+  if (is_pinned(from)) return queue(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
+  // Other memory of the host is read before the call returns.
+  const auto* first = static_cast<const std::byte*>(from);
+  return queue(stream, [to, staged = std::vector<std::byte>(first, first + bytes)] {
+    std::memcpy(reinterpret_cast<void*>(to), staged.data(), staged.size());
+  });
 }
 int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void* stream) {
   LANNER_FAKE_ENTER("cuMemcpyDtoHAsync");

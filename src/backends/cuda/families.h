@@ -12,6 +12,8 @@ extern const KernelFamily
     movement_family;                     ///< What moves elements without computing: one compiled gather each.
 extern const KernelFamily window_family; ///< Pooling.
 extern const KernelFamily row_family;    ///< Softmax, normalisation and reductions over rows.
+extern const KernelFamily index_family;  ///< Elements picked and put by index.
+extern const KernelFamily roi_family;    ///< Bins of regions of images.
 extern const KernelFamily picture_family; ///< What a network reads of pictures.
 extern const KernelFamily copy_to_host_family, copy_to_device_family;
 
