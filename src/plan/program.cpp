@@ -15,6 +15,7 @@
 #include "plan/memory.h"
 #include "plan/schedule.h"
 #include "plan/segments.h"
+#include "plan/step_checks.h"
 #include "plan/work.h"
 
 namespace lanner {
@@ -98,12 +99,15 @@ private:
     made.flops = flops_of(node);
     std::size_t workspace = 0;
     if (node.tactic.backend == interpreter_backend) {
-      check_plain(node);
+      check_plain(node, target_.device);
     } else if (node.tactic.backend == program_backend) {
-      check_plain(node);
       program_.bodies_.push_back(std::make_unique<const Bodies>(bodies_for(node)));
       made.bodies = program_.bodies_.back().get();
+      check_plain(node, target_.device);
+      check_reached(node, *made.bodies);
       workspace = made.bodies->workspace;
+      // What decides how others run is read on the host.
+      made.on_stream = !made.bodies->device.is_host() && made.bodies->rows;
     } else {
       program_.offered_.push_back(std::make_unique<const OfferedTactic>(offered_for(node)));
       const OfferedTactic& offered = *program_.offered_.back();
@@ -112,7 +116,7 @@ private:
       made.offered = &offered;
       workspace = made.kernel->workspace();
       made.on_stream = made.kernel->on_stream();
-      check_devices(node, made.on_stream);
+      check_devices(node, made.on_stream, target_.device);
     }
     if (spread_ && is_recorded(made)) made.stream = node.stream();
     add_in_order(order_, accesses_, made, false);
@@ -120,35 +124,6 @@ private:
     note(accesses_, made, program_.steps_.size());
     workspaces_.push_back(workspace);
     program_.steps_.push_back(made);
-  }
-
-  /// The interpreter and regions know row-major values of their own types only.
-  static void check_plain(const Node& node) {
-    const auto plain = [](const Value* value) {
-      if (!value) return true;
-      Storage storage = value->storage;
-      storage.parent = nullptr;
-      storage.offset = 0;
-      return storage.is_default();
-    };
-    check(std::ranges::all_of(node.inputs(), plain) &&
-              std::ranges::all_of(node.outputs(), [&](const auto& value) { return plain(value.get()); }),
-          ErrorCode::bad_data,
-          "node {} is run by its definition or by its regions, but a value of it is not stored row-major",
-          node.label());
-  }
-
-  /// A kernel of the host sees values of the host only, whatever a plan says; one of a GPU sees memory that
-  /// the GPU can reach, which its copies from and to the host need.
-  void check_devices(const Node& node, bool on_stream) const {
-    const auto fits = [&](const Value* value) {
-      return !value || value->storage.device.is_host() ||
-             (on_stream && value->storage.device == target_.device);
-    };
-    check(std::ranges::all_of(node.inputs(), fits) &&
-              std::ranges::all_of(node.outputs(), [&](const auto& value) { return fits(value.get()); }),
-          ErrorCode::bad_data, "node {}: kernel {} runs where a value of it does not lie", node.label(),
-          node.tactic.kernel);
   }
 
   Bodies bodies_for(const Node& node) const {
@@ -391,18 +366,25 @@ private:
   /// Places an arena's buffers and the steps' workspaces.
   ArenaLayout settle(Arena& arena, const ArenaLayout& bound) {
     const std::size_t buffers = arena.requests.size();
+    const bool on_device = arena.kind == Place::Kind::arena;
     const auto is_here = [&](const Step& step) {
-      return (step.on_stream || target_.device.is_host()) == (arena.kind == Place::Kind::arena);
+      const bool near = step.bodies ? !step.bodies->device.is_host() : step.on_stream;
+      return (near || target_.device.is_host()) == on_device;
+    };
+    const auto bytes_here = [&](std::size_t s) {
+      if (is_here(program_.steps_[s])) return workspaces_[s];
+      return program_.steps_[s].bodies && !on_device ? program_.steps_[s].bodies->host_workspace : 0;
     };
     for (std::size_t s = 0; s < program_.steps_.size(); ++s) {
-      arena.requests.push_back({is_here(program_.steps_[s]) ? workspaces_[s] : 0, {}});
+      arena.requests.push_back({bytes_here(s), {}});
       order_.touch(arena.requests.back().life, s);
     }
     ArenaPlan plan = plan_arena_within(bound, arena.requests, alignment());
     for (const auto& [root, request] : arena.request_of)
       places_.try_emplace(root, Place{arena.kind, 0, plan.offsets[request]});
     for (std::size_t s = 0; s < program_.steps_.size(); ++s)
-      if (is_here(program_.steps_[s])) program_.steps_[s].workspace = plan.offsets[buffers + s];
+      (is_here(program_.steps_[s]) ? program_.steps_[s].workspace : program_.steps_[s].host_workspace) =
+          plan.offsets[buffers + s];
     return {std::move(arena.requests), std::move(plan)};
   }
 
@@ -491,7 +473,7 @@ private:
 Program::Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends,
                  const Target& target, WeightStore& constants, const CallerMemory& callers,
                  const Program* bound)
-    : graph_(std::move(lowered)), device_(target.device) {
+    : graph_(std::move(lowered)), target_(target), backends_(backends.begin(), backends.end()) {
   Builder(*this, backends, target, constants, callers, bound).run();
 }
 

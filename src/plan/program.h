@@ -46,7 +46,9 @@ public:
           WeightStore& constants, const CallerMemory& callers = {}, const Program* bound = nullptr);
 
   const Graph& graph() const noexcept { return *graph_; }
-  Device device() const noexcept { return device_; }
+  Device device() const noexcept { return target_.device; }
+  const Target& target() const noexcept { return target_; }
+  std::span<const Backend* const> backends() const noexcept { return backends_; }
   std::span<const Step> steps() const noexcept { return steps_; }
   std::span<const Segment> segments() const noexcept { return segments_; } ///< All steps, in order.
   /// Streams that steps of recorded segments go to; others run in stream 0, when all before has ended.
@@ -75,7 +77,8 @@ private:
   std::vector<Step> steps_;
   std::vector<Place> inputs_, outputs_, results_, input_items_;
   std::uint32_t items_ = 0;
-  Device device_;
+  const Target target_;
+  const std::vector<const Backend*> backends_;
   std::vector<Segment> segments_;
   std::vector<std::uint32_t> waits_;
   int streams_ = 1;

@@ -9,6 +9,7 @@
 
 #include "plan/program.h"
 #include "run/lanes.h"
+#include "run/mover.h"
 #include "run/recording.h"
 #include "run/region_step.h"
 
@@ -26,6 +27,7 @@ struct RunRequest {
   int threads = 1;
   const Control& control; ///< Looked at between steps and within those that the interpreter runs.
   std::vector<double>* times = nullptr; ///< Seconds by step are added, which waits for each run's end.
+  RunMemory* memory = nullptr;          ///< Of the run that this one is part of; null: its own.
 };
 
 /// Pointers are patched where the caller's memory changes, else fixed. Used by one thread at a time.
@@ -41,6 +43,8 @@ public:
   /// written to.
   void set_input(std::size_t index, const void* memory);
   void set_output(std::size_t index, void* memory);
+  /// For values of its runs, on the stream of the last one.
+  Mover mover(Stream stream) { return {stream, memory_}; }
   std::vector<Item>& items() { return items_; }
   const std::vector<Item>& items() const { return items_; }
 
@@ -61,9 +65,14 @@ private:
   void queue(const Segment& segment, Stream stream, bool ordered);
   void run_on_host(const RunRequest& request);
   void run_on_gpu(const RunRequest& request);
+  bool waits(const Step& step) const;
   void run_timed(const RunRequest& request);
   void run_step(const Step& step, const RunRequest& request);
   void interpret(const Step& step, const RunRequest& request);
+  Item argument(const Step& step, std::size_t i) const;
+  std::vector<Item> computed(const Step& step, const RunRequest& request, const Mover& mover,
+                             std::vector<Tensor>& borrowed) const;
+  void give_result(const Step& step, std::size_t i, Item item, const Mover& mover);
   void run_regions(const Step& step, const RunRequest& request);
   StepInput operand(const Step& step, std::size_t i);
 
@@ -74,7 +83,8 @@ private:
   std::vector<std::vector<Patch>> input_readers_, input_writers_, output_readers_, output_writers_;
   std::vector<Item> items_;
   Recording recording_;
-  std::unique_ptr<Lanes> lanes_;                          ///< Null where there is one stream.
+  RunMemory memory_;             ///< For a target that is not the host, of what a run alone sizes.
+  std::unique_ptr<Lanes> lanes_; ///< Null where there is one stream.
   std::vector<std::unique_ptr<RegionStep>> region_steps_; ///< By step; null where it has no bodies.
   std::vector<Item> constant_items_; ///< By constant that is no plain memory, for steps with regions.
   std::vector<StepInput> operands_;  ///< Of the step with regions that runs.
