@@ -139,6 +139,18 @@ void copy_rows(const RowsPlace& to, const RowsPlace& from, std::uint64_t row_byt
               "cuMemcpy2DAsync");
 }
 
+void clear_memory(const MemoryPlace& place, std::uint64_t bytes, Stream stream) {
+  if (bytes == 0) return;
+  if (place.device.is_host()) {
+    std::memset(place.data, 0, bytes);
+    return;
+  }
+  const cuda::Current current(cuda::Gpu::get(place.device));
+  cuda::check(
+      cuda::driver().set_bytes(pointer(place), 0, bytes, static_cast<cuda::StreamHandle>(stream.handle)),
+      "cuMemsetD8Async");
+}
+
 void synchronize(Device device, Stream stream) {
   if (device.is_host()) return;
   const cuda::Current current(cuda::Gpu::get(device));

@@ -34,6 +34,8 @@ struct RowsPlace {
 /// Copies `rows` rows, by the rules of copy_memory().
 void copy_rows(const RowsPlace& to, const RowsPlace& from, std::uint64_t row_bytes, std::uint64_t rows,
                Stream stream = {});
+/// Sets `bytes` to zero, by the same rules.
+void clear_memory(const MemoryPlace& place, std::uint64_t bytes, Stream stream = {});
 /// Waits for the work queued on a GPU's stream; nothing to do on the host.
 void synchronize(Device device, Stream stream = {});
 

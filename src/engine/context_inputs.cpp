@@ -8,16 +8,6 @@
 #include "plan/packing.h"
 
 namespace lanner {
-namespace {
-
-/// What the interpreter reads.
-Item on_host(const Item& item) {
-  if (!item.tensor.defined() || item.tensor.device().is_host()) return item;
-  return Item(item.tensor.to(Device{}));
-}
-
-} // namespace
-
 /// A tensor that lies as it is held where kernels read, or on the host.
 Tensor Context::State::readable(std::size_t i, const Tensor& tensor) const {
   const HeldStorage& held = engine->callers.input(i);
@@ -79,7 +69,7 @@ void Context::State::give_inputs(Stream stream) {
     if (!input_changed[i] && !copied) continue;
     const Place& item = program.input_items()[i];
     if (item.kind == Place::Kind::item)
-      execution.items()[item.index] = on_host(bound[i]);
+      execution.items()[item.index] = bound[i];
     else
       execution.set_input(i, copied ? on_device(i, stream) : bound[i].tensor.data());
     input_changed[i] = false;

@@ -93,7 +93,7 @@ void Context::State::check_given(std::size_t i, DType dtype, const Shape& shape)
         to_string(given[i].dtype()), given[i].shape().to_string(), to_string(dtype), shape.to_string());
 }
 
-/// A result of the interpreter as it is held.
+/// A result whose size a run told as it is held.
 static Item held_item(Item item, const Binding& binding, const HeldStorage& held) {
   if (!item.tensor.defined() || binding.dtype == DType::string || held == HeldStorage{}) return item;
   Storage storage;
@@ -108,8 +108,12 @@ void Context::State::take_items(Stream stream) {
   for (std::size_t i = 0; i < current.results.size(); ++i) {
     if (!current.is_item(i)) continue;
     Item& result = current.results[i];
-    result = held_item(current.execution->items()[current.execution->program().results()[i].index],
-                       engine->outputs[i], engine->callers.output(i));
+    result = current.execution->items()[current.execution->program().results()[i].index];
+    const HeldStorage& held = engine->callers.output(i);
+    const Device wanted = given[i].defined() ? given[i].device() : results_device();
+    if (wanted.is_host() || held != HeldStorage{})
+      result = current.execution->mover(stream).on(Device{}, result);
+    result = held_item(std::move(result), engine->outputs[i], held);
     if (!given[i].defined()) continue;
     const Tensor& made = result.tensor;
     check_given(i, made.dtype(), made.shape());

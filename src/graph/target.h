@@ -41,6 +41,14 @@ struct Target {
   /// The same for kernels that run on a device of this kind: the target's own, or the host.
   Target for_device(DeviceKind kind) const { return kind == DeviceKind::cpu ? on({}) : *this; }
 
+  /// The same without the devices beside it, where nothing is placed elsewhere: for what runs on one device.
+  Target alone() const {
+    Target same = *this;
+    same.placement = {};
+    same.further.clear();
+    return same;
+  }
+
   MachineLimits machine() const { return limits.value_or(shipped_limits(device.kind)); }
 
   /// How inputs and outputs of a lowered graph are stored: row-major on the device.

@@ -22,20 +22,13 @@
 #include "lower/quantized_weights.h"
 #include "lower/tuning.h"
 #include "lower/vouched.h"
+#include "lower/without_kernel.h"
 #include "ops/expansion.h"
 #include "plan/lowered.h"
 #include "plan/precision.h"
 
 namespace lanner {
 namespace {
-
-Alternative without_kernel(const Node& node, const char* how, const Storage& storage = {}) {
-  Alternative alternative;
-  alternative.tactic.kernel = how;
-  alternative.tactic.inputs.assign(node.inputs().size(), storage);
-  alternative.tactic.outputs.assign(node.outputs().size(), storage);
-  return alternative;
-}
 
 /// By their estimates.
 void add(std::vector<Alternative>& list, const Backend& backend, TacticList offered) {
@@ -123,23 +116,6 @@ void search(Proposal& proposal, const LowerOptions& options) {
   for (const Backend* backend : backends_of(proposal))
     append(proposal, *backend,
            options.tuner.more_tactics(*proposal.node, *backend, own.for_device(backend->device())), options);
-}
-
-/// A view runs nothing, so it is where its input is, wherever it was placed.
-std::vector<Alternative> aliases(const Node& node, const Target& target) {
-  std::vector<Alternative> list;
-  const auto add_on = [&](const Storage& plain) {
-    for (auto& [from, to] : alias_storages(node, plain)) {
-      Alternative alternative = without_kernel(node, alias_backend);
-      alternative.tactic.inputs[0] = std::move(from);
-      alternative.tactic.outputs[0] = std::move(to);
-      list.push_back(std::move(alternative));
-    }
-  };
-  add_on({});
-  for (const Device device : target.devices())
-    if (!device.is_host()) add_on(target.on(device).storage());
-  return list;
 }
 
 /// Of all backends for a node alone, of those of the device where it is placed for a group.
@@ -300,9 +276,9 @@ private:
     const Node& node = *proposal.node;
     proposal.asked = true;
     if (node.tactic.backend == program_backend)
-      proposal.list = {without_kernel(node, program_backend)};
+      proposal.list = {by_regions(node)};
     else if (!is_planned(node) || node.captures() > 0)
-      proposal.list = {without_kernel(node, interpreter_backend)};
+      proposal.list = by_definition(node, options_.target);
     else if (is_alias(node) && node.op().view)
       proposal.list = aliases(node, options_.target);
     else

@@ -41,7 +41,7 @@ public:
   std::vector<NodeReport> run() {
     const QuantizedWeights weights = QuantizedWeights::of(graph_, options_.constants);
     options_.constants.learn(graph_);
-    gather_row_sets(graph_);
+    gather_row_sets(graph_, options_.target.device);
     prepare_to_lower(graph_, options_);
     reports_ = lower_regions(graph_, options_);
     proposals_ = collect_alternatives(graph_, options_, weights);

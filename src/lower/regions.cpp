@@ -7,8 +7,11 @@
 
 #include "graph/copy.h"
 #include "graph/op.h"
+#include "lower/alternatives.h"
+#include "lower/row_rules.h"
 #include "plan/bodies.h"
 #include "plan/lowered.h"
+#include "plan/placement.h"
 
 namespace lanner {
 namespace {
@@ -67,15 +70,58 @@ void replace_nodes(Region& region, const Graph& lowered, const std::vector<BodyR
   }
 }
 
+/// Whether a GPU has a kernel for a node that is worth one.
+bool offered_on_device(const Node& node, const LowerOptions& options) {
+  return std::ranges::any_of(options.backends, [&](const Backend* backend) {
+    return backend->device() == options.target.device.kind &&
+           !reachable_tactics(*backend, node, options.target).tactics.empty();
+  });
+}
+
+enum class Work : std::uint8_t { none, near, far };
+
+/// Of what is heavy in a region, at any depth: whether there is some, and all of it may run on the device.
+Work heavy_work(const Region& region, const LowerOptions& options) {
+  Work found = Work::none;
+  for (const auto& node : region.nodes()) {
+    for (const auto& inner : node->regions())
+      if (const Work work = heavy_work(*inner, options); work != Work::none) found = std::max(found, work);
+    if (is_heavy(*node) && is_planned(*node))
+      found = std::max(found, offered_on_device(*node, options) ? Work::near : Work::far);
+  }
+  return found;
+}
+
+/// Whether a node, or one in its regions, is placed on another device than the target's own.
+bool is_placed_elsewhere(const Node& node, const Target& target) {
+  const Node* const one = &node;
+  if (target.placement.nodes.empty()) return false;
+  if (placed_on({&one, 1}, target) != target.device) return true;
+  return std::ranges::any_of(node.regions(), [&](const auto& region) {
+    return std::ranges::any_of(region->nodes(),
+                               [&](const auto& inner) { return is_placed_elsewhere(*inner, target); });
+  });
+}
+
+/// A turn of small steps takes a GPU longer than the host: a node's regions run there where there is a
+/// product or a convolution in them, and kernels for all of these. What is placed elsewhere runs on the host.
+bool runs_on_device(const Node& node, const LowerOptions& options) {
+  if (options.target.device.is_host() || is_placed_elsewhere(node, options.target)) return false;
+  Work found = Work::none;
+  for (const auto& region : node.regions()) found = std::max(found, heavy_work(*region, options));
+  return found == Work::near;
+}
+
 class RegionLowering {
 public:
   RegionLowering(Graph& graph, const LowerOptions& options)
-      : graph_(graph), options_(options), backends_(host_backends(options.backends)) {}
+      : graph_(graph), options_(options), host_(host_backends(options.backends)) {}
 
   std::vector<NodeReport> run() {
     for (const auto& node : graph_.body().nodes()) {
       if (!runs_by_bodies(*node)) continue;
       take_constants_in(*node);
+      on_host_ = !runs_on_device(*node, options_);
       if (node->kind() == "by_rows")
         lower_blocks(*node);
       else
@@ -122,9 +168,12 @@ private:
   /// Lowers the graph of a region and puts its nodes there.
   std::unique_ptr<Graph> put(Region& region, std::unique_ptr<Graph> body, const Graph* tactic_source) {
     const std::vector<BodyResult> results = body_results(region);
-    const LowerOptions inner{backends_,        options_.target.for_device(DeviceKind::cpu),
-                             options_.tuner,   options_.constants,
-                             options_.control, tactic_source,
+    const LowerOptions inner{on_host_ ? std::span<const Backend* const>(host_) : options_.backends,
+                             on_host_ ? options_.target.for_device(DeviceKind::cpu) : options_.target.alone(),
+                             options_.tuner,
+                             options_.constants,
+                             options_.control,
+                             tactic_source,
                              options_.observe};
     Lowered lowered = lower(std::move(body), inner);
     for (const auto& [name, info] : lowered.graph->symbols) graph_.symbols.emplace(name, info);
@@ -135,7 +184,8 @@ private:
 
   Graph& graph_;
   const LowerOptions& options_;
-  const std::vector<const Backend*> backends_;
+  const std::vector<const Backend*> host_;
+  bool on_host_ = true; ///< Where the node's regions run.
   std::vector<NodeReport> reports_;
 };
 

@@ -103,7 +103,12 @@ bool transposition(const Node& node, const Dim& count) {
   return only_rows(node, 0, count) && order && !order->empty() && order->front() == 0;
 }
 
-bool by_rows(const Node& node, const Dim& count) {
+/// Of each row its box and the image that it names; all share the images.
+bool regions_of_images(const Node& node, const Dim& count) {
+  return is_shared(node.input(0)) && same_count(node.input(1), count) && same_count(node.input(2), count);
+}
+
+bool by_rows(const Node& node, const Dim& count, Device device) {
   static const std::set<std::string_view> batched{"conv",         "conv_transpose",      "max_pool",
                                                   "average_pool", "global_average_pool", "global_max_pool"};
   const std::string& kind = node.kind();
@@ -119,6 +124,8 @@ bool by_rows(const Node& node, const Dim& count) {
   if (kind == "gather") return gathering(node, count);
   if (kind == "resize") return resizing(node, count);
   if (kind == "transpose") return transposition(node, count);
+  // The host's definition reads all images anew for each block.
+  if (kind == "roi_align") return !device.is_host() && regions_of_images(node, count);
   return false;
 }
 
@@ -134,15 +141,16 @@ std::optional<Dim> row_count(const Value& value) {
   return others && !dims[0].is_constant() ? std::optional(dims[0]) : std::nullopt;
 }
 
-std::optional<Dim> works_by_rows(const Node& node) {
+std::optional<Dim> works_by_rows(const Node& node, Device device) {
   if (!node.op().pure || !node.regions().empty() || node.outputs().size() != 1 || node.kind() == "reorder")
     return std::nullopt;
   const std::optional<Dim> count = row_count(*node.output());
-  return count && by_rows(node, *count) ? count : std::nullopt;
+  return count && by_rows(node, *count, device) ? count : std::nullopt;
 }
 
 bool is_heavy(const Node& node) {
-  return node.kind() == "matmul" || node.kind() == "conv" || node.kind() == "conv_transpose";
+  return node.kind() == "matmul" || node.kind() == "conv" || node.kind() == "conv_transpose" ||
+         node.kind() == "roi_align";
 }
 
 } // namespace lanner

@@ -11,10 +11,10 @@ namespace lanner {
 /// known before. Nothing for any other value.
 std::optional<Dim> row_count(const Value& value);
 
-/// The count along which `node` works row by row: each row of its one output follows from that row of those
-/// inputs that have as many rows, and from inputs of sizes known before running, which all rows share.
-/// Nothing where that does not hold or is not known of the operator.
-std::optional<Dim> works_by_rows(const Node& node);
+/// The count along which `node` works row by row on a device: each row of its one output follows from that
+/// row of those inputs that have as many rows, and from inputs of sizes known before running, which all rows
+/// share. Nothing where that does not hold or is not known of the operator, or does not pay there.
+std::optional<Dim> works_by_rows(const Node& node, Device device);
 
 /// Whether it is worth a program: products and convolutions.
 bool is_heavy(const Node& node);

@@ -32,6 +32,8 @@ using Set = std::vector<Node*>;
 /// a set: those of one count and one phase that are connected can be one node.
 class Finder {
 public:
+  explicit Finder(Device device) : device_(device) {}
+
   std::vector<Set> find(const Graph& graph) {
     for (const auto& node : graph.body().nodes()) visit(*node);
     std::map<std::size_t, Set> sets;
@@ -50,7 +52,7 @@ private:
   };
 
   void visit(Node& node) {
-    Fact fact{works_by_rows(node), 0, parents_.size()};
+    Fact fact{works_by_rows(node, device_), 0, parents_.size()};
     for (const Value* input : node.inputs()) {
       const Fact* from = input && input->producer() ? &facts_.at(input->producer()) : nullptr;
       if (!from) continue;
@@ -73,6 +75,7 @@ private:
     return set;
   }
 
+  const Device device_;
   std::map<const Node*, Fact> facts_;
   std::vector<std::size_t> parents_;
   std::vector<Node*> members_;
@@ -207,8 +210,8 @@ private:
 
 } // namespace
 
-void gather_row_sets(Graph& graph) {
-  std::vector<Set> sets = Finder().find(graph);
+void gather_row_sets(Graph& graph, Device device) {
+  std::vector<Set> sets = Finder(device).find(graph);
   for (Set& set : sets) {
     // Readers of the sets before were moved.
     const auto order = execution_order(graph);

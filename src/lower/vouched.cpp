@@ -20,6 +20,8 @@ constexpr std::array rules{
     Rule{"onednn", "", "2.6."},        Rule{"onednn", "", "3.2."},
     Rule{"cuda", "elementwise", ""},   Rule{"cuda", "movement", ""},
     Rule{"cuda", "pool", ""},          Rule{"cuda", "rows", ""},
+    Rule{"cuda", "normalization", ""}, Rule{"cuda", "taps", ""},
+    Rule{"cuda", "index", ""},         Rule{"cuda", "roi_align", ""},
     Rule{"cuda", "copy_to_host", ""},  Rule{"cuda", "copy_to_device", ""},
     Rule{"cuda", "copy_to_gpu", ""},   Rule{"cuda", "matmul", "cublaslt 1301"},
     Rule{"cuda", "conv", "cudnn 919"},

@@ -10,6 +10,7 @@
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "ops/expansion.h"
+#include "ops/moves.h"
 #include "tensor/strings.h"
 
 namespace lanner {
@@ -36,6 +37,10 @@ private:
   std::vector<Item> run_expansion(const Node& node, std::span<const Item* const> inputs);
   std::shared_ptr<const Expansion> expansion(const Node& node, std::span<const Item* const> inputs);
 
+  /// Whether an operand is handed on where it is.
+  bool stays(const Node& node, std::size_t i, const Tensor& tensor) const {
+    return options_.hands_on && !tensor.device().is_host() && ops::hands_on(node, i);
+  }
   void count_step();
   void count_bytes(std::span<const Item* const> inputs, std::span<const Item> results);
 
@@ -130,7 +135,7 @@ std::vector<Item> Interpreter::run(const Node& node, std::span<const Item* const
   std::vector<Item> plain(inputs.size());
   std::vector<const Item*> arguments(inputs.begin(), inputs.end());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i] || is_plain(inputs[i]->tensor)) continue;
+    if (!inputs[i] || is_plain(inputs[i]->tensor) || stays(node, i, inputs[i]->tensor)) continue;
     plain[i].tensor = inputs[i]->tensor.clone();
     arguments[i] = &plain[i];
   }

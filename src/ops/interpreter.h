@@ -22,6 +22,8 @@ struct NodeRunOptions {
   const Control* control = nullptr; ///< Looked at before each node of a region and each turn of a loop.
   std::uint64_t steps = UINT64_MAX; ///< Nodes and turns within regions and expansions.
   std::uint64_t bytes = UINT64_MAX; ///< Read and written by these nodes.
+  bool hands_on =
+      false; ///< What the definition does not read (ops/moves.h) may lie on a GPU and stays there.
 };
 
 /// Runs one node. `inputs` has one entry for each of the node's inputs, captures included; null: absent. A

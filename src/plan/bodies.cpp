@@ -89,20 +89,47 @@ std::vector<const Backend*> host_backends(std::span<const Backend* const> backen
   return list;
 }
 
+Device device_of_bodies(const Node& node) {
+  for (const auto& region : node.regions()) {
+    for (const auto& parameter : region->parameters())
+      if (!parameter->storage.device.is_host()) return parameter->storage.device;
+    for (const auto& inner : region->nodes())
+      for (const auto& output : inner->outputs())
+        if (!output->storage.device.is_host()) return output->storage.device;
+  }
+  return {};
+}
+
+bool is_control(const Node& node, std::size_t i) {
+  return (node.kind() == "if" && i == 0) || (node.kind() == "loop" && i < 2);
+}
+
 Bodies make_bodies(const Node& node, std::span<const Backend* const> backends, const Target& target,
                    WeightStore& constants) {
   check(runs_by_bodies(node), ErrorCode::bad_data, "node {}: regions of {} are no programs", node.label(),
         node.kind());
   Bodies bodies;
-  const std::vector<const Backend*> on_host = host_backends(backends);
-  const Target host = target.for_device(DeviceKind::cpu);
+  bodies.device = device_of_bodies(node);
+  check(bodies.device.is_host() || bodies.device == target.device, ErrorCode::bad_data,
+        "node {}: its regions are for {}, the plan is for {}", node.label(), bodies.device.to_string(),
+        target.device.to_string());
+  const bool on_host = bodies.device.is_host();
+  const std::vector<const Backend*> taken =
+      on_host ? host_backends(backends) : std::vector<const Backend*>(backends.begin(), backends.end());
+  const Target own = on_host ? target.for_device(DeviceKind::cpu) : target.alone();
   if (node.kind() == "by_rows") bodies.rows = row_blocks_of(node);
-  if (node.kind() == "loop" || node.kind() == "scan") bodies.turns = turns_of(node);
-  bodies.arena = bodies.turns ? bodies.turns->workspace : bodies.rows ? bodies.rows->workspace : 0;
+  if (node.kind() == "loop" || node.kind() == "scan") bodies.turns = turns_of(node, bodies.device);
+  constexpr std::uint64_t arena_alignment = 256;
+  const std::uint64_t buffers = bodies.turns  ? bodies.turns->workspace
+                                : bodies.rows ? bodies.rows->workspace
+                                              : 0;
+  bodies.arena = add_aligned(buffers, 0, arena_alignment);
   std::uint64_t arena = 0;
   for (const auto& region : node.regions()) {
-    bodies.list.push_back(make_body(*region, on_host, host, constants));
-    arena = std::max(arena, bodies.list.back().program->arena_bytes());
+    bodies.list.push_back(make_body(*region, taken, own, constants));
+    const Program& made = *bodies.list.back().program;
+    arena = std::max(arena, made.arena_bytes());
+    if (!on_host) bodies.host_workspace = std::max(bodies.host_workspace, made.host_arena_bytes());
   }
   bodies.workspace = add_aligned(bodies.arena, arena);
   return bodies;

@@ -38,13 +38,15 @@ struct Body {
   std::vector<Tensor> constants;
 };
 
-/// What a step with regions runs by. Programs of the bodies are for the host.
+/// What a step with regions runs by.
 struct Bodies {
-  std::vector<Body> list;        ///< One for each region of the node.
-  std::optional<Turns> turns;    ///< Of a loop or scan.
-  std::optional<RowBlocks> rows; ///< Of a `by_rows`.
-  std::uint64_t arena = 0;       ///< Offset of the bodies' arena in the workspace; one runs at a time.
-  std::uint64_t workspace = 0;   ///< Bytes.
+  std::vector<Body> list;           ///< One for each region of the node.
+  std::optional<Turns> turns;       ///< Of a loop or scan.
+  std::optional<RowBlocks> rows;    ///< Of a `by_rows`.
+  std::uint64_t arena = 0;          ///< Offset of the bodies' arena in the workspace; one runs at a time.
+  Device device;                    ///< That of the programs: the host, or the target's own.
+  std::uint64_t workspace = 0;      ///< Bytes there.
+  std::uint64_t host_workspace = 0; ///< Bytes on the host beside another device.
 
   Bodies();
   Bodies(Bodies&&) noexcept;
@@ -53,6 +55,11 @@ struct Bodies {
 
 /// Whether regions of such nodes can be programs.
 bool runs_by_bodies(const Node& node);
+
+/// Where the regions of a lowered node run, which the storages of what is in them say.
+Device device_of_bodies(const Node& node);
+/// Whether a node whose regions run on a GPU reads its input `i` on the host: what decides how they run.
+bool is_control(const Node& node, std::size_t i);
 
 /// Throws as the constructor of Program does, and Error{bad_data} for a node that does not run so.
 Bodies make_bodies(const Node& node, std::span<const Backend* const> backends, const Target& target,

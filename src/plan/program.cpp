@@ -14,9 +14,9 @@
 #include "plan/lowered.h"
 #include "plan/memory.h"
 #include "plan/placement.h"
-#include "plan/reach.h"
 #include "plan/schedule.h"
 #include "plan/segments.h"
+#include "plan/step_checks.h"
 #include "plan/views.h"
 #include "plan/work.h"
 
@@ -87,7 +87,7 @@ private:
       if (node->kind() != "constant") continue;
       places_[node->output()] = {Place::Kind::constant,
                                  static_cast<std::uint32_t>(program_.constants_.size()), 0};
-      check_reached(*node->output(), target_);
+      check_stored(*node->output(), target_);
       program_.constants_.push_back(*node->output()->constant());
     }
   }
@@ -100,12 +100,15 @@ private:
     made.flops = flops_of(node);
     std::size_t workspace = 0;
     if (node.tactic.backend == interpreter_backend) {
-      check_plain(node);
+      check_plain(node, target_.device);
     } else if (node.tactic.backend == program_backend) {
-      check_plain(node);
       program_.bodies_.push_back(std::make_unique<const Bodies>(bodies_for(node)));
       made.bodies = program_.bodies_.back().get();
+      check_plain(node, target_.device);
+      check_reached(node, *made.bodies);
       workspace = made.bodies->workspace;
+      // What decides how others run is read on the host.
+      made.on_stream = !several_ && !made.bodies->device.is_host() && made.bodies->rows;
     } else {
       program_.offered_.push_back(std::make_unique<const OfferedTactic>(offered_for(node)));
       const OfferedTactic& offered = *program_.offered_.back();
@@ -398,20 +401,26 @@ private:
   /// Places an arena's buffers and the steps' workspaces.
   ArenaLayout settle(Arena& arena, const ArenaLayout& bound) {
     const std::size_t buffers = arena.requests.size();
+    const bool on_device = arena.kind == Place::Kind::arena;
     const auto is_here = [&](const Step& step) {
-      if (!step.on_stream && !target_.device.is_host()) return arena.kind == Place::Kind::host_arena;
-      return arena.kind == Place::Kind::arena &&
-             arena.device == static_cast<std::uint32_t>(several_ ? step.stream : 0);
+      const bool near = step.bodies ? !step.bodies->device.is_host() : step.on_stream;
+      if (!near && !target_.device.is_host()) return !on_device;
+      return on_device && arena.device == static_cast<std::uint32_t>(several_ ? step.stream : 0);
+    };
+    const auto bytes_here = [&](std::size_t s) {
+      if (is_here(program_.steps_[s])) return workspaces_[s];
+      return program_.steps_[s].bodies && !on_device ? program_.steps_[s].bodies->host_workspace : 0;
     };
     for (std::size_t s = 0; s < program_.steps_.size(); ++s) {
-      arena.requests.push_back({is_here(program_.steps_[s]) ? workspaces_[s] : 0, {}});
+      arena.requests.push_back({bytes_here(s), {}});
       order_.touch(arena.requests.back().life, s);
     }
     ArenaPlan plan = plan_arena_within(bound, arena.requests, alignment());
     for (const auto& [root, request] : arena.request_of)
       places_.try_emplace(root, Place{arena.kind, arena.device, plan.offsets[request]});
     for (std::size_t s = 0; s < program_.steps_.size(); ++s)
-      if (is_here(program_.steps_[s])) program_.steps_[s].workspace = plan.offsets[buffers + s];
+      (is_here(program_.steps_[s]) ? program_.steps_[s].workspace : program_.steps_[s].host_workspace) =
+          plan.offsets[buffers + s];
     return {std::move(arena.requests), std::move(plan)};
   }
 
@@ -503,7 +512,8 @@ Program::Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const>
                  const Target& target, WeightStore& constants, const CallerMemory& callers,
                  const Program* bound)
     : graph_(std::move(lowered)), table_(constants.devices()),
-      devices_(uses_further(*graph_, target) ? target.devices() : std::vector{target.device}) {
+      devices_(uses_further(*graph_, target) ? target.devices() : std::vector{target.device}),
+      target_(target), backends_(backends.begin(), backends.end()) {
   Builder(*this, backends, target, constants, callers, bound).run();
 }
 

@@ -51,6 +51,8 @@ public:
   /// The target's own; where steps run on GPUs beside it all of the target's set. A step's stream is then the
   /// number of its device, and segments have a device each.
   std::span<const Device> devices() const noexcept { return devices_; }
+  const Target& target() const noexcept { return target_; }
+  std::span<const Backend* const> backends() const noexcept { return backends_; }
   std::span<const Step> steps() const noexcept { return steps_; }
   std::span<const Segment> segments() const noexcept { return segments_; } ///< All steps, in order.
   /// Streams that steps of recorded segments go to; others run in stream 0, when all before has ended. One
@@ -93,6 +95,8 @@ private:
   std::vector<Place> inputs_, outputs_, results_, input_items_;
   std::uint32_t items_ = 0;
   std::vector<Device> devices_;
+  const Target target_;
+  const std::vector<const Backend*> backends_;
   std::vector<Segment> segments_;
   std::vector<std::uint32_t> waits_;
   int streams_ = 1;

@@ -23,6 +23,7 @@ struct Step {
   std::uint32_t first_input = 0, inputs = 0;   ///< Range of Program::inputs.
   std::uint32_t first_output = 0, outputs = 0; ///< Range of Program::outputs.
   std::uint64_t workspace = 0;                 ///< Arena offset.
+  std::uint64_t host_workspace = 0;            ///< Host arena offset, of bodies that run on a GPU.
   bool on_stream = false;                      ///< Queues work only; see Kernel.
   int stream = 0; ///< See plan/schedule.h; of a program of several devices the number of its device.
   std::uint32_t first_wait = 0, waits = 0; ///< Range of Program::waits: what its stream waits for first.

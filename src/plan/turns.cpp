@@ -15,10 +15,13 @@ bool whole_bytes(const Type& type) {
 
 class Planner {
 public:
-  explicit Planner(const Node& node) : node_(node), region_(*node.regions().front()) {}
+  Planner(const Node& node, Device device) : node_(node), region_(*node.regions().front()), device_(device) {}
 
   Turns loop() {
     turns_.counted = true;
+    if (!device_.is_host())
+      for (std::uint64_t* place : {&turns_.turn, &turns_.condition, &turns_.next})
+        *place = buffer(sizeof(std::int64_t));
     const std::size_t inputs = node_.own_inputs().size(), count = inputs > 2 ? inputs - 2 : 0;
     for (std::size_t i = 0; i < count; ++i) carry({i + 2, i + 2, i + 1, i});
     for (std::size_t i = count; i < node_.outputs().size(); ++i) stack({i + 1, i});
@@ -57,7 +60,8 @@ private:
     slices.in_memory = is_planned(one) && whole_bytes(one.type);
     if (!slices.in_memory) return;
     slices.bytes = storage_bytes(one);
-    slices.contiguous = ops::resolve_axis(slices.axis, one.type.rank() + 1) == 0;
+    slices.contiguous = ops::resolve_axis(slices.axis, one.type.rank() + 1) == 0 &&
+                        (device_.is_host() || slices.bytes % gpu_alignment == 0);
     if (!slices.contiguous) slices.buffer = buffer(slices.bytes);
   }
 
@@ -81,13 +85,14 @@ private:
 
   const Node& node_;
   const Region& region_;
+  const Device device_;
   Turns turns_;
 };
 
 } // namespace
 
-Turns turns_of(const Node& node) {
-  return node.kind() == "loop" ? Planner(node).loop() : Planner(node).scan();
+Turns turns_of(const Node& node, Device device) {
+  return node.kind() == "loop" ? Planner(node, device).loop() : Planner(node, device).scan();
 }
 
 } // namespace lanner

@@ -9,6 +9,9 @@
 
 namespace lanner {
 
+/// Kernels of a GPU read and write values at multiples of so many bytes.
+inline constexpr std::uint64_t gpu_alignment = 16;
+
 /// Numbers are those of the node's inputs and outputs and of its region's parameters and outputs. What is
 /// `in_memory` has a size that is known before running and lies in plain memory throughout; else it is an
 /// item. Buffers are offsets in the step's workspace.
@@ -36,13 +39,14 @@ struct Turns {
     std::uint64_t bytes = 0, buffer = 0; ///< Of one turn; no buffer where it is written where it belongs.
   };
   bool counted = false; ///< A loop: parameters 0 and 1 are turn and condition, output 0 is the condition.
+  std::uint64_t turn = 0, condition = 0, next = 0; ///< Buffers for these three on a GPU.
   std::vector<Carried> carried;
   std::vector<Scanned> scanned;
   std::vector<Stacked> stacked;
   std::uint64_t workspace = 0; ///< Bytes of all buffers, a multiple of 64.
 };
 
-/// Of a `loop` or `scan` whose types were inferred.
-Turns turns_of(const Node& node);
+/// Of a `loop` or `scan` whose types were inferred, and whose regions run on `device`.
+Turns turns_of(const Node& node, Device device);
 
 } // namespace lanner

@@ -4,15 +4,13 @@
 
 #include <lanner/error.h>
 
-#include "base/account.h"
 #include "base/check.h"
 #include "plan/lowered.h"
 
 namespace lanner {
-BodyRun::BodyRun(const Body& body, const Region& region, std::byte* arena)
+BodyRun::BodyRun(const Body& body, const Region& region, const Arenas& arenas)
     : body_(body), region_(region),
-      execution_(std::shared_ptr<const Program>(std::shared_ptr<const void>{}, body.program.get()),
-                 Arenas{arena, nullptr}),
+      execution_(std::shared_ptr<const Program>(std::shared_ptr<const void>{}, body.program.get()), arenas),
       given_(region.parameters().size()), held_(region.parameters().size()),
       written_(body.program->results().size()), constants_(body.constants.begin(), body.constants.end()),
       memory_(body.program->results().size(), nullptr), computed_(body.program->results().size(), nullptr) {
@@ -26,29 +24,31 @@ bool BodyRun::takes_memory(std::size_t parameter) const {
 }
 
 void BodyRun::give_memory(std::size_t parameter, const void* memory) {
-  given_[parameter] = {memory, nullptr, &region_.parameter(parameter)->type};
+  given_[parameter] = {memory, nullptr, &region_.parameter(parameter)->type, device()};
   execution_.set_input(parameter, memory);
 }
 
-void BodyRun::give(std::size_t parameter, const StepInput& operand) {
+void BodyRun::give(std::size_t parameter, const StepInput& operand, const Mover& mover) {
   const Value& value = *region_.parameter(parameter);
   if (operand.memory && takes_memory(parameter)) {
     if (operand.type != &value.type && !(*operand.type == value.type))
       fail(ErrorCode::invalid_argument, "%{} of a region is declared {}, but is {}", value.name(),
            value.type.to_string(), operand.type->to_string());
-    return give_memory(parameter, operand.memory);
+    if (operand.device == device()) return give_memory(parameter, operand.memory);
   }
+  const Item given = operand.item ? *operand.item : Item(view_of(operand));
+  check_fits(given, value.type, "%" + value.name() + " of a region");
   Item& held = held_[parameter];
-  held = item_of(operand);
-  check_fits(held, value.type, "%" + value.name() + " of a region");
-  if (held.tensor.defined() && !is_plain(held.tensor)) held.tensor = held.tensor.clone();
   given_[parameter] = {nullptr, &held, &value.type};
   if (!takes_memory(parameter)) {
+    held = item_of(operand, mover);
+    if (held.tensor.defined() && !held.tensor.layout().row_major()) held.tensor = mover.clone(held.tensor);
     execution_.items()[body_.program->input_items()[parameter].index] = held;
     return;
   }
-  check(held.tensor.defined(), ErrorCode::invalid_argument,
+  check(given.tensor.defined(), ErrorCode::invalid_argument,
         "%{} of a region is declared {}, but holds no tensor", value.name(), value.type.to_string());
+  held = Item(mover.on(device(), given.tensor));
   execution_.set_input(parameter, held.tensor.data());
 }
 
@@ -62,17 +62,18 @@ void BodyRun::write_to(std::size_t k, void* memory) {
 }
 
 void BodyRun::run(const RunRequest& request) {
+  const Mover mover(request);
   for (std::size_t j = 0; j < memory_.size(); ++j) {
     if (body_.program->results()[j].kind != Place::Kind::output) continue;
     if (!memory_[j]) {
       const Type& type = computed_[j]->type;
-      written_[j] = Item(Tensor::allocate(type.dtype(), type.shape(), {}, {}, current_limits()));
+      written_[j] = Item(mover.allocate(type.dtype(), type.shape(), device()));
       execution_.set_output(j, written_[j].tensor.data());
     } else {
       execution_.set_output(j, memory_[j]);
     }
   }
-  execution_.run({request.stream, request.threads, request.control});
+  execution_.run({request.stream, request.threads, request.control, nullptr, request.memory});
 }
 
 StepInput BodyRun::value(std::size_t k) const {
@@ -81,7 +82,7 @@ StepInput BodyRun::value(std::size_t k) const {
   if (from.from == BodyResult::From::constant) return {nullptr, &constants_[from.index], &type(k)};
   const Place& place = body_.program->results()[from.index];
   if (place.kind == Place::Kind::item) return {nullptr, &execution_.items()[place.index], &type(k)};
-  if (memory_[from.index]) return {memory_[from.index], nullptr, &type(k)};
+  if (memory_[from.index]) return {memory_[from.index], nullptr, &type(k), device()};
   return {nullptr, &written_[from.index], &type(k)};
 }
 

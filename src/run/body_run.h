@@ -14,18 +14,20 @@ namespace lanner {
 /// Parameters and results are numbered as in the region.
 class BodyRun {
 public:
-  BodyRun(const Body& body, const Region& region, std::byte* arena);
+  BodyRun(const Body& body, const Region& region, const Arenas& arenas);
 
   /// Whether the parameter is plain memory of a size known before running.
   bool takes_memory(std::size_t parameter) const;
   /// Of such a parameter; what lies there must stay until the run's end.
   void give_memory(std::size_t parameter, const void* memory);
-  /// Any parameter; what lies in the operand must stay until the run's end. Error{invalid_argument} where it
-  /// is not of the parameter's type.
-  void give(std::size_t parameter, const StepInput& operand);
+  /// Any parameter; what lies in the operand must stay until the run's end, and is copied where it lies on
+  /// another device than memory that the region takes. Error{invalid_argument} where it is not of the
+  /// parameter's type.
+  void give(std::size_t parameter, const StepInput& operand, const Mover& mover);
   /// A parameter as it was given last.
   StepInput given(std::size_t parameter) const { return given_[parameter]; }
 
+  Device device() const { return body_.program->device(); } ///< Of all memory here.
   const BodyResult& result(std::size_t k) const { return body_.results[k]; }
   const Type& type(std::size_t k) const { return region_.outputs()[k]->type; }
   /// Whether the program writes result `k` to memory that it is given.

@@ -8,7 +8,7 @@ namespace lanner {
 /// An `if`: region 0 where input 0 holds, else region 1.
 class Branch final : public RegionStep {
 public:
-  Branch(const Step& step, std::byte* workspace);
+  Branch(const Step& step, const BodyMemory& memory);
   void run(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
            const RunRequest& request) override;
 

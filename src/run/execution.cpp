@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -10,11 +9,13 @@
 
 #include "base/check.h"
 #include "device/cuda/gpu.h"
-#include "device/memory.h"
+#include "graph/infer.h"
 #include "graph/op.h"
 #include "ops/control_flow.h"
 #include "ops/interpreter.h"
+#include "ops/moves.h"
 #include "plan/lowered.h"
+#include "run/late_kernels.h"
 
 namespace lanner {
 
@@ -48,19 +49,29 @@ Arenas completed(Arenas arenas, const Program& program) {
 }
 
 /// A sequence or a tensor of unknown size may hold an operand for longer than the arena does.
-Item owned(Item item, std::span<const Tensor> borrowed) {
+Item owned(Item item, std::span<const Tensor> borrowed, const Mover& mover) {
   if (item.tensor.defined() &&
       std::ranges::any_of(borrowed, [&](const Tensor& memory) { return lies_in(item.tensor, memory); }))
-    item.tensor = item.tensor.clone();
+    item.tensor = mover.clone(item.tensor);
   if (!item.is_sequence()) return item;
   std::vector<Item> elements;
   bool same = true;
   for (const Item& element : *item.items) {
-    elements.push_back(owned(element, borrowed));
+    elements.push_back(owned(element, borrowed, mover));
     same = same && elements.back().tensor.data() == element.tensor.data() &&
            elements.back().items == element.items;
   }
   return same ? item : ops::sequence_of(std::move(elements));
+}
+
+/// Elements of a GPU under the shape that the node gives them.
+Item renamed(const Node& node, std::span<const Item* const> arguments) {
+  const std::vector<Type> types = infer_node(node, arguments);
+  check(types[0].is_static(), ErrorCode::invalid_argument,
+        "the size of output 0, {}, does not follow from its inputs", types[0].to_string());
+  Item item(arguments[0]->tensor.reshaped(types[0].shape()));
+  check_fits(item, node.output()->type, "%" + node.output()->name());
+  return item;
 }
 } // namespace
 
@@ -95,11 +106,15 @@ Execution::Execution(Execution&&) noexcept = default;
 Execution::~Execution() = default;
 
 void Execution::make_region_steps() {
-  std::byte* base = program().device().is_host() ? arenas_.device : arenas_.host;
   region_steps_.resize(program().steps().size());
-  for (std::size_t s = 0; s < region_steps_.size(); ++s)
-    if (const Step& step = program().steps()[s]; step.bodies)
-      region_steps_[s] = make_region_step(step, base + step.workspace);
+  for (std::size_t s = 0; s < region_steps_.size(); ++s) {
+    const Step& step = program().steps()[s];
+    if (!step.bodies) continue;
+    const bool near = step.bodies->device == program().device();
+    region_steps_[s] =
+        make_region_step(step, {(near ? arenas_.device : arenas_.host) + step.workspace,
+                                near && arenas_.host ? arenas_.host + step.host_workspace : nullptr});
+  }
 }
 
 void Execution::fix_pointers() {
@@ -157,7 +172,12 @@ void Execution::set_output(std::size_t index, void* memory) {
   patch(output_readers_[index], output_writers_[index], static_cast<std::byte*>(memory));
 }
 
-void Execution::run(const RunRequest& request) {
+void Execution::run(const RunRequest& given) {
+  RunRequest request = given;
+  if (!request.memory) {
+    memory_.begin_run();
+    request.memory = &memory_;
+  }
   if (program().device().is_host()) return run_on_host(request);
   const cuda::Current current(cuda::Gpu::get(program().device()));
   if (program().devices().size() > 1) return run_on_gpus(request);
@@ -182,17 +202,30 @@ void Execution::run_on_gpu(const RunRequest& request) {
     const Segment& segment = run.segments()[s];
     const auto steps = run.steps().subspan(segment.first, segment.steps);
     if (!segment.on_stream) {
-      synchronize(run.device(), request.stream);
-      for (const Step& step : steps) run_step(step, request);
+      for (const Step& step : steps) {
+        if (waits(step)) synchronize(run.device(), request.stream);
+        run_step(step, request);
+      }
       continue;
     }
     if (!segment.recorded) {
-      for (const Step& step : steps) launch(step, request.stream, false);
+      for (const Step& step : steps) run_step(step, request);
       continue;
     }
     recording_.queue(run.device(), s, request.stream,
                      [&](Stream stream, bool ordered) { queue(segment, stream, ordered); });
   }
+}
+
+/// Whether a step of the host reads or writes memory that queued work may still write or read. Items are
+/// complete, or are brought by copies that are waited for.
+bool Execution::waits(const Step& step) const {
+  if (step.kernel || step.bodies) return true;
+  const auto planned = [](const Value* value) {
+    return value && is_planned(*value) && !value->constant() && value->storage.device.is_host();
+  };
+  return std::ranges::any_of(step.node->inputs(), planned) ||
+         std::ranges::any_of(step.node->outputs(), [&](const auto& value) { return planned(value.get()); });
 }
 
 void Execution::queue(const Segment& segment, Stream stream, bool ordered) {
@@ -253,6 +286,7 @@ void Execution::run_segment(std::size_t number, const RunRequest& request) {
   if (!segment.on_stream) {
     synchronize(device, stream);
     for (const Step& step : steps) run_step(step, request);
+    synchronize(device, stream); // what bodies and moves of items queued, which no event tells of
   } else if (!segment.recorded) {
     for (const Step& step : steps) launch(step, stream, false);
   } else {
@@ -315,7 +349,8 @@ StepInput Execution::operand(const Step& step, std::size_t i) {
   if (!value) return {};
   const Place& place = program().inputs()[step.first_input + i];
   if (place.kind == Place::Kind::item) return {nullptr, &items_[place.index], &value->type};
-  if (is_planned(*value)) return {inputs_[step.first_input + i], nullptr, &value->type};
+  if (is_planned(*value))
+    return {inputs_[step.first_input + i], nullptr, &value->type, value->storage.device};
   Item& constant = constant_items_[place.index];
   constant.tensor = program().constants()[place.index];
   return {nullptr, &constant, &value->type};
@@ -329,7 +364,8 @@ void Execution::run_regions(const Step& step, const RunRequest& request) {
   for (std::size_t i = 0; i < step.inputs; ++i) operands_.push_back(operand(step, i));
   for (std::size_t i = 0; i < step.outputs; ++i) {
     const Place& place = run.outputs()[step.first_output + i];
-    StepOutput outlet{nullptr, nullptr, &step.node->output(i)->type};
+    const Value& value = *step.node->output(i);
+    StepOutput outlet{nullptr, nullptr, &value.type, value.storage.device};
     if (place.kind == Place::Kind::item)
       outlet.item = &items_[place.index];
     else
@@ -339,41 +375,63 @@ void Execution::run_regions(const Step& step, const RunRequest& request) {
   region_steps_[static_cast<std::size_t>(&step - run.steps().data())]->run(operands_, outlets_, request);
 }
 
-/// Runs one node by its definition. Planned values go in as views and come out by copy.
+/// Input `i` as the interpreter takes it, wherever it lies.
+Item Execution::argument(const Step& step, std::size_t i) const {
+  const Value& value = *step.node->input(i);
+  const Place& place = program().inputs()[step.first_input + i];
+  if (place.kind == Place::Kind::item) return items_[place.index];
+  if (place.kind == Place::Kind::constant) return Item(arenas_.weights->constants[place.index]);
+  void* memory = const_cast<void*>(inputs_[step.first_input + i]);
+  return Item(
+      Tensor::wrap(memory, value.type.dtype(), value.type.shape(), nullptr, {}, value.storage.device));
+}
+
+/// Runs one node by its definition. Planned values go in as views and come out by copy; what the definition
+/// reads comes to the host first. What only moves may be moved where it lies.
 void Execution::interpret(const Step& step, const RunRequest& request) {
-  const Program& run = program();
+  const Mover mover(request);
+  std::vector<Tensor> borrowed;
+  std::vector<Item> results = computed(step, request, mover, borrowed);
+  for (std::size_t i = 0; i < step.outputs; ++i) {
+    if (program().outputs()[step.first_output + i].kind == Place::Kind::item)
+      results[i] = owned(std::move(results[i]), borrowed, mover);
+    give_result(step, i, std::move(results[i]), mover);
+  }
+}
+
+/// `borrowed` is given what results may share memory with that is not theirs.
+std::vector<Item> Execution::computed(const Step& step, const RunRequest& request, const Mover& mover,
+                                      std::vector<Tensor>& borrowed) const {
   const Node& node = *step.node;
   std::vector<Item> held(step.inputs);
   std::vector<const Item*> arguments(step.inputs, nullptr);
-  std::vector<Tensor> borrowed;
   for (std::size_t i = 0; i < step.inputs; ++i) {
-    const Value* value = node.inputs()[i];
-    if (!value) continue;
-    const Place& place = run.inputs()[step.first_input + i];
-    if (place.kind == Place::Kind::item) {
-      arguments[i] = &items_[place.index];
-    } else if (place.kind == Place::Kind::constant) {
-      held[i].tensor = run.constants()[place.index];
-      arguments[i] = &held[i];
-    } else {
-      void* memory = const_cast<void*>(inputs_[step.first_input + i]);
-      held[i].tensor = Tensor::wrap(memory, value->type.dtype(), value->type.shape(), nullptr);
-      borrowed.push_back(held[i].tensor);
-      arguments[i] = &held[i];
-    }
+    if (!node.inputs()[i]) continue;
+    held[i] = argument(step, i);
+    arguments[i] = &held[i];
   }
-  std::vector<Item> results =
-      run_node(node, arguments, {.threads = request.threads, .control = &request.control});
-  for (std::size_t i = 0; i < step.outputs; ++i) {
-    const Place& place = run.outputs()[step.first_output + i];
-    if (place.kind == Place::Kind::item) {
-      items_[place.index] = owned(std::move(results[i]), borrowed);
-    } else if (results[i].tensor.defined()) {
-      check(results[i].tensor.shape() == node.output(i)->type.shape(), ErrorCode::internal,
-            "{}: inferred {}, computed {}", node.label(), node.output(i)->type.to_string(),
-            results[i].tensor.shape().to_string());
-      std::memcpy(outputs_[step.first_output + i], results[i].tensor.data(), results[i].tensor.bytes());
-    }
+  if (auto results = run_late(program(), node, arguments, mover)) return std::move(*results);
+  for (std::size_t i = 0; i < step.inputs; ++i) {
+    if (!arguments[i]) continue;
+    if (!ops::hands_on(node, i)) held[i] = mover.on(Device{}, held[i]);
+    const Place::Kind kind = program().inputs()[step.first_input + i].kind;
+    if (kind != Place::Kind::item && kind != Place::Kind::constant) borrowed.push_back(held[i].tensor);
+  }
+  if (ops::is_renamed(node) && !held[0].tensor.device().is_host()) return {renamed(node, arguments)};
+  return run_node(node, arguments,
+                  {.threads = request.threads, .control = &request.control, .hands_on = true});
+}
+
+void Execution::give_result(const Step& step, std::size_t i, Item item, const Mover& mover) {
+  const Place& place = program().outputs()[step.first_output + i];
+  const Value& value = *step.node->output(i);
+  if (place.kind == Place::Kind::item) {
+    items_[place.index] = std::move(item);
+  } else if (item.tensor.defined()) {
+    check(item.tensor.shape() == value.type.shape(), ErrorCode::internal, "{}: inferred {}, computed {}",
+          step.node->label(), value.type.to_string(), item.tensor.shape().to_string());
+    mover.copy({outputs_[step.first_output + i], value.storage.device}, place_of(item.tensor),
+               item.tensor.bytes());
   }
 }
 

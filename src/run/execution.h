@@ -9,6 +9,7 @@
 
 #include "plan/program.h"
 #include "run/lanes.h"
+#include "run/mover.h"
 #include "run/recording.h"
 #include "run/region_step.h"
 #include "run/weight_stream.h"
@@ -31,6 +32,7 @@ struct RunRequest {
   int threads = 1;
   const Control& control; ///< Looked at between steps and within those that the interpreter runs.
   std::vector<double>* times = nullptr; ///< Seconds by step are added, which waits for each run's end.
+  RunMemory* memory = nullptr;          ///< Of the run that this one is part of; null: its own.
 };
 
 /// Pointers are patched where the caller's memory changes, else fixed. Used by one thread at a time.
@@ -46,6 +48,8 @@ public:
   /// written to.
   void set_input(std::size_t index, const void* memory);
   void set_output(std::size_t index, void* memory);
+  /// For values of its runs, on the stream of the last one.
+  Mover mover(Stream stream) { return {stream, memory_}; }
   std::vector<Item>& items() { return items_; }
   const std::vector<Item>& items() const { return items_; }
 
@@ -72,10 +76,15 @@ private:
   void run_on_gpu(const RunRequest& request);
   void run_on_gpus(const RunRequest& request);
   void run_segment(std::size_t number, const RunRequest& request);
+  bool waits(const Step& step) const;
   void run_timed(const RunRequest& request);
   void run_timed_on_gpus(const RunRequest& request);
   void run_step(const Step& step, const RunRequest& request);
   void interpret(const Step& step, const RunRequest& request);
+  Item argument(const Step& step, std::size_t i) const;
+  std::vector<Item> computed(const Step& step, const RunRequest& request, const Mover& mover,
+                             std::vector<Tensor>& borrowed) const;
+  void give_result(const Step& step, std::size_t i, Item item, const Mover& mover);
   void run_regions(const Step& step, const RunRequest& request);
   StepInput operand(const Step& step, std::size_t i);
 
@@ -86,6 +95,7 @@ private:
   std::vector<std::vector<Patch>> input_readers_, input_writers_, output_readers_, output_writers_;
   std::vector<Item> items_;
   Recording recording_;
+  RunMemory memory_; ///< For a target that is not the host, of what a run alone sizes.
   std::unique_ptr<Lanes> lanes_;                          ///< Null where there is one stream.
   std::unique_ptr<WeightStream> weight_stream_;           ///< Null where all weights are on the device.
   std::vector<std::unique_ptr<RegionStep>> region_steps_; ///< By step; null where it has no bodies.

@@ -1,18 +1,17 @@
 #include "run/region_step.h"
 
-#include <cstring>
-
 #include <lanner/error.h>
 
 #include "base/check.h"
 #include "ops/interpreter.h"
 #include "run/branch.h"
+#include "run/execution.h"
 #include "run/row_blocks.h"
 #include "run/turns.h"
 
 namespace lanner {
-bool is_plain(const Tensor& tensor) {
-  return tensor.layout().row_major() && tensor.device().is_host();
+Arenas body_arenas(const Bodies& bodies, const BodyMemory& memory) {
+  return {memory.workspace + bodies.arena, memory.host};
 }
 
 void check_fits(const Item& item, const Type& type, std::string_view what) {
@@ -25,15 +24,15 @@ void check_fits(const Item& item, const Type& type, std::string_view what) {
 Tensor view_of(const StepInput& operand) {
   if (operand.item) return operand.item->tensor;
   return Tensor::wrap(const_cast<void*>(operand.memory), operand.type->dtype(), operand.type->shape(),
-                      nullptr);
+                      nullptr, {}, operand.device);
 }
 
-Item item_of(const StepInput& operand) {
+Item item_of(const StepInput& operand, const Mover& mover) {
   if (operand.item) return *operand.item;
-  return Item(view_of(operand).clone());
+  return Item(mover.clone(view_of(operand)));
 }
 
-void put(const StepOutput& outlet, Item item, std::string_view what) {
+void put(const StepOutput& outlet, Item item, std::string_view what, const Mover& mover) {
   check_fits(item, *outlet.type, what);
   if (!outlet.memory) {
     *outlet.item = std::move(item);
@@ -41,14 +40,14 @@ void put(const StepOutput& outlet, Item item, std::string_view what) {
   }
   check(item.tensor.defined(), ErrorCode::invalid_argument, "{} is declared {}, but holds no tensor", what,
         outlet.type->to_string());
-  const Tensor tensor = is_plain(item.tensor) ? item.tensor : item.tensor.clone();
-  if (tensor.bytes() > 0) std::memmove(outlet.memory, tensor.data(), tensor.bytes());
+  const Tensor tensor = item.tensor.layout().row_major() ? item.tensor : mover.on(outlet.device, item.tensor);
+  mover.copy({outlet.memory, outlet.device}, place_of(tensor), tensor.bytes());
 }
 
-std::unique_ptr<RegionStep> make_region_step(const Step& step, std::byte* workspace) {
-  if (step.bodies->turns) return std::make_unique<TurnsStep>(step, workspace);
-  if (step.bodies->rows) return std::make_unique<RowBlocksStep>(step, workspace);
-  return std::make_unique<Branch>(step, workspace);
+std::unique_ptr<RegionStep> make_region_step(const Step& step, const BodyMemory& memory) {
+  if (step.bodies->turns) return std::make_unique<TurnsStep>(step, memory);
+  if (step.bodies->rows) return std::make_unique<RowBlocksStep>(step, memory);
+  return std::make_unique<Branch>(step, memory);
 }
 
 } // namespace lanner

@@ -10,17 +10,26 @@
 
 #include "graph/graph.h"
 #include "plan/program.h"
+#include "run/mover.h"
 
 namespace lanner {
 
+struct Arenas;
 struct RunRequest;
 
-/// A value that a step reads: memory in row-major order where its size is known before running, else an item;
-/// neither where it is absent.
+/// Where the bodies of a step keep their values.
+struct BodyMemory {
+  std::byte* workspace = nullptr; ///< On the device that they run on.
+  std::byte* host = nullptr;      ///< For a device that is not the host.
+};
+
+/// A value that a step reads: memory in row-major order where its size is known before running, else an item,
+/// whose tensors lie on the host or on the target's device; neither where it is absent.
 struct StepInput {
   const void* memory = nullptr;
   const Item* item = nullptr;
   const Type* type = nullptr; ///< As the node has it.
+  Device device = {};         ///< Of the memory.
   bool present() const noexcept { return memory || item; }
 };
 
@@ -29,7 +38,11 @@ struct StepOutput {
   void* memory = nullptr;
   Item* item = nullptr;
   const Type* type = nullptr;
+  Device device = {}; ///< Of the memory.
 };
+
+/// Of the bodies alone, one of which runs at a time.
+Arenas body_arenas(const Bodies& bodies, const BodyMemory& memory);
 
 /// Used by one thread at a time.
 class RegionStep {
@@ -42,17 +55,16 @@ public:
                    const RunRequest& request) = 0;
 };
 
-/// For a step that has bodies; `workspace` is as large as they ask and the step's alone while it runs.
-std::unique_ptr<RegionStep> make_region_step(const Step& step, std::byte* workspace);
+/// For a step that has bodies; the memory is as large as they ask and the step's alone while it runs.
+std::unique_ptr<RegionStep> make_region_step(const Step& step, const BodyMemory& memory);
 
-bool is_plain(const Tensor& tensor); ///< Row-major on the host.
 /// Error{invalid_argument} naming `what` for a tensor that is not of the type, as far as that says.
 void check_fits(const Item& item, const Type& type, std::string_view what);
 /// The operand as a tensor that shares its memory; it holds what an item holds.
 Tensor view_of(const StepInput& operand);
 /// The operand as an item that may be kept for longer than the step runs.
-Item item_of(const StepInput& operand);
+Item item_of(const StepInput& operand, const Mover& mover);
 /// Puts `item` where the outlet says. Error{invalid_argument} naming `what` where it is not of its type.
-void put(const StepOutput& outlet, Item item, std::string_view what);
+void put(const StepOutput& outlet, Item item, std::string_view what, const Mover& mover);
 
 } // namespace lanner

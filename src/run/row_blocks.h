@@ -9,17 +9,19 @@ namespace lanner {
 /// A `by_rows`: any number of rows by bodies for some.
 class RowBlocksStep final : public RegionStep {
 public:
-  RowBlocksStep(const Step& step, std::byte* workspace);
+  RowBlocksStep(const Step& step, const BodyMemory& memory);
   void run(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
            const RunRequest& request) override;
 
 private:
-  void begin(std::span<const StepInput> inputs, std::span<const StepOutput> outputs);
+  void begin(std::span<const StepInput> inputs, std::span<const StepOutput> outputs, const Mover& mover);
   void run_block(std::size_t block, std::int64_t first, const RunRequest& request);
+  MemoryPlace row(const Tensor& tensor, std::int64_t number, std::uint64_t row_bytes) const;
   void clear();
 
   const Node& node_;
   const RowBlocks& plan_;
+  const Device device_;
   std::byte* workspace_;
   std::vector<BodyRun> bodies_;
   BlockChoice choice_;

@@ -1,7 +1,6 @@
 #include "run/turns.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -18,17 +17,9 @@ namespace {
 
 constexpr std::int64_t first_capacity = 16;
 
-Tensor plain(const Tensor& tensor) {
-  return is_plain(tensor) ? tensor : tensor.clone();
-}
-
 /// One bool of a size known before running.
 bool is_flag(const Type& type) {
   return type.is_static() && type.dtype() == DType::boolean && type.shape().elements() == 1;
-}
-
-void copy_bytes(void* to, const void* from, std::uint64_t bytes) {
-  if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
 }
 
 } // namespace
@@ -44,21 +35,22 @@ std::int64_t StackedOutput::index(std::int64_t turn) const {
   return plan_.backwards ? *turns_ - 1 - turn : turn;
 }
 
-void StackedOutput::begin(const StepOutput& outlet, std::optional<std::int64_t> turns, std::int64_t most) {
+void StackedOutput::begin(const StepOutput& outlet, std::optional<std::int64_t> turns, std::int64_t most,
+                          const Mover& mover) {
   outlet_ = outlet;
   turns_ = turns;
   most_ = most;
   capacity_ = 0;
   list_ = ops::Stack(plan_.axis, plan_.backwards);
   if (!plan_.in_memory) return;
-  if (!outlet.memory) return reserve(turns && fits(*turns) ? *turns : std::min(most, first_capacity));
+  if (!outlet.memory) return reserve(turns && fits(*turns) ? *turns : std::min(most, first_capacity), mover);
   const Shape declared = outlet.type->shape();
   const std::size_t axis = ops::resolve_axis(plan_.axis, declared.rank());
   capacity_ = declared[axis];
   check(declared == shape(capacity_) && (!turns || *turns == capacity_), ErrorCode::invalid_argument,
         "output {} is declared {}, but {} turns give {}", plan_.output, outlet.type->to_string(),
         turns.value_or(capacity_), shape(turns.value_or(capacity_)).to_string());
-  made_ = Tensor::wrap(outlet.memory, outlet.type->dtype(), declared, nullptr);
+  made_ = Tensor::wrap(outlet.memory, outlet.type->dtype(), declared, nullptr, {}, device_);
 }
 
 /// A number of turns that no run could keep the results of: memory is then taken as turns are made, so that
@@ -67,36 +59,33 @@ bool StackedOutput::fits(std::int64_t turns) const {
   return plan_.bytes == 0 || static_cast<std::uint64_t>(turns) <= current_limits().tensor_bytes / plan_.bytes;
 }
 
-void StackedOutput::reserve(std::int64_t turns) {
-  Tensor larger = Tensor::allocate(element_.dtype(), shape(turns), {}, {}, current_limits());
+void StackedOutput::reserve(std::int64_t turns, const Mover& mover) {
+  Tensor larger = mover.allocate(element_.dtype(), shape(turns), device_);
   // Only what is stacked along the first axis grows: a scan knows how many turns it makes.
-  copy_bytes(larger.data(), made_.defined() ? made_.data() : nullptr,
-             static_cast<std::uint64_t>(capacity_) * plan_.bytes);
+  if (capacity_ > 0)
+    mover.copy(place_of(larger), place_of(made_), static_cast<std::uint64_t>(capacity_) * plan_.bytes);
   made_ = std::move(larger);
   capacity_ = turns;
 }
 
-void* StackedOutput::place(std::int64_t turn, std::byte* workspace) {
+void* StackedOutput::place(std::int64_t turn, std::byte* workspace, const Mover& mover) {
   if (!plan_.in_memory) return nullptr;
   if (turn >= capacity_) {
     check(!outlet_.memory, ErrorCode::invalid_argument, "output {} is declared {}, but there are more turns",
           plan_.output, outlet_.type->to_string());
-    reserve(std::min(most_, capacity_ * 2));
+    reserve(std::min(most_, capacity_ * 2), mover);
   }
   if (!plan_.contiguous) return workspace + plan_.buffer;
   return static_cast<std::byte*>(made_.data()) + static_cast<std::uint64_t>(index(turn)) * plan_.bytes;
 }
 
-void StackedOutput::take(std::int64_t turn, const StepInput& value) {
-  if (!plan_.in_memory) return list_.push(item_of(value).tensor);
-  if (!plan_.contiguous)
-    return ops::copy_slice(plain(view_of(value)), made_, ops::resolve_axis(plan_.axis, made_.rank()),
-                           index(turn));
-  copy_bytes(static_cast<std::byte*>(made_.data()) + static_cast<std::uint64_t>(index(turn)) * plan_.bytes,
-             plain(view_of(value)).data(), plan_.bytes);
+void StackedOutput::take(std::int64_t turn, const StepInput& value, const Mover& mover) {
+  if (!plan_.in_memory) return list_.push(mover.on(Device{}, item_of(value, mover)).tensor);
+  mover.copy_slice(mover.on(device_, view_of(value)), made_, ops::resolve_axis(plan_.axis, made_.rank()),
+                   index(turn));
 }
 
-void StackedOutput::finish(std::int64_t turns) {
+void StackedOutput::finish(std::int64_t turns, const Mover& mover) {
   if (plan_.in_memory && outlet_.memory) {
     check(turns == capacity_, ErrorCode::invalid_argument,
           "output {} is declared {}, but there were {} turns", plan_.output, outlet_.type->to_string(),
@@ -108,10 +97,10 @@ void StackedOutput::finish(std::int64_t turns) {
   if (!plan_.in_memory || turns == 0) {
     result = list_.joined(*outlet_.type);
   } else if (turns < capacity_) {
-    result = Tensor::allocate(element_.dtype(), shape(turns), {}, {}, current_limits());
-    copy_bytes(result.data(), made_.data(), static_cast<std::uint64_t>(turns) * plan_.bytes);
+    result = mover.allocate(element_.dtype(), shape(turns), device_);
+    mover.copy(place_of(result), place_of(made_), static_cast<std::uint64_t>(turns) * plan_.bytes);
   }
-  put(outlet_, Item(std::move(result)), fmt::format("output {}", plan_.output));
+  put(outlet_, Item(std::move(result)), fmt::format("output {}", plan_.output), mover);
 }
 
 void StackedOutput::clear() {
@@ -119,46 +108,49 @@ void StackedOutput::clear() {
   list_ = ops::Stack();
 }
 
-TurnsStep::TurnsStep(const Step& step, std::byte* workspace)
-    : node_(*step.node), plan_(*step.bodies->turns), workspace_(workspace),
-      body_(step.bodies->list.front(), *step.node->regions().front(), workspace + step.bodies->arena),
+TurnsStep::TurnsStep(const Step& step, const BodyMemory& memory)
+    : node_(*step.node), plan_(*step.bodies->turns), device_(step.bodies->device),
+      workspace_(memory.workspace),
+      body_(step.bodies->list.front(), *step.node->regions().front(), body_arenas(*step.bodies, memory)),
       carried_(plan_.carried.size()), scanned_(plan_.scanned.size()),
       claimed_(step.bodies->list.front().program->results().size()),
       direct_(step.node->regions().front()->outputs().size()) {
   for (const Turns::Stacked& stacked : plan_.stacked)
-    stacked_.emplace_back(stacked, body_.type(stacked.result));
+    stacked_.emplace_back(stacked, body_.type(stacked.result), device_);
 }
 
-void TurnsStep::begin(std::span<const StepInput> inputs, std::span<const StepOutput> outputs) {
+void TurnsStep::begin(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
+                      const Mover& mover) {
   outputs_ = outputs;
   const Region& region = *node_.regions().front();
   const std::size_t own = region.parameters().size() - node_.captures();
   for (std::size_t i = 0; i < node_.captures(); ++i)
-    body_.give(own + i, inputs[node_.own_inputs().size() + i]);
+    body_.give(own + i, inputs[node_.own_inputs().size() + i], mover);
   for (std::size_t i = 0; i < carried_.size(); ++i) {
     const StepInput& first = inputs[plan_.carried[i].input];
     if (plan_.carried[i].in_memory)
       carried_[i].memory = first.memory;
     else
-      carried_[i].item = item_of(first);
+      carried_[i].item = item_of(first, mover);
   }
   condition_ = always_ = true;
-  if (!plan_.counted) return begin_scan(inputs);
+  if (!plan_.counted) return begin_scan(inputs, mover);
+  const auto read = [&](std::size_t i) { return mover.on(Device{}, view_of(inputs[i])); };
   most_ = inputs.size() > 0 && node_.own_inputs().size() > 0 && inputs[0].present()
-              ? std::max<std::int64_t>(0, ops::read_integer(view_of(inputs[0]), "loop: trip count"))
+              ? std::max<std::int64_t>(0, ops::read_integer(read(0), "loop: trip count"))
               : INT64_MAX;
   if (node_.own_inputs().size() > 1 && inputs[1].present())
-    condition_ = ops::read_condition(view_of(inputs[1]), "loop: condition");
+    condition_ = ops::read_condition(read(1), "loop: condition");
   const BodyResult& next = body_.result(0);
   always_ = next.from == BodyResult::From::parameter && next.index == 1;
   known_ = condition_ ? std::nullopt : std::optional<std::int64_t>(0);
   if (condition_ && always_ && most_ < INT64_MAX) known_ = most_;
 }
 
-void TurnsStep::begin_scan(std::span<const StepInput> inputs) {
+void TurnsStep::begin_scan(std::span<const StepInput> inputs, const Mover& mover) {
   for (std::size_t i = 0; i < scanned_.size(); ++i) {
     const Turns::Scanned& scanned = plan_.scanned[i];
-    scanned_[i] = plain(view_of(inputs[scanned.input]));
+    scanned_[i] = mover.on(scanned.in_memory ? device_ : Device{}, view_of(inputs[scanned.input]));
     const Shape& shape = scanned_[i].shape();
     const std::size_t axis = ops::resolve_axis(scanned.axis, shape.rank());
     if (i == 0) most_ = shape[axis];
@@ -176,39 +168,52 @@ void TurnsStep::run(std::span<const StepInput> inputs, std::span<const StepOutpu
                     const RunRequest& request) {
   // Whatever ends the run, nothing is held until the next.
   const std::unique_ptr<TurnsStep, void (*)(TurnsStep*)> held(this, [](TurnsStep* step) { step->clear(); });
-  begin(inputs, outputs);
+  const Mover mover(request);
+  begin(inputs, outputs, mover);
   for (std::size_t i = 0; i < stacked_.size(); ++i)
-    stacked_[i].begin(outputs[plan_.stacked[i].output], known_, most_);
+    stacked_[i].begin(outputs[plan_.stacked[i].output], known_, most_, mover);
   std::int64_t turn = 0;
   for (; turn < most_ && condition_; ++turn) {
     request.control.report({"run", static_cast<double>(turn), 0, "turns"});
     request.control.cancel.check();
-    give_turn(turn);
-    place_results(turn);
+    give_turn(turn, mover);
+    place_results(turn, mover);
     body_.run(request);
-    take_results(turn);
+    take_results(turn, mover);
   }
-  finish(turn);
+  finish(turn, mover);
 }
 
-void TurnsStep::give_turn(std::int64_t turn) {
+void TurnsStep::give_turn(std::int64_t turn, const Mover& mover) {
   if (plan_.counted) {
     turn_ = turn;
-    const Region& region = *node_.regions().front();
-    body_.give(0, {&turn_, nullptr, &region.parameter(0)->type});
-    body_.give(1, {&condition_, nullptr, &region.parameter(1)->type});
+    give_control(0, &turn_, plan_.turn, mover);
+    give_control(1, &condition_, plan_.condition, mover);
   }
   for (std::size_t i = 0; i < carried_.size(); ++i) {
     const Turns::Carried& carried = plan_.carried[i];
     if (carried.in_memory)
       body_.give_memory(carried.parameter, carried_[i].memory);
     else
-      body_.give(carried.parameter, {nullptr, &carried_[i].item, nullptr});
+      body_.give(carried.parameter, {nullptr, &carried_[i].item, nullptr}, mover);
   }
-  for (std::size_t i = 0; i < scanned_.size(); ++i) give_slice(i, turn);
+  for (std::size_t i = 0; i < scanned_.size(); ++i) give_slice(i, turn, mover);
 }
 
-void TurnsStep::give_slice(std::size_t i, std::int64_t turn) {
+/// On a GPU what the region reads of them is written to a buffer.
+void TurnsStep::give_control(std::size_t parameter, const void* value, std::uint64_t buffer,
+                             const Mover& mover) {
+  const Value& taken = *node_.regions().front()->parameter(parameter);
+  if (device_.is_host() || !body_.takes_memory(parameter))
+    return body_.give(parameter, {value, nullptr, &taken.type}, mover);
+  const MemoryPlace place{workspace_ + buffer, device_};
+  check(storage_bytes(taken) <= sizeof(std::int64_t), ErrorCode::bad_data, "%{} of a loop is declared {}",
+        taken.name(), taken.type.to_string());
+  if (!taken.unused()) mover.copy(place, {const_cast<void*>(value), {}}, storage_bytes(taken));
+  body_.give_memory(parameter, place.data);
+}
+
+void TurnsStep::give_slice(std::size_t i, std::int64_t turn, const Mover& mover) {
   const Turns::Scanned& scanned = plan_.scanned[i];
   const Tensor& whole = scanned_[i];
   const std::int64_t place = scanned.backwards ? most_ - 1 - turn : turn;
@@ -217,13 +222,16 @@ void TurnsStep::give_slice(std::size_t i, std::int64_t turn) {
                                                     static_cast<std::uint64_t>(place) * scanned.bytes);
   const std::size_t axis = ops::resolve_axis(scanned.axis, whole.rank());
   Shape shape = ops::without_axis(whole.shape(), axis);
-  Tensor slice = scanned.in_memory
-                     ? Tensor::wrap(workspace_ + scanned.buffer, whole.dtype(), std::move(shape), nullptr)
-                     : Tensor::allocate(whole.dtype(), std::move(shape), {}, {}, current_limits());
+  if (scanned.in_memory) {
+    std::byte* const buffer = workspace_ + scanned.buffer;
+    mover.take_slice(whole, axis, place,
+                     Tensor::wrap(buffer, whole.dtype(), std::move(shape), nullptr, {}, device_));
+    return body_.give_memory(scanned.parameter, buffer);
+  }
+  Tensor slice = mover.allocate(whole.dtype(), shape, Device{});
   ops::take_slice(whole, axis, place, slice);
-  if (scanned.in_memory) return body_.give_memory(scanned.parameter, slice.data());
   const Item item(std::move(slice));
-  body_.give(scanned.parameter, {nullptr, &item, nullptr});
+  body_.give(scanned.parameter, {nullptr, &item, nullptr}, mover);
 }
 
 bool TurnsStep::claim(std::size_t k, void* memory) {
@@ -233,7 +241,7 @@ bool TurnsStep::claim(std::size_t k, void* memory) {
   return true;
 }
 
-void TurnsStep::place_results(std::int64_t turn) {
+void TurnsStep::place_results(std::int64_t turn, const Mover& mover) {
   std::fill(claimed_.begin(), claimed_.end(), false);
   for (std::size_t i = 0; i < carried_.size(); ++i) {
     const Turns::Carried& carried = plan_.carried[i];
@@ -246,21 +254,22 @@ void TurnsStep::place_results(std::int64_t turn) {
   for (std::size_t i = 0; i < stacked_.size(); ++i) {
     const Turns::Stacked& stacked = plan_.stacked[i];
     direct_[stacked.result] =
-        claim(stacked.result, stacked_[i].place(turn, workspace_)) && stacked.contiguous;
+        claim(stacked.result, stacked_[i].place(turn, workspace_, mover)) && stacked.contiguous;
   }
-  if (plan_.counted && is_flag(body_.type(0))) claim(0, &next_);
+  if (plan_.counted && is_flag(body_.type(0)))
+    claim(0, device_.is_host() ? static_cast<void*>(&next_) : workspace_ + plan_.next);
 }
 
-void TurnsStep::take_results(std::int64_t turn) {
+void TurnsStep::take_results(std::int64_t turn, const Mover& mover) {
   for (std::size_t i = 0; i < stacked_.size(); ++i) {
     const Turns::Stacked& stacked = plan_.stacked[i];
-    if (!direct_[stacked.result]) stacked_[i].take(turn, body_.value(stacked.result));
+    if (!direct_[stacked.result]) stacked_[i].take(turn, body_.value(stacked.result), mover);
   }
-  if (plan_.counted && !always_) condition_ = goes_on();
-  for (std::size_t i = 0; i < carried_.size(); ++i) take_carried(i);
+  if (plan_.counted && !always_) condition_ = goes_on(mover);
+  for (std::size_t i = 0; i < carried_.size(); ++i) take_carried(i, mover);
 }
 
-void TurnsStep::take_carried(std::size_t i) {
+void TurnsStep::take_carried(std::size_t i, const Mover& mover) {
   const Turns::Carried& carried = plan_.carried[i];
   State& state = carried_[i];
   const BodyResult& from = body_.result(carried.result);
@@ -268,30 +277,29 @@ void TurnsStep::take_carried(std::size_t i) {
   if (unchanged) return;
   const StepInput value = body_.value(carried.result);
   if (!carried.in_memory) {
-    state.item = item_of(value);
+    state.item = item_of(value, mover);
     return;
   }
-  if (!direct_[carried.result])
-    copy_bytes(state.next, value.memory ? value.memory : value.item->tensor.data(), carried.bytes);
+  if (!direct_[carried.result]) mover.copy({state.next, device_}, place_of(view_of(value)), carried.bytes);
   state.memory = state.next;
 }
 
-bool TurnsStep::goes_on() const {
+bool TurnsStep::goes_on(const Mover& mover) const {
   const StepInput value = body_.value(0);
-  if (value.memory && is_flag(body_.type(0))) return *static_cast<const bool*>(value.memory);
-  return ops::read_condition(view_of(value), "loop: condition of the body");
+  if (value.memory == &next_) return next_;
+  return ops::read_condition(mover.on(Device{}, view_of(value)), "loop: condition of the body");
 }
 
-void TurnsStep::finish(std::int64_t turns) {
+void TurnsStep::finish(std::int64_t turns, const Mover& mover) {
   for (std::size_t i = 0; i < carried_.size(); ++i) {
     const Turns::Carried& carried = plan_.carried[i];
     const StepOutput& outlet = outputs_[carried.output];
     if (carried.in_memory)
-      copy_bytes(outlet.memory, carried_[i].memory, carried.bytes);
+      mover.copy({outlet.memory, device_}, {const_cast<void*>(carried_[i].memory), device_}, carried.bytes);
     else
-      put(outlet, std::move(carried_[i].item), fmt::format("carried value {}", i));
+      put(outlet, std::move(carried_[i].item), fmt::format("carried value {}", i), mover);
   }
-  for (StackedOutput& stacked : stacked_) stacked.finish(turns);
+  for (StackedOutput& stacked : stacked_) stacked.finish(turns, mover);
 }
 
 void TurnsStep::clear() {

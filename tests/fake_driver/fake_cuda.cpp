@@ -1,5 +1,6 @@
 #include "fake_driver/fake_cuda.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -11,6 +12,7 @@
 #include "device/cuda/driver_api.h"
 #include "fake_driver/fake_world.h"
 #include "fake_driver/image_kernels.h"
+#include "fake_driver/index_kernels.h"
 
 using namespace lanner::fake;
 
@@ -18,6 +20,16 @@ using namespace lanner::fake;
   if (const int status = enter(name); status != success) return status
 
 namespace {
+
+/// Whether it lies in memory that the driver gave.
+bool is_pinned(const void* memory) {
+  World& w = world();
+  const std::lock_guard lock(w.mutex);
+  const auto behind = w.memory.upper_bound(memory);
+  if (behind == w.memory.begin()) return false;
+  const auto& [first, block] = *std::prev(behind);
+  return static_cast<const char*>(memory) < static_cast<const char*>(first) + block.bytes;
+}
 
 // --- Kernels that a host can stand for ---
 
@@ -51,6 +63,7 @@ Work kernel_work(const std::string& name, void** arguments, unsigned layers) {
   if (name == "copy_box_2") return box_copy(copy_box<std::uint16_t>);
   if (name == "copy_box_4") return box_copy(copy_box<std::uint32_t>);
   if (name == "copy_box_8") return box_copy(copy_box<std::uint64_t>);
+  if (Work work = index_kernel(name, arguments)) return work;
   if (Work work = image_kernel(name, arguments, layers)) return work;
   return [] {}; // other arithmetic is for real GPUs
 }
@@ -160,8 +173,8 @@ int cuDevicePrimaryCtxRetain(void** context, int device) {
   return success;
 }
 int cuCtxPushCurrent_v2(void* context) {
-  if (device_of(context) < 0) return invalid_value;
-  contexts.push_back(device_of(context));
+  if (!context) return invalid_value;
+  contexts.push_back(std::max(device_of(context), 0)); // one of the caller's own is of the first device
   return success;
 }
 int cuCtxPopCurrent_v2(void** context) {
@@ -219,7 +232,12 @@ int cuMemcpyPeerAsync(std::uint64_t to, void* to_context, std::uint64_t from, vo
 int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, void* stream) {
   LANNER_FAKE_ENTER("cuMemcpyHtoDAsync");
   if (!reaches(to)) return illegal_address;
-  return queue(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
+  if (is_pinned(from)) return queue(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
+  // Other memory of the host is read before the call returns.
+  const auto* first = static_cast<const std::byte*>(from);
+  return queue(stream, [to, staged = std::vector<std::byte>(first, first + bytes)] {
+    std::memcpy(reinterpret_cast<void*>(to), staged.data(), staged.size());
+  });
 }
 int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void* stream) {
   LANNER_FAKE_ENTER("cuMemcpyDtoHAsync");

@@ -30,12 +30,14 @@ inline std::unique_ptr<Graph> parsed(std::string_view text) {
 }
 
 /// Lowered at the first run, by kernels that nothing has timed.
-inline Engine engine_of(std::string_view text, int threads = 1) {
+inline Engine engine_of(std::string_view text, int threads = 1, Device device = {}) {
   auto state = std::make_shared<EngineState>();
   state->graph = parsed(text);
   state->target.threads = threads;
-  state->target.deterministic = true;
-  state->target.isa = state->target.host_isa = isa_of({});
+  state->target.deterministic = device.is_host(); // versions of fakes are vouched for by nobody
+  state->target.device = device;
+  state->target.isa = isa_of(device);
+  state->target.host_isa = isa_of({});
   describe(*state);
   return engine_of(std::move(state));
 }
@@ -47,6 +49,12 @@ inline std::map<std::string, Item> named(const Engine& engine, const std::vector
 }
 
 inline void expect_same(const Item& got, const Item& want, const std::string& what) {
+  if (want.is_sequence()) {
+    ASSERT_TRUE(got.is_sequence() && got.items->size() == want.items->size()) << what;
+    for (std::size_t i = 0; i < want.items->size(); ++i)
+      expect_same((*got.items)[i], (*want.items)[i], fmt::format("{}[{}]", what, i));
+    return;
+  }
   if (!want.tensor.defined() || want.tensor.dtype() != DType::f32) {
     EXPECT_EQ(show(got), show(want)) << what;
     return;

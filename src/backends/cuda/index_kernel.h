@@ -1,0 +1,80 @@
+#pragma once
+// Elements picked and put by index, as the kernels of indices.cu move them. Plain C++ too, so that it is
+// tested without a GPU.
+
+#include <cstdint>
+
+#include "image/cuda/host_device.h"
+
+namespace lanner::cuda {
+
+inline constexpr int max_index_axes = 8;
+
+/// Of gather: `outer` x `size` x `inner` elements, of which each index picks `inner` side by side.
+struct GatherParameters {
+  std::int64_t outer = 0, size = 0, inner = 0, indices = 0;
+  bool wide = true; ///< Indices are i64, else i32.
+};
+
+/// Of gather_elements and scatter_elements: as many indices as there are places in `sizes`, each of which
+/// names a place along the axis of data that lies by `strides`.
+struct PlaceParameters {
+  int rank = 0, axis = 0;
+  std::int64_t size = 0; ///< Of the data along the axis.
+  std::int64_t sizes[max_index_axes] = {}, strides[max_index_axes] = {};
+  bool wide = true;
+};
+
+/// From the front; -1 where there is no such place. The definitions refuse that, a kernel cannot.
+LANNER_HOST_DEVICE inline std::int64_t place_at(const void* indices, std::int64_t i, std::int64_t size,
+                                                bool wide) {
+  const std::int64_t index =
+      wide ? static_cast<const std::int64_t*>(indices)[i] : static_cast<const std::int32_t*>(indices)[i];
+  const std::int64_t place = index < 0 ? index + size : index;
+  return place >= 0 && place < size ? place : -1;
+}
+
+/// Element `i` of the result; 0 where its index names nothing.
+template<typename T>
+LANNER_HOST_DEVICE void gather_element(const T* data, const void* indices, T* out, std::int64_t i,
+                                       const GatherParameters& p) {
+  const std::int64_t column = i % p.inner, row = i / p.inner;
+  const std::int64_t place = place_at(indices, row % p.indices, p.size, p.wide);
+  out[i] = place < 0 ? T{} : data[((row / p.indices) * p.size + place) * p.inner + column];
+}
+
+template<typename T>
+LANNER_HOST_DEVICE void gather_place(const T* data, const void* indices, T* out, std::int64_t i,
+                                     const PlaceParameters& p) {
+  const std::int64_t place = place_at(indices, i, p.size, p.wide);
+  std::int64_t rest = i, from = place * p.strides[p.axis];
+  for (int d = p.rank - 1; d >= 0; --d) {
+    if (d != p.axis) from += rest % p.sizes[d] * p.strides[d];
+    rest /= p.sizes[d];
+  }
+  out[i] = place < 0 ? T{} : data[from];
+}
+
+/// All updates of line `i`, which runs along the axis: in their order, so that the last of two that name one
+/// place stays, as the definition has it.
+template<typename T>
+LANNER_HOST_DEVICE void scatter_line(const T* updates, const void* indices, T* out, std::int64_t i,
+                                     const PlaceParameters& p) {
+  std::int64_t rest = i, from = 0, to = 0, step = 1, stride = 1;
+  for (int d = p.rank - 1; d >= 0; --d) {
+    if (d == p.axis) {
+      step = stride;
+    } else {
+      from += rest % p.sizes[d] * stride;
+      to += rest % p.sizes[d] * p.strides[d];
+      rest /= p.sizes[d];
+    }
+    stride *= p.sizes[d];
+  }
+  for (std::int64_t k = 0; k < p.sizes[p.axis]; ++k, from += step) {
+    const std::int64_t place = place_at(indices, from, p.size, p.wide);
+    if (place >= 0) out[to + place * p.strides[p.axis]] = updates[from];
+  }
+}
+
+} // namespace lanner::cuda

@@ -1,0 +1,75 @@
+#include "lower/without_kernel.h"
+
+#include "ops/moves.h"
+#include "plan/bodies.h"
+#include "plan/lowered.h"
+
+namespace lanner {
+
+Alternative without_kernel(const Node& node, const char* how) {
+  Alternative alternative;
+  alternative.tactic.kernel = how;
+  alternative.tactic.inputs.resize(node.inputs().size());
+  alternative.tactic.outputs.resize(node.outputs().size());
+  return alternative;
+}
+
+Alternative by_regions(const Node& node) {
+  Alternative alternative = without_kernel(node, program_backend);
+  const Device device = device_of_bodies(node);
+  for (std::size_t i = 0; i < node.inputs().size(); ++i)
+    if (node.input(i) && is_planned(*node.input(i)) && !is_control(node, i))
+      alternative.tactic.inputs[i].device = device;
+  for (std::size_t i = 0; i < node.outputs().size(); ++i)
+    if (is_planned(*node.output(i))) alternative.tactic.outputs[i].device = device;
+  return alternative;
+}
+
+/// Whether a run need not bring it to the host.
+static bool may_stay(const Node& node, std::size_t i) {
+  return ops::hands_on(node, i) ||
+         (ops::moves_elements_of(node, i) && storage_bytes(*node.input(i), {}) >= ops::worth_a_kernel);
+}
+
+/// Whether results may come from where inputs lie.
+static bool gives_on(const Node& node) {
+  return ops::is_renamed(node) || ops::moves_elements(node) || node.kind() == "sequence_at";
+}
+
+std::vector<Alternative> by_definition(const Node& node, const Target& target) {
+  std::vector<Alternative> list{without_kernel(node, interpreter_backend)};
+  if (target.device.is_host()) return list;
+  Alternative near = list.front();
+  bool differs = false;
+  for (std::size_t i = 0; i < node.inputs().size(); ++i)
+    if (const Value* input = node.input(i); input && is_planned(*input) && may_stay(node, i)) {
+      near.tactic.inputs[i].device = target.device;
+      differs = true;
+    }
+  if (gives_on(node))
+    for (std::size_t k = 0; k < node.outputs().size(); ++k)
+      if (is_planned(*node.output(k))) {
+        near.tactic.outputs[k].device = target.device;
+        differs = true;
+      }
+  if (differs) list.push_back(std::move(near));
+  return list;
+}
+
+std::vector<Alternative> aliases(const Node& node, const Target& target) {
+  std::vector<Alternative> list;
+  const auto add_on = [&](const Storage& plain) {
+    for (auto& [from, to] : alias_storages(node, plain)) {
+      Alternative alternative = without_kernel(node, alias_backend);
+      alternative.tactic.inputs[0] = std::move(from);
+      alternative.tactic.outputs[0] = std::move(to);
+      list.push_back(std::move(alternative));
+    }
+  };
+  add_on({});
+  for (const Device device : target.devices())
+    if (!device.is_host()) add_on(target.on(device).storage());
+  return list;
+}
+
+} // namespace lanner

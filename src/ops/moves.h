@@ -1,0 +1,26 @@
+#pragma once
+// Operators that hand items on without reading their elements.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "graph/graph.h"
+
+namespace lanner::ops {
+
+/// Elements of fewer bytes than this are moved on the host, wherever they lie: waiting for a GPU takes longer
+/// than the copy.
+inline constexpr std::uint64_t worth_a_kernel = 256 << 10;
+
+/// Whether the definition of `node` takes input `i` as it is, wherever its tensors lie: sequences and
+/// optionals hold them, pick them, count them; or nothing but their shape is read.
+bool hands_on(const Node& node, std::size_t i);
+/// Whether output 0 is input 0 under another shape, or as it is.
+bool is_renamed(const Node& node);
+
+/// Whether the results hold elements of some inputs at other places, or zeros, and nothing is computed.
+bool moves_elements(const Node& node);
+/// Whether input `i` of such a node is moved, or names places as data does; the others are few and say how.
+bool moves_elements_of(const Node& node, std::size_t i);
+
+} // namespace lanner::ops
