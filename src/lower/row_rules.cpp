@@ -145,6 +145,8 @@ std::optional<Dim> works_by_rows(const Node& node, Device device) {
   if (!node.op().pure || !node.regions().empty() || node.outputs().size() != 1 || node.kind() == "reorder")
     return std::nullopt;
   const std::optional<Dim> count = row_count(*node.output());
+  // A GPU's kernels compute reals: numbers of images and the like would be fetched and brought back a block.
+  if (count && !device.is_host() && !is_float(node.output()->type.dtype())) return std::nullopt;
   return count && by_rows(node, *count, device) ? count : std::nullopt;
 }
 
