@@ -586,6 +586,17 @@ static void check_weights(const lanner_engine* engine) {
   lanner_engine_destroy(loaded);
 }
 
+static void check_weight_memory(const lanner_engine* engine) {
+  lanner_weight_memory memory;
+  memset(&memory, 1, sizeof memory);
+  memory.struct_size = sizeof memory;
+  SUCCEED(lanner_engine_weight_memory(engine, &memory, &error));
+  REQUIRE(memory.streamable == 0 && memory.least == 0 && memory.budget == 0);
+  REFUSE(lanner_engine_weight_memory(engine, NULL, &error), LANNER_INVALID_ARGUMENT, "memory is null");
+  REFUSE(lanner_engine_set_weight_budget(engine, 1 << 20, &error), LANNER_UNSUPPORTED, "on a GPU");
+  SUCCEED(lanner_engine_set_weight_budget(engine, 0, &error));
+}
+
 static void check_verify(const lanner_engine* engine) {
   const int64_t two[] = {2, 3, 8, 8}, nine[] = {9, 3, 8, 8};
   lanner_verify_options options;
@@ -788,6 +799,7 @@ int main(int count, char** arguments) {
   check_run(engine);
   check_plans(engine);
   check_weights(engine);
+  check_weight_memory(engine);
   check_verify(engine);
   check_images(engine);
   check_pictures(arguments[1]);
