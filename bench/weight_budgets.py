@@ -20,7 +20,7 @@ def feed_of(engine, seed=0):
     random = np.random.default_rng(seed)
     feed = {}
     for binding in engine.inputs:
-        shape = [max(size, 1) for size in binding.dims]
+        shape = [size if isinstance(size, int) and size > 0 else 1 for size in binding.shape]
         real = binding.dtype.startswith(("f", "bf"))
         values = random.standard_normal(shape) if real else random.integers(0, 2, shape)
         feed[binding.name] = lanner.Tensor(values.astype({"f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32}[binding.dtype])).to("cuda:0")
