@@ -188,6 +188,13 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
       ->group(group)
       ->allow_extra_args(false);
   command
+      .add_option(
+          "--weight-budget", options.weight_budget,
+          "Memory of the GPU that weights may take, like 512MiB: others are copied there ahead of the "
+          "steps that read them")
+      ->group(group)
+      ->transform(CLI::AsSizeValue(true));
+  command
       .add_option("--threads", options.threads,
                   "Threads of the network (default: the cores that may be used)")
       ->group(group)
@@ -245,6 +252,7 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
   build.precision.exact = options.exact;
   build.budget = options.budget.empty() ? default_budget : parse_duration(options.budget);
   read_devices(options, build);
+  build.weight_budget = options.weight_budget;
   build.threads = options.threads;
   build.deterministic = options.deterministic;
   build.retune = options.retune;
@@ -268,6 +276,7 @@ ModelFacts inspect(const EngineOptions& options, Files& files) {
     refuse_build_options(options);
     LoadOptions load;
     load.threads = options.threads;
+    load.weight_budget = options.weight_budget;
     load.limits = given_limits();
     load.environment = environment_of(options);
     if (options.device != "auto") load.device = parse_device(options.device);

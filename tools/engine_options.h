@@ -1,6 +1,7 @@
 #pragma once
 // The options that say how a model becomes an engine, and the way there.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct EngineOptions {
   std::vector<std::string> pins, places;
   bool strict = false, exact = false;
   std::string budget; ///< Empty: the subcommand's own.
+  std::optional<std::uint64_t> weight_budget;
   std::string device = "auto";
   int threads = 0;
   bool deterministic = false, retune = false;

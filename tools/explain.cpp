@@ -156,6 +156,16 @@ std::string variants_text(const Json& plan) {
   return text;
 }
 
+/// Where a budget keeps weights from the GPU.
+std::string streamed_text(const Json& memory) {
+  const Json& weights = memory["weights"];
+  if (weights.is_null() || weights["ring"].get<std::uint64_t>() == 0) return {};
+  const auto bytes = [&](const char* key) { return weights[key].get<std::uint64_t>(); };
+  return fmt::format("streamed {} of weights through {} a context; {} stay on the GPU\n",
+                     bytes_text(bytes("all") - bytes("resident")), bytes_text(bytes("ring")),
+                     bytes_text(bytes("resident")));
+}
+
 std::string heading(const Json& plan) {
   const Json& target = plan["target"];
   const Json& memory = plan["memory"];
@@ -164,14 +174,14 @@ std::string heading(const Json& plan) {
   return fmt::format(
       "{}: {} source nodes in {} steps, for {} ({}), {} threads\ninputs   {}\noutputs  "
       "{}\nmemory   weights {}, activations {}\n"
-      "time     {} by the kernels' own timing\n{}{}{}\n",
+      "{}time     {} by the kernels' own timing\n{}{}{}\n",
       one_line(plan["name"].get<std::string>()), plan["source_nodes"].get<std::uint64_t>(),
       plan["nodes"].size(), target["device"].get<std::string>(), target["isa"].get<std::string>(),
       target["threads"].get<int>(), one_line(fmt::format("{}", fmt::join(inputs, ", "))),
       one_line(fmt::format("{}", fmt::join(outputs, ", "))),
       bytes_text(memory["weight_bytes"].get<std::uint64_t>()),
-      bytes_text(memory["arena_bytes"].get<std::uint64_t>()), seconds_text(total_seconds(plan)),
-      profiles_text(plan), variants_text(plan), notes_text(plan));
+      bytes_text(memory["arena_bytes"].get<std::uint64_t>()), streamed_text(memory),
+      seconds_text(total_seconds(plan)), profiles_text(plan), variants_text(plan), notes_text(plan));
 }
 
 std::string chosen_node(const Json& plan, const std::string& name) {

@@ -195,8 +195,10 @@ PyEngine build(nb::handle model, nb::handle precision, const nb::dict& pins, boo
                nb::handle device, const nb::dict& placement, bool deterministic, bool retune,
                const nb::dict& preprocess, const nb::dict& pictures, const nb::dict& states,
                const nb::dict& aliases, nb::handle overwritable, const nb::dict& storages, nb::handle weights,
-               nb::handle limits, const Environment& environment, nb::object progress) {
+               std::optional<std::uint64_t> weight_budget, nb::handle limits, const Environment& environment,
+               nb::object progress) {
   BuildOptions options;
+  options.weight_budget = weight_budget;
   options.limits = to_limits(limits);
   options.environment = environment;
   if (!weights.is_none()) options.weights = to_source(weights, options.limits);
@@ -251,8 +253,9 @@ nb::dict weights_of(const PyEngine& engine) {
 }
 
 PyEngine load(nb::handle plan, int threads, const std::optional<std::string>& device, nb::handle weights,
-              nb::handle limits, const Environment& environment) {
+              std::optional<std::uint64_t> weight_budget, nb::handle limits, const Environment& environment) {
   LoadOptions options;
+  options.weight_budget = weight_budget;
   options.environment = environment;
   options.limits = to_limits(limits);
   options.threads = threads;
@@ -330,6 +333,23 @@ void register_engine(nb::module_& module) {
       .def_prop_ro("weights", &weights_of,
                    nb::sig("def weights(self) -> dict[str, tuple[str, tuple[int, ...]]]"),
                    "The model's weights that refit takes: name to element type and shape.")
+      .def_prop_rw(
+          "weight_budget", [](const PyEngine& self) { return self.get().weight_budget(); },
+          [](PyEngine& self, std::optional<std::uint64_t> bytes) {
+            ReleasedGil release;
+            self.get().set_weight_budget(bytes);
+          },
+          nb::for_getter(nb::sig("def weight_budget(self) -> int | None")),
+          nb::for_setter(nb::sig("def weight_budget(self, bytes: int | None, /) -> None")),
+          "Bytes of the GPU that weights may take, buffers of one context included; None: all lie there. "
+          "Others are copied from the host ahead of the steps that read them. Contexts take it up at their "
+          "next run.")
+      .def_prop_ro(
+          "streamable_weights", [](const PyEngine& self) { return self.get().streamable_weights(); },
+          "Bytes of weights that a budget may keep from the GPU.")
+      .def_prop_ro(
+          "least_weight_budget", [](const PyEngine& self) { return self.get().least_weight_budget(); },
+          "The least that weight_budget may be.")
       .def("prepare", &prepare, nb::arg("shapes"), nb::kw_only(), nb::arg("threads") = 0,
            nb::arg("progress") = nb::none(),
            nb::sig("def prepare(self, shapes: dict[str, collections.abc.Sequence[int]] | "
@@ -396,8 +416,8 @@ void register_engine(nb::module_& module) {
       nb::arg("deterministic") = false, nb::arg("retune") = false, nb::arg("preprocess") = nb::dict(),
       nb::arg("pictures") = nb::dict(), nb::arg("states") = nb::dict(), nb::arg("aliases") = nb::dict(),
       nb::arg("overwritable") = nb::list(), nb::arg("storages") = nb::dict(), nb::arg("weights") = nb::none(),
-      nb::arg("limits") = nb::none(), nb::arg("environment") = Environment(),
-      nb::arg("progress") = nb::none(),
+      nb::arg("weight_budget") = nb::none(), nb::arg("limits") = nb::none(),
+      nb::arg("environment") = Environment(), nb::arg("progress") = nb::none(),
       nb::sig("def build(model: object, *, precision: str | collections.abc.Iterable[str] = 'fp32', "
               "pins: dict[str, str] = {}, strict: bool = False, exact: bool = False, shapes: dict[str, "
               "typing.Any] = "
@@ -408,7 +428,7 @@ void register_engine(nb::module_& module) {
               "preprocess: dict[str, Preprocess] = {}, "
               "pictures: dict[str, Preprocess | tuple[str, Preprocess]] = {}, states: dict[str, str] = {}, "
               "aliases: dict[str, str] = {}, overwritable: collections.abc.Sequence[str] = [], "
-              "storages: dict[str, str] = {}, weights: object = None, "
+              "storages: dict[str, str] = {}, weights: object = None, weight_budget: int | None = None, "
               "limits: dict[str, float | str] | None = None, environment: Environment = ..., "
               "progress: collections.abc.Callable[[str, int, "
               "int], object] | None = None) -> Engine"),
@@ -436,19 +456,21 @@ void register_engine(nb::module_& module) {
       "array. overwritable: inputs whose arrays a run may write over. storages: how arrays of an input or "
       "output lie, like \"acdb\", \"acdb:float16\", \"row:uint8:pitch=640\", or \"any\" for what costs "
       "least. "
+      "weight_budget: bytes of the GPU that weights may take, see Engine.weight_budget. "
       "limits: what the model may make the build and the engine's contexts do, like {\"total_bytes\": "
       "\"4GiB\", \"seconds\": 60}; see docs/limits.md. environment: operators from plug-ins, see "
       "Environment. "
       "progress: called with (stage, done, total).");
   module.def(
       "load", &load, nb::arg("plan"), nb::kw_only(), nb::arg("threads") = 0, nb::arg("device") = nb::none(),
-      nb::arg("weights") = nb::none(), nb::arg("limits") = nb::none(), nb::arg("environment") = Environment(),
-      nb::sig(
-          "def load(plan: object, *, threads: int = 0, device: str | None = None, weights: object = "
-          "None, limits: dict[str, float | str] | None = None, environment: Environment = ...) -> Engine"),
+      nb::arg("weights") = nb::none(), nb::arg("weight_budget") = nb::none(), nb::arg("limits") = nb::none(),
+      nb::arg("environment") = Environment(),
+      nb::sig("def load(plan: object, *, threads: int = 0, device: str | None = None, weights: object = "
+              "None, weight_budget: int | None = None, limits: dict[str, float | str] | None = None, "
+              "environment: Environment = ...) -> Engine"),
       "Opens a plan that Engine.save wrote. device: where it runs when that is not the plan's own, "
       "which tunes again. weights: for a plan that was saved without, the model, a safetensors file or a "
-      "plan that has them. limits, environment: as of build.");
+      "plan that has them. weight_budget, limits, environment: as of build.");
 }
 
 } // namespace lanner::python

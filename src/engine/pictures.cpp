@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "engine/input_names.h"
 #include "graph/infer.h"
 #include "image/picture_record.h"
 #include "ops/picture.h"
@@ -16,13 +17,8 @@ namespace lanner {
 namespace {
 
 Value& input_called(const Graph& graph, const std::string& name) {
-  std::vector<std::string> known;
-  for (const auto& parameter : graph.body().parameters()) {
-    if (parameter->name() == name) return *parameter;
-    known.push_back(parameter->name());
-  }
-  fail(ErrorCode::invalid_argument, "pictures: the model has no input '{}'; there is {}", name,
-       fmt::join(known, ", "));
+  return *graph.body().parameter(
+      with_context([] { return "pictures"; }, [&] { return input_number(graph, name); }));
 }
 
 /// A side of the target: the declared one, else the input's.

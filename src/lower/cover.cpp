@@ -107,7 +107,7 @@ private:
       if (const Value* value = proposal.inputs[i]; value && !value->producer() && !is_free(*value))
         cost += reorder_costs_.from_caller(*value, proposal.input_storage(alternative.tactic, i));
     for (std::size_t o = 0; o < proposal.outputs.size(); ++o)
-      if (leaves(*proposal.outputs[o]))
+      if (is_result(*proposal.outputs[o]))
         cost +=
             reorder_costs_.to_caller(*proposal.outputs[o], proposal.output_storage(alternative.tactic, o));
     return cost;
@@ -150,7 +150,8 @@ private:
     }
   }
 
-  static bool leaves(const Value& value) {
+  /// Of the graph, itself: its views are values that have costs of their own.
+  static bool is_result(const Value& value) {
     return std::ranges::any_of(value.uses(), [](const Use& use) { return use.node == nullptr; });
   }
 
