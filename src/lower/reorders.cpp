@@ -96,6 +96,12 @@ std::optional<Alternative> vetted_reorder(const Node& reorder, const LowerOption
 
 Storage staging(const Type& type, const Storage& from, const Storage& to) {
   if (from.device == to.device) return from;
+  // What crosses is whole.
+  if (from.within || to.within) {
+    Storage whole = from.within ? from : to;
+    whole.within = {};
+    return whole;
+  }
   const bool from_host = from.device.is_host();
   const Storage &host = from_host ? from : to, &other = from_host ? to : from;
   // A GPU changes the form where it has kernels for it, as it is faster; blocks and scales are the host's.
