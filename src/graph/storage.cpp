@@ -12,7 +12,7 @@ namespace lanner {
 
 bool Storage::is_default() const noexcept {
   return !dtype && layout.order.empty() && layout.blocks.empty() && device == Device{} && !quantization &&
-         !parent && offset == 0;
+         !within && !parent && offset == 0;
 }
 
 std::string Storage::to_string(const std::function<std::string(const Value&)>& name) const {
@@ -20,6 +20,7 @@ std::string Storage::to_string(const std::function<std::string(const Value&)>& n
   text += layout.row_major() ? "row" : layout.to_string();
   if (device != Device{}) text += " " + device.to_string();
   if (quantization) text += " " + lanner::to_string(*quantization, name);
+  if (within) text += fmt::format(" within={}:{}", within.axis, within.size);
   if (parent) text += " in=" + (name ? name(*parent) : value_name(parent->name()));
   if (offset != 0) text += fmt::format("+{}", offset);
   return text;
@@ -27,7 +28,7 @@ std::string Storage::to_string(const std::function<std::string(const Value&)>& n
 
 bool operator==(const Storage& a, const Storage& b) {
   return a.dtype == b.dtype && a.layout == b.layout && a.device == b.device && same_quantization(a, b) &&
-         a.parent == b.parent && a.offset == b.offset;
+         a.within == b.within && a.parent == b.parent && a.offset == b.offset;
 }
 
 bool same_quantization(const Storage& a, const Storage& b) {

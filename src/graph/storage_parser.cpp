@@ -41,6 +41,10 @@ private:
     } else if (token.text == "in" && lexer_.take("=")) {
       made_.parent = reference();
       if (lexer_.take("+")) storage.offset = lexer_.integer("an offset");
+    } else if (token.text == "within" && lexer_.take("=")) {
+      storage.within.axis = static_cast<int>(bounded("an axis", INT8_MAX));
+      lexer_.expect(":");
+      storage.within.size = bounded("a size", INT64_MAX);
     } else if (is_quantization(token) && lexer_.take("=")) {
       quantization(token);
     } else if (const auto dtype = dtype_named(token.text)) {

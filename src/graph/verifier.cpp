@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "graph/op.h"
 #include "graph/quantization.h"
+#include "graph/within.h"
 
 namespace lanner {
 
@@ -145,6 +146,7 @@ private:
   void storage(const Value& value) {
     const Storage& storage = value.storage;
     if (storage.quantization) quantization(value);
+    with_context([&] { return "%" + value.name(); }, [&] { check_within(value.type, storage); });
     if (!storage.parent) {
       check(storage.offset == 0, ErrorCode::internal, "%{} has an offset but no parent", value.name());
       return;
@@ -207,7 +209,7 @@ private:
   }
 
   static std::uint64_t bytes(const Value& value) {
-    return value.storage.layout.bytes(value.type.shape(), value.storage.dtype.value_or(value.type.dtype()));
+    return memory_bytes(value.storage, value.type.shape(), value.storage.dtype.value_or(value.type.dtype()));
   }
 
   void compare_uses() {

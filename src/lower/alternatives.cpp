@@ -20,6 +20,7 @@
 #include "lower/part_views.h"
 #include "lower/promotion.h"
 #include "lower/quantized_weights.h"
+#include "lower/strided.h"
 #include "lower/tuning.h"
 #include "lower/vouched.h"
 #include "lower/without_kernel.h"
@@ -95,6 +96,7 @@ void append(Proposal& proposal, const Backend& backend, TacticList offered, cons
   std::vector<Alternative> list;
   add(list, backend, std::move(offered));
   check_complete(*proposal.node, list);
+  add_strided(proposal, list);
   const Target own = target_of(proposal, options);
   std::erase_if(list, [&](const Alternative& one) { return !keeps(one.tactic, *proposal.node, own); });
   remove_overwriting(proposal, list);
@@ -134,6 +136,7 @@ void ask(Proposal& proposal, const LowerOptions& options) {
     // What a GPU can run stays there; the host's kernels are for the rest.
     if (!list.empty() && backend->device() != DeviceKind::cpu) break;
   }
+  add_strided(proposal, list);
   if (!proposal.is_group()) {
     std::ranges::move(joins(node, list), std::back_inserter(list));
     std::ranges::move(part_views(node, list), std::back_inserter(list));
@@ -163,6 +166,7 @@ public:
       ++it;
       if (node.kind() != "constant") add(node, !grouped.contains(&node));
     }
+    drop_useless_strided(found_);
     settle_in_place();
     return std::move(found_);
   }
@@ -345,7 +349,7 @@ void stand_in(Proposal& proposal, const Proposal& like, const Estimates& estimat
   constexpr double larger = 0.98, smaller = 1.001, slow = 1.5;
   const bool grows = proposal.members.size() > like.members.size();
   for (const Alternative& one : like.list) {
-    if (!one.backend) continue;
+    if (!one.backend || lies_within(one.tactic)) continue;
     Alternative made{one.backend, {}, {estimates.seconds(one)}};
     const double expected = estimates.expected(one);
     if (!grows && made.cost.seconds > slow * expected) made.cost.seconds = expected;
@@ -405,13 +409,15 @@ void time(std::span<Proposal> proposals, const LowerOptions& options) {
 
 } // namespace
 
-/// Kernels of the host see values of the host only, and a GPU has none for what is placed there.
+/// Kernels of the host see values of the host only, and parts of larger values those that take them; a GPU
+/// has none for what is placed on the host.
 TacticList reachable_tactics(const Backend& backend, const Node& node, const Target& target, bool more) {
   if (backend.device() != DeviceKind::cpu && target.device.is_host()) return {};
   const Target own = target.for_device(backend.device());
   TacticList offered = more ? backend.more_tactics(node, own) : backend.tactics(node, own);
-  if (backend.device() != DeviceKind::cpu) return offered;
   const auto far = [](const Storage& storage) { return !storage.device.is_host(); };
+  std::erase_if(offered.tactics, [](const Tactic& tactic) { return !strided_as_it_says(tactic); });
+  if (backend.device() != DeviceKind::cpu) return offered;
   std::erase_if(offered.tactics, [&](const Tactic& tactic) {
     return std::ranges::any_of(tactic.inputs, far) || std::ranges::any_of(tactic.outputs, far);
   });

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "base/check.h"
+#include "ops/axis.h"
 #include "plan/joins.h"
 #include "plan/lowered.h"
+#include "plan/stretches.h"
 #include "plan/views.h"
 
 namespace lanner {
@@ -73,22 +75,54 @@ bool stays_apart(const Value& part, const Value& whole, const Overwritten& overw
 
 } // namespace
 
+const Node* joining_reader(const Value& value) {
+  const Node* concat = largest_reader(value);
+  const bool joins = concat && std::ranges::all_of(concat->inputs(), [&](const Value* part) {
+                       return may_be_part(part, *concat);
+                     });
+  return joins ? concat : nullptr;
+}
+
+/// The storages of parts that make up a result that is stored so: of each what its kernel would give or,
+/// where these are no whole stretches, what lies within the result.
+static std::optional<std::vector<Storage>> joined_storages(const Node& concat, const Tactic& tactic) {
+  const Storage& result = tactic.outputs.at(0);
+  const Type& type = concat.output()->type;
+  if (joined_offsets(concat, tactic.inputs, result)) return tactic.inputs;
+  if (!is_planned(*concat.output()) || type.rank() == 0) return std::nullopt;
+  const std::size_t axis = ops::resolve_axis(concat.attributes.integer("axis", 0), type.rank());
+  const std::vector<Storage> parts(tactic.inputs.size(), strided_part({type, result}, axis));
+  return joined_offsets(concat, parts, result) ? std::optional(parts) : std::nullopt;
+}
+
 std::vector<Alternative> joins(const Node& concat, const std::vector<Alternative>& kernels) {
   std::vector<Alternative> list;
-  if (concat.kind() != "concat" ||
-      !std::ranges::all_of(concat.inputs(), [&](const Value* value) { return may_be_part(value, concat); }))
+  if (concat.kind() != "concat" || concat.inputs().empty() || !concat.input(0) ||
+      joining_reader(*concat.input(0)) != &concat)
     return list;
   std::set<std::string> known;
   for (const Alternative& kernel : kernels) {
-    const Tactic& tactic = kernel.tactic;
-    if (!joined_offsets(concat, tactic.inputs, tactic.outputs.at(0))) continue;
+    auto parts = joined_storages(concat, kernel.tactic);
+    if (!parts) continue;
     Alternative join;
     join.tactic.kernel = alias_backend;
-    join.tactic.inputs = tactic.inputs;
-    join.tactic.outputs = tactic.outputs;
-    if (known.insert(tactic.outputs[0].to_string()).second) list.push_back(std::move(join));
+    join.tactic.inputs = std::move(*parts);
+    join.tactic.outputs = kernel.tactic.outputs;
+    if (known.insert(join.tactic.outputs[0].to_string()).second) list.push_back(std::move(join));
   }
   return list;
+}
+
+/// What a kernel could have written in a larger value, but no concatenation has: it writes as well without
+/// gaps, and its readers read it so.
+static void make_others_whole(Graph& graph) {
+  for (const auto& node : graph.body().nodes())
+    for (const auto& output : node->outputs()) {
+      const bool seen = std::ranges::any_of(
+          output->uses(), [](const Use& use) { return use.node && is_part_view(*use.node); });
+      if (!output->storage.parent && node->tactic.backend != alias_backend && !seen)
+        output->storage.within = {};
+    }
 }
 
 void place_parts(Graph& graph, const InPlaceKernels& in_place,
@@ -112,6 +146,7 @@ void place_parts(Graph& graph, const InPlaceKernels& in_place,
       part->storage.offset = (*offsets)[i];
     }
   }
+  make_others_whole(graph);
 }
 
 } // namespace lanner

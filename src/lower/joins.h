@@ -10,6 +10,9 @@
 
 namespace lanner {
 
+/// The concatenation that a value may be made in, if there is one: all of whose parts are for it.
+const Node* joining_reader(const Value& value);
+
 /// For a concatenation that each of its parts is for, the storages of its kernels in which parts that are
 /// stored so make up the result.
 std::vector<Alternative> joins(const Node& concat, const std::vector<Alternative>& kernels);

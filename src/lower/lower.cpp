@@ -254,7 +254,7 @@ private:
     if (same_storage(type, value->storage, storage)) return value;
     if (const Storage middle = staging(type, value->storage, storage);
         !same_storage(type, middle, value->storage) && !same_storage(type, middle, storage))
-      value = stored(value, asked, middle, reader);
+      return stored(stored(value, asked, middle, reader), asked, storage, reader);
     return converted(value, "reorder", type, storage, reader);
   }
 
@@ -306,9 +306,12 @@ private:
 
   /// A copy of `value` at the end of the graph.
   Value* copied(Value* value, const Storage& storage, const std::string& name) {
-    const Storage middle = staging(value->type, value->storage, storage);
-    if (!same_storage(value->type, middle, storage))
+    Storage middle = staging(value->type, value->storage, storage);
+    while (!same_storage(value->type, middle, storage) &&
+           !same_storage(value->type, middle, value->storage)) {
       value = stored(value, {value->type, value->constant()}, middle, nullptr);
+      middle = staging(value->type, value->storage, storage);
+    }
     Value* copy = graph_.emit("reorder", conversion_inputs(*value, storage), {}, value->type, name);
     copy->storage = storage;
     choose_reorder(*copy->producer());

@@ -1,11 +1,13 @@
 #include "lower/part_views.h"
 
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "backends/storage_layout.h"
 #include "plan/lowered.h"
+#include "plan/stretches.h"
 #include "plan/views.h"
 
 namespace lanner {
@@ -27,20 +29,32 @@ public:
   explicit PartViews(const Node& node) : node_(node) {}
 
   void add(const Tactic& tactic) {
-  if (!part_offsets(node_, tactic.inputs.at(0), tactic.outputs)) return;
+    auto parts = storages(tactic);
+    if (!parts) return;
     std::string key = tactic.inputs[0].to_string();
-    for (const Storage& storage : tactic.outputs) key += " " + storage.to_string();
+    for (const Storage& storage : *parts) key += " " + storage.to_string();
     if (!known_.insert(std::move(key)).second) return;
     Alternative view;
     view.tactic.kernel = alias_backend;
     view.tactic.inputs = tactic.inputs;
-    view.tactic.outputs = tactic.outputs;
+    view.tactic.outputs = std::move(*parts);
     list.push_back(std::move(view));
   }
 
   std::vector<Alternative> list;
 
 private:
+  /// What a kernel would give or, where these are no whole stretches of the input, what lies within it.
+  std::optional<std::vector<Storage>> storages(const Tactic& tactic) const {
+    const Storage& whole = tactic.inputs.at(0);
+    if (part_offsets(node_, whole, tactic.outputs)) return tactic.outputs;
+    const auto parts = parts_of(node_);
+    if (!parts) return std::nullopt;
+    std::vector<Storage> strided;
+    for (const Part& part : *parts) strided.push_back(strided_part({node_.input(0)->type, whole}, part.axis));
+    return part_offsets(node_, whole, strided) ? std::optional(std::move(strided)) : std::nullopt;
+  }
+
   const Node& node_;
   std::set<std::string> known_;
 };
@@ -53,7 +67,8 @@ std::vector<Alternative> part_views(const Node& node, const std::vector<Alternat
   for (const Alternative& kernel : kernels) {
     views.add(kernel.tactic);
     if (!kernel.tactic.inputs.at(0).device.is_host() || node.input(0)->type.rank() < 3) continue;
-    for (const std::uint16_t block : {std::uint16_t{8}, std::uint16_t{16}}) views.add(blocked(node, kernel.tactic, block));
+    for (const std::uint16_t block : {std::uint16_t{8}, std::uint16_t{16}})
+      views.add(blocked(node, kernel.tactic, block));
   }
   return std::move(views.list);
 }

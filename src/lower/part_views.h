@@ -9,7 +9,8 @@
 namespace lanner {
 
 /// For a slice or split the storages in which its results are stretches of its input's memory: those of its
-/// kernels, and on a host the blocked ones beside them, which kernels that copy do not know.
+/// kernels, those that lie within their input, and on a host the blocked ones beside them, which kernels that
+/// copy do not know.
 std::vector<Alternative> part_views(const Node& node, const std::vector<Alternative>& kernels);
 
 } // namespace lanner

@@ -109,6 +109,12 @@ static Storage between_gpus(const Type& type, const Storage& from, const Storage
 
 Storage staging(const Type& type, const Storage& from, const Storage& to) {
   if (from.device == to.device) return from;
+  // What crosses is whole.
+  if (from.within || to.within) {
+    Storage whole = from.within ? from : to;
+    whole.within = {};
+    return whole;
+  }
   if (!from.device.is_host() && !to.device.is_host()) return between_gpus(type, from, to);
   const bool from_host = from.device.is_host();
   const Storage &host = from_host ? from : to, &other = from_host ? to : from;

@@ -18,7 +18,9 @@
 #include "device/cuda/compare.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
+#include "graph/within.h"
 #include "lower/agreement.h"
+#include "lower/trial_parts.h"
 #include "plan/lowered.h"
 
 namespace lanner {
@@ -143,11 +145,12 @@ void Trial::gather() {
     output.storage = subject_.tactic.outputs.at(o);
     output.shape = value.type.shape();
     output.type = output.storage.dtype.value_or(value.type.dtype());
-    output.block =
-        std::make_unique<GuardedBlock>(storage_bytes(value, output.storage), output.storage.device, own);
-    const std::uint64_t bytes = output.block->bytes();
-    output.far =
-        !output.storage.device.is_host() && bytes > host_comparison && bytes % 4 == 0 && cuda::can_compare();
+    // All of what it lies within, if it does.
+    const std::uint64_t bytes =
+        output.storage.layout.bytes(memory_shape(output.storage, output.shape), output.type);
+    output.block = std::make_unique<GuardedBlock>(bytes, output.storage.device, own);
+    output.far = !output.storage.within && !output.storage.device.is_host() && bytes > host_comparison &&
+                 bytes % 4 == 0 && cuda::can_compare();
     outputs_.push_back(std::move(output));
   }
   workspace_ = std::make_unique<GuardedBlock>(kernel_->workspace(), own, own);
@@ -162,6 +165,7 @@ void Trial::synchronize_stream() const {
 }
 
 void Trial::poison(unsigned char value) {
+  poison_ = value;
   for (const Output& output : outputs_) output.block->fill(value, stream());
   workspace_->fill(value, stream());
 }
@@ -188,8 +192,14 @@ void Trial::launch(const Arguments& arguments, bool ordered) const {
 }
 
 Tensor Trial::result(const Output& output) const {
-  return Tensor::wrap(output.block->data(), output.type, output.shape, nullptr, output.storage.layout,
-                      output.storage.device);
+  return Tensor::wrap(output.block->data(), output.type, memory_shape(output.storage, output.shape), nullptr,
+                      output.storage.layout, output.storage.device);
+}
+
+/// On the host; row-major where it lies within a larger value.
+Tensor Trial::fetched(const Output& output) const {
+  const Tensor whole = result(output).to(Device{});
+  return output.storage.within ? part_within(whole, output.storage, output.shape) : whole;
 }
 
 /// Compares one output with the definition's.
@@ -212,7 +222,7 @@ Verdict Trial::judge(std::size_t o) const {
     if (difference.within(tolerance)) return {};
   }
   // Where the GPU found something, the host tells what.
-  Tensor got = result(output).to(Device{});
+  Tensor got = fetched(output);
   if (output.storage.quantization)
     got = ops::reals_of(got, output.storage, output.expected.dtype(), data_.values(subject_.node));
   difference = compare(got, output.expected, tolerance);
@@ -228,6 +238,10 @@ Verdict Trial::judge_all() const {
 
 void Trial::keep_first() {
   for (Output& output : outputs_) {
+    if (output.storage.within) {
+      output.first_part = fetched(output);
+      continue;
+    }
     output.first = allocate_memory(output.storage.device, output.block->bytes());
     copy_memory({output.first.get(), output.storage.device}, {output.block->data(), output.storage.device},
                 output.block->bytes(), stream());
@@ -237,6 +251,8 @@ void Trial::keep_first() {
 
 bool Trial::same_as_first(const Output& output) const {
   const std::uint64_t bytes = output.block->bytes();
+  if (output.storage.within)
+    return std::memcmp(output.first_part.data(), fetched(output).data(), output.first_part.bytes()) == 0;
   const void *first = output.first.get(), *now = output.block->data();
   if (output.storage.device.is_host()) return std::memcmp(first, now, bytes) == 0;
   if (output.far)
@@ -261,6 +277,10 @@ Verdict Trial::compare_with_first() const {
 Verdict Trial::check_guards() const {
   for (const Output& output : outputs_)
     if (!output.block->intact()) return {"it writes beside its output"};
+  for (const Output& output : outputs_)
+    if (output.storage.within &&
+        !kept_between(result(output).to(Device{}), output.storage, output.shape, poison_))
+      return {"it writes between the stretches of its output"};
   if (!workspace_->intact()) return {"it writes beside its workspace"};
   return {};
 }
@@ -298,7 +318,8 @@ void Trial::store_expected() {
       expect_quantized(output, samples[o]);
       continue;
     }
-    output.expected = as_stored(samples[o], output.shape, output.storage.layout);
+    output.expected =
+        as_stored(samples[o], output.shape, output.storage.within ? Layout{} : output.storage.layout);
     const bool on_gpu =
         output.far && output.expected.dtype() == DType::f32 && output.storage.layout.blocks.empty() &&
         (output.type == DType::f32 || output.type == DType::f16 || output.type == DType::bf16);
@@ -382,6 +403,7 @@ void Trial::forget_results() {
   for (Output& output : outputs_) {
     output.expected = output.far_expected = {};
     output.first.reset();
+    output.first_part = {};
   }
 }
 

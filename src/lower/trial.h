@@ -60,7 +60,8 @@ public:
   /// Runs the kernel `runs` times, recorded too where it runs on a stream, and then in its input's memory
   /// where it may take that over, each time with other garbage in outputs and workspace. Wrong is a result
   /// that differs from the definition's beyond rounding, in one bit from an earlier run's, that is not zero
-  /// in the padding, or that changes memory beside its own. Throws what the definition or the kernel throws.
+  /// in the padding, or that changes memory beside its own or between its stretches. Throws what the
+  /// definition or the kernel throws.
   Verdict check(std::size_t runs = 3);
   /// A trial of the same prepared kernel with memory, a stream and operands of its own, as another context
   /// has them. What it holds must outlive it, `data` too.
@@ -91,6 +92,7 @@ private:
     Tolerance tolerance;         ///< Of that comparison.
     bool far = false;            ///< Large and on a GPU: runs are compared with each other there.
     std::shared_ptr<void> first; ///< What the first run gave.
+    Tensor first_part;           ///< The same of one that lies within a larger value, on the host.
   };
 
   struct Arguments {
@@ -115,6 +117,7 @@ private:
   void synchronize_stream() const;
   Stream stream() const;
   Tensor result(const Output& output) const;
+  Tensor fetched(const Output& output) const;
   Verdict judge(std::size_t o) const;
   Verdict judge_all() const;
   void keep_first();
@@ -134,6 +137,7 @@ private:
   std::vector<std::shared_ptr<void>> pinned_; ///< Operands on the host of a kernel that runs on a stream.
   std::vector<Output> outputs_;
   std::unique_ptr<GuardedBlock> workspace_;
+  unsigned char poison_ = 0; ///< Of the last run.
   std::unique_ptr<cuda::OwnedStream> stream_;
   std::unique_ptr<cuda::Event> start_, stop_;
   std::unique_ptr<cuda::GraphExec> recorded_; ///< For timed(): `recorded_times_` runs.

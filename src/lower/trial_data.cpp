@@ -16,6 +16,7 @@
 #include "graph/copy.h"
 #include "graph/infer.h"
 #include "graph/op.h"
+#include "lower/trial_parts.h"
 #include "lower/trial_pictures.h"
 #include "ops/interpreter.h"
 #include "ops/picture.h"
@@ -331,6 +332,11 @@ const Tensor& TrialData::input(std::size_t i, const Storage& storage, const Node
   if (node_->kind() == ops::picture_kind && !given_ && !storage.device.is_host()) {
     far_pictures_ = drawn_pictures(*node_, shapes_.at(i)[0], seed_, storage.device);
     return made = far_pictures_.to(storage.device);
+  }
+  if (storage.within) {
+    // Between its stretches there is no number.
+    const DType type = storage.dtype.value_or(samples_.at(i).dtype());
+    return made = spread_part(repeated(samples_.at(i), shapes_.at(i), of_type(type)), storage, 0xFF);
   }
   return made = repeated(samples_.at(i), shapes_.at(i), storage, values(node));
 }

@@ -14,6 +14,7 @@
 #include "lower/trial.h"
 #include "lower/turn.h"
 #include "lower/vouched.h"
+#include "plan/lowered.h"
 #include "plan/placement.h"
 #include "plan/signature.h"
 
@@ -92,7 +93,7 @@ Cost Tuner::known(const std::string& name, const Backend& backend, const Tactic&
     return cost;
   }
   if (target_.deterministic || is_definition(backend)) {
-    cost.trust = vouched(backend, tactic.kernel) ? Trust::vouched : Trust::none;
+    cost.trust = vouched(backend, tactic.kernel, lies_within(tactic)) ? Trust::vouched : Trust::none;
     if (cost.trust == Trust::none) cost.wrong = "deterministic builds take vouched tactics only";
     if (target_.deterministic) return cost;
   }

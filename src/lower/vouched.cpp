@@ -38,17 +38,22 @@ bool is_definition(const Backend& backend) {
   return backend.name() == "reference";
 }
 
-bool vouched(const Backend& backend, std::string_view kernel) {
+bool vouched(const Backend& backend, std::string_view kernel, bool strided) {
   return std::ranges::any_of(rules, [&](const Rule& rule) {
-    return rule.backend == backend.name() && (rule.kernel.empty() || rule.kernel == kernel) &&
-           names(backend.version(), rule.library);
+    return !(strided && !rule.library.empty()) && rule.backend == backend.name() &&
+           (rule.kernel.empty() || rule.kernel == kernel) && names(backend.version(), rule.library);
   });
+}
+
+static bool has_strides(const Node& node) {
+  const auto within = [](const auto& value) { return value && value->storage.within; };
+  return std::ranges::any_of(node.inputs(), within) || std::ranges::any_of(node.outputs(), within);
 }
 
 static bool vouched(const Region& region, std::span<const Backend* const> backends) {
   return std::ranges::all_of(region.nodes(), [&](const auto& node) {
     const auto backend = std::ranges::find(backends, node->tactic.backend, &Backend::name);
-    return (backend == backends.end() || vouched(**backend, node->tactic.kernel)) &&
+    return (backend == backends.end() || vouched(**backend, node->tactic.kernel, has_strides(*node))) &&
            std::ranges::all_of(node->regions(), [&](const auto& inner) { return vouched(*inner, backends); });
   });
 }

@@ -24,7 +24,7 @@ std::optional<std::vector<std::int64_t>> joined_offsets(const Node& concat, std:
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Value* part = concat.inputs()[i];
     if (!part || !is_planned(*part)) return std::nullopt;
-    const auto offset = stretch_offset({output.type, result}, {part->type, parts[i]}, axis, start);
+    const auto offset = part_offset({output.type, result}, {part->type, parts[i]}, axis, start);
     if (!offset) return std::nullopt;
     offsets.push_back(*offset);
     start += part->type.shape()[axis];
@@ -41,9 +41,14 @@ bool is_alias_of_input(const Node& node) {
 }
 
 void check_joins(const Graph& lowered) {
+  for (const auto& parameter : lowered.body().parameters())
+    check(!parameter->storage.within, ErrorCode::bad_data, "input {} lies within a larger value",
+          parameter->name());
   for (const auto& node : lowered.body().nodes()) {
     for (const auto& output : node->outputs()) {
       const Value* parent = output->storage.parent;
+      check(!output->storage.within || node->kind() != "constant", ErrorCode::bad_data,
+            "constant {} lies within a larger value", output->name());
       if (!parent) continue;
       const bool part = parent->producer() && is_join(*parent->producer()) &&
                         std::ranges::count(parent->producer()->inputs(), output.get()) == 1;

@@ -10,10 +10,8 @@
 
 namespace lanner {
 
-/// Where each part of a concatenation lies in its result, in bytes, where parts that are stored so are whole
-/// stretches of it in order: all dims that the layout puts outside of the axis have one element. Nothing
-/// where they are not, where parts lie elsewhere than the result, or where one begins at an address that
-/// kernels are not made for.
+/// Where each part of a concatenation lies in its result, in bytes, where parts that are stored so make it
+/// up, see part_offset(). Nothing where they do not.
 std::optional<std::vector<std::int64_t>> joined_offsets(const Node& concat, std::span<const Storage> parts,
                                                         const Storage& result);
 

@@ -6,9 +6,10 @@
 
 #include "backends/storage_layout.h"
 #include "graph/op.h"
+#include "graph/within.h"
 #include "ops/permutation.h"
-#include "plan/views.h"
 #include "plan/placement.h"
+#include "plan/views.h"
 
 namespace lanner {
 
@@ -27,7 +28,7 @@ bool is_planned(const Node& node) {
 }
 
 std::uint64_t storage_bytes(const Value& value, const Storage& storage) {
-  return storage.layout.bytes(value.type.shape(), storage.dtype.value_or(value.type.dtype()));
+  return memory_bytes(storage, value.type.shape(), storage.dtype.value_or(value.type.dtype()));
 }
 
 std::uint64_t storage_bytes(const Value& value) {
@@ -76,17 +77,59 @@ std::optional<std::size_t> output_number(const Value& value) {
   return std::nullopt;
 }
 
+static bool any_within(const std::vector<Storage>& storages) {
+  return std::ranges::any_of(storages,
+                             [](const Storage& storage) { return static_cast<bool>(storage.within); });
+}
+
+bool lies_within(const Tactic& tactic) {
+  return any_within(tactic.inputs) || any_within(tactic.outputs);
+}
+
+bool strided_as_it_says(const Tactic& tactic) {
+  const auto right = [](const std::vector<Storage>& storages, const std::vector<bool>& strided) {
+    for (std::size_t i = 0; i < storages.size(); ++i)
+      if (storages[i].within && !(i < strided.size() && strided[i])) return false;
+    return true;
+  };
+  return right(tactic.inputs, tactic.strided_inputs) && right(tactic.outputs, tactic.strided_outputs) &&
+         (tactic.in_place < 0 || !lies_within(tactic));
+}
+
+Tactic lying_as(Tactic tactic, std::span<const Within> inputs, std::span<const Within> outputs) {
+  bool strided = false;
+  const auto lay = [&](std::vector<Storage>& storages, std::span<const Within> withins) {
+    for (std::size_t i = 0; i < std::min(storages.size(), withins.size()); ++i) {
+      storages[i].within = withins[i];
+      strided |= static_cast<bool>(withins[i]);
+    }
+  };
+  lay(tactic.inputs, inputs);
+  lay(tactic.outputs, outputs);
+  if (strided && !tactic.required_in_place) tactic.in_place = -1;
+  return tactic;
+}
+
+/// As the node's values lie, if the kernel takes them so.
+static Tactic lying_as(Tactic tactic, const Node& node) {
+  std::vector<Within> inputs, outputs;
+  for (const Value* input : node.inputs()) inputs.push_back(input ? input->storage.within : Within{});
+  for (const auto& output : node.outputs()) outputs.push_back(output->storage.within);
+  return lying_as(std::move(tactic), inputs, outputs);
+}
+
 std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Backend* const> backends,
                                           const Target& target) {
   for (const Backend* backend : backends) {
     if (backend->name() != node.tactic.backend) continue;
-    for (Tactic& tactic : backend->named_tactics(node, target_at(node, *backend, target)).tactics) {
+    for (Tactic& offered : backend->named_tactics(node, target_at(node, *backend, target)).tactics) {
+      Tactic tactic = lying_as(std::move(offered), node);
       const auto fits = [&](const Storage& asked, const Value* value) {
         return !value || same_storage(value->type, asked, value->storage);
       };
       bool same = tactic.kernel == node.tactic.kernel && tactic.config == node.tactic.config &&
                   tactic.inputs.size() == node.inputs().size() &&
-                  tactic.outputs.size() == node.outputs().size();
+                  tactic.outputs.size() == node.outputs().size() && strided_as_it_says(tactic);
       for (std::size_t i = 0; same && i < node.inputs().size(); ++i)
         same = fits(tactic.inputs[i], node.inputs()[i]);
       for (std::size_t i = 0; same && i < node.outputs().size(); ++i)
@@ -110,7 +153,8 @@ bool same_storage(const Type& type, const Storage& a, const Storage& b) {
   const auto same_layout = [&] {
     return a.layout == b.layout || (a.layout.row_major() && b.layout.row_major());
   };
-  return dtype(a) == dtype(b) && same_layout() && a.device == b.device && same_quantization(a, b);
+  return dtype(a) == dtype(b) && same_layout() && a.device == b.device && same_quantization(a, b) &&
+         a.within == b.within;
 }
 
 bool is_alias(const Node& node) {

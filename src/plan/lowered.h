@@ -28,6 +28,14 @@ struct OfferedTactic {
 std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Backend* const> backends,
                                           const Target& target);
 
+/// The same kernel where the node's values lie within larger ones as this says, one for each; the lists may
+/// be shorter. What may work in place does not then.
+Tactic lying_as(Tactic tactic, std::span<const Within> inputs, std::span<const Within> outputs);
+/// Whether a tactic asks for a value within a larger one.
+bool lies_within(const Tactic& tactic);
+/// Whether a tactic asks for no value within a larger one but those that its kernel takes so.
+bool strided_as_it_says(const Tactic& tactic);
+
 /// Whether a node's output may lie in its input's memory at no cost: a change of shape, a cast to the type
 /// that the input is stored in, or a transpose whose output is stored in the order that the input has.
 bool is_alias(const Node& node);
@@ -56,7 +64,7 @@ std::string shown_kind(const Node& node);
 bool is_planned(const Value& value);
 /// Whether all that it reads and writes is.
 bool is_planned(const Node& node);
-/// Bytes of a planned value in its storage.
+/// Bytes of a planned value in its storage, with what lies between its stretches.
 std::uint64_t storage_bytes(const Value& value);
 /// Bytes that it would take in another.
 std::uint64_t storage_bytes(const Value& value, const Storage& storage);

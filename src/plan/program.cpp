@@ -163,7 +163,9 @@ private:
       const auto place = places_.find(where.root);
       const bool callers = place != places_.end() && place->second.kind == Place::Kind::input;
       const Value* memory = callers ? graph_.body().parameter(place->second.index) : where.root;
-      list.push_back({memory, where.offset, where.offset + storage_bytes(*value), write});
+      const DType type = value->storage.dtype.value_or(value->type.dtype());
+      list.push_back({memory, where.offset, where.offset + storage_bytes(*value), write,
+                      stretches_of(value->storage, value->type.shape(), type)});
     };
     for (const Value* input : node.inputs()) add(input, false);
     if (writes)

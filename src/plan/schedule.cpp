@@ -9,8 +9,29 @@ void raise(StreamCounts& counts, const StreamCounts& other) {
   for (std::size_t s = 0; s < counts.size(); ++s) counts[s] = std::max(counts[s], other[s]);
 }
 
+/// Where the stretches of one begin in each of equal pitches, if none goes over the end of one.
+std::optional<std::uint64_t> place_in_pitch(const Access& access) {
+  const std::uint64_t place = access.first % access.stretches.pitch;
+  return place + access.stretches.bytes <= access.stretches.pitch ? std::optional(place) : std::nullopt;
+}
+
+/// Whether `b`'s stretches are told apart from `a`'s by their places in each of equal pitches.
+bool between(const Access& a, const Access& b) {
+  if (a.stretches.pitch == 0 || a.stretches.pitch != b.stretches.pitch) return false;
+  const auto first = place_in_pitch(a), second = place_in_pitch(b);
+  return first && second && (*first + a.stretches.bytes <= *second || *second + b.stretches.bytes <= *first);
+}
+
 bool overlap(const Access& a, const Access& b) {
-  return a.first < b.end && b.first < a.end;
+  return a.first < b.end && b.first < a.end && !between(a, b);
+}
+
+/// Whether no byte of `b` is left out of `a`.
+bool covers(const Access& a, const Access& b) {
+  const bool around = a.first <= b.first && b.end <= a.end;
+  if (a.stretches.pitch == 0 || !around) return around;
+  return a.first == b.first && a.end == b.end && a.stretches.pitch == b.stretches.pitch &&
+         a.stretches.bytes == b.stretches.bytes;
 }
 
 } // namespace
@@ -80,7 +101,7 @@ void Accesses::conflicts(const Access& access, std::vector<std::size_t>& steps) 
 void Accesses::note(const Access& access, std::size_t step) {
   Memory& memory = noted_[access.memory];
   const auto replaced = [&](const Noted& noted) {
-    return noted.step != step && access.first <= noted.access.first && noted.access.end <= access.end;
+    return noted.step != step && covers(access, noted.access);
   };
   if (access.write) {
     std::erase_if(memory.reads, replaced);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/within.h"
 
 namespace lanner {
 
@@ -82,11 +83,12 @@ private:
   std::array<bool, max_lanes> begun_{};           ///< Whether it has one.
 };
 
-/// A step reads or writes a stretch of memory.
+/// A step reads or writes a stretch of memory, or stretches that follow each other every so many bytes.
 struct Access {
   const Value* memory = nullptr;    ///< Whose own it is.
-  std::uint64_t first = 0, end = 0; ///< Bytes there.
+  std::uint64_t first = 0, end = 0; ///< Bytes there, what lies between stretches included.
   bool write = false;
+  Stretches stretches = {};
 };
 
 /// What steps read and wrote so far.

@@ -1,6 +1,7 @@
 #include "plan/stretches.h"
 
 #include "backends/storage_layout.h"
+#include "graph/within.h"
 #include "plan/lowered.h"
 
 namespace lanner {
@@ -34,18 +35,53 @@ bool outermost(const Layout& layout, const Shape& shape, std::size_t axis) {
 bool same_but_for_layout(const StoredAs& whole, const StoredAs& part) {
   Storage expected = whole.storage;
   expected.layout = part.storage.layout;
+  expected.within = part.storage.within;
   return same_storage(part.type, part.storage, expected);
+}
+
+/// Kernels read vectors of so many bytes.
+constexpr std::int64_t strided_alignment = 16;
+
+/// Of a part that is many stretches: where the first one begins.
+std::optional<std::int64_t> strided_offset(const StoredAs& whole, const StoredAs& part, std::size_t axis,
+                                           std::int64_t start) {
+  const Storage expected = strided_part(whole, axis);
+  if (expected.within != part.storage.within || !whole.storage.layout.blocks.empty() ||
+      !part.storage.layout.blocks.empty())
+    return std::nullopt;
+  const Shape shape = memory_shape(expected, whole.type.shape());
+  const std::size_t rank = shape.rank();
+  if (canonical(spelled(part.storage.layout, rank), shape) !=
+      canonical(spelled(expected.layout, rank), shape))
+    return std::nullopt;
+  const DType type = whole.storage.dtype.value_or(whole.type.dtype());
+  const auto step = memory_strides(expected, shape)[axis] * static_cast<std::int64_t>(bit_width(type) / 8);
+  const bool aligned =
+      start * step % strided_alignment == 0 && expected.within.size * step % strided_alignment == 0;
+  return aligned ? std::optional(start * step) : std::nullopt;
 }
 
 } // namespace
 
-std::optional<std::int64_t> stretch_offset(const StoredAs& whole, const StoredAs& part, std::size_t axis,
-                                           std::int64_t start) {
+Storage strided_part(const StoredAs& whole, std::size_t axis) {
+  Storage storage = whole.storage;
+  storage.parent = nullptr;
+  storage.offset = 0;
+  if (!storage.within) storage.within = {static_cast<int>(axis), whole.type.shape()[axis]};
+  // Parts of what is itself cut along another axis have two strides of their own.
+  if (storage.within.axis != static_cast<int>(axis)) storage.within = {};
+  return storage;
+}
+
+std::optional<std::int64_t> part_offset(const StoredAs& whole, const StoredAs& part, std::size_t axis,
+                                        std::int64_t start) {
   const Shape shape = whole.type.shape(), size = part.type.shape();
   const DType type = whole.storage.dtype.value_or(whole.type.dtype());
   if (whole.storage.quantization || part.storage.quantization || !same_but_for_layout(whole, part) ||
       whole.type.dtype() != part.type.dtype() || bit_width(type) < 8 || size.rank() != shape.rank())
     return std::nullopt;
+  if (part.storage.within) return strided_offset(whole, part, axis, start);
+  if (whole.storage.within) return std::nullopt;
   const Layout layout = spelled(whole.storage.layout, shape.rank());
   const bool same = canonical(spelled(part.storage.layout, size.rank()), size) == canonical(layout, size);
   if (!same || !outermost(layout, shape, axis)) return std::nullopt;

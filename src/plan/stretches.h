@@ -1,5 +1,5 @@
 #pragma once
-// Parts of a value that are one stretch of its memory.
+// Parts of a value that are stretches of its memory.
 
 #include <cstdint>
 #include <optional>
@@ -16,11 +16,14 @@ struct StoredAs {
 };
 
 /// Bytes from the first one of `whole` to the first one of `part`, which has its elements from `start` on
-/// along `axis`, where these are one stretch of its memory as `part` wants them stored: all dims that the
-/// layout puts outside of the axis have one element. Nothing where they are not, where `part` lies elsewhere
-/// or in another type, is quantised, or would begin at an address that kernels are not made for. Both are
-/// planned.
-std::optional<std::int64_t> stretch_offset(const StoredAs& whole, const StoredAs& part, std::size_t axis,
-                                           std::int64_t start);
+/// along `axis`, where it lies there as its storage says: one stretch of memory, as all dims that the layout
+/// puts outside of the axis have one element, or Storage::within. Nothing where it does not, where `part`
+/// lies on another device or in another type, is quantised, or would begin at an address that kernels are not
+/// made for. Both are planned.
+std::optional<std::int64_t> part_offset(const StoredAs& whole, const StoredAs& part, std::size_t axis,
+                                        std::int64_t start);
+
+/// How a part of `whole` along `axis` is stored that is many stretches of its memory.
+Storage strided_part(const StoredAs& whole, std::size_t axis);
 
 } // namespace lanner

@@ -9,12 +9,6 @@
 namespace lanner {
 namespace {
 
-/// What an output has of the first input: `start` and on along one axis.
-struct Part {
-  std::size_t axis = 0;
-  std::int64_t start = 0;
-};
-
 /// Of row-major values the box that is copied tells all.
 std::optional<Part> part_of(const Box& box, const Shape& whole, const Shape& part) {
   if (whole.rank() != part.rank()) return std::nullopt;
@@ -42,12 +36,11 @@ bool takes_parts(const Node& node) {
   return node.kind() == "slice" || node.kind() == "split";
 }
 
-std::optional<std::vector<std::int64_t>> part_offsets(const Node& node, const Storage& whole,
-                                                      std::span<const Storage> parts) {
+std::optional<std::vector<Part>> parts_of(const Node& node) {
   const auto moved = [](const Value* value) {
     return value && !value->constant() && is_planned(*value) && value->type.shape().elements() > 0;
   };
-  if (!takes_parts(node) || !moved(node.input(0)) || parts.size() != node.outputs().size() ||
+  if (!takes_parts(node) || !moved(node.input(0)) ||
       !std::ranges::all_of(node.outputs(), [&](const auto& output) { return moved(output.get()); }))
     return std::nullopt;
   const Group group = Group::of(node);
@@ -56,16 +49,26 @@ std::optional<std::vector<std::int64_t>> part_offsets(const Node& node, const St
   std::vector<Strides> outputs;
   for (const auto& output : node.outputs()) outputs.push_back(dense_strides(output->type.shape()));
   const auto moves = moves_of(group.ops().front(), {dense_strides(input.type.shape())}, outputs);
-  if (!moves || moves->fill || moves->moves.size() != parts.size()) return std::nullopt;
-  std::vector<std::int64_t> offsets(parts.size());
+  if (!moves || moves->fill || moves->moves.size() != outputs.size()) return std::nullopt;
+  std::vector<Part> parts(outputs.size());
   for (const Move& move : moves->moves) {
-    const Type& type = node.output(move.output)->type;
-    const auto part = part_of(move.box, input.type.shape(), type.shape());
+    const auto part = part_of(move.box, input.type.shape(), node.output(move.output)->type.shape());
     if (!part) return std::nullopt;
-    const auto offset =
-        stretch_offset({input.type, whole}, {type, parts[move.output]}, part->axis, part->start);
+    parts[move.output] = *part;
+  }
+  return parts;
+}
+
+std::optional<std::vector<std::int64_t>> part_offsets(const Node& node, const Storage& whole,
+                                                      std::span<const Storage> storages) {
+  const auto parts = parts_of(node);
+  if (!parts || parts->size() != storages.size()) return std::nullopt;
+  std::vector<std::int64_t> offsets;
+  for (std::size_t i = 0; i < storages.size(); ++i) {
+    const auto offset = part_offset({node.input(0)->type, whole}, {node.output(i)->type, storages[i]},
+                                    (*parts)[i].axis, (*parts)[i].start);
     if (!offset) return std::nullopt;
-    offsets[move.output] = *offset;
+    offsets.push_back(*offset);
   }
   return offsets;
 }

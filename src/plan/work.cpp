@@ -37,15 +37,22 @@ bool has_static_operands(const Node& node) {
   return node.input(0) && node.input(1) && node.input(0)->type.is_static() && node.input(1)->type.is_static();
 }
 
+/// Without what lies between its stretches.
+std::uint64_t own_bytes(const Value& value) {
+  Storage storage = value.storage;
+  storage.within = {};
+  return storage_bytes(value, storage);
+}
+
 } // namespace
 
 std::uint64_t bytes_of(const Node& node) {
   std::uint64_t total = 0;
   std::set<const Value*> counted;
   for (const Value* input : node.inputs())
-    if (input && is_planned(*input) && counted.insert(input).second) total += storage_bytes(*input);
+    if (input && is_planned(*input) && counted.insert(input).second) total += own_bytes(*input);
   for (const auto& output : node.outputs())
-    if (is_planned(*output)) total += storage_bytes(*output);
+    if (is_planned(*output)) total += own_bytes(*output);
   return total;
 }
 

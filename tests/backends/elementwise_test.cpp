@@ -36,6 +36,7 @@ TEST_P(UnaryOperators, agree_with_the_reference) {
     const auto ran = check_tactics(fmt::format(
         "graph @g(%x: f32{}) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] = {}\n}}", shape, GetParam()));
     EXPECT_TRUE(ran.contains("cpu/elementwise")) << shape;
+    EXPECT_EQ(ran.contains("cpu/elementwise strided"), std::string_view(shape) != "[]") << shape;
   }
 }
 INSTANTIATE_TEST_SUITE_P(all, UnaryOperators, testing::ValuesIn(unary_operators()));

@@ -31,6 +31,7 @@ TEST_P(Moves, agree_with_the_reference) {
         check_tactics(fmt::format("graph @g(%x: {0}{1}) -> (%y: {0}[*] as \"y\") {{\n{2}%y: {0}[*] = {3}\n}}",
                                   type, c.input, c.constants, c.call));
     EXPECT_TRUE(ran.contains("cpu/movement")) << type;
+    EXPECT_TRUE(ran.contains("cpu/movement strided")) << type;
   }
 }
 

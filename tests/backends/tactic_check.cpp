@@ -18,13 +18,17 @@
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "graph/text.h"
+#include "graph/within.h"
 #include "lower/alternatives.h"
+#include "lower/trial_parts.h"
 #include "ops/table.h"
 #include "plan/lowered.h"
 
 namespace lanner {
 
 namespace {
+
+constexpr unsigned char between = 0xFF; ///< Bytes between the stretches of a part: no numbers.
 
 Tensor random_tensor(const Type& type, std::uint64_t seed) {
   std::mt19937_64 generator(seed);
@@ -70,6 +74,13 @@ void run_reference(const Node& node, Values& values) {
 }
 
 Tensor packed(const Tensor& tensor, const Storage& storage) {
+  if (storage.within) {
+    Storage whole = storage;
+    whole.device = {};
+    Tensor part = Tensor::allocate(storage.dtype.value_or(tensor.dtype()), tensor.shape());
+    copy_tensor(tensor, part);
+    return spread_part(part, whole, between);
+  }
   Tensor result = Tensor::zeros(storage.dtype.value_or(tensor.dtype()), tensor.shape(), storage.layout);
   copy_tensor(tensor, result);
   return result;
@@ -114,9 +125,13 @@ std::string describe(const Backend& backend, const Tactic& tactic) {
   std::string text = std::string(backend.name()) + "/" + tactic.kernel + " [" +
                      std::string(reinterpret_cast<const char*>(tactic.config.data()), tactic.config.size()) +
                      "]";
-  for (const Storage& storage : tactic.inputs) text += " " + storage.layout.to_string();
+  const auto add = [&](const Storage& storage) {
+    text += " " + storage.layout.to_string();
+    if (storage.within) text += fmt::format(" within={}:{}", storage.within.axis, storage.within.size);
+  };
+  for (const Storage& storage : tactic.inputs) add(storage);
   text += " ->";
-  for (const Storage& storage : tactic.outputs) text += " " + storage.layout.to_string();
+  for (const Storage& storage : tactic.outputs) add(storage);
   return text;
 }
 
@@ -130,13 +145,49 @@ void check_tactic(const NodeCase& node_case, const Backend& backend, const Tacti
   for (std::size_t i = 0; i < ready.inputs.size(); ++i)
     before.push_back(ready.inputs[i].defined() ? packed(node_case.inputs[i], tactic.inputs[i]) : Tensor{});
   ready.launch();
-  for (std::size_t i = 0; i < node_case.results.size(); ++i)
-    expect_close(ready.outputs[i], packed(node_case.results[i], tactic.outputs[i]), tolerance, what);
+  for (std::size_t i = 0; i < node_case.results.size(); ++i) {
+    Storage storage = tactic.outputs[i];
+    Tensor found = ready.outputs[i];
+    if (storage.within) {
+      const Shape shape = node_case.results[i].shape();
+      EXPECT_TRUE(kept_between(found.to(Device{}), storage, shape, between)) << what;
+      found = part_within(found.to(Device{}), storage, shape);
+      storage.within = {};
+      storage.layout = {};
+    }
+    expect_close(found, packed(node_case.results[i], storage), tolerance, what);
+  }
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (!before[i].defined() || (tactic.required_in_place && static_cast<int>(i) == tactic.in_place))
       continue;
     EXPECT_TRUE(same_bytes(ready.inputs[i], before[i])) << what << ": input " << i << " was written";
   }
+}
+
+/// The same kernel with all that it takes so within values that are larger along one axis.
+std::optional<Tactic> within_larger(const NodeCase& node_case, const Tactic& tactic, std::size_t axis) {
+  bool any = false;
+  const auto withins = [&](const std::vector<bool>& strided, const std::vector<Storage>& storages,
+                           const auto& value_of) {
+    std::vector<Within> list(storages.size());
+    for (std::size_t i = 0; i < std::min(strided.size(), storages.size()); ++i) {
+      const Value* value = value_of(i);
+      if (!strided[i] || !value || value->constant() || value->type.rank() <= axis ||
+          !storages[i].layout.blocks.empty())
+        continue;
+      // Rows begin where vectors may.
+      list[i] = {static_cast<int>(axis), (value->type.shape()[axis] / 8 + 2) * 8};
+      any = true;
+    }
+    return list;
+  };
+  const Node& node = *node_case.node;
+  const auto inputs =
+                 withins(tactic.strided_inputs, tactic.inputs, [&](std::size_t i) { return node.input(i); }),
+             outputs = withins(tactic.strided_outputs, tactic.outputs,
+                               [&](std::size_t i) { return node.output(i); });
+  if (!any || tactic.required_in_place) return std::nullopt;
+  return lying_as(tactic, inputs, outputs);
 }
 
 std::vector<Tactic> all_tactics(const Backend& backend, const Node& node, const Target& target) {
@@ -247,9 +298,9 @@ ReadyTactic make_ready(const NodeCase& node_case, const Backend& backend, const 
   for (std::size_t i = 0; i < node_case.results.size(); ++i) {
     const Tensor& result = node_case.results[i];
     const Storage& storage = tactic.outputs.at(i);
-    ready.outputs.push_back(
-        Tensor::allocate(storage.dtype.value_or(result.dtype()), result.shape(), storage.layout));
-    std::memset(ready.outputs.back().data(), 0xFF, ready.outputs.back().bytes());
+    ready.outputs.push_back(Tensor::allocate(storage.dtype.value_or(result.dtype()),
+                                             memory_shape(storage, result.shape()), storage.layout));
+    std::memset(ready.outputs.back().data(), between, ready.outputs.back().bytes());
     ready.outputs.back() = ready.outputs.back().to(storage.device);
   }
   ready.device = ready.kernel->on_stream() ? target.device : Device{};
@@ -283,6 +334,13 @@ std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& chec
     for (const Tactic& tactic : offered) {
       check_tactic(node_case, *backend, tactic, target, check.tolerance);
       expect_named(node_case, *backend, tactic, target);
+      for (std::size_t axis = 0; axis < 4; ++axis) {
+        const auto strided = within_larger(node_case, tactic, axis);
+        if (!strided) continue;
+        check_tactic(node_case, *backend, *strided, target, check.tolerance);
+        expect_named(node_case, *backend, *strided, target);
+        ran.insert(std::string(backend->name()) + "/" + tactic.kernel + " strided");
+      }
       ran.insert(std::string(backend->name()) + "/" + tactic.kernel);
     }
     // What has run changes nothing in what is offered.

@@ -22,8 +22,10 @@ struct TacticCheck {
 
 /// Parses `ir` (types of results may be `f32[*]`), takes the last node of the body as the one to run, and
 /// expects of each tactic: the reference result in the storage it declares, padding of zeros, inputs left as
-/// they were (but for one taken in place). Returns `backend/kernel` of every tactic that ran. Weights and
-/// data are random from a fixed seed. Nothing offered is nothing checked: see expect_offered().
+/// they were (but for one taken in place); and the same where the values that it takes so lie within larger
+/// ones, whose other bytes stay as they were. Returns `backend/kernel` of every tactic that ran, and
+/// `backend/kernel strided`. Weights and data are random from a fixed seed. Nothing offered is nothing
+/// checked: see expect_offered().
 [[nodiscard]] std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& check = {});
 
 /// Why a backend is not on this machine; empty where it is.

@@ -8,7 +8,9 @@
 
 #include <lanner/error.h>
 
+#include "backends/cpu/movement/copy_box.h"
 #include "base/check.h"
+#include "graph/within.h"
 #include "ops/interpreter.h"
 #include "plan/lowered.h"
 #include "plan/program.h"
@@ -26,6 +28,7 @@ constexpr std::array faults{
     std::pair{"unwritten", Fault::unwritten},
     std::pair{"writes behind", Fault::writes_behind},
     std::pair{"writes before", Fault::writes_before},
+    std::pair{"writes between", Fault::writes_between},
     std::pair{"spoils padding", Fault::spoils_padding},
     std::pair{"reads output", Fault::reads_output},
     std::pair{"reads workspace", Fault::reads_workspace},
@@ -41,6 +44,27 @@ constexpr std::array faults{
 Tensor view(const Value& value, const Storage& storage, void* data) {
   return Tensor::wrap(data, storage.dtype.value_or(value.type.dtype()), value.type.shape(), nullptr,
                       storage.layout);
+}
+
+DType stored_type(const Value& value, const Storage& storage) {
+  return storage.dtype.value_or(value.type.dtype());
+}
+
+/// Row-major and dense elements to where the value's lie, nothing beside them.
+void scatter(const Value& value, const Storage& storage, const Tensor& dense, void* memory) {
+  const Shape shape = value.type.shape();
+  copy_box(simplified({shape.dims(), dense_strides(shape), memory_strides(storage, shape)}), dense.data(),
+           memory, bit_width(dense.dtype()) / 8, 1);
+}
+
+/// The elements of a value, as they are stored, where they lie or gathered.
+Tensor elements_at(const Value& value, const Storage& storage, void* data) {
+  if (!storage.within) return view(value, storage, data);
+  const Shape shape = value.type.shape();
+  Tensor dense = Tensor::allocate(stored_type(value, storage), shape);
+  copy_box(simplified({shape.dims(), memory_strides(storage, shape), dense_strides(shape)}), data,
+           dense.data(), bit_width(dense.dtype()) / 8, 1);
+  return dense;
 }
 
 float float_at(const void* memory) {
@@ -90,14 +114,26 @@ void DefinedKernel::compute(const Arguments& arguments) const {
   const float added = garbage(arguments);
   std::vector<Item> inputs(node_.inputs().size());
   if (overwrites) inputs[shared] = read(shared, arguments);
-  for (std::size_t i = 0; i < arguments.outputs.size(); ++i)
-    std::memset(arguments.outputs[i], 0xFF, bytes_of_output(i));
+  for (std::size_t i = 0; i < arguments.outputs.size(); ++i) fill(i, 0xFF, arguments);
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (node_.input(i) && !(overwrites && i == shared)) inputs[i] = read(i, arguments);
   std::vector<Item> results = run(inputs);
   if (options_.fault != Fault::none) spoil_results(results.at(0).tensor.as<float>().back(), added);
   write(results, arguments);
   spoil_memory(arguments);
+}
+
+/// All bytes of an output, padding too.
+void DefinedKernel::fill(std::size_t i, unsigned char byte, const Arguments& arguments) const {
+  const Value& value = *node_.output(i);
+  const Storage& storage = tactic_.outputs[i];
+  if (!storage.within) {
+    std::memset(arguments.outputs[i], byte, bytes_of_output(i));
+    return;
+  }
+  Tensor dense = Tensor::allocate(stored_type(value, storage), value.type.shape());
+  std::memset(dense.data(), byte, dense.bytes());
+  scatter(value, storage, dense, arguments.outputs[i]);
 }
 
 std::size_t DefinedKernel::bytes_of_output(std::size_t i) const {
@@ -107,7 +143,7 @@ std::size_t DefinedKernel::bytes_of_output(std::size_t i) const {
 /// A copy, row-major and of the value's own type.
 Item DefinedKernel::read(std::size_t i, const Arguments& arguments) const {
   const Value& value = *node_.input(i);
-  const Tensor stored = view(value, tactic_.inputs[i], const_cast<void*>(arguments.inputs[i]));
+  const Tensor stored = elements_at(value, tactic_.inputs[i], const_cast<void*>(arguments.inputs[i]));
   if (tactic_.inputs[i].quantization)
     return ops::reals_of(stored, tactic_.inputs[i], value.type.dtype(), values(arguments));
   Tensor plain = Tensor::allocate(value.type.dtype(), value.type.shape());
@@ -146,10 +182,16 @@ void DefinedKernel::spoil_results(float& last, float garbage) const {
 
 void DefinedKernel::write(const std::vector<Item>& results, const Arguments& arguments) const {
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].tensor.defined()) continue;               // nothing reads it
-    std::memset(arguments.outputs[i], 0, bytes_of_output(i)); // padding too
-    Tensor output = view(*node_.output(i), tactic_.outputs[i], arguments.outputs[i]);
-    ops::store_reals(results[i].tensor, tactic_.outputs[i], values(arguments), output);
+    if (!results[i].tensor.defined()) continue; // nothing reads it
+    fill(i, 0, arguments);
+    const Value& value = *node_.output(i);
+    const Storage& storage = tactic_.outputs[i];
+    Storage whole = storage;
+    if (storage.within) whole.layout = {}, whole.within = {};
+    Tensor output = storage.within ? Tensor::allocate(stored_type(value, storage), value.type.shape())
+                                   : view(value, storage, arguments.outputs[i]);
+    ops::store_reals(results[i].tensor, whole, values(arguments), output);
+    if (storage.within) scatter(value, storage, output, arguments.outputs[i]);
   }
 }
 
@@ -159,6 +201,10 @@ void DefinedKernel::spoil_memory(const Arguments& arguments) const {
   const float one = 1;
   if (has(Fault::writes_behind)) output[bytes] = std::byte{1};
   if (has(Fault::writes_before)) *(output - 1) = std::byte{1};
+  const Storage& storage = tactic_.outputs[0];
+  const Stretches stretches =
+      stretches_of(storage, node_.output()->type.shape(), stored_type(*node_.output(), storage));
+  if (has(Fault::writes_between) && stretches.pitch > 0) output[stretches.bytes] = std::byte{1};
   if (has(Fault::spoils_padding)) std::memcpy(output + bytes - sizeof one, &one, sizeof one);
   if (has(Fault::writes_workspace))
     static_cast<std::byte*>(arguments.workspace)[workspace_bytes] = std::byte{1};

@@ -24,6 +24,7 @@ enum class Fault : std::uint8_t {
   unwritten,        ///< Nothing is written.
   writes_behind,    ///< A byte behind output 0.
   writes_before,    ///< A byte before it.
+  writes_between,   ///< A byte behind its first stretch, where it lies within a larger value.
   spoils_padding,   ///< The last element in memory, which has to be padding, is 1.
   reads_output,     ///< What lay in output 0 is added to it.
   reads_workspace,  ///< What lay in the workspace is added to it.
@@ -72,6 +73,7 @@ private:
 
   bool has(Fault fault) const { return options_.fault == fault; }
   void compute(const Arguments& arguments) const;
+  void fill(std::size_t i, unsigned char byte, const Arguments& arguments) const;
   std::size_t bytes_of_output(std::size_t i) const;
   Item read(std::size_t i, const Arguments& arguments) const;
   ops::StoredValues values(const Arguments& arguments) const;

@@ -30,6 +30,8 @@ namespace lanner::test {
 /// offered by more_tactics() only;
 ///   relu: row -> row = 1, to f32
 /// for nodes whose first output has this type;
+///   conv: acdb, row -> acdb = 3, strided
+/// which takes all values within larger ones too;
 ///   conv as bad: row, row -> row = 1, fault wrong value
 /// does one thing wrong, see parse_fault(): no other rule has its kind, kernel and config;
 ///   reorder: row -> acdb = 1
@@ -74,7 +76,7 @@ private:
     std::string kind;
     Tactic tactic; ///< But for its storages.
     std::vector<SpelledStorage> inputs, outputs;
-    bool later = false;
+    bool later = false, strided = false;
     std::optional<DType> type;
     Fault fault = Fault::none;
   };

@@ -289,6 +289,27 @@ TEST(Accesses, ConflictWhereOneWrites) {
   EXPECT_EQ(conflicts(accesses, 0, 128, true), (Steps{3}));
 }
 
+/// Parts that lie between each other are different bytes.
+TEST(Accesses, AreOfStretches) {
+  const Value* const memory = reinterpret_cast<const Value*>(std::uintptr_t{64});
+  const auto conflicts = [&](const Accesses& accesses, const Access& access) {
+    Steps steps;
+    accesses.conflicts(access, steps);
+    return steps;
+  };
+  Accesses accesses;
+  accesses.note({memory, 0, 216, true, {16, 100}}, 0);
+  accesses.note({memory, 16, 300, true, {84, 100}}, 1); // what step 0 wrote is not replaced
+  EXPECT_EQ(conflicts(accesses, {memory, 0, 216, false, {16, 100}}), (Steps{0}));
+  EXPECT_EQ(conflicts(accesses, {memory, 16, 224, false, {8, 100}}), (Steps{1}));
+  EXPECT_EQ(conflicts(accesses, {memory, 8, 232, false, {16, 100}}), (Steps{0, 1}));
+  EXPECT_EQ(conflicts(accesses, {memory, 0, 216, false, {16, 50}}), (Steps{0, 1})); // another pitch
+  EXPECT_EQ(conflicts(accesses, {memory, 90, 130, false}), (Steps{0, 1}));
+  EXPECT_EQ(conflicts(accesses, {memory, 95, 315, false, {20, 100}}), (Steps{0, 1})); // over an end
+  accesses.note({memory, 0, 300, true}, 2);                                           // behind all of them
+  EXPECT_EQ(conflicts(accesses, {memory, 0, 216, true, {16, 100}}), (Steps{2}));
+}
+
 std::unique_ptr<Graph> graph_with(const std::string& behind) {
   return parse_graph("graph @g(%x: f32[4]) -> (%y: f32[4] as \"y\") {\n"
                      "  %y: f32[4] = relu(%x)" +

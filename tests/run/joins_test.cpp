@@ -69,6 +69,61 @@ TEST(Joins, AreOfWhatKernelsMake) {
                       "value a lies in c, which is no concatenation of it");
 }
 
+/// A plan may say only of kernels that take it that they read and write parts of larger values.
+TEST(Joins, AreOfKernelsThatTakeStrides) {
+  LANNER_EXPECT_ERROR(steps(joined("@ row within=1:12 in=%c", "@ row in=%c+256")), ErrorCode::unsupported,
+                      "node relu %a: no backend here offers kernel reference:reference");
+}
+
+/// Of two images each part is two stretches.
+TEST(Joins, NeedStridesOfTheResult) {
+  const auto moved = [](const std::string& a, const std::string& b) {
+    const std::string movement = "tactic(\"cpu\", \"movement\", _, 0.0)";
+    auto graph = parse_graph(
+        fmt::format(
+            "graph @g(%x: f32[2, 4, 4, 4], %z: f32[2, 8, 4, 4]) -> (%y: f32[2, 12, 4, 4] as \"y\") {{\n"
+            "  %a: f32[2, 4, 4, 4] {0} = reorder(%x) {2}\n"
+            "  %b: f32[2, 8, 4, 4] {1} = reorder(%z) {2}\n"
+            "  %y: f32[2, 12, 4, 4] = concat(%a, %b) {{axis = 1}} tactic(\"alias\", \"alias\", _, "
+            "0.0)\n}}",
+            a, b, movement),
+        builtin_op_table());
+    infer_types(*graph);
+    WeightStore constants;
+    return Program(std::move(graph), backends_for({}), {}, constants).steps().size();
+  };
+  const std::string a = "@ row within=1:12 in=%y", b = "@ row within=1:12 in=%y+256";
+  EXPECT_EQ(moved(a, b), 2U);
+  for (const char* other : {"@ row within=1:12 in=%y+128", "@ row within=1:12 in=%y"})
+    LANNER_EXPECT_ERROR(moved(a, other), ErrorCode::bad_data, "input 1 does not lie where its part");
+  LANNER_EXPECT_ERROR(moved(a, "@ row in=%y+256"), ErrorCode::bad_data, "does not lie where its part");
+  LANNER_EXPECT_ERROR(moved("@ row within=1:8 in=%y", b), ErrorCode::bad_data, "input 0 does not lie");
+  LANNER_EXPECT_ERROR(moved("@ row within=2:12 in=%y", b), ErrorCode::bad_data, "input 0 does not lie");
+  LANNER_EXPECT_ERROR(moved("@ acdb within=1:12 in=%y", b), ErrorCode::bad_data, "input 0 does not lie");
+  LANNER_EXPECT_ERROR(moved("@ row within=1:12", b), ErrorCode::bad_data, "input 0 does not lie");
+}
+
+/// What kernels do not make is whole.
+TEST(Joins, AreNeitherInputsNorConstants) {
+  const auto program = [](const std::string& body) {
+    auto graph = parse_graph("graph @g" + body, builtin_op_table());
+    infer_types(*graph);
+    WeightStore constants;
+    return Program(std::move(graph), backends_for({}), {}, constants).steps().size();
+  };
+  LANNER_EXPECT_ERROR(
+      program("(%x: f32[2, 4] @ row within=1:8) -> (%y: f32[2, 4] as \"y\") {\n  %y: f32[2, 4] = relu(%x) " +
+              std::string(reference) + "\n}"),
+      ErrorCode::bad_data, "input x lies within a larger value");
+  LANNER_EXPECT_ERROR(
+      program(
+          "(%x: f32[2, 4]) -> (%y: f32[2, 4] as \"y\") {\n"
+          "  %c: f32[2, 4] @ row within=1:8 = constant() {value = random(f32[2, 4], seed = 1, std = 1.0)}\n"
+          "  %y: f32[2, 4] = add(%x, %c) " +
+          std::string(reference) + "\n}"),
+      ErrorCode::bad_data, "constant c lies within a larger value");
+}
+
 /// The memory of a result is as large as its first part alone.
 TEST(Joins, AreNoResultsThemselves) {
   auto graph = parse_graph("graph @g(%x: f32[1, 4, 4, 4], %z: f32[1, 8, 4, 4]) -> (%a: f32[1, 4, 4, 4] as "

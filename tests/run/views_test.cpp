@@ -61,6 +61,22 @@ TEST(PartViews, AreStretchesOfMemory) {
                       "no parts of its input's memory");
 }
 
+/// Columns are many stretches, which kernels read where they lie that take it.
+TEST(PartViews, MayBeManyStretches) {
+  const auto columns = [](const std::string& a, const std::string& b) {
+    const std::string movement = "tactic(\"cpu\", \"movement\", _, 0.0)";
+    return fmt::format("  %r: f32[1, 8, 4, 4] = relu(%x) {2}\n"
+                       "  %a: f32[1, 4, 4, 4] {0}, %b: f32[1, 4, 4, 4] {1} = split(%r) {{axis = 1}} {3}\n"
+                       "  %c: f32[1, 4, 4, 4] = reorder(%a) {4}\n"
+                       "  %y: f32[1, 4, 4, 4] = reorder(%b) {4}\n",
+                       a, b, reference, view, movement);
+  };
+  EXPECT_EQ(steps(columns("@ row within=1:8", "@ row within=1:8")), 3U);
+  for (const char* other : {"@ row within=1:7", "@ row within=2:8", "@ acdb within=1:8"})
+    LANNER_EXPECT_ERROR(steps(columns("@ row within=1:8", other)), ErrorCode::bad_data,
+                        "no parts of its input's memory");
+}
+
 /// Their memory is larger than the result's.
 TEST(PartViews, AreNoResultsThemselves) {
   const std::string body =

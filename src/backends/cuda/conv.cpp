@@ -12,6 +12,7 @@
 #include "backends/estimate.h"
 #include "backends/window.h"
 #include "base/check.h"
+#include "graph/within.h"
 
 namespace lanner::cuda {
 namespace {
@@ -108,6 +109,14 @@ TensorForm form_of(const std::vector<std::int64_t>& dims, const Variant& variant
   const Layout layout = variant.channels_last ? Layout::channels_last(dims.size()) : Layout{};
   form.strides = layout.strides(shape);
   return form;
+}
+
+/// The same tensor within a larger one, if it lies so.
+void lie_within(TensorForm& form, const Storage* storage, const Shape& shape) {
+  if (!storage || !storage->within) return;
+  form.strides = memory_strides(*storage, shape);
+  // A line is an image of height 1.
+  if (shape.rank() == 3) form.strides.insert(form.strides.begin() + 2, form.strides[2] * shape[2]);
 }
 
 /// Padding behind: what is declared in front where that gives the same result, since engines for equal
@@ -294,6 +303,26 @@ std::optional<Conv> conv_for_cudnn(const Group& group, std::string& reason) {
   return std::nullopt;
 }
 
+/// How a node's values are stored, or are to be.
+struct Stored {
+  std::vector<const Storage*> inputs; ///< None: whole.
+  const Storage* output = nullptr;
+
+  static Stored by(const Tactic& tactic) {
+    Stored found;
+    for (const Storage& storage : tactic.inputs) found.inputs.push_back(&storage);
+    found.output = &tactic.outputs.at(0);
+    return found;
+  }
+  static Stored by(const Node& node) {
+    Stored found;
+    for (const Value* input : node.inputs()) found.inputs.push_back(input ? &input->storage : nullptr);
+    found.output = &node.output()->storage;
+    return found;
+  }
+  const Storage* input(std::size_t i) const { return i < inputs.size() ? inputs[i] : nullptr; }
+};
+
 /// A convolution stored in one way, as a problem for cuDNN.
 struct StoredConv {
   const Conv& conv;
@@ -301,8 +330,15 @@ struct StoredConv {
   StepOperands from;
   std::optional<ConvProblem> problem;
 
-  StoredConv(const Conv& conv, const Variant& variant)
-      : conv(conv), variant(variant), problem(problem_of(conv, variant, from)) {}
+  StoredConv(const Conv& conv, const Variant& variant, const Stored& values = {})
+      : conv(conv), variant(variant), problem(problem_of(conv, variant, from)) {
+    if (!problem) return;
+    lie_within(problem->x, values.input(conv.src.index), conv.input);
+    lie_within(problem->y, values.output, conv.output);
+    for (std::size_t i = 0; i < from.operands.size(); ++i)
+      if (from.spreads[i] == Spread::full)
+        lie_within(problem->operands[i], values.input(from.operands[i].index), conv.output);
+  }
 
   Tactic tactic(const Node& node, const EngineCandidate& candidate, const Target& target) const {
     Tactic tactic;
@@ -310,6 +346,12 @@ struct StoredConv {
     tactic.config = config_of(variant, candidate);
     tactic.inputs.assign(node.inputs().size(), target.storage());
     store(conv, variant, from, target, tactic);
+    tactic.strided_outputs = {true};
+    tactic.strided_inputs.assign(node.inputs().size(), false);
+    tactic.strided_inputs[conv.src.index] = true;
+    for (std::size_t i = 0; i < from.operands.size(); ++i)
+      if (from.spreads[i] == Spread::full && from.operands[i].shape() == conv.output)
+        tactic.strided_inputs[from.operands[i].index] = true;
     tactic.estimate = rough_seconds(conv, variant, target) * candidate.slowness;
     tactic.accumulates = DType::f32;
     return tactic;
@@ -358,7 +400,7 @@ TacticList conv_named(const Node& node, const Group& group, const Target& target
   const auto lease = cudnn::HandlePool::of(Gpu::get(target.device)).take(nullptr);
   for (const Variant& variant : variants(*conv, target)) {
     if (variant.channels_last != last || variant.type != type) continue;
-    const StoredConv stored(*conv, variant);
+    const StoredConv stored(*conv, variant, Stored::by(node));
     if (!stored.problem || std::ranges::count(conv_forms(*stored.problem), candidate.form) == 0) continue;
     const ConvEngines engines(*stored.problem, rules_of(variant, target), target.device, lease.handle());
     if (engines.works(candidate, list.reason)) list.tactics.push_back(stored.tactic(node, candidate, target));
@@ -390,7 +432,7 @@ std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
                 "cudnn: the plan is for version {}, this is {}: build the plan again",
                 config.integer("version"), version);
   const Variant variant{config.text("layout") == "last", p.tactic.outputs.at(0).dtype.value_or(conv->type())};
-  const StoredConv stored(*conv, variant);
+  const StoredConv stored(*conv, variant, Stored::by(p.tactic));
   lanner::check(stored.problem.has_value() && is_real(variant.type), ErrorCode::bad_data,
                 "cudnn: conv cannot run this tactic: build the plan again");
   const Gpu& gpu = Gpu::get(p.target.device);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <limits>
+#include <numeric>
 
 #include "backends/cuda/launch_cache.h"
 #include "base/check.h"
@@ -25,6 +27,22 @@ bool is_activation(PointwiseMode mode) {
   return static_cast<int>(mode) >= static_cast<int>(PointwiseMode::relu);
 }
 
+/// The same tensor with nothing between its elements.
+TensorForm packed(TensorForm form) {
+  std::vector<std::size_t> axes(form.dims.size());
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  std::ranges::stable_sort(axes, std::greater(), [&](std::size_t axis) { return form.strides[axis]; });
+  std::int64_t elements = 1;
+  for (const std::int64_t size : form.dims) elements *= size;
+  if (form.strides[axes.front()] * form.dims[axes.front()] == elements) return form;
+  std::int64_t stride = 1;
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    form.strides[*axis] = stride;
+    stride *= form.dims[*axis];
+  }
+  return form;
+}
+
 /// Adds operations to one graph.
 class GraphMaker {
 public:
@@ -34,9 +52,9 @@ public:
     made_.tensors.push_back({uid, role, operand});
     return tensor(uid, form, false);
   }
-  /// Lives only between two operations of the graph, in the type that is computed in.
+  /// Lives only between two operations of the graph, in the type that is computed in, and is whole.
   DescriptorHandle inner() {
-    TensorForm form = problem_.y;
+    TensorForm form = packed(problem_.y);
     form.type = cudnn::DataType::float32;
     return tensor(uid_inner + inner_++, form, true);
   }

@@ -61,6 +61,7 @@ Tactic tactic_of(const Node& node, const ElementwiseProgram& program, const Layo
   }
   for (const auto& output : node.outputs())
     tactic.outputs.push_back(on_device(target, layout, narrowed(output->type.dtype())));
+  take_strided(program, layout, tactic);
   share_storages(node, tactic);
   const double share = kept ? 0.5 : 1; // of f32's width
   tactic.estimate = seconds_of({.bytes = bytes_of(program) * share}, target);

@@ -8,6 +8,7 @@
 
 #include "backends/storage_layout.h"
 #include "base/check.h"
+#include "graph/within.h"
 
 namespace lanner::cuda {
 namespace {
@@ -120,30 +121,37 @@ private:
     const Storage& storage = tactic_.inputs.at(input.operand.index);
     parameters_.push_back(
         fmt::format("const {}* __restrict__ a{}", type_name(storage.dtype.value_or(input.dtype)), i));
-    body_ += fmt::format("    const float v{0} = load(a{0}[{1}]);\n", i,
-                         offset(input.operand.shape(), storage.layout));
+    body_ +=
+        fmt::format("    const float v{0} = load(a{0}[{1}]);\n", i, offset(input.operand.shape(), storage));
   }
 
-  /// Where element i of the result finds its operand.
-  std::string offset(const Shape& shape, const Layout& layout) {
+  /// Where element i of the result finds its operand, or itself.
+  std::string offset(const Shape& shape, const Storage& storage) const {
     if (shape.elements() == 1) return "0";
-    if (shape == program_.shape && same_order(layout)) return "i";
-    const std::vector<std::int64_t> strides = layout.strides(shape);
+    if (shape == program_.shape && same_order(storage)) return "i";
+    const std::vector<std::int64_t> strides = memory_strides(storage, shape);
     const std::size_t missing = program_.shape.rank() - shape.rank();
     std::string sum;
     std::int64_t inner = 1;
-    for (auto axis = axes_.rbegin(); axis != axes_.rend(); ++axis) {
+    for (auto axis = axes_.rbegin(); axis != axes_.rend();) {
       const bool there = axis->dim >= missing && shape[axis->dim - missing] != 1;
+      std::int64_t size = axis->size;
+      const std::int64_t stride = there ? strides[axis->dim - missing] : 0;
+      // Axes that go on where the one within them ends are one.
+      for (++axis; there && axis != axes_.rend() && axis->dim >= missing &&
+                   shape[axis->dim - missing] == axis->size && strides[axis->dim - missing] == stride * size;
+           ++axis)
+        size *= axis->size;
       if (there)
-        sum += fmt::format("{}i / {}ll % {}ll * {}ll", sum.empty() ? "" : " + ", inner, axis->size,
-                           strides[axis->dim - missing]);
-      inner *= axis->size;
+        sum += fmt::format("{}i / {}ll % {}ll * {}ll", sum.empty() ? "" : " + ", inner, size, stride);
+      inner *= size;
     }
     return sum.empty() ? "0" : sum;
   }
 
-  bool same_order(const Layout& layout) const {
-    return canonical(layout, program_.shape) == canonical(tactic_.outputs.at(0).layout, program_.shape);
+  bool same_order(const Storage& storage) const {
+    return !storage.within && canonical(storage.layout, program_.shape) ==
+                                  canonical(tactic_.outputs.at(0).layout, program_.shape);
   }
 
   void compute(const TileInstruction& instruction) {
@@ -164,7 +172,8 @@ private:
     const ProgramOutput& output = program_.outputs[i];
     const auto type = type_name(tactic_.outputs.at(i).dtype.value_or(output.dtype));
     parameters_.push_back(fmt::format("{}* __restrict__ o{}", type, i));
-    body_ += fmt::format("    o{}[i] = Store<{}>::of(v{});\n", i, type, output.slot);
+    body_ += fmt::format("    o{}[{}] = Store<{}>::of(v{});\n", i,
+                         offset(program_.shape, tactic_.outputs.at(i)), type, output.slot);
   }
 
   const ElementwiseProgram& program_;

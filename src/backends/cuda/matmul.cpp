@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "device/cuda/cublaslt.h"
 #include "device/cuda/order.h"
+#include "graph/within.h"
 
 namespace lanner::cuda {
 namespace {
@@ -118,7 +119,7 @@ struct Variant {
 /// Row-major matrices are column-major ones transposed, so the library computes the result's transpose: its A
 /// is our b, its B our a.
 struct Operation {
-  cublaslt::MatrixLayout a, b, d;
+  cublaslt::MatrixLayout a, b, c, d; ///< c: what is added, as d is stored where nothing is.
   std::int32_t transpose_a, transpose_b;
   DataType type;
   std::uint32_t epilogue;
@@ -136,21 +137,45 @@ struct Operation {
   }
 };
 
-/// A matrix of rows x columns, row-major or exchanged, as the library sees it.
-cublaslt::MatrixLayout matrix(DataType type, std::int64_t rows, std::int64_t columns, bool exchanged) {
-  return exchanged ? cublaslt::MatrixLayout(type, rows, columns, rows)
-                   : cublaslt::MatrixLayout(type, columns, rows, columns);
+/// A matrix of rows x columns, row-major or exchanged, as the library sees it; `leading`: elements from one
+/// row in memory to the next, 0: no others lie between.
+cublaslt::MatrixLayout matrix(DataType type, std::int64_t rows, std::int64_t columns, bool exchanged,
+                              std::int64_t leading = 0) {
+  if (exchanged) std::swap(rows, columns);
+  return cublaslt::MatrixLayout(type, columns, rows, leading > 0 ? leading : columns);
 }
 
-Operation operation_of(const Matmul& m, const Variant& variant) {
+/// Elements between rows of operands that lie within larger ones; 0: none.
+struct Leading {
+  std::int64_t a = 0, c = 0, d = 0;
+
+  static std::int64_t of(const Storage& storage, const Shape& shape) {
+    return storage.within ? memory_strides(storage, shape)[0] : 0;
+  }
+  static Leading of(const Matmul& m, const Tactic& tactic) {
+    Leading leading;
+    leading.a = of(tactic.inputs.at(m.product.a.index), m.product.a.shape());
+    leading.d = of(tactic.outputs.at(0), m.product.result);
+    leading.c = m.sum ? of(tactic.inputs.at(m.sum.index), m.product.result) : leading.d;
+    return leading;
+  }
+};
+
+/// Matrices alone: one number says how far rows lie apart.
+bool takes_strides(const Matmul& m) {
+  return m.product.a.shape().rank() == 2 && m.product.result.rank() == 2;
+}
+
+Operation operation_of(const Matmul& m, const Variant& variant, const Leading& leading = {}) {
   const DataType type = data_type(variant.type);
   const bool a_flipped = m.product.transpose_a != variant.a_exchanged,
              b_flipped = m.product.transpose_b != variant.b_exchanged;
   std::uint32_t epilogue = m.activation | (m.product.bias ? cublaslt::epilogue_bias : 0);
   if (epilogue == 0) epilogue = cublaslt::epilogue_none;
   Operation operation{matrix(type, m.depth, m.columns, b_flipped),
-                      matrix(type, m.rows, m.depth, a_flipped),
-                      matrix(type, m.rows, m.columns, false),
+                      matrix(type, m.rows, m.depth, a_flipped, leading.a),
+                      matrix(type, m.rows, m.columns, false, leading.c),
+                      matrix(type, m.rows, m.columns, false, leading.d),
                       b_flipped ? cublaslt::operation_transpose : cublaslt::operation_none,
                       a_flipped ? cublaslt::operation_transpose : cublaslt::operation_none,
                       type,
@@ -159,6 +184,7 @@ Operation operation_of(const Matmul& m, const Variant& variant) {
     const auto count = static_cast<std::int32_t>(m.batch);
     operation.a.set_batch(count, m.b_step);
     operation.b.set_batch(count, m.a_step);
+    operation.c.set_batch(count, m.rows * m.columns);
     operation.d.set_batch(count, m.rows * m.columns);
   }
   return operation;
@@ -225,7 +251,7 @@ ChosenAlgorithm algorithm_of(const ConfigText& config, const Operation& operatio
   const cublaslt::MatmulDescriptor descriptor = operation.descriptor(nullptr);
   cublaslt::HeuristicResult result{};
   cublaslt::check(api.algorithm_check(handle, descriptor.handle(), operation.a.handle(), operation.b.handle(),
-                                      operation.d.handle(), operation.d.handle(), &chosen.algorithm, &result),
+                                      operation.c.handle(), operation.d.handle(), &chosen.algorithm, &result),
                   "cublasLtMatmulAlgoCheck");
   chosen.workspace = result.workspace;
   check(chosen.workspace <= max_workspace, ErrorCode::unsupported,
@@ -242,7 +268,7 @@ std::vector<ConfigText> configs(const Operation& operation, cublaslt::Handle han
   std::array<cublaslt::HeuristicResult, most> results{};
   int count = 0;
   cublaslt::check(cublaslt::api().heuristics(handle, descriptor.handle(), operation.a.handle(),
-                                             operation.b.handle(), operation.d.handle(), operation.d.handle(),
+                                             operation.b.handle(), operation.c.handle(), operation.d.handle(),
                                              preference.handle(), most, results.data(), &count),
                   "cublasLtMatmulAlgoGetHeuristic");
   std::vector<ConfigText> list;
@@ -286,6 +312,11 @@ std::optional<Tactic> tactic_of(const Matmul& m, const Variant& variant, const N
   tactic.inputs = std::move(*inputs);
   tactic.outputs = {storage};
   tactic.accumulates = DType::f32;
+  if (!takes_strides(m)) return tactic;
+  tactic.strided_outputs = {true};
+  tactic.strided_inputs.assign(node.inputs().size(), false);
+  tactic.strided_inputs[m.product.a.index] = true;
+  if (m.sum) tactic.strided_inputs[m.sum.index] = m.sum.shape() == m.product.result;
   return tactic;
 }
 
@@ -351,7 +382,7 @@ public:
     if (!launch.ordered) order_.queue(static_cast<StreamHandle>(launch.stream.handle));
     const cublaslt::Status status = cublaslt::api().matmul(
         handle_, bound->descriptor.handle(), &one, launch.inputs[b_], operation_.a.handle(),
-        launch.inputs[a_], operation_.b.handle(), &scale, sum, operation_.d.handle(), result,
+        launch.inputs[a_], operation_.b.handle(), &scale, sum, operation_.c.handle(), result,
         operation_.d.handle(), &chosen_.algorithm, launch.workspace, chosen_.workspace,
         static_cast<StreamHandle>(launch.stream.handle));
     bound_.give(std::move(bound));
@@ -388,7 +419,7 @@ std::unique_ptr<Kernel> matmul_prepare(const Preparation& p) {
                         !p.tactic.inputs.at(m->product.a.index).layout.row_major(),
                         !p.tactic.inputs.at(m->product.b.index).layout.row_major()};
   const Gpu& gpu = Gpu::get(p.target.device);
-  Operation operation = operation_of(*m, variant);
+  Operation operation = operation_of(*m, variant, Leading::of(*m, p.tactic));
   const ChosenAlgorithm chosen = algorithm_of(config, operation, cublaslt::handle_of(gpu));
   return std::make_unique<MatmulKernel>(gpu, *m, std::move(operation), chosen);
 }

@@ -9,6 +9,7 @@
 #include "backends/movement/places.h"
 #include "base/check.h"
 #include "device/cuda/code.h"
+#include "graph/within.h"
 
 namespace lanner::cuda {
 namespace {
@@ -102,6 +103,7 @@ TacticList reorder_tactics(const Node& node, const Target& target) {
   tactic.kernel = "movement";
   tactic.inputs = {from};
   tactic.outputs = {to};
+  tactic.strided_inputs = tactic.strided_outputs = {true};
   tactic.estimate = estimate_of(node, target);
   list.tactics.push_back(std::move(tactic));
   return list;
@@ -111,8 +113,8 @@ std::unique_ptr<Kernel> prepare_reorder(const Preparation& p, const Gpu& gpu) {
   const Shape shape = p.node.output()->type.shape();
   const DType a = stored_type(*p.node.input(0)), b = stored_type(*p.node.output(0));
   const Box box{{shape.begin(), shape.end()},
-                p.tactic.inputs.at(0).layout.strides(shape),
-                p.tactic.outputs.at(0).layout.strides(shape)};
+                memory_strides(p.tactic.inputs.at(0), shape),
+                memory_strides(p.tactic.outputs.at(0), shape)};
   const std::string function = reorder_function(a, b);
   return std::make_unique<BoxKernel>(
       std::vector{make_copy(gpu, box, function.c_str(), bit_width(a) / 8, bit_width(b) / 8)}, 0);
@@ -156,6 +158,7 @@ TacticList movement_tactics(const Node& node, const Group& group, const Target& 
       for (std::size_t i = 0; i < places.inputs.size(); ++i)
         tactic.inputs[op.input(i).index] = on_device(target, places.inputs[i], kept);
       for (const Layout& layout : places.outputs) tactic.outputs.push_back(on_device(target, layout, kept));
+      take_strided(op, *moves, tactic);
       tactic.estimate = estimate_of(node, target);
       list.tactics.push_back(std::move(tactic));
     }

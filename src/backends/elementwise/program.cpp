@@ -196,6 +196,15 @@ double bytes_of(const ElementwiseProgram& program) {
   return bits / 8;
 }
 
+void take_strided(const ElementwiseProgram& program, const Layout& layout, Tactic& tactic) {
+  if (!layout.blocks.empty()) return;
+  tactic.strided_inputs.assign(tactic.inputs.size(), false);
+  for (const ProgramInput& input : program.inputs)
+    if (input.operand.is_input() && !input.operand.constant && input.operand.shape() == program.shape)
+      tactic.strided_inputs[input.operand.index] = true;
+  tactic.strided_outputs.assign(program.outputs.size(), true);
+}
+
 void share_storages(const Node& node, Tactic& tactic) {
   for (std::size_t i = 1; i < node.inputs().size(); ++i)
     for (std::size_t k = 0; k < i; ++k)

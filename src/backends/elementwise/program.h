@@ -48,6 +48,10 @@ std::optional<ElementwiseProgram> compile_elementwise(const Group& group, std::s
 /// That one run reads and writes: each operand as large as it is, however often it is read again.
 double bytes_of(const ElementwiseProgram& program);
 
+/// Says of a tactic for a program whose results lie in `layout` which values it takes within larger ones:
+/// results, and operands of their shape. None with blocks, where these lie otherwise.
+void take_strided(const ElementwiseProgram& program, const Layout& layout, Tactic& tactic);
+
 /// A value that comes in twice is one operand of the program: gives its further inputs the storage that
 /// `tactic` asks of the first.
 void share_storages(const Node& node, Tactic& tactic);

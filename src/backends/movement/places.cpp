@@ -3,8 +3,16 @@
 #include <algorithm>
 
 #include "backends/storage_layout.h"
+#include "graph/within.h"
 
 namespace lanner {
+
+static Strides strides_in(const Layout& layout, const std::vector<Within>& withins, std::size_t i,
+                          const Shape& shape) {
+  Storage storage = stored(layout);
+  if (i < withins.size()) storage.within = withins[i];
+  return memory_strides(storage, shape);
+}
 
 std::optional<Moves> moves_at(const GroupOp& op, const Places& places) {
   const auto blocked = [](const Layout& layout) { return !layout.blocks.empty(); };
@@ -12,9 +20,10 @@ std::optional<Moves> moves_at(const GroupOp& op, const Places& places) {
     return std::nullopt;
   std::vector<Strides> inputs, outputs;
   for (std::size_t i = 0; i < places.inputs.size(); ++i)
-    inputs.push_back(places.inputs[i].strides(op.input(i).shape()));
+    inputs.push_back(strides_in(places.inputs[i], places.inputs_within, i, op.input(i).shape()));
   for (std::size_t i = 0; i < places.outputs.size(); ++i)
-    outputs.push_back(places.outputs[i].strides(op.node->output(i)->type.shape()));
+    outputs.push_back(
+        strides_in(places.outputs[i], places.outputs_within, i, op.node->output(i)->type.shape()));
   return moves_of(op, inputs, outputs);
 }
 
@@ -39,10 +48,23 @@ std::vector<Places> even_places(const GroupOp& op) {
 
 Places places_of(const GroupOp& op, const Tactic& tactic) {
   Places places;
-  for (std::size_t i = 0; i < moved_inputs(op); ++i)
-    places.inputs.push_back(tactic.inputs.at(op.input(i).index).layout);
-  for (const Storage& storage : tactic.outputs) places.outputs.push_back(storage.layout);
+  for (std::size_t i = 0; i < moved_inputs(op); ++i) {
+    const Storage& storage = tactic.inputs.at(op.input(i).index);
+    places.inputs.push_back(storage.layout);
+    places.inputs_within.push_back(storage.within);
+  }
+  for (const Storage& storage : tactic.outputs) {
+    places.outputs.push_back(storage.layout);
+    places.outputs_within.push_back(storage.within);
+  }
   return places;
+}
+
+void take_strided(const GroupOp& op, const Moves& moves, Tactic& tactic) {
+  tactic.strided_inputs.assign(tactic.inputs.size(), false);
+  for (std::size_t i = 0; i < moved_inputs(op); ++i)
+    if (op.input(i).is_input()) tactic.strided_inputs[op.input(i).index] = true;
+  tactic.strided_outputs.assign(tactic.outputs.size(), !moves.fill);
 }
 
 } // namespace lanner

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "device/cpu.h"
 #include "device/parallel.h"
+#include "graph/within.h"
 #include "tensor/cast.h"
 
 namespace lanner {
@@ -22,6 +23,32 @@ namespace {
 /// Floats in a tile: with all registers of a program this stays in the first cache.
 constexpr std::int64_t tile_size = 512;
 constexpr int max_slots = 48;
+
+/// Elements in the order of memory that lie in stretches with others between them.
+struct StretchWalk {
+  std::int64_t length = 0, pitch = 0; ///< Elements; no length: there is one stretch.
+
+  static StretchWalk of(const Storage& storage, const Shape& shape, DType type) {
+    const auto element = static_cast<std::int64_t>(bit_width(type) / 8);
+    const Stretches stretches = stretches_of(storage, shape, type);
+    return {static_cast<std::int64_t>(stretches.bytes) / element,
+            static_cast<std::int64_t>(stretches.pitch) / element};
+  }
+  explicit operator bool() const { return length > 0; }
+  std::int64_t place(std::int64_t i) const { return i / length * pitch + i % length; }
+  bool is_one(std::int64_t first, std::int64_t count) const {
+    return first / length == (first + count - 1) / length;
+  }
+  /// Calls `piece(place in memory, place from first, elements)` for what lies in one stretch.
+  template<typename Piece>
+  void pieces(std::int64_t first, std::int64_t count, const Piece& piece) const {
+    for (std::int64_t done = 0; done < count;) {
+      const std::int64_t i = first + done, size = std::min(length - i % length, count - done);
+      piece(place(i), done, size);
+      done += size;
+    }
+  }
+};
 
 struct Source {
   enum class Way : std::uint8_t {
@@ -34,6 +61,7 @@ struct Source {
   Way way = Way::direct;
   OperandWalk walk;
   ProgramInput input;
+  StretchWalk stretches; ///< Where a whole operand lies within a larger value.
 };
 
 /// The tile step: whole periods of the operands that repeat within a tile, or a divisor of one that is
@@ -56,13 +84,18 @@ std::int64_t choose_step(const std::vector<Source>& sources) {
 
 class ElementwiseKernel final : public Kernel {
 public:
-  ElementwiseKernel(ElementwiseProgram program, const Layout& layout, int threads)
-      : program_(std::move(program)), layout_(layout), threads_(threads),
-        total_(layout.padded(program_.shape).elements()) {
+  ElementwiseKernel(ElementwiseProgram program, const Tactic& tactic, int threads)
+      : program_(std::move(program)), layout_(tactic.outputs.at(0).layout), threads_(threads),
+        total_(layout_.padded(program_.shape).elements()) {
     for (const ProgramInput& input : program_.inputs) {
-      const OperandWalk walk(program_.shape, layout, input.operand.shape());
-      sources_.push_back({way_of(walk, input), walk, input});
+      const OperandWalk walk(program_.shape, layout_, input.operand.shape());
+      sources_.push_back({way_of(walk, input), walk, input, {}});
+      if (input.operand.is_input())
+        sources_.back().stretches =
+            StretchWalk::of(tactic.inputs.at(input.operand.index), program_.shape, input.dtype);
     }
+    for (std::size_t i = 0; i < program_.outputs.size(); ++i)
+      results_.push_back(StretchWalk::of(tactic.outputs.at(i), program_.shape, program_.outputs[i].dtype));
     step_ = choose_step(sources_);
     for (Source& source : sources_) settle(source);
     const double grain =
@@ -109,9 +142,22 @@ private:
       source.walk.fetch(static_cast<const bool*>(bytes), first, count, tile);
   }
 
+  static const float* gather(const Source& source, const std::byte* bytes, std::int64_t first,
+                             std::int64_t count, float* tile) {
+    const DType type = source.input.dtype;
+    const auto element = static_cast<std::int64_t>(bit_width(type) / 8);
+    if (type == DType::f32 && source.stretches.is_one(first, count))
+      return reinterpret_cast<const float*>(bytes) + source.stretches.place(first);
+    source.stretches.pieces(first, count, [&](std::int64_t from, std::int64_t to, std::int64_t size) {
+      cast_elements(type, bytes + from * element, DType::f32, tile + to, static_cast<std::size_t>(size));
+    });
+    return tile;
+  }
+
   const float* read(const Source& source, const Launch& launch, std::int64_t first, std::int64_t count,
                     float* tile) const {
     const void* bytes = bytes_of(source, launch);
+    if (source.stretches) return gather(source, static_cast<const std::byte*>(bytes), first, count, tile);
     switch (source.way) {
     case Source::Way::direct:
       return static_cast<const float*>(bytes) + first;
@@ -159,16 +205,23 @@ private:
   }
 
   bool writes_last_directly() const {
-    return program_.outputs.size() == 1 && program_.outputs[0].dtype == DType::f32;
+    return program_.outputs.size() == 1 && program_.outputs[0].dtype == DType::f32 && !results_[0];
   }
 
   void write(const Launch& launch, const Tiles tiles, std::int64_t first, std::int64_t count) const {
     if (writes_last_directly()) return;
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
       const ProgramOutput& output = program_.outputs[i];
-      const auto offset = first * static_cast<std::int64_t>(bit_width(output.dtype) / 8);
-      cast_elements(DType::f32, tiles[output.slot], output.dtype,
-                    static_cast<std::byte*>(launch.outputs[i]) + offset, static_cast<std::size_t>(count));
+      const auto element = static_cast<std::int64_t>(bit_width(output.dtype) / 8);
+      const auto put = [&](std::int64_t to, std::int64_t from, std::int64_t size) {
+        cast_elements(DType::f32, tiles[output.slot] + from, output.dtype,
+                      static_cast<std::byte*>(launch.outputs[i]) + to * element,
+                      static_cast<std::size_t>(size));
+      };
+      if (results_[i])
+        results_[i].pieces(first, count, put);
+      else
+        put(first, 0, count);
     }
   }
 
@@ -177,6 +230,7 @@ private:
   int threads_;
   std::int64_t total_, step_ = tile_size, grain_ = 1;
   std::vector<Source> sources_;
+  std::vector<StretchWalk> results_;
 };
 
 bool readable(const ElementwiseProgram& program, const Layout& layout) {
@@ -216,6 +270,7 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
       if (input.operand.is_input())
         tactic.inputs[input.operand.index] =
             stored(operand_layout(layout, program->shape.rank(), input.operand.shape()));
+    take_strided(*program, layout, tactic);
     share_storages(node, tactic);
     for (std::size_t i = 0; i < node.outputs().size(); ++i) tactic.outputs.push_back(stored(layout));
     tactic.in_place = replaceable(*program);
@@ -232,8 +287,7 @@ std::unique_ptr<Kernel> elementwise_prepare(const Preparation& p) {
   auto program = compile_elementwise(p.group, reason);
   check(program && program->shape.elements() > 0 && readable(*program, p.tactic.outputs.at(0).layout),
         ErrorCode::unsupported, "cpu: elementwise: {}: build the plan again", reason);
-  return std::make_unique<ElementwiseKernel>(std::move(*program), p.tactic.outputs[0].layout,
-                                             p.target.threads);
+  return std::make_unique<ElementwiseKernel>(std::move(*program), p.tactic, p.target.threads);
 }
 
 bool elementwise_fuses(const Group& group, const Target&) {

@@ -10,6 +10,7 @@
 #include "backends/storage_layout.h"
 #include "base/check.h"
 #include "device/parallel.h"
+#include "graph/within.h"
 
 namespace lanner {
 
@@ -79,9 +80,12 @@ std::optional<Gemm> read_gemm(const Group& group, std::string& reason) {
 
 class GemmKernel final : public Kernel {
 public:
-  GemmKernel(Gemm gemm, int threads)
+  GemmKernel(Gemm gemm, const Tactic& tactic, int threads)
       : gemm_(std::move(gemm)), rows_(gemm_.product.rows()), depth_(gemm_.product.depth()),
-        columns_(gemm_.product.columns()), panels_((columns_ + width() - 1) / width()), threads_(threads) {}
+        columns_(gemm_.product.columns()),
+        a_stride_(row_stride(tactic.inputs.at(gemm_.product.a.index), gemm_.product.a.shape(), depth_)),
+        out_stride_(row_stride(tactic.outputs.at(0), gemm_.product.result, columns_)),
+        panels_((columns_ + width() - 1) / width()), threads_(threads) {}
 
   void launch(const Launch& launch) const override {
     parallel_for(threads_, 0, panels_, 1,
@@ -90,6 +94,10 @@ public:
 
 private:
   static std::int64_t width() { return panel_function().width; }
+
+  static std::int64_t row_stride(const Storage& storage, const Shape& shape, std::int64_t dense) {
+    return storage.within ? memory_strides(storage, shape)[0] : dense;
+  }
 
   static const float* floats(const Operand& operand, const Launch& launch) {
     const void* bytes = operand.is_input() ? launch.inputs[operand.index] : operand.constant->data();
@@ -104,8 +112,8 @@ private:
                          nullptr,
                          nullptr,
                          nullptr,
-                         depth_,
-                         columns_,
+                         a_stride_,
+                         out_stride_,
                          rows_,
                          depth_,
                          0,
@@ -124,7 +132,7 @@ private:
   /// The rest of the epilogue on columns [first, last) of each row.
   void finish(const Launch& launch, std::int64_t first, std::int64_t last) const {
     for (std::int64_t row = 0; row < rows_; ++row) {
-      float* out = static_cast<float*>(launch.outputs[0]) + row * columns_ + first;
+      float* out = static_cast<float*>(launch.outputs[0]) + row * out_stride_ + first;
       for (const RowStep& step : gemm_.steps) {
         const float* operand =
             step.operand ? floats(step.operand, launch) + first + (step.full ? row * columns_ : 0) : nullptr;
@@ -134,7 +142,9 @@ private:
   }
 
   Gemm gemm_;
-  std::int64_t rows_, depth_, columns_, panels_;
+  std::int64_t rows_, depth_, columns_;
+  std::int64_t a_stride_, out_stride_; ///< From row to row.
+  std::int64_t panels_;
   int threads_;
 };
 
@@ -171,6 +181,12 @@ TacticList gemm_tactics(const Node& node, const Group& group, const Target& targ
     tactic.config = ConfigText().set("threads", threads).bytes();
     tactic.inputs = *inputs;
     tactic.outputs.resize(node.outputs().size());
+    // One number says how far rows lie apart.
+    if (product.a.shape().rank() == 2 && product.result.rank() == 2) {
+      tactic.strided_inputs.assign(node.inputs().size(), false);
+      tactic.strided_inputs[product.a.index] = true;
+      tactic.strided_outputs = {true};
+    }
     tactic.estimate = seconds_on(threads, product, target);
     tactic.accumulates = DType::f32;
     list.tactics.push_back(std::move(tactic));
@@ -188,7 +204,7 @@ std::unique_ptr<Kernel> gemm_prepare(const Preparation& p) {
         "cpu: gemm: weights lie as {}, this processor wants {}: build the plan again",
         p.tactic.inputs[product.b.index].layout.to_string(), wanted.to_string());
   const auto threads = static_cast<int>(ConfigText(p.tactic.config).integer("threads"));
-  return std::make_unique<GemmKernel>(std::move(*gemm), std::clamp(threads, 1, p.target.threads));
+  return std::make_unique<GemmKernel>(std::move(*gemm), p.tactic, std::clamp(threads, 1, p.target.threads));
 }
 
 bool gemm_fuses(const Group& group, const Target&) {

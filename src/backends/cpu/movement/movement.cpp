@@ -75,7 +75,11 @@ std::vector<Places> transpose_places(const GroupOp& op) {
 
 std::vector<Places> offered_places(const GroupOp& op, const Node& node) {
   if (op.kind() == "transpose") return transpose_places(op);
-  if (op.kind() == "reorder") return {{{node.input(0)->storage.layout}, {node.output(0)->storage.layout}}};
+  if (op.kind() == "reorder")
+    return {{{node.input(0)->storage.layout},
+             {node.output(0)->storage.layout},
+             {node.input(0)->storage.within},
+             {node.output(0)->storage.within}}};
   return even_places(op);
 }
 
@@ -99,7 +103,9 @@ TacticList movement_tactics(const Node& node, const Group& group, const Target& 
       tactic.inputs[op.input(i).index] = reorder ? node.input(0)->storage : stored(places.inputs[i]);
     for (const Layout& layout : places.outputs) tactic.outputs.push_back(stored(layout));
     if (reorder) tactic.outputs[0] = node.output(0)->storage;
-    const bool plain = is_plain_copy(*moves, op);
+    take_strided(op, *moves, tactic);
+    const bool within = reorder && (tactic.inputs[0].within || tactic.outputs[0].within);
+    const bool plain = is_plain_copy(*moves, op) && !within;
     if (plain) tactic.in_place = static_cast<int>(op.input(0).index);
     const double bytes = static_cast<double>(op.type().shape().elements()) *
                          static_cast<double>(bit_width(op.type().dtype())) / 8;

@@ -1,0 +1,116 @@
+// Concatenations and splits of several images on the fakes: the convolutions write and read parts where they
+// lie, and nothing else runs.
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lanner/engine.h>
+
+#include "backends/cuda/conv_engines.h"
+#include "importers/onnx_file.h"
+#include "temporary_folder.h"
+
+namespace lanner {
+namespace {
+
+using namespace test::onnx_file;
+
+constexpr Device gpu_device{DeviceKind::cuda, 0};
+
+/// Of the network as it was built.
+std::size_t steps(const Engine& engine) {
+  const std::string text = engine.explain_json(), key = "\"steps\": ";
+  const std::size_t at = text.find(key);
+  return at == std::string::npos ? 0 : std::stoul(text.substr(at + key.size()));
+}
+
+/// Convolutions of 4 x 4 images, each with a relu, whose weights are all different.
+class Model {
+public:
+  void conv(const std::string& from, const std::string& to, std::int64_t channels, std::int64_t made) {
+    std::vector<float> weights(static_cast<std::size_t>(made * channels * 9));
+    for (float& weight : weights) weight = 0.013F * static_cast<float>(next_++ % 23) - 0.14F;
+    constants_.push_back(floats("w_" + to, {made, channels, 3, 3}, weights));
+    nodes.push_back(node({"Conv",
+                          {from, "w_" + to},
+                          {"c_" + to},
+                          {attribute("pads", std::vector<std::int64_t>{1, 1, 1, 1})}}));
+    nodes.push_back(node({"Relu", {"c_" + to}, {to}}));
+  }
+  std::string bytes(std::int64_t images, const std::string& channels) const {
+    const std::string n = std::to_string(images);
+    return model(graph({.nodes = nodes,
+                        .inputs = {value("x", f32, {n, "4", "4", "4"})},
+                        .outputs = {value("y", f32, {n, channels, "4", "4"})},
+                        .constants = constants_}));
+  }
+  std::vector<Message> nodes;
+
+private:
+  std::vector<Message> constants_;
+  std::int64_t next_ = 0;
+};
+
+class StridedNetwork : public testing::TestWithParam<std::int64_t> {
+protected:
+  StridedNetwork() { cuda::ConvEngines::forget(); }
+
+  Engine build(const std::string& bytes, Device device) const {
+    BuildOptions options;
+    options.device = device;
+    options.budget = 0;
+    options.threads = 1;
+    options.timing_cache = folder_ / "timing.txt";
+    return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "model.onnx"), options);
+  }
+  static std::vector<float> run(const Engine& engine) {
+    Tensor input = Tensor::allocate(DType::f32, Shape{GetParam(), 4, 4, 4});
+    float next = -2;
+    for (float& number : input.as<float>()) number = (next += 0.037F) > 2 ? next = -2 : next;
+    Context context = engine.create_context();
+    const Tensor y = context({{"x", input}}).at("y").tensor.to(Device{});
+    return {y.as<float>().begin(), y.as<float>().end()};
+  }
+  /// The steps of the network on the GPU, which gives what the host gives, loaded again too.
+  std::size_t steps_of(const std::string& bytes) const {
+    const Engine engine = build(bytes, gpu_device);
+    const std::vector<float> expected = run(build(bytes, Device{}));
+    const auto expect_same = [&](const std::vector<float>& found) {
+      ASSERT_EQ(found.size(), expected.size());
+      for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-4) << i;
+    };
+    expect_same(run(engine));
+    engine.save(folder_ / "model.plan");
+    expect_same(run(Engine::load(folder_ / "model.plan")));
+    return steps(engine);
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_P(StridedNetwork, parts_of_a_concatenation_are_written_where_they_belong) {
+  Model m;
+  m.conv("x", "a", 4, 4);
+  m.conv("x", "b", 4, 8);
+  m.conv("x", "c", 4, 4);
+  m.nodes.push_back(node({"Concat", {"a", "b", "c"}, {"j"}, {attribute("axis", 1)}}));
+  m.conv("j", "y", 16, 4);
+  EXPECT_EQ(steps_of(m.bytes(GetParam(), "4")), 4U);
+}
+
+/// As detectors have them: a half is read by itself, and all are read with what is made of it.
+TEST_P(StridedNetwork, parts_of_a_value_are_read_where_they_lie) {
+  Model m;
+  m.conv("x", "a", 4, 8);
+  m.nodes.push_back(node({"Split", {"a"}, {"s", "t"}, {attribute("axis", 1), attribute("num_outputs", 2)}}));
+  m.conv("t", "u", 4, 4);
+  m.nodes.push_back(node({"Concat", {"s", "t", "u"}, {"j"}, {attribute("axis", 1)}}));
+  m.conv("j", "y", 12, 4);
+  EXPECT_EQ(steps_of(m.bytes(GetParam(), "4")), 3U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Images, StridedNetwork, testing::Values(1, 2, 8));
+
+} // namespace
+} // namespace lanner
