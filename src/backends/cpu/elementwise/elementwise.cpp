@@ -30,6 +30,7 @@ struct StretchWalk {
 
   static StretchWalk of(const Storage& storage, const Shape& shape, DType type) {
     const auto element = static_cast<std::int64_t>(bit_width(type) / 8);
+    if (element == 0) return {}; // of less than a byte there are no parts
     const Stretches stretches = stretches_of(storage, shape, type);
     return {static_cast<std::int64_t>(stretches.bytes) / element,
             static_cast<std::int64_t>(stretches.pitch) / element};
@@ -145,11 +146,11 @@ private:
   static const float* gather(const Source& source, const std::byte* bytes, std::int64_t first,
                              std::int64_t count, float* tile) {
     const DType type = source.input.dtype;
-    const auto element = static_cast<std::int64_t>(bit_width(type) / 8);
+    const auto bits = static_cast<std::int64_t>(bit_width(type));
     if (type == DType::f32 && source.stretches.is_one(first, count))
       return reinterpret_cast<const float*>(bytes) + source.stretches.place(first);
     source.stretches.pieces(first, count, [&](std::int64_t from, std::int64_t to, std::int64_t size) {
-      cast_elements(type, bytes + from * element, DType::f32, tile + to, static_cast<std::size_t>(size));
+      cast_elements(type, bytes + from * bits / 8, DType::f32, tile + to, static_cast<std::size_t>(size));
     });
     return tile;
   }
@@ -212,10 +213,10 @@ private:
     if (writes_last_directly()) return;
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
       const ProgramOutput& output = program_.outputs[i];
-      const auto element = static_cast<std::int64_t>(bit_width(output.dtype) / 8);
+      const auto bits = static_cast<std::int64_t>(bit_width(output.dtype));
       const auto put = [&](std::int64_t to, std::int64_t from, std::int64_t size) {
         cast_elements(DType::f32, tiles[output.slot] + from, output.dtype,
-                      static_cast<std::byte*>(launch.outputs[i]) + to * element,
+                      static_cast<std::byte*>(launch.outputs[i]) + to * bits / 8,
                       static_cast<std::size_t>(size));
       };
       if (results_[i])
