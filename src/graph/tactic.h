@@ -12,6 +12,7 @@
 #include <lanner/device.h>
 #include <lanner/tensor.h>
 
+#include "graph/axis_set.h"
 #include "graph/graph.h"
 #include "graph/op.h"
 #include "graph/target.h"
@@ -27,9 +28,9 @@ struct Tactic {
   std::vector<Storage>
       inputs; ///< One for each input of the node (captures included); ignored for absent ones.
   std::vector<Storage> outputs;
-  /// Values that the kernel takes as parts of larger ones too (Storage::within), along any axis: it reads
-  /// where they lie from `inputs` and `outputs` when it is prepared. Shorter lists: no others.
-  std::vector<bool> strided_inputs, strided_outputs;
+  /// Along which axes the kernel takes a value as a part of a larger one too (Storage::within): it reads where
+  /// they lie from `inputs` and `outputs` when it is prepared. Shorter lists: no others.
+  std::vector<AxisSet> strided_inputs, strided_outputs;
   int in_place = -1;              ///< Input whose memory output 0 may take over (same bytes), -1 none.
   bool required_in_place = false; ///< The kernel accumulates into that input's memory (convolution + sum).
   double estimate = 0;            ///< Heuristic cost in seconds, used when nothing is timed; lower is better.

@@ -68,14 +68,16 @@ struct Choice {
 /// The values that a kernel takes within others and that may lie so.
 std::vector<Choice> choices_of(const Proposal& proposal, const Tactic& tactic) {
   std::vector<Choice> choices;
-  const auto add = [&](const std::vector<bool>& strided, const std::vector<Storage>& storages,
+  const auto add = [&](const std::vector<AxisSet>& strided, const std::vector<Storage>& storages,
                        const std::vector<Value*>& values, bool output) {
     for (std::size_t i = 0; i < std::min({strided.size(), storages.size(), values.size()}); ++i) {
       const Value* value = values[i];
       const Storage& storage = storages[i];
-      if (!strided[i] || !value || value->constant() || !is_planned(*value) || storage.within) continue;
+      if (strided[i].empty() || !value || value->constant() || !is_planned(*value) || storage.within)
+        continue;
       if (!storage.layout.blocks.empty() || storage.quantization) continue;
       std::vector<Within> withins = possible_withins(*value);
+      std::erase_if(withins, [&](const Within& within) { return !strided[i].contains(within.axis); });
       if (!withins.empty()) choices.push_back({output, i, std::move(withins)});
     }
   };

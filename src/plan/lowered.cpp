@@ -87,9 +87,10 @@ bool lies_within(const Tactic& tactic) {
 }
 
 bool strided_as_it_says(const Tactic& tactic) {
-  const auto right = [](const std::vector<Storage>& storages, const std::vector<bool>& strided) {
+  const auto right = [](const std::vector<Storage>& storages, const std::vector<AxisSet>& strided) {
     for (std::size_t i = 0; i < storages.size(); ++i)
-      if (storages[i].within && !(i < strided.size() && strided[i])) return false;
+      if (storages[i].within && !(i < strided.size() && strided[i].contains(storages[i].within.axis)))
+        return false;
     return true;
   };
   return right(tactic.inputs, tactic.strided_inputs) && right(tactic.outputs, tactic.strided_outputs) &&

@@ -107,6 +107,7 @@ TEST_P(CudaConvEpilogue, agrees_with_the_reference) {
           c.other, c.body),
       on_gpu());
   EXPECT_TRUE(ran.contains("cuda/conv"));
+  EXPECT_TRUE(ran.contains("cuda/conv strided"));
 }
 
 const EpilogueCase conv_epilogues[] = {

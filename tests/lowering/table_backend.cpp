@@ -202,8 +202,8 @@ TacticList TableBackend::offered(const Node& node, const Target& target, bool la
     plain.device = device_;
     tactic.inputs = storages_for(node, rule.inputs, node.inputs().size(), plain);
     tactic.outputs = storages_for(node, rule.outputs, node.outputs().size(), plain);
-    tactic.strided_inputs.assign(tactic.inputs.size(), rule.strided);
-    tactic.strided_outputs.assign(tactic.outputs.size(), rule.strided);
+    tactic.strided_inputs.assign(tactic.inputs.size(), rule.strided ? AxisSet::all() : AxisSet());
+    tactic.strided_outputs.assign(tactic.outputs.size(), rule.strided ? AxisSet::all() : AxisSet());
     bool taken =
         tactic.inputs.size() == node.inputs().size() && tactic.outputs.size() == node.outputs().size();
     for (std::size_t i = 0; taken && i < tactic.inputs.size(); ++i)

@@ -346,12 +346,14 @@ struct StoredConv {
     tactic.config = config_of(variant, candidate);
     tactic.inputs.assign(node.inputs().size(), target.storage());
     store(conv, variant, from, target, tactic);
-    tactic.strided_outputs = {true};
-    tactic.strided_inputs.assign(node.inputs().size(), false);
-    tactic.strided_inputs[conv.src.index] = true;
+    // Of channels only: many engines write rows and pixels as if the image had no others.
+    const AxisSet channels = AxisSet::only(1);
+    tactic.strided_outputs = {channels};
+    tactic.strided_inputs.assign(node.inputs().size(), {});
+    tactic.strided_inputs[conv.src.index] = channels;
     for (std::size_t i = 0; i < from.operands.size(); ++i)
       if (from.spreads[i] == Spread::full && from.operands[i].shape() == conv.output)
-        tactic.strided_inputs[from.operands[i].index] = true;
+        tactic.strided_inputs[from.operands[i].index] = channels;
     tactic.estimate = rough_seconds(conv, variant, target) * candidate.slowness;
     tactic.accumulates = DType::f32;
     return tactic;

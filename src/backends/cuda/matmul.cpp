@@ -313,10 +313,10 @@ std::optional<Tactic> tactic_of(const Matmul& m, const Variant& variant, const N
   tactic.outputs = {storage};
   tactic.accumulates = DType::f32;
   if (!takes_strides(m)) return tactic;
-  tactic.strided_outputs = {true};
-  tactic.strided_inputs.assign(node.inputs().size(), false);
-  tactic.strided_inputs[m.product.a.index] = true;
-  if (m.sum) tactic.strided_inputs[m.sum.index] = m.sum.shape() == m.product.result;
+  tactic.strided_outputs = {AxisSet::all()};
+  tactic.strided_inputs.assign(node.inputs().size(), {});
+  tactic.strided_inputs[m.product.a.index] = AxisSet::all();
+  if (m.sum && m.sum.shape() == m.product.result) tactic.strided_inputs[m.sum.index] = AxisSet::all();
   return tactic;
 }
 

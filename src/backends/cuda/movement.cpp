@@ -103,7 +103,7 @@ TacticList reorder_tactics(const Node& node, const Target& target) {
   tactic.kernel = "movement";
   tactic.inputs = {from};
   tactic.outputs = {to};
-  tactic.strided_inputs = tactic.strided_outputs = {true};
+  tactic.strided_inputs = tactic.strided_outputs = {AxisSet::all()};
   tactic.estimate = estimate_of(node, target);
   list.tactics.push_back(std::move(tactic));
   return list;

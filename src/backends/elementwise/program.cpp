@@ -198,11 +198,11 @@ double bytes_of(const ElementwiseProgram& program) {
 
 void take_strided(const ElementwiseProgram& program, const Layout& layout, Tactic& tactic) {
   if (!layout.blocks.empty()) return;
-  tactic.strided_inputs.assign(tactic.inputs.size(), false);
+  tactic.strided_inputs.assign(tactic.inputs.size(), {});
   for (const ProgramInput& input : program.inputs)
     if (input.operand.is_input() && !input.operand.constant && input.operand.shape() == program.shape)
-      tactic.strided_inputs[input.operand.index] = true;
-  tactic.strided_outputs.assign(program.outputs.size(), true);
+      tactic.strided_inputs[input.operand.index] = AxisSet::all();
+  tactic.strided_outputs.assign(program.outputs.size(), AxisSet::all());
 }
 
 void share_storages(const Node& node, Tactic& tactic) {

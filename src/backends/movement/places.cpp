@@ -61,10 +61,10 @@ Places places_of(const GroupOp& op, const Tactic& tactic) {
 }
 
 void take_strided(const GroupOp& op, const Moves& moves, Tactic& tactic) {
-  tactic.strided_inputs.assign(tactic.inputs.size(), false);
+  tactic.strided_inputs.assign(tactic.inputs.size(), {});
   for (std::size_t i = 0; i < moved_inputs(op); ++i)
-    if (op.input(i).is_input()) tactic.strided_inputs[op.input(i).index] = true;
-  tactic.strided_outputs.assign(tactic.outputs.size(), !moves.fill);
+    if (op.input(i).is_input()) tactic.strided_inputs[op.input(i).index] = AxisSet::all();
+  if (!moves.fill) tactic.strided_outputs.assign(tactic.outputs.size(), AxisSet::all());
 }
 
 } // namespace lanner

@@ -183,9 +183,9 @@ TacticList gemm_tactics(const Node& node, const Group& group, const Target& targ
     tactic.outputs.resize(node.outputs().size());
     // One number says how far rows lie apart.
     if (product.a.shape().rank() == 2 && product.result.rank() == 2) {
-      tactic.strided_inputs.assign(node.inputs().size(), false);
-      tactic.strided_inputs[product.a.index] = true;
-      tactic.strided_outputs = {true};
+      tactic.strided_inputs.assign(node.inputs().size(), {});
+      tactic.strided_inputs[product.a.index] = AxisSet::all();
+      tactic.strided_outputs = {AxisSet::all()};
     }
     tactic.estimate = seconds_on(threads, product, target);
     tactic.accumulates = DType::f32;
