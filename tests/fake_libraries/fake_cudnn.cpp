@@ -219,7 +219,9 @@ int cudnnBackendGetAttribute(DescriptorHandle* handle, int attribute, int type, 
   if (!node.finalized) return not_finalized;
   if (type == static_cast<int>(lanner::cudnn::AttributeType::descriptor)) {
     const auto& list = node.links(static_cast<A>(attribute));
-    *count = static_cast<std::int64_t>(list.size());
+    // Of knobs the library tells only who has room for them.
+    const bool hidden = room == 0 && static_cast<A>(attribute) == A::engine_config_knob_choices;
+    *count = hidden ? 0 : static_cast<std::int64_t>(list.size());
     for (std::int64_t i = 0; values && i < std::min(room, *count); ++i)
       static_cast<DescriptorHandle**>(values)[i]->node = list[static_cast<std::size_t>(i)];
     return 0;

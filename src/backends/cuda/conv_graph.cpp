@@ -274,9 +274,9 @@ std::optional<EngineChoice> choice_of(const Descriptor& config, const EngineRule
   if (engine.empty() || !allowed(notes_of(engine.front()), rules)) return std::nullopt;
   EngineChoice choice;
   choice.engine = engine.front().get<std::int64_t>(Attribute::engine_global_index, AttributeType::int64);
-  const std::int64_t count = config.count(Attribute::engine_config_knob_choices, AttributeType::descriptor);
+  // Asked how many there are, cuDNN says that there are none.
   for (const Descriptor& knob :
-       filled(config, Attribute::engine_config_knob_choices, DescriptorType::knob_choice, count))
+       filled(config, Attribute::engine_config_knob_choices, DescriptorType::knob_choice, cudnn::max_knobs))
     choice.knobs.emplace_back(knob.get<int>(Attribute::knob_choice_type, AttributeType::knob_type),
                               knob.get<std::int64_t>(Attribute::knob_choice_value, AttributeType::int64));
   return choice;

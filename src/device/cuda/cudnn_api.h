@@ -148,8 +148,8 @@ enum class NumericalNote : int {
   winograd_tile_6x6 = 7,
   winograd_tile_13x13 = 8,
 };
-/// More notes than a version has.
-inline constexpr std::size_t max_notes = 32;
+/// More notes, and types of knobs, than a version has.
+inline constexpr std::size_t max_notes = 32, max_knobs = 64;
 
 /// The library's functions. All are set in a table that was opened.
 struct Api {
