@@ -35,6 +35,7 @@ struct Handle {
 struct World : fake::Record {
   std::size_t max_operations = std::numeric_limits<std::size_t>::max();
   int note = -1;
+  std::vector<std::int64_t> fused_engines{1, 2};
   std::size_t searches = 0, plans = 0;
 };
 World& world() {
@@ -75,8 +76,13 @@ int finalize_heuristics(Node& node) {
   const bool fallback = node.number<int>(A::heuristics_mode, 0) == 2;
   if (fallback)
     node.link(A::heuristics_results, {make_config(graph[0], fallback_engine, 0)});
-  else
-    node.link(A::heuristics_results, {make_config(graph[0], 1, 4), make_config(graph[0], 2, 8)});
+  else {
+    const bool fused = graph[0]->links(A::graph_operations).size() > 1;
+    std::vector<std::shared_ptr<Node>> configs;
+    for (const std::int64_t index : fused ? world().fused_engines : std::vector<std::int64_t>{1, 2})
+      configs.push_back(make_config(graph[0], index, 4 * index));
+    node.link(A::heuristics_results, std::move(configs));
+  }
   return 0;
 }
 
@@ -151,6 +157,9 @@ std::size_t fake_cudnn_plans() {
 }
 void fake_cudnn_limit_operations(std::size_t most) {
   world().max_operations = most;
+}
+void fake_cudnn_name_for_steps(const std::vector<std::int64_t>& engines) {
+  world().fused_engines = engines;
 }
 void fake_cudnn_set_note(int note) {
   world().note = note;

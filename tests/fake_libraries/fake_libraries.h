@@ -4,6 +4,8 @@
 // LANNER_LIBRARY_PATH under the names of the real ones.
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 extern "C" {
 
@@ -18,6 +20,8 @@ std::size_t fake_cudnn_plans();
 void fake_cudnn_fail(std::size_t number, int status);
 /// Graphs with more than this many operations are refused.
 void fake_cudnn_limit_operations(std::size_t most);
+/// Engines that its heuristics name for graphs of several operations, of 1 and 2; both before.
+void fake_cudnn_name_for_steps(const std::vector<std::int64_t>& engines);
 /// Engines that the heuristics name have this numerical note; -1 for none.
 void fake_cudnn_set_note(int note);
 

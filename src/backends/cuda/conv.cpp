@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "backends/config_text.h"
 #include "backends/cuda/conv_engines.h"
@@ -284,14 +285,32 @@ EngineRules rules_of(const Variant& variant, const Target& target) {
   return {variant.type == DType::f32, target.deterministic, target.precision.exact};
 }
 
+/// Of a GPU's multiprocessors the share that has work: a block makes a tile of the result.
+double busy_share(const Conv& conv) {
+  constexpr double multiprocessors = 128, tile_pixels = 128,
+                   tile_channels = 64; // Of GPUs and kernels of today.
+  const auto tiles = [](double size, double tile) { return std::ceil(size / tile); };
+  const double channels = static_cast<double>(conv.filter[0]);
+  const double groups = static_cast<double>(conv.input[1]) / static_cast<double>(conv.filter[1]);
+  const double pixels = static_cast<double>(conv.output.elements()) / channels;
+  const double blocks = groups * tiles(pixels, tile_pixels) * tiles(channels / groups, tile_channels);
+  return std::min(1.0, blocks / multiprocessors);
+}
+
 double rough_seconds(const Conv& conv, const Variant& variant, const Target& target) {
   constexpr double share = 0.8; // Of what products reach.
   const bool narrow = variant.type != DType::f32;
-  const double slower = variant.channels_last ? 1 : 1.1;
-  return seconds_of({.operations = slower * conv.operations() / share,
-                     .bytes = slower * conv.elements() * (narrow ? 2 : 4),
-                     .halves = narrow},
-                    target);
+  const double width = narrow ? 2 : 4;
+  const double seconds = seconds_of({.operations = conv.operations() / share / busy_share(conv),
+                                     .bytes = conv.elements() * width,
+                                     .halves = narrow},
+                                    target);
+  // Kernels for halves are made for channels last, those for f32 for channels first: others move x and y.
+  if (variant.channels_last == narrow) return seconds;
+  const auto moved = [&](const Shape& shape) {
+    return seconds_of({.bytes = 2 * width * static_cast<double>(shape.elements())}, target);
+  };
+  return seconds + moved(conv.input) + moved(conv.output);
 }
 
 /// A convolution that cuDNN may know; nothing, with `reason` set where there is one, when not.

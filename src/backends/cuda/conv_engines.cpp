@@ -8,8 +8,15 @@
 namespace lanner::cuda {
 namespace {
 
-constexpr std::size_t kept_searches = 4096, kept_plans = 256, engines_of_first_form = 3, tries_for_each = 4;
+constexpr std::size_t kept_searches = 4096, kept_plans = 256, engines_of_best_forms = 3, tries_for_each = 4;
 constexpr std::array modes{cudnn::HeuristicsMode::a, cudnn::HeuristicsMode::fallback};
+
+// Guesses: two kernels instead of one, and an engine that is there for what others do not run.
+constexpr double slowness_of_split = 1.3, slowness_of_last_resort = 4;
+
+double slowness_of(ConvForm form) {
+  return form == ConvForm::split ? slowness_of_split : 1;
+}
 
 // Leaked on purpose, as the handles are: the driver may be gone at the process's end.
 Memo<std::shared_ptr<const ReadyGraph>>& plans() {
@@ -23,7 +30,9 @@ Memo<std::shared_ptr<const ReadyGraph>>& plans() {
 struct ConvEngines::Candidates {
   std::vector<EngineChoice> named; ///< By the heuristics, best first.
   std::size_t modes_asked = 0, tried = 0;
+  std::size_t named_first = 0; ///< Of these, by the first mode.
   std::vector<EngineChoice> working;
+  std::size_t expected = 0; ///< Of these, named by the first mode.
   std::string reason;       ///< Why the last one that failed did.
   bool refused_only = true; ///< All that failed are not supported, which stays so.
   bool stopped = false;     ///< There is no graph, or no memory.
@@ -88,12 +97,15 @@ ConvEngines::Candidates ConvEngines::candidates(ConvForm form, std::size_t part,
     while (!found.enough(most)) {
       try {
         if (found.tried == found.named.size()) {
+          const bool first = found.modes_asked == 0;
           add_engines(found.named, *graph, modes[found.modes_asked++], rules_);
+          if (first) found.named_first = found.named.size();
           continue;
         }
         const EngineChoice& choice = found.named[found.tried++];
         static_cast<void>(ready(form, part, choice, graph));
         found.working.push_back(choice);
+        if (found.tried <= found.named_first) ++found.expected;
       } catch (const Error& error) {
         // One mode may know nothing of a graph that the other one runs, one engine may lack what another has.
         found.failed(error);
@@ -119,33 +131,46 @@ std::vector<EngineCandidate> ConvEngines::candidates_of(ConvForm form, std::size
     }
     if (part == 0)
       for (std::size_t i = 0; i < std::min(most, engines.working.size()); ++i)
-        found.push_back({form, {engines.working[i]}});
+        found.push_back({form, {engines.working[i]}, slowness_of(form), i >= engines.expected});
     else
       for (EngineCandidate& candidate : found) candidate.choices.push_back(engines.working.front());
   }
   return found;
 }
 
+bool ConvEngines::is_better_alone(ConvForm form, const EngineCandidate& candidate) const {
+  if (form == ConvForm::split || problem_.steps.empty()) return false;
+  const EngineChoice& only = candidate.choices.front();
+  if (candidates(form, 0, 1).named_first > 1) return false;
+  const Candidates alone = candidates(ConvForm::split, 0, 1);
+  return !alone.working.empty() && alone.expected > 0 && alone.working.front() != only &&
+         std::ranges::find(alone.named, only) != alone.named.end();
+}
+
 std::optional<EngineCandidate> ConvEngines::first_candidate(std::string& reason) const {
-  for (const ConvForm form : conv_forms(problem_))
-    if (std::vector<EngineCandidate> found = candidates_of(form, 1, reason); !found.empty())
-      return std::move(found.front());
-  return std::nullopt;
+  std::optional<EngineCandidate> last_resort;
+  for (const ConvForm form : conv_forms(problem_)) {
+    std::vector<EngineCandidate> found = candidates_of(form, 1, reason);
+    if (found.empty()) continue;
+    if (!found.front().last_resort && !is_better_alone(form, found.front())) return std::move(found.front());
+    if (!last_resort) last_resort = std::move(found.front());
+  }
+  if (last_resort) last_resort->slowness *= slowness_of_last_resort;
+  return last_resort;
 }
 
 std::vector<EngineCandidate> ConvEngines::further_candidates(std::string& reason) const {
   const auto first = first_candidate(reason);
   if (!first) return {};
   std::vector<EngineCandidate> found;
-  double slowness = 1;
+  double later = 1; // The heuristics name the best one first.
   for (const ConvForm form : conv_forms(problem_)) {
-    for (EngineCandidate& candidate :
-         candidates_of(form, form == first->form ? engines_of_first_form : 1, reason)) {
+    const bool several = form == ConvForm::fused || form == first->form;
+    for (EngineCandidate& candidate : candidates_of(form, several ? engines_of_best_forms : 1, reason)) {
       if (candidate.form == first->form && candidate.choices == first->choices) continue;
-      candidate.slowness = slowness += 0.05;
+      candidate.slowness *= later += 0.05;
       found.push_back(std::move(candidate));
     }
-    if (form == ConvForm::sum) slowness += 0.3;
   }
   return found;
 }

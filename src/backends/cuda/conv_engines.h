@@ -20,7 +20,8 @@ struct ReadyGraph {
 struct EngineCandidate {
   ConvForm form;
   std::vector<EngineChoice> choices;
-  double slowness = 1; ///< A guess, relative to the first candidate.
+  double slowness = 1;      ///< A guess, relative to the first candidate.
+  bool last_resort = false; ///< The heuristics know no engine of this form that they expect to be fast.
 };
 
 /// The engines of one problem. What it finds is kept for the process: layers of equal shapes, and the kernels
@@ -47,6 +48,9 @@ private:
   struct Candidates;
   Candidates candidates(ConvForm form, std::size_t part, std::size_t most) const;
   std::vector<EngineCandidate> candidates_of(ConvForm form, std::size_t most, std::string& reason) const;
+  /// Whether the steps should run behind the convolution: with them the heuristics know this engine only, and
+  /// for the convolution alone they name others before it.
+  bool is_better_alone(ConvForm form, const EngineCandidate& candidate) const;
   std::string key(ConvForm form, std::size_t part) const;
 
   const ConvProblem& problem_;
