@@ -258,16 +258,44 @@ def shadowing_network():
     return model(nodes, [value("p", TensorProto.BOOL, ()), value("x", shape=(2,))], [value("y", shape=(2,))])
 
 
-NETWORKS = {
-    "picture": picture_network, "product": product_network, "quantized": quantized_network, "branch": branching_network,
-    "loop": looping_network, "function": function_network, "moving": moving_network, "text": text_network,
-}
+def joined_network():
+    """Parts made where they belong, read where they lie, and lying between each other (decision 024)."""
+    nodes = [
+        node("Conv", ["x", "w"], ["a"], pads=[1, 1, 1, 1]),
+        node("Conv", ["x", "v"], ["b"]),
+        node("Concat", ["a", "b"], ["j"], axis=1),
+        node("Relu", ["j"], ["r"]),
+        node("Split", ["r"], ["p", "q"], axis=1),
+        node("Mul", ["p", "q"], ["m"]),
+        node("Sigmoid", ["s"], ["t"]),
+        node("Tanh", ["s"], ["u"]),
+        node("Concat", ["t", "u"], ["o"], axis=1),
+        node("Exp", ["o"], ["e"]),
+    ]
+    constants = [constant("w", weights(8, 3, 3, 3)), constant("v", weights(8, 3, 1, 1))]
+    inputs = [value("x", shape=(1, 3, 4, 4)), value("s", shape=(2, 16))]
+    return model(nodes, inputs, [value("m", shape=(1, 8, 4, 4)), value("e", shape=(2, 32))], constants)
+
+
+def rows_network():
+    """Behind a count that only a run knows (decision 018)."""
+    nodes = [
+        node("NonZero", ["x"], ["n"]),
+        node("Transpose", ["n"], ["t"]),
+        node("GatherND", ["x", "t"], ["g"]),
+        node("Reshape", ["g", "s"], ["c"]),
+        node("MatMul", ["c", "w"], ["p"]),
+        node("Relu", ["p"], ["y"]),
+    ]
+    constants = [constant("s", numpy.array([-1, 1])), constant("w", weights(1, 16))]
+    return model(nodes, [value("x", shape=(4, 8))], [value("y", shape=("K", 16))], constants)
 
 
 NETWORKS = {
     "residual": residual_network, "reducing": reducing_network, "attention": attention_network, "recurrent": recurrent_network, "halves": halves_network,
     "picture": picture_network, "product": product_network, "quantized": quantized_network, "branch": branching_network,
     "loop": looping_network, "function": function_network, "moving": moving_network, "text": text_network,
+    "joined": joined_network, "rows": rows_network,
 }
 # What only the importer sees: plans hold what becomes of it.
 IMPORTED = {"microsoft-attention": microsoft_attention_network, "packed": packed_network, "shadow": shadowing_network}
