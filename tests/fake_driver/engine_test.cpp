@@ -7,17 +7,13 @@
 
 #include <lanner/engine.h>
 
-#include "device/cuda/fatbin.h"
 #include "expect_error.h"
-#include "fake_driver/fake_cuda.h"
+#include "fake_driver/fake_gpu.h"
 #include "importers/onnx_file.h"
 #include "temporary_folder.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
-constexpr int out_of_memory = 2, launch_failed = 719;
 
 /// transpose and concat run on the GPU, cumulative sums have no kernel there: GPU, host, GPU.
 std::string hops_model() {
@@ -60,18 +56,7 @@ std::size_t count(std::string_view log, std::string_view call) {
   return found;
 }
 
-void skip_without_kernels() {
-  if (cuda::embedded_fatbins().empty()) GTEST_SKIP() << "built without nvcc or without .cu files";
-}
-
-class FakeEngine : public testing::Test {
-protected:
-  void SetUp() override { skip_without_kernels(); }
-  void TearDown() override {
-    fake_cuda_fail(0, 0);
-    fake_cuda_limit(SIZE_MAX);
-  }
-};
+class FakeEngine : public GpuKernelTest {};
 
 TEST_F(FakeEngine, hops_to_the_host_and_back) {
   const Engine engine = build(gpu_device);
@@ -241,10 +226,7 @@ void everything() {
   for (int run = 0; run < 3; ++run) context.run();
 }
 
-class FailingCall : public testing::TestWithParam<int> {
-protected:
-  void SetUp() override { skip_without_kernels(); }
-};
+class FailingCall : public GpuKernelTest, public testing::WithParamInterface<int> {};
 
 TEST_P(FailingCall, is_one_error_and_nothing_leaks) {
   everything(); // kernels' code stays loaded
@@ -254,15 +236,8 @@ TEST_P(FailingCall, is_one_error_and_nothing_leaks) {
   ASSERT_EQ(fake_cuda_memory(), memory);
   ASSERT_EQ(fake_cuda_objects(), objects);
   for (std::size_t number = 1; number <= calls; ++number) {
-    fake_cuda_fail(number, GetParam());
-    try {
-      everything();
-      ADD_FAILURE() << "call " << number << " of " << calls << " failed and nobody said so";
-    } catch (const Error& error) {
-      const auto code = GetParam() == out_of_memory ? ErrorCode::out_of_memory : ErrorCode::device;
-      EXPECT_EQ(error.code(), code) << error.message();
-    }
-    fake_cuda_fail(0, 0);
+    EXPECT_TRUE(fails(number, GetParam(), everything))
+        << "call " << number << " of " << calls << " failed and nobody said so";
     EXPECT_EQ(fake_cuda_memory(), memory) << "call " << number;
     EXPECT_EQ(fake_cuda_objects(), objects) << "call " << number;
   }
@@ -282,14 +257,8 @@ TEST_F(FakeEngine, a_run_that_failed_may_be_tried_again) {
   const auto calls = static_cast<std::size_t>(std::count(log.begin(), log.end(), '\n'));
   std::size_t failed = 0;
   for (std::size_t number = 1; number <= calls; ++number) {
-    fake_cuda_fail(number, launch_failed);
-    try {
-      context.run(); // later runs replay what earlier ones recorded, with fewer calls
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::device);
-      ++failed;
-    }
-    fake_cuda_fail(0, 0);
+    // Later runs replay what earlier ones recorded, with fewer calls.
+    failed += fails(number, launch_failed, [&] { context.run(); });
     context.run();
     EXPECT_EQ(numbers(context.output("y").tensor), expected(ramp())) << "after call " << number;
   }
@@ -297,4 +266,4 @@ TEST_F(FakeEngine, a_run_that_failed_may_be_tried_again) {
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

@@ -8,22 +8,15 @@
 
 #include "device/cuda/gpu.h"
 #include "expect_error.h"
-#include "fake_driver/fake_cuda.h"
+#include "fake_driver/fake_gpu.h"
 #include "image/reference.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
 
-using test::random_image;
-using test::sample_at;
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
-constexpr int launch_failed = 719;
-
-class FakeImages : public testing::Test {
+class FakeImages : public GpuTest {
 protected:
   void SetUp() override { fake_cuda_forget(); }
-  void TearDown() override { fake_cuda_fail(0, 0); }
 
   cuda::OwnedStream queue_{cuda::Gpu::get(gpu_device)};
 };
@@ -156,17 +149,11 @@ TEST_F(FakeImages, a_call_that_failed_may_be_tried_again) {
   for (const Image* source : {&image, &there})
     for (std::size_t number = 1; number < 6; ++number) {
       spec.region = {0, 0, 48, 36 - static_cast<std::int32_t>(number)}; // Tables of its own.
-      fake_cuda_fail(number, launch_failed);
-      try {
-        preprocess(*source, spec, found);
-      } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::device);
-      }
-      fake_cuda_fail(0, 0);
+      fails(number, launch_failed, [&] { preprocess(*source, spec, found); });
       preprocess(*source, spec, found);
       expect_near(found, to_tensor(image, spec), 0.02);
     }
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

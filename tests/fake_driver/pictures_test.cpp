@@ -4,21 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include "device/cuda/fatbin.h"
 #include "engine/small_models.h"
-#include "fake_driver/fake_cuda.h"
+#include "fake_driver/fake_gpu.h"
 #include "image/reference.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
 
-using namespace test::onnx_file;
-using test::built;
-using test::numbers;
-using test::random_image;
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
-constexpr int launch_failed = 719;
+using namespace onnx_file;
 
 /// Pictures of 20 x 16, turned by a kernel that the fake driver runs.
 Engine engine_on(Device device, const Preprocess& spec) {
@@ -27,7 +20,7 @@ Engine engine_on(Device device, const Preprocess& spec) {
                  {"Transpose", {"x"}, {"y"}, {attribute("perm", std::vector<std::int64_t>{3, 1, 0, 2})}})},
              .inputs = {value("x", f32, {"N", "3", "16", "20"})},
              .outputs = {value("y", f32, {"20", "3", "N", "16"})}}));
-  BuildOptions options = test::plain_options(device);
+  BuildOptions options = plain_options(device);
   options.pictures["x"].preprocess = spec;
   return built(file, options);
 }
@@ -63,13 +56,7 @@ std::size_t count(std::string_view log, std::string_view call) {
   return found;
 }
 
-class FakePictures : public testing::Test {
-protected:
-  void SetUp() override {
-    if (cuda::embedded_fatbins().empty()) GTEST_SKIP() << "built without nvcc or without .cu files";
-  }
-  void TearDown() override { fake_cuda_fail(0, 0); }
-};
+class FakePictures : public GpuKernelTest {};
 
 TEST_F(FakePictures, of_both_sides_give_what_a_cpu_gives) {
   const std::vector<Image> here{random_image(PixelFormat::nv12, 53, 37, 1),
@@ -115,16 +102,10 @@ TEST_F(FakePictures, run_again_after_a_call_that_failed) {
   const std::vector<float> want = run(context, images);
   for (std::size_t number = 1; number < 12; ++number) {
     Context far = gpu.create_context();
-    fake_cuda_fail(number, launch_failed);
-    try {
-      static_cast<void>(run(far, images));
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::device);
-    }
-    fake_cuda_fail(0, 0);
+    fails(number, launch_failed, [&] { static_cast<void>(run(far, images)); });
     expect_near(run(far, images), want);
   }
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

@@ -7,22 +7,18 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "device/cuda/fatbin.h"
 #include "engine/heard.h"
 #include "engine/plan_parts.h"
 #include "engine/small_models.h"
 #include "expect_error.h"
-#include "fake_driver/fake_cuda.h"
+#include "fake_driver/fake_gpu.h"
 #include "temporary_folder.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
 
-using namespace test::onnx_file;
+using namespace onnx_file;
 using Json = nlohmann::json;
-using test::built;
-using test::numbers;
-using test::ramp;
 
 constexpr Device first{DeviceKind::cuda, 0}, second{DeviceKind::cuda, 1};
 
@@ -41,7 +37,7 @@ std::string model_bytes() {
 }
 
 BuildOptions placed(std::vector<Device> further, std::vector<PlacedNodes> nodes, bool strict = false) {
-  BuildOptions options = test::plain_options(first);
+  BuildOptions options = plain_options(first);
   options.placement = {std::move(further), std::move(nodes), strict};
   return options;
 }
@@ -63,14 +59,14 @@ std::vector<std::string> devices_of(const Engine& engine, const std::string& op)
   return list;
 }
 
-class PlacedEngine : public testing::Test {
+class PlacedEngine : public GpuKernelTest {
 protected:
   void SetUp() override {
-    if (cuda::embedded_fatbins().empty()) GTEST_SKIP() << "built without nvcc or without .cu files";
-    expected_ = numbers(
-        built(model_bytes(), test::plain_options()).create_context()({{"x", ramp({6, 6})}}).at("y").tensor);
+    GpuKernelTest::SetUp();
+    if (IsSkipped()) return;
+    expected_ =
+        numbers(built(model_bytes(), plain_options()).create_context()({{"x", ramp({6, 6})}}).at("y").tensor);
   }
-  void TearDown() override { fake_cuda_defer(0); }
 
   void expect_right(Context& context, int runs) const {
     for (int run = 0; run < runs; ++run)
@@ -154,7 +150,7 @@ TEST_F(PlacedEngine, PlansKeepPlaces) {
 TEST_F(PlacedEngine, APlanSaysWhichDeviceIsMissing) {
   const auto path = folder_.path() / "two.plan", other = folder_.path() / "other.plan";
   on_two().save(path);
-  test::Parts parts(path);
+  Parts parts(path);
   std::string& target = parts.metadata.at("lanner.target");
   for (std::size_t at = target.find("cuda:1"); at != std::string::npos; at = target.find("cuda:1"))
     target.replace(at, 6, "cuda:5");
@@ -169,7 +165,7 @@ TEST_F(PlacedEngine, APlanForAnotherDeviceRunsThereAlone) {
   for (const Device device : {Device{}, second, Device{DeviceKind::cuda, 2}}) {
     LoadOptions options;
     options.device = device;
-    const test::Heard heard;
+    const Heard heard;
     const Engine loaded = Engine::load(path, options);
     EXPECT_EQ(told(loaded)["target"]["devices"].size(), 1u);
     ASSERT_EQ(heard.lines().size(), 1u);
@@ -181,7 +177,7 @@ TEST_F(PlacedEngine, APlanForAnotherDeviceRunsThereAlone) {
 }
 
 TEST_F(PlacedEngine, WhatNoKernelKeepsIsSaidOrRefused) {
-  const test::Heard heard;
+  const Heard heard;
   const Engine engine = built(model_bytes(), placed({second}, {{"s", second}}));
   const std::string line = "placement 's=cuda:1' is not kept by 1 of its nodes, s (cum_sum) the first: "
                            "no kernel runs it there, so it runs on cpu";
@@ -232,4 +228,4 @@ TEST_F(PlacedEngine, IsTheSameInDeterministicBuildsAndTuned) {
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

@@ -14,6 +14,7 @@
 
 #include "engine/state.h"
 #include "expect_error.h"
+#include "fake_driver/fake_gpu.h"
 #include "fake_driver/queue.h"
 #include "graph/infer.h"
 #include "graph/text.h"
@@ -27,7 +28,6 @@
 namespace lanner::test {
 namespace {
 
-constexpr int launch_failed = 719;
 constexpr int gpus = 3;
 
 Device gpu(int number) {
@@ -113,15 +113,8 @@ struct DrawnNetwork {
   }
 };
 
-class PlacedProgram : public testing::Test {
+class PlacedProgram : public GpuTest {
 protected:
-  void TearDown() override {
-    fake_cuda_fail(0, 0);
-    fake_cuda_defer(0);
-    fake_cuda_ignore_waits(false);
-    fake_cuda_kernel_seconds(0);
-  }
-
   static Target target_for(const std::vector<PlacedNodes>& places) {
     Target target;
     target.device = gpu(0);
@@ -274,31 +267,13 @@ TEST_F(PlacedProgram, GoesOnAfterAnyCallThatFailed) {
   const auto state = engine_of(two_chains, on_the_second);
   const auto inputs = random_inputs(*state->graph);
   const auto expected = run_reference(*state->graph, inputs);
-  const std::size_t objects = fake_cuda_objects(), memory = fake_cuda_memory();
-  for (int runs = 0; runs < 3; ++runs) {
-    for (std::size_t call = 1;; ++call) {
-      Context context = lanner::engine_of(state).create_context();
-      for (int run = 0; run < runs; ++run) EXPECT_TRUE(right(context, *state, inputs, expected));
-      context.bind("x", Item(inputs[0].tensor.to(gpu(0))));
-      fake_cuda_defer(static_cast<unsigned>(call));
-      fake_cuda_fail(call, launch_failed);
-      bool failed = false;
-      try {
-        context.run();
-      } catch (const Error& error) {
-        failed = true;
-        EXPECT_EQ(error.code(), ErrorCode::device) << error.message();
-      }
-      fake_cuda_fail(0, 0);
-      if (!failed) break;
-      for (int run = 0; run < 3; ++run) EXPECT_TRUE(right(context, *state, inputs, expected)) << call;
-      fake_cuda_defer(0);
-      ASSERT_LT(call, 200u);
-    }
-    fake_cuda_defer(0);
-  }
-  EXPECT_EQ(fake_cuda_objects(), objects);
-  EXPECT_EQ(fake_cuda_memory(), memory);
+  const auto create = [&] { return lanner::engine_of(state).create_context(); };
+  const auto prepare = [&](Context& context, std::size_t number) {
+    context.bind("x", Item(inputs[0].tensor.to(gpu(0))));
+    fake_cuda_defer(static_cast<unsigned>(number));
+  };
+  expect_to_go_on(
+      {create, [&](Context& context) { return right(context, *state, inputs, expected); }, prepare});
 }
 
 TEST_F(PlacedProgram, ACancelledRunLeavesNothingBehind) {

@@ -8,21 +8,18 @@
 
 #include <lanner/engine.h>
 
-#include "device/cuda/fatbin.h"
 #include "engine/plan_parts.h"
 #include "expect_error.h"
-#include "fake_driver/fake_cuda.h"
+#include "fake_driver/fake_gpu.h"
 #include "importers/onnx_file.h"
 #include "temporary_folder.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
 
 /// Two branches of kernels that only move bytes, which the fake driver runs.
 std::string branches_model() {
-  using namespace test::onnx_file;
+  using namespace onnx_file;
   return model(graph({.nodes = {node({"Transpose", {"x"}, {"t"}}),
                                 node({"Concat", {"t", "t"}, {"a"}, {attribute("axis", 1)}}),
                                 node({"Transpose", {"a"}, {"b"}}),
@@ -44,15 +41,11 @@ std::vector<float> numbers(const Tensor& tensor) {
   return {host.as<float>().begin(), host.as<float>().end()};
 }
 
-class StreamEngine : public testing::Test {
+class StreamEngine : public GpuKernelTest {
 protected:
   void SetUp() override {
-    if (cuda::embedded_fatbins().empty()) GTEST_SKIP() << "built without nvcc or without .cu files";
+    GpuKernelTest::SetUp();
     fake_cuda_kernel_seconds(1e-3);
-  }
-  void TearDown() override {
-    fake_cuda_defer(0);
-    fake_cuda_kernel_seconds(0);
   }
 
   Engine built(Device device = gpu_device, bool deterministic = false) {
@@ -116,11 +109,11 @@ TEST_F(StreamEngine, PlansKeepThem) {
 TEST_F(StreamEngine, PlansThatSayOtherStreamsAreRightOrRefused) {
   const auto path = folder_.path() / "branches.plan";
   built().save(path);
-  const test::Parts saved(path);
+  const Parts saved(path);
   const Engine host = built(Device{});
   std::mt19937 random(3);
   for (int round = 0; round < 12; ++round) {
-    test::Parts parts(path);
+    Parts parts(path);
     std::string& text = parts.content.at("lowered");
     for (std::size_t at = text.find(" stream(1)"); at != std::string::npos; at = text.find(" stream(1)"))
       text.erase(at, 10);
@@ -134,7 +127,7 @@ TEST_F(StreamEngine, PlansThatSayOtherStreamsAreRightOrRefused) {
                                                          {" stream(1", "expected `)`"},
                                                          {" stream(1) stream(1)", "expected a value"}};
   for (const auto& [text, message] : hostile) {
-    test::Parts parts(path);
+    Parts parts(path);
     std::string& lowered = parts.content.at("lowered");
     lowered.replace(lowered.find(" stream(1)"), 10, text);
     parts.write(folder_.path() / "hostile.plan");
@@ -143,4 +136,4 @@ TEST_F(StreamEngine, PlansThatSayOtherStreamsAreRightOrRefused) {
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

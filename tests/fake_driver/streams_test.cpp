@@ -13,9 +13,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "engine/state.h"
 #include "compiler/stream_choice.h"
+#include "engine/state.h"
 #include "fake_driver/drawn_graph.h"
+#include "fake_driver/fake_gpu.h"
 #include "fake_driver/queue.h"
 #include "graph/infer.h"
 #include "graph/text.h"
@@ -29,9 +30,6 @@
 namespace lanner::test {
 namespace {
 
-constexpr Device gpu_device{DeviceKind::cuda, 0};
-constexpr int launch_failed = 719;
-
 constexpr const char* gpu_rules = "// relu: cuda:0 -> cuda:0 = 1\n"
                                   "// neg: cuda:0 -> cuda:0 = 1, in place 0\n"
                                   "// add: cuda:0, cuda:0 -> cuda:0 = 1, in place 1\n"
@@ -40,15 +38,8 @@ constexpr const char* gpu_rules = "// relu: cuda:0 -> cuda:0 = 1\n"
                                   "// reorder: cuda:0 -> row = 1\n"
                                   "// reorder: row -> cuda:0 = 1\n";
 
-class Streams : public testing::Test {
+class Streams : public GpuTest {
 protected:
-  void TearDown() override {
-    fake_cuda_fail(0, 0);
-    fake_cuda_defer(0);
-    fake_cuda_ignore_waits(false);
-    fake_cuda_kernel_seconds(0);
-  }
-
   Target target() const {
     Target target;
     target.device = gpu_device;
@@ -299,29 +290,12 @@ TEST_F(Streams, GoOnAfterAnyCallThatFailed) {
   const auto state = engine_of(program_of(two_chains()));
   const auto inputs = random_inputs(*state->graph);
   const auto expected = run_reference(*state->graph, inputs);
-  const std::size_t objects = fake_cuda_objects(), memory = fake_cuda_memory();
-  for (int runs = 0; runs < 3; ++runs) {
-    for (std::size_t call = 1;; ++call) {
-      Context context = lanner::engine_of(state).create_context();
-      for (int run = 0; run < runs; ++run) static_cast<void>(results(context, *state, inputs));
-      const Tensor bound = inputs[0].tensor.to(gpu_device);
-      context.bind("x", Item(bound));
-      fake_cuda_fail(call, launch_failed);
-      bool failed = false;
-      try {
-        context.run();
-      } catch (const Error& error) {
-        failed = true;
-        EXPECT_EQ(error.code(), ErrorCode::device) << error.message();
-      }
-      fake_cuda_fail(0, 0);
-      if (!failed) break;
-      for (int run = 0; run < 3; ++run) EXPECT_TRUE(same(results(context, *state, inputs), expected)) << call;
-      ASSERT_LT(call, 200u);
-    }
-  }
-  EXPECT_EQ(fake_cuda_objects(), objects);
-  EXPECT_EQ(fake_cuda_memory(), memory);
+  const auto create = [&] { return lanner::engine_of(state).create_context(); };
+  const auto right = [&](Context& context) { return same(results(context, *state, inputs), expected); };
+  const auto prepare = [&](Context& context, std::size_t) {
+    context.bind("x", Item(inputs[0].tensor.to(gpu_device)));
+  };
+  expect_to_go_on({create, right, prepare});
 }
 
 TEST_F(Streams, EndAtStepsThatAreNotRecorded) {

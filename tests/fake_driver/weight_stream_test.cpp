@@ -15,6 +15,7 @@
 #include "engine/plan_file.h"
 #include "engine/state.h"
 #include "expect_error.h"
+#include "fake_driver/fake_gpu.h"
 #include "fake_driver/queue.h"
 #include "graph/infer.h"
 #include "graph/text.h"
@@ -25,9 +26,6 @@
 
 namespace lanner::test {
 namespace {
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
-constexpr int launch_failed = 719;
 
 constexpr const char* gpu_rules = "// matmul: cuda:0, cuda:0 -> cuda:0 = 1\n"
                                   "// relu: cuda:0 -> cuda:0 = 1\n"
@@ -87,14 +85,8 @@ bool same(const Tensor& a, const Tensor& b) {
   return a.bytes() == b.bytes() && std::memcmp(a.data(), b.data(), a.bytes()) == 0;
 }
 
-class WeightStreams : public testing::Test {
+class WeightStreams : public GpuTest {
 protected:
-  void TearDown() override {
-    fake_cuda_fail(0, 0);
-    fake_cuda_defer(0);
-    fake_cuda_ignore_waits(false);
-  }
-
   /// A lowered graph that runs as it is.
   struct Network {
     std::shared_ptr<EngineState> state;
@@ -338,26 +330,7 @@ TEST_F(WeightStreams, GoOnAfterAnyCallThatFailed) {
     Context warm = net.context();
     ASSERT_TRUE(net.right(warm));
   }
-  const std::size_t objects = fake_cuda_objects(), memory = fake_cuda_memory();
-  for (int runs = 0; runs < 3; ++runs)
-    for (std::size_t call = 1;; ++call) {
-      Context context = net.context();
-      for (int run = 0; run < runs; ++run) ASSERT_TRUE(net.right(context));
-      fake_cuda_fail(call, launch_failed);
-      bool failed = false;
-      try {
-        context.run();
-      } catch (const Error& error) {
-        failed = true;
-        EXPECT_EQ(error.code(), ErrorCode::device) << error.message();
-      }
-      fake_cuda_fail(0, 0);
-      if (!failed) break;
-      for (int run = 0; run < 3; ++run) EXPECT_TRUE(net.right(context)) << call;
-      ASSERT_LT(call, 300u);
-    }
-  EXPECT_EQ(fake_cuda_objects(), objects);
-  EXPECT_EQ(fake_cuda_memory(), memory);
+  expect_to_go_on({[&] { return net.context(); }, [&](Context& context) { return net.right(context); }});
 }
 
 TEST_F(WeightStreams, AChangeThatFailsChangesNothing) {
@@ -365,16 +338,7 @@ TEST_F(WeightStreams, AChangeThatFailsChangesNothing) {
   const WeightBytes bytes = net.bytes();
   const std::size_t memory = fake_cuda_memory();
   for (std::size_t call = 1;; ++call) {
-    fake_cuda_fail(call, 2);
-    bool failed = false;
-    try {
-      net.engine().set_weight_budget(bytes.least);
-    } catch (const Error& error) {
-      failed = true;
-      EXPECT_EQ(error.code(), ErrorCode::out_of_memory) << error.message();
-    }
-    fake_cuda_fail(0, 0);
-    if (!failed) break;
+    if (!fails(call, out_of_memory, [&] { net.engine().set_weight_budget(bytes.least); })) break;
     EXPECT_EQ(net.bytes(), bytes);
     EXPECT_EQ(net.engine().weight_budget(), std::nullopt);
     EXPECT_EQ(fake_cuda_memory(), memory);

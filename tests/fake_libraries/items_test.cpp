@@ -10,10 +10,9 @@
 
 #include "backends/index_texts.h"
 #include "backends/tactic_check.h"
-#include "device/cuda/fatbin.h"
 #include "engine/plan_parts.h"
 #include "expect_error.h"
-#include "fake_driver/fake_cuda.h"
+#include "fake_driver/fake_gpu.h"
 #include "fake_libraries/fake_libraries.h"
 #include "run/lowered_text.h"
 #include "temporary_folder.h"
@@ -21,25 +20,13 @@
 namespace lanner::test {
 namespace {
 
-constexpr Device gpu_device{DeviceKind::cuda, 0};
-constexpr int launch_failed = 719;
-
 std::size_t count(std::string_view log, std::string_view call) {
   std::size_t found = 0;
   for (std::size_t at = log.find(call); at != std::string_view::npos; at = log.find(call, at + 1)) ++found;
   return found;
 }
 
-class GpuItems : public testing::Test {
-protected:
-  void SetUp() override {
-    if (cuda::embedded_fatbins().empty()) GTEST_SKIP() << "built without nvcc or without .cu files";
-  }
-  void TearDown() override {
-    fake_cuda_fail(0, 0);
-    fake_cuda_defer(0);
-  }
-};
+class GpuItems : public GpuKernelTest {};
 
 /// The fake driver does what kernels of f32 do.
 TEST_F(GpuItems, KernelsGiveWhatDefinitionsGive) {
@@ -206,14 +193,7 @@ TEST_F(GpuItems, ARunThatFailedMayBeTriedAgain) {
   const auto calls = static_cast<std::size_t>(std::ranges::count(log, '\n'));
   std::size_t failed = 0;
   for (std::size_t number = 1; number <= calls; ++number) {
-    fake_cuda_fail(number, launch_failed);
-    try {
-      context(named(detector(), pictures(9)));
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::device) << error.message();
-      ++failed;
-    }
-    fake_cuda_fail(0, 0);
+    failed += fails(number, launch_failed, [&] { context(named(detector(), pictures(9))); });
     expect_run(context, detector(), pictures(9), fmt::format("after call {}", number));
   }
   EXPECT_GT(failed, 10u);

@@ -11,18 +11,17 @@
 
 #include "backends/cuda/conv_engines.h"
 #include "expect_error.h"
+#include "fake_driver/fake_gpu.h"
 #include "fake_libraries/fake_libraries.h"
 #include "importers/onnx_file.h"
 #include "temporary_folder.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
 
 /// Two convolutions of one shape, each with a relu.
 std::string twins_model() {
-  using namespace test::onnx_file;
+  using namespace onnx_file;
   const std::vector<std::int64_t> dims{4, 4, 3, 3}, pads{1, 1, 1, 1};
   std::vector<float> weights(4 * 4 * 3 * 3);
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 0.01F * static_cast<float>(i % 17) - 0.05F;
@@ -112,7 +111,7 @@ TEST_F(FakeNetwork, a_plan_whose_engine_works_no_more_is_tuned_again) {
 /// A step that only the host has kernels for, whose weights the caller gives: they reach it from the GPU in
 /// the blocks that the host's kernels want.
 TEST_F(FakeNetwork, a_host_step_gets_its_operands_in_blocks) {
-  using namespace test::onnx_file;
+  using namespace onnx_file;
   const std::string bytes =
       model(graph({.nodes = {node({"ConvTranspose", {"x", "w"}, {"y"}})},
                    .inputs = {value("x", f32, {"4", "1", "1"}), value("w", f32, {"1", "1", "1"})},
@@ -133,4 +132,4 @@ TEST_F(FakeNetwork, a_host_step_gets_its_operands_in_blocks) {
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

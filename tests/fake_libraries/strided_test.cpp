@@ -9,15 +9,14 @@
 #include <lanner/engine.h>
 
 #include "backends/cuda/conv_engines.h"
+#include "fake_driver/fake_gpu.h"
 #include "importers/onnx_file.h"
 #include "temporary_folder.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
 
-using namespace test::onnx_file;
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
+using namespace onnx_file;
 
 /// Of the network as it was built.
 std::size_t steps(const Engine& engine) {
@@ -113,4 +112,4 @@ TEST_P(StridedNetwork, parts_of_a_value_are_read_where_they_lie) {
 INSTANTIATE_TEST_SUITE_P(Images, StridedNetwork, testing::Values(1, 2, 8));
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test
