@@ -7,29 +7,22 @@
 
 #include "engine/plan_file.h"
 #include "engine/state.h"
-#include "graph/infer.h"
-#include "graph/text.h"
+#include "graph/parsed.h"
 #include "lowering/table_backend.h"
-#include "ops/table.h"
 
 namespace lanner::test {
 
 /// An engine of one thread that runs `lowered` by kernels of `backend`, which must outlive it.
 inline Engine lowered_engine(std::string_view lowered, const Backend& backend, Device device = {}) {
-  const auto parsed = [&] {
-    auto graph = parse_graph(lowered, builtin_op_table());
-    infer_types(*graph);
-    return graph;
-  };
   auto state = std::make_shared<EngineState>();
-  state->graph = parsed();
+  state->graph = parsed(lowered);
   state->target.threads = 1;
   state->target.device = device;
   describe(*state);
   const std::array<const Backend*, 1> backends{&backend};
   state->adopt(
       state->opt, 1,
-      {std::make_shared<const Program>(parsed(), backends, state->target, state->constants()), {}, 1});
+      {std::make_shared<const Program>(parsed(lowered), backends, state->target, state->constants()), {}, 1});
   return engine_of(std::move(state));
 }
 

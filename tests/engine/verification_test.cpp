@@ -9,11 +9,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "engine/lowered_engine.h"
 #include "compiler/network_check.h"
 #include "compiler/network_inputs.h"
+#include "engine/lowered_engine.h"
 #include "engine/shapes_network.h"
 #include "expect_error.h"
+#include "graph/parsed.h"
 #include "importers/onnx_file.h"
 #include "temporary_folder.h"
 #include "tensor/safetensors.h"
@@ -285,13 +286,11 @@ TEST(Verify, SaysWhatTheDefinitionRefuses) {
 
 TEST(NetworkInputs, DrawsPlacesThatTheirReadersHave) {
   const auto graph =
-      parse_graph("graph @g(%i: i64[1000], %m: i64[50], %b: u8[1000], %t: bool[50]) -> (%y) {\n"
-                  "  %w = constant() {value = random(f32[7, 2], seed = 1, std = 1.0)}\n"
-                  "  %j = cast(%i) {to = i32}\n"
-                  "  %y = gather(%w, %j)\n"
-                  "}\n",
-                  builtin_op_table());
-  infer_types(*graph);
+      test::parsed("graph @g(%i: i64[1000], %m: i64[50], %b: u8[1000], %t: bool[50]) -> (%y) {\n"
+                   "  %w = constant() {value = random(f32[7, 2], seed = 1, std = 1.0)}\n"
+                   "  %j = cast(%i) {to = i32}\n"
+                   "  %y = gather(%w, %j)\n"
+                   "}\n");
   const std::vector<Item> items = network_inputs(*graph, {}, {.seed = 3});
   const auto places = items[0].tensor.as<std::int64_t>();
   EXPECT_EQ(*std::ranges::min_element(places), 0);

@@ -16,13 +16,12 @@
 #include "expect_error.h"
 #include "fake_driver/fake_gpu.h"
 #include "fake_driver/queue.h"
-#include "graph/infer.h"
+#include "graph/parsed.h"
 #include "graph/text.h"
 #include "ir_cases.h"
 #include "lower/lower.h"
 #include "lowering/table_backend.h"
 #include "ops/interpreter.h"
-#include "ops/table.h"
 #include "plan/placement.h"
 
 namespace lanner::test {
@@ -127,8 +126,7 @@ protected:
   /// An engine of the graph lowered so.
   std::shared_ptr<EngineState> engine_of(const std::string& text, const std::vector<PlacedNodes>& places) {
     auto state = std::make_shared<EngineState>();
-    auto graph = parse_graph(text, builtin_op_table());
-    infer_types(*graph);
+    auto graph = parsed(text);
     state->graph = graph->clone();
     state->inputs = input_bindings(*graph);
     state->outputs = output_bindings(*graph);
@@ -308,8 +306,7 @@ TEST_F(PlacedProgram, IsProfiledByStep) {
 
 TEST_F(PlacedProgram, GraphsThatReachForNoDeviceOfTheSetAreRefused) {
   const auto program = [&](const std::string& text) {
-    auto graph = parse_graph(text, builtin_op_table());
-    infer_types(*graph);
+    auto graph = parsed(text);
     WeightStore constants;
     return Program(std::move(graph), backends(), target_for({}), constants);
   };

@@ -18,7 +18,7 @@
 #include "fake_driver/drawn_graph.h"
 #include "fake_driver/fake_gpu.h"
 #include "fake_driver/queue.h"
-#include "graph/infer.h"
+#include "graph/parsed.h"
 #include "graph/text.h"
 #include "ir_cases.h"
 #include "lower/schedule.h"
@@ -47,8 +47,7 @@ protected:
   }
 
   std::shared_ptr<const Program> program_of(const std::string& text, const CallerMemory& callers = {}) {
-    auto graph = parse_graph(text, builtin_op_table());
-    infer_types(*graph);
+    auto graph = parsed(text);
     return std::make_shared<const Program>(std::move(graph), backends(), target(), constants_, callers);
   }
 

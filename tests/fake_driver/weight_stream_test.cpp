@@ -17,12 +17,10 @@
 #include "expect_error.h"
 #include "fake_driver/fake_gpu.h"
 #include "fake_driver/queue.h"
-#include "graph/infer.h"
-#include "graph/text.h"
+#include "graph/parsed.h"
 #include "ir_cases.h"
 #include "lowering/table_backend.h"
 #include "ops/interpreter.h"
-#include "ops/table.h"
 
 namespace lanner::test {
 namespace {
@@ -120,12 +118,6 @@ protected:
     made.inputs = random_inputs(*state.graph);
     made.expected = run_reference(*state.graph, made.inputs)[0].tensor;
     return made;
-  }
-
-  static std::unique_ptr<Graph> parsed(const std::string& text) {
-    auto graph = parse_graph(text, builtin_op_table());
-    infer_types(*graph);
-    return graph;
   }
 
   /// As its definition has it.

@@ -8,9 +8,7 @@
 
 #include "backends/backends.h"
 #include "expect_error.h"
-#include "graph/infer.h"
-#include "graph/text.h"
-#include "ops/table.h"
+#include "graph/parsed.h"
 #include "plan/program.h"
 
 namespace lanner::test {
@@ -19,11 +17,9 @@ namespace {
 constexpr const char* reference = "tactic(\"reference\", \"reference\", _, 0.0)";
 
 std::size_t steps(const std::string& body) {
-  auto graph = parse_graph(
-      "graph @g(%x: f32[1, 4, 4, 4], %z: f32[1, 8, 4, 4]) -> (%y: f32[1, 12, 4, 4] as \"y\") {\n" + body +
-          "}",
-      builtin_op_table());
-  infer_types(*graph);
+  auto graph =
+      parsed("graph @g(%x: f32[1, 4, 4, 4], %z: f32[1, 8, 4, 4]) -> (%y: f32[1, 12, 4, 4] as \"y\") {\n" +
+             body + "}");
   WeightStore constants;
   return Program(std::move(graph), backends_for({}), {}, constants).steps().size();
 }
@@ -79,16 +75,13 @@ TEST(Joins, AreOfKernelsThatTakeStrides) {
 TEST(Joins, NeedStridesOfTheResult) {
   const auto moved = [](const std::string& a, const std::string& b) {
     const std::string movement = "tactic(\"cpu\", \"movement\", _, 0.0)";
-    auto graph = parse_graph(
-        fmt::format(
-            "graph @g(%x: f32[2, 4, 4, 4], %z: f32[2, 8, 4, 4]) -> (%y: f32[2, 12, 4, 4] as \"y\") {{\n"
-            "  %a: f32[2, 4, 4, 4] {0} = reorder(%x) {2}\n"
-            "  %b: f32[2, 8, 4, 4] {1} = reorder(%z) {2}\n"
-            "  %y: f32[2, 12, 4, 4] = concat(%a, %b) {{axis = 1}} tactic(\"alias\", \"alias\", _, "
-            "0.0)\n}}",
-            a, b, movement),
-        builtin_op_table());
-    infer_types(*graph);
+    auto graph = parsed(fmt::format(
+        "graph @g(%x: f32[2, 4, 4, 4], %z: f32[2, 8, 4, 4]) -> (%y: f32[2, 12, 4, 4] as \"y\") {{\n"
+        "  %a: f32[2, 4, 4, 4] {0} = reorder(%x) {2}\n"
+        "  %b: f32[2, 8, 4, 4] {1} = reorder(%z) {2}\n"
+        "  %y: f32[2, 12, 4, 4] = concat(%a, %b) {{axis = 1}} tactic(\"alias\", \"alias\", _, "
+        "0.0)\n}}",
+        a, b, movement));
     WeightStore constants;
     return Program(std::move(graph), backends_for({}), {}, constants).steps().size();
   };
@@ -106,8 +99,7 @@ TEST(Joins, NeedStridesOfTheResult) {
 /// What kernels do not make is whole.
 TEST(Joins, AreNeitherInputsNorConstants) {
   const auto program = [](const std::string& body) {
-    auto graph = parse_graph("graph @g" + body, builtin_op_table());
-    infer_types(*graph);
+    auto graph = parsed("graph @g" + body);
     WeightStore constants;
     return Program(std::move(graph), backends_for({}), {}, constants).steps().size();
   };
@@ -126,11 +118,9 @@ TEST(Joins, AreNeitherInputsNorConstants) {
 
 /// The memory of a result is as large as its first part alone.
 TEST(Joins, AreNoResultsThemselves) {
-  auto graph = parse_graph("graph @g(%x: f32[1, 4, 4, 4], %z: f32[1, 8, 4, 4]) -> (%a: f32[1, 4, 4, 4] as "
-                           "\"a\", %y: f32[1, 12, 4, 4] as \"y\") {\n" +
-                               joined("@ row in=%c", "@ row in=%c+256") + "}",
-                           builtin_op_table());
-  infer_types(*graph);
+  auto graph = parsed("graph @g(%x: f32[1, 4, 4, 4], %z: f32[1, 8, 4, 4]) -> (%a: f32[1, 4, 4, 4] as "
+                      "\"a\", %y: f32[1, 12, 4, 4] as \"y\") {\n" +
+                      joined("@ row in=%c", "@ row in=%c+256") + "}");
   WeightStore constants;
   LANNER_EXPECT_ERROR(Program(std::move(graph), backends_for({}), {}, constants), ErrorCode::bad_data,
                       "output a is not stored as it is held");

@@ -8,9 +8,7 @@
 
 #include "backends/backends.h"
 #include "expect_error.h"
-#include "graph/infer.h"
-#include "graph/text.h"
-#include "ops/table.h"
+#include "graph/parsed.h"
 #include "plan/program.h"
 
 namespace lanner::test {
@@ -20,10 +18,7 @@ constexpr const char* reference = "tactic(\"reference\", \"reference\", _, 0.0)"
 constexpr const char* view = "tactic(\"alias\", \"alias\", _, 0.0)";
 
 std::size_t steps(const std::string& body, const std::string& output = "%y: f32[1, 4, 4, 4]") {
-  auto graph =
-      parse_graph(fmt::format("graph @g(%x: f32[1, 8, 4, 4]) -> ({} as \"y\") {{\n{}}}", output, body),
-                  builtin_op_table());
-  infer_types(*graph);
+  auto graph = parsed(fmt::format("graph @g(%x: f32[1, 8, 4, 4]) -> ({} as \"y\") {{\n{}}}", output, body));
   WeightStore constants;
   return Program(std::move(graph), backends_for({}), {}, constants).steps().size();
 }
