@@ -1,8 +1,5 @@
 // Whole networks on the fake driver: hops to the host, recorded segments, every call failing once.
 
-#include <algorithm>
-#include <cstring>
-
 #include <gtest/gtest.h>
 
 #include <lanner/engine.h>
@@ -11,6 +8,7 @@
 #include "fake_driver/fake_gpu.h"
 #include "importers/onnx_file.h"
 #include "temporary_folder.h"
+#include "text_parts.h"
 
 namespace lanner::test {
 namespace {
@@ -48,12 +46,6 @@ std::vector<float> numbers(const Tensor& tensor) {
 
 std::vector<float> expected(const Tensor& input) {
   return numbers(build(Device{}).create_context()({{"x", input}}).at("y").tensor);
-}
-
-std::size_t count(std::string_view log, std::string_view call) {
-  std::size_t found = 0;
-  for (std::size_t at = log.find(call); at != std::string_view::npos; at = log.find(call, at + 1)) ++found;
-  return found;
 }
 
 class FakeEngine : public GpuKernelTest {};
@@ -253,8 +245,7 @@ TEST_F(FakeEngine, a_run_that_failed_may_be_tried_again) {
   context.run();
   fake_cuda_forget();
   context.run();
-  const std::string log = fake_cuda_log();
-  const auto calls = static_cast<std::size_t>(std::count(log.begin(), log.end(), '\n'));
+  const std::size_t calls = count(fake_cuda_log(), "\n");
   std::size_t failed = 0;
   for (std::size_t number = 1; number <= calls; ++number) {
     // Later runs replay what earlier ones recorded, with fewer calls.

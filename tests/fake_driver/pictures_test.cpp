@@ -7,6 +7,7 @@
 #include "engine/small_models.h"
 #include "fake_driver/fake_gpu.h"
 #include "image/reference.h"
+#include "text_parts.h"
 
 namespace lanner::test {
 namespace {
@@ -48,12 +49,6 @@ std::vector<float> run(Context& context, std::span<const Image> images) {
 void expect_near(const std::vector<float>& got, const std::vector<float>& want) {
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 0.001) << i;
-}
-
-std::size_t count(std::string_view log, std::string_view call) {
-  std::size_t found = 0;
-  for (std::size_t at = log.find(call); at != std::string_view::npos; at = log.find(call, at + 1)) ++found;
-  return found;
 }
 
 class FakePictures : public GpuKernelTest {};

@@ -13,6 +13,7 @@
 #include "expect_error.h"
 #include "fake_driver/fake_gpu.h"
 #include "temporary_folder.h"
+#include "text_parts.h"
 
 namespace lanner::test {
 namespace {
@@ -152,8 +153,7 @@ TEST_F(PlacedEngine, APlanSaysWhichDeviceIsMissing) {
   on_two().save(path);
   Parts parts(path);
   std::string& target = parts.metadata.at("lanner.target");
-  for (std::size_t at = target.find("cuda:1"); at != std::string::npos; at = target.find("cuda:1"))
-    target.replace(at, 6, "cuda:5");
+  target = replaced(target, "cuda:1", "cuda:5");
   parts.write(other);
   LANNER_EXPECT_ERROR(Engine::load(other), ErrorCode::invalid_argument,
                       "the plan is for cuda:0,cuda:5: cuda:5 does not exist: the driver lists 3 GPUs");

@@ -4,17 +4,12 @@
 
 #include "engine/small_models.h"
 #include "fake_driver/fake_gpu.h"
+#include "text_parts.h"
 
 namespace lanner::test {
 namespace {
 
 using namespace onnx_file;
-
-std::size_t count(std::string_view log, std::string_view call) {
-  std::size_t found = 0;
-  for (std::size_t at = log.find(call); at != std::string_view::npos; at = log.find(call, at + 1)) ++found;
-  return found;
-}
 
 /// A window of three columns over what goes by: `w_out` is `w` without its first column and `x` behind it.
 std::string window_model() {

@@ -13,6 +13,7 @@
 #include "fake_driver/fake_gpu.h"
 #include "importers/onnx_file.h"
 #include "temporary_folder.h"
+#include "text_parts.h"
 
 namespace lanner::test {
 namespace {
@@ -115,8 +116,7 @@ TEST_F(StreamEngine, PlansThatSayOtherStreamsAreRightOrRefused) {
   for (int round = 0; round < 12; ++round) {
     Parts parts(path);
     std::string& text = parts.content.at("lowered");
-    for (std::size_t at = text.find(" stream(1)"); at != std::string::npos; at = text.find(" stream(1)"))
-      text.erase(at, 10);
+    text = replaced(text, " stream(1)", "");
     for (std::size_t at = text.find("tactic("); at != std::string::npos; at = text.find("tactic(", at + 1))
       text.insert(text.find(")\n", at) + 1, " stream(" + std::to_string(random() % 4) + ")");
     parts.write(folder_.path() / "other.plan");

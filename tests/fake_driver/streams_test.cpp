@@ -21,6 +21,7 @@
 #include "lower/schedule.h"
 #include "ops/table.h"
 #include "plan/lowered.h"
+#include "text_parts.h"
 
 namespace lanner::test {
 namespace {
@@ -279,10 +280,7 @@ TEST_F(ChosenStreams, AreThoseThatRunFaster) {
 TEST_F(ChosenStreams, WithoutTimeAreThoseThatAreSure) {
   EXPECT_EQ(chosen(0), 2) << "small kernels of 100 us each leave most of the GPU alone";
   const auto of_seconds = [&](const char* seconds) {
-    std::string text = two_chains("");
-    for (std::size_t at = text.find("0.0001"); at != std::string::npos; at = text.find("0.0001"))
-      text.replace(at, 6, seconds);
-    return chosen(0, 0, false, text);
+    return chosen(0, 0, false, replaced(two_chains(""), "0.0001", seconds));
   };
   EXPECT_EQ(of_seconds("0.000001"), 1) << "waiting takes longer than a kernel";
   EXPECT_EQ(of_seconds("0.0"), 1) << "nothing was timed";

@@ -16,15 +16,10 @@
 #include "fake_libraries/fake_libraries.h"
 #include "run/lowered_text.h"
 #include "temporary_folder.h"
+#include "text_parts.h"
 
 namespace lanner::test {
 namespace {
-
-std::size_t count(std::string_view log, std::string_view call) {
-  std::size_t found = 0;
-  for (std::size_t at = log.find(call); at != std::string_view::npos; at = log.find(call, at + 1)) ++found;
-  return found;
-}
 
 class GpuItems : public GpuKernelTest {};
 
@@ -189,8 +184,7 @@ TEST_F(GpuItems, ARunThatFailedMayBeTriedAgain) {
   expect_run(context, detector(), pictures(9), "first");
   fake_cuda_forget();
   expect_run(context, detector(), pictures(9), "second");
-  const std::string log = fake_cuda_log();
-  const auto calls = static_cast<std::size_t>(std::ranges::count(log, '\n'));
+  const std::size_t calls = count(fake_cuda_log(), "\n");
   std::size_t failed = 0;
   for (std::size_t number = 1; number <= calls; ++number) {
     failed += fails(number, launch_failed, [&] { context(named(detector(), pictures(9))); });

@@ -15,6 +15,7 @@
 #include "fake_libraries/fake_libraries.h"
 #include "importers/onnx_file.h"
 #include "temporary_folder.h"
+#include "text_parts.h"
 
 namespace lanner::test {
 namespace {
@@ -64,12 +65,6 @@ protected:
   }
   TemporaryFolder folder_;
 };
-
-std::size_t count(const std::string& text, std::string_view part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
 
 TEST_F(FakeNetwork, nothing_more_is_looked_for_without_a_budget) {
   const std::size_t searches = fake_cudnn_searches(), plans = fake_cudnn_plans();

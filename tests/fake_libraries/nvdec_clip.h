@@ -12,6 +12,7 @@
 #include "device/cuda/gpu.h"
 #include "fake_driver/fake_gpu.h"
 #include "fake_libraries/fake_nvcuvid.h"
+#include "text_parts.h"
 #include "video/nvdec/session.h"
 
 namespace lanner::test {
@@ -35,13 +36,6 @@ void expect_picture(const Frame& frame, const fake::Picture& picture);
 /// A decoder of the fake GPU.
 std::unique_ptr<Decoder> fake_decoder(const fake::Picture& picture, DecoderOptions options = {},
                                       const std::string& codec = "vp9");
-
-/// How often `call` is in a log.
-inline std::size_t count(std::string_view log, std::string_view call) {
-  std::size_t found = 0;
-  for (std::size_t at = log.find(call); at != std::string_view::npos; at = log.find(call, at + 1)) ++found;
-  return found;
-}
 
 /// Leaves nothing behind: no session, no parser, no mapped surface, no failure asked for.
 class FakeNvdec : public GpuTest {
