@@ -12,11 +12,11 @@
 #include <lanner/engine.h>
 
 #include "backends/backends.h"
+#include "engine/small_models.h"
 #include "expect_error.h"
 #include "graph/infer.h"
 #include "graph/parsed.h"
 #include "graph/text.h"
-#include "importers/onnx_file.h"
 #include "ops/interpreter.h"
 #include "ops/table.h"
 #include "plan/program.h"
@@ -27,19 +27,10 @@ namespace {
 
 using namespace test::onnx_file;
 
-Engine built(const std::string& bytes) {
-  const auto held = std::make_shared<std::string>(bytes);
-  BuildOptions options;
-  options.budget = 0;
-  options.threads = 1;
-  return Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "hostile.onnx"), options);
-}
+using test::ramp;
 
-Tensor ramp(const Shape& shape) {
-  Tensor tensor = Tensor::allocate(DType::f32, shape);
-  float next = 0;
-  for (float& value : tensor.as<float>()) value = next++;
-  return tensor;
+Engine built(const std::string& bytes) {
+  return test::built(bytes, test::plain_options());
 }
 
 Tensor list(const std::vector<std::int64_t>& values) {

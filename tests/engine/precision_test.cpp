@@ -11,7 +11,7 @@
 #include <lanner/engine.h>
 
 #include "engine/heard.h"
-#include "importers/onnx_file.h"
+#include "engine/small_models.h"
 
 namespace lanner {
 namespace {
@@ -42,13 +42,10 @@ std::string small_model(bool halves) {
 }
 
 Engine built(bool halves, const std::string& precision) {
-  const auto held = std::make_shared<std::string>(small_model(halves));
-  BuildOptions options;
-  options.budget = 0;
+  BuildOptions options = test::plain_options();
   options.deterministic = true;
-  options.threads = 1;
   options.precision = Precision::parse(precision);
-  return Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "small.onnx"), options);
+  return test::built(small_model(halves), options);
 }
 
 std::vector<std::string> kernels(const Engine& engine) {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/tactic_check.h"
+#include "engine/small_models.h"
 #include "engine/state.h"
-#include "importers/onnx_file.h"
 #include "ops/interpreter.h"
 
 namespace lanner::test {
@@ -20,11 +20,9 @@ Engine built(const std::vector<Message>& nodes, const std::vector<std::string>& 
   for (const std::string& name : outputs) results.push_back(value(name, f32, {}));
   const std::string file = model(
       graph({.nodes = nodes, .inputs = {value("x", f32, dims)}, .outputs = results, .constants = constants}));
-  BuildOptions options;
-  options.budget = 0;
+  BuildOptions options = plain_options();
   options.deterministic = true;
-  options.threads = 1;
-  return Engine::build(open_bytes(std::as_bytes(std::span(file))), options);
+  return test::built(file, options);
 }
 
 Message turned(const std::string& from, const std::string& to, const std::vector<std::int64_t>& order) {

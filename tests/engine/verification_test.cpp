@@ -13,9 +13,9 @@
 #include "compiler/network_inputs.h"
 #include "engine/lowered_engine.h"
 #include "engine/shapes_network.h"
+#include "engine/small_models.h"
 #include "expect_error.h"
 #include "graph/parsed.h"
-#include "importers/onnx_file.h"
 #include "temporary_folder.h"
 #include "tensor/safetensors.h"
 
@@ -218,13 +218,10 @@ TEST(Verify, ReportsNodesAndStopsWhenItIsCancelled) {
 // --- Networks as they are built ---
 
 Engine built(const std::string& model) {
-  auto held = std::make_shared<std::string>(model);
-  BuildOptions options;
-  options.budget = 0;
-  options.threads = 1;
+  BuildOptions options = test::plain_options();
   options.timing_cache.clear();
   options.deterministic = true;
-  return Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "model"), options);
+  return test::built(model, options);
 }
 
 TEST(Verify, FindsTheDemosNetworkRightAsBuiltAndAsPlan) {

@@ -4,9 +4,9 @@
 
 #include <lanner/engine.h>
 
+#include "engine/small_models.h"
 #include "expect_error.h"
 #include "fake_driver/fake_gpu.h"
-#include "importers/onnx_file.h"
 #include "temporary_folder.h"
 #include "text_parts.h"
 
@@ -25,23 +25,11 @@ std::string hops_model() {
 }
 
 Engine build(Device device) {
-  static const std::string bytes = hops_model();
-  BuildOptions options;
-  options.device = device;
-  options.budget = 0;
-  options.threads = 1;
-  return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "hops.onnx"), options);
+  return built(hops_model(), plain_options(device));
 }
 
 Tensor ramp(float start = 0) {
-  Tensor tensor = Tensor::allocate(DType::f32, {4, 6});
-  for (float& value : tensor.as<float>()) value = start++;
-  return tensor;
-}
-
-std::vector<float> numbers(const Tensor& tensor) {
-  const Tensor host = tensor.to(Device{});
-  return {host.as<float>().begin(), host.as<float>().end()};
+  return test::ramp({4, 6}, start);
 }
 
 std::vector<float> expected(const Tensor& input) {
@@ -69,7 +57,7 @@ TEST_F(FakeEngine, brings_turned_outputs_from_the_host) {
     BuildOptions options;
     options.device = device;
     options.budget = 0;
-    const Engine engine = Engine::build(open_bytes(std::as_bytes(std::span(bytes))), options);
+    const Engine engine = built(bytes, options);
     return numbers(engine.create_context()({{"x", ramp()}}).at("y").tensor);
   };
   EXPECT_EQ(run(gpu_device), run(Device{}));
@@ -105,25 +93,19 @@ TEST_F(FakeEngine, the_third_run_replays_recorded_segments) {
 /// y is x twice, of any number of rows.
 Engine any_rows() {
   using namespace test::onnx_file;
-  static const std::string bytes =
+  const std::string bytes =
       model(graph({.nodes = {node({"Transpose", {"x"}, {"t"}}),
                              node({"Concat", {"t", "t"}, {"j"}, {attribute("axis", 1)}}),
                              node({"Transpose", {"j"}, {"y"}})},
                    .inputs = {value("x", f32, {"n", "6"})},
                    .outputs = {value("y", f32, {"m", "6"})}}));
-  BuildOptions options;
-  options.device = gpu_device;
-  options.budget = 0;
-  options.threads = 1;
+  BuildOptions options = plain_options(gpu_device);
   options.shapes["x"] = {{1, 6}, {4, 6}, {9, 6}};
-  return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "rows.onnx"), options);
+  return built(bytes, options);
 }
 
 Tensor rows(std::int64_t count) {
-  Tensor tensor = Tensor::allocate(DType::f32, {count, 6});
-  float next = static_cast<float>(count);
-  for (float& number : tensor.as<float>()) number = next++;
-  return tensor;
+  return test::ramp({count, 6}, static_cast<float>(count));
 }
 
 std::vector<float> twice(const Tensor& tensor) {

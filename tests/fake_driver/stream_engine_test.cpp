@@ -9,9 +9,9 @@
 #include <lanner/engine.h>
 
 #include "engine/plan_parts.h"
+#include "engine/small_models.h"
 #include "expect_error.h"
 #include "fake_driver/fake_gpu.h"
-#include "importers/onnx_file.h"
 #include "temporary_folder.h"
 #include "text_parts.h"
 
@@ -30,18 +30,6 @@ std::string branches_model() {
                       .outputs = {value("b", f32, {"12", "6"}), value("d", f32, {"12", "6"})}}));
 }
 
-Tensor ramp() {
-  Tensor tensor = Tensor::allocate(DType::f32, {6, 6});
-  float next = 0;
-  for (float& value : tensor.as<float>()) value = next++;
-  return tensor;
-}
-
-std::vector<float> numbers(const Tensor& tensor) {
-  const Tensor host = tensor.to(Device{});
-  return {host.as<float>().begin(), host.as<float>().end()};
-}
-
 class StreamEngine : public GpuKernelTest {
 protected:
   void SetUp() override {
@@ -50,24 +38,21 @@ protected:
   }
 
   Engine built(Device device = gpu_device, bool deterministic = false) {
-    static const std::string bytes = branches_model();
-    BuildOptions options;
-    options.device = device;
+    BuildOptions options = plain_options(device);
     options.budget = deterministic ? 0 : 5;
     options.deterministic = deterministic;
-    options.threads = 1;
     options.timing_cache = folder_.path() / "timings";
-    return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "branches.onnx"), options);
+    return test::built(branches_model(), options);
   }
 
   /// In orders that are drawn.
   static void expect_right(const Engine& engine, const Engine& host) {
-    const auto expected = host.create_context()({{"x", ramp()}});
+    const auto expected = host.create_context()({{"x", ramp({6, 6})}});
     for (unsigned seed = 1; seed < 8; ++seed) {
       fake_cuda_defer(seed);
       Context context = engine.create_context();
       for (int run = 0; run < 4; ++run) {
-        const auto found = context({{"x", ramp()}});
+        const auto found = context({{"x", ramp({6, 6})}});
         for (const auto& [name, item] : expected)
           EXPECT_EQ(numbers(found.at(name).tensor), numbers(item.tensor)) << name << ", run " << run;
       }

@@ -10,10 +10,10 @@
 #include <lanner/engine.h>
 
 #include "backends/cuda/conv_engines.h"
+#include "engine/small_models.h"
 #include "expect_error.h"
 #include "fake_driver/fake_gpu.h"
 #include "fake_libraries/fake_libraries.h"
-#include "importers/onnx_file.h"
 #include "temporary_folder.h"
 #include "text_parts.h"
 
@@ -40,13 +40,10 @@ protected:
   FakeNetwork() { cuda::ConvEngines::forget(); }
 
   Engine build(Device device, double budget) const {
-    static const std::string bytes = twins_model(); // weights are views of it
-    BuildOptions options;
-    options.device = device;
+    BuildOptions options = plain_options(device);
     options.budget = budget;
-    options.threads = 1;
     options.timing_cache = folder_ / "timing.txt";
-    return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "twins.onnx"), options);
+    return built(twins_model(), options);
   }
   static Tensor ramp(const Shape& shape) {
     Tensor input = Tensor::allocate(DType::f32, shape);
@@ -112,13 +109,9 @@ TEST_F(FakeNetwork, a_host_step_gets_its_operands_in_blocks) {
                    .inputs = {value("x", f32, {"4", "1", "1"}), value("w", f32, {"1", "1", "1"})},
                    .outputs = {value("y", f32, {"4", "1", "1"})}}));
   const auto results = [&](Device device) {
-    BuildOptions options;
-    options.device = device;
-    options.budget = 0;
-    options.threads = 1;
+    BuildOptions options = plain_options(device);
     options.timing_cache = folder_ / "timing.txt";
-    const Engine engine =
-        Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "step.onnx"), options);
+    const Engine engine = built(bytes, options);
     Context context = engine.create_context();
     const Tensor y = context({{"x", ramp({4, 1, 1})}, {"w", ramp({1, 1, 1})}}).at("y").tensor.to(Device{});
     return std::vector<float>{y.as<float>().begin(), y.as<float>().end()};

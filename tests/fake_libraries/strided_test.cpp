@@ -9,8 +9,8 @@
 #include <lanner/engine.h>
 
 #include "backends/cuda/conv_engines.h"
+#include "engine/small_models.h"
 #include "fake_driver/fake_gpu.h"
-#include "importers/onnx_file.h"
 #include "temporary_folder.h"
 
 namespace lanner::test {
@@ -57,12 +57,9 @@ protected:
   StridedNetwork() { cuda::ConvEngines::forget(); }
 
   Engine build(const std::string& bytes, Device device) const {
-    BuildOptions options;
-    options.device = device;
-    options.budget = 0;
-    options.threads = 1;
+    BuildOptions options = plain_options(device);
     options.timing_cache = folder_ / "timing.txt";
-    return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "model.onnx"), options);
+    return built(bytes, options);
   }
   static std::vector<float> run(const Engine& engine) {
     Tensor input = Tensor::allocate(DType::f32, Shape{GetParam(), 4, 4, 4});
