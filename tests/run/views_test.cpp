@@ -6,10 +6,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "backends/backends.h"
 #include "expect_error.h"
 #include "graph/parsed.h"
-#include "plan/program.h"
+#include "run/step_count.h"
 
 namespace lanner::test {
 namespace {
@@ -18,9 +17,8 @@ constexpr const char* reference = "tactic(\"reference\", \"reference\", _, 0.0)"
 constexpr const char* view = "tactic(\"alias\", \"alias\", _, 0.0)";
 
 std::size_t steps(const std::string& body, const std::string& output = "%y: f32[1, 4, 4, 4]") {
-  auto graph = parsed(fmt::format("graph @g(%x: f32[1, 8, 4, 4]) -> ({} as \"y\") {{\n{}}}", output, body));
-  WeightStore constants;
-  return Program(std::move(graph), backends_for({}), {}, constants).steps().size();
+  return step_count(
+      parsed(fmt::format("graph @g(%x: f32[1, 8, 4, 4]) -> ({} as \"y\") {{\n{}}}", output, body)));
 }
 
 /// Half of %r from `from` on, stored as said, and read.
