@@ -5,12 +5,12 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/engine.h>
 
 #include "engine/small_models.h"
 #include "engine/state.h"
+#include "engine/told.h"
 
 namespace lanner {
 namespace {
@@ -44,7 +44,7 @@ Engine built(const Profiles& profiles) {
 }
 
 nlohmann::json bounds(const Engine& engine) {
-  return nlohmann::json::parse(engine.explain_json()).at("memory").at("max_arena_bytes");
+  return test::told(engine).at("memory").at("max_arena_bytes");
 }
 
 const Profiles two{{{"x", {{1, 8, 4, 4}, {2, 8, 12, 12}, {3, 8, 20, 24}}}},

@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/engine.h>
 
@@ -19,6 +18,7 @@
 #include "engine/plan_parts.h"
 #include "engine/shapes_network.h"
 #include "engine/small_models.h"
+#include "engine/told.h"
 #include "expect_error.h"
 #include "temporary_folder.h"
 
@@ -31,7 +31,7 @@ using test::shapes_engine;
 using test::waves;
 
 std::vector<std::string> notes(const Engine& engine) {
-  return nlohmann::json::parse(engine.explain_json())["notes"].get<std::vector<std::string>>();
+  return test::told(engine)["notes"].get<std::vector<std::string>>();
 }
 
 Tensor scores(const Engine& engine, int threads = 0) {

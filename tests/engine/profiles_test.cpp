@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/engine.h>
 
@@ -19,6 +18,7 @@
 #include "engine/plan_parts.h"
 #include "engine/small_models.h"
 #include "engine/state.h"
+#include "engine/told.h"
 #include "expect_error.h"
 #include "lower/vouched.h"
 #include "ops/interpreter.h"
@@ -88,7 +88,7 @@ std::string difference(const Engine& engine, Context& context, std::int64_t batc
 }
 
 nlohmann::json variants(const Engine& engine) {
-  return nlohmann::json::parse(engine.explain_json())["variants"];
+  return test::told(engine)["variants"];
 }
 
 std::string content_of(const std::filesystem::path& path) {

@@ -2,11 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "backends/tactic_check.h"
 #include "engine/small_models.h"
 #include "engine/state.h"
+#include "engine/told.h"
 #include "ops/interpreter.h"
 
 namespace lanner::test {
@@ -31,8 +30,8 @@ Message turned(const std::string& from, const std::string& to, const std::vector
 
 std::vector<std::string> steps(const Engine& engine) {
   std::vector<std::string> ops;
-  const auto told = nlohmann::json::parse(engine.explain_json());
-  for (const auto& step : told.at("nodes")) ops.push_back(step.at("op").get<std::string>());
+  const nlohmann::json explained = told(engine);
+  for (const auto& step : explained.at("nodes")) ops.push_back(step.at("op").get<std::string>());
   return ops;
 }
 

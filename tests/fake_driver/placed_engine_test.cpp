@@ -5,11 +5,11 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "engine/heard.h"
 #include "engine/plan_parts.h"
 #include "engine/small_models.h"
+#include "engine/told.h"
 #include "expect_error.h"
 #include "fake_driver/fake_gpu.h"
 #include "temporary_folder.h"
@@ -45,10 +45,6 @@ BuildOptions placed(std::vector<Device> further, std::vector<PlacedNodes> nodes,
 
 Engine on_two() {
   return built(model_bytes(), placed({second}, {{"a", second}}));
-}
-
-Json told(const Engine& engine) {
-  return Json::parse(engine.explain_json());
 }
 
 /// Where the steps of this operator run.

@@ -4,12 +4,12 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/engine.h>
 
 #include "engine/plan_parts.h"
 #include "engine/small_models.h"
+#include "engine/told.h"
 #include "expect_error.h"
 #include "fake_driver/fake_gpu.h"
 #include "temporary_folder.h"
@@ -61,10 +61,10 @@ protected:
   }
 
   static int streams(const Engine& engine) {
-    const auto told = nlohmann::json::parse(engine.explain_json());
+    const nlohmann::json explained = told(engine);
     int most = 0;
-    for (const auto& node : told.at("nodes")) most = std::max(most, node.value("stream", 0));
-    EXPECT_EQ(told.at("variants").at(0).at("streams"), most + 1);
+    for (const auto& node : explained.at("nodes")) most = std::max(most, node.value("stream", 0));
+    EXPECT_EQ(explained.at("variants").at(0).at("streams"), most + 1);
     return most + 1;
   }
 

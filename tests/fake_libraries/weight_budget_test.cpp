@@ -5,11 +5,11 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/engine.h>
 
 #include "engine/small_models.h"
+#include "engine/told.h"
 #include "expect_error.h"
 #include "fake_driver/fake_gpu.h"
 #include "temporary_folder.h"
@@ -69,10 +69,6 @@ std::vector<float> answer(Context& context, std::int64_t batch = 1) {
 std::vector<float> answer(const Engine& engine) {
   Context context = engine.create_context();
   return answer(context);
-}
-
-nlohmann::json told(const Engine& engine) {
-  return nlohmann::json::parse(engine.explain_json());
 }
 
 TEST(WeightBudget, IsWhatABuildAndItsContextsTake) {
