@@ -9,6 +9,7 @@
 #include "device/cuda/gpu.h"
 #include "expect_error.h"
 #include "fake_driver/fake_gpu.h"
+#include "image/copied_to.h"
 #include "image/reference.h"
 
 namespace lanner::test {
@@ -20,12 +21,6 @@ protected:
 
   cuda::OwnedStream queue_{cuda::Gpu::get(gpu_device)};
 };
-
-Image on_gpu(const Image& image) {
-  Image there = Image::allocate(image.format, image.width, image.height, {}, gpu_device);
-  copy_image(image, there);
-  return there;
-}
 
 Preprocess spec_of(Resize resize, int turns) {
   Preprocess spec = Preprocess::preset("imagenet");
@@ -48,7 +43,7 @@ TEST_F(FakeImages, a_picture_on_the_gpu_costs_one_launch) {
   for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010, PixelFormat::bgra32})
     for (const Resize resize :
          {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias}) {
-      const Image image = random_image(format, 53, 37, 1), there = on_gpu(image);
+      const Image image = random_image(format, 53, 37, 1), there = copied_to(gpu_device, image);
       const Preprocess spec = spec_of(resize, static_cast<int>(resize));
       const Tensor want = to_tensor(image, spec);
       Tensor found = Tensor::allocate(DType::f32, want.shape(), {}, gpu_device);
@@ -64,7 +59,7 @@ TEST_F(FakeImages, a_picture_on_the_gpu_costs_one_launch) {
 }
 
 TEST_F(FakeImages, tables_are_bounded) {
-  const Image there = on_gpu(random_image(PixelFormat::nv12, 64, 64, 1));
+  const Image there = copied_to(gpu_device, random_image(PixelFormat::nv12, 64, 64, 1));
   Tensor found = Tensor::allocate(DType::f32, {1, 3, 16, 16}, {}, gpu_device);
   Preprocess spec;
   spec.width = spec.height = 16;
@@ -80,7 +75,7 @@ TEST_F(FakeImages, tables_are_bounded) {
 }
 
 TEST_F(FakeImages, bilinear_regions_need_no_tables) {
-  const Image there = on_gpu(random_image(PixelFormat::nv12, 64, 64, 1));
+  const Image there = copied_to(gpu_device, random_image(PixelFormat::nv12, 64, 64, 1));
   Tensor found = Tensor::allocate(DType::f32, {1, 3, 16, 16}, {}, gpu_device);
   Preprocess spec;
   spec.width = spec.height = 16;
@@ -115,7 +110,7 @@ TEST_F(FakeImages, colour_is_converted_where_the_picture_lies) {
       {PixelFormat::rgb24, PixelFormat::nv12},   {PixelFormat::nv12, PixelFormat::yuv420p},
       {PixelFormat::yuv444p, PixelFormat::nv12}, {PixelFormat::nv12, PixelFormat::p010}};
   for (const auto& [from, to] : pairs) {
-    const Image image = random_image(from, 37, 23, 3), there = on_gpu(image);
+    const Image image = random_image(from, 37, 23, 3), there = copied_to(gpu_device, image);
     Image want = Image::allocate(to, 37, 23), back = Image::allocate(to, 37, 23);
     Image found = Image::allocate(to, 37, 23, {}, gpu_device);
     convert_image(image, want);
@@ -140,7 +135,7 @@ TEST_F(FakeImages, convert_keeps_to_one_place) {
 }
 
 TEST_F(FakeImages, a_call_that_failed_may_be_tried_again) {
-  const Image image = random_image(PixelFormat::nv12, 48, 36, 5), there = on_gpu(image);
+  const Image image = random_image(PixelFormat::nv12, 48, 36, 5), there = copied_to(gpu_device, image);
   Preprocess spec;
   spec.width = 21, spec.height = 12;
   spec.resize = Resize::antialias;

@@ -6,6 +6,7 @@
 
 #include "engine/small_models.h"
 #include "fake_driver/fake_gpu.h"
+#include "image/copied_to.h"
 #include "image/reference.h"
 #include "text_parts.h"
 
@@ -34,12 +35,6 @@ Preprocess spec_of(Resize resize) {
   return spec;
 }
 
-Image on_gpu(const Image& image) {
-  Image there = Image::allocate(image.format, image.width, image.height, {}, gpu_device);
-  copy_image(image, there);
-  return there;
-}
-
 std::vector<float> run(Context& context, std::span<const Image> images) {
   context.bind("x", images);
   context.run();
@@ -58,7 +53,7 @@ TEST_F(FakePictures, of_both_sides_give_what_a_cpu_gives) {
                                 random_image(PixelFormat::p010, 11, 90, 2),
                                 random_image(PixelFormat::rgb24, 300, 7, 3)};
   std::vector<Image> there, mixed;
-  for (const Image& image : here) there.push_back(on_gpu(image));
+  for (const Image& image : here) there.push_back(copied_to(gpu_device, image));
   mixed = {here[0], there[1], here[2]};
   for (const Resize resize : {Resize::bilinear, Resize::antialias, Resize::nearest}) {
     const Engine host = engine_on({}, spec_of(resize)), gpu = engine_on(gpu_device, spec_of(resize));
@@ -76,7 +71,8 @@ TEST_F(FakePictures, on_the_gpu_never_touch_the_host) {
   const Engine engine = engine_on(gpu_device, spec_of(Resize::bilinear));
   Context context = engine.create_context();
   for (int number = 0; number < 8; ++number) {
-    const Image image = on_gpu(random_image(PixelFormat::nv12, 40 + 2 * number, 30 + number, 1));
+    const Image image =
+        copied_to(gpu_device, random_image(PixelFormat::nv12, 40 + 2 * number, 30 + number, 1));
     fake_cuda_forget();
     context.bind("x", std::vector<Image>{image});
     context.run();
