@@ -28,12 +28,6 @@ BuildOptions with(const Environment& environment) {
   return options;
 }
 
-Environment allocating(const CountingAllocator& allocator) {
-  Environment environment;
-  environment.set_allocator(allocator.table());
-  return environment;
-}
-
 std::vector<float> expected() {
   Context context = built(hops_model(), plain_options()).create_context();
   return numbers(context({{"x", ramp({4, 6})}}).at("y").tensor);
