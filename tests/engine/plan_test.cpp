@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <fstream>
 #include <random>
 #include <regex>
 
@@ -10,20 +9,17 @@
 #include "engine/shapes_network.h"
 #include "engine/small_models.h"
 #include "expect_error.h"
+#include "file_content.h"
 #include "temporary_folder.h"
 #include "tensor/safetensors.h"
 
 namespace lanner {
 namespace {
 
+using test::content_of;
 using test::Parts;
 using test::shapes_engine;
 using test::waves;
-
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 Engine load_text(const std::string& content) {
   auto held = std::make_shared<std::string>(content);

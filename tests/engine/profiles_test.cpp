@@ -1,8 +1,6 @@
 // Engines that are ready for several ranges of shapes, as users have them.
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <thread>
@@ -20,6 +18,7 @@
 #include "engine/state.h"
 #include "engine/told.h"
 #include "expect_error.h"
+#include "file_content.h"
 #include "lower/vouched.h"
 #include "ops/interpreter.h"
 #include "temporary_folder.h"
@@ -27,6 +26,7 @@
 namespace lanner {
 namespace {
 
+using test::content_of;
 using test::Heard;
 using Profiles = std::vector<std::map<std::string, ShapeRange>>;
 
@@ -89,11 +89,6 @@ std::string difference(const Engine& engine, Context& context, std::int64_t batc
 
 nlohmann::json variants(const Engine& engine) {
   return test::told(engine)["variants"];
-}
-
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 TEST(Profiles, APlanServesEachFromSeveralThreadsAtOnce) {
