@@ -10,11 +10,9 @@
 #include <lanner/engine.h>
 
 #include "backends/cuda/conv_engines.h"
-#include "engine/small_models.h"
 #include "expect_error.h"
-#include "fake_driver/fake_gpu.h"
 #include "fake_libraries/fake_libraries.h"
-#include "temporary_folder.h"
+#include "fake_libraries/library_network.h"
 #include "text_parts.h"
 
 namespace lanner::test {
@@ -35,32 +33,14 @@ std::string twins_model() {
        .constants = {floats("w", dims, weights), floats("v", dims, others)}}));
 }
 
-class FakeNetwork : public testing::Test {
+class FakeNetwork : public LibraryNetworkTest {
 protected:
-  FakeNetwork() { cuda::ConvEngines::forget(); }
-
   Engine build(Device device, double budget) const {
-    BuildOptions options = plain_options(device);
-    options.budget = budget;
-    options.timing_cache = folder_ / "timing.txt";
-    return built(twins_model(), options);
-  }
-  static Tensor ramp(const Shape& shape) {
-    Tensor input = Tensor::allocate(DType::f32, shape);
-    float next = -2;
-    for (float& number : input.as<float>()) number = (next += 0.04F) > 2 ? next = -2 : next;
-    return input;
+    return LibraryNetworkTest::build(twins_model(), device, budget);
   }
   static std::vector<float> run(const Engine& engine) {
-    Context context = engine.create_context();
-    const Tensor y = context({{"x", ramp({1, 4, 5, 5})}}).at("y").tensor.to(Device{});
-    return {y.as<float>().begin(), y.as<float>().end()};
+    return LibraryNetworkTest::run(engine, {{"x", saw({1, 4, 5, 5}, 0.04F)}});
   }
-  static void expect_same(const std::vector<float>& found, const std::vector<float>& expected) {
-    ASSERT_EQ(found.size(), expected.size());
-    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-4) << i;
-  }
-  TemporaryFolder folder_;
 };
 
 TEST_F(FakeNetwork, nothing_more_is_looked_for_without_a_budget) {
@@ -109,12 +89,8 @@ TEST_F(FakeNetwork, a_host_step_gets_its_operands_in_blocks) {
                    .inputs = {value("x", f32, {"4", "1", "1"}), value("w", f32, {"1", "1", "1"})},
                    .outputs = {value("y", f32, {"4", "1", "1"})}}));
   const auto results = [&](Device device) {
-    BuildOptions options = plain_options(device);
-    options.timing_cache = folder_ / "timing.txt";
-    const Engine engine = built(bytes, options);
-    Context context = engine.create_context();
-    const Tensor y = context({{"x", ramp({4, 1, 1})}, {"w", ramp({1, 1, 1})}}).at("y").tensor.to(Device{});
-    return std::vector<float>{y.as<float>().begin(), y.as<float>().end()};
+    return LibraryNetworkTest::run(LibraryNetworkTest::build(bytes, device),
+                                   {{"x", saw({4, 1, 1}, 0.04F)}, {"w", saw({1, 1, 1}, 0.04F)}});
   };
   expect_same(results(gpu_device), results(Device{}));
 }

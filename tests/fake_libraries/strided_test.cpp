@@ -8,10 +8,7 @@
 
 #include <lanner/engine.h>
 
-#include "backends/cuda/conv_engines.h"
-#include "engine/small_models.h"
-#include "fake_driver/fake_gpu.h"
-#include "temporary_folder.h"
+#include "fake_libraries/library_network.h"
 
 namespace lanner::test {
 namespace {
@@ -52,37 +49,20 @@ private:
   std::int64_t next_ = 0;
 };
 
-class StridedNetwork : public testing::TestWithParam<std::int64_t> {
+class StridedNetwork : public LibraryNetworkTest, public testing::WithParamInterface<std::int64_t> {
 protected:
-  StridedNetwork() { cuda::ConvEngines::forget(); }
-
-  Engine build(const std::string& bytes, Device device) const {
-    BuildOptions options = plain_options(device);
-    options.timing_cache = folder_ / "timing.txt";
-    return built(bytes, options);
-  }
   static std::vector<float> run(const Engine& engine) {
-    Tensor input = Tensor::allocate(DType::f32, Shape{GetParam(), 4, 4, 4});
-    float next = -2;
-    for (float& number : input.as<float>()) number = (next += 0.037F) > 2 ? next = -2 : next;
-    Context context = engine.create_context();
-    const Tensor y = context({{"x", input}}).at("y").tensor.to(Device{});
-    return {y.as<float>().begin(), y.as<float>().end()};
+    return LibraryNetworkTest::run(engine, {{"x", saw({GetParam(), 4, 4, 4}, 0.037F)}});
   }
   /// The steps of the network on the GPU, which gives what the host gives, loaded again too.
   std::size_t steps_of(const std::string& bytes) const {
     const Engine engine = build(bytes, gpu_device);
     const std::vector<float> expected = run(build(bytes, Device{}));
-    const auto expect_same = [&](const std::vector<float>& found) {
-      ASSERT_EQ(found.size(), expected.size());
-      for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-4) << i;
-    };
-    expect_same(run(engine));
+    expect_same(run(engine), expected);
     engine.save(folder_ / "model.plan");
-    expect_same(run(Engine::load(folder_ / "model.plan")));
+    expect_same(run(Engine::load(folder_ / "model.plan")), expected);
     return steps(engine);
   }
-  TemporaryFolder folder_;
 };
 
 TEST_P(StridedNetwork, parts_of_a_concatenation_are_written_where_they_belong) {
