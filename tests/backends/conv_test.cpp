@@ -2,53 +2,36 @@
 
 #include <fmt/format.h>
 
+#include "backends/conv_cases.h"
 #include "backends/tactic_check.h"
 
 namespace lanner {
 namespace {
 
-struct ConvCase {
-  std::string input, weights, attributes;
-};
-
-void PrintTo(const ConvCase& c, std::ostream* out) {
-  *out << c.input << " * " << c.weights << " {" << c.attributes << "}";
-}
+using test::ConvCase;
 
 class Conv : public testing::TestWithParam<ConvCase> {};
 
 std::string plain(const ConvCase& c, std::string_view op = "conv") {
-  return fmt::format("graph @g(%x: f32{}) -> (%y: f32[*] as \"y\") {{\n"
-                     "%w: f32{} = constant() {{value = random(f32{}, seed = 5, std = 0.3)}}\n"
-                     "%y: f32[*] = {}(%x, %w, _) {{{}}}\n}}",
-                     c.input, c.weights, c.weights, op, c.attributes);
+  return fmt::format("graph @g(%x: {0}{1}) -> (%y: {0}[*] as \"y\") {{\n"
+                     "%w: {0}{2} = constant() {{value = random({0}{2}, seed = 5, std = 0.3)}}\n"
+                     "%y: {0}[*] = {3}(%x, %w, _) {{{4}}}\n}}",
+                     c.type, c.input, c.weights, op, c.attributes);
 }
 
 TEST_P(Conv, agrees_with_the_reference) {
   expect_offered(check_tactics(plain(GetParam())), {"reference/reference", "onednn/conv"});
 }
 
-const ConvCase conv_cases[] = {
-    {"[1, 3, 9, 11]", "[16, 3, 3, 3]", "pads = [1, 1, 1, 1]"},
-    {"[2, 32, 7, 7]", "[48, 32, 1, 1]", ""},
-    {"[2, 64, 7, 5]", "[64, 64, 3, 3]", "pads = [1, 1, 1, 1], strides = [2, 2]"},
-    {"[1, 5, 9, 9]", "[7, 5, 3, 3]", "pads = [0, 1, 2, 1]"},
-    {"[1, 24, 9, 9]", "[40, 24, 1, 1]", "strides = [2, 2]"},
-    {"[1, 33, 10, 10]", "[17, 33, 3, 3]", "dilations = [2, 2], pads = [2, 2, 2, 2]"},
-    {"[1, 32, 8, 8]", "[32, 1, 3, 3]", "group = 32, pads = [1, 1, 1, 1]"},
-    {"[2, 24, 9, 9]", "[24, 1, 3, 3]", "group = 24, pads = [1, 1, 1, 1], strides = [2, 2]"},
+INSTANTIATE_TEST_SUITE_P(shapes, Conv, testing::ValuesIn(test::conv_cases));
+const ConvCase more_conv_cases[] = {
     {"[1, 20, 9, 9]", "[20, 1, 5, 5]", "group = 20, auto_pad = \"SAME_UPPER\""},
-    {"[1, 64, 6, 6]", "[64, 16, 3, 3]", "group = 4, pads = [1, 1, 1, 1]"},
     {"[1, 12, 6, 6]", "[18, 4, 3, 3]", "group = 3, pads = [1, 1, 1, 1]"},
-    {"[1, 16, 10]", "[32, 16, 3]", "pads = [1, 1]"},
-    {"[1, 8, 5, 6, 7]", "[16, 8, 3, 3, 3]", "pads = [1, 1, 1, 1, 1, 1]"},
-    {"[1, 3, 32, 32]", "[64, 3, 7, 7]", "pads = [3, 3, 3, 3], strides = [2, 2]"},
-    {"[1, 16, 8, 8]", "[16, 16, 3, 3]", "auto_pad = \"SAME_LOWER\", strides = [2, 2]"},
     {"[2, 4, 1, 1]", "[4, 4, 1, 1]", ""},
     {"[3, 1, 7, 7]", "[1, 1, 3, 3]", "pads = [1, 1, 1, 1]"},
     {"[2, 1, 9]", "[1, 1, 3]", "strides = [3]"},
 };
-INSTANTIATE_TEST_SUITE_P(shapes, Conv, testing::ValuesIn(conv_cases));
+INSTANTIATE_TEST_SUITE_P(more_shapes, Conv, testing::ValuesIn(more_conv_cases));
 
 class ConvTranspose : public testing::TestWithParam<ConvCase> {};
 TEST_P(ConvTranspose, agrees_with_the_reference) {

@@ -15,13 +15,11 @@
 #include "backends/reference/reference_backend.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
-#include "graph/infer.h"
 #include "graph/op.h"
-#include "graph/text.h"
+#include "graph/parsed.h"
 #include "graph/within.h"
 #include "lower/alternatives.h"
 #include "lower/trial_parts.h"
-#include "ops/table.h"
 #include "plan/lowered.h"
 
 namespace lanner {
@@ -278,8 +276,7 @@ void expect_refused(const std::set<std::string>& ran, const std::vector<std::str
 
 NodeCase make_case(std::string_view ir) {
   NodeCase result;
-  result.graph = parse_graph(ir, builtin_op_table());
-  infer_types(*result.graph);
+  result.graph = test::parsed(ir);
   const Region& body = result.graph->body();
   result.node = body.nodes().back().get();
   Values values;

@@ -5,12 +5,12 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/engine.h>
 
+#include "engine/small_models.h"
 #include "engine/state.h"
-#include "importers/onnx_file.h"
+#include "engine/told.h"
 
 namespace lanner {
 namespace {
@@ -37,17 +37,14 @@ std::string network() {
 }
 
 Engine built(const Profiles& profiles) {
-  const auto held = std::make_shared<std::string>(network());
-  BuildOptions options;
-  options.budget = 0;
+  BuildOptions options = test::plain_options();
   options.deterministic = true;
-  options.threads = 1;
   options.profiles = profiles;
-  return Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "sizes.onnx"), options);
+  return test::built(network(), options);
 }
 
 nlohmann::json bounds(const Engine& engine) {
-  return nlohmann::json::parse(engine.explain_json()).at("memory").at("max_arena_bytes");
+  return test::told(engine).at("memory").at("max_arena_bytes");
 }
 
 const Profiles two{{{"x", {{1, 8, 4, 4}, {2, 8, 12, 12}, {3, 8, 20, 24}}}},
@@ -79,17 +76,16 @@ TEST(ArenaBound, HoldsForAllShapesOfAProfile) {
 
 TEST(ArenaBound, IsNoneWhereSizesAreOpen) {
   EXPECT_EQ(bounds(built({})), nlohmann::json::array());
-  const auto held = std::make_shared<std::string>([] {
+  const std::string file = [] {
     using namespace test::onnx_file;
     return model(graph({.nodes = {node({"MatMul", {"x", "z"}, {"y"}})},
                         .inputs = {value("x", f32, {"n", "4"}), value("z", f32, {"4", "m"})},
                         .outputs = {value("y", f32, {"n", "m"})}}));
-  }());
+  }();
   BuildOptions options;
   options.deterministic = true;
   options.profiles = {{{"x", {{1, 4}, {1, 4}, {2, 4}}}}};
-  const Engine engine =
-      Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "open.onnx"), options);
+  const Engine engine = test::built(file, options);
   EXPECT_EQ(bounds(engine), nlohmann::json::array({nullptr}));
 }
 

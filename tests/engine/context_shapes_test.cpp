@@ -6,9 +6,9 @@
 
 #include <lanner/engine.h>
 
+#include "engine/small_models.h"
 #include "engine/state.h"
 #include "expect_error.h"
-#include "importers/onnx_file.h"
 
 namespace lanner {
 namespace {
@@ -16,15 +16,13 @@ namespace {
 /// y = -x, of any size.
 Engine negation(const Limits& limits = {}) {
   using namespace test::onnx_file;
-  const auto held = std::make_shared<std::string>(model(graph({.nodes = {node({"Neg", {"x"}, {"y"}})},
-                                                               .inputs = {value("x", f32, {"n"})},
-                                                               .outputs = {value("y", f32, {"n"})}})));
-  BuildOptions options;
-  options.budget = 0;
+  const std::string file = model(graph({.nodes = {node({"Neg", {"x"}, {"y"}})},
+                                        .inputs = {value("x", f32, {"n"})},
+                                        .outputs = {value("y", f32, {"n"})}}));
+  BuildOptions options = test::plain_options();
   options.deterministic = true; // trying kernels out takes memory
-  options.threads = 1;
   options.limits = limits;
-  return Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "neg.onnx"), options);
+  return test::built(file, options);
 }
 
 Tensor counted(std::int64_t size, float first = 1) {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "engine/shapes_network.h"
+#include "engine/small_models.h"
 #include "engine/state.h"
 #include "expect_error.h"
-#include "importers/onnx_file.h"
 #include "ops/interpreter.h"
 
 namespace lanner {
@@ -134,11 +134,9 @@ TEST(Context, ShapesLongUnusedAreForgottenButTheTypicalOnes) {
   const std::string file = model(graph({.nodes = {node({"Relu", {"x"}, {"y"}})},
                                         .inputs = {value("x", f32, {"n"})},
                                         .outputs = {value("y", f32, {"n"})}}));
-  BuildOptions options;
-  options.budget = 0;
-  options.threads = 1;
+  BuildOptions options = test::plain_options();
   options.shapes["x"] = {{1}, {500}, {1000}};
-  const Engine engine = Engine::build(open_bytes(std::as_bytes(std::span(file))), options);
+  const Engine engine = test::built(file, options);
   const auto made = [&](std::int64_t size) { return state_of(engine).specialise({Shape{size}}, 1); };
   const std::weak_ptr<const Specialisation> opt = made(500), second = made(600), third = made(601);
   for (std::int64_t size = 1; size < 100; ++size) {
@@ -161,10 +159,7 @@ TEST(Context, SequencesKeepWhatTheyHold) {
                              node({"Add", {"j", "e"}, {"y"}})},
                    .inputs = {value("x", f32, {"1", "3"})},
                    .outputs = {value("y", f32, {"2", "3"})}}));
-  BuildOptions options;
-  options.budget = 0;
-  options.threads = 1;
-  const Engine engine = Engine::build(open_bytes(std::as_bytes(std::span(bytes))), options);
+  const Engine engine = test::built(bytes, test::plain_options());
   Context context = engine.create_context();
   const std::vector<float> x{1, 2, 3};
   const auto y = context({{"x", Tensor::from<float>(x, {1, 3})}}).at("y").tensor;
@@ -178,10 +173,7 @@ TEST(Context, AFailureWhileRunningNamesNodeAndOperator) {
   const std::string bytes = model(graph({.nodes = {node({"Gather", {"x", "i"}, {"y"}, {}, {}, "lookup"})},
                                          .inputs = {value("x", f32, {"4", "3"}), value("i", i64, {"1"})},
                                          .outputs = {value("y", f32, {"1", "3"})}}));
-  BuildOptions options;
-  options.budget = 0;
-  options.threads = 1;
-  Context context = Engine::build(open_bytes(std::as_bytes(std::span(bytes))), options).create_context();
+  Context context = test::built(bytes, test::plain_options()).create_context();
   const std::vector<float> x(12);
   context.bind("x", Tensor::from<float>(x, {4, 3}));
   context.bind("i", Tensor::from<std::int64_t>(std::vector<std::int64_t>{9}, {1}));
@@ -199,10 +191,7 @@ Engine endless_engine() {
       model(graph({.nodes = {node({"Loop", {"", "", "x"}, {"y"}, {graph_attribute("body", body)}})},
                    .inputs = {value("x", f32, {"3"})},
                    .outputs = {value("y", f32, {"3"})}}));
-  BuildOptions options;
-  options.budget = 0;
-  options.threads = 1;
-  return Engine::build(open_bytes(std::as_bytes(std::span(bytes))), options);
+  return test::built(bytes, test::plain_options());
 }
 
 TEST(Context, ARunCanBeCancelledWithinALoop) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <lanner/allocator.h>
+#include <lanner/environment.h>
 
 namespace lanner::test {
 
@@ -107,5 +108,12 @@ private:
   bool refused_ = false;
   std::string wrong_;
 };
+
+/// An environment that takes all memory from it.
+inline Environment allocating(const CountingAllocator& allocator) {
+  Environment environment;
+  environment.set_allocator(allocator.table());
+  return environment;
+}
 
 } // namespace lanner::test

@@ -29,7 +29,7 @@ BuildOptions options(double budget = 0.5) {
 }
 
 std::vector<float> answer(Context& context, const Tensor& x) {
-  return values(context({{"x", Item(x)}}).at("y").tensor);
+  return numbers(context({{"x", Item(x)}}).at("y").tensor);
 }
 
 bool verified(const Engine& engine) {
@@ -39,12 +39,12 @@ bool verified(const Engine& engine) {
 }
 
 TEST(CustomOperator, RunsByItsKernel) {
-  const Engine engine = build_bytes(scaling_model(), options());
+  const Engine engine = built(scaling_model(), options());
   EXPECT_NE(engine.lowered_ir().find("tactic(\"custom\", \"own.Scale\""), std::string::npos)
       << engine.lowered_ir();
   Context context = engine.create_context();
   const Tensor x = ramp({2, 3, 4, 5}, -40);
-  EXPECT_EQ(answer(context, x), scaled(values(x)));
+  EXPECT_EQ(answer(context, x), scaled(numbers(x)));
   EXPECT_TRUE(verified(engine));
 }
 
@@ -58,33 +58,33 @@ TEST(CustomOperator, TakesTheStorageOfItsNeighbours) {
        .inputs = {value("i", f32, {"1", "64", "64", "3"})},
        .outputs = {value("y", f32, {"1", "64", "64", "3"})},
        .constants = {floats("w", {3}, {1, 2, 3})}}));
-  const Engine engine = build_bytes(turned, options(0));
+  const Engine engine = built(turned, options(0));
   EXPECT_NE(engine.lowered_ir().find("acdb"), std::string::npos) << engine.lowered_ir();
   EXPECT_EQ(engine.lowered_ir().find("reorder"), std::string::npos) << engine.lowered_ir();
-  const Tensor x = ramp({1, 64, 64, 3});
-  std::vector<float> expected = values(x);
+  const Tensor x = ramp({1, 64, 64, 3}, -10);
+  std::vector<float> expected = numbers(x);
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] *= static_cast<float>(i % 3 + 1);
   Context context = engine.create_context();
-  EXPECT_EQ(values(context({{"i", Item(x)}}).at("y").tensor), expected);
+  EXPECT_EQ(numbers(context({{"i", Item(x)}}).at("y").tensor), expected);
 }
 
 TEST(CustomOperator, RunsByItsReferenceInDeterministicBuilds) {
   BuildOptions wanted = options();
   wanted.deterministic = true;
-  const Engine engine = build_bytes(scaling_model(), wanted);
+  const Engine engine = built(scaling_model(), wanted);
   EXPECT_NE(engine.lowered_ir().find("\"reference\""), std::string::npos) << engine.lowered_ir();
   Context context = engine.create_context();
-  const Tensor x = ramp({2, 3, 4, 5});
-  EXPECT_EQ(answer(context, x), scaled(values(x)));
+  const Tensor x = ramp({2, 3, 4, 5}, -10);
+  EXPECT_EQ(answer(context, x), scaled(numbers(x)));
 }
 
 TEST(CustomOperator, KeepsOpenSizes) {
-  const Engine engine = build_bytes(scaling_model("N"), options());
+  const Engine engine = built(scaling_model("N"), options());
   EXPECT_EQ(engine.outputs().at(0).to_string(), "y: f32[N, 3, 4, 5]");
   Context context = engine.create_context();
   for (const std::int64_t n : {1, 4, 2}) {
-    const Tensor x = ramp({n, 3, 4, 5});
-    EXPECT_EQ(answer(context, x), scaled(values(x)));
+    const Tensor x = ramp({n, 3, 4, 5}, -10);
+    EXPECT_EQ(answer(context, x), scaled(numbers(x)));
   }
 }
 
@@ -94,7 +94,7 @@ TEST(CustomOperator, GivesWhatOnlyRunningTells) {
                              node({"Neg", {"p"}, {"y"}})},
                    .inputs = {value("x", f32, {"6"})},
                    .outputs = {value("y", f32, {"?"})}}));
-  const Engine engine = build_bytes(counting, options());
+  const Engine engine = built(counting, options());
   Context context = engine.create_context();
   for (const auto& [given, expected] : std::vector<std::pair<std::vector<float>, std::vector<float>>>{
            {{1, -2, 3, 0, 5, -6}, {-1, -3, -5}},
@@ -105,7 +105,7 @@ TEST(CustomOperator, GivesWhatOnlyRunningTells) {
 
 TEST(CustomOperator, ReadsSmallConstants) {
   const auto built = [](std::vector<Message> constants, std::vector<Message> inputs) {
-    return build_bytes(
+    return test::built(
         model(graph({.nodes = {node({.op = "Ramp", .inputs = {"n"}, .outputs = {"r"}, .domain = "own"}),
                                node({"Add", {"r", "x"}, {"y"}})},
                      .inputs = std::move(inputs),
@@ -121,7 +121,7 @@ TEST(CustomOperator, ReadsSmallConstants) {
   Context one = known.create_context(), other = unknown.create_context();
   const std::vector<float> expected{1, 2, 3, 4, 5, 6};
   EXPECT_EQ(answer(one, x), expected);
-  EXPECT_EQ(values(other({{"x", Item(x)}, {"n", Item(n)}}).at("y").tensor), expected);
+  EXPECT_EQ(numbers(other({{"x", Item(x)}, {"n", Item(n)}}).at("y").tensor), expected);
 }
 
 /// Until two instances were at work at once, which the operator tells; it fails where a run shares one.
@@ -133,14 +133,14 @@ TEST(CustomOperator, HasAnInstanceForEachContextAtWork) {
                    .constants = {floats("w", {3}, {1, 1, 1})}}));
   const int before = (with_custom_operators(), custom_instances());
   {
-    const Engine engine = build_bytes(large, options(0));
-    const Tensor x = ramp({4, 3, 64, 64});
+    const Engine engine = built(large, options(0));
+    const Tensor x = ramp({4, 3, 64, 64}, -10);
     std::latch start(2);
     const auto work = [&] {
       Context context = engine.create_context();
       start.arrive_and_wait();
       for (int i = 0; i < 2000 && (i < 10 || most_custom_instances_at_work() < 2); ++i)
-        EXPECT_EQ(answer(context, x), values(x));
+        EXPECT_EQ(answer(context, x), numbers(x));
     };
     std::jthread one(work), two(work);
     one.join();
@@ -155,7 +155,7 @@ class CustomPlan : public testing::Test {
 protected:
   std::filesystem::path saved() const {
     const std::filesystem::path path = folder / "custom.plan";
-    build_bytes(scaling_model(), options()).save(path);
+    built(scaling_model(), options()).save(path);
     return path;
   }
   LoadOptions load_options() const {
@@ -173,8 +173,8 @@ TEST_F(CustomPlan, NamesItsOperatorsAndRuns) {
   EXPECT_TRUE(heard.lines().empty()) << heard.lines().front();
   EXPECT_NE(engine.lowered_ir().find("tactic(\"custom\", \"own.Scale\""), std::string::npos);
   Context context = engine.create_context();
-  const Tensor x = ramp({2, 3, 4, 5});
-  EXPECT_EQ(answer(context, x), scaled(values(x)));
+  const Tensor x = ramp({2, 3, 4, 5}, -10);
+  EXPECT_EQ(answer(context, x), scaled(numbers(x)));
   EXPECT_TRUE(verified(engine));
   engine.save(folder / "again.plan");
   EXPECT_TRUE(verified(Engine::load(folder / "again.plan", load_options())));
@@ -185,7 +185,7 @@ TEST_F(CustomPlan, SaysWhichOperatorIsMissing) {
       Engine::load(saved()), ErrorCode::unsupported,
       "the plan needs the operator own.Scale (version 1), which the environment lacks; load the "
       "plug-in that has it");
-  LANNER_EXPECT_ERROR(build_bytes(scaling_model(), {}), ErrorCode::unsupported, "own.Scale");
+  LANNER_EXPECT_ERROR(built(scaling_model(), {}), ErrorCode::unsupported, "own.Scale");
 }
 
 /// The operator's own state lies in the plan, as the config of its tactic.

@@ -62,20 +62,4 @@ std::vector<float> scaled(const std::vector<float>& x) {
   return y;
 }
 
-Engine build_bytes(const std::string& model, const BuildOptions& options) {
-  const auto held = std::make_shared<std::string>(model);
-  return Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "custom.onnx"), options);
-}
-
-Tensor ramp(const Shape& shape, float first) {
-  Tensor tensor = Tensor::allocate(DType::f32, shape);
-  for (float& value : tensor.as<float>()) value = first++;
-  return tensor;
-}
-
-std::vector<float> values(const Tensor& tensor) {
-  const auto elements = tensor.as<float>();
-  return {elements.begin(), elements.end()};
-}
-
 } // namespace lanner::test

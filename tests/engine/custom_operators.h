@@ -7,6 +7,8 @@
 
 #include <lanner/engine.h>
 
+#include "engine/small_models.h"
+
 namespace lanner::test {
 
 std::filesystem::path custom_operators_plugin();
@@ -20,9 +22,5 @@ int most_custom_instances_at_work();
 std::string scaling_model(const std::string& n = "2");
 /// What it gives for `x`.
 std::vector<float> scaled(const std::vector<float>& x);
-
-Engine build_bytes(const std::string& model, const BuildOptions& options);
-Tensor ramp(const Shape& shape, float first = -10);
-std::vector<float> values(const Tensor& tensor);
 
 } // namespace lanner::test

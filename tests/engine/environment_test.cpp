@@ -50,7 +50,7 @@ TEST(Environment, KeepsTimingsInItsFolder) {
   environment.set_cache_folder(folder / "caches");
   BuildOptions wanted = options(environment);
   wanted.budget = 0.1;
-  build_bytes(product(64), wanted);
+  built(product(64), wanted);
   EXPECT_TRUE(std::filesystem::exists(folder / "caches" / "timing.txt"));
 }
 

@@ -4,22 +4,14 @@
 
 #include <lanner/engine.h>
 
+#include "engine/small_models.h"
 #include "expect_error.h"
-#include "importers/onnx_file.h"
 
 namespace lanner {
 namespace {
 
 using namespace test::onnx_file;
-
-Engine build(const GraphSpec& spec, const std::map<std::string, ShapeRange>& shapes = {}) {
-  const std::string bytes = model(graph(spec));
-  BuildOptions options;
-  options.budget = 0;
-  options.threads = 1;
-  options.shapes = shapes;
-  return Engine::build(open_bytes(std::as_bytes(std::span(bytes))), options);
-}
+using test::built;
 
 Tensor ones(const Shape& shape) {
   const std::vector<float> values(static_cast<std::size_t>(shape.elements()), 1);
@@ -39,7 +31,7 @@ constexpr const char* said =
     "elements of f32[2, 6]; it was exported for x: [1, 6]";
 
 TEST(GivenShapes, SizesOfTheExportAreSaidWhereAShapeIsBound) {
-  const Engine engine = build(reshaped(1));
+  const Engine engine = built(reshaped(1));
   Context context = engine.create_context();
   LANNER_EXPECT_ERROR(context.bind("x", ones({2, 6})), ErrorCode::invalid_argument, said);
   // What was bound before still runs.
@@ -51,29 +43,29 @@ TEST(GivenShapes, SizesOfTheExportAreSaidWhereAShapeIsBound) {
 }
 
 TEST(GivenShapes, AndWhereOneIsPrepared) {
-  LANNER_EXPECT_ERROR(build(reshaped(1)).prepare({{"x", {2, 6}}}), ErrorCode::invalid_argument, said);
+  LANNER_EXPECT_ERROR(built(reshaped(1)).prepare({{"x", {2, 6}}}), ErrorCode::invalid_argument, said);
 }
 
 TEST(GivenShapes, AndWhereOneIsBuiltFor) {
-  LANNER_EXPECT_ERROR(build(reshaped(1), {{"x", ShapeRange{{1, 6}, {2, 6}, {2, 6}}}}),
+  LANNER_EXPECT_ERROR(built(reshaped(1), {{"x", ShapeRange{{1, 6}, {2, 6}, {2, 6}}}}),
                       ErrorCode::invalid_argument, said);
   // Both ends of a range must fit, not only what is tuned for.
-  LANNER_EXPECT_ERROR(build(reshaped(1), {{"x", ShapeRange{{1, 6}, {1, 6}, {8, 6}}}}),
+  LANNER_EXPECT_ERROR(built(reshaped(1), {{"x", ShapeRange{{1, 6}, {1, 6}, {8, 6}}}}),
                       ErrorCode::invalid_argument, "input x: [8, 6] does not fit the model");
-  LANNER_EXPECT_ERROR(build(reshaped(3), {{"x", ShapeRange{{1, 6}, {3, 6}, {3, 6}}}}),
+  LANNER_EXPECT_ERROR(built(reshaped(3), {{"x", ShapeRange{{1, 6}, {3, 6}, {3, 6}}}}),
                       ErrorCode::invalid_argument, "input x: [1, 6] does not fit the model");
 }
 
 TEST(GivenShapes, TheExportedSizeIsFoundInsideTheModel) {
   LANNER_EXPECT_ERROR(
-      build(reshaped(4)), ErrorCode::invalid_argument,
+      built(reshaped(4)), ErrorCode::invalid_argument,
       "input x: [1, 6] does not fit the model: node view: reshape: f32[4, 6] "
       "cannot hold the elements of f32[1, 6]; it was exported for x: [4, 6]; size 1 was assumed");
 }
 
 TEST(GivenShapes, ConstantsOfTheExportedSizeAreFoundToo) {
   const std::vector<float> values(18, 1);
-  const Engine engine = build({.nodes = {node({"Add", {"x", "p"}, {"y"}, {}, {}, "plus"})},
+  const Engine engine = built({.nodes = {node({"Add", {"x", "p"}, {"y"}, {}, {}, "plus"})},
                                .inputs = {value("x", f32, {"N", "6"})},
                                .outputs = {value("y", f32, {"?", "?"})},
                                .constants = {floats("p", {3, 6}, values)}});
@@ -85,7 +77,7 @@ TEST(GivenShapes, ConstantsOfTheExportedSizeAreFoundToo) {
 }
 
 TEST(GivenShapes, TwoInputsMayContradictEachOtherOnly) {
-  const Engine engine = build({.nodes = {node({"Add", {"a", "b"}, {"y"}, {}, {}, "plus"})},
+  const Engine engine = built({.nodes = {node({"Add", {"a", "b"}, {"y"}, {}, {}, "plus"})},
                                .inputs = {value("a", f32, {"N"}), value("b", f32, {"M"})},
                                .outputs = {value("y", f32, {"?"})}});
   Context context = engine.create_context();
@@ -98,7 +90,7 @@ TEST(GivenShapes, TwoInputsMayContradictEachOtherOnly) {
 }
 
 TEST(GivenShapes, RankAndFixedSizesAreCheckedWhereAShapeIsBound) {
-  const Engine engine = build(reshaped(1));
+  const Engine engine = built(reshaped(1));
   Context context = engine.create_context();
   LANNER_EXPECT_ERROR(context.bind("x", ones({1, 7})), ErrorCode::invalid_argument,
                       "input x: expected f32[N, 6], got [1, 7]; dim 1 differs");

@@ -12,33 +12,24 @@
 #include <lanner/engine.h>
 
 #include "backends/backends.h"
+#include "engine/small_models.h"
 #include "expect_error.h"
 #include "graph/infer.h"
+#include "graph/parsed.h"
 #include "graph/text.h"
-#include "importers/onnx_file.h"
 #include "ops/interpreter.h"
 #include "ops/table.h"
-#include "plan/program.h"
-#include "plan/weights.h"
+#include "run/step_count.h"
 
 namespace lanner {
 namespace {
 
 using namespace test::onnx_file;
 
-Engine built(const std::string& bytes) {
-  const auto held = std::make_shared<std::string>(bytes);
-  BuildOptions options;
-  options.budget = 0;
-  options.threads = 1;
-  return Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "hostile.onnx"), options);
-}
+using test::ramp;
 
-Tensor ramp(const Shape& shape) {
-  Tensor tensor = Tensor::allocate(DType::f32, shape);
-  float next = 0;
-  for (float& value : tensor.as<float>()) value = next++;
-  return tensor;
+Engine built(const std::string& bytes) {
+  return test::built(bytes, test::plain_options());
 }
 
 Tensor list(const std::vector<std::int64_t>& values) {
@@ -110,12 +101,10 @@ TEST(HostileEngine, PadsManyAxes) {
   std::string sizes, zeros;
   for (int i = 0; i < 33; ++i) sizes += i == 0 ? "1" : ", 1";
   for (int i = 0; i < 66; ++i) zeros += i == 0 ? "0" : i == 32 ? ", 100" : ", 0";
-  const auto graph = parse_graph(fmt::format("graph @g(%x: f32[{}]) -> (%y) {{\n"
-                                             "  %p = constant() {{value = i64[66]({})}}\n"
-                                             "  %y: f32[{}] = pad(%x, %p)\n}}",
-                                             sizes, zeros, sizes),
-                                 builtin_op_table());
-  infer_types(*graph);
+  const auto graph = test::parsed(fmt::format("graph @g(%x: f32[{}]) -> (%y) {{\n"
+                                              "  %p = constant() {{value = i64[66]({})}}\n"
+                                              "  %y: f32[{}] = pad(%x, %p)\n}}",
+                                              sizes, zeros, sizes));
   for (const Backend* backend : backends_for({}))
     EXPECT_TRUE(backend->tactics(last_node(*graph), {}).tactics.empty()) << backend->name();
 }
@@ -127,8 +116,7 @@ TEST(HostileEngine, DeclaresMoreElementsThanAReshapeHas) {
                                       shape, shape),
                           2);
     infer_types(*graph);
-    WeightStore constants;
-    return Program(std::move(graph), backends_for({}), {}, constants).steps().size();
+    return test::step_count(std::move(graph));
   };
   EXPECT_EQ(program("6, 2"), 1U);
   LANNER_EXPECT_ERROR(program("12, 12"), ErrorCode::bad_data,

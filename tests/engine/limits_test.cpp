@@ -16,9 +16,9 @@
 
 #include <lanner/engine.h>
 
+#include "engine/small_models.h"
 #include "engine/state.h"
 #include "expect_error.h"
-#include "importers/onnx_file.h"
 #include "temporary_folder.h"
 
 namespace lanner {
@@ -29,16 +29,13 @@ using namespace test::onnx_file;
 constexpr std::uint64_t mebibyte = 1 << 20;
 
 BuildOptions bounded(std::uint64_t bytes = 64 * mebibyte) {
-  BuildOptions options;
-  options.budget = 0;
-  options.threads = 1;
+  BuildOptions options = test::plain_options();
   options.limits.total_bytes = bytes;
   return options;
 }
 
 Engine built(const std::string& bytes, const BuildOptions& options = bounded()) {
-  const auto held = std::make_shared<std::string>(bytes);
-  return Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "greedy"), options);
+  return test::built(bytes, options);
 }
 
 Tensor list(const std::vector<std::int64_t>& values) {

@@ -4,32 +4,38 @@
 #include <array>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "engine/plan_file.h"
 #include "engine/state.h"
-#include "graph/infer.h"
-#include "graph/text.h"
+#include "graph/parsed.h"
 #include "lowering/table_backend.h"
-#include "ops/table.h"
 
 namespace lanner::test {
 
+/// What an engine of this graph shares, which has no program yet.
+inline std::shared_ptr<EngineState> engine_state(std::unique_ptr<const Graph> graph, const Target& target) {
+  auto state = std::make_shared<EngineState>();
+  state->graph = std::move(graph);
+  state->target = target;
+  describe(*state);
+  return state;
+}
+
+/// Its program for opt shapes and one thread.
+inline void set_program(const EngineState& state, std::shared_ptr<const Program> program) {
+  state.adopt(state.opt, 1, {std::move(program), {}, 1});
+}
+
 /// An engine of one thread that runs `lowered` by kernels of `backend`, which must outlive it.
 inline Engine lowered_engine(std::string_view lowered, const Backend& backend, Device device = {}) {
-  const auto parsed = [&] {
-    auto graph = parse_graph(lowered, builtin_op_table());
-    infer_types(*graph);
-    return graph;
-  };
-  auto state = std::make_shared<EngineState>();
-  state->graph = parsed();
-  state->target.threads = 1;
-  state->target.device = device;
-  describe(*state);
+  Target target;
+  target.threads = 1;
+  target.device = device;
+  auto state = engine_state(parsed(lowered), target);
   const std::array<const Backend*, 1> backends{&backend};
-  state->adopt(
-      state->opt, 1,
-      {std::make_shared<const Program>(parsed(), backends, state->target, state->constants()), {}, 1});
+  set_program(*state,
+              std::make_shared<const Program>(parsed(lowered), backends, state->target, state->constants()));
   return engine_of(std::move(state));
 }
 

@@ -4,35 +4,27 @@
 
 #include <lanner/engine.h>
 
+#include "engine/small_models.h"
 #include "expect_error.h"
-#include "importers/onnx_file.h"
 
 namespace lanner {
 namespace {
 
 using namespace test::onnx_file;
-
-Engine build(const GraphSpec& spec, const std::map<std::string, ShapeRange>& shapes = {}) {
-  const std::string bytes = model(graph(spec));
-  BuildOptions options;
-  options.budget = 0;
-  options.threads = 1;
-  options.shapes = shapes;
-  return Engine::build(open_bytes(std::as_bytes(std::span(bytes))), options);
-}
+using test::built;
 
 std::vector<float> ones(std::size_t count) {
   return std::vector<float>(count, 1);
 }
 
 TEST(OpenDims, WeightsDecide) {
-  const Engine convolution = build(
+  const Engine convolution = built(
       {.nodes = {node({"Relu", {"x"}, {"r"}}), node({"Conv", {"r", "w"}, {"y"}, {attribute("group", 2)}})},
        .inputs = {value("x", f32, {"N", "C", "H", "W"})},
        .outputs = {value("y", f32, {"?", "?", "?", "?"})},
        .constants = {floats("w", {4, 3, 1, 1}, ones(12))}});
   EXPECT_EQ(convolution.inputs()[0].to_string(), "x: f32[N, 6, H, W]");
-  const Engine product = build({.nodes = {node({"MatMul", {"x", "w"}, {"y"}})},
+  const Engine product = built({.nodes = {node({"MatMul", {"x", "w"}, {"y"}})},
                                 .inputs = {value("x", f32, {"n", "k"})},
                                 .outputs = {value("y", f32, {"?", "?"})},
                                 .constants = {floats("w", {5, 4}, ones(20))}});
@@ -51,13 +43,13 @@ TEST(OpenDims, MessagesSayWhatWasAssumed) {
                      .outputs = {value("y", f32, {"?", "?"})},
                      .constants = {floats("w", {12, 4}, ones(48))}};
   };
-  LANNER_EXPECT_ERROR(build(flat({"N", "3", "H"})), ErrorCode::invalid_argument,
+  LANNER_EXPECT_ERROR(built(flat({"N", "3", "H"})), ErrorCode::invalid_argument,
                       "size 1 was assumed for open dims of x: f32[N, 3, H]; give the shape: --shape");
-  const Engine given = build(flat({"N", "3", "H"}), {{"x", ShapeRange::fixed({2, 3, 4})}});
+  const Engine given = built(flat({"N", "3", "H"}), {{"x", ShapeRange::fixed({2, 3, 4})}});
   EXPECT_EQ(given.outputs()[0].to_string(), "y: f32[2, 4]");
   // Where nothing was assumed nothing is said of it.
   try {
-    build(flat({"2", "3", "5"}));
+    built(flat({"2", "3", "5"}));
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.message().find("assumed"), std::string::npos) << error.message();

@@ -11,15 +11,15 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/engine.h>
 
 #include "engine/heard.h"
 #include "engine/plan_parts.h"
 #include "engine/shapes_network.h"
+#include "engine/small_models.h"
+#include "engine/told.h"
 #include "expect_error.h"
-#include "importers/onnx_file.h"
 #include "temporary_folder.h"
 
 namespace lanner {
@@ -31,7 +31,7 @@ using test::shapes_engine;
 using test::waves;
 
 std::vector<std::string> notes(const Engine& engine) {
-  return nlohmann::json::parse(engine.explain_json())["notes"].get<std::vector<std::string>>();
+  return test::told(engine)["notes"].get<std::vector<std::string>>();
 }
 
 Tensor scores(const Engine& engine, int threads = 0) {
@@ -65,12 +65,10 @@ std::string products() {
 }
 
 Engine products_engine(int threads) {
-  const auto held = std::make_shared<std::string>(products());
-  BuildOptions options;
-  options.budget = 0;
+  BuildOptions options = test::plain_options();
   options.deterministic = true;
   options.threads = threads;
-  return Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "products.onnx"), options);
+  return test::built(products(), options);
 }
 
 Tensor product(const Engine& engine, int threads = 0) {

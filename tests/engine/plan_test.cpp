@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <fstream>
 #include <random>
 #include <regex>
 
@@ -8,22 +7,19 @@
 
 #include "engine/plan_parts.h"
 #include "engine/shapes_network.h"
+#include "engine/small_models.h"
 #include "expect_error.h"
-#include "importers/onnx_file.h"
+#include "file_content.h"
 #include "temporary_folder.h"
 #include "tensor/safetensors.h"
 
 namespace lanner {
 namespace {
 
+using test::content_of;
 using test::Parts;
 using test::shapes_engine;
 using test::waves;
-
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 Engine load_text(const std::string& content) {
   auto held = std::make_shared<std::string>(content);
@@ -55,12 +51,11 @@ TEST_F(Plan, DeterministicBuildsAreByteEqual) {
 TEST_F(Plan, DeterministicBuildsDoNotKeepABudgetThatTheyDoNotSpend) {
   std::vector<std::string> plans;
   for (const double budget : {0.0, 5.0}) {
-    BuildOptions options;
+    BuildOptions options = test::plain_options();
     options.budget = budget;
-    options.threads = 1;
     options.deterministic = true;
     const std::string bytes = test::onnx_file::varied_model();
-    Engine::build(open_bytes(std::as_bytes(std::span(bytes))), options).save(folder / "varied.plan");
+    test::built(bytes, options).save(folder / "varied.plan");
     plans.push_back(content_of(folder / "varied.plan"));
   }
   EXPECT_EQ(plans[0], plans[1]);
@@ -106,15 +101,11 @@ Engine conv_engine() {
     nodes.push_back(
         node({"Conv", {fmt::format("v{}", i), fmt::format("w{}", i)}, {fmt::format("v{}", i + 1)}}));
   }
-  const auto held =
-      std::make_shared<std::string>(model(graph({.nodes = nodes,
-                                                 .inputs = {value("v0", f32, {"N", "16", "24", "24"})},
-                                                 .outputs = {value("v3", f32, {"N", "32", "18", "18"})},
-                                                 .constants = weights})));
-  BuildOptions options;
-  options.budget = 0;
-  options.threads = 1;
-  return Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "conv.onnx"), options);
+  const std::string file = model(graph({.nodes = nodes,
+                                        .inputs = {value("v0", f32, {"N", "16", "24", "24"})},
+                                        .outputs = {value("v3", f32, {"N", "32", "18", "18"})},
+                                        .constants = weights}));
+  return test::built(file, test::plain_options());
 }
 
 TEST(PlanOfWeights, IsTheSameWhenLoadedAndSavedAgain) {

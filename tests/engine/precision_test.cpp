@@ -6,12 +6,12 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/engine.h>
 
 #include "engine/heard.h"
-#include "importers/onnx_file.h"
+#include "engine/small_models.h"
+#include "engine/told.h"
 
 namespace lanner {
 namespace {
@@ -42,18 +42,15 @@ std::string small_model(bool halves) {
 }
 
 Engine built(bool halves, const std::string& precision) {
-  const auto held = std::make_shared<std::string>(small_model(halves));
-  BuildOptions options;
-  options.budget = 0;
+  BuildOptions options = test::plain_options();
   options.deterministic = true;
-  options.threads = 1;
   options.precision = Precision::parse(precision);
-  return Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "small.onnx"), options);
+  return test::built(small_model(halves), options);
 }
 
 std::vector<std::string> kernels(const Engine& engine) {
   std::vector<std::string> list;
-  const Json plan = Json::parse(engine.explain_json());
+  const Json plan = test::told(engine);
   for (const Json& node : plan["nodes"])
     list.push_back(node["op"].get<std::string>() + " by " + node["backend"].get<std::string>() + ":" +
                    node["kernel"].get<std::string>());
@@ -66,7 +63,7 @@ TEST(Precision, WithoutEffectOnACpuIsSaidOnce) {
     SCOPED_TRACE(asked);
     const test::Heard heard;
     const Engine engine = built(false, asked);
-    const Json notes = Json::parse(engine.explain_json())["notes"];
+    const Json notes = test::told(engine)["notes"];
     ASSERT_EQ(notes.size(), lines.size());
     ASSERT_EQ(heard.lines().size(), lines.size());
     for (std::size_t i = 0; i < lines.size(); ++i) {

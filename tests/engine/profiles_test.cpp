@@ -1,8 +1,6 @@
 // Engines that are ready for several ranges of shapes, as users have them.
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <thread>
@@ -10,16 +8,17 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/engine.h>
 
 #include "backends/backends.h"
 #include "engine/heard.h"
 #include "engine/plan_parts.h"
+#include "engine/small_models.h"
 #include "engine/state.h"
+#include "engine/told.h"
 #include "expect_error.h"
-#include "importers/onnx_file.h"
+#include "file_content.h"
 #include "lower/vouched.h"
 #include "ops/interpreter.h"
 #include "temporary_folder.h"
@@ -27,6 +26,7 @@
 namespace lanner {
 namespace {
 
+using test::content_of;
 using test::Heard;
 using Profiles = std::vector<std::map<std::string, ShapeRange>>;
 
@@ -58,15 +58,12 @@ std::string network() {
 
 Engine built(const Profiles& profiles, const std::map<std::string, ShapeRange>& shapes = {},
              const std::filesystem::path& verdicts = {}) {
-  const auto held = std::make_shared<std::string>(network());
-  BuildOptions options;
-  options.budget = 0;
+  BuildOptions options = test::plain_options();
   options.deterministic = verdicts.empty();
   options.timing_cache = verdicts;
-  options.threads = 1;
   options.shapes = shapes;
   options.profiles = profiles;
-  return Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "two.onnx"), options);
+  return test::built(network(), options);
 }
 
 Tensor pictures(std::int64_t batch) {
@@ -91,12 +88,7 @@ std::string difference(const Engine& engine, Context& context, std::int64_t batc
 }
 
 nlohmann::json variants(const Engine& engine) {
-  return nlohmann::json::parse(engine.explain_json())["variants"];
-}
-
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return test::told(engine)["variants"];
 }
 
 TEST(Profiles, APlanServesEachFromSeveralThreadsAtOnce) {
@@ -213,15 +205,13 @@ TEST(Profiles, SaysWhatIsWrong) {
 
 TEST(Profiles, SizesOfOneNameFollowEachOther) {
   using namespace test::onnx_file;
-  const auto held = std::make_shared<std::string>(
+  const std::string file =
       model(graph({.nodes = {node({"Add", {"x", "mask"}, {"y"}})},
                    .inputs = {value("x", f32, {"n", "3"}), value("mask", f32, {"n", "3"})},
-                   .outputs = {value("y", f32, {"n", "3"})}})));
-  BuildOptions options;
-  options.budget = 0;
-  options.threads = 1;
+                   .outputs = {value("y", f32, {"n", "3"})}}));
+  BuildOptions options = test::plain_options();
   options.profiles = {{{"x", {{1, 3}, {5, 3}, {9, 3}}}}};
-  const Engine engine = Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "add.onnx"), options);
+  const Engine engine = test::built(file, options);
   EXPECT_EQ(state_of(engine).opt, (InputShapes{{5, 3}, {5, 3}}));
   engine.prepare({{"x", {2, 3}}});
   EXPECT_EQ(variants(engine)[0]["shapes"]["mask"][0], 2);

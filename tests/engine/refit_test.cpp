@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/small_models.h"
 #include "engine/weighted_engine.h"
 #include "expect_error.h"
-#include "importers/onnx_file.h"
 #include "temporary_folder.h"
 #include "tensor/safetensors.h"
 
@@ -268,10 +268,7 @@ TEST(SourceWeights, OfAModelHaveItsNames) {
                    .outputs = {value("y", f32, {"3", "16"})},
                    .constants = {floats("conv.weight", {3, 2, 1, 1}, {1, 2, 3, 4, 5, 6}),
                                  floats("conv.bias", {3}, {1, 2, 3}), integers("sizes", {2}, {3, 16})}}));
-  BuildOptions options;
-  options.budget = 0;
-  options.threads = 1;
-  const Engine engine = Engine::build(open_bytes(std::as_bytes(std::span(bytes))), options);
+  const Engine engine = built(bytes, plain_options());
   const std::vector<SourceWeight> weights = engine.weights();
   ASSERT_EQ(weights.size(), 2u);
   EXPECT_EQ(weights[0].name, "conv.bias");

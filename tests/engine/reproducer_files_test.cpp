@@ -8,10 +8,8 @@
 
 #include "compiler/network_inputs.h"
 #include "compiler/reproducer.h"
-#include "graph/infer.h"
-#include "graph/text.h"
+#include "graph/parsed.h"
 #include "ops/interpreter.h"
-#include "ops/table.h"
 #include "temporary_folder.h"
 #include "tensor/safetensors.h"
 
@@ -109,9 +107,7 @@ private:
 
 TEST_P(ReproducerFiles, ComputeWhatTheNodeDoes) {
   const auto graph =
-      parse_graph(fmt::format("graph @g({}) -> (%y) {{\n{}\n}}\n", GetParam().inputs, GetParam().nodes),
-                  builtin_op_table());
-  infer_types(*graph);
+      test::parsed(fmt::format("graph @g({}) -> (%y) {{\n{}\n}}\n", GetParam().inputs, GetParam().nodes));
   const std::vector<Item> inputs = network_inputs(*graph, {}, {.seed = 5});
   const Node& node = *graph->body().nodes().back();
   DifferingNode found{&node, {}};

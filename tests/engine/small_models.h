@@ -1,6 +1,8 @@
 #pragma once
 // Engines of a few nodes that a test writes as an ONNX file.
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,13 @@ inline BuildOptions plain_options(Device device = {}) {
 inline Engine built(const std::string& model, const BuildOptions& options) {
   const auto kept = std::make_shared<const std::string>(model);
   return Engine::build(open_bytes(std::as_bytes(std::span(*kept)), kept, "small.onnx"), options);
+}
+
+/// With plain options and these shapes.
+inline Engine built(const onnx_file::GraphSpec& spec, const std::map<std::string, ShapeRange>& shapes = {}) {
+  BuildOptions options = plain_options();
+  options.shapes = shapes;
+  return built(onnx_file::model(onnx_file::graph(spec)), options);
 }
 
 /// `first`, `first` + 1, ...

@@ -23,6 +23,7 @@ namespace lanner {
 namespace {
 
 using namespace test::onnx_file;
+using test::allocating;
 using test::answer;
 using test::built;
 using test::CountingAllocator;
@@ -100,12 +101,6 @@ TEST(EnvironmentLog, WithoutOneTheProcesssIsHeard) {
 }
 
 // --- Memory ---
-
-Environment allocating(const CountingAllocator& allocator) {
-  Environment environment;
-  environment.set_allocator(allocator.table());
-  return environment;
-}
 
 TEST(EnvironmentAllocator, GivesAllMemoryAndGetsItBack) {
   const TemporaryFolder folder;

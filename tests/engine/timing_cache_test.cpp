@@ -1,3 +1,4 @@
+#include "file_content.h"
 #include "lower/timing_cache.h"
 
 #include <fstream>
@@ -22,10 +23,7 @@ std::optional<double> seconds_of(const TimingCache& cache, const std::string& ke
 class TimingCacheFile : public testing::Test {
 protected:
   std::filesystem::path file() const { return folder / "timing.txt"; }
-  std::string content() const {
-    std::ifstream in(file(), std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+  std::string content() const { return test::content_of(file()); }
   void write(const std::string& text) const { std::ofstream(file(), std::ios::binary) << text; }
   /// A file with one entry, which tests damage.
   std::string whole() const {

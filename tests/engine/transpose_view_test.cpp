@@ -2,11 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "backends/tactic_check.h"
+#include "engine/small_models.h"
 #include "engine/state.h"
-#include "importers/onnx_file.h"
+#include "engine/told.h"
 #include "ops/interpreter.h"
 
 namespace lanner::test {
@@ -20,11 +19,9 @@ Engine built(const std::vector<Message>& nodes, const std::vector<std::string>& 
   for (const std::string& name : outputs) results.push_back(value(name, f32, {}));
   const std::string file = model(
       graph({.nodes = nodes, .inputs = {value("x", f32, dims)}, .outputs = results, .constants = constants}));
-  BuildOptions options;
-  options.budget = 0;
+  BuildOptions options = plain_options();
   options.deterministic = true;
-  options.threads = 1;
-  return Engine::build(open_bytes(std::as_bytes(std::span(file))), options);
+  return test::built(file, options);
 }
 
 Message turned(const std::string& from, const std::string& to, const std::vector<std::int64_t>& order) {
@@ -33,8 +30,8 @@ Message turned(const std::string& from, const std::string& to, const std::vector
 
 std::vector<std::string> steps(const Engine& engine) {
   std::vector<std::string> ops;
-  const auto told = nlohmann::json::parse(engine.explain_json());
-  for (const auto& step : told.at("nodes")) ops.push_back(step.at("op").get<std::string>());
+  const nlohmann::json explained = told(engine);
+  for (const auto& step : explained.at("nodes")) ops.push_back(step.at("op").get<std::string>());
   return ops;
 }
 

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <fstream>
 #include <memory>
 #include <thread>
 
@@ -12,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
+#include "file_content.h"
 #include "graph/text.h"
 #include "lower/turn.h"
 #include "lower/vouched.h"
@@ -182,8 +182,7 @@ std::string timings_of_another_build(const TemporaryFolder& folder) {
   TunerBench bench(chain, "fast", table);
   bench.cache = TimingCache(folder / "other.txt");
   bench.cost("one", plenty);
-  std::ifstream in(folder / "other.txt");
-  return {std::istreambuf_iterator<char>(in), {}};
+  return content_of(folder / "other.txt");
 }
 
 int launches_of_a_check() {

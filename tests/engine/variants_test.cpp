@@ -11,10 +11,10 @@
 #include <lanner/engine.h>
 
 #include "base/check.h"
+#include "engine/small_models.h"
 #include "engine/state.h"
 #include "engine/variants.h"
 #include "expect_error.h"
-#include "importers/onnx_file.h"
 
 namespace lanner {
 namespace {
@@ -177,17 +177,15 @@ Engine engine_of_any_batch() {
   using namespace test::onnx_file;
   std::vector<float> numbers(8 * 8 * 3 * 3);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = 0.01F * static_cast<float>(i % 37) - 0.1F;
-  const auto held = std::make_shared<std::string>(
+  const std::string file =
       model(graph({.nodes = {node({"Conv", {"x", "w"}, {"c"}}), node({"Relu", {"c"}, {"y"}})},
                    .inputs = {value("x", f32, {"n", "8", "10", "10"})},
                    .outputs = {value("y", f32, {"n", "8", "8", "8"})},
-                   .constants = {floats("w", {8, 8, 3, 3}, numbers)}})));
-  BuildOptions options;
-  options.budget = 0;
+                   .constants = {floats("w", {8, 8, 3, 3}, numbers)}}));
+  BuildOptions options = test::plain_options();
   options.deterministic = true;
-  options.threads = 1;
   options.shapes["x"] = {{1, 8, 10, 10}, {2, 8, 10, 10}, {64, 8, 10, 10}};
-  return Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "conv.onnx"), options);
+  return test::built(file, options);
 }
 
 Tensor ones(std::int64_t batch) {

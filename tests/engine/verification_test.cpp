@@ -9,12 +9,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "engine/lowered_engine.h"
 #include "compiler/network_check.h"
 #include "compiler/network_inputs.h"
+#include "engine/lowered_engine.h"
 #include "engine/shapes_network.h"
+#include "engine/small_models.h"
 #include "expect_error.h"
-#include "importers/onnx_file.h"
+#include "graph/parsed.h"
 #include "temporary_folder.h"
 #include "tensor/safetensors.h"
 
@@ -217,13 +218,10 @@ TEST(Verify, ReportsNodesAndStopsWhenItIsCancelled) {
 // --- Networks as they are built ---
 
 Engine built(const std::string& model) {
-  auto held = std::make_shared<std::string>(model);
-  BuildOptions options;
-  options.budget = 0;
-  options.threads = 1;
+  BuildOptions options = test::plain_options();
   options.timing_cache.clear();
   options.deterministic = true;
-  return Engine::build(open_bytes(std::as_bytes(std::span(*held)), held, "model"), options);
+  return test::built(model, options);
 }
 
 TEST(Verify, FindsTheDemosNetworkRightAsBuiltAndAsPlan) {
@@ -285,13 +283,11 @@ TEST(Verify, SaysWhatTheDefinitionRefuses) {
 
 TEST(NetworkInputs, DrawsPlacesThatTheirReadersHave) {
   const auto graph =
-      parse_graph("graph @g(%i: i64[1000], %m: i64[50], %b: u8[1000], %t: bool[50]) -> (%y) {\n"
-                  "  %w = constant() {value = random(f32[7, 2], seed = 1, std = 1.0)}\n"
-                  "  %j = cast(%i) {to = i32}\n"
-                  "  %y = gather(%w, %j)\n"
-                  "}\n",
-                  builtin_op_table());
-  infer_types(*graph);
+      test::parsed("graph @g(%i: i64[1000], %m: i64[50], %b: u8[1000], %t: bool[50]) -> (%y) {\n"
+                   "  %w = constant() {value = random(f32[7, 2], seed = 1, std = 1.0)}\n"
+                   "  %j = cast(%i) {to = i32}\n"
+                   "  %y = gather(%w, %j)\n"
+                   "}\n");
   const std::vector<Item> items = network_inputs(*graph, {}, {.seed = 3});
   const auto places = items[0].tensor.as<std::int64_t>();
   EXPECT_EQ(*std::ranges::min_element(places), 0);

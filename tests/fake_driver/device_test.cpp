@@ -11,21 +11,14 @@
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "expect_error.h"
-#include "fake_driver/fake_cuda.h"
+#include "fake_driver/fake_gpu.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
 
-constexpr Device gpu_device{DeviceKind::cuda, 0};
-constexpr int out_of_memory = 2, launch_failed = 719;
-
-class FakeGpu : public testing::Test {
+class FakeGpu : public GpuTest {
 protected:
   void SetUp() override { fake_cuda_forget(); }
-  void TearDown() override {
-    fake_cuda_fail(0, 0);
-    fake_cuda_limit(SIZE_MAX);
-  }
 };
 
 TEST_F(FakeGpu, is_listed) {
@@ -104,4 +97,4 @@ TEST_F(FakeGpu, failures_carry_the_drivers_words) {
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

@@ -1,23 +1,17 @@
 // Whole networks on the fake driver: hops to the host, recorded segments, every call failing once.
 
-#include <algorithm>
-#include <cstring>
-
 #include <gtest/gtest.h>
 
 #include <lanner/engine.h>
 
-#include "device/cuda/fatbin.h"
+#include "engine/small_models.h"
 #include "expect_error.h"
-#include "fake_driver/fake_cuda.h"
-#include "importers/onnx_file.h"
+#include "fake_driver/fake_gpu.h"
 #include "temporary_folder.h"
+#include "text_parts.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
-constexpr int out_of_memory = 2, launch_failed = 719;
 
 /// transpose and concat run on the GPU, cumulative sums have no kernel there: GPU, host, GPU.
 std::string hops_model() {
@@ -31,47 +25,18 @@ std::string hops_model() {
 }
 
 Engine build(Device device) {
-  static const std::string bytes = hops_model();
-  BuildOptions options;
-  options.device = device;
-  options.budget = 0;
-  options.threads = 1;
-  return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "hops.onnx"), options);
+  return built(hops_model(), plain_options(device));
 }
 
 Tensor ramp(float start = 0) {
-  Tensor tensor = Tensor::allocate(DType::f32, {4, 6});
-  for (float& value : tensor.as<float>()) value = start++;
-  return tensor;
-}
-
-std::vector<float> numbers(const Tensor& tensor) {
-  const Tensor host = tensor.to(Device{});
-  return {host.as<float>().begin(), host.as<float>().end()};
+  return test::ramp({4, 6}, start);
 }
 
 std::vector<float> expected(const Tensor& input) {
   return numbers(build(Device{}).create_context()({{"x", input}}).at("y").tensor);
 }
 
-std::size_t count(std::string_view log, std::string_view call) {
-  std::size_t found = 0;
-  for (std::size_t at = log.find(call); at != std::string_view::npos; at = log.find(call, at + 1)) ++found;
-  return found;
-}
-
-void skip_without_kernels() {
-  if (cuda::embedded_fatbins().empty()) GTEST_SKIP() << "built without nvcc or without .cu files";
-}
-
-class FakeEngine : public testing::Test {
-protected:
-  void SetUp() override { skip_without_kernels(); }
-  void TearDown() override {
-    fake_cuda_fail(0, 0);
-    fake_cuda_limit(SIZE_MAX);
-  }
-};
+class FakeEngine : public GpuKernelTest {};
 
 TEST_F(FakeEngine, hops_to_the_host_and_back) {
   const Engine engine = build(gpu_device);
@@ -92,7 +57,7 @@ TEST_F(FakeEngine, brings_turned_outputs_from_the_host) {
     BuildOptions options;
     options.device = device;
     options.budget = 0;
-    const Engine engine = Engine::build(open_bytes(std::as_bytes(std::span(bytes))), options);
+    const Engine engine = built(bytes, options);
     return numbers(engine.create_context()({{"x", ramp()}}).at("y").tensor);
   };
   EXPECT_EQ(run(gpu_device), run(Device{}));
@@ -128,25 +93,19 @@ TEST_F(FakeEngine, the_third_run_replays_recorded_segments) {
 /// y is x twice, of any number of rows.
 Engine any_rows() {
   using namespace test::onnx_file;
-  static const std::string bytes =
+  const std::string bytes =
       model(graph({.nodes = {node({"Transpose", {"x"}, {"t"}}),
                              node({"Concat", {"t", "t"}, {"j"}, {attribute("axis", 1)}}),
                              node({"Transpose", {"j"}, {"y"}})},
                    .inputs = {value("x", f32, {"n", "6"})},
                    .outputs = {value("y", f32, {"m", "6"})}}));
-  BuildOptions options;
-  options.device = gpu_device;
-  options.budget = 0;
-  options.threads = 1;
+  BuildOptions options = plain_options(gpu_device);
   options.shapes["x"] = {{1, 6}, {4, 6}, {9, 6}};
-  return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "rows.onnx"), options);
+  return built(bytes, options);
 }
 
 Tensor rows(std::int64_t count) {
-  Tensor tensor = Tensor::allocate(DType::f32, {count, 6});
-  float next = static_cast<float>(count);
-  for (float& number : tensor.as<float>()) number = next++;
-  return tensor;
+  return test::ramp({count, 6}, static_cast<float>(count));
 }
 
 std::vector<float> twice(const Tensor& tensor) {
@@ -241,10 +200,7 @@ void everything() {
   for (int run = 0; run < 3; ++run) context.run();
 }
 
-class FailingCall : public testing::TestWithParam<int> {
-protected:
-  void SetUp() override { skip_without_kernels(); }
-};
+class FailingCall : public GpuKernelTest, public testing::WithParamInterface<int> {};
 
 TEST_P(FailingCall, is_one_error_and_nothing_leaks) {
   everything(); // kernels' code stays loaded
@@ -254,15 +210,8 @@ TEST_P(FailingCall, is_one_error_and_nothing_leaks) {
   ASSERT_EQ(fake_cuda_memory(), memory);
   ASSERT_EQ(fake_cuda_objects(), objects);
   for (std::size_t number = 1; number <= calls; ++number) {
-    fake_cuda_fail(number, GetParam());
-    try {
-      everything();
-      ADD_FAILURE() << "call " << number << " of " << calls << " failed and nobody said so";
-    } catch (const Error& error) {
-      const auto code = GetParam() == out_of_memory ? ErrorCode::out_of_memory : ErrorCode::device;
-      EXPECT_EQ(error.code(), code) << error.message();
-    }
-    fake_cuda_fail(0, 0);
+    EXPECT_TRUE(fails(number, GetParam(), everything))
+        << "call " << number << " of " << calls << " failed and nobody said so";
     EXPECT_EQ(fake_cuda_memory(), memory) << "call " << number;
     EXPECT_EQ(fake_cuda_objects(), objects) << "call " << number;
   }
@@ -278,18 +227,11 @@ TEST_F(FakeEngine, a_run_that_failed_may_be_tried_again) {
   context.run();
   fake_cuda_forget();
   context.run();
-  const std::string log = fake_cuda_log();
-  const auto calls = static_cast<std::size_t>(std::count(log.begin(), log.end(), '\n'));
+  const std::size_t calls = count(fake_cuda_log(), "\n");
   std::size_t failed = 0;
   for (std::size_t number = 1; number <= calls; ++number) {
-    fake_cuda_fail(number, launch_failed);
-    try {
-      context.run(); // later runs replay what earlier ones recorded, with fewer calls
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::device);
-      ++failed;
-    }
-    fake_cuda_fail(0, 0);
+    // Later runs replay what earlier ones recorded, with fewer calls.
+    failed += fails(number, launch_failed, [&] { context.run(); });
     context.run();
     EXPECT_EQ(numbers(context.output("y").tensor), expected(ramp())) << "after call " << number;
   }
@@ -297,4 +239,4 @@ TEST_F(FakeEngine, a_run_that_failed_may_be_tried_again) {
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

@@ -8,31 +8,19 @@
 
 #include "device/cuda/gpu.h"
 #include "expect_error.h"
-#include "fake_driver/fake_cuda.h"
+#include "fake_driver/fake_gpu.h"
+#include "image/copied_to.h"
 #include "image/reference.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
 
-using test::random_image;
-using test::sample_at;
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
-constexpr int launch_failed = 719;
-
-class FakeImages : public testing::Test {
+class FakeImages : public GpuTest {
 protected:
   void SetUp() override { fake_cuda_forget(); }
-  void TearDown() override { fake_cuda_fail(0, 0); }
 
   cuda::OwnedStream queue_{cuda::Gpu::get(gpu_device)};
 };
-
-Image on_gpu(const Image& image) {
-  Image there = Image::allocate(image.format, image.width, image.height, {}, gpu_device);
-  copy_image(image, there);
-  return there;
-}
 
 Preprocess spec_of(Resize resize, int turns) {
   Preprocess spec = Preprocess::preset("imagenet");
@@ -55,7 +43,7 @@ TEST_F(FakeImages, a_picture_on_the_gpu_costs_one_launch) {
   for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010, PixelFormat::bgra32})
     for (const Resize resize :
          {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias}) {
-      const Image image = random_image(format, 53, 37, 1), there = on_gpu(image);
+      const Image image = random_image(format, 53, 37, 1), there = copied_to(gpu_device, image);
       const Preprocess spec = spec_of(resize, static_cast<int>(resize));
       const Tensor want = to_tensor(image, spec);
       Tensor found = Tensor::allocate(DType::f32, want.shape(), {}, gpu_device);
@@ -71,7 +59,7 @@ TEST_F(FakeImages, a_picture_on_the_gpu_costs_one_launch) {
 }
 
 TEST_F(FakeImages, tables_are_bounded) {
-  const Image there = on_gpu(random_image(PixelFormat::nv12, 64, 64, 1));
+  const Image there = copied_to(gpu_device, random_image(PixelFormat::nv12, 64, 64, 1));
   Tensor found = Tensor::allocate(DType::f32, {1, 3, 16, 16}, {}, gpu_device);
   Preprocess spec;
   spec.width = spec.height = 16;
@@ -87,7 +75,7 @@ TEST_F(FakeImages, tables_are_bounded) {
 }
 
 TEST_F(FakeImages, bilinear_regions_need_no_tables) {
-  const Image there = on_gpu(random_image(PixelFormat::nv12, 64, 64, 1));
+  const Image there = copied_to(gpu_device, random_image(PixelFormat::nv12, 64, 64, 1));
   Tensor found = Tensor::allocate(DType::f32, {1, 3, 16, 16}, {}, gpu_device);
   Preprocess spec;
   spec.width = spec.height = 16;
@@ -122,7 +110,7 @@ TEST_F(FakeImages, colour_is_converted_where_the_picture_lies) {
       {PixelFormat::rgb24, PixelFormat::nv12},   {PixelFormat::nv12, PixelFormat::yuv420p},
       {PixelFormat::yuv444p, PixelFormat::nv12}, {PixelFormat::nv12, PixelFormat::p010}};
   for (const auto& [from, to] : pairs) {
-    const Image image = random_image(from, 37, 23, 3), there = on_gpu(image);
+    const Image image = random_image(from, 37, 23, 3), there = copied_to(gpu_device, image);
     Image want = Image::allocate(to, 37, 23), back = Image::allocate(to, 37, 23);
     Image found = Image::allocate(to, 37, 23, {}, gpu_device);
     convert_image(image, want);
@@ -147,7 +135,7 @@ TEST_F(FakeImages, convert_keeps_to_one_place) {
 }
 
 TEST_F(FakeImages, a_call_that_failed_may_be_tried_again) {
-  const Image image = random_image(PixelFormat::nv12, 48, 36, 5), there = on_gpu(image);
+  const Image image = random_image(PixelFormat::nv12, 48, 36, 5), there = copied_to(gpu_device, image);
   Preprocess spec;
   spec.width = 21, spec.height = 12;
   spec.resize = Resize::antialias;
@@ -156,17 +144,11 @@ TEST_F(FakeImages, a_call_that_failed_may_be_tried_again) {
   for (const Image* source : {&image, &there})
     for (std::size_t number = 1; number < 6; ++number) {
       spec.region = {0, 0, 48, 36 - static_cast<std::int32_t>(number)}; // Tables of its own.
-      fake_cuda_fail(number, launch_failed);
-      try {
-        preprocess(*source, spec, found);
-      } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::device);
-      }
-      fake_cuda_fail(0, 0);
+      fails(number, launch_failed, [&] { preprocess(*source, spec, found); });
       preprocess(*source, spec, found);
       expect_near(found, to_tensor(image, spec), 0.02);
     }
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

@@ -4,21 +4,16 @@
 
 #include <gtest/gtest.h>
 
-#include "device/cuda/fatbin.h"
 #include "engine/small_models.h"
-#include "fake_driver/fake_cuda.h"
+#include "fake_driver/fake_gpu.h"
+#include "image/copied_to.h"
 #include "image/reference.h"
+#include "text_parts.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
 
-using namespace test::onnx_file;
-using test::built;
-using test::numbers;
-using test::random_image;
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
-constexpr int launch_failed = 719;
+using namespace onnx_file;
 
 /// Pictures of 20 x 16, turned by a kernel that the fake driver runs.
 Engine engine_on(Device device, const Preprocess& spec) {
@@ -27,7 +22,7 @@ Engine engine_on(Device device, const Preprocess& spec) {
                  {"Transpose", {"x"}, {"y"}, {attribute("perm", std::vector<std::int64_t>{3, 1, 0, 2})}})},
              .inputs = {value("x", f32, {"N", "3", "16", "20"})},
              .outputs = {value("y", f32, {"20", "3", "N", "16"})}}));
-  BuildOptions options = test::plain_options(device);
+  BuildOptions options = plain_options(device);
   options.pictures["x"].preprocess = spec;
   return built(file, options);
 }
@@ -38,12 +33,6 @@ Preprocess spec_of(Resize resize) {
   spec.fit = Fit::letterbox;
   spec.resize = resize;
   return spec;
-}
-
-Image on_gpu(const Image& image) {
-  Image there = Image::allocate(image.format, image.width, image.height, {}, gpu_device);
-  copy_image(image, there);
-  return there;
 }
 
 std::vector<float> run(Context& context, std::span<const Image> images) {
@@ -57,26 +46,14 @@ void expect_near(const std::vector<float>& got, const std::vector<float>& want) 
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 0.001) << i;
 }
 
-std::size_t count(std::string_view log, std::string_view call) {
-  std::size_t found = 0;
-  for (std::size_t at = log.find(call); at != std::string_view::npos; at = log.find(call, at + 1)) ++found;
-  return found;
-}
-
-class FakePictures : public testing::Test {
-protected:
-  void SetUp() override {
-    if (cuda::embedded_fatbins().empty()) GTEST_SKIP() << "built without nvcc or without .cu files";
-  }
-  void TearDown() override { fake_cuda_fail(0, 0); }
-};
+class FakePictures : public GpuKernelTest {};
 
 TEST_F(FakePictures, of_both_sides_give_what_a_cpu_gives) {
   const std::vector<Image> here{random_image(PixelFormat::nv12, 53, 37, 1),
                                 random_image(PixelFormat::p010, 11, 90, 2),
                                 random_image(PixelFormat::rgb24, 300, 7, 3)};
   std::vector<Image> there, mixed;
-  for (const Image& image : here) there.push_back(on_gpu(image));
+  for (const Image& image : here) there.push_back(copied_to(gpu_device, image));
   mixed = {here[0], there[1], here[2]};
   for (const Resize resize : {Resize::bilinear, Resize::antialias, Resize::nearest}) {
     const Engine host = engine_on({}, spec_of(resize)), gpu = engine_on(gpu_device, spec_of(resize));
@@ -94,7 +71,8 @@ TEST_F(FakePictures, on_the_gpu_never_touch_the_host) {
   const Engine engine = engine_on(gpu_device, spec_of(Resize::bilinear));
   Context context = engine.create_context();
   for (int number = 0; number < 8; ++number) {
-    const Image image = on_gpu(random_image(PixelFormat::nv12, 40 + 2 * number, 30 + number, 1));
+    const Image image =
+        copied_to(gpu_device, random_image(PixelFormat::nv12, 40 + 2 * number, 30 + number, 1));
     fake_cuda_forget();
     context.bind("x", std::vector<Image>{image});
     context.run();
@@ -115,16 +93,10 @@ TEST_F(FakePictures, run_again_after_a_call_that_failed) {
   const std::vector<float> want = run(context, images);
   for (std::size_t number = 1; number < 12; ++number) {
     Context far = gpu.create_context();
-    fake_cuda_fail(number, launch_failed);
-    try {
-      static_cast<void>(run(far, images));
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::device);
-    }
-    fake_cuda_fail(0, 0);
+    fails(number, launch_failed, [&] { static_cast<void>(run(far, images)); });
     expect_near(run(far, images), want);
   }
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

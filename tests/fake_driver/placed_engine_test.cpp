@@ -5,24 +5,21 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
-#include "device/cuda/fatbin.h"
 #include "engine/heard.h"
 #include "engine/plan_parts.h"
 #include "engine/small_models.h"
+#include "engine/told.h"
 #include "expect_error.h"
-#include "fake_driver/fake_cuda.h"
+#include "fake_driver/fake_gpu.h"
 #include "temporary_folder.h"
+#include "text_parts.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
 
-using namespace test::onnx_file;
+using namespace onnx_file;
 using Json = nlohmann::json;
-using test::built;
-using test::numbers;
-using test::ramp;
 
 constexpr Device first{DeviceKind::cuda, 0}, second{DeviceKind::cuda, 1};
 
@@ -41,17 +38,13 @@ std::string model_bytes() {
 }
 
 BuildOptions placed(std::vector<Device> further, std::vector<PlacedNodes> nodes, bool strict = false) {
-  BuildOptions options = test::plain_options(first);
+  BuildOptions options = plain_options(first);
   options.placement = {std::move(further), std::move(nodes), strict};
   return options;
 }
 
 Engine on_two() {
   return built(model_bytes(), placed({second}, {{"a", second}}));
-}
-
-Json told(const Engine& engine) {
-  return Json::parse(engine.explain_json());
 }
 
 /// Where the steps of this operator run.
@@ -63,14 +56,14 @@ std::vector<std::string> devices_of(const Engine& engine, const std::string& op)
   return list;
 }
 
-class PlacedEngine : public testing::Test {
+class PlacedEngine : public GpuKernelTest {
 protected:
   void SetUp() override {
-    if (cuda::embedded_fatbins().empty()) GTEST_SKIP() << "built without nvcc or without .cu files";
-    expected_ = numbers(
-        built(model_bytes(), test::plain_options()).create_context()({{"x", ramp({6, 6})}}).at("y").tensor);
+    GpuKernelTest::SetUp();
+    if (IsSkipped()) return;
+    expected_ =
+        numbers(built(model_bytes(), plain_options()).create_context()({{"x", ramp({6, 6})}}).at("y").tensor);
   }
-  void TearDown() override { fake_cuda_defer(0); }
 
   void expect_right(Context& context, int runs) const {
     for (int run = 0; run < runs; ++run)
@@ -154,10 +147,9 @@ TEST_F(PlacedEngine, PlansKeepPlaces) {
 TEST_F(PlacedEngine, APlanSaysWhichDeviceIsMissing) {
   const auto path = folder_.path() / "two.plan", other = folder_.path() / "other.plan";
   on_two().save(path);
-  test::Parts parts(path);
+  Parts parts(path);
   std::string& target = parts.metadata.at("lanner.target");
-  for (std::size_t at = target.find("cuda:1"); at != std::string::npos; at = target.find("cuda:1"))
-    target.replace(at, 6, "cuda:5");
+  target = replaced(target, "cuda:1", "cuda:5");
   parts.write(other);
   LANNER_EXPECT_ERROR(Engine::load(other), ErrorCode::invalid_argument,
                       "the plan is for cuda:0,cuda:5: cuda:5 does not exist: the driver lists 3 GPUs");
@@ -169,7 +161,7 @@ TEST_F(PlacedEngine, APlanForAnotherDeviceRunsThereAlone) {
   for (const Device device : {Device{}, second, Device{DeviceKind::cuda, 2}}) {
     LoadOptions options;
     options.device = device;
-    const test::Heard heard;
+    const Heard heard;
     const Engine loaded = Engine::load(path, options);
     EXPECT_EQ(told(loaded)["target"]["devices"].size(), 1u);
     ASSERT_EQ(heard.lines().size(), 1u);
@@ -181,7 +173,7 @@ TEST_F(PlacedEngine, APlanForAnotherDeviceRunsThereAlone) {
 }
 
 TEST_F(PlacedEngine, WhatNoKernelKeepsIsSaidOrRefused) {
-  const test::Heard heard;
+  const Heard heard;
   const Engine engine = built(model_bytes(), placed({second}, {{"s", second}}));
   const std::string line = "placement 's=cuda:1' is not kept by 1 of its nodes, s (cum_sum) the first: "
                            "no kernel runs it there, so it runs on cpu";
@@ -232,4 +224,4 @@ TEST_F(PlacedEngine, IsTheSameInDeterministicBuildsAndTuned) {
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

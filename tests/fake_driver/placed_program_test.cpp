@@ -2,7 +2,6 @@
 // queued in any order that streams, events and recorded graphs allow, and refuses what reaches for another
 // GPU's memory.
 
-#include <cstring>
 #include <memory>
 #include <random>
 #include <string>
@@ -12,22 +11,17 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "engine/state.h"
+#include "engine/lowered_engine.h"
 #include "expect_error.h"
-#include "fake_driver/queue.h"
-#include "graph/infer.h"
+#include "fake_driver/gpu_network.h"
+#include "graph/parsed.h"
 #include "graph/text.h"
-#include "ir_cases.h"
 #include "lower/lower.h"
-#include "lowering/table_backend.h"
-#include "ops/interpreter.h"
-#include "ops/table.h"
 #include "plan/placement.h"
 
 namespace lanner::test {
 namespace {
 
-constexpr int launch_failed = 719;
 constexpr int gpus = 3;
 
 Device gpu(int number) {
@@ -55,11 +49,6 @@ constexpr const char* host_rules = "// relu: row -> row = 1\n// neg: row -> row 
                                    "// add: row, row -> row = 1, in place 1\n// mul: row, row -> row = 1\n"
                                    "// abs: row -> row = 1\n// exp: row -> row = 1\n"
                                    "// concat: row, row -> row = 1\n";
-
-bool same(const Tensor& a, const Tensor& b) {
-  const Tensor p = a.to({}), q = b.to({});
-  return p.bytes() == q.bytes() && std::memcmp(p.data(), q.data(), p.bytes()) == 0;
-}
 
 /// A network of vectors and where its nodes are placed, as a test draws them.
 struct DrawnNetwork {
@@ -113,15 +102,8 @@ struct DrawnNetwork {
   }
 };
 
-class PlacedProgram : public testing::Test {
+class PlacedProgram : public GpuTest {
 protected:
-  void TearDown() override {
-    fake_cuda_fail(0, 0);
-    fake_cuda_defer(0);
-    fake_cuda_ignore_waits(false);
-    fake_cuda_kernel_seconds(0);
-  }
-
   static Target target_for(const std::vector<PlacedNodes>& places) {
     Target target;
     target.device = gpu(0);
@@ -131,15 +113,10 @@ protected:
     return target;
   }
 
-  /// An engine of the graph lowered so.
-  std::shared_ptr<EngineState> engine_of(const std::string& text, const std::vector<PlacedNodes>& places) {
-    auto state = std::make_shared<EngineState>();
-    auto graph = parse_graph(text, builtin_op_table());
-    infer_types(*graph);
-    state->graph = graph->clone();
-    state->inputs = input_bindings(*graph);
-    state->outputs = output_bindings(*graph);
-    state->target = target_for(places);
+  /// The graph lowered so.
+  GpuNetwork network(const std::string& text, const std::vector<PlacedNodes>& places) {
+    auto graph = parsed(text);
+    auto state = engine_state(graph->clone(), target_for(places));
     TimingCache cache;
     const Control control;
     Tuner tuner(state->target, 0, cache, state->constants(), control);
@@ -149,29 +126,13 @@ protected:
                                                .tuner = tuner,
                                                .constants = state->constants(),
                                                .control = control});
-    InputShapes shapes;
-    for (const auto& input : state->graph->body().parameters()) shapes.push_back(input->type.shape());
-    auto program =
+    program_ =
         std::make_shared<const Program>(std::move(lowered.graph), list, state->target, state->constants());
-    program_ = program;
-    state->opt = shapes;
-    state->adopt(shapes, 1, {std::move(program), {}, 1});
-    return state;
+    set_program(*state, program_);
+    return GpuNetwork(std::move(state));
   }
 
   std::vector<const Backend*> backends() const { return {&gpu_, &host_}; }
-
-  /// Results of one more run are those that the definitions give.
-  static bool right(Context& context, const EngineState& state, const std::vector<Item>& inputs,
-                    const std::vector<Item>& expected) {
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      context.bind(state.inputs[i].name, Item(inputs[i].tensor.to(gpu(0))));
-    context.run();
-    bool all = true;
-    for (std::size_t o = 0; o < expected.size(); ++o)
-      all = all && same(context.output(state.outputs[o].name).tensor, expected[o].tensor);
-    return all;
-  }
 
   TableBackend gpu_{"gpu on cuda:0", gpu_rules(), fake_queue};
   TableBackend host_{"host", host_rules};
@@ -186,24 +147,14 @@ TEST_F(PlacedProgram, IsRightWhateverIsDrawn) {
     std::string places;
     for (const PlacedNodes& one : drawn.places) places += one.pattern + "=" + one.device.to_string() + " ";
     SCOPED_TRACE(drawn.text + places);
-    const auto state = engine_of(drawn.text, drawn.places);
-    EXPECT_TRUE(unkept_placements(program_->graph(), state->target).size() <= drawn.places.size());
+    const GpuNetwork net = network(drawn.text, drawn.places);
+    EXPECT_TRUE(unkept_placements(program_->graph(), net.state->target).size() <= drawn.places.size());
     several += program_->devices().size() > 1;
     for (const Segment& segment : program_->segments()) recorded += segment.recorded && segment.steps > 1;
-    const auto inputs = random_inputs(*state->graph);
-    const auto expected = run_reference(*state->graph, inputs);
     fake_cuda_defer(static_cast<unsigned>(round + 1));
-    Context context = lanner::engine_of(state).create_context();
-    std::vector<Tensor> bound;
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      context.bind(state->inputs[i].name, bound.emplace_back(inputs[i].tensor.to(gpu(0))));
-    for (int run = 0; run < 4; ++run) { // as it is, recorded, replayed
-      context.run();
-      for (std::size_t o = 0; o < expected.size(); ++o)
-        ASSERT_TRUE(same(context.output(state->outputs[o].name).tensor, expected[o].tensor))
-            << state->outputs[o].name << ", run " << run << "\n"
-            << print(program_->graph());
-    }
+    Context context = net.context();
+    for (int run = 0; run < 4; ++run) // as it is, recorded, replayed
+      ASSERT_TRUE(net.right(context)) << "run " << run << "\n" << print(program_->graph());
     fake_cuda_defer(0);
     if (HasFailure()) return;
   }
@@ -219,36 +170,32 @@ constexpr const char* two_chains = "graph @g(%x: f32[64]) -> (%y) {\n"
 const std::vector<PlacedNodes> on_the_second{{"c", gpu(1)}, {"d", gpu(1)}, {"e", gpu(1)}};
 
 TEST_F(PlacedProgram, IsRightInFiftyOrdersAHundredTimes) {
-  const auto state = engine_of(two_chains, on_the_second);
-  const auto inputs = random_inputs(*state->graph);
-  const auto expected = run_reference(*state->graph, inputs);
-  Context lasting = lanner::engine_of(state).create_context();
+  const GpuNetwork net = network(two_chains, on_the_second);
+  Context lasting = net.context();
   for (unsigned seed = 1; seed <= 50; ++seed) {
-    Context fresh = lanner::engine_of(state).create_context();
+    Context fresh = net.context();
     fake_cuda_defer(seed);
-    for (int run = 0; run < 3; ++run) EXPECT_TRUE(right(fresh, *state, inputs, expected)) << seed;
-    for (int run = 0; run < 2; ++run) EXPECT_TRUE(right(lasting, *state, inputs, expected)) << seed;
+    for (int run = 0; run < 3; ++run) EXPECT_TRUE(net.right_anew(fresh)) << seed;
+    for (int run = 0; run < 2; ++run) EXPECT_TRUE(net.right_anew(lasting)) << seed;
     fake_cuda_defer(0);
   }
 }
 
 TEST_F(PlacedProgram, IsWrongWithoutItsWaits) {
-  const auto state = engine_of(two_chains, on_the_second);
-  const auto inputs = random_inputs(*state->graph);
-  const auto expected = run_reference(*state->graph, inputs);
+  const GpuNetwork net = network(two_chains, on_the_second);
   fake_cuda_ignore_waits(true);
   int wrong = 0;
   for (unsigned seed = 1; seed < 20; ++seed) {
-    Context context = lanner::engine_of(state).create_context();
+    Context context = net.context();
     fake_cuda_defer(seed);
-    for (int run = 0; run < 3; ++run) wrong += !right(context, *state, inputs, expected);
+    for (int run = 0; run < 3; ++run) wrong += !net.right_anew(context);
     fake_cuda_defer(0);
   }
   EXPECT_GT(wrong, 0);
 }
 
 TEST_F(PlacedProgram, HasAnArenaAndAStreamOnEachDeviceAndOneCopyEachWay) {
-  const auto state = engine_of(two_chains, on_the_second);
+  const GpuNetwork net = network(two_chains, on_the_second);
   ASSERT_EQ(program_->devices().size(), 3u);
   EXPECT_GT(program_->arena_bytes(0), 0u);
   EXPECT_GT(program_->arena_bytes(1), 0u);
@@ -264,66 +211,41 @@ TEST_F(PlacedProgram, HasAnArenaAndAStreamOnEachDeviceAndOneCopyEachWay) {
 }
 
 TEST_F(PlacedProgram, UsesOneDeviceWhereNothingIsPlaced) {
-  const auto state = engine_of(two_chains, {});
+  const GpuNetwork net = network(two_chains, {});
   EXPECT_EQ(program_->devices().size(), 1u);
   EXPECT_EQ(program_->events(), 0u);
   EXPECT_EQ(program_->segments().back().steps, 1u);
 }
 
 TEST_F(PlacedProgram, GoesOnAfterAnyCallThatFailed) {
-  const auto state = engine_of(two_chains, on_the_second);
-  const auto inputs = random_inputs(*state->graph);
-  const auto expected = run_reference(*state->graph, inputs);
-  const std::size_t objects = fake_cuda_objects(), memory = fake_cuda_memory();
-  for (int runs = 0; runs < 3; ++runs) {
-    for (std::size_t call = 1;; ++call) {
-      Context context = lanner::engine_of(state).create_context();
-      for (int run = 0; run < runs; ++run) EXPECT_TRUE(right(context, *state, inputs, expected));
-      context.bind("x", Item(inputs[0].tensor.to(gpu(0))));
-      fake_cuda_defer(static_cast<unsigned>(call));
-      fake_cuda_fail(call, launch_failed);
-      bool failed = false;
-      try {
-        context.run();
-      } catch (const Error& error) {
-        failed = true;
-        EXPECT_EQ(error.code(), ErrorCode::device) << error.message();
-      }
-      fake_cuda_fail(0, 0);
-      if (!failed) break;
-      for (int run = 0; run < 3; ++run) EXPECT_TRUE(right(context, *state, inputs, expected)) << call;
-      fake_cuda_defer(0);
-      ASSERT_LT(call, 200u);
-    }
-    fake_cuda_defer(0);
-  }
-  EXPECT_EQ(fake_cuda_objects(), objects);
-  EXPECT_EQ(fake_cuda_memory(), memory);
+  const GpuNetwork net = network(two_chains, on_the_second);
+  const auto prepare = [&](Context& context, std::size_t number) {
+    net.bind(context);
+    fake_cuda_defer(static_cast<unsigned>(number));
+  };
+  expect_to_go_on(
+      {[&] { return net.context(); }, [&](Context& context) { return net.right_anew(context); }, prepare});
 }
 
 TEST_F(PlacedProgram, ACancelledRunLeavesNothingBehind) {
-  const auto state = engine_of("graph @g(%x: f32[64]) -> (%y) {\n"
-                               "  %a = relu(%x)\n  %b = exp(%a)\n  %y = relu(%b)\n}\n",
-                               {{"a", gpu(1)}});
-  const auto inputs = random_inputs(*state->graph);
-  const auto expected = run_reference(*state->graph, inputs);
-  Context context = lanner::engine_of(state).create_context();
-  EXPECT_TRUE(right(context, *state, inputs, expected));
+  const GpuNetwork net = network("graph @g(%x: f32[64]) -> (%y) {\n"
+                                 "  %a = relu(%x)\n  %b = exp(%a)\n  %y = relu(%b)\n}\n",
+                                 {{"a", gpu(1)}});
+  Context context = net.context();
+  EXPECT_TRUE(net.right_anew(context));
   const Control control{CancelToken::create(), {}};
   control.cancel.cancel();
   LANNER_EXPECT_ERROR(context.run({}, control), ErrorCode::cancelled, "");
-  EXPECT_TRUE(right(context, *state, inputs, expected));
+  EXPECT_TRUE(net.right_anew(context));
 }
 
 TEST_F(PlacedProgram, IsProfiledByStep) {
   fake_cuda_kernel_seconds(1e-3);
-  const auto state = engine_of(two_chains, on_the_second);
-  const auto inputs = random_inputs(*state->graph);
-  const auto expected = run_reference(*state->graph, inputs);
+  const GpuNetwork net = network(two_chains, on_the_second);
   for (const unsigned seed : {0U, 3U}) {
     fake_cuda_defer(seed);
-    Context context = lanner::engine_of(state).create_context({.threads = 1, .profile = true});
-    EXPECT_TRUE(right(context, *state, inputs, expected));
+    Context context = net.context({.threads = 1, .profile = true});
+    EXPECT_TRUE(net.right_anew(context));
     const std::vector<StepProfile> steps = context.profile();
     ASSERT_EQ(steps.size(), program_->steps().size());
     for (const StepProfile& step : steps) EXPECT_NEAR(step.seconds, 1e-3, 5e-4) << step.name;
@@ -333,8 +255,7 @@ TEST_F(PlacedProgram, IsProfiledByStep) {
 
 TEST_F(PlacedProgram, GraphsThatReachForNoDeviceOfTheSetAreRefused) {
   const auto program = [&](const std::string& text) {
-    auto graph = parse_graph(text, builtin_op_table());
-    infer_types(*graph);
+    auto graph = parsed(text);
     WeightStore constants;
     return Program(std::move(graph), backends(), target_for({}), constants);
   };

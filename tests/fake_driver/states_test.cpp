@@ -2,25 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "device/cuda/fatbin.h"
 #include "engine/small_models.h"
-#include "fake_driver/fake_cuda.h"
+#include "fake_driver/fake_gpu.h"
+#include "text_parts.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
 
-using namespace test::onnx_file;
-using test::built;
-using test::numbers;
-using test::ramp;
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
-
-std::size_t count(std::string_view log, std::string_view call) {
-  std::size_t found = 0;
-  for (std::size_t at = log.find(call); at != std::string_view::npos; at = log.find(call, at + 1)) ++found;
-  return found;
-}
+using namespace onnx_file;
 
 /// A window of three columns over what goes by: `w_out` is `w` without its first column and `x` behind it.
 std::string window_model() {
@@ -32,15 +21,10 @@ std::string window_model() {
                       .constants = {integers("one", {1}, {1}), integers("three", {1}, {3})}}));
 }
 
-class FakeStates : public testing::Test {
-protected:
-  void SetUp() override {
-    if (cuda::embedded_fatbins().empty()) GTEST_SKIP() << "built without nvcc or without .cu files";
-  }
-};
+class FakeStates : public GpuKernelTest {};
 
 TEST_F(FakeStates, both_ways_round_are_replayed) {
-  BuildOptions options = test::plain_options(gpu_device);
+  BuildOptions options = plain_options(gpu_device);
   options.states = {{"w", "w_out"}};
   const Engine engine = built(window_model(), options);
   Context context = engine.create_context();
@@ -70,7 +54,7 @@ TEST_F(FakeStates, both_ways_round_are_replayed) {
 }
 
 TEST_F(FakeStates, an_alias_comes_back_to_the_host) {
-  BuildOptions options = test::plain_options(gpu_device);
+  BuildOptions options = plain_options(gpu_device);
   options.aliases = {{"w_out", "w"}};
   Context context = built(window_model(), options).create_context();
   const Tensor on_host = ramp({2, 3}), on_gpu = ramp({2, 3}).to(gpu_device);
@@ -85,17 +69,17 @@ TEST_F(FakeStates, an_alias_comes_back_to_the_host) {
 }
 
 TEST_F(FakeStates, turned_inputs_are_read_as_they_lie) {
-  BuildOptions options = test::plain_options(gpu_device);
+  BuildOptions options = plain_options(gpu_device);
   options.storages["w"] = BindingStorage::parse("ba");
   options.storages["y"] = BindingStorage::parse("ba");
   Context context = built(window_model(), options).create_context();
-  const auto got = context({{"w", test::laid_out(ramp({2, 3}), "ba")}, {"x", ramp({2, 1}, 10)}});
+  const auto got = context({{"w", laid_out(ramp({2, 3}), "ba")}, {"x", ramp({2, 1}, 10)}});
   EXPECT_EQ(got.at("y").tensor.layout().to_string(), "ba");
   EXPECT_EQ(numbers(got.at("y").tensor), (std::vector<float>{1, 4, 2, 5, 10, 11}));
-  const Tensor far = test::laid_out(ramp({2, 3}), "ba").to(gpu_device);
+  const Tensor far = laid_out(ramp({2, 3}), "ba").to(gpu_device);
   EXPECT_EQ(numbers(context({{"w", far}, {"x", ramp({2, 1}, 10)}}).at("y").tensor),
             (std::vector<float>{1, 4, 2, 5, 10, 11}));
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

@@ -4,25 +4,23 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/engine.h>
 
-#include "device/cuda/fatbin.h"
 #include "engine/plan_parts.h"
+#include "engine/small_models.h"
+#include "engine/told.h"
 #include "expect_error.h"
-#include "fake_driver/fake_cuda.h"
-#include "importers/onnx_file.h"
+#include "fake_driver/fake_gpu.h"
 #include "temporary_folder.h"
+#include "text_parts.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
 
 /// Two branches of kernels that only move bytes, which the fake driver runs.
 std::string branches_model() {
-  using namespace test::onnx_file;
+  using namespace onnx_file;
   return model(graph({.nodes = {node({"Transpose", {"x"}, {"t"}}),
                                 node({"Concat", {"t", "t"}, {"a"}, {attribute("axis", 1)}}),
                                 node({"Transpose", {"a"}, {"b"}}),
@@ -32,48 +30,29 @@ std::string branches_model() {
                       .outputs = {value("b", f32, {"12", "6"}), value("d", f32, {"12", "6"})}}));
 }
 
-Tensor ramp() {
-  Tensor tensor = Tensor::allocate(DType::f32, {6, 6});
-  float next = 0;
-  for (float& value : tensor.as<float>()) value = next++;
-  return tensor;
-}
-
-std::vector<float> numbers(const Tensor& tensor) {
-  const Tensor host = tensor.to(Device{});
-  return {host.as<float>().begin(), host.as<float>().end()};
-}
-
-class StreamEngine : public testing::Test {
+class StreamEngine : public GpuKernelTest {
 protected:
   void SetUp() override {
-    if (cuda::embedded_fatbins().empty()) GTEST_SKIP() << "built without nvcc or without .cu files";
+    GpuKernelTest::SetUp();
     fake_cuda_kernel_seconds(1e-3);
-  }
-  void TearDown() override {
-    fake_cuda_defer(0);
-    fake_cuda_kernel_seconds(0);
   }
 
   Engine built(Device device = gpu_device, bool deterministic = false) {
-    static const std::string bytes = branches_model();
-    BuildOptions options;
-    options.device = device;
+    BuildOptions options = plain_options(device);
     options.budget = deterministic ? 0 : 5;
     options.deterministic = deterministic;
-    options.threads = 1;
     options.timing_cache = folder_.path() / "timings";
-    return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "branches.onnx"), options);
+    return test::built(branches_model(), options);
   }
 
   /// In orders that are drawn.
   static void expect_right(const Engine& engine, const Engine& host) {
-    const auto expected = host.create_context()({{"x", ramp()}});
+    const auto expected = host.create_context()({{"x", ramp({6, 6})}});
     for (unsigned seed = 1; seed < 8; ++seed) {
       fake_cuda_defer(seed);
       Context context = engine.create_context();
       for (int run = 0; run < 4; ++run) {
-        const auto found = context({{"x", ramp()}});
+        const auto found = context({{"x", ramp({6, 6})}});
         for (const auto& [name, item] : expected)
           EXPECT_EQ(numbers(found.at(name).tensor), numbers(item.tensor)) << name << ", run " << run;
       }
@@ -82,10 +61,10 @@ protected:
   }
 
   static int streams(const Engine& engine) {
-    const auto told = nlohmann::json::parse(engine.explain_json());
+    const nlohmann::json explained = told(engine);
     int most = 0;
-    for (const auto& node : told.at("nodes")) most = std::max(most, node.value("stream", 0));
-    EXPECT_EQ(told.at("variants").at(0).at("streams"), most + 1);
+    for (const auto& node : explained.at("nodes")) most = std::max(most, node.value("stream", 0));
+    EXPECT_EQ(explained.at("variants").at(0).at("streams"), most + 1);
     return most + 1;
   }
 
@@ -116,14 +95,13 @@ TEST_F(StreamEngine, PlansKeepThem) {
 TEST_F(StreamEngine, PlansThatSayOtherStreamsAreRightOrRefused) {
   const auto path = folder_.path() / "branches.plan";
   built().save(path);
-  const test::Parts saved(path);
+  const Parts saved(path);
   const Engine host = built(Device{});
   std::mt19937 random(3);
   for (int round = 0; round < 12; ++round) {
-    test::Parts parts(path);
+    Parts parts(path);
     std::string& text = parts.content.at("lowered");
-    for (std::size_t at = text.find(" stream(1)"); at != std::string::npos; at = text.find(" stream(1)"))
-      text.erase(at, 10);
+    text = replaced(text, " stream(1)", "");
     for (std::size_t at = text.find("tactic("); at != std::string::npos; at = text.find("tactic(", at + 1))
       text.insert(text.find(")\n", at) + 1, " stream(" + std::to_string(random() % 4) + ")");
     parts.write(folder_.path() / "other.plan");
@@ -134,7 +112,7 @@ TEST_F(StreamEngine, PlansThatSayOtherStreamsAreRightOrRefused) {
                                                          {" stream(1", "expected `)`"},
                                                          {" stream(1) stream(1)", "expected a value"}};
   for (const auto& [text, message] : hostile) {
-    test::Parts parts(path);
+    Parts parts(path);
     std::string& lowered = parts.content.at("lowered");
     lowered.replace(lowered.find(" stream(1)"), 10, text);
     parts.write(folder_.path() / "hostile.plan");
@@ -143,4 +121,4 @@ TEST_F(StreamEngine, PlansThatSayOtherStreamsAreRightOrRefused) {
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

@@ -2,7 +2,6 @@
 // events and recorded graphs allow.
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <random>
@@ -13,42 +12,22 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "engine/state.h"
 #include "compiler/stream_choice.h"
+#include "engine/lowered_engine.h"
 #include "fake_driver/drawn_graph.h"
-#include "fake_driver/queue.h"
-#include "graph/infer.h"
+#include "fake_driver/gpu_network.h"
+#include "graph/parsed.h"
 #include "graph/text.h"
-#include "ir_cases.h"
 #include "lower/schedule.h"
-#include "lowering/table_backend.h"
-#include "ops/interpreter.h"
 #include "ops/table.h"
 #include "plan/lowered.h"
+#include "text_parts.h"
 
 namespace lanner::test {
 namespace {
 
-constexpr Device gpu_device{DeviceKind::cuda, 0};
-constexpr int launch_failed = 719;
-
-constexpr const char* gpu_rules = "// relu: cuda:0 -> cuda:0 = 1\n"
-                                  "// neg: cuda:0 -> cuda:0 = 1, in place 0\n"
-                                  "// add: cuda:0, cuda:0 -> cuda:0 = 1, in place 1\n"
-                                  "// mul: cuda:0, cuda:0 -> cuda:0 = 1, overwrites 1\n"
-                                  "// abs: cuda:0 -> cuda:0 = 1, fault unrecordable\n"
-                                  "// reorder: cuda:0 -> row = 1\n"
-                                  "// reorder: row -> cuda:0 = 1\n";
-
-class Streams : public testing::Test {
+class Streams : public GpuProgramTest {
 protected:
-  void TearDown() override {
-    fake_cuda_fail(0, 0);
-    fake_cuda_defer(0);
-    fake_cuda_ignore_waits(false);
-    fake_cuda_kernel_seconds(0);
-  }
-
   Target target() const {
     Target target;
     target.device = gpu_device;
@@ -56,38 +35,16 @@ protected:
   }
 
   std::shared_ptr<const Program> program_of(const std::string& text, const CallerMemory& callers = {}) {
-    auto graph = parse_graph(text, builtin_op_table());
-    infer_types(*graph);
-    return std::make_shared<const Program>(std::move(graph), backends(), target(), constants_, callers);
+    return std::make_shared<const Program>(parsed(text), backends(), target(), constants_, callers);
   }
 
-  std::vector<const Backend*> backends() const { return {&gpu_, &host_}; }
-
-  /// An engine that runs just this.
-  std::shared_ptr<EngineState> engine_of(const std::shared_ptr<const Program>& program) {
-    auto state = std::make_shared<EngineState>();
-    state->graph = plain(program->graph());
-    state->inputs = input_bindings(*state->graph);
-    state->outputs = output_bindings(*state->graph);
-    state->target = target();
-    InputShapes shapes;
-    for (const auto& input : state->graph->body().parameters()) shapes.push_back(input->type.shape());
-    state->opt = shapes;
-    state->adopt(shapes, 1, {program, {}, 1});
-    return state;
+  /// Which runs just this.
+  GpuNetwork network(const std::shared_ptr<const Program>& program) const {
+    auto state = engine_state(without_storages(program->graph()), target());
+    set_program(*state, program);
+    return GpuNetwork(std::move(state));
   }
 
-  /// The same graph as its definition has it.
-  static std::unique_ptr<Graph> plain(const Graph& lowered) {
-    auto graph = lowered.clone();
-    for (const auto& input : graph->body().parameters()) input->storage = {};
-    for (const auto& node : graph->body().nodes())
-      for (const auto& output : node->outputs()) output->storage = {};
-    return graph;
-  }
-
-  TableBackend gpu_{"gpu on cuda:0", gpu_rules, fake_queue};
-  TableBackend host_{"host", "// sqrt: row -> row = 1\n", fake_queue};
   WeightStore constants_;
 };
 
@@ -164,25 +121,6 @@ void expect_no_races(const Program& program) {
         }
 }
 
-std::vector<Item> results(Context& context, const EngineState& state, const std::vector<Item>& inputs) {
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    context.bind(state.inputs[i].name, Item(inputs[i].tensor.to(gpu_device)));
-  context.run();
-  std::vector<Item> found;
-  for (const Binding& output : state.outputs) found.emplace_back(context.output(output.name).tensor.to({}));
-  return found;
-}
-
-/// In every bit.
-bool same(const Tensor& a, const Tensor& b) {
-  const Tensor p = a.to({}), q = b.to({});
-  return p.bytes() == q.bytes() && std::memcmp(p.data(), q.data(), p.bytes()) == 0;
-}
-
-bool same(const std::vector<Item>& a, const std::vector<Item>& b) {
-  return std::ranges::equal(a, b, [](const Item& x, const Item& y) { return same(x.tensor, y.tensor); });
-}
-
 TEST_F(Streams, NeverRaceWhateverIsDrawn) {
   std::mt19937 random(7);
   int spread = 0;
@@ -192,18 +130,10 @@ TEST_F(Streams, NeverRaceWhateverIsDrawn) {
     const auto program = program_of(drawn.text);
     spread += program->streams() > 1;
     expect_no_races(*program);
-    const auto state = engine_of(program);
-    const auto inputs = random_inputs(*state->graph);
-    const auto expected = run_reference(*state->graph, inputs);
+    const GpuNetwork net = network(program);
     fake_cuda_defer(static_cast<unsigned>(round + 1));
-    Context context = lanner::engine_of(state).create_context();
-    context.bind(state->inputs[0].name, Item(inputs[0].tensor.to(gpu_device)));
-    context.bind(state->inputs[1].name, Item(inputs[1].tensor.to(gpu_device)));
-    for (int run = 0; run < 4; ++run) { // as it is, recorded, replayed
-      context.run();
-      for (std::size_t o = 0; o < expected.size(); ++o)
-        ASSERT_TRUE(same(context.output(state->outputs[o].name).tensor, expected[o].tensor)) << run;
-    }
+    Context context = net.context();
+    for (int run = 0; run < 4; ++run) ASSERT_TRUE(net.right(context)) << run; // as it is, recorded, replayed
     fake_cuda_defer(0);
     if (HasFailure()) return;
   }
@@ -252,10 +182,8 @@ TEST_F(Streams, WaitForEachOtherByAsFewEventsAsPossible) {
   const auto program = program_of(two_chains());
   EXPECT_EQ(program->streams(), 2);
   EXPECT_EQ(program->events(), 2u);
-  const auto state = engine_of(program);
-  Context context = lanner::engine_of(state).create_context();
-  const auto inputs = random_inputs(*state->graph);
-  context.bind("x", Item(inputs[0].tensor.to(gpu_device)));
+  const GpuNetwork net = network(program);
+  Context context = net.context();
   std::vector<std::string> logs;
   for (int run = 0; run < 3; ++run) {
     fake_cuda_forget();
@@ -279,16 +207,14 @@ TEST_F(Streams, OneStreamTakesNoEvents) {
 }
 
 TEST_F(Streams, AreWrongWithoutTheirWaits) {
-  const auto state = engine_of(program_of(two_chains()));
-  const auto inputs = random_inputs(*state->graph);
-  const auto expected = run_reference(*state->graph, inputs);
+  const GpuNetwork net = network(program_of(two_chains()));
   for (const bool ignored : {false, true}) {
     fake_cuda_ignore_waits(ignored);
     int wrong = 0;
     for (unsigned seed = 1; seed < 20; ++seed) {
-      Context context = lanner::engine_of(state).create_context();
+      Context context = net.context();
       fake_cuda_defer(seed);
-      for (int run = 0; run < 3; ++run) wrong += !same(results(context, *state, inputs), expected);
+      for (int run = 0; run < 3; ++run) wrong += !net.right_anew(context);
       fake_cuda_defer(0);
     }
     EXPECT_EQ(wrong > 0, ignored);
@@ -296,32 +222,9 @@ TEST_F(Streams, AreWrongWithoutTheirWaits) {
 }
 
 TEST_F(Streams, GoOnAfterAnyCallThatFailed) {
-  const auto state = engine_of(program_of(two_chains()));
-  const auto inputs = random_inputs(*state->graph);
-  const auto expected = run_reference(*state->graph, inputs);
-  const std::size_t objects = fake_cuda_objects(), memory = fake_cuda_memory();
-  for (int runs = 0; runs < 3; ++runs) {
-    for (std::size_t call = 1;; ++call) {
-      Context context = lanner::engine_of(state).create_context();
-      for (int run = 0; run < runs; ++run) static_cast<void>(results(context, *state, inputs));
-      const Tensor bound = inputs[0].tensor.to(gpu_device);
-      context.bind("x", Item(bound));
-      fake_cuda_fail(call, launch_failed);
-      bool failed = false;
-      try {
-        context.run();
-      } catch (const Error& error) {
-        failed = true;
-        EXPECT_EQ(error.code(), ErrorCode::device) << error.message();
-      }
-      fake_cuda_fail(0, 0);
-      if (!failed) break;
-      for (int run = 0; run < 3; ++run) EXPECT_TRUE(same(results(context, *state, inputs), expected)) << call;
-      ASSERT_LT(call, 200u);
-    }
-  }
-  EXPECT_EQ(fake_cuda_objects(), objects);
-  EXPECT_EQ(fake_cuda_memory(), memory);
+  const GpuNetwork net = network(program_of(two_chains()));
+  expect_to_go_on({[&] { return net.context(); }, [&](Context& context) { return net.right_anew(context); },
+                   [&](Context& context, std::size_t) { net.bind(context); }});
 }
 
 TEST_F(Streams, EndAtStepsThatAreNotRecorded) {
@@ -377,10 +280,7 @@ TEST_F(ChosenStreams, AreThoseThatRunFaster) {
 TEST_F(ChosenStreams, WithoutTimeAreThoseThatAreSure) {
   EXPECT_EQ(chosen(0), 2) << "small kernels of 100 us each leave most of the GPU alone";
   const auto of_seconds = [&](const char* seconds) {
-    std::string text = two_chains("");
-    for (std::size_t at = text.find("0.0001"); at != std::string::npos; at = text.find("0.0001"))
-      text.replace(at, 6, seconds);
-    return chosen(0, 0, false, text);
+    return chosen(0, 0, false, replaced(two_chains(""), "0.0001", seconds));
   };
   EXPECT_EQ(of_seconds("0.000001"), 1) << "waiting takes longer than a kernel";
   EXPECT_EQ(of_seconds("0.0"), 1) << "nothing was timed";

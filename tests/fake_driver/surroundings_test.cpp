@@ -2,22 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include "device/cuda/fatbin.h"
 #include "engine/counting_allocator.h"
 #include "engine/small_models.h"
 #include "expect_error.h"
-#include "fake_driver/fake_cuda.h"
+#include "fake_driver/fake_gpu.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
 
-using namespace test::onnx_file;
-using test::built;
-using test::CountingAllocator;
-using test::numbers;
-using test::ramp;
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
+using namespace onnx_file;
 
 /// GPU, host and GPU again: cumulative sums have no kernel there.
 std::string hops_model() {
@@ -30,26 +23,21 @@ std::string hops_model() {
 }
 
 BuildOptions with(const Environment& environment) {
-  BuildOptions options = test::plain_options(gpu_device);
+  BuildOptions options = plain_options(gpu_device);
   options.environment = environment;
   return options;
 }
 
-Environment allocating(const CountingAllocator& allocator) {
-  Environment environment;
-  environment.set_allocator(allocator.table());
-  return environment;
-}
-
 std::vector<float> expected() {
-  Context context = built(hops_model(), test::plain_options()).create_context();
+  Context context = built(hops_model(), plain_options()).create_context();
   return numbers(context({{"x", ramp({4, 6})}}).at("y").tensor);
 }
 
-class FakeSurroundings : public testing::Test {
+class FakeSurroundings : public GpuKernelTest {
 protected:
   void SetUp() override {
-    if (cuda::embedded_fatbins().empty()) GTEST_SKIP() << "built without nvcc or without .cu files";
+    GpuKernelTest::SetUp();
+    if (IsSkipped()) return;
     built(hops_model(), with({})).create_context(); // what the process keeps of a GPU is there
   }
 };
@@ -146,4 +134,4 @@ TEST_F(FakeSurroundings, a_total_bounds_memory_of_the_gpu_too) {
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

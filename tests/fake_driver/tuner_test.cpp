@@ -9,6 +9,7 @@
 #include "fake_driver/queue.h"
 #include "lowering/fault_case.h"
 #include "lowering/tuner_bench.h"
+#include "text_parts.h"
 
 namespace lanner::test {
 namespace {
@@ -24,13 +25,6 @@ TEST_P(GpuFaults, AreFoundAndToldAndSpoilNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Tuner, GpuFaults, testing::ValuesIn(fault_cases({DeviceKind::cuda, 0})), fault_name);
 
-int count_of(std::string_view line) {
-  const std::string log = fake_cuda_log();
-  int count = 0;
-  for (std::size_t at = log.find(line); at != std::string::npos; at = log.find(line, at + 1)) ++count;
-  return count;
-}
-
 // The fake driver's events are 10 us apart, so that one launch between two of them tells little.
 TEST(Tuner, QuickKernelsOfAGpuAreTimedInRecordedRows) {
   for (const bool recordable : {true, false}) {
@@ -42,8 +36,8 @@ TEST(Tuner, QuickKernelsOfAGpuAreTimedInRecordedRows) {
     EXPECT_EQ(bench.vet("one").wrong, "");
     fake_cuda_forget();
     const int launches = bench.launches([&] { EXPECT_TRUE(bench.cost("one", 1e6).measured); });
-    EXPECT_EQ(count_of("cuStreamBeginCapture"), recordable ? 1 : 0);
-    EXPECT_EQ(count_of("cuGraphLaunch") > 5, recordable);
+    EXPECT_EQ(count(fake_cuda_log(), "cuStreamBeginCapture"), recordable ? 1u : 0u);
+    EXPECT_EQ(count(fake_cuda_log(), "cuGraphLaunch") > 5, recordable);
     EXPECT_GT(launches, 20);
     EXPECT_EQ(launches < 40, recordable) << "rows are launched one by one, or none is";
   }

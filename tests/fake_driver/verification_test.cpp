@@ -4,12 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "engine/lowered_engine.h"
+#include "fake_driver/fake_gpu.h"
 #include "fake_driver/queue.h"
 
 namespace lanner::test {
 namespace {
-
-constexpr Device gpu{DeviceKind::cuda, 0};
 
 Verification verified(std::string_view kernel) {
   static const TableBackend backend("fast on cuda:0",
@@ -18,13 +17,13 @@ Verification verified(std::string_view kernel) {
                                     "// exp as bad: row cuda:0 -> row cuda:0 = 1, fault wrong value\n"
                                     "// exp as hasty: row cuda:0 -> row cuda:0 = 1, fault runs unrecorded\n",
                                     fake_queue);
-  const Engine engine =
-      lowered_engine(fmt::format("graph @g(%x: f32[2, 3] @ row cuda:0) -> (%y: f32[2, 3] as \"y\") {{\n"
-                                 "  %a: f32[2, 3] @ row cuda:0 = relu(%x) tactic(\"fast\", \"good\", _, 0.0)\n"
-                                 "  %y: f32[2, 3] @ row cuda:0 = exp(%a) tactic(\"fast\", \"{}\", _, 0.0)\n"
-                                 "}}\n",
-                                 kernel),
-                     backend, gpu);
+  const Engine engine = lowered_engine(
+      fmt::format("graph @g(%x: f32[2, 3] @ row cuda:0) -> (%y: f32[2, 3] as \"y\") {{\n"
+                  "  %a: f32[2, 3] @ row cuda:0 = relu(%x) tactic(\"fast\", \"good\", _, 0.0)\n"
+                  "  %y: f32[2, 3] @ row cuda:0 = exp(%a) tactic(\"fast\", \"{}\", _, 0.0)\n"
+                  "}}\n",
+                  kernel),
+      backend, gpu_device);
   return engine.verify();
 }
 

@@ -2,7 +2,6 @@
 // what is queued in any order that streams, events and recorded graphs allow.
 
 #include <algorithm>
-#include <cstring>
 #include <random>
 #include <set>
 #include <string>
@@ -12,29 +11,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "engine/plan_file.h"
-#include "engine/state.h"
+#include "engine/lowered_engine.h"
 #include "expect_error.h"
-#include "fake_driver/queue.h"
-#include "graph/infer.h"
-#include "graph/text.h"
-#include "ir_cases.h"
-#include "lowering/table_backend.h"
-#include "ops/interpreter.h"
-#include "ops/table.h"
+#include "fake_driver/gpu_network.h"
+#include "graph/parsed.h"
 
 namespace lanner::test {
 namespace {
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
-constexpr int launch_failed = 719;
-
-constexpr const char* gpu_rules = "// matmul: cuda:0, cuda:0 -> cuda:0 = 1\n"
-                                  "// relu: cuda:0 -> cuda:0 = 1\n"
-                                  "// neg: cuda:0 -> cuda:0 = 1, in place 0\n"
-                                  "// add: cuda:0, cuda:0 -> cuda:0 = 1, in place 1\n"
-                                  "// reorder: cuda:0 -> row = 1\n"
-                                  "// reorder: row -> cuda:0 = 1\n";
 
 /// Text of a network of products, each of a row by a weight of its own or one that another reads too.
 class Products {
@@ -79,74 +62,24 @@ private:
   int values_ = 0;
 };
 
-Tensor on_host(const Context& context) {
-  return context.output("y").tensor.to({});
-}
-
-bool same(const Tensor& a, const Tensor& b) {
-  return a.bytes() == b.bytes() && std::memcmp(a.data(), b.data(), a.bytes()) == 0;
-}
-
-class WeightStreams : public testing::Test {
+class WeightStreams : public GpuProgramTest {
 protected:
-  void TearDown() override {
-    fake_cuda_fail(0, 0);
-    fake_cuda_defer(0);
-    fake_cuda_ignore_waits(false);
-  }
-
-  /// A lowered graph that runs as it is.
-  struct Network {
-    std::shared_ptr<EngineState> state;
-    std::vector<Item> inputs;
-    Tensor expected; ///< By definition.
-
-    Engine engine() const { return engine_of(state); }
-    Context context() const {
-      Context made = engine().create_context();
-      made.bind("x", Item(inputs[0].tensor.to(gpu_device)));
-      return made;
-    }
+  struct Network : GpuNetwork {
+    using GpuNetwork::GpuNetwork;
     WeightBytes bytes() const { return state->constants().devices()->bytes(); }
-    bool right(Context& context) const {
-      context.run();
-      return same(on_host(context), expected);
-    }
   };
 
-  Network network(const std::string& text, std::optional<std::uint64_t> budget = {}) {
-    Network made{std::make_shared<EngineState>(), {}, {}};
-    EngineState& state = *made.state;
-    state.graph = plain(text);
-    state.target.device = gpu_device;
-    state.target.threads = 1;
-    describe(state);
-    state.set_weight_budget(budget);
-    const std::vector<const Backend*> backends{&gpu_, &host_};
-    auto program = std::make_shared<const Program>(parsed(text), backends, state.target, state.constants());
-    state.adopt(state.opt, 1, {std::move(program), {}, 1});
-    made.inputs = random_inputs(*state.graph);
-    made.expected = run_reference(*state.graph, made.inputs)[0].tensor;
-    return made;
+  /// A lowered graph that runs as it is.
+  Network network(const std::string& text, std::optional<std::uint64_t> budget = {}) const {
+    Target target;
+    target.device = gpu_device;
+    target.threads = 1;
+    auto state = engine_state(without_storages(*parsed(text)), target);
+    state->set_weight_budget(budget);
+    set_program(*state,
+                std::make_shared<const Program>(parsed(text), backends(), target, state->constants()));
+    return Network(std::move(state));
   }
-
-  static std::unique_ptr<Graph> parsed(const std::string& text) {
-    auto graph = parse_graph(text, builtin_op_table());
-    infer_types(*graph);
-    return graph;
-  }
-
-  /// As its definition has it.
-  static std::unique_ptr<Graph> plain(const std::string& text) {
-    auto graph = parsed(text);
-    for (const auto& input : graph->body().parameters()) input->storage = {};
-    for (const auto& node : graph->body().nodes())
-      for (const auto& output : node->outputs()) output->storage = {};
-    return graph;
-  }
-
-  TableBackend gpu_{"gpu on cuda:0", gpu_rules, fake_queue};
-  TableBackend host_{"host", "// sqrt: row -> row = 1\n", fake_queue};
 };
 
 const std::vector<int> some_widths{128, 256, 128, 384, 128, 128, 512, 128, 256, 128, 128};
@@ -201,7 +134,7 @@ TEST_F(WeightStreams, AreOneGraphFromTheThirdRunOn) {
     context.run();
     if (run >= 2) ASSERT_STREQ(fake_cuda_log(), "cuGraphLaunch\ncuStreamSynchronize\n") << run;
   }
-  EXPECT_TRUE(same(on_host(context), net.expected));
+  EXPECT_TRUE(same_bytes(context.output("y").tensor, net.expected[0].tensor));
 }
 
 TEST_F(WeightStreams, TakeNoMoreOfTheDeviceThanTheBudget) {
@@ -215,7 +148,7 @@ TEST_F(WeightStreams, TakeNoMoreOfTheDeviceThanTheBudget) {
     for (int run = 0; run < 4; ++run) ASSERT_TRUE(net.right(context));
     // Beside weights: input, output, arena.
     const std::uint64_t others =
-        context.arena_bytes() + net.inputs[0].tensor.bytes() + 2 * net.expected.bytes();
+        context.arena_bytes() + net.inputs[0].tensor.bytes() + 2 * net.expected[0].tensor.bytes();
     EXPECT_LE(fake_cuda_most_device_bytes() - before, budget + others);
   }
 }
@@ -312,8 +245,7 @@ TEST_F(WeightStreams, BeginAnewBehindAStepOnTheHost) {
 TEST_F(WeightStreams, ProfiledRunsAreRight) {
   const Network net = network(with_a_hop());
   net.engine().set_weight_budget(net.bytes().least);
-  Context context = net.engine().create_context({.threads = 1, .profile = true});
-  context.bind("x", Item(net.inputs[0].tensor.to(gpu_device)));
+  Context context = net.context({.threads = 1, .profile = true});
   for (int run = 0; run < 3; ++run) EXPECT_TRUE(net.right(context));
   EXPECT_FALSE(context.profile().empty());
 }
@@ -338,26 +270,7 @@ TEST_F(WeightStreams, GoOnAfterAnyCallThatFailed) {
     Context warm = net.context();
     ASSERT_TRUE(net.right(warm));
   }
-  const std::size_t objects = fake_cuda_objects(), memory = fake_cuda_memory();
-  for (int runs = 0; runs < 3; ++runs)
-    for (std::size_t call = 1;; ++call) {
-      Context context = net.context();
-      for (int run = 0; run < runs; ++run) ASSERT_TRUE(net.right(context));
-      fake_cuda_fail(call, launch_failed);
-      bool failed = false;
-      try {
-        context.run();
-      } catch (const Error& error) {
-        failed = true;
-        EXPECT_EQ(error.code(), ErrorCode::device) << error.message();
-      }
-      fake_cuda_fail(0, 0);
-      if (!failed) break;
-      for (int run = 0; run < 3; ++run) EXPECT_TRUE(net.right(context)) << call;
-      ASSERT_LT(call, 300u);
-    }
-  EXPECT_EQ(fake_cuda_objects(), objects);
-  EXPECT_EQ(fake_cuda_memory(), memory);
+  expect_to_go_on({[&] { return net.context(); }, [&](Context& context) { return net.right(context); }});
 }
 
 TEST_F(WeightStreams, AChangeThatFailsChangesNothing) {
@@ -365,16 +278,7 @@ TEST_F(WeightStreams, AChangeThatFailsChangesNothing) {
   const WeightBytes bytes = net.bytes();
   const std::size_t memory = fake_cuda_memory();
   for (std::size_t call = 1;; ++call) {
-    fake_cuda_fail(call, 2);
-    bool failed = false;
-    try {
-      net.engine().set_weight_budget(bytes.least);
-    } catch (const Error& error) {
-      failed = true;
-      EXPECT_EQ(error.code(), ErrorCode::out_of_memory) << error.message();
-    }
-    fake_cuda_fail(0, 0);
-    if (!failed) break;
+    if (!fails(call, out_of_memory, [&] { net.engine().set_weight_budget(bytes.least); })) break;
     EXPECT_EQ(net.bytes(), bytes);
     EXPECT_EQ(net.engine().weight_budget(), std::nullopt);
     EXPECT_EQ(fake_cuda_memory(), memory);

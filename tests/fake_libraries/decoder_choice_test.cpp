@@ -10,16 +10,10 @@
 #include "video/clips.h"
 #include "video/nvdec/library.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
 
 using fake::Picture;
-using test::decode;
-using test::fake_decoder;
-using test::fake_gpu;
-using test::FakeNvdec;
-using test::sequence;
-using test::stream_of;
 
 TEST_F(FakeNvdec, what_the_gpu_does_not_decode_is_refused_by_name) {
   Picture like;
@@ -40,7 +34,7 @@ TEST_F(FakeNvdec, auto_takes_the_gpu_and_says_so) {
   options.device = std::nullopt;
   const auto decoder = create_decoder(stream_of(like), options);
   EXPECT_EQ(decoder->reason(), "auto: cuda:0 decodes vp9 4:2:0 8 bit");
-  EXPECT_EQ(decoder->device(), fake_gpu);
+  EXPECT_EQ(decoder->device(), gpu_device);
   EXPECT_EQ(fake_decoder(like)->reason(), "asked for");
 }
 
@@ -70,21 +64,21 @@ TEST_F(FakeNvdec, frames_of_the_cpu_are_copied_to_the_gpu) {
   const TemporaryFolder folder;
   EncoderOptions encoder;
   encoder.codec = "mpeg4";
-  const auto clip = test::make_clip(folder.path() / "clip.mkv", 6, encoder);
+  const auto clip = make_clip(folder.path() / "clip.mkv", 6, encoder);
   VideoReaderOptions options;
   VideoReader want(open_path(clip), options);
-  options.decoder.output = fake_gpu;
+  options.decoder.output = gpu_device;
   VideoReader got(open_path(clip), options);
   EXPECT_NE(got.decoder_description().find(", frames on cuda:0"), std::string::npos);
   int count = 0;
   for (; const auto frame = want.next(); ++count) {
     const auto there = got.next();
     ASSERT_TRUE(there);
-    EXPECT_EQ(there->image.device, fake_gpu);
+    EXPECT_EQ(there->image.device, gpu_device);
     EXPECT_EQ(there->pts, frame->pts);
     Image back = Image::allocate(there->image.format, there->image.width, there->image.height);
     copy_image(there->image, back);
-    EXPECT_EQ(test::frame_checksum(back), test::frame_checksum(frame->image));
+    EXPECT_EQ(frame_checksum(back), frame_checksum(frame->image));
   }
   EXPECT_EQ(count, 6);
 }
@@ -108,7 +102,7 @@ TEST_F(FakeNvdec, a_sequence_that_is_refused_can_be_left_by_reset) {
 }
 
 TEST_F(FakeNvdec, tells_its_capabilities) {
-  const auto table = decoder_capabilities(fake_gpu);
+  const auto table = decoder_capabilities(gpu_device);
   const auto row = [&](std::string_view codec, std::string_view chroma, int depth) {
     const auto found = std::ranges::find_if(table, [&](const DecoderCapability& can) {
       return can.codec == codec && can.chroma == chroma && can.bit_depth == depth;
@@ -130,4 +124,4 @@ TEST_F(FakeNvdec, a_missing_library_says_what_was_looked_for) {
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

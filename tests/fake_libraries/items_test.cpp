@@ -8,79 +8,29 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "backends/index_texts.h"
 #include "backends/tactic_check.h"
-#include "device/cuda/fatbin.h"
 #include "engine/plan_parts.h"
 #include "expect_error.h"
-#include "fake_driver/fake_cuda.h"
+#include "fake_driver/fake_gpu.h"
 #include "fake_libraries/fake_libraries.h"
 #include "run/lowered_text.h"
 #include "temporary_folder.h"
+#include "text_parts.h"
 
 namespace lanner::test {
 namespace {
 
-constexpr Device gpu_device{DeviceKind::cuda, 0};
-constexpr int launch_failed = 719;
-
-std::size_t count(std::string_view log, std::string_view call) {
-  std::size_t found = 0;
-  for (std::size_t at = log.find(call); at != std::string_view::npos; at = log.find(call, at + 1)) ++found;
-  return found;
-}
-
-class GpuItems : public testing::Test {
-protected:
-  void SetUp() override {
-    if (cuda::embedded_fatbins().empty()) GTEST_SKIP() << "built without nvcc or without .cu files";
-  }
-  void TearDown() override {
-    fake_cuda_fail(0, 0);
-    fake_cuda_defer(0);
-  }
-};
+class GpuItems : public GpuKernelTest {};
 
 /// The fake driver does what kernels of f32 do.
 TEST_F(GpuItems, KernelsGiveWhatDefinitionsGive) {
-  const TacticCheck check{.device = gpu_device};
-  for (
-      const char* text :
-      {"(%x: f32[2, 5, 3]) -> (%y: f32[*] as \"y\") {\n%i: i64[2, 2] = constant() {value = i64[2, 2](4, 0, "
-       "-1, 2)}\n%y: f32[*] = gather(%x, %i) {axis = 1}\n}",
-       "(%x: f32[6]) -> (%y: f32[*] as \"y\") {\n%i: i32[] = constant() {value = i32[](-2)}\n%y: f32[*] = "
-       "gather(%x, %i)\n}",
-       "(%x: f32[4, 3, 2]) -> (%y: f32[*] as \"y\") {\n%i: i64[2, 3, 2] = constant() {value = i64[2, 3, "
-       "2](0, "
-       "1, 2, 3, -1, -4, 3, 2, 1, 0, 2, 2)}\n%y: f32[*] = gather_elements(%x, %i)\n}",
-       "(%x: f32[3, 4]) -> (%y: f32[*] as \"y\") {\n%i: i64[3, 2] = constant() {value = i64[3, 2](3, -3, 0, "
-       "0, "
-       "1, 2)}\n%y: f32[*] = gather_elements(%x, %i) {axis = -1}\n}",
-       "(%x: f32[3, 4], %u: f32[2, 3]) -> (%y: f32[*] as \"y\") {\n%i: i64[2, 3] = constant() {value = "
-       "i64[2, "
-       "3](2, 0, -1, 2, 1, 0)}\n%y: f32[*] = scatter_elements(%x, %i, %u)\n}",
-       "(%x: f32[2, 5, 3], %u: f32[2, 3, 3]) -> (%y: f32[*] as \"y\") {\n%i: i64[2, 3, 3] = constant() "
-       "{value "
-       "= i64[2, 3, 3](4, 0, -1, 2, 1, 0, 4, 4, 4, 0, 1, 2, 3, 2, 1, -5, -4, 2)}\n%y: f32[*] = "
-       "scatter_elements(%x, %i, %u) {axis = 1}\n}",
-       "(%x: f32[2, 5, 9, 7]) -> (%y: f32[*] as \"y\") {\n%b: f32[4, 4] = constant() {value = f32[4, 4](0.0, "
-       "0.0, 6.5, 8.5, 2.25, 1.5, 3.0, 9.0, -3.0, -2.0, 30.0, 20.0, 5.0, 5.0, 4.0, 2.0)}\n%n: i64[4] = "
-       "constant() {value = i64[4](0, 1, 1, 0)}\n%y: f32[*] = roi_align(%x, %b, %n) {output_height = 3, "
-       "output_width = 2, sampling_ratio = 2}\n}",
-       "(%x: f32[2, 5, 9, 7]) -> (%y: f32[*] as \"y\") {\n%b: f32[4, 4] = constant() {value = f32[4, 4](0.0, "
-       "0.0, 6.5, 8.5, 2.25, 1.5, 3.0, 9.0, -3.0, -2.0, 30.0, 20.0, 5.0, 5.0, 4.0, 2.0)}\n%n: i64[4] = "
-       "constant() {value = i64[4](0, 1, 1, 0)}\n%y: f32[*] = roi_align(%x, %b, %n) {output_height = 2, "
-       "output_width = 3, spatial_scale = 0.5}\n}",
-       "(%x: f32[2, 5, 9, 7]) -> (%y: f32[*] as \"y\") {\n%b: f32[4, 4] = constant() {value = f32[4, 4](0.0, "
-       "0.0, 6.5, 8.5, 2.25, 1.5, 3.0, 9.0, -3.0, -2.0, 30.0, 20.0, 5.0, 5.0, 4.0, 2.0)}\n%n: i64[4] = "
-       "constant() {value = i64[4](0, 1, 1, 0)}\n%y: f32[*] = roi_align(%x, %b, %n) {output_height = 2, "
-       "output_width = 2, mode = \"max\", sampling_ratio = 3}\n}",
-       "(%x: f32[2, 5, 9, 7]) -> (%y: f32[*] as \"y\") {\n%b: f32[4, 4] = constant() {value = f32[4, 4](0.0, "
-       "0.0, 6.5, 8.5, 2.25, 1.5, 3.0, 9.0, -3.0, -2.0, 30.0, 20.0, 5.0, 5.0, 4.0, 2.0)}\n%n: i64[4] = "
-       "constant() {value = i64[4](0, 1, 1, 0)}\n%y: f32[*] = roi_align(%x, %b, %n) {output_height = 4, "
-       "output_width = 4, coordinate_transformation_mode = \"output_half_pixel\"}\n}"}) {
-    const auto ran = check_tactics(fmt::format("graph @g{}", text), check);
+  const auto expect_right = [](const char* text) {
+    const auto ran = check_tactics(fmt::format("graph @g{}", text), {.device = gpu_device});
     EXPECT_TRUE(ran.contains("cuda/index") || ran.contains("cuda/roi_align")) << text;
-  }
+  };
+  for (const char* text : index_texts) expect_right(text);
+  for (const char* text : region_texts) expect_right(text);
 }
 
 /// A detector: boxes that a suppression keeps, their regions of a feature map, products behind them.
@@ -234,18 +184,10 @@ TEST_F(GpuItems, ARunThatFailedMayBeTriedAgain) {
   expect_run(context, detector(), pictures(9), "first");
   fake_cuda_forget();
   expect_run(context, detector(), pictures(9), "second");
-  const std::string log = fake_cuda_log();
-  const auto calls = static_cast<std::size_t>(std::ranges::count(log, '\n'));
+  const std::size_t calls = count(fake_cuda_log(), "\n");
   std::size_t failed = 0;
   for (std::size_t number = 1; number <= calls; ++number) {
-    fake_cuda_fail(number, launch_failed);
-    try {
-      context(named(detector(), pictures(9)));
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::device) << error.message();
-      ++failed;
-    }
-    fake_cuda_fail(0, 0);
+    failed += fails(number, launch_failed, [&] { context(named(detector(), pictures(9))); });
     expect_run(context, detector(), pictures(9), fmt::format("after call {}", number));
   }
   EXPECT_GT(failed, 10u);

@@ -9,11 +9,10 @@
 #include "backends/cuda/families.h"
 #include "backends/tactic_check.h"
 #include "device/cuda/gpu.h"
+#include "fake_driver/fake_gpu.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
 
 bool fuses(const KernelFamily& family, std::string_view steps, std::vector<DType> precisions,
            std::string_view anchor = "conv(%x, %w, %b) {pads = [1, 1, 1, 1]}") {
@@ -60,4 +59,4 @@ TEST(LibraryEpilogues, activations_that_libraries_approximate_are_joined_for_hal
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

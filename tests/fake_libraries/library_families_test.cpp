@@ -15,14 +15,14 @@
 #include "device/cuda/cublaslt.h"
 #include "device/cuda/cudnn.h"
 #include "expect_error.h"
+#include "fake_driver/fake_gpu.h"
 #include "fake_libraries/fake_libraries.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
 
 constexpr int internal_error = 4000, unsupported = 3000, no_memory = 4004, cublaslt_internal_error = 14;
 constexpr int down_convert_inputs = 1, nondeterministic = 4;
-constexpr Device gpu_device{DeviceKind::cuda, 0};
 
 const char* const conv_ir =
     "graph @g(%x: f32[1, 4, 5, 5]) -> (%y: f32[*] as \"y\") {\n"
@@ -480,4 +480,4 @@ TEST_F(FakeLibraries, kernels_are_shared_by_threads) {
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

@@ -12,17 +12,15 @@
 #include "backends/cuda/conv_engines.h"
 #include "expect_error.h"
 #include "fake_libraries/fake_libraries.h"
-#include "importers/onnx_file.h"
-#include "temporary_folder.h"
+#include "fake_libraries/library_network.h"
+#include "text_parts.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
 
 /// Two convolutions of one shape, each with a relu.
 std::string twins_model() {
-  using namespace test::onnx_file;
+  using namespace onnx_file;
   const std::vector<std::int64_t> dims{4, 4, 3, 3}, pads{1, 1, 1, 1};
   std::vector<float> weights(4 * 4 * 3 * 3);
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 0.01F * static_cast<float>(i % 17) - 0.05F;
@@ -35,42 +33,15 @@ std::string twins_model() {
        .constants = {floats("w", dims, weights), floats("v", dims, others)}}));
 }
 
-class FakeNetwork : public testing::Test {
+class FakeNetwork : public LibraryNetworkTest {
 protected:
-  FakeNetwork() { cuda::ConvEngines::forget(); }
-
   Engine build(Device device, double budget) const {
-    static const std::string bytes = twins_model(); // weights are views of it
-    BuildOptions options;
-    options.device = device;
-    options.budget = budget;
-    options.threads = 1;
-    options.timing_cache = folder_ / "timing.txt";
-    return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "twins.onnx"), options);
-  }
-  static Tensor ramp(const Shape& shape) {
-    Tensor input = Tensor::allocate(DType::f32, shape);
-    float next = -2;
-    for (float& number : input.as<float>()) number = (next += 0.04F) > 2 ? next = -2 : next;
-    return input;
+    return LibraryNetworkTest::build(twins_model(), device, budget);
   }
   static std::vector<float> run(const Engine& engine) {
-    Context context = engine.create_context();
-    const Tensor y = context({{"x", ramp({1, 4, 5, 5})}}).at("y").tensor.to(Device{});
-    return {y.as<float>().begin(), y.as<float>().end()};
+    return LibraryNetworkTest::run(engine, {{"x", saw({1, 4, 5, 5}, 0.04F)}});
   }
-  static void expect_same(const std::vector<float>& found, const std::vector<float>& expected) {
-    ASSERT_EQ(found.size(), expected.size());
-    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-4) << i;
-  }
-  TemporaryFolder folder_;
 };
-
-std::size_t count(const std::string& text, std::string_view part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
 
 TEST_F(FakeNetwork, nothing_more_is_looked_for_without_a_budget) {
   const std::size_t searches = fake_cudnn_searches(), plans = fake_cudnn_plans();
@@ -112,25 +83,17 @@ TEST_F(FakeNetwork, a_plan_whose_engine_works_no_more_is_tuned_again) {
 /// A step that only the host has kernels for, whose weights the caller gives: they reach it from the GPU in
 /// the blocks that the host's kernels want.
 TEST_F(FakeNetwork, a_host_step_gets_its_operands_in_blocks) {
-  using namespace test::onnx_file;
+  using namespace onnx_file;
   const std::string bytes =
       model(graph({.nodes = {node({"ConvTranspose", {"x", "w"}, {"y"}})},
                    .inputs = {value("x", f32, {"4", "1", "1"}), value("w", f32, {"1", "1", "1"})},
                    .outputs = {value("y", f32, {"4", "1", "1"})}}));
   const auto results = [&](Device device) {
-    BuildOptions options;
-    options.device = device;
-    options.budget = 0;
-    options.threads = 1;
-    options.timing_cache = folder_ / "timing.txt";
-    const Engine engine =
-        Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "step.onnx"), options);
-    Context context = engine.create_context();
-    const Tensor y = context({{"x", ramp({4, 1, 1})}, {"w", ramp({1, 1, 1})}}).at("y").tensor.to(Device{});
-    return std::vector<float>{y.as<float>().begin(), y.as<float>().end()};
+    return LibraryNetworkTest::run(LibraryNetworkTest::build(bytes, device),
+                                   {{"x", saw({4, 1, 1}, 0.04F)}, {"w", saw({1, 1, 1}, 0.04F)}});
   };
   expect_same(results(gpu_device), results(Device{}));
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

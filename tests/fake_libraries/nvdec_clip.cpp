@@ -102,7 +102,7 @@ void expect_picture(const Frame& frame, const fake::Picture& picture) {
 
 std::unique_ptr<Decoder> fake_decoder(const fake::Picture& picture, DecoderOptions options,
                                       const std::string& codec) {
-  options.device = fake_gpu;
+  options.device = gpu_device;
   return create_decoder(stream_of(picture, codec), options);
 }
 

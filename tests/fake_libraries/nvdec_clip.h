@@ -10,13 +10,12 @@
 #include <lanner/decoder.h>
 
 #include "device/cuda/gpu.h"
-#include "fake_driver/fake_cuda.h"
+#include "fake_driver/fake_gpu.h"
 #include "fake_libraries/fake_nvcuvid.h"
+#include "text_parts.h"
 #include "video/nvdec/session.h"
 
 namespace lanner::test {
-
-inline constexpr Device fake_gpu{DeviceKind::cuda, 0};
 
 /// What a container would say of a stream that begins with `picture`.
 StreamInfo stream_of(const fake::Picture& picture, const std::string& codec = "vp9");
@@ -38,21 +37,13 @@ void expect_picture(const Frame& frame, const fake::Picture& picture);
 std::unique_ptr<Decoder> fake_decoder(const fake::Picture& picture, DecoderOptions options = {},
                                       const std::string& codec = "vp9");
 
-/// How often `call` is in a log.
-inline std::size_t count(std::string_view log, std::string_view call) {
-  std::size_t found = 0;
-  for (std::size_t at = log.find(call); at != std::string_view::npos; at = log.find(call, at + 1)) ++found;
-  return found;
-}
-
 /// Leaves nothing behind: no session, no parser, no mapped surface, no failure asked for.
-class FakeNvdec : public testing::Test {
+class FakeNvdec : public GpuTest {
 protected:
   void SetUp() override { forget_sessions(); }
   void TearDown() override {
-    fake_cuda_fail(0, 0);
+    GpuTest::TearDown();
     fake_nvcuvid_fail(0, 0);
-    fake_cuda_limit(SIZE_MAX);
     EXPECT_EQ(fake_nvcuvid_mapped(), 0);
     EXPECT_EQ(fake_nvcuvid_parsers(), 0);
     forget_sessions();
@@ -60,7 +51,7 @@ protected:
     EXPECT_EQ(fake_cuda_contexts(), 0);
   }
   static void forget_sessions() {
-    const cuda::Gpu& gpu = cuda::Gpu::get(fake_gpu);
+    const cuda::Gpu& gpu = cuda::Gpu::get(gpu_device);
     const cuda::Current current(gpu);
     nvdec::SessionCache::of(gpu)->clear();
   }

@@ -7,19 +7,10 @@
 #include "expect_error.h"
 #include "fake_libraries/nvdec_clip.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
 
 using fake::Picture;
-using test::decode;
-using test::expect_picture;
-using test::fake_decoder;
-using test::fake_gpu;
-using test::sequence;
-using test::stream_of;
-
-using test::count;
-using test::FakeNvdec;
 
 TEST_F(FakeNvdec, gives_every_picture_as_it_is) {
   struct Case {
@@ -93,7 +84,7 @@ TEST_F(FakeNvdec, discarded_packets_are_decoded_and_not_shown) {
     while (auto frame = decoder->receive()) times.push_back(frame->pts);
   };
   for (std::int64_t i = 0; i < 4; ++i) {
-    Packet packet = test::packet_of(pictures[static_cast<std::size_t>(i)], i);
+    Packet packet = packet_of(pictures[static_cast<std::size_t>(i)], i);
     packet.discard = i < 2;
     ASSERT_TRUE(decoder->send(&packet));
     take();
@@ -121,7 +112,7 @@ TEST_F(FakeNvdec, what_comes_before_a_place_to_begin_is_not_decoded) {
   for (const int value : {0, 0, 1, 0x67, 66, 0, 30, 0x80})
     stream.extradata.push_back(static_cast<std::byte>(value));
   DecoderOptions options;
-  options.device = fake_gpu;
+  options.device = gpu_device;
   auto decoder = create_decoder(stream, options);
   fake_nvcuvid_forget();
   const long headers = fake_nvcuvid_headers();
@@ -146,7 +137,7 @@ TEST_F(FakeNvdec, messages_come_with_the_picture_of_their_packet) {
     while (auto frame = decoder->receive()) frames.push_back(std::move(*frame));
   };
   for (std::size_t i = 0; i < pictures.size(); ++i) {
-    Packet packet = test::packet_of(pictures[i], static_cast<std::int64_t>(i));
+    Packet packet = packet_of(pictures[i], static_cast<std::int64_t>(i));
     std::vector<std::byte> bytes(packet.bytes.begin(), packet.bytes.end());
     // A unit of type 6 with one message of type 5 and one byte, the packet's number.
     for (const int value : {0, 0, 1, 6, 5, 1, 0x40 + static_cast<int>(i), 0x80})
@@ -183,7 +174,7 @@ TEST_F(FakeNvdec, nothing_is_allocated_in_the_steady_state) {
   auto pictures = sequence(60, like);
   const auto pass = [&](std::int64_t from, std::int64_t to) {
     for (std::int64_t i = from; i < to; ++i) {
-      const Packet packet = test::packet_of(pictures[static_cast<std::size_t>(i)], i);
+      const Packet packet = packet_of(pictures[static_cast<std::size_t>(i)], i);
       ASSERT_TRUE(decoder->send(&packet));
       while (decoder->receive()) {
       }
@@ -202,7 +193,7 @@ TEST_F(FakeNvdec, nothing_is_allocated_in_the_steady_state) {
 }
 
 TEST_F(FakeNvdec, a_callers_stream_orders_everything) {
-  const cuda::Gpu& gpu = cuda::Gpu::get(fake_gpu);
+  const cuda::Gpu& gpu = cuda::Gpu::get(gpu_device);
   const cuda::OwnedStream stream(gpu);
   const std::size_t memory = fake_cuda_memory();
   {
@@ -336,7 +327,7 @@ TEST_F(FakeNvdec, flush_and_reset_leave_no_trace) {
     ASSERT_EQ(frames.size(), pictures.size());
     EXPECT_EQ(frames[0].pts, 100);
     EXPECT_TRUE(decoder->finished());
-    const Packet late = test::packet_of(pictures[0], 0);
+    const Packet late = packet_of(pictures[0], 0);
     LANNER_EXPECT_ERROR(decoder->send(&late), ErrorCode::invalid_argument, "flush() first");
     decoder->flush();
     EXPECT_FALSE(decoder->finished());
@@ -354,7 +345,7 @@ TEST_F(FakeNvdec, low_latency_gives_each_picture_at_once) {
   auto decoder = fake_decoder(like, options);
   const auto pictures = sequence(5, like);
   for (std::int64_t i = 0; i < 5; ++i) {
-    const Packet packet = test::packet_of(pictures[static_cast<std::size_t>(i)], i);
+    const Packet packet = packet_of(pictures[static_cast<std::size_t>(i)], i);
     ASSERT_TRUE(decoder->send(&packet));
     const auto frame = decoder->receive();
     ASSERT_TRUE(frame);
@@ -385,7 +376,7 @@ TEST_F(FakeNvdec, fields_colour_and_rotation_are_told) {
   stream.sample_aspect = {4, 3};
   stream.color.siting = ChromaSiting::left;
   DecoderOptions options;
-  options.device = fake_gpu;
+  options.device = gpu_device;
   const auto frames = decode(*create_decoder(stream, options), sequence(2, like));
   ASSERT_EQ(frames.size(), 2u);
   EXPECT_TRUE(frames[0].interlaced);
@@ -402,7 +393,7 @@ TEST_F(FakeNvdec, colour_that_the_parser_guesses_is_the_containers) {
   StreamInfo stream = stream_of(like, "mpeg4");
   stream.color.matrix = ColorMatrix::bt601;
   DecoderOptions options;
-  options.device = fake_gpu;
+  options.device = gpu_device;
   EXPECT_EQ(decode(*create_decoder(stream, options), sequence(1, like)).at(0).image.color, stream.color);
   const ColorInfo vp8 = decode(*fake_decoder(like, {}, "vp8"), sequence(1, like)).at(0).image.color;
   EXPECT_EQ(vp8.matrix, ColorMatrix::bt601);
@@ -416,7 +407,7 @@ TEST_F(FakeNvdec, rgb_is_planar_rgb) {
   StreamInfo stream = stream_of(like);
   stream.color.matrix = ColorMatrix::rgb;
   DecoderOptions options;
-  options.device = fake_gpu;
+  options.device = gpu_device;
   const auto frames = decode(*create_decoder(stream, options), pictures);
   ASSERT_EQ(frames.size(), 2u);
   EXPECT_EQ(frames[0].image.format, PixelFormat::rgb_planar);
@@ -444,4 +435,4 @@ TEST_F(FakeNvdec, threads_have_decoders_of_their_own) {
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

@@ -8,16 +8,12 @@
 
 #include <lanner/engine.h>
 
-#include "backends/cuda/conv_engines.h"
-#include "importers/onnx_file.h"
-#include "temporary_folder.h"
+#include "fake_libraries/library_network.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
 
-using namespace test::onnx_file;
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
+using namespace onnx_file;
 
 /// Of the network as it was built.
 std::size_t steps(const Engine& engine) {
@@ -53,40 +49,20 @@ private:
   std::int64_t next_ = 0;
 };
 
-class StridedNetwork : public testing::TestWithParam<std::int64_t> {
+class StridedNetwork : public LibraryNetworkTest, public testing::WithParamInterface<std::int64_t> {
 protected:
-  StridedNetwork() { cuda::ConvEngines::forget(); }
-
-  Engine build(const std::string& bytes, Device device) const {
-    BuildOptions options;
-    options.device = device;
-    options.budget = 0;
-    options.threads = 1;
-    options.timing_cache = folder_ / "timing.txt";
-    return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "model.onnx"), options);
-  }
   static std::vector<float> run(const Engine& engine) {
-    Tensor input = Tensor::allocate(DType::f32, Shape{GetParam(), 4, 4, 4});
-    float next = -2;
-    for (float& number : input.as<float>()) number = (next += 0.037F) > 2 ? next = -2 : next;
-    Context context = engine.create_context();
-    const Tensor y = context({{"x", input}}).at("y").tensor.to(Device{});
-    return {y.as<float>().begin(), y.as<float>().end()};
+    return LibraryNetworkTest::run(engine, {{"x", saw({GetParam(), 4, 4, 4}, 0.037F)}});
   }
   /// The steps of the network on the GPU, which gives what the host gives, loaded again too.
   std::size_t steps_of(const std::string& bytes) const {
     const Engine engine = build(bytes, gpu_device);
     const std::vector<float> expected = run(build(bytes, Device{}));
-    const auto expect_same = [&](const std::vector<float>& found) {
-      ASSERT_EQ(found.size(), expected.size());
-      for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-4) << i;
-    };
-    expect_same(run(engine));
+    expect_same(run(engine), expected);
     engine.save(folder_ / "model.plan");
-    expect_same(run(Engine::load(folder_ / "model.plan")));
+    expect_same(run(Engine::load(folder_ / "model.plan")), expected);
     return steps(engine);
   }
-  TemporaryFolder folder_;
 };
 
 TEST_P(StridedNetwork, parts_of_a_concatenation_are_written_where_they_belong) {
@@ -113,4 +89,4 @@ TEST_P(StridedNetwork, parts_of_a_value_are_read_where_they_lie) {
 INSTANTIATE_TEST_SUITE_P(Images, StridedNetwork, testing::Values(1, 2, 8));
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

@@ -5,21 +5,18 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/engine.h>
 
 #include "engine/small_models.h"
+#include "engine/told.h"
 #include "expect_error.h"
-#include "fake_driver/fake_cuda.h"
+#include "fake_driver/fake_gpu.h"
 #include "temporary_folder.h"
 
-namespace lanner {
+namespace lanner::test {
 namespace {
 
-using test::numbers;
-
-constexpr Device gpu_device{DeviceKind::cuda, 0};
 constexpr std::int64_t channels = 48;
 constexpr std::uint64_t filter_bytes = 9 * channels * channels * 4; ///< Of one convolution.
 constexpr int convolutions = 5;
@@ -32,7 +29,7 @@ Tensor filters(int seed) {
 }
 
 std::string network() {
-  using namespace test::onnx_file;
+  using namespace onnx_file;
   const std::vector<std::int64_t> pads{1, 1, 1, 1};
   std::vector<Message> nodes, constants;
   std::string from = "x";
@@ -53,7 +50,7 @@ std::string network() {
 }
 
 BuildOptions options(std::optional<std::uint64_t> budget = {}) {
-  BuildOptions made = test::plain_options(gpu_device);
+  BuildOptions made = plain_options(gpu_device);
   made.weight_budget = budget;
   return made;
 }
@@ -74,18 +71,14 @@ std::vector<float> answer(const Engine& engine) {
   return answer(context);
 }
 
-nlohmann::json told(const Engine& engine) {
-  return nlohmann::json::parse(engine.explain_json());
-}
-
 TEST(WeightBudget, IsWhatABuildAndItsContextsTake) {
-  const Engine whole = test::built(network(), options());
+  const Engine whole = built(network(), options());
   EXPECT_EQ(whole.streamable_weights(), convolutions * filter_bytes);
   EXPECT_EQ(whole.least_weight_budget(), filter_bytes);
   EXPECT_EQ(whole.weight_budget(), std::nullopt);
   const std::vector<float> expected = answer(whole);
   for (const std::uint64_t filters_there : {1, 2, 3, 4}) {
-    const Engine engine = test::built(network(), options(filters_there * filter_bytes));
+    const Engine engine = built(network(), options(filters_there * filter_bytes));
     Context context = engine.create_context();
     for (int run = 0; run < 4; ++run) EXPECT_EQ(answer(context), expected);
     const auto weights = told(engine).at("memory").at("weights");
@@ -95,12 +88,12 @@ TEST(WeightBudget, IsWhatABuildAndItsContextsTake) {
     EXPECT_EQ(weights.at("ring"), std::min<std::uint64_t>(filters_there, 2) * filter_bytes);
     EXPECT_TRUE(engine.verify({.runs = 2}).right());
   }
-  LANNER_EXPECT_ERROR(test::built(network(), options(filter_bytes - 1)), ErrorCode::invalid_argument,
+  LANNER_EXPECT_ERROR(built(network(), options(filter_bytes - 1)), ErrorCode::invalid_argument,
                       "the network runs with " + std::to_string(filter_bytes) + " at least");
 }
 
 TEST(WeightBudget, ExplainTellsWhatIsStreamed) {
-  const Engine engine = test::built(network(), options(4 * filter_bytes));
+  const Engine engine = built(network(), options(4 * filter_bytes));
   int streamed = 0;
   const nlohmann::json explained = told(engine);
   for (const auto& node : explained.at("nodes"))
@@ -110,13 +103,13 @@ TEST(WeightBudget, ExplainTellsWhatIsStreamed) {
       EXPECT_EQ(node.at("kernel"), "conv");
     }
   EXPECT_EQ(streamed, convolutions - 2);
-  EXPECT_TRUE(told(test::built(network(), test::plain_options())).at("memory").at("weights").is_null());
+  EXPECT_TRUE(told(built(network(), plain_options())).at("memory").at("weights").is_null());
 }
 
 TEST(WeightBudget, IsForLoadingAndNotInPlans) {
   const TemporaryFolder folder;
   const auto plan = folder.path() / "network.plan", other = folder.path() / "other.plan";
-  const Engine whole = test::built(network(), options());
+  const Engine whole = built(network(), options());
   whole.save(plan);
   fake_cuda_most_device_bytes();
   const std::size_t before = fake_cuda_most_device_bytes();
@@ -133,8 +126,8 @@ TEST(WeightBudget, IsForLoadingAndNotInPlans) {
 }
 
 TEST(WeightBudget, StreamsWhatARefitGives) {
-  const Engine whole = test::built(network(), options());
-  const Engine engine = test::built(network(), options(3 * filter_bytes));
+  const Engine whole = built(network(), options());
+  const Engine engine = built(network(), options(3 * filter_bytes));
   Context before = engine.create_context();
   const std::vector<float> old = answer(before);
   std::map<std::string, Tensor> weights{{"w0", filters(50)}, {"w3", filters(60)}};
@@ -155,13 +148,13 @@ TEST(WeightBudget, StreamsWhatARefitGives) {
 TEST(WeightBudget, IsOneForAllVariants) {
   fake_cuda_most_device_bytes();
   const std::size_t before = fake_cuda_most_device_bytes();
-  const Engine whole = test::built(network(), options());
+  const Engine whole = built(network(), options());
   Context reference = whole.create_context();
   std::map<std::int64_t, std::vector<float>> expected;
   for (const std::int64_t batch : {1, 2, 3}) expected[batch] = answer(reference, batch);
   const std::size_t resident = fake_cuda_most_device_bytes() - before;
   whole.set_weight_budget(2 * filter_bytes);
-  const Engine engine = test::built(network(), options(2 * filter_bytes));
+  const Engine engine = built(network(), options(2 * filter_bytes));
   Context context = engine.create_context();
   for (int round = 0; round < 3; ++round)
     for (const std::int64_t batch : {1, 2, 3}) {
@@ -176,15 +169,15 @@ TEST(WeightBudget, IsOneForAllVariants) {
 }
 
 TEST(WeightBudget, IsRefusedOnAHost) {
-  const Engine engine = test::built(network(), test::plain_options());
+  const Engine engine = built(network(), plain_options());
   LANNER_EXPECT_ERROR(engine.set_weight_budget(1 << 20), ErrorCode::unsupported,
                       "a weight budget is for engines on a GPU");
   engine.set_weight_budget({});
   EXPECT_EQ(engine.streamable_weights(), 0u);
-  BuildOptions build = test::plain_options();
+  BuildOptions build = plain_options();
   build.weight_budget = 1 << 20;
-  LANNER_EXPECT_ERROR(test::built(network(), build), ErrorCode::unsupported, "weight budget");
+  LANNER_EXPECT_ERROR(built(network(), build), ErrorCode::unsupported, "weight budget");
 }
 
 } // namespace
-} // namespace lanner
+} // namespace lanner::test

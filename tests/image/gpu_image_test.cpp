@@ -6,6 +6,7 @@
 
 #include "device/cuda/driver.h"
 #include "device/cuda/gpu.h"
+#include "image/copied_to.h"
 #include "image/reference.h"
 
 namespace lanner {
@@ -24,12 +25,6 @@ protected:
   }
 };
 
-Image on_gpu(const Image& image) {
-  Image there = Image::allocate(image.format, image.width, image.height, {}, gpu_device);
-  copy_image(image, there);
-  return there;
-}
-
 double element(const Tensor& tensor, std::size_t i) {
   switch (tensor.dtype()) {
   case DType::f32:
@@ -45,7 +40,7 @@ double element(const Tensor& tensor, std::size_t i) {
 
 // On the GPU and on the host, on a stream and without, of every type and layout.
 TEST_P(GpuImages, become_tensors) {
-  const Image image = random_image(GetParam(), 61, 43, 7), there = on_gpu(image);
+  const Image image = random_image(GetParam(), 61, 43, 7), there = test::copied_to(gpu_device, image);
   const cuda::OwnedStream queue(cuda::Gpu::get(gpu_device));
   int turns = 0;
   for (const Resize resize :
@@ -72,7 +67,7 @@ TEST_P(GpuImages, become_tensors) {
 }
 
 TEST_P(GpuImages, change_format) {
-  const Image image = random_image(GetParam(), 61, 43, 8), there = on_gpu(image);
+  const Image image = random_image(GetParam(), 61, 43, 8), there = test::copied_to(gpu_device, image);
   for (const PixelFormat to :
        {PixelFormat::rgb24, PixelFormat::bgr24, PixelFormat::rgba32, PixelFormat::rgb_planar,
         PixelFormat::bgr_planar, PixelFormat::rgb48, PixelFormat::gray8, PixelFormat::nv12,

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "graph/infer.h"
+#include "graph/parsed.h"
 #include "graph/text.h"
 #include "lowering/table_backend.h"
 #include "ops/table.h"
@@ -105,8 +105,7 @@ public:
         backend_("fast", table),
         tuner_(target_, 0, cache_, constants_, control_), options{backends_, target_, tuner_, constants_,
                                                                   control_},
-        graph(parse_graph(text, builtin_op_table())), reorders(*graph, options) {
-    infer_types(*graph);
+        graph(test::parsed(text)), reorders(*graph, options) {
     proposals = offered_alternatives(*graph, options);
   }
 

@@ -8,10 +8,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "graph/infer.h"
+#include "graph/parsed.h"
 #include "graph/text.h"
 #include "lowering/table_backend.h"
-#include "ops/table.h"
 
 namespace lanner {
 namespace {
@@ -20,8 +19,7 @@ using Texts = std::vector<std::string>;
 
 /// Names of each group's values, `*` behind those of the first cover.
 Texts proposed(const std::string& text, const std::string& rules) {
-  const auto graph = parse_graph(text, builtin_op_table());
-  infer_types(*graph);
+  const auto graph = test::parsed(text);
   const test::TableBackend backend("fast", rules);
   const std::array<const Backend*, 1> backends{&backend};
   Texts texts;
@@ -97,11 +95,9 @@ TEST(Groups, OfBackendsAreOfOneRegionAndOfKnownSizes) {
 }
 
 TEST(Groups, StandAloneInAGraphOfTheirOwn) {
-  const auto graph = parse_graph("graph @g(%x: f32[2, 3]) -> (%y) {\n"
-                                 "  %c = constant() {value = f32[](2.0)}\n"
-                                 "  %a = relu(%x) source(\"first\")\n  %y = mul(%a, %c)\n}\n",
-                                 builtin_op_table());
-  infer_types(*graph);
+  const auto graph = test::parsed("graph @g(%x: f32[2, 3]) -> (%y) {\n"
+                                  "  %c = constant() {value = f32[](2.0)}\n"
+                                  "  %a = relu(%x) source(\"first\")\n  %y = mul(%a, %c)\n}\n");
   const test::TableBackend backend("fast", "// fuses relu+mul\n");
   const std::array<const Backend*, 1> backends{&backend};
   const auto groups = proposed_groups(*graph, backends, {});

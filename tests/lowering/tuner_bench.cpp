@@ -3,16 +3,12 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
-#include "graph/infer.h"
-#include "graph/text.h"
-#include "ops/table.h"
+#include "graph/parsed.h"
 
 namespace lanner::test {
 
 TunerBench::TunerBench(std::string_view ir, std::string_view words, std::string_view table, Queue queue)
-    : graph(parse_graph(ir, builtin_op_table())), backend(words, table, std::move(queue)) {
-  infer_types(*graph);
-}
+    : graph(parsed(ir)), backend(words, table, std::move(queue)) {}
 
 Node& TunerBench::node() const {
   return *graph->body().nodes().back();

@@ -7,11 +7,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "graph/infer.h"
-#include "graph/text.h"
+#include "graph/parsed.h"
 #include "ops/axis_taps.h"
 #include "ops/interpreter.h"
-#include "ops/table.h"
 
 namespace lanner::ops {
 namespace {
@@ -46,8 +44,7 @@ Tensor summed(const Tensor& x, const TappedAxis& taps) {
 class Case {
 public:
   explicit Case(const std::string& body)
-      : graph_(parse_graph("graph @g(%x: f32[2, 3, 7, 9]) -> (%y) {\n" + body + "\n}", builtin_op_table())) {
-    infer_types(*graph_);
+      : graph_(test::parsed("graph @g(%x: f32[2, 3, 7, 9]) -> (%y) {\n" + body + "\n}")) {
     node_ = graph_->find("y")->producer();
     x_ = counted({2, 3, 7, 9});
   }

@@ -4,25 +4,23 @@
 
 #include "expect_error.h"
 #include "graph/infer.h"
+#include "graph/parsed.h"
 #include "graph/text.h"
 #include "ops/interpreter.h"
 #include "ops/node_run.h"
-#include "ops/table.h"
 
 using namespace lanner;
 using namespace lanner::test;
 
 static std::string run_text(std::string_view text, std::vector<Item> inputs) {
-  const auto graph = parse_graph(text, builtin_op_table());
-  infer_types(*graph);
+  const auto graph = parsed(text);
   std::string shown;
   for (const Item& item : run_reference(*graph, inputs)) shown += (shown.empty() ? "" : " ") + show(item);
   return shown;
 }
 
 static std::string type_in(std::string_view text, std::string_view name) {
-  const auto graph = parse_graph(text, builtin_op_table());
-  infer_types(*graph);
+  const auto graph = parsed(text);
   return graph->find(name)->type.to_string();
 }
 
@@ -82,8 +80,7 @@ graph @main(%x: i64[]) -> (%y) {
 })";
 
 TEST(Loop, ends_at_its_bounds_and_when_cancelled) {
-  const auto graph = parse_graph(endless_text, builtin_op_table());
-  infer_types(*graph);
+  const auto graph = parsed(endless_text);
   const Node& loop = *graph->find("y")->producer();
   const Item x(i64s({1}, {}));
   const std::vector<const Item*> inputs{nullptr, nullptr, &x};
@@ -99,8 +96,7 @@ TEST(Loop, ends_at_its_bounds_and_when_cancelled) {
 }
 
 TEST(Loop, bytes_of_its_turns_are_bounded) {
-  const auto graph = parse_graph(growing_text, builtin_op_table());
-  infer_types(*graph);
+  const auto graph = parsed(growing_text);
   const Item turns(i64s({60}, {})), x(f32s({1, 2}, {1, 2}));
   const std::vector<const Item*> inputs{&turns, nullptr, &x};
   LANNER_EXPECT_ERROR(run_node(*graph->find("y")->producer(), inputs, {.bytes = 1 << 16}),
@@ -129,8 +125,7 @@ TEST(Loop, keeps_the_rank_of_sizes_that_settle) {
 // Passes infer again and again; what only running tells must keep its name.
 TEST(Loop, inference_settles) {
   for (const std::string_view text : {growing_text, loop_text, if_text}) {
-    const auto graph = parse_graph(text, builtin_op_table());
-    infer_types(*graph);
+    const auto graph = parsed(text);
     const std::string once = print(*graph);
     for (int i = 0; i < 3; ++i) infer_types(*graph);
     EXPECT_EQ(print(*graph), once);

@@ -15,11 +15,11 @@
 #include <gtest/gtest.h>
 
 #include "graph/infer.h"
+#include "graph/parsed.h"
 #include "graph/text.h"
 #include "graph/verifier.h"
 #include "ir_cases.h"
 #include "ops/interpreter.h"
-#include "ops/table.h"
 #include "passes/pipeline.h"
 
 namespace lanner {
@@ -41,8 +41,7 @@ class PassCase : public testing::TestWithParam<test::IrCase> {};
 
 TEST_P(PassCase, GivesTheTextAfterAndTheSameNumbers) {
   const test::IrCase& given = GetParam();
-  const auto before = parse_graph(given.text("before"), builtin_op_table());
-  infer_types(*before);
+  const auto before = test::parsed(given.text("before"));
   const auto after = before->clone();
   find_pass(given.file).run(*after);
   find_pass("drop_dead_nodes").run(*after);

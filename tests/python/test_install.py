@@ -97,7 +97,8 @@ def test_a_newer_version_is_not_found(prefix, tmp_path):
 
 
 def test_the_c_interface_from_c99(prefix, inputs, tmp_path):
-    run("cc", *STRICT_C, ROOT / "tests" / "c" / "c_test.c", "-o", tmp_path / "c_test", *flags(prefix))
+    sources = sorted((ROOT / "tests" / "c").glob("*_test.c"))
+    run("cc", *STRICT_C, *sources, "-o", tmp_path / "c_test", *flags(prefix))
     assert run(tmp_path / "c_test", *inputs, cwd=tmp_path) == "all holds\n"
     example = tmp_path / "example.c"
     page = (ROOT / "docs" / "c.md").read_text()

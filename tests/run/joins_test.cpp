@@ -6,12 +6,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "backends/backends.h"
 #include "expect_error.h"
-#include "graph/infer.h"
-#include "graph/text.h"
-#include "ops/table.h"
-#include "plan/program.h"
+#include "graph/parsed.h"
+#include "run/step_count.h"
 
 namespace lanner::test {
 namespace {
@@ -19,13 +16,9 @@ namespace {
 constexpr const char* reference = "tactic(\"reference\", \"reference\", _, 0.0)";
 
 std::size_t steps(const std::string& body) {
-  auto graph = parse_graph(
-      "graph @g(%x: f32[1, 4, 4, 4], %z: f32[1, 8, 4, 4]) -> (%y: f32[1, 12, 4, 4] as \"y\") {\n" + body +
-          "}",
-      builtin_op_table());
-  infer_types(*graph);
-  WeightStore constants;
-  return Program(std::move(graph), backends_for({}), {}, constants).steps().size();
+  return step_count(
+      parsed("graph @g(%x: f32[1, 4, 4, 4], %z: f32[1, 8, 4, 4]) -> (%y: f32[1, 12, 4, 4] as \"y\") {\n" +
+             body + "}"));
 }
 
 /// Two parts stored as said, joined by a node that says `tactic`, and read.
@@ -79,18 +72,13 @@ TEST(Joins, AreOfKernelsThatTakeStrides) {
 TEST(Joins, NeedStridesOfTheResult) {
   const auto moved = [](const std::string& a, const std::string& b) {
     const std::string movement = "tactic(\"cpu\", \"movement\", _, 0.0)";
-    auto graph = parse_graph(
-        fmt::format(
-            "graph @g(%x: f32[2, 4, 4, 4], %z: f32[2, 8, 4, 4]) -> (%y: f32[2, 12, 4, 4] as \"y\") {{\n"
-            "  %a: f32[2, 4, 4, 4] {0} = reorder(%x) {2}\n"
-            "  %b: f32[2, 8, 4, 4] {1} = reorder(%z) {2}\n"
-            "  %y: f32[2, 12, 4, 4] = concat(%a, %b) {{axis = 1}} tactic(\"alias\", \"alias\", _, "
-            "0.0)\n}}",
-            a, b, movement),
-        builtin_op_table());
-    infer_types(*graph);
-    WeightStore constants;
-    return Program(std::move(graph), backends_for({}), {}, constants).steps().size();
+    return step_count(parsed(fmt::format(
+        "graph @g(%x: f32[2, 4, 4, 4], %z: f32[2, 8, 4, 4]) -> (%y: f32[2, 12, 4, 4] as \"y\") {{\n"
+        "  %a: f32[2, 4, 4, 4] {0} = reorder(%x) {2}\n"
+        "  %b: f32[2, 8, 4, 4] {1} = reorder(%z) {2}\n"
+        "  %y: f32[2, 12, 4, 4] = concat(%a, %b) {{axis = 1}} tactic(\"alias\", \"alias\", _, "
+        "0.0)\n}}",
+        a, b, movement)));
   };
   const std::string a = "@ row within=1:12 in=%y", b = "@ row within=1:12 in=%y+256";
   EXPECT_EQ(moved(a, b), 2U);
@@ -105,12 +93,7 @@ TEST(Joins, NeedStridesOfTheResult) {
 
 /// What kernels do not make is whole.
 TEST(Joins, AreNeitherInputsNorConstants) {
-  const auto program = [](const std::string& body) {
-    auto graph = parse_graph("graph @g" + body, builtin_op_table());
-    infer_types(*graph);
-    WeightStore constants;
-    return Program(std::move(graph), backends_for({}), {}, constants).steps().size();
-  };
+  const auto program = [](const std::string& body) { return step_count(parsed("graph @g" + body)); };
   LANNER_EXPECT_ERROR(
       program("(%x: f32[2, 4] @ row within=1:8) -> (%y: f32[2, 4] as \"y\") {\n  %y: f32[2, 4] = relu(%x) " +
               std::string(reference) + "\n}"),
@@ -126,13 +109,10 @@ TEST(Joins, AreNeitherInputsNorConstants) {
 
 /// The memory of a result is as large as its first part alone.
 TEST(Joins, AreNoResultsThemselves) {
-  auto graph = parse_graph("graph @g(%x: f32[1, 4, 4, 4], %z: f32[1, 8, 4, 4]) -> (%a: f32[1, 4, 4, 4] as "
-                           "\"a\", %y: f32[1, 12, 4, 4] as \"y\") {\n" +
-                               joined("@ row in=%c", "@ row in=%c+256") + "}",
-                           builtin_op_table());
-  infer_types(*graph);
-  WeightStore constants;
-  LANNER_EXPECT_ERROR(Program(std::move(graph), backends_for({}), {}, constants), ErrorCode::bad_data,
+  auto graph = parsed("graph @g(%x: f32[1, 4, 4, 4], %z: f32[1, 8, 4, 4]) -> (%a: f32[1, 4, 4, 4] as "
+                      "\"a\", %y: f32[1, 12, 4, 4] as \"y\") {\n" +
+                      joined("@ row in=%c", "@ row in=%c+256") + "}");
+  LANNER_EXPECT_ERROR(step_count(std::move(graph)), ErrorCode::bad_data,
                       "output a is not stored as it is held");
 }
 

@@ -15,19 +15,11 @@
 #include "backends/backends.h"
 #include "engine/plan_file.h"
 #include "engine/state.h"
-#include "graph/infer.h"
-#include "graph/text.h"
+#include "graph/parsed.h"
 #include "ops/interpreter.h"
 #include "ops/node_run.h"
-#include "ops/table.h"
 
 namespace lanner::test {
-
-inline std::unique_ptr<Graph> parsed(std::string_view text) {
-  auto graph = parse_graph(text, builtin_op_table());
-  infer_types(*graph);
-  return graph;
-}
 
 /// Lowered at the first run, by kernels that nothing has timed.
 inline Engine engine_of(std::string_view text, int threads = 1, Device device = {}) {

@@ -6,12 +6,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "backends/backends.h"
 #include "expect_error.h"
-#include "graph/infer.h"
-#include "graph/text.h"
-#include "ops/table.h"
-#include "plan/program.h"
+#include "graph/parsed.h"
+#include "run/step_count.h"
 
 namespace lanner::test {
 namespace {
@@ -20,12 +17,8 @@ constexpr const char* reference = "tactic(\"reference\", \"reference\", _, 0.0)"
 constexpr const char* view = "tactic(\"alias\", \"alias\", _, 0.0)";
 
 std::size_t steps(const std::string& body, const std::string& output = "%y: f32[1, 4, 4, 4]") {
-  auto graph =
-      parse_graph(fmt::format("graph @g(%x: f32[1, 8, 4, 4]) -> ({} as \"y\") {{\n{}}}", output, body),
-                  builtin_op_table());
-  infer_types(*graph);
-  WeightStore constants;
-  return Program(std::move(graph), backends_for({}), {}, constants).steps().size();
+  return step_count(
+      parsed(fmt::format("graph @g(%x: f32[1, 8, 4, 4]) -> ({} as \"y\") {{\n{}}}", output, body)));
 }
 
 /// Half of %r from `from` on, stored as said, and read.

@@ -1,0 +1,14 @@
+#pragma once
+// What an engine tells of itself.
+
+#include <nlohmann/json.hpp>
+
+#include <lanner/engine.h>
+
+namespace lanner::test {
+
+inline nlohmann::json told(const Engine& engine) {
+  return nlohmann::json::parse(engine.explain_json());
+}
+
+} // namespace lanner::test
