@@ -8,7 +8,7 @@
 
 #include "lower/alternatives.h"
 #include "lower/assign.h"
-#include "lower/reorders.h"
+#include "lower/conversions.h"
 
 namespace lanner {
 
@@ -25,6 +25,6 @@ struct Taken {
 /// alternatives of all proposals that hold it. Of a group's members all or none take an alternative: anything
 /// else costs infinitely much, by the edges of the values between them or by edges of their own.
 std::vector<Taken> cheapest_cover(std::span<const Proposal> proposals, const LowerOptions& options,
-                                  ReorderCosts& reorder_costs);
+                                  ConversionCosts& conversion_costs);
 
 } // namespace lanner

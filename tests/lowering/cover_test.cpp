@@ -105,7 +105,7 @@ public:
         backend_("fast", table),
         tuner_(target_, 0, cache_, constants_, control_), options{backends_, target_, tuner_, constants_,
                                                                   control_},
-        graph(parse_graph(text, builtin_op_table())), reorders(*graph, options) {
+        graph(parse_graph(text, builtin_op_table())), conversions(*graph, options) {
     infer_types(*graph);
     proposals = offered_alternatives(*graph, options);
   }
@@ -124,14 +124,14 @@ public:
       for (std::size_t i = 0; i < inputs.size(); ++i) {
         const Value* value = inputs[i];
         if (value->producer() && !stored.contains(value)) return std::numeric_limits<double>::infinity();
-        cost += value->producer() ? reorders(value->type, stored.at(value), tactic_of(taken).inputs[i])
-                                  : reorders.from_caller(*value, tactic_of(taken).inputs[i]);
+        cost += value->producer() ? conversions(value->type, stored.at(value), tactic_of(taken).inputs[i])
+                                  : conversions.from_caller(*value, tactic_of(taken).inputs[i]);
       }
     }
     const auto& results = graph->body().outputs();
     for (const Value* output : std::set<const Value*>(results.begin(), results.end())) {
       if (!stored.contains(output)) return std::numeric_limits<double>::infinity();
-      cost += reorders.to_caller(*output, stored.at(output));
+      cost += conversions.to_caller(*output, stored.at(output));
     }
     return cost;
   }
@@ -176,7 +176,7 @@ private:
 public:
   LowerOptions options;
   std::unique_ptr<Graph> graph;
-  ReorderCosts reorders;
+  ConversionCosts conversions;
   std::vector<Proposal> proposals;
 };
 
@@ -185,7 +185,7 @@ TEST(Cover, IsTheCheapestOfAllThereAre) {
   int groups = 0, parts = 0;
   for (int round = 0; round < 300; ++round) {
     Bench bench(random);
-    const std::vector<Taken> cover = cheapest_cover(bench.proposals, bench.options, bench.reorders);
+    const std::vector<Taken> cover = cheapest_cover(bench.proposals, bench.options, bench.conversions);
     ASSERT_NEAR(bench.cost_of(cover), bench.min_cost(), 1e-12) << bench.text << bench.table;
     std::set<const Node*> grouped;
     for (const Taken& taken : cover)
@@ -206,7 +206,7 @@ TEST(Cover, IsTheCheapestWithAnyGroupsThatBackendsPropose) {
   int taken_groups = 0, with_outputs = 0, untied = 0;
   for (int round = 0; round < 300; ++round) {
     Bench bench(random, true);
-    const std::vector<Taken> cover = cheapest_cover(bench.proposals, bench.options, bench.reorders);
+    const std::vector<Taken> cover = cheapest_cover(bench.proposals, bench.options, bench.conversions);
     ASSERT_NEAR(bench.cost_of(cover), bench.min_cost(), 1e-12) << bench.text << bench.table;
     for (const Taken& taken : cover) {
       const Proposal& one = bench.proposals[taken.proposal];
