@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "lower/estimates.h"
 #include "lower/free_inputs.h"
 #include "plan/lowered.h"
 
@@ -20,8 +19,9 @@ constexpr double avoided = 1.0;
 
 class Cover {
 public:
-  Cover(std::span<const Proposal> proposals, const LowerOptions& options, ConversionCosts& conversion_costs)
-      : proposals_(proposals), options_(options), conversion_costs_(conversion_costs), estimates_(proposals),
+  Cover(std::span<const Proposal> proposals, const Estimates& estimates, const LowerOptions& options,
+        ConversionCosts& conversion_costs)
+      : proposals_(proposals), options_(options), conversion_costs_(conversion_costs), estimates_(estimates),
         standing_back_(standing_back(proposals, options)) {
     number_nodes();
     for (std::size_t p = 0; p < proposals.size(); ++p) add_choices(p);
@@ -275,7 +275,7 @@ private:
   std::span<const Proposal> proposals_;
   const LowerOptions& options_;
   ConversionCosts& conversion_costs_;
-  Estimates estimates_;
+  const Estimates& estimates_;
   std::vector<bool> standing_back_;
   std::vector<const Node*> nodes_;
   std::map<const Node*, std::size_t> numbers_;
@@ -289,9 +289,9 @@ private:
 
 } // namespace
 
-std::vector<Taken> cheapest_cover(std::span<const Proposal> proposals, const LowerOptions& options,
-                                  ConversionCosts& conversion_costs) {
-  return Cover(proposals, options, conversion_costs).solve();
+std::vector<Taken> cheapest_cover(std::span<const Proposal> proposals, const Estimates& estimates,
+                                  const LowerOptions& options, ConversionCosts& conversion_costs) {
+  return Cover(proposals, estimates, options, conversion_costs).solve();
 }
 
 } // namespace lanner

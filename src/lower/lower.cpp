@@ -65,8 +65,10 @@ private:
   /// believed, and each tactic checked where it was not yet.
   std::vector<Taken> settled_cover() {
     for (;;) {
-      stand_in(proposals_, options_);
-      std::vector<Taken> cover = cheapest_cover(proposals_, options_, conversion_costs_);
+      // What stands in was not measured, so it changes none of them.
+      const Estimates estimates(proposals_);
+      stand_in(proposals_, estimates, options_);
+      std::vector<Taken> cover = cheapest_cover(proposals_, estimates, options_, conversion_costs_);
       bool settled = true;
       for (const Taken& taken : cover) settled = settle(taken) && settled;
       if (settled && none_overwritten(cover)) return cover;

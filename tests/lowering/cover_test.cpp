@@ -185,7 +185,8 @@ TEST(Cover, IsTheCheapestOfAllThereAre) {
   int groups = 0, parts = 0;
   for (int round = 0; round < 300; ++round) {
     Bench bench(random);
-    const std::vector<Taken> cover = cheapest_cover(bench.proposals, bench.options, bench.conversions);
+    const std::vector<Taken> cover =
+        cheapest_cover(bench.proposals, Estimates(bench.proposals), bench.options, bench.conversions);
     ASSERT_NEAR(bench.cost_of(cover), bench.min_cost(), 1e-12) << bench.text << bench.table;
     std::set<const Node*> grouped;
     for (const Taken& taken : cover)
@@ -206,7 +207,8 @@ TEST(Cover, IsTheCheapestWithAnyGroupsThatBackendsPropose) {
   int taken_groups = 0, with_outputs = 0, untied = 0;
   for (int round = 0; round < 300; ++round) {
     Bench bench(random, true);
-    const std::vector<Taken> cover = cheapest_cover(bench.proposals, bench.options, bench.conversions);
+    const std::vector<Taken> cover =
+        cheapest_cover(bench.proposals, Estimates(bench.proposals), bench.options, bench.conversions);
     ASSERT_NEAR(bench.cost_of(cover), bench.min_cost(), 1e-12) << bench.text << bench.table;
     for (const Taken& taken : cover) {
       const Proposal& one = bench.proposals[taken.proposal];
