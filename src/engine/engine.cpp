@@ -182,11 +182,11 @@ std::string Engine::graph_json() const {
 }
 
 std::string Engine::lowered_ir() const {
-  return print(state_->specialise(state_->opt, state_->target.threads)->program->graph());
+  return print(state_->variant(state_->opt, state_->target.threads)->program->graph());
 }
 
 std::string Engine::explain_json() const {
-  return lanner::explain_json(*state_, *state_->specialise(state_->opt, state_->target.threads));
+  return lanner::explain_json(*state_, *state_->variant(state_->opt, state_->target.threads));
 }
 
 } // namespace lanner

@@ -177,7 +177,7 @@ Json arena_bounds_json(const EngineState& state) {
   return json;
 }
 
-Json variant_json(const EngineState& state, const VariantKey& key, const Specialisation& made) {
+Json variant_json(const EngineState& state, const VariantKey& key, const MadeVariant& made) {
   const ShapeProfile* profile = state.profile_of(key.shapes);
   double seconds = 0;
   for (const Step& step : made.program->steps()) seconds += step.node->tactic.seconds;
@@ -230,10 +230,10 @@ Json arenas_json(const Program& program) {
 
 } // namespace
 
-std::string explain_json(const EngineState& state, const Specialisation& specialisation) {
+std::string explain_json(const EngineState& state, const MadeVariant& variant) {
   std::map<std::string, const NodeReport*> reports;
-  for (const NodeReport& report : specialisation.reports) reports[report.node] = &report;
-  const Program& program = *specialisation.program;
+  for (const NodeReport& report : variant.reports) reports[report.node] = &report;
+  const Program& program = *variant.program;
   Json json;
   json["name"] = state.graph->name;
   json["target"] = {{"device", state.target.device.to_string()},
@@ -259,7 +259,7 @@ std::string explain_json(const EngineState& state, const Specialisation& special
     json["notes"].push_back(std::move(line));
   for (std::string& line : unkept_placements(program.graph(), state.target))
     json["notes"].push_back(std::move(line));
-  for (const NodeReport& report : specialisation.reports)
+  for (const NodeReport& report : variant.reports)
     for (const std::string& note : report.notes)
       if (report.node.empty()) json["notes"].push_back(note);
   json["profiles"] = Json::array();
