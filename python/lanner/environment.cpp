@@ -10,13 +10,13 @@ namespace lanner::python {
 namespace {
 
 void init(Environment* self, nb::handle log, nb::handle executor, nb::handle allocator, nb::handle limits,
-          int threads) {
+          nb::handle threads) {
   Environment made;
   if (!log.is_none()) made.set_log_callback(to_log(log));
   if (auto given = to_executor(executor)) made.set_executor(std::move(given));
   if (const auto given = to_allocator(allocator)) made.set_allocator(&*given);
   if (!limits.is_none()) made.set_limits(to_limits(limits));
-  if (threads != 0) made.set_threads(threads);
+  if (const int number = to_value<int>("threads", threads, "int"); number != 0) made.set_threads(number);
   new (self) Environment(std::move(made));
 }
 
@@ -29,7 +29,7 @@ void register_environment(nb::module_& module) {
                           "given: changes are for engines made later. What it does not say is the process's.")
       .def(
           "__init__", &init, nb::kw_only(), nb::arg("log") = nb::none(), nb::arg("executor") = nb::none(),
-          nb::arg("allocator") = nb::none(), nb::arg("limits") = nb::none(), nb::arg("threads") = 0,
+          nb::arg("allocator") = nb::none(), nb::arg("limits") = nb::none(), nb::arg("threads").none() = 0,
           nb::sig("def __init__(self, *, log: typing.Callable[[str, str], typing.Any] | None = None, "
                   "executor: typing.Callable[[int, typing.Callable[[int], None]], typing.Any] | None = None, "
                   "allocator: tuple[int, int, int] | None = None, "
