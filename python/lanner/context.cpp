@@ -268,8 +268,8 @@ void register_context(nb::module_& module) {
           "__call__", &PyContext::run, nb::arg("inputs").none() = nb::none(), nb::kw_only(),
           nb::arg("outputs").none() = nb::dict(), nb::arg("stream").none() = 0,
           nb::arg("executor") = nb::none(), nb::arg("allocator") = nb::none(), nb::arg("others"),
-          nb::sig("def __call__(self, inputs: dict[str, typing.Any], *, outputs: "
-                  "dict[str, typing.Any] = {}, stream: int = 0, "
+          nb::sig("def __call__(self, inputs: collections.abc.Mapping[str, object], *, outputs: "
+                  "collections.abc.Mapping[str, object] = {}, stream: int = 0, "
                   "executor: typing.Callable[[int, typing.Callable[[int], None]], typing.Any] | None = None, "
                   "allocator: tuple[int, int, int] | None = None) -> dict[str, Tensor]"),
           "Runs to completion on all inputs; a dict from output name to Tensor. No array is held after it."
@@ -281,8 +281,8 @@ void register_context(nb::module_& module) {
           "enqueue", &PyContext::enqueue, nb::arg("inputs").none() = nb::none(),
           nb::arg("stream").none() = nb::none(), nb::kw_only(), nb::arg("outputs").none() = nb::dict(),
           nb::arg("executor") = nb::none(), nb::arg("allocator") = nb::none(), nb::arg("others"),
-          nb::sig("def enqueue(self, inputs: dict[str, typing.Any], stream: int, *, outputs: "
-                  "dict[str, typing.Any] = {}, "
+          nb::sig("def enqueue(self, inputs: collections.abc.Mapping[str, object], stream: int, *, outputs: "
+                  "collections.abc.Mapping[str, object] = {}, "
                   "executor: typing.Callable[[int, typing.Callable[[int], None]], typing.Any] | None = None, "
                   "allocator: tuple[int, int, int] | None = None) -> dict[str, Tensor]"),
           "Queues a run on a CUDA stream and returns; inputs and results may be touched once the stream is "

@@ -130,7 +130,7 @@ void register_engine(nb::module_& module) {
   nb::class_<PyEngine>(module, "Engine", "An immutable network ready to run; threads may share it.")
       .def("__call__", &PyEngine::call, nb::arg("inputs").none() = nb::none(), nb::kw_only(),
            nb::arg("stream").none() = 0, nb::arg("others"),
-           nb::sig("def __call__(self, inputs: dict[str, typing.Any], *, stream: int = 0) -> "
+           nb::sig("def __call__(self, inputs: collections.abc.Mapping[str, object], *, stream: int = 0) -> "
                    "dict[str, Tensor]"),
            "Runs on a dict from input name to array, Tensor, Image, Frame or list of images; a dict from "
            "output name to Tensor.")
@@ -155,7 +155,7 @@ void register_engine(nb::module_& module) {
           "model's "
           "weights; lanner.load(path, weights=model) takes them from there.")
       .def("refit", &refit, nb::arg("weights").none(),
-           nb::sig("def refit(self, weights: dict[str, typing.Any]) -> Engine"),
+           nb::sig("def refit(self, weights: collections.abc.Mapping[str, object]) -> Engine"),
            "An engine whose weights of these names have other values, arrays of the same type and shape; "
            "others "
            "keep theirs. Kernels stay, nothing is timed, this engine and its contexts are not touched. A "
@@ -186,8 +186,8 @@ void register_engine(nb::module_& module) {
           "The least that weight_budget may be.")
       .def("prepare", &prepare, nb::arg("shapes").none(), nb::kw_only(), nb::arg("threads").none() = 0,
            nb::arg("progress") = nb::none(),
-           nb::sig("def prepare(self, shapes: dict[str, collections.abc.Sequence[int]] | "
-                   "collections.abc.Sequence[dict[str, collections.abc.Sequence[int]]], "
+           nb::sig("def prepare(self, shapes: collections.abc.Mapping[str, collections.abc.Sequence[int]] | "
+                   "collections.abc.Sequence[collections.abc.Mapping[str, collections.abc.Sequence[int]]], "
                    "*, threads: int | "
                    "collections.abc.Sequence[int] = 0, progress: collections.abc.Callable[[str, int, int], "
                    "object] | None = None) -> None"),
@@ -233,8 +233,8 @@ void register_engine(nb::module_& module) {
           nb::arg("seed") = 0, nb::arg("runs") = 10, nb::arg("contexts") = 2, nb::arg("threads") = 0,
           nb::arg("reproducer") = nb::none(), nb::arg("progress") = nb::none(),
           nb::sig(
-              "def verify(self, shapes: dict[str, collections.abc.Sequence[int]] = {}, "
-              "inputs: dict[str, typing.Any] = {}, *, seed: int = 0, runs: int = 10, "
+              "def verify(self, shapes: collections.abc.Mapping[str, collections.abc.Sequence[int]] = {}, "
+              "inputs: collections.abc.Mapping[str, object] = {}, *, seed: int = 0, runs: int = 10, "
               "contexts: int = 2, "
               "threads: int = 0, reproducer: str | os.PathLike[str] | None = None, "
               "progress: collections.abc.Callable[[str, int, int], object] | None = None) -> Verification"),

@@ -190,7 +190,7 @@ void register_image(nb::module_& module) {
         return load_image(name, bounds);
       },
       nb::arg("path"), nb::kw_only(), nb::arg("limits") = nb::none(),
-      nb::sig("def load_image(path: str | os.PathLike[str], *, limits: dict[str, float | "
+      nb::sig("def load_image(path: str | os.PathLike[str], *, limits: collections.abc.Mapping[str, float | "
               "str] | None = None) -> Image"),
       "Reads a still picture: PNG, JPEG, BMP, PPM, WebP, TIFF and what else FFmpeg knows. limits: as of "
       "build.");

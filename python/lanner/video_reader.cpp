@@ -127,7 +127,7 @@ constexpr std::array reader_keywords{
     Keyword{"frame_bytes", "int"},
     Keyword{"cache_index", "bool"},
     Keyword{"index", "StreamIndex"},
-    Keyword{"limits", "dict[str, float | str]"},
+    Keyword{"limits", "collections.abc.Mapping[str, float | str]"},
 };
 
 VideoReaderOptions reader_options(const nb::kwargs& keywords) {

@@ -128,6 +128,8 @@ def errors_of_mypy(program):
 
 
 RIGHT = """
+import numpy as np
+
 import lanner
 
 engine = lanner.build("model.onnx", profiles=[{"input": (1, 3, 8, 8)}], threads=1, precision=["fp32", "fp16"])
@@ -139,6 +141,18 @@ for frame in reader:
 batch: lanner.Tensor = reader.batch(range(2), fit="letterbox", pad_value=0.5)
 for frame in lanner.ParallelDecoder("clip.mp4", decoders=2, format="rgb24"):
     frame.image.to_tensor(region=(0, 0, 4, 4), quarter_turns=1)
+shapes: dict[str, list[int]] = {"input": [1, 3, 8, 8]}
+bounds = {"seconds": 60}
+ranges = [{"input": ((1, 3, 8, 8), (2, 3, 8, 8), (4, 3, 8, 8))}]
+ranged = lanner.build("model.onnx", shapes=shapes, profiles=ranges, limits=bounds, preprocess={"input": spec})
+lanner.build("model.onnx", shapes={"input": ([1, 3], [2, 3], [4, 3])}, pictures={"input": ("nv12", spec)})
+ranged.prepare(shapes, threads=[1, 2])
+ranged.prepare([shapes, {"input": (2, 3, 8, 8)}])
+arrays: dict[str, np.ndarray] = {"input": np.ones((1, 3, 8, 8), np.float32)}
+ranged(arrays)
+ranged.refit(arrays).create_context(profile=True)(arrays, outputs=arrays)
+ranged.verify(shapes, arrays)
+lanner.load("plan", limits=bounds)
 """
 
 WRONG = {
@@ -151,6 +165,18 @@ WRONG = {
     'lanner.ParallelDecoder("a", prefetch="many")': "incompatible type",
     'lanner.build("a", budgets=1)': 'Unexpected keyword argument "budgets"',
     'lanner.load("a", threads="2")': "incompatible type",
+    'lanner.build("a", shapes={"x": 3})': "incompatible type",
+    'lanner.build("a", shapes={"x": "1x3"})': "incompatible type",
+    'lanner.build("a", shapes={"x": ((1, 3), (2, 3))})': "incompatible type",
+    'lanner.build("a", shapes=(1, 3))': "incompatible type",
+    'lanner.build("a", profiles={"x": (1, 3)})': "incompatible type",
+    'lanner.build("a", profiles=[{"x": ("1x3", "2x3", "4x3")}])': "incompatible type",
+    'lanner.build("a", preprocess=lanner.Preprocess())': "incompatible type",
+    'lanner.build("a", pictures={"x": "imagenet"})': "incompatible type",
+    'lanner.load("a").prepare({"x": 3})': "incompatible type",
+    'lanner.load("a").verify(shapes={"x": "3"})': "incompatible type",
+    'lanner.load("a")([1.0])': "incompatible type",
+    'lanner.load("a", limits="4GiB")': "incompatible type",
 }
 
 
