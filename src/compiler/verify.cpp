@@ -15,6 +15,7 @@
 #include "compiler/verification.h"
 #include "device/threads.h"
 #include "engine/input_names.h"
+#include "engine/pictures.h"
 #include "engine/state.h"
 
 namespace lanner {
@@ -29,7 +30,7 @@ InputShapes shapes_for(const EngineState& state, const VerifyOptions& options) {
     const std::size_t i = input_number(*state.graph, name);
     check(!state.inputs[i].sequence, ErrorCode::invalid_argument,
           "input {}: a shape was given for a sequence", name);
-    shapes[i] = shape;
+    shapes[i] = shape_of_records(*state.graph->body().parameter(i), shape);
   }
   for (const auto& [name, item] : options.inputs) {
     const std::size_t i = input_number(*state.graph, name);

@@ -40,7 +40,7 @@ VariantKey key_of(const EngineState& state, const Variant& variant) {
         with_context([] { return "prepare"; }, [&] { return input_number(*state.graph, name); });
     check(!state.inputs[i].sequence, ErrorCode::invalid_argument,
           "input {}: a shape was given for a sequence", name);
-    given[i] = shape;
+    given[i] = shape_of_records(*state.graph->body().parameter(i), shape);
   }
   check_threads(variant.threads);
   return {completed_shapes(*state.graph, given, state.opt),

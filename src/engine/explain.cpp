@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "engine/caller_options.h"
+#include "engine/pictures.h"
 #include "graph/op.h"
 #include "plan/joins.h"
 #include "plan/lowered.h"
@@ -150,11 +151,16 @@ void add_callers(Json& json, const EngineState& state) {
   json["storages"] = callers.contains("storages") ? callers["storages"] : Json::object();
 }
 
+/// In a caller's words.
+Json sizes_json(const EngineState& state, std::size_t input, const Shape& shape) {
+  return told_shape(*state.graph->body().parameter(input), shape).dims();
+}
+
 /// Shapes by input, of those that have one.
 Json shapes_json(const EngineState& state, const InputShapes& shapes) {
   Json json = Json::object();
   for (std::size_t i = 0; i < shapes.size(); ++i)
-    if (!state.inputs[i].sequence) json[state.inputs[i].name] = shapes[i].dims();
+    if (!state.inputs[i].sequence) json[state.inputs[i].name] = sizes_json(state, i, shapes[i]);
   return json;
 }
 
@@ -162,8 +168,9 @@ Json profile_json(const EngineState& state, const ShapeProfile& profile) {
   Json json = Json::object();
   for (std::size_t i = 0; i < profile.ranges.size(); ++i)
     if (const auto& range = profile.ranges[i])
-      json[state.inputs[i].name] = {
-          {"min", range->min.dims()}, {"opt", range->opt.dims()}, {"max", range->max.dims()}};
+      json[state.inputs[i].name] = {{"min", sizes_json(state, i, range->min)},
+                                    {"opt", sizes_json(state, i, range->opt)},
+                                    {"max", sizes_json(state, i, range->max)}};
   return json;
 }
 

@@ -14,6 +14,7 @@
 #include "engine/compiler.h"
 #include "engine/given_shapes.h"
 #include "engine/measure_machine.h"
+#include "engine/pictures.h"
 #include "graph/op.h"
 
 namespace lanner {
@@ -246,7 +247,9 @@ EngineState::Model EngineState::like(const InputShapes& shapes, int threads) con
 std::string EngineState::shapes_text(const InputShapes& shapes) const {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < shapes.size(); ++i)
-    if (!inputs[i].sequence) parts.push_back(fmt::format("{}: {}", inputs[i].name, shapes[i].to_string()));
+    if (!inputs[i].sequence)
+      parts.push_back(fmt::format("{}: {}", inputs[i].name,
+                                  told_shape(*graph->body().parameter(i), shapes[i]).to_string()));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
