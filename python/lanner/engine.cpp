@@ -79,35 +79,8 @@ nb::list bindings(const std::vector<Binding>& list) {
   return result;
 }
 
-} // namespace
-
-Context PyEngine::take() const {
-  const std::lock_guard lock(pool_->mutex);
-  if (pool_->idle.empty()) return engine_.create_context();
-  Context context = std::move(pool_->idle.back());
-  pool_->idle.pop_back();
-  return context;
-}
-
-void PyEngine::give(Context context) const {
-  const std::lock_guard lock(pool_->mutex);
-  pool_->idle.push_back(std::move(context));
-}
-
-nb::dict PyEngine::call(nb::handle inputs, nb::handle stream, const nb::kwargs& others) const {
-  const nb::dict given = to_inputs(engine_, inputs, others);
-  const std::uintptr_t queue = to_stream(stream);
-  Context context = take();
-  bind_inputs(context, engine_, given);
-  run(context, queue);
-  nb::dict results = outputs_of(context, engine_);
-  context.unbind(); // Nothing of this caller's is left for the next one.
-  context.reset_states();
-  give(std::move(context));
-  return results;
-}
-
-void register_engine(nb::module_& module) {
+/// What is of all engines of the process.
+void register_process(nb::module_& module) {
   module.def("default_threads", &default_threads, nb::sig("def default_threads() -> int"),
              "Threads of what is made without a number of its own: what set_threads() said, else "
              "LANNER_THREADS, else as many as there are cores that this process may keep busy now.");
@@ -126,8 +99,10 @@ void register_engine(nb::module_& module) {
       "Where CUDA's libraries are looked for before the loader's folders; to be called before the first use "
       "of a GPU. "
       "Those of PyPI's nvidia packages are known already.");
+}
 
-  nb::class_<PyEngine>(module, "Engine", "An immutable network ready to run; threads may share it.")
+void register_runs(nb::class_<PyEngine>& engine) {
+  engine
       .def("__call__", &PyEngine::call, nb::arg("inputs").none() = nb::none(), nb::kw_only(),
            nb::arg("stream").none() = 0, nb::arg("others"),
            nb::sig("def __call__(self, inputs: collections.abc.Mapping[str, object], *, stream: int = 0) -> "
@@ -154,6 +129,43 @@ void register_engine(nb::module_& module) {
           "Writes a plan beside the path and renames it. weights: False leaves out what is made of the "
           "model's "
           "weights; lanner.load(path, weights=model) takes them from there.")
+      .def("prepare", &prepare, nb::arg("shapes").none(), nb::kw_only(), nb::arg("threads").none() = 0,
+           nb::arg("progress") = nb::none(),
+           nb::sig("def prepare(self, shapes: collections.abc.Mapping[str, collections.abc.Sequence[int]] | "
+                   "collections.abc.Sequence[collections.abc.Mapping[str, collections.abc.Sequence[int]]], "
+                   "*, threads: int | "
+                   "collections.abc.Sequence[int] = 0, progress: collections.abc.Callable[[str, int, int], "
+                   "object] | None = None) -> None"),
+           "Tunes kernels for these input shapes, or for several, ahead of their first run, within the "
+           "build's budget and while contexts go on running; save keeps them. threads: of contexts, 0 for "
+           "the engine's; several for each of them.")
+      .def(
+          "verify",
+          [](const PyEngine& self, nb::handle shapes, nb::handle inputs, std::uint64_t seed, int runs,
+             int contexts, int threads, nb::object reproducer, nb::object progress) {
+            return verify(self.get(), {to_dict("shapes", shapes, expected_shapes),
+                                       to_dict("inputs", inputs, "a dict like {\"x\": array}"), seed, runs,
+                                       contexts, threads, std::move(reproducer), std::move(progress)});
+          },
+          nb::arg("shapes").none() = nb::dict(), nb::arg("inputs").none() = nb::dict(), nb::kw_only(),
+          nb::arg("seed") = 0, nb::arg("runs") = 10, nb::arg("contexts") = 2, nb::arg("threads") = 0,
+          nb::arg("reproducer") = nb::none(), nb::arg("progress") = nb::none(),
+          nb::sig(
+              "def verify(self, shapes: collections.abc.Mapping[str, collections.abc.Sequence[int]] = {}, "
+              "inputs: collections.abc.Mapping[str, object] = {}, *, seed: int = 0, runs: int = 10, "
+              "contexts: int = 2, "
+              "threads: int = 0, reproducer: str | os.PathLike[str] | None = None, "
+              "progress: collections.abc.Callable[[str, int, int], object] | None = None) -> Verification"),
+          "Compares every node's kernel with what the node's definition gives on the same values, then "
+          "several "
+          "contexts at work at once. inputs that are not given are random. reproducer: path of the ONNX "
+          "model "
+          "that is written of the first node that differs; what it read goes beside it, to "
+          "NAME.inputs.safetensors. The result is true where nothing differs.");
+}
+
+void register_weights(nb::class_<PyEngine>& engine) {
+  engine
       .def("refit", &refit, nb::arg("weights").none(),
            nb::sig("def refit(self, weights: collections.abc.Mapping[str, object]) -> Engine"),
            "An engine whose weights of these names have other values, arrays of the same type and shape; "
@@ -183,18 +195,11 @@ void register_engine(nb::module_& module) {
           "Bytes of weights that a budget may keep from the GPU.")
       .def_prop_ro(
           "least_weight_budget", [](const PyEngine& self) { return self.get().least_weight_budget(); },
-          "The least that weight_budget may be.")
-      .def("prepare", &prepare, nb::arg("shapes").none(), nb::kw_only(), nb::arg("threads").none() = 0,
-           nb::arg("progress") = nb::none(),
-           nb::sig("def prepare(self, shapes: collections.abc.Mapping[str, collections.abc.Sequence[int]] | "
-                   "collections.abc.Sequence[collections.abc.Mapping[str, collections.abc.Sequence[int]]], "
-                   "*, threads: int | "
-                   "collections.abc.Sequence[int] = 0, progress: collections.abc.Callable[[str, int, int], "
-                   "object] | None = None) -> None"),
-           "Tunes kernels for these input shapes, or for several, ahead of their first run, within the "
-           "build's budget and while contexts go on running; save keeps them. threads: of contexts, 0 for "
-           "the engine's; several for each of them.")
-      .def_prop_ro("name", [](const PyEngine& self) { return text_of(self.get().name()); })
+          "The least that weight_budget may be.");
+}
+
+void register_facts(nb::class_<PyEngine>& engine) {
+  engine.def_prop_ro("name", [](const PyEngine& self) { return text_of(self.get().name()); })
       .def_prop_ro(
           "inputs", [](const PyEngine& self) { return bindings(self.get().inputs()); },
           nb::sig("def inputs(self) -> list[Binding]"))
@@ -220,30 +225,43 @@ void register_engine(nb::module_& module) {
           [](const PyEngine& self) {
             return nb::module_::import_("json").attr("loads")(self.get().explain_json());
           },
-          nb::sig("def explain(self) -> dict[str, typing.Any]"), "What was decided for each node and why.")
-      .def(
-          "verify",
-          [](const PyEngine& self, nb::handle shapes, nb::handle inputs, std::uint64_t seed, int runs,
-             int contexts, int threads, nb::object reproducer, nb::object progress) {
-            return verify(self.get(), {to_dict("shapes", shapes, expected_shapes),
-                                       to_dict("inputs", inputs, "a dict like {\"x\": array}"), seed, runs,
-                                       contexts, threads, std::move(reproducer), std::move(progress)});
-          },
-          nb::arg("shapes").none() = nb::dict(), nb::arg("inputs").none() = nb::dict(), nb::kw_only(),
-          nb::arg("seed") = 0, nb::arg("runs") = 10, nb::arg("contexts") = 2, nb::arg("threads") = 0,
-          nb::arg("reproducer") = nb::none(), nb::arg("progress") = nb::none(),
-          nb::sig(
-              "def verify(self, shapes: collections.abc.Mapping[str, collections.abc.Sequence[int]] = {}, "
-              "inputs: collections.abc.Mapping[str, object] = {}, *, seed: int = 0, runs: int = 10, "
-              "contexts: int = 2, "
-              "threads: int = 0, reproducer: str | os.PathLike[str] | None = None, "
-              "progress: collections.abc.Callable[[str, int, int], object] | None = None) -> Verification"),
-          "Compares every node's kernel with what the node's definition gives on the same values, then "
-          "several "
-          "contexts at work at once. inputs that are not given are random. reproducer: path of the ONNX "
-          "model "
-          "that is written of the first node that differs; what it read goes beside it, to "
-          "NAME.inputs.safetensors. The result is true where nothing differs.");
+          nb::sig("def explain(self) -> dict[str, typing.Any]"), "What was decided for each node and why.");
+}
+
+} // namespace
+
+Context PyEngine::take() const {
+  const std::lock_guard lock(pool_->mutex);
+  if (pool_->idle.empty()) return engine_.create_context();
+  Context context = std::move(pool_->idle.back());
+  pool_->idle.pop_back();
+  return context;
+}
+
+void PyEngine::give(Context context) const {
+  const std::lock_guard lock(pool_->mutex);
+  pool_->idle.push_back(std::move(context));
+}
+
+nb::dict PyEngine::call(nb::handle inputs, nb::handle stream, const nb::kwargs& others) const {
+  const nb::dict given = to_inputs(engine_, inputs, others);
+  const std::uintptr_t queue = to_stream(stream);
+  Context context = take();
+  bind_inputs(context, engine_, given);
+  run(context, queue);
+  nb::dict results = outputs_of(context, engine_);
+  context.unbind(); // Nothing of this caller's is left for the next one.
+  context.reset_states();
+  give(std::move(context));
+  return results;
+}
+
+void register_engine(nb::module_& module) {
+  register_process(module);
+  nb::class_<PyEngine> engine(module, "Engine", "An immutable network ready to run; threads may share it.");
+  register_runs(engine);
+  register_weights(engine);
+  register_facts(engine);
 }
 
 } // namespace lanner::python
