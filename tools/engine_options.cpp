@@ -217,7 +217,8 @@ void add_profile_option(CLI::App& command, EngineOptions& options) {
   command
       .add_option("--profile", options.profiles,
                   "INPUT=MIN:OPT:MAX, like input=1x3x224x224:8x3x224x224:32x3x224x224, several "
-                  "inputs comma separated: shapes to be ready for; may be given several times")
+                  "inputs comma separated: shapes to be ready for; of an input that takes pictures their "
+                  "number, like input=1:4:8; may be given several times")
       ->group(options_group)
       ->allow_extra_args(false);
 }

@@ -113,8 +113,8 @@ struct BuildOptions {
       preprocess; ///< By input name; stored in the plan, used when an Image is bound.
   /// By input name: such an input takes images, not tensors. What the network reads of them is made by a node
   /// of the graph, on the engine's device, stored as the nodes behind it read it. Their sizes may change
-  /// from image to image and from run to run: nothing is made anew. `shapes` are the model's own, profiles
-  /// and prepare() those of Binding.
+  /// from image to image and from run to run: nothing is made anew. `shapes` are the model's own, profiles,
+  /// prepare() and verify() give such an input the number of images as its shape: {4}.
   std::map<std::string, PictureOptions> pictures;
   /// Values that each context keeps from run to run: KV caches, recurrent state. The output's value after a
   /// run is the input's at the next one, without a copy. Type and rank must be equal; where the sizes change

@@ -41,6 +41,7 @@ void register_video(nb::module_& module);
 void register_context(nb::module_& module);
 void register_verification(nb::module_& module);
 void register_engine(nb::module_& module);
+void register_build(nb::module_& module);
 
 /// A tensor that shares memory with `object` where it can: a Tensor, a NumPy array, anything with DLPack, a
 /// number or a nested list (copied).
@@ -73,20 +74,34 @@ std::string bytes_of(nb::handle text, const char* errors);
 /// The path of a str, bytes or PathLike, as the system has it.
 std::string path_of(nb::handle object);
 
-/// At most 80 characters of what Python prints.
+/// At most 80 characters of what Python prints, in one line.
 std::string shown(nb::handle value);
 
-/// Calls `body`, which converts `value`; TypeError names the option where it does not fit.
+/// Throws TypeError with this line; names in it may be any bytes.
+[[noreturn]] void fail_type(std::string_view line);
+/// The same for an option: `limits: 3 is of the wrong type; expected a dict`. `expected` may be empty.
+[[noreturn]] void refuse(std::string_view option, nb::handle value, std::string_view fault,
+                         std::string_view expected);
+
+/// Calls `body`, which converts `value`; TypeError names the option where it does not fit, and what was
+/// `expected`.
 template<typename Body>
-auto with_option_named(std::string_view name, nb::handle value, Body&& body) {
+auto with_option_named(std::string_view name, nb::handle value, Body&& body, std::string_view expected = {}) {
   try {
     return body();
   } catch (const std::bad_cast&) {
-    throw nb::type_error(fmt::format("{}: {} is of the wrong type or size", name, shown(value)).c_str());
+    refuse(name, value, "is of the wrong type or size", expected);
   } catch (nb::python_error& error) {
     if (!error.matches(PyExc_TypeError)) throw;
-    throw nb::type_error(fmt::format("{}: {} is of the wrong type", name, shown(value)).c_str());
+    refuse(name, value, "is of the wrong type", expected);
   }
+}
+
+/// The value of an argument, as a T.
+template<typename T>
+T to_value(std::string_view name, nb::handle value, std::string_view expected) {
+  return with_option_named(
+      name, value, [&] { return nb::cast<T>(value); }, expected);
 }
 
 /// A Control that looks for Ctrl-C at each step of progress. finish() raises what came.

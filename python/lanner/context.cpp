@@ -7,6 +7,7 @@
 #include <lanner/video_reader.h>
 
 #include "check.h"
+#include "options.h"
 #include "resources.h"
 
 namespace lanner::python {
@@ -106,7 +107,36 @@ Stream stream_of(std::uintptr_t handle) {
   return {reinterpret_cast<void*>(handle)};
 }
 
+/// `{"x": array}`, of the first names.
+std::string dict_of(const std::vector<Binding>& bindings) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, bindings.size()); ++i)
+    text += fmt::format("{}\"{}\": array", i > 0 ? ", " : "", bindings[i].name);
+  return fmt::format("{{{}{}}}", text, bindings.size() > most ? ", ..." : "");
+}
+
+nb::dict to_outputs(const Engine& engine, nb::handle outputs) {
+  if (nb::isinstance<nb::dict>(outputs)) return nb::borrow<nb::dict>(outputs);
+  return to_dict("outputs", outputs,
+                 fmt::format("a dict from output name to memory, like {}", dict_of(engine.outputs())));
+}
+
 } // namespace
+
+nb::dict to_inputs(const Engine& engine, nb::handle inputs, const nb::kwargs& others) {
+  for (const auto& [name, value] : others)
+    fail_type(fmt::format("unknown option {}; inputs come in one dict, like {}", shown(name),
+                          dict_of(engine.inputs())));
+  if (nb::isinstance<nb::dict>(inputs)) return nb::borrow<nb::dict>(inputs);
+  return to_dict("inputs", inputs,
+                 fmt::format("a dict from input name to value, like {}", dict_of(engine.inputs())));
+}
+
+std::uintptr_t to_stream(nb::handle stream) {
+  return to_value<std::uintptr_t>("stream", stream,
+                                  "the handle of a CUDA stream, a number like torch.cuda.Stream.cuda_stream");
+}
 
 void bind_inputs(Context& context, const Engine& engine, const nb::dict& inputs) {
   for (const auto& [name, borrowed] : inputs) {
@@ -140,25 +170,29 @@ void PyContext::bind(const nb::dict& inputs, const nb::dict& outputs) {
   }
 }
 
-nb::dict PyContext::run(const nb::dict& inputs, const nb::dict& outputs, std::uintptr_t stream,
-                        nb::handle executor, nb::handle allocator) {
+nb::dict PyContext::run(nb::handle inputs, nb::handle outputs, nb::handle stream, nb::handle executor,
+                        nb::handle allocator, const nb::kwargs& others) {
+  const nb::dict values = to_inputs(engine_, inputs, others), memory = to_outputs(engine_, outputs);
+  const std::uintptr_t queue = to_stream(stream);
   const CallGiven given(executor, allocator);
   const Alone alone(busy_);
   context_.unbind();
   const Bound bound(context_);
-  bind(inputs, outputs);
-  python::run(context_, stream, given.resources());
+  bind(values, memory);
+  python::run(context_, queue, given.resources());
   return outputs_of(context_, engine_);
 }
 
-nb::dict PyContext::enqueue(const nb::dict& inputs, std::uintptr_t stream, const nb::dict& outputs,
-                            nb::handle executor, nb::handle allocator) {
+nb::dict PyContext::enqueue(nb::handle inputs, nb::handle stream, nb::handle outputs, nb::handle executor,
+                            nb::handle allocator, const nb::kwargs& others) {
+  const nb::dict values = to_inputs(engine_, inputs, others), memory = to_outputs(engine_, outputs);
+  const std::uintptr_t queue = to_stream(stream);
   const CallGiven given(executor, allocator);
   const Alone alone(busy_);
   context_.unbind(); // Not after: a GPU may still have to read and write the arrays.
-  bind(inputs, outputs);
+  bind(values, memory);
   Interruptible interruptible;
-  interruptible.run([&] { context_.enqueue(stream_of(stream), interruptible.control(), given.resources()); });
+  interruptible.run([&] { context_.enqueue(stream_of(queue), interruptible.control(), given.resources()); });
   return outputs_of(context_, engine_);
 }
 
@@ -231,10 +265,11 @@ void register_context(nb::module_& module) {
       "One caller's state to run an engine: memory and threads. One thread at a time; another "
       "call meanwhile raises.")
       .def(
-          "__call__", &PyContext::run, nb::arg("inputs"), nb::kw_only(), nb::arg("outputs") = nb::dict(),
-          nb::arg("stream") = 0, nb::arg("executor") = nb::none(), nb::arg("allocator") = nb::none(),
-          nb::sig("def __call__(self, inputs: dict[str, typing.Any], *, outputs: dict[str, typing.Any] = "
-                  "{}, stream: int = 0, "
+          "__call__", &PyContext::run, nb::arg("inputs").none() = nb::none(), nb::kw_only(),
+          nb::arg("outputs").none() = nb::dict(), nb::arg("stream").none() = 0,
+          nb::arg("executor") = nb::none(), nb::arg("allocator") = nb::none(), nb::arg("others"),
+          nb::sig("def __call__(self, inputs: collections.abc.Mapping[str, object], *, outputs: "
+                  "collections.abc.Mapping[str, object] = {}, stream: int = 0, "
                   "executor: typing.Callable[[int, typing.Callable[[int], None]], typing.Any] | None = None, "
                   "allocator: tuple[int, int, int] | None = None) -> dict[str, Tensor]"),
           "Runs to completion on all inputs; a dict from output name to Tensor. No array is held after it."
@@ -243,11 +278,11 @@ void register_context(nb::module_& module) {
           "allocator: what runs this run's loops and gives the memory of its results, in place of the "
           "environment's; see Environment.")
       .def(
-          "enqueue", &PyContext::enqueue, nb::arg("inputs"), nb::arg("stream"), nb::kw_only(),
-          nb::arg("outputs") = nb::dict(), nb::arg("executor") = nb::none(),
-          nb::arg("allocator") = nb::none(),
-          nb::sig("def enqueue(self, inputs: dict[str, typing.Any], stream: int, *, outputs: dict[str, "
-                  "typing.Any] = {}, "
+          "enqueue", &PyContext::enqueue, nb::arg("inputs").none() = nb::none(),
+          nb::arg("stream").none() = nb::none(), nb::kw_only(), nb::arg("outputs").none() = nb::dict(),
+          nb::arg("executor") = nb::none(), nb::arg("allocator") = nb::none(), nb::arg("others"),
+          nb::sig("def enqueue(self, inputs: collections.abc.Mapping[str, object], stream: int, *, outputs: "
+                  "collections.abc.Mapping[str, object] = {}, "
                   "executor: typing.Callable[[int, typing.Callable[[int], None]], typing.Any] | None = None, "
                   "allocator: tuple[int, int, int] | None = None) -> dict[str, Tensor]"),
           "Queues a run on a CUDA stream and returns; inputs and results may be touched once the stream is "

@@ -14,10 +14,10 @@ class PyContext {
 public:
   PyContext(const Engine& engine, const ContextOptions& options);
 
-  nb::dict run(const nb::dict& inputs, const nb::dict& outputs, std::uintptr_t stream, nb::handle executor,
-               nb::handle allocator);
-  nb::dict enqueue(const nb::dict& inputs, std::uintptr_t stream, const nb::dict& outputs,
-                   nb::handle executor, nb::handle allocator);
+  nb::dict run(nb::handle inputs, nb::handle outputs, nb::handle stream, nb::handle executor,
+               nb::handle allocator, const nb::kwargs& others);
+  nb::dict enqueue(nb::handle inputs, nb::handle stream, nb::handle outputs, nb::handle executor,
+                   nb::handle allocator, const nb::kwargs& others);
   nb::list profile() const;
   void reset_states();
   nb::object state(nb::handle input) const;
@@ -32,10 +32,13 @@ private:
   mutable std::atomic<bool> busy_{false};
 };
 
+/// What a call was given: the dict of its inputs, and nothing by other keywords.
+nb::dict to_inputs(const Engine& engine, nb::handle inputs, const nb::kwargs& others);
+/// A CUstream as Python's frameworks give it: a number, 0 for the default stream.
+std::uintptr_t to_stream(nb::handle stream);
 /// Binds tensors, images, frames, and lists or tuples of the latter two.
 void bind_inputs(Context& context, const Engine& engine, const nb::dict& inputs);
-/// Runs to completion, without the GIL. `stream` is a CUstream as Python's frameworks give it: a number, 0
-/// for the default stream.
+/// Runs to completion, without the GIL.
 void run(Context& context, std::uintptr_t stream, const RunResources& resources = {});
 nb::dict outputs_of(const Context& context, const Engine& engine);
 

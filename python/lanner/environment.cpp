@@ -10,13 +10,13 @@ namespace lanner::python {
 namespace {
 
 void init(Environment* self, nb::handle log, nb::handle executor, nb::handle allocator, nb::handle limits,
-          int threads) {
+          nb::handle threads) {
   Environment made;
   if (!log.is_none()) made.set_log_callback(to_log(log));
   if (auto given = to_executor(executor)) made.set_executor(std::move(given));
   if (const auto given = to_allocator(allocator)) made.set_allocator(&*given);
   if (!limits.is_none()) made.set_limits(to_limits(limits));
-  if (threads != 0) made.set_threads(threads);
+  if (const int number = to_value<int>("threads", threads, "int"); number != 0) made.set_threads(number);
   new (self) Environment(std::move(made));
 }
 
@@ -27,21 +27,21 @@ void register_environment(nb::module_& module) {
                           "What builds and loads share beside the model: operators from plug-ins, where "
                           "timings are kept, a log, threads, memory, limits. An engine keeps what it was "
                           "given: changes are for engines made later. What it does not say is the process's.")
-      .def(
-          "__init__", &init, nb::kw_only(), nb::arg("log") = nb::none(), nb::arg("executor") = nb::none(),
-          nb::arg("allocator") = nb::none(), nb::arg("limits") = nb::none(), nb::arg("threads") = 0,
-          nb::sig("def __init__(self, *, log: typing.Callable[[str, str], typing.Any] | None = None, "
-                  "executor: typing.Callable[[int, typing.Callable[[int], None]], typing.Any] | None = None, "
-                  "allocator: tuple[int, int, int] | None = None, "
-                  "limits: dict[str, float | str] | None = None, threads: int = 0) -> None"),
-          "log(level, message) gets what is said while its engines are built, loaded and run, from any "
-          "thread: debug, info or warning, and a line; warnings are then none of Python's. executor(count, "
-          "piece) runs their loops: it calls piece(i) once for each i below count, on whatever threads, and "
-          "returns when all have returned. allocator: addresses of the functions allocate and release of a "
-          "lanner_allocator (lanner/allocator.h) and of what they are given, which have to last as long as "
-          "its engines, contexts and results. limits: what no build, load or run may pass; total_bytes "
-          "bounds all its engines together. threads: of engines made without a number; 0: "
-          "default_threads().")
+      .def("__init__", &init, nb::kw_only(), nb::arg("log") = nb::none(), nb::arg("executor") = nb::none(),
+           nb::arg("allocator") = nb::none(), nb::arg("limits") = nb::none(), nb::arg("threads").none() = 0,
+           nb::sig(
+               "def __init__(self, *, log: typing.Callable[[str, str], typing.Any] | None = None, "
+               "executor: typing.Callable[[int, typing.Callable[[int], None]], typing.Any] | None = None, "
+               "allocator: tuple[int, int, int] | None = None, "
+               "limits: collections.abc.Mapping[str, float | str] | None = None, threads: int = 0) -> None"),
+           "log(level, message) gets what is said while its engines are built, loaded and run, from any "
+           "thread: debug, info or warning, and a line; warnings are then none of Python's. executor(count, "
+           "piece) runs their loops: it calls piece(i) once for each i below count, on whatever threads, and "
+           "returns when all have returned. allocator: addresses of the functions allocate and release of a "
+           "lanner_allocator (lanner/allocator.h) and of what they are given, which have to last as long as "
+           "its engines, contexts and results. limits: what no build, load or run may pass; total_bytes "
+           "bounds all its engines together. threads: of engines made without a number; 0: "
+           "default_threads().")
       .def(
           "load_plugin",
           [](Environment& self, nb::handle path) {

@@ -20,6 +20,17 @@ void register_errors(nb::module_&) {
   });
 }
 
+void fail_type(std::string_view line) {
+  const nb::str text = text_of(line, "backslashreplace");
+  throw nb::type_error(bytes_of(text, "backslashreplace").c_str());
+}
+
+void refuse(std::string_view option, nb::handle value, std::string_view fault, std::string_view expected) {
+  std::string line = fmt::format("{}: {} {}", option, shown(value), fault);
+  if (!expected.empty()) line += fmt::format("; expected {}", expected);
+  fail_type(line);
+}
+
 Interruptible::Interruptible(nb::object progress) : progress_(std::move(progress)) {
   control_.cancel = CancelToken::create();
   // Another thread may keep the GIL for milliseconds: without a callback it is asked for now and then only.

@@ -167,10 +167,11 @@ void register_frame_class(nb::module_& module) {
       .def("cpu", &on_host, "The frame in host memory; itself where it is there.")
       .def(
           "to_tensor",
-          [](const Frame& self, const nb::kwargs& options) {
+          [](const Frame& self, const nb::args& others, const nb::kwargs& options) {
+            check_named("to_tensor", others, "size=(224, 224)");
             return to_network(self, to_preprocess(options));
           },
-          nb::arg("options"),
+          nb::arg("others"), nb::arg("options"),
           nb::sig(signature("def to_tensor(self", preprocess_keywords(), "Tensor").c_str()),
           "One batch element on the frame's device: see Preprocess for the keywords; size is (height, "
           "width).")

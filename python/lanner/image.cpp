@@ -130,10 +130,12 @@ void register_image(nb::module_& module) {
                          "What a network expects of a picture; `to_tensor` takes the same keywords.")
       .def(
           "__init__",
-          [](Preprocess* self, const nb::kwargs& keywords) {
+          [](Preprocess* self, const nb::args& others, const nb::kwargs& keywords) {
+            check_named("Preprocess", others, "preset=\"imagenet\"");
             new (self) Preprocess(to_preprocess(keywords));
           },
-          nb::arg("options"), nb::sig(signature("def __init__(self", preprocess_keywords(), "None").c_str()))
+          nb::arg("others"), nb::arg("options"),
+          nb::sig(signature("def __init__(self", preprocess_keywords(), "None").c_str()))
       .def("to_json", &Preprocess::to_json)
       .def_static(
           "from_json", [](const std::string& text) { return Preprocess::from_json(text); }, nb::arg("text"))
@@ -167,12 +169,13 @@ void register_image(nb::module_& module) {
       .def("to_rgb", &to_rgb, "uint8 [height, width, 3].")
       .def(
           "to_tensor",
-          [](const Image& self, const nb::kwargs& options) {
+          [](const Image& self, const nb::args& others, const nb::kwargs& options) {
+            check_named("to_tensor", others, "size=(224, 224)");
             const Preprocess spec = to_preprocess(options);
             ReleasedGil release;
             return to_tensor(self, spec);
           },
-          nb::arg("options"),
+          nb::arg("others"), nb::arg("options"),
           nb::sig(signature("def to_tensor(self", preprocess_keywords(), "Tensor").c_str()),
           "One batch element [1, 3, height, width]: see Preprocess for the keywords; size is (height, "
           "width), region (x, y, width, height).")
@@ -187,18 +190,19 @@ void register_image(nb::module_& module) {
         return load_image(name, bounds);
       },
       nb::arg("path"), nb::kw_only(), nb::arg("limits") = nb::none(),
-      nb::sig("def load_image(path: str | os.PathLike[str], *, limits: dict[str, float | str] | None = None) "
-              "-> Image"),
+      nb::sig("def load_image(path: str | os.PathLike[str], *, limits: collections.abc.Mapping[str, float | "
+              "str] | None = None) -> Image"),
       "Reads a still picture: PNG, JPEG, BMP, PPM, WebP, TIFF and what else FFmpeg knows. limits: as of "
       "build.");
   module.def(
       "save_image",
-      [](nb::handle path, const Image& image) {
+      [](nb::handle path, nb::handle given) {
         const std::string name = path_of(path);
+        const auto image = to_value<Image>("image", given, "Image; Image(array) makes one of pixels");
         ReleasedGil release;
         save_image(name, image);
       },
-      nb::arg("path"), nb::arg("image"),
+      nb::arg("path").none(), nb::arg("image").none(),
       nb::sig("def save_image(path: str | os.PathLike[str], image: Image) -> None"),
       "Writes PNG or JPEG, by the path's extension.");
 }

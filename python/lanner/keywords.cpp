@@ -29,7 +29,10 @@ std::span<const Keyword> preprocess_keywords() {
 
 std::string signature(std::string_view begin, std::span<const Keyword> keywords, std::string_view result) {
   std::string text = fmt::format("{}, *", begin);
-  for (const auto& [name, type] : keywords) text += fmt::format(", {}: {} | None = None", name, type);
+  for (const Keyword& keyword : keywords)
+    text += keyword.standard.empty()
+                ? fmt::format(", {}: {} | None = None", keyword.name, keyword.type)
+                : fmt::format(", {}: {} = {}", keyword.name, keyword.type, keyword.standard);
   return fmt::format("{}) -> {}", text, result);
 }
 
@@ -42,6 +45,28 @@ std::string unknown_option(const nb::kwargs& given, std::span<const Keyword> key
     return fmt::format("unknown option '{}'; known are {}", name, fmt::join(known, ", "));
   }
   return {};
+}
+
+static std::string_view expected_of(const Keyword& keyword) {
+  return keyword.expected.empty() ? keyword.type : keyword.expected;
+}
+
+void apply_options(const nb::kwargs& given, std::span<const Keyword> keywords,
+                   const std::function<void(const std::string& name, nb::handle value)>& apply) {
+  if (const std::string unknown = unknown_option(given, keywords); !unknown.empty()) fail_type(unknown);
+  for (const auto& [key, value] : given) {
+    if (value.is_none()) continue;
+    const std::string name = nb::cast<std::string>(key);
+    const Keyword& keyword = *std::ranges::find(keywords, name, &Keyword::name);
+    with_option_named(
+        name, value, [&] { apply(name, value); }, expected_of(keyword));
+  }
+}
+
+void check_named(std::string_view function, const nb::args& others, std::string_view like) {
+  if (!others.empty())
+    fail_type(fmt::format("{}: {} has no name; expected options by their names, like {}", function,
+                          shown(others[0]), like));
 }
 
 } // namespace lanner::python

@@ -2,6 +2,7 @@
 // Keywords that functions take as a dict and hand on: one list of them tells stubs, and so editors, and
 // errors.
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,7 +12,9 @@
 namespace lanner::python {
 
 struct Keyword {
-  std::string_view name, type; ///< The type as a stub says it; None is taken too, and changes nothing.
+  std::string_view name, type;    ///< The type as a stub says it; None is taken too, and changes nothing.
+  std::string_view standard = {}; ///< What it is where it is not given, as a stub says it; empty: None.
+  std::string_view expected = {}; ///< What a TypeError says of it; empty: the type.
 };
 
 /// What Preprocess and each to_tensor() take.
@@ -23,5 +26,12 @@ std::string signature(std::string_view begin, std::span<const Keyword> keywords,
 
 /// Why `given` cannot be meant: a name that is none of the keywords, and those that are. Empty where all are.
 std::string unknown_option(const nb::kwargs& given, std::span<const Keyword> keywords);
+
+/// Calls `apply(name, value)` for each that is given and not None. TypeError says which are not known, or
+/// what one that does not fit was expected to be.
+void apply_options(const nb::kwargs& given, std::span<const Keyword> keywords,
+                   const std::function<void(const std::string& name, nb::handle value)>& apply);
+/// TypeError where options are given without their names; `like` is one with its name.
+void check_named(std::string_view function, const nb::args& others, std::string_view like);
 
 } // namespace lanner::python

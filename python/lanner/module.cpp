@@ -25,4 +25,5 @@ NB_MODULE(_lanner, module) {
   lanner::python::register_verification(module);
   lanner::python::register_environment(module);
   lanner::python::register_engine(module);
+  lanner::python::register_build(module);
 }

@@ -6,6 +6,7 @@
 
 #include "bindings.h"
 #include "check.h"
+#include "options.h"
 
 namespace lanner::python {
 namespace {
@@ -63,12 +64,7 @@ SourcePtr from_file(nb::handle object) {
 Limits to_limits(nb::handle limits) {
   Limits result;
   if (limits.is_none()) return result;
-  if (!nb::isinstance<nb::dict>(limits))
-    throw nb::type_error(fmt::format("limits: {} is of the wrong type; expected a dict like "
-                                     "{{\"total_bytes\": \"4GiB\"}}",
-                                     shown(limits))
-                             .c_str());
-  for (const auto& [key, value] : nb::cast<nb::dict>(limits))
+  for (const auto& [key, value] : to_dict("limits", limits, "a dict like {\"total_bytes\": \"4GiB\"}"))
     set_limit(result,
               fmt::format("{}={}", bytes_of(nb::str(key), "replace"), bytes_of(nb::str(value), "replace")));
   return result;

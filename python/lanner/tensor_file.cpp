@@ -22,8 +22,8 @@ void register_tensor_file(nb::module_& module) {
       },
       nb::arg("path"), nb::kw_only(), nb::arg("limits") = nb::none(),
       nb::sig(
-          "def load_tensors(path: str | os.PathLike[str], *, limits: dict[str, float | str] | None = None) "
-          "-> dict[str, Tensor]"),
+          "def load_tensors(path: str | os.PathLike[str], *, limits: collections.abc.Mapping[str, float | "
+          "str] | None = None) -> dict[str, Tensor]"),
       "The tensors of a safetensors file, by name. limits: as of build.");
 }
 

@@ -32,7 +32,9 @@ std::string path_of(nb::handle object) {
 
 std::string shown(nb::handle value) {
   constexpr std::size_t most = 80;
-  const nb::str text = nb::repr(value);
+  nb::str text = nb::repr(value);
+  if (bytes_of(text, "backslashreplace").find('\n') != std::string::npos)
+    text = nb::str(nb::str(" ").attr("join")(text.attr("split")()));
   if (nb::len(text) <= most) return bytes_of(text, "backslashreplace");
   // Cut by Python: never inside a character.
   return bytes_of(text[nb::slice(most)], "backslashreplace") + "...";

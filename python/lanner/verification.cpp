@@ -7,6 +7,7 @@
 #include <lanner/error.h>
 
 #include "check.h"
+#include "options.h"
 
 namespace lanner::python {
 namespace {
@@ -21,12 +22,6 @@ const Binding& input_called(const Engine& engine, nb::handle name) {
   for (const Binding& binding : engine.inputs()) known.push_back(binding.name);
   fail(ErrorCode::invalid_argument, "no input is called {}; there is {}", shown(name),
        fmt::join(known, ", "));
-}
-
-Shape to_shape(nb::handle value) {
-  Shape shape;
-  for (nb::handle size : value) shape.push_back(nb::cast<std::int64_t>(size));
-  return shape;
 }
 
 nb::list texts(const std::vector<std::string>& list) {
@@ -64,8 +59,8 @@ Verification verify(const Engine& engine, const VerifyArguments& arguments) {
   for (const auto& [name, given] : arguments.shapes) {
     const nb::object value = nb::borrow(given);
     const Binding& input = input_called(engine, name);
-    options.shapes[input.name] =
-        with_option_named(fmt::format("shapes of {}", input.name), value, [&] { return to_shape(value); });
+    options.shapes[input.name] = with_option_named(
+        fmt::format("shapes of {}", input.name), value, [&] { return to_shape(value); }, expected_sizes);
   }
   for (const auto& [name, borrowed] : arguments.inputs) {
     const nb::object value = nb::borrow(borrowed); // Taking it calls code that may change the dict.

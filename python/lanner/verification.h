@@ -9,8 +9,7 @@ namespace lanner::python {
 
 /// As Python gives them.
 struct VerifyArguments {
-  const nb::dict& shapes;
-  const nb::dict& inputs;
+  nb::dict shapes, inputs;
   std::uint64_t seed = 0;
   int runs = 10, contexts = 2, threads = 0;
   nb::object reproducer; ///< A path or None.

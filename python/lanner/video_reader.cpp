@@ -127,19 +127,14 @@ constexpr std::array reader_keywords{
     Keyword{"frame_bytes", "int"},
     Keyword{"cache_index", "bool"},
     Keyword{"index", "StreamIndex"},
-    Keyword{"limits", "dict[str, float | str]"},
+    Keyword{"limits", "collections.abc.Mapping[str, float | str]"},
 };
 
 VideoReaderOptions reader_options(const nb::kwargs& keywords) {
   VideoReaderOptions options;
-  if (const std::string unknown = unknown_option(keywords, reader_keywords); !unknown.empty())
-    throw nb::type_error(unknown.c_str());
-  for (const auto& [key, value] : keywords) {
-    const std::string name = nb::cast<std::string>(key);
-    if (value.is_none()) continue;
-    const bool applied = with_option_named(name, value, [&] { return apply_reader(options, name, value); });
-    check(applied, ErrorCode::internal, "the option '{}' is not applied", name);
-  }
+  apply_options(keywords, reader_keywords, [&](const std::string& name, nb::handle value) {
+    check(apply_reader(options, name, value), ErrorCode::internal, "the option '{}' is not applied", name);
+  });
   return options;
 }
 
@@ -348,14 +343,15 @@ void register_random_access(nb::class_<Reader>& reader) {
           "`count` frames spread evenly, or the frames on the screen `fps` times a second.")
       .def(
           "batch",
-          [](Reader& self, nb::handle indices, const nb::kwargs& options) {
+          [](Reader& self, nb::handle indices, const nb::args& others, const nb::kwargs& options) {
+            check_named("batch", others, "size=(224, 224)");
             const Preprocess spec = to_preprocess(options);
             const std::vector<std::int64_t> normal = normal_indices(self, indices);
             return self.run([&](VideoReader& video, const Control& control) {
               return video.batch(normal, spec, control);
             });
           },
-          nb::arg("indices"), nb::arg("options"),
+          nb::arg("indices"), nb::arg("others"), nb::arg("options"),
           nb::sig(signature("def batch(self, indices: slice | collections.abc.Sequence[int]",
                             preprocess_keywords(), "Tensor")
                       .c_str()),
@@ -373,10 +369,11 @@ void register_opening(nb::class_<Opened<Video>>& opened, Make make) {
   opened
       .def(
           "__init__",
-          [make](Opened<Video>* self, nb::handle source, const nb::kwargs& keywords) {
+          [make](Opened<Video>* self, nb::handle source, const nb::args& others, const nb::kwargs& keywords) {
+            check_named("a video", others, "device=\"cpu\"");
             open(self, source, keywords, make);
           },
-          nb::arg("source").none(), nb::arg("options"),
+          nb::arg("source").none(), nb::arg("others"), nb::arg("options"),
           nb::sig(signature("def __init__(self, source: str | os.PathLike[str] | bytes | io.BufferedIOBase",
                             reader_keywords, "None")
                       .c_str()),

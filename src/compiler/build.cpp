@@ -150,7 +150,7 @@ std::filesystem::path timing_cache_path(const BuildOptions& build) {
 void make_opt_variants(EngineState& state, const Control& control) {
   try {
     state.make_ahead(state.opt_variants(), control,
-                     [&](const Specialisation& made) { settle_storages(state, made.program->graph()); });
+                     [&](const MadeVariant& made) { settle_storages(state, made.program->graph()); });
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument && error.code() != ErrorCode::bad_data) throw;
     throw Error(error.code(), error.message() + assumed_sizes(*state.graph));
@@ -159,7 +159,7 @@ void make_opt_variants(EngineState& state, const Control& control) {
 
 /// What was asked for in vain is said.
 void warn_of_unused(const EngineState& state, const std::string& model) {
-  const auto made = state.specialise(state.opt, state.target.threads);
+  const auto made = state.variant(state.opt, state.target.threads);
   for (const std::string& line : unused_precisions(made->program->graph(), state.target))
     log_message(LogLevel::warning, fmt::format("{}: {}", model, line));
   for (const std::string& line : unkept_placements(made->program->graph(), state.target))

@@ -18,8 +18,8 @@ public:
                                            const std::filesystem::path& folder) const override {
     return build_state(model, options, folder);
   }
-  Specialisation variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,
-                         double& seconds, const Control& control) const override {
+  MadeVariant variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,
+                      double& seconds, const Control& control) const override {
     return lowered_variant(state, key, making, seconds, control);
   }
   bool vouched(const Graph& lowered, std::span<const Backend* const> backends) const override {

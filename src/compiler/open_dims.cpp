@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/pictures.h"
 #include "graph/op.h"
 
 namespace lanner {
@@ -80,7 +81,7 @@ std::string assumed_sizes(const Graph& graph) {
   std::vector<std::string> open, unranked;
   for (const auto& input : graph.body().parameters()) {
     if (!input->type.is_tensor()) continue;
-    const std::string text = fmt::format("{}: {}", input->name(), input->type.to_string());
+    const std::string text = fmt::format("{}: {}", input->name(), told_type(*input));
     if (!input->type.ranked())
       unranked.push_back(text);
     else if (std::ranges::any_of(input->type.dims(), [&](const Dim& dim) { return is_open(graph, dim); }))

@@ -27,9 +27,9 @@ std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& 
   return concrete;
 }
 
-Specialisation lowered_variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,
-                               double& seconds, const Control& control) {
-  const Specialisation* model = making.model;
+MadeVariant lowered_variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,
+                            double& seconds, const Control& control) {
+  const MadeVariant* model = making.model;
   Target own = state.target;
   own.threads = key.threads;
   const std::vector<const Backend*> backends = backends_for(own);

@@ -12,8 +12,8 @@
 namespace lanner {
 
 /// As Compiler::variant.
-Specialisation lowered_variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,
-                               double& seconds, const Control& control);
+MadeVariant lowered_variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,
+                            double& seconds, const Control& control);
 
 /// Who may take quantised weights as they are.
 struct WeightReaders {

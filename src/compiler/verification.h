@@ -13,10 +13,10 @@
 
 namespace lanner {
 
-/// The specialisation that is verified, and the engine that it belongs to.
+/// The variant that is verified, and the engine that it belongs to.
 struct VerifiedNetwork {
   const EngineState& state;
-  const Specialisation& made;
+  const MadeVariant& made;
 };
 
 /// How each node is tried.

@@ -15,6 +15,7 @@
 #include "compiler/verification.h"
 #include "device/threads.h"
 #include "engine/input_names.h"
+#include "engine/pictures.h"
 #include "engine/state.h"
 
 namespace lanner {
@@ -29,7 +30,7 @@ InputShapes shapes_for(const EngineState& state, const VerifyOptions& options) {
     const std::size_t i = input_number(*state.graph, name);
     check(!state.inputs[i].sequence, ErrorCode::invalid_argument,
           "input {}: a shape was given for a sequence", name);
-    shapes[i] = shape;
+    shapes[i] = shape_of_records(*state.graph->body().parameter(i), shape);
   }
   for (const auto& [name, item] : options.inputs) {
     const std::size_t i = input_number(*state.graph, name);
@@ -51,13 +52,13 @@ void check_options(const VerifyOptions& options) {
         "contexts is {}: expected 1 to {}", options.contexts, max_contexts);
 }
 
-/// One look at a network: its specialisation, what it is tried on, what was found.
+/// One look at a network: its variant, what it is tried on, what was found.
 class NetworkVerifier {
 public:
   NetworkVerifier(const Engine& engine, const VerifyOptions& options)
       : engine_(engine), state_(state_of(engine)), options_(options),
         threads_(options.threads > 0 ? options.threads : state_.target.threads),
-        made_(state_.specialise(shapes_for(state_, options), threads_, options.control, false)) {}
+        made_(state_.variant(shapes_for(state_, options), threads_, options.control, false)) {}
 
   Verification run() {
     NodeFindings found = verified_nodes();
@@ -123,7 +124,7 @@ private:
   const EngineState& state_;
   const VerifyOptions& options_;
   int threads_;
-  std::shared_ptr<const Specialisation> made_;
+  std::shared_ptr<const MadeVariant> made_;
   std::vector<Item> inputs_;
 };
 

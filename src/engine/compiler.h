@@ -23,8 +23,8 @@ namespace lanner {
 
 /// How a variant is made.
 struct VariantMaking {
-  const Specialisation* model = nullptr; ///< Whose tactics it takes over; null: it is tuned.
-  bool sizes_only = false;               ///< It will never run.
+  const MadeVariant* model = nullptr; ///< Whose tactics it takes over; null: it is tuned.
+  bool sizes_only = false;            ///< It will never run.
 };
 
 /// Without a state of its own; thread-safe.
@@ -37,8 +37,8 @@ public:
                                                    const std::filesystem::path& folder) const = 0;
   /// Lowered for its shapes and threads: tuned within `seconds`, which become what is left of them, or with
   /// the tactics of the model where there is one.
-  virtual Specialisation variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,
-                                 double& seconds, const Control& control) const = 0;
+  virtual MadeVariant variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,
+                              double& seconds, const Control& control) const = 0;
   /// Whether the kernels of a lowered graph may run on another number of threads than they were checked for.
   virtual bool vouched(const Graph& lowered, std::span<const Backend* const> backends) const = 0;
   /// As Engine::verify, likewise.

@@ -51,7 +51,7 @@ void Context::State::choose_program(const Control& control) {
   const std::uint64_t latest = engine->variants().replaced();
   if (!shapes_changed && ready.current() && latest == replaced) return;
   if (latest != replaced || !ready.take(shapes, lent())) {
-    auto program = engine->specialise(shapes, threads, control, false)->program;
+    auto program = engine->variant(shapes, threads, control, false)->program;
     if (latest != replaced) ready.drop_idle(); // they may be of those that were replaced
     const bool same = ready.current() && &now().execution->program() == program.get();
     if (latest != replaced && !same) forget();

@@ -40,7 +40,7 @@ VariantKey key_of(const EngineState& state, const Variant& variant) {
         with_context([] { return "prepare"; }, [&] { return input_number(*state.graph, name); });
     check(!state.inputs[i].sequence, ErrorCode::invalid_argument,
           "input {}: a shape was given for a sequence", name);
-    given[i] = shape;
+    given[i] = shape_of_records(*state.graph->body().parameter(i), shape);
   }
   check_threads(variant.threads);
   return {completed_shapes(*state.graph, given, state.opt),
@@ -182,11 +182,11 @@ std::string Engine::graph_json() const {
 }
 
 std::string Engine::lowered_ir() const {
-  return print(state_->specialise(state_->opt, state_->target.threads)->program->graph());
+  return print(state_->variant(state_->opt, state_->target.threads)->program->graph());
 }
 
 std::string Engine::explain_json() const {
-  return lanner::explain_json(*state_, *state_->specialise(state_->opt, state_->target.threads));
+  return lanner::explain_json(*state_, *state_->variant(state_->opt, state_->target.threads));
 }
 
 } // namespace lanner

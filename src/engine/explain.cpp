@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "engine/caller_options.h"
+#include "engine/pictures.h"
 #include "graph/op.h"
 #include "plan/joins.h"
 #include "plan/lowered.h"
@@ -150,11 +151,16 @@ void add_callers(Json& json, const EngineState& state) {
   json["storages"] = callers.contains("storages") ? callers["storages"] : Json::object();
 }
 
+/// In a caller's words.
+Json sizes_json(const EngineState& state, std::size_t input, const Shape& shape) {
+  return told_shape(*state.graph->body().parameter(input), shape).dims();
+}
+
 /// Shapes by input, of those that have one.
 Json shapes_json(const EngineState& state, const InputShapes& shapes) {
   Json json = Json::object();
   for (std::size_t i = 0; i < shapes.size(); ++i)
-    if (!state.inputs[i].sequence) json[state.inputs[i].name] = shapes[i].dims();
+    if (!state.inputs[i].sequence) json[state.inputs[i].name] = sizes_json(state, i, shapes[i]);
   return json;
 }
 
@@ -162,8 +168,9 @@ Json profile_json(const EngineState& state, const ShapeProfile& profile) {
   Json json = Json::object();
   for (std::size_t i = 0; i < profile.ranges.size(); ++i)
     if (const auto& range = profile.ranges[i])
-      json[state.inputs[i].name] = {
-          {"min", range->min.dims()}, {"opt", range->opt.dims()}, {"max", range->max.dims()}};
+      json[state.inputs[i].name] = {{"min", sizes_json(state, i, range->min)},
+                                    {"opt", sizes_json(state, i, range->opt)},
+                                    {"max", sizes_json(state, i, range->max)}};
   return json;
 }
 
@@ -177,7 +184,7 @@ Json arena_bounds_json(const EngineState& state) {
   return json;
 }
 
-Json variant_json(const EngineState& state, const VariantKey& key, const Specialisation& made) {
+Json variant_json(const EngineState& state, const VariantKey& key, const MadeVariant& made) {
   const ShapeProfile* profile = state.profile_of(key.shapes);
   double seconds = 0;
   for (const Step& step : made.program->steps()) seconds += step.node->tactic.seconds;
@@ -230,10 +237,10 @@ Json arenas_json(const Program& program) {
 
 } // namespace
 
-std::string explain_json(const EngineState& state, const Specialisation& specialisation) {
+std::string explain_json(const EngineState& state, const MadeVariant& variant) {
   std::map<std::string, const NodeReport*> reports;
-  for (const NodeReport& report : specialisation.reports) reports[report.node] = &report;
-  const Program& program = *specialisation.program;
+  for (const NodeReport& report : variant.reports) reports[report.node] = &report;
+  const Program& program = *variant.program;
   Json json;
   json["name"] = state.graph->name;
   json["target"] = {{"device", state.target.device.to_string()},
@@ -259,7 +266,7 @@ std::string explain_json(const EngineState& state, const Specialisation& special
     json["notes"].push_back(std::move(line));
   for (std::string& line : unkept_placements(program.graph(), state.target))
     json["notes"].push_back(std::move(line));
-  for (const NodeReport& report : specialisation.reports)
+  for (const NodeReport& report : variant.reports)
     for (const std::string& note : report.notes)
       if (report.node.empty()) json["notes"].push_back(note);
   json["profiles"] = Json::array();

@@ -8,7 +8,7 @@
 namespace lanner {
 
 /// JSON with `target`, `memory` and `nodes`; see docs/explain.md.
-std::string explain_json(const EngineState& state, const Specialisation& specialisation);
+std::string explain_json(const EngineState& state, const MadeVariant& variant);
 
 /// What Engine::graph_json gives.
 std::string graph_json(const Graph& graph);

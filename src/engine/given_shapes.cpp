@@ -11,6 +11,7 @@
 
 #include "base/account.h"
 #include "base/check.h"
+#include "engine/pictures.h"
 #include "graph/infer.h"
 
 namespace lanner {
@@ -48,12 +49,12 @@ bool is_open(const Dim& dim, const Bindings& bindings) {
 void check_shape(const Value& input, const Shape& shape, const Bindings& bindings, bool all_given) {
   const Dims& dims = input.type.dims();
   check(dims.size() == shape.rank(), ErrorCode::invalid_argument, "input {}: expected {}, got rank {} ({})",
-        input.name(), input.type.to_string(), shape.rank(), shape.to_string());
+        input.name(), told_type(input), shape.rank(), shape.to_string());
   for (std::size_t d = 0; d < dims.size(); ++d) {
     if (!all_given && is_open(dims[d], bindings)) continue;
     check(dims[d].evaluate(bindings) == shape[d], ErrorCode::invalid_argument,
-          "input {}: expected {}, got {}; dim {} differs", input.name(), input.type.to_string(),
-          shape.to_string(), d);
+          "input {}: expected {}, got {}; dim {} differs", input.name(), told_type(input),
+          told_shape(input, shape).to_string(), d);
   }
 }
 
@@ -144,7 +145,7 @@ std::string shapes_text(const Graph& graph, const GivenShapes& shapes) {
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const Value* input = graph.body().parameter(i);
     if (shapes[i] && input->type.is_tensor() && !input->type.is_static())
-      parts.push_back(fmt::format("{}: {}", input->name(), shapes[i]->to_string()));
+      parts.push_back(fmt::format("{}: {}", input->name(), told_shape(*input, *shapes[i]).to_string()));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }

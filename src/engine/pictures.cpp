@@ -141,6 +141,26 @@ std::vector<std::optional<PictureOptions>> pictures_of(const Graph& graph) {
   return pictures;
 }
 
+Shape shape_of_records(const Value& input, const Shape& told) {
+  if (!ops::picture_reader(input)) return told;
+  if (told.rank() == 1) return {told[0], picture_record_bytes};
+  check(told.rank() == 2 && told[1] == picture_record_bytes, ErrorCode::invalid_argument,
+        "input {}: it takes {}; expected the number of pictures as its shape, like [4], got {}", input.name(),
+        told_type(input), told.to_string());
+  return told;
+}
+
+Shape told_shape(const Value& input, const Shape& shape) {
+  return ops::picture_reader(input) && shape.rank() == 2 ? Shape{shape[0]} : shape;
+}
+
+std::string told_type(const Value& input) {
+  const Node* reader = ops::picture_reader(input);
+  if (!reader || !input.type.ranked() || input.type.rank() == 0) return input.type.to_string();
+  const std::string format = ops::format_of(*reader);
+  return fmt::format("{} picture[{}]", format.empty() ? "any" : format, input.type.dims()[0].to_string());
+}
+
 void check_no_picture(const Binding& input, std::string_view option) {
   check(input.picture.empty(), ErrorCode::invalid_argument,
         "{}: input {} takes pictures; expected a tensor's", option, input.name);

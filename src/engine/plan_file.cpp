@@ -162,7 +162,7 @@ private:
         [&](const std::string& name) { return state.constants().source(name); }, options_.limits);
   }
 
-  /// Weights stay as they are kept until a specialisation needs them otherwise, which takes time and memory.
+  /// Weights stay as they are kept until a variant needs them otherwise, which takes time and memory.
   /// Small constants are what shapes may be inferred from, which is done at once.
   Tensor portable(const EngineState& state, std::string_view name) const {
     const Tensor& tensor = stored(name);

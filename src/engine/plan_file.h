@@ -12,7 +12,7 @@ namespace lanner {
 
 inline constexpr int plan_version = 2;
 
-/// Writes the engine and its opt specialisation beside `path`, then renames.
+/// Writes the engine and its opt variant beside `path`, then renames.
 void save_plan(const EngineState& state, const std::filesystem::path& path, const SaveOptions& options);
 
 /// Validates every byte as hostile, whatever its digest says. Throws Error{bad_data, unsupported}.

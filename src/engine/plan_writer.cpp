@@ -24,7 +24,7 @@ namespace lanner {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Variation = std::pair<VariantKey, SpecialisationPtr>;
+using SavedVariant = std::pair<VariantKey, MadeVariantPtr>;
 /// A tensor in its layout.
 using Memory = std::tuple<const void*, DType, std::string, std::string>;
 
@@ -45,7 +45,7 @@ Json shapes_json(const InputShapes& shapes) {
 class PlanWriter {
 public:
   /// `variants`: that of the opt shapes first.
-  PlanWriter(const EngineState& state, const SaveOptions& options, std::vector<Variation> variants)
+  PlanWriter(const EngineState& state, const SaveOptions& options, std::vector<SavedVariant> variants)
       : state_(state), variants_(std::move(variants)), options_(options) {}
 
   void write(const std::filesystem::path& path) {
@@ -57,7 +57,7 @@ public:
     for (const Entry& entry : entries_) add_weight(entry);
     add_text("ir", text_of(*state_.graph));
     for (std::size_t i = 0; i < variants_.size(); ++i) {
-      const Specialisation& made = *variants_[i].second;
+      const MadeVariant& made = *variants_[i].second;
       add_text(plan_part("lowered", i), text_of(made.program->graph()));
       add_text(plan_part("reports", i), reports_json(made.reports));
     }
@@ -225,7 +225,7 @@ private:
   }
 
   const EngineState& state_;
-  std::vector<Variation> variants_;
+  std::vector<SavedVariant> variants_;
   std::vector<Blob> blobs_;
   const SaveOptions& options_;
   std::vector<Entry> entries_;
@@ -236,18 +236,18 @@ private:
 };
 
 /// What was made ahead, in an order that only depends on that: of the build first.
-std::vector<Variation> saved_variants(const EngineState& state) {
-  std::vector<Variation> saved;
+std::vector<SavedVariant> saved_variants(const EngineState& state) {
+  std::vector<SavedVariant> saved;
   for (const VariantKey& key : state.opt_variants())
-    saved.emplace_back(key, state.specialise(key.shapes, key.threads));
+    saved.emplace_back(key, state.variant(key.shapes, key.threads));
   const std::size_t first = saved.size();
   const auto known = [&](const VariantKey& key) {
     return std::any_of(saved.begin(), saved.begin() + static_cast<std::ptrdiff_t>(first),
-                       [&](const Variation& one) {
+                       [&](const SavedVariant& one) {
                          return one.first.threads == key.threads && one.first.shapes == key.shapes;
                        });
   };
-  for (Variation& entry : state.variants().list())
+  for (SavedVariant& entry : state.variants().list())
     if (entry.second->ahead && !known(entry.first)) saved.push_back(std::move(entry));
   return saved;
 }

@@ -10,6 +10,7 @@
 #include "base/account.h"
 #include "base/check.h"
 #include "engine/input_names.h"
+#include "engine/pictures.h"
 
 namespace lanner {
 namespace {
@@ -41,8 +42,11 @@ ShapeProfile checked_profile(const Graph& graph, const Ranges& ranges, const Inp
   profile.ranges.resize(graph.body().parameters().size());
   for (const auto& [name, range] : ranges) {
     const std::size_t i = input_number(graph, name);
-    check_range(*graph.body().parameter(i), range);
-    profile.ranges[i] = range;
+    const Value& input = *graph.body().parameter(i);
+    const ShapeRange whole{shape_of_records(input, range.min), shape_of_records(input, range.opt),
+                           shape_of_records(input, range.max)};
+    check_range(input, whole);
+    profile.ranges[i] = whole;
   }
   return completed(graph, std::move(profile), opt);
 }

@@ -53,6 +53,8 @@ std::uint64_t ReadyShapes::bytes() const {
   for (const Item& result : results) total += bytes_of(result.tensor);
   for (const auto* tensors : {&staged, &written})
     for (const Tensor& tensor : *tensors) total += bytes_of(tensor);
+  for (const auto* one : {&execution, &other})
+    if (*one) total += (*one)->kept_bytes();
   return total;
 }
 

@@ -35,7 +35,8 @@ struct ReadyShapes {
   /// Lets go of values of the last run but the memory of results that is the context's own; `lent` says by
   /// output which is not.
   void rest(const std::vector<bool>& lent);
-  std::uint64_t bytes() const; ///< Of results and copies; the arena is shared.
+  /// Of results and copies, and what its executions keep; the arena is shared.
+  std::uint64_t bytes() const;
 };
 
 /// Of one context, the current ones first. Used by one thread at a time.

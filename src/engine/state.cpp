@@ -14,6 +14,7 @@
 #include "engine/compiler.h"
 #include "engine/given_shapes.h"
 #include "engine/measure_machine.h"
+#include "engine/pictures.h"
 #include "graph/op.h"
 
 namespace lanner {
@@ -22,7 +23,7 @@ namespace {
 constexpr std::size_t kept_fitting_shapes = 1024;
 
 /// With its weights where it runs, so that no run waits for them.
-Specialisation ready(Specialisation made) {
+MadeVariant ready(MadeVariant made) {
   static_cast<void>(made.program->weights());
   return made;
 }
@@ -90,12 +91,12 @@ std::vector<Binding> output_bindings(const Graph& graph) {
 
 /// What a variant takes its tactics from.
 struct EngineState::Model {
-  SpecialisationPtr specialisation; ///< Null: there is nothing like it.
-  bool same_shapes = false;         ///< Of another number of threads.
+  MadeVariantPtr variant;   ///< Null: there is nothing like it.
+  bool same_shapes = false; ///< Of another number of threads.
 };
 
-SpecialisationPtr EngineState::specialise(const InputShapes& shapes, int threads, const Control& control,
-                                          bool tune) const {
+MadeVariantPtr EngineState::variant(const InputShapes& shapes, int threads, const Control& control,
+                                    bool tune) const {
   const AccountScope charged(account); // for the engine, whichever context asks
   const VariantKey key{shapes, threads};
   if (tune) {
@@ -105,23 +106,22 @@ SpecialisationPtr EngineState::specialise(const InputShapes& shapes, int threads
   return variants_.get(key, false, control, [&] { return ready(make_like(key, control)); });
 }
 
-SpecialisationPtr EngineState::tuned(const VariantKey& key, double& seconds, const Control& control) const {
+MadeVariantPtr EngineState::tuned(const VariantKey& key, double& seconds, const Control& control) const {
   return variants_.get(key, true, control, [&] {
-    Specialisation made =
-        ready(find_compiler() ? lowered(key, seconds, {}, control) : make_like(key, control));
+    MadeVariant made = ready(find_compiler() ? lowered(key, seconds, {}, control) : make_like(key, control));
     made.ahead = true;
     return made;
   });
 }
 
 void EngineState::make_ahead(std::span<const VariantKey> variants, const Control& control,
-                             const std::function<void(const Specialisation&)>& made) const {
+                             const std::function<void(const MadeVariant&)>& made) const {
   const AccountScope charged(account);
   double left = budget;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const double share = left / static_cast<double>(variants.size() - i);
     double unspent = share;
-    const SpecialisationPtr one = tuned(variants[i], unspent, control);
+    const MadeVariantPtr one = tuned(variants[i], unspent, control);
     if (made) made(*one);
     left -= share - unspent;
   }
@@ -154,26 +154,26 @@ Target EngineState::target_of(int threads) const {
   return own;
 }
 
-Specialisation EngineState::make_like(const VariantKey& key, const Control& control) const {
+MadeVariant EngineState::make_like(const VariantKey& key, const Control& control) const {
   double no_seconds = 0;
   const Compiler* compiler = find_compiler();
   if (!compiler && !variants_.of_shapes(key.shapes, key.threads)) fail_without_compiler(key);
   const Model model = like(key.shapes, key.threads);
-  if (!model.specialisation) return lowered(key, no_seconds, {}, control);
-  const Graph& chosen = model.specialisation->program->graph();
+  if (!model.variant) return lowered(key, no_seconds, {}, control);
+  const Graph& chosen = model.variant->program->graph();
   const Target own = target_of(key.threads);
   // Without a compiler, as where a plan is loaded for another number of threads.
   if (model.same_shapes && (!compiler || compiler->vouched(chosen, backends_for(own))))
     if (auto program = same_kernels(chosen, own))
-      return {std::move(program), model.specialisation->reports, key.threads};
-  return lowered(key, no_seconds, {.model = model.specialisation.get()}, control);
+      return {std::move(program), model.variant->reports, key.threads};
+  return lowered(key, no_seconds, {.model = model.variant.get()}, control);
 }
 
-Specialisation EngineState::lowered(const VariantKey& key, double& seconds, const VariantMaking& making,
-                                    const Control& control) const {
+MadeVariant EngineState::lowered(const VariantKey& key, double& seconds, const VariantMaking& making,
+                                 const Control& control) const {
   const Compiler* compiler = find_compiler();
   if (!compiler) fail_without_compiler(key);
-  Specialisation made = compiler->variant(*this, key, making, seconds, control);
+  MadeVariant made = compiler->variant(*this, key, making, seconds, control);
   if (!making.sizes_only)
     made.program = within_bound(key.shapes, std::move(made.program), target_of(key.threads));
   return made;
@@ -247,11 +247,13 @@ EngineState::Model EngineState::like(const InputShapes& shapes, int threads) con
 std::string EngineState::shapes_text(const InputShapes& shapes) const {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < shapes.size(); ++i)
-    if (!inputs[i].sequence) parts.push_back(fmt::format("{}: {}", inputs[i].name, shapes[i].to_string()));
+    if (!inputs[i].sequence)
+      parts.push_back(fmt::format("{}: {}", inputs[i].name,
+                                  told_shape(*graph->body().parameter(i), shapes[i]).to_string()));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-void EngineState::adopt(const InputShapes& shapes, int threads, Specialisation made) const {
+void EngineState::adopt(const InputShapes& shapes, int threads, MadeVariant made) const {
   made.ahead = true;
   variants_.put({shapes, threads}, ready(std::move(made)));
 }

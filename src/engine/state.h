@@ -59,10 +59,10 @@ struct EngineState {
   /// The variant for these shapes, made now if it is new, while others of the engine may run, and wait for
   /// none but this one. Thread-safe. `tune` measures within the budget, unless that was done for it; else it
   /// takes over what the tuning of shapes like them chose.
-  SpecialisationPtr specialise(const InputShapes& shapes, int threads, const Control& control = {},
-                               bool tune = true) const;
+  MadeVariantPtr variant(const InputShapes& shapes, int threads, const Control& control = {},
+                         bool tune = true) const;
   /// Puts a ready one in, as one made ahead (a loaded plan's).
-  void adopt(const InputShapes& shapes, int threads, Specialisation made) const;
+  void adopt(const InputShapes& shapes, int threads, MadeVariant made) const;
   Variants& variants() const { return variants_; }
   /// Says which shapes are expected, before any variant is made: those of the first profile are opt then.
   /// From now on variants of opt shapes stay, whatever else is asked for.
@@ -78,7 +78,7 @@ struct EngineState {
   /// Tunes each of these within the budget of one build: what one leaves of its share is for those behind it.
   /// Thread-safe. `made` is told of each before the next is made.
   void make_ahead(std::span<const VariantKey> variants, const Control& control,
-                  const std::function<void(const Specialisation&)>& made = {}) const;
+                  const std::function<void(const MadeVariant&)>& made = {}) const;
   /// `graph` with all constants row-major, which a plan that runs as it was saved never needs. Thread-safe.
   const Graph& portable() const;
   /// Throws Error{invalid_argument} where the model cannot take this shape of an input, whatever those of the
@@ -98,11 +98,11 @@ private:
     std::uint64_t bytes = 0;
     std::shared_ptr<const Program> program; ///< Of the largest shapes.
   };
-  SpecialisationPtr tuned(const VariantKey& key, double& seconds, const Control& control) const;
+  MadeVariantPtr tuned(const VariantKey& key, double& seconds, const Control& control) const;
   Model like(const InputShapes& shapes, int threads) const;
-  Specialisation make_like(const VariantKey& key, const Control& control) const;
-  Specialisation lowered(const VariantKey& key, double& seconds, const VariantMaking& making,
-                         const Control& control) const;
+  MadeVariant make_like(const VariantKey& key, const Control& control) const;
+  MadeVariant lowered(const VariantKey& key, double& seconds, const VariantMaking& making,
+                      const Control& control) const;
   [[noreturn]] void fail_without_compiler(const VariantKey& key) const;
   std::optional<ArenaBound> make_bound(const ShapeProfile& profile, const Control& control) const;
   std::shared_ptr<const Program>

@@ -44,11 +44,10 @@ private:
   const VariantKey& key_;
 };
 
-SpecialisationPtr Variants::get(const VariantKey& key, bool ahead, const Control& control,
-                                const Maker& make) {
+MadeVariantPtr Variants::get(const VariantKey& key, bool ahead, const Control& control, const Maker& make) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    if (SpecialisationPtr found = find(key, ahead)) return found;
+    if (MadeVariantPtr found = find(key, ahead)) return found;
     const auto maker = making_.find(key);
     if (maker == making_.end()) break;
     check(
@@ -60,31 +59,31 @@ SpecialisationPtr Variants::get(const VariantKey& key, bool ahead, const Control
   }
   const Making making(*this, key); // ends behind the guard below: it takes the lock itself
   lock.unlock();
-  auto made = std::make_shared<const Specialisation>(make());
+  auto made = std::make_shared<const MadeVariant>(make());
   const std::lock_guard done(mutex_);
   keep(key, made);
   return made;
 }
 
-void Variants::put(const VariantKey& key, Specialisation made) {
+void Variants::put(const VariantKey& key, MadeVariant made) {
   const std::lock_guard lock(mutex_);
-  if (!made_.contains(key)) keep(key, std::make_shared<const Specialisation>(std::move(made)));
+  if (!made_.contains(key)) keep(key, std::make_shared<const MadeVariant>(std::move(made)));
 }
 
-SpecialisationPtr Variants::find(const VariantKey& key, bool ahead) {
+MadeVariantPtr Variants::find(const VariantKey& key, bool ahead) {
   const auto found = made_.find(key);
-  if (found == made_.end() || (ahead && !found->second.specialisation->ahead)) return nullptr;
+  if (found == made_.end() || (ahead && !found->second.variant->ahead)) return nullptr;
   found->second.used = ++requests_;
-  return found->second.specialisation;
+  return found->second.variant;
 }
 
 bool Variants::pinned(const InputShapes& shapes) const {
   return std::ranges::find(pinned_, shapes) != pinned_.end();
 }
 
-void Variants::keep(const VariantKey& key, SpecialisationPtr made) {
-  Made& place = made_[key];
-  if (place.specialisation) replaced_.fetch_add(1, std::memory_order_release);
+void Variants::keep(const VariantKey& key, MadeVariantPtr made) {
+  Kept& place = made_[key];
+  if (place.variant) replaced_.fetch_add(1, std::memory_order_release);
   place = {std::move(made), ++requests_};
   auto oldest = made_.end();
   std::size_t others = 0;
@@ -96,20 +95,19 @@ void Variants::keep(const VariantKey& key, SpecialisationPtr made) {
   if (others > kept_variants) made_.erase(oldest);
 }
 
-SpecialisationPtr Variants::of_shapes(const InputShapes& shapes, int threads) const {
+MadeVariantPtr Variants::of_shapes(const InputShapes& shapes, int threads) const {
   const std::lock_guard lock(mutex_);
-  SpecialisationPtr best;
-  const auto rank = [&](const Specialisation& one) { return std::pair(one.ahead, one.threads == threads); };
+  MadeVariantPtr best;
+  const auto rank = [&](const MadeVariant& one) { return std::pair(one.ahead, one.threads == threads); };
   for (const auto& [key, made] : made_)
-    if (key.shapes == shapes && (!best || rank(*made.specialisation) > rank(*best)))
-      best = made.specialisation;
+    if (key.shapes == shapes && (!best || rank(*made.variant) > rank(*best))) best = made.variant;
   return best;
 }
 
-std::vector<std::pair<VariantKey, SpecialisationPtr>> Variants::list() const {
+std::vector<std::pair<VariantKey, MadeVariantPtr>> Variants::list() const {
   const std::lock_guard lock(mutex_);
-  std::vector<std::pair<VariantKey, SpecialisationPtr>> all;
-  for (const auto& [key, made] : made_) all.emplace_back(key, made.specialisation);
+  std::vector<std::pair<VariantKey, MadeVariantPtr>> all;
+  for (const auto& [key, made] : made_) all.emplace_back(key, made.variant);
   return all;
 }
 

@@ -445,8 +445,7 @@ void ask_for(Proposal& proposal, const LowerOptions& options) {
   drop_overwriting(proposal, options);
 }
 
-void stand_in(std::span<Proposal> proposals, const LowerOptions& options) {
-  const Estimates estimates(proposals);
+void stand_in(std::span<Proposal> proposals, const Estimates& estimates, const LowerOptions& options) {
   std::map<std::pair<const Node*, bool>, std::vector<const Proposal*>> asked;
   for (const Proposal& proposal : proposals)
     if (proposal.asked) asked[{proposal.members.front(), proposal.promoted}].push_back(&proposal);

@@ -12,6 +12,7 @@
 
 namespace lanner {
 
+class Estimates;
 class QuantizedWeights;
 
 /// One way of running a node and what it costs.
@@ -58,9 +59,10 @@ std::vector<Proposal> collect_alternatives(Graph& graph, const LowerOptions& opt
                                            const QuantizedWeights& weights);
 /// Asks backends where that was not done yet; a group that none takes is left with an empty list.
 void ask_for(Proposal& proposal, const LowerOptions& options);
-/// Gives those that were not asked for a list by what is known now of others with the same anchor: storages,
-/// and seconds that are low where a look at the proposal's own kernels may pay.
-void stand_in(std::span<Proposal> proposals, const LowerOptions& options);
+/// Gives those that were not asked for a list by what is known of others with the same anchor: storages, and
+/// seconds, by `estimates` of these proposals, that are low where a look at the proposal's own kernels may
+/// pay.
+void stand_in(std::span<Proposal> proposals, const Estimates& estimates, const LowerOptions& options);
 /// Whether a kernel for it may write over input `i` where nodes run in this order, those of a group at the
 /// place of its last one.
 bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const Node*, std::size_t>& order,

@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "lower/estimates.h"
 #include "lower/free_inputs.h"
 #include "plan/lowered.h"
 
@@ -20,8 +19,9 @@ constexpr double avoided = 1.0;
 
 class Cover {
 public:
-  Cover(std::span<const Proposal> proposals, const LowerOptions& options, ReorderCosts& reorder_costs)
-      : proposals_(proposals), options_(options), reorder_costs_(reorder_costs), estimates_(proposals),
+  Cover(std::span<const Proposal> proposals, const Estimates& estimates, const LowerOptions& options,
+        ConversionCosts& conversion_costs)
+      : proposals_(proposals), options_(options), conversion_costs_(conversion_costs), estimates_(estimates),
         standing_back_(standing_back(proposals, options)) {
     number_nodes();
     for (std::size_t p = 0; p < proposals.size(); ++p) add_choices(p);
@@ -105,11 +105,11 @@ private:
     if (standing_back_[p] || interpreted) cost += avoided;
     for (std::size_t i = 0; i < proposal.inputs.size(); ++i)
       if (const Value* value = proposal.inputs[i]; value && !value->producer() && !is_free(*value))
-        cost += reorder_costs_.from_caller(*value, proposal.input_storage(alternative.tactic, i));
+        cost += conversion_costs_.from_caller(*value, proposal.input_storage(alternative.tactic, i));
     for (std::size_t o = 0; o < proposal.outputs.size(); ++o)
       if (is_result(*proposal.outputs[o]))
         cost +=
-            reorder_costs_.to_caller(*proposal.outputs[o], proposal.output_storage(alternative.tactic, o));
+            conversion_costs_.to_caller(*proposal.outputs[o], proposal.output_storage(alternative.tactic, o));
     return cost;
   }
 
@@ -137,7 +137,7 @@ private:
         }
     const std::size_t from = problem_.nodes.size();
     problem_.nodes.emplace_back(held.size(), 0.0);
-    ReorderTable table;
+    ConversionTable table;
     for (std::size_t to = 0; to < nodes_.size(); ++to) {
       if (std::ranges::find(nodes_[to]->inputs(), &input) == nodes_[to]->inputs().end()) continue;
       AssignmentProblem::Edge edge{from, to, {}};
@@ -196,7 +196,7 @@ private:
 
   void add_edge(std::size_t from, std::size_t to, const Value& value) {
     AssignmentProblem::Edge edge{from, to, {}};
-    ReorderTable table;
+    ConversionTable table;
     edge.costs.reserve(choices_[from].size() * choices_[to].size());
     for (const Taken& a : choices_[from])
       for (const Taken& b : choices_[to]) edge.costs.push_back(edge_cost(value, *nodes_[to], a, b, table));
@@ -231,10 +231,10 @@ private:
     problem_.edges.push_back(std::move(edge));
   }
 
-  using ReorderTable = std::map<std::pair<std::size_t, std::size_t>, double>;
+  using ConversionTable = std::map<std::pair<std::size_t, std::size_t>, double>;
 
   double edge_cost(const Value& value, const Node& reader, const Taken& a, const Taken& b,
-                   ReorderTable& table) {
+                   ConversionTable& table) {
     if (a.proposal == b.proposal) return a == b ? 0.0 : infinite;
     const Proposal &writes = proposals_[a.proposal], &reads = proposals_[b.proposal];
     if (holds(writes, reader) || holds(reads, *value.producer())) return infinite;
@@ -246,18 +246,18 @@ private:
   }
 
   /// Of a value that lies in storage number `from`, to all places where a group reads it.
-  double moved(const Value& value, std::size_t from, const Taken& reader, ReorderTable& table) {
+  double moved(const Value& value, std::size_t from, const Taken& reader, ConversionTable& table) {
     const Proposal& reads = proposals_[reader.proposal];
     double cost = 0;
     for (std::size_t i = 0; i < reads.inputs.size(); ++i)
       if (reads.inputs[i] == &value)
-        cost += reorder(value.type, from, storages_[reader.proposal][reader.alternative].inputs[i], table);
+        cost += converted(value.type, from, storages_[reader.proposal][reader.alternative].inputs[i], table);
     return cost;
   }
 
-  double reorder(const Type& type, std::size_t from, std::size_t to, ReorderTable& table) {
+  double converted(const Type& type, std::size_t from, std::size_t to, ConversionTable& table) {
     const auto [place, fresh] = table.emplace(std::pair(from, to), 0.0);
-    if (fresh) place->second = reorder_costs_(type, known_storages_[from], known_storages_[to]);
+    if (fresh) place->second = conversion_costs_(type, known_storages_[from], known_storages_[to]);
     return place->second;
   }
 
@@ -274,8 +274,8 @@ private:
 
   std::span<const Proposal> proposals_;
   const LowerOptions& options_;
-  ReorderCosts& reorder_costs_;
-  Estimates estimates_;
+  ConversionCosts& conversion_costs_;
+  const Estimates& estimates_;
   std::vector<bool> standing_back_;
   std::vector<const Node*> nodes_;
   std::map<const Node*, std::size_t> numbers_;
@@ -289,9 +289,9 @@ private:
 
 } // namespace
 
-std::vector<Taken> cheapest_cover(std::span<const Proposal> proposals, const LowerOptions& options,
-                                  ReorderCosts& reorder_costs) {
-  return Cover(proposals, options, reorder_costs).solve();
+std::vector<Taken> cheapest_cover(std::span<const Proposal> proposals, const Estimates& estimates,
+                                  const LowerOptions& options, ConversionCosts& conversion_costs) {
+  return Cover(proposals, estimates, options, conversion_costs).solve();
 }
 
 } // namespace lanner

@@ -8,7 +8,8 @@
 
 #include "lower/alternatives.h"
 #include "lower/assign.h"
-#include "lower/reorders.h"
+#include "lower/conversions.h"
+#include "lower/estimates.h"
 
 namespace lanner {
 
@@ -24,7 +25,7 @@ struct Taken {
 /// Each node of the graph is a variable of an assignment problem (lower/assign.h) whose values are the
 /// alternatives of all proposals that hold it. Of a group's members all or none take an alternative: anything
 /// else costs infinitely much, by the edges of the values between them or by edges of their own.
-std::vector<Taken> cheapest_cover(std::span<const Proposal> proposals, const LowerOptions& options,
-                                  ReorderCosts& reorder_costs);
+std::vector<Taken> cheapest_cover(std::span<const Proposal> proposals, const Estimates& estimates,
+                                  const LowerOptions& options, ConversionCosts& conversion_costs);
 
 } // namespace lanner

@@ -16,7 +16,7 @@ Storage held_for(const Value& input, const Storage& storage, const LowerOptions&
 }
 
 void settle_free_inputs(Graph& graph, std::span<const Proposal> proposals, std::span<const Taken> cover,
-                        const LowerOptions& options, ReorderCosts& reorder_costs) {
+                        const LowerOptions& options, ConversionCosts& conversion_costs) {
   for (const auto& input : graph.body().parameters()) {
     if (!is_free_input(*input, options.callers)) continue;
     std::vector<Storage> asked;
@@ -28,7 +28,7 @@ void settle_free_inputs(Graph& graph, std::span<const Proposal> proposals, std::
     }
     const auto cost = [&](const Storage& held) {
       double seconds = 0;
-      for (const Storage& storage : asked) seconds += reorder_costs(input->type, held, storage);
+      for (const Storage& storage : asked) seconds += conversion_costs(input->type, held, storage);
       return seconds;
     };
     double best = asked.empty() ? 0 : cost(input->storage);

@@ -16,6 +16,6 @@ Storage held_for(const Value& input, const Storage& storage, const LowerOptions&
 
 /// Gives each free input the storage from which what the cover reads of it is the cheapest to make.
 void settle_free_inputs(Graph& graph, std::span<const Proposal> proposals, std::span<const Taken> cover,
-                        const LowerOptions& options, ReorderCosts& reorder_costs);
+                        const LowerOptions& options, ConversionCosts& conversion_costs);
 
 } // namespace lanner

@@ -36,7 +36,7 @@ struct Asked {
 class Lowering {
 public:
   Lowering(Graph& graph, const LowerOptions& options)
-      : graph_(graph), options_(options), reorder_costs_(graph, options) {}
+      : graph_(graph), options_(options), conversion_costs_(graph, options) {}
 
   std::vector<NodeReport> run() {
     const QuantizedWeights weights = QuantizedWeights::of(graph_, options_.constants);
@@ -65,8 +65,10 @@ private:
   /// believed, and each tactic checked where it was not yet.
   std::vector<Taken> settled_cover() {
     for (;;) {
-      stand_in(proposals_, options_);
-      std::vector<Taken> cover = cheapest_cover(proposals_, options_, reorder_costs_);
+      // What stands in was not measured, so it changes none of them.
+      const Estimates estimates(proposals_);
+      stand_in(proposals_, estimates, options_);
+      std::vector<Taken> cover = cheapest_cover(proposals_, estimates, options_, conversion_costs_);
       bool settled = true;
       for (const Taken& taken : cover) settled = settle(taken) && settled;
       if (settled && none_overwritten(cover)) return cover;
@@ -120,7 +122,7 @@ private:
   }
 
   void apply(const std::vector<Taken>& cover) {
-    settle_free_inputs(graph_, proposals_, cover, options_, reorder_costs_);
+    settle_free_inputs(graph_, proposals_, cover, options_, conversion_costs_);
     for (const Taken& taken : cover) {
       Proposal& proposal = proposals_[taken.proposal];
       if (options_.observe) options_.observe(proposal, taken.alternative);
@@ -208,7 +210,7 @@ private:
     Value* copy =
         graph_.emit("reorder", conversion_inputs(value, storage), {}, value.type, value.name(), &before);
     copy->storage = std::move(storage);
-    choose_reorder(*copy->producer());
+    choose_conversion(*copy->producer());
     return copy;
   }
 
@@ -246,7 +248,7 @@ private:
     if (!value->type.is_static()) return value;
     if (asked.constant && by_constants(storage)) return packed(*value, asked, storage);
     if (value->type != type) {
-      if (reorder_costs_.casts_first({value->type, value->storage}, {type, storage}))
+      if (conversion_costs_.casts_first({value->type, value->storage}, {type, storage}))
         return stored(converted(value, "cast", type, value->storage, reader), asked, storage, reader);
       value = stored(value, {value->type, nullptr}, storage, reader);
       return converted(value, "cast", type, storage, reader);
@@ -281,7 +283,7 @@ private:
     made = graph_.emit(kind, conversion_inputs(*value, storage), conversion_attributes(kind, type), type,
                        value->name(), reader);
     made->storage = storage;
-    choose_reorder(*made->producer());
+    choose_conversion(*made->producer());
     return made;
   }
 
@@ -289,17 +291,17 @@ private:
     return fmt::format("{} {}", to_string(type.dtype()), storage.to_string());
   }
 
-  void choose_reorder(Node& reorder) {
-    const auto best = vetted_reorder(reorder, options_);
-    NodeReport report{reorder.output()->name(), {}, {}};
+  void choose_conversion(Node& conversion) {
+    const auto best = vetted_conversion(conversion, options_);
+    NodeReport report{conversion.output()->name(), {}, {}};
     if (best) {
-      set_tactic(reorder, *best);
+      set_tactic(conversion, *best);
       report.considered.push_back(
           {std::string(best->backend->name()), best->tactic.kernel,
-           reorder.input(0)->storage.to_string() + " -> " + reorder.output()->storage.to_string(),
+           conversion.input(0)->storage.to_string() + " -> " + conversion.output()->storage.to_string(),
            best->cost.seconds, best->cost.measured, true, best->cost.trust});
     } else {
-      reorder.tactic.backend = reorder.tactic.kernel = interpreter_backend;
+      conversion.tactic.backend = conversion.tactic.kernel = interpreter_backend;
     }
     reports_.push_back(std::move(report));
   }
@@ -314,7 +316,7 @@ private:
     }
     Value* copy = graph_.emit("reorder", conversion_inputs(*value, storage), {}, value->type, name);
     copy->storage = storage;
-    choose_reorder(*copy->producer());
+    choose_conversion(*copy->producer());
     return copy;
   }
 
@@ -333,7 +335,7 @@ private:
 
   Graph& graph_;
   const LowerOptions& options_;
-  ReorderCosts reorder_costs_;
+  ConversionCosts conversion_costs_;
   std::vector<Proposal> proposals_;
   std::vector<NodeReport> reports_;
   std::map<const Value*, Type> narrow_types_; ///< Of promoted values.

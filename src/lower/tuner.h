@@ -56,8 +56,8 @@ public:
   /// timed against each other, and those go no further that cannot be the fastest. Who is likely to win
   /// should come first.
   std::vector<Cost> costs(const Node& node, std::span<const Candidate> candidates, const Effort& effort);
-  /// The same of one that many ask for and few take, a reorder: it is not checked before vet() asks for that,
-  /// and given up early where it is much slower than `best` seconds.
+  /// The same of one that many ask for and few take, a conversion: it is not checked before vet() asks for
+  /// that, and given up early where it is much slower than `best` seconds.
   Cost cost(const Node& node, const Backend& backend, const Tactic& tactic, double best, double until);
   /// Makes sure of a tactic that is to be taken: checks it, whatever is left of the budget, where that was
   /// not done. In a deterministic build the list alone decides.

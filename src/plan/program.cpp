@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 
 #include <lanner/error.h>
 
 #include "base/account.h"
 #include "base/check.h"
 #include "graph/op.h"
+#include "plan/buffers.h"
 #include "plan/joins.h"
 #include "plan/lowered.h"
 #include "plan/memory.h"
@@ -17,7 +17,6 @@
 #include "plan/schedule.h"
 #include "plan/segments.h"
 #include "plan/step_checks.h"
-#include "plan/views.h"
 #include "plan/work.h"
 
 namespace lanner {
@@ -42,7 +41,7 @@ public:
                 return node->stream() != 0;
               }));
     check_joins(graph_);
-    join_parts();
+    buffers_.add_parts(graph_);
     place_inputs();
     place_constants();
     for (const auto& node : graph_.body().nodes())
@@ -56,12 +55,6 @@ public:
   }
 
 private:
-  /// Values that share memory: `offset` bytes into the buffer of `root`.
-  struct Buffer {
-    const Value* root;
-    std::uint64_t offset;
-  };
-
   void place_inputs() {
     std::uint32_t index = 0;
     for (const auto& parameter : graph_.body().parameters()) {
@@ -93,7 +86,7 @@ private:
   }
 
   void prepare(Node& node) {
-    if (node.tactic.backend == alias_backend) return alias(node);
+    if (node.tactic.backend == alias_backend) return buffers_.add_view(node);
     Step made;
     made.node = &node;
     made.bytes = bytes_of(node);
@@ -159,7 +152,7 @@ private:
     std::vector<Access> list;
     const auto add = [&](const Value* value, bool write) {
       if (!value || value->constant() || !is_planned(*value)) return;
-      const Buffer where = buffer_of(value);
+      const Buffer where = buffers_.of(value);
       const auto place = places_.find(where.root);
       const bool callers = place != places_.end() && place->second.kind == Place::Kind::input;
       const Value* memory = callers ? graph_.body().parameter(place->second.index) : where.root;
@@ -212,53 +205,9 @@ private:
     for (std::size_t s = 0; s < program_.steps_.size(); ++s) {
       const Node& node = *program_.steps_[s].node;
       for (const Value* input : node.inputs())
-        if (input && !input->constant()) order_.touch(lives_[buffer_of(input).root], s);
-      for (const auto& output : node.outputs()) order_.touch(lives_[buffer_of(output.get()).root], s);
+        if (input && !input->constant()) order_.touch(lives_[buffers_.of(input).root], s);
+      for (const auto& output : node.outputs()) order_.touch(lives_[buffers_.of(output.get()).root], s);
     }
-  }
-
-  /// Parts of a concatenation lie in its memory, and so do parts of parts.
-  void join_parts() {
-    for (const auto& node : graph_.body().nodes())
-      for (const auto& output : node->outputs()) {
-        Buffer where{output.get(), 0};
-        for (const Value* value = output.get(); value->storage.parent; value = value->storage.parent)
-          where = {value->storage.parent, where.offset + static_cast<std::uint64_t>(value->storage.offset)};
-        if (where.root == output.get()) continue;
-        buffers_[output.get()] = where;
-        joined_.insert(where.root);
-      }
-  }
-
-  void alias(const Node& node) {
-    if (is_join(node)) return; // its parts are there
-    if (is_part_view(node)) return view_parts(node);
-    Storage plain;
-    plain.device = node.input(0) ? node.input(0)->storage.device : Device{};
-    const auto storages = alias_storages(node, plain);
-    const bool same_bytes = std::ranges::any_of(storages, [&](const auto& pair) {
-      return same_storage(node.input(0)->type, node.input(0)->storage, pair.first) &&
-             same_storage(node.output()->type, node.output()->storage, pair.second);
-    });
-    const Shape from = node.input(0)->type.shape(), to = node.output()->type.shape();
-    check(from.elements() == to.elements(), ErrorCode::bad_data,
-          "node {}: {} is declared to hold the elements of {}", node.label(), to.to_string(),
-          from.to_string());
-    check(same_bytes, ErrorCode::bad_data, "node {} is not a change of shape or of order alone",
-          node.label());
-    buffers_[node.output()] = buffer_of(node.input(0));
-  }
-
-  void view_parts(const Node& node) {
-    std::vector<Storage> parts;
-    for (const auto& output : node.outputs()) parts.push_back(output->storage);
-    const auto offsets = part_offsets(node, node.input(0) ? node.input(0)->storage : Storage{}, parts);
-    check(offsets.has_value(), ErrorCode::bad_data, "node {}: its results are no parts of its input's memory",
-          node.label());
-    const Buffer whole = buffer_of(node.input(0));
-    for (std::size_t i = 0; i < parts.size(); ++i)
-      buffers_[node.output(i)] = {whole.root, whole.offset + static_cast<std::uint64_t>((*offsets)[i])};
-    joined_.insert(whole.root);
   }
 
   /// Output 0 takes over an input's memory where the tactic wants that and nothing else needs it.
@@ -268,14 +217,14 @@ private:
     const bool fits = node.input(i) && storage_bytes(*node.input(i)) == storage_bytes(*node.output());
     // Readers of other parts are not looked at: only what has to be done is done in joined memory. Nor does a
     // stream wait for another for the sake of less memory.
-    const bool apart = node.input(i) && !joined_.contains(buffer_of(node.input(i)).root) &&
-                       (!fits || ended(buffer_of(node.input(i)), storage_bytes(*node.input(i))));
-    const bool allowed = fits && may_hold(*buffer_of(node.input(i)).root, *node.output()) &&
+    const bool apart = node.input(i) && !buffers_.holds_parts(buffers_.of(node.input(i)).root) &&
+                       (!fits || ended(buffers_.of(node.input(i)), storage_bytes(*node.input(i))));
+    const bool allowed = fits && may_hold(*buffers_.of(node.input(i)).root, *node.output()) &&
                          may_overwrite(node, i, node_order_, allowing(node)) &&
                          !node.output()->storage.parent && (apart || tactic.required_in_place);
     check(allowed || !tactic.required_in_place, ErrorCode::bad_data,
           "node {}: kernel {} would overwrite a value that is still needed", node.label(), tactic.kernel);
-    if (allowed) buffers_[node.output()] = buffer_of(node.input(i));
+    if (allowed) buffers_.share(node.output(), node.input(i));
   }
 
   /// An output lies in memory of its own, or in that of the input that it is written to.
@@ -293,11 +242,6 @@ private:
     return number && callers_.alias_of_output(*number) ? with_aliases_ : callers_;
   }
 
-  Buffer buffer_of(const Value* value) const {
-    const auto found = buffers_.find(value);
-    return found == buffers_.end() ? Buffer{value, 0} : found->second;
-  }
-
   void place_values() {
     std::vector<const Value*> values;
     for (const auto& node : graph_.body().nodes()) {
@@ -313,7 +257,7 @@ private:
         places_[value] = {Place::Kind::item, program_.items_++, 0};
         continue;
       }
-      const Value* root = buffer_of(value).root;
+      const Value* root = buffers_.of(value).root;
       if (places_.contains(root)) continue;
       const bool beside = root->storage.device.is_host() && !target_.device.is_host();
       ask(beside ? host : near[number_of(root->storage.device)], root, value);
@@ -326,7 +270,7 @@ private:
     program_.host_arena_bytes_ = settle(host, none).plan.bytes;
     for (const Value* value : values) {
       if (!is_planned(*value) || places_.contains(value)) continue;
-      const Buffer where = buffer_of(value);
+      const Buffer where = buffers_.of(value);
       places_[value] = places_.at(where.root);
       places_[value].offset += where.offset;
     }
@@ -390,7 +334,7 @@ private:
     for (const Step& step : program_.steps_) {
       const auto uses = [&](const auto& values, const Value& of) {
         return std::ranges::any_of(
-            values, [&](const auto& value) { return value && buffer_of(&*value).root == &of; });
+            values, [&](const auto& value) { return value && buffers_.of(&*value).root == &of; });
       };
       written = written || uses(step.node->outputs(), root);
       if (written && (uses(step.node->inputs(), input) || uses(step.node->outputs(), input))) return false;
@@ -432,7 +376,7 @@ private:
     for (const Value* output : graph_.body().outputs()) {
       const std::uint32_t number = index++;
       if (!is_planned(*output)) continue;
-      const Buffer where = buffer_of(output);
+      const Buffer where = buffers_.of(output);
       check(where.offset == 0 && storage_bytes(*where.root) == storage_bytes(*output) &&
                 held_right(*output, callers_.output(number)),
             ErrorCode::bad_data, "output {} is not stored as it is held", output->name());
@@ -500,8 +444,7 @@ private:
   StepOrder order_;
   Accesses accesses_;
   std::map<const Value*, Place> places_;
-  std::map<const Value*, Buffer> buffers_;
-  std::set<const Value*> joined_;          ///< Roots that hold parts.
+  Buffers buffers_;
   std::map<const Value*, Lifetime> lives_; ///< Of roots.
   std::vector<std::uint64_t> workspaces_;  ///< By step.
   WeightStore& constants_;

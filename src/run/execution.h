@@ -52,6 +52,8 @@ public:
   Mover mover(Stream stream) { return {stream, memory_}; }
   std::vector<Item>& items() { return items_; }
   const std::vector<Item>& items() const { return items_; }
+  /// Memory that it keeps from run to run, for values whose size a run tells.
+  std::uint64_t kept_bytes() const noexcept { return memory_.bytes(); }
 
   /// Runs or, on a GPU, queues all steps. Throws Error{cancelled}, after which the next run starts afresh.
   void run(const RunRequest& request);
@@ -95,8 +97,8 @@ private:
   std::vector<std::vector<Patch>> input_readers_, input_writers_, output_readers_, output_writers_;
   std::vector<Item> items_;
   Recording recording_;
-  RunMemory memory_; ///< For a target that is not the host, of what a run alone sizes.
-  std::unique_ptr<Lanes> lanes_;                          ///< Null where there is one stream.
+  RunMemory memory_;             ///< For a target that is not the host, of what a run alone sizes.
+  std::unique_ptr<Lanes> lanes_; ///< Null where there is one stream.
   std::unique_ptr<WeightStream> weight_stream_;           ///< Null where all weights are on the device.
   std::vector<std::unique_ptr<RegionStep>> region_steps_; ///< By step; null where it has no bodies.
   std::vector<Item> constant_items_; ///< By constant that is no plain memory, for steps with regions.

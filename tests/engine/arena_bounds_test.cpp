@@ -94,7 +94,7 @@ TEST(ArenaBound, CoversWhatWasPrepared) {
   const Engine engine = built(two);
   const EngineState& state = state_of(engine);
   const InputShapes small{Shape{1, 8, 4, 4}};
-  const auto large = state.specialise({Shape{3, 8, 40, 40}}, 1, {}, false);
+  const auto large = state.variant({Shape{3, 8, 40, 40}}, 1, {}, false);
   state.adopt(small, 1, {large->program, {}, 1});
   EXPECT_EQ(bounds(engine)[0].get<std::uint64_t>(), large->program->arena_bytes());
 }

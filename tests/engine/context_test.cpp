@@ -137,8 +137,8 @@ TEST(Context, ShapesLongUnusedAreForgottenButTheTypicalOnes) {
   BuildOptions options = test::plain_options();
   options.shapes["x"] = {{1}, {500}, {1000}};
   const Engine engine = test::built(file, options);
-  const auto made = [&](std::int64_t size) { return state_of(engine).specialise({Shape{size}}, 1); };
-  const std::weak_ptr<const Specialisation> opt = made(500), second = made(600), third = made(601);
+  const auto made = [&](std::int64_t size) { return state_of(engine).variant({Shape{size}}, 1); };
+  const std::weak_ptr<const MadeVariant> opt = made(500), second = made(600), third = made(601);
   for (std::int64_t size = 1; size < 100; ++size) {
     made(size);
     made(600);

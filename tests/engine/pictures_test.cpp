@@ -1,6 +1,9 @@
 // Inputs that start with a picture: the same answers as preprocessing by hand.
 
+#include <set>
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <lanner/engine.h>
 
@@ -168,6 +171,40 @@ TEST(Pictures, AreVerified) {
   const Verification found = engine.verify(asked);
   EXPECT_TRUE(found.right()) << (found.differences.empty() ? found.network : found.differences[0].reason);
   EXPECT_EQ(found.nodes, 2u);
+}
+
+TEST(Pictures, AreCountedWhereShapesAreGivenAndTold) {
+  BuildOptions options = taking(spec_of(Fit::stretch));
+  options.profiles = {{{"x", {{1}, {2}, {4}}}}, {{"x", {{5, 1024}, {6, 1024}, {8, 1024}}}}};
+  const Engine engine = built(negating(any_batch), options);
+  engine.prepare(std::map<std::string, Shape>{{"x", {3}}});
+  const auto told = nlohmann::json::parse(engine.explain_json());
+  EXPECT_EQ(told["profiles"][0]["x"].dump(), R"({"max":[4],"min":[1],"opt":[2]})");
+  std::set<std::string> sizes;
+  for (const auto& variant : told["variants"]) sizes.insert(variant["shapes"]["x"].dump());
+  EXPECT_EQ(sizes, (std::set<std::string>{"[2]", "[3]", "[6]"}));
+  VerifyOptions verify;
+  verify.shapes["x"] = {2};
+  verify.runs = 1;
+  EXPECT_TRUE(engine.verify(verify).right());
+}
+
+TEST(Pictures, OfOtherShapesAreRefusedByTheirNumber) {
+  const Preprocess spec = spec_of(Fit::stretch);
+  BuildOptions options = taking(spec, PixelFormat::nv12);
+  const Shape own{2, 3, 16, 20};
+  options.profiles = {{{"x", ShapeRange::fixed(own)}}};
+  LANNER_EXPECT_ERROR(built(negating(any_batch), options), ErrorCode::invalid_argument,
+                      "profile 1: input x: it takes nv12 picture[N]; expected the number of pictures as its "
+                      "shape, like [4], got [2, 3, 16, 20]");
+  const Engine one = built(negating({"1", "3", "16", "20"}), taking(spec));
+  const auto prepare = [&](const Shape& shape) { one.prepare(std::map<std::string, Shape>{{"x", shape}}); };
+  LANNER_EXPECT_ERROR(prepare({2}), ErrorCode::invalid_argument,
+                      "input x: expected any picture[1], got [2]; dim 0 differs");
+  LANNER_EXPECT_ERROR(prepare(own), ErrorCode::invalid_argument, "it takes any picture[1]; expected");
+  VerifyOptions verify;
+  verify.shapes["x"] = own;
+  LANNER_EXPECT_ERROR(one.verify(verify), ErrorCode::invalid_argument, "it takes any picture[1]");
 }
 
 TEST(Pictures, OutliveNewWeights) {

@@ -138,7 +138,7 @@ TEST(Profiles, WeightsStandInThePlanOnce) {
 TEST(Profiles, ShapesOfOneTakeOverItsKernels) {
   const Engine engine = built(small_and_large);
   const auto like = [&](std::int64_t batch) {
-    const auto made = state_of(engine).specialise({batch_of(batch)}, 1, {}, false);
+    const auto made = state_of(engine).variant({batch_of(batch)}, 1, {}, false);
     std::vector<std::string> kernels;
     for (const auto& node : made->program->graph().body().nodes())
       kernels.push_back(node->tactic.backend + node->tactic.kernel);
@@ -156,14 +156,14 @@ TEST(Profiles, ShapesOfOneAreTriedOutOnlyWhereTheListDoesNotVouchForTheirKernels
   const TemporaryFolder folder;
   const std::filesystem::path verdicts = folder / "timing.txt";
   const Engine engine = built(small_and_large, {}, verdicts);
-  const auto opt = state_of(engine).specialise({batch_of(16)}, 1);
+  const auto opt = state_of(engine).variant({batch_of(16)}, 1);
   const bool trusted = vouched(opt->program->graph(), backends_for(state_of(engine).target));
   std::string before = content_of(verdicts);
   ASSERT_FALSE(before.empty());
-  state_of(engine).specialise({batch_of(20)}, 1, {}, false);
+  state_of(engine).variant({batch_of(20)}, 1, {}, false);
   EXPECT_EQ(content_of(verdicts) == before, trusted);
   before = content_of(verdicts);
-  state_of(engine).specialise({batch_of(33)}, 1, {}, false);
+  state_of(engine).variant({batch_of(33)}, 1, {}, false);
   EXPECT_NE(content_of(verdicts), before);
 }
 
@@ -236,9 +236,9 @@ TEST(Prepare, AContextTakesUpWhatWasPreparedAfterItsRun) {
   const Engine engine = built({});
   Context context = engine.create_context();
   for (const std::int64_t batch : {2, 3}) EXPECT_EQ(difference(engine, context, batch), "");
-  const auto before = state_of(engine).specialise({batch_of(3)}, 1, {}, false);
+  const auto before = state_of(engine).variant({batch_of(3)}, 1, {}, false);
   engine.prepare({{"x", batch_of(3)}});
-  EXPECT_NE(state_of(engine).specialise({batch_of(3)}, 1, {}, false), before);
+  EXPECT_NE(state_of(engine).variant({batch_of(3)}, 1, {}, false), before);
   const std::weak_ptr<const Program> old = before->program;
   for (const std::int64_t batch : {3, 2, 3}) EXPECT_EQ(difference(engine, context, batch), "");
 }

@@ -51,32 +51,32 @@ TEST(Variants, WhoWantsWhatIsBeingMadeGetsThatOne) {
   const auto make = [&] {
     ++made;
     gate.pass();
-    return Specialisation{};
+    return MadeVariant{};
   };
-  std::array<std::future<SpecialisationPtr>, 4> asked;
+  std::array<std::future<MadeVariantPtr>, 4> asked;
   for (auto& one : asked)
     one = std::async(std::launch::async, [&] { return variants.get(key(1), false, {}, make); });
   ASSERT_TRUE(gate.reached());
   gate.open();
-  const SpecialisationPtr first = asked[0].get();
+  const MadeVariantPtr first = asked[0].get();
   for (std::size_t i = 1; i < asked.size(); ++i) EXPECT_EQ(asked[i].get(), first);
   EXPECT_EQ(made, 1);
 }
 
 TEST(Variants, WhileOneIsMadeOthersAreFoundAndMade) {
   Variants variants;
-  const SpecialisationPtr known = variants.get(key(1), true, {}, [] { return Specialisation{}; });
+  const MadeVariantPtr known = variants.get(key(1), true, {}, [] { return MadeVariant{}; });
   Gate gate;
   auto slow = std::async(std::launch::async, [&] {
     return variants.get(key(2), true, {}, [&] {
       gate.pass();
-      return Specialisation{};
+      return MadeVariant{};
     });
   });
   ASSERT_TRUE(gate.reached());
   auto others = std::async(std::launch::async, [&] {
-    EXPECT_EQ(variants.get(key(1), false, {}, [] { return Specialisation{}; }), known);
-    variants.get(key(3), false, {}, [] { return Specialisation{}; });
+    EXPECT_EQ(variants.get(key(1), false, {}, [] { return MadeVariant{}; }), known);
+    variants.get(key(3), false, {}, [] { return MadeVariant{}; });
   });
   EXPECT_EQ(others.wait_for(patience), std::future_status::ready);
   gate.open();
@@ -90,14 +90,14 @@ TEST(Variants, WhoWaitsCanBeCancelled) {
   auto slow = std::async(std::launch::async, [&] {
     return variants.get(key(1), false, {}, [&] {
       gate.pass();
-      return Specialisation{};
+      return MadeVariant{};
     });
   });
   ASSERT_TRUE(gate.reached());
   Control control;
   control.cancel = CancelToken::create();
   auto waiting = std::async(std::launch::async, [&] {
-    LANNER_EXPECT_ERROR(variants.get(key(1), false, control, [] { return Specialisation{}; }),
+    LANNER_EXPECT_ERROR(variants.get(key(1), false, control, [] { return MadeVariant{}; }),
                         ErrorCode::cancelled, "");
   });
   control.cancel.cancel();
@@ -110,14 +110,14 @@ TEST(Variants, AMakerThatFailsLeavesThePlaceToOneWhoWaits) {
   Variants variants;
   Gate gate;
   std::atomic<int> made{0};
-  const auto make = [&]() -> Specialisation {
+  const auto make = [&]() -> MadeVariant {
     if (++made > 1) return {};
     gate.pass();
     fail(ErrorCode::cancelled, "the first one gives up");
   };
   auto first = std::async(std::launch::async, [&] { return variants.get(key(1), false, {}, make); });
   ASSERT_TRUE(gate.reached());
-  std::array<std::future<SpecialisationPtr>, 3> waiting;
+  std::array<std::future<MadeVariantPtr>, 3> waiting;
   for (auto& one : waiting)
     one = std::async(std::launch::async, [&] { return variants.get(key(1), false, {}, make); });
   gate.open();
@@ -129,26 +129,26 @@ TEST(Variants, AMakerThatFailsLeavesThePlaceToOneWhoWaits) {
 TEST(Variants, NoneIsMadeOfItself) {
   Variants variants;
   const auto again = [&] {
-    variants.get(key(1), false, {}, [] { return Specialisation{}; });
-    return Specialisation{};
+    variants.get(key(1), false, {}, [] { return MadeVariant{}; });
+    return MadeVariant{};
   };
   LANNER_EXPECT_ERROR(variants.get(key(1), false, {}, again), ErrorCode::invalid_argument,
                       "progress callback");
-  EXPECT_NE(variants.get(key(1), false, {}, [] { return Specialisation{}; }), nullptr);
+  EXPECT_NE(variants.get(key(1), false, {}, [] { return MadeVariant{}; }), nullptr);
 }
 
 TEST(Variants, OneMadeAheadReplacesOneMadeAtFirstUse) {
   Variants variants;
   const auto made = [&](bool ahead) {
     return variants.get(key(1), ahead, {}, [&] {
-      Specialisation one;
+      MadeVariant one;
       one.ahead = ahead;
       return one;
     });
   };
-  const SpecialisationPtr at_first_use = made(false);
+  const MadeVariantPtr at_first_use = made(false);
   EXPECT_EQ(variants.replaced(), 0u);
-  const SpecialisationPtr ahead = made(true);
+  const MadeVariantPtr ahead = made(true);
   EXPECT_NE(ahead, at_first_use);
   EXPECT_EQ(variants.replaced(), 1u);
   EXPECT_EQ(made(false), ahead);
@@ -158,7 +158,7 @@ TEST(Variants, OneMadeAheadReplacesOneMadeAtFirstUse) {
 TEST(Variants, TacticsAreTakenOfWhatWasMadeAheadFirst) {
   Variants variants;
   const auto put = [&](int threads, bool ahead) {
-    Specialisation one;
+    MadeVariant one;
     one.threads = threads;
     one.ahead = ahead;
     variants.put(key(1, threads), one);

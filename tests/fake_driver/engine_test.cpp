@@ -133,6 +133,39 @@ TEST_F(FakeEngine, going_back_to_shapes_replays_what_was_recorded) {
     }
 }
 
+std::size_t device_bytes() {
+  fake_cuda_most_device_bytes();
+  return fake_cuda_most_device_bytes();
+}
+
+/// Memory of values that a run sizes is kept with the shapes that it ran with.
+TEST_F(FakeEngine, what_runs_sized_is_kept_within_the_bound_too) {
+  using namespace test::onnx_file;
+  const std::string bytes =
+      model(graph({.nodes = {node({"Transpose", {"x"}, {"t"}}), node({"ConstantOfShape", {"size"}, {"y"}})},
+                   .inputs = {value("x", f32, {"n", "6"}), value("size", i64, {"1"})},
+                   .outputs = {value("t", f32, {"6", "n"}), value("y", f32, {"m"})}}));
+  BuildOptions options;
+  options.device = gpu_device;
+  options.budget = 0;
+  options.limits.total_bytes = 64u << 20; // an eighth of it may be kept
+  const Engine engine = Engine::build(open_bytes(std::as_bytes(std::span(bytes))), options);
+  Context context = engine.create_context();
+  const auto run = [&](std::int64_t count, std::int64_t size) {
+    context.bind("x", Item(rows(count)));
+    context.bind("size", Item(Tensor::scalar(size).reshaped({1})));
+    context.run();
+    EXPECT_EQ(context.output("y").tensor.shape(), Shape{size});
+  };
+  constexpr std::size_t mega = 1u << 20;
+  run(4, mega); // 4 MB
+  run(7, 100'000);
+  EXPECT_GT(device_bytes(), 4 * mega);
+  run(4, 3 * mega);
+  run(7, 100'000);
+  EXPECT_LT(device_bytes(), 4 * mega);
+}
+
 TEST_F(FakeEngine, new_memory_is_never_replayed_over) {
   const Engine engine = build(gpu_device);
   Context context = engine.create_context();

@@ -105,7 +105,7 @@ public:
         backend_("fast", table),
         tuner_(target_, 0, cache_, constants_, control_), options{backends_, target_, tuner_, constants_,
                                                                   control_},
-        graph(test::parsed(text)), reorders(*graph, options) {
+        graph(test::parsed(text)), conversions(*graph, options) {
     proposals = offered_alternatives(*graph, options);
   }
 
@@ -123,14 +123,14 @@ public:
       for (std::size_t i = 0; i < inputs.size(); ++i) {
         const Value* value = inputs[i];
         if (value->producer() && !stored.contains(value)) return std::numeric_limits<double>::infinity();
-        cost += value->producer() ? reorders(value->type, stored.at(value), tactic_of(taken).inputs[i])
-                                  : reorders.from_caller(*value, tactic_of(taken).inputs[i]);
+        cost += value->producer() ? conversions(value->type, stored.at(value), tactic_of(taken).inputs[i])
+                                  : conversions.from_caller(*value, tactic_of(taken).inputs[i]);
       }
     }
     const auto& results = graph->body().outputs();
     for (const Value* output : std::set<const Value*>(results.begin(), results.end())) {
       if (!stored.contains(output)) return std::numeric_limits<double>::infinity();
-      cost += reorders.to_caller(*output, stored.at(output));
+      cost += conversions.to_caller(*output, stored.at(output));
     }
     return cost;
   }
@@ -175,7 +175,7 @@ private:
 public:
   LowerOptions options;
   std::unique_ptr<Graph> graph;
-  ReorderCosts reorders;
+  ConversionCosts conversions;
   std::vector<Proposal> proposals;
 };
 
@@ -184,7 +184,8 @@ TEST(Cover, IsTheCheapestOfAllThereAre) {
   int groups = 0, parts = 0;
   for (int round = 0; round < 300; ++round) {
     Bench bench(random);
-    const std::vector<Taken> cover = cheapest_cover(bench.proposals, bench.options, bench.reorders);
+    const std::vector<Taken> cover =
+        cheapest_cover(bench.proposals, Estimates(bench.proposals), bench.options, bench.conversions);
     ASSERT_NEAR(bench.cost_of(cover), bench.min_cost(), 1e-12) << bench.text << bench.table;
     std::set<const Node*> grouped;
     for (const Taken& taken : cover)
@@ -205,7 +206,8 @@ TEST(Cover, IsTheCheapestWithAnyGroupsThatBackendsPropose) {
   int taken_groups = 0, with_outputs = 0, untied = 0;
   for (int round = 0; round < 300; ++round) {
     Bench bench(random, true);
-    const std::vector<Taken> cover = cheapest_cover(bench.proposals, bench.options, bench.reorders);
+    const std::vector<Taken> cover =
+        cheapest_cover(bench.proposals, Estimates(bench.proposals), bench.options, bench.conversions);
     ASSERT_NEAR(bench.cost_of(cover), bench.min_cost(), 1e-12) << bench.text << bench.table;
     for (const Taken& taken : cover) {
       const Proposal& one = bench.proposals[taken.proposal];

@@ -14,6 +14,7 @@ import lanner
 STUB = ast.parse((BUILD / "python" / "lanner" / "_lanner.pyi").read_text())
 PREPROCESS = ["Preprocess.__init__", "Image.to_tensor", "Frame.to_tensor", "VideoReader.batch"]
 READERS = ["VideoReader.__init__", "ParallelDecoder.__init__"]
+ENGINES = ["build", "load"]
 
 
 def functions(body=None, prefix=""):
@@ -46,9 +47,11 @@ def model(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def calls(clip):
+def calls(clip, model, tmp_path_factory):
     """What takes keywords as a dict, ready to be called with some."""
     reader = lanner.VideoReader(clip)
+    plan = tmp_path_factory.mktemp("plan") / "plan"
+    lanner.build(model, budget=0.0, device="cpu").save(plan)
     frame = reader[0]
     return {
         "Preprocess.__init__": lanner.Preprocess,
@@ -57,6 +60,8 @@ def calls(clip):
         "VideoReader.batch": lambda **options: reader.batch([0], **options),
         "VideoReader.__init__": lambda **options: lanner.VideoReader(clip, **options),
         "ParallelDecoder.__init__": lambda **options: lanner.ParallelDecoder(clip, **options),
+        "build": lambda **options: lanner.build(model, **{"budget": 0.0, "device": "cpu", **options}),
+        "load": lambda **options: lanner.load(plan, **options),
     }
 
 
@@ -71,7 +76,7 @@ def test_every_keyword_of_a_stub_has_a_type():
             assert argument.annotation is not None, (name, argument.arg)
 
 
-@pytest.mark.parametrize("name", PREPROCESS + READERS)
+@pytest.mark.parametrize("name", PREPROCESS + READERS + ENGINES)
 def test_the_stub_names_what_the_module_takes(calls, name):
     with pytest.raises((TypeError, lanner.InvalidArgument), match="unknown option 'no_such'") as refused:
         calls[name](no_such=None)
@@ -79,11 +84,12 @@ def test_the_stub_names_what_the_module_takes(calls, name):
     types, defaults = keywords(name)
     assert list(types) == known
     for keyword, default in defaults.items():
-        assert ast.unparse(default) == "None" and types[keyword].endswith(" | None"), keyword
+        assert (ast.unparse(default) == "None") == types[keyword].endswith(" | None"), keyword
+        assert name in ENGINES or ast.unparse(default) == "None", keyword
         calls[name](**{keyword: None})  # Changes nothing.
 
 
-@pytest.mark.parametrize("name", PREPROCESS + READERS)
+@pytest.mark.parametrize("name", PREPROCESS + READERS + ENGINES)
 def test_each_keyword_is_applied(calls, name):
     for keyword in keywords(name)[0]:
         with pytest.raises((TypeError, ValueError, lanner.Error)) as refused:
@@ -122,6 +128,8 @@ def errors_of_mypy(program):
 
 
 RIGHT = """
+import numpy as np
+
 import lanner
 
 engine = lanner.build("model.onnx", profiles=[{"input": (1, 3, 8, 8)}], threads=1, precision=["fp32", "fp16"])
@@ -133,6 +141,18 @@ for frame in reader:
 batch: lanner.Tensor = reader.batch(range(2), fit="letterbox", pad_value=0.5)
 for frame in lanner.ParallelDecoder("clip.mp4", decoders=2, format="rgb24"):
     frame.image.to_tensor(region=(0, 0, 4, 4), quarter_turns=1)
+shapes: dict[str, list[int]] = {"input": [1, 3, 8, 8]}
+bounds = {"seconds": 60}
+ranges = [{"input": ((1, 3, 8, 8), (2, 3, 8, 8), (4, 3, 8, 8))}]
+ranged = lanner.build("model.onnx", shapes=shapes, profiles=ranges, limits=bounds, preprocess={"input": spec})
+lanner.build("model.onnx", shapes={"input": ([1, 3], [2, 3], [4, 3])}, pictures={"input": ("nv12", spec)})
+ranged.prepare(shapes, threads=[1, 2])
+ranged.prepare([shapes, {"input": (2, 3, 8, 8)}])
+arrays: dict[str, np.ndarray] = {"input": np.ones((1, 3, 8, 8), np.float32)}
+ranged(arrays)
+ranged.refit(arrays).create_context(profile=True)(arrays, outputs=arrays)
+ranged.verify(shapes, arrays)
+lanner.load("plan", limits=bounds)
 """
 
 WRONG = {
@@ -145,6 +165,18 @@ WRONG = {
     'lanner.ParallelDecoder("a", prefetch="many")': "incompatible type",
     'lanner.build("a", budgets=1)': 'Unexpected keyword argument "budgets"',
     'lanner.load("a", threads="2")': "incompatible type",
+    'lanner.build("a", shapes={"x": 3})': "incompatible type",
+    'lanner.build("a", shapes={"x": "1x3"})': "incompatible type",
+    'lanner.build("a", shapes={"x": ((1, 3), (2, 3))})': "incompatible type",
+    'lanner.build("a", shapes=(1, 3))': "incompatible type",
+    'lanner.build("a", profiles={"x": (1, 3)})': "incompatible type",
+    'lanner.build("a", profiles=[{"x": ("1x3", "2x3", "4x3")}])': "incompatible type",
+    'lanner.build("a", preprocess=lanner.Preprocess())': "incompatible type",
+    'lanner.build("a", pictures={"x": "imagenet"})': "incompatible type",
+    'lanner.load("a").prepare({"x": 3})': "incompatible type",
+    'lanner.load("a").verify(shapes={"x": "3"})': "incompatible type",
+    'lanner.load("a")([1.0])': "incompatible type",
+    'lanner.load("a", limits="4GiB")': "incompatible type",
 }
 
 

@@ -106,6 +106,22 @@ def test_what_the_command_refuses_of_pictures(model, inputs, tmp_path):
     assert "the picture is yuv420p, expected rgb24" in refuse("run", plan, "-i", inputs[1])
     assert "--picture: pixel format 'rgb'" in refuse("build", model, "-o", plan, "--picture=rgb", *FLAGS)
     assert "expects of a picture; give --preset" in refuse("build", model, "-o", plan, "--picture")
+    several = refuse("build", model, "-o", plan, "--picture", *FLAGS, *QUICK, "--profile", "x=1x3x16x20:2x3x16x20:4x3x16x20")
+    assert "profile 1: input x: it takes any picture[N]; expected the number of pictures as its shape, like [4]" in several
+
+
+def test_profiles_count_pictures(model, tmp_path):
+    plan = tmp_path / "ranged.plan"
+    succeed("build", model, "-o", plan, "--picture", *FLAGS, *QUICK, "--profile", "x=1:2:4")
+    assert "x 1 to 4, opt 2" in succeed("explain", plan)
+    pictures, profiles = {"x": lanner.Preprocess(**KEYWORDS)}, [{"x": ((1,), (2,), (4,))}]
+    engine = lanner.build(model, pictures=pictures, profiles=profiles, threads=1, budget=0, device="cpu")
+    engine.prepare({"x": (3,)})
+    told = engine.explain()
+    assert told["profiles"] == [{"x": {"min": [1], "opt": [2], "max": [4]}}]
+    assert [variant["shapes"]["x"] for variant in told["variants"]] == [[2], [3]]
+    with pytest.raises(lanner.InvalidArgument, match=r"it takes any picture\[N\]; expected the number of pictures"):
+        engine.prepare({"x": (1, 3, 16, 20)})
 
 
 def test_plans_that_take_pictures_are_told_timed_and_verified(model, tmp_path):

@@ -87,7 +87,7 @@ inline bool any_node(const Region& region, std::string_view kind, std::string_vi
 }
 
 inline const Graph& lowered(const Engine& engine) {
-  return state_of(engine).specialise(state_of(engine).opt, engine.threads())->program->graph();
+  return state_of(engine).variant(state_of(engine).opt, engine.threads())->program->graph();
 }
 
 } // namespace lanner::test

@@ -11,7 +11,7 @@
 #include "graph/graph.h"
 #include "graph/tactic.h"
 #include "lower/alternatives.h"
-#include "lower/reorders.h"
+#include "lower/conversions.h"
 
 namespace lanner::sweep {
 

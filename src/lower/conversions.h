@@ -1,5 +1,5 @@
 #pragma once
-// Moving values from one storage to another.
+// Values in another type, storage or quantisation, and what making them takes.
 
 #include <map>
 #include <memory>
@@ -30,10 +30,11 @@ std::vector<Value*> conversion_inputs(Value& value, const Storage& to);
 std::unique_ptr<Graph> conversion_graph(const OpTable& ops, std::string_view kind, const Form& from,
                                         const Form& to);
 
-/// Seconds that moving a value of `type` from one storage to another takes; 0 when they are equal.
-class ReorderCosts {
+/// Seconds that making what one storage holds of a value of `type` lie in another takes: moves, and changes
+/// of the stored type and of quantisation; 0 when they are equal.
+class ConversionCosts {
 public:
-  ReorderCosts(const Graph& graph, const LowerOptions& options) : graph_(graph), options_(options) {}
+  ConversionCosts(const Graph& graph, const LowerOptions& options) : graph_(graph), options_(options) {}
   double operator()(const Type& type, const Storage& from, const Storage& to);
   /// Of two lowered types that differ in width: whether to cast before changing the rest of the storage.
   bool casts_first(const Form& from, const Form& to) { return cast_first(from, to) <= cast_last(from, to); }
@@ -58,8 +59,8 @@ Storage staging(const Type& type, const Storage& from, const Storage& to);
 
 /// The fastest tactic of a reorder or a cast whose input and output storages are set; nothing where there is
 /// none.
-std::optional<Alternative> best_reorder(const Node& reorder, const LowerOptions& options);
+std::optional<Alternative> best_conversion(const Node& conversion, const LowerOptions& options);
 /// The same of those that are right, for one that is to run.
-std::optional<Alternative> vetted_reorder(const Node& reorder, const LowerOptions& options);
+std::optional<Alternative> vetted_conversion(const Node& conversion, const LowerOptions& options);
 
 } // namespace lanner

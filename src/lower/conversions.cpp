@@ -1,4 +1,4 @@
-#include "lower/reorders.h"
+#include "lower/conversions.h"
 
 #include <algorithm>
 #include <array>
@@ -62,16 +62,18 @@ std::unique_ptr<Graph> conversion_graph(const OpTable& ops, std::string_view kin
 }
 
 /// Cheapest first.
-static std::vector<Alternative> reorders(const Node& reorder, const LowerOptions& options) {
+static std::vector<Alternative> tactics_for(const Node& conversion, const LowerOptions& options) {
   std::vector<Alternative> list;
   double best = std::numeric_limits<double>::infinity();
-  const Target own = options.target.on(device_of(reorder));
+  const Target own = options.target.on(device_of(conversion));
   for (const Backend* backend : options.backends) {
     if (is_definition(*backend) && !list.empty()) break;
-    for (Tactic& tactic : reachable_tactics(*backend, reorder, own).tactics) {
-      if (!same_storage(reorder.input(0)->type, tactic.inputs.at(0), reorder.input(0)->storage)) continue;
-      if (!same_storage(reorder.output()->type, tactic.outputs.at(0), reorder.output()->storage)) continue;
-      Cost cost = options.tuner.cost(reorder, *backend, tactic, best, options.tuner.budget());
+    for (Tactic& tactic : reachable_tactics(*backend, conversion, own).tactics) {
+      if (!same_storage(conversion.input(0)->type, tactic.inputs.at(0), conversion.input(0)->storage))
+        continue;
+      if (!same_storage(conversion.output()->type, tactic.outputs.at(0), conversion.output()->storage))
+        continue;
+      Cost cost = options.tuner.cost(conversion, *backend, tactic, best, options.tuner.budget());
       if (!cost.wrong.empty()) continue;
       best = std::min(best, cost.seconds);
       list.push_back({backend, std::move(tactic), std::move(cost)});
@@ -81,14 +83,14 @@ static std::vector<Alternative> reorders(const Node& reorder, const LowerOptions
   return list;
 }
 
-std::optional<Alternative> best_reorder(const Node& reorder, const LowerOptions& options) {
-  std::vector<Alternative> list = reorders(reorder, options);
+std::optional<Alternative> best_conversion(const Node& conversion, const LowerOptions& options) {
+  std::vector<Alternative> list = tactics_for(conversion, options);
   return list.empty() ? std::nullopt : std::optional(std::move(list.front()));
 }
 
-std::optional<Alternative> vetted_reorder(const Node& reorder, const LowerOptions& options) {
-  for (Alternative& one : reorders(reorder, options)) {
-    Cost vetted = options.tuner.vet(reorder, *one.backend, one.tactic);
+std::optional<Alternative> vetted_conversion(const Node& conversion, const LowerOptions& options) {
+  for (Alternative& one : tactics_for(conversion, options)) {
+    Cost vetted = options.tuner.vet(conversion, *one.backend, one.tactic);
     if (!vetted.wrong.empty()) continue;
     one.cost = std::move(vetted);
     return std::move(one);
@@ -126,7 +128,7 @@ Storage staging(const Type& type, const Storage& from, const Storage& to) {
   return middle;
 }
 
-double ReorderCosts::to_caller(const Value& output, const Storage& from) {
+double ConversionCosts::to_caller(const Value& output, const Storage& from) {
   double seconds = 0;
   for (const Use& use : output.uses()) {
     if (use.node) continue;
@@ -137,7 +139,7 @@ double ReorderCosts::to_caller(const Value& output, const Storage& from) {
   return seconds;
 }
 
-double ReorderCosts::operator()(const Type& type, const Storage& from, const Storage& to) {
+double ConversionCosts::operator()(const Type& type, const Storage& from, const Storage& to) {
   const bool moved =
       type.is_static() && type.dtype() != DType::string; // else it has no memory that is planned
   if (!moved || same_storage(type, from, to)) return 0;
@@ -149,21 +151,21 @@ double ReorderCosts::operator()(const Type& type, const Storage& from, const Sto
   return std::min(cast_first(begin, end), cast_last(begin, end));
 }
 
-double ReorderCosts::cast_first(const Form& from, const Form& to) {
+double ConversionCosts::cast_first(const Form& from, const Form& to) {
   return made("cast", from, {to.type, from.storage}) + (*this)(to.type, from.storage, to.storage);
 }
 
-double ReorderCosts::cast_last(const Form& from, const Form& to) {
+double ConversionCosts::cast_last(const Form& from, const Form& to) {
   return (*this)(from.type, from.storage, to.storage) + made("cast", {from.type, to.storage}, to);
 }
 
-double ReorderCosts::made(std::string_view kind, const Form& from, const Form& to) {
+double ConversionCosts::made(std::string_view kind, const Form& from, const Form& to) {
   const std::string key = fmt::format("{} {} {} {} {}", kind, from.type.to_string(), from.storage.to_string(),
                                       to.type.to_string(), to.storage.to_string());
   const auto [place, fresh] = known_.emplace(key, 0.0);
   if (!fresh) return place->second;
   const std::unique_ptr<Graph> graph = conversion_graph(graph_.ops(), kind, from, to);
-  const auto best = best_reorder(*graph->body().nodes().front(), options_);
+  const auto best = best_conversion(*graph->body().nodes().front(), options_);
   // What nobody offers still works through the interpreter, at a price that avoids it.
   place->second = best ? best->cost.seconds : 1.0;
   return place->second;
