@@ -75,9 +75,10 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
   bool reals = false;
   for (const ProgramInput& input : program->inputs) reals |= input.dtype == DType::f32;
   for (const ProgramOutput& output : program->outputs) reals |= output.dtype == DType::f32;
-  for (const std::optional<DType> kept : kept_types(reals ? DType::f32 : DType::i32, target))
-    for (const Layout& layout : image_layouts(program->shape))
-      list.tactics.push_back(tactic_of(node, *program, layout, kept, target));
+  offer(list, reals ? DType::f32 : DType::i32, target, image_layouts(program->shape),
+        [&](std::optional<DType> kept, const Layout& layout) {
+          return tactic_of(node, *program, layout, kept, target);
+        });
   return list;
 }
 
