@@ -125,6 +125,10 @@ std::unique_ptr<Kernel> index_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily index_family{"index", index_tactics, index_prepare, nullptr};
+const KernelFamily index_family{.kernel = "index",
+                                .tactics = index_tactics,
+                                .prepare = index_prepare,
+                                .fuses = nullptr,
+                                .late = index_tactics};
 
 } // namespace lanner::cuda

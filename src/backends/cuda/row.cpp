@@ -113,6 +113,7 @@ std::unique_ptr<Kernel> row_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily row_family{"rows", row_tactics, row_prepare, nullptr};
+const KernelFamily row_family{
+    .kernel = "rows", .tactics = row_tactics, .prepare = row_prepare, .fuses = nullptr, .late = row_tactics};
 
 } // namespace lanner::cuda
