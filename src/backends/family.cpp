@@ -49,13 +49,24 @@ TacticList FamilyBackend::tactics(const Node& node, const Target& target) const 
 }
 
 TacticList FamilyBackend::more_tactics(const Node& node, const Target& target) const {
+  return of_families(node, target, &KernelFamily::more);
+}
+
+TacticList FamilyBackend::late_tactics(const Node& node, const Target& target) const {
+  return of_families(node, target, &KernelFamily::late);
+}
+
+/// Of the families that have such a list.
+TacticList FamilyBackend::of_families(const Node& node, const Target& target,
+                                      TacticList (*KernelFamily::*list)(const Node&, const Group&,
+                                                                        const Target&)) const {
   TacticList all;
   if (target.device.kind != device_) return all;
   const Group group = Group::of(node);
   if (group.empty()) return all;
   for (const KernelFamily& family : families_) {
-    if (!family.more) continue;
-    TacticList some = family.more(node, group, target);
+    if (!(family.*list)) continue;
+    TacticList some = (family.*list)(node, group, target);
     std::move(some.tactics.begin(), some.tactics.end(), std::back_inserter(all.tactics));
   }
   return all;

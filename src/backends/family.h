@@ -36,6 +36,8 @@ struct KernelFamily {
   TacticList (*named)(const Node& node, const Group& group, const Target& target) = nullptr;
   /// As Backend::propose; null: nothing.
   std::vector<std::vector<const Node*>> (*propose)(const Node& anchor, const Target& target) = nullptr;
+  /// As Backend::late_tactics; null: none.
+  TacticList (*late)(const Node& node, const Group& group, const Target& target) = nullptr;
 };
 
 /// Joins families under one name. The table must outlive it.
@@ -54,11 +56,15 @@ public:
   TacticList tactics(const Node& node, const Target& target) const override;
   TacticList more_tactics(const Node& node, const Target& target) const override;
   TacticList named_tactics(const Node& node, const Target& target) const override;
+  TacticList late_tactics(const Node& node, const Target& target) const override;
   std::unique_ptr<Kernel> prepare(const Node& node, const Tactic& tactic,
                                   std::span<const Tensor* const> constants,
                                   const Target& target) const override;
 
 private:
+  TacticList of_families(const Node& node, const Target& target,
+                         TacticList (*KernelFamily::*list)(const Node&, const Group&, const Target&)) const;
+
   std::string_view name_;
   std::span<const KernelFamily> families_;
   DeviceKind device_;

@@ -102,6 +102,10 @@ public:
   virtual TacticList named_tactics(const Node& node, const Target& target) const {
     return tactics(node, target);
   }
+  /// Ways of running a node whose sizes only the run at hand tells, on plain values: prepare() takes
+  /// microseconds for them, but for the first node with these types, attributes and constants of one element,
+  /// whatever its sizes.
+  virtual TacticList late_tactics(const Node& /*node*/, const Target& /*target*/) const { return {}; }
   /// `constants[i]` is input i's tensor where it is a constant, in the tactic's layout and type but in host
   /// memory; else null.
   virtual std::unique_ptr<Kernel> prepare(const Node& node, const Tactic& tactic,

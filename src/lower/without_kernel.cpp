@@ -2,6 +2,7 @@
 
 #include "ops/moves.h"
 #include "plan/bodies.h"
+#include "plan/late_kernel.h"
 #include "plan/lowered.h"
 
 namespace lanner {
@@ -27,13 +28,14 @@ Alternative by_regions(const Node& node) {
 
 /// Whether a run need not bring it to the host.
 static bool may_stay(const Node& node, std::size_t i) {
-  return ops::hands_on(node, i) ||
-         (ops::moves_elements_of(node, i) && storage_bytes(*node.input(i), {}) >= ops::worth_a_kernel);
+  if (ops::hands_on(node, i)) return true;
+  return ops::reads_elements_of(node, i) &&
+         (storage_bytes(*node.input(i), {}) >= ops::worth_a_kernel || may_compute_late(node));
 }
 
 /// Whether results may come from where inputs lie.
 static bool gives_on(const Node& node) {
-  return ops::is_renamed(node) || ops::moves_elements(node) || node.kind() == "sequence_at";
+  return ops::is_renamed(node) || ops::runs_late(node) || node.kind() == "sequence_at";
 }
 
 std::vector<Alternative> by_definition(const Node& node, const Target& target) {

@@ -1,6 +1,7 @@
 #include "ops/moves.h"
 
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "graph/op.h"
@@ -43,9 +44,39 @@ bool moves_elements(const Node& node) {
   return moved_inputs(node) != nullptr;
 }
 
-bool moves_elements_of(const Node& node, std::size_t i) {
-  const std::size_t* count = moved_inputs(node);
-  return count && i < *count;
+static bool is_row_kind(const Node& node) {
+  static const std::set<std::string_view> kinds{
+      "softmax",    "log_softmax", "reduce_mean",         "reduce_sum",
+      "reduce_max", "reduce_min",  "global_average_pool", "global_max_pool"};
+  return kinds.contains(node.kind());
+}
+
+static bool is_computed(const Type& type, bool by_rows) {
+  if (!type.is_tensor()) return false;
+  const DType dtype = type.dtype();
+  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16 ||
+         (dtype == DType::boolean && !by_rows);
+}
+
+/// How many of the first inputs are computed with; 0 for other operators, and for other types.
+static std::size_t computed_inputs(const Node& node) {
+  const bool by_rows = is_row_kind(node);
+  if (!by_rows && (!node.op().elementwise || is_renamed(node) || node.kind() == "reorder")) return 0;
+  const std::size_t count = by_rows ? 1 : node.inputs().size();
+  for (std::size_t i = 0; i < count; ++i)
+    if (node.input(i) && !is_computed(node.input(i)->type, by_rows)) return 0;
+  for (const auto& output : node.outputs())
+    if (!is_computed(output->type, by_rows)) return 0;
+  return count;
+}
+
+bool runs_late(const Node& node) {
+  return moves_elements(node) || computed_inputs(node) > 0;
+}
+
+bool reads_elements_of(const Node& node, std::size_t i) {
+  const std::size_t* moved = moved_inputs(node);
+  return i < (moved ? *moved : computed_inputs(node));
 }
 
 bool is_renamed(const Node& node) {

@@ -1,5 +1,5 @@
 #pragma once
-// Operators that hand items on without reading their elements.
+// Operators that hand items on without reading their elements, and those that a GPU runs where these lie.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace lanner::ops {
 
-/// Elements of fewer bytes than this are moved on the host, wherever they lie: waiting for a GPU takes longer
-/// than the copy.
+/// Elements of fewer bytes than this are moved and computed on the host, wherever they lie: waiting for a GPU
+/// takes longer than the copy.
 inline constexpr std::uint64_t worth_a_kernel = 256 << 10;
 
 /// Whether the definition of `node` takes input `i` as it is, wherever its tensors lie: sequences and
@@ -20,7 +20,11 @@ bool is_renamed(const Node& node);
 
 /// Whether the results hold elements of some inputs at other places, or zeros, and nothing is computed.
 bool moves_elements(const Node& node);
-/// Whether input `i` of such a node is moved, or names places as data does; the others are few and say how.
-bool moves_elements_of(const Node& node, std::size_t i);
+/// Whether a GPU may run the node where its operands lie once a run told their sizes: it moves elements, or
+/// computes real numbers and truth values one by one or by rows.
+bool runs_late(const Node& node);
+/// Whether input `i` of such a node is elements, or names places as data does; the others are few and say
+/// how.
+bool reads_elements_of(const Node& node, std::size_t i);
 
 } // namespace lanner::ops

@@ -281,13 +281,20 @@ static AxisPlan plan_axis(const ResizedAxis& axis, const AttributeMap& attribute
   return plan;
 }
 
+// A place is summed up: a cubic's taps of weight 0 beyond the border are clamped to the place that counts.
 static bool is_identity(const AxisPlan& plan) {
   if (plan.axis.in != plan.axis.out) return false;
   for (std::size_t i = 0; i < plan.taps.size(); ++i) {
     const Taps& taps = plan.taps[i];
     if (plan.outside[i]) return false;
-    for (std::size_t t = 0; t < taps.places.size(); ++t)
-      if (taps.weights[t] != (taps.places[t] == static_cast<std::int64_t>(i) ? 1 : 0)) return false;
+    double own = 0;
+    for (std::size_t t = 0; t < taps.places.size(); ++t) {
+      if (taps.places[t] == static_cast<std::int64_t>(i))
+        own += taps.weights[t];
+      else if (taps.weights[t] != 0)
+        return false;
+    }
+    if (own != 1) return false;
   }
   return true;
 }

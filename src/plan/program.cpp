@@ -11,6 +11,7 @@
 #include "graph/op.h"
 #include "plan/buffers.h"
 #include "plan/joins.h"
+#include "plan/late_kernel.h"
 #include "plan/lowered.h"
 #include "plan/memory.h"
 #include "plan/placement.h"
@@ -94,6 +95,7 @@ private:
     std::size_t workspace = 0;
     if (node.tactic.backend == interpreter_backend) {
       check_plain(node, target_.device);
+      compile_late_kernel(node, backends_, target_);
     } else if (node.tactic.backend == program_backend) {
       program_.bodies_.push_back(std::make_unique<const Bodies>(bodies_for(node)));
       made.bodies = program_.bodies_.back().get();

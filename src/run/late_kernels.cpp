@@ -3,19 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include <lanner/error.h>
-
-#include "base/check.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "ops/moves.h"
+#include "plan/late_kernel.h"
 
 namespace lanner {
 namespace {
-
-bool is_near(const Storage& storage, Device device) {
-  return storage.device == device && storage.layout.row_major() && !storage.dtype && !storage.quantization;
-}
 
 class LateNode {
 public:
@@ -30,9 +24,9 @@ public:
   }
 
   std::optional<std::vector<Item>> run() {
-    if (!all_tensors()) return std::nullopt;
+    if (!all_tensors() || !lies_right()) return std::nullopt;
     for (std::size_t i = 0; i < items_.size(); ++i)
-      if (arguments_[i] && !ops::moves_elements_of(node_, i))
+      if (arguments_[i] && !ops::reads_elements_of(node_, i))
         items_[i].tensor = mover_.on(Device{}, items_[i].tensor);
     types_ = infer_node(node_, arguments_);
     if (!std::ranges::all_of(types_, [](const Type& type) { return type.is_static(); })) return std::nullopt;
@@ -45,18 +39,26 @@ private:
   Device device() const { return program_.device(); }
 
   bool all_tensors() const {
-    return node_.regions().empty() && ops::moves_elements(node_) &&
+    return node_.regions().empty() && ops::runs_late(node_) &&
            std::ranges::all_of(arguments_, [](const Item* item) {
              return !item || (item->tensor.defined() && item->tensor.dtype() != DType::string);
            });
   }
 
-  /// Of what is there already, and of what is made.
-  bool worth_it() const {
+  std::uint64_t most_bytes_there() const {
     std::uint64_t most = 0;
     for (std::size_t i = 0; i < items_.size(); ++i)
       if (arguments_[i] && items_[i].tensor.device() == device())
         most = std::max(most, items_[i].tensor.bytes());
+    return most;
+  }
+
+  /// What is computed from elements of the host is computed there.
+  bool lies_right() const { return ops::moves_elements(node_) || most_bytes_there() >= ops::worth_a_kernel; }
+
+  /// Of what is there already, and of what is made.
+  bool worth_it() const {
+    std::uint64_t most = most_bytes_there();
     for (const Type& type : types_)
       if (type.dtype() != DType::string) most = std::max(most, Layout{}.bytes(type.shape(), type.dtype()));
     return most >= ops::worth_a_kernel;
@@ -73,52 +75,14 @@ private:
     return std::vector<Item>{Item(std::move(made))};
   }
 
-  /// The node with the sizes of this run, in a graph of its own.
-  Node& sized() {
-    graph_ = std::make_unique<Graph>(node_.region()->graph().ops(), "late");
-    std::vector<Value*> inputs;
-    for (std::size_t i = 0; i < items_.size(); ++i) {
-      const Tensor& tensor = items_[i].tensor;
-      if (!arguments_[i])
-        inputs.push_back(nullptr);
-      else if (ops::moves_elements_of(node_, i))
-        inputs.push_back(graph_->add_input(fmt::format("{}", i), Type(tensor.dtype(), tensor.shape())));
-      else
-        inputs.push_back(graph_->constant(tensor));
-    }
-    Node* made = graph_->body().create(node_.op(), inputs);
-    made->attributes = node_.attributes;
-    for (std::size_t k = 0; k < types_.size(); ++k) made->add_output(fmt::format("y{}", k), types_[k]);
-    return *made;
-  }
-
   std::optional<std::vector<Item>> by_kernel() {
-    const Node& made = sized();
-    for (const Backend* backend : program_.backends()) {
-      if (backend->device() != device().kind) continue;
-      for (const Tactic& tactic : backend->tactics(made, program_.target()).tactics)
-        if (takes(made, tactic)) return launched(*backend, made, tactic);
-    }
-    return std::nullopt;
-  }
-
-  bool takes(const Node& made, const Tactic& tactic) const {
-    bool right = tactic.kernel == "movement" || tactic.kernel == "index";
+    std::vector<Tensor> tensors;
     for (std::size_t i = 0; i < items_.size(); ++i)
-      if (arguments_[i] && ops::moves_elements_of(node_, i))
-        right = right && is_near(tactic.inputs.at(i), device());
-    for (std::size_t k = 0; k < made.outputs().size(); ++k)
-      right = right && is_near(tactic.outputs.at(k), device());
-    return right;
-  }
-
-  std::vector<Item> launched(const Backend& backend, const Node& made, const Tactic& tactic) {
-    std::vector<const Tensor*> constants;
-    for (const Value* input : made.inputs()) constants.push_back(input ? input->constant() : nullptr);
-    const auto kernel = backend.prepare(made, tactic, constants, program_.target());
-    check(kernel->workspace() == 0, ErrorCode::internal, "kernel {} wants memory of its own", tactic.kernel);
+      tensors.push_back(arguments_[i] ? items_[i].tensor : Tensor{});
+    const auto made = make_late_kernel(node_, tensors, types_, program_.backends(), program_.target());
+    if (!made) return std::nullopt;
     for (std::size_t i = 0; i < items_.size(); ++i) {
-      if (!arguments_[i] || !ops::moves_elements_of(node_, i)) continue;
+      if (!arguments_[i] || !is_late_operand(node_, i)) continue;
       items_[i].tensor = mover_.on(device(), items_[i].tensor);
       pointers_[i] = items_[i].tensor.data();
     }
@@ -128,7 +92,7 @@ private:
       results.emplace_back(mover_.allocate(type.dtype(), type.shape(), device()));
       outputs.push_back(results.back().tensor.data());
     }
-    kernel->launch({pointers_, outputs, nullptr, mover_.stream(), false});
+    made->kernel->launch({pointers_, outputs, nullptr, mover_.stream(), false});
     return results;
   }
 
@@ -139,7 +103,6 @@ private:
   std::vector<const void*> pointers_;
   std::vector<const Item*> arguments_;
   std::vector<Type> types_;
-  std::unique_ptr<Graph> graph_;
 };
 
 } // namespace

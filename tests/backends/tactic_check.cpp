@@ -352,9 +352,14 @@ std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& chec
       }
       ran.insert(std::string(backend->name()) + "/" + tactic.kernel);
     }
+    const std::vector<std::string> names = described(*backend, offered);
+    for (const Tactic& tactic : backend->late_tactics(*node_case.node, target).tactics) {
+      if (std::ranges::find(names, describe(*backend, tactic)) != names.end()) continue;
+      check_tactic(node_case, *backend, tactic, target, check.tolerance);
+      ran.insert(std::string(backend->name()) + "/" + tactic.kernel + " late");
+    }
     // What has run changes nothing in what is offered.
-    EXPECT_EQ(described(*backend, offered),
-              described(*backend, all_tactics(*backend, *node_case.node, target)));
+    EXPECT_EQ(names, described(*backend, all_tactics(*backend, *node_case.node, target)));
   }
   return ran;
 }

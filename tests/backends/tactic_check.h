@@ -24,8 +24,8 @@ struct TacticCheck {
 /// expects of each tactic: the reference result in the storage it declares, padding of zeros, inputs left as
 /// they were (but for one taken in place); and the same where the values that it takes so lie within larger
 /// ones, whose other bytes stay as they were. Returns `backend/kernel` of every tactic that ran, and
-/// `backend/kernel strided`. Weights and data are random from a fixed seed. Nothing offered is nothing
-/// checked: see expect_offered().
+/// `backend/kernel strided`, and `backend/kernel late` of those for sizes that only a run tells. Weights and
+/// data are random from a fixed seed. Nothing offered is nothing checked: see expect_offered().
 [[nodiscard]] std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& check = {});
 
 /// Why a backend is not on this machine; empty where it is.

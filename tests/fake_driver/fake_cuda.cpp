@@ -10,6 +10,7 @@
 
 #include "backends/cuda/box_kernel.h"
 #include "device/cuda/driver_api.h"
+#include "fake_driver/element_kernels.h"
 #include "fake_driver/fake_world.h"
 #include "fake_driver/image_kernels.h"
 #include "fake_driver/index_kernels.h"
@@ -64,6 +65,7 @@ Work kernel_work(const std::string& name, void** arguments, unsigned layers) {
   if (name == "copy_box_4") return box_copy(copy_box<std::uint32_t>);
   if (name == "copy_box_8") return box_copy(copy_box<std::uint64_t>);
   if (Work work = index_kernel(name, arguments)) return work;
+  if (Work work = element_kernel(name, arguments)) return work;
   if (Work work = image_kernel(name, arguments, layers)) return work;
   return [] {}; // other arithmetic is for real GPUs
 }

@@ -1,7 +1,7 @@
 #pragma once
-// cuDNN and cuBLASLt without a GPU, on the memory of the fake driver, which is the host's: they compute
-// slowly what they are asked for, keep a record of calls and fail the one that a test asks for. Found by
-// LANNER_LIBRARY_PATH under the names of the real ones.
+// cuDNN, cuBLASLt and NVRTC without a GPU, on the memory of the fake driver, which is the host's: they
+// compute slowly what they are asked for, keep a record of calls and fail the one that a test asks for. Found
+// by LANNER_LIBRARY_PATH under the names of the real ones.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,4 +28,7 @@ void fake_cudnn_set_note(int note);
 std::size_t fake_cublaslt_calls();
 long fake_cublaslt_objects();
 void fake_cublaslt_fail(std::size_t number, int status);
+
+/// Sources that were compiled so far.
+std::size_t fake_nvrtc_compiles();
 }

@@ -239,6 +239,87 @@ TEST_F(GpuItems, MovesElementsWhereTheyLie) {
   EXPECT_EQ(context.output("both").tensor.device(), gpu_device);
 }
 
+/// Elementwise steps and rows of what flags chose, alone.
+constexpr std::string_view computed_text = R"(
+graph @main(%flags: f32[64], %x: f32[64, 4096], %z: f32[4096]) -> (%less as "less", %p as "p", %most as "most", %mean as "mean") {
+  %hits: i64[*] = non_zero(%flags)
+  %minus: i64[1] = constant() {value = i64[1](-1)}
+  %which: i64[*] = reshape(%hits, %minus)
+  %rows: f32[*] = gather(%x, %which) {axis = 0}
+  %r: f32[*] = relu(%rows)
+  %s: f32[*] = add(%r, %z)
+  %less: bool[*] = less(%s, %rows)
+  %low: f32[] = constant() {value = f32[](-0.25)}
+  %high: f32[] = constant() {value = f32[](0.5)}
+  %within: f32[*] = clip(%rows, %low, %high)
+  %chosen: f32[*] = where(%less, %s, %within)
+  %p: f32[*] = softmax(%chosen)
+  %along: i64[1] = constant() {value = i64[1](1)}
+  %most: f32[*] = reduce_max(%chosen, %along) {keepdims = 0}
+  %across: i64[1] = constant() {value = i64[1](0)}
+  %mean: f32[*] = reduce_mean(%r, %across) {keepdims = 0}
+})";
+
+std::vector<Item> flagged_rows(std::int64_t hits) {
+  std::vector<Item> items = flagged(hits);
+  items.emplace_back(waves({4096}, 0.5F));
+  return items;
+}
+
+TEST_F(GpuItems, ComputesElementsWhereTheyLie) {
+  const Engine engine = engine_of(computed_text, 1, gpu_device);
+  for (const std::int64_t hits : {1, 3, 16, 17, 64}) expect_as_defined(engine, flagged_rows(hits));
+  Context context = engine.create_context();
+  for (unsigned seed = 1; seed < 5; ++seed) {
+    fake_cuda_defer(seed);
+    expect_run(context, engine, flagged_rows(40), fmt::format("seed {}", seed));
+    fake_cuda_defer(0);
+  }
+  for (const auto& [name, item] : named(engine, flagged_rows(64)))
+    context.bind(name, Item(item.tensor.to(gpu_device)));
+  context.run();
+  fake_cuda_forget();
+  context.run();
+  EXPECT_EQ(count(fake_cuda_log(), "cuMemcpyDtoHAsync"), 1u) << "the flags\n" << fake_cuda_log();
+  for (const char* name : {"less", "p", "most", "mean"})
+    EXPECT_EQ(context.output(name).tensor.device(), gpu_device) << name;
+}
+
+/// With an alpha of its own, so that nothing compiled its kernel before.
+Engine leaky_rows(std::int64_t width, double alpha) {
+  return engine_of(fmt::format(R"(
+graph @main(%flags: f32[64], %x: f32[64, {}]) -> (%y as "y") {{
+  %hits: i64[*] = non_zero(%flags)
+  %minus: i64[1] = constant() {{value = i64[1](-1)}}
+  %which: i64[*] = reshape(%hits, %minus)
+  %rows: f32[*] = gather(%x, %which) {{axis = 0}}
+  %y: f32[*] = leaky_relu(%rows) {{alpha = {}}}
+}})",
+                               width, alpha),
+                   1, gpu_device);
+}
+
+TEST_F(GpuItems, CompilesForAnySizeBeforeARun) {
+  const Engine engine = leaky_rows(4096, 0.375);
+  Context context = engine.create_context();
+  const std::size_t before = fake_nvrtc_compiles();
+  context(named(engine, flagged(1)));
+  EXPECT_EQ(fake_nvrtc_compiles(), before + 1) << "the engine is lowered at its first run";
+  for (const std::int64_t hits : {17, 40, 64}) {
+    fake_cuda_forget();
+    context(named(engine, flagged(hits)));
+    EXPECT_EQ(count(fake_cuda_log(), "cuLaunchKernel"), 2u) << hits << fake_cuda_log();
+  }
+  EXPECT_EQ(fake_nvrtc_compiles(), before + 1);
+}
+
+TEST_F(GpuItems, CompilesNothingForSmallItems) {
+  const Engine engine = leaky_rows(4, 0.625);
+  const std::size_t before = fake_nvrtc_compiles();
+  expect_as_defined(engine, {flagged(5)[0], waves({64, 4})});
+  EXPECT_EQ(fake_nvrtc_compiles(), before);
+}
+
 constexpr std::string_view sequence_text = R"(
 graph @main(%c: bool[], %x: f32[16, 32], %i: i64[]) -> (%y as "y", %n as "n", %all as "all") {
   %w = constant() {value = random(f32[32, 32], seed = 3, std = 0.2)}

@@ -7,7 +7,8 @@
 int main(int count, char** arguments) {
   ::setenv("LANNER_CUDA_DRIVER", LANNER_FAKE_DRIVER, 1);
   ::setenv("LANNER_LIBRARY_PATH", LANNER_FAKE_LIBRARIES, 1);
-  ::unsetenv("LANNER_CACHE_DIR");
+  for (const char* folder : {"LANNER_CACHE_DIR", "XDG_CACHE_HOME", "HOME"})
+    ::unsetenv(folder); // nothing is kept from run to run
   ::testing::InitGoogleTest(&count, arguments);
   return RUN_ALL_TESTS();
 }

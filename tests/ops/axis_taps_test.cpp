@@ -115,10 +115,14 @@ TEST(AxisTaps, GiveWhatTheDefinitionGives) {
 }
 
 TEST(AxisTaps, LeaveOutAxesThatStay) {
-  const auto taps = Case(resize("2, 3, 14, 9", "mode = \"linear\"")).taps();
-  ASSERT_TRUE(taps.has_value());
-  ASSERT_EQ(taps->size(), 1U);
-  EXPECT_EQ(taps->front().axis, 2U);
+  for (const char* mode : {"mode = \"linear\"", "mode = \"cubic\"", "mode = \"cubic\", exclude_outside = 1",
+                           "mode = \"cubic\", coordinate_transformation_mode = \"align_corners\"",
+                           "mode = \"cubic\", coordinate_transformation_mode = \"pytorch_half_pixel\""}) {
+    const auto taps = Case(resize("2, 3, 14, 9", mode)).taps();
+    ASSERT_TRUE(taps.has_value()) << mode;
+    ASSERT_EQ(taps->size(), 1U) << mode;
+    EXPECT_EQ(taps->front().axis, 2U) << mode;
+  }
 }
 
 TEST(AxisTaps, AreNotForConstantsAround) {

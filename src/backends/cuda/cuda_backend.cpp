@@ -43,6 +43,10 @@ public:
     const Current current(Gpu::get(target.device));
     return families_.named_tactics(node, target);
   }
+  TacticList late_tactics(const Node& node, const Target& target) const override {
+    const Current current(Gpu::get(target.device));
+    return families_.late_tactics(node, target);
+  }
   std::unique_ptr<Kernel> prepare(const Node& node, const Tactic& tactic,
                                   std::span<const Tensor* const> constants,
                                   const Target& target) const override {

@@ -1,4 +1,4 @@
-// Groups of elementwise operations, each compiled into one kernel by NVRTC.
+// Groups of elementwise operations, each compiled into one kernel by NVRTC: for its sizes, or for any.
 
 #include <algorithm>
 #include <array>
@@ -10,6 +10,7 @@
 #include "backends/estimate.h"
 #include "base/check.h"
 #include "device/cuda/code.h"
+#include "device/cuda/nvrtc.h"
 
 namespace lanner::cuda {
 namespace {
@@ -75,24 +76,40 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
   bool reals = false;
   for (const ProgramInput& input : program->inputs) reals |= input.dtype == DType::f32;
   for (const ProgramOutput& output : program->outputs) reals |= output.dtype == DType::f32;
-  for (const std::optional<DType> kept : kept_types(reals ? DType::f32 : DType::i32, target))
-    for (const Layout& layout : image_layouts(program->shape))
-      list.tactics.push_back(tactic_of(node, *program, layout, kept, target));
+  offer(list, reals ? DType::f32 : DType::i32, target, image_layouts(program->shape),
+        [&](std::optional<DType> kept, const Layout& layout) {
+          return tactic_of(node, *program, layout, kept, target);
+        });
+  return list;
+}
+
+/// Of a tactic whose kernel is given sizes when it is launched.
+constexpr std::byte sized{1};
+
+TacticList sized_tactics(const Node& node, const Group& group, const Target& target) {
+  TacticList list;
+  const auto program = nvrtc_status().found ? program_of(group, list.reason) : std::nullopt;
+  if (!program || !sized_elements(*program)) return list;
+  list.tactics.push_back(tactic_of(node, *program, Layout{}, std::nullopt, target));
+  list.tactics.back().config = {sized};
   return list;
 }
 
 class ElementwiseKernel final : public Kernel {
 public:
-  ElementwiseKernel(FunctionHandle function, Grid grid, std::vector<std::size_t> inputs, std::size_t outputs)
-      : function_(function), grid_(grid), inputs_(std::move(inputs)), outputs_(outputs) {}
+  ElementwiseKernel(FunctionHandle function, Grid grid, std::vector<std::size_t> inputs, std::size_t outputs,
+                    const SizedElements& sizes)
+      : function_(function), grid_(grid), inputs_(std::move(inputs)), outputs_(outputs), sizes_(sizes) {}
   bool on_stream() const override { return true; }
   void launch(const Launch& launch) const override {
     std::array<const void*, max_arguments> pointers;
-    std::array<void*, max_arguments> arguments;
+    std::array<void*, max_arguments + 1> arguments;
     std::size_t count = 0;
     for (const std::size_t input : inputs_) pointers[count++] = launch.inputs[input];
     for (std::size_t i = 0; i < outputs_; ++i) pointers[count++] = launch.outputs[i];
     for (std::size_t i = 0; i < count; ++i) arguments[i] = &pointers[i];
+    // A driver reads no more than the parameters there are: these are not a kernel's of known sizes.
+    arguments[count] = const_cast<SizedElements*>(&sizes_);
     check(driver().launch(function_, grid_.blocks, 1, 1, grid_.threads, 1, 1, 0,
                           static_cast<StreamHandle>(launch.stream.handle), arguments.data(), nullptr),
           "cuLaunchKernel");
@@ -103,6 +120,7 @@ private:
   Grid grid_;
   std::vector<std::size_t> inputs_; ///< Of the node, in the order of the kernel's parameters.
   std::size_t outputs_;
+  SizedElements sizes_;
 };
 
 std::unique_ptr<Kernel> elementwise_prepare(const Preparation& p) {
@@ -111,17 +129,25 @@ std::unique_ptr<Kernel> elementwise_prepare(const Preparation& p) {
   const auto program = program_of(p.group, reason);
   lanner::check(program.has_value(), ErrorCode::unsupported, "cuda: elementwise: {}: build the plan again",
                 reason);
-  const std::string source = elementwise_source(*program, p.tactic);
+  const bool any_size = !p.tactic.config.empty();
   std::vector<std::size_t> inputs;
   for (const ProgramInput& input : program->inputs)
-    if (input.operand.is_input()) inputs.push_back(input.operand.index);
-  return std::make_unique<ElementwiseKernel>(compiled_function(gpu, source, "elementwise"),
-                                             grid_for(gpu, program->shape.elements()), std::move(inputs),
-                                             program->outputs.size());
+    if (any_size ? is_sized_parameter(input) : input.operand.is_input())
+      inputs.push_back(input.operand.index);
+  const FunctionHandle function =
+      any_size ? compiled_function(gpu, sized_source(*program, p.tactic), sized_name(*program).c_str())
+               : compiled_function(gpu, elementwise_source(*program, p.tactic), "elementwise");
+  return std::make_unique<ElementwiseKernel>(
+      function, grid_for(gpu, program->shape.elements()), std::move(inputs), program->outputs.size(),
+      any_size ? sized_elements(*program).value_or(SizedElements{}) : SizedElements{});
 }
 
 } // namespace
 
-const KernelFamily elementwise_family{"elementwise", elementwise_tactics, elementwise_prepare, fuses};
+const KernelFamily elementwise_family{.kernel = "elementwise",
+                                      .tactics = elementwise_tactics,
+                                      .prepare = elementwise_prepare,
+                                      .fuses = fuses,
+                                      .late = sized_tactics};
 
 } // namespace lanner::cuda

@@ -3,9 +3,11 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <lanner/error.h>
 
+#include "backends/group.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
 #include "graph/within.h"
@@ -90,39 +92,67 @@ std::string number(float value) {
 
 class Writer {
 public:
-  Writer(const ElementwiseProgram& program, const Tactic& tactic)
-      : program_(program), tactic_(tactic), axes_(memory_axes(tactic.outputs.at(0).layout, program.shape)) {}
+  /// `sized`: sizes are parameters.
+  Writer(const ElementwiseProgram& program, const Tactic& tactic, bool sized)
+      : program_(program), tactic_(tactic), sized_(sized),
+        axes_(memory_axes(tactic.outputs.at(0).layout, program.shape)) {}
 
   std::string run() {
     body_ += fmt::format(
         "  const index_t step = index_t(gridDim.x) * blockDim.x;\n"
-        "  for (index_t i = index_t(blockIdx.x) * blockDim.x + threadIdx.x; i < {}ll; i += step) {{\n",
-        program_.shape.elements());
+        "  for (index_t i = index_t(blockIdx.x) * blockDim.x + threadIdx.x; i < {}; i += step) {{\n",
+        sized_ ? "p.elements" : fmt::format("{}ll", program_.shape.elements()));
+    if (sized_) find_operands();
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) read(i);
     for (std::size_t r = 0; r < static_cast<std::size_t>(program_.registers); ++r)
       body_ += fmt::format("    float v{};\n", program_.inputs.size() + r);
     for (const TileInstruction& instruction : program_.instructions) compute(instruction);
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) write(i);
-    std::string parameters;
-    for (const std::string& parameter : parameters_)
-      parameters += (parameters.empty() ? "" : ", ") + parameter;
-    return fmt::format(
-        "{}extern \"C\" __global__ void __launch_bounds__(256) elementwise({}) {{\n{}  }}\n}}\n", prelude,
-        parameters, body_);
+    if (sized_) parameters_.emplace_back("const Sizes p");
+    return fmt::format("{}{}extern \"C\" __global__ void __launch_bounds__(256) {}({}) {{\n{}  }}\n}}\n",
+                       prelude, sized_ ? sizes() : "", sized_ ? sized_name(program_) : "elementwise",
+                       fmt::join(parameters_, ", "), body_);
   }
 
 private:
   void read(std::size_t i) {
     const ProgramInput& input = program_.inputs[i];
-    if (!input.operand.is_input()) {
+    if (!is_parameter(input)) {
       body_ += fmt::format("    const float v{} = {};\n", i, number(*scalar_value(input.operand.constant)));
       return;
     }
     const Storage& storage = tactic_.inputs.at(input.operand.index);
     parameters_.push_back(
         fmt::format("const {}* __restrict__ a{}", type_name(storage.dtype.value_or(input.dtype)), i));
-    body_ +=
-        fmt::format("    const float v{0} = load(a{0}[{1}]);\n", i, offset(input.operand.shape(), storage));
+    body_ += fmt::format("    const float v{0} = load(a{0}[{1}]);\n", i,
+                         sized_ ? fmt::format("at{}", i) : offset(input.operand.shape(), storage));
+  }
+
+  bool is_parameter(const ProgramInput& input) const {
+    return sized_ ? is_sized_parameter(input) : input.operand.is_input();
+  }
+
+  static std::string sizes() {
+    return fmt::format("struct Sizes {{ index_t elements, axes, sizes[{0}], strides[{1}][{0}]; }};\n",
+                       max_sized_axes, max_sized_operands);
+  }
+
+  /// Where element i of the result finds its operands, by strides that a launch gives.
+  void find_operands() {
+    std::string starts, steps, ends;
+    int k = 0;
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
+      if (!is_parameter(program_.inputs[i])) continue;
+      starts += fmt::format("    index_t at{} = 0;\n", i);
+      steps += fmt::format("      at{} += index * p.strides[{}][axis];\n", i, k);
+      ends += fmt::format("    at{} += rest * p.strides[{}][0];\n", i, k++);
+    }
+    body_ += fmt::format(
+        "{}    index_t rest = i;\n"
+        "    for (index_t axis = p.axes - 1; axis > 0; --axis) {{\n"
+        "      const index_t outer = rest / p.sizes[axis], index = rest - outer * p.sizes[axis];\n"
+        "      rest = outer;\n{}    }}\n{}",
+        starts, steps, ends);
   }
 
   /// Where element i of the result finds its operand, or itself.
@@ -173,11 +203,12 @@ private:
     const auto type = type_name(tactic_.outputs.at(i).dtype.value_or(output.dtype));
     parameters_.push_back(fmt::format("{}* __restrict__ o{}", type, i));
     body_ += fmt::format("    o{}[{}] = Store<{}>::of(v{});\n", i,
-                         offset(program_.shape, tactic_.outputs.at(i)), type, output.slot);
+                         sized_ ? "i" : offset(program_.shape, tactic_.outputs.at(i)), type, output.slot);
   }
 
   const ElementwiseProgram& program_;
   const Tactic& tactic_;
+  bool sized_;
   std::vector<MemoryAxis> axes_; ///< Of the result, outermost first.
   std::vector<std::string> parameters_;
   std::string body_;
@@ -186,7 +217,49 @@ private:
 } // namespace
 
 std::string elementwise_source(const ElementwiseProgram& program, const Tactic& tactic) {
-  return Writer(program, tactic).run();
+  return Writer(program, tactic, false).run();
+}
+
+std::string sized_source(const ElementwiseProgram& program, const Tactic& tactic) {
+  return Writer(program, tactic, true).run();
+}
+
+std::string sized_name(const ElementwiseProgram& program) {
+  return fmt::format("sized_{}", program.instructions.back().formula->name);
+}
+
+bool is_sized_parameter(const ProgramInput& input) {
+  return input.operand.is_input() && !scalar_value(input.operand.constant);
+}
+
+std::optional<SizedElements> sized_elements(const ElementwiseProgram& program) {
+  SizedElements sized;
+  sized.elements = program.shape.elements();
+  std::vector<std::vector<std::int64_t>> strides; // along the result's axes
+  for (const ProgramInput& input : program.inputs) {
+    if (!is_sized_parameter(input)) continue;
+    const Shape shape = input.operand.shape();
+    std::vector<std::int64_t> own = Layout{}.strides(shape);
+    for (std::size_t d = 0; d < own.size(); ++d)
+      if (shape[d] == 1) own[d] = 0;
+    own.insert(own.begin(), program.shape.rank() - shape.rank(), 0);
+    strides.push_back(std::move(own));
+  }
+  if (strides.size() > max_sized_operands) return std::nullopt;
+  for (std::size_t axis = 0; axis < program.shape.rank(); ++axis) {
+    const std::int64_t size = program.shape[axis];
+    if (size == 1) continue;
+    // Axes that go on where the one within them ends are one.
+    const std::int64_t last = sized.axes - 1;
+    bool joins = last >= 0;
+    for (std::size_t k = 0; joins && k < strides.size(); ++k)
+      joins = sized.strides[k][last] == size * strides[k][axis];
+    if (!joins && sized.axes == max_sized_axes) return std::nullopt;
+    const std::int64_t to = joins ? last : sized.axes++;
+    sized.sizes[to] = joins ? sized.sizes[to] * size : size;
+    for (std::size_t k = 0; k < strides.size(); ++k) sized.strides[k][to] = strides[k][axis];
+  }
+  return sized;
 }
 
 } // namespace lanner::cuda

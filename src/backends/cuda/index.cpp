@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "backends/cuda/embedded_kernel.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/index_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
-#include "device/cuda/code.h"
 #include "ops/axis.h"
 
 namespace lanner::cuda {
@@ -43,28 +43,14 @@ TacticList index_tactics(const Node& node, const Group&, const Target& target) {
   return list;
 }
 
-class GatherKernel final : public Kernel {
-public:
-  GatherKernel(FunctionHandle function, Grid grid, std::int64_t count, const GatherParameters& parameters)
-      : function_(function), grid_(grid), count_(count), parameters_(parameters) {}
-  bool on_stream() const override { return true; }
-  void launch(const Launch& launch) const override {
-    if (count_ > 0)
-      cuda::launch(function_, grid_, launch.stream, launch.inputs[0], launch.inputs[1], launch.outputs[0],
-                   count_, parameters_);
-  }
+using GatherKernel = EmbeddedKernel<2, std::int64_t, GatherParameters>;
 
-private:
-  FunctionHandle function_;
-  Grid grid_;
-  std::int64_t count_;
-  GatherParameters parameters_;
-};
+using PlaceKernel = EmbeddedKernel<2, std::int64_t, PlaceParameters>;
 
-class PlaceKernel final : public Kernel {
+class ScatterKernel final : public Kernel {
 public:
-  PlaceKernel(FunctionHandle function, Grid grid, std::int64_t count, const PlaceParameters& parameters,
-              std::uint64_t copied)
+  ScatterKernel(FunctionHandle function, Grid grid, std::int64_t count, const PlaceParameters& parameters,
+                std::uint64_t copied)
       : function_(function), grid_(grid), count_(count), parameters_(parameters), copied_(copied) {}
   bool on_stream() const override { return true; }
   void launch(const Launch& launch) const override {
@@ -74,8 +60,8 @@ public:
                           static_cast<StreamHandle>(launch.stream.handle)),
             "cuMemcpyAsync");
     if (count_ > 0)
-      cuda::launch(function_, grid_, launch.stream, launch.inputs[copied_ > 0 ? 2 : 0], launch.inputs[1],
-                   launch.outputs[0], count_, parameters_);
+      cuda::launch(function_, grid_, launch.stream, launch.inputs[2], launch.inputs[1], launch.outputs[0],
+                   count_, parameters_);
   }
   /// A copy by the driver is tied to its allocations.
   bool recordable() const override { return copied_ == 0; }
@@ -85,7 +71,7 @@ private:
   Grid grid_;
   std::int64_t count_;
   PlaceParameters parameters_;
-  std::uint64_t copied_; ///< Bytes of the data, which come to the output first; 0 where nothing is put.
+  std::uint64_t copied_; ///< Bytes of the data, which come to the output first.
 };
 
 PlaceParameters places_of(const Node& node) {
@@ -113,7 +99,7 @@ std::unique_ptr<Kernel> prepare_gather(const Node& node, const Gpu& gpu, std::si
   p.wide = node.input(1)->type.dtype() == DType::i64;
   const std::int64_t count = node.output()->type.shape().elements();
   return std::make_unique<GatherKernel>(
-      embedded_function(gpu, "indices", fmt::format("gather_{}", element).c_str()), grid_for(gpu, count),
+      embedded_function(gpu, "indices", fmt::format("gather_{}", element).c_str()), grid_over(gpu, count),
       count, p);
 }
 
@@ -124,17 +110,25 @@ std::unique_ptr<Kernel> index_prepare(const Preparation& p) {
   if (node.kind() == "gather") return prepare_gather(node, gpu, element);
   const PlaceParameters places = places_of(node);
   const Shape indices = node.input(1)->type.shape();
+  if (picks(node)) {
+    const std::string function = fmt::format("gather_places_{}", element);
+    return std::make_unique<PlaceKernel>(embedded_function(gpu, "indices", function.c_str()),
+                                         grid_over(gpu, indices.elements()), indices.elements(), places);
+  }
   const std::int64_t along = indices[static_cast<std::size_t>(places.axis)];
-  const bool puts = !picks(node);
-  const std::int64_t count = puts && along > 0 ? indices.elements() / along : indices.elements();
-  const std::string function = fmt::format("{}_{}", puts ? "scatter_lines" : "gather_places", element);
+  const std::int64_t lines = along > 0 ? indices.elements() / along : 0;
+  const std::string function = fmt::format("scatter_lines_{}", element);
   const auto copied = static_cast<std::uint64_t>(node.output()->type.shape().elements()) * element;
-  return std::make_unique<PlaceKernel>(embedded_function(gpu, "indices", function.c_str()),
-                                       grid_for(gpu, count), count, places, puts ? copied : 0);
+  return std::make_unique<ScatterKernel>(embedded_function(gpu, "indices", function.c_str()),
+                                         grid_for(gpu, lines), lines, places, copied);
 }
 
 } // namespace
 
-const KernelFamily index_family{"index", index_tactics, index_prepare, nullptr};
+const KernelFamily index_family{.kernel = "index",
+                                .tactics = index_tactics,
+                                .prepare = index_prepare,
+                                .fuses = nullptr,
+                                .late = index_tactics};
 
 } // namespace lanner::cuda

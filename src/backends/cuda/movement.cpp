@@ -190,6 +190,10 @@ std::unique_ptr<Kernel> movement_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily movement_family{"movement", movement_tactics, movement_prepare, nullptr};
+const KernelFamily movement_family{.kernel = "movement",
+                                   .tactics = movement_tactics,
+                                   .prepare = movement_prepare,
+                                   .fuses = nullptr,
+                                   .late = movement_tactics};
 
 } // namespace lanner::cuda

@@ -76,22 +76,23 @@ TacticList normalization_tactics(const Node& node, const Group& group, const Tar
   TacticList list;
   const auto made = read(group, list.reason);
   if (!made) return list;
-  for (const std::optional<DType> kept : kept_types(made->x.dtype(), target))
-    for (const Layout& layout : image_layouts(made->x.shape())) {
-      Tactic tactic;
-      tactic.kernel = "normalization";
-      tactic.inputs.assign(node.inputs().size(), on_device(target, Layout{}, kept));
-      for (const Operand& whole : {made->x, made->added})
-        if (whole) tactic.inputs[whole.index].layout = layout;
-      tactic.outputs.assign(node.outputs().size(), on_device(target, Layout{}));
-      for (const int output : {made->normalized, made->sum})
-        if (output >= 0) tactic.outputs[static_cast<std::size_t>(output)] = on_device(target, layout, kept);
-      const double bytes =
-          static_cast<double>(bit_width(kept.value_or(made->x.dtype()))) / 8 * passes_of(*made);
-      tactic.estimate = seconds_of({.bytes = bytes}, target);
-      tactic.accumulates = DType::f32;
-      list.tactics.push_back(std::move(tactic));
-    }
+  offer(list, made->x.dtype(), target, image_layouts(made->x.shape()),
+        [&](std::optional<DType> kept, const Layout& layout) {
+          Tactic tactic;
+          tactic.kernel = "normalization";
+          tactic.inputs.assign(node.inputs().size(), on_device(target, Layout{}, kept));
+          for (const Operand& whole : {made->x, made->added})
+            if (whole) tactic.inputs[whole.index].layout = layout;
+          tactic.outputs.assign(node.outputs().size(), on_device(target, Layout{}));
+          for (const int output : {made->normalized, made->sum})
+            if (output >= 0)
+              tactic.outputs[static_cast<std::size_t>(output)] = on_device(target, layout, kept);
+          const double bytes =
+              static_cast<double>(bit_width(kept.value_or(made->x.dtype()))) / 8 * passes_of(*made);
+          tactic.estimate = seconds_of({.bytes = bytes}, target);
+          tactic.accumulates = DType::f32;
+          return tactic;
+        });
   return list;
 }
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "backends/cuda/embedded_kernel.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/roi_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
-#include "device/cuda/code.h"
 
 namespace lanner::cuda {
 namespace {
@@ -40,39 +40,24 @@ RoiParameters parameters_of(const Node& node, const Layout& layout) {
   return p;
 }
 
-class RoiKernel final : public Kernel {
-public:
-  RoiKernel(FunctionHandle function, Grid grid, std::int64_t count, const RoiParameters& parameters)
-      : function_(function), grid_(grid), count_(count), parameters_(parameters) {}
-  bool on_stream() const override { return true; }
-  void launch(const Launch& launch) const override {
-    if (count_ > 0)
-      cuda::launch(function_, grid_, launch.stream, launch.inputs[0], launch.inputs[1], launch.inputs[2],
-                   launch.outputs[0], count_, parameters_);
-  }
-
-private:
-  FunctionHandle function_;
-  Grid grid_;
-  std::int64_t count_;
-  RoiParameters parameters_;
-};
+using RoiKernel = EmbeddedKernel<3, std::int64_t, RoiParameters>;
 
 TacticList roi_tactics(const Node& node, const Group&, const Target& target) {
   TacticList list;
   if (!takes(node, list.reason)) return list;
-  for (const std::optional<DType> kept : kept_types(DType::f32, target))
-    for (const Layout& layout : image_layouts(node.input(0)->type.shape())) {
-      Tactic tactic;
-      tactic.kernel = "roi_align";
-      tactic.inputs = {on_device(target, layout, kept), target.storage(), target.storage()};
-      tactic.outputs = {on_device(target, {}, kept)};
-      constexpr double samples = 4, operations = 16, read = 16; // of a result, where boxes are of usual sizes
-      const double results = static_cast<double>(node.output()->type.shape().elements());
-      tactic.estimate = seconds_of(
-          {.operations = samples * operations * results, .bytes = samples * read * results}, target);
-      list.tactics.push_back(std::move(tactic));
-    }
+  offer(list, DType::f32, target, image_layouts(node.input(0)->type.shape()),
+        [&](std::optional<DType> kept, const Layout& layout) {
+          Tactic tactic;
+          tactic.kernel = "roi_align";
+          tactic.inputs = {on_device(target, layout, kept), target.storage(), target.storage()};
+          tactic.outputs = {on_device(target, {}, kept)};
+          // Of a result, where boxes are of usual sizes.
+          constexpr double samples = 4, operations = 16, read = 16;
+          const double results = static_cast<double>(node.output()->type.shape().elements());
+          tactic.estimate = seconds_of(
+              {.operations = samples * operations * results, .bytes = samples * read * results}, target);
+          return tactic;
+        });
   return list;
 }
 
@@ -81,7 +66,7 @@ std::unique_ptr<Kernel> roi_prepare(const Preparation& p) {
   const std::int64_t count = p.node.output()->type.shape().elements();
   const DType type = p.tactic.outputs.at(0).dtype.value_or(DType::f32);
   const std::string function = fmt::format("roi_align_{}", suffix(type));
-  return std::make_unique<RoiKernel>(embedded_function(gpu, "rois", function.c_str()), grid_for(gpu, count),
+  return std::make_unique<RoiKernel>(embedded_function(gpu, "rois", function.c_str()), grid_over(gpu, count),
                                      count, parameters_of(p.node, p.tactic.inputs.at(0).layout));
 }
 

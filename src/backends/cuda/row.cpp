@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backends/cuda/embedded_kernel.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/row_parameters.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
 #include "backends/reduction.h"
 #include "base/check.h"
-#include "device/cuda/code.h"
 #include "ops/arguments.h"
 #include "ops/reduce_plan.h"
 
@@ -75,39 +75,25 @@ RowParameters parameters_of(const Rows& rows, const Shape& x, const Shape& y, co
   return p;
 }
 
-class RowKernel final : public Kernel {
-public:
-  RowKernel(FunctionHandle function, Grid grid, const RowParameters& parameters)
-      : function_(function), grid_(grid), parameters_(parameters) {}
-  bool on_stream() const override { return true; }
-  void launch(const Launch& launch) const override {
-    cuda::launch(function_, grid_, launch.stream, launch.inputs[0], launch.outputs[0], parameters_);
-  }
-
-private:
-  FunctionHandle function_;
-  Grid grid_;
-  RowParameters parameters_;
-};
+using RowKernel = EmbeddedKernel<1, RowParameters>;
 
 TacticList row_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
   if (!takes(group, list.reason)) return list;
   const GroupOp& op = group.ops().front();
   const Shape x = op.input(0).shape(), y = op.type().shape();
-  for (const std::optional<DType> kept : kept_types(op.type().dtype(), target))
-    for (const Layout& layout : image_layouts(x)) {
-      if (!layout.row_major() && y.rank() != x.rank()) continue;
-      Tactic tactic;
-      tactic.kernel = "rows";
-      tactic.inputs.resize(node.inputs().size());
-      tactic.inputs[op.input(0).index] = on_device(target, layout, kept);
-      tactic.outputs.assign(node.outputs().size(), on_device(target, Layout{}));
-      tactic.outputs[0] = on_device(target, canonical(layout, y), kept);
-      tactic.estimate = seconds_of({.bytes = 12.0 * static_cast<double>(x.elements())}, target);
-      tactic.accumulates = DType::f32;
-      list.tactics.push_back(std::move(tactic));
-    }
+  const std::vector<Layout> layouts = y.rank() == x.rank() ? image_layouts(x) : std::vector{Layout{}};
+  offer(list, op.type().dtype(), target, layouts, [&](std::optional<DType> kept, const Layout& layout) {
+    Tactic tactic;
+    tactic.kernel = "rows";
+    tactic.inputs.resize(node.inputs().size());
+    tactic.inputs[op.input(0).index] = on_device(target, layout, kept);
+    tactic.outputs.assign(node.outputs().size(), on_device(target, Layout{}));
+    tactic.outputs[0] = on_device(target, canonical(layout, y), kept);
+    tactic.estimate = seconds_of({.bytes = 12.0 * static_cast<double>(x.elements())}, target);
+    tactic.accumulates = DType::f32;
+    return tactic;
+  });
   return list;
 }
 
@@ -127,6 +113,7 @@ std::unique_ptr<Kernel> row_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily row_family{"rows", row_tactics, row_prepare, nullptr};
+const KernelFamily row_family{
+    .kernel = "rows", .tactics = row_tactics, .prepare = row_prepare, .fuses = nullptr, .late = row_tactics};
 
 } // namespace lanner::cuda

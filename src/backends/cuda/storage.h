@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/storage_layout.h"
+#include "graph/tactic.h"
 #include "graph/target.h"
 #include "graph/type.h"
 
@@ -52,6 +53,15 @@ inline std::vector<Layout> image_layouts(const Shape& shape) {
   Layout last = canonical(Layout::channels_last(shape.rank()), shape);
   if (!last.row_major()) layouts.push_back(std::move(last));
   return layouts;
+}
+
+/// Adds `make(kept, layout)` to the list for each type that a value of `type` may be kept in, and for each of
+/// `layouts`.
+template<typename Make>
+void offer(TacticList& list, DType type, const Target& target, const std::vector<Layout>& layouts,
+           Make&& make) {
+  for (const std::optional<DType> kept : kept_types(type, target))
+    for (const Layout& layout : layouts) list.tactics.push_back(make(kept, layout));
 }
 
 } // namespace lanner::cuda

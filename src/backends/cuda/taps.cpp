@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
+#include "backends/cuda/embedded_kernel.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
 #include "backends/cuda/taps_kernel.h"
 #include "backends/estimate.h"
-#include "device/cuda/code.h"
 #include "graph/op.h"
 #include "ops/axis_taps.h"
 
@@ -99,20 +99,14 @@ TapsParameters parameters_of(const GroupOp& op, const Taps& taps, const Tables& 
   return p;
 }
 
-class TapsKernel final : public Kernel {
+/// With the tables that its parameters point into.
+class TapsKernel final : public EmbeddedKernel<1, TapsParameters> {
 public:
-  TapsKernel(FunctionHandle function, Grid grid, Tables tables, const TapsParameters& parameters)
-      : function_(function), grid_(grid), tables_(std::move(tables)), parameters_(parameters) {}
-  bool on_stream() const override { return true; }
-  void launch(const Launch& launch) const override {
-    cuda::launch(function_, grid_, launch.stream, launch.inputs[0], launch.outputs[0], parameters_);
-  }
+  TapsKernel(FunctionHandle function, Grid grid, const TapsParameters& parameters, Tables tables)
+      : EmbeddedKernel(function, grid, parameters), tables_(std::move(tables)) {}
 
 private:
-  FunctionHandle function_;
-  Grid grid_;
   Tables tables_;
-  TapsParameters parameters_;
 };
 
 TacticList taps_tactics(const Node& node, const Group& group, const Target& target) {
@@ -124,20 +118,20 @@ TacticList taps_tactics(const Node& node, const Group& group, const Target& targ
   double reads = 1;
   for (const ops::TappedAxis& axis : *taps)
     reads *= static_cast<double>(axis.places.size()) / static_cast<double>(axis.begins.size() - 1);
-  for (const std::optional<DType> kept : kept_types(op.type().dtype(), target))
-    for (const Layout& layout : image_layouts(x)) {
-      Tactic tactic;
-      tactic.kernel = "taps";
-      tactic.inputs.resize(node.inputs().size());
-      tactic.inputs[op.input(0).index] = on_device(target, layout, kept);
-      tactic.outputs = {on_device(target, canonical(layout, y), kept)};
-      const double element = static_cast<double>(bit_width(kept.value_or(op.type().dtype()))) / 8;
-      // What several results read comes from a cache.
-      tactic.estimate = seconds_of(
-          {.bytes = element * (1 + std::min(reads, 4.0)) * static_cast<double>(y.elements())}, target);
-      tactic.accumulates = DType::f32;
-      list.tactics.push_back(std::move(tactic));
-    }
+  offer(list, op.type().dtype(), target, image_layouts(x),
+        [&](std::optional<DType> kept, const Layout& layout) {
+          Tactic tactic;
+          tactic.kernel = "taps";
+          tactic.inputs.resize(node.inputs().size());
+          tactic.inputs[op.input(0).index] = on_device(target, layout, kept);
+          tactic.outputs = {on_device(target, canonical(layout, y), kept)};
+          const double element = static_cast<double>(bit_width(kept.value_or(op.type().dtype()))) / 8;
+          // What several results read comes from a cache.
+          tactic.estimate = seconds_of(
+              {.bytes = element * (1 + std::min(reads, 4.0)) * static_cast<double>(y.elements())}, target);
+          tactic.accumulates = DType::f32;
+          return tactic;
+        });
   return list;
 }
 
@@ -152,8 +146,8 @@ std::unique_ptr<Kernel> taps_prepare(const Preparation& p) {
   Tables tables(*taps, p.target.device);
   const TapsParameters parameters = parameters_of(op, *taps, tables, from.layout, to.layout);
   return std::make_unique<TapsKernel>(embedded_function(gpu, "taps", function.c_str()),
-                                      grid_for(gpu, op.type().shape().elements()), std::move(tables),
-                                      parameters);
+                                      grid_for(gpu, op.type().shape().elements()), parameters,
+                                      std::move(tables));
 }
 
 } // namespace

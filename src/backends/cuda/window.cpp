@@ -1,11 +1,11 @@
 // max_pool and average_pool.
 
 #include "backends/window.h"
+#include "backends/cuda/embedded_kernel.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
 #include "backends/cuda/window_kernel.h"
 #include "backends/estimate.h"
-#include "device/cuda/code.h"
 
 namespace lanner::cuda {
 namespace {
@@ -51,36 +51,23 @@ PoolParameters parameters_of(const GroupOp& op, const Layout& from, const Layout
   return p;
 }
 
-class PoolKernel final : public Kernel {
-public:
-  PoolKernel(FunctionHandle function, Grid grid, const PoolParameters& parameters)
-      : function_(function), grid_(grid), parameters_(parameters) {}
-  bool on_stream() const override { return true; }
-  void launch(const Launch& launch) const override {
-    cuda::launch(function_, grid_, launch.stream, launch.inputs[0], launch.outputs[0], parameters_);
-  }
-
-private:
-  FunctionHandle function_;
-  Grid grid_;
-  PoolParameters parameters_;
-};
+using PoolKernel = EmbeddedKernel<1, PoolParameters>;
 
 TacticList window_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
   if (!takes(group, list.reason)) return list;
   const GroupOp& op = group.ops().front();
-  for (const std::optional<DType> kept : kept_types(op.type().dtype(), target))
-    for (const Layout& layout : image_layouts(op.input(0).shape())) {
-      Tactic tactic;
-      tactic.kernel = "pool";
-      tactic.inputs.assign(node.inputs().size(), on_device(target, layout, kept));
-      tactic.outputs.assign(node.outputs().size(),
-                            on_device(target, canonical(layout, op.type().shape()), kept));
-      tactic.estimate =
-          seconds_of({.bytes = 12.0 * static_cast<double>(op.input(0).shape().elements())}, target);
-      list.tactics.push_back(std::move(tactic));
-    }
+  offer(list, op.type().dtype(), target, image_layouts(op.input(0).shape()),
+        [&](std::optional<DType> kept, const Layout& layout) {
+          Tactic tactic;
+          tactic.kernel = "pool";
+          tactic.inputs.assign(node.inputs().size(), on_device(target, layout, kept));
+          tactic.outputs.assign(node.outputs().size(),
+                                on_device(target, canonical(layout, op.type().shape()), kept));
+          tactic.estimate =
+              seconds_of({.bytes = 12.0 * static_cast<double>(op.input(0).shape().elements())}, target);
+          return tactic;
+        });
   return list;
 }
 

@@ -1,0 +1,47 @@
+#pragma once
+// Kernels of the library's own .cu files that a launch gives pointers and nothing else.
+
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+
+#include "device/cuda/code.h"
+#include "graph/tactic.h"
+
+namespace lanner::cuda {
+
+/// function(inputs 0 to `inputs` - 1, output 0, parameters...), all of whose parameters are known when it is
+/// made ready. A grid without blocks: there is nothing to do.
+template<std::size_t inputs, typename... Parameters>
+class EmbeddedKernel : public Kernel {
+public:
+  EmbeddedKernel(FunctionHandle function, Grid grid, const Parameters&... parameters)
+      : function_(function), grid_(grid), parameters_(parameters...) {}
+  bool on_stream() const final { return true; }
+  void launch(const Launch& launch) const final {
+    if (grid_.blocks > 0) queue(launch, std::make_index_sequence<inputs>());
+  }
+
+private:
+  template<std::size_t... input>
+  void queue(const Launch& launch, std::index_sequence<input...>) const {
+    std::apply(
+        [&](const Parameters&... parameters) {
+          cuda::launch(function_, grid_, launch.stream, launch.inputs[input]..., launch.outputs[0],
+                       parameters...);
+        },
+        parameters_);
+  }
+
+  FunctionHandle function_;
+  Grid grid_;
+  std::tuple<Parameters...> parameters_;
+};
+
+/// grid_for(), and no blocks for no elements.
+inline Grid grid_over(const Gpu& gpu, std::int64_t elements) {
+  return elements > 0 ? grid_for(gpu, elements) : Grid{.blocks = 0};
+}
+
+} // namespace lanner::cuda
