@@ -45,7 +45,7 @@ struct TacticList {
 };
 
 /// What one launch gets. Pointers are to the first byte of each value in the storage its tactic asked for; an
-/// absent input is null. The workspace is 64-byte aligned and belongs to the Context.
+/// absent input is null. The workspace is aligned to 64 bytes, on a GPU to 256, and is the Context's.
 struct Launch {
   std::span<const void* const> inputs;
   std::span<void* const> outputs;

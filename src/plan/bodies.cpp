@@ -123,7 +123,7 @@ Bodies make_bodies(const Node& node, std::span<const Backend* const> backends, c
   const std::uint64_t buffers = bodies.turns  ? bodies.turns->workspace
                                 : bodies.rows ? bodies.rows->workspace
                                               : 0;
-  bodies.arena = add_aligned(buffers, 0, arena_alignment);
+  bodies.arena = add_aligned(0, buffers, arena_alignment);
   std::uint64_t arena = 0;
   for (const auto& region : node.regions()) {
     bodies.list.push_back(make_body(*region, taken, own, constants));

@@ -1,6 +1,7 @@
 // cublasLt* as Lanner calls them.
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -264,6 +265,8 @@ int cublasLtMatmul(void*, Descriptor* d, const float* alpha, const void* a, Matr
                    void* stream) {
   LANNER_FAKE_ENTER();
   if (!consistent(*d, *a_form, *b_form, *result_form)) return invalid_value;
+  // Also where there are no bytes of it.
+  if (reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0) return invalid_value;
   if (algorithm->data[2] > 1 && (!workspace || bytes < workspace_bytes)) return invalid_value;
   if ((d->get<std::uint32_t>(7, 1) & 4) && !d->get<const void*>(8, nullptr)) return invalid_value;
   const Product product{*d, *a_form, *b_form, *c_form, *result_form, *alpha, *beta, a, b, c, result};
