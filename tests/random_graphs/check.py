@@ -13,10 +13,10 @@ from random_graphs import deviations
 from random_graphs.cases import Case, Feed, dims_of
 from random_graphs.comparison import difference
 from random_graphs.deviations import RUNTIME
-from random_graphs.inner import Inner, Spread, spread
+from random_graphs.inner import SELECTING, Inner, Spread, spread
 from random_graphs.oracle import NoOracle, Oracle
 
-SHAPED_BY_VALUES = ("NonZero", "Unique", "Compress", "If", "Loop")
+SHAPED_BY_VALUES = (*SELECTING, "If", "Loop")
 
 
 @dataclass(frozen=True)
