@@ -193,12 +193,14 @@ private:
     return {input.type, input.constant()};
   }
 
-  /// The graph's outputs have the types that they had.
+  /// The graph's outputs have the types that they had, stored as their callers ask.
   void narrow_outputs(const std::vector<Type>& types) {
     for (std::size_t i = 0; i < types.size(); ++i) {
       Value* output = graph_.body().outputs()[i];
-      if (output->type != types[i])
-        graph_.body().set_output(i, stored(output, {types[i], nullptr}, output->storage, nullptr));
+      if (output->type == types[i]) continue;
+      const HeldStorage held = settled(options_.callers.output(i), output->storage);
+      const Storage storage = storage_of(held, types[i], options_.target.device);
+      graph_.body().set_output(i, stored(output, {types[i], nullptr}, storage, nullptr));
     }
   }
 
