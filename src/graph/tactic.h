@@ -28,8 +28,8 @@ struct Tactic {
   std::vector<Storage>
       inputs; ///< One for each input of the node (captures included); ignored for absent ones.
   std::vector<Storage> outputs;
-  /// Along which axes the kernel takes a value as a part of a larger one too (Storage::within): it reads where
-  /// they lie from `inputs` and `outputs` when it is prepared. Shorter lists: no others.
+  /// Along which axes the kernel takes a value as a part of a larger one too (Storage::within): it reads
+  /// where they lie from `inputs` and `outputs` when it is prepared. Shorter lists: no others.
   std::vector<AxisSet> strided_inputs, strided_outputs;
   int in_place = -1;              ///< Input whose memory output 0 may take over (same bytes), -1 none.
   bool required_in_place = false; ///< The kernel accumulates into that input's memory (convolution + sum).
