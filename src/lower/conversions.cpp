@@ -132,9 +132,10 @@ double ConversionCosts::to_caller(const Value& output, const Storage& from) {
   double seconds = 0;
   for (const Use& use : output.uses()) {
     if (use.node) continue;
-    const HeldStorage held = settled(options_.callers.output(use.index), from);
     if (is_planned(output))
-      seconds += (*this)(output.type, from, storage_of(held, output.type, options_.target.device));
+      seconds += (*this)(
+          output.type, from,
+          settled_storage(options_.callers.output(use.index), from, output.type, options_.target.device));
   }
   return seconds;
 }

@@ -11,8 +11,7 @@ bool is_free_input(const Value& value, const CallerMemory& callers) {
 }
 
 Storage held_for(const Value& input, const Storage& storage, const LowerOptions& options) {
-  const HeldStorage held = settled(options.callers.input(input.index()), storage);
-  return storage_of(held, input.type, options.target.device);
+  return settled_storage(options.callers.input(input.index()), storage, input.type, options.target.device);
 }
 
 void settle_free_inputs(Graph& graph, std::span<const Proposal> proposals, std::span<const Taken> cover,

@@ -198,8 +198,8 @@ private:
     for (std::size_t i = 0; i < types.size(); ++i) {
       Value* output = graph_.body().outputs()[i];
       if (output->type == types[i]) continue;
-      const HeldStorage held = settled(options_.callers.output(i), output->storage);
-      const Storage storage = storage_of(held, types[i], options_.target.device);
+      const Storage storage =
+          settled_storage(options_.callers.output(i), output->storage, types[i], options_.target.device);
       graph_.body().set_output(i, stored(output, {types[i], nullptr}, storage, nullptr));
     }
   }

@@ -34,7 +34,7 @@ private:
 
   Storage wanted(std::size_t i) const {
     const Value& value = *body_.outputs()[i];
-    return storage_of(settled(callers_.output(i), value.storage), value.type, options_.target.device);
+    return settled_storage(callers_.output(i), value.storage, value.type, options_.target.device);
   }
 
   void put_copy(std::size_t i, const char* suffix) {

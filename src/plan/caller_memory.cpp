@@ -54,4 +54,8 @@ HeldStorage settled(const HeldStorage& held, const Storage& storage) {
   return held.any ? HeldStorage{.dtype = held.dtype, .layout = storage.layout} : held;
 }
 
+Storage settled_storage(const HeldStorage& held, const Storage& storage, const Type& type, Device device) {
+  return storage_of(settled(held, storage), type, device);
+}
+
 } // namespace lanner

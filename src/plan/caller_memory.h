@@ -52,5 +52,7 @@ bool lies_as(const Tensor& tensor, const HeldStorage& held);
 
 /// `held` with the layout of a value that is stored so, where any layout will do; else `held`.
 HeldStorage settled(const HeldStorage& held, const Storage& storage);
+/// How callers hold a value that is stored so, as kernels name it.
+Storage settled_storage(const HeldStorage& held, const Storage& storage, const Type& type, Device device);
 
 } // namespace lanner

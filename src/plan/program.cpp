@@ -72,8 +72,8 @@ private:
   }
 
   bool held_right(const Value& value, const HeldStorage& held) const {
-    const HeldStorage as = settled(held, value.storage);
-    return same_storage(value.type, value.storage, storage_of(as, value.type, target_.device));
+    return same_storage(value.type, value.storage,
+                        settled_storage(held, value.storage, value.type, target_.device));
   }
 
   void place_constants() {
