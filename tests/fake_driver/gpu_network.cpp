@@ -48,4 +48,15 @@ bool GpuNetwork::right_anew(Context& context) const {
   return right(context);
 }
 
+int GpuNetwork::wrong_runs(unsigned orders, bool (GpuNetwork::*is_right)(Context&) const) const {
+  int wrong = 0;
+  for (unsigned seed = 1; seed <= orders; ++seed) {
+    Context made = context();
+    fake_cuda_defer(seed);
+    for (int run = 0; run < 3; ++run) wrong += !(this->*is_right)(made);
+    fake_cuda_defer(0);
+  }
+  return wrong;
+}
+
 } // namespace lanner::test

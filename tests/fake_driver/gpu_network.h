@@ -50,6 +50,9 @@ struct GpuNetwork {
   bool right(Context& context) const;
   /// The same with new copies of the inputs.
   bool right_anew(Context& context) const;
+  /// How many runs are wrong, by `right` or `right_anew`, of three by a new context in each of so many orders
+  /// of what is queued.
+  int wrong_runs(unsigned orders, bool (GpuNetwork::*is_right)(Context&) const) const;
 
   std::shared_ptr<EngineState> state;
   std::vector<Item> inputs, expected;

@@ -83,6 +83,23 @@ void expect_run(Context& context, const Engine& engine, const std::vector<Item>&
     expect_same(got.at(engine.outputs()[i].name), want[i], what + ", " + engine.outputs()[i].name);
 }
 
+/// Four times, in any order that streams allow.
+void expect_runs(Context& context, const Engine& engine, const std::vector<Item>& inputs) {
+  for (unsigned seed = 1; seed < 5; ++seed) {
+    fake_cuda_defer(seed);
+    expect_run(context, engine, inputs, fmt::format("seed {}", seed));
+    fake_cuda_defer(0);
+  }
+}
+
+/// Twice with inputs that lie on the GPU. The driver's log is of the second run.
+void run_there(Context& context, const Engine& engine, const std::vector<Item>& inputs) {
+  for (const auto& [name, item] : named(engine, inputs)) context.bind(name, Item(item.tensor.to(gpu_device)));
+  context.run();
+  fake_cuda_forget();
+  context.run();
+}
+
 TEST_F(GpuItems, ADetectorsRowsRunThere) {
   const Graph& graph = lowered(detector());
   EXPECT_TRUE(any_node(graph.body(), "by_rows", "program")) << print(graph);
@@ -99,11 +116,7 @@ TEST_F(GpuItems, ADetectorsRowsRunThere) {
 TEST_F(GpuItems, OnlyCountsAndBoxesComeToTheHost) {
   Context context = detector().create_context();
   expect_run(context, detector(), pictures(40), "first");
-  for (const auto& [name, item] : named(detector(), pictures(40)))
-    context.bind(name, Item(item.tensor.to(gpu_device)));
-  context.run();
-  fake_cuda_forget();
-  context.run();
+  run_there(context, detector(), pictures(40));
   // Boxes and scores; features and what is behind them stay.
   EXPECT_EQ(count(fake_cuda_log(), "cuMemcpyDtoHAsync"), 2u) << fake_cuda_log();
   EXPECT_EQ(context.output("y").tensor.device(), gpu_device);
@@ -225,16 +238,8 @@ TEST_F(GpuItems, MovesElementsWhereTheyLie) {
   const Engine engine = engine_of(moved_text, 1, gpu_device);
   for (const std::int64_t hits : {0, 1, 3, 17, 64}) expect_as_defined(engine, flagged(hits));
   Context context = engine.create_context();
-  for (unsigned seed = 1; seed < 5; ++seed) {
-    fake_cuda_defer(seed);
-    expect_run(context, engine, flagged(40), fmt::format("seed {}", seed));
-    fake_cuda_defer(0);
-  }
-  for (const auto& [name, item] : named(engine, flagged(40)))
-    context.bind(name, Item(item.tensor.to(gpu_device)));
-  context.run();
-  fake_cuda_forget();
-  context.run();
+  expect_runs(context, engine, flagged(40));
+  run_there(context, engine, flagged(40));
   EXPECT_EQ(count(fake_cuda_log(), "cuMemcpyDtoHAsync"), 1u) << "the flags\n" << fake_cuda_log();
   EXPECT_EQ(context.output("both").tensor.device(), gpu_device);
 }
@@ -270,16 +275,8 @@ TEST_F(GpuItems, ComputesElementsWhereTheyLie) {
   const Engine engine = engine_of(computed_text, 1, gpu_device);
   for (const std::int64_t hits : {1, 3, 16, 17, 64}) expect_as_defined(engine, flagged_rows(hits));
   Context context = engine.create_context();
-  for (unsigned seed = 1; seed < 5; ++seed) {
-    fake_cuda_defer(seed);
-    expect_run(context, engine, flagged_rows(40), fmt::format("seed {}", seed));
-    fake_cuda_defer(0);
-  }
-  for (const auto& [name, item] : named(engine, flagged_rows(64)))
-    context.bind(name, Item(item.tensor.to(gpu_device)));
-  context.run();
-  fake_cuda_forget();
-  context.run();
+  expect_runs(context, engine, flagged_rows(40));
+  run_there(context, engine, flagged_rows(64));
   EXPECT_EQ(count(fake_cuda_log(), "cuMemcpyDtoHAsync"), 1u) << "the flags\n" << fake_cuda_log();
   for (const char* name : {"less", "p", "most", "mean"})
     EXPECT_EQ(context.output(name).tensor.device(), gpu_device) << name;
@@ -343,12 +340,7 @@ TEST_F(GpuItems, SequencesHoldTensorsOfTheGpu) {
   for (const std::int64_t i : {0, 1, 2, -1})
     expect_as_defined(engine, {bools({1}, {}), waves({16, 32}), i64s({i}, {})});
   Context context = engine.create_context();
-  for (unsigned seed = 1; seed < 5; ++seed) {
-    fake_cuda_defer(seed);
-    expect_run(context, engine, {bools({1}, {}), waves({16, 32}, 2), i64s({1}, {})},
-               fmt::format("seed {}", seed));
-    fake_cuda_defer(0);
-  }
+  expect_runs(context, engine, {bools({1}, {}), waves({16, 32}, 2), i64s({1}, {})});
 }
 
 constexpr std::string_view loop_text = R"(
