@@ -3,6 +3,7 @@
 #include <map>
 
 #include "graph/infer.h"
+#include "ops/moves.h"
 
 namespace lanner {
 
@@ -56,7 +57,8 @@ Group Group::of(const Node& node) {
     return group;
   }
   if (node.kind() != "fused") {
-    if (node.regions().empty() && !types_follow(node)) {
+    // What elements choose is of no size that follows: its kernels are given room for the most.
+    if (node.regions().empty() && !ops::finds_elements(node) && !types_follow(node)) {
       group.reject("a size is declared that only running tells");
       return group;
     }

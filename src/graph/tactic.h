@@ -104,7 +104,8 @@ public:
   }
   /// Ways of running a node whose sizes only the run at hand tells, on plain values: prepare() takes
   /// microseconds for them, but for the first node with these types, attributes and constants of one element,
-  /// whatever its sizes.
+  /// whatever its sizes. Where elements say how many results there are (ops/moves.h), output 0 is as large as
+  /// it can get: the kernel writes what there is, packed, and how many, an i64, to one output more.
   virtual TacticList late_tactics(const Node& /*node*/, const Target& /*target*/) const { return {}; }
   /// `constants[i]` is input i's tensor where it is a constant, in the tactic's layout and type but in host
   /// memory; else null.

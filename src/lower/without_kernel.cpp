@@ -30,7 +30,7 @@ Alternative by_regions(const Node& node) {
 static bool may_stay(const Node& node, std::size_t i) {
   if (ops::hands_on(node, i)) return true;
   return ops::reads_elements_of(node, i) &&
-         (storage_bytes(*node.input(i), {}) >= ops::worth_a_kernel || may_compute_late(node));
+         (storage_bytes(*node.input(i), {}) >= ops::least_bytes_there(node) || may_compute_late(node));
 }
 
 /// Whether results may come from where inputs lie.

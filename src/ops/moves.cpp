@@ -1,10 +1,12 @@
 #include "ops/moves.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
 
 #include "graph/op.h"
+#include "ops/suppression.h"
 
 namespace lanner::ops {
 
@@ -70,13 +72,31 @@ static std::size_t computed_inputs(const Node& node) {
   return count;
 }
 
+bool finds_elements(const Node& node) {
+  return node.kind() == "non_zero" || node.kind() == "non_max_suppression";
+}
+
 bool runs_late(const Node& node) {
-  return moves_elements(node) || computed_inputs(node) > 0;
+  return moves_elements(node) || finds_elements(node) || computed_inputs(node) > 0;
 }
 
 bool reads_elements_of(const Node& node, std::size_t i) {
+  if (finds_elements(node)) return i < (node.kind() == "non_zero" ? 1 : 2);
   const std::size_t* moved = moved_inputs(node);
   return i < (moved ? *moved : computed_inputs(node));
+}
+
+std::uint64_t least_bytes_there(const Node& node) {
+  // Each box is compared with all that are kept.
+  return node.kind() == "non_max_suppression" ? 16 << 10 : 256 << 10;
+}
+
+Room room_of(const Node& node, std::span<const Tensor> inputs) {
+  const Shape& first = inputs[0].shape();
+  if (node.kind() == "non_zero") return {Shape{static_cast<std::int64_t>(first.rank()), first.elements()}, 1};
+  const Shape& scores = inputs[1].shape();
+  const std::int64_t kept = std::min(thresholds_of(inputs).most, scores[2]);
+  return {Shape{scores[0] * scores[1] * kept, 3}, 0};
 }
 
 bool is_renamed(const Node& node) {

@@ -3,6 +3,8 @@
 
 #include "base/check.h"
 #include "ops/arguments.h"
+#include "ops/box_overlap.h"
+#include "ops/suppression.h"
 #include "ops/table.h"
 
 namespace lanner::ops {
@@ -23,31 +25,14 @@ static void infer_non_max_suppression(InferContext& context) {
   context.set_output(0, Type(DType::i64, Dims{context.fresh("selected", most), Dim(3)}));
 }
 
-struct Box {
-  float top, left, bottom, right;
-  float area() const { return std::max(0.0f, bottom - top) * std::max(0.0f, right - left); }
-};
-
-static Box read_box(const float* values, bool centered) {
-  if (centered) {
-    const float x = values[0], y = values[1], half_width = values[2] / 2, half_height = values[3] / 2;
-    return {y - half_height, x - half_width, y + half_height, x + half_width};
-  }
-  return {std::min(values[0], values[2]), std::min(values[1], values[3]), std::max(values[0], values[2]),
-          std::max(values[1], values[3])};
+Thresholds thresholds_of(std::span<const Tensor> inputs) {
+  const auto given = [&](std::size_t i) { return i < inputs.size() && inputs[i].defined(); };
+  const auto real = [&](std::size_t i, float fallback) {
+    return given(i) ? static_cast<float>(read_real(inputs[i], "threshold")) : fallback;
+  };
+  const std::int64_t most = given(2) ? read_integer(inputs[2], "max_output_boxes_per_class") : 0;
+  return {std::max<std::int64_t>(most, 0), real(3, 0), real(4, -std::numeric_limits<float>::infinity())};
 }
-
-static float intersection_over_union(const Box& a, const Box& b) {
-  const Box common{std::max(a.top, b.top), std::max(a.left, b.left), std::min(a.bottom, b.bottom),
-                   std::min(a.right, b.right)};
-  const float overlap = common.area(), together = a.area() + b.area() - overlap;
-  return together <= 0 ? 0 : overlap / together;
-}
-
-struct Thresholds {
-  std::int64_t most;
-  float overlap, score;
-};
 
 /// Numbers of the boxes kept of one class, best first.
 static std::vector<std::int64_t> select_boxes(std::span<const Box> boxes, std::span<const float> scores,
@@ -63,7 +48,7 @@ static std::vector<std::int64_t> select_boxes(std::span<const Box> boxes, std::s
     if (static_cast<std::int64_t>(kept.size()) >= limit.most) break;
     const Box& box = boxes[static_cast<std::size_t>(candidate)];
     const bool covered = std::any_of(kept.begin(), kept.end(), [&](std::int64_t other) {
-      return intersection_over_union(box, boxes[static_cast<std::size_t>(other)]) > limit.overlap;
+      return overlap(box, boxes[static_cast<std::size_t>(other)]) > limit.overlap;
     });
     if (!covered) kept.push_back(candidate);
   }
@@ -81,11 +66,9 @@ static void check_shapes(const Shape& boxes, const Shape& scores) {
 static void run_non_max_suppression(KernelContext& context) {
   const Tensor &boxes = context.input(0), &scores = context.input(1);
   check_shapes(boxes.shape(), scores.shape());
-  const auto real = [&](std::size_t i, float fallback) {
-    return context.has(i) ? static_cast<float>(read_real(context.input(i), "threshold")) : fallback;
-  };
-  const Thresholds limit{context.has(2) ? read_integer(context.input(2), "max_output_boxes_per_class") : 0,
-                         real(3, 0), real(4, -std::numeric_limits<float>::infinity())};
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < 5; ++i) inputs.push_back(context.has(i) ? context.input(i) : Tensor{});
+  const Thresholds limit = thresholds_of(inputs);
   const bool centered = context.attributes().flag("center_point_box");
   const std::int64_t classes = scores.shape()[1], count = boxes.shape()[1];
   std::vector<std::int64_t> selected;

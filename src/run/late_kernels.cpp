@@ -1,8 +1,9 @@
 #include "run/late_kernels.h"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 
+#include "base/account.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "ops/moves.h"
@@ -29,6 +30,7 @@ public:
       if (arguments_[i] && !ops::reads_elements_of(node_, i))
         items_[i].tensor = mover_.on(Device{}, items_[i].tensor);
     types_ = infer_node(node_, arguments_);
+    if (ops::finds_elements(node_)) return found();
     if (!std::ranges::all_of(types_, [](const Type& type) { return type.is_static(); })) return std::nullopt;
     if (!worth_it()) return std::nullopt;
     if (node_.kind() == "constant_of_shape") return zeros();
@@ -54,14 +56,16 @@ private:
   }
 
   /// What is computed from elements of the host is computed there.
-  bool lies_right() const { return ops::moves_elements(node_) || most_bytes_there() >= ops::worth_a_kernel; }
+  bool lies_right() const {
+    return ops::moves_elements(node_) || most_bytes_there() >= ops::least_bytes_there(node_);
+  }
 
   /// Of what is there already, and of what is made.
   bool worth_it() const {
     std::uint64_t most = most_bytes_there();
     for (const Type& type : types_)
       if (type.dtype() != DType::string) most = std::max(most, Layout{}.bytes(type.shape(), type.dtype()));
-    return most >= ops::worth_a_kernel;
+    return most >= ops::least_bytes_there(node_);
   }
 
   std::optional<std::vector<Item>> zeros() const {
@@ -76,24 +80,59 @@ private:
   }
 
   std::optional<std::vector<Item>> by_kernel() {
-    std::vector<Tensor> tensors;
-    for (std::size_t i = 0; i < items_.size(); ++i)
-      tensors.push_back(arguments_[i] ? items_[i].tensor : Tensor{});
-    const auto made = make_late_kernel(node_, tensors, types_, program_.backends(), program_.target());
+    const auto made = kernel();
     if (!made) return std::nullopt;
-    for (std::size_t i = 0; i < items_.size(); ++i) {
-      if (!arguments_[i] || !is_late_operand(node_, i)) continue;
-      items_[i].tensor = mover_.on(device(), items_[i].tensor);
-      pointers_[i] = items_[i].tensor.data();
-    }
     std::vector<Item> results;
     std::vector<void*> outputs;
     for (const Type& type : types_) {
       results.emplace_back(mover_.allocate(type.dtype(), type.shape(), device()));
       outputs.push_back(results.back().tensor.data());
     }
-    made->kernel->launch({pointers_, outputs, nullptr, mover_.stream(), false});
+    launch(*made->kernel, outputs);
     return results;
+  }
+
+  /// What the kernel says how much there is of. Memory for as much as there can be is kept where most of it
+  /// is used.
+  std::optional<std::vector<Item>> found() {
+    const ops::Room room = ops::room_of(node_, tensors());
+    const DType type = types_.at(0).dtype();
+    const std::uint64_t bytes = Layout{}.bytes(room.shape, type);
+    if (bytes == 0 || bytes > current_limits().tensor_bytes) return std::nullopt;
+    types_ = {Type(type, room.shape)};
+    const auto made = kernel();
+    if (!made) return std::nullopt;
+    Tensor all = mover_.allocate(type, room.shape, device()),
+           count = mover_.allocate(DType::i64, {}, device());
+    const std::array<void*, 2> outputs{all.data(), count.data()};
+    launch(*made->kernel, outputs);
+    Shape shape = room.shape;
+    shape[room.axis] = mover_.on(Device{}, count).as<std::int64_t>()[0];
+    const Tensor there = Tensor::wrap(all.data(), type, shape, all.owner(), {}, device());
+    return std::vector<Item>{Item(there.bytes() < bytes / 2 ? mover_.clone(there) : there)};
+  }
+
+  std::vector<Tensor> tensors() const {
+    std::vector<Tensor> tensors;
+    for (std::size_t i = 0; i < items_.size(); ++i)
+      tensors.push_back(arguments_[i] ? items_[i].tensor : Tensor{});
+    return tensors;
+  }
+
+  std::optional<LateKernel> kernel() const {
+    return make_late_kernel(node_, tensors(), types_, program_.backends(), program_.target());
+  }
+
+  void launch(const Kernel& kernel, std::span<void* const> outputs) {
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      if (!arguments_[i] || !is_late_operand(node_, i)) continue;
+      items_[i].tensor = mover_.on(device(), items_[i].tensor);
+      pointers_[i] = items_[i].tensor.data();
+    }
+    Tensor workspace;
+    if (const std::size_t bytes = kernel.workspace())
+      workspace = mover_.allocate(DType::u8, {static_cast<std::int64_t>(bytes)}, device());
+    kernel.launch({pointers_, outputs, workspace.data(), mover_.stream(), false});
   }
 
   const Program& program_;

@@ -14,6 +14,7 @@
 #include "fake_driver/fake_world.h"
 #include "fake_driver/image_kernels.h"
 #include "fake_driver/index_kernels.h"
+#include "fake_driver/selection_kernels.h"
 
 using namespace lanner::fake;
 
@@ -50,8 +51,12 @@ void copy_box(void** arguments) {
   }
 }
 
+struct Blocks {
+  unsigned blocks, layers;
+};
+
 /// A recorded launch keeps its arguments, as a graph does.
-Work kernel_work(const std::string& name, void** arguments, unsigned layers) {
+Work kernel_work(const std::string& name, void** arguments, Blocks grid) {
   const auto box_copy = [&](auto run) -> Work {
     void *source = *static_cast<void**>(arguments[0]), *target = *static_cast<void**>(arguments[1]);
     const auto box = *static_cast<const lanner::cuda::BoxParameters*>(arguments[2]);
@@ -65,8 +70,9 @@ Work kernel_work(const std::string& name, void** arguments, unsigned layers) {
   if (name == "copy_box_4") return box_copy(copy_box<std::uint32_t>);
   if (name == "copy_box_8") return box_copy(copy_box<std::uint64_t>);
   if (Work work = index_kernel(name, arguments)) return work;
+  if (Work work = selection_kernel(name, arguments, grid.blocks)) return work;
   if (Work work = element_kernel(name, arguments)) return work;
-  if (Work work = image_kernel(name, arguments, layers)) return work;
+  if (Work work = image_kernel(name, arguments, grid.layers)) return work;
   return [] {}; // other arithmetic is for real GPUs
 }
 
@@ -378,13 +384,13 @@ int cuModuleGetFunction(Function** function, const Module* module, const char* n
 int cuFuncSetAttribute(Function*, int, int) {
   return success;
 }
-int cuLaunchKernel(Function* function, unsigned, unsigned, unsigned layers, unsigned, unsigned, unsigned,
-                   unsigned, void* stream, void** arguments, void**) {
+int cuLaunchKernel(Function* function, unsigned blocks, unsigned, unsigned layers, unsigned, unsigned,
+                   unsigned, unsigned, void* stream, void** arguments, void**) {
   LANNER_FAKE_ENTER("cuLaunchKernel");
   if (function->device != real(static_cast<Stream*>(stream)).device) return invalid_handle;
   if (function->name.starts_with("copy_box_") && (!reaches(*static_cast<const void**>(arguments[0])) ||
                                                   !reaches(*static_cast<const void**>(arguments[1]))))
     return illegal_address;
-  return queue(stream, kernel_work(function->name, arguments, layers), queues().kernel_seconds());
+  return queue(stream, kernel_work(function->name, arguments, {blocks, layers}), queues().kernel_seconds());
 }
 }

@@ -16,6 +16,7 @@ extern const KernelFamily row_family;    ///< Softmax and reductions over rows.
 extern const KernelFamily normalization_family; ///< Of rows and of channels, with the sum in front.
 extern const KernelFamily index_family;         ///< Elements picked and put by index.
 extern const KernelFamily roi_family;           ///< Bins of regions of images.
+extern const KernelFamily selection_family;     ///< Elements that are not zero, boxes that are kept.
 extern const KernelFamily picture_family;       ///< What a network reads of pictures.
 extern const KernelFamily copy_to_host_family, copy_to_device_family, copy_to_gpu_family;
 
