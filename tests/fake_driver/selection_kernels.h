@@ -35,25 +35,22 @@ std::function<void()> placed_elements(void** arguments, unsigned blocks) {
       };
 }
 
-/// All candidates of one class, whose list is `places`; returns how many boxes are kept.
-inline std::int64_t suppress(const float* boxes, const float* scores, std::int32_t* places,
+/// All of one class, whose candidates are listed first; returns how many boxes are kept.
+inline std::int64_t suppress(const float* boxes, const float* scores, cuda::Candidate* candidates,
                              std::int32_t* kept, const cuda::SuppressionParameters& p) {
-  const auto box_at = [&](std::int32_t i) { return ops::read_box(boxes + 4 * std::int64_t{i}, p.centered); };
+  std::int64_t listed = 0;
   for (std::int64_t i = 0; i < p.boxes; ++i)
-    places[i] = scores[i] >= p.score ? static_cast<std::int32_t>(i) : -1;
+    if (scores[i] >= p.score)
+      candidates[listed++] = {cuda::candidate_key(scores[i], i), ops::read_box(boxes + 4 * i, p.centered)};
   for (std::int64_t count = 0; count < p.most; ++count) {
-    cuda::ScoredBox best{0, -1};
-    for (std::int64_t k = 0; k < p.boxes; ++k) {
-      if (places[k] < 0) continue;
-      const cuda::ScoredBox candidate{scores[places[k]], places[k]};
-      if (cuda::before(candidate, best)) best = candidate;
-    }
-    if (best.box < 0) return count;
-    kept[count] = best.box;
-    for (std::int64_t k = 0; k < p.boxes; ++k)
-      if (places[k] >= 0 &&
-          (places[k] == best.box || ops::overlap(box_at(places[k]), box_at(best.box)) > p.overlap))
-        places[k] = -1;
+    cuda::Candidate best{};
+    for (std::int64_t k = 0; k < listed; ++k)
+      if (candidates[k].key > best.key) best = candidates[k];
+    if (!best.key) return count;
+    kept[count] = static_cast<std::int32_t>(cuda::box_of(best.key));
+    for (std::int64_t k = 0; k < listed; ++k)
+      if (candidates[k].key == best.key || ops::overlap(candidates[k].box, best.box) > p.overlap)
+        candidates[k].key = 0;
   }
   return p.most;
 }
@@ -61,8 +58,8 @@ inline std::int64_t suppress(const float* boxes, const float* scores, std::int32
 inline std::function<void()> suppressed_boxes(void** arguments, unsigned blocks) {
   return
       [boxes = *static_cast<const float**>(arguments[0]), scores = *static_cast<const float**>(arguments[1]),
-       places = *static_cast<std::int32_t**>(arguments[2]), kept = *static_cast<std::int32_t**>(arguments[3]),
-       counts = *static_cast<std::int64_t**>(arguments[4]),
+       places = *static_cast<cuda::Candidate**>(arguments[2]),
+       kept = *static_cast<std::int32_t**>(arguments[3]), counts = *static_cast<std::int64_t**>(arguments[4]),
        p = *static_cast<const cuda::SuppressionParameters*>(arguments[5]), blocks] {
         for (unsigned block = 0; block < blocks; ++block)
           counts[block] = suppress(boxes + block / p.classes * p.boxes * 4, scores + block * p.boxes,

@@ -99,7 +99,7 @@ public:
 
 private:
   std::size_t kept_at() const {
-    return counts_bytes() + grid_.blocks * static_cast<std::size_t>(parameters_.boxes) * sizeof(std::int32_t);
+    return counts_bytes() + grid_.blocks * static_cast<std::size_t>(parameters_.boxes) * sizeof(Candidate);
   }
 
   SuppressionParameters parameters_;

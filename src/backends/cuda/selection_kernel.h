@@ -3,6 +3,7 @@
 // a GPU.
 
 #include <cstdint>
+#include <cstring>
 
 #include "backends/cuda/index_kernel.h"
 #include "ops/box_overlap.h"
@@ -39,14 +40,24 @@ struct SuppressionParameters {
   bool centered = false;
 };
 
-/// A candidate, and whether it comes before another: no box comes last.
-struct ScoredBox {
-  float score;
-  std::int32_t box;
-};
-LANNER_HOST_DEVICE inline bool before(const ScoredBox& a, const ScoredBox& b) {
-  if (a.box < 0 || b.box < 0) return b.box < 0 && a.box >= 0;
-  return a.score > b.score || (a.score == b.score && a.box < b.box);
+/// What orders candidates: the higher comes first, of equal scores the box in front. Never 0, which is no
+/// box.
+LANNER_HOST_DEVICE inline std::uint64_t candidate_key(float score, std::int64_t box) {
+  const float plain = score + 0.0F; // -0 is 0.
+  std::uint32_t bits;
+  memcpy(&bits, &plain, sizeof bits);
+  bits ^= bits >> 31 ? ~std::uint32_t{0} : std::uint32_t{1} << 31;
+  return std::uint64_t{bits} << 32 | static_cast<std::uint32_t>(~box);
 }
+
+LANNER_HOST_DEVICE inline std::uint32_t box_of(std::uint64_t key) {
+  return ~static_cast<std::uint32_t>(key);
+}
+
+/// A candidate beside its box, as the definition reads it.
+struct Candidate {
+  std::uint64_t key;
+  lanner::ops::Box box;
+};
 
 } // namespace lanner::cuda

@@ -84,20 +84,22 @@ __device__ void place_non_zero(const T* x, const std::int64_t* counts, std::int6
   if (blockIdx.x == 0 && threadIdx.x == 0) *count = all;
 }
 
-/// The first of all threads' candidates, given to each.
-__device__ ScoredBox first_of(ScoredBox mine) {
-  __shared__ ScoredBox best[max_warps];
+__device__ std::uint64_t first_of_warp(std::uint64_t key) {
   for (int step = 16; step > 0; step /= 2) {
-    const ScoredBox other{__shfl_down_sync(~0U, mine.score, step), __shfl_down_sync(~0U, mine.box, step)};
-    if (before(other, mine)) mine = other;
+    const std::uint64_t other = __shfl_xor_sync(~0U, key, step);
+    if (other > key) key = other;
   }
-  __syncthreads(); // The last ones were read.
-  if (threadIdx.x % 32 == 0) best[threadIdx.x / 32] = mine;
+  return key;
+}
+
+/// The first of all threads' candidates, given to each. `turn` counts calls: two in a row use different
+/// places.
+__device__ std::uint64_t first_of(std::uint64_t key, std::int64_t turn) {
+  __shared__ std::uint64_t firsts[2][max_warps];
+  key = first_of_warp(key);
+  if (threadIdx.x % 32 == 0) firsts[turn % 2][threadIdx.x / 32] = key;
   __syncthreads();
-  ScoredBox first = best[0];
-  for (unsigned warp = 1; warp < blockDim.x / 32; ++warp)
-    if (before(best[warp], first)) first = best[warp];
-  return first;
+  return first_of_warp(threadIdx.x % 32 < blockDim.x / 32 ? firsts[turn % 2][threadIdx.x % 32] : 0);
 }
 
 } // namespace
@@ -118,36 +120,36 @@ LANNER_NON_ZERO_KERNELS(8, std::uint64_t)
 
 /// Of one class of one image: again and again the first of the candidates that are left is kept, and those
 /// that it covers go.
-extern "C" __global__ void suppress_boxes(const float* boxes, const float* scores, std::int32_t* candidates,
+extern "C" __global__ void suppress_boxes(const float* boxes, const float* scores, Candidate* candidates,
                                           std::int32_t* kept, std::int64_t* counts, SuppressionParameters p) {
-  const float* box = boxes + blockIdx.x / p.classes * p.boxes * 4;
+  const float* image = boxes + blockIdx.x / p.classes * p.boxes * 4;
   const float* score = scores + blockIdx.x * p.boxes;
   candidates += blockIdx.x * p.boxes;
   kept += blockIdx.x * p.most;
-  const auto box_at = [&](std::int32_t i) {
-    return lanner::ops::read_box(box + 4 * std::int64_t{i}, p.centered);
-  };
+  const auto box_at = [&](std::int64_t i) { return lanner::ops::read_box(image + 4 * i, p.centered); };
   const std::int64_t listed = in_order(
       0, p.boxes, [&](std::int64_t i) { return score[i] >= p.score; },
-      [&](std::int64_t i, std::int64_t place) { candidates[place] = static_cast<std::int32_t>(i); });
+      [&](std::int64_t i, std::int64_t place) {
+        candidates[place] = {candidate_key(score[i], i), box_at(i)};
+      });
   __syncthreads(); // All candidates are listed.
   std::int64_t count = 0;
-  ScoredBox last{0, -1};
+  std::uint64_t last = 0;
+  lanner::ops::Box last_box{};
   for (; count < p.most; ++count) {
-    ScoredBox next{0, -1};
+    std::uint64_t next = 0;
     for (std::int64_t k = threadIdx.x; k < listed; k += blockDim.x) {
-      const std::int32_t i = candidates[k];
-      if (i < 0) continue;
-      if (last.box >= 0 && (i == last.box || lanner::ops::overlap(box_at(i), box_at(last.box)) > p.overlap)) {
-        candidates[k] = -1;
-        continue;
-      }
-      const ScoredBox candidate{score[i], i};
-      if (before(candidate, next)) next = candidate;
+      const Candidate candidate = candidates[k];
+      if (last && candidate.key &&
+          (candidate.key == last || lanner::ops::overlap(candidate.box, last_box) > p.overlap))
+        candidates[k].key = 0;
+      else if (candidate.key > next)
+        next = candidate.key;
     }
-    last = first_of(next);
-    if (last.box < 0) break;
-    if (threadIdx.x == 0) kept[count] = last.box;
+    last = first_of(next, count);
+    if (!last) break;
+    last_box = box_at(box_of(last));
+    if (threadIdx.x == 0) kept[count] = static_cast<std::int32_t>(box_of(last));
   }
   if (threadIdx.x == 0) counts[blockIdx.x] = count;
 }
