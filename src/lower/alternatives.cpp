@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,6 +28,7 @@
 #include "ops/expansion.h"
 #include "plan/lowered.h"
 #include "plan/precision.h"
+#include "plan/side_by_side.h"
 
 namespace lanner {
 namespace {
@@ -157,15 +159,7 @@ public:
     promotion_ = Promotion::of(graph_, options_);
     add_groups();
     std::erase_if(found_, [](const Proposal& group) { return group.asked && group.list.empty(); });
-    std::set<const Node*> grouped;
-    for (const Proposal& group : found_)
-      if (group.in_first_cover) grouped.insert(group.members.begin(), group.members.end());
-    const Region::Nodes& nodes = graph_.body().nodes();
-    for (auto it = nodes.begin(); it != nodes.end();) {
-      Node& node = **it;
-      ++it;
-      if (node.kind() != "constant") add(node, !grouped.contains(&node));
-    }
+    add_nodes();
     drop_useless_strided(found_);
     settle_in_place();
     return std::move(found_);
@@ -194,25 +188,34 @@ private:
     });
   }
 
-  /// Nodes without halves are the same in both graphs, and in groups of the promoted one.
   void add_groups() {
+    std::vector<std::size_t> numbers;
+    gather_groups(numbers);
+    std::vector<Proposal*> now;
+    for (const std::size_t number : numbers) now.push_back(&found_[number]);
+    each(now, [&](Proposal& proposal) { ask(proposal, options_); });
+  }
+
+  /// Nodes without halves are the same in both graphs, and in groups of the promoted one. `now`: those of
+  /// which kernels are asked for.
+  void gather_groups(std::vector<std::size_t>& now) {
     for (ProposedGroup& group : proposed_groups(graph_, options_.backends, options_.target))
       if (!promotion_)
-        add(group, group.nodes);
+        add(group, group.nodes, now);
       else if (std::ranges::any_of(group.nodes, [&](Node* node) { return promotion_->promoted(*node); }))
-        add({group.nodes, false, group.by_backend}, group.nodes);
+        add({group.nodes, false, group.by_backend}, group.nodes, now);
     if (!promotion_) return;
     const std::map<const Node*, std::size_t> order = execution_order(graph_);
     for (ProposedGroup& group : proposed_groups(promotion_->graph(), options_.backends, options_.target)) {
       NodeGroup members;
       for (const Node* node : group.nodes) members.push_back(promotion_->original(*node));
       // What reads halves as they are is in the network alone.
-      if (may_run_as_one(members, order)) add(group, std::move(members));
+      if (may_run_as_one(members, order)) add(group, std::move(members), now);
     }
   }
 
   /// `group` as kernels are asked for it, `members` in the graph.
-  void add(const ProposedGroup& group, NodeGroup members) {
+  void add(const ProposedGroup& group, NodeGroup members, std::vector<std::size_t>& now) {
     Proposal proposal;
     proposal.own = alone(group.nodes);
     proposal.node = proposal.own->body().nodes().back().get();
@@ -222,8 +225,49 @@ private:
     proposal.in_first_cover = group.in_first_cover;
     proposal.promoted = group.nodes != members && has_promoted(members);
     proposal.members = std::move(members);
-    if (group.by_backend || !later(proposal)) ask(proposal, options_);
+    if (group.by_backend || !later(proposal)) now.push_back(found_.size());
     found_.push_back(std::move(proposal));
+  }
+
+  template<typename Ask>
+  void each(std::span<Proposal* const> proposals, Ask ask) const {
+    std::vector<const Node*> nodes;
+    for (const Proposal* proposal : proposals) nodes.push_back(proposal->node);
+    side_by_side(nodes, making_threads(options_.target), [&](std::size_t i) {
+      options_.control.cancel.check();
+      ask(*proposals[i]);
+    });
+  }
+
+  /// Nodes alone.
+  void add_nodes() {
+    std::set<const Node*> grouped;
+    for (const Proposal& group : found_)
+      if (group.in_first_cover) grouped.insert(group.members.begin(), group.members.end());
+    std::vector<Node*> nodes;
+    for (const auto& node : graph_.body().nodes())
+      if (node->kind() != "constant") nodes.push_back(node.get());
+    if (promotion_) {
+      for (Node* node : nodes) add(*node, !grouped.contains(node));
+      return;
+    }
+    std::vector<Proposal> alone;
+    for (Node* node : nodes) alone.push_back(as_it_is(*node, !grouped.contains(node)));
+    std::vector<Proposal*> now;
+    for (Proposal& proposal : alone)
+      if (!later(proposal)) now.push_back(&proposal);
+    each(now, [&](Proposal& proposal) { offer(proposal); });
+    for (Proposal& proposal : alone) {
+      read_values(proposal); // What was expanded in front gives others.
+      settle(std::move(proposal));
+    }
+  }
+
+  static Proposal as_it_is(Node& node, bool in_first_cover) {
+    Proposal plain = single(node, node);
+    plain.last_resort = true;
+    plain.in_first_cover = in_first_cover;
+    return plain;
   }
 
   /// A kernel takes over memory for its first output only: one that is to lie where an input was stays first.
@@ -242,9 +286,8 @@ private:
   /// resort, the wider one where both are left with nothing.
   void add(Node& node, bool in_first_cover) {
     Node* wide = promotion_ ? promotion_->promoted(node) : nullptr;
-    Proposal plain = single(node, node);
+    Proposal plain = as_it_is(node, in_first_cover && !wide);
     plain.last_resort = !wide;
-    plain.in_first_cover = in_first_cover && !wide;
     if (wide || !later(plain)) offer(plain);
     if (!wide) return settle(std::move(plain));
     Proposal promoted = single(node, *wide);
@@ -262,9 +305,14 @@ private:
     Proposal proposal;
     proposal.node = &asked;
     proposal.members = {&node};
-    proposal.inputs.assign(node.inputs().begin(), node.inputs().end());
+    read_values(proposal);
     for (const auto& output : node.outputs()) proposal.outputs.push_back(output.get());
     return proposal;
+  }
+
+  static void read_values(Proposal& proposal) {
+    const Node& node = *proposal.members.front();
+    proposal.inputs.assign(node.inputs().begin(), node.inputs().end());
   }
 
   void settle(Proposal proposal) {

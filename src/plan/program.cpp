@@ -17,6 +17,7 @@
 #include "plan/placement.h"
 #include "plan/schedule.h"
 #include "plan/segments.h"
+#include "plan/side_by_side.h"
 #include "plan/step_checks.h"
 #include "plan/work.h"
 
@@ -45,6 +46,7 @@ public:
     buffers_.add_parts(graph_);
     place_inputs();
     place_constants();
+    make_kernels();
     for (const auto& node : graph_.body().nodes())
       if (node->kind() != "constant") prepare(*node);
     mark_outputs();
@@ -86,6 +88,30 @@ private:
     }
   }
 
+  struct ReadyKernel {
+    std::unique_ptr<const OfferedTactic> offered;
+    std::unique_ptr<Kernel> kernel;
+  };
+
+  static bool has_kernel(const Node& node) {
+    const std::string& backend = node.tactic.backend;
+    return node.kind() != "constant" && backend != alias_backend && backend != interpreter_backend &&
+           backend != program_backend;
+  }
+
+  void make_kernels() {
+    std::vector<const Node*> nodes;
+    for (const auto& node : graph_.body().nodes())
+      if (has_kernel(*node)) nodes.push_back(node.get());
+    for (const Node* node : nodes) ready_[node];
+    side_by_side(nodes, making_threads(target_), [&](std::size_t i) {
+      check_deadline();
+      ReadyKernel& ready = ready_.at(nodes[i]);
+      ready.offered = std::make_unique<const OfferedTactic>(offered_for(*nodes[i]));
+      ready.kernel = make_kernel(*nodes[i], *ready.offered);
+    });
+  }
+
   void prepare(Node& node) {
     if (node.tactic.backend == alias_backend) return buffers_.add_view(node);
     Step made;
@@ -105,9 +131,10 @@ private:
       // What decides how others run is read on the host.
       made.on_stream = !several_ && !made.bodies->device.is_host() && made.bodies->rows;
     } else {
-      program_.offered_.push_back(std::make_unique<const OfferedTactic>(offered_for(node)));
+      ReadyKernel& ready = ready_.at(&node);
+      program_.offered_.push_back(std::move(ready.offered));
+      program_.kernels_.push_back(std::move(ready.kernel));
       const OfferedTactic& offered = *program_.offered_.back();
-      program_.kernels_.push_back(make_kernel(node, offered));
       made.kernel = program_.kernels_.back().get();
       made.offered = &offered;
       workspace = made.kernel->workspace();
@@ -446,6 +473,7 @@ private:
   StepOrder order_;
   Accesses accesses_;
   std::map<const Value*, Place> places_;
+  std::map<const Node*, ReadyKernel> ready_;
   Buffers buffers_;
   std::map<const Value*, Lifetime> lives_; ///< Of roots.
   std::vector<std::uint64_t> workspaces_;  ///< By step.

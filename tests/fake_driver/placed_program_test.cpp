@@ -68,7 +68,7 @@ struct DrawnNetwork {
       int size = sizes[a];
       const std::string one = values[a], other = values[b];
       std::string call;
-      const unsigned kind = random() % 12;
+      const auto kind = random() % 12;
       ++uses[a];
       if (kind >= 7) ++uses[b];
       if (kind < 2)
@@ -91,7 +91,7 @@ struct DrawnNetwork {
       values.push_back(name);
       sizes.push_back(size);
       uses.push_back(0);
-      if (const unsigned where = random() % 5; where > 0)
+      if (const auto where = random() % 5; where > 0)
         places.push_back({name, where == 4 ? Device{} : gpu(static_cast<int>(where) - 1)});
     }
     std::vector<std::string> outputs;

@@ -125,7 +125,8 @@ TEST_F(WeightStreams, AreOneGraphFromTheThirdRunOn) {
   for (int run = 0; run < 100; ++run) {
     fake_cuda_forget();
     context.run();
-    if (run >= 2) ASSERT_STREQ(fake_cuda_log(), "cuGraphLaunch\ncuStreamSynchronize\n") << run;
+    if (run < 2) continue;
+    ASSERT_STREQ(fake_cuda_log(), "cuGraphLaunch\ncuStreamSynchronize\n") << run;
   }
   EXPECT_TRUE(same_bytes(context.output("y").tensor, net.expected[0].tensor));
 }
@@ -160,7 +161,7 @@ TEST_F(WeightStreams, TakeUpABudgetAtTheNextRun) {
       EXPECT_EQ(engine.weight_budget(), budget);
       for (int run = 0; run < 3; ++run) {
         ASSERT_TRUE(net.right(one));
-        if (round != 1) ASSERT_TRUE(net.right(two));
+        ASSERT_TRUE(round == 1 || net.right(two));
       }
     }
 }

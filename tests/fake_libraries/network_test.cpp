@@ -3,8 +3,10 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <lanner/engine.h>
@@ -13,6 +15,7 @@
 #include "expect_error.h"
 #include "fake_libraries/fake_libraries.h"
 #include "fake_libraries/library_network.h"
+#include "run/lowered_text.h"
 #include "text_parts.h"
 
 namespace lanner::test {
@@ -49,6 +52,32 @@ TEST_F(FakeNetwork, nothing_more_is_looked_for_without_a_budget) {
   EXPECT_EQ(fake_cudnn_searches() - searches, 2u); // one problem in two layouts
   EXPECT_EQ(fake_cudnn_plans() - plans, 2u);
   expect_same(run(engine), run(build(Device{}, 0)));
+}
+
+/// Convolutions of ten sizes, each twice.
+std::string sizes_text() {
+  std::string text = "graph @main(%x0: f32[1, 4, 9, 9]) -> (%x20 as \"y\") {\n";
+  for (int i = 0; i < 20; ++i) {
+    const int from = i == 0 ? 4 : 4 + (i - 1) / 2, to = 4 + i / 2;
+    text +=
+        fmt::format("  %w{0} = constant() {{value = random(f32[{1}, {2}, 3, 3], seed = {0}, std = 0.1)}}\n"
+                    "  %c{0}: f32[*] = conv(%x{0}, %w{0}, _) {{pads = [1, 1, 1, 1]}}\n"
+                    "  %x{3}: f32[*] = relu(%c{0})\n",
+                    i, to, from, i + 1);
+  }
+  return text + "}";
+}
+
+TEST_F(FakeNetwork, threads_that_look_side_by_side_find_the_same) {
+  const auto lowered_by = [](int threads) {
+    cuda::ConvEngines::forget();
+    const std::size_t plans = fake_cudnn_plans();
+    std::string text = engine_of(sizes_text(), threads, gpu_device).lowered_ir();
+    return std::pair(std::move(text), fake_cudnn_plans() - plans);
+  };
+  const auto alone = lowered_by(1);
+  EXPECT_GT(count(alone.first, "\"cuda\", \"conv\""), 10u) << alone.first;
+  for (int run = 0; run < 5; ++run) EXPECT_EQ(lowered_by(8), alone);
 }
 
 TEST_F(FakeNetwork, a_budget_is_for_more_than_the_first_engines) {
