@@ -1,8 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+#include <random>
+
 #include <fmt/format.h>
 
+#include "backends/cpu/reduce/folds.h"
 #include "backends/tactic_check.h"
+#include "device/cpu.h"
 
 namespace lanner {
 namespace {
@@ -17,17 +23,17 @@ std::set<std::string> run_reduction(const std::string& input, const std::string&
                        {.tolerance = tolerance});
 }
 
-struct Sum {
+struct Reduced {
   std::string input, axes;
 };
-void PrintTo(const Sum& c, std::ostream* out) {
+void PrintTo(const Reduced& c, std::ostream* out) {
   *out << c.input << " along " << c.axes;
 }
 
-class Sums : public testing::TestWithParam<Sum> {};
+class Reductions : public testing::TestWithParam<Reduced> {};
 
-TEST_P(Sums, agree_with_the_reference) {
-  for (const char* kind : {"reduce_sum", "reduce_mean"})
+TEST_P(Reductions, agree_with_the_reference) {
+  for (const char* kind : {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min"})
     for (const char* keep : {"0", "1"}) {
       const auto ran = run_reduction(
           GetParam().input, fmt::format("{}(%x, %a) {{keepdims = {}}}", kind, keep), GetParam().axes);
@@ -35,7 +41,7 @@ TEST_P(Sums, agree_with_the_reference) {
     }
 }
 
-const Sum sums[] = {
+const Reduced reductions[] = {
     {"[7]", "i64[1](0)"},
     {"[1000003]", "i64[1](0)"},
     {"[5, 300]", "i64[1](-1)"},
@@ -48,7 +54,7 @@ const Sum sums[] = {
     {"[2, 3, 4, 5, 6]", "i64[3](2, 3, 4)"},
     {"[1, 1, 1]", "i64[1](1)"},
 };
-INSTANTIATE_TEST_SUITE_P(cases, Sums, testing::ValuesIn(sums));
+INSTANTIATE_TEST_SUITE_P(cases, Reductions, testing::ValuesIn(reductions));
 
 TEST(Reduce, takes_what_is_kept_around_what_is_reduced_only) {
   EXPECT_FALSE(run_reduction("[4, 5, 6, 7]", "reduce_sum(%x, %a)", "i64[2](0, 3)").contains("cpu/reduce"));
@@ -56,7 +62,15 @@ TEST(Reduce, takes_what_is_kept_around_what_is_reduced_only) {
 
 TEST(Reduce, pools_in_every_layout) {
   for (const char* input : {"[2, 3, 5, 5]", "[1, 72, 7, 9]", "[3, 130, 4]", "[2, 17, 3, 4, 5]"})
-    EXPECT_TRUE(run_reduction(input, "global_average_pool(%x)").contains("cpu/reduce")) << input;
+    for (const char* kind : {"global_average_pool", "global_max_pool"})
+      EXPECT_TRUE(run_reduction(input, fmt::format("{}(%x)", kind)).contains("cpu/reduce")) << input;
+}
+
+TEST(Reduce, in_every_layout_along_channels_and_pixels) {
+  for (const char* axes : {"i64[1](1)", "i64[2](2, 3)"})
+    for (const char* kind : {"reduce_max", "reduce_min"})
+      EXPECT_TRUE(
+          run_reduction("[2, 19, 5, 3]", fmt::format("{}(%x, %a)", kind), axes).contains("cpu/reduce"));
 }
 
 // One chain of 12,544 sums is off by several millionths.
@@ -64,6 +78,99 @@ TEST(Reduce, rounds_long_sums_little) {
   const auto ran = run_reduction("[2, 72, 112, 112]", "global_average_pool(%x)", {}, 1e-6);
   EXPECT_TRUE(ran.contains("cpu/reduce"));
   expect_refused(ran, {"onednn/pool"});
+}
+
+std::vector<const FoldFunctions*> folds_of_this_cpu() {
+  std::vector<const FoldFunctions*> list{&fold_functions_baseline()};
+  if (cpu_features().has_avx2()) list.push_back(&fold_functions_avx2());
+  if (cpu_features().has_avx512()) list.push_back(&fold_functions_avx512());
+  return list;
+}
+
+/// Random columns; of every five, one has a NaN, one is of an infinity, one has both infinities.
+std::vector<float> hard_numbers(std::int64_t length, std::int64_t inner) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  std::mt19937 random(static_cast<unsigned>(length * 1000 + inner));
+  std::vector<float> numbers(static_cast<std::size_t>(length * inner));
+  for (std::int64_t i = 0; i < length * inner; ++i) {
+    const std::int64_t column = i % inner;
+    const float sign = column % 2 ? 1.0F : -1.0F;
+    numbers[static_cast<std::size_t>(i)] =
+        column % 5 == 3 ? sign * infinity : std::normal_distribution<float>(sign * 3)(random);
+  }
+  const auto put = [&](std::int64_t column, float value) {
+    numbers[static_cast<std::size_t>(
+        static_cast<std::int64_t>(random() % static_cast<unsigned>(length)) * inner + column)] = value;
+  };
+  for (std::int64_t column = 0; column < inner; ++column) {
+    if (column % 5 == 4) {
+      put(column, infinity);
+      put(column, -infinity);
+    }
+    if (column % 5 == 2) put(column, NAN);
+  }
+  return numbers;
+}
+
+/// As the definition of reduce_max and reduce_min has it.
+float folded(const std::vector<float>& numbers, std::int64_t column, std::int64_t inner, float sign) {
+  float most = -std::numeric_limits<float>::infinity();
+  for (auto i = static_cast<std::size_t>(column); i < numbers.size(); i += static_cast<std::size_t>(inner)) {
+    const float x = sign * numbers[i];
+    most = x > most || std::isnan(x) ? x : most;
+  }
+  return sign * most;
+}
+
+TEST(Folds, keep_nan_and_infinities_in_every_instruction_set) {
+  for (const FoldFunctions* functions : folds_of_this_cpu())
+    for (const std::int64_t length : {1, 2, 3, 7, 8, 9, 33, 64, 517, 1031})
+      for (const std::int64_t inner : {1, 2, 3, 8, 15, 17, 37, 64, 101}) {
+        SCOPED_TRACE(fmt::format("{} columns, {} by {}", functions->columns, length, inner));
+        const std::vector<float> numbers = hard_numbers(length, inner);
+        for (const float sign : {1.0F, -1.0F}) {
+          std::vector<float> found(static_cast<std::size_t>(inner), 123);
+          const std::int64_t middle = inner > functions->columns ? functions->columns : inner;
+          const auto run = sign > 0 ? functions->most : functions->least;
+          run({numbers.data(), found.data(), length, inner, 0, middle, 0});
+          if (middle < inner) run({numbers.data(), found.data(), length, inner, middle, inner, 0});
+          for (std::int64_t column = 0; column < inner; ++column) {
+            const float expected = folded(numbers, column, inner, sign),
+                        got = found[static_cast<std::size_t>(column)];
+            EXPECT_TRUE(got == expected || (std::isnan(got) && std::isnan(expected)))
+                << "column " << column << " is " << got << ", expected " << expected;
+          }
+        }
+      }
+}
+
+// One NaN in a row of numbers that lie next to each other, in each place.
+TEST(Folds, find_a_nan_wherever_it_lies) {
+  for (const FoldFunctions* functions : folds_of_this_cpu())
+    for (const std::int64_t length : {1, 5, 16, 67, 300})
+      for (std::int64_t place = 0; place < length; ++place) {
+        std::vector<float> numbers(static_cast<std::size_t>(length), 1);
+        numbers[static_cast<std::size_t>(place)] = NAN;
+        for (const auto run : {functions->most, functions->least}) {
+          float found = 0;
+          run({numbers.data(), &found, length, 1, 0, 1, 0});
+          EXPECT_TRUE(std::isnan(found)) << place << " of " << length;
+        }
+      }
+}
+
+TEST(Folds, of_infinities_alone_are_infinite) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (const FoldFunctions* functions : folds_of_this_cpu())
+    for (const float value : {infinity, -infinity})
+      for (const std::int64_t length : {1, 3, 40}) {
+        const std::vector<float> numbers(static_cast<std::size_t>(length), value);
+        float most = 0, least = 0;
+        functions->most({numbers.data(), &most, length, 1, 0, 1, 0});
+        functions->least({numbers.data(), &least, length, 1, 0, 1, 0});
+        EXPECT_EQ(most, value);
+        EXPECT_EQ(least, value);
+      }
 }
 
 } // namespace

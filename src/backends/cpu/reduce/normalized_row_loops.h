@@ -1,8 +1,8 @@
 #pragma once
 // The loops of normalized_row.h over the vectors of simd.h; see tile_functions.h for how it is compiled.
 
+#include "backends/cpu/reduce/folds_loops.h"
 #include "backends/cpu/reduce/normalized_row.h"
-#include "backends/cpu/reduce/sums_loops.h"
 
 namespace lanner::LANNER_SIMD {
 
@@ -26,15 +26,15 @@ inline void store_up_to(float* to, F value, std::int64_t count) {
 
 /// The sum of (from[i] - mean)^2.
 inline float sum_of_squares(const float* from, std::int64_t length, float mean) {
-  F total[1]{};
-  sum_vectors_of<1>(
+  F total[1];
+  fold_vectors_of<SumOf>(
       from, length / lanes, lanes,
       [mean](const float* at) {
         const F distance = load(at) - mean;
         return distance * distance;
       },
       total);
-  float sum = sum_of_lanes<lanes / 2>(total[0]);
+  float sum = fold_lanes<SumOf>(total[0]);
   for (std::int64_t i = length / lanes * lanes; i < length; ++i) sum += (from[i] - mean) * (from[i] - mean);
   return sum;
 }
@@ -60,7 +60,7 @@ inline void normalize_row(const NormalizedRow& row) {
     from = to;
   }
   const auto length = static_cast<float>(row.length);
-  const float mean = row.centred ? sum_of(from, row.length) / length : 0;
+  const float mean = row.centred ? fold_of<SumOf>(from, row.length) / length : 0;
   const float variance = sum_of_squares(from, row.length, mean) / length;
   const float factor = 1 / __builtin_sqrtf(variance + row.epsilon);
   if (row.shared > 1) return scale_channels(row, from, mean, factor);

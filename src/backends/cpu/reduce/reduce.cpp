@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backends/cpu/layouts.h"
-#include "backends/cpu/reduce/sums.h"
+#include "backends/cpu/reduce/folds.h"
 #include "backends/estimate.h"
 #include "backends/reduction.h"
 #include "backends/storage_layout.h"
@@ -15,11 +15,26 @@ namespace lanner {
 
 namespace {
 
-/// Memory as outer x length x inner numbers, of which those along `length` are added up.
+bool is_mean(const std::string& kind) {
+  return kind == "reduce_mean" || kind == "global_average_pool";
+}
+
+using ColumnFold = void (*)(const Columns& columns);
+
+/// Memory as outer x length x inner numbers, of which those along `length` become one.
 struct Reduction {
   std::int64_t outer = 1, length = 1, inner = 1;
   float divisor = 1;
+  ColumnFold fold = nullptr;
 };
+
+/// Null for another operation.
+ColumnFold fold_of(const std::string& kind) {
+  const FoldFunctions& functions = fold_functions();
+  if (kind == "reduce_sum" || is_mean(kind)) return functions.sum;
+  if (kind == "reduce_max" || kind == "global_max_pool") return functions.most;
+  return kind == "reduce_min" ? functions.least : nullptr;
+}
 
 /// Nothing where kept axes lie between reduced ones.
 std::optional<Reduction> view_of(const Shape& shape, const Layout& layout, const std::vector<bool>& reduced) {
@@ -44,18 +59,19 @@ std::optional<Reduction> read_reduction(const GroupOp& op, const Layout& layout)
   // A reduced dim that the layout has in blocks would need padding in the result.
   const Layout to = canonical(layout, op.type().shape());
   if (!view || to.padded(op.type().shape()).elements() != view->outer * view->inner) return std::nullopt;
+  view->fold = fold_of(op.kind());
   std::int64_t count = 1;
   for (const std::size_t axis : *axes) count *= shape[axis];
-  if (op.kind() != "reduce_sum") view->divisor = static_cast<float>(count);
+  if (is_mean(op.kind())) view->divisor = static_cast<float>(count);
   return view;
 }
 
 class ReduceKernel final : public Kernel {
 public:
   ReduceKernel(const Reduction& view, int threads)
-      : view_(view), function_(sum_function()), threads_(threads) {
-    tiles_ = (view.inner + function_.columns - 1) / function_.columns;
-    const std::int64_t numbers = view.length * std::min<std::int64_t>(view.inner, function_.columns);
+      : view_(view), columns_(fold_functions().columns), threads_(threads) {
+    tiles_ = (view.inner + columns_ - 1) / columns_;
+    const std::int64_t numbers = view.length * std::min(view.inner, columns_);
     grain_ = std::max<std::int64_t>(1, numbers_of_a_share / numbers);
   }
 
@@ -63,10 +79,12 @@ public:
     const auto* from = static_cast<const float*>(launch.inputs[0]);
     auto* to = static_cast<float*>(launch.outputs[0]);
     parallel_for(threads_, 0, view_.outer * tiles_, grain_, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t slice = i / tiles_, first = i % tiles_ * function_.columns;
-        function_.run({from + slice * view_.length * view_.inner, to + slice * view_.inner, view_.length,
-                       view_.inner, first, std::min(view_.inner, first + function_.columns), view_.divisor});
+      for (std::int64_t i = begin; i < end;) {
+        const std::int64_t slice = i / tiles_, stop = std::min(end, (slice + 1) * tiles_);
+        view_.fold({from + slice * view_.length * view_.inner, to + slice * view_.inner, view_.length,
+                    view_.inner, (i - slice * tiles_) * columns_,
+                    std::min(view_.inner, (stop - slice * tiles_) * columns_), view_.divisor});
+        i = stop;
       }
     });
   }
@@ -76,7 +94,7 @@ private:
   static constexpr std::int64_t numbers_of_a_share = 32768;
 
   Reduction view_;
-  const SumFunction& function_;
+  std::int64_t columns_;
   int threads_;
   std::int64_t tiles_, grain_;
 };
@@ -84,11 +102,10 @@ private:
 bool takes(const Group& group, std::string& reason) {
   if (group.ops().size() != 1) return false;
   const GroupOp& op = group.ops().front();
-  const std::string& kind = op.kind();
-  if (kind != "reduce_sum" && kind != "reduce_mean" && kind != "global_average_pool") return false;
+  if (!fold_of(op.kind())) return false;
   if (op.input(0).dtype() == DType::f32 && op.input(0).shape().elements() > 0 && reduced_axes(op))
     return true;
-  reason = "cpu: sums take f32 and constant axes";
+  reason = "cpu: reductions take f32 and constant axes";
   return false;
 }
 

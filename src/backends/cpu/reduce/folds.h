@@ -1,0 +1,33 @@
+#pragma once
+// The inner loops of sums, maxima and minima along an axis.
+
+#include <cstdint>
+
+namespace lanner {
+
+/// to[i] = (what from[r * inner + i] with r < length come to) / divisor, for i from `first` up to `last` of
+/// `inner`. Sums are added up in short chains, so that the sum of many rounds little. The most and the least
+/// of numbers with a NaN are NaN, those of zeros may have either sign, and `divisor` is not for them.
+struct Columns {
+  const float* from;
+  float* to;
+  std::int64_t length, inner, first, last;
+  float divisor;
+};
+
+struct FoldFunctions {
+  int columns; ///< That are best done together.
+  void (*sum)(const Columns& columns);
+  void (*most)(const Columns& columns);
+  void (*least)(const Columns& columns);
+};
+
+/// For this processor.
+const FoldFunctions& fold_functions();
+
+// One for each instruction set.
+const FoldFunctions& fold_functions_baseline();
+const FoldFunctions& fold_functions_avx2();
+const FoldFunctions& fold_functions_avx512();
+
+} // namespace lanner
