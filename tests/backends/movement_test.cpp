@@ -78,6 +78,62 @@ TEST(Movement, pads_with_a_value) {
                   .contains("cpu/movement"));
 }
 
+struct Padding {
+  std::string input;
+  std::vector<int> pads, axes; ///< No axes: all.
+};
+
+TEST(Movement, pads_by_elements_that_are_repeated) {
+  const Padding paddings[] = {
+      {"[7]", {2, 3}, {}},
+      {"[1]", {2, 3}, {}},
+      {"[5, 9]", {1, 4, 2, 0}, {}},
+      {"[3, 7, 9]", {0, 6, 2, 0, 6, 8}, {}},
+      {"[2, 5, 6, 7]", {0, 0, 1, 1, 0, 0, 1, 1}, {}},
+      {"[2, 3, 6, 7]", {1, 0, 3, 2, 0, 2, 0, 6}, {}},
+      {"[2, 5, 6, 37]", {1, 12, 2, 36}, {-2, 3}},
+      {"[2, 3, 4, 2, 3]", {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {}},
+      {"[2, 3, 3, 5]", {7, 9}, {2}},                     // More than once around.
+      {"[1, 5, 6, 7]", {1, -1, 2, -2}, {1, 3}},          // Crops.
+      {"[2, 5, 9, 11]", {0, 0, -2, 3, 0, 0, 4, -5}, {}}, // Crops at one side, what is left at the other.
+      {"[2, 4, 6, 7]", {0, -1, -2, 0, 0, -1, 0, -3}, {}},
+  };
+  for (const Padding& p : paddings)
+    for (const char* mode : {"reflect", "edge", "wrap"})
+      for (const char* type : {"f32", "i64", "u8", "f16"}) {
+        const std::string call =
+            fmt::format("pad(%x, %p{}) {{mode = \"{}\"}}", p.axes.empty() ? "" : ", _, %a", mode);
+        const auto ran = check_tactics(
+            fmt::format("graph @g(%x: {0}{1}) -> (%y: {0}[*] as \"y\") {{\n{2}{3}%y: {0}[*] = {4}\n}}", type,
+                        p.input, integers("p", p.pads), p.axes.empty() ? "" : integers("a", p.axes), call));
+        EXPECT_TRUE(ran.contains("cpu/movement")) << type << p.input << mode;
+        EXPECT_TRUE(ran.contains("cpu/movement strided")) << type << p.input << mode;
+      }
+}
+
+// Each turn of a small axis would be a box.
+TEST(Movement, leaves_axes_that_are_repeated_hundreds_of_times) {
+  const auto ran =
+      check_tactics("graph @g(%x: f32[2, 3]) -> (%y: f32[*] as \"y\") {\n" + integers("p", {0, 900, 0, 900}) +
+                    "%y: f32[*] = pad(%x, %p) {mode = \"wrap\"}\n}");
+  EXPECT_FALSE(ran.contains("cpu/movement"));
+  EXPECT_TRUE(ran.contains("reference/reference"));
+}
+
+TEST(Movement, pads_pictures_in_two_layouts) {
+  for (const char* mode : {"reflect", "edge", "wrap"}) {
+    const NodeCase node_case = make_case("graph @g(%x: f32[2, 8, 9, 7]) -> (%y: f32[*] as \"y\") {\n" +
+                                         integers("p", {0, 0, 1, 1, 0, 0, 1, 1}) +
+                                         fmt::format("%y: f32[*] = pad(%x, %p) {{mode = \"{}\"}}\n}}", mode));
+    const Target target;
+    std::set<std::string> layouts;
+    for (const Backend* backend : backends_for(target))
+      for (const Tactic& tactic : backend->tactics(*node_case.node, target).tactics)
+        if (tactic.kernel == "movement") layouts.insert(tactic.outputs[0].layout.to_string());
+    EXPECT_EQ(layouts.size(), 2U) << mode;
+  }
+}
+
 // An image that comes with its channels last is read where it lies.
 TEST(Movement, transposes_by_storage) {
   const NodeCase node_case = make_case("graph @g(%x: f32[1, 8, 9, 3]) -> (%y: f32[*] as \"y\") {\n"

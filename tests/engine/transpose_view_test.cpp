@@ -71,6 +71,22 @@ TEST(TransposeView, AroundAConvolutionNothingRuns) {
   expect_as_defined(engine, {1, 6, 5, 8});
 }
 
+TEST(TransposeView, AroundAPadThatRepeatsNothingRuns) {
+  if (const std::string missing = missing_backend("onednn"); !missing.empty()) GTEST_SKIP() << missing;
+  std::vector<float> weights;
+  for (int i = 0; i < 8 * 8 * 9; ++i) weights.push_back(static_cast<float>(i % 7) / 8.f);
+  for (const char* mode : {"reflect", "edge", "wrap"}) {
+    const Engine engine =
+        built({turned("x", "first", {0, 3, 1, 2}),
+               node({"Pad", {"first", "pads"}, {"p"}, {attribute("mode", mode)}}),
+               node({"Conv", {"p", "w"}, {"c"}}), turned("c", "y", {0, 2, 3, 1})},
+              {"1", "6", "5", "8"},
+              {floats("w", {8, 8, 3, 3}, weights), integers("pads", {8}, {0, 0, 1, 2, 0, 0, 1, -1})});
+    for (const std::string& op : steps(engine)) EXPECT_NE(op, "transpose") << mode;
+    expect_as_defined(engine, {1, 6, 5, 8});
+  }
+}
+
 TEST(TransposeView, BeforeAReshapeNothingRuns) {
   if (const std::string missing = missing_backend("onednn"); !missing.empty()) GTEST_SKIP() << missing;
   const Engine engine = built(

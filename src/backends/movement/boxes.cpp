@@ -1,10 +1,12 @@
 #include "backends/movement/boxes.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <string_view>
 
 #include "ops/axis.h"
+#include "ops/axis_taps.h"
 #include "ops/transpose.h"
 
 namespace lanner {
@@ -108,10 +110,70 @@ Result split(const Movement& m) {
   return moves;
 }
 
+/// Places of an axis of a result that follow each other in the input, by one step up or down, or are all one.
+struct Stretch {
+  std::int64_t target = 0, source = 0, step = 1, size = 1;
+};
+
+std::vector<Stretch> stretches_of(const std::vector<std::int32_t>& places) {
+  std::vector<Stretch> list;
+  std::int64_t target = 0;
+  for (const std::int64_t place : places) {
+    Stretch* const last = list.empty() ? nullptr : &list.back();
+    const std::int64_t step = last ? place - (last->source + (last->size - 1) * last->step) : 0;
+    if (last && std::abs(step) <= 1 && (last->size == 1 || last->step == step)) {
+      last->step = step;
+      ++last->size;
+    } else {
+      list.push_back({target, place});
+    }
+    ++target;
+  }
+  return list;
+}
+
+/// Of each box one for each stretch of an axis.
+std::vector<Box> divided(const std::vector<Box>& boxes, std::size_t axis,
+                         const std::vector<Stretch>& stretches) {
+  std::vector<Box> parts;
+  for (const Box& box : boxes)
+    for (const Stretch& stretch : stretches) {
+      Box& part = parts.emplace_back(box);
+      part.source_offset += stretch.source * box.source_strides[axis];
+      part.target_offset += stretch.target * box.target_strides[axis];
+      part.source_strides[axis] *= stretch.step;
+      part.sizes[axis] = stretch.size;
+    }
+  return parts;
+}
+
+/// Where elements of the input are repeated.
+Result repeating_pad(const Movement& m) {
+  // All corners of five axes. A small axis that is repeated many times would make a box of each turn.
+  constexpr std::size_t most_boxes = 256;
+  const Shape input = m.input(), output = m.output();
+  for (const std::size_t i : {1, 3})
+    if (m.op.input(i) && !m.op.input(i).constant) return std::nullopt;
+  if (std::ranges::any_of(output, [](std::int64_t size) { return size > INT32_MAX; })) return std::nullopt;
+  const auto taps = ops::pad_taps(
+      {m.op.attributes(), input, output, [&](std::size_t i) { return m.op.input(i).constant; }});
+  if (!taps) return std::nullopt;
+  std::vector<Box> boxes{{sizes_of(input), m.inputs[0], m.outputs[0]}};
+  for (const ops::TappedAxis& axis : *taps) {
+    const std::vector<Stretch> stretches = stretches_of(axis.places);
+    if (boxes.size() * stretches.size() > most_boxes) return std::nullopt;
+    boxes = divided(boxes, axis.axis, stretches);
+  }
+  Moves moves;
+  for (Box& box : boxes) moves.moves.push_back({0, 0, std::move(box)});
+  return moves;
+}
+
 /// Negative padding cuts off.
 Result pad(const Movement& m) {
+  if (m.op.attributes().string("mode", "constant") != "constant") return repeating_pad(m);
   const auto pads = integers_of(m.op.input(1));
-  if (!pads || m.op.attributes().string("mode", "constant") != "constant") return std::nullopt;
+  if (!pads) return std::nullopt;
   const std::size_t rank = m.input().rank();
   Integers axes;
   if (m.op.input(3)) {

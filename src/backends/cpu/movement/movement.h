@@ -1,5 +1,5 @@
 #pragma once
-// Operators that only move elements, as boxes: transpose, slice, concat, split, constant pad, expand, tile,
+// Operators that only move elements, as boxes: transpose, slice, concat, split, pad, expand, tile,
 // depth_to_space, space_to_depth, and reorder between layouts without blocks.
 
 #include "backends/family.h"
