@@ -4,6 +4,7 @@
 
 #include "backends/backends.h"
 #include "backends/tactic_check.h"
+#include "expect_error.h"
 
 namespace lanner {
 namespace {
@@ -132,6 +133,40 @@ TEST(Movement, pads_pictures_in_two_layouts) {
         if (tactic.kernel == "movement") layouts.insert(tactic.outputs[0].layout.to_string());
     EXPECT_EQ(layouts.size(), 2U) << mode;
   }
+}
+
+TEST(Movement, gathers_rows_by_indices_of_a_run) {
+  const std::pair<const char*, int> sources[] = {
+      {"[40, 3, 7]", 0}, {"[2, 41, 300]", 1}, {"[3, 50]", -1}, {"[40]", 0}};
+  for (const char* type : {"f32", "i64", "u8", "f16"})
+    for (const char* indices : {"i64[5]", "i32[2, 3]", "i64[]", "i64[700]"})
+      for (const auto& [data, axis] : sources) {
+        const auto ran =
+            check_tactics(fmt::format("graph @g(%x: {0}{1}, %i: {2}) -> (%y: {0}[*] as \"y\") {{\n"
+                                      "%y: {0}[*] = gather(%x, %i) {{axis = {3}}}\n}}",
+                                      type, data, indices, axis));
+        EXPECT_TRUE(ran.contains("cpu/gather")) << type << data << indices;
+      }
+}
+
+TEST(Movement, gathers_rows_by_constants) {
+  EXPECT_TRUE(check_tactics("graph @g(%x: f32[3, 20, 30]) -> (%y: f32[*] as \"y\") {\n" +
+                            integers("i", {2, -2, 0}) + "%y: f32[*] = gather(%x, %i) {axis = 0}\n}")
+                  .contains("cpu/gather"));
+}
+
+TEST(Movement, gathers_nothing_from_outside) {
+  NodeCase node_case = make_case("graph @g(%x: f32[40, 4], %i: i64[1]) -> (%y: f32[1, 4] as \"y\") {\n"
+                                 "%y: f32[1, 4] = gather(%x, %i)\n}");
+  Target target;
+  for (const Backend* backend : backends_for(target))
+    for (const Tactic& tactic : backend->tactics(*node_case.node, target).tactics)
+      for (const std::int64_t index : {40, -41}) {
+        node_case.inputs[1] = Tensor::from<std::int64_t>(std::vector{index}, {1});
+        ReadyTactic ready = make_ready(node_case, *backend, tactic, target);
+        LANNER_EXPECT_ERROR(ready.launch(), ErrorCode::invalid_argument,
+                            fmt::format("index {} out of range for size 40", index));
+      }
 }
 
 // An image that comes with its channels last is read where it lies.

@@ -14,9 +14,9 @@
 namespace lanner {
 
 const Backend& cpu_backend() {
-  static const std::array families = {elementwise_family, gemm_family,          movement_family,
-                                      copy_family,        reduce_family,        normalization_family,
-                                      picture_family,     quantized_gemm_family};
+  static const std::array families = {elementwise_family,   gemm_family,    movement_family,
+                                      copy_family,          gather_family,  reduce_family,
+                                      normalization_family, picture_family, quantized_gemm_family};
   static const FamilyBackend backend("cpu", families);
   return backend;
 }

@@ -11,4 +11,7 @@ extern const KernelFamily movement_family;
 /// reorder between any two storages, element by element: what is left when neither oneDNN nor boxes do it.
 extern const KernelFamily copy_family;
 
+/// gather by rows, of row-major data.
+extern const KernelFamily gather_family;
+
 } // namespace lanner
