@@ -42,7 +42,10 @@ void fold_vectors_of(const float* from, std::int64_t length, std::int64_t stride
     for (auto& row : parts)
       for (F& part : row) part = splat(Kind::start);
     const auto take = [&](F& part, std::int64_t row, int v) {
-      part = Kind::step(part, load_at(from + row * stride + v * lanes));
+      const float* at = from + row * stride + v * lanes;
+      // Rows may be pages apart, where no processor guesses that their next columns follow.
+      if constexpr (vectors > 1) __builtin_prefetch(at + 2 * fold_columns);
+      part = Kind::step(part, load_at(at));
     };
     for (; r + rows <= end; r += rows)
       for (int row = 0; row < rows; ++row)
