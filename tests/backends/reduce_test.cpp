@@ -131,7 +131,7 @@ TEST(Folds, keep_nan_and_infinities_in_every_instruction_set) {
         for (const float sign : {1.0F, -1.0F}) {
           std::vector<float> found(static_cast<std::size_t>(inner), 123);
           const std::int64_t middle = inner > functions->columns ? functions->columns : inner;
-          const auto run = sign > 0 ? functions->most : functions->least;
+          const auto run = sign > 0 ? functions->max : functions->min;
           run({numbers.data(), found.data(), length, inner, 0, middle, 0});
           if (middle < inner) run({numbers.data(), found.data(), length, inner, middle, inner, 0});
           for (std::int64_t column = 0; column < inner; ++column) {
@@ -151,7 +151,7 @@ TEST(Folds, find_a_nan_wherever_it_lies) {
       for (std::int64_t place = 0; place < length; ++place) {
         std::vector<float> numbers(static_cast<std::size_t>(length), 1);
         numbers[static_cast<std::size_t>(place)] = NAN;
-        for (const auto run : {functions->most, functions->least}) {
+        for (const auto run : {functions->max, functions->min}) {
           float found = 0;
           run({numbers.data(), &found, length, 1, 0, 1, 0});
           EXPECT_TRUE(std::isnan(found)) << place << " of " << length;
@@ -166,8 +166,8 @@ TEST(Folds, of_infinities_alone_are_infinite) {
       for (const std::int64_t length : {1, 3, 40}) {
         const std::vector<float> numbers(static_cast<std::size_t>(length), value);
         float most = 0, least = 0;
-        functions->most({numbers.data(), &most, length, 1, 0, 1, 0});
-        functions->least({numbers.data(), &least, length, 1, 0, 1, 0});
+        functions->max({numbers.data(), &most, length, 1, 0, 1, 0});
+        functions->min({numbers.data(), &least, length, 1, 0, 1, 0});
         EXPECT_EQ(most, value);
         EXPECT_EQ(least, value);
       }

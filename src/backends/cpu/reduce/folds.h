@@ -6,7 +6,7 @@
 namespace lanner {
 
 /// to[i] = (what from[r * inner + i] with r < length come to) / divisor, for i from `first` up to `last` of
-/// `inner`. Sums are added up in short chains, so that the sum of many rounds little. The most and the least
+/// `inner`. Sums are added up in short chains, so that the sum of many rounds little. The maximum and minimum
 /// of numbers with a NaN are NaN, those of zeros may have either sign, and `divisor` is not for them.
 struct Columns {
   const float* from;
@@ -18,8 +18,8 @@ struct Columns {
 struct FoldFunctions {
   int columns; ///< That are best done together.
   void (*sum)(const Columns& columns);
-  void (*most)(const Columns& columns);
-  void (*least)(const Columns& columns);
+  void (*max)(const Columns& columns);
+  void (*min)(const Columns& columns);
 };
 
 /// For this processor.

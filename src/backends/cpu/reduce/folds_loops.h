@@ -20,11 +20,11 @@ struct SumOf {
   static F step(F total, F x) { return total + x; }
 };
 /// NaN from the first one on, as the definition of reduce_max has it.
-struct MostOf {
+struct MaxOf {
   static constexpr float start = -__builtin_inff();
   static F step(F total, F x) { return (x > total) | (x != x) ? x : total; }
 };
-struct LeastOf {
+struct MinOf {
   static constexpr float start = __builtin_inff();
   static F step(F total, F x) { return (x < total) | (x != x) ? x : total; }
 };
@@ -119,7 +119,7 @@ void fold_columns_of(const Columns& c) {
 }
 
 /// Of this instruction set.
-inline constexpr FoldFunctions folds{fold_columns, fold_columns_of<SumOf>, fold_columns_of<MostOf>,
-                                     fold_columns_of<LeastOf>};
+inline constexpr FoldFunctions folds{fold_columns, fold_columns_of<SumOf>, fold_columns_of<MaxOf>,
+                                     fold_columns_of<MinOf>};
 
 } // namespace lanner::LANNER_SIMD

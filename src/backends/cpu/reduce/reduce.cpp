@@ -32,8 +32,8 @@ struct Reduction {
 ColumnFold fold_of(const std::string& kind) {
   const FoldFunctions& functions = fold_functions();
   if (kind == "reduce_sum" || is_mean(kind)) return functions.sum;
-  if (kind == "reduce_max" || kind == "global_max_pool") return functions.most;
-  return kind == "reduce_min" ? functions.least : nullptr;
+  if (kind == "reduce_max" || kind == "global_max_pool") return functions.max;
+  return kind == "reduce_min" ? functions.min : nullptr;
 }
 
 /// Nothing where kept axes lie between reduced ones.
