@@ -1,6 +1,9 @@
+#include "ops/einsum.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 
 #include "base/check.h"
 #include "ops/arguments.h"
@@ -11,15 +14,6 @@
 #include "ops/window.h"
 
 namespace lanner::ops {
-
-// A label is a letter, or a number from 128 on for an axis under the ellipsis, counted from its last axis.
-using Label = std::size_t;
-static constexpr Label first_hidden = 128;
-
-struct EinsumTerms {
-  std::vector<std::vector<Label>> operands;
-  std::vector<Label> output;
-};
 
 static std::string without_spaces(const std::string& text) {
   std::string kept;
@@ -40,14 +34,14 @@ static std::vector<std::string> split_terms(const std::string& text) {
 }
 
 /// Labels of one term, where the ellipsis stands for `hidden` axes.
-static std::vector<Label> parse_term(const std::string& term, std::size_t hidden) {
-  std::vector<Label> labels;
+static std::vector<EinsumLabel> parse_term(const std::string& term, std::size_t hidden) {
+  std::vector<EinsumLabel> labels;
   bool seen = false;
   for (std::size_t i = 0; i < term.size(); ++i) {
     if (term[i] == '.') {
       check(!seen && term.compare(i, 3, "...") == 0, ErrorCode::invalid_argument,
             "equation: term \"{}\" has a wrong ellipsis", term);
-      for (std::size_t h = hidden; h-- > 0;) labels.push_back(first_hidden + h);
+      for (std::size_t h = hidden; h-- > 0;) labels.push_back(first_hidden_label + h);
       seen = true;
       i += 2;
       continue;
@@ -60,20 +54,20 @@ static std::vector<Label> parse_term(const std::string& term, std::size_t hidden
   return labels;
 }
 
-static std::vector<Label> implicit_output(const std::vector<std::vector<Label>>& operands,
-                                          std::size_t hidden) {
-  std::array<int, first_hidden> counts{};
+static std::vector<EinsumLabel> implicit_output(const std::vector<std::vector<EinsumLabel>>& operands,
+                                                std::size_t hidden) {
+  std::array<int, first_hidden_label> counts{};
   for (const auto& labels : operands)
-    for (const Label label : labels)
-      if (label < first_hidden) ++counts[label];
-  std::vector<Label> output;
-  for (std::size_t h = hidden; h-- > 0;) output.push_back(first_hidden + h);
-  for (Label label = 0; label < first_hidden; ++label)
+    for (const EinsumLabel label : labels)
+      if (label < first_hidden_label) ++counts[label];
+  std::vector<EinsumLabel> output;
+  for (std::size_t h = hidden; h-- > 0;) output.push_back(first_hidden_label + h);
+  for (EinsumLabel label = 0; label < first_hidden_label; ++label)
     if (counts[label] == 1) output.push_back(label);
   return output;
 }
 
-static EinsumTerms parse_equation(const std::string& equation, std::span<const std::size_t> ranks) {
+EinsumTerms parse_equation(const std::string& equation, std::span<const std::size_t> ranks) {
   const std::string text = without_spaces(equation);
   const std::size_t arrow = text.find("->");
   const std::vector<std::string> terms = split_terms(text.substr(0, arrow));
@@ -107,7 +101,7 @@ static void infer_einsum(InferContext& context) {
     ranks.push_back(context.input(i).rank());
   }
   const EinsumTerms terms = parse_equation(context.attributes().get<std::string>("equation"), ranks);
-  std::map<Label, Dim> sizes;
+  std::map<EinsumLabel, Dim> sizes;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     for (std::size_t d = 0; d < ranks[i]; ++d) {
       const Dim& size = context.input(i).dims()[d];
@@ -116,7 +110,7 @@ static void infer_einsum(InferContext& context) {
     }
   }
   Dims dims;
-  for (const Label label : terms.output) {
+  for (const EinsumLabel label : terms.output) {
     const auto found = sizes.find(label);
     check(found != sizes.end(), ErrorCode::invalid_argument, "equation: an output axis is in no input");
     dims.push_back(found->second);
@@ -132,11 +126,11 @@ struct Contraction {
 };
 
 static Contraction plan_contraction(const EinsumTerms& terms, const std::vector<Shape>& shapes) {
-  std::map<Label, std::int64_t> sizes;
-  std::vector<Label> summed;
+  std::map<EinsumLabel, std::int64_t> sizes;
+  std::vector<EinsumLabel> summed;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     for (std::size_t d = 0; d < shapes[i].rank(); ++d) {
-      const Label label = terms.operands[i][d];
+      const EinsumLabel label = terms.operands[i][d];
       const auto [place, added] = sizes.try_emplace(label, shapes[i][d]);
       if (place->second == 1) place->second = shapes[i][d];
       if (added && std::find(terms.output.begin(), terms.output.end(), label) == terms.output.end())
@@ -144,11 +138,11 @@ static Contraction plan_contraction(const EinsumTerms& terms, const std::vector<
     }
   }
   Contraction plan;
-  for (const Label label : terms.output) plan.kept.push_back(sizes[label]);
-  for (const Label label : summed) plan.summed.push_back(sizes[label]);
+  for (const EinsumLabel label : terms.output) plan.kept.push_back(sizes[label]);
+  for (const EinsumLabel label : summed) plan.summed.push_back(sizes[label]);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const std::vector<std::int64_t> dense = dense_strides(shapes[i]);
-    const auto steps = [&](std::span<const Label> labels) {
+    const auto steps = [&](std::span<const EinsumLabel> labels) {
       std::vector<std::int64_t> found(labels.size(), 0);
       for (std::size_t k = 0; k < labels.size(); ++k)
         for (std::size_t d = 0; d < shapes[i].rank(); ++d)

@@ -4,6 +4,9 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "ops/einsum.h"
 
 namespace lanner::ops {
 
@@ -38,22 +41,18 @@ std::int64_t largest_input(const Node& node) {
 /// An einsum visits a place for each combination of its labels: a short equation and few bytes can make any
 /// number of them.
 std::uint64_t contraction(const Node& node) {
-  const std::string equation = node.attributes.string("equation", "");
-  const bool plain = equation.find('.') == std::string::npos;
-  std::map<char, std::int64_t> sizes; // of each label
-  std::uint64_t all = 1;
-  std::size_t at = 0;
+  std::vector<std::size_t> ranks;
   for (const Value* input : node.own_inputs()) {
     if (!input || !input->type.is_tensor() || !input->type.is_static()) return max_products + 1;
-    for (const std::int64_t size : input->type.shape()) {
-      all = bounded_product(all, size);
-      while (at < equation.size() && (equation[at] == ',' || equation[at] == ' ')) ++at;
-      if (at == equation.size()) continue;
-      std::int64_t& known = sizes[equation[at++]];
-      known = std::max(known, size);
-    }
+    ranks.push_back(input->type.rank());
   }
-  if (!plain) return all;
+  const EinsumTerms terms = parse_equation(node.attributes.string("equation", ""), ranks);
+  std::map<EinsumLabel, std::int64_t> sizes;
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    for (std::size_t d = 0; d < ranks[i]; ++d) {
+      std::int64_t& known = sizes[terms.operands[i][d]];
+      known = std::max(known, node.input(i)->type.dims()[d].value());
+    }
   std::uint64_t places = 1;
   for (const auto& [label, size] : sizes) places = bounded_product(places, size);
   return places;
