@@ -26,9 +26,7 @@ std::optional<std::vector<std::int64_t>> reshape_target(const Type& from, const 
 }
 
 Value* emit_reshape(Node& before, Value* value, const std::vector<std::int64_t>& target, Type type) {
-  Graph& graph = before.region()->graph();
-  const auto rank = static_cast<std::int64_t>(target.size());
-  Value* shape = graph.constant(Tensor::from<std::int64_t>(target, {rank}), "shape", &before);
+  Value* shape = integers_before(before, target, "shape");
   return emit_before(before, "reshape", std::vector<Value*>{value, shape}, {}, std::move(type));
 }
 

@@ -99,4 +99,9 @@ Value* emit_before(Node& before, std::string_view kind, std::span<Value* const> 
   return made;
 }
 
+Value* integers_before(Node& before, const std::vector<std::int64_t>& values, std::string_view name) {
+  const auto size = static_cast<std::int64_t>(values.size());
+  return before.region()->graph().constant(Tensor::from<std::int64_t>(values, {size}), name, &before);
+}
+
 } // namespace lanner::passes

@@ -43,4 +43,7 @@ void take_sources(Node& to, const Node& from);
 Value* emit_before(Node& before, std::string_view kind, std::span<Value* const> inputs,
                    AttributeMap attributes, Type type);
 
+/// A constant i64 vector before `before`: axes, pads, a target.
+Value* integers_before(Node& before, const std::vector<std::int64_t>& values, std::string_view name);
+
 } // namespace lanner::passes

@@ -157,11 +157,6 @@ std::vector<std::int64_t> permuted_axes(std::vector<std::int64_t> axes, const op
   return axes;
 }
 
-Value* integer_constant(Node& before, const std::vector<std::int64_t>& values, std::string_view name) {
-  const auto size = static_cast<std::int64_t>(values.size());
-  return before.region()->graph().constant(Tensor::from<std::int64_t>(values, {size}), name, &before);
-}
-
 // Without the reduced dims the others close ranks: the permutation of what is left.
 ops::Permutation without(const ops::Permutation& p, const std::vector<std::int64_t>& reduced) {
   ops::Permutation left;
@@ -180,7 +175,7 @@ bool sink_reduction(Node& node) {
   const bool keep = node.attributes.flag("keepdims", true);
   const ops::Permutation below = keep ? *p : without(*p, reduced);
   Value* const from = node.input(0)->producer()->input(0);
-  const std::vector<Value*> inputs{from, integer_constant(node, reduced, "axes")};
+  const std::vector<Value*> inputs{from, integers_before(node, reduced, "axes")};
   put_below(node,
             emit_before(node, node.kind(), inputs, node.attributes,
                         ops::permuted(node.output()->type, ops::inverse(below))),
@@ -199,7 +194,7 @@ bool sink_pad(Node& node) {
     above[to] = (*pads)[i];
     above[to + p->size()] = (*pads)[i + p->size()];
   }
-  std::vector<Value*> inputs{node.input(0)->producer()->input(0), integer_constant(node, above, "pads")};
+  std::vector<Value*> inputs{node.input(0)->producer()->input(0), integers_before(node, above, "pads")};
   if (node.input(2)) inputs.push_back(node.input(2));
   put_below(
       node,
