@@ -73,13 +73,22 @@ def gemm(g: GraphBuilder):
     g.node("Gemm", inputs, transA=trans_a or None, transB=trans_b or None, alpha=alpha, beta=beta)
 
 
+def drawn_equation(g: GraphBuilder) -> str:
+    """Labels in any order: of both operands or of one, in the output or summed."""
+    labels = g.draw.sample("abcdeh", g.draw.randint(2, 6))
+    terms = [[label for label in g.draw.sample(labels, len(labels)) if g.chance(0.7)][:5] for _ in range(2 if g.chance(0.8) else 1)]
+    known = sorted(set().union(*terms))
+    output = [label for label in g.draw.sample(known, len(known)) if g.chance(0.7)]
+    return ",".join("".join(term) for term in terms) + "->" + "".join(output)
+
+
 @family("product", 1.5)
 def einsum(g: GraphBuilder):
     g.require(g.opset >= 12)
-    equation = g.choose(EQUATIONS)
-    dims = {letter: g.choose([1, 2, 3, 4]) for letter in "abcdehijkl"}
+    equation = drawn_equation(g) if g.chance(0.5) else g.choose(EQUATIONS)
+    dims, dtype = {letter: g.choose([1, 2, 3, 4]) for letter in "abcdehijkl"}, g.choose([F32] * 6 + [F16, I64])
     operands = []
     for term in equation.split("->")[0].split(","):
         shape = [2, 3] * term.startswith("...") + [dims[letter] for letter in term.replace("...", "")]
-        operands.append(g.pick([F32], shape=shape, fresh=0.4) if g.chance(0.7) else g.random_constant(F32, shape))
+        operands.append(g.pick([dtype], shape=shape, fresh=0.4) if g.chance(0.7) else g.random_constant(dtype, shape))
     g.node("Einsum", operands, equation=equation)
