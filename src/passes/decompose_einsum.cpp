@@ -11,6 +11,7 @@
 #include "passes/reshape_target.h"
 #include "passes/rewrite.h"
 #include "passes/transposes.h"
+#include "tensor/half_types.h"
 
 namespace lanner::passes {
 
@@ -326,6 +327,22 @@ std::optional<MatmulForm> best_matmul_form(const Contraction& given) {
   return best;
 }
 
+// A product of matrices of one row by one column is slower than mul and a sum. Halves keep it: mul would
+// round.
+bool is_dots(const Contraction& c) {
+  return c.left_free.empty() && c.right_free.empty() && !c.batch.empty() && !is_half(c.left.type().dtype());
+}
+
+Value* emit_dots(Node& node, Contraction c) {
+  if (c.left.value()->constant()) std::swap(c.left, c.right);
+  c.right.order(c.left.labels());
+  AxisPath result(nullptr, c.left.type(), c.left.labels());
+  result.remove("reduce_sum", c.summed);
+  result.order(c.output);
+  const std::vector<Value*> factors{c.left.emit(node), c.right.emit(node)};
+  return result.emit(node, emit_before(node, "mul", factors, {}, c.left.type()));
+}
+
 Value* emit_product(Node& node, Contraction c) {
   const Type& type = node.output()->type;
   if (c.summed.empty()) {
@@ -334,6 +351,7 @@ Value* emit_product(Node& node, Contraction c) {
     const std::vector<Value*> factors{c.left.emit(node), c.right.emit(node)};
     return emit_before(node, "mul", factors, {}, type);
   }
+  if (is_dots(c)) return emit_dots(node, std::move(c));
   const auto form = best_matmul_form(c);
   if (!form) return nullptr;
   const std::vector<Value*> operands{form->left.emit(node), form->right.emit(node)};
