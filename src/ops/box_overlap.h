@@ -6,13 +6,16 @@
 
 namespace lanner::ops {
 
-/// Corners in order.
-struct Box {
-  float top, left, bottom, right;
+/// Corners in order; of one box, or of as many as a vector of the compiler holds.
+template<typename Real>
+struct Boxes {
+  Real top, left, bottom, right;
 };
+using Box = Boxes<float>;
 
 /// Rounded, also where a compiler would make one operation of it and a sum.
-LANNER_HOST_DEVICE inline float rounded_product(float a, float b) {
+template<typename Real>
+LANNER_HOST_DEVICE inline Real rounded_product(const Real& a, const Real& b) {
 #ifdef __CUDA_ARCH__
   return __fmul_rn(a, b);
 #else
@@ -21,15 +24,18 @@ LANNER_HOST_DEVICE inline float rounded_product(float a, float b) {
 }
 
 // As std::min and std::max, in what they make of NaN too.
-LANNER_HOST_DEVICE inline float lesser(float a, float b) {
+template<typename Real>
+LANNER_HOST_DEVICE inline Real lesser(const Real& a, const Real& b) {
   return b < a ? b : a;
 }
-LANNER_HOST_DEVICE inline float greater(float a, float b) {
+template<typename Real>
+LANNER_HOST_DEVICE inline Real greater(const Real& a, const Real& b) {
   return a < b ? b : a;
 }
 
-LANNER_HOST_DEVICE inline float area(const Box& box) {
-  return rounded_product(greater(0.0F, box.bottom - box.top), greater(0.0F, box.right - box.left));
+template<typename Real>
+LANNER_HOST_DEVICE inline Real area(const Boxes<Real>& box) {
+  return rounded_product(greater(Real{}, box.bottom - box.top), greater(Real{}, box.right - box.left));
 }
 
 /// Of four numbers: two opposite corners, row first, or the centre, column first, with width and height.
@@ -42,12 +48,17 @@ LANNER_HOST_DEVICE inline Box read_box(const float* values, bool centered) {
           greater(values[1], values[3])};
 }
 
-/// Intersection over union.
+/// Intersection over union, of boxes and their areas.
+template<typename Real>
+LANNER_HOST_DEVICE inline Real overlap(const Boxes<Real>& a, const Real& area_a, const Boxes<Real>& b,
+                                       const Real& area_b) {
+  const Boxes<Real> common{greater(a.top, b.top), greater(a.left, b.left), lesser(a.bottom, b.bottom),
+                           lesser(a.right, b.right)};
+  const Real shared = area(common), together = area_a + area_b - shared, ratio = shared / together;
+  return together <= Real{} ? Real{} : ratio;
+}
 LANNER_HOST_DEVICE inline float overlap(const Box& a, const Box& b) {
-  const Box common{greater(a.top, b.top), greater(a.left, b.left), lesser(a.bottom, b.bottom),
-                   lesser(a.right, b.right)};
-  const float shared = area(common), together = area(a) + area(b) - shared;
-  return together <= 0 ? 0 : shared / together;
+  return overlap(a, area(a), b, area(b));
 }
 
 } // namespace lanner::ops

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/box_overlap.h"
+#include "ops/rows.h"
 #include "ops/suppression.h"
 #include "ops/table.h"
 
@@ -34,25 +35,85 @@ Thresholds thresholds_of(std::span<const Tensor> inputs) {
   return {std::max<std::int64_t>(most, 0), real(3, 0), real(4, -std::numeric_limits<float>::infinity())};
 }
 
-/// Numbers of the boxes kept of one class, best first.
+namespace {
+
+using Four = float __attribute__((vector_size(16)));
+
+Four four(float value) {
+  return Four{value, value, value, value};
+}
+
+Boxes<Four> four(const Box& box) {
+  return {four(box.top), four(box.left), four(box.bottom), four(box.right)};
+}
+
+/// The boxes kept of a class, four to a vector: each candidate is compared with all of them.
+class KeptBoxes {
+public:
+  void add(const Box& box);
+  /// Whether one of them overlaps with `box` by more than `limit`.
+  bool cover(const Box& box, float limit) const;
+
+private:
+  struct Group {
+    Boxes<Four> boxes;
+    Four areas; ///< NaN where there is no box, which overlaps with none then.
+  };
+  std::vector<Group> groups_;
+  std::size_t count_ = 0;
+};
+
+void KeptBoxes::add(const Box& box) {
+  const std::size_t lane = count_++ % 4;
+  if (lane == 0) groups_.push_back({four(Box{}), four(std::numeric_limits<float>::quiet_NaN())});
+  Group& group = groups_.back();
+  group.boxes.top[lane] = box.top;
+  group.boxes.left[lane] = box.left;
+  group.boxes.bottom[lane] = box.bottom;
+  group.boxes.right[lane] = box.right;
+  group.areas[lane] = area(box);
+}
+
+bool KeptBoxes::cover(const Box& box, float limit) const {
+  constexpr std::size_t block = 4; // groups between two looks at what was found
+  const Boxes<Four> own = four(box);
+  const Four own_area = four(area(box)), most = four(limit);
+  for (std::size_t first = 0; first < groups_.size(); first += block) {
+    const std::size_t last = std::min(first + block, groups_.size());
+    auto covered = most < most;
+    for (std::size_t i = first; i < last; ++i)
+      covered |= overlap(own, own_area, groups_[i].boxes, groups_[i].areas) > most;
+    if ((covered[0] | covered[1] | covered[2] | covered[3]) != 0) return true;
+  }
+  return false;
+}
+
+struct Candidate {
+  float score;
+  std::int64_t box;
+};
+
+} // namespace
+
+/// Numbers of the boxes kept of one class, best first, of equal ones the first.
 static std::vector<std::int64_t> select_boxes(std::span<const Box> boxes, std::span<const float> scores,
                                               const Thresholds& limit) {
-  std::vector<std::int64_t> order;
+  std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < scores.size(); ++i)
-    if (scores[i] >= limit.score) order.push_back(static_cast<std::int64_t>(i));
-  const auto score = [&](std::int64_t i) { return scores[static_cast<std::size_t>(i)]; };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::int64_t a, std::int64_t b) { return score(a) > score(b); });
-  std::vector<std::int64_t> kept;
-  for (const std::int64_t candidate : order) {
-    if (static_cast<std::int64_t>(kept.size()) >= limit.most) break;
-    const Box& box = boxes[static_cast<std::size_t>(candidate)];
-    const bool covered = std::any_of(kept.begin(), kept.end(), [&](std::int64_t other) {
-      return overlap(box, boxes[static_cast<std::size_t>(other)]) > limit.overlap;
-    });
-    if (!covered) kept.push_back(candidate);
+    if (scores[i] >= limit.score) candidates.push_back({scores[i], static_cast<std::int64_t>(i)});
+  std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) {
+    return a.score > b.score || (a.score == b.score && a.box < b.box);
+  });
+  KeptBoxes kept;
+  std::vector<std::int64_t> selected;
+  for (const Candidate& candidate : candidates) {
+    if (static_cast<std::int64_t>(selected.size()) >= limit.most) break;
+    const Box& box = boxes[static_cast<std::size_t>(candidate.box)];
+    if (kept.cover(box, limit.overlap)) continue;
+    kept.add(box);
+    selected.push_back(candidate.box);
   }
-  return kept;
+  return selected;
 }
 
 static void check_shapes(const Shape& boxes, const Shape& scores) {
@@ -71,20 +132,25 @@ static void run_non_max_suppression(KernelContext& context) {
   const Thresholds limit = thresholds_of(inputs);
   const bool centered = context.attributes().flag("center_point_box");
   const std::int64_t classes = scores.shape()[1], count = boxes.shape()[1];
-  std::vector<std::int64_t> selected;
-  for (std::int64_t n = 0; n < boxes.shape()[0]; ++n) {
-    std::vector<Box> read;
-    for (std::int64_t i = 0; i < count; ++i)
-      read.push_back(read_box(boxes.as<float>().data() + (n * count + i) * 4, centered));
-    for (std::int64_t c = 0; c < classes; ++c) {
-      const auto first = static_cast<std::size_t>((n * classes + c) * count);
-      const auto line = scores.as<float>().subspan(first, static_cast<std::size_t>(count));
-      for (const std::int64_t box : select_boxes(read, line, limit))
-        selected.insert(selected.end(), {n, c, box});
-    }
-  }
-  Tensor& y = context.allocate(0, DType::i64, {static_cast<std::int64_t>(selected.size() / 3), 3});
-  std::copy(selected.begin(), selected.end(), y.as<std::int64_t>().begin());
+  std::vector<Box> read;
+  for (std::int64_t i = 0; i < boxes.shape()[0] * count; ++i)
+    read.push_back(read_box(boxes.as<float>().data() + i * 4, centered));
+  std::vector<std::vector<std::int64_t>> kept(static_cast<std::size_t>(boxes.shape()[0] * classes));
+  for_each_row(context.threads(), boxes.shape()[0] * classes, [&](std::int64_t row) {
+    const auto size = static_cast<std::size_t>(count), first = static_cast<std::size_t>(row) * size;
+    const auto image = static_cast<std::size_t>(row / classes) * size;
+    kept[static_cast<std::size_t>(row)] =
+        select_boxes(std::span(read).subspan(image, size), scores.as<float>().subspan(first, size), limit);
+  });
+  std::int64_t selected = 0;
+  for (const auto& line : kept) selected += static_cast<std::int64_t>(line.size());
+  Tensor& y = context.allocate(0, DType::i64, {selected, 3});
+  auto out = y.as<std::int64_t>().begin();
+  for (std::size_t row = 0; row < kept.size(); ++row)
+    for (const std::int64_t box : kept[row])
+      for (const std::int64_t value :
+           {static_cast<std::int64_t>(row) / classes, static_cast<std::int64_t>(row) % classes, box})
+        *out++ = value;
 }
 
 std::vector<OpDef> non_max_suppression_ops() {

@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
+#include "ops/box_overlap.h"
 #include "ops/node_run.h"
 
 using namespace lanner;
@@ -93,6 +96,39 @@ TEST(NonMaxSuppression, keeps_the_best_of_overlapping_boxes) {
   const NodeSpec spec{"non_max_suppression", {boxes, scores, i64s({5}, {}), f32s({0.5f}, {})}};
   EXPECT_EQ(show(run(spec)), "i64[2, 3](0, 0, 1, 0, 0, 2)");
   EXPECT_THROW(run({"non_max_suppression", {boxes, f32s({1, 1}, {1, 1, 2})}}), Error);
+}
+
+TEST(NonMaxSuppression, keeps_what_a_comparison_of_each_pair_keeps) {
+  constexpr std::int64_t images = 2, classes = 3, count = 83;
+  std::vector<float> places, values;
+  std::uint32_t state = 1;
+  const auto next = [&] { return static_cast<float>((state = state * 1664525 + 1013904223) >> 25); };
+  for (std::int64_t i = 0; i < images * count; ++i) {
+    const float top = next(), left = next();
+    places.insert(places.end(), {top, left, top + next() / 2, left + next() / 2});
+  }
+  for (std::int64_t i = 0; i < images * classes * count; ++i) values.push_back(next());
+  std::vector<std::int64_t> expected;
+  for (std::int64_t row = 0; row < images * classes; ++row) {
+    const float *const boxes = places.data() + row / classes * count * 4, *const scores =
+                                                                              values.data() + row * count;
+    std::vector<std::int64_t> order(count), kept;
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, [&](auto a, auto b) { return scores[a] > scores[b]; });
+    for (const std::int64_t i : order)
+      if (std::ranges::none_of(kept, [&](std::int64_t k) {
+            return ops::overlap(ops::read_box(boxes + i * 4, false), ops::read_box(boxes + k * 4, false)) >
+                   0.25F;
+          }))
+        kept.push_back(i);
+    EXPECT_GT(kept.size(), 8U);
+    EXPECT_LT(kept.size(), 80U);
+    for (const std::int64_t k : kept) expected.insert(expected.end(), {row / classes, row % classes, k});
+  }
+  const Tensor found = run({"non_max_suppression",
+                            {f32s(places, {images, count, 4}), f32s(values, {images, classes, count}),
+                             i64s({count}), f32s({0.25F})}});
+  EXPECT_TRUE(std::ranges::equal(found.as<std::int64_t>(), expected));
 }
 
 TEST(Dft, transforms_lengths_with_any_factors) {
