@@ -2,7 +2,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/account.h"
 #include "base/check.h"
+#include "device/parallel.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -20,39 +22,14 @@ static void infer_regions(InferContext& context, const Dim& height, const Dim& w
   context.set_output(0, x.with_dims({rois.dims()[0], x.dims()[1], height, width}));
 }
 
-/// One plane of the image, in double.
-struct Plane {
-  const double* data;
-  std::int64_t height, width;
-  double at(std::int64_t y, std::int64_t x) const { return data[y * width + x]; }
-};
-
-/// `prepare(region, height, width)` gives what is called with a plane of that size and the number of each bin
-/// and returns the bin's value; `image` gives a region's image number.
-template<typename Image, typename Prepare>
-static void pool_regions(KernelContext& context, Image&& image, Prepare&& prepare) {
-  constexpr std::int64_t planes = 32; // that one preparation is for
-  WideOutput y(context.output(0), DType::f64);
-  const Tensor x = to_dtype(context.input(0), DType::f64);
-  const Shape &in = x.shape(), out = context.output(0).shape();
-  const auto pooled = y.as<double>();
-  for (std::int64_t region = 0; region < out[0]; ++region) {
+/// `image` gives a region's image number.
+template<typename Image>
+static void check_images(std::int64_t regions, std::int64_t images, Image&& image) {
+  for (std::int64_t region = 0; region < regions; ++region) {
     const std::int64_t n = image(region);
-    check(n >= 0 && n < in[0], ErrorCode::invalid_argument, "region {} names image {} of a batch of {}",
-          region, n, in[0]);
+    check(n >= 0 && n < images, ErrorCode::invalid_argument, "region {} names image {} of a batch of {}",
+          region, n, images);
   }
-  const std::int64_t groups = (out[1] + planes - 1) / planes, bins = out[2] * out[3];
-  for_each_row(context.threads(), out[0] * groups, [&](std::int64_t row) {
-    const std::int64_t region = row / groups, first = row % groups * planes;
-    const auto bin = prepare(region, in[2], in[3]);
-    for (std::int64_t channel = first; channel < std::min(first + planes, out[1]); ++channel) {
-      const Plane plane{x.as<double>().data() + (image(region) * in[1] + channel) * in[2] * in[3], in[2],
-                        in[3]};
-      double* target = pooled.data() + (region * out[1] + channel) * bins;
-      for (std::int64_t i = 0; i < bins; ++i) target[i] = bin(plane, i);
-    }
-  });
-  y.store();
 }
 
 static void require_roi_size(const KernelContext& context, std::int64_t size) {
@@ -88,6 +65,14 @@ static PixelRange bin_pixels(double start, double end, std::int64_t i, std::int6
           static_cast<std::int64_t>(std::clamp(last, 0.0, bound))};
 }
 
+static double most_of(const double* plane, std::int64_t width, const PixelRange& ys, const PixelRange& xs) {
+  if (ys.first >= ys.last || xs.first >= xs.last) return 0;
+  double most = -std::numeric_limits<double>::infinity();
+  for (std::int64_t y = ys.first; y < ys.last; ++y)
+    for (std::int64_t x = xs.first; x < xs.last; ++x) most = std::max(most, plane[y * width + x]);
+  return most;
+}
+
 static void run_max_roi_pool(KernelContext& context) {
   require_roi_size(context, 5);
   const std::vector<double> rois = doubles_of(context.input(1));
@@ -103,18 +88,24 @@ static void run_max_roi_pool(KernelContext& context) {
     const double number = value(region, 0);
     return number >= 0 && number < 0x1p53 ? static_cast<std::int64_t>(number) : std::int64_t{-1};
   };
-  pool_regions(context, image, [&](std::int64_t region, std::int64_t, std::int64_t) {
-    return [&, region](const Plane& plane, std::int64_t bin) {
-      const std::int64_t row = bin / shape[1], column = bin % shape[1];
-      const PixelRange xs = bin_pixels(corner(region, 1), corner(region, 3), column, shape[1], plane.width);
-      const PixelRange ys = bin_pixels(corner(region, 2), corner(region, 4), row, shape[0], plane.height);
-      if (xs.first >= xs.last || ys.first >= ys.last) return 0.0;
-      double most = -std::numeric_limits<double>::infinity();
-      for (std::int64_t y = ys.first; y < ys.last; ++y)
-        for (std::int64_t x = xs.first; x < xs.last; ++x) most = std::max(most, plane.at(y, x));
-      return most;
-    };
+  WideOutput y(context.output(0), DType::f64);
+  const Tensor x = to_dtype(context.input(0), DType::f64);
+  const Shape &in = x.shape(), out = context.output(0).shape();
+  check_images(out[0], in[0], image);
+  const auto pooled = y.as<double>();
+  for_each_row(context.threads(), out[0] * out[1], [&](std::int64_t row) {
+    const std::int64_t region = row / out[1], channel = row % out[1];
+    const double* plane = x.as<double>().data() + (image(region) * in[1] + channel) * in[2] * in[3];
+    double* target = pooled.data() + row * shape[0] * shape[1];
+    for (std::int64_t i = 0; i < shape[0]; ++i) {
+      const PixelRange ys = bin_pixels(corner(region, 2), corner(region, 4), i, shape[0], in[2]);
+      for (std::int64_t k = 0; k < shape[1]; ++k) {
+        const PixelRange xs = bin_pixels(corner(region, 1), corner(region, 3), k, shape[1], in[3]);
+        *target++ = most_of(plane, in[3], ys, xs);
+      }
+    }
   });
+  y.store();
 }
 
 struct RoiAlign {
@@ -151,28 +142,6 @@ static void infer_roi_align(InferContext& context) {
   infer_regions(context, align.height, align.width);
 }
 
-/// The four pixels around a place with their shares; a place outside the plane has none.
-struct Corners {
-  std::int64_t places[4] = {};
-  double weights[4] = {};
-  bool inside = false;
-};
-
-static Corners corners_at(std::int64_t height, std::int64_t width, double y, double x) {
-  // A place that is no number lies outside, as every place of an empty plane does.
-  const bool inside = y >= -1 && y <= static_cast<double>(height) && x >= -1 &&
-                      x <= static_cast<double>(width) && height > 0 && width > 0;
-  if (!inside) return {};
-  y = std::clamp(y, 0.0, static_cast<double>(height - 1));
-  x = std::clamp(x, 0.0, static_cast<double>(width - 1));
-  const auto top = static_cast<std::int64_t>(y), left = static_cast<std::int64_t>(x);
-  const std::int64_t bottom = std::min(top + 1, height - 1), right = std::min(left + 1, width - 1);
-  const double dy = y - static_cast<double>(top), dx = x - static_cast<double>(left);
-  return {{top * width + left, top * width + right, bottom * width + left, bottom * width + right},
-          {(1 - dy) * (1 - dx), (1 - dy) * dx, dy * (1 - dx), dy * dx},
-          true};
-}
-
 /// Start and extent of a region along one axis, in pixels of the feature map.
 struct Extent {
   double start, size;
@@ -184,79 +153,142 @@ static Extent extent_of(const RoiAlign& align, double first, double last) {
   return {start, align.half_pixel ? size : std::max(size, 1.0)};
 }
 
-/// Where a bin takes its samples, on planes of one size.
-struct Samples {
-  Extent ys, xs;
-  std::int64_t rows, columns, height, width;
-
-  Samples(const RoiAlign& align, const Extent& ys, const Extent& xs, std::int64_t height, std::int64_t width)
-      : ys(ys), xs(xs), rows(count(align, ys.size)), columns(count(align, xs.size)), height(height),
-        width(width) {}
-  std::int64_t size() const { return rows * columns; }
-  Corners at(std::int64_t i) const {
-    const std::int64_t row = i / columns;
-    const double y = ys.start + (static_cast<double>(row) + 0.5) * ys.size / static_cast<double>(rows);
-    const double x =
-        xs.start + (static_cast<double>(i % columns) + 0.5) * xs.size / static_cast<double>(columns);
-    return corners_at(height, width, y, x);
-  }
-
-private:
-  static std::int64_t count(const RoiAlign& align, double size) {
-    const double asked = align.ratio > 0 ? static_cast<double>(align.ratio) : std::ceil(size);
-    return asked > 0 ? static_cast<std::int64_t>(std::min(asked, 4096.0)) : std::int64_t{0};
-  }
+/// A sample's place along one axis: the pixels around it with their shares.
+struct Place {
+  std::int64_t low, high; ///< -1 where the place lies outside.
+  double low_share, high_share;
 };
 
-/// `kept` holds the samples' corners, or nothing.
-static double align_bin(const RoiAlign& align, const Plane& plane, const Samples& samples,
-                        std::span<const Corners> kept) {
-  double sum = 0, most = -std::numeric_limits<double>::infinity();
-  for (std::int64_t i = 0; i < samples.size(); ++i) {
-    const Corners corners = kept.empty() ? samples.at(i) : kept[static_cast<std::size_t>(i)];
-    for (int c = 0; c < 4; ++c) {
-      const double share = corners.inside ? corners.weights[c] * plane.data[corners.places[c]] : 0;
-      sum += share;
-      most = std::max(most,
-                      share); // ONNX's numbers take the largest share, not the largest interpolated sample.
-    }
-  }
-  if (samples.size() == 0) return 0;
-  return align.average ? sum / static_cast<double>(samples.size()) : most;
+static Place place_at(double at, std::int64_t size) {
+  // A place that is no number lies outside, as every place of an empty plane does.
+  if (!(at >= -1 && at <= static_cast<double>(size) && size > 0)) return {-1, -1, 0, 0};
+  at = std::clamp(at, 0.0, static_cast<double>(size - 1));
+  const auto low = static_cast<std::int64_t>(at);
+  const double share = at - static_cast<double>(low);
+  return {low, std::min(low + 1, size - 1), 1 - share, share};
 }
 
-/// The bins of one region, for planes of one size.
-class AlignedBins {
+/// Places of all samples along one axis, region by region and bin by bin.
+class AxisPlaces {
 public:
-  AlignedBins(const RoiAlign& align, const double* box, std::int64_t height, std::int64_t width)
-      : align_(align) {
-    constexpr std::int64_t max_kept = 1 << 14; // a model may ask for any number of samples
-    Extent xs = extent_of(align, box[0], box[2]), ys = extent_of(align, box[1], box[3]);
-    xs.size /= static_cast<double>(align.width);
-    ys.size /= static_cast<double>(align.height);
-    const std::int64_t bins = align.height * align.width;
-    for (std::int64_t i = 0; i < bins; ++i) {
-      const Extent row{ys.start + static_cast<double>(i / align.width) * ys.size, ys.size};
-      const Extent column{xs.start + static_cast<double>(i % align.width) * xs.size, xs.size};
-      samples_.emplace_back(align, row, column, height, width);
-      if (samples_.front().size() > max_kept / bins) continue;
-      for (std::int64_t k = 0; k < samples_.back().size(); ++k) kept_.push_back(samples_.back().at(k));
-    }
-  }
-  double operator()(const Plane& plane, std::int64_t i) const {
-    // All bins of a region have one size, and so as many samples.
-    const Samples& samples = samples_[static_cast<std::size_t>(i)];
-    const auto count = static_cast<std::size_t>(samples.size());
-    const std::span all(kept_);
-    return align_bin(align_, plane, samples,
-                     all.empty() ? all : all.subspan(static_cast<std::size_t>(i) * count, count));
+  AxisPlaces(const RoiAlign& align, std::int64_t bins, std::int64_t size)
+      : align_(align), bins_(bins), size_(size) {}
+  /// Of the next region, which reaches from `first` to `last`.
+  void add(double first, double last);
+  std::span<const Place> of(std::int64_t region, std::int64_t bin) const {
+    const Region& one = regions_[static_cast<std::size_t>(region)];
+    return std::span(places_).subspan(one.first + static_cast<std::size_t>(bin) * one.count, one.count);
   }
 
 private:
+  struct Region {
+    std::size_t first, count; ///< `count` places a bin.
+  };
   const RoiAlign& align_;
-  std::vector<Samples> samples_;
-  std::vector<Corners> kept_;
+  std::int64_t bins_, size_;
+  std::vector<Region> regions_;
+  std::vector<Place> places_;
+  Charge charge_{current_account()};
 };
+
+void AxisPlaces::add(double first, double last) {
+  Extent extent = extent_of(align_, first, last);
+  extent.size /= static_cast<double>(bins_);
+  const double asked = align_.ratio > 0 ? static_cast<double>(align_.ratio) : std::ceil(extent.size);
+  const double count = asked > 0 ? std::min(asked, 4096.0) : 0;
+  const Region region{places_.size(), static_cast<std::size_t>(count)};
+  regions_.push_back(region);
+  // A model may ask for any number of samples.
+  const std::size_t needed = places_.size() + region.count * static_cast<std::size_t>(bins_);
+  if (needed > places_.capacity()) {
+    const std::size_t room = std::max(needed, places_.capacity() * 2);
+    charge_.set(room * sizeof(Place));
+    places_.reserve(room);
+  }
+  for (std::int64_t bin = 0; bin < bins_; ++bin) {
+    const double start = extent.start + static_cast<double>(bin) * extent.size;
+    for (std::size_t i = 0; i < region.count; ++i)
+      places_.push_back(place_at(start + (static_cast<double>(i) + 0.5) * extent.size / count, size_));
+  }
+}
+
+/// One pixel of as many channels as are computed side by side.
+constexpr std::int64_t lanes = 8;
+using Lanes = double __attribute__((vector_size(lanes * sizeof(double))));
+
+/// Planes from `channel` on, pixel by pixel; 0 where there are no more.
+template<typename T>
+static void interleave(const T* planes, std::int64_t channels, std::int64_t pixels, Lanes* out) {
+  for (std::int64_t i = 0; i < pixels; ++i)
+    for (std::int64_t lane = 0; lane < lanes; ++lane)
+      out[i][lane] = lane < channels ? static_cast<double>(planes[lane * pixels + i]) : 0;
+}
+
+/// The value of a bin: the sum of its samples by their number, or the largest share of a pixel, as ONNX's
+/// numbers have it, not the largest sample.
+template<bool average>
+static void align_bin(const Lanes* image, std::int64_t width, std::span<const Place> ys,
+                      std::span<const Place> xs, Lanes& result) {
+  Lanes value = Lanes{} + (average ? 0 : -std::numeric_limits<double>::infinity());
+  const auto take = [&](const Lanes& share) {
+    if constexpr (average)
+      value += share;
+    else
+      value = value < share ? share : value;
+  };
+  for (const Place& y : ys)
+    for (const Place& x : xs) {
+      if (y.low < 0 || x.low < 0) {
+        take(Lanes{});
+        continue;
+      }
+      const Lanes *const top = image + y.low * width, *const bottom = image + y.high * width;
+      take(y.low_share * x.low_share * top[x.low]);
+      take(y.low_share * x.high_share * top[x.high]);
+      take(y.high_share * x.low_share * bottom[x.low]);
+      take(y.high_share * x.high_share * bottom[x.high]);
+    }
+  const std::size_t samples = ys.size() * xs.size();
+  if (samples == 0)
+    result = Lanes{};
+  else
+    result = average ? value / static_cast<double>(samples) : value;
+}
+
+/// What regions are made of, and what they become.
+struct AlignedRegions {
+  const RoiAlign& align;
+  const AxisPlaces &ys, &xs;
+  std::span<const std::int64_t> images;
+  std::int64_t channels, width;
+
+  /// Channels from `channel` on of regions from `first` to `last`, where they are of image `n`, which is
+  /// given pixel by pixel.
+  template<typename T>
+  void pool(const Lanes* image, std::int64_t n, std::int64_t channel, std::int64_t first, std::int64_t last,
+            T* out) const;
+};
+
+template<typename T>
+void AlignedRegions::pool(const Lanes* image, std::int64_t n, std::int64_t channel, std::int64_t first,
+                          std::int64_t last, T* out) const {
+  const std::int64_t bins = align.height * align.width, taken = std::min(lanes, channels - channel);
+  for (std::int64_t region = first; region < last; ++region) {
+    if (images[static_cast<std::size_t>(region)] != n) continue;
+    check_deadline();
+    T* const target = out + (region * channels + channel) * bins;
+    for (std::int64_t bin = 0; bin < bins; ++bin) {
+      const auto rows = ys.of(region, bin / align.width), columns = xs.of(region, bin % align.width);
+      Lanes value;
+      if (align.average)
+        align_bin<true>(image, width, rows, columns, value);
+      else
+        align_bin<false>(image, width, rows, columns, value);
+      for (std::int64_t lane = 0; lane < taken; ++lane)
+        target[lane * bins + bin] = static_cast<T>(value[lane]);
+    }
+  }
+}
 
 static void run_roi_align(KernelContext& context) {
   require_roi_size(context, 4);
@@ -265,10 +297,33 @@ static void run_roi_align(KernelContext& context) {
   const std::vector<std::int64_t> images = read_integers(context.input(2), "batch_indices");
   check(images.size() * 4 == rois.size(), ErrorCode::invalid_argument, "{} batch indices for {} rois",
         images.size(), rois.size() / 4);
-  const auto image = [&](std::int64_t region) { return images[static_cast<std::size_t>(region)]; };
-  pool_regions(context, image, [&](std::int64_t region, std::int64_t height, std::int64_t width) {
-    return AlignedBins(align, rois.data() + region * 4, height, width);
+  const DType type = context.input(0).dtype() == DType::f32 ? DType::f32 : DType::f64;
+  WideOutput y(context.output(0), type);
+  const Tensor x = to_dtype(context.input(0), type);
+  const Shape& in = x.shape();
+  const auto regions = static_cast<std::int64_t>(images.size());
+  check_images(regions, in[0], [&](std::int64_t region) { return images[static_cast<std::size_t>(region)]; });
+  AxisPlaces ys(align, align.height, in[2]), xs(align, align.width, in[3]);
+  for (std::size_t i = 0; i < rois.size(); i += 4) {
+    ys.add(rois[i + 1], rois[i + 3]);
+    xs.add(rois[i], rois[i + 2]);
+  }
+  const AlignedRegions aligned{align, ys, xs, images, in[1], in[3]};
+  const std::int64_t pixels = in[2] * in[3], blocks = (in[1] + lanes - 1) / lanes, planes = in[0] * blocks;
+  const std::int64_t parts = regions == 0 ? 0 : planes < context.threads() ? context.threads() : 1;
+  visit_dtype(type, Types<float, double>{}, [&]<typename T>(Tag<T>) {
+    parallel_for(context.threads(), 0, planes * parts, 1, [&](std::int64_t begin, std::int64_t end) {
+      const Tensor memory = Tensor::allocate(DType::f64, {pixels, lanes});
+      auto* const image = static_cast<Lanes*>(const_cast<void*>(memory.data()));
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t part = i % parts, n = i / parts / blocks, channel = i / parts % blocks * lanes;
+        interleave(x.as<T>().data() + (n * in[1] + channel) * pixels, in[1] - channel, pixels, image);
+        aligned.pool(image, n, channel, regions * part / parts, regions * (part + 1) / parts,
+                     y.as<T>().data());
+      }
+    });
   });
+  y.store();
 }
 
 std::vector<OpDef> roi_pool_ops() {

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -98,4 +100,52 @@ TEST(Regions, places_that_are_no_numbers_lie_outside) {
   const auto pooled = attributes({{"pooled_shape", ints({1, 1})}});
   EXPECT_EQ(show(run({"max_roi_pool", {x, f32s({0, none, 0, 1, 1}, {1, 5})}, pooled})), "f32[1, 1, 1, 1](0)");
   EXPECT_THROW(run({"max_roi_pool", {x, f32s({none, 0, 0, 1, 1}, {1, 5})}, pooled}), Error);
+}
+
+/// One value of roi_align, pixel by pixel as ONNX has it, of samples within the plane.
+static float aligned(const float* plane, std::int64_t size, const float* box, std::int64_t bin,
+                     bool average) {
+  constexpr std::int64_t bins = 2, samples = 3;
+  const auto place = [&](float first, float last, std::int64_t at, std::int64_t sample) {
+    const double extent = (static_cast<double>(last) - static_cast<double>(first)) / bins;
+    return static_cast<double>(first) - 0.5 + static_cast<double>(at) * extent +
+           (static_cast<double>(sample) + 0.5) * extent / samples;
+  };
+  double sum = 0, most = -std::numeric_limits<double>::infinity();
+  for (std::int64_t i = 0; i < samples * samples; ++i) {
+    const double y = place(box[1], box[3], bin / bins, i / samples),
+                 x = place(box[0], box[2], bin % bins, i % samples);
+    const auto top = static_cast<std::int64_t>(y), left = static_cast<std::int64_t>(x);
+    const double dy = y - static_cast<double>(top), dx = x - static_cast<double>(left);
+    for (const auto& [row, column, share] :
+         {std::tuple{top, left, (1 - dy) * (1 - dx)}, std::tuple{top, left + 1, (1 - dy) * dx},
+          std::tuple{top + 1, left, dy * (1 - dx)}, std::tuple{top + 1, left + 1, dy * dx}}) {
+      sum += share * static_cast<double>(plane[row * size + column]);
+      most = std::max(most, share * static_cast<double>(plane[row * size + column]));
+    }
+  }
+  return static_cast<float>(average ? sum / (samples * samples) : most);
+}
+
+TEST(RoiAlign, samples_each_channel_of_each_image) {
+  constexpr std::int64_t channels = 11, size = 9; // channels that fill no vector
+  std::vector<float> pixels;
+  for (std::int64_t i = 0; i < 2 * channels * size * size; ++i)
+    pixels.push_back(static_cast<float>(i * 2654435761 % 1009) / 64 - 5);
+  const std::vector<float> boxes{1, 1, 7, 8, 2.5F, 0.75F, 3, 6, 0.5F, 0.5F, 8.25F, 1.25F};
+  const std::vector<std::int64_t> images{1, 0, 1};
+  for (const bool average : {true, false}) {
+    std::vector<float> expected;
+    for (std::size_t region = 0; region < images.size(); ++region)
+      for (std::int64_t i = 0; i < channels * 4; ++i)
+        expected.push_back(aligned(pixels.data() + (images[region] * channels + i / 4) * size * size, size,
+                                   boxes.data() + region * 4, i % 4, average));
+    const Tensor found = run({"roi_align",
+                              {f32s(pixels, {2, channels, size, size}), f32s(boxes, {3, 4}), i64s(images)},
+                              attributes({{"mode", std::string(average ? "avg" : "max")},
+                                          {"output_height", std::int64_t{2}},
+                                          {"output_width", std::int64_t{2}},
+                                          {"sampling_ratio", std::int64_t{3}}})});
+    EXPECT_TRUE(std::ranges::equal(found.as<float>(), expected)) << show(found);
+  }
 }
