@@ -48,7 +48,7 @@ static void run_expand(KernelContext& context) {
   const std::size_t missing = out.rank() - input.rank();
   for (std::size_t i = 0; i < input.rank(); ++i)
     if (input.shape()[i] != 1) source.strides[missing + i] = strides[i];
-  copy_strided(out.shape(), input, source, out, dense_walk(out.shape()));
+  copy_strided(out.shape(), input, source, out, dense_walk(out.shape()), context.threads());
 }
 
 static void infer_tile(InferContext& context) {
@@ -101,7 +101,7 @@ static void run_tile(KernelContext& context) {
     source.strides.push_back(strides[i]);
     target.strides.push_back(out_strides[i]);
   }
-  copy_strided(shape, input, source, out, target);
+  copy_strided(shape, input, source, out, target, context.threads());
 }
 
 std::vector<OpDef> expand_ops() {

@@ -66,7 +66,7 @@ std::vector<OpDef> fill_ops() {
   constant.attributes = {optional_attribute("value", AttributeKind::tensor)};
   constant.infer = infer_constant_of_shape;
   constant.reference = [](KernelContext& context) {
-    fill_elements(context.output(0), fill_value(context.attributes()));
+    fill_elements(context.output(0), fill_value(context.attributes()), context.threads());
   };
   OpDef eye;
   eye.name = "eye_like";

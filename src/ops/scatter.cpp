@@ -55,7 +55,7 @@ static void with_scatter(KernelContext& context, Scatter&& scatter) {
   const DType type = reduction == "none" ? data.dtype() : kernel_dtype(data.dtype());
   const Tensor initial = to_dtype(data, type), updates = to_dtype(context.input(2), type);
   through_dtype(context.output(0), type, [&](Tensor& out) {
-    copy_elements(initial, out);
+    copy_elements(initial, out, context.threads());
     scatter(out, updates, choose_reduce(reduction, type));
   });
 }
@@ -76,6 +76,44 @@ static void infer_scatter_elements(InferContext& context) {
   resolve_axis(context.attributes().integer("axis", 0), rank);
 }
 
+namespace {
+
+/// Without a copy where they are stored as they are read.
+class IndexList {
+public:
+  explicit IndexList(const Tensor& indices) {
+    if (indices.dtype() == DType::i64)
+      all_ = indices.as<std::int64_t>();
+    else
+      all_ = read_ = read_integers(indices, "indices");
+  }
+  IndexList(const IndexList&) = delete;
+  IndexList& operator=(const IndexList&) = delete;
+  std::span<const std::int64_t> all() const { return all_; }
+
+private:
+  std::vector<std::int64_t> read_;
+  std::span<const std::int64_t> all_;
+};
+
+/// Sizes of the updates and strides of the data, where dims behind the axis that lie in one stretch in both
+/// are one.
+struct UpdateLines {
+  UpdateLines(const Shape& data, const Shape& updates, std::size_t axis)
+      : sizes(updates.dims()), strides(dense_strides(data)) {
+    while (sizes.size() > axis + 2 && updates[sizes.size() - 1] == data[sizes.size() - 1]) {
+      const std::int64_t size = sizes.back();
+      sizes.pop_back();
+      strides.pop_back();
+      sizes.back() *= size;
+      strides.back() = 1;
+    }
+  }
+  std::vector<std::int64_t> sizes, strides;
+};
+
+} // namespace
+
 static void run_scatter_elements(KernelContext& context) {
   const Shape& shape = context.input(0).shape();
   const Shape& updates_shape = context.input(2).shape();
@@ -87,14 +125,15 @@ static void run_scatter_elements(KernelContext& context) {
     check(d == axis || updates_shape[d] <= shape[d], ErrorCode::invalid_argument,
           "scatter_elements: updates of shape {} go past data of shape {}", updates_shape.to_string(),
           shape.to_string());
-  const std::vector<std::int64_t> indices = read_integers(context.input(1), "indices");
-  const std::vector<std::int64_t> strides = dense_strides(shape);
+  const IndexList list(context.input(1));
+  const std::span<const std::int64_t> indices = list.all();
+  const UpdateLines lines(shape, updates_shape, axis);
   with_scatter(context, [&](Tensor& out, const Tensor& updates, Reduce reduce) {
-    std::vector<std::int64_t> place(shape.rank());
+    std::vector<std::int64_t> place(lines.sizes.size());
     const auto place_of = [&](std::size_t i) {
-      std::int64_t at = resolve_index(indices[i], shape[axis]) * strides[axis];
+      std::int64_t at = resolve_index(indices[i], shape[axis]) * lines.strides[axis];
       for (std::size_t d = 0; d < place.size(); ++d)
-        if (d != axis) at += place[d] * strides[d];
+        if (d != axis) at += place[d] * lines.strides[d];
       return at;
     };
     for (std::size_t i = 0; i < indices.size();) {
@@ -102,14 +141,14 @@ static void run_scatter_elements(KernelContext& context) {
       const std::int64_t at = place_of(i);
       std::int64_t run = 1;
       const bool along = axis + 1 != shape.rank() && !place.empty();
-      while (along && place.back() + run < updates_shape.back() &&
+      while (along && place.back() + run < lines.sizes.back() &&
              indices[i + static_cast<std::size_t>(run)] == indices[i])
         ++run;
       reduce(out, at, updates, static_cast<std::int64_t>(i), run);
       i += static_cast<std::size_t>(run);
       if (!place.empty()) place.back() += run - 1;
       for (std::size_t d = place.size(); d-- > 0;) {
-        if (++place[d] < updates_shape[d]) break;
+        if (++place[d] < lines.sizes[d]) break;
         place[d] = 0;
       }
     }
@@ -174,7 +213,7 @@ static void run_tensor_scatter(KernelContext& context) {
         ErrorCode::invalid_argument,
         "tensor_scatter: update of shape {} with {} write indices into a cache of shape {}",
         update.shape().to_string(), starts.size(), cache.shape().to_string());
-  copy_elements(cache, out);
+  copy_elements(cache, out, context.threads());
   if (update.elements() == 0) return;
   const RunCopy copy_run(out.dtype());
   for (std::int64_t outer = 0; outer < into.outer; ++outer) {

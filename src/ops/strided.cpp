@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/check.h"
+#include "device/parallel.h"
 #include "tensor/strings.h"
 
 namespace lanner::ops {
@@ -20,6 +21,8 @@ static void copy_run(void* to, std::int64_t at, std::int64_t step, const void* f
   const T* const source = static_cast<const T*>(from) + from_at;
   if (step == 1 && from_step == 1 && !std::is_same_v<T, std::string>)
     std::copy_n(source, count, target);
+  else if (step == 1 && from_step == 0 && !std::is_same_v<T, std::string>)
+    std::fill_n(target, count, *source);
   else
     for (std::int64_t i = 0; i < count; ++i) assign_element(target[i * step], source[i * from_step]);
 }
@@ -75,19 +78,12 @@ std::vector<Loop> merged_loops(const Shape& shape, const Walk& source, const Wal
   return loops;
 }
 
-} // namespace
-
-void copy_strided(const Shape& shape, const Tensor& from, const Walk& source, Tensor& to,
-                  const Walk& target) {
-  check(from.dtype() == to.dtype(), ErrorCode::internal, "copy_strided from {} to {}",
-        to_string(from.dtype()), to_string(to.dtype()));
-  if (shape.elements() == 0) return;
-  std::vector<Loop> loops = merged_loops(shape, source, target);
-  const RunCopy run(from.dtype());
+/// From the places `from_at` and `to_at` on.
+void run_loops(const RunCopy& run, std::vector<Loop> loops, const void* from, std::int64_t from_at, void* to,
+               std::int64_t to_at) {
   const Loop inner = loops.front();
-  std::int64_t from_at = source.offset, to_at = target.offset;
   while (true) {
-    run(to.data(), to_at, inner.to, from.data(), from_at, inner.from, inner.size);
+    run(to, to_at, inner.to, from, from_at, inner.from, inner.size);
     std::size_t d = 1;
     for (; d < loops.size(); ++d) {
       Loop& loop = loops[d];
@@ -102,20 +98,49 @@ void copy_strided(const Shape& shape, const Tensor& from, const Walk& source, Te
   }
 }
 
-void copy_elements(const Tensor& from, Tensor& to) {
+/// Elements that are worth a thread.
+constexpr std::int64_t part_of_a_copy = 1 << 15;
+
+} // namespace
+
+void copy_strided(const Shape& shape, const Tensor& from, const Walk& source, Tensor& to, const Walk& target,
+                  int threads) {
+  check(from.dtype() == to.dtype(), ErrorCode::internal, "copy_strided from {} to {}",
+        to_string(from.dtype()), to_string(to.dtype()));
+  const std::int64_t elements = shape.elements();
+  if (elements == 0) return;
+  const std::vector<Loop> loops = merged_loops(shape, source, target);
+  const Loop outer = loops.back();
+  const RunCopy run(from.dtype());
+  const bool shares_bytes = bit_width(to.dtype()) < 8 && to.dtype() != DType::string;
+  parallel_for(shares_bytes ? 1 : threads, 0, outer.size, part_of_a_copy / (elements / outer.size) + 1,
+               [&](std::int64_t first, std::int64_t last) {
+                 std::vector<Loop> part = loops;
+                 part.back().size = last - first;
+                 run_loops(run, std::move(part), from.data(), source.offset + first * outer.from, to.data(),
+                           target.offset + first * outer.to);
+               });
+}
+
+void copy_elements(const Tensor& from, Tensor& to, int threads) {
   check(from.dtype() == to.dtype() && from.elements() == to.elements(), ErrorCode::internal,
         "copy_elements from {} {} to {} {}", to_string(from.dtype()), from.shape().to_string(),
         to_string(to.dtype()), to.shape().to_string());
   if (from.data() == to.data()) return;
   if (from.dtype() == DType::string)
     copy_run<std::string>(to.data(), 0, 1, from.data(), 0, 1, from.elements());
-  else if (to.bytes() != 0)
-    std::memcpy(to.data(), from.data(), to.bytes());
+  else
+    parallel_for(threads, 0, static_cast<std::int64_t>(to.bytes()), part_of_a_copy * 4,
+                 [&](std::int64_t first, std::int64_t last) {
+                   std::memcpy(static_cast<std::byte*>(to.data()) + first,
+                               static_cast<const std::byte*>(from.data()) + first,
+                               static_cast<std::size_t>(last - first));
+                 });
 }
 
-void fill_elements(Tensor& to, const Tensor& value) {
+void fill_elements(Tensor& to, const Tensor& value, int threads) {
   const std::vector<std::int64_t> still(to.rank(), 0);
-  copy_strided(to.shape(), value, {0, still}, to, dense_walk(to.shape()));
+  copy_strided(to.shape(), value, {0, still}, to, dense_walk(to.shape()), threads);
 }
 
 void clear_elements(Tensor& to) {

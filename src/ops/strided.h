@@ -23,8 +23,10 @@ struct Walk {
 Walk dense_walk(const Shape& shape);
 
 /// Copies the elements of a walk over `shape` in `from` to a walk in `to`, of the same dtype and not
-/// overlapping. The caller answers for both walks staying inside.
-void copy_strided(const Shape& shape, const Tensor& from, const Walk& source, Tensor& to, const Walk& target);
+/// overlapping, on up to `threads` threads where elements fill bytes. The caller answers for both walks
+/// staying inside, and for several threads for no two elements being put at one place.
+void copy_strided(const Shape& shape, const Tensor& from, const Walk& source, Tensor& to, const Walk& target,
+                  int threads = 1);
 
 /// Copies runs of elements between tensors of one dtype.
 class RunCopy {
@@ -49,9 +51,9 @@ private:
 
 /// Copies all elements of `from` to `to`, of the same dtype and count; nothing to do where they are the same
 /// memory.
-void copy_elements(const Tensor& from, Tensor& to);
+void copy_elements(const Tensor& from, Tensor& to, int threads = 1);
 /// Every element of `to` becomes the one element of `value`, of the same dtype.
-void fill_elements(Tensor& to, const Tensor& value);
+void fill_elements(Tensor& to, const Tensor& value, int threads = 1);
 /// Every element becomes 0, false or "".
 void clear_elements(Tensor& to);
 

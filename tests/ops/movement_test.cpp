@@ -215,6 +215,45 @@ TEST(Gather, picks_by_index) {
   EXPECT_EQ(inferred({"gather", {"f32[N, 4]", "i64[2, K]"}}), "f32[2, K, 4]");
 }
 
+/// By one loop over the updates, which are 1, 2 and so on.
+std::vector<float> scattered(const Shape& data, const Shape& updates, std::size_t axis,
+                             const std::vector<std::int64_t>& indices) {
+  std::vector<float> out(static_cast<std::size_t>(data.elements()), 0);
+  for (std::int64_t i = 0; i < updates.elements(); ++i) {
+    std::int64_t rest = i, at = 0, stride = 1;
+    for (std::size_t d = data.rank(); d-- > 0;) {
+      at += stride * (d == axis ? indices[static_cast<std::size_t>(i)] : rest % updates[d]);
+      rest /= updates[d];
+      stride *= data[d];
+    }
+    out[static_cast<std::size_t>(at)] = static_cast<float>(i + 1);
+  }
+  return out;
+}
+
+/// Updates as large as the data behind the axis and smaller, indices of rows and of single elements.
+TEST(Scatter, puts_lines_and_elements_alike) {
+  const Shape data{4, 3, 2, 5};
+  for (const Shape& updates : {Shape{4, 3, 2, 5}, Shape{3, 3, 2, 5}, Shape{2, 2, 2, 5}, Shape{2, 3, 1, 5},
+                               Shape{2, 3, 2, 4}, Shape{1, 1, 1, 1}, Shape{0, 3, 2, 5}})
+    for (std::size_t axis = 0; axis < 4; ++axis)
+      for (const std::int64_t whole : {1, 5, 10, 30}) {
+        std::vector<std::int64_t> indices;
+        std::vector<float> numbers;
+        for (std::int64_t i = 0; i < updates.elements(); ++i) {
+          indices.push_back(i / whole * 7 % data[axis]);
+          numbers.push_back(static_cast<float>(i + 1));
+        }
+        const Tensor out =
+            run({"scatter_elements",
+                 {Tensor::zeros(DType::f32, data), i64s(indices, updates), f32s(numbers, updates)},
+                 attributes({{"axis", static_cast<std::int64_t>(axis)}})});
+        const auto got = out.as<float>();
+        EXPECT_EQ(std::vector<float>(got.begin(), got.end()), scattered(data, updates, axis, indices))
+            << updates.to_string() << ", axis " << axis << ", " << whole;
+      }
+}
+
 TEST(Scatter, puts_and_reduces) {
   const auto reduction = [](std::string name) { return attributes({{"reduction", std::move(name)}}); };
   EXPECT_EQ(show(run({"scatter_elements", {f32s({0, 0, 0}), i64s({1, -1}), f32s({5, 6})}})),
