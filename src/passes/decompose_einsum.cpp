@@ -241,8 +241,11 @@ std::optional<Contraction> read_contraction(AxisPath left, AxisPath right, const
       return !holds(other.labels(), label) && !holds(output, label);
     });
   };
-  left.remove("reduce_sum", own(left, right));
-  right.remove("reduce_sum", own(right, left));
+  const Labels own_left = own(left, right), own_right = own(right, left);
+  // A sum before the product would round halves.
+  if (is_half(left.type().dtype()) && !(own_left.empty() && own_right.empty())) return std::nullopt;
+  left.remove("reduce_sum", own_left);
+  right.remove("reduce_sum", own_right);
   const auto free = [&](const AxisPath& one, const AxisPath& other) {
     return filtered(output, [&](EinsumLabel label) {
       return holds(one.labels(), label) && !holds(other.labels(), label);
