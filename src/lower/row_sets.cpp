@@ -19,11 +19,13 @@ namespace {
 /// Rows of blocks where there may be `most`, growing by one factor: what larger ones leave over goes to
 /// smaller ones. Each block reads all weights, so that large ones pay; past 128 rows they do not any more.
 std::vector<std::int64_t> block_sizes(std::int64_t most) {
-  const std::int64_t largest = std::clamp<std::int64_t>(most, 4, 128);
-  const double factor = std::cbrt(static_cast<double>(largest));
-  const std::int64_t second = std::max<std::int64_t>(2, std::llround(factor));
-  const std::int64_t third = std::max(second + 1, static_cast<std::int64_t>(std::llround(factor * factor)));
-  return {1, second, third, std::max(largest, third + 1)};
+  constexpr int steps = 4;
+  const std::int64_t largest = std::clamp<std::int64_t>(most, steps + 1, 128);
+  const double factor = std::pow(static_cast<double>(largest), 1.0 / steps);
+  std::vector<std::int64_t> sizes{1};
+  for (int step = 1; step <= steps; ++step)
+    sizes.push_back(std::max<std::int64_t>(sizes.back() + 1, std::llround(std::pow(factor, step))));
+  return sizes;
 }
 
 using Set = std::vector<Node*>;

@@ -112,7 +112,7 @@ std::vector<OpDef> by_rows_ops() {
   op.min_inputs = 1;
   op.max_inputs = OpDef::any;
   op.max_outputs = OpDef::any;
-  op.regions = 4;
+  op.regions = 5;
   op.attributes = {required_attribute("counted", AttributeKind::integer),
                    required_attribute("sizes", AttributeKind::integers)};
   op.infer = infer_by_rows;
