@@ -16,7 +16,6 @@
 #include "graph/copy.h"
 #include "graph/infer.h"
 #include "graph/op.h"
-#include "lower/estimates.h"
 #include "lower/joins.h"
 #include "lower/part_views.h"
 #include "lower/promotion.h"
@@ -31,6 +30,11 @@
 #include "plan/side_by_side.h"
 
 namespace lanner {
+
+Target target_of(const Proposal& proposal, const LowerOptions& options) {
+  return target_for(proposal.members, options.target).value_or(options.target);
+}
+
 namespace {
 
 /// By their estimates.
@@ -76,11 +80,6 @@ void check_complete(const Node& node, const std::vector<Alternative>& list) {
               alternative.tactic.outputs.size() == node.outputs().size(),
           ErrorCode::internal, "tactic {} of {} does not give a storage for each value",
           alternative.tactic.kernel, node.label());
-}
-
-/// The target as the proposal's kernels may use it. Nodes of other pins are never in one.
-Target target_of(const Proposal& proposal, const LowerOptions& options) {
-  return target_for(proposal.members, options.target).value_or(options.target);
 }
 
 /// Takes out what computes in other types than the policy says. A node alone that is left with nothing runs
@@ -389,36 +388,6 @@ bool same_choice(const Alternative& alternative, const Node& model, bool exactly
   return alternative.tactic.outputs.at(0).to_string() == model.output()->storage.to_string();
 }
 
-/// Stands in for what a proposal's own kernels take, from those of another with the same anchor: one pass
-/// over its operands more or less costs little beside a convolution or a product.
-void stand_in(Proposal& proposal, const Proposal& like, const Estimates& estimates, const Target& target) {
-  // A larger group is worth a look where costs are equal; a smaller one where the larger is slower than
-  // kernels of its kind are by what was measured of them.
-  constexpr double larger = 0.98, smaller = 1.001, slow = 1.5;
-  const bool grows = proposal.members.size() > like.members.size();
-  for (const Alternative& one : like.list) {
-    if (!one.backend || lies_within(one.tactic)) continue;
-    Alternative made{one.backend, {}, {estimates.seconds(one)}};
-    const double expected = estimates.expected(one);
-    if (!grows && made.cost.seconds > slow * expected) made.cost.seconds = expected;
-    made.cost.seconds *= grows ? larger : smaller;
-    made.tactic.kernel = one.tactic.kernel;
-    const auto like_result = [&](const Value* value) {
-      const bool whole =
-          value && value->type.is_static() && value->type.dims() == proposal.outputs[0]->type.dims();
-      return whole ? one.tactic.outputs.at(0) : target.storage();
-    };
-    for (const Value* value : proposal.inputs) {
-      const auto same = std::ranges::find(like.inputs, value);
-      made.tactic.inputs.push_back(
-          same != like.inputs.end() ? one.tactic.inputs[static_cast<std::size_t>(same - like.inputs.begin())]
-                                    : like_result(value));
-    }
-    for (const Value* value : proposal.outputs) made.tactic.outputs.push_back(like_result(value));
-    proposal.list.push_back(std::move(made));
-  }
-}
-
 bool same_width(const Type& a, const Type& b) {
   return a.is_tensor() && b.is_tensor() ? a.dtype() == b.dtype() : a.is_tensor() == b.is_tensor();
 }
@@ -491,19 +460,6 @@ void ask_for(Proposal& proposal, const LowerOptions& options) {
   if (proposal.asked) return;
   ask(proposal, options);
   drop_overwriting(proposal, options);
-}
-
-void stand_in(std::span<Proposal> proposals, const Estimates& estimates, const LowerOptions& options) {
-  std::map<std::pair<const Node*, bool>, std::vector<const Proposal*>> asked;
-  for (const Proposal& proposal : proposals)
-    if (proposal.asked) asked[{proposal.members.front(), proposal.promoted}].push_back(&proposal);
-  for (Proposal& proposal : proposals) {
-    if (proposal.asked) continue;
-    proposal.list.clear();
-    for (const Proposal* like : asked[{proposal.members.front(), proposal.promoted}])
-      stand_in(proposal, *like, estimates, target_of(proposal, options));
-    if (proposal.list.empty()) ask_for(proposal, options);
-  }
 }
 
 void time_proposal(Proposal& proposal, const LowerOptions& options) {

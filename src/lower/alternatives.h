@@ -48,6 +48,9 @@ struct Proposal {
   Storage output_storage(const Tactic& tactic, std::size_t o) const;
 };
 
+/// The target as the proposal's kernels may use it. Nodes of other pins are never in one.
+Target target_of(const Proposal& proposal, const LowerOptions& options);
+
 /// What is offered at once for every node but constants and for the groups that backends may run as one, by
 /// estimates; expands operators that no backend takes. Changes the graph by that only. Those of the first
 /// cover come first, each part in execution order. Beside that cover convolutions and the like are not asked

@@ -173,7 +173,8 @@ static void run_scatter_nd(KernelContext& context) {
   check(context.input(2).shape() == expected, ErrorCode::invalid_argument,
         "scatter_nd: updates of shape {}, expected {}", context.input(2).shape().to_string(),
         expected.to_string());
-  const std::vector<std::int64_t> indices = read_integers(context.input(1), "indices");
+  const IndexList list(context.input(1));
+  const std::span<const std::int64_t> indices = list.all();
   const std::vector<std::int64_t> strides = dense_strides(shape);
   const auto depth = static_cast<std::size_t>(context.input(1).shape().back());
   with_scatter(context, [&](Tensor& out, const Tensor& updates, Reduce reduce) {
