@@ -392,6 +392,21 @@ bool same_width(const Type& a, const Type& b) {
   return a.is_tensor() && b.is_tensor() ? a.dtype() == b.dtype() : a.is_tensor() == b.is_tensor();
 }
 
+/// The model's own way, for these sizes: found without a search.
+void ask_named(Proposal& proposal, const Node& model, const LowerOptions& options) {
+  Node& node = *proposal.node;
+  Storage& storage = node.output()->storage;
+  const Target own = target_of(proposal, options);
+  const TacticChoice none = std::exchange(node.tactic, model.tactic);
+  const Storage unset = std::exchange(storage, model.output()->storage);
+  storage.within = {};
+  for (const Backend* backend : backends_of(proposal))
+    if (backend->name() == model.tactic.backend)
+      append(proposal, *backend, backend->named_tactics(node, own.for_device(backend->device())), options);
+  node.tactic = none;
+  storage = unset;
+}
+
 void keep_chosen(Proposal& proposal, const LowerOptions& options) {
   const Value* value = options.tactic_source->find(proposal.outputs.front()->name());
   const Node* model = value ? value->producer() : nullptr;
@@ -401,7 +416,12 @@ void keep_chosen(Proposal& proposal, const LowerOptions& options) {
   ask_for(proposal, options);
   const Target own = target_of(proposal, options);
   std::vector<Alternative>& list = proposal.list;
-  if (std::ranges::none_of(list, [&](const Alternative& one) { return same_choice(one, *model, true); }))
+  const auto is_offered = [&](bool exactly) {
+    return std::ranges::any_of(list,
+                               [&](const Alternative& one) { return same_choice(one, *model, exactly); });
+  };
+  if (!is_offered(true)) ask_named(proposal, *model, options);
+  if (!is_offered(false))
     for (const Backend* backend : backends_of(proposal))
       if (backend->name() == model->tactic.backend)
         append(proposal, *backend, backend->more_tactics(*proposal.node, own.for_device(backend->device())),

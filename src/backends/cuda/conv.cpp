@@ -8,6 +8,7 @@
 #include "backends/cuda/conv_engines.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/graph_run.h"
+#include "backends/cuda/pointwise.h"
 #include "backends/cuda/storage.h"
 #include "backends/epilogue.h"
 #include "backends/estimate.h"
@@ -47,49 +48,6 @@ struct Variant {
 cudnn::DataType data_type(DType type) {
   if (type == DType::f16) return cudnn::DataType::float16;
   return type == DType::bf16 ? cudnn::DataType::bfloat16 : cudnn::DataType::float32;
-}
-
-/// The pointwise operation that an activation is; nothing for those that cuDNN lacks.
-std::optional<PointwiseStep> activation_step(const Activation& activation) {
-  using M = cudnn::PointwiseMode;
-  const auto plain = [](M mode, float slope = 0) { return PointwiseStep{mode, {}, false, {}, slope}; };
-  if (activation.is("relu")) return plain(M::relu);
-  if (activation.is("leaky_relu")) {
-    // Engines take the larger of x and slope * x.
-    if (!(activation.alpha <= 1)) return std::nullopt;
-    return plain(M::relu, activation.alpha);
-  }
-  if (activation.is("clip")) {
-    if (activation.alpha != 0 || !(activation.beta >= 0)) return std::nullopt;
-    return PointwiseStep{M::relu, {}, false, activation.beta, 0};
-  }
-  if (activation.is("elu")) return plain(M::elu, activation.alpha);
-  if (activation.is("swish")) return plain(M::swish, activation.alpha);
-  if (activation.is("softplus")) return plain(M::softplus, 1);
-  static constexpr std::pair<std::string_view, M> modes[] = {
-      {"sigmoid", M::sigmoid}, {"tanh", M::tanh}, {"gelu", M::gelu}, {"gelu_by_tanh", M::gelu_tanh}};
-  for (const auto& [name, mode] : modes)
-    if (activation.is(name)) return plain(mode);
-  return std::nullopt;
-}
-
-cudnn::PointwiseMode mode_of(BinaryKind kind) {
-  using M = cudnn::PointwiseMode;
-  switch (kind) {
-  case BinaryKind::add:
-    return M::add;
-  case BinaryKind::subtract:
-    return M::subtract;
-  case BinaryKind::multiply:
-    return M::multiply;
-  case BinaryKind::divide:
-    return M::divide;
-  case BinaryKind::minimum:
-    return M::minimum;
-  case BinaryKind::maximum:
-    return M::maximum;
-  }
-  return M::add;
 }
 
 /// N, C and at least two spatial dims: a line is an image of height 1.
@@ -379,24 +337,36 @@ struct StoredConv {
   }
 };
 
-/// The first way of each variant, or those behind it.
+/// The one that is expected to be fastest first.
+std::vector<Variant> by_speed(const Conv& conv, const Target& target) {
+  std::vector<Variant> list = variants(conv, target);
+  std::ranges::stable_sort(list, {}, [&](const Variant& one) { return rough_seconds(conv, one, target); });
+  return list;
+}
+
+/// At first one way: to know that a way works takes a library long, and others are no faster by the
+/// estimates. The rest is what a search finds, further engines of each variant among it.
 TacticList offered(const Node& node, const Group& group, const Target& target, bool first) {
   TacticList list;
   const auto conv = conv_for_cudnn(group, list.reason);
   if (!conv) return list;
   const auto lease = cudnn::HandlePool::of(Gpu::get(target.device)).take(nullptr);
-  for (const Variant& variant : variants(*conv, target)) {
+  bool found_fast = false;
+  for (const Variant& variant : by_speed(*conv, target)) {
     const StoredConv stored(*conv, variant);
     if (!stored.problem) {
       list.reason = "cudnn: a step of the epilogue has no pointwise operation";
       return list;
     }
     const ConvEngines engines(*stored.problem, rules_of(variant, target), target.device, lease.handle());
-    if (!first)
-      for (const EngineCandidate& candidate : engines.further_candidates(list.reason))
-        list.tactics.push_back(stored.tactic(node, candidate, target));
-    else if (const auto candidate = engines.first_candidate(list.reason))
-      list.tactics.push_back(stored.tactic(node, *candidate, target));
+    const auto candidate = engines.first_candidate(list.reason);
+    const bool in_first = !found_fast;
+    if (candidate && first == in_first) list.tactics.push_back(stored.tactic(node, *candidate, target));
+    found_fast |= candidate && !candidate->last_resort;
+    if (first && found_fast) break;
+    if (first) continue;
+    for (const EngineCandidate& further : engines.further_candidates(list.reason))
+      list.tactics.push_back(stored.tactic(node, further, target));
   }
   return list;
 }

@@ -155,7 +155,9 @@ std::optional<EngineCandidate> ConvEngines::first_candidate(std::string& reason)
     if (!found.front().last_resort && !is_better_alone(form, found.front())) return std::move(found.front());
     if (!last_resort) last_resort = std::move(found.front());
   }
-  if (last_resort) last_resort->slowness *= slowness_of_last_resort;
+  if (!last_resort) return std::nullopt;
+  last_resort->slowness *= slowness_of_last_resort;
+  last_resort->last_resort = true;
   return last_resort;
 }
 

@@ -1,0 +1,15 @@
+#pragma once
+// Steps of an epilogue as cuDNN's pointwise operations.
+
+#include <optional>
+
+#include "backends/cuda/conv_graph.h"
+#include "backends/epilogue.h"
+
+namespace lanner::cuda {
+
+/// Nothing for those that cuDNN lacks.
+std::optional<PointwiseStep> activation_step(const Activation& activation);
+cudnn::PointwiseMode mode_of(BinaryKind kind);
+
+} // namespace lanner::cuda
