@@ -21,6 +21,7 @@
 #include "lower/promotion.h"
 #include "lower/quantized_weights.h"
 #include "lower/strided.h"
+#include "lower/taken_over.h"
 #include "lower/tuning.h"
 #include "lower/vouched.h"
 #include "lower/without_kernel.h"
@@ -93,32 +94,27 @@ void drop_breaking(Proposal& proposal, std::vector<Alternative>& list, const Tar
   if (!all || !proposal.last_resort) std::erase_if(list, breaks);
 }
 
-void append(Proposal& proposal, const Backend& backend, TacticList offered, const LowerOptions& options) {
-  std::vector<Alternative> list;
-  add(list, backend, std::move(offered));
-  check_complete(*proposal.node, list);
-  add_strided(proposal, list);
-  const Target own = target_of(proposal, options);
-  std::erase_if(list, [&](const Alternative& one) { return !keeps(one.tactic, *proposal.node, own); });
-  remove_overwriting(proposal, list);
-  std::ranges::move(list, std::back_inserter(proposal.list));
+/// On as many threads as look for kernels.
+template<typename Ask>
+void each(std::span<Proposal* const> proposals, const LowerOptions& options, Ask ask) {
+  std::vector<const Node*> nodes;
+  for (const Proposal* proposal : proposals) nodes.push_back(proposal->node);
+  side_by_side(nodes, making_threads(options.target), [&](std::size_t i) {
+    options.control.cancel.check();
+    ask(*proposals[i]);
+  });
 }
 
-/// Each backend that offers something for a node, once.
-std::vector<const Backend*> backends_of(const Proposal& proposal) {
-  std::vector<const Backend*> list;
-  for (const Alternative& alternative : proposal.list)
-    if (alternative.backend && std::ranges::find(list, alternative.backend) == list.end())
-      list.push_back(alternative.backend);
-  return list;
-}
-
-/// What backends find for a node by a search.
-void search(Proposal& proposal, const LowerOptions& options) {
-  const Target own = target_of(proposal, options);
-  for (const Backend* backend : backends_of(proposal))
-    append(proposal, *backend,
-           options.tuner.more_tactics(*proposal.node, *backend, own.for_device(backend->device())), options);
+/// What backends find by a search.
+void search(std::span<Proposal* const> proposals, const LowerOptions& options) {
+  options.tuner.search([&] {
+    each(proposals, options, [&](Proposal& proposal) {
+      const Target own = target_of(proposal, options);
+      for (const Backend* backend : offering_backends(proposal))
+        add_offered(proposal, *backend,
+                    backend->more_tactics(*proposal.node, own.for_device(backend->device())), options);
+    });
+  });
 }
 
 /// Of all backends for a node alone, of those of the device where it is placed for a group.
@@ -192,7 +188,7 @@ private:
     gather_groups(numbers);
     std::vector<Proposal*> now;
     for (const std::size_t number : numbers) now.push_back(&found_[number]);
-    each(now, [&](Proposal& proposal) { ask(proposal, options_); });
+    each(now, options_, [&](Proposal& proposal) { ask(proposal, options_); });
   }
 
   /// Nodes without halves are the same in both graphs, and in groups of the promoted one. `now`: those of
@@ -228,16 +224,6 @@ private:
     found_.push_back(std::move(proposal));
   }
 
-  template<typename Ask>
-  void each(std::span<Proposal* const> proposals, Ask ask) const {
-    std::vector<const Node*> nodes;
-    for (const Proposal* proposal : proposals) nodes.push_back(proposal->node);
-    side_by_side(nodes, making_threads(options_.target), [&](std::size_t i) {
-      options_.control.cancel.check();
-      ask(*proposals[i]);
-    });
-  }
-
   /// Nodes alone.
   void add_nodes() {
     std::set<const Node*> grouped;
@@ -255,7 +241,7 @@ private:
     std::vector<Proposal*> now;
     for (Proposal& proposal : alone)
       if (!later(proposal)) now.push_back(&proposal);
-    each(now, [&](Proposal& proposal) { offer(proposal); });
+    each(now, options_, [&](Proposal& proposal) { offer(proposal); });
     for (Proposal& proposal : alone) {
       read_values(proposal); // What was expanded in front gives others.
       settle(std::move(proposal));
@@ -379,72 +365,32 @@ private:
   std::vector<Proposal> found_;
 };
 
-/// Where the same node of another lowered graph has a tactic that is offered here too, it is taken over.
-bool same_choice(const Alternative& alternative, const Node& model, bool exactly) {
-  if (!alternative.backend || alternative.backend->name() != model.tactic.backend) return false;
-  if (alternative.tactic.kernel != model.tactic.kernel ||
-      (exactly && alternative.tactic.config != model.tactic.config))
-    return false;
-  return alternative.tactic.outputs.at(0).to_string() == model.output()->storage.to_string();
-}
-
-bool same_width(const Type& a, const Type& b) {
-  return a.is_tensor() && b.is_tensor() ? a.dtype() == b.dtype() : a.is_tensor() == b.is_tensor();
-}
-
-/// The model's own way, for these sizes: found without a search.
-void ask_named(Proposal& proposal, const Node& model, const LowerOptions& options) {
-  Node& node = *proposal.node;
-  Storage& storage = node.output()->storage;
-  const Target own = target_of(proposal, options);
-  const TacticChoice none = std::exchange(node.tactic, model.tactic);
-  const Storage unset = std::exchange(storage, model.output()->storage);
-  storage.within = {};
-  for (const Backend* backend : backends_of(proposal))
-    if (backend->name() == model.tactic.backend)
-      append(proposal, *backend, backend->named_tactics(node, own.for_device(backend->device())), options);
-  node.tactic = none;
-  storage = unset;
-}
-
-void keep_chosen(Proposal& proposal, const LowerOptions& options) {
-  const Value* value = options.tactic_source->find(proposal.outputs.front()->name());
-  const Node* model = value ? value->producer() : nullptr;
-  if (!model || model->kind() != proposal.node->kind() || shown_kind(*model) != shown_kind(*proposal.node) ||
-      !same_width(model->output()->type, proposal.node->output()->type))
-    return;
-  ask_for(proposal, options);
-  const Target own = target_of(proposal, options);
-  std::vector<Alternative>& list = proposal.list;
-  const auto is_offered = [&](bool exactly) {
-    return std::ranges::any_of(list,
-                               [&](const Alternative& one) { return same_choice(one, *model, exactly); });
-  };
-  if (!is_offered(true)) ask_named(proposal, *model, options);
-  if (!is_offered(false))
-    for (const Backend* backend : backends_of(proposal))
-      if (backend->name() == model->tactic.backend)
-        append(proposal, *backend, backend->more_tactics(*proposal.node, own.for_device(backend->device())),
-               options);
-  for (const bool exactly : {true, false}) {
-    const auto found =
-        std::ranges::find_if(list, [&](const Alternative& one) { return same_choice(one, *model, exactly); });
-    if (found == list.end()) continue;
-    Alternative kept = std::move(*found);
-    list.erase(found);
-    proposal.reserve = std::exchange(list, {});
-    list.push_back(std::move(kept));
-    proposal.taken_over = true;
-    return;
-  }
-}
-
 void time(std::span<Proposal> proposals, const LowerOptions& options) {
-  time_alternatives(proposals, options, [&](Proposal& proposal) { search(proposal, options); });
+  time_alternatives(proposals, options, [&](std::span<Proposal* const> some) { search(some, options); });
   for (Proposal& proposal : proposals) proposal.timed = true;
 }
 
 } // namespace
+
+void add_offered(Proposal& proposal, const Backend& backend, TacticList offered,
+                 const LowerOptions& options) {
+  std::vector<Alternative> list;
+  add(list, backend, std::move(offered));
+  check_complete(*proposal.node, list);
+  add_strided(proposal, list);
+  const Target own = target_of(proposal, options);
+  std::erase_if(list, [&](const Alternative& one) { return !keeps(one.tactic, *proposal.node, own); });
+  remove_overwriting(proposal, list);
+  std::ranges::move(list, std::back_inserter(proposal.list));
+}
+
+std::vector<const Backend*> offering_backends(const Proposal& proposal) {
+  std::vector<const Backend*> list;
+  for (const Alternative& alternative : proposal.list)
+    if (alternative.backend && std::ranges::find(list, alternative.backend) == list.end())
+      list.push_back(alternative.backend);
+  return list;
+}
 
 /// Kernels of the host see values of the host only, and parts of larger values those that take them; a GPU
 /// has none for what is placed on the host.

@@ -51,6 +51,11 @@ struct Proposal {
 /// The target as the proposal's kernels may use it. Nodes of other pins are never in one.
 Target target_of(const Proposal& proposal, const LowerOptions& options);
 
+/// Adds what `backend` offers beside what the proposal has, as far as it may be taken.
+void add_offered(Proposal& proposal, const Backend& backend, TacticList offered, const LowerOptions& options);
+/// Each backend that offers something for it, once.
+std::vector<const Backend*> offering_backends(const Proposal& proposal);
+
 /// What is offered at once for every node but constants and for the groups that backends may run as one, by
 /// estimates; expands operators that no backend takes. Changes the graph by that only. Those of the first
 /// cover come first, each part in execution order. Beside that cover convolutions and the like are not asked

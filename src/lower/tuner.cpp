@@ -268,11 +268,11 @@ std::shared_ptr<TrialData> Tuner::data_of(const Node& node) {
   return data_;
 }
 
-TacticList Tuner::more_tactics(const Node& node, const Backend& backend, const Target& target) {
-  if (!measures() || spent_ >= budget_) return {};
+void Tuner::search(const std::function<void()>& look) {
+  if (!measures() || spent_ >= budget_) return;
   control_.cancel.check();
   const Spending spending(spent_);
-  return backend.more_tactics(node, target);
+  look();
 }
 
 } // namespace lanner

@@ -1,6 +1,7 @@
 #pragma once
 // Measures tactics, and checks that they give what the definition gives.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -62,9 +63,8 @@ public:
   /// Makes sure of a tactic that is to be taken: checks it, whatever is left of the budget, where that was
   /// not done. In a deterministic build the list alone decides.
   Cost vet(const Node& node, const Backend& backend, const Tactic& tactic);
-  /// What `backend` offers for `node` on `target` when there is time: nothing past the budget, which the
-  /// search is part of.
-  TacticList more_tactics(const Node& node, const Backend& backend, const Target& target);
+  /// Looks for more to measure where there is time for it: not past the budget, which the search is part of.
+  void search(const std::function<void()>& look);
 
   /// What a run of the whole network is expected to take, in seconds; 0 as long as nobody has said.
   double network() const noexcept { return network_; }

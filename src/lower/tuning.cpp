@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lower/tuner.h"
+#include "plan/side_by_side.h"
 #include "plan/signature.h"
 
 namespace lanner {
@@ -33,16 +34,28 @@ public:
       time(*entry, 0, share(part, weights));
       weights -= part;
     }
-    for (Proposal* entry : slowest_first()) {
-      const std::size_t timed = entry->list.size();
-      if (pays_to_search(*entry)) search_(*entry);
-      if (entry->list.size() > timed) time(*entry, timed, options_.tuner.budget());
-      drop_guesses(*entry);
-    }
+    const std::vector<Proposal*> rest = slowest_first();
+    const auto at_once = static_cast<std::size_t>(making_threads(options_.target));
+    for (std::size_t first = 0; first < rest.size(); first += at_once)
+      search_and_time(std::span(rest).subspan(first, std::min(at_once, rest.size() - first)));
     options_.tuner.set_network(total_);
   }
 
 private:
+  void search_and_time(std::span<Proposal* const> entries) {
+    std::vector<Proposal*> paying;
+    std::vector<std::size_t> timed;
+    for (Proposal* entry : entries) {
+      timed.push_back(entry->list.size());
+      if (pays_to_search(*entry)) paying.push_back(entry);
+    }
+    search_(paying);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (entries[i]->list.size() > timed[i]) time(*entries[i], timed[i], options_.tuner.budget());
+      drop_guesses(*entries[i]);
+    }
+  }
+
   /// What a node is expected to take: the least that is known or guessed of it.
   static double weight(const Proposal& entry) {
     double least = std::numeric_limits<double>::infinity();

@@ -9,8 +9,8 @@
 
 namespace lanner {
 
-/// Adds to a node what its backends find by a search, unmeasured.
-using SearchMore = std::function<void(Proposal& entry)>;
+/// Adds to each what its backends find by a search, unmeasured.
+using SearchMore = std::function<void(std::span<Proposal* const> entries)>;
 
 /// Times what is offered for each node and what `search` finds, as far as the tuner's budget goes, and leaves
 /// out what is wrong. Where some alternatives of a node were measured, those that were not are left out, but

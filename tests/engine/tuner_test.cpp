@@ -150,7 +150,7 @@ TEST(Tuner, PastTheBudgetNothingIsRun) {
     const Cost cost = tuner.cost(bench.node(), bench.backend, bench.tactic("two"), 1, plenty);
     EXPECT_EQ(cost.seconds, 0.008);
     EXPECT_FALSE(cost.measured);
-    EXPECT_TRUE(tuner.more_tactics(bench.node(), bench.backend, {}).tactics.empty());
+    tuner.search([] { FAIL() << "there is no time"; });
   }),
             0);
   EXPECT_EQ(tuner.vet(bench.node(), bench.backend, bench.tactic("two")).trust, Trust::checked)
@@ -168,11 +168,13 @@ TEST(Tuner, LooksForMoreWhileThereIsTime) {
     Target target = bench.target;
     target.deterministic = deterministic;
     Tuner tuner(target, budget, bench.cache, bench.constants, bench.control);
-    return tuner.more_tactics(bench.node(), bench.backend, {}).tactics.size();
+    int searches = 0;
+    tuner.search([&] { ++searches; });
+    return searches;
   };
-  EXPECT_EQ(more(plenty, false), 1u);
-  EXPECT_EQ(more(0, false), 0u);
-  EXPECT_EQ(more(plenty, true), 0u);
+  EXPECT_EQ(more(plenty, false), 1);
+  EXPECT_EQ(more(0, false), 0);
+  EXPECT_EQ(more(plenty, true), 0);
 }
 
 // --- Builds at the same time ---

@@ -345,7 +345,7 @@ std::vector<Variant> by_speed(const Conv& conv, const Target& target) {
 }
 
 /// At first one way: to know that a way works takes a library long, and others are no faster by the
-/// estimates. The rest is what a search finds, further engines of each variant among it.
+/// estimates. A search finds its further engines and the first one of each other variant.
 TacticList offered(const Node& node, const Group& group, const Target& target, bool first) {
   TacticList list;
   const auto conv = conv_for_cudnn(group, list.reason);
@@ -364,7 +364,7 @@ TacticList offered(const Node& node, const Group& group, const Target& target, b
     if (candidate && first == in_first) list.tactics.push_back(stored.tactic(node, *candidate, target));
     found_fast |= candidate && !candidate->last_resort;
     if (first && found_fast) break;
-    if (first) continue;
+    if (first || !in_first) continue;
     for (const EngineCandidate& further : engines.further_candidates(list.reason))
       list.tactics.push_back(stored.tactic(node, further, target));
   }
