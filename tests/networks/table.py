@@ -26,11 +26,12 @@ users export them, with weights drawn from the statistics of trained ones. What 
 """
 HEAD = "| network | right | error | dB | build s | Lanner ms | rival ms | ratio | reference | interpreter | host |\n|---|---|---|---|---|---|---|---|---|---|---|"
 
-Section = tuple[str, str, str, float, int]
+Section = tuple[str, str, str, float, int | None]
 
 
 def section_of(row: Row) -> Section:
-    return row["machine"], row["device"], row["precision"], row["budget"], row["threads"]
+    """Of a GPU's kernels threads of the host are no part."""
+    return row["machine"], row["device"], row["precision"], row["budget"], row["threads"] if row["device"] == "cpu" else None
 
 
 class Line:
@@ -97,7 +98,8 @@ def lines_of(section: Section, rows: dict[tuple, Row]) -> list[Line]:
 
 
 def text_of_section(section: Section, lines: list[Line]) -> Iterator[str]:
-    machine, device, precision, budget, threads = section
+    machine, device, precision, budget, _ = section
+    threads = " or ".join(map(str, sorted({row["threads"] for line in lines for row in line.checks})))
     right = sum(not line.wrong for line in lines)
     yield f"## {device}, {precision.upper()}, budget {budget:g} s\n"
     yield f"{machine}; {threads} threads. {right} of {len(lines)} networks are right.\n"
