@@ -33,7 +33,8 @@ void PrintTo(const Reduced& c, std::ostream* out) {
 class Reductions : public testing::TestWithParam<Reduced> {};
 
 TEST_P(Reductions, agree_with_the_reference) {
-  for (const char* kind : {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min"})
+  for (const char* kind : {"reduce_sum", "reduce_mean", "reduce_l1", "reduce_l2", "reduce_sum_square",
+                           "reduce_max", "reduce_min"})
     for (const char* keep : {"0", "1"}) {
       const auto ran = run_reduction(
           GetParam().input, fmt::format("{}(%x, %a) {{keepdims = {}}}", kind, keep), GetParam().axes);
@@ -68,7 +69,7 @@ TEST(Reduce, pools_in_every_layout) {
 
 TEST(Reduce, in_every_layout_along_channels_and_pixels) {
   for (const char* axes : {"i64[1](1)", "i64[2](2, 3)"})
-    for (const char* kind : {"reduce_max", "reduce_min"})
+    for (const char* kind : {"reduce_l1", "reduce_l2", "reduce_sum_square", "reduce_max", "reduce_min"})
       EXPECT_TRUE(
           run_reduction("[2, 19, 5, 3]", fmt::format("{}(%x, %a)", kind), axes).contains("cpu/reduce"));
 }
@@ -110,6 +111,48 @@ std::vector<float> hard_numbers(std::int64_t length, std::int64_t inner) {
     if (column % 5 == 2) put(column, NAN);
   }
   return numbers;
+}
+
+/// Sums are kept in double.
+float norm_of(const std::vector<float>& numbers, std::int64_t column, std::int64_t inner, bool squares) {
+  double sum = 0;
+  for (auto i = static_cast<std::size_t>(column); i < numbers.size(); i += static_cast<std::size_t>(inner)) {
+    const double x = numbers[i];
+    sum += squares ? x * x : std::abs(x);
+  }
+  return static_cast<float>(squares ? std::sqrt(sum) : sum);
+}
+
+// Squares of 1e30 and 1e-30 are no floats, their lengths are.
+TEST(Folds, norms_of_numbers_of_any_size_in_every_instruction_set) {
+  for (const FoldFunctions* functions : folds_of_this_cpu())
+    for (const std::int64_t length : {1, 2, 3, 7, 16, 33, 64, 517, 1031})
+      for (const std::int64_t inner : {1, 2, 8, 15, 17, 64, 101})
+        for (const float scale : {1.0F, 1e30F, 1e-30F}) {
+          SCOPED_TRACE(fmt::format("{} columns, {} by {}", functions->columns, length, inner));
+          std::vector<float> numbers = hard_numbers(length, inner);
+          for (float& number : numbers) number *= scale;
+          for (const bool squares : {false, true}) {
+            std::vector<float> found(static_cast<std::size_t>(inner));
+            const auto run = squares ? functions->length : functions->magnitudes;
+            run({numbers.data(), found.data(), length, inner, 0, inner, 1});
+            for (std::int64_t column = 0; column < inner; ++column) {
+              const float expected = norm_of(numbers, column, inner, squares),
+                          got = found[static_cast<std::size_t>(column)];
+              EXPECT_TRUE(got == expected || std::abs(got - expected) <= 4e-7F * expected ||
+                          (std::isnan(got) && std::isnan(expected)))
+                  << "column " << column << " is " << got << ", expected " << expected;
+            }
+          }
+        }
+}
+
+TEST(Reduce, squares_that_are_no_floats_have_a_length) {
+  EXPECT_TRUE(check_tactics("graph @g(%r: f32[5, 37, 6]) -> (%y: f32[*] as \"y\") {\n"
+                            "%c: f32[] = constant() {value = f32[](1e30)}\n"
+                            "%a: i64[1] = constant() {value = i64[1](1)}\n"
+                            "%x: f32[*] = mul(%r, %c)\n%y: f32[*] = reduce_l2(%x, %a)\n}")
+                  .contains("cpu/reduce"));
 }
 
 /// As the definition of reduce_max and reduce_min has it.

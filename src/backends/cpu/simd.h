@@ -26,6 +26,9 @@ namespace lanner::LANNER_SIMD {
 using F = float __attribute__((vector_size(LANNER_SIMD_BYTES)));
 using I = std::int32_t __attribute__((vector_size(LANNER_SIMD_BYTES)));
 inline constexpr std::int64_t lanes = LANNER_SIMD_BYTES / 4;
+/// Doubles, half as many, and as many floats.
+using D = double __attribute__((vector_size(LANNER_SIMD_BYTES)));
+using HalfF = float __attribute__((vector_size(LANNER_SIMD_BYTES / 2)));
 
 inline F load(const float* from) {
   F result;
@@ -82,6 +85,12 @@ inline I to_int(F value) {
 inline F to_float(I value) {
   return __builtin_convertvector(value, F);
 }
+inline D to_double(HalfF value) {
+  return __builtin_convertvector(value, D);
+}
+inline HalfF to_float(D value) {
+  return __builtin_convertvector(value, HalfF);
+}
 
 /// a * b + c, rounded once where the instruction set has it.
 inline F multiply_add(F a, F b, F c) {
@@ -101,6 +110,17 @@ inline F square_root(F x) {
   return F(_mm256_sqrt_ps(__m256(x)));
 #else
   for (int i = 0; i < lanes; ++i) x[i] = __builtin_sqrtf(x[i]);
+  return x;
+#endif
+}
+
+inline D square_root(D x) {
+#if defined(__AVX512F__)
+  return D(_mm512_sqrt_pd(__m512d(x)));
+#elif defined(__AVX2__)
+  return D(_mm256_sqrt_pd(__m256d(x)));
+#else
+  for (int i = 0; i < lanes / 2; ++i) x[i] = __builtin_sqrt(x[i]);
   return x;
 #endif
 }

@@ -1,13 +1,14 @@
 #pragma once
-// The inner loops of sums, maxima and minima along an axis.
+// The inner loops of sums, norms, maxima and minima along an axis.
 
 #include <cstdint>
 
 namespace lanner {
 
 /// to[i] = (what from[r * inner + i] with r < length come to) / divisor, for i from `first` up to `last` of
-/// `inner`. Sums are added up in short chains, so that the sum of many rounds little. The maximum and minimum
-/// of numbers with a NaN are NaN, those of zeros may have either sign, and `divisor` is not for them.
+/// `inner`. Sums are added up in short chains, so that the sum of many rounds little, those of squares in
+/// double. The maximum and minimum of numbers with a NaN are NaN, those of zeros may have either sign.
+/// `divisor` is for `sum` and `magnitudes`.
 struct Columns {
   const float* from;
   float* to;
@@ -18,6 +19,9 @@ struct Columns {
 struct FoldFunctions {
   int columns; ///< That are best done together.
   void (*sum)(const Columns& columns);
+  void (*magnitudes)(const Columns& columns); ///< Their sum.
+  void (*squares)(const Columns& columns);    ///< Their sum.
+  void (*length)(const Columns& columns);     ///< Root of the sum of squares.
   void (*max)(const Columns& columns);
   void (*min)(const Columns& columns);
 };

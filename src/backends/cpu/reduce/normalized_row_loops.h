@@ -34,7 +34,7 @@ inline float sum_of_squares(const float* from, std::int64_t length, float mean) 
         return distance * distance;
       },
       total);
-  float sum = fold_lanes<SumOf>(total[0]);
+  float sum = fold_lanes<SumOf>(total[0])[0];
   for (std::int64_t i = length / lanes * lanes; i < length; ++i) sum += (from[i] - mean) * (from[i] - mean);
   return sum;
 }
@@ -60,7 +60,7 @@ inline void normalize_row(const NormalizedRow& row) {
     from = to;
   }
   const auto length = static_cast<float>(row.length);
-  const float mean = row.centred ? fold_of<SumOf>(from, row.length) / length : 0;
+  const float mean = row.centred ? fold_of<SumOf>(from, row.length)[0] / length : 0;
   const float variance = sum_of_squares(from, row.length, mean) / length;
   const float factor = 1 / __builtin_sqrtf(variance + row.epsilon);
   if (row.shared > 1) return scale_channels(row, from, mean, factor);

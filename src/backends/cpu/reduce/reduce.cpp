@@ -19,6 +19,10 @@ bool is_mean(const std::string& kind) {
   return kind == "reduce_mean" || kind == "global_average_pool";
 }
 
+bool squares(const std::string& kind) {
+  return kind == "reduce_l2" || kind == "reduce_sum_square";
+}
+
 using ColumnFold = void (*)(const Columns& columns);
 
 /// Memory as outer x length x inner numbers, of which those along `length` become one.
@@ -32,6 +36,9 @@ struct Reduction {
 ColumnFold fold_of(const std::string& kind) {
   const FoldFunctions& functions = fold_functions();
   if (kind == "reduce_sum" || is_mean(kind)) return functions.sum;
+  if (kind == "reduce_l1") return functions.magnitudes;
+  if (kind == "reduce_sum_square") return functions.squares;
+  if (kind == "reduce_l2") return functions.length;
   if (kind == "reduce_max" || kind == "global_max_pool") return functions.max;
   return kind == "reduce_min" ? functions.min : nullptr;
 }
@@ -122,7 +129,7 @@ TacticList reduce_tactics(const Node& node, const Group& group, const Target& ta
     tactic.inputs.resize(node.inputs().size());
     tactic.inputs[op.input(0).index] = stored(layout);
     tactic.outputs = {stored(canonical(layout, output))};
-    tactic.accumulates = DType::f32;
+    tactic.accumulates = squares(op.kind()) ? DType::f64 : DType::f32;
     tactic.estimate =
         seconds_of({.bytes = 4.0 * static_cast<double>(input.elements()), .threads = target.threads}, target);
     list.tactics.push_back(std::move(tactic));
