@@ -16,7 +16,7 @@ namespace lanner {
 namespace {
 
 /// Of the lists of a block, which stay in the nearest cache.
-constexpr std::int64_t block_taps = 1024, most_points = 256;
+constexpr std::int64_t block_taps = 1024, max_points = 256;
 
 /// An image as `batch` x `planes` x sizes x `inner` numbers, sampled at `points` places of each in the batch.
 struct Sampling {
@@ -53,7 +53,7 @@ public:
       : sampling_(sampling), functions_(sample_functions()), x_(x), grid_(grid), threads_(threads) {
     // As many points as a list has room for, or as many as leave each thread some.
     const std::int64_t share = (sampling.batch * sampling.points + threads - 1) / threads;
-    block_ = std::min({most_points, block_taps / sampling.taps(), (share / sample_lanes + 1) * sample_lanes});
+    block_ = std::min({max_points, block_taps / sampling.taps(), (share / sample_lanes + 1) * sample_lanes});
     blocks_ = (sampling.points + block_ - 1) / block_;
     const std::int64_t channels = sampling.planes * sampling.inner;
     const std::int64_t taps = std::min(block_, sampling.points) * sampling.taps() * (channels + 8);
