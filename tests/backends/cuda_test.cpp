@@ -75,6 +75,14 @@ INSTANTIATE_TEST_SUITE_P(
         "(%x: f32[2, 24, 7, 7]) -> (%y: f32[*] as \"y\") {\n%a: i64[2] = constant() {value = i64[2](1, "
         "-1)}\n%y: f32[*] = "
         "reduce_max(%x, %a)\n}",
+        "(%x: f32[2, 24, 7, 7]) -> (%y: f32[*] as \"y\") {\n%a: i64[1] = constant() {value = i64[1](1)}\n"
+        "%y: f32[*] = reduce_l2(%x, %a)\n}",
+        "(%x: f16[2, 24, 100]) -> (%y: f16[*] as \"y\") {\n%a: i64[1] = constant() {value = i64[1](-1)}\n"
+        "%y: f16[*] = reduce_l2(%x, %a)\n}",
+        "(%x: f32[2, 24, 7, 7]) -> (%y: f32[*] as \"y\") {\n%a: i64[2] = constant() {value = i64[2](0, "
+        "2)}\n%y: f32[*] = reduce_l1(%x, %a)\n}",
+        "(%x: f32[2, 24, 7, 7]) -> (%y: f32[*] as \"y\") {\n%a: i64[1] = constant() {value = i64[1](3)}\n"
+        "%y: f32[*] = reduce_sum_square(%x, %a)\n}",
         "(%x: f32[2, 7, 48], %s: f32[48], %b: f32[48]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = "
         "layer_normalization(%x, %s, %b)\n}",
         "(%x: f16[2, 3, 7, 5], %s: f16[7, 5]) -> (%y: f16[*] as \"y\") {\n%y: f16[*] = "

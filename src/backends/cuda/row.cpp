@@ -31,7 +31,8 @@ std::optional<Rows> rows_of(const GroupOp& op) {
   const std::string_view reduction = kind == "global_average_pool" ? "reduce_mean"
                                      : kind == "global_max_pool"   ? "reduce_max"
                                                                    : std::string_view(kind);
-  static constexpr std::string_view reductions[] = {"reduce_mean", "reduce_sum", "reduce_max", "reduce_min"};
+  static constexpr std::string_view reductions[] = {
+      "reduce_mean", "reduce_sum", "reduce_l1", "reduce_l2", "reduce_sum_square", "reduce_max", "reduce_min"};
   if (std::find(std::begin(reductions), std::end(reductions), reduction) == std::end(reductions))
     return std::nullopt;
   if (auto axes = reduced_axes(op)) return Rows{std::string(reduction), std::move(*axes)};
@@ -91,7 +92,8 @@ TacticList row_tactics(const Node& node, const Group& group, const Target& targe
     tactic.outputs.assign(node.outputs().size(), on_device(target, Layout{}));
     tactic.outputs[0] = on_device(target, canonical(layout, y), kept);
     tactic.estimate = seconds_of({.bytes = 12.0 * static_cast<double>(x.elements())}, target);
-    tactic.accumulates = DType::f32;
+    const bool squares = op.kind() == "reduce_l2" || op.kind() == "reduce_sum_square";
+    tactic.accumulates = squares ? DType::f64 : DType::f32;
     return tactic;
   });
   return list;

@@ -20,36 +20,41 @@ __device__ std::int64_t offset_of(std::int64_t index, int axes, const std::int64
   return axes > 0 ? offset + index * strides[0] : 0;
 }
 
-struct Sum {
-  static __device__ float start() { return 0; }
-  static __device__ float join(float a, float b) { return a + b; }
+template<typename T>
+struct SumIn {
+  using Total = T;
+  static __device__ T start() { return 0; }
+  static __device__ T join(T a, T b) { return a + b; }
 };
+using Sum = SumIn<float>;
 struct Max {
+  using Total = float;
   static __device__ float start() { return -__int_as_float(0x7f800000); }
   static __device__ float join(float a, float b) { return a > b || a != a ? a : b; }
 };
 struct Min {
+  using Total = float;
   static __device__ float start() { return __int_as_float(0x7f800000); }
   static __device__ float join(float a, float b) { return a < b || a != a ? a : b; }
 };
 
 /// The same value for every thread of the block.
 template<typename Fold>
-__device__ float join_block(float value) {
-  __shared__ float parts[warp];
+__device__ typename Fold::Total join_block(typename Fold::Total value) {
+  __shared__ typename Fold::Total parts[warp];
   for (int distance = warp / 2; distance > 0; distance /= 2)
     value = Fold::join(value, __shfl_xor_sync(0xffffffffu, value, distance));
   __syncthreads();
   if (threadIdx.x % warp == 0) parts[threadIdx.x / warp] = value;
   __syncthreads();
-  float total = Fold::start();
+  typename Fold::Total total = Fold::start();
   for (int i = 0; i < static_cast<int>(blockDim.x) / warp; ++i) total = Fold::join(total, parts[i]);
   return total;
 }
 
 template<typename Fold, typename T, typename Term>
-__device__ float fold_row(const T* row, const RowParameters& p, Term term) {
-  float value = Fold::start();
+__device__ typename Fold::Total fold_row(const T* row, const RowParameters& p, Term term) {
+  typename Fold::Total value = Fold::start();
   for (std::int64_t i = threadIdx.x; i < p.length; i += blockDim.x)
     value = Fold::join(value, term(load(row + offset_of(i, p.inner, p.inner_sizes, p.inner_source))));
   return join_block<Fold>(value);
@@ -62,11 +67,38 @@ __device__ void for_each_row(const RowParameters& p, Body body) {
          offset_of(row, p.kept, p.kept_sizes, p.kept_target));
 }
 
-template<typename Fold, bool mean, typename T>
+/// What a row comes to: its elements' terms, folded.
+template<typename F>
+struct Plain {
+  using Fold = F;
+  static __device__ float term(float x) { return x; }
+  static __device__ float result(float total, std::int64_t /*length*/) { return total; }
+};
+struct Mean : Plain<Sum> {
+  static __device__ float result(float total, std::int64_t length) {
+    return total / static_cast<float>(length);
+  }
+};
+struct Magnitudes : Plain<Sum> {
+  static __device__ float term(float x) { return fabsf(x); }
+};
+/// In double: squares of floats leave their range at both ends.
+struct Squares {
+  using Fold = SumIn<double>;
+  static __device__ double term(float x) { return static_cast<double>(x) * x; }
+  static __device__ float result(double total, std::int64_t /*length*/) { return static_cast<float>(total); }
+};
+struct Length : Squares {
+  static __device__ float result(double total, std::int64_t /*length*/) {
+    return static_cast<float>(sqrt(total));
+  }
+};
+
+template<typename Kind, typename T>
 __device__ void reduce(const T* source, T* target, const RowParameters& p) {
   for_each_row(p, [&](std::int64_t from, std::int64_t to) {
-    const float total = fold_row<Fold>(source + from, p, [](float x) { return x; });
-    if (threadIdx.x == 0) store(target + to, mean ? total / static_cast<float>(p.length) : total);
+    const auto total = fold_row<typename Kind::Fold>(source + from, p, [](float x) { return Kind::term(x); });
+    if (threadIdx.x == 0) store(target + to, Kind::result(total, p.length));
   });
 }
 
@@ -126,16 +158,25 @@ __device__ void normalization(const T* x, const T* added, const T* scale, const 
 
 #define LANNER_ROW_KERNELS(suffix, T)                                                                        \
   __global__ void reduce_sum_##suffix(const T* s, T* t, RowParameters p) {                                   \
-    reduce<Sum, false>(s, t, p);                                                                             \
+    reduce<Plain<Sum>>(s, t, p);                                                                             \
   }                                                                                                          \
   __global__ void reduce_mean_##suffix(const T* s, T* t, RowParameters p) {                                  \
-    reduce<Sum, true>(s, t, p);                                                                              \
+    reduce<Mean>(s, t, p);                                                                                   \
+  }                                                                                                          \
+  __global__ void reduce_l1_##suffix(const T* s, T* t, RowParameters p) {                                    \
+    reduce<Magnitudes>(s, t, p);                                                                             \
+  }                                                                                                          \
+  __global__ void reduce_l2_##suffix(const T* s, T* t, RowParameters p) {                                    \
+    reduce<Length>(s, t, p);                                                                                 \
+  }                                                                                                          \
+  __global__ void reduce_sum_square_##suffix(const T* s, T* t, RowParameters p) {                            \
+    reduce<Squares>(s, t, p);                                                                                \
   }                                                                                                          \
   __global__ void reduce_max_##suffix(const T* s, T* t, RowParameters p) {                                   \
-    reduce<Max, false>(s, t, p);                                                                             \
+    reduce<Plain<Max>>(s, t, p);                                                                             \
   }                                                                                                          \
   __global__ void reduce_min_##suffix(const T* s, T* t, RowParameters p) {                                   \
-    reduce<Min, false>(s, t, p);                                                                             \
+    reduce<Plain<Min>>(s, t, p);                                                                             \
   }                                                                                                          \
   __global__ void softmax_##suffix(const T* s, T* t, RowParameters p) {                                      \
     softmax<false>(s, t, p);                                                                                 \
