@@ -4,6 +4,8 @@
 
 #include "backends/conv_cases.h"
 #include "backends/tactic_check.h"
+#include "run/lowered_text.h"
+#include "text_parts.h"
 
 namespace lanner {
 namespace {
@@ -32,6 +34,18 @@ const ConvCase more_conv_cases[] = {
     {"[2, 1, 9]", "[1, 1, 3]", "strides = [3]"},
 };
 INSTANTIATE_TEST_SUITE_P(more_shapes, Conv, testing::ValuesIn(more_conv_cases));
+
+/// oneDNN runs it as it lies only by products of one column a channel, which take a hundred times as long.
+TEST(DepthwiseConv, is_worth_two_reorders) {
+  const std::string lowered =
+      test::engine_of(
+          "graph @g(%x: f32[1, 192, 28, 28]) -> (%y: f32[*] as \"y\") {\n"
+          "%w: f32[192, 1, 3, 3] = constant() {value = random(f32[192, 1, 3, 3], seed = 5, std = 0.3)}\n"
+          "%y: f32[*] = conv(%x, %w, _) {group = 192, pads = [1, 1, 1, 1]}\n}",
+          2)
+          .lowered_ir();
+  EXPECT_EQ(test::count(lowered, "= reorder("), 2u) << lowered;
+}
 
 class ConvTranspose : public testing::TestWithParam<ConvCase> {};
 TEST_P(ConvTranspose, agrees_with_the_reference) {

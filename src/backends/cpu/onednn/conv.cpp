@@ -178,11 +178,25 @@ std::optional<Tactic> to_tactic(const Conv& conv, const Node& node, const Varian
   return tactic;
 }
 
+bool is_by_gemm(const Implementation& implementation) {
+  return implementation.name.find("gemm") != std::string::npos;
+}
+
 /// Whether the value of input `added` comes in as another input too, which writing in its place would spoil.
 bool reads_twice(const Group& group, std::size_t added) {
   const auto& inputs = group.inputs();
   return std::count(inputs.begin(), inputs.end(), inputs[added]) > 1 ||
          group.ops().front().input(0).index == added;
+}
+
+/// With groups, oneDNN's convolution by gemm makes a product of each group and image whose few columns leave
+/// a vector's lanes empty: an element of the image written out for it takes as long as so many operations do
+/// elsewhere.
+double operations_by(const Implementation& implementation, const Conv& conv) {
+  constexpr double of_element = 500;
+  if (conv.groups == 1 || !is_by_gemm(implementation)) return conv.operations();
+  const double elements = conv.operations() / 2 / static_cast<double>(conv.outputs_per_group());
+  return conv.operations() + of_element * elements;
 }
 
 template<bool transposed>
@@ -194,8 +208,6 @@ TacticList conv_tactics(const Node& node, const Group& group, const Target& targ
   const std::string_view kernel = transposed ? "conv_transpose" : "conv";
   const double bytes =
       4.0 * static_cast<double>(conv->input.elements() + conv->filter.elements() + conv->output.elements());
-  const double cost =
-      seconds_of({.operations = conv->operations(), .bytes = bytes, .threads = target.threads}, target);
   double slower = 1;
   for (const Variant& variant : variants(*conv)) {
     const Candidate candidate = make(*conv, variant);
@@ -203,12 +215,15 @@ TacticList conv_tactics(const Node& node, const Group& group, const Target& targ
     for (const Implementation& implementation : implementations(candidate.descriptor, 2)) {
       // oneDNN 2.6's convolution by gemm places operands wrongly in channels-last results; it is no match for
       // the others there.
-      if (!variant.dst.row_major() && implementation.name.find("gemm") != std::string::npos) continue;
+      if (!variant.dst.row_major() && is_by_gemm(implementation)) continue;
       const auto own = layout_of(implementation.descriptor.weights_desc());
       const auto weights = own ? weight_layout(*conv, *own) : std::nullopt;
       if (!weights || (!conv->weights.is_input() && !weights->row_major())) continue;
       auto tactic = to_tactic(*conv, node, variant, candidate, implementation, *weights, kernel);
       if (!tactic) continue;
+      const double cost = seconds_of(
+          {.operations = operations_by(implementation, *conv), .bytes = bytes, .threads = target.threads},
+          target);
       tactic->estimate = cost * slower * (variant.residual == Residual::read ? 1.05 : 1);
       list.tactics.push_back(std::move(*tactic));
       slower += 0.1;
