@@ -5,38 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ops/cell_activation.h"
 #include "ops/matrix_product.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
-
-/// An activation function with its parameters.
-struct CellActivation {
-  enum class Kind : std::uint8_t {
-    relu,
-    tanh,
-    sigmoid,
-    softsign,
-    softplus,
-    affine,
-    leaky_relu,
-    thresholded_relu,
-    scaled_tanh,
-    hard_sigmoid,
-    elu,
-  };
-  Kind kind = Kind::tanh;
-  double alpha = 0, beta = 0;
-  double bound = std::numeric_limits<double>::infinity(); ///< Of the magnitude that it is given: `clip`.
-
-  double operator()(double x) const;
-};
 
 /// What an operator's gates are.
 struct RecurrentKind {
