@@ -86,8 +86,15 @@ inline void store_up_to(float* to, F value, std::int64_t count) {
     store_some(to, value, count);
 }
 
+/// A sum with a vector of zeros would be an addition before each broadcast, and lose the sign of -0.
 inline F splat(float value) {
-  return F{} + value;
+#if defined(__AVX512F__)
+  return F(_mm512_set1_ps(value));
+#elif defined(__AVX2__)
+  return F(_mm256_set1_ps(value));
+#else
+  return F{value, value, value, value};
+#endif
 }
 inline I as_bits(F value) {
   return reinterpret_cast<I>(value);
