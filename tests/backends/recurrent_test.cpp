@@ -10,6 +10,7 @@
 #include "backends/cpu/recurrent/sequence.h"
 #include "backends/tactic_check.h"
 #include "device/cpu.h"
+#include "plan/work.h"
 
 namespace lanner {
 namespace {
@@ -269,6 +270,11 @@ TEST(Recurrent, shares_units_columns_or_nothing) {
     EXPECT_TRUE(check_tactics(text_of(n), {.threads = 4}).contains("cpu/recurrent"));
     EXPECT_TRUE(check_tactics(text_of(n), {.threads = 1}).contains("cpu/recurrent"));
   }
+}
+
+TEST(Recurrent, has_the_work_of_its_products) {
+  const Net n{.op = "gru", .steps = 3, .batch = 2, .inputs = 5, .hidden = 7, .direction = "bidirectional"};
+  EXPECT_EQ(flops_of(*make_case(text_of(n)).node), 2U * 3 * 2 * 2 * 3 * 7 * (5 + 7));
 }
 
 TEST(Recurrent, refuses_doubles) {
