@@ -41,7 +41,7 @@ static void gru_step(const DirectionWeights<T>& weights, const T* x_gates, CellS
 static void run_gru(KernelContext& context) {
   const bool linear_before_reset = context.attributes().flag("linear_before_reset");
   visit_compute(context.output(0).dtype(), [&]<typename T>(Tag<T>) {
-    run_recurrent<T>(context, 3, {"Sigmoid", "Tanh"},
+    run_recurrent<T>(context, "gru",
                      [=](const DirectionWeights<T>& weights, const T* x_gates, CellState<T>& state) {
                        gru_step(weights, x_gates, state, linear_before_reset);
                      });

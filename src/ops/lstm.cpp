@@ -36,7 +36,7 @@ static void lstm_step(const DirectionWeights<T>& weights, const T* x_gates, Cell
 static void run_lstm(KernelContext& context) {
   const bool coupled = context.attributes().flag("input_forget");
   visit_compute(context.output(0).dtype(), [&]<typename T>(Tag<T>) {
-    run_recurrent<T>(context, 4, {"Sigmoid", "Tanh", "Tanh"},
+    run_recurrent<T>(context, "lstm",
                      [=](const DirectionWeights<T>& weights, const T* x_gates, CellState<T>& state) {
                        lstm_step(weights, x_gates, state, coupled);
                      });

@@ -1,7 +1,6 @@
 #include "ops/recurrent.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/check.h"
 #include "ops/arguments.h"
@@ -26,10 +25,6 @@ static std::int64_t direction_count(const AttributeMap& attributes) {
   return 1;
 }
 
-bool RecurrentShape::reversed(const AttributeMap& attributes, std::int64_t d) {
-  return d == 1 || attributes.string("direction", "forward") == "reverse";
-}
-
 // Takes alpha or beta for one function: the next given value, or the function's own.
 static double take(std::span<const double>& given, double fallback) {
   if (given.empty()) return fallback;
@@ -38,35 +33,62 @@ static double take(std::span<const double>& given, double fallback) {
   return value;
 }
 
+double CellActivation::operator()(double x) const {
+  x = std::clamp(x, -bound, bound);
+  switch (kind) {
+  case Kind::relu:
+    return std::max(x, 0.0);
+  case Kind::tanh:
+    return std::tanh(x);
+  case Kind::sigmoid:
+    return 1 / (1 + std::exp(-x));
+  case Kind::softsign:
+    return x / (1 + std::abs(x));
+  case Kind::softplus:
+    return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+  case Kind::affine:
+    return alpha * x + beta;
+  case Kind::leaky_relu:
+    return x >= 0 ? x : alpha * x;
+  case Kind::thresholded_relu:
+    return x >= alpha ? x : 0;
+  case Kind::scaled_tanh:
+    return alpha * std::tanh(beta * x);
+  case Kind::hard_sigmoid:
+    return std::clamp(alpha * x + beta, 0.0, 1.0);
+  case Kind::elu:
+    return x >= 0 ? x : alpha * std::expm1(x);
+  }
+  fail(ErrorCode::internal, "an activation of kind {}", static_cast<int>(kind));
+}
+
 static CellActivation make_activation(const std::string& name, std::span<const double>& alphas,
                                       std::span<const double>& betas) {
-  if (name == "Relu") return [](double x) { return std::max(x, 0.0); };
-  if (name == "Tanh") return [](double x) { return std::tanh(x); };
-  if (name == "Sigmoid") return [](double x) { return 1 / (1 + std::exp(-x)); };
-  if (name == "Softsign") return [](double x) { return x / (1 + std::abs(x)); };
-  if (name == "Softplus")
-    return [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); };
-  if (name == "Affine") return [a = take(alphas, 1), b = take(betas, 0)](double x) { return a * x + b; };
-  if (name == "LeakyRelu") return [a = take(alphas, 0.01)](double x) { return x >= 0 ? x : a * x; };
-  if (name == "ThresholdedRelu") return [a = take(alphas, 1)](double x) { return x >= a ? x : 0; };
-  if (name == "ScaledTanh")
-    return [a = take(alphas, 1), b = take(betas, 1)](double x) { return a * std::tanh(b * x); };
-  if (name == "HardSigmoid")
-    return
-        [a = take(alphas, 0.2), b = take(betas, 0.5)](double x) { return std::clamp(a * x + b, 0.0, 1.0); };
-  if (name == "Elu") return [a = take(alphas, 1)](double x) { return x >= 0 ? x : a * std::expm1(x); };
+  using Kind = CellActivation::Kind;
+  if (name == "Relu") return {Kind::relu};
+  if (name == "Tanh") return {Kind::tanh};
+  if (name == "Sigmoid") return {Kind::sigmoid};
+  if (name == "Softsign") return {Kind::softsign};
+  if (name == "Softplus") return {Kind::softplus};
+  if (name == "Affine") return {Kind::affine, take(alphas, 1), take(betas, 0)};
+  if (name == "LeakyRelu") return {Kind::leaky_relu, take(alphas, 0.01)};
+  if (name == "ThresholdedRelu") return {Kind::thresholded_relu, take(alphas, 1)};
+  if (name == "ScaledTanh") return {Kind::scaled_tanh, take(alphas, 1), take(betas, 1)};
+  if (name == "HardSigmoid") return {Kind::hard_sigmoid, take(alphas, 0.2), take(betas, 0.5)};
+  if (name == "Elu") return {Kind::elu, take(alphas, 1)};
   fail(ErrorCode::unsupported, "activation \"{}\" is none of ONNX's", name);
 }
 
-static CellActivation clipped(CellActivation function, std::optional<double> bound) {
-  if (!bound) return function;
-  return [function = std::move(function), most = *bound](double x) {
-    return function(std::clamp(x, -most, most));
-  };
+RecurrentKind recurrent_kind(std::string_view op) {
+  if (op == "lstm") return {4, {"Sigmoid", "Tanh", "Tanh"}};
+  if (op == "gru") return {3, {"Sigmoid", "Tanh"}};
+  if (op == "rnn") return {1, {"Tanh"}};
+  return {};
 }
 
 std::vector<std::vector<CellActivation>> cell_activations(const AttributeMap& attributes,
-                                                          const std::vector<std::string>& fallback) {
+                                                          const RecurrentKind& kind) {
+  const std::vector<std::string>& fallback = kind.activations;
   const auto directions = static_cast<std::size_t>(direction_count(attributes));
   auto names = attributes.get<std::vector<std::string>>("activations", {});
   if (names.empty())
@@ -76,12 +98,14 @@ std::vector<std::vector<CellActivation>> cell_activations(const AttributeMap& at
         "activations has {} values, expected {}", names.size(), fallback.size() * directions);
   const auto alphas = attributes.get<std::vector<double>>("activation_alpha", {});
   const auto betas = attributes.get<std::vector<double>>("activation_beta", {});
-  std::optional<double> bound;
-  if (attributes.has("clip") && attributes.real("clip", 0) > 0) bound = attributes.real("clip", 0);
+  const double clip = attributes.has("clip") ? attributes.real("clip", 0) : 0;
   std::span<const double> rest_alphas = alphas, rest_betas = betas;
   std::vector<std::vector<CellActivation>> found(directions);
-  for (std::size_t i = 0; i < fallback.size() * directions; ++i)
-    found[i / fallback.size()].push_back(clipped(make_activation(names[i], rest_alphas, rest_betas), bound));
+  for (std::size_t i = 0; i < fallback.size() * directions; ++i) {
+    CellActivation activation = make_activation(names[i], rest_alphas, rest_betas);
+    if (clip > 0) activation.bound = clip;
+    found[i / fallback.size()].push_back(activation);
+  }
   return found;
 }
 
@@ -148,17 +172,23 @@ void infer_recurrent(InferContext& context, std::int64_t gates) {
   for (std::size_t i = 1; i < context.outputs(); ++i) context.set_output(i, x.with_dims(state));
 }
 
-RecurrentShape RecurrentShape::read(const KernelContext& context, std::int64_t gates) {
-  const Shape& x = context.input(0).shape();
+RecurrentShape RecurrentShape::of(const AttributeMap& attributes, const Shape& x, const Shape& r,
+                                  std::int64_t gates) {
   RecurrentShape shape;
-  shape.batch_first = context.attributes().integer("layout", 0) == 1;
+  shape.batch_first = attributes.integer("layout", 0) == 1;
+  shape.reverse = attributes.string("direction", "forward") == "reverse";
   shape.steps = x[shape.batch_first ? 1 : 0];
   shape.batch = x[shape.batch_first ? 0 : 1];
   shape.inputs = x[2];
-  shape.hidden = context.input(2).shape()[2];
-  shape.directions = direction_count(context.attributes());
+  shape.hidden = r[2];
+  shape.directions = direction_count(attributes);
   shape.gates = gates;
   return shape;
+}
+
+void check_sequence_length(std::int64_t length, const RecurrentShape& shape) {
+  check(length >= 0 && length <= shape.steps, ErrorCode::invalid_argument,
+        "sequence_lens holds {}, expected 0 to {}", length, shape.steps);
 }
 
 std::vector<std::int64_t> sequence_lengths(const KernelContext& context, const RecurrentShape& shape) {
@@ -166,9 +196,7 @@ std::vector<std::int64_t> sequence_lengths(const KernelContext& context, const R
   std::vector<std::int64_t> lengths = read_integers(context.input(4), "sequence_lens");
   check(static_cast<std::int64_t>(lengths.size()) == shape.batch, ErrorCode::invalid_argument,
         "sequence_lens has {} values, expected {}", lengths.size(), shape.batch);
-  for (const std::int64_t length : lengths)
-    check(length >= 0 && length <= shape.steps, ErrorCode::invalid_argument,
-          "sequence_lens holds {}, expected 0 to {}", length, shape.steps);
+  for (const std::int64_t length : lengths) check_sequence_length(length, shape);
   return lengths;
 }
 

@@ -5,30 +5,38 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "ops/cell_activation.h"
 #include "ops/matrix_product.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
 
-/// An activation function with its parameters. Computed in double.
-using CellActivation = std::function<double(double)>;
+/// What an operator's gates are.
+struct RecurrentKind {
+  std::int64_t gates = 0;               ///< 0 for an operator that is none of the three.
+  std::vector<std::string> activations; ///< Of one direction where the attribute is absent.
+};
+RecurrentKind recurrent_kind(std::string_view op);
 
-/// The activations of each direction: `per_direction` of them, `fallback` when the attribute is absent.
+/// The activations of each direction.
 std::vector<std::vector<CellActivation>> cell_activations(const AttributeMap& attributes,
-                                                          const std::vector<std::string>& fallback);
+                                                          const RecurrentKind& kind);
 
 struct RecurrentShape {
   std::int64_t steps = 0, batch = 0, inputs = 0, hidden = 0, directions = 1, gates = 1;
-  bool batch_first = false;
+  bool batch_first = false, reverse = false;
 
-  static RecurrentShape read(const KernelContext& context, std::int64_t gates);
+  /// Of the shapes of X and R.
+  static RecurrentShape of(const AttributeMap& attributes, const Shape& x, const Shape& r,
+                           std::int64_t gates);
+  std::int64_t width() const { return gates * hidden; }
   /// Whether direction `d` runs from the end.
-  static bool reversed(const AttributeMap& attributes, std::int64_t d);
+  bool reversed(std::int64_t d) const { return reverse || d == 1; }
   /// Where the vector of a step, batch row or direction starts, in vectors.
   std::int64_t input_row(std::int64_t t, std::int64_t b) const {
     return batch_first ? b * steps + t : t * batch + b;
@@ -45,6 +53,8 @@ struct RecurrentShape {
 std::vector<AttributeSpec> recurrent_attribute_specs();
 /// Sets the outputs Y, Y_h and, of an LSTM, Y_c.
 void infer_recurrent(InferContext& context, std::int64_t gates);
+/// Throws Error{invalid_argument} for a length beyond the input.
+void check_sequence_length(std::int64_t length, const RecurrentShape& shape);
 /// Length of each batch row's sequence.
 std::vector<std::int64_t> sequence_lengths(const KernelContext& context, const RecurrentShape& shape);
 
@@ -89,8 +99,8 @@ template<typename T, typename Step>
 class RecurrentRun {
 public:
   RecurrentRun(KernelContext& context, std::int64_t gates, Step step)
-      : context_(context), shape_(RecurrentShape::read(context, gates)), step_(std::move(step)), x_(wide(0)),
-        w_(wide(1)), r_(wide(2)), b_(wide(3)), h_(wide(5)), c_(has_cell() ? wide(6) : Tensor()),
+      : context_(context), shape_(shape_of(context, gates)), step_(std::move(step)), x_(wide(0)), w_(wide(1)),
+        r_(wide(2)), b_(wide(3)), h_(wide(5)), c_(has_cell() ? wide(6) : Tensor()),
         p_(has_cell() ? wide(7) : Tensor()) {}
 
   void run(const std::vector<std::vector<CellActivation>>& activations) {
@@ -109,8 +119,12 @@ public:
   }
 
 private:
+  static RecurrentShape shape_of(const KernelContext& context, std::int64_t gates) {
+    return RecurrentShape::of(context.attributes(), context.input(0).shape(), context.input(2).shape(),
+                              gates);
+  }
   bool has_cell() const { return shape_.gates == 4; }
-  std::int64_t width() const { return shape_.gates * shape_.hidden; }
+  std::int64_t width() const { return shape_.width(); }
   Tensor wide(std::size_t i) const {
     return context_.has(i) ? to_dtype(context_.input(i), dtype_of<T>()) : Tensor();
   }
@@ -148,13 +162,12 @@ private:
     const std::int64_t state_row = shape_.state_row(d, b);
     CellState<T> state{initial(h_, state_row), initial(c_, state_row),
                        std::vector<T>(static_cast<std::size_t>(width()))};
-    const bool reversed = RecurrentShape::reversed(context_.attributes(), d);
     const auto store = [&](std::size_t output, std::int64_t row, const std::vector<T>& values) {
       if (output >= results.size()) return;
       std::copy(values.begin(), values.end(), results[output].template as<T>().begin() + row * shape_.hidden);
     };
     for (std::int64_t s = 0; s < length; ++s) {
-      const std::int64_t t = reversed ? length - 1 - s : s;
+      const std::int64_t t = shape_.reversed(d) ? length - 1 - s : s;
       step_(weights, x_gates.data() + shape_.input_row(t, b) * width(), state);
       store(0, shape_.output_row(t, d, b), state.hidden);
     }
@@ -169,10 +182,10 @@ private:
 };
 
 template<typename T, typename Step>
-void run_recurrent(KernelContext& context, std::int64_t gates, const std::vector<std::string>& activations,
-                   Step step) {
-  RecurrentRun<T, Step>(context, gates, std::move(step))
-      .run(cell_activations(context.attributes(), activations));
+void run_recurrent(KernelContext& context, std::string_view op, Step step) {
+  const RecurrentKind kind = recurrent_kind(op);
+  RecurrentRun<T, Step>(context, kind.gates, std::move(step))
+      .run(cell_activations(context.attributes(), kind));
 }
 
 } // namespace lanner::ops

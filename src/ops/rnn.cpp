@@ -19,7 +19,7 @@ static void rnn_step(const DirectionWeights<T>& weights, const T* x_gates, CellS
 
 static void run_rnn(KernelContext& context) {
   visit_compute(context.output(0).dtype(),
-                [&]<typename T>(Tag<T>) { run_recurrent<T>(context, 1, {"Tanh"}, rnn_step<T>); });
+                [&]<typename T>(Tag<T>) { run_recurrent<T>(context, "rnn", rnn_step<T>); });
 }
 
 std::vector<OpDef> rnn_ops() {

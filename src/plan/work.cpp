@@ -3,6 +3,7 @@
 #include <set>
 
 #include "graph/op.h"
+#include "ops/recurrent.h"
 #include "plan/lowered.h"
 
 namespace lanner {
@@ -31,6 +32,13 @@ std::uint64_t product_flops(const Node& node) {
   const bool turned = node.kind() == "gemm" && node.attributes.flag("transA");
   const std::int64_t depth = turned && a.rank() == 2 ? a[0] : a.back();
   return 2 * elements(node.output()) * static_cast<std::uint64_t>(depth);
+}
+
+/// Every step of every row meets both matrices of each direction.
+std::uint64_t recurrent_flops(const Node& node) {
+  const Shape x = node.input(0)->type.shape();
+  if (x.rank() != 3 || x[2] == 0 || !node.input(2) || !node.input(2)->type.is_static()) return 0;
+  return 2 * static_cast<std::uint64_t>(x[0] * x[1]) * (elements(node.input(1)) + elements(node.input(2)));
 }
 
 bool has_static_operands(const Node& node) {
@@ -67,6 +75,7 @@ std::uint64_t flops_of(const Node& node) {
   if (node.kind() == "conv") return convolution_flops(node);
   if (node.kind() == "conv_transpose") return transposed_flops(node);
   if (node.kind() == "gemm" || node.kind() == "matmul") return product_flops(node);
+  if (ops::recurrent_kind(node.kind()).gates > 0) return recurrent_flops(node);
   return 0;
 }
 

@@ -70,8 +70,34 @@ inline void store_some(float* to, F value, std::int64_t count) {
   std::memcpy(to, &value, static_cast<std::size_t>(count) * sizeof(float));
 }
 #endif
+
+/// `write(i, count)` for each vector of a row; `count` is less than `lanes` for the last one only.
+template<typename Write>
+void each_vector(std::int64_t length, Write write) {
+  std::int64_t i = 0;
+  for (; i + lanes <= length; i += lanes) write(i, lanes);
+  if (i < length) write(i, length - i);
+}
+
+inline F load_up_to(const float* from, std::int64_t count) {
+  return count == lanes ? load(from) : load_some(from, count);
+}
+inline void store_up_to(float* to, F value, std::int64_t count) {
+  if (count == lanes)
+    store(to, value);
+  else
+    store_some(to, value, count);
+}
+
+/// A sum with a vector of zeros would be an addition before each broadcast, and lose the sign of -0.
 inline F splat(float value) {
-  return F{} + value;
+#if defined(__AVX512F__)
+  return F(_mm512_set1_ps(value));
+#elif defined(__AVX2__)
+  return F(_mm256_set1_ps(value));
+#else
+  return F{value, value, value, value};
+#endif
 }
 inline I as_bits(F value) {
   return reinterpret_cast<I>(value);

@@ -15,10 +15,14 @@ inline F polynomial(F x, C... coefficients) {
   return sum;
 }
 
-/// x * 2^n for n from -252 to 254, through denormal numbers and infinity.
-inline F scale_by_power(F x, I n) {
-  const I half = n >> 1;
-  return x * as_float((half + 127) << 23) * as_float((n - half + 127) << 23);
+/// x * 2^n for whole n from -252 to 254, through denormal numbers and infinity.
+inline F scale_by_power(F x, F n) {
+#if defined(__AVX512F__)
+  return F(_mm512_scalef_ps(__m512(x), __m512(n)));
+#else
+  const I whole = to_int(n), half = whole >> 1;
+  return x * as_float((half + 127) << 23) * as_float((whole - half + 127) << 23);
+#endif
 }
 
 /// e^x = 2^n e^r, r in [-ln 2 / 2, ln 2 / 2].
@@ -28,7 +32,7 @@ inline F exponential(F x) {
   F r = multiply_add(n, splat(-0.693359375F), bounded);
   r = multiply_add(n, splat(2.12194440e-4F), r);
   const F p = polynomial(r, 0.5F, 0.1666667F, 0.041666508F, 0.008332352F, 0.0013928886F, 0.00020436604F);
-  return scale_by_power(multiply_add(p, r * r, r + 1.0F), to_int(n));
+  return scale_by_power(multiply_add(p, r * r, r + 1.0F), n);
 }
 
 /// ln x = n ln 2 + ln m, m in [sqrt 1/2, sqrt 2).

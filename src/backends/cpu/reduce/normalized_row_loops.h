@@ -6,24 +6,6 @@
 
 namespace lanner::LANNER_SIMD {
 
-/// `write(i, count)` for each vector of a row; `count` is less than `lanes` for the last one only.
-template<typename Write>
-void each_vector(std::int64_t length, Write write) {
-  std::int64_t i = 0;
-  for (; i + lanes <= length; i += lanes) write(i, lanes);
-  if (i < length) write(i, length - i);
-}
-
-inline F load_up_to(const float* from, std::int64_t count) {
-  return count == lanes ? load(from) : load_some(from, count);
-}
-inline void store_up_to(float* to, F value, std::int64_t count) {
-  if (count == lanes)
-    store(to, value);
-  else
-    store_some(to, value, count);
-}
-
 /// The sum of (from[i] - mean)^2.
 inline float sum_of_squares(const float* from, std::int64_t length, float mean) {
   F total[1];

@@ -1,0 +1,10 @@
+#include "backends/cpu/recurrent/cells_loops.h"
+
+namespace lanner {
+
+const CellFunctions& cell_functions_avx2() {
+  static constexpr CellFunctions functions = LANNER_SIMD::cells_beside(panel_function_avx2);
+  return functions;
+}
+
+} // namespace lanner

@@ -1,0 +1,95 @@
+#pragma once
+// The loops of places.h over the vectors of simd.h; see tile_functions.h for how it is compiled.
+
+#include "backends/cpu/reduce/places.h"
+#include "backends/cpu/simd.h"
+
+namespace lanner::LANNER_SIMD {
+
+inline constexpr int place_vectors = 4;
+
+/// Which of two is ahead. The least is the largest of what is negated.
+template<bool least, bool last>
+struct Ahead {
+  template<typename V>
+  static V seen(V x) {
+    return least ? -x : x;
+  }
+  static I of(F x, F best) { return last ? x >= best : x > best; }
+  static bool of(float x, float best) { return last ? x >= best : x > best; }
+};
+
+/// The leaders of so many vectors of columns, of which the last holds `count`.
+template<typename Kind, int vectors>
+void column_places(const PlaceColumns& c, std::int64_t column, std::int64_t count) {
+  F best[vectors];
+  I place[vectors] = {};
+  const auto load_at = [&](std::int64_t row, int v) {
+    const float* at = c.from + row * c.inner + column + v * lanes;
+    // As folds of far rows do: no processor guesses that their next columns follow.
+    if constexpr (vectors > 1) __builtin_prefetch(at + 2 * place_vectors * lanes);
+    return Kind::seen(load_up_to(at, v + 1 < vectors ? lanes : count));
+  };
+  for (int v = 0; v < vectors; ++v) best[v] = load_at(0, v);
+  for (std::int64_t row = 1; row < c.length; ++row)
+    for (int v = 0; v < vectors; ++v) {
+      const F x = load_at(row, v);
+      const I ahead = Kind::of(x, best[v]);
+      best[v] = ahead ? x : best[v];
+      place[v] = ahead ? I{} + static_cast<std::int32_t>(row) : place[v];
+    }
+  for (int v = 0; v < vectors; ++v)
+    for (std::int64_t i = 0; i < (v + 1 < vectors ? lanes : count); ++i)
+      c.to[column + v * lanes + i] = place[v][i];
+}
+
+/// Numbers that lie next to each other: a leader of each lane, then that of all, then the last few.
+template<typename Kind, bool last>
+std::int64_t row_place(const float* from, std::int64_t length) {
+  float best = Kind::seen(from[0]);
+  std::int64_t place = 0, i = 0;
+  if (length >= lanes) {
+    F leaders = splat(best);
+    I places{}, now{};
+    for (int lane = 0; lane < lanes; ++lane) now[lane] = lane;
+    for (; i + lanes <= length; i += lanes, now += static_cast<std::int32_t>(lanes)) {
+      const F x = Kind::seen(load(from + i));
+      const I ahead = Kind::of(x, leaders);
+      leaders = ahead ? x : leaders;
+      places = ahead ? now : places;
+    }
+    for (int lane = 0; lane < lanes; ++lane) {
+      const bool sooner = last ? places[lane] > place : places[lane] < place;
+      if (!(leaders[lane] > best || (leaders[lane] == best && sooner))) continue;
+      best = leaders[lane];
+      place = places[lane];
+    }
+  }
+  for (; i < length; ++i) {
+    const float x = Kind::seen(from[i]);
+    if (!Kind::of(x, best)) continue;
+    best = x;
+    place = i;
+  }
+  return place;
+}
+
+template<bool least, bool last>
+void places_of(const PlaceColumns& c) {
+  using Kind = Ahead<least, last>;
+  if (c.inner == 1) {
+    c.to[0] = row_place<Kind, last>(c.from, c.length);
+    return;
+  }
+  std::int64_t i = c.first;
+  for (; i + place_vectors * lanes <= c.last; i += place_vectors * lanes)
+    column_places<Kind, place_vectors>(c, i, lanes);
+  for (; i < c.last; i += lanes) column_places<Kind, 1>(c, i, c.last - i < lanes ? c.last - i : lanes);
+}
+
+/// Of this instruction set.
+inline constexpr PlaceFunctions places{
+    place_vectors * static_cast<int>(lanes),
+    {{places_of<false, false>, places_of<false, true>}, {places_of<true, false>, places_of<true, true>}}};
+
+} // namespace lanner::LANNER_SIMD

@@ -1,0 +1,31 @@
+#pragma once
+// The functions that lstm, gru and rnn put their gates through. Files of one instruction set read this.
+
+#include <cstdint>
+#include <limits>
+
+namespace lanner::ops {
+
+/// An activation function with its parameters.
+struct CellActivation {
+  enum class Kind : std::uint8_t {
+    relu,
+    tanh,
+    sigmoid,
+    softsign,
+    softplus,
+    affine,
+    leaky_relu,
+    thresholded_relu,
+    scaled_tanh,
+    hard_sigmoid,
+    elu,
+  };
+  Kind kind = Kind::tanh;
+  double alpha = 0, beta = 0;
+  double bound = std::numeric_limits<double>::infinity(); ///< Of the magnitude that it is given: `clip`.
+
+  double operator()(double x) const;
+};
+
+} // namespace lanner::ops
