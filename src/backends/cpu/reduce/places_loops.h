@@ -8,12 +8,12 @@ namespace lanner::LANNER_SIMD {
 
 inline constexpr int place_vectors = 4;
 
-/// Which of two is ahead. The least is the largest of what is negated.
-template<bool least, bool last>
+/// Which of two is ahead. The smallest is the largest of what is negated.
+template<bool smallest, bool last>
 struct Ahead {
   template<typename V>
   static V seen(V x) {
-    return least ? -x : x;
+    return smallest ? -x : x;
   }
   static I of(F x, F best) { return last ? x >= best : x > best; }
   static bool of(float x, float best) { return last ? x >= best : x > best; }
@@ -74,9 +74,9 @@ std::int64_t row_place(const float* from, std::int64_t length) {
   return place;
 }
 
-template<bool least, bool last>
+template<bool smallest, bool last>
 void places_of(const PlaceColumns& c) {
-  using Kind = Ahead<least, last>;
+  using Kind = Ahead<smallest, last>;
   if (c.inner == 1) {
     c.to[0] = row_place<Kind, last>(c.from, c.length);
     return;
