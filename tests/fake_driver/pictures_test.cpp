@@ -16,7 +16,7 @@ namespace {
 using namespace onnx_file;
 
 /// Pictures of 20 x 16, turned by a kernel that the fake driver runs.
-Engine engine_on(Device device, const Preprocess& spec) {
+Engine engine_on(Device device, const Preprocess& spec, bool deterministic = false) {
   const std::string file = model(
       graph({.nodes = {node(
                  {"Transpose", {"x"}, {"y"}, {attribute("perm", std::vector<std::int64_t>{3, 1, 0, 2})}})},
@@ -24,6 +24,7 @@ Engine engine_on(Device device, const Preprocess& spec) {
              .outputs = {value("y", f32, {"20", "3", "N", "16"})}}));
   BuildOptions options = plain_options(device);
   options.pictures["x"].preprocess = spec;
+  options.deterministic = deterministic;
   return built(file, options);
 }
 
@@ -67,8 +68,7 @@ TEST_F(FakePictures, of_both_sides_give_what_a_cpu_gives) {
 }
 
 /// Only the record goes up, and the recorded graph is replayed whatever size the picture has.
-TEST_F(FakePictures, on_the_gpu_never_touch_the_host) {
-  const Engine engine = engine_on(gpu_device, spec_of(Resize::bilinear));
+void expect_all_there(const Engine& engine) {
   Context context = engine.create_context();
   for (int number = 0; number < 8; ++number) {
     const Image image =
@@ -83,6 +83,11 @@ TEST_F(FakePictures, on_the_gpu_never_touch_the_host) {
     EXPECT_EQ(count(log, "cuGraphLaunch"), 1u) << log;
     EXPECT_EQ(count(log, "cuLaunchKernel") + count(log, "cuMemAlloc") + count(log, "Capture"), 0u) << log;
   }
+}
+
+TEST_F(FakePictures, on_the_gpu_never_touch_the_host) {
+  expect_all_there(engine_on(gpu_device, spec_of(Resize::bilinear)));
+  expect_all_there(engine_on(gpu_device, spec_of(Resize::bilinear), true));
 }
 
 TEST_F(FakePictures, run_again_after_a_call_that_failed) {

@@ -49,6 +49,11 @@ TEST_F(GpuFoundElements, OnlyCountsComeToTheHost) {
   expect_copies(engine_of(kept_text, 1, gpu_device), boxes(20, 0.3F, 0.25F), 6);
 }
 
+TEST_F(GpuFoundElements, DeterministicBuildsFindThemThereToo) {
+  expect_copies(engine_of(places_text, 1, gpu_device, true), elements(7), 3);
+  expect_copies(engine_of(kept_text, 1, gpu_device, true), boxes(20, 0.3F, 0.25F), 6);
+}
+
 TEST_F(GpuFoundElements, ContextsAreApart) {
   const Engine engine = engine_of(places_text, 1, gpu_device);
   std::jthread beside([&] { expect_found(engine, elements(3), gpu_device); });

@@ -22,16 +22,20 @@
 namespace lanner::test {
 
 /// Lowered at the first run, by kernels that nothing has timed.
-inline Engine engine_of(std::string_view text, int threads = 1, Device device = {}) {
+inline Engine engine_of(std::string_view text, int threads, Device device, bool deterministic) {
   auto state = std::make_shared<EngineState>();
   state->graph = parsed(text);
   state->target.threads = threads;
-  state->target.deterministic = device.is_host(); // versions of fakes are vouched for by nobody
+  state->target.deterministic = deterministic;
   state->target.device = device;
   state->target.isa = isa_of(device);
   state->target.host_isa = isa_of({});
   describe(*state);
   return engine_of(std::move(state));
+}
+/// Deterministic on the host only: versions of fakes are vouched for by nobody.
+inline Engine engine_of(std::string_view text, int threads = 1, Device device = {}) {
+  return engine_of(text, threads, device, device.is_host());
 }
 
 inline std::map<std::string, Item> named(const Engine& engine, const std::vector<Item>& inputs) {
