@@ -36,7 +36,7 @@ struct World : fake::Record {
   std::size_t max_operations = std::numeric_limits<std::size_t>::max();
   int note = -1;
   std::vector<std::int64_t> fused_engines{1, 2};
-  std::size_t searches = 0, plans = 0;
+  std::atomic<std::size_t> searches = 0, plans = 0;
 };
 World& world() {
   static auto* made = new World;

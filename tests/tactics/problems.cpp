@@ -20,6 +20,13 @@
 namespace lanner::sweep {
 namespace {
 
+/// How it lies, not in which value's memory: that value is gone when the problem is tried.
+Storage by_itself(Storage storage) {
+  storage.parent = nullptr;
+  storage.offset = 0;
+  return storage;
+}
+
 /// A graph of `node` alone. Reorders keep their storages, which are their problem; others have none yet.
 std::unique_ptr<Graph> alone(const Node& node) {
   auto graph = std::make_unique<Graph>(node.region()->graph().ops(), "problem");
@@ -30,12 +37,12 @@ std::unique_ptr<Graph> alone(const Node& node) {
     if (!value || !mapped.insert(value).second) continue;
     Value* input =
         value->constant() ? graph->constant(*value->constant()) : graph->add_input("", value->type);
-    if (reorder) input->storage = value->storage;
+    if (reorder) input->storage = by_itself(value->storage);
     copier.map(value, input);
   }
   Node* copy = copier.copy(node);
   for (std::size_t o = 0; o < copy->outputs().size(); ++o) {
-    copy->output(o)->storage = reorder ? node.output(o)->storage : Storage{};
+    copy->output(o)->storage = reorder ? by_itself(node.output(o)->storage) : Storage{};
     if (!node.output(o)->unused()) graph->add_output(fmt::format("{}", o), copy->output(o));
   }
   return graph;
@@ -139,6 +146,9 @@ void Problems::add(const Graph& graph, const std::vector<Proposal>& proposals, c
 void Problems::add(const Node& node, std::vector<Offer> offers, const Origin& origin) {
   if (offers.empty()) return;
   std::vector<Offer>& known = place(node, origin).offers;
+  for (Offer& offer : offers)
+    for (std::vector<Storage>* storages : {&offer.tactic.inputs, &offer.tactic.outputs})
+      for (Storage& storage : *storages) storage = by_itself(std::move(storage));
   std::ranges::move(offers, std::back_inserter(known));
 }
 

@@ -62,14 +62,18 @@ std::string language(int batch) {
                      batch);
 }
 
-/// Tries all that is offered for the nodes of a graph; the number of tactics.
-std::size_t sweep(const std::string& text, const std::string& precision, Device device) {
-  Settings settings;
-  settings.device = device;
-  const Target target = target_of(settings, precision);
-  const Control control;
-  Problems problems;
-  add_all(problems, parse_graph(text, builtin_op_table()), {"sample", precision, target}, control);
+/// As rotary positions turn halves: one is made as a part of the concatenation, the other copied to its
+/// place.
+constexpr const char* joined = "graph @joined(%x: f32[1, 4, 64, 64]) -> (%y) {\n"
+                               "  %p = relu(%x)\n"
+                               "  %s, %t = split(%p) {axis = 3, num_outputs = 2}\n"
+                               "  %n = neg(%t)\n"
+                               "  %c = concat(%n, %s) {axis = 3}\n"
+                               "  %y = add(%c, %p)\n"
+                               "}\n";
+
+/// Tries the problems; the number of tactics.
+std::size_t sweep(const Problems& problems, const Target& target, const Control& control) {
   std::size_t tried = 0;
   for (const Problem* problem : problems.sorted()) {
     ProblemRun run(*problem, target, runs, control);
@@ -84,12 +88,39 @@ std::size_t sweep(const std::string& text, const std::string& precision, Device 
   return tried;
 }
 
+/// All that is offered for the nodes of a graph.
+std::size_t sweep(const std::string& text, const std::string& precision, Device device) {
+  Settings settings;
+  settings.device = device;
+  const Target target = target_of(settings, precision);
+  const Control control;
+  Problems problems;
+  add_all(problems, parse_graph(text, builtin_op_table()), {"sample", precision, target}, control);
+  return sweep(problems, target, control);
+}
+
 class TacticSample : public testing::TestWithParam<int> {};
 class CudaTacticSample : public TacticSample {};
 
 TEST_P(TacticSample, IsRight) {
   EXPECT_GT(sweep(vision(GetParam()), "fp32", {}), 20u);
   EXPECT_GT(sweep(language(GetParam()), "fp32", {}), 20u);
+}
+
+TEST(ChosenTactics, AreRightWhereABuildPutsPartsIntoAWhole) {
+  const Settings settings;
+  const Target target = target_of(settings, "fp32");
+  const Control control;
+  Problems problems;
+  add_chosen(problems, parse_graph(joined, builtin_op_table()), {"sample", "fp32", target}, 0, control);
+  EXPECT_GT(sweep(problems, target, control), 2u);
+  std::size_t copies = 0;
+  for (const Problem* problem : problems.sorted()) {
+    copies += problem->node->kind() == "reorder";
+    for (const Offer& offer : problem->offers)
+      EXPECT_EQ(offer.tactic.outputs.at(0).parent, nullptr) << "of a graph that is gone: " << problem->text;
+  }
+  EXPECT_EQ(copies, 1u);
 }
 
 TEST_P(CudaTacticSample, IsRight) {
