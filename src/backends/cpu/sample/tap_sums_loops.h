@@ -6,42 +6,108 @@
 
 namespace lanner::LANNER_SIMD {
 
+/// The rows that one result is summed up of: place p is the row at from + p * inner.
+struct TappedRows {
+  const std::int32_t* places;
+  const float* weights;
+  std::int32_t taps;
+  std::int64_t base, inner;
+  const float* from;
+
+  const float* row(std::int32_t t) const { return from + (places[t] - base) * inner; }
+  F weight(std::int32_t t) const { return splat(weights[t]); }
+  std::int32_t count() const { return taps; }
+};
+
+/// A number of rows that is known: what they are and weigh stays in registers.
+template<int taps>
+struct KnownRows {
+  const float* rows[taps];
+  F weights[taps];
+
+  [[gnu::always_inline]] explicit KnownRows(const TappedRows& all) {
+#pragma GCC unroll 4
+    for (int t = 0; t < taps; ++t) {
+      rows[t] = all.row(t);
+      weights[t] = all.weight(t);
+    }
+  }
+  const float* row(int t) const {
+    return rows[t];
+  }
+  F weight(int t) const {
+    return weights[t];
+  }
+  static constexpr int count() {
+    return taps;
+  }
+};
+
 /// `Load` reads a vector.
-template<int vectors, typename Load>
-void sum_rows(const std::int32_t* places, const float* weights, std::int32_t taps, std::int64_t base,
-              const float* from, std::int64_t inner, Load load_at, F (&totals)[vectors]) {
-  for (F& total : totals) total = F{};
-  for (std::int32_t t = 0; t < taps; ++t) {
-    const F weight = splat(weights[t]);
-    const float* at = from + (places[t] - base) * inner;
-    for (int v = 0; v < vectors; ++v) totals[v] = multiply_add(weight, load_at(at + v * lanes), totals[v]);
+template<int vectors, typename Rows, typename Load>
+[[gnu::always_inline]] inline void sum_rows(const Rows& rows, std::int64_t k, Load load_at,
+                                            F (&totals)[vectors]) {
+#pragma GCC unroll 4
+  for (int v = 0; v < vectors; ++v) totals[v] = F{};
+  const std::int32_t taps = rows.count();
+#pragma GCC unroll 4
+  for (std::int32_t t = 0; t < taps; ++t)
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v)
+      totals[v] = multiply_add(rows.weight(t), load_at(rows.row(t) + k + v * lanes), totals[v]);
+}
+
+template<typename Rows>
+[[gnu::always_inline]] inline void tap_row(const Rows& rows, std::int64_t inner, float* to) {
+  constexpr int vectors = 4;
+  std::int64_t k = 0;
+  for (; k + vectors * lanes <= inner; k += vectors * lanes) {
+    F totals[vectors];
+    sum_rows(rows, k, load, totals);
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) store(to + k + v * lanes, totals[v]);
+  }
+  for (; k + lanes <= inner; k += lanes) {
+    F total[1];
+    sum_rows(rows, k, load, total);
+    store(to + k, total[0]);
+  }
+  if (const std::int64_t rest = inner - k; rest > 0) {
+    F total[1];
+    sum_rows(
+        rows, k, [rest](const float* at) { return load_some(at, rest); }, total);
+    store_some(to + k, total[0], rest);
+  }
+}
+
+/// Rows of one vector, where what a row costs besides counts most.
+inline void tap_vectors(const TapList& list, std::int64_t first, std::int64_t last, std::int64_t base,
+                        const float* from, float* to) {
+  const std::int32_t* const places = list.places;
+  const float* const weights = list.weights;
+  std::int32_t t = list.begins[first];
+  for (std::int64_t i = first; i < last; ++i, to += lanes) {
+    F total{};
+    for (const std::int32_t end = list.begins[i + 1]; t < end; ++t)
+      total = multiply_add(splat(weights[t]), load(from + (places[t] - base) * lanes), total);
+    store(to, total);
   }
 }
 
 inline void tap_rows(const TapList& list, std::int64_t first, std::int64_t last, std::int64_t base,
                      const float* from, std::int64_t inner, float* to) {
-  constexpr int vectors = 4;
+  if (inner == lanes) return tap_vectors(list, first, last, base, from, to);
   for (std::int64_t i = first; i < last; ++i, to += inner) {
     const std::int32_t begin = list.begins[i], taps = list.begins[i + 1] - begin;
-    const std::int32_t* places = list.places + begin;
-    const float* weights = list.weights + begin;
-    std::int64_t k = 0;
-    for (; k + vectors * lanes <= inner; k += vectors * lanes) {
-      F totals[vectors];
-      sum_rows(places, weights, taps, base, from + k, inner, load, totals);
-      for (int v = 0; v < vectors; ++v) store(to + k + v * lanes, totals[v]);
-    }
-    for (; k < inner; k += lanes) {
-      const std::int64_t count = inner - k < lanes ? inner - k : lanes;
-      F total[1];
-      if (count == lanes)
-        sum_rows(places, weights, taps, base, from + k, inner, load, total);
-      else
-        sum_rows(
-            places, weights, taps, base, from + k, inner,
-            [count](const float* at) { return load_some(at, count); }, total);
-      store_up_to(to + k, total[0], count);
-    }
+    const TappedRows rows{list.places + begin, list.weights + begin, taps, base, inner, from};
+    if (taps == 1)
+      tap_row(KnownRows<1>(rows), inner, to);
+    else if (taps == 2)
+      tap_row(KnownRows<2>(rows), inner, to);
+    else if (taps == 4)
+      tap_row(KnownRows<4>(rows), inner, to);
+    else
+      tap_row(rows, inner, to);
   }
 }
 
