@@ -10,23 +10,13 @@
 #include "backends/cuda/storage.h"
 #include "backends/cuda/taps_kernel.h"
 #include "backends/estimate.h"
+#include "backends/tapped.h"
 #include "graph/op.h"
-#include "ops/axis_taps.h"
 
 namespace lanner::cuda {
 namespace {
 
 using Taps = std::vector<ops::TappedAxis>;
-
-/// How the node's result is made, where all but its first input are constants.
-std::optional<Taps> taps_of(const GroupOp& op) {
-  for (std::size_t i = 1; i < op.inputs.size(); ++i)
-    if (op.input(i) && !op.input(i).constant) return std::nullopt;
-  const Shape x = op.input(0).shape(), y = op.type().shape();
-  const ops::TapsQuestion question{op.attributes(), x, y,
-                                   [&](std::size_t i) { return op.input(i).constant; }};
-  return op.kind() == "resize" ? ops::resize_taps(question) : ops::pad_taps(question);
-}
 
 /// The taps of a group that is one such node.
 std::optional<Taps> read(const Group& group, std::string& reason) {

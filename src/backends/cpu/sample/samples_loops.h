@@ -1,33 +1,12 @@
 #pragma once
 // The loops of samples.h over the vectors of simd.h; see tile_functions.h for how it is compiled.
 
+#include "backends/cpu/sample/elements_at.h"
 #include "backends/cpu/sample/samples.h"
-#include "backends/cpu/simd.h"
 
 namespace lanner::LANNER_SIMD {
 
 static_assert(sample_lanes % lanes == 0);
-
-inline I load_offsets(const std::int32_t* from) {
-  I result;
-  std::memcpy(&result, from, sizeof(I));
-  return result;
-}
-inline void store_offsets(std::int32_t* to, I value) {
-  std::memcpy(to, &value, sizeof(I));
-}
-
-inline F elements_at(const float* from, I offsets) {
-#if defined(__AVX512F__)
-  return F(_mm512_i32gather_ps(__m512i(offsets), from, 4));
-#elif defined(__AVX2__)
-  return F(_mm256_i32gather_ps(from, __m256i(offsets), 4));
-#else
-  F result;
-  for (int i = 0; i < lanes; ++i) result[i] = from[offsets[i]];
-  return result;
-#endif
-}
 
 /// In place: from the last tap on, so that what is still to be read is not yet overwritten.
 inline void join_taps(SampleTaps& samples, const ops::AxisTaps<std::int32_t, float>& axis, std::int64_t count,
