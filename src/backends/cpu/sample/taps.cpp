@@ -64,10 +64,10 @@ private:
 std::optional<std::vector<ops::TappedAxis>> read(const Group& group, std::string& reason) {
   if (group.ops().size() != 1 || group.ops().front().kind() != "resize") return std::nullopt;
   const GroupOp& op = group.ops().front();
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t max = std::numeric_limits<std::int32_t>::max();
   const std::int64_t before = op.input(0).shape().elements(), after = op.type().shape().elements();
   const bool fits = op.input(0).dtype() == DType::f32 && op.input(0).shape().rank() <= 5 && before > 0 &&
-                    before <= most && after > 0 && after <= most;
+                    before <= max && after > 0 && after <= max;
   auto taps = fits ? taps_of(op) : std::nullopt;
   if (taps && !taps->empty()) return taps;
   reason = "cpu: taps takes resize of f32 of rank 5 at most by constants, with no places outside the input "
