@@ -29,4 +29,8 @@ std::optional<std::vector<std::size_t>> reduced_axes(const GroupOp& op) {
   return axes;
 }
 
+DType accumulated_in(const std::string& kind) {
+  return kind == "reduce_l2" || kind == "reduce_sum_square" ? DType::f64 : DType::f32;
+}
+
 } // namespace lanner

@@ -2,6 +2,7 @@
 // What backends read alike of reduce_* nodes and global pools.
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "backends/group.h"
@@ -10,5 +11,7 @@ namespace lanner {
 
 /// The axes along which numbers become one; nothing where they are no constant, or none is reduced.
 std::optional<std::vector<std::size_t>> reduced_axes(const GroupOp& op);
+/// In which type kernels for reals add up such a node: squares in f64, as they leave the range of f32.
+DType accumulated_in(const std::string& kind);
 
 } // namespace lanner

@@ -20,4 +20,12 @@ std::vector<Layout> offered_layouts(const Shape& shape) {
   return layouts;
 }
 
+Tactic row_major_tactic(std::string_view kernel, const Node& node) {
+  Tactic tactic;
+  tactic.kernel = kernel;
+  tactic.inputs.resize(node.inputs().size());
+  tactic.outputs.resize(node.outputs().size());
+  return tactic;
+}
+
 } // namespace lanner

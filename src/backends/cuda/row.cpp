@@ -92,8 +92,7 @@ TacticList row_tactics(const Node& node, const Group& group, const Target& targe
     tactic.outputs.assign(node.outputs().size(), on_device(target, Layout{}));
     tactic.outputs[0] = on_device(target, canonical(layout, y), kept);
     tactic.estimate = seconds_of({.bytes = 12.0 * static_cast<double>(x.elements())}, target);
-    const bool squares = op.kind() == "reduce_l2" || op.kind() == "reduce_sum_square";
-    tactic.accumulates = squares ? DType::f64 : DType::f32;
+    tactic.accumulates = accumulated_in(op.kind());
     return tactic;
   });
   return list;

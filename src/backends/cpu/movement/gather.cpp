@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/layouts.h"
 #include "backends/cpu/movement/movement.h"
 #include "backends/estimate.h"
 #include "device/parallel.h"
@@ -116,10 +117,7 @@ bool takes(const Group& group, std::string& reason) {
 TacticList gather_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
   if (!takes(group, list.reason)) return list;
-  Tactic tactic;
-  tactic.kernel = "gather";
-  tactic.inputs.resize(node.inputs().size());
-  tactic.outputs.resize(1);
+  Tactic tactic = row_major_tactic("gather", node);
   const double bytes = static_cast<double>(group.ops().front().input(1).shape().elements()) * 8 +
                        2 * plain_bytes(*node.output());
   tactic.estimate = seconds_of({.bytes = bytes, .threads = target.threads}, target);

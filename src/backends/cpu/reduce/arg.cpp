@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/layouts.h"
 #include "backends/cpu/reduce/places.h"
 #include "backends/estimate.h"
 #include "device/parallel.h"
@@ -67,10 +68,7 @@ bool takes(const Group& group, std::string& reason) {
 TacticList arg_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
   if (!takes(group, list.reason)) return list;
-  Tactic tactic;
-  tactic.kernel = "arg";
-  tactic.inputs.resize(node.inputs().size());
-  tactic.outputs.resize(1);
+  Tactic tactic = row_major_tactic("arg", node);
   tactic.estimate = seconds_of({.bytes = plain_bytes(*node.input(0)), .threads = target.threads}, target);
   list.tactics.push_back(std::move(tactic));
   return list;

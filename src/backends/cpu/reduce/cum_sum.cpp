@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/layouts.h"
 #include "backends/estimate.h"
 #include "base/check.h"
 #include "device/parallel.h"
@@ -114,10 +115,7 @@ bool takes(const Group& group, std::string& reason) {
 TacticList cum_sum_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
   if (!takes(group, list.reason)) return list;
-  Tactic tactic;
-  tactic.kernel = "cum_sum";
-  tactic.inputs.resize(node.inputs().size());
-  tactic.outputs.resize(1);
+  Tactic tactic = row_major_tactic("cum_sum", node);
   // A sum waits for the one before.
   constexpr double of_sum = 32;
   const auto sums = static_cast<double>(group.ops().front().input(0).shape().elements());

@@ -19,10 +19,6 @@ bool is_mean(const std::string& kind) {
   return kind == "reduce_mean" || kind == "global_average_pool";
 }
 
-bool squares(const std::string& kind) {
-  return kind == "reduce_l2" || kind == "reduce_sum_square";
-}
-
 using ColumnFold = void (*)(const Columns& columns);
 
 /// Memory as outer x length x inner numbers, of which those along `length` become one.
@@ -129,7 +125,7 @@ TacticList reduce_tactics(const Node& node, const Group& group, const Target& ta
     tactic.inputs.resize(node.inputs().size());
     tactic.inputs[op.input(0).index] = stored(layout);
     tactic.outputs = {stored(canonical(layout, output))};
-    tactic.accumulates = squares(op.kind()) ? DType::f64 : DType::f32;
+    tactic.accumulates = accumulated_in(op.kind());
     tactic.estimate =
         seconds_of({.bytes = 4.0 * static_cast<double>(input.elements()), .threads = target.threads}, target);
     list.tactics.push_back(std::move(tactic));
