@@ -21,7 +21,7 @@ TESTS = Path(__file__).resolve().parents[1]
 SCRIPT = TESTS / "networks" / "run.py"
 sys.path.insert(0, str(TESTS))
 
-from networks import apart, catalogue, comparison, float64, jobs, log, parts, pieces, session, table, verdict  # noqa: E402
+from networks import apart, catalogue, comparison, float64, jobs, log, page, parts, pieces, session, table, verdict  # noqa: E402
 from networks.jobs import Job  # noqa: E402
 
 needs_zoo = pytest.mark.skipif(not catalogue.ZOO.is_dir(), reason="no networks at ../shared/data/zoo")
@@ -445,6 +445,32 @@ def test_the_table_has_what_is_wrong_first(tmp_path):
     assert text.index("| b_wrong | **no** | 1.0e-02 (1.0e-05) | 30 (100) | 2.0 |") < text.index("| a_right | yes | 1.0e-05 (1.0e-05) | 100 (100) | 1.2 |")
     assert "- b_wrong: exported: y: error 0.01 at 30 dB, the rival's 1e-05 at 100 dB" in text
     assert "- a_right: `conv` 40% (reference)" in text
+
+
+def test_what_is_measured_again_takes_its_row_and_the_rest_stays(tmp_path):
+    path = tmp_path / "page.md"
+
+    def wrote(what, error, **facts):
+        row = row_of(outputs(error), machine="a gpu", budget=10.0, build_seconds=1.0, **facts)
+        kept = log.Log(tmp_path / f"{what}.jsonl")
+        for one in (row, {**row, "what": "rival", "outputs": outputs(1e-5)}):
+            kept.add(one)
+        table.write(kept.rows, path)
+        return path.read_text()
+
+    gpu = {"device": "cuda:0", "precision": "fp16"}
+    first = wrote("first", 1e-2, network="a", threads=2, **gpu)
+    assert "- a: exported" in first and "2 threads. 0 of 1 networks are right." in first
+    both = wrote("second", 1e-5, network="b", threads=16, **gpu)
+    assert both.index("| a | **no** |") < both.index("| b | yes |") and "2 or 16 threads. 1 of 2 networks are right." in both
+    mended = wrote("third", 1e-5, network="a", threads=2, **gpu)
+    assert "2 or 16 threads. 2 of 2 networks are right." in mended and "Not right" not in mended
+    other = wrote("fourth", 1e-5, network="a", threads=2, device="cpu", precision="fp32")
+    assert other.count("| a | yes |") == 2 and other.count("## ") == 2
+    assert "\n".join(line for section in page.read(path) for line in section.lines()).rstrip() == other[other.index("## ") :].rstrip()
+    path.write_text(other.replace("; 2 threads.", "."))
+    with pytest.raises(ValueError, match="page.md, cpu, FP32, budget 10 s: expected a machine and its threads"):
+        wrote("fifth", 1e-5, network="a", threads=2, **gpu)
 
 
 @needs_zoo

@@ -154,6 +154,16 @@ def test_the_page_counts_and_names_what_is_wrong(tmp_path):
     assert "| problem fp32 |  | conv(x) | net | it ends the process by signal 11 |" in text
 
 
+def test_sections_of_other_machines_stay(tmp_path):
+    log, page = tmp_path / "log.jsonl", tmp_path / "tactics.md"
+    for row in (RIGHT, {**RIGHT, "device": "another"}, {**RIGHT, "libraries": "onednn 2"}, {**RIGHT, "kernel": "pool"}):
+        log.write_text(json.dumps(row) + "\n")
+        report(log, "--output", page)
+    text = page.read_text()
+    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## a processor", "## a processor", "## another"]
+    assert text.count("| onednn | conv | fp32 | 1 | 1 | 0 | 0 |") == 2 and text.count("| onednn | pool | fp32 | 1 | 1 | 0 | 0 |") == 1
+
+
 def test_the_page_needs_rows(tmp_path):
     empty, page = tmp_path / "empty", tmp_path / "page.md"
     empty.write_text("")

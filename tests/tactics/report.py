@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -20,7 +21,8 @@ Every way of running a node that a backend offers (a *tactic*) is tried for the 
   same time.
 
 A tactic that ends the process or does not end is wrong too. *Untried* are those for which there was no memory.
-Written by `./dev sweep --report` from the sweep's logs; decision 014 says what builds do with it.
+Written by `./dev sweep --report` from the sweep's logs, where sections of other machines and libraries stay; decision
+014 says what builds do with it.
 """
 
 
@@ -88,8 +90,7 @@ def section(machine: tuple[str, str, str], rows: list[Row]) -> list[str]:
     whole = {name for row in rows for name in row["networks"]} - built
     problems = len({row["problem"] for row in tactics})
     return [
-        "",
-        f"## {device}",
+        device,
         "",
         f"Lanner {lanner}; {libraries or 'no libraries'}; {problems} different problems.",
         *named("All tactics of", whole),
@@ -101,11 +102,24 @@ def section(machine: tuple[str, str, str], rows: list[Row]) -> list[str]:
     ]
 
 
-def document(rows: list[Row]) -> str:
-    lines = [INTRODUCTION.rstrip("\n")]
-    for machine in sorted({row.machine for row in rows}):
-        lines += section(machine, [row for row in rows if row.machine == machine])
-    return "\n".join(lines) + "\n"
+def key_of(text: str) -> tuple[str, str]:
+    """The machine of a section, and Lanner's and the libraries' versions."""
+    heading, _, facts = text.partition("\n\n")
+    return heading, facts.partition("\n")[0].rpartition("; ")[0]
+
+
+def sections_of(page: Path) -> dict[tuple[str, str], str]:
+    if not page.exists():
+        return {}
+    _, *parts = re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {key_of(part): part.rstrip("\n") for part in parts}
+
+
+def document(rows: list[Row], older: dict[tuple[str, str], str]) -> str:
+    """Of the rows' machines, and what an older page has of others."""
+    made = ("\n".join(section(machine, [row for row in rows if row.machine == machine])) for machine in sorted({row.machine for row in rows}))
+    sections = older | {key_of(text): text for text in made}
+    return INTRODUCTION + "".join(f"\n## {sections[key]}\n" for key in sorted(sections))
 
 
 def main() -> int:
@@ -121,7 +135,7 @@ def main() -> int:
     if not rows:
         print("sweep: the logs hold no rows: nothing is written", file=sys.stderr)
         return 2
-    options.output.write_text(document(rows), encoding="utf-8")
+    options.output.write_text(document(rows, sections_of(options.output)), encoding="utf-8")
     wrong = sum(row["verdict"] == "wrong" for row in rows)
     print(f"{options.output}: {len(rows)} rows, {wrong} wrong")
     return 0
