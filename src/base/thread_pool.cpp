@@ -1,6 +1,5 @@
 #include "base/thread_pool.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <condition_variable>
@@ -16,6 +15,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "base/thread_name.h"
 
 namespace lanner {
 
@@ -75,14 +75,12 @@ struct ThreadPool::State {
 ThreadPool::ThreadPool(std::size_t threads, std::size_t queue_capacity, std::string_view name)
     : state_(std::make_unique<State>(queue_capacity)) {
   check(threads > 0, ErrorCode::invalid_argument, "thread pool: 0 threads; at least 1 is needed");
-  constexpr std::size_t longest_name = 15;
-  const std::string short_name(name.substr(0, longest_name));
   State* state = state_.get();
   try {
     state->threads.reserve(threads);
     for (std::size_t i = 0; i < threads; ++i) {
       state->threads.emplace_back([state] { state->run(); });
-      ::pthread_setname_np(state->threads.back().native_handle(), short_name.c_str());
+      name_thread(state->threads.back(), name);
     }
   } catch (const std::system_error& error) {
     state->stop();

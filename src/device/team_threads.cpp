@@ -11,6 +11,8 @@
 #include <lanner/threads.h>
 
 #include "base/surroundings.h"
+#include "base/thread_name.h"
+#include "device/cpu.h"
 #include "device/cpu_clock.h"
 #include "device/numa.h"
 
@@ -18,7 +20,7 @@ namespace lanner::teams {
 namespace {
 
 constexpr int piece_bits = 24;
-constexpr unsigned regions_between_looks = 1024; ///< At the memory node that the caller is on.
+constexpr unsigned regions_between_looks = 1024; ///< At the memory node that the caller is on, and at cores.
 constexpr std::uint64_t piece_mask = (std::uint64_t{1} << piece_bits) - 1;
 
 thread_local TeamPlace place;
@@ -81,9 +83,14 @@ void Team::set_helpers(int most) {
   if (helpers_.exchange(most) != most) helpers_.notify_all();
 }
 
+void Team::settle_helpers() {
+  set_helpers(std::min(limit_, fewer_) - 1);
+}
+
 void Team::limit(int threads) {
   const Use use(*this);
-  set_helpers(threads > 0 ? threads - 1 : max_threads);
+  limit_ = threads > 0 ? threads : max_threads;
+  settle_helpers();
 }
 
 double Team::seconds() {
@@ -119,6 +126,24 @@ void Team::stay_beside_caller() {
   for (std::thread& worker : workers_) keep_to(worker.native_handle(), cores);
 }
 
+/// Where the process's affinity or quota became smaller while it ran, threads beyond it would only take
+/// turns.
+void Team::follow_cores() {
+  constexpr std::chrono::milliseconds period{250};
+  const auto now = SpinClock::now();
+  if (now - last_look_ < period) return;
+  last_look_ = now;
+  const int cores = usable_cores();
+  cores_ = std::max(cores_, cores);
+  fewer_ = cores < cores_ ? cores : max_threads;
+  settle_helpers();
+}
+
+void Team::look_around() {
+  stay_beside_caller();
+  follow_cores();
+}
+
 /// Threads that take part, the caller's included.
 int Team::grow(int threads) {
   threads = std::clamp(threads, 1, max_threads);
@@ -130,7 +155,7 @@ int Team::grow(int threads) {
     while (static_cast<int>(workers_.size()) < threads - 1) {
       workers_.emplace_back([this, seen = Ticket{ticket_}.number(),
                              helper = static_cast<int>(workers_.size())] { serve(seen, helper); });
-      ::pthread_setname_np(workers_.back().native_handle(), "lanner-team");
+      name_thread(workers_.back(), "lanner-team");
     }
   } catch (const std::exception&) {
     threads = static_cast<int>(workers_.size()) + 1;
@@ -292,7 +317,7 @@ void Team::run_in_use(Job job, Shares kind) {
     set_helpers(max_threads);
   }
   if (threads == 1) return run_alone(job);
-  if (++regions_ % regions_between_looks == 0) stay_beside_caller();
+  if (regions_++ % regions_between_looks == 0) look_around();
   patience_.begin();
   const std::uint64_t number = start(job);
   run_share(0, number, false);

@@ -102,9 +102,12 @@ private:
   };
 
   int grow(int threads);
+  void look_around();
   void stay_beside_caller();
+  void follow_cores();
   void end_threads();
   void set_helpers(int most);
+  void settle_helpers();
   void run_in_use(Job job, Shares kind);
   void run_by(const Executor& executor, const Job& job);
   void run_alone(const Job& job);
@@ -139,6 +142,10 @@ private:
   Patience patience_; ///< The caller's.
   int node_ = -1;     ///< The memory node that the caller was seen on.
   unsigned regions_ = 0;
+  int limit_ = max_threads; ///< See limit_team().
+  int cores_ = 0;           ///< Most that this process was seen with.
+  int fewer_ = max_threads; ///< Those it has now, where they became fewer.
+  SpinClock::time_point last_look_{};
   std::array<std::unique_ptr<Chunk>, (max_threads + chunk_size) / chunk_size> chunks_;
   std::vector<std::thread> workers_;
 };

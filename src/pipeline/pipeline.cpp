@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/queue.h"
 #include "base/sole_use.h"
+#include "base/thread_name.h"
 #include "device/core_share.h"
 #include "video/frame_budget.h"
 
@@ -134,8 +135,10 @@ struct Pipeline::State {
     check(input_batch == 0 || input_batch == options.batch, ErrorCode::invalid_argument,
           "batch: the network takes {} frames in one run, {} were asked for", input_batch, options.batch);
     decoder = std::thread([this] { hand_on(batches, [this] { decode(); }); });
+    name_thread(decoder, "lanner-decode");
     try {
       runner = std::thread([this] { hand_on(results, [this] { run(); }); });
+      name_thread(runner, "lanner-infer");
     } catch (...) {
       stop();
       throw;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -19,6 +20,7 @@
 
 #include <lanner/threads.h>
 
+#include "device/cpu.h"
 #include "device/parallel.h"
 #include "expect_error.h"
 
@@ -71,6 +73,37 @@ TEST(Team, BarriersHoldEveryoneBack) {
   });
   EXPECT_EQ(early, 0);
   EXPECT_EQ(before, 200);
+}
+
+// A thread of the process that may use one core from now on has no use for helpers.
+TEST(Team, FollowsCoresThatBecomeFewer) {
+  if (usable_cores() < 2) GTEST_SKIP() << "one core: there are no fewer";
+  std::thread caller([] {
+    const auto helped = [] {
+      std::set<std::thread::id> threads;
+      std::mutex mutex;
+      in_team(
+          2,
+          [&] {
+            {
+              const std::lock_guard lock(mutex);
+              threads.insert(std::this_thread::get_id());
+            }
+            std::this_thread::sleep_for(std::chrono::microseconds(20)); // Else the caller takes both.
+          },
+          Shares::free);
+      return threads.size() > 1;
+    };
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!helped()) ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nobody helped";
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<unsigned>(::sched_getcpu()), &one);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+    for (int alone = 0; alone < 2000; alone = helped() ? 0 : alone + 1)
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "helpers go on";
+  });
+  caller.join();
 }
 
 // Longer than threads look for work, so that they have to be woken.
@@ -315,7 +348,8 @@ TEST(Team, LoopsRunOnAnExecutorOfTheProgram) {
   EXPECT_TRUE(std::ranges::all_of(seen, [](const auto& count) { return count == 1; }));
   EXPECT_GE(pool.pieces, 3);
   const int before = pool.pieces;
-  in_team(3, [] { team_barrier(); }, Shares::apart); // These wait for each other.
+  in_team(
+      3, [] { team_barrier(); }, Shares::apart); // These wait for each other.
   EXPECT_EQ(pool.pieces, before);
   EXPECT_THROW(parallel_for(3, 0, 1000, 1, [](std::int64_t, std::int64_t) { throw 1; }), int);
 }

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <system_error>
 
+#include "base/thread_name.h"
+
 namespace lanner::nvdec {
 namespace {
 
@@ -52,6 +54,7 @@ EarlyStart::EarlyStart(std::optional<Device> device) {
       } catch (const Error&) { // Who decodes there is told.
       }
     });
+    name_thread(thread_, "lanner-nvdec");
   } catch (const std::system_error&) { // No thread: it is opened when it is used.
   }
 }
