@@ -254,10 +254,14 @@ void improve(const AssignmentProblem& problem, std::vector<std::size_t>& choice)
 
 } // namespace
 
-std::vector<std::size_t> assign(const AssignmentProblem& problem) {
+std::vector<std::size_t> assign(const AssignmentProblem& problem, std::span<const std::size_t> otherwise) {
   Search search(problem.nodes.size());
   search.run(Reduction(problem));
-  std::vector<std::size_t> choice = search.choice.value_or(std::vector<std::size_t>(problem.nodes.size(), 0));
+  std::vector<std::size_t> choice(problem.nodes.size(), 0);
+  if (search.choice)
+    choice = std::move(*search.choice);
+  else if (!otherwise.empty())
+    choice.assign(otherwise.begin(), otherwise.end());
   improve(problem, choice);
   return choice;
 }

@@ -31,7 +31,7 @@ public:
   }
 
   std::vector<Taken> solve() const {
-    const std::vector<std::size_t> choice = assign(problem_);
+    const std::vector<std::size_t> choice = assign(problem_, each_alone());
     std::vector<Taken> taken;
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       const Taken& one = choices_[n][choice[n]];
@@ -41,6 +41,15 @@ public:
   }
 
 private:
+  /// A cover that there always is.
+  std::vector<std::size_t> each_alone() const {
+    std::vector<std::size_t> choice;
+    for (const std::vector<Taken>& list : choices_)
+      choice.push_back(static_cast<std::size_t>(
+          std::ranges::find_if(list, [&](const Taken& one) { return proposals_[one.proposal].last_resort; }) -
+          list.begin()));
+    return choice;
+  }
   /// What gives way to others: beside a choice taken over from another graph; and, once the budget is spent,
   /// guesses beside the first cover.
   static std::vector<bool> standing_back(std::span<const Proposal> proposals, const LowerOptions& options) {

@@ -27,12 +27,12 @@ bool is_static(const Node& node) {
 
 /// What backends may say belongs together.
 bool may_join(const Node& node) {
-  return node.op().pure && node.regions().empty() && node.kind() != "constant" && is_static(node);
+  return node.op().pure && node.kind() != "constant" && is_static(node);
 }
 
 /// What fuses() is asked about.
 bool fusible(const Node& node) {
-  return may_join(node) && node.outputs().size() == 1;
+  return may_join(node) && node.regions().empty() && node.outputs().size() == 1;
 }
 
 /// The only node that reads `value`, or null when it has other uses or leaves the region.

@@ -132,6 +132,11 @@ TEST(Assign, InfiniteAlternativesAreAvoided) {
   EXPECT_EQ(assign(problem), (std::vector<std::size_t>{1, 0}));
 }
 
+TEST(Assign, WhereNothingIsFoundTheGivenChoiceStays) {
+  const AssignmentProblem problem{{{never, never, never}, {1, 1}}, {{0, 1, {0, 0, 0, 0, 0, 0}}}};
+  EXPECT_EQ(assign(problem, std::vector<std::size_t>{2, 1}), (std::vector<std::size_t>{2, 1}));
+}
+
 TEST(Assign, EqualCostsTakeTheFirst) {
   const AssignmentProblem problem{{{2, 2}, {1, 1, 1}}, {{1, 0, {0, 0, 0, 0, 0, 0}}}};
   EXPECT_EQ(assign(problem), (std::vector<std::size_t>{0, 0}));
