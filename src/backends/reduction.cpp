@@ -33,4 +33,11 @@ DType accumulated_in(const std::string& kind) {
   return kind == "reduce_l2" || kind == "reduce_sum_square" ? DType::f64 : DType::f32;
 }
 
+bool adds_up(const GroupOp& op) {
+  const std::string& kind = op.kind();
+  if (kind == "resize") return op.attributes().string("mode", "nearest") != "nearest";
+  return kind != "max_pool" && kind != "global_max_pool" && kind != "reduce_max" && kind != "reduce_min" &&
+         kind != "batch_normalization";
+}
+
 } // namespace lanner

@@ -13,5 +13,8 @@ namespace lanner {
 std::optional<std::vector<std::size_t>> reduced_axes(const GroupOp& op);
 /// In which type kernels for reals add up such a node: squares in f64, as they leave the range of f32.
 DType accumulated_in(const std::string& kind);
+/// Whether a result is a sum of several elements or products: not of maxima, nor of what is element by
+/// element.
+bool adds_up(const GroupOp& op);
 
 } // namespace lanner

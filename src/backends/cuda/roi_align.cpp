@@ -49,6 +49,7 @@ TacticList roi_tactics(const Node& node, const Group&, const Target& target) {
         [&](std::optional<DType> kept, const Layout& layout) {
           Tactic tactic;
           tactic.kernel = "roi_align";
+          tactic.accumulates = DType::f64;
           tactic.inputs = {on_device(target, layout, kept), target.storage(), target.storage()};
           tactic.outputs = {on_device(target, {}, kept)};
           // Of a result, where boxes are of usual sizes.

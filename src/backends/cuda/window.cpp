@@ -6,6 +6,7 @@
 #include "backends/cuda/storage.h"
 #include "backends/cuda/window_kernel.h"
 #include "backends/estimate.h"
+#include "backends/reduction.h"
 
 namespace lanner::cuda {
 namespace {
@@ -61,6 +62,7 @@ TacticList window_tactics(const Node& node, const Group& group, const Target& ta
         [&](std::optional<DType> kept, const Layout& layout) {
           Tactic tactic;
           tactic.kernel = "pool";
+          if (adds_up(op)) tactic.accumulates = accumulated_in(op.kind());
           tactic.inputs.assign(node.inputs().size(), on_device(target, layout, kept));
           tactic.outputs.assign(node.outputs().size(),
                                 on_device(target, canonical(layout, op.type().shape()), kept));

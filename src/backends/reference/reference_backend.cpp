@@ -160,11 +160,11 @@ public:
     if (node.kind() == "reorder") reorder_storages(node, tactic);
     if (changes_its_data(node)) tactic.in_place = 0;
     // Scalar loops with checks take several times what kernels take.
-    constexpr double call = 1.5e-6, share = 1.0 / 12;
+    constexpr double share = 1.0 / 12;
     double bytes = 0;
     for (const auto& value : node.outputs())
       bytes += 4.0 * static_cast<double>(value->type.shape().elements());
-    tactic.estimate = call + seconds_of({.bytes = bytes / share}, target);
+    tactic.estimate = 3 * target.machine().start + seconds_of({.bytes = bytes / share}, target);
     list.tactics.push_back(std::move(tactic));
     return list;
   }

@@ -45,8 +45,9 @@ TacticList copy_tactics(const Node& node, const Group& group, const Target& targ
   tactic.kernel = "copy";
   tactic.inputs = {from};
   tactic.outputs = {to};
-  constexpr double call = 1.5e-6, share = 1.0 / 15; // Element by element.
-  tactic.estimate = call + seconds_of({.bytes = plain_bytes(*node.output(0)) / share}, target);
+  constexpr double share = 1.0 / 15; // Element by element.
+  tactic.estimate =
+      3 * target.machine().start + seconds_of({.bytes = plain_bytes(*node.output(0)) / share}, target);
   list.tactics.push_back(std::move(tactic));
   return list;
 }

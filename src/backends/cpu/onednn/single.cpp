@@ -2,6 +2,7 @@
 
 #include "backends/cpu/onednn/implementations.h"
 #include "backends/estimate.h"
+#include "backends/reduction.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
 
@@ -25,6 +26,7 @@ TacticList single_tactics(const SinglePrimitive& single, const Node& node, const
          implementations(single.make(group, layout, to).descriptor, 1)) {
       Tactic tactic;
       tactic.kernel = single.kernel;
+      if (adds_up(op)) tactic.accumulates = accumulated_in(op.kind());
       ConfigText config;
       name_implementation(config, implementation);
       config.set("src", layout.to_string()).set("dst", to.to_string());

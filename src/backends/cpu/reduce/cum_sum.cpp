@@ -116,6 +116,7 @@ TacticList cum_sum_tactics(const Node& node, const Group& group, const Target& t
   TacticList list;
   if (!takes(group, list.reason)) return list;
   Tactic tactic = row_major_tactic("cum_sum", node);
+  tactic.accumulates = group.ops().front().input(0).dtype();
   // A sum waits for the one before.
   constexpr double of_sum = 32;
   const auto sums = static_cast<double>(group.ops().front().input(0).shape().elements());

@@ -69,6 +69,7 @@ TacticList normalization_tactics(const Node& node, const Group& group, const Tar
   if (!made) return list;
   Tactic tactic;
   tactic.kernel = "normalization";
+  tactic.accumulates = DType::f32;
   tactic.inputs.resize(node.inputs().size());
   tactic.outputs.resize(node.outputs().size());
   if (!made->x.constant && made->normalized == 0) tactic.in_place = static_cast<int>(made->x.index);
