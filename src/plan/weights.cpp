@@ -16,17 +16,19 @@
 namespace lanner {
 namespace {
 
-std::string form_text(DType type, const Layout& layout) {
-  return fmt::format("{} {}", to_string(type), layout.row_major() ? "row" : layout.to_string());
+/// Of a form in this storage, wherever it lies: scales that are constants are told by their content.
+std::string form_key(const Storage& storage, DType type) {
+  Storage form = of_type(storage.dtype.value_or(type));
+  form.layout = storage.layout;
+  form.quantization = storage.quantization;
+  return form.to_string(
+      [](const Value& value) { return fmt::format("#{:x}", content_hash(ops::stored_constant(value))); });
 }
 
-/// Of a form in this storage: scales that are constants are told by their content.
-std::string form_key(const Storage& storage, DType type) {
-  std::string text = form_text(storage.dtype.value_or(type), storage.layout);
-  if (!storage.quantization) return text;
-  return text + " " + to_string(*storage.quantization, [](const Value& value) {
-           return fmt::format("#{:x}", content_hash(ops::stored_constant(value)));
-         });
+std::string form_key(const Tensor& tensor) {
+  Storage form;
+  form.layout = tensor.layout();
+  return form_key(form, tensor.dtype());
 }
 
 bool all_finite(const Tensor& tensor) {
@@ -106,7 +108,7 @@ Tensor value_of(const Recipe& recipe, const Type& type, const OpTable& ops, cons
 }
 
 WeightStore::Memory WeightStore::memory_of(const Tensor& tensor) {
-  return {tensor.data(), form_text(tensor.dtype(), tensor.layout()) + tensor.shape().to_string()};
+  return {tensor.data(), form_key(tensor) + tensor.shape().to_string()};
 }
 
 void WeightStore::take(Entry& entry, const std::string& key, const Tensor& form, const EntryPtr& shared) {
@@ -119,7 +121,7 @@ WeightStore::EntryPtr WeightStore::insert(Recipe recipe, const Tensor& value) {
   const Tensor own = by_memory_.contains(memory_of(value)) ? value.clone() : value;
   auto entry = std::make_shared<Entry>();
   entry->constant = std::make_shared<const StoredConstant>(StoredConstant{recipe, own});
-  take(*entry, form_text(own.dtype(), own.layout()), own, entry);
+  take(*entry, form_key(own), own, entry);
   if (!recipe.literal()) by_recipe_[std::move(recipe)] = entry;
   return entry;
 }
@@ -159,9 +161,9 @@ void WeightStore::learn_one(Node& node) {
   if (const auto found = by_recipe_.find(recipe); found != by_recipe_.end()) {
     const EntryPtr entry = found->second;
     if (!(entry->constant->type() == Type(tensor.dtype(), tensor.shape()))) return;
-    const auto same = entry->forms.find(form_text(tensor.dtype(), tensor.layout()));
+    const auto same = entry->forms.find(form_key(tensor));
     if (same == entry->forms.end())
-      take(*entry, form_text(tensor.dtype(), tensor.layout()), tensor, entry);
+      take(*entry, form_key(tensor), tensor, entry);
     else if (same->second.data() != tensor.data())
       node.attributes.set("value", same->second);
     return;
