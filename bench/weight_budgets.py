@@ -53,7 +53,7 @@ def row(path, part, plan, pairs, precision):
     resident = lanner.load(plan)
     budgeted = lanner.load(plan)
     weights = resident.explain()["memory"]["weights"]
-    budgeted.weight_budget = max(int(part * weights["all"]), budgeted.least_weight_budget)
+    budgeted.weight_budget = max(int(part * weights["all"]), budgeted.min_weight_budget)
     feed = feed_of(resident)
     one, other = resident.create_context(), budgeted.create_context()
     expected = answers(one, feed)

@@ -2,7 +2,7 @@
 """Fails when an #include runs against the layers of docs/design.md.
 
     base <- device <- tensor <- image <- graph <- ops <- {importers, passes, backends}
-    backends <- plan <- run <- engine <- pipeline <- serve       engine <- tf <- serve       image <- video <- pipeline
+    backends <- plan <- run <- engine <- pipeline       image <- video <- pipeline
     {passes, plan} <- lower       {importers, lower, engine} <- compiler
     python, tools, src/c -> include/lanner only
 
@@ -34,8 +34,6 @@ BELOW = {
     "compiler": ["engine", "importers", "lower"],
     "video": ["image"],
     "pipeline": ["engine", "video"],
-    "tf": ["engine"],
-    "serve": ["pipeline", "tf"],
     "c": ["pipeline"],
 }
 
@@ -55,9 +53,6 @@ HEADERS = {
     "log": "base",
     "nearest": "base",
     "output": "base",
-    "metrics": "base",
-    "options": "base",
-    "progress": "base",
     "source": "base",
     "device": "device",
     "placement": "device",
@@ -73,11 +68,8 @@ HEADERS = {
     "precision": "tensor",
     "image": "image",
     "preprocess": "image",
-    "graph": "graph",
-    "ops": "ops",
     "doctor": "engine",
     "engine": "engine",
-    "profile": "engine",
     "packet": "video",
     "demuxer": "video",
     "decoder": "video",
@@ -85,8 +77,6 @@ HEADERS = {
     "video_reader": "video",
     "video_support": "video",
     "pipeline": "pipeline",
-    "tf": "tf",
-    "serve": "serve",
     "c": "c",
 }
 

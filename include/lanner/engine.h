@@ -98,7 +98,8 @@ struct BuildOptions {
   /// logged. An input that a profile does not name may have any sizes in it.
   std::vector<std::map<std::string, ShapeRange>> profiles;
   Precision precision; ///< Types that kernels may compute in.
-  /// Seconds that timing kernels may take; 0 chooses by heuristics at once.
+  /// Seconds that timing kernels may take at most; 0 chooses by estimates at once. Not counted is what a plan
+  /// needs in any case: import, the first way of each of a library's kernels, checking what is chosen.
   double budget = 10;
   int threads = 0;   ///< Of contexts; 0 takes the machine's cores.
   SourcePtr weights; ///< A Caffe net's .caffemodel, where the model's own file (.prototxt) has layers only.
@@ -248,13 +249,13 @@ public:
   std::uint64_t streamable_weights() const;
   /// The least that set_weight_budget() takes: what may not be streamed, and room for the step that reads
   /// most. All that the weights take where nothing may be streamed.
-  std::uint64_t least_weight_budget() const;
+  std::uint64_t min_weight_budget() const;
   std::optional<std::uint64_t> weight_budget() const; ///< Unset: all weights are on the GPU.
   /// Bytes of the GPU that weights may take: those that stay there and the memory through which one context
   /// streams the others, from pinned memory of the host while earlier steps run; each further context takes
   /// that memory again. Contexts take it up at their next run, and until then hold what they had. Copies of
   /// this engine have one budget, engines made by refit() theirs, which begins as this one's; no plan has
-  /// one. Throws Error{unsupported} on a CPU, Error{invalid_argument} below least_weight_budget(), and
+  /// one. Throws Error{unsupported} on a CPU, Error{invalid_argument} below min_weight_budget(), and
   /// Error{out_of_memory} where host or GPU lack memory: the budget stays what it was.
   void set_weight_budget(std::optional<std::uint64_t> bytes) const;
 

@@ -194,7 +194,7 @@ void register_weights(nb::class_<PyEngine>& engine) {
           "streamable_weights", [](const PyEngine& self) { return self.get().streamable_weights(); },
           "Bytes of weights that a budget may keep from the GPU.")
       .def_prop_ro(
-          "least_weight_budget", [](const PyEngine& self) { return self.get().least_weight_budget(); },
+          "min_weight_budget", [](const PyEngine& self) { return self.get().min_weight_budget(); },
           "The least that weight_budget may be.");
 }
 

@@ -273,7 +273,7 @@ lanner_status lanner_engine_weight_memory(const lanner_engine* engine, lanner_we
   return c::guarded(error, [&] {
     const Engine& network = c::required(engine, "engine").engine;
     c::required(memory, "memory");
-    c::write_struct(memory, {0, network.streamable_weights(), network.least_weight_budget(),
+    c::write_struct(memory, {0, network.streamable_weights(), network.min_weight_budget(),
                              network.weight_budget().value_or(0)});
   });
 }

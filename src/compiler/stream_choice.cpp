@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 using ProgramPtr = std::shared_ptr<const Program>;
 
 /// Of a network's seconds: more streams have to save so much, since each costs memory and launches.
-constexpr double least_gain = 0.02;
+constexpr double min_gain = 0.02;
 
 /// Programs of one network in the same memory, all values zero: what they hold matters to no clock.
 class NetworkTrial {
@@ -108,8 +108,8 @@ public:
   const std::string& note() const { return note_; }
 
   ProgramPtr run() {
-    if (choice_.like > 0) {
-      propose(choice_.like);
+    if (choice_.source_streams > 0) {
+      propose(choice_.source_streams);
       return programs_.back();
     }
     const bool tried = choice_.seconds > 0 && may_be_tried(programs_.front()->graph());
@@ -124,7 +124,7 @@ private:
   /// Adds the program over at most so many streams, where that may be better than those that are there.
   std::optional<StreamPlan> propose(int streams) {
     auto plan = spread(programs_.front()->graph(), choice_.target, streams);
-    if (!plan || plan->at_best > (1 - least_gain) * at_best_) return std::nullopt;
+    if (!plan || plan->at_best > (1 - min_gain) * at_best_) return std::nullopt;
     at_best_ = plan->at_best;
     std::unique_ptr<Graph> graph = programs_.front()->graph().clone();
     set_streams(*graph, *plan);
@@ -147,7 +147,7 @@ private:
     std::size_t best = 0;
     for (std::size_t p = 1; p < timings.size(); ++p) {
       const double most = timings[p].seconds + timings[p].error;
-      const bool gains = most < (1 - least_gain) * (timings[0].seconds - timings[0].error);
+      const bool gains = most < (1 - min_gain) * (timings[0].seconds - timings[0].error);
       if (gains && timings[p].seconds < timings[best].seconds) best = p;
     }
     for (std::size_t p = 0; p < timings.size(); ++p)
@@ -165,7 +165,7 @@ private:
 } // namespace
 
 ChosenStreams choose_streams(std::shared_ptr<const Program> one, const StreamChoice& choice) {
-  if (choice.target.device.is_host() || choice.target.deterministic || choice.like == 1 ||
+  if (choice.target.device.is_host() || choice.target.deterministic || choice.source_streams == 1 ||
       one->devices().size() > 1) // each has one of its own
     return {std::move(one), {}, 0};
   const auto start = Clock::now();

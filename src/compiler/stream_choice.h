@@ -24,7 +24,7 @@ struct StreamChoice {
   const Control& control;
   std::filesystem::path timing_cache; ///< Builds that share it take turns at timing.
   double seconds = 0; ///< That trials may take: of each choice a first impression, then as far as it goes.
-  int like = 0;       ///< As many streams as a variant of other shapes uses; 0: there is none.
+  int source_streams = 0; ///< As many streams as a variant of other shapes uses; 0: there is none.
 };
 
 struct ChosenStreams {

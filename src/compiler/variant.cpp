@@ -60,7 +60,7 @@ MadeVariant lowered_variant(const EngineState& state, const VariantKey& key, con
                                           .control = control,
                                           .timing_cache = state.timing_cache,
                                           .seconds = tuner.measures() ? seconds : 0,
-                                          .like = model ? streams_of(model->program->graph()) : 0});
+                                          .source_streams = model ? streams_of(model->program->graph()) : 0});
   seconds = std::max(seconds - chosen.seconds, 0.0);
   if (!chosen.note.empty()) result.reports.push_back({{}, {}, {std::move(chosen.note)}});
   return {std::move(chosen.program), std::move(result.reports), key.threads};

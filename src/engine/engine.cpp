@@ -122,7 +122,7 @@ std::uint64_t Engine::streamable_weights() const {
   return state_->constants().devices()->bytes().streamable;
 }
 
-std::uint64_t Engine::least_weight_budget() const {
+std::uint64_t Engine::min_weight_budget() const {
   return state_->constants().devices()->bytes().least;
 }
 

@@ -95,12 +95,9 @@ Json weights_json(const EngineState& state) {
   if (state.target.device.is_host()) return {};
   const WeightBytes bytes = state.constants().devices()->bytes();
   const auto budget = state.constants().devices()->budget();
-  return {{"all", bytes.all},
-          {"streamable", bytes.streamable},
-          {"least_budget", bytes.least},
-          {"budget", budget ? Json(*budget) : Json()},
-          {"resident", bytes.resident},
-          {"ring", bytes.ring}};
+  return {{"all", bytes.all},           {"streamable", bytes.streamable},
+          {"min_budget", bytes.least},  {"budget", budget ? Json(*budget) : Json()},
+          {"resident", bytes.resident}, {"ring", bytes.ring}};
 }
 
 Json node_json(const Step& step, int streams, const std::map<std::string, const NodeReport*>& reports) {

@@ -158,7 +158,7 @@ MadeVariant EngineState::make_like(const VariantKey& key, const Control& control
   double no_seconds = 0;
   const Compiler* compiler = find_compiler();
   if (!compiler && !variants_.of_shapes(key.shapes, key.threads)) fail_without_compiler(key);
-  const Model model = like(key.shapes, key.threads);
+  const Model model = tactic_source(key.shapes, key.threads);
   if (!model.variant) return lowered(key, no_seconds, {}, control);
   const Graph& chosen = model.variant->program->graph();
   const Target own = target_of(key.threads);
@@ -233,7 +233,7 @@ const Graph& EngineState::portable() const {
 
 /// One with the same shapes and other threads, else the one that was tuned for the profile that holds the
 /// shapes, else the first of all.
-EngineState::Model EngineState::like(const InputShapes& shapes, int threads) const {
+EngineState::Model EngineState::tactic_source(const InputShapes& shapes, int threads) const {
   if (auto same = variants_.of_shapes(shapes, threads)) return {std::move(same), true};
   const ShapeProfile* profile = profile_of(shapes);
   if (!profile && !profiles.empty())

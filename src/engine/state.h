@@ -99,7 +99,7 @@ private:
     std::shared_ptr<const Program> program; ///< Of the largest shapes.
   };
   MadeVariantPtr tuned(const VariantKey& key, double& seconds, const Control& control) const;
-  Model like(const InputShapes& shapes, int threads) const;
+  Model tactic_source(const InputShapes& shapes, int threads) const;
   MadeVariant make_like(const VariantKey& key, const Control& control) const;
   MadeVariant lowered(const VariantKey& key, double& seconds, const VariantMaking& making,
                       const Control& control) const;

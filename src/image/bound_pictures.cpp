@@ -27,8 +27,8 @@ std::uint64_t aligned(std::uint64_t bytes) {
 
 /// Planes that have to go up.
 std::size_t staged_planes(const PreprocessPlan& plan, Device device) {
-  const bool near = plan.source.device == device;
-  return near ? 0 : format_info(plan.source.format).planes;
+  const bool same_device = plan.source.device == device;
+  return same_device ? 0 : format_info(plan.source.format).planes;
 }
 
 std::uint64_t staged_bytes(std::span<const PreprocessPlan> plans, Device device) {

@@ -398,11 +398,11 @@ TacticList reachable_tactics(const Backend& backend, const Node& node, const Tar
   if (backend.device() != DeviceKind::cpu && target.device.is_host()) return {};
   const Target own = target.for_device(backend.device());
   TacticList offered = more ? backend.more_tactics(node, own) : backend.tactics(node, own);
-  const auto far = [](const Storage& storage) { return !storage.device.is_host(); };
+  const auto on_device = [](const Storage& storage) { return !storage.device.is_host(); };
   std::erase_if(offered.tactics, [](const Tactic& tactic) { return !strided_as_it_says(tactic); });
   if (backend.device() != DeviceKind::cpu) return offered;
   std::erase_if(offered.tactics, [&](const Tactic& tactic) {
-    return std::ranges::any_of(tactic.inputs, far) || std::ranges::any_of(tactic.outputs, far);
+    return std::ranges::any_of(tactic.inputs, on_device) || std::ranges::any_of(tactic.outputs, on_device);
   });
   return offered;
 }

@@ -78,7 +78,7 @@ bool offered_on_device(const Node& node, const LowerOptions& options) {
   });
 }
 
-enum class Work : std::uint8_t { none, near, far };
+enum class Work : std::uint8_t { none, on_device, on_host };
 
 /// Of what is heavy in a region, at any depth: whether there is some, and all of it may run on the device.
 Work heavy_work(const Region& region, const LowerOptions& options) {
@@ -87,7 +87,7 @@ Work heavy_work(const Region& region, const LowerOptions& options) {
     for (const auto& inner : node->regions())
       if (const Work work = heavy_work(*inner, options); work != Work::none) found = std::max(found, work);
     if (is_heavy(*node) && is_planned(*node))
-      found = std::max(found, offered_on_device(*node, options) ? Work::near : Work::far);
+      found = std::max(found, offered_on_device(*node, options) ? Work::on_device : Work::on_host);
   }
   return found;
 }
@@ -109,7 +109,7 @@ bool runs_on_device(const Node& node, const LowerOptions& options) {
   if (options.target.device.is_host() || is_placed_elsewhere(node, options.target)) return false;
   Work found = Work::none;
   for (const auto& region : node.regions()) found = std::max(found, heavy_work(*region, options));
-  return found == Work::near;
+  return found == Work::on_device;
 }
 
 class RegionLowering {

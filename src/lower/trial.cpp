@@ -149,8 +149,8 @@ void Trial::gather() {
     const std::uint64_t bytes =
         output.storage.layout.bytes(memory_shape(output.storage, output.shape), output.type);
     output.block = std::make_unique<GuardedBlock>(bytes, output.storage.device, own);
-    output.far = !output.storage.within && !output.storage.device.is_host() && bytes > host_comparison &&
-                 bytes % 4 == 0 && cuda::can_compare();
+    output.on_device = !output.storage.within && !output.storage.device.is_host() &&
+                       bytes > host_comparison && bytes % 4 == 0 && cuda::can_compare();
     outputs_.push_back(std::move(output));
   }
   workspace_ = std::make_unique<GuardedBlock>(kernel_->workspace(), own, own);
@@ -208,14 +208,16 @@ Verdict Trial::judge(std::size_t o) const {
   if (!output.expected.defined() || output.block->bytes() == 0) return {};
   const Tolerance& tolerance = output.tolerance;
   Difference difference;
-  if (output.far_expected.defined()) {
+  if (output.expected_on_device.defined()) {
     const cuda::Gpu& gpu = cuda::Gpu::get(output.storage.device);
-    const cuda::DeviceDifference found = cuda::compare(
-        gpu, *stream_,
-        {output.block->data(), to_string(output.type), static_cast<const float*>(output.far_expected.data()),
-         static_cast<std::uint64_t>(output.shape.elements()),
-         static_cast<std::uint64_t>(output.far_expected.elements()), static_cast<float>(tolerance.relative),
-         static_cast<float>(tolerance.absolute), output.type == DType::f16 ? 65504.0F : 3.38e38F});
+    const cuda::DeviceDifference found =
+        cuda::compare(gpu, *stream_,
+                      {output.block->data(), to_string(output.type),
+                       static_cast<const float*>(output.expected_on_device.data()),
+                       static_cast<std::uint64_t>(output.shape.elements()),
+                       static_cast<std::uint64_t>(output.expected_on_device.elements()),
+                       static_cast<float>(tolerance.relative), static_cast<float>(tolerance.absolute),
+                       output.type == DType::f16 ? 65504.0F : 3.38e38F});
     difference.elements = found.elements;
     difference.first = found.first;
     difference.compared = static_cast<std::uint64_t>(output.shape.elements());
@@ -255,7 +257,7 @@ bool Trial::same_as_first(const Output& output) const {
     return std::memcmp(output.first_part.data(), fetched(output).data(), output.first_part.bytes()) == 0;
   const void *first = output.first.get(), *now = output.block->data();
   if (output.storage.device.is_host()) return std::memcmp(first, now, bytes) == 0;
-  if (output.far)
+  if (output.on_device)
     return cuda::compare_words(cuda::Gpu::get(output.storage.device), *stream_, first, now, bytes / 4)
                .elements == 0;
   const auto fetched = [&](const void* memory) {
@@ -321,9 +323,9 @@ void Trial::store_expected() {
     output.expected =
         as_stored(samples[o], output.shape, output.storage.within ? Layout{} : output.storage.layout);
     const bool on_gpu =
-        output.far && output.expected.dtype() == DType::f32 && output.storage.layout.blocks.empty() &&
+        output.on_device && output.expected.dtype() == DType::f32 && output.storage.layout.blocks.empty() &&
         (output.type == DType::f32 || output.type == DType::f16 || output.type == DType::bf16);
-    if (on_gpu) output.far_expected = output.expected.to(output.storage.device);
+    if (on_gpu) output.expected_on_device = output.expected.to(output.storage.device);
   }
 }
 
@@ -401,7 +403,7 @@ Verdict Trial::repeat(std::size_t runs) {
 
 void Trial::forget_results() {
   for (Output& output : outputs_) {
-    output.expected = output.far_expected = {};
+    output.expected = output.expected_on_device = {};
     output.first.reset();
     output.first_part = {};
   }

@@ -88,9 +88,9 @@ private:
     DType type = DType::f32;
     std::unique_ptr<GuardedBlock> block;
     Tensor expected;             ///< See as_stored(), on the host.
-    Tensor far_expected;         ///< The same on the GPU, where the comparison is made there.
+    Tensor expected_on_device;   ///< The same on the GPU, where the comparison is made there.
     Tolerance tolerance;         ///< Of that comparison.
-    bool far = false;            ///< Large and on a GPU: runs are compared with each other there.
+    bool on_device = false;      ///< Large and on a GPU: runs are compared with each other there.
     std::shared_ptr<void> first; ///< What the first run gave.
     Tensor first_part;           ///< The same of one that lies within a larger value, on the host.
   };

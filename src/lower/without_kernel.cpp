@@ -30,7 +30,7 @@ Alternative by_regions(const Node& node) {
 static bool may_stay(const Node& node, std::size_t i) {
   if (ops::hands_on(node, i)) return true;
   return ops::reads_elements_of(node, i) &&
-         (storage_bytes(*node.input(i), {}) >= ops::least_bytes_there(node) || may_compute_late(node));
+         (storage_bytes(*node.input(i), {}) >= ops::min_bytes_there(node) || may_compute_late(node));
 }
 
 /// Whether results may come from where inputs lie.
@@ -41,20 +41,20 @@ static bool gives_on(const Node& node) {
 std::vector<Alternative> by_definition(const Node& node, const Target& target) {
   std::vector<Alternative> list{without_kernel(node, interpreter_backend)};
   if (target.device.is_host()) return list;
-  Alternative near = list.front();
+  Alternative here = list.front();
   bool differs = false;
   for (std::size_t i = 0; i < node.inputs().size(); ++i)
     if (const Value* input = node.input(i); input && is_planned(*input) && may_stay(node, i)) {
-      near.tactic.inputs[i].device = target.device;
+      here.tactic.inputs[i].device = target.device;
       differs = true;
     }
   if (gives_on(node))
     for (std::size_t k = 0; k < node.outputs().size(); ++k)
       if (is_planned(*node.output(k))) {
-        near.tactic.outputs[k].device = target.device;
+        here.tactic.outputs[k].device = target.device;
         differs = true;
       }
-  if (differs) list.push_back(std::move(near));
+  if (differs) list.push_back(std::move(here));
   return list;
 }
 

@@ -86,7 +86,7 @@ bool reads_elements_of(const Node& node, std::size_t i) {
   return i < (moved ? *moved : computed_inputs(node));
 }
 
-std::uint64_t least_bytes_there(const Node& node) {
+std::uint64_t min_bytes_there(const Node& node) {
   // Each box is compared with all that are kept.
   return node.kind() == "non_max_suppression" ? 16 << 10 : 256 << 10;
 }

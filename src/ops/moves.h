@@ -13,7 +13,7 @@ namespace lanner::ops {
 
 /// Elements of fewer bytes than this are moved and computed on the host, wherever they lie: waiting for a GPU
 /// takes longer than the copy.
-std::uint64_t least_bytes_there(const Node& node);
+std::uint64_t min_bytes_there(const Node& node);
 
 /// Whether the definition of `node` takes input `i` as it is, wherever its tensors lie: sequences and
 /// optionals hold them, pick them, count them; or nothing but their shape is read.

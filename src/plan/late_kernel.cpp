@@ -58,7 +58,7 @@ bool may_compute_late(const Node& node) {
     double bytes = static_cast<double>(bit_width(input->type.dtype())) / 8;
     for (const Dim& dim : input->type.dims())
       bytes *= static_cast<double>(dim.bounds(node.region()->graph().symbols).max);
-    if (bytes >= static_cast<double>(ops::least_bytes_there(node))) return true;
+    if (bytes >= static_cast<double>(ops::min_bytes_there(node))) return true;
   }
   return false;
 }

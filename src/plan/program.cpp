@@ -277,9 +277,9 @@ private:
       if (node->kind() == "constant") continue;
       for (const auto& output : node->outputs()) values.push_back(output.get());
     }
-    std::vector<Arena> near;
-    while (near.size() < program_.devices_.size())
-      near.push_back({Place::Kind::arena, static_cast<std::uint32_t>(near.size()), {}, {}});
+    std::vector<Arena> on_device;
+    while (on_device.size() < program_.devices_.size())
+      on_device.push_back({Place::Kind::arena, static_cast<std::uint32_t>(on_device.size()), {}, {}});
     Arena host{Place::Kind::host_arena, 0, {}, {}};
     for (const Value* value : values) {
       if (!is_planned(*value)) {
@@ -289,12 +289,12 @@ private:
       const Value* root = buffers_.of(value).root;
       if (places_.contains(root)) continue;
       const bool beside = root->storage.device.is_host() && !target_.device.is_host();
-      ask(beside ? host : near[number_of(root->storage.device)], root, value);
+      ask(beside ? host : on_device[number_of(root->storage.device)], root, value);
     }
-    lend_inputs(near.front());
+    lend_inputs(on_device.front());
     static const ArenaLayout none;
     const bool bounds = bound_ && bound_->devices_ == program_.devices_;
-    for (Arena& arena : near)
+    for (Arena& arena : on_device)
       program_.arenas_.push_back(settle(arena, bounds ? bound_->arenas_[arena.device] : none));
     program_.host_arena_bytes_ = settle(host, none).plan.bytes;
     for (const Value* value : values) {
@@ -378,9 +378,9 @@ private:
     const std::size_t buffers = arena.requests.size();
     const bool on_device = arena.kind == Place::Kind::arena;
     const auto is_here = [&](const Step& step) {
-      const bool near = step.bodies ? !step.bodies->device.is_host() : step.on_stream;
-      if (!near && !target_.device.is_host()) return !on_device;
-      return on_device && arena.device == static_cast<std::uint32_t>(several_ ? step.stream : 0);
+      const bool step_on_device = step.bodies ? !step.bodies->device.is_host() : step.on_stream;
+      if (!step_on_device && !target_.device.is_host()) return !on_device;
+      return step_on_device && arena.device == static_cast<std::uint32_t>(several_ ? step.stream : 0);
     };
     const auto bytes_here = [&](std::size_t s) {
       if (is_here(program_.steps_[s])) return workspaces_[s];

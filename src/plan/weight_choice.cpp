@@ -10,7 +10,7 @@ namespace lanner {
 namespace {
 
 /// A copy of less costs its start, not its bytes.
-constexpr std::uint64_t least_streamed = 64 << 10;
+constexpr std::uint64_t min_streamed = 64 << 10;
 
 /// 0, 1/2, 1/4, 3/4, 1/8: the first so many of these numbers are spread evenly.
 double spread_place(std::uint64_t number) {
@@ -71,7 +71,7 @@ private:
       const auto [place, fresh] = numbers_.emplace(key, forms_.size());
       if (fresh) forms_.push_back({key, aligned_weight(key.bytes)});
       Form& form = forms_[place->second];
-      form.streamable = form.streamable && needs.recorded[c] && key.bytes >= least_streamed;
+      form.streamable = form.streamable && needs.recorded[c] && key.bytes >= min_streamed;
     }
   }
 

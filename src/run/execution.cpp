@@ -110,10 +110,10 @@ void Execution::make_region_steps() {
   for (std::size_t s = 0; s < region_steps_.size(); ++s) {
     const Step& step = program().steps()[s];
     if (!step.bodies) continue;
-    const bool near = step.bodies->device == program().device();
+    const bool on_device = step.bodies->device == program().device();
     region_steps_[s] =
-        make_region_step(step, {(near ? arenas_.device : arenas_.host) + step.workspace,
-                                near && arenas_.host ? arenas_.host + step.host_workspace : nullptr});
+        make_region_step(step, {(on_device ? arenas_.device : arenas_.host) + step.workspace,
+                                on_device && arenas_.host ? arenas_.host + step.host_workspace : nullptr});
   }
 }
 

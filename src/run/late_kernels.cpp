@@ -47,7 +47,7 @@ private:
            });
   }
 
-  std::uint64_t most_bytes_there() const {
+  std::uint64_t max_bytes_there() const {
     std::uint64_t most = 0;
     for (std::size_t i = 0; i < items_.size(); ++i)
       if (arguments_[i] && items_[i].tensor.device() == device())
@@ -57,15 +57,15 @@ private:
 
   /// What is computed from elements of the host is computed there.
   bool lies_right() const {
-    return ops::moves_elements(node_) || most_bytes_there() >= ops::least_bytes_there(node_);
+    return ops::moves_elements(node_) || max_bytes_there() >= ops::min_bytes_there(node_);
   }
 
   /// Of what is there already, and of what is made.
   bool worth_it() const {
-    std::uint64_t most = most_bytes_there();
+    std::uint64_t most = max_bytes_there();
     for (const Type& type : types_)
       if (type.dtype() != DType::string) most = std::max(most, Layout{}.bytes(type.shape(), type.dtype()));
-    return most >= ops::least_bytes_there(node_);
+    return most >= ops::min_bytes_there(node_);
   }
 
   std::optional<std::vector<Item>> zeros() const {

@@ -39,7 +39,7 @@ void StackedOutput::begin(const StepOutput& outlet, std::optional<std::int64_t> 
                           const Mover& mover) {
   outlet_ = outlet;
   turns_ = turns;
-  most_ = most;
+  max_ = most;
   capacity_ = 0;
   list_ = ops::Stack(plan_.axis, plan_.backwards);
   if (!plan_.in_memory) return;
@@ -73,7 +73,7 @@ void* StackedOutput::place(std::int64_t turn, std::byte* workspace, const Mover&
   if (turn >= capacity_) {
     check(!outlet_.memory, ErrorCode::invalid_argument, "output {} is declared {}, but there are more turns",
           plan_.output, outlet_.type->to_string());
-    reserve(std::min(most_, capacity_ * 2), mover);
+    reserve(std::min(max_, capacity_ * 2), mover);
   }
   if (!plan_.contiguous) return workspace + plan_.buffer;
   return static_cast<std::byte*>(made_.data()) + static_cast<std::uint64_t>(index(turn)) * plan_.bytes;
@@ -136,15 +136,15 @@ void TurnsStep::begin(std::span<const StepInput> inputs, std::span<const StepOut
   condition_ = always_ = true;
   if (!plan_.counted) return begin_scan(inputs, mover);
   const auto read = [&](std::size_t i) { return mover.on(Device{}, view_of(inputs[i])); };
-  most_ = inputs.size() > 0 && node_.own_inputs().size() > 0 && inputs[0].present()
-              ? std::max<std::int64_t>(0, ops::read_integer(read(0), "loop: trip count"))
-              : INT64_MAX;
+  max_ = inputs.size() > 0 && node_.own_inputs().size() > 0 && inputs[0].present()
+             ? std::max<std::int64_t>(0, ops::read_integer(read(0), "loop: trip count"))
+             : INT64_MAX;
   if (node_.own_inputs().size() > 1 && inputs[1].present())
     condition_ = ops::read_condition(read(1), "loop: condition");
   const BodyResult& next = body_.result(0);
   always_ = next.from == BodyResult::From::parameter && next.index == 1;
   known_ = condition_ ? std::nullopt : std::optional<std::int64_t>(0);
-  if (condition_ && always_ && most_ < INT64_MAX) known_ = most_;
+  if (condition_ && always_ && max_ < INT64_MAX) known_ = max_;
 }
 
 void TurnsStep::begin_scan(std::span<const StepInput> inputs, const Mover& mover) {
@@ -153,15 +153,15 @@ void TurnsStep::begin_scan(std::span<const StepInput> inputs, const Mover& mover
     scanned_[i] = mover.on(scanned.in_memory ? device_ : Device{}, view_of(inputs[scanned.input]));
     const Shape& shape = scanned_[i].shape();
     const std::size_t axis = ops::resolve_axis(scanned.axis, shape.rank());
-    if (i == 0) most_ = shape[axis];
-    check(shape[axis] == most_, ErrorCode::invalid_argument,
-          "scan: scanned input {} has length {}, the first has {}", i, shape[axis], most_);
+    if (i == 0) max_ = shape[axis];
+    check(shape[axis] == max_, ErrorCode::invalid_argument,
+          "scan: scanned input {} has length {}, the first has {}", i, shape[axis], max_);
     const Type& slice = node_.regions().front()->parameter(scanned.parameter)->type;
     check(!scanned.in_memory || ops::without_axis(shape, axis) == slice.shape(), ErrorCode::invalid_argument,
           "scan: slices of scanned input {} are declared {}, but it is {}", i, slice.to_string(),
           shape.to_string());
   }
-  known_ = most_;
+  known_ = max_;
 }
 
 void TurnsStep::run(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
@@ -171,9 +171,9 @@ void TurnsStep::run(std::span<const StepInput> inputs, std::span<const StepOutpu
   const Mover mover(request);
   begin(inputs, outputs, mover);
   for (std::size_t i = 0; i < stacked_.size(); ++i)
-    stacked_[i].begin(outputs[plan_.stacked[i].output], known_, most_, mover);
+    stacked_[i].begin(outputs[plan_.stacked[i].output], known_, max_, mover);
   std::int64_t turn = 0;
-  for (; turn < most_ && condition_; ++turn) {
+  for (; turn < max_ && condition_; ++turn) {
     request.control.report({"run", static_cast<double>(turn), 0, "turns"});
     request.control.cancel.check();
     give_turn(turn, mover);
@@ -216,7 +216,7 @@ void TurnsStep::give_control(std::size_t parameter, const void* value, std::uint
 void TurnsStep::give_slice(std::size_t i, std::int64_t turn, const Mover& mover) {
   const Turns::Scanned& scanned = plan_.scanned[i];
   const Tensor& whole = scanned_[i];
-  const std::int64_t place = scanned.backwards ? most_ - 1 - turn : turn;
+  const std::int64_t place = scanned.backwards ? max_ - 1 - turn : turn;
   if (scanned.contiguous)
     return body_.give_memory(scanned.parameter, static_cast<const std::byte*>(whole.data()) +
                                                     static_cast<std::uint64_t>(place) * scanned.bytes);

@@ -36,7 +36,7 @@ private:
   StepOutput outlet_;
   Tensor made_; ///< Row-major; the outlet's memory or, for an item, its own.
   std::optional<std::int64_t> turns_;
-  std::int64_t most_ = 0, capacity_ = 0;
+  std::int64_t max_ = 0, capacity_ = 0;
   ops::Stack list_; ///< Of elements whose size is not known.
 };
 
@@ -78,7 +78,7 @@ private:
   std::vector<StackedOutput> stacked_;
   std::vector<Tensor> scanned_;
   std::vector<bool> claimed_, direct_; ///< By computed result; by result of the region.
-  std::int64_t turn_ = 0, most_ = 0;   ///< turn_ is what the region reads.
+  std::int64_t turn_ = 0, max_ = 0;    ///< turn_ is what the region reads.
   std::optional<std::int64_t> known_;  ///< Number of turns.
   bool always_ = true;                 ///< Nothing but the number of turns ends it.
   bool condition_ = true, next_ = true;

@@ -25,7 +25,7 @@ struct Net {
 
   int gates() const { return op == "lstm" ? 4 : op == "gru" ? 3 : 1; }
   int directions() const { return direction == "bidirectional" ? 2 : 1; }
-  int most_outputs() const { return op == "lstm" ? 3 : 2; }
+  int max_outputs() const { return op == "lstm" ? 3 : 2; }
 };
 void PrintTo(const Net& n, std::ostream* out) {
   *out << fmt::format("{} {} of {} steps, batch {}, {} to {} {{{}}}{}{}{}{}{}{}", n.direction, n.op, n.steps,
@@ -84,7 +84,7 @@ std::string text_of(const Net& n) {
     if (n.peepholes) add("p", fmt::format("[{}, {}]", d, 3 * n.hidden), true, 0.5);
   }
   std::string results = "%y: f32[*]";
-  for (int i = 1; i < std::min(n.outputs, n.most_outputs()); ++i) results += fmt::format(", %y{}: f32[*]", i);
+  for (int i = 1; i < std::min(n.outputs, n.max_outputs()); ++i) results += fmt::format(", %y{}: f32[*]", i);
   const std::string x = n.batch_first ? fmt::format("[{}, {}, {}]", n.batch, n.steps, n.inputs)
                                       : fmt::format("[{}, {}, {}]", n.steps, n.batch, n.inputs);
   return fmt::format(
@@ -245,7 +245,7 @@ TEST_P(RecurrentActivations, agree_in_every_instruction_set) {
     for (const bool given : {false, true}) {
       // Unbounded gates amplify what is rounded, at every step.
       Net n{.op = op, .steps = 2, .batch = 2, .hidden = 18};
-      const int count = n.most_outputs() == 3 ? 3 : n.op == "gru" ? 2 : 1;
+      const int count = n.max_outputs() == 3 ? 3 : n.op == "gru" ? 2 : 1;
       std::string names, alphas, betas;
       for (int i = 0; i < count; ++i) {
         names += fmt::format("{}\"{}\"", i ? ", " : "", name);

@@ -179,7 +179,7 @@ TEST(Profiles, ShapesOutsideRunTooAndThatIsSaid) {
       << heard.lines()[0];
 }
 
-TEST(Profiles, TheFirstOnesTypicalShapesAreTheEngines) {
+TEST(Profiles, TheFirstOnesOptShapesAreTheEngines) {
   const Engine engine = built({{{"x", batches(2, 3, 4)}}, {{"x", batches(1, 1, 1)}}});
   EXPECT_EQ(state_of(engine).opt, InputShapes{batch_of(3)});
   EXPECT_EQ(variants(engine)[0]["shapes"]["x"][0], 1);

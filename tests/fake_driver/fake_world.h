@@ -17,7 +17,7 @@ namespace lanner::fake {
 
 inline constexpr int success = 0, invalid_value = 1, out_of_memory = 2, invalid_device = 101,
                      not_in_context = 201, invalid_handle = 400, illegal_address = 700;
-inline constexpr int most_gpus = 8;
+inline constexpr int max_gpus = 8;
 
 struct Graph {
   std::vector<Recorded> nodes;
@@ -44,12 +44,12 @@ struct World {
   std::size_t bytes = 0, limit = SIZE_MAX, objects = 0;
   std::size_t on_devices = 0, most_on_devices = 0;
   std::map<std::pair<int, std::string>, Function> functions;
-  std::array<Module, most_gpus> modules{};
-  std::array<Stream, most_gpus> legacy{};
+  std::array<Module, max_gpus> modules{};
+  std::array<Stream, max_gpus> legacy{};
   double clock = 0;
 
   World() {
-    for (int d = 0; d < most_gpus; ++d) {
+    for (int d = 0; d < max_gpus; ++d) {
       modules[static_cast<std::size_t>(d)].device = d;
       legacy[static_cast<std::size_t>(d)].device = d;
       legacy[static_cast<std::size_t>(d)].legacy = true;
@@ -83,14 +83,14 @@ inline thread_local Contexts contexts{};
 inline int gpus() {
   static const int number = [] {
     const char* text = std::getenv("LANNER_FAKE_GPUS");
-    return text ? std::clamp(std::atoi(text), 1, most_gpus) : 1;
+    return text ? std::clamp(std::atoi(text), 1, max_gpus) : 1;
   }();
   return number;
 }
 
 /// A context is its device's number, as a pointer that is not null.
 inline void* context_of(int device) {
-  static std::array<char, most_gpus> all;
+  static std::array<char, max_gpus> all;
   return &all[static_cast<std::size_t>(device)];
 }
 inline int device_of(void* context) {

@@ -181,7 +181,7 @@ TEST_F(WeightStreams, GiveBackWhatABudgetTakes) {
 
 TEST_F(WeightStreams, ABudgetThatIsTooSmallChangesNothing) {
   const Network net = network(Products(some_widths).text);
-  const std::uint64_t least = net.engine().least_weight_budget();
+  const std::uint64_t least = net.engine().min_weight_budget();
   EXPECT_EQ(least, 128u * 512 * 4);
   net.engine().set_weight_budget(least + 1000);
   Context context = net.context();

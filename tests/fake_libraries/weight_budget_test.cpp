@@ -74,7 +74,7 @@ std::vector<float> answer(const Engine& engine) {
 TEST(WeightBudget, IsWhatABuildAndItsContextsTake) {
   const Engine whole = built(network(), options());
   EXPECT_EQ(whole.streamable_weights(), convolutions * filter_bytes);
-  EXPECT_EQ(whole.least_weight_budget(), filter_bytes);
+  EXPECT_EQ(whole.min_weight_budget(), filter_bytes);
   EXPECT_EQ(whole.weight_budget(), std::nullopt);
   const std::vector<float> expected = answer(whole);
   for (const std::uint64_t filters_there : {1, 2, 3, 4}) {

@@ -102,7 +102,7 @@ def test_variants_do_not_multiply_the_file(tmp_path):
 
 def test_a_weight_budget_is_for_a_gpu():
     engine = build(1)
-    assert (engine.weight_budget, engine.streamable_weights, engine.least_weight_budget) == (None, 0, 0)
+    assert (engine.weight_budget, engine.streamable_weights, engine.min_weight_budget) == (None, 0, 0)
     engine.weight_budget = None
     with pytest.raises(lanner.Unsupported, match="a weight budget is for engines on a GPU"):
         engine.weight_budget = 1 << 20
@@ -129,7 +129,7 @@ engine = lanner.build("net.onnx", device="cuda:0", budget=0, threads=1)
 x = random.standard_normal((1, 48, 3, 3)).astype(np.float32)
 context = engine.create_context()
 expected = context({"x": x})["y"].numpy()
-assert (engine.weight_budget, engine.streamable_weights, engine.least_weight_budget) == (None, 4 * one, one)
+assert (engine.weight_budget, engine.streamable_weights, engine.min_weight_budget) == (None, 4 * one, one)
 for budget in (one, 2 * one, 3 * one, None):
     engine.weight_budget = budget
     assert engine.weight_budget == budget
@@ -137,7 +137,7 @@ for budget in (one, 2 * one, 3 * one, None):
         np.testing.assert_array_equal(context({"x": x})["y"].numpy(), expected)
 engine.save("net.plan")
 loaded = lanner.load("net.plan", weight_budget=2 * one)
-assert loaded.explain()["memory"]["weights"] == {"all": 4 * one, "streamable": 4 * one, "least_budget": one, "budget": 2 * one, "resident": 0, "ring": 2 * one}
+assert loaded.explain()["memory"]["weights"] == {"all": 4 * one, "streamable": 4 * one, "min_budget": one, "budget": 2 * one, "resident": 0, "ring": 2 * one}
 np.testing.assert_array_equal(loaded({"x": x})["y"].numpy(), expected)
 try:
     engine.weight_budget = one - 1

@@ -16,7 +16,7 @@ namespace lanner::cuda {
 template<typename Value>
 class Memo {
 public:
-  explicit Memo(std::size_t most) : most_(most) {}
+  explicit Memo(std::size_t most) : max_(most) {}
 
   std::optional<Value> find(const std::string& key) const {
     const std::lock_guard lock(mutex_);
@@ -29,7 +29,7 @@ public:
     const std::lock_guard lock(mutex_);
     if (!entries_.insert_or_assign(key, std::move(value)).second) return;
     order_.push_back(key);
-    if (order_.size() <= most_) return;
+    if (order_.size() <= max_) return;
     const auto oldest = entries_.find(order_.front());
     dropped = std::move(oldest->second);
     entries_.erase(oldest);
@@ -44,7 +44,7 @@ public:
   }
 
 private:
-  std::size_t most_;
+  std::size_t max_;
   mutable std::mutex mutex_;
   std::map<std::string, Value> entries_;
   std::deque<std::string> order_; ///< Keys, oldest first.

@@ -150,7 +150,7 @@ std::vector<Box> divided(const std::vector<Box>& boxes, std::size_t axis,
 /// Where elements of the input are repeated.
 Result repeating_pad(const Movement& m) {
   // All corners of five axes. A small axis that is repeated many times would make a box of each turn.
-  constexpr std::size_t most_boxes = 256;
+  constexpr std::size_t max_boxes = 256;
   const Shape input = m.input(), output = m.output();
   for (const std::size_t i : {1, 3})
     if (m.op.input(i) && !m.op.input(i).constant) return std::nullopt;
@@ -161,7 +161,7 @@ Result repeating_pad(const Movement& m) {
   std::vector<Box> boxes{{sizes_of(input), m.inputs[0], m.outputs[0]}};
   for (const ops::TappedAxis& axis : *taps) {
     const std::vector<Stretch> stretches = stretches_of(axis.places);
-    if (boxes.size() * stretches.size() > most_boxes) return std::nullopt;
+    if (boxes.size() * stretches.size() > max_boxes) return std::nullopt;
     boxes = divided(boxes, axis.axis, stretches);
   }
   Moves moves;

@@ -21,7 +21,6 @@ using GraphNodeHandle = struct GraphNodeTag*;
 
 inline constexpr Result success = 0, error_out_of_memory = 2, error_not_ready = 600;
 
-inline constexpr int attribute_max_shared_memory_optin = 97;
 inline constexpr int attribute_multiprocessors = 16;
 inline constexpr int attribute_capability_major = 75, attribute_capability_minor = 76;
 inline constexpr int pointer_attribute_device_ordinal = 9;

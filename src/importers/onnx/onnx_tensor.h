@@ -29,7 +29,6 @@ struct TensorRecord {
   std::vector<std::string> strings;
   std::int64_t data_location = 0;
   std::map<std::string, std::string> external; ///< location, offset, length.
-  std::string pending_key;                     ///< Of the external entry that is being read.
 };
 
 /// ONNX's TensorProto.DataType. Throws Error{unsupported}.

@@ -294,9 +294,9 @@ private:
     if (session_ && session_->suits(shape)) return session_->reconfigure(shape);
     cache_->give_back(std::move(session_));
     const bool told = shape.form.codec == cudaVideoCodec_AV1 && whole.format.seqhdr_data_length > 0;
-    const int most_width = told ? max_side(whole.av1.max_width) : shape.width;
-    const int most_height = told ? max_side(whole.av1.max_height) : shape.height;
-    session_ = cache_->take(shape, most_width, most_height);
+    const int max_width = told ? max_side(whole.av1.max_width) : shape.width;
+    const int max_height = told ? max_side(whole.av1.max_height) : shape.height;
+    session_ = cache_->take(shape, max_width, max_height);
   }
 
   // A header's bound that the hardware does not take is no reason not to decode what it does.
