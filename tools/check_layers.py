@@ -3,6 +3,7 @@
 
     base <- device <- tensor <- image <- graph <- ops <- {importers, passes, backends}
     backends <- plan <- run <- engine <- pipeline <- serve       engine <- tf <- serve       image <- video <- pipeline
+    engine <- tasks
     {passes, plan} <- lower       {importers, lower, engine} <- compiler
     python, tools, src/c -> include/lanner only
 
@@ -34,9 +35,10 @@ BELOW = {
     "compiler": ["engine", "importers", "lower"],
     "video": ["image"],
     "pipeline": ["engine", "video"],
+    "tasks": ["engine"],
     "tf": ["engine"],
     "serve": ["pipeline", "tf"],
-    "c": ["pipeline"],
+    "c": ["pipeline", "tasks"],
 }
 
 # public header -> layer of its noun
@@ -85,6 +87,9 @@ HEADERS = {
     "video_reader": "video",
     "video_support": "video",
     "pipeline": "pipeline",
+    "task": "tasks",
+    "draw": "tasks",
+    "result_writer": "tasks",
     "tf": "tf",
     "serve": "serve",
     "c": "c",
