@@ -9,9 +9,9 @@
 #include "check.h"
 #include "clip_output.h"
 #include "console.h"
-#include "draw.h"
 #include "interrupt.h"
 #include "limit_option.h"
+#include "task_result.h"
 
 namespace lanner::tool {
 namespace {
