@@ -3,6 +3,7 @@
 
     base <- device <- tensor <- image <- graph <- ops <- {importers, passes, backends}
     backends <- plan <- run <- engine <- pipeline       image <- video <- pipeline
+    engine <- tasks
     {passes, plan} <- lower       {importers, lower, engine} <- compiler
     python, tools, src/c -> include/lanner only
 
@@ -34,7 +35,8 @@ BELOW = {
     "compiler": ["engine", "importers", "lower"],
     "video": ["image"],
     "pipeline": ["engine", "video"],
-    "c": ["pipeline"],
+    "tasks": ["engine"],
+    "c": ["pipeline", "tasks"],
 }
 
 # public header -> layer of its noun
@@ -77,6 +79,9 @@ HEADERS = {
     "video_reader": "video",
     "video_support": "video",
     "pipeline": "pipeline",
+    "task": "tasks",
+    "draw": "tasks",
+    "result_writer": "tasks",
     "c": "c",
 }
 

@@ -9,6 +9,7 @@
 
 #include <lanner/decoder.h>
 #include <lanner/doctor.h>
+#include <lanner/draw.h>
 #include <lanner/machine_limits.h>
 #include <lanner/version.h>
 #include <lanner/video_support.h>
@@ -144,6 +145,16 @@ std::vector<Row> other_rows(const MachineFacts& facts) {
        dot.empty()
            ? "no dot on PATH: reports draw graphs by a layout of their own; remedy: apt-get install graphviz"
            : dot});
+  const FontSupport fonts = find_font();
+  const std::string found =
+      fonts.path == fonts.cjk_path || fonts.cjk_path.empty()
+          ? fonts.path
+          : fmt::format("{}{}{}", fonts.path, fonts.path.empty() ? "" : ", ", fonts.cjk_path);
+  rows.push_back({fonts.reason.empty() ? "ok" : "none", "fonts",
+                  fonts.reason.empty()
+                      ? found
+                      : fmt::format("{}{}{}; letters that have none are drawn as empty boxes", found,
+                                    found.empty() ? "" : "; ", fonts.reason)});
   rows.push_back({facts.cache_folder.empty() ? "none" : "ok", "cache",
                   facts.cache_folder.empty() ? "nowhere: timings are not kept; set LANNER_CACHE_DIR"
                                              : facts.cache_folder.string()});

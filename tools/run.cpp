@@ -17,6 +17,7 @@
 #include "media.h"
 #include "report/report.h"
 #include "runner.h"
+#include "task_result.h"
 
 namespace lanner::tool {
 namespace {
@@ -30,6 +31,7 @@ struct RunOptions {
   EngineOptions engine;
   PreprocessOptions preprocess;
   TaskOptions task;
+  ResultOptions results;
   std::vector<std::string> inputs;
   std::string input, output, json, truth, report;
   int batch = 0;
@@ -85,6 +87,7 @@ Files declare_files(const RunOptions& options, const std::vector<RunInput>& inpu
     files.writes(inputs.size() > 1 ? fmt::format("-o of {}", input.path) : "-o", input.output);
   files.writes("--json", options.json);
   files.writes("--report", options.report);
+  declare_results(options.results, files);
   return files;
 }
 
@@ -158,6 +161,7 @@ int run_run(const RunOptions& given) {
   std::optional<OutputFile> report, json;
   if (recorder) report.emplace(options.report);
   if (!options.json.empty() && options.json != "-") json.emplace(options.json);
+  ResultOutputs results(options.results, to_task(task));
   const int still_batch = input.dims[0] > 0 ? batch : 1;
   Runner::Settings settings{picture,
                             task,
@@ -168,10 +172,12 @@ int run_run(const RunOptions& given) {
                             options.json == "-",
                             options.conceal,
                             json ? &*json : nullptr,
-                            recorder ? &*recorder : nullptr};
+                            recorder ? &*recorder : nullptr,
+                            results.empty() ? nullptr : &results};
   Runner runner(engine, settings);
   for (const RunInput& one : inputs) runner.run(one);
   if (json) json->commit();
+  results.finish();
 
   std::optional<Accuracy> accuracy;
   if (!options.truth.empty()) accuracy = measure_accuracy(options.json, options.truth);
@@ -196,6 +202,7 @@ CLI::App* add_run(CLI::App& app, Action& action) {
   command->add_option("-o", options->output, "Marked clip or image, or a folder for several");
   command->add_option("--json", options->json,
                       "Answers as one JSON object a line, into a file, or - for stdout");
+  add_result_options(*command, options->results);
   command->add_option("--report", options->report,
                       "A self-contained HTML page of pictures, speed and what was decided");
   command->add_option("--truth", options->truth,

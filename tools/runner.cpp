@@ -9,9 +9,9 @@
 #include "check.h"
 #include "clip_output.h"
 #include "console.h"
-#include "draw.h"
 #include "interrupt.h"
 #include "limit_option.h"
+#include "task_result.h"
 
 namespace lanner::tool {
 namespace {
@@ -56,7 +56,11 @@ void Runner::run(const RunInput& input) {
   totals_.seconds += seconds_since(start);
 }
 
-void Runner::say(const PictureAnswers& picture) {
+void Runner::say(const PictureAnswers& picture, const Image& image) {
+  if (settings_.results)
+    settings_.results->write({picture.source, picture.still, picture.frame, picture.pts},
+                             to_result(settings_.task, picture.answers, picture.width, picture.height),
+                             image);
   if (settings_.lines) print_text(answer_text(settings_.task, picture, settings_.name_sources));
   if (!settings_.json && !settings_.json_to_stdout) return;
   const std::string line = answer_json(settings_.task, picture);
@@ -86,7 +90,7 @@ void Runner::run_still(const RunInput& input) {
   PictureAnswers picture =
       describe(input, image, read_answers(settings_.task, outputs, spec, image.width, image.height));
   picture.outputs = &outputs;
-  say(picture);
+  say(picture, image);
   const bool recorded = settings_.recorder && settings_.recorder->wants_next();
   if (!input.output.empty() || recorded) {
     start = Clock::now();
@@ -128,7 +132,7 @@ void Runner::run_clip(const RunInput& input) {
         input, result->frame,
         read_answers(settings_.task, result->outputs, settings_.picture.spec, image.width, image.height));
     picture.outputs = &result->outputs;
-    say(picture);
+    say(picture, image);
     FrameTimes times{result->decode_seconds, result->infer_seconds, 0};
     const bool recorded = settings_.recorder && settings_.recorder->wants_next();
     if (output || recorded) {

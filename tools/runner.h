@@ -13,6 +13,7 @@
 #include "console.h"
 #include "preprocess_options.h"
 #include "report/recorder.h"
+#include "result_outputs.h"
 #include "task.h"
 
 namespace lanner::tool {
@@ -45,6 +46,7 @@ public:
     bool conceal = false; ///< Damage in a clip is no error.
     OutputFile* json = nullptr;
     Recorder* recorder = nullptr;
+    ResultOutputs* results = nullptr;
   };
   Runner(Engine engine, Settings settings) : engine_(std::move(engine)), settings_(std::move(settings)) {}
 
@@ -54,7 +56,7 @@ public:
 private:
   void run_still(const RunInput& input);
   void run_clip(const RunInput& input);
-  void say(const PictureAnswers& picture);
+  void say(const PictureAnswers& picture, const Image& image);
   Trace trace() const { return settings_.recorder ? settings_.recorder->trace() : Trace(); }
 
   Engine engine_;

@@ -116,13 +116,13 @@ std::size_t AtomicFile::read_at(std::uint64_t offset, std::span<std::byte> into)
   }
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(bool to_disk) {
   check(static_cast<bool>(fd_), ErrorCode::internal, "{}: committed twice", path_.string());
-  if (::fsync(fd_.get()) != 0 && errno != EINVAL) fail_system(errno, path_.string() + ": write");
+  if (to_disk && ::fsync(fd_.get()) != 0 && errno != EINVAL) fail_system(errno, path_.string() + ": write");
   if (!fd_.close()) fail_system(errno, path_.string() + ": write");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_system(errno, path_.string());
   temporary_.clear();
-  sync_folder(path_);
+  if (to_disk) sync_folder(path_);
 }
 
 void write_file(const fs::path& path, std::span<const std::byte> bytes) {

@@ -42,8 +42,9 @@ public:
   /// May lie behind the end: the gap then reads as zeros.
   void seek(std::uint64_t position) noexcept { position_ = position; }
 
-  /// Forces the bytes to the disk and gives them their name. The object accepts nothing more.
-  void commit();
+  /// Forces the bytes to the disk and gives them their name. The object accepts nothing more. Where a run
+  /// writes many small files, `to_disk` is false: then a power cut may leave them empty.
+  void commit(bool to_disk = true);
 
 private:
   void discard() noexcept;

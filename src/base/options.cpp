@@ -33,6 +33,21 @@ std::vector<std::filesystem::path> split_path(std::string_view text) {
   return folders;
 }
 
+// The XDG base directory specification has relative paths ignored.
+std::vector<std::filesystem::path> font_folders(const EnvironmentLookup& lookup) {
+  const std::filesystem::path own = value_of(lookup, "XDG_DATA_HOME"), home = value_of(lookup, "HOME");
+  std::vector<std::filesystem::path> folders;
+  if (own.is_absolute())
+    folders.push_back(own / "fonts");
+  else if (home.is_absolute())
+    folders.push_back(home / ".local" / "share" / "fonts");
+  if (home.is_absolute()) folders.push_back(home / ".fonts");
+  const std::string_view shared = value_of(lookup, "XDG_DATA_DIRS");
+  for (const auto& folder : split_path(shared.empty() ? "/usr/local/share:/usr/share" : shared))
+    if (folder.is_absolute()) folders.push_back(folder / "fonts");
+  return folders;
+}
+
 int thread_count(const EnvironmentLookup& lookup, std::vector<std::string>& problems) {
   const std::string_view text = value_of(lookup, "LANNER_THREADS");
   if (text.empty()) return 0;
@@ -66,6 +81,7 @@ Options read_options(const EnvironmentLookup& lookup) {
   result.cuda_path = cuda.empty() ? value_of(lookup, "CUDA_HOME") : cuda;
   result.library_path = split_path(value_of(lookup, "LANNER_LIBRARY_PATH"));
   result.cuda_driver = value_of(lookup, "LANNER_CUDA_DRIVER");
+  result.font_folders = font_folders(lookup);
   return result;
 }
 

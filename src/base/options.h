@@ -22,6 +22,9 @@ struct Options {
   std::vector<std::filesystem::path>
       library_path;        ///< LANNER_LIBRARY_PATH: folders of NVIDIA's libraries, separated by `:`.
   std::string cuda_driver; ///< LANNER_CUDA_DRIVER: the driver's library where it is not libcuda.so.1.
+  /// Where font files lie: `fonts` in XDG_DATA_HOME (else HOME/.local/share), HOME/.fonts, `fonts` in each of
+  /// XDG_DATA_DIRS (else /usr/local/share and /usr/share).
+  std::vector<std::filesystem::path> font_folders;
   std::vector<std::string> problems;
 };
 

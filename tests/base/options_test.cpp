@@ -36,6 +36,15 @@ TEST(Options, SplitsPaths) {
   EXPECT_EQ(read({{"LANNER_LIBRARY_PATH", "/a:/b"}}).library_path, expected);
 }
 
+TEST(Options, FontsLieInTheFoldersOfXdg) {
+  using Paths = std::vector<std::filesystem::path>;
+  EXPECT_EQ(read({}).font_folders, (Paths{"/usr/local/share/fonts", "/usr/share/fonts"}));
+  EXPECT_EQ(read({{"HOME", "/h"}, {"XDG_DATA_DIRS", "/a:relative:/b"}}).font_folders,
+            (Paths{"/h/.local/share/fonts", "/h/.fonts", "/a/fonts", "/b/fonts"}));
+  EXPECT_EQ(read({{"XDG_DATA_HOME", "/x"}, {"XDG_DATA_DIRS", "/a"}}).font_folders,
+            (Paths{"/x/fonts", "/a/fonts"}));
+}
+
 TEST(Options, BadValuesAreNamed) {
   const Options bad = read({{"LANNER_THREADS", "many"}, {"LANNER_LOG", "loud"}});
   EXPECT_EQ(bad.threads, 0);

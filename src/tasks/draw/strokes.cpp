@@ -1,9 +1,9 @@
-#include "font.h"
+#include "tasks/draw/strokes.h"
 
 #include <array>
 #include <cstdint>
 
-namespace lanner::tool {
+namespace lanner {
 namespace {
 
 /// Strokes of one letter in a small language: `Mxy` moves the pen, `Lxy` draws a line, `Qabxy` a quadratic
@@ -113,7 +113,6 @@ constexpr Glyph glyphs[] = {
     {"M07Q2547Q6987", 8},                                         // ~
 };
 constexpr Glyph unknown = {"M02L62L6cL0cL02", 6};
-constexpr float letter_gap = 3.2f;
 constexpr int curve_pieces = 6;
 
 float coordinate(char c) {
@@ -149,25 +148,16 @@ void draw(const Glyph& glyph, float left, std::vector<Stroke>& strokes) {
   }
 }
 
-const Glyph& glyph_of(unsigned char c) {
-  return c >= ' ' && c <= '~' ? glyphs[c - ' '] : unknown;
-}
-
 } // namespace
 
-Lettering letter(std::string_view text) {
-  Lettering line;
-  float left = 0;
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    // The continuation bytes of UTF-8 belong to the character that has been drawn.
-    if ((code & 0xc0) == 0x80) continue;
-    const Glyph& glyph = glyph_of(code);
-    draw(glyph, left, line.strokes);
-    line.width = left + static_cast<float>(glyph.width);
-    left = line.width + letter_gap;
-  }
-  return line;
+bool has_strokes(char32_t code) {
+  return code >= U' ' && code <= U'~';
 }
 
-} // namespace lanner::tool
+float draw_strokes(char32_t code, float left, std::vector<Stroke>& strokes) {
+  const Glyph& glyph = has_strokes(code) ? glyphs[code - U' '] : unknown;
+  draw(glyph, left, strokes);
+  return static_cast<float>(glyph.width);
+}
+
+} // namespace lanner

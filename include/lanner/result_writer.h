@@ -1,0 +1,64 @@
+#pragma once
+// Results of tasks as files that other programs read.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <lanner/task.h>
+
+namespace lanner {
+
+/// What a result is of.
+struct PictureSource {
+  std::string source = {};        ///< The file.
+  bool still = true;              ///< False: a frame of a clip.
+  std::int64_t frame = 0;         ///< In its clip, from 0.
+  std::optional<double> pts = {}; ///< Seconds.
+
+  /// What files of this picture are called: `orange` of orange.png, `clip_000012` of a clip's frame 12.
+  std::string stem() const;
+};
+
+/// docs/results.md has the fields of each.
+enum class ResultFormat : std::uint8_t {
+  json, ///< One JSON object a line.
+  csv,  ///< One row for each class, box, map or embedding, with a header.
+  coco, ///< One JSON file: `images`, `categories`, `annotations` with scores, as COCO's ground truth and
+        ///< results.
+  yolo, ///< A folder with a text file for each picture: class, then centre x, y, width, height as shares of
+        ///< the picture (polygon of a mask, key points, corners), then the score.
+};
+std::string_view to_string(ResultFormat format) noexcept;
+ResultFormat parse_result_format(std::string_view name); ///< Throws Error{invalid_argument} with the names.
+/// Whether files of this format say what such a task finds.
+bool can_write(ResultFormat format, TaskKind kind) noexcept;
+
+/// `{"source": ..., "frame": ..., "pts": ..., "width": ..., "height": ..., "top" | "detections" | "classes" |
+/// "depth" | "image" | "embedding": ...}`, without line feed. Throws Error{invalid_argument} for the task
+/// none, and where the result's parts do not fit each other.
+std::string result_json(const PictureSource& picture, const TaskResult& result, const Task& task);
+
+/// Writes results one by one. A file is complete, under its name, after finish() only; a folder's files are
+/// so one by one. One thread at a time.
+class ResultWriter {
+public:
+  /// `task` is resolved. Makes a folder that is missing. Throws Error{invalid_argument} where the format
+  /// cannot hold the task, Error{not_found, io}.
+  ResultWriter(const std::filesystem::path& path, ResultFormat format, Task task);
+  ~ResultWriter();
+  ResultWriter(ResultWriter&&) noexcept;
+  /// Throws Error{invalid_argument} for a result of another kind, for one whose parts do not fit each other,
+  /// and where two pictures would have one file in a folder.
+  void write(const PictureSource& picture, const TaskResult& result);
+  void finish();
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace lanner

@@ -1,0 +1,78 @@
+// Boxes, masks, key points and turned boxes.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "tasks/class_label.h"
+#include "tasks/draw/labels.h"
+#include "tasks/draw/style.h"
+
+namespace lanner {
+namespace {
+
+constexpr float shade = 0.35f; ///< Of the dark line beneath, which shows on bright pictures.
+
+void draw_box(Canvas& canvas, const DrawStyle& style, const Rect& box, float line, Color color) {
+  canvas.outline(box, style.letters / 2, line + 2, ink, shade);
+  canvas.outline(box, style.letters / 2, line, color, 1);
+}
+
+void draw_turned_box(Canvas& canvas, const DrawStyle& style, const std::array<Corner, 4>& corners,
+                     Color color) {
+  for (const float width : {style.line + 2, style.line})
+    for (std::size_t i = 0; i < corners.size(); ++i) {
+      const Corner &from = corners[i], &to = corners[(i + 1) % corners.size()];
+      const bool under = width > style.line;
+      canvas.line({from[0], from[1]}, {to[0], to[1]}, width, under ? ink : color, under ? shade : 1);
+    }
+}
+
+Label label_of(const DrawStyle& style, const TaskResult& result, const ResultParts& parts, std::int64_t i,
+               const Task& task) {
+  const auto at = static_cast<std::size_t>(i);
+  const std::array<float, 4> box = parts.box(i);
+  const float half = style.line / 2;
+  Label label{class_label(task, parts.labels[at]),
+              percent_text(parts.scores[at]),
+              class_color(parts.labels[at]),
+              {box[0] - half, box[1] - half, box[2] + half, box[3] + half},
+              box[0] - half};
+  if (result.kind == TaskKind::obb) {
+    const std::array<Corner, 4> corners = parts.corners(i);
+    label.start =
+        std::ranges::min(corners, {}, [](const Corner& corner) { return corner[1]; })[0] - style.letters;
+  }
+  return label;
+}
+
+void draw_shape(Canvas& canvas, const DrawStyle& style, const TaskResult& result, const ResultParts& parts,
+                std::int64_t i, const Task& task) {
+  const Color color = class_color(parts.labels[static_cast<std::size_t>(i)]);
+  if (result.kind == TaskKind::obb) return draw_turned_box(canvas, style, parts.corners(i), color);
+  if (result.kind == TaskKind::segment)
+    draw_mask(canvas, style, result.masks[static_cast<std::size_t>(i)], color);
+  const std::array<float, 4> box = parts.box(i);
+  // Beside a mask or a skeleton the box says little by itself.
+  const float line = result.kind == TaskKind::detect ? style.line : std::max(1.f, style.line / 2);
+  draw_box(canvas, style, {box[0], box[1], box[2], box[3]}, line, color);
+  if (result.kind == TaskKind::pose) draw_pose(canvas, style, parts, i, task);
+}
+
+} // namespace
+
+void draw_boxes(Canvas& canvas, const DrawStyle& style, const TaskResult& result, const Task& task) {
+  const ResultParts parts = parts_of(result);
+  for (std::int64_t i = parts.count; i-- > 0;) draw_shape(canvas, style, result, parts, i, task);
+  if (!style.labels) return;
+  std::vector<Label> labels;
+  for (std::int64_t i = 0; i < parts.count; ++i) {
+    const std::array<float, 4> box = parts.box(i);
+    const bool finite = std::ranges::all_of(box, [](float edge) { return std::isfinite(edge); });
+    if (finite) labels.push_back(label_of(style, result, parts, i, task));
+  }
+  place_labels(labels, style.letters, canvas.width(), canvas.height());
+  for (std::size_t i = labels.size(); i-- > 0;) draw_label(canvas, labels[i], style.letters);
+}
+
+} // namespace lanner

@@ -1,0 +1,46 @@
+#pragma once
+// Lines of text: strokes for ASCII, letters of font files for others.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lanner/preprocess.h>
+
+#include "tasks/draw/fonts.h"
+#include "tasks/draw/strokes.h"
+
+namespace lanner {
+
+/// A line in pixels, from x = 0; y = 0 is the top of a capital.
+struct TextLine {
+  struct Letter {
+    std::shared_ptr<const FontGlyph> glyph;
+    float x; ///< Of the pen.
+  };
+  std::vector<Stroke> strokes;
+  std::vector<Letter> letters;
+  float width = 0;  ///< To the right edge of the last letter.
+  float height = 0; ///< Of a capital.
+};
+
+/// UTF-8 `text` with capitals `height` pixels high. ASCII by itself is strokes. A line with other letters
+/// takes all that it can from font files, so that it looks of one hand; what no font has is an empty box.
+/// What is behind the first 256 characters is left out.
+TextLine lay_out_text(std::string_view text, float height);
+TextLine lay_out_text(std::string_view text, float height, FontStack& fonts);
+float text_width(std::string_view text, float height);
+/// As much of a text as fits into a width, with `..` where that is not all.
+std::string fitted_text(std::string_view text, float width, float height);
+
+/// How much of each pixel letters cover: 0..255, row by row.
+struct TextPicture {
+  PixelRect place;
+  std::vector<std::uint8_t> coverage;
+};
+/// The line with its first capital's top left at (x, y), cut at `clip`.
+TextPicture draw_text(const TextLine& line, float x, float y, const PixelRect& clip);
+
+} // namespace lanner

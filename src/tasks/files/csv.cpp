@@ -1,0 +1,147 @@
+// One row for each answer (RFC 4180, with line feeds).
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include <lanner/output.h>
+
+#include "base/check.h"
+#include "tasks/class_label.h"
+#include "tasks/files/formats.h"
+
+namespace lanner {
+namespace {
+
+using Fields = std::vector<std::string>;
+
+std::string quoted(const std::string& field) {
+  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+  std::string text = "\"";
+  for (const char c : field) {
+    if (c == '"') text += '"';
+    text += c;
+  }
+  return text + '"';
+}
+
+template<typename Values>
+void append(Fields& fields, const Values& values) {
+  for (const auto& value : values) fields.push_back(fmt::format("{}", value));
+}
+
+class CsvFile : public ResultFile {
+public:
+  explicit CsvFile(const std::filesystem::path& path) : file_(path) {}
+
+  void write(const PictureSource& picture, const TaskResult& result, const Task& task) override {
+    picture_ = {picture.source, fmt::format("{}", picture.frame),
+                picture.pts ? fmt::format("{}", *picture.pts) : ""};
+    switch (result.kind) {
+    case TaskKind::classify:
+      return write_classes(result, task);
+    case TaskKind::semantic:
+      return write_shares(result, task);
+    case TaskKind::depth:
+      return write_depth(result);
+    case TaskKind::embed:
+      return write_embedding(result);
+    default:
+      return write_boxes(result, task);
+    }
+  }
+  /// Of no picture there is but a header without what pictures would have told.
+  void finish(const Task&) override {
+    head({});
+    file_.commit();
+  }
+
+private:
+  /// The first row says what columns there are; later pictures have as many.
+  void head(Fields names) {
+    if (columns_ > 0 && names.empty()) return;
+    Fields fields{"source", "frame", "pts"};
+    fields.insert(fields.end(), names.begin(), names.end());
+    check(columns_ == 0 || columns_ == fields.size(), ErrorCode::invalid_argument,
+          "{}: a result with {} columns behind others with {}; expected pictures with answers of one length",
+          file_.path().string(), fields.size(), columns_);
+    if (columns_ == 0) line(fields);
+    columns_ = fields.size();
+  }
+  void row(const Fields& rest) {
+    Fields fields = picture_;
+    fields.insert(fields.end(), rest.begin(), rest.end());
+    line(fields);
+  }
+  void line(const Fields& fields) {
+    std::string text;
+    for (const std::string& field : fields) text += quoted(field) + ",";
+    text.back() = '\n';
+    file_.write(text);
+  }
+
+  void write_classes(const TaskResult& result, const Task& task) {
+    head({"rank", "class", "label", "probability"});
+    const ResultParts parts = parts_of(result);
+    for (std::size_t i = 0; i < parts.labels.size(); ++i)
+      row({fmt::format("{}", i + 1), fmt::format("{}", parts.labels[i]), class_label(task, parts.labels[i]),
+           fmt::format("{}", parts.scores[i])});
+  }
+
+  void write_boxes(const TaskResult& result, const Task& task) {
+    const ResultParts parts = parts_of(result);
+    Fields names{"index", "class", "label", "score", "left", "top", "right", "bottom"};
+    if (result.kind == TaskKind::segment) names.emplace_back("pixels");
+    if (result.kind == TaskKind::obb)
+      append(names, std::array{"center_x", "center_y", "width", "height", "angle"});
+    for (std::int64_t p = 0; p < parts.points; ++p)
+      append(names, std::array{fmt::format("x{}", p), fmt::format("y{}", p), fmt::format("confidence{}", p)});
+    head(names);
+    for (std::int64_t i = 0; i < parts.count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      Fields fields{fmt::format("{}", i), fmt::format("{}", parts.labels[at]),
+                    class_label(task, parts.labels[at]), fmt::format("{}", parts.scores[at])};
+      append(fields, parts.box(i));
+      if (result.kind == TaskKind::segment)
+        fields.push_back(fmt::format("{}", mask_pixels(result.masks[at])));
+      if (result.kind == TaskKind::obb) append(fields, parts.rotated.subspan(at * 5, 5));
+      for (std::int64_t p = 0; p < parts.points; ++p) append(fields, parts.point(i, p));
+      row(fields);
+    }
+  }
+
+  void write_shares(const TaskResult& result, const Task& task) {
+    head({"class", "label", "share"});
+    for (const ClassShare& share : class_shares(result))
+      row({fmt::format("{}", share.number), class_label(task, share.number), fmt::format("{}", share.share)});
+  }
+
+  void write_depth(const TaskResult& result) {
+    head({"min", "max", "mean", "not_finite"});
+    const DepthFacts facts = depth_facts(result);
+    const bool known = facts.finite > 0;
+    row({known ? fmt::format("{}", facts.least) : "", known ? fmt::format("{}", facts.most) : "",
+         known ? fmt::format("{}", facts.mean) : "", fmt::format("{}", facts.not_finite)});
+  }
+
+  void write_embedding(const TaskResult& result) {
+    const auto values = embedding_of(result);
+    Fields names, fields;
+    for (std::size_t i = 0; i < values.size(); ++i) names.push_back(fmt::format("e{}", i));
+    head(names);
+    append(fields, values);
+    row(fields);
+  }
+
+  OutputFile file_;
+  Fields picture_;
+  std::size_t columns_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<ResultFile> open_csv_file(const std::filesystem::path& path) {
+  return std::make_unique<CsvFile>(path);
+}
+
+} // namespace lanner

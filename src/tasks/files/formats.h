@@ -1,0 +1,53 @@
+#pragma once
+// What the formats of results share, and each of them.
+
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include <nlohmann/json.hpp>
+
+#include <lanner/result_writer.h>
+
+#include "tasks/result_parts.h"
+
+namespace lanner {
+
+using OrderedJson = nlohmann::ordered_json;
+
+/// A float as the shortest number that is read back as it; null where it is not finite.
+OrderedJson json_number(float value);
+std::string json_text(const OrderedJson& json);
+/// COCO's `segmentation` of a mask: `{"size": [height, width], "counts": "..."}`.
+OrderedJson json_mask(const Mask& mask, std::int32_t width, std::int32_t height);
+std::int64_t mask_pixels(const Mask& mask); ///< That are inside.
+
+/// Pixels of a class in a picture.
+struct ClassShare {
+  std::int64_t number;
+  double share; ///< Of the picture's pixels.
+};
+/// Of a semantic result, the largest first.
+std::vector<ClassShare> class_shares(const TaskResult& result);
+
+struct DepthFacts {
+  float least = 0, most = 0;
+  double mean = 0;
+  std::int64_t finite = 0, not_finite = 0; ///< Pixels. Where none is finite the rest says nothing.
+};
+DepthFacts depth_facts(const TaskResult& result);
+std::span<const float> embedding_of(const TaskResult& result);
+
+/// One format of ResultWriter.
+class ResultFile {
+public:
+  virtual ~ResultFile() = default;
+  virtual void write(const PictureSource& picture, const TaskResult& result, const Task& task) = 0;
+  virtual void finish(const Task& task) = 0;
+};
+std::unique_ptr<ResultFile> open_json_file(const std::filesystem::path& path);
+std::unique_ptr<ResultFile> open_csv_file(const std::filesystem::path& path);
+std::unique_ptr<ResultFile> open_coco_file(const std::filesystem::path& path);
+std::unique_ptr<ResultFile> open_yolo_folder(const std::filesystem::path& path);
+
+} // namespace lanner

@@ -1,0 +1,22 @@
+#pragma once
+// Masks as run lengths, COCO's form of them.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <lanner/task.h>
+
+namespace lanner {
+
+/// How many pixels of a picture lie outside, then inside, then outside of the mask and so on, down its
+/// columns from the left to the right. The mask lies within the picture.
+std::vector<std::uint32_t> run_lengths(const Mask& mask, std::int32_t width, std::int32_t height);
+
+/// The counts as text: each, from the fourth on less the one two before, in groups of five bits, the lowest
+/// first, as characters from `0` on; a sixth bit says that more follow, the last group's fifth bit is the
+/// sign.
+std::string packed_run_lengths(std::span<const std::uint32_t> counts);
+
+} // namespace lanner

@@ -1,0 +1,109 @@
+#include "tasks/result_parts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/check.h"
+
+namespace lanner {
+namespace {
+
+void check_mask(const TaskResult& result, std::size_t i) {
+  const Mask& mask = result.masks[i];
+  const PixelRect& place = mask.place;
+  check(place.x >= 0 && place.y >= 0 && place.width >= 0 && place.height >= 0 &&
+            place.width <= result.width - place.x && place.height <= result.height - place.y,
+        ErrorCode::invalid_argument,
+        "result: mask {} lies at ({}, {}) with {}x{} pixels, the picture has {}x{}", i, place.x, place.y,
+        place.width, place.height, result.width, result.height);
+  if (place.width == 0 || place.height == 0) return;
+  elements_of<std::uint8_t>(mask.inside, {place.height, place.width}, "masks");
+}
+
+void read_boxes(const TaskResult& result, ResultParts& parts) {
+  const bool turned = result.kind == TaskKind::obb;
+  if (turned) parts.rotated = elements_of<float>(result.rotated, {parts.count, 5}, "rotated");
+  if (!turned || result.boxes.defined())
+    parts.boxes = elements_of<float>(result.boxes, {parts.count, 4}, "boxes");
+  if (result.kind == TaskKind::pose) {
+    parts.keypoints = elements_of<float>(result.keypoints, {parts.count, -1, 3}, "keypoints");
+    parts.points = result.keypoints.shape()[1];
+  }
+  if (result.kind == TaskKind::segment) {
+    check(static_cast<std::int64_t>(result.masks.size()) == parts.count, ErrorCode::invalid_argument,
+          "result: {} masks for {} boxes", result.masks.size(), parts.count);
+    for (std::size_t i = 0; i < result.masks.size(); ++i) check_mask(result, i);
+  }
+}
+
+} // namespace
+
+template<typename T>
+std::span<const T> elements_of(const Tensor& tensor, std::initializer_list<std::int64_t> shape,
+                               const char* part) {
+  const bool fits =
+      tensor.defined() && tensor.dtype() == dtype_of<T>() && tensor.device().is_host() &&
+      tensor.layout().row_major() &&
+      std::equal(shape.begin(), shape.end(), tensor.shape().begin(), tensor.shape().end(),
+                 [](std::int64_t wanted, std::int64_t size) { return wanted < 0 || wanted == size; });
+  check(fits, ErrorCode::invalid_argument, "result: {} is {}, expected {}[{}] in rows on the host", part,
+        tensor.defined() ? fmt::format("{}{} on {}", to_string(tensor.dtype()), tensor.shape().to_string(),
+                                       tensor.device().to_string())
+                         : "missing",
+        to_string(dtype_of<T>()), fmt::join(shape, ", "));
+  return tensor.as<T>().first(static_cast<std::size_t>(tensor.elements()));
+}
+template std::span<const float> elements_of(const Tensor&, std::initializer_list<std::int64_t>, const char*);
+template std::span<const std::uint8_t> elements_of(const Tensor&, std::initializer_list<std::int64_t>,
+                                                   const char*);
+template std::span<const std::int32_t> elements_of(const Tensor&, std::initializer_list<std::int64_t>,
+                                                   const char*);
+template std::span<const std::int64_t> elements_of(const Tensor&, std::initializer_list<std::int64_t>,
+                                                   const char*);
+
+bool has_boxes(TaskKind kind) noexcept {
+  return kind == TaskKind::detect || kind == TaskKind::segment || kind == TaskKind::pose ||
+         kind == TaskKind::obb;
+}
+
+ResultParts parts_of(const TaskResult& result) {
+  ResultParts parts;
+  parts.labels = elements_of<std::int64_t>(result.labels, {-1}, "labels");
+  parts.count = static_cast<std::int64_t>(parts.labels.size());
+  parts.scores = elements_of<float>(result.scores, {parts.count}, "scores");
+  if (has_boxes(result.kind)) read_boxes(result, parts);
+  return parts;
+}
+
+std::array<float, 4> ResultParts::box(std::int64_t i) const {
+  if (!boxes.empty()) {
+    const float* at = boxes.data() + i * 4;
+    return {at[0], at[1], at[2], at[3]};
+  }
+  const std::array<Corner, 4> around = corners(i);
+  std::array<float, 4> edges{around[0][0], around[0][1], around[0][0], around[0][1]};
+  for (const Corner& corner : around)
+    edges = {std::min(edges[0], corner[0]), std::min(edges[1], corner[1]), std::max(edges[2], corner[0]),
+             std::max(edges[3], corner[1])};
+  return edges;
+}
+
+std::array<Corner, 4> ResultParts::corners(std::int64_t i) const {
+  const float* at = rotated.data() + i * 5;
+  const float c = std::cos(at[4]), s = std::sin(at[4]);
+  const float across_x = at[2] / 2 * c, across_y = at[2] / 2 * s, down_x = -at[3] / 2 * s,
+              down_y = at[3] / 2 * c;
+  return {Corner{at[0] - across_x - down_x, at[1] - across_y - down_y},
+          Corner{at[0] + across_x - down_x, at[1] + across_y - down_y},
+          Corner{at[0] + across_x + down_x, at[1] + across_y + down_y},
+          Corner{at[0] - across_x + down_x, at[1] - across_y + down_y}};
+}
+
+std::span<const float, 3> ResultParts::point(std::int64_t i, std::int64_t p) const {
+  return std::span<const float, 3>(keypoints.data() + (i * points + p) * 3, 3);
+}
+
+} // namespace lanner
