@@ -11,6 +11,7 @@
 #include "check.h"
 #include "command.h"
 #include "console.h"
+#include "damage.h"
 #include "files.h"
 #include "frame_sink.h"
 #include "interrupt.h"
@@ -68,7 +69,7 @@ void decode_all(const DecodeOptions& options, FrameSink& sink, Told& told) {
   ParallelDecoder decoder(source, options_for(options, source), {interrupt_token(), bar.callback()});
   told.decoder = decoder.description();
   told.reason = decoder.decoder_reason();
-  while (const auto frame = decoder.next()) {
+  while (const auto frame = or_conceal(options.reader.conceal, [&] { return decoder.next(); })) {
     interrupt_token().check();
     sink.write(*frame);
     told.add(frame->image);
@@ -98,7 +99,7 @@ void decode_some(const DecodeOptions& options, FrameSink& sink, Told& told) {
   for (std::size_t begin = 0; begin < wanted.size(); begin += at_once) {
     interrupt_token().check();
     const std::span some(wanted.data() + begin, std::min(at_once, wanted.size() - begin));
-    for (const Frame& frame : reader.at(some)) {
+    for (const Frame& frame : or_conceal(options.reader.conceal, [&] { return reader.at(some); })) {
       sink.write(frame);
       told.add(frame.image);
     }
