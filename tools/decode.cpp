@@ -157,7 +157,8 @@ CLI::App* add_decode(CLI::App& app, Action& action) {
                     "Damage in the clip is concealed, and what cannot be read ends it; else it is an error");
   add_reader_options(*command, options->reader);
   command->footer(
-      "Pixels are written row by row without padding, plane by plane, frame after frame.\n\n"
+      "Pixels are written row by row without padding, plane by plane, frame after frame, as they are stored; "
+      "pictures (.png, .jpg)\nof clips that are stored turned are upright.\n\n"
       "Examples:\n  lanner decode clip.mp4 --md5\n  lanner decode clip.mp4 -o clip.yuv --format yuv420p\n"
       "  lanner decode clip.mp4 --frames 0:100:5 --format rgb24 -o - | ...\n"
       "  lanner decode clip.mp4 --frames 100 -o frame.png\n"

@@ -106,6 +106,18 @@ def test_where_chroma_lies_turns_with_the_picture(tmp_path, degrees):
     assert stream["color"]["siting"] == {90: "top", 270: "bottom"}[degrees]
 
 
+def test_a_picture_of_a_turned_clip_is_upright(tmp_path):
+    lanner = pytest.importorskip("lanner")
+    clip = make_clip(tmp_path, frames=3)
+    succeed("decode", clip, "--frames", "1", "-o", tmp_path / "stored.png")
+    turn(clip, 90)
+    succeed("decode", clip, "--frames", "1", "-o", tmp_path / "one.png")
+    succeed("decode", clip, "-o", tmp_path / "%d.png")
+    stored, one, numbered = (np.asarray(lanner.load_image(tmp_path / name).to_rgb()).astype(int) for name in ("stored.png", "one.png", "1.png"))
+    assert one.shape == (64, 48, 3) and np.abs(np.rot90(stored, -1) - one).mean() < 2
+    np.testing.assert_array_equal(one, numbered)
+
+
 def test_encoders_say_what_they_refuse_in_one_line(tmp_path):
     source = make_y4m(tmp_path / "in.y4m", frames=2)
     out = tmp_path / "out.mkv"
