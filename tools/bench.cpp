@@ -1,131 +1,83 @@
 // lanner bench: how fast a network runs, or a clip decodes.
 
 #include <algorithm>
-#include <chrono>
-#include <random>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
-#include <lanner/video_reader.h>
+#include <lanner/tensor_file.h>
 
 #include "arguments.h"
+#include "bench_clip.h"
+#include "bench_run.h"
 #include "check.h"
 #include "command.h"
 #include "console.h"
 #include "engine_options.h"
-#include "interrupt.h"
+#include "engine_summary.h"
 #include "limit_option.h"
 #include "media.h"
-#include "reader_options.h"
-#include "statistics.h"
 
 namespace lanner::tool {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Clock = std::chrono::steady_clock;
 
 constexpr double default_budget = 10;
+constexpr double default_seconds = 3, default_warmup = 0.5;
 
 struct BenchOptions {
   EngineOptions engine;
-  std::string batch, duration = "3s", format;
+  std::string batch, duration, warmup, inputs, format;
   int decoders = 0;
+  std::size_t iterations = 0;
   bool profile = false, json = false;
 };
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double duration_of(const BenchOptions& options) {
+  if (options.duration.empty()) return options.iterations > 0 ? 0 : default_seconds;
+  const double seconds = parse_duration(options.duration);
+  check(seconds > 0, ErrorCode::invalid_argument, "--duration {}: expected more than nothing",
+        options.duration);
+  return seconds;
 }
 
-/// Dims with the first one, where it is open, the batch and others that are open 1.
-Shape shape_for(const Binding& input, int batch) {
-  Shape shape;
-  for (std::size_t d = 0; d < input.dims.size(); ++d)
-    shape.push_back(input.dims[d] >= 0 ? input.dims[d] : d == 0 ? batch : 1);
-  return shape;
+BenchLimits limits_of(const BenchOptions& options) {
+  BenchLimits limits;
+  limits.runs = options.iterations;
+  limits.seconds = duration_of(options);
+  const std::string& warmup = options.warmup;
+  if (warmup.empty()) {
+    limits.warmup_seconds =
+        limits.seconds > 0 ? std::min(default_warmup, limits.seconds / 4) : default_warmup;
+  } else if (warmup.find_first_not_of("0123456789") == std::string::npos) {
+    check(warmup.size() < 10, ErrorCode::invalid_argument, "--warmup {}: so many runs would never end",
+          warmup);
+    limits.warmup_runs = std::stoul(warmup);
+  } else {
+    limits.warmup_seconds = with_context([] { return "--warmup"; }, [&] { return parse_duration(warmup); });
+  }
+  return limits;
 }
 
-/// Numbers that no kernel can take a short cut on.
-Tensor random_tensor(const Binding& input, const Shape& shape) {
-  check(!input.sequence && input.ranked && input.dtype != DType::string && !is_complex(input.dtype),
-        ErrorCode::unsupported, "bench: cannot make values for input {}", input.to_string());
-  Tensor floats = Tensor::allocate(DType::f32, shape);
-  std::mt19937 generator(1);
-  std::uniform_real_distribution<float> values(0.f, 1.f);
-  for (float& value : floats.as<float>()) value = values(generator);
-  if (input.dtype == DType::f32) return floats;
-  Tensor tensor = Tensor::allocate(input.dtype, shape);
-  copy_tensor(floats, tensor);
-  return tensor;
-}
-
-/// Noise, of the format that the network takes; larger than what becomes of it, as frames are.
-std::vector<Image> random_pictures(const Engine& engine, const Binding& input, int batch) {
-  const Preprocess spec = engine.preprocess(input.name).value();
-  Image noise = Image::allocate(PixelFormat::rgb24, std::max(1280, spec.region.x + spec.region.width),
-                                std::max(720, spec.region.y + spec.region.height));
-  std::mt19937 generator(1);
-  for (std::int64_t i = 0; i < noise.planes[0].pitch * noise.height; ++i)
-    noise.planes[0].data[i] = std::byte(generator() >> 24);
-  const PixelFormat format = input.picture == "any" ? PixelFormat::nv12 : parse_pixel_format(input.picture);
-  Image image = Image::allocate(format, noise.width, noise.height);
-  convert_image(noise, image);
-  return std::vector<Image>(static_cast<std::size_t>(input.dims[0] >= 0 ? input.dims[0] : batch), image);
-}
-
-void bind_random(Context& context, const Engine& engine, const Binding& input, int batch) {
-  if (!input.picture.empty()) return context.bind(input.name, random_pictures(engine, input, batch));
-  context.bind(input.name, random_tensor(input, shape_for(input, batch)));
-}
-
-struct Measured {
-  int batch = 1;
-  std::vector<double> latencies;
-  double seconds = 0;
-  std::vector<StepProfile> profile;
-  std::uint64_t arena_bytes = 0;
-};
-
-void run_for(Context& context, double seconds, std::vector<double>* latencies, ProgressBar& bar) {
-  const auto start = Clock::now();
-  do {
-    interrupt_token().check();
-    const auto run = Clock::now();
-    context.run({}, {interrupt_token(), {}});
-    if (latencies) latencies->push_back(seconds_since(run));
-    bar.update(seconds_since(start), seconds, "s");
-  } while (seconds_since(start) < seconds);
-}
-
-Measured measure(const Engine& engine, int batch, double duration, bool profile) {
-  Context context = engine.create_context({0, profile});
-  for (const Binding& input : engine.inputs()) bind_random(context, engine, input, batch);
-  Measured measured;
-  measured.batch = batch;
-  ProgressBar bar(fmt::format("bench batch {}", batch));
-  // Pages are touched and clocks rise before anything counts.
-  run_for(context, std::min(0.5, duration / 4), nullptr, bar);
-  const auto start = Clock::now();
-  run_for(context, duration, &measured.latencies, bar);
-  measured.seconds = seconds_since(start);
-  measured.profile = context.profile();
-  measured.arena_bytes = context.arena_bytes();
-  return measured;
-}
-
-Json measured_json(const Measured& measured) {
-  const auto runs = static_cast<double>(measured.latencies.size());
+Json measured_json(const Measured& measured, const std::vector<StepGroup>& groups, bool profile) {
+  const Latency& latency = measured.latency;
   Json json{{"batch", measured.batch},
-            {"runs", measured.latencies.size()},
-            {"items_per_second", runs * measured.batch / measured.seconds},
+            {"runs", measured.runs},
+            {"seconds", measured.seconds},
+            {"warmup", {{"runs", measured.warmup_runs}, {"seconds", measured.warmup_seconds}}},
+            {"items_per_second", measured.items_per_second()},
             {"latency",
-             {{"p50", quantile(measured.latencies, 0.5)},
-              {"p90", quantile(measured.latencies, 0.9)},
-              {"p99", quantile(measured.latencies, 0.99)}}},
-            {"arena_bytes", measured.arena_bytes}};
+             {{"mean", latency.mean},
+              {"min", latency.min},
+              {"p50", latency.p50},
+              {"p90", latency.p90},
+              {"p99", latency.p99},
+              {"max", latency.max}}},
+            {"arena_bytes", measured.arena_bytes},
+            {"where", where_json(groups)}};
+  if (!profile) return json;
   for (const StepProfile& step : measured.profile)
     json["profile"].push_back({{"name", step.name},
                                {"op", step.op},
@@ -158,7 +110,14 @@ std::string profile_text(const Measured& measured) {
   return fmt::format("\nbatch {}, by node\n{}", measured.batch, table.text());
 }
 
-std::vector<int> batches(const BenchOptions& options, const ModelFacts& facts) {
+/// What the tensors that were given say, else what the model insists on, else what was asked for.
+std::vector<int> batches(const BenchOptions& options, const ModelFacts& facts, const GivenInputs& given) {
+  for (const Binding& input : facts.engine->inputs()) {
+    const auto value = given.find(input.name);
+    if (!options.batch.empty() || value == given.end() || input.dims.empty() || input.dims[0] >= 0) continue;
+    if (value->second.rank() > 0)
+      return {static_cast<int>(std::clamp<std::int64_t>(value->second.shape()[0], 1, 65536))};
+  }
   const Binding* fixed = nullptr;
   for (const Binding& input : facts.engine->inputs())
     if (!input.dims.empty() && input.dims[0] >= 0) fixed = &input;
@@ -173,114 +132,117 @@ std::vector<int> batches(const BenchOptions& options, const ModelFacts& facts) {
 }
 
 /// A model is built for each batch on its own: kernels are timed for the shape that they run.
-Engine engine_for(const ModelFacts& facts, const BenchOptions& options, int batch) {
+Engine engine_for(const ModelFacts& facts, const BenchOptions& options, const GivenInputs& given, int batch,
+                  std::optional<BuildTimes>& times) {
   BuildOptions build = build_options(options.engine, default_budget);
   if (!facts.plan)
     for (const Binding& input : facts.engine->inputs())
       if (!input.sequence && input.ranked && !build.shapes.contains(input.name))
-        build.shapes[input.name] = ShapeRange::fixed(shape_for(input, batch));
-  return open_engine(facts, options.engine, build, batch);
+        build.shapes[input.name] = ShapeRange::fixed(bench_shape(input, given, batch));
+  return open_engine(facts, options.engine, build, batch, &times);
 }
 
-int bench_engine(const BenchOptions& options, double duration) {
+GivenInputs given_inputs(const BenchOptions& options, const ModelFacts& facts) {
+  if (options.inputs.empty()) return {};
+  GivenInputs given = load_tensors(options.inputs, given_limits());
+  check_given(given, *facts.engine);
+  return given;
+}
+
+/// What follows the table: what was run, where its time went, and what holds it back.
+std::string summary_text(const BenchOptions& options, const EngineSummary& summary, const Measured& last,
+                         const Measurements& measurements) {
+  std::string text = "\n" + summary.text();
+  text += fmt::format("warm-up  {} {} in {} before each measurement\n", last.warmup_runs,
+                      last.warmup_runs == 1 ? "run" : "runs", seconds_text(last.warmup_seconds));
+  if (!options.profile)
+    text += fmt::format("\nwhere the time goes, batch {}, profiled apart\n{}", last.batch,
+                        where_text(summary.groups(last.profile)));
+  const std::vector<std::string> advice = summary.advice(measurements);
+  return advice.empty() ? text : text + "\nwhat holds it back\n" + advice_text(advice);
+}
+
+int bench_engine(const BenchOptions& options) {
+  const BenchLimits limits = limits_of(options);
   Files files;
+  files.reads("--inputs", options.inputs);
   const ModelFacts facts = inspect(options.engine, files);
+  const GivenInputs given = given_inputs(options, facts);
   Json json{{"model", options.engine.model}};
-  Table table({"batch", "per second", "p50", "p90", "p99", "runs"});
+  Table table({"batch", "per second", "mean", "min", "p50", "p90", "p99", "max", "runs"});
+  Measurements measurements;
+  std::optional<EngineSummary> summary;
+  std::optional<Measured> last;
   std::string profiles;
-  for (const int batch : batches(options, facts)) {
-    const Engine engine = engine_for(facts, options, batch);
-    const Measured measured = measure(engine, batch, duration, options.profile);
+  for (const int batch : batches(options, facts, given)) {
+    std::optional<BuildTimes> times;
+    const Engine engine = engine_for(facts, options, given, batch, times);
+    const Measured& measured = last.emplace(measure(engine, given, batch, limits));
+    summary.emplace(engine, facts, times);
     json["threads"] = engine.threads();
-    json["results"].push_back(measured_json(measured));
-    table.add({std::to_string(batch),
-               fmt::format("{:.1f}", json["results"].back()["items_per_second"].get<double>()),
-               seconds_text(quantile(measured.latencies, 0.5)),
-               seconds_text(quantile(measured.latencies, 0.9)),
-               seconds_text(quantile(measured.latencies, 0.99)), std::to_string(measured.latencies.size())});
+    json["results"].push_back(measured_json(measured, summary->groups(measured.profile), options.profile));
+    json["results"].back()["engine"] = summary->json();
+    const Latency& latency = measured.latency;
+    table.add({std::to_string(batch), fmt::format("{:.1f}", measured.items_per_second()),
+               seconds_text(latency.mean), seconds_text(latency.min), seconds_text(latency.p50),
+               seconds_text(latency.p90), seconds_text(latency.p99), seconds_text(latency.max),
+               std::to_string(measured.runs)});
+    measurements.batches.push_back(
+        {batch, measured.items_per_second(), latency.p50, latency.p99, measured.runs});
+    measurements.profile = measured.profile;
     if (options.profile) profiles += profile_text(measured);
   }
+  json["advice"] = summary->advice(measurements);
   if (options.json)
     print_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   else
-    print_text(table.text() + profiles);
+    print_text(table.text() + profiles + summary_text(options, *summary, *last, measurements));
   return 0;
 }
 
-int bench_clip(const BenchOptions& options, double duration) {
-  check(options.batch.empty() && !options.profile, ErrorCode::invalid_argument,
-        "bench: --batch and --profile are for models; {} is a video", options.engine.model);
-  ReaderOptions reading;
-  reading.device = options.engine.device;
-  reading.threads = options.engine.threads;
-  reading.decoders = options.decoders;
-  reading.format = options.format;
-  reading.conceal = true;
-  VideoReaderOptions reader_options = to_reader_options(reading);
-  reader_options.decoder.output.reset(); // Frames stay where they were decoded.
-  ProgressBar bar("bench decode");
-  const auto start = Clock::now();
-  ParallelDecoder decoder(open_path(options.engine.model, given_limits()), reader_options,
-                          {interrupt_token(), bar.callback()});
-  const auto expected = static_cast<double>(std::max<std::int64_t>(0, decoder.size()));
-  std::int64_t frames = 0;
-  double first = 0;
-  while ((frames == 0 || seconds_since(start) < duration) && decoder.next()) {
-    interrupt_token().check();
-    if (frames == 0) first = seconds_since(start);
-    bar.update(static_cast<double>(++frames), expected, "frames");
-  }
-  const double seconds = seconds_since(start);
-  check(frames > 0, ErrorCode::bad_data, "{}: no frame could be decoded", options.engine.model);
-  const StreamInfo& stream = decoder.stream();
-  const double rate = static_cast<double>(frames) / seconds;
-  const Json json{{"clip", options.engine.model},
-                  {"decoder", decoder.description()},
-                  {"reason", decoder.decoder_reason()},
-                  {"width", stream.width},
-                  {"height", stream.height},
-                  {"frames", frames},
-                  {"seconds", seconds},
-                  {"first_frame_seconds", first},
-                  {"frames_per_second", rate}};
-  if (options.json)
-    print_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-  else
-    print_text(fmt::format("{}: {}x{}, {} {} in {} (the first after {}): {:.1f} frames/s\n",
-                           decoder.description(), stream.width, stream.height, frames,
-                           frames == 1 ? "frame" : "frames", seconds_text(seconds), seconds_text(first),
-                           rate));
+int bench_file(const BenchOptions& options) {
+  if (kind_of(options.engine.model) != FileKind::clip) return bench_engine(options);
+  check(options.batch.empty() && !options.profile && options.iterations == 0 && options.warmup.empty() &&
+            options.inputs.empty(),
+        ErrorCode::invalid_argument,
+        "bench: --batch, --iterations, --warmup, --inputs and --profile are for models; {} is a video",
+        options.engine.model);
+  bench_clip({options.engine.model, options.engine.device, options.format, options.engine.threads,
+              options.decoders, duration_of(options), options.json});
   return 0;
-}
-
-int run_bench(const BenchOptions& options) {
-  const double duration = parse_duration(options.duration);
-  check(duration > 0, ErrorCode::invalid_argument, "--duration {}: expected more than nothing",
-        options.duration);
-  return kind_of(options.engine.model) == FileKind::clip ? bench_clip(options, duration)
-                                                         : bench_engine(options, duration);
 }
 
 } // namespace
 
 CLI::App* add_bench(CLI::App& app, Action& action) {
   auto [command, options] = make_command<BenchOptions>(
-      app, action, "bench", "How fast a model or plan runs, or a clip decodes.", run_bench);
+      app, action, "bench", "How fast a model or plan runs, or a clip decodes.", bench_file);
   command->add_option("file", options->engine.model, "A model, a plan or a clip")->required();
   command->add_option("--batch", options->batch, "Batch sizes, like 1,8 (default: the model's own, else 1)");
+  command->add_option("--duration", options->duration,
+                      "Of the measurement of each batch, or at most of decoding (default: 3s)");
   command
-      ->add_option("--duration", options->duration,
-                   "Of the measurement of each batch, or at most of decoding")
-      ->capture_default_str();
+      ->add_option("--iterations", options->iterations,
+                   "Runs to measure of each batch, in place of --duration; with it, at least so many")
+      ->check(CLI::Range(1, 100'000'000));
+  command->add_option(
+      "--warmup", options->warmup,
+      "Before each measurement: runs, like 20, or a time, like 500ms (default: 0.5s, at most a "
+      "quarter of --duration)");
+  command->add_option("--inputs", options->inputs,
+                      "safetensors file of values by input name; other inputs are random");
   command->add_flag("--profile", options->profile, "Time of every node");
   command->add_flag("--json", options->json, "As one JSON object; times in seconds");
   command->add_option("--decoders", options->decoders, "Of a clip: decoders at work side by side")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--format", options->format, "Of a clip: pixel format that frames are converted to");
   add_engine_options(*command, options->engine);
-  command->footer("Inputs are random numbers; latency is that of one run of the whole batch.\n\n"
-                  "Examples:\n  lanner bench model.onnx --batch 1,8 --threads 2\n  lanner bench model.plan "
-                  "--duration 10s --profile\n  lanner bench clip.mp4");
+  command->footer(
+      "Latency is that of one run of the whole batch. Nodes are timed in runs of their own, since that "
+      "takes time itself.\n\n"
+      "Examples:\n  lanner bench model.onnx --batch 1,8 --threads 2\n  lanner bench model.plan "
+      "--duration 10s --profile\n  lanner bench model.plan --warmup 20 --iterations 200 --inputs "
+      "values.safetensors\n  lanner bench clip.mp4");
   return command;
 }
 

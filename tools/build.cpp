@@ -10,6 +10,7 @@
 #include "command.h"
 #include "console.h"
 #include "engine_options.h"
+#include "engine_summary.h"
 
 namespace lanner::tool {
 namespace {
@@ -20,7 +21,7 @@ struct BuildCommandOptions {
   EngineOptions engine;
   PreprocessOptions preprocess;
   std::string output, input, picture, print_ir, stop_after, trace_passes;
-  bool strip_weights = false;
+  bool strip_weights = false, quiet = false, json = false;
 };
 
 void check_options(const BuildCommandOptions& options) {
@@ -33,6 +34,9 @@ void check_options(const BuildCommandOptions& options) {
         "build: --stop-after leaves out what a plan needs; give it with --print-ir, without -o");
   check(options.print_ir != "lowered" || options.stop_after.empty(), ErrorCode::invalid_argument,
         "build: --stop-after ends before lowering; give --print-ir without =lowered");
+  check(!options.json || (!options.output.empty() && options.print_ir.empty() && !options.quiet),
+        ErrorCode::invalid_argument,
+        "build: --json tells of the plan that -o writes; give -o FILE, without --print-ir and -q");
   check(options.print_ir.empty() || options.print_ir == "canonical" || options.print_ir == "lowered",
         ErrorCode::invalid_argument, "--print-ir={}: expected canonical or lowered", options.print_ir);
 }
@@ -51,6 +55,26 @@ void add_picture(const BuildCommandOptions& options, const ModelFacts& facts, Bu
     build.pictures[picture.input] = {format, picture.spec};
 }
 
+/// What the plan is, for people or programs.
+void tell(const BuildCommandOptions& options, const EngineSummary& summary) {
+  const std::uintmax_t bytes = std::filesystem::file_size(options.output);
+  const std::vector<StepGroup> groups = summary.groups();
+  const std::vector<std::string> advice = summary.advice({});
+  if (options.json) {
+    nlohmann::ordered_json json = summary.json();
+    json["plan"] = {{"path", options.output}, {"bytes", bytes}};
+    json["where"] = where_json(groups);
+    json["advice"] = advice;
+    print_json(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    return;
+  }
+  std::string text =
+      summary.text() + fmt::format("plan     {}, {}\n", one_line(options.output), bytes_text(bytes));
+  if (!groups.empty()) text += "\nwhere the time goes, by the kernels' own timing\n" + where_text(groups);
+  if (!advice.empty()) text += "\nwhat holds it back\n" + advice_text(advice);
+  print_text(text);
+}
+
 int run_build(const BuildCommandOptions& options) {
   check_options(options);
   Files files;
@@ -63,11 +87,14 @@ int run_build(const BuildCommandOptions& options) {
   build.stop_after = options.stop_after;
   build.trace_passes = options.trace_passes;
   add_picture(options, facts, build);
-  const Engine engine = open_engine(facts, options.engine, build, 0);
+  std::optional<BuildTimes> times;
+  const Engine engine = open_engine(facts, options.engine, build, 0, &times);
   if (!options.print_ir.empty())
     print_text(options.print_ir == "lowered" ? engine.lowered_ir() : engine.ir());
   flush_out();
   if (!options.output.empty()) engine.save(options.output, {.weights = !options.strip_weights});
+  if (!options.output.empty() && options.print_ir.empty() && !options.quiet)
+    tell(options, EngineSummary(engine, facts, times));
   return 0;
 }
 
@@ -81,6 +108,8 @@ CLI::App* add_build(CLI::App& app, Action& action) {
   command->add_option("-o,--output", options->output, "The plan to write");
   command->add_flag("--strip-weights", options->strip_weights,
                     "Leave the model's weights out of the plan; who reads it says --weights");
+  command->add_flag("-q,--quiet", options->quiet, "Say nothing of what was built");
+  command->add_flag("--json", options->json, "What was built as one JSON object; times in seconds");
   command->add_option("--input", options->input, "The input that takes pictures, where there are several");
   command->add_flag("--picture{any}", options->picture,
                     "The plan takes pictures in place of tensors, of any size; --picture=nv12 of one format");

@@ -73,6 +73,13 @@ void print_json(std::string_view json) {
   print_out(visible_json(json));
 }
 
+void tell_terminal(std::string_view text) {
+  if (!stderr_is_terminal()) return;
+  flush_out();
+  wipe_bar();
+  std::fputs(visible(text).c_str(), stderr);
+}
+
 void flush_out() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) fail_out();
 }

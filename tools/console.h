@@ -20,6 +20,8 @@ void print_out(std::string_view bytes);
 void print_text(std::string_view text);
 /// The same for JSON, which stays the same JSON.
 void print_json(std::string_view json);
+/// What people at a terminal see beside the data: on stderr where that is a terminal, else nowhere.
+void tell_terminal(std::string_view text);
 /// Flushes stdout; Error{io} when that fails.
 void flush_out();
 

@@ -11,6 +11,7 @@
 #include "check.h"
 #include "command.h"
 #include "console.h"
+#include "damage.h"
 #include "files.h"
 #include "frame_sink.h"
 #include "interrupt.h"
@@ -68,7 +69,7 @@ void decode_all(const DecodeOptions& options, FrameSink& sink, Told& told) {
   ParallelDecoder decoder(source, options_for(options, source), {interrupt_token(), bar.callback()});
   told.decoder = decoder.description();
   told.reason = decoder.decoder_reason();
-  while (const auto frame = decoder.next()) {
+  while (const auto frame = or_conceal(options.reader.conceal, [&] { return decoder.next(); })) {
     interrupt_token().check();
     sink.write(*frame);
     told.add(frame->image);
@@ -98,7 +99,7 @@ void decode_some(const DecodeOptions& options, FrameSink& sink, Told& told) {
   for (std::size_t begin = 0; begin < wanted.size(); begin += at_once) {
     interrupt_token().check();
     const std::span some(wanted.data() + begin, std::min(at_once, wanted.size() - begin));
-    for (const Frame& frame : reader.at(some)) {
+    for (const Frame& frame : or_conceal(options.reader.conceal, [&] { return reader.at(some); })) {
       sink.write(frame);
       told.add(frame.image);
     }
@@ -156,7 +157,8 @@ CLI::App* add_decode(CLI::App& app, Action& action) {
                     "Damage in the clip is concealed, and what cannot be read ends it; else it is an error");
   add_reader_options(*command, options->reader);
   command->footer(
-      "Pixels are written row by row without padding, plane by plane, frame after frame.\n\n"
+      "Pixels are written row by row without padding, plane by plane, frame after frame, as they are stored; "
+      "pictures (.png, .jpg)\nof clips that are stored turned are upright.\n\n"
       "Examples:\n  lanner decode clip.mp4 --md5\n  lanner decode clip.mp4 -o clip.yuv --format yuv420p\n"
       "  lanner decode clip.mp4 --frames 0:100:5 --format rgb24 -o - | ...\n"
       "  lanner decode clip.mp4 --frames 100 -o frame.png\n"

@@ -1,6 +1,7 @@
 #include "engine_options.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -133,6 +134,33 @@ Environment environment_of(const EngineOptions& options) {
   for (const std::string& path : options.plugins) environment.load_plugin(path);
   return environment;
 }
+
+/// How long the stages of a build take, by what it reports.
+class StageClock {
+public:
+  void see(const ProgressUpdate& update) {
+    count();
+    tuning_ = update.stage == "tune" && update.done < update.total;
+  }
+  BuildTimes times() {
+    count();
+    return times_;
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  void count() {
+    const auto now = Clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+    times_.seconds += seconds;
+    if (tuning_) times_.tuning += seconds;
+  }
+
+  Clock::time_point last_ = Clock::now();
+  bool tuning_ = false;
+  BuildTimes times_;
+};
 
 /// A first pass's name would tie this to the engine's list; every list begins with what the importer made.
 constexpr const char* as_imported = "import";
@@ -325,7 +353,8 @@ const Binding& picture_input(const Engine& engine, const std::string& name) {
   return *candidates[0];
 }
 
-Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build, int batch) {
+Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build, int batch,
+                   std::optional<BuildTimes>* times) {
   if (facts.plan) return *facts.engine;
   for (const auto& [input, spec] : build.preprocess)
     fix_open_sizes(build, picture_input(*facts.engine, input), spec, std::max(batch, 1));
@@ -334,8 +363,17 @@ Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildO
       fix_open_sizes(build, picture_input(*facts.engine, input), picture.preprocess, batch);
   const ShownWarnings warnings;
   ProgressBar bar("build");
-  build.control.progress = bar.callback();
-  return Engine::build(std::filesystem::path(options.model), build);
+  StageClock clock;
+  build.control.progress = [&clock, draw = bar.callback()](const ProgressUpdate& update) {
+    clock.see(update);
+    draw(update);
+  };
+  Engine engine = Engine::build(std::filesystem::path(options.model), build);
+  if (times) {
+    *times = clock.times();
+    if (build.budget <= 0 || build.deterministic) (*times)->tuning = 0; // Nothing was timed.
+  }
+  return engine;
 }
 
 } // namespace lanner::tool

@@ -52,9 +52,15 @@ ModelFacts inspect(const EngineOptions& options, Files& files);
 /// them the only one of two, which takes a picture's pixels as a row. Throws Error{invalid_argument}.
 const Binding& picture_input(const Engine& engine, const std::string& name);
 
+/// How long a build took, in seconds, and how much of it went into timing kernels.
+struct BuildTimes {
+  double seconds = 0, tuning = 0;
+};
+
 /// The engine that runs: the plan, or the model built for these options. What `build` says of pictures fixes
 /// open sizes of their inputs, `batch` an open first dimension of these; 0 leaves it open where they are
-/// taken as pictures, and is 1 elsewhere.
-Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build, int batch);
+/// taken as pictures, and is 1 elsewhere. `times` are set by a build.
+Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build, int batch,
+                   std::optional<BuildTimes>* times = nullptr);
 
 } // namespace lanner::tool

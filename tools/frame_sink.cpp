@@ -15,6 +15,7 @@
 
 #include "check.h"
 #include "console.h"
+#include "upright.h"
 
 namespace lanner::tool {
 namespace {
@@ -159,17 +160,17 @@ void FrameSink::write(std::string_view bytes) {
 void FrameSink::write_picture(const Frame& frame) {
   if (!name_.numbered()) {
     expect(only_ ? 2 : 1);
-    only_ = frame;
+    only_ = upright_image(frame);
     return;
   }
   const std::string path = name_.of(frame.index);
   Files(files_).writes("-o", path); // Against what is read; a frame may be asked for twice.
-  save_image(path, frame.image);
+  save_image(path, upright_image(frame));
 }
 
 void FrameSink::finish() {
   if (file_) file_->commit();
-  if (only_) save_image(output_, only_->image);
+  if (only_) save_image(output_, *only_);
   if (md5_) print_text(md5_->hex() + "\n");
   flush_out();
 }

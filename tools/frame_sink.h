@@ -45,6 +45,7 @@ private:
   std::unique_ptr<void, Free> context_;
 };
 
+/// Pictures are turned as players show them; raw pixels and digests are those that are stored.
 class FrameSink {
 public:
   /// `files` are those that the command reads; the output is added. Throws Error{invalid_argument, not_found,
@@ -66,7 +67,7 @@ private:
   Files& files_;
   std::optional<OutputFile> file_;
   std::optional<Md5> md5_;
-  std::optional<Frame> only_; ///< Of an output that is one picture.
+  std::optional<Image> only_; ///< Of an output that is one picture.
 };
 
 } // namespace lanner::tool

@@ -16,6 +16,7 @@
 #include "interrupt.h"
 #include "media.h"
 #include "report/report.h"
+#include "run_summary.h"
 #include "runner.h"
 #include "task_result.h"
 
@@ -153,7 +154,8 @@ int run_run(const RunOptions& given) {
   const int batch = batch_size(options, input);
   BuildOptions build = build_options(options.engine, clips ? clip_budget : 0);
   build.pictures[picture.input].preprocess = picture.spec;
-  const Engine engine = open_engine(facts, options.engine, std::move(build), clips ? batch : 1);
+  std::optional<BuildTimes> times;
+  const Engine engine = open_engine(facts, options.engine, std::move(build), clips ? batch : 1, &times);
 
   if (options.output.ends_with('/')) make_folder(options.output);
   std::optional<Recorder> recorder;
@@ -181,11 +183,15 @@ int run_run(const RunOptions& given) {
 
   std::optional<Accuracy> accuracy;
   if (!options.truth.empty()) accuracy = measure_accuracy(options.json, options.truth);
+  const EngineSummary summary(engine, facts, times);
+  const std::string totals = totals_text(runner.totals()) + (accuracy ? accuracy_text(*accuracy) : "");
   if (options.json != "-" && (!settings.lines || accuracy))
-    print_text(totals_text(runner.totals()) + (accuracy ? accuracy_text(*accuracy) : ""));
+    print_text(totals + run_summary(runner.totals(), summary));
+  else
+    tell_terminal("\n" + totals + run_summary(runner.totals(), summary));
   if (report)
     write_report(*report,
-                 {options.engine.model, inputs, engine, facts, picture, task, batch, runner.totals(),
+                 {options.engine.model, inputs, engine, facts, picture, task, batch, runner.totals(), summary,
                   *recorder, accuracy},
                  interrupt_token());
   return 0;

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "clip_output.h"
 #include "console.h"
+#include "damage.h"
 #include "interrupt.h"
 #include "limit_option.h"
 #include "task_result.h"
@@ -39,6 +40,13 @@ PictureAnswers describe(const RunInput& input, const Frame& frame, std::vector<A
   return picture;
 }
 
+/// Whether preprocessing is a part of the network, and binding does nothing.
+bool takes_pictures(const Engine& engine, const std::string& name) {
+  for (const Binding& input : engine.inputs())
+    if (input.name == name) return !input.picture.empty();
+  return false;
+}
+
 /// The first of a batch; the whole of what is not batched.
 Tensor first_of(const Tensor& tensor, int batch) {
   if (batch == 1 || tensor.rank() == 0 || tensor.shape()[0] != batch || tensor.dtype() == DType::string)
@@ -52,8 +60,10 @@ Tensor first_of(const Tensor& tensor, int batch) {
 
 void Runner::run(const RunInput& input) {
   const auto start = Clock::now();
+  const double cpu = cpu_seconds();
   about("run", input.path, [&] { input.still ? run_still(input) : run_clip(input); });
   totals_.seconds += seconds_since(start);
+  totals_.cpu_seconds += cpu_seconds() - cpu;
 }
 
 void Runner::say(const PictureAnswers& picture, const Image& image) {
@@ -81,6 +91,7 @@ void Runner::run_still(const RunInput& input) {
   start = Clock::now();
   const std::vector<Image> batch(static_cast<std::size_t>(settings_.still_batch), image);
   stills_->bind(settings_.picture.input, batch, &spec);
+  if (!takes_pictures(engine_, settings_.picture.input)) times.preprocess = seconds_since(start);
   stills_->run({}, {interrupt_token(), {}});
   times.infer = seconds_since(start);
   Outputs outputs;
@@ -95,10 +106,13 @@ void Runner::run_still(const RunInput& input) {
   if (!input.output.empty() || recorded) {
     start = Clock::now();
     const Image marked = annotate(image, settings_.task, picture.answers);
+    times.draw = seconds_since(start);
     if (!input.output.empty()) save_image(input.output, marked);
-    times.encode = seconds_since(start);
+    times.encode = seconds_since(start) - times.draw;
     if (recorded) settings_.recorder->keep(picture, settings_.task.kind, image, marked);
+    times.report = seconds_since(start) - times.draw - times.encode;
   }
+  totals_.sums += times;
   if (settings_.recorder) {
     settings_.recorder->count(times);
     settings_.recorder->take_profile(*stills_);
@@ -126,7 +140,7 @@ void Runner::run_clip(const RunInput& input) {
                     options);
   ProgressBar bar("run");
   std::int64_t frames = 0;
-  while (auto result = pipeline.next()) {
+  while (auto result = or_conceal(settings_.conceal, [&] { return pipeline.next(); })) {
     const Image& image = result->frame.image;
     PictureAnswers picture = describe(
         input, result->frame,
@@ -137,18 +151,28 @@ void Runner::run_clip(const RunInput& input) {
     const bool recorded = settings_.recorder && settings_.recorder->wants_next();
     if (output || recorded) {
       const auto start = Clock::now();
-      const TraceScope scope(options.trace, "encode", "encode", result->frame.index);
-      const Image marked = annotate(image, settings_.task, picture.answers);
-      if (output) output->write(marked, result->frame.pts);
-      times.encode = seconds_since(start);
+      const Image marked = [&] {
+        const TraceScope scope(options.trace, "draw", "encode", result->frame.index);
+        return annotate(image, settings_.task, picture.answers);
+      }();
+      times.draw = seconds_since(start);
+      if (output) {
+        const TraceScope scope(options.trace, "encode", "encode", result->frame.index);
+        output->write(marked, result->frame.pts);
+      }
+      times.encode = seconds_since(start) - times.draw;
       if (recorded) settings_.recorder->keep(picture, settings_.task.kind, image, marked);
+      times.report = seconds_since(start) - times.draw - times.encode;
     }
+    totals_.sums += times;
     if (settings_.recorder) settings_.recorder->count(times);
     bar.update(static_cast<double>(++frames), expected, "frames");
   }
   interrupt_token().check();
   check(frames > 0, ErrorCode::bad_data, "no frame could be decoded");
+  const auto end = Clock::now();
   if (output) output->finish();
+  totals_.sums.encode += seconds_since(end);
   if (settings_.recorder) settings_.recorder->take_profile(pipeline.context());
   totals_.frames += frames;
   ++totals_.clips;

@@ -14,6 +14,7 @@
 #include "preprocess_options.h"
 #include "report/recorder.h"
 #include "result_outputs.h"
+#include "stages.h"
 #include "task.h"
 
 namespace lanner::tool {
@@ -30,6 +31,10 @@ struct RunInput {
 struct RunTotals {
   std::int64_t pictures = 0, clips = 0, frames = 0;
   double seconds = 0;
+  FrameTimes sums;        ///< Over all pictures and frames.
+  double cpu_seconds = 0; ///< Of the process, meanwhile.
+
+  StageTimes stages() const { return {sums, seconds, cpu_seconds, clips > 0}; }
 };
 
 /// Runs inputs one by one. Interrupted by Ctrl-C, which leaves no output under its final name.

@@ -11,11 +11,14 @@
 #include "arguments.h"
 #include "check.h"
 #include "clip_output.h"
+#include "clip_times.h"
 #include "command.h"
 #include "console.h"
+#include "damage.h"
 #include "files.h"
 #include "interrupt.h"
 #include "limit_option.h"
+#include "upright.h"
 
 namespace lanner::tool {
 namespace {
@@ -51,14 +54,17 @@ int run_transcode(const TranscodeOptions& options) {
     reader_options.decoder.threads = options.threads;
     reader_options.decoder.raise_on_error = !options.conceal;
     VideoReader reader(open_path(options.input, given_limits()), reader_options);
-    ClipOutput output(options.output, reader.stream(), PixelChoice::source, encoder_options(options));
+    const EncoderOptions encoder = encoder_options(options);
+    ClipTimes times(reader.stream(), options.output, encoder.codec);
+    StreamInfo written = upright_stream(reader.stream());
+    written.time_base = times.time_base();
+    ClipOutput output(options.output, written, PixelChoice::source, encoder);
     const double expected = expected_frames(reader);
     ProgressBar bar("transcode");
     std::int64_t count = 0;
-    while (auto frame = reader.next()) {
+    while (auto frame = or_conceal(options.conceal, [&] { return reader.next(); })) {
       interrupt_token().check();
-      turn_upright(*frame);
-      output.write(frame->image, frame->pts);
+      output.write(upright_image(*frame), times.next(frame->pts, frame->duration));
       bar.update(static_cast<double>(++count), expected, "frames");
     }
     check(count > 0, ErrorCode::bad_data, "no frame could be decoded");

@@ -39,6 +39,8 @@ public:
     for (std::size_t first = 0; first < rest.size(); first += at_once)
       search_and_time(std::span(rest).subspan(first, std::min(at_once, rest.size() - first)));
     options_.tuner.set_network(total_);
+    const auto all = static_cast<double>(entries.size());
+    options_.control.report({"tune", all, all, "kernels"});
   }
 
 private:

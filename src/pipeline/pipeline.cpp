@@ -132,6 +132,7 @@ struct Pipeline::State {
           options.batch);
     const Binding* input = binding_of(engine, options.input);
     input_batch = fixed_batch(input);
+    takes_pictures = input && !input->picture.empty();
     check(input_batch == 0 || input_batch == options.batch, ErrorCode::invalid_argument,
           "batch: the network takes {} frames in one run, {} were asked for", input_batch, options.batch);
     decoder = std::thread([this] { hand_on(batches, [this] { decode(); }); });
@@ -194,6 +195,8 @@ struct Pipeline::State {
     std::vector<Image> images;
     for (const Frame& frame : batch.frames) images.push_back(frame.image);
     images.resize(static_cast<std::size_t>(batch.size), images.back());
+    const Trace trace = takes_pictures ? Trace() : options.trace; // The network itself preprocesses, then.
+    const TraceScope scope(trace, "preprocess", "infer", batch.frames[0].index);
     context.bind(options.input, images, &*options.preprocess);
   }
 
@@ -229,6 +232,7 @@ struct Pipeline::State {
   BoundedQueue<Handed<PipelineResult>> results;
   std::int64_t decoded = 0;
   std::int64_t input_batch = 0;
+  bool takes_pictures = false;
   std::thread decoder, runner;
 };
 

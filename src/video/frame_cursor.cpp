@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "video/damaged_picture.h"
 #include "video/nvdec/library.h"
 
 namespace lanner {
@@ -56,6 +57,15 @@ void FrameCursor::remember(const Packet& packet) {
 }
 
 std::optional<TaggedFrame> FrameCursor::next() {
+  try {
+    return decode_next();
+  } catch (const DamagedPicture& damage) {
+    const Times* times = times_of(damage.pts());
+    throw DamagedPicture(damage, times ? times->pts : no_pts);
+  }
+}
+
+std::optional<TaggedFrame> FrameCursor::decode_next() {
   while (true) {
     if (std::optional<Frame> frame = decoder_->receive()) {
       if (auto tagged = tag(std::move(*frame))) return tagged;
@@ -79,20 +89,25 @@ std::optional<TaggedFrame> FrameCursor::next() {
   }
 }
 
+const FrameCursor::Times* FrameCursor::times_of(std::int64_t ordinal) const {
+  const std::int64_t oldest = packets_.position() - static_cast<std::int64_t>(times_.size());
+  if (ordinal < oldest || ordinal >= packets_.position()) return nullptr;
+  return &times_[static_cast<std::size_t>(ordinal - oldest)];
+}
+
 // Nothing for a frame that the container says not to show.
 std::optional<TaggedFrame> FrameCursor::tag(Frame frame) {
   TaggedFrame tagged{std::move(frame), -1};
-  const std::int64_t oldest = packets_.position() - static_cast<std::int64_t>(times_.size());
   const std::int64_t ordinal = tagged.frame.pts;
   tagged.frame.pts = no_pts;
   tagged.frame.duration = 0;
   gave_frames_ = true;
-  if (ordinal < oldest || ordinal >= packets_.position()) return tagged;
-  const Times& times = times_[static_cast<std::size_t>(ordinal - oldest)];
-  if (times.discard) return std::nullopt;
+  const Times* times = times_of(ordinal);
+  if (!times) return tagged;
+  if (times->discard) return std::nullopt;
   tagged.ordinal = ordinal;
-  tagged.frame.pts = times.pts;
-  tagged.frame.duration = times.duration;
+  tagged.frame.pts = times->pts;
+  tagged.frame.duration = times->duration;
   return tagged;
 }
 

@@ -52,7 +52,7 @@ public:
   const PacketCursor& packets() const noexcept { return packets_; }
 
   /// The next frame in the decoder's order; its pts and duration are those of its packet. Throws
-  /// Error{bad_data} at the end of a stream that gave none.
+  /// Error{bad_data} at the end of a stream that gave none, DamagedPicture with the packet's ordinal as pts.
   std::optional<TaggedFrame> next();
   /// Ordinal of the packet that is read next.
   std::int64_t position() const noexcept { return packets_.position() - (pending_ ? 1 : 0); }
@@ -68,6 +68,7 @@ public:
   void set_stop(StopTokens stop) { stop_ = std::move(stop); }
 
 private:
+  std::optional<TaggedFrame> decode_next();
   std::optional<Packet> next_packet();
   void remember(const Packet& packet);
   std::optional<TaggedFrame> tag(Frame frame);
@@ -77,6 +78,8 @@ private:
     std::int64_t pts, duration;
     bool discard;
   };
+  /// Null where they are not known, or no longer.
+  const Times* times_of(std::int64_t ordinal) const;
 
   std::string name_;
   DecoderOptions options_;

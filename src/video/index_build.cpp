@@ -31,6 +31,7 @@ std::shared_ptr<const StreamIndex> settle(const IndexRequest& request, const Ind
   options.demuxer = request.demuxer;
   options.decoder = request.decoder;
   options.decoder.sei = false;
+  options.decoder.raise_on_error = false; // Who reads the damaged frame is told of it, with its number.
   FrameCursor counter(request.source, options);
   counter.set_stop({request.control.cancel, {}});
   std::vector<ShownFrame> frames;

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "video/batch_sink.h"
+#include "video/damaged_picture.h"
 #include "video/frame_budget.h"
 #include "video/shared_source.h"
 #include "video/source_identity.h"
@@ -110,6 +111,18 @@ std::optional<Frame> StreamReader::next_here() {
   return last_ + 1 < parts_->content->size() ? std::optional(serial_.seek(last_ + 1, finish_)) : std::nullopt;
 }
 
+// With the frame's number and time in front, as far as they are known.
+Error StreamReader::located(const DamagedPicture& damage, std::int64_t next, const std::string& near) const {
+  if (damage.pts() == no_pts) return damage.Error::within(near);
+  const std::int64_t named = parts_ ? parts_->content->index_by_ordinal(damage.pts()) : -1;
+  const std::int64_t number = named >= 0 ? named : next;
+  const std::int64_t pts = named >= 0 ? parts_->content->frame(named).pts : damage.shown_at();
+  const std::string frame = number >= 0 ? fmt::format("frame {}", number) : near;
+  const std::string time =
+      pts == no_pts ? "" : fmt::format(" ({:.3f} s)", seconds_of(pts, cursor().stream().time_base));
+  return {ErrorCode::bad_data, fmt::format("{}{}: {}", frame, time, damage.reason())};
+}
+
 std::optional<Frame> StreamReader::next() {
   begun_ = true;
   options_.demuxer.cancel.check(); // Frames that wait decoded are not given either.
@@ -118,6 +131,9 @@ std::optional<Frame> StreamReader::next() {
       std::optional<Frame> frame = always_ahead_ || options_.prefetch > 0 ? next_ahead() : next_here();
       if (frame) last_ = frame->index;
       return frame;
+    } catch (const DamagedPicture& damage) { // A decoder gives frames in order: it would have been the next.
+      throw located(damage, last_ + 1,
+                    last_ < 0 ? "before the first frame" : fmt::format("behind frame {}", last_));
     } catch (const IndexContradicted&) {
       check(!one_decoder_, ErrorCode::bad_data, "frame {} could not be decoded again", last_ + 1);
       one_decoder_ = settled_again();
@@ -141,6 +157,8 @@ Frame StreamReader::at(std::int64_t i) {
       Frame frame = serial_.seek(i, finish_);
       last_ = i;
       return frame;
+    } catch (const DamagedPicture& damage) {
+      throw located(damage, -1, fmt::format("on the way to frame {}", i));
     } catch (const IndexContradicted&) {
       check(!settled_again(), ErrorCode::bad_data, "frame {} could not be decoded again", i);
       settle();
@@ -182,6 +200,8 @@ void StreamReader::gather(const std::vector<std::int64_t>& wanted, const FrameFi
     require_frame(wanted.back());
     try {
       gather_once({wanted.begin() + static_cast<std::ptrdiff_t>(given), wanted.end()}, finish, count);
+    } catch (const DamagedPicture& damage) {
+      throw located(damage, -1, fmt::format("on the way to frame {}", wanted[given]));
     } catch (const IndexContradicted&) {
       check(!one_decoder_, ErrorCode::bad_data, "frame {} could not be decoded again", wanted[given]);
       one_decoder_ = settled_again();

@@ -14,6 +14,8 @@
 
 namespace lanner {
 
+class DamagedPicture;
+
 /// What VideoReader and ParallelDecoder are made of. One thread at a time.
 class StreamReader {
 public:
@@ -58,6 +60,8 @@ private:
   QueueBound bound() const;
   const nvdec::Resources* gpu() const noexcept { return gpu_ ? &*gpu_ : nullptr; }
   void require_frame(std::int64_t i);
+  /// `next`: the frame's number where no index tells it, -1 for unknown; `near`: where that is, then.
+  Error located(const DamagedPicture& damage, std::int64_t next, const std::string& near) const;
   void gather(const std::vector<std::int64_t>& wanted, const FrameFinish& finish, const Control& control,
               const std::function<void(Frame)>& give);
   void gather_once(const std::vector<std::int64_t>& wanted, const FrameFinish& finish,
@@ -78,8 +82,8 @@ private:
   PartsPtr parts_;
   bool settled_here_ = false; ///< The index was made anew, by this reader.
   bool one_decoder_ = false;  ///< Spans have failed: the settled index does not hold either.
-  std::int64_t last_ = -1;   ///< Number of the frame given last.
-  bool begun_ = false;       ///< Frames were asked for since the beginning.
+  std::int64_t last_ = -1;    ///< Number of the frame given last.
+  bool begun_ = false;        ///< Frames were asked for since the beginning.
   std::unique_ptr<SpanScheduler> spans_ahead_;
   std::unique_ptr<SerialAhead> serial_ahead_;
 };

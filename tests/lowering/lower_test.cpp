@@ -66,7 +66,7 @@ TEST(Lower, ReportsEachNode) {
     done.push_back(update.done);
   };
   lowered(chain, chain_backend(), control);
-  EXPECT_EQ(done, (std::vector<double>{0, 1, 2}));
+  EXPECT_EQ(done, (std::vector<double>{0, 1, 2, 3}));
 }
 
 /// Offers a tactic that says nothing of storages.

@@ -19,7 +19,7 @@ def model(tmp_path):
 
 def test_a_plan_says_what_its_model_says(tmp_path, model):
     plan, picture = tmp_path / "model.plan", make_ppm(tmp_path / "picture.ppm")
-    assert succeed("build", model, "-o", plan, "--preset", "none", "--size", "8x8", *QUICK) == ""
+    assert succeed("build", model, "-o", plan, "--preset", "none", "--size", "8x8", "-q", *QUICK) == ""
     assert succeed("run", plan, "-i", picture) == succeed("run", model, "--preset", "none", "--size", "8x8", "-i", picture, *QUICK)
 
 

@@ -52,7 +52,7 @@ def report(tmp_path_factory):
 def browse(page, *options):
     """The page's DOM after its script ran, and what the console said."""
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=2000",
-               "--window-size=1320,2000", f"--user-data-dir={page.parent / 'profile'}", *options, "--dump-dom", f"file://{page}"]  # fmt: skip
+               *([] if any(option.startswith("--window-size") for option in options) else ["--window-size=1320,2000"]), f"--user-data-dir={page.parent / 'profile'}", *options, "--dump-dom", f"file://{page}"]  # fmt: skip
     result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
     console = [line for line in result.stderr.splitlines() if "CONSOLE" in line]
     return result.stdout, console
@@ -67,12 +67,47 @@ def test_the_page_holds_what_was_measured(report):
     assert data["accuracy"]["frames"] == 25 and data["accuracy"]["mean_iou"] > 0.9
     assert sum(data["accuracy"]["histogram"]) == sum(one["found"] for one in data["accuracy"]["classes"])
     assert {span[0] for span in data["timeline"]["spans"]} == {"decode", "infer", "encode"}
+    assert {span[1] for span in data["timeline"]["spans"]} == {"decode", "infer", "draw", "encode"}
     assert all(step["runs"] == 25 for step in data["nodes"])
     before, after = data["graphs"]
     assert before["operators"] > after["operators"] > 1
     for graph in data["graphs"]:
         assert all(0 <= node["x"] <= graph["width"] and 0 <= node["y"] <= graph["height"] for node in graph["nodes"])
         assert len(graph["curves"]) >= len(graph["nodes"]) - 2
+
+
+def test_the_page_says_when_how_and_on_what(report):
+    data = data_of(report.read_text())
+    facts = dict(data["facts"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}", facts["date"])
+    assert facts["command"].startswith("lanner run ") and facts["command"].endswith("--budget 0 --threads 1")
+    assert re.fullmatch(r"clip\.y4m, .*: rawvideo, 640x360, yuvj?444p, 30 fps, 0\.83 s.*", facts["clip"])
+    assert facts["precision"] == "fp32"
+
+
+def test_stages_and_throughput_are_those_of_the_run(report):
+    data = data_of(report.read_text())
+    stages = data["stages"]
+    assert [stage["name"] for stage in stages["stages"]] == ["decode", "preprocess", "network", "draw", "encode", "report"]
+    assert re.search(r"limits? the rate[:;] .*at work \d+ %", stages["limit"]) and stages["limit"] in data["lead"]
+    spent = {stage["name"]: stage["seconds"] for stage in stages["stages"]}
+    assert spent["preprocess"] + spent["network"] == pytest.approx(sum(data["times"]["infer"]), rel=1e-3)
+    for name in ("decode", "draw"):
+        assert spent[name] == pytest.approx(sum(data["times"][name]), rel=1e-3)
+    assert spent["encode"] > 0.999 * sum(data["times"]["encode"])  # With the end of the file.
+    assert any(tile["what"] == "Preprocessing" for tile in data["tiles"])
+    through = data["throughput"]
+    assert sum(through["done"]) == 25 and len(through["done"]) * through["stretch"] >= through["end"] > 0
+
+
+def test_arrows_go_from_node_to_node(report):
+    for graph in data_of(report.read_text())["graphs"]:
+        wide, high = graph["node_width"] / 2, graph["node_height"] / 2
+        places = np.array([[node["x"], node["y"]] for node in graph["nodes"]])
+        for curve in graph["curves"]:
+            for x, y in (curve[0], curve[-1]):
+                beyond = np.maximum(np.abs(places - [x, y]) - [wide, high], 0).max(axis=1)
+                assert beyond.min() < 1.5
 
 
 def test_the_page_loads_nothing(report):
@@ -94,6 +129,40 @@ def test_a_browser_shows_every_section(report, theme):
     assert dom.count('class="graph"') == 2
     assert dom.count('role="img"') >= 5
     assert "p50" in dom and "p90" in dom and "p99" in dom
+
+
+def labels_of(dom):
+    """The percentiles' labels: where each begins and ends across, and its row."""
+    found = []
+    for attributes, text in re.findall(r"<text ([^>]*)>(p\d\d [^<]+)</text>", dom):
+        at = dict(re.findall(r'([\w-]+)="([^"]*)"', attributes))
+        x, wide = float(at["x"]), 6.5 * len(text)
+        found.append((x - wide if at["text-anchor"] == "end" else x, x if at["text-anchor"] == "end" else x + wide, float(at["y"])))
+    return found
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [400, 760, 1320])
+def test_labels_of_percentiles_stand_apart(report, width):
+    dom, console = browse(report, f"--window-size={width},1600")
+    assert console == []
+    labels = labels_of(dom)
+    assert len(labels) == 3
+    for i, (begin, end, y) in enumerate(labels):
+        assert begin >= 0
+        assert all(y != other[2] or end <= other[0] or other[1] <= begin for other in labels[:i])
+
+
+@needs_browser
+def test_many_inputs_fold_up(tmp_path):
+    model = color_classifier(tmp_path / "model.onnx")
+    picture = make_ppm(tmp_path / "a.ppm", 16, 16)
+    succeed("run", model, "-i", *[picture] * 200, "--range", "0,1", "--budget", "0", "--report", tmp_path / "r.html", "-q")
+    dom, console = browse(tmp_path / "r.html")
+    assert console == []
+    assert "images (200)" in dom and "and 197 more</summary>" in dom
+    page = re.sub(r"<script.*?</script>", "", dom, flags=re.S)
+    assert page.count("a.ppm, ") == 200 and "Stages take turns" in page
 
 
 @needs_browser

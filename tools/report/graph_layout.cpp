@@ -16,10 +16,12 @@ constexpr double dot_seconds = 10;
 constexpr double layer_height = 66, column_width = 172;
 constexpr double points_per_inch = 72;
 
+// The page draws arrowheads itself; dot would end the curves where its own begin.
 std::string dot_text(const Drawing& drawing) {
-  std::string text = fmt::format("digraph g {{ nodesep=0.22; ranksep=0.34; node [shape=box, fixedsize=true, "
-                                 "width={:.3f}, height={:.3f}, label=\"\"];\n",
-                                 node_width / points_per_inch, node_height / points_per_inch);
+  std::string text = fmt::format(
+      "digraph g {{ nodesep=0.22; ranksep=0.34; edge [dir=none]; node [shape=box, fixedsize=true, "
+      "width={:.3f}, height={:.3f}, label=\"\"];\n",
+      node_width / points_per_inch, node_height / points_per_inch);
   for (std::size_t i = 0; i < drawing.nodes.size(); ++i) text += fmt::format("n{};\n", i);
   for (std::size_t i = 0; i < drawing.nodes.size(); ++i)
     for (const std::size_t from : drawing.nodes[i].from) text += fmt::format("n{} -> n{};\n", from, i);

@@ -66,8 +66,10 @@
   // A chart knows its width only when it is on the page, and again when the page changes.
   function chart(draw) {
     const holder = el("div", { class: "plot" });
-    const redraw = () => { if (holder.clientWidth) holder.replaceChildren(draw(holder.clientWidth)); };
+    let drawn = 0;
+    const redraw = () => { if ((drawn = holder.clientWidth)) holder.replaceChildren(draw(drawn)); };
     redraws.push(redraw);
+    new ResizeObserver(() => { if (holder.clientWidth !== drawn) redraw(); }).observe(holder);
     return holder;
   }
   function bars(rows) {
@@ -120,8 +122,8 @@
     show(Math.floor(data.frames.length / 2));
   }
 
-  function histogram(width, values, low, high, label, tipOf) {
-    const height = 190, left = 34, right = 8, top = 12, bottom = 34;
+  function histogram(width, values, low, high, label, tipOf, top = 12) {
+    const height = 178 + top, left = 34, right = 8, bottom = 34;
     const most = Math.max(...values, 1);
     const x = (share) => left + share * (width - left - right), y = (value) => height - bottom - (value / most) * (height - top - bottom);
     const picture = svg("svg", { class: "chart", height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
@@ -168,10 +170,24 @@
       card("Confusion", "Rows: what it is. Columns: what was answered", el("div", { class: "scroll" }, table))));
   }
 
+  // Labels stand beside their lines; one that would cover another goes a row down.
+  function labelRows(labels, width) {
+    const ends = [];
+    for (const label of labels) {
+      const wide = label.text.length * 7 + 6;
+      label.atEnd = label.x + 5 + wide > width;
+      const begin = label.atEnd ? label.x - 5 - wide : label.x + 5;
+      label.row = ends.findIndex((end) => end <= begin);
+      if (label.row < 0) label.row = ends.length;
+      ends[label.row] = label.x + (label.atEnd ? 5 : 5 + wide);
+    }
+    return ends.length;
+  }
+
+  const stageNames = { infer: "Inference", preprocess: "Preprocessing", decode: "Decoding", draw: "Drawing", encode: "Encoding" };
   function latency() {
-    const kinds = ["infer", "decode", "encode"].filter((kind) => data.times[kind].some((value) => value > 0));
+    const kinds = Object.keys(stageNames).filter((kind) => data.times[kind].some((value) => value > 0));
     if (!kinds.length) return;
-    const names = { infer: "Inference", decode: "Decoding", encode: "Drawing and encoding" };
     let chosen = kinds[0];
     const note = el("div", { class: "muted", style: "font-size:13px" });
     const plot = chart((width) => {
@@ -181,20 +197,16 @@
       const count = Math.max(8, Math.min(48, Math.round(Math.sqrt(sorted.length) * 2.2)));
       const values = Array(count).fill(0);
       for (const value of sorted) ++values[Math.min(count - 1, Math.max(0, Math.floor(((value - low) / (high - low)) * count)))];
-      note.textContent = `${names[chosen]} of one frame, ${sorted.length} frames: median ${ms(marks[0][1] / 1e3)}, 99 % within ${ms(marks[2][1] / 1e3)}`;
+      const whole = data.nodes.some((step) => step.op.startsWith("picture"));
+      note.textContent = `${stageNames[chosen]} of one frame${chosen === "infer" ? (whole ? ", preprocessing included as a step of the network" : data.times.preprocess.length ? ", preprocessing included" : "") : ""}, ${sorted.length} frames: median ${ms(marks[0][1] / 1e3)}, 99 % within ${ms(marks[2][1] / 1e3)}`;
       const size = (high - low) / count;
-      const drawn = histogram(width, values, low, high, "milliseconds", (i, value) => `${number(low + i * size)} to ${number(low + (i + 1) * size)} ms: ${value} frames` + (i === count - 1 ? " (and slower)" : ""));
+      const labels = marks.map(([name, value]) => ({ text: `${name} ${number(value)}`, x: Math.min(34 + ((value - low) / (high - low)) * (width - 42), width - 8) }));
+      const rows = labelRows(labels, width);
+      const drawn = histogram(width, values, low, high, "milliseconds", (i, value) => `${number(low + i * size)} to ${number(low + (i + 1) * size)} ms: ${value} frames` + (i === count - 1 ? " (and slower)" : ""), 8 + rows * 15);
       drawn.picture.style.setProperty("--chart", `var(--${chosen})`);
-      let last = -1e9;
-      for (const [name, value] of marks) {
-        const x = Math.min(drawn.x(value), width - 8);
-        const end = x - last < 78 && x > width - 90;
-        drawn.picture.append(svg("line", { x1: x, x2: x, y1: drawn.top - 4, y2: drawn.bottom, stroke: "var(--ink)", "stroke-dasharray": "3 3", "stroke-width": 1.2 }));
-        const text = svg("text", { x: x + (x > width - 84 ? -5 : 5), y: drawn.top + (x - last < 84 ? 20 : 4), class: "strong", "text-anchor": x > width - 84 ? "end" : "start", "paint-order": "stroke", stroke: "var(--card)", "stroke-width": 4, "stroke-linejoin": "round" }, `${name} ${number(value)}`);
-        if (end) text.setAttribute("y", drawn.top + 36);
-        drawn.picture.append(text);
-        last = x;
-      }
+      for (const { text, x, row, atEnd } of labels)
+        drawn.picture.append(svg("line", { x1: x, x2: x, y1: row * 15 + 2, y2: drawn.bottom, stroke: "var(--ink)", "stroke-dasharray": "3 3", "stroke-width": 1.2 }),
+          svg("text", { x: x + (atEnd ? -5 : 5), y: row * 15 + 12, class: "strong", "text-anchor": atEnd ? "end" : "start" }, text));
       return drawn.picture;
     });
     const tools = el("div", { class: "tools" });
@@ -202,40 +214,80 @@
       chosen = kind;
       buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(kinds[i] === kind)));
       redraws.forEach((redraw) => redraw());
-    } }, { infer: "infer", decode: "decode", encode: "encode" }[kind]));
+    } }, kind));
     if (kinds.length > 1) tools.append(...buttons);
     return el("div", { class: "card" }, el("div", { class: "head" }, el("div", null, el("h3", null, "Latency"), note), tools), plot);
+  }
+
+  function throughput() {
+    const { stretch, end, done } = data.throughput;
+    if (end <= 0 || done.length < 3) return;
+    const plot = chart((width) => {
+      // Stretches that hold too few frames say nothing on their own.
+      const total = done.reduce((sum, value) => sum + value, 0);
+      const join = Math.max(1, Math.ceil(done.length / Math.max(4, Math.min(60, Math.floor(total / 4), Math.floor(width / 9)))));
+      const bars = [];
+      for (let i = 0; i < done.length; i += join) {
+        const from = i * stretch, to = Math.min((i + join) * stretch, end);
+        if (to > from) bars.push({ from, to, rate: done.slice(i, i + join).reduce((sum, value) => sum + value, 0) / (to - from) });
+      }
+      if (bars.length > 1 && bars[bars.length - 1].to - bars[bars.length - 1].from < 0.5 * join * stretch) bars.pop(); // The rest of a stretch.
+      const height = 190, left = 44, right = 8, top = 12, bottom = 34, most = Math.max(...bars.map((bar) => bar.rate), 1e-9), last = bars[bars.length - 1].to;
+      const x = (time) => left + (time / last) * (width - left - right), y = (rate) => height - bottom - (rate / most) * (height - top - bottom);
+      const picture = svg("svg", { class: "chart", height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Throughput over time" });
+      const step = niceStep(most, 4);
+      for (let value = 0; value <= most; value += step)
+        picture.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }), svg("text", { x: left - 7, y: y(value) + 4, "text-anchor": "end" }, String(+value.toPrecision(6))));
+      for (const bar of bars)
+        picture.append(svg("rect", { x: x(bar.from) + 0.5, width: Math.max(1, x(bar.to) - x(bar.from) - 1), y: y(bar.rate), height: height - bottom - y(bar.rate), rx: 1.5, fill: "var(--good)", tip: `${number(bar.rate)} a second\n${ms(bar.from)} to ${ms(bar.to)}` }));
+      picture.append(svg("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }));
+      const tick = niceStep(last, width / 90);
+      for (let time = 0; time <= last * 1.0001; time += tick) picture.append(svg("text", { x: x(time), y: height - bottom + 17, "text-anchor": "middle" }, String(+time.toPrecision(6))));
+      picture.append(svg("text", { x: width - right, y: height - 2, "text-anchor": "end" }, "seconds from the beginning"));
+      return picture;
+    });
+    return card("Throughput over time", "Frames that were done, a second", plot);
+  }
+
+  function stages() {
+    const { stages, seconds, limit, side_by_side: apart } = data.stages;
+    if (!stages.length || seconds <= 0) return;
+    const colors = { decode: "decode", preprocess: "preprocess", network: "infer", draw: "draw", encode: "encode", report: "k7" };
+    const rows = stages.map((stage) => ({ name: stage.name, value: stage.seconds, whole: Math.max(seconds, ...stages.map((one) => one.seconds)), color: `var(--${colors[stage.name]})`, text: percent(stage.seconds / seconds, 0), more: ms(stage.seconds) }));
+    return card("What limits the rate", apart ? `Share of the run's ${ms(seconds)} that each stage was at work. Stages overlap; preprocessing shares a thread with the network, drawing with encoding` : `Share of the run's ${ms(seconds)}`, el("p", { class: "limit" }, limit), bars(rows));
   }
 
   function timeline() {
     const spans = data.timeline.spans;
     if (!spans.length) return;
     const tracks = ["decode", "infer", "encode"].filter((track) => spans.some((span) => span[0] === track));
+    const trackNames = { decode: "decode", infer: "network", encode: "output" };
     const end = Math.max(...spans.map((span) => span[3]));
     // About two dozen frames of the middle: the start is not like the rest.
     const middle = spans[Math.floor(spans.length / 2)][2];
     const perFrame = end / Math.max(1, data.times.infer.length);
     let from = Math.max(0, middle - 12 * perFrame), to = Math.min(end, from + 24 * perFrame);
     const plot = chart((width) => {
-      const left = 62, right = 8, lane = 38, top = 6, height = top + tracks.length * lane + 34;
+      const left = 66, right = 8, high = 38, top = 6, height = top + tracks.length * high + 34;
       const x = (time) => left + ((time - from) / (to - from)) * (width - left - right);
       const picture = svg("svg", { class: "chart timeline", height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "What ran when" });
       const clip = svg("clipPath", { id: "lanes" }, svg("rect", { x: left, y: 0, width: width - left - right, height }));
       const inside = svg("g", { "clip-path": "url(#lanes)" });
       picture.append(clip, inside);
       tracks.forEach((track, row) => {
-        picture.append(svg("text", { x: 0, y: top + row * lane + lane / 2 + 1, class: "strong" }, track));
-        inside.append(svg("rect", { x: left, y: top + row * lane + 3, width: width - left - right, height: lane - 12, rx: 4, fill: "var(--wash)" }));
+        picture.append(svg("text", { x: 0, y: top + row * high + high / 2 + 1, class: "strong" }, trackNames[track]));
+        inside.append(svg("rect", { x: left, y: top + row * high + 3, width: width - left - right, height: high - 12, rx: 4, fill: "var(--wash)" }));
       });
       let lastRight = {};
       for (const [track, name, start, stop, frame] of spans) {
         if (stop < from || start > to) continue;
         const row = tracks.indexOf(track), x0 = x(start), wide = x(stop) - x0;
-        if (row < 0 || (wide < 0.3 && x0 < (lastRight[track] || 0))) continue;
-        lastRight[track] = x0 + Math.max(wide, 0.6);
-        inside.append(svg("rect", { x: x0, y: top + row * lane + 3, width: Math.max(0.8, wide - 0.6), height: lane - 12, rx: Math.min(3, wide / 3), fill: `var(--${track})`, tip: `${name}${frame >= 0 ? ", frame " + frame : ""}\n${ms(stop - start)}, from ${ms(start)}` }));
+        const lane = track + name;
+        if (row < 0 || (wide < 0.3 && x0 < (lastRight[lane] || 0))) continue;
+        lastRight[lane] = x0 + Math.max(wide, 0.6);
+        inside.append(svg("rect", { x: x0, y: top + row * high + 3, width: Math.max(0.8, wide - 0.6), height: high - 12, rx: Math.min(3, wide / 3), fill: `var(--${name in stageNames ? name : track})`, tip: `${name}${frame >= 0 ? ", frame " + frame : ""}\n${ms(stop - start)}, from ${ms(start)}` }));
       }
-      const tick = niceStep(to - from, (width - left) / 110), base = top + tracks.length * lane + 2;
+      const tick = niceStep(to - from, (width - left) / 110), base = top + tracks.length * high + 2;
       for (let time = Math.ceil(from / tick) * tick; time <= to; time += tick)
         picture.append(svg("line", { class: "axis", x1: x(time), x2: x(time), y1: base - 4, y2: base + 2 }), svg("text", { x: x(time), y: base + 17, "text-anchor": "middle" }, ms(+time.toPrecision(9))));
       let held = null;
@@ -265,15 +317,17 @@
       redraw();
     }
     const button = (label, name, act) => el("button", { type: "button", "aria-label": name, onclick: act }, label);
-    const legend = el("div", { class: "legend", style: "margin-top:6px" }, [["decode", "decode"], ["infer", "infer"], ["encode", "draw and encode"]].map(([key, name]) => el("span", null, el("i", { style: `background:var(--${key})` }), name)));
+    const legend = el("div", { class: "legend", style: "margin-top:6px" }, [["decode", "decode"], ["preprocess", "preprocess"], ["infer", "network"], ["draw", "draw"], ["encode", "encode"]].filter(([key]) => spans.some((span) => span[1] === key)).map(([key, name]) => el("span", null, el("i", { style: `background:var(--${key})` }), name)));
     const left = data.timeline.left_out ? ` The first ${spans.length} spans; ${data.timeline.left_out} more were left out.` : "";
-    return el("div", { class: "card", style: "margin-top:18px" }, el("div", { class: "head" }, el("div", null, el("h3", null, "Timeline"), el("div", { class: "muted", style: "font-size:13px" }, "What ran when, on one clock. Drag to move." + left)),
+    return el("div", { class: "card", style: "margin-top:18px" }, el("div", { class: "head" }, el("div", null, el("h3", null, "Timeline"), el("div", { class: "muted", style: "font-size:13px" }, "What ran when, on one clock; bars of different rows that stand above each other ran at the same time. Drag to move." + left)),
       el("div", { class: "tools" }, button("−", "Zoom out", () => zoom(2)), button("+", "Zoom in", () => zoom(0.5)), button("all", "Show all", () => { from = 0; to = end; redraw(); }))), plot, legend);
   }
 
   function speed() {
     if (!data.times.infer.length) return;
     const node = section("speed", "Speed", data.speed_note);
+    const row = [stages(), throughput()].filter(Boolean);
+    if (row.length) node.append(el("div", { class: "row", style: "margin:0 0 18px" }, row));
     node.append(...[latency(), timeline()].filter(Boolean));
   }
 
@@ -308,26 +362,28 @@
     const legend = el("div", { class: "legend", style: "margin-top:14px" }, used.map((index) => el("span", null, el("i", { style: `background:var(--k${index})` }), familyName(index))));
     const table = el("table", { class: "data" }, el("thead", null, el("tr", null, ["step", "kind", "kernel"].map((name) => el("th", null, name)), ["time", "share", "FLOP/s", "B/s"].map((name) => el("th", { class: "r" }, name)), el("th", null, "from"))),
       el("tbody", null, steps.map((step) => el("tr", null, el("td", null, el("code", null, step.name)), el("td", null, step.op), el("td", null, `${step.backend}${step.kernel ? ":" + step.kernel : ""}`), el("td", { class: "r" }, ms(step.each)), el("td", { class: "r" }, percent(step.each / total)), el("td", { class: "r" }, step.flops ? giga(step.flops / step.each) : "–"), el("td", { class: "r" }, step.bytes ? giga(step.bytes / step.each) : "–"), el("td", null, step.sources.slice(0, 6).join(" "))))));
+    if (data.advice.length) node.append(card("What holds it back", "From what was measured and decided", el("ul", { class: "advice" }, data.advice.map((text) => el("li", null, text)))));
     node.append(el("div", { class: "row" }, card("By step", "The slowest first", holder, more), card("By kind", "Share of the network's time", byKind, legend)),
       el("details", { class: "card" }, el("summary", null, "All steps as a table"), el("div", { class: "scroll", style: "max-height:480px" }, table)));
   }
 
+  let arrows = 0;
   function graphBox(title, graph) {
     const picture = svg("svg", { role: "img", "aria-label": `${title}: ${graph.nodes.length} nodes` });
-    const group = svg("g");
-    picture.append(group);
+    const group = svg("g"), arrow = "arrow" + arrows++;
+    picture.append(svg("defs", null, svg("marker", { id: arrow, viewBox: "0 0 8 8", refX: 7.4, refY: 4, markerWidth: 7, markerHeight: 7, markerUnits: "userSpaceOnUse", orient: "auto" }, svg("path", { class: "tip", d: "M0.5 0.8L7.6 4L0.5 7.2z" }))), group);
     for (const curve of graph.curves) {
       if (curve.length < 4) continue;
       let path = `M${curve[0].join(" ")}`;
       for (let i = 1; i + 2 < curve.length; i += 3) path += `C${curve[i].join(" ")} ${curve[i + 1].join(" ")} ${curve[i + 2].join(" ")}`;
-      group.append(svg("path", { d: path }));
+      group.append(svg("path", { d: path, "marker-end": `url(#${arrow})` }));
     }
     for (const node of graph.nodes) {
       const short = (text) => (text.length > 23 ? text.slice(0, 22) + "…" : text);
       group.append(svg("g", { tip: `${node.title}${node.detail ? "\n" + node.detail : ""}\n${node.tip}` },
-        svg("rect", { class: "node", x: node.x - graph.node_width / 2, y: node.y - graph.node_height / 2, width: graph.node_width, height: graph.node_height, rx: 8, stroke: `var(--k${family(node.group)})` }),
+        svg("rect", { class: "node", x: node.x - graph.node_width / 2, y: node.y - graph.node_height / 2, width: graph.node_width, height: graph.node_height, rx: 5, stroke: `var(--k${family(node.group)})` }),
         svg("rect", { x: node.x - graph.node_width / 2, y: node.y - graph.node_height / 2 + 8, width: 3.5, height: graph.node_height - 16, rx: 1.5, fill: `var(--k${family(node.group)})` }),
-        svg("text", { class: "op", x: node.x, y: node.y + (node.detail ? -2 : 4) }, short(node.title)), node.detail ? svg("text", { class: "type", x: node.x, y: node.y + 13 }, short(node.detail)) : null));
+        svg("text", { class: short(node.title).length > 16 ? "op long" : "op", x: node.x, y: node.y + (node.detail ? -2 : 4) }, short(node.title)), node.detail ? svg("text", { class: "type", x: node.x, y: node.y + 13 }, short(node.detail)) : null));
     }
     const box = el("div", { class: "graph" }, picture);
     let scale = 1, x = 0, y = 0, fitted = false;
@@ -372,7 +428,10 @@
 
   function facts() {
     const node = section("details", "Details");
-    const list = (rows) => el("dl", { class: "facts" }, rows.map(([name, value]) => [el("dt", null, name), el("dd", null, value)]));
+    const few = 4;
+    const texts = (values) => values.map((value) => el("div", null, value));
+    const value = (text) => (!Array.isArray(text) ? text : text.length <= few ? texts(text) : [texts(text.slice(0, few - 1)), el("details", { class: "more" }, el("summary", null, `and ${text.length - few + 1} more`), el("div", { class: "list" }, texts(text.slice(few - 1))))]);
+    const list = (rows) => el("dl", { class: "facts" }, rows.map(([name, text]) => [el("dt", null, Array.isArray(text) ? `${name}s (${text.length})` : name), name === "command" ? el("dd", { class: "command" }, text.split(" ").flatMap((word) => [el("span", null, word), " "])) : el("dd", null, value(text))]));
     node.append(el("div", { class: "row" }, card("What was run", null, list(data.facts)),
       card("Memory", null, list([["weights", bytes(data.memory.weight_bytes)], ["activations", bytes(data.memory.arena_bytes)], ["process at its peak", bytes(data.memory.peak_bytes)]].filter(([, text]) => text !== "0 B")))));
     main.append(el("footer", null, `Made by lanner ${data.version}. This page holds everything that it shows and loads nothing.`));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::size_t max_frames = 12;
 constexpr std::int32_t shown_width = 560, shown_height = 560;
+constexpr int max_stretches = 240;
 constexpr std::size_t max_times = 20'000;
 
 std::vector<std::byte> to_jpeg(const Image& image) {
@@ -44,7 +46,25 @@ void Recorder::keep(const PictureAnswers& picture, TaskKind kind, const Image& i
                      to_jpeg(input), to_jpeg(result)});
 }
 
+// Longer runs have longer stretches.
+void Recorder::count_done(double now) {
+  std::vector<std::int64_t>& done = throughput_.done;
+  while (now >= throughput_.stretch * max_stretches) {
+    for (std::size_t i = 0; i < done.size(); ++i) {
+      const std::int64_t count = std::exchange(done[i], 0);
+      done[i / 2] += count;
+    }
+    done.resize((done.size() + 1) / 2);
+    throughput_.stretch *= 2;
+  }
+  const auto place = static_cast<std::size_t>(now / throughput_.stretch);
+  if (place >= done.size()) done.resize(place + 1);
+  ++done[place];
+  throughput_.end = now;
+}
+
 void Recorder::count(const FrameTimes& times) {
+  count_done(trace_.now());
   if (times_.size() < max_times) times_.push_back(times);
   ++next_;
   if (frames_.size() <= max_frames) return;

@@ -9,13 +9,9 @@
 #include <lanner/trace.h>
 
 #include "answer_lines.h"
+#include "stages.h"
 
 namespace lanner::tool {
-
-/// Seconds that one picture took; inference includes preprocessing, encoding drawing.
-struct FrameTimes {
-  double decode = 0, infer = 0, encode = 0;
-};
 
 /// A picture shown in the report: as JPEG, small enough for a page.
 struct ShownFrame {
@@ -37,6 +33,13 @@ public:
   /// Keeps the picture that is next; count() follows.
   void keep(const PictureAnswers& picture, TaskKind kind, const Image& input, const Image& result);
   void count(const FrameTimes& times);
+  /// How many pictures were done in each stretch of so many seconds, from the beginning.
+  struct Throughput {
+    double stretch = 0.05;
+    std::vector<std::int64_t> done;
+    double end = 0; ///< When the last one was done.
+  };
+  const Throughput& throughput() const { return throughput_; }
   void take_profile(const Context& context);
 
   const std::vector<ShownFrame>& frames() const { return frames_; }
@@ -45,12 +48,15 @@ public:
   std::uint64_t arena_bytes() const { return arena_bytes_; }
 
 private:
+  void count_done(double now);
+
   Trace trace_;
   std::vector<ShownFrame> frames_;
   std::vector<FrameTimes> times_;
   std::vector<StepProfile> profile_;
   std::uint64_t arena_bytes_ = 0;
   std::int64_t next_ = 0, step_ = 1;
+  Throughput throughput_;
 };
 
 } // namespace lanner::tool

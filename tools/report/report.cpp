@@ -1,27 +1,25 @@
 #include "report/report.h"
 
+#include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <system_error>
 
 #include <sys/resource.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <lanner/doctor.h>
 #include <lanner/version.h>
 
 #include "console.h"
 #include "report/assets.h"
 #include "report/graph_layout.h"
+#include "report/run_facts.h"
 #include "statistics.h"
 
 namespace lanner::tool {
 namespace {
 
 using Json = nlohmann::ordered_json;
-namespace fs = std::filesystem;
 
 constexpr std::size_t max_spans = 6000;
 
@@ -44,28 +42,9 @@ std::string data_uri(const std::vector<std::byte>& jpeg) {
   return "data:image/jpeg;base64," + base64(jpeg);
 }
 
-std::string file_name(const std::string& path) {
-  return fs::path(path).filename().string();
-}
-
-std::string named_size(const std::string& path) {
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(path, error);
-  return error ? file_name(path) : fmt::format("{}, {}", file_name(path), bytes_text(size));
-}
-
 std::string inputs_text(const std::vector<RunInput>& inputs) {
   return inputs.size() == 1 ? file_name(inputs[0].path)
                             : fmt::format("{} and {} more", file_name(inputs[0].path), inputs.size() - 1);
-}
-
-std::string preprocess_text(const PictureInput& picture) {
-  const Json spec = Json::parse(picture.spec.to_json());
-  return fmt::format("{}x{}, {}, {}, {}, {}, range {}, mean {}, std {} (by {})", picture.spec.width,
-                     picture.spec.height, spec["channels"].get<std::string>(),
-                     spec["layout"].get<std::string>(), spec["resize"].get<std::string>(),
-                     spec["fit"].get<std::string>(), spec["range"].dump(), spec["mean"].dump(),
-                     spec["std"].dump(), picture.source);
 }
 
 /// To a microsecond: what the clock is good for, and half the bytes.
@@ -79,12 +58,67 @@ std::vector<double> times_of(const Recorder& recorder, double FrameTimes::*kind)
   return values;
 }
 
+/// Of each picture, or evenly of each batch of a clip's frames, where a thread other than the caller's does
+/// it.
+std::vector<double> preprocess_times(const Recorder& recorder, int batch) {
+  std::vector<double> values = times_of(recorder, &FrameTimes::preprocess);
+  if (std::ranges::any_of(values, [](double value) { return value > 0; })) return values;
+  values.clear();
+  for (const TraceSpan& span : recorder.trace().spans())
+    if (span.name == "preprocess") values.push_back(rounded((span.end - span.start) / batch));
+  return values;
+}
+
 std::int64_t pictures(const RunTotals& totals) {
   return totals.frames + totals.pictures;
 }
 
 Json tile(const char* what, const std::string& value, const char* unit, const std::string& more) {
   return {{"what", what}, {"value", value}, {"unit", unit}, {"more", more}};
+}
+
+/// Whether the network itself takes pictures, so that preprocessing is one of its steps.
+bool is_picture_step(const StepProfile& step) {
+  return step.op.starts_with("picture");
+}
+
+/// Of preprocessing, a frame or picture; nothing where it was not measured apart.
+std::optional<double> preprocess_seconds(const ReportParts& parts) {
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, pictures(parts.totals)));
+  double own = 0, all = 0;
+  for (const StepProfile& step : parts.recorder.profile()) {
+    all += step.seconds;
+    if (is_picture_step(step)) own += step.seconds;
+  }
+  if (own > 0) return own / all * parts.totals.sums.infer / count;
+  double seconds = parts.totals.sums.preprocess;
+  for (const TraceSpan& span : parts.recorder.trace().spans())
+    if (span.name == "preprocess") seconds += span.end - span.start;
+  return seconds > 0 ? std::optional(seconds / count) : std::nullopt;
+}
+
+/// The run's stages, with preprocessing apart where it is known.
+StageTimes stages_of(const ReportParts& parts) {
+  RunTotals totals = parts.totals;
+  if (const auto each = preprocess_seconds(parts))
+    totals.sums.preprocess = *each * static_cast<double>(pictures(totals));
+  return totals.stages();
+}
+
+Json stages_json(const StageTimes& times) {
+  Json json{{"seconds", times.seconds},
+            {"cpu_seconds", times.cpu_seconds},
+            {"side_by_side", times.side_by_side},
+            {"limit", times.limit_text()},
+            {"stages", Json::array()}};
+  for (const Stage& stage : times.stages)
+    json["stages"].push_back({{"name", stage.name}, {"seconds", stage.seconds}, {"lane", stage.lane}});
+  return json;
+}
+
+Json throughput_json(const Recorder& recorder) {
+  const Recorder::Throughput& found = recorder.throughput();
+  return {{"stretch", found.stretch}, {"end", found.end}, {"done", found.done}};
 }
 
 Json tiles_json(const ReportParts& parts) {
@@ -98,11 +132,14 @@ Json tiles_json(const ReportParts& parts) {
                                                 : 0),
                        parts.totals.clips > 0 ? "frames/s" : "images/s",
                        fmt::format("{} in {:.2f} s", pictures(parts.totals), parts.totals.seconds)));
-  const std::vector<double> infer = times_of(parts.recorder, &FrameTimes::infer);
-  const double median = quantile(infer, 0.5) * 1e3, slow = quantile(infer, 0.99) * 1e3;
+  std::vector<double> infer = times_of(parts.recorder, &FrameTimes::infer);
+  std::ranges::sort(infer);
+  const double median = sorted_quantile(infer, 0.5) * 1e3, slow = sorted_quantile(infer, 0.99) * 1e3;
   tiles.push_back(tile("Inference, median", fmt::format("{:.2f}", median), "ms",
                        parts.batch > 1 ? fmt::format("a frame, in batches of {}", parts.batch) : "a frame"));
   tiles.push_back(tile("Inference, 99 %", fmt::format("{:.2f}", slow), "ms", "within"));
+  if (const double each = preprocess_seconds(parts).value_or(0); each > 0)
+    tiles.push_back(tile("Preprocessing", fmt::format("{:.2f}", each * 1e3), "ms", "mean, within inference"));
   if (parts.accuracy) {
     const Accuracy& accuracy = *parts.accuracy;
     tiles.push_back(tile("Mean IoU", fmt::format("{:.3f}", accuracy.mean_iou()), "",
@@ -113,25 +150,6 @@ Json tiles_json(const ReportParts& parts) {
                          fmt::format("precision {:.1f} %", accuracy.precision() * 100)));
   }
   return tiles;
-}
-
-Json facts_json(const ReportParts& parts) {
-  const MachineFacts machine = machine_facts();
-  Json facts = Json::array();
-  const auto add = [&](const char* name, const std::string& text) { facts.push_back({name, text}); };
-  add(parts.facts.plan ? "plan" : "model", named_size(parts.model));
-  for (const RunInput& input : parts.inputs) add(input.still ? "image" : "clip", named_size(input.path));
-  for (const Binding& input : parts.engine.inputs()) add("input", input.to_string());
-  for (const Binding& output : parts.engine.outputs()) add("output", output.to_string());
-  add("task", to_string(parts.task.kind));
-  add("preprocessing", preprocess_text(parts.picture));
-  if (parts.batch > 1) add("batch", std::to_string(parts.batch));
-  add("device", fmt::format("{}, {} threads of the network", machine.cpu, parts.engine.threads()));
-  add("kernels", machine.kernels);
-  for (const PartStatus& backend : machine.backends)
-    if (backend.found && backend.name != "reference")
-      add("backend", backend.detail.substr(0, backend.detail.find(" by ")));
-  return facts;
 }
 
 Json frames_json(const Recorder& recorder, bool several) {
@@ -225,16 +243,38 @@ Json memory_json(const ReportParts& parts, const nlohmann::json& plan) {
           {"peak_bytes", static_cast<std::uint64_t>(usage.ru_maxrss) * 1024}};
 }
 
+std::string lead_text(const ReportParts& parts) {
+  const std::int64_t count = pictures(parts.totals);
+  const std::string noun = parts.totals.clips > 0 ? "frame" : "image";
+  const Json engine = parts.summary.json();
+  const auto device = engine["device"].get<std::string>();
+  const std::string where = device == "cpu" ? fmt::format("the CPU with {} thread{}", parts.engine.threads(),
+                                                          parts.engine.threads() == 1 ? "" : "s")
+                                            : device;
+  return fmt::format("{} {}{} through {} on {}: decoded, preprocessed, run{}. {}", count, noun,
+                     count == 1 ? "" : "s", file_name(parts.model), where,
+                     parts.inputs[0].output.empty() ? "" : ", marked and encoded",
+                     stages_of(parts).limit_text());
+}
+
+std::string speed_note(const ReportParts& parts) {
+  if (parts.totals.clips == 0)
+    return "Every image's own times; decoding, the network and drawing take turns.";
+  return "Every frame's own times. Three threads are at work side by side: one decodes ahead, one "
+         "preprocesses "
+         "and runs the network, one draws and encodes.";
+}
+
 Json report_json(const ReportParts& parts, const CancelToken& cancel) {
   const nlohmann::json plan = nlohmann::json::parse(parts.engine.explain_json());
   const Recorder& recorder = parts.recorder;
   const std::string title = fmt::format("{} on {}", file_name(parts.model), inputs_text(parts.inputs));
   Json json{{"title", title},
             {"version", std::string(version())},
-            {"lead", fmt::format("{} {} through {} on the CPU with {} threads: decoded, preprocessed, run{}.",
-                                 pictures(parts.totals), parts.totals.clips > 0 ? "frames" : "images",
-                                 file_name(parts.model), parts.engine.threads(),
-                                 parts.inputs[0].output.empty() ? "" : ", marked and encoded")},
+            {"lead", lead_text(parts)},
+            {"stages", stages_json(stages_of(parts))},
+            {"throughput", throughput_json(recorder)},
+            {"advice", parts.summary.advice({{}, recorder.profile()})},
             {"tiles", tiles_json(parts)},
             {"facts", facts_json(parts)},
             {"frames", frames_json(recorder, parts.inputs.size() > 1)},
@@ -242,10 +282,11 @@ Json report_json(const ReportParts& parts, const CancelToken& cancel) {
             {"nodes", nodes_json(recorder)},
             {"times",
              {{"decode", times_of(recorder, &FrameTimes::decode)},
+              {"preprocess", preprocess_times(recorder, parts.batch)},
               {"infer", times_of(recorder, &FrameTimes::infer)},
+              {"draw", times_of(recorder, &FrameTimes::draw)},
               {"encode", times_of(recorder, &FrameTimes::encode)}}},
-            {"speed_note", "Every frame's own times. Decoding runs ahead on a thread of its own, beside the "
-                           "network, which preprocesses."},
+            {"speed_note", speed_note(parts)},
             {"timeline", timeline_json(recorder.trace())},
             {"memory", memory_json(parts, plan)},
             {"graphs", Json::array()}};

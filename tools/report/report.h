@@ -11,6 +11,7 @@
 
 #include "accuracy.h"
 #include "engine_options.h"
+#include "engine_summary.h"
 #include "report/recorder.h"
 #include "runner.h"
 #include "task.h"
@@ -27,6 +28,7 @@ struct ReportParts {
   const Task& task;
   int batch;
   const RunTotals& totals;
+  const EngineSummary& summary;
   const Recorder& recorder;
   const std::optional<Accuracy>& accuracy;
 };

@@ -82,6 +82,11 @@ bool Dictionary::has(const std::string& key) const {
   return av_dict_get(dictionary_, key.c_str(), nullptr, 0) != nullptr;
 }
 
+std::string Dictionary::get(const std::string& key) const {
+  const AVDictionaryEntry* entry = av_dict_get(dictionary_, key.c_str(), nullptr, 0);
+  return entry ? entry->value : "";
+}
+
 std::string Dictionary::leftover() const {
   const AVDictionaryEntry* entry = av_dict_get(dictionary_, "", nullptr, AV_DICT_IGNORE_SUFFIX);
   return entry ? entry->key : "";

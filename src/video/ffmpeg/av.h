@@ -70,6 +70,7 @@ public:
 
   void set(const std::string& key, const std::string& value);
   bool has(const std::string& key) const;
+  std::string get(const std::string& key) const; ///< Empty where there is none.
   std::string leftover() const;
   AVDictionary** out() noexcept { return &dictionary_; }
 

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/limit_error.h"
 #include "base/sole_use.h"
+#include "video/damaged_picture.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/frame.h"
@@ -153,8 +154,10 @@ private:
 
   // Concealing goes on with the next packet; what memory or a limit refused is never concealed.
   void report(int status) {
-    if (options_.raise_on_error || status == AVERROR(ENOMEM))
-      fail(error_code(status), "decode: {}: {}", context_->codec->name, error_text(status));
+    if (!options_.raise_on_error && status != AVERROR(ENOMEM)) return;
+    const std::string text = fmt::format("decode: {}: {}", context_->codec->name, error_text(status));
+    if (error_code(status) == ErrorCode::bad_data) throw DamagedPicture(text);
+    throw Error(error_code(status), text);
   }
 
   Frame to_frame(FramePtr from) {
@@ -171,8 +174,8 @@ private:
     frame.interlaced = is_interlaced(*from);
     frame.top_field_first = frame.interlaced && is_top_field_first(*from);
     if (options_.sei) frame.sei = sei_waiting_.take(mark_of(*from));
-    check(!frame.corrupt || !options_.raise_on_error, ErrorCode::bad_data,
-          "decode: {}: the picture at pts {} is damaged", context_->codec->name, frame.pts);
+    if (frame.corrupt && options_.raise_on_error)
+      throw DamagedPicture(fmt::format("decode: {}", context_->codec->name), frame.pts);
     frame.image = to_image(std::move(from), options_.limits);
     return frame;
   }

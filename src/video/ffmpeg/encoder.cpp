@@ -42,7 +42,7 @@ class FfmpegEncoder final : public Encoder {
 public:
   explicit FfmpegEncoder(const EncoderOptions& options) : options_(options) {
     check_options(options_);
-    const AVCodec* codec = find_encoder(options_.codec);
+    const AVCodec* codec = find_encoder(options_.codec, options_.width, options_.height);
     // The external libraries copy what they keep; FFmpeg's own encoders hold references and may run threads.
     copies_input_ = std::string_view(codec->name).substr(0, 3) == "lib";
     configure(*codec);

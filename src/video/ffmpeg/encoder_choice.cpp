@@ -1,7 +1,11 @@
 #include "video/ffmpeg/encoder_choice.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <mutex>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "base/check.h"
@@ -35,12 +39,16 @@ struct Dialect {
   const char* quality;       ///< Option for constant quality; null when it has none of its own.
   const char* speed;         ///< Option for the preset.
   const char* default_speed; ///< Taken when no preset is asked for; null leaves the encoder's.
+  double worst = 0;          ///< End of the quality's scale where the encoder would not complain; 0: it does.
 };
 
 constexpr Dialect dialects[] = {
-    {"libx264", "crf", "preset", "veryfast"}, {"libx265", "crf", "preset", "veryfast"},
-    {"libsvtav1", "crf", "preset", "10"},     {"libaom-av1", "crf", "cpu-used", "8"},
-    {"libvpx-vp9", "crf", "cpu-used", "5"},   {"libvpx", "crf", "cpu-used", "5"},
+    {"libx264", "crf", "preset", "veryfast", 51},
+    {"libx265", "crf", "preset", "veryfast", 51},
+    {"libsvtav1", "crf", "preset", "10"},
+    {"libaom-av1", "crf", "cpu-used", "8"},
+    {"libvpx-vp9", "crf", "cpu-used", "5"},
+    {"libvpx", "crf", "cpu-used", "5"},
     {"librav1e", "qp", "speed", "10"},
 };
 
@@ -50,20 +58,59 @@ const Dialect* dialect_of(std::string_view encoder) {
   return nullptr;
 }
 
+constexpr std::string_view x264_presets[] = {"ultrafast", "superfast", "veryfast", "faster",   "fast",
+                                             "medium",    "slow",      "slower",   "veryslow", "placebo"};
+constexpr std::string_view x264_tunes[] = {"film", "animation",  "grain",       "stillimage", "psnr",
+                                           "ssim", "fastdecode", "zerolatency", "touhou"};
+constexpr std::string_view x264_profiles[] = {"baseline", "main", "high", "high10", "high422", "high444"};
+
+bool same_name(std::string_view a, std::string_view b) {
+  return std::ranges::equal(
+      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+// x264 prints to stderr, past every log, where it does not know one of these names.
+void check_x264_names(const Dictionary& settings) {
+  const auto require = [&](const char* key, std::span<const std::string_view> known, bool numbers) {
+    const std::string value = settings.get(key);
+    std::string_view rest = value;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find_first_of(",./-+"), rest.size());
+      const std::string_view name = rest.substr(0, end);
+      const bool number = numbers && name.size() == 1 && name[0] >= '0' && name[0] <= '9';
+      check(number || std::ranges::any_of(known, [&](std::string_view one) { return same_name(one, name); }),
+            ErrorCode::invalid_argument, "encoder libx264: no {} '{}'; expected one of {}", key, name,
+            fmt::join(known, ", "));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  };
+  require("preset", x264_presets, true);
+  require("tune", x264_tunes, false);
+  require("profile", x264_profiles, false);
+}
+
+constexpr std::int32_t least_size_of_svt = 64;
+
+// SVT-AV1 does not take every size that AV1 has; other encoders of AV1 do.
+bool takes_size(std::string_view encoder, std::int32_t width, std::int32_t height) {
+  return encoder != "libsvtav1" ||
+         (width % 2 == 0 && height % 2 == 0 && width >= least_size_of_svt && height >= least_size_of_svt);
+}
+
 void silence(const AVCodec& codec, Dictionary& settings) {
   const std::string_view name = codec.name;
   if (name == "libx265" && !settings.has("x265-params")) settings.set("x265-params", "log-level=none");
   if (name != "libsvtav1") return;
   // SVT-AV1 prints to stderr whatever FFmpeg's log level is; this variable is its only switch.
   static std::once_flag once;
-  std::call_once(once, [] { setenv("SVT_LOG", "1", 0); });
+  std::call_once(once, [] { setenv("SVT_LOG", "0", 0); });
 }
 
 } // namespace
 
-const AVCodec* find_encoder(const std::string& name) {
+const AVCodec* find_encoder(const std::string& name, std::int32_t width, std::int32_t height) {
   for (const Choice& choice : choices) {
-    if (choice.codec != name) continue;
+    if (choice.codec != name || !takes_size(choice.encoder, width, height)) continue;
     if (const AVCodec* codec = avcodec_find_encoder_by_name(choice.encoder)) return codec;
   }
   const AVCodec* codec = avcodec_find_encoder_by_name(name.c_str());
@@ -77,6 +124,9 @@ const AVCodec* find_encoder(const std::string& name) {
         name, av_version_info());
   check(codec->type == AVMEDIA_TYPE_VIDEO, ErrorCode::invalid_argument, "encoder '{}' is not for video",
         name);
+  check(takes_size(codec->name, width, height), ErrorCode::invalid_argument,
+        "encoder {}: size {}x{}, expected even sizes of at least {}", codec->name, width, height,
+        least_size_of_svt);
   return codec;
 }
 
@@ -111,9 +161,12 @@ void fill_settings(const AVCodec& codec, const EncoderOptions& options, Dictiona
   if (dialect) put(dialect->speed, !options.preset.empty() ? options.preset : dialect->default_speed);
   check(dialect || options.preset.empty(), ErrorCode::invalid_argument, "encoder {} has no presets; got '{}'",
         codec.name, options.preset);
+  if (std::string_view(codec.name) == "libx264") check_x264_names(settings);
   if (options.crf < 0) return;
   check(dialect != nullptr, ErrorCode::invalid_argument,
         "encoder {} has no constant quality scale; give a bit rate, or its own options", codec.name);
+  check(dialect->worst <= 0 || options.crf <= dialect->worst, ErrorCode::invalid_argument,
+        "encoder {}: quality {:g}, expected 0 (best) to {:g}", codec.name, options.crf, dialect->worst);
   put(dialect->quality, fmt::format("{:g}", options.crf));
 }
 

@@ -7,9 +7,9 @@
 
 namespace lanner::ffmpeg {
 
-/// The encoder of an FFmpeg encoder's name or, for a codec's name, the best that this FFmpeg has. Throws
-/// Error{unsupported}.
-const AVCodec* find_encoder(const std::string& name);
+/// The encoder of an FFmpeg encoder's name or, for a codec's name, the best that this FFmpeg has for pictures
+/// of that size. Throws Error{unsupported, invalid_argument}.
+const AVCodec* find_encoder(const std::string& name, std::int32_t width, std::int32_t height);
 /// The encoder's pixel format for `options`; the nearest to `options.format` where that is not taken.
 AVPixelFormat encoder_format(const AVCodec& codec, const EncoderOptions& options);
 /// Preset, quality and quietness in the encoder's own option names, less what `options.codec_options` sets.

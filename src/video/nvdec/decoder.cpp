@@ -10,6 +10,7 @@
 #include "base/limit_error.h"
 #include "base/sole_use.h"
 #include "video/bitstream.h"
+#include "video/damaged_picture.h"
 #include "video/elementary_stream.h"
 #include "video/nvdec/capabilities.h"
 #include "video/nvdec/packet_log.h"
@@ -138,8 +139,8 @@ public:
       const cuda::Current current(place_.context);
       guarded([&] { copier_->finish(ready.number); });
     }
-    lanner::check(!ready.frame.corrupt || !options_.raise_on_error, ErrorCode::bad_data,
-                  "decode: {}: the picture at pts {} is damaged", stream_.codec, ready.frame.pts);
+    if (ready.frame.corrupt && options_.raise_on_error)
+      throw DamagedPicture(fmt::format("decode: {}", stream_.codec), ready.frame.pts);
     return std::move(ready.frame);
   }
 

@@ -1,0 +1,15 @@
+#pragma once
+// What `lanner run` says at its end.
+
+#include <optional>
+#include <string>
+
+#include "engine_summary.h"
+#include "runner.h"
+
+namespace lanner::tool {
+
+/// How many pictures, how fast, what limited the rate; what the engine is and what holds it back.
+std::string run_summary(const RunTotals& totals, const EngineSummary& engine);
+
+} // namespace lanner::tool
