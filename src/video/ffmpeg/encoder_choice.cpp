@@ -1,8 +1,11 @@
 #include "video/ffmpeg/encoder_choice.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
+
+#include <fmt/ranges.h>
 
 #include "base/check.h"
 #include "video/ffmpeg/library.h"
@@ -54,9 +57,27 @@ void silence(const AVCodec& codec, Dictionary& settings) {
   const std::string_view name = codec.name;
   if (name == "libx265" && !settings.has("x265-params")) settings.set("x265-params", "log-level=none");
   if (name != "libsvtav1") return;
-  // SVT-AV1 prints to stderr whatever FFmpeg's log level is; this variable is its only switch.
+  // SVT-AV1 prints to stderr whatever FFmpeg's log level is; this variable is its only switch, and 0 the
+  // least.
   static std::once_flag once;
-  std::call_once(once, [] { setenv("SVT_LOG", "1", 0); });
+  std::call_once(once, [] { setenv("SVT_LOG", "0", 0); });
+}
+
+// x264 and x265 print to stderr what they do not know, before they have been told where to log.
+void check_known(std::string_view encoder, const EncoderOptions& options, const std::string& preset) {
+  constexpr std::string_view presets[] = {"ultrafast", "superfast", "veryfast", "faster",   "fast",
+                                          "medium",    "slow",      "slower",   "veryslow", "placebo"};
+  constexpr std::string_view tunes[] = {"film",   "animation",    "grain",      "stillimage",
+                                        "psnr",   "ssim",         "fastdecode", "zerolatency",
+                                        "touhou", "zero-latency", "fast-decode"};
+  if (encoder != "libx264" && encoder != "libx265") return;
+  const bool number = preset.size() == 1 && preset[0] >= '0' && preset[0] <= '9';
+  check(number || std::ranges::find(presets, preset) != std::end(presets), ErrorCode::invalid_argument,
+        "encoder {} has no preset '{}': expected {}", encoder, preset, fmt::join(presets, ", "));
+  const auto tune = options.codec_options.find("tune");
+  check(tune == options.codec_options.end() || std::ranges::find(tunes, tune->second) != std::end(tunes),
+        ErrorCode::invalid_argument, "encoder {} has no tune '{}': expected {}", encoder,
+        tune == options.codec_options.end() ? "" : tune->second, fmt::join(tunes, ", "));
 }
 
 } // namespace
@@ -105,6 +126,11 @@ void fill_settings(const AVCodec& codec, const EncoderOptions& options, Dictiona
   for (const auto& [key, value] : options.codec_options) settings.set(key, value);
   silence(codec, settings);
   const Dialect* dialect = dialect_of(codec.name);
+  const auto own = options.codec_options.find("preset");
+  check_known(codec.name, options,
+              own != options.codec_options.end() ? own->second
+              : options.preset.empty()           ? "medium"
+                                                 : options.preset);
   const auto put = [&](const char* key, const std::string& value) {
     if (key && !value.empty() && !settings.has(key)) settings.set(key, value);
   };
