@@ -38,6 +38,10 @@ ClipOutput::ClipOutput(const std::string& path, const StreamInfo& stream, PixelC
                        EncoderOptions options)
     : writer_(path, completed(std::move(options), stream, pixels)) {}
 
+ClipOutput::ClipOutput(std::unique_ptr<Muxer> muxer, const StreamInfo& stream, PixelChoice pixels,
+                       EncoderOptions options)
+    : writer_(std::move(muxer), completed(std::move(options), stream, pixels)) {}
+
 EncoderOptions ClipOutput::completed(EncoderOptions options, const StreamInfo& stream, PixelChoice pixels) {
   if (stream.average_rate.den > 0 && stream.average_rate.num > 0) options.rate = stream.average_rate;
   if (stream.time_base.den > 0) options.time_base = stream.time_base;

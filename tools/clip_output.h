@@ -1,6 +1,7 @@
 #pragma once
 // Video that is written frame by frame with the times of the clip it came from.
 
+#include <memory>
 #include <string>
 
 #include <lanner/encoder.h>
@@ -22,6 +23,8 @@ enum class PixelChoice {
 class ClipOutput {
 public:
   ClipOutput(const std::string& path, const StreamInfo& stream, PixelChoice pixels,
+             EncoderOptions options = {});
+  ClipOutput(std::unique_ptr<Muxer> muxer, const StreamInfo& stream, PixelChoice pixels,
              EncoderOptions options = {});
 
   /// Pixels as a player shows them, and the source's pts. A pts that does not grow is moved behind the last.

@@ -1,6 +1,7 @@
 #include "console.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -20,7 +21,8 @@ namespace {
 
 constexpr double redraw_seconds = 0.1;
 
-bool bar_visible = false;
+std::atomic<bool> bar_visible = false;
+std::atomic<bool> output_unread = false; ///< A reader of an output has gone.
 
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -44,8 +46,8 @@ int terminal_columns() {
 }
 
 [[noreturn]] void fail_out() {
-  fail(ErrorCode::io, "standard output: {}",
-       errno == EPIPE ? "its reader has gone" : "cannot be written; is the disk full?");
+  if (errno == EPIPE) fail_reader_gone("standard output");
+  fail(ErrorCode::io, "standard output: cannot be written; is the disk full?");
 }
 
 bool is_number(std::string_view text) {
@@ -82,6 +84,20 @@ void tell_terminal(std::string_view text) {
 
 void flush_out() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) fail_out();
+}
+
+void print_note(std::string_view text) {
+  wipe_bar();
+  std::fprintf(stderr, "lanner: %s\n", one_line(text).c_str());
+}
+
+void fail_reader_gone(std::string_view output) {
+  output_unread = true;
+  fail(ErrorCode::io, "{}: its reader has gone", output);
+}
+
+bool reader_gone() {
+  return output_unread;
 }
 
 std::string bytes_text(std::uint64_t bytes) {

@@ -24,6 +24,11 @@ void print_json(std::string_view json);
 void tell_terminal(std::string_view text);
 /// Flushes stdout; Error{io} when that fails.
 void flush_out();
+/// A line on stderr that is no error, `lanner: ` in front.
+void print_note(std::string_view text);
+/// Error{io} for an output whose reader has gone; reader_gone() is true from then on.
+[[noreturn]] void fail_reader_gone(std::string_view output);
+bool reader_gone();
 
 std::string bytes_text(std::uint64_t bytes); ///< `3.2 MiB`.
 std::string seconds_text(double seconds);    ///< `412 us`, `3.21 ms`, `1.50 s`.

@@ -46,20 +46,26 @@ std::optional<FileIdentity> identity_of(const fs::path& path) {
 }
 
 void Files::add(Named file) {
-  for (const Named& before : files_) {
-    const bool same = file.identity && file.identity == before.identity;
-    if (!same || !(file.written || before.written)) continue;
-    const Named& output = file.written ? file : before;
-    const Named& other = file.written ? before : file;
-    check(!other.written, ErrorCode::invalid_argument,
-          "{}: {} and {} would both be written to it; give each a file of its own", output.path, other.role,
-          output.role);
-    fail(ErrorCode::invalid_argument,
-         "{} {}: would overwrite {}, which is read too ({}); give the output another name", output.role,
-         output.path, other.path, other.role);
-  }
   for (const Filled& folder : folders_) keep_apart(file, folder);
+  if (file.identity) {
+    const auto& places = file.written ? first_ : first_written_;
+    if (const auto found = places.find(*file.identity); found != places.end())
+      refuse(file, files_[found->second]);
+    first_.emplace(*file.identity, files_.size());
+    if (file.written) first_written_.emplace(*file.identity, files_.size());
+  }
   files_.push_back(std::move(file));
+}
+
+void Files::refuse(const Named& file, const Named& before) {
+  const Named& output = file.written ? file : before;
+  const Named& other = file.written ? before : file;
+  check(!other.written, ErrorCode::invalid_argument,
+        "{}: {} and {} would both be written to it; give each a file of its own", output.path, other.role,
+        output.role);
+  fail(ErrorCode::invalid_argument,
+       "{} {}: would overwrite {}, which is read too ({}); give the output another name", output.role,
+       output.path, other.path, other.role);
 }
 
 void Files::keep_apart(const Named& file, const Filled& folder) {
@@ -75,6 +81,8 @@ void Files::reads(std::string_view role, const std::string& path) {
 
 void Files::writes(std::string_view option, const std::string& path) {
   if (path.empty()) return;
+  std::error_code ignored;
+  if (path != "-" && fs::exists(path, ignored) && fs::is_other(path, ignored)) return;
   add({std::string(option), path, path == "-" ? output_file() : identity_of(path), true});
 }
 

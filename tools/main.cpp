@@ -18,7 +18,7 @@
 namespace lanner::tool {
 namespace {
 
-enum ExitCode { exit_ok = 0, exit_fault = 1, exit_bad_input = 2, exit_interrupted = 130 };
+enum ExitCode { exit_ok = 0, exit_fault = 1, exit_bad_input = 2, exit_interrupted = 130, exit_unread = 141 };
 
 constexpr const char* footer = R"(Examples:
   lanner doctor                                        what this machine offers
@@ -26,7 +26,8 @@ constexpr const char* footer = R"(Examples:
   lanner run model.onnx -i clip.mp4 -o marked.mp4      answers on stdout, marked video
   lanner build model.onnx -o model.plan && lanner bench model.plan
 
-Exit codes: 0 done, 1 a fault of the program or the machine, 2 bad input or usage, 130 interrupted.)";
+Exit codes: 0 done, 1 a fault of the program or the machine, 2 bad input or usage, 130 interrupted, 141 the reader of
+an output, like head, has gone.)";
 
 int complain(std::string_view message, int code) {
   std::fprintf(stderr, "lanner: %s\n", one_line(message).c_str());
@@ -53,6 +54,7 @@ int carry_out(const Action& action) {
     flush_out();
     return code;
   } catch (const Error& error) {
+    if (reader_gone()) return exit_unread; // As who dies of SIGPIPE: without a word.
     if (interrupted()) return complain("interrupted", exit_interrupted);
     return complain(error.message(), exit_code(error.code()));
   } catch (const std::bad_alloc&) {

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <cctype>
 #include <filesystem>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <lanner/error.h>
 
@@ -28,7 +28,6 @@ struct Signature {
 constexpr Signature signatures[] = {
     {0, "\x89PNG\r\n\x1a\n"sv, FileKind::image},
     {0, "\xff\xd8\xff"sv, FileKind::image},
-    {0, "BM"sv, FileKind::image},
     {0, "GIF8"sv, FileKind::image},
     {0, "II*\0"sv, FileKind::image},
     {0, "MM\0*"sv, FileKind::image},
@@ -45,13 +44,35 @@ constexpr Signature signatures[] = {
     {0, "OggS"sv, FileKind::clip},
     {0, "DKIF"sv, FileKind::clip},
     {0, "YUV4MPEG2"sv, FileKind::clip},
-    {0, "G"sv, FileKind::clip},
 };
 
 /// PBM to PAM: `P`, a digit, white space.
 bool is_netpbm(std::string_view head) {
   return head.size() > 2 && head[0] == 'P' && head[1] >= '1' && head[1] <= '7' &&
          (head[2] == '\n' || head[2] == ' ' || head[2] == '\r');
+}
+
+/// BMP: its header is followed by one of these lengths of the next.
+bool is_bmp(std::string_view head) {
+  constexpr std::string_view lengths = "\x0c\x10\x28\x34\x38\x40\x6c\x7c"sv;
+  return head.size() > 17 && head.starts_with("BM") && lengths.find(head[14]) != std::string_view::npos &&
+         head.substr(15, 3) == "\0\0\0"sv;
+}
+
+/// MPEG-TS: packets of 188 bytes, of 192 where times stand before them, each of which begins with a G.
+bool is_transport_stream(std::string_view head) {
+  for (const auto& [first, length] : {std::pair<std::size_t, std::size_t>{0, 188}, {4, 192}}) {
+    bool all = head.size() > first + length;
+    for (std::size_t at = first; at < head.size(); at += length) all = all && head[at] == 'G';
+    if (all) return true;
+  }
+  return false;
+}
+
+/// The boxes that MP4 and MOV may begin with.
+bool is_mp4(std::string_view head) {
+  constexpr std::string_view boxes[] = {"ftyp", "moov", "mdat", "wide", "free", "skip"};
+  return head.size() > 8 && std::ranges::find(boxes, head.substr(4, 4)) != std::end(boxes);
 }
 
 /// A safetensors file: eight bytes of header length, which is below 4 GiB, then a JSON object.
@@ -61,37 +82,50 @@ bool is_plan(std::string_view head) {
 
 FileKind kind_by(std::string_view head) {
   if (is_plan(head)) return FileKind::plan;
-  if (is_netpbm(head)) return FileKind::image;
+  if (is_netpbm(head) || is_bmp(head)) return FileKind::image;
   for (const Signature& signature : signatures)
     if (head.size() > signature.offset && head.substr(signature.offset).starts_with(signature.bytes))
       return signature.kind;
-  return FileKind::other;
-}
-
-/// A stream whose first bytes were read already, from its beginning.
-SourcePtr begun_again(const SourcePtr& rest, std::vector<std::byte> head) {
-  auto read = [rest, head = std::move(head)](std::uint64_t offset, std::span<std::byte> into) -> std::size_t {
-    if (offset >= head.size()) return rest->read_at(offset, into);
-    const std::size_t count = std::min<std::size_t>(into.size(), head.size() - offset);
-    std::memcpy(into.data(), head.data() + offset, count);
-    return count;
-  };
-  return open_callback(std::move(read), -1, false, rest->name());
+  return is_transport_stream(head) ? FileKind::clip : FileKind::other;
 }
 
 } // namespace
 
 Media open_media(const std::string& path) {
-  SourcePtr source = open_path(path, given_limits());
-  std::array<std::byte, 32> first{};
-  const std::size_t count = source->read_at(0, first);
-  const FileKind kind = kind_by(std::string_view(reinterpret_cast<const char*>(first.data()), count));
-  if (!source->seekable()) source = begun_again(source, {first.begin(), first.begin() + count});
-  return {kind, std::move(source)};
+  return media_of(open_path(path, given_limits()));
+}
+
+Media media_of(SourcePtr source) {
+  std::array<std::byte, 400> first{};
+  std::size_t count = 0;
+  while (count < first.size()) {
+    const std::size_t more = source->read_at(count, std::span(first).subspan(count));
+    if (more == 0) break;
+    count += more;
+  }
+  const std::string_view head(reinterpret_cast<const char*>(first.data()), count);
+  const FileKind kind = kind_by(head);
+  return {kind, std::move(source), is_mp4(head)};
+}
+
+bool looks_like_media(const Media& media) {
+  constexpr std::string_view known[] = {".wmv", ".asf", ".rm",  ".rmvb", ".mxf",  ".gxf",
+                                        ".nut", ".dv",  ".vob", ".amv",  ".h261", ".h263"};
+  if (media.kind != FileKind::other) return media.kind != FileKind::plan;
+  std::string ending = std::filesystem::path(media.source->name()).extension().string();
+  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  return std::ranges::find(known, ending) != std::end(known);
 }
 
 FileKind kind_of(const std::string& path) {
+  namespace fs = std::filesystem;
   std::error_code ignored;
+  const bool saved_model = fs::exists(fs::path(path) / "saved_model.pb", ignored) ||
+                           fs::exists(fs::path(path) / "saved_model.pbtxt", ignored);
+  check(!saved_model, ErrorCode::unsupported,
+        "{}: is a TensorFlow SavedModel folder; expected one file, a frozen graph (.pb) or ONNX: "
+        "python -m tf2onnx.convert --saved-model {} --output model.onnx",
+        path, path);
   check(!std::filesystem::is_fifo(path, ignored), ErrorCode::unsupported,
         "{}: is a pipe, which can be read but once; write what comes out of it to a file first", path);
   return open_media(path).kind;

@@ -13,8 +13,12 @@
 #include "console.h"
 #include "engine_options.h"
 #include "files.h"
+#include "inputs.h"
 #include "interrupt.h"
 #include "media.h"
+#include "outputs.h"
+#include "pipe_source.h"
+#include "range_options.h"
 #include "report/report.h"
 #include "run_summary.h"
 #include "runner.h"
@@ -33,71 +37,46 @@ struct RunOptions {
   PreprocessOptions preprocess;
   TaskOptions task;
   ResultOptions results;
+  RangeOptions range;
   std::vector<std::string> inputs;
-  std::string input, output, json, truth, report;
-  int batch = 0;
+  std::string input, output, format, json, truth, report;
+  int batch = 0, clips_at_once = 0;
   bool quiet = false, conceal = false;
 };
-
-bool is_still_name(const std::string& path) {
-  const std::string extension = fs::path(path).extension().string();
-  return extension == ".png" || extension == ".jpg" || extension == ".jpeg" || extension == ".PNG" ||
-         extension == ".JPG" || extension == ".JPEG";
-}
-
-/// Where the marked form of an input goes: the file named, or a file of its name in the folder named.
-std::string output_for(const RunOptions& options, const std::string& path, bool still) {
-  if (options.output.empty()) return {};
-  std::error_code ignored;
-  const bool folder = options.output.ends_with('/') || fs::is_directory(options.output, ignored);
-  check(folder || options.inputs.size() == 1, ErrorCode::invalid_argument,
-        "-o {}: is one file for {} inputs; name a folder, with / at its end", options.output,
-        options.inputs.size());
-  if (folder)
-    return (fs::path(options.output) / (fs::path(path).stem().string() + (still ? ".png" : ".mp4"))).string();
-  const fs::path parent = fs::path(options.output).parent_path();
-  check(parent.empty() || fs::is_directory(parent, ignored), ErrorCode::not_found,
-        "-o {}: there is no folder {}", options.output, parent.string());
-  check(still == is_still_name(options.output), ErrorCode::invalid_argument, "-o {}: {} is {}; name {}",
-        options.output, path, still ? "an image" : "a video",
-        still ? "a .png or .jpg" : "a video file, like marked.mp4");
-  return options.output;
-}
-
-std::vector<RunInput> resolve_inputs(const RunOptions& options) {
-  std::vector<RunInput> inputs;
-  for (const std::string& path : options.inputs) {
-    Media media = open_media(path);
-    check(media.kind != FileKind::plan, ErrorCode::bad_data, "-i {}: is a plan; expected an image or a video",
-          path);
-    const bool still = media.kind == FileKind::image, pipe = !media.source->seekable();
-    check(!still || !pipe, ErrorCode::unsupported,
-          "-i {}: is an image in a pipe; write it to a file first (a clip may come through a pipe)", path);
-    inputs.push_back({path, still, output_for(options, path, still), pipe ? media.source : nullptr});
-  }
-  return inputs;
-}
 
 /// All files but those that the model itself names.
 Files declare_files(const RunOptions& options, const std::vector<RunInput>& inputs) {
   Files files;
   files.reads("--labels", options.task.labels);
   files.reads("--truth", options.truth);
-  for (const RunInput& input : inputs) files.reads("-i", input.path);
   for (const RunInput& input : inputs)
-    files.writes(inputs.size() > 1 ? fmt::format("-o of {}", input.path) : "-o", input.output);
+    files.reads("-i", input.path == stdin_name ? "/dev/stdin" : input.path);
+  declare_outputs(inputs, files);
   files.writes("--json", options.json);
   files.writes("--report", options.report);
   declare_results(options.results, files);
   return files;
 }
 
-void check_options(const RunOptions& options) {
+bool answers_to_stdout(const RunOptions& options) {
+  return names_stdout(options.json);
+}
+
+bool pictures_to_stdout(const std::vector<RunInput>& inputs) {
+  return std::ranges::any_of(inputs, [](const RunInput& input) { return input.output == "-"; });
+}
+
+void check_options(const RunOptions& options, const std::vector<RunInput>& inputs, bool clips) {
+  check(!pictures_to_stdout(inputs) || !answers_to_stdout(options), ErrorCode::invalid_argument,
+        "-o - and --json - would both write to standard output; give one a file");
+  check(clips || !options.range.given(), ErrorCode::invalid_argument,
+        "--start, --end, --fps, --stride and --frames are for clips; {}",
+        inputs.size() == 1 ? "the input is an image" : "the inputs are images");
   if (options.truth.empty()) return;
-  check(!options.json.empty() && options.json != "-", ErrorCode::invalid_argument,
+  check(!options.json.empty() && !is_direct(options.json), ErrorCode::invalid_argument,
         "--truth needs --json FILE: accuracy is measured on the answers as they lie in it");
-  check(options.inputs.size() == 1, ErrorCode::invalid_argument,
-        "--truth is of one clip, {} inputs were given", options.inputs.size());
+  check(inputs.size() == 1, ErrorCode::invalid_argument, "--truth is of one clip, {} inputs were given",
+        inputs.size());
   kind_of(options.truth);
 }
 
@@ -125,7 +104,8 @@ std::string accuracy_text(const Accuracy& accuracy) {
 
 std::string totals_text(const RunTotals& totals) {
   const std::int64_t count = totals.frames + totals.pictures;
-  return fmt::format("{} {} in {:.2f} s, {:.1f} a second\n", count, totals.clips > 0 ? "frames" : "images",
+  const char* what = totals.clips > 0 ? "frame" : "image";
+  return fmt::format("{} {}{} in {:.2f} s, {:.1f} a second\n", count, what, count == 1 ? "" : "s",
                      totals.seconds, totals.seconds > 0 ? static_cast<double>(count) / totals.seconds : 0.0);
 }
 
@@ -139,12 +119,36 @@ RunOptions with_model(RunOptions options) {
   return options;
 }
 
+Runner::Settings settings_of(const RunOptions& options, const PictureInput& picture, const Task& task,
+                             int batch, const FoundInputs& found) {
+  Runner::Settings settings;
+  settings.picture = picture;
+  settings.task = task;
+  settings.batch = batch;
+  settings.lines = options.json.empty() && !options.quiet && !pictures_to_stdout(found.inputs);
+  settings.name_sources = found.inputs.size() > 1;
+  settings.json_to_stdout = answers_to_stdout(options);
+  settings.conceal = options.conceal;
+  settings.range = to_range(options.range);
+  settings.clips_at_once = options.clips_at_once;
+  settings.failed = found.failed;
+  return settings;
+}
+
+/// What was read is kept; that something was not is the last word.
+void check_all_read(const RunTotals& totals, std::size_t inputs) {
+  check(totals.failed == 0, ErrorCode::bad_data, "run: {} of {} inputs could not be read", totals.failed,
+        inputs);
+}
+
 int run_run(const RunOptions& given) {
   const RunOptions options = with_model(given);
-  check_options(options);
-  const std::vector<RunInput> inputs = resolve_inputs(options);
-  Files files = declare_files(options, inputs);
+  FoundInputs found = find_inputs(options.inputs, options.engine.model);
+  std::vector<RunInput>& inputs = found.inputs;
+  place_outputs(options.output, options.format, inputs);
   const bool clips = std::ranges::any_of(inputs, [](const RunInput& input) { return !input.still; });
+  check_options(options, inputs, clips);
+  Files files = declare_files(options, inputs);
   const ModelFacts facts = inspect(options.engine, files);
   const Binding& input = picture_input(*facts.engine, options.input);
   const PictureInput picture = resolve_preprocess(options.preprocess, *facts.engine, input);
@@ -152,6 +156,8 @@ int run_run(const RunOptions& given) {
   check(options.truth.empty() || task.kind == TaskKind::detect, ErrorCode::invalid_argument,
         "--truth: is for task detect, the task is {}", to_string(task.kind));
   const int batch = batch_size(options, input);
+  Runner::Settings settings = settings_of(options, picture, task, batch, found);
+  settings.still_batch = input.dims[0] > 0 ? batch : 1;
   BuildOptions build = build_options(options.engine, clips ? clip_budget : 0);
   build.pictures[picture.input].preprocess = picture.spec;
   std::optional<BuildTimes> times;
@@ -159,41 +165,37 @@ int run_run(const RunOptions& given) {
 
   if (options.output.ends_with('/')) make_folder(options.output);
   std::optional<Recorder> recorder;
-  if (!options.report.empty()) recorder.emplace();
-  std::optional<OutputFile> report, json;
+  if (!options.report.empty()) settings.recorder = &recorder.emplace();
+  std::optional<OutputFile> report;
   if (recorder) report.emplace(options.report);
-  if (!options.json.empty() && options.json != "-") json.emplace(options.json);
   ResultOutputs results(options.results, to_task(task));
-  const int still_batch = input.dims[0] > 0 ? batch : 1;
-  Runner::Settings settings{picture,
-                            task,
-                            batch,
-                            still_batch,
-                            options.json.empty() && !options.quiet,
-                            inputs.size() > 1,
-                            options.json == "-",
-                            options.conceal,
-                            json ? &*json : nullptr,
-                            recorder ? &*recorder : nullptr,
-                            results.empty() ? nullptr : &results};
+  if (!results.empty()) settings.results = &results;
+  std::optional<ByteOutput> json;
+  if (!options.json.empty() && !settings.json_to_stdout)
+    settings.json = &json.emplace("--json", options.json);
   Runner runner(engine, settings);
-  for (const RunInput& one : inputs) runner.run(one);
+  runner.run(inputs);
+  const RunTotals& totals = runner.totals();
+  if (totals.clips + totals.pictures == 0) check_all_read(totals, inputs.size() + found.failed);
   if (json) json->commit();
   results.finish();
 
   std::optional<Accuracy> accuracy;
   if (!options.truth.empty()) accuracy = measure_accuracy(options.json, options.truth);
   const EngineSummary summary(engine, facts, times);
-  const std::string totals = totals_text(runner.totals()) + (accuracy ? accuracy_text(*accuracy) : "");
-  if (options.json != "-" && (!settings.lines || accuracy))
-    print_text(totals + run_summary(runner.totals(), summary));
+  const std::string text = totals_text(totals) + (accuracy ? accuracy_text(*accuracy) : "");
+  const bool to_stdout =
+      !settings.json_to_stdout && !pictures_to_stdout(inputs) && (!settings.lines || accuracy);
+  if (to_stdout)
+    print_text(text + run_summary(totals, summary));
   else
-    tell_terminal("\n" + totals + run_summary(runner.totals(), summary));
+    tell_terminal("\n" + text + run_summary(totals, summary));
   if (report)
     write_report(*report,
-                 {options.engine.model, inputs, engine, facts, picture, task, batch, runner.totals(), summary,
+                 {options.engine.model, inputs, engine, facts, picture, task, batch, totals, summary,
                   *recorder, accuracy},
                  interrupt_token());
+  check_all_read(totals, inputs.size() + found.failed);
   return 0;
 }
 
@@ -204,8 +206,18 @@ CLI::App* add_run(CLI::App& app, Action& action) {
       app, action, "run", "Images and clips through a network: answers, marked video, report.", run_run);
   command->add_option("model", options->engine.model,
                       "A model (ONNX, TensorFlow, Caffe), or a plan of lanner build");
-  command->add_option("-i", options->inputs, "Images and clips, in any mixture")->required();
-  command->add_option("-o", options->output, "Marked clip or image, or a folder for several");
+  command
+      ->add_option(
+          "-i", options->inputs,
+          "Images and clips in any mixture: files, folders, 'patterns' with * and **, img_%05d.png, lists "
+          "(@list or list.txt), named pipes, - for stdin")
+      ->required();
+  command->add_option("-o", options->output,
+                      "Marked clip or image, a folder for several, pictures (out_%05d.png), or - for stdout");
+  command->add_option(
+      "-f,--format", options->format,
+      "Container of the output, where its name does not tell: mp4, mkv, webm, mov, avi, ts, y4m ...; "
+      "of -o - mkv, for an image png");
   command->add_option("--json", options->json,
                       "Answers as one JSON object a line, into a file, or - for stdout");
   add_result_options(*command, options->results);
@@ -214,20 +226,36 @@ CLI::App* add_run(CLI::App& app, Action& action) {
   command->add_option("--truth", options->truth,
                       "What is in the clip, one JSON object a line: measures accuracy");
   command->add_option("--input", options->input, "The input that takes pictures, where there are several");
-  command->add_option("--batch", options->batch, "Frames of a clip in one run")->check(CLI::Range(1, 65536));
+  command
+      ->add_option("--batch", options->batch,
+                   "Frames of clips in one run: several clips are decoded side by side and "
+                   "take turns in it")
+      ->check(CLI::Range(1, 65536));
+  command
+      ->add_option("--clips-at-once", options->clips_at_once,
+                   "Clips decoded side by side (default: as many as a batch has frames, 16 at most)")
+      ->check(CLI::Range(1, 1024));
   command->add_flag("-q,--quiet", options->quiet, "No answers on stdout");
   command->add_flag("--conceal", options->conceal,
                     "Damage in a clip is concealed, and what cannot be read ends it; else it is an error");
+  add_range_options(*command, options->range);
   add_task_options(*command, options->task);
   add_preprocess_options(*command, options->preprocess);
   add_engine_options(*command, options->engine);
   command->footer(
       "Answers go to stdout, a line a frame, unless --json takes them. Preprocessing is declared here, in "
       "the plan, or in the model's\n"
-      "metadata (lanner.preprocess), in this order; it is never guessed.\n\n"
+      "metadata (lanner.preprocess), in this order; it is never guessed.\n"
+      "The container says which codec: .webm gets VP9 or AV1, .avi MPEG-4, others H.264. What cannot be read "
+      "among "
+      "several inputs\n"
+      "is told, the others are run, and the exit code is 2.\n\n"
       "Examples:\n  lanner run squeezenet.onnx -i orange.png --preset caffe --labels labels.txt\n"
       "  lanner run detector.onnx -i clip.mp4 -o marked.mp4 --json answers.jsonl --report report.html\n"
-      "  lanner run model.plan -i a.jpg b.jpg clip.mp4 -o marked/ --json - | jq .top[0].label");
+      "  lanner run model.plan -i a.jpg b.jpg clip.mp4 -o marked/ --json - | jq .top[0].label\n"
+      "  lanner run model.plan -i 'pictures/**/*.jpg' @more.txt -o out_%05d.png\n"
+      "  lanner run model.plan -i 1.mp4 2.mp4 3.mp4 --batch 8 --start 1:30 --fps 5 -o marked/\n"
+      "  ffmpeg -i rtsp://... -an -c copy -f matroska - | lanner run model.plan -i - -o - | mpv -");
   return command;
 }
 

@@ -1,10 +1,14 @@
 #include "runner.h"
 
+#include <algorithm>
 #include <chrono>
+#include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <lanner/error.h>
+#include <lanner/threads.h>
 
 #include "check.h"
 #include "clip_output.h"
@@ -18,6 +22,9 @@ namespace lanner::tool {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// Clips decoded side by side where the batch has more frames: each has a decoder with its memory.
+constexpr int most_at_once = 16;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -56,14 +63,79 @@ Tensor first_of(const Tensor& tensor, int batch) {
   return Tensor::wrap(const_cast<void*>(tensor.data()), tensor.dtype(), shape, tensor.owner());
 }
 
+Image load_picture(const RunInput& input) {
+  if (!input.source) return load_image(input.path, given_limits());
+  const Content content = read_all(input.source, given_limits());
+  return decode_image(content.bytes, given_limits(), input.path);
+}
+
+bool is_default(const FrameRange& range) {
+  const FrameRange all;
+  return range.start == all.start && range.end == all.end && range.rate == all.rate &&
+         range.stride == all.stride && range.count == all.count;
+}
+
+/// What FFmpeg says of an MP4 without its tables tells nobody what to do.
+Error without_tables(const Error& error) {
+  return Error(
+      error.code(),
+      fmt::format(
+          "{}; in a pipe the tables of an MP4 (moov) must come before its pictures: name the file itself, "
+          "write it by ffmpeg -i IN -c copy -movflags +faststart OUT.mp4, or send Matroska or MPEG-TS",
+          error.message()));
+}
+
+/// Lets go of pipes that nobody needs any more: a thread may wait for their writers.
+class PipesClosed {
+public:
+  explicit PipesClosed(std::span<const RunInput> inputs) : inputs_(inputs) {}
+  ~PipesClosed() {
+    for (const RunInput& input : inputs_) input.stop.cancel();
+  }
+  PipesClosed(const PipesClosed&) = delete;
+  PipesClosed& operator=(const PipesClosed&) = delete;
+
+private:
+  std::span<const RunInput> inputs_;
+};
+
 } // namespace
 
-void Runner::run(const RunInput& input) {
+/// A clip on its way.
+struct Runner::Clip {
+  explicit Clip(const RunInput& from) : input(from) {}
+  const RunInput& input;
+  StreamInfo stream; ///< From its first frame on.
+  double expected = 0;
+  std::optional<MarkedClip> output;
+  std::int64_t frames = 0;
+};
+
+void Runner::run(const std::vector<RunInput>& inputs) {
+  totals_.failed = settings_.failed;
+  alone_ = inputs.size() == 1 && settings_.failed == 0;
   const auto start = Clock::now();
   const double cpu = cpu_seconds();
-  about("run", input.path, [&] { input.still ? run_still(input) : run_clip(input); });
+  for (std::size_t i = 0; i < inputs.size();) {
+    std::size_t end = i;
+    while (end < inputs.size() && !inputs[end].still) ++end;
+    if (end == i)
+      run_still(inputs[end++]);
+    else
+      run_clips(std::span(inputs).subspan(i, end - i));
+    i = end;
+  }
   totals_.seconds += seconds_since(start);
   totals_.cpu_seconds += cpu_seconds() - cpu;
+}
+
+void Runner::fail_input(const RunInput& input, const Error& error) {
+  const bool named = error.message().starts_with(input.path + ": ");
+  const Error whole(error.code(), named ? fmt::format("run {}", error.message())
+                                        : fmt::format("run {}: {}", input.path, error.message()));
+  if (alone_ || !is_of_input(error)) throw whole;
+  print_note(whole.message());
+  ++totals_.failed;
 }
 
 void Runner::say(const PictureAnswers& picture, const Image& image) {
@@ -72,23 +144,32 @@ void Runner::say(const PictureAnswers& picture, const Image& image) {
                              to_result(settings_.task, picture.answers, picture.width, picture.height),
                              image);
   if (settings_.lines) print_text(answer_text(settings_.task, picture, settings_.name_sources));
+  if (settings_.lines) flush_out(); // Whoever reads may be waiting for this one, or have gone.
   if (!settings_.json && !settings_.json_to_stdout) return;
   const std::string line = answer_json(settings_.task, picture);
-  if (settings_.json)
-    settings_.json->write(line);
-  else
-    print_json(line);
+  if (settings_.json) return settings_.json->write(line);
+  print_json(line);
+  flush_out();
 }
 
 void Runner::run_still(const RunInput& input) {
+  const auto start = Clock::now();
+  Image image;
+  try {
+    image = load_picture(input);
+  } catch (const Error& error) {
+    return fail_input(input, error);
+  }
+  about("run", input.path, [&] { run_picture(input, image, seconds_since(start)); });
+}
+
+void Runner::run_picture(const RunInput& input, const Image& image, double decode_seconds) {
   const Trace trace = this->trace();
   FrameTimes times;
-  auto start = Clock::now();
-  const Image image = load_image(input.path, given_limits());
+  times.decode = decode_seconds;
   const Preprocess& spec = settings_.picture.spec;
-  times.decode = seconds_since(start);
   if (!stills_) stills_ = engine_.create_context({0, settings_.recorder != nullptr});
-  start = Clock::now();
+  auto start = Clock::now();
   const std::vector<Image> batch(static_cast<std::size_t>(settings_.still_batch), image);
   stills_->bind(settings_.picture.input, batch, &spec);
   if (!takes_pictures(engine_, settings_.picture.input)) times.preprocess = seconds_since(start);
@@ -107,7 +188,7 @@ void Runner::run_still(const RunInput& input) {
     start = Clock::now();
     const Image marked = annotate(image, settings_.task, picture.answers);
     times.draw = seconds_since(start);
-    if (!input.output.empty()) save_image(input.output, marked);
+    if (!input.output.empty()) write_picture(input, marked);
     times.encode = seconds_since(start) - times.draw;
     if (recorded) settings_.recorder->keep(picture, settings_.task.kind, image, marked);
     times.report = seconds_since(start) - times.draw - times.encode;
@@ -120,61 +201,102 @@ void Runner::run_still(const RunInput& input) {
   ++totals_.pictures;
 }
 
-void Runner::run_clip(const RunInput& input) {
-  VideoReaderOptions reader_options;
-  reader_options.demuxer.cancel = interrupt_token();
-  reader_options.demuxer.limits = reader_options.decoder.limits = given_limits();
-  reader_options.decoder.raise_on_error = !settings_.conceal;
-  VideoReader reader(input.pipe ? input.pipe : open_path(input.path, given_limits()), reader_options);
-  const StreamInfo stream = reader.stream();
-  const double expected = expected_frames(reader);
-  std::optional<ClipOutput> output;
-  if (!input.output.empty()) output.emplace(input.output, stream, PixelChoice::playable);
+VideoReader Runner::open_clip(Clip& clip, std::size_t at_once) const {
+  const RunInput& input = clip.input;
+  VideoReaderOptions options;
+  options.demuxer.cancel = interrupt_token();
+  options.demuxer.limits = options.decoder.limits = given_limits();
+  options.decoder.raise_on_error = !settings_.conceal;
+  if (at_once > 1) options.decoder.threads = std::max(1, default_threads() / static_cast<int>(at_once));
+  VideoReader reader(input.source ? input.source : open_path(input.path, given_limits()), options);
+  clip.stream = reader.stream();
+  clip.expected = expected_frames(reader);
+  return reader;
+}
+
+void Runner::run_clips(std::span<const RunInput> inputs) {
+  std::vector<std::unique_ptr<Clip>> clips;
+  std::vector<OpenClip> openers;
   PipelineOptions options;
   options.input = settings_.picture.input;
   options.preprocess = settings_.picture.spec;
   options.batch = settings_.batch;
+  options.range = settings_.range;
+  options.side_by_side =
+      settings_.clips_at_once > 0 ? settings_.clips_at_once : std::min(settings_.batch, most_at_once);
   options.trace = trace();
   options.cancel = interrupt_token();
-  Pipeline pipeline(std::move(reader), engine_, engine_.create_context({0, settings_.recorder != nullptr}),
+  const std::size_t at_once = std::min(inputs.size(), static_cast<std::size_t>(options.side_by_side));
+  for (const RunInput& input : inputs) {
+    Clip& clip = *clips.emplace_back(std::make_unique<Clip>(input));
+    openers.emplace_back([this, &clip, at_once] { return open_clip(clip, at_once); });
+  }
+  Pipeline pipeline(std::move(openers), engine_, engine_.create_context({0, settings_.recorder != nullptr}),
                     options);
+  const PipesClosed closed(inputs);
   ProgressBar bar("run");
   std::int64_t frames = 0;
-  while (auto result = or_conceal(settings_.conceal, [&] { return pipeline.next(); })) {
-    const Image& image = result->frame.image;
-    PictureAnswers picture = describe(
-        input, result->frame,
-        read_answers(settings_.task, result->outputs, settings_.picture.spec, image.width, image.height));
-    picture.outputs = &result->outputs;
-    say(picture, image);
-    FrameTimes times{result->decode_seconds, result->infer_seconds, 0};
-    const bool recorded = settings_.recorder && settings_.recorder->wants_next();
-    if (output || recorded) {
-      const auto start = Clock::now();
-      const Image marked = [&] {
-        const TraceScope scope(options.trace, "draw", "encode", result->frame.index);
-        return annotate(image, settings_.task, picture.answers);
-      }();
-      times.draw = seconds_since(start);
-      if (output) {
-        const TraceScope scope(options.trace, "encode", "encode", result->frame.index);
-        output->write(marked, result->frame.pts);
-      }
-      times.encode = seconds_since(start) - times.draw;
-      if (recorded) settings_.recorder->keep(picture, settings_.task.kind, image, marked);
-      times.report = seconds_since(start) - times.draw - times.encode;
+  while (const auto result = pipeline.next()) {
+    Clip& clip = *clips[result->clip];
+    if (result->ended) {
+      end_clip(clip, result->error);
+      continue;
     }
-    totals_.sums += times;
-    if (settings_.recorder) settings_.recorder->count(times);
-    bar.update(static_cast<double>(++frames), expected, "frames");
+    about("run", clip.input.path, [&] { take_frame(clip, *result); });
+    const bool known = inputs.size() == 1 && is_default(settings_.range);
+    bar.update(static_cast<double>(++frames), known ? clip.expected : 0, "frames");
   }
   interrupt_token().check();
-  check(frames > 0, ErrorCode::bad_data, "no frame could be decoded");
-  const auto end = Clock::now();
-  if (output) output->finish();
-  totals_.sums.encode += seconds_since(end);
   if (settings_.recorder) settings_.recorder->take_profile(pipeline.context());
-  totals_.frames += frames;
+}
+
+void Runner::take_frame(Clip& clip, const PipelineResult& result) {
+  if (clip.frames++ == 0 && clip.input.form != OutputForm::none)
+    clip.output.emplace(clip.input, clip.stream, settings_.range);
+  const Image& image = result.frame.image;
+  PictureAnswers picture = describe(
+      clip.input, result.frame,
+      read_answers(settings_.task, result.outputs, settings_.picture.spec, image.width, image.height));
+  picture.outputs = &result.outputs;
+  say(picture, image);
+  FrameTimes times{result.decode_seconds, result.infer_seconds, 0};
+  const bool recorded = settings_.recorder && settings_.recorder->wants_next();
+  if (clip.output || recorded) {
+    const auto start = Clock::now();
+    const Trace trace = this->trace();
+    const Image marked = [&] {
+      const TraceScope scope(trace, "draw", "encode", result.frame.index);
+      return annotate(image, settings_.task, picture.answers);
+    }();
+    times.draw = seconds_since(start);
+    if (clip.output) {
+      const TraceScope scope(trace, "encode", "encode", result.frame.index);
+      clip.output->write(marked, result.frame);
+    }
+    times.encode = seconds_since(start) - times.draw;
+    if (recorded) settings_.recorder->keep(picture, settings_.task.kind, image, marked);
+    times.report = seconds_since(start) - times.draw - times.encode;
+  }
+  totals_.sums += times;
+  if (settings_.recorder) settings_.recorder->count(times);
+}
+
+void Runner::end_clip(Clip& clip, const std::exception_ptr& error) {
+  try {
+    if (error) or_conceal(settings_.conceal, [&] { std::rethrow_exception(error); });
+    const bool ranged = clip.stream.width > 0 && !is_default(settings_.range);
+    check(clip.frames > 0, ErrorCode::bad_data, "{}",
+          ranged ? "no frame lies between --start and --end" : "no frame could be decoded");
+  } catch (const Error& failure) {
+    clip.output.reset();
+    const bool tables = clip.frames == 0 && clip.input.piped_mp4 && failure.code() != ErrorCode::cancelled;
+    return fail_input(clip.input, tables ? without_tables(failure) : failure);
+  }
+  const auto end = Clock::now();
+  if (clip.output) about("run", clip.input.path, [&] { clip.output->finish(); });
+  clip.output.reset();
+  totals_.sums.encode += seconds_since(end);
+  totals_.frames += clip.frames;
   ++totals_.clips;
 }
 

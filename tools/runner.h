@@ -1,16 +1,20 @@
 #pragma once
 // Pictures and clips through a network, and their answers to where they are wanted.
 
+#include <exception>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <lanner/engine.h>
-#include <lanner/output.h>
 #include <lanner/pipeline.h>
-#include <lanner/source.h>
 
 #include "answer_lines.h"
+#include "byte_output.h"
 #include "console.h"
+#include "inputs.h"
+#include "outputs.h"
 #include "preprocess_options.h"
 #include "report/recorder.h"
 #include "result_outputs.h"
@@ -19,17 +23,10 @@
 
 namespace lanner::tool {
 
-/// Where the answers to one input go.
-struct RunInput {
-  std::string path;
-  bool still = false;
-  std::string output; ///< Marked picture or clip; empty: none.
-  SourcePtr pipe;     ///< What cannot be opened a second time; null for files.
-};
-
 /// What one run has done.
 struct RunTotals {
   std::int64_t pictures = 0, clips = 0, frames = 0;
+  std::size_t failed = 0; ///< Inputs that could not be read; each was told.
   double seconds = 0;
   FrameTimes sums;        ///< Over all pictures and frames.
   double cpu_seconds = 0; ///< Of the process, meanwhile.
@@ -37,36 +34,48 @@ struct RunTotals {
   StageTimes stages() const { return {sums, seconds, cpu_seconds, clips > 0}; }
 };
 
-/// Runs inputs one by one. Interrupted by Ctrl-C, which leaves no output under its final name.
+/// Runs pictures one by one, and clips that follow one another side by side. Interrupted by Ctrl-C, which
+/// leaves no output under its final name.
 class Runner {
 public:
   struct Settings {
     PictureInput picture;
     Task task;
-    int batch = 1;             ///< Frames of a clip in one run.
+    int batch = 1;             ///< Frames of clips in one run.
     int still_batch = 1;       ///< What a network of fixed batch size wants of a single image.
     bool lines = true;         ///< Answers in words on stdout.
     bool name_sources = false; ///< Several inputs: lines say whose they are.
     bool json_to_stdout = false;
-    bool conceal = false; ///< Damage in a clip is no error.
-    OutputFile* json = nullptr;
+    bool conceal = false;   ///< Damage in a clip is no error.
+    FrameRange range;       ///< Of each clip.
+    int clips_at_once = 0;  ///< 0: as many as a batch has frames.
+    std::size_t failed = 0; ///< Inputs that could not be read so far.
+    ByteOutput* json = nullptr;
     Recorder* recorder = nullptr;
     ResultOutputs* results = nullptr;
   };
   Runner(Engine engine, Settings settings) : engine_(std::move(engine)), settings_(std::move(settings)) {}
 
-  void run(const RunInput& input);
+  /// One that cannot be read is told, and an error where it is the only one; all other errors are thrown.
+  void run(const std::vector<RunInput>& inputs);
   const RunTotals& totals() const { return totals_; }
 
 private:
+  struct Clip;
   void run_still(const RunInput& input);
-  void run_clip(const RunInput& input);
+  void run_picture(const RunInput& input, const Image& image, double decode_seconds);
+  void run_clips(std::span<const RunInput> inputs);
+  VideoReader open_clip(Clip& clip, std::size_t at_once) const;
+  void take_frame(Clip& clip, const PipelineResult& result);
+  void end_clip(Clip& clip, const std::exception_ptr& error);
+  void fail_input(const RunInput& input, const Error& error);
   void say(const PictureAnswers& picture, const Image& image);
   Trace trace() const { return settings_.recorder ? settings_.recorder->trace() : Trace(); }
 
   Engine engine_;
   Settings settings_;
   RunTotals totals_;
+  bool alone_ = true;             ///< There is but one input.
   std::optional<Context> stills_; ///< Made by the first image.
 };
 

@@ -6,6 +6,8 @@
 
 #include <lanner/nearest.h>
 
+#include "foreign_options.h"
+
 namespace lanner::tool {
 namespace {
 
@@ -42,6 +44,7 @@ std::vector<std::string> with_long_names(int count, char** arguments) {
     std::string argument = arguments[i];
     for (const auto& [name, long_name] : two_part_names)
       if (argument == name) argument = long_name;
+    if (auto longer = with_two_dashes(argument)) argument = std::move(*longer);
     result.push_back(std::move(argument));
   }
   return result;
@@ -56,7 +59,8 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
     const bool option = argument.size() > 1 && argument[0] == '-';
     if (!option && &command != &app) continue;
     const std::string name = argument.substr(0, argument.find('='));
-    const std::string meant = did_you_mean(name, option ? option_names(command) : command_names(app));
+    std::string meant = option ? foreign_meaning(name, option_names(command)) : std::string();
+    if (meant.empty()) meant = did_you_mean(name, option ? option_names(command) : command_names(app));
     return fmt::format("{}no {} '{}'{}", prefix, option ? "option" : "command", name,
                        meant.empty() ? help : meant);
   }

@@ -4,10 +4,13 @@
 // its own (codecs may, see DecoderOptions::threads) and is used by one thread at a time. Objects keep their
 // source alive.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <lanner/image.h>
@@ -63,10 +66,19 @@ public:
 };
 std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& format = {});
 
+/// Takes bytes in their order. What it throws ends the writing, and is thrown by the call that wrote.
+using WriteCallback = std::function<void(std::span<const std::byte>)>;
+/// Writes a container from its first byte to its last, as a pipe takes it: `format` is matroska, webm,
+/// mpegts, mp4 and mov (in fragments), flv, mjpeg, h264 or hevc, else
+/// Error{unsupported}. `name` is what errors call the output.
+std::unique_ptr<Muxer> create_muxer(WriteCallback write, const std::string& format,
+                                    const std::string& name = "output");
+
 /// Encoder and muxer in one: images in, a file out. Writes nothing under `path` before finish().
 class VideoWriter {
 public:
   VideoWriter(const std::string& path, const EncoderOptions& options);
+  VideoWriter(std::unique_ptr<Muxer> muxer, const EncoderOptions& options);
   ~VideoWriter();
   VideoWriter(VideoWriter&&) noexcept;
   VideoWriter& operator=(VideoWriter&&) noexcept;

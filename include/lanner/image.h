@@ -126,6 +126,9 @@ void convert_image(const Image& from, Image& to, Stream stream = {}, int threads
 /// Reads a still image (PNG, JPEG, BMP, PPM/PGM, WebP, TIFF...) through the FFmpeg module; rotation from EXIF
 /// is applied.
 Image load_image(const std::string& path, const Limits& limits = {});
+/// The same of a file's bytes; `name` is what errors call them.
+Image decode_image(std::span<const std::byte> bytes, const Limits& limits = {},
+                   const std::string& name = "image");
 /// Writes PNG or JPEG, by the path's extension, through the FFmpeg module.
 void save_image(const std::string& path, const Image& image);
 /// The bytes of a PNG or JPEG file; `kind` is `png`, `jpg` or `jpeg`.

@@ -78,7 +78,18 @@ public:
     std::lock_guard lock(mutex_);
     return items_.size();
   }
-  std::size_t capacity() const noexcept { return capacity_; }
+  std::size_t capacity() const {
+    std::lock_guard lock(mutex_);
+    return capacity_;
+  }
+  /// For whoever learns late how large the items are; those within stay.
+  void set_capacity(std::size_t capacity) {
+    {
+      std::lock_guard lock(mutex_);
+      capacity_ = capacity == 0 ? 1 : capacity;
+    }
+    room_.notify_all();
+  }
 
 private:
   // A token is set without notifying anybody (it may be set in a signal handler), so waits look at it in
@@ -100,7 +111,7 @@ private:
     filled_.notify_all();
   }
 
-  const std::size_t capacity_;
+  std::size_t capacity_;
   const CancelToken cancel_;
   mutable std::mutex mutex_;
   std::condition_variable room_, filled_;

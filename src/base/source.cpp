@@ -244,7 +244,7 @@ Content read_through(ByteSource& source, const Limits& limits) {
     const std::size_t count = source.read_at(done, std::span(*bytes).subspan(done));
     done += count;
     require_file_size(source.name(), done, limits);
-    if (count < wanted) break;
+    if (count == 0) break; // Sources may give what they have.
   }
   check(size < 0 || done == static_cast<std::uint64_t>(size), ErrorCode::io,
         "{}: ended after {} of {} bytes; it was cut while being read", source.name(), done, size);

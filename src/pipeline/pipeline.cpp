@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <exception>
+#include <memory>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,7 +16,7 @@
 #include "base/sole_use.h"
 #include "base/thread_name.h"
 #include "device/core_share.h"
-#include "video/frame_budget.h"
+#include "pipeline/clip_lane.h"
 
 namespace lanner {
 namespace {
@@ -23,11 +24,10 @@ namespace {
 /// Frames with their answers that the network runs ahead of the caller.
 constexpr std::size_t answers_ahead = 2;
 
-/// Frames that go through the network together.
+/// Frames that go through the network together, and the ends of clips between them.
 struct Batch {
-  std::vector<Frame> frames;
-  std::int64_t size = 0; ///< Of the run: behind the last frame it is repeated.
-  double decode_seconds = 0;
+  std::vector<ClipItem> items;
+  std::size_t frames = 0;
 };
 
 /// What a thread hands on: the last one may be what it threw, which so comes behind all that it made.
@@ -70,15 +70,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// As a player shows it: what answers and drawings refer to.
-void turn_upright(Frame& frame) {
-  const int turns = static_cast<int>(std::lround(frame.rotation / 90)) % 4;
-  if (turns == 0) return;
-  frame.image = turned_image(frame.image, turns);
-  if (turns % 2) std::swap(frame.sample_aspect.num, frame.sample_aspect.den);
-  frame.rotation -= 90.0 * turns;
-}
-
 /// Null where the engine has no such input.
 const Binding* binding_of(const Engine& engine, const std::string& input) {
   for (const Binding& binding : engine.inputs())
@@ -97,11 +88,10 @@ std::string only_image_input(const Engine& engine) {
   return engine.inputs()[0].name;
 }
 
-/// As many batches as were asked for, where their pictures are not too large for that.
-std::size_t places_in_queue(const StreamInfo& stream, const PipelineOptions& options) {
-  const std::uint64_t batch = picture_bytes(stream) * static_cast<std::uint64_t>(std::max(1, options.batch));
-  const auto most = static_cast<int>(std::clamp<std::size_t>(options.queue, 1, 1024));
-  return static_cast<std::size_t>(fitting(budget_of_frames({}), batch, most));
+/// The only clip, which is opened already.
+std::vector<OpenClip> alone(VideoReader reader) {
+  const auto held = std::make_shared<VideoReader>(std::move(reader));
+  return {[held] { return std::move(*held); }};
 }
 
 /// Element `n` of `count` along the first dimension; the whole where that is no batch.
@@ -119,10 +109,10 @@ Tensor element(const Tensor& output, std::size_t n, std::size_t count) {
 } // namespace
 
 struct Pipeline::State {
-  State(VideoReader from, const Engine& shared, Context own, const PipelineOptions& wanted)
-      : reader(std::move(from)), engine(shared), context(std::move(own)), options(wanted),
-        cancel(CancelToken::create()), batches(places_in_queue(reader.stream(), wanted), cancel),
-        results(answers_ahead, cancel) {
+  State(std::vector<OpenClip> given, bool one, const Engine& shared, Context own,
+        const PipelineOptions& wanted)
+      : clips(std::move(given)), single(one), engine(shared), context(std::move(own)), options(wanted),
+        cancel(CancelToken::create()), results(answers_ahead, cancel) {
     if (options.input.empty()) options.input = only_image_input(engine);
     if (!options.preprocess) options.preprocess = engine.preprocess(options.input);
     check(options.preprocess.has_value(), ErrorCode::invalid_argument,
@@ -130,14 +120,23 @@ struct Pipeline::State {
           options.input);
     check(options.batch > 0, ErrorCode::invalid_argument, "batch: expected at least 1, got {}",
           options.batch);
+    check(options.side_by_side >= 0, ErrorCode::invalid_argument,
+          "side_by_side: expected 0 or more clips, got {}", options.side_by_side);
     const Binding* input = binding_of(engine, options.input);
     input_batch = fixed_batch(input);
     takes_pictures = input && !input->picture.empty();
     check(input_batch == 0 || input_batch == options.batch, ErrorCode::invalid_argument,
           "batch: the network takes {} frames in one run, {} were asked for", input_batch, options.batch);
-    decoder = std::thread([this] { hand_on(batches, [this] { decode(); }); });
-    name_thread(decoder, "lanner-decode");
+    begin();
+  }
+
+  ~State() { stop(); }
+
+  void begin() {
+    const int wanted = options.side_by_side > 0 ? options.side_by_side : options.batch;
+    lanes.resize(std::min(clips.size(), static_cast<std::size_t>(wanted)));
     try {
+      for (std::unique_ptr<ClipLane>& lane : lanes) open_next(lane);
       runner = std::thread([this] { hand_on(results, [this] { run(); }); });
       name_thread(runner, "lanner-infer");
     } catch (...) {
@@ -146,98 +145,124 @@ struct Pipeline::State {
     }
   }
 
-  ~State() { stop(); }
-
   void stop() {
     cancel.cancel();
-    batches.close();
     results.close();
-    for (std::thread* thread : {&decoder, &runner})
-      if (thread->joinable()) thread->join();
+    if (runner.joinable()) runner.join(); // Before the lanes, which it changes.
+    lanes.clear();
   }
 
-  void decode() {
-    while (batches.wait_for_room()) {
-      std::optional<Batch> batch = read_batch();
-      if (!batch) return;
-      batches.push({std::move(*batch), nullptr});
-    }
+  /// A lane goes on with the next clip; null where there is none.
+  void open_next(std::unique_ptr<ClipLane>& lane) {
+    lane.reset();
+    if (opened == clips.size()) return;
+    const std::size_t clip = opened++;
+    lane = std::make_unique<ClipLane>(clip, std::move(clips[clip]), options, lanes.size(), cancel);
   }
 
   void run() {
     CoreShare cores(context.threads());
-    while (std::optional<Batch> batch = taken(batches)) {
+    while (std::optional<Batch> batch = gather()) {
       options.cancel.check();
       infer(*batch);
       cores.settle();
     }
   }
 
-  std::optional<Batch> read_batch() {
+  /// A frame of each lane in turn, until the batch is full or nothing comes any more.
+  std::optional<Batch> gather() {
     Batch batch;
-    const auto start = Clock::now();
-    while (batch.frames.size() < static_cast<std::size_t>(options.batch)) {
-      options.cancel.check();
-      const TraceScope scope(options.trace, "decode", "decode", decoded);
-      std::optional<Frame> frame = reader.next();
-      if (!frame) break;
-      frame->index = decoded++;
-      turn_upright(*frame);
-      batch.frames.push_back(std::move(*frame));
+    while (batch.frames < static_cast<std::size_t>(options.batch)) {
+      std::erase(lanes, nullptr);
+      if (lanes.empty()) break;
+      turn %= lanes.size();
+      std::unique_ptr<ClipLane>& lane = lanes[turn];
+      ClipItem item = lane->next();
+      if (item.ended) {
+        if (single && item.error) fail_behind(batch, item.error);
+        open_next(lane); // It is its turn.
+        if (!single) batch.items.push_back(std::move(item));
+      } else {
+        ++batch.frames;
+        ++turn;
+        batch.items.push_back(std::move(item));
+      }
     }
-    if (batch.frames.empty()) return std::nullopt;
-    batch.size = std::max(static_cast<std::int64_t>(batch.frames.size()), input_batch);
-    batch.decode_seconds = seconds_since(start);
+    if (batch.items.empty()) return std::nullopt;
     return batch;
+  }
+
+  /// What ended the only clip is thrown behind the answers to the frames before it.
+  void fail_behind(Batch& batch, const std::exception_ptr& error) {
+    if (batch.frames > 0) infer(batch);
+    std::rethrow_exception(error);
   }
 
   void bind(const Batch& batch) {
     std::vector<Image> images;
-    for (const Frame& frame : batch.frames) images.push_back(frame.image);
-    images.resize(static_cast<std::size_t>(batch.size), images.back());
+    for (const ClipItem& item : batch.items)
+      if (!item.ended) images.push_back(item.frame.image);
+    // Behind the last one it is repeated, for a network that insists on a size.
+    images.resize(std::max(images.size(), static_cast<std::size_t>(input_batch)), images.back());
     const Trace trace = takes_pictures ? Trace() : options.trace; // The network itself preprocesses, then.
-    const TraceScope scope(trace, "preprocess", "infer", batch.frames[0].index);
+    const TraceScope scope(trace, "preprocess", "infer", first_index(batch));
     context.bind(options.input, images, &*options.preprocess);
   }
 
   /// Runs the batch and hands its answers on.
   void infer(Batch& batch) {
     const auto start = Clock::now();
-    {
-      const TraceScope scope(options.trace, "infer", "infer", batch.frames[0].index);
+    if (batch.frames > 0) {
+      const TraceScope scope(options.trace, "infer", "infer", first_index(batch));
       bind(batch);
       context.run({}, {options.cancel, {}});
     }
-    const std::size_t count = batch.frames.size();
-    const auto run = static_cast<std::size_t>(batch.size);
-    const double share = 1.0 / static_cast<double>(count);
-    const double seconds = seconds_since(start);
-    for (std::size_t n = 0; n < count; ++n) {
-      PipelineResult result{std::move(batch.frames[n]), {}, batch.decode_seconds * share, seconds * share};
-      for (const Binding& binding : engine.outputs())
-        if (!binding.sequence)
-          result.outputs[binding.name] = element(context.output(binding.name).tensor, n, run);
+    const double seconds = batch.frames > 0 ? seconds_since(start) / static_cast<double>(batch.frames) : 0;
+    const std::size_t run = std::max(batch.frames, static_cast<std::size_t>(input_batch));
+    std::size_t n = 0;
+    for (ClipItem& item : batch.items) {
+      PipelineResult result{
+          std::move(item.frame), {}, item.decode_seconds, seconds, item.clip, item.ended, item.error};
+      if (item.ended)
+        result.infer_seconds = 0;
+      else
+        add_outputs(result, n++, run);
       results.push({std::move(result), nullptr});
     }
   }
 
+  static std::int64_t first_index(const Batch& batch) {
+    const auto frame = std::ranges::find(batch.items, false, &ClipItem::ended);
+    return frame->frame.index;
+  }
+
+  void add_outputs(PipelineResult& result, std::size_t n, std::size_t run) {
+    for (const Binding& binding : engine.outputs())
+      if (!binding.sequence)
+        result.outputs[binding.name] = element(context.output(binding.name).tensor, n, run);
+  }
+
   SoleUse use{"Pipeline"};
-  VideoReader reader;
+  std::vector<OpenClip> clips;
+  const bool single; ///< One clip, whose errors are the pipeline's.
   Engine engine;
   Context context;
   PipelineOptions options;
   CancelToken
-      cancel; ///< Ends the decoding thread with this object; the caller's token is looked at for each frame.
-  BoundedQueue<Handed<Batch>> batches;
+      cancel; ///< Ends the decoding threads with this object; the caller's token is looked at for each frame.
   BoundedQueue<Handed<PipelineResult>> results;
-  std::int64_t decoded = 0;
+  std::vector<std::unique_ptr<ClipLane>> lanes;
+  std::size_t opened = 0, turn = 0;
   std::int64_t input_batch = 0;
   bool takes_pictures = false;
-  std::thread decoder, runner;
+  std::thread runner;
 };
 
 Pipeline::Pipeline(VideoReader reader, const Engine& engine, Context context, const PipelineOptions& options)
-    : state_(std::make_unique<State>(std::move(reader), engine, std::move(context), options)) {}
+    : state_(std::make_unique<State>(alone(std::move(reader)), true, engine, std::move(context), options)) {}
+Pipeline::Pipeline(std::vector<OpenClip> clips, const Engine& engine, Context context,
+                   const PipelineOptions& options)
+    : state_(std::make_unique<State>(std::move(clips), false, engine, std::move(context), options)) {}
 Pipeline::~Pipeline() = default;
 Pipeline::Pipeline(Pipeline&&) noexcept = default;
 

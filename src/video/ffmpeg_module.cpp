@@ -35,8 +35,17 @@ std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& 
   return ffmpeg_module().create_muxer(path, format);
 }
 
+std::unique_ptr<Muxer> create_muxer(WriteCallback write, const std::string& format, const std::string& name) {
+  check(static_cast<bool>(write), ErrorCode::invalid_argument, "{}: no function to write with", name);
+  return ffmpeg_module().create_stream_muxer(std::move(write), format, name);
+}
+
 Image load_image(const std::string& path, const Limits& limits) {
   return ffmpeg_module().load_image(path, limits);
+}
+
+Image decode_image(std::span<const std::byte> bytes, const Limits& limits, const std::string& name) {
+  return ffmpeg_module().decode_image(bytes, limits, name);
 }
 
 void save_image(const std::string& path, const Image& image) {

@@ -14,7 +14,7 @@
 namespace lanner {
 
 /// Raised whenever FfmpegModule or a type that crosses it changes.
-inline constexpr std::uint32_t ffmpeg_module_version = 4;
+inline constexpr std::uint32_t ffmpeg_module_version = 5;
 
 /// Entry points of the FFmpeg module. Each follows the rules of the public function of its name.
 struct FfmpegModule {
@@ -25,7 +25,11 @@ struct FfmpegModule {
                                              const std::string& reason);
   std::unique_ptr<Encoder> (*create_encoder)(const EncoderOptions& options);
   std::unique_ptr<Muxer> (*create_muxer)(const std::string& path, const std::string& format);
+  /// Of containers that are written from the first byte to the last.
+  std::unique_ptr<Muxer> (*create_stream_muxer)(WriteCallback write, const std::string& format,
+                                                const std::string& name);
   Image (*load_image)(const std::string& path, const Limits& limits);
+  Image (*decode_image)(std::span<const std::byte> bytes, const Limits& limits, const std::string& name);
   void (*save_image)(const std::string& path, const Image& image);
   std::vector<std::byte> (*encode_image)(const Image& image, std::string_view kind);
   VideoSupport (*video_support)();

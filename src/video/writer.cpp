@@ -9,8 +9,9 @@
 namespace lanner {
 
 struct VideoWriter::State {
-  State(const std::string& path, const EncoderOptions& encoder_options)
-      : options(encoder_options), muxer(create_muxer(path)) {
+  State(std::unique_ptr<Muxer> made, const EncoderOptions& encoder_options)
+      : options(encoder_options), muxer(std::move(made)) {
+    check(muxer != nullptr, ErrorCode::invalid_argument, "VideoWriter: no muxer was given");
     options.global_header = muxer->wants_global_header();
     if (options.time_base.den <= 0) options.time_base = {options.rate.den, options.rate.num};
     if (options.width > 0 && options.height > 0 && options.color.matrix != ColorMatrix::unspecified) open();
@@ -61,7 +62,9 @@ struct VideoWriter::State {
 };
 
 VideoWriter::VideoWriter(const std::string& path, const EncoderOptions& options)
-    : state_(std::make_unique<State>(path, options)) {}
+    : VideoWriter(create_muxer(path), options) {}
+VideoWriter::VideoWriter(std::unique_ptr<Muxer> muxer, const EncoderOptions& options)
+    : state_(std::make_unique<State>(std::move(muxer), options)) {}
 VideoWriter::~VideoWriter() = default;
 VideoWriter::VideoWriter(VideoWriter&&) noexcept = default;
 VideoWriter& VideoWriter::operator=(VideoWriter&&) noexcept = default;

@@ -51,7 +51,6 @@ def commands(path, good, out):
     yield ["transcode", path, out / "out.mp4"]
     yield ["run", good["model"], *QUICK, "-i", path, "-o", f"{out}/", "--json", out / "out.jsonl", "--report", out / "out.html"]
     yield ["run", path, "--preset", "none", "-i", good["picture"], "-o", out / "out.png", "--json", out / "out.jsonl"]
-    yield ["run", good["model"], *QUICK, "-i", good["picture"], good["clip"], path, "--json", out / "out.jsonl"]
     yield ["build", path, "-o", out / "out.plan"]
     yield ["explain", path]
     yield ["verify", path]
@@ -67,6 +66,19 @@ def test_bad_files(tmp_path, good):
             said = refuse(*arguments)
             assert path.name in said, (arguments, said)
             assert leftovers(out) == [], arguments
+
+
+def test_bad_files_among_good_ones(tmp_path, good):
+    bad, out = tmp_path / "bad", tmp_path / "out"
+    bad.mkdir()
+    out.mkdir()
+    paths = [path for path in bad_files(bad, good) if path.name != "folder.mp4"]
+    result = lanner("run", good["model"], *QUICK, "-i", good["picture"], *paths, good["clip"], "--json", out / "out.jsonl")
+    assert result.returncode == 2
+    lines = result.stderr.splitlines()
+    assert all(any(path.name in line for line in lines) for path in paths)
+    assert lines[-1] == f"lanner: run: {len(paths)} of {len(paths) + 2} inputs could not be read"
+    assert len((out / "out.jsonl").read_text().splitlines()) == 6
 
 
 def test_names_of_files_cannot_write_on_the_terminal(tmp_path):

@@ -84,7 +84,7 @@ def test_what_is_read_is_not_written(folder, arguments, victim, role, spelling):
     [
         (["-i", "p.png", "--json", "x", "--report", "below/../x"], "--json and --report would both be written"),
         (["-i", "p.png", "-o", "x.png", "--json", "x.png"], "-o and --json would both be written"),
-        (["-i", "p.png", "below/p.png", "-o", "out/"], "-o of p.png and -o of below/p.png would both be written"),
+        (["-i", "p.png", "below/p.png", "-o", "out/", "--json", "out/p_2.png"], "-o of below/p.png and --json would both be written"),
         (["-i", "p.png", "below/p.png", "-o", "below/"], "would overwrite below/p.png"),
     ],
 )

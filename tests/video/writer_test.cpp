@@ -184,12 +184,34 @@ TEST_F(Writer, WrongRequestsAreNamed) {
                       "32x48");
 }
 
+TEST_F(Writer, GivesTheBytesOfAStreamInOrder) {
+  for (const std::string format : {"matroska", "mpegts", "mp4"}) {
+    std::string bytes;
+    const auto take = [&](std::span<const std::byte> some) {
+      bytes.append(reinterpret_cast<const char*>(some.data()), some.size());
+    };
+    VideoWriter writer(create_muxer(take, format), EncoderOptions{});
+    for (int i = 0; i < 5; ++i) writer.write(test::pattern(PixelFormat::rgb24, 64, 48, i));
+    writer.finish();
+    VideoReader reader(open_bytes(std::as_bytes(std::span(bytes))));
+    EXPECT_EQ(reader.size(), 5) << format;
+  }
+  LANNER_EXPECT_ERROR(create_muxer([](auto) {}, "avi", "a pipe"), ErrorCode::unsupported,
+                      "a pipe: container 'avi' cannot be written without going back");
+  const auto full = [](std::span<const std::byte>) { throw Error(ErrorCode::io, "it is full"); };
+  VideoWriter writer(create_muxer(full, "mpegts"), EncoderOptions{});
+  writer.write(test::pattern(PixelFormat::rgb24, 64, 48, 0));
+  LANNER_EXPECT_ERROR(writer.finish(), ErrorCode::io, "it is full");
+}
+
 TEST_F(Writer, StillImages) {
   const Image original = test::pattern(PixelFormat::rgb24, 61, 43, 0);
   save_image((folder_ / "a.png").string(), original);
   const Image png = load_image((folder_ / "a.png").string());
   EXPECT_EQ(png.format, PixelFormat::rgb24);
   EXPECT_EQ(test::psnr(original, png), 100);
+  EXPECT_EQ(test::psnr(original, decode_image(encode_image(original, "png"))), 100);
+  LANNER_EXPECT_ERROR(decode_image({}, {}, "nothing"), ErrorCode::bad_data, "nothing: no known image format");
   save_image((folder_ / "a.JPG").string(), original);
   const Image jpeg = load_image((folder_ / "a.JPG").string());
   EXPECT_GT(test::psnr(original, to_rgb(jpeg)), 38);

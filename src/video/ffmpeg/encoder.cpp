@@ -38,6 +38,12 @@ void check_options(const EncoderOptions& options) {
         options.bit_rate);
 }
 
+/// What an encoder that is kept from printing would have said.
+std::string_view hint_for(const AVCodec& codec) {
+  const bool svt = std::string_view(codec.name) == "libsvtav1";
+  return svt ? "; many versions of it take even sizes from 64x64 on alone" : "";
+}
+
 class FfmpegEncoder final : public Encoder {
 public:
   explicit FfmpegEncoder(const EncoderOptions& options) : options_(options) {
@@ -51,8 +57,8 @@ public:
     clear_logged_error();
     const int status = avcodec_open2(context_.get(), codec, settings.out());
     check(status >= 0, status == AVERROR(ENOMEM) ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
-          "encoder {}: refused {}x{} {}: {}", codec->name, options_.width, options_.height,
-          to_string(target_.format), error_text(status));
+          "encoder {}: refused {}x{} {}: {}{}", codec->name, options_.width, options_.height,
+          to_string(target_.format), error_text(status), hint_for(*codec));
     const std::string unknown = settings.leftover();
     check(unknown.empty(), ErrorCode::invalid_argument, "encoder {} has no option '{}'", codec->name,
           unknown);

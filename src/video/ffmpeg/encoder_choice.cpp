@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/ranges.h>
+
 #include "base/check.h"
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/pixel_format.h"
@@ -69,8 +71,8 @@ bool same_name(std::string_view a, std::string_view b) {
       a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-// x264 prints to stderr, past every log, where it does not know one of these names.
-void check_x264_names(const Dictionary& settings) {
+// x264 and x265 print to stderr, past every log, where they do not know one of these names.
+void check_names(std::string_view encoder, const Dictionary& settings) {
   const auto require = [&](const char* key, std::span<const std::string_view> known, bool numbers) {
     const std::string value = settings.get(key);
     std::string_view rest = value;
@@ -79,14 +81,14 @@ void check_x264_names(const Dictionary& settings) {
       const std::string_view name = rest.substr(0, end);
       const bool number = numbers && name.size() == 1 && name[0] >= '0' && name[0] <= '9';
       check(number || std::ranges::any_of(known, [&](std::string_view one) { return same_name(one, name); }),
-            ErrorCode::invalid_argument, "encoder libx264: no {} '{}'; expected one of {}", key, name,
+            ErrorCode::invalid_argument, "encoder {}: no {} '{}'; expected one of {}", encoder, key, name,
             fmt::join(known, ", "));
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   };
   require("preset", x264_presets, true);
   require("tune", x264_tunes, false);
-  require("profile", x264_profiles, false);
+  if (encoder == "libx264") require("profile", x264_profiles, false);
 }
 
 constexpr std::int32_t least_size_of_svt = 64;
@@ -101,7 +103,8 @@ void silence(const AVCodec& codec, Dictionary& settings) {
   const std::string_view name = codec.name;
   if (name == "libx265" && !settings.has("x265-params")) settings.set("x265-params", "log-level=none");
   if (name != "libsvtav1") return;
-  // SVT-AV1 prints to stderr whatever FFmpeg's log level is; this variable is its only switch.
+  // SVT-AV1 prints to stderr whatever FFmpeg's log level is; this variable is its only switch, and 0 the
+  // least.
   static std::once_flag once;
   std::call_once(once, [] { setenv("SVT_LOG", "0", 0); });
 }
@@ -161,7 +164,8 @@ void fill_settings(const AVCodec& codec, const EncoderOptions& options, Dictiona
   if (dialect) put(dialect->speed, !options.preset.empty() ? options.preset : dialect->default_speed);
   check(dialect || options.preset.empty(), ErrorCode::invalid_argument, "encoder {} has no presets; got '{}'",
         codec.name, options.preset);
-  if (std::string_view(codec.name) == "libx264") check_x264_names(settings);
+  const std::string_view name = codec.name;
+  if (name == "libx264" || name == "libx265") check_names(name, settings);
   if (options.crf < 0) return;
   check(dialect != nullptr, ErrorCode::invalid_argument,
         "encoder {} has no constant quality scale; give a bit rate, or its own options", codec.name);

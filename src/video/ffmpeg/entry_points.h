@@ -19,7 +19,10 @@ std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderO
                                         const std::string& reason);
 std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options);
 std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& format);
+std::unique_ptr<Muxer> create_stream_muxer(WriteCallback write, const std::string& format,
+                                           const std::string& name);
 Image load_image(const std::string& path, const Limits& limits);
+Image decode_image(std::span<const std::byte> bytes, const Limits& limits, const std::string& name);
 void save_image(const std::string& path, const Image& image);
 std::vector<std::byte> encode_image(const Image& image, std::string_view kind);
 VideoSupport video_support();

@@ -1,15 +1,18 @@
-#include <cstdio>
-#include <exception>
+#include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 #include <utility>
+
+#include <fmt/ranges.h>
 
 #include "base/check.h"
 #include "base/file.h"
 #include "base/sole_use.h"
 #include "video/ffmpeg/av.h"
-#include "video/ffmpeg/byte_io.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/library.h"
+#include "video/ffmpeg/output_io.h"
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
 
@@ -20,71 +23,6 @@ extern "C" {
 namespace lanner::ffmpeg {
 
 namespace {
-
-/// One of FFmpeg's views of the file that is being written. Errors are kept and thrown by rethrow().
-class FileIo {
-public:
-  FileIo(AtomicFile& file, bool writes) : file_(file) {
-    constexpr int buffer_bytes = 64 << 10;
-    auto* buffer = static_cast<unsigned char*>(av_malloc(buffer_bytes));
-    if (!buffer) throw std::bad_alloc();
-    io_.reset(avio_alloc_context(buffer, buffer_bytes, writes, this, read, write, seek));
-    if (io_) return;
-    av_free(buffer);
-    throw std::bad_alloc();
-  }
-
-  AVIOContext* context() noexcept { return io_.get(); }
-  void rethrow() {
-    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
-  }
-
-private:
-  static int write(void* opaque, WriteBytes bytes, int size) noexcept {
-    auto& self = *static_cast<FileIo*>(opaque);
-    if (self.error_) return AVERROR_EXIT;
-    try {
-      const auto count = static_cast<std::size_t>(size);
-      self.file_.write_at(self.position_, {reinterpret_cast<const std::byte*>(bytes), count});
-      self.position_ += count;
-      return size;
-    } catch (...) {
-      self.error_ = std::current_exception();
-      return AVERROR_EXIT;
-    }
-  }
-
-  static int read(void* opaque, std::uint8_t* into, int size) noexcept {
-    auto& self = *static_cast<FileIo*>(opaque);
-    try {
-      const std::span<std::byte> span{reinterpret_cast<std::byte*>(into), static_cast<std::size_t>(size)};
-      const std::size_t count = self.file_.read_at(self.position_, span);
-      self.position_ += count;
-      return count ? static_cast<int>(count) : AVERROR_EOF;
-    } catch (...) {
-      self.error_ = std::current_exception();
-      return AVERROR_EXIT;
-    }
-  }
-
-  static std::int64_t seek(void* opaque, std::int64_t offset, int whence) noexcept {
-    auto& self = *static_cast<FileIo*>(opaque);
-    const auto size = static_cast<std::int64_t>(self.file_.size());
-    whence &= ~AVSEEK_FORCE;
-    if (whence == AVSEEK_SIZE) return size;
-    const std::int64_t base = whence == SEEK_SET   ? 0
-                              : whence == SEEK_CUR ? static_cast<std::int64_t>(self.position_)
-                                                   : size;
-    if (base + offset < 0) return AVERROR(EINVAL);
-    self.position_ = static_cast<std::uint64_t>(base + offset);
-    return base + offset;
-  }
-
-  AtomicFile& file_;
-  std::uint64_t position_ = 0;
-  std::exception_ptr error_;
-  AvioPtr io_;
-};
 
 struct OutputFree {
   void operator()(AVFormatContext* context) const { avformat_free_context(context); }
@@ -105,22 +43,31 @@ const AVOutputFormat* output_format(const std::string& path, const std::string& 
   return format;
 }
 
+/// Containers that are whole when they are written from the first byte to the last.
+const AVOutputFormat* stream_format(const std::string& name, const std::string& output) {
+  constexpr std::string_view known[] = {"matroska", "webm",  "mpegts", "mp4", "mov",
+                                        "flv",      "mjpeg", "h264",   "hevc"};
+  const bool listed = std::find(std::begin(known), std::end(known), name) != std::end(known);
+  check(listed, ErrorCode::unsupported,
+        "{}: container '{}' cannot be written without going back: expected {}", output, name,
+        fmt::join(known, ", "));
+  const AVOutputFormat* format = av_guess_format(name.c_str(), nullptr, nullptr);
+  check(format != nullptr, ErrorCode::unsupported, "{}: FFmpeg {} cannot write container '{}'", output,
+        av_version_info(), name);
+  return format;
+}
+
 class FfmpegMuxer final : public Muxer {
 public:
-  FfmpegMuxer(const std::string& path, const std::string& format)
-      : path_(path), file_(path), io_(file_, true) {
-    AVFormatContext* context = nullptr;
-    const int status =
-        avformat_alloc_output_context2(&context, output_format(path, format), nullptr, nullptr);
-    context_.reset(context);
-    check(status >= 0, ErrorCode::out_of_memory, "{}: memory was refused by the system", path_);
-    context->pb = io_.context();
-    context->flags |= AVFMT_FLAG_CUSTOM_IO;
-    context->opaque = this;
-    context->io_open = reopen;
-    context->io_close2 = [](AVFormatContext*, AVIOContext*) {
-      return 0;
-    }; // Both views belong to this object.
+  FfmpegMuxer(const std::string& path, const std::string& format) : path_(path), file_(path) {
+    io_ = std::make_unique<FileIo>(*file_, true);
+    create(output_format(path, format));
+  }
+  FfmpegMuxer(WriteCallback write, const std::string& format, const std::string& name) : path_(name) {
+    const AVOutputFormat* container = stream_format(format, name);
+    io_ = std::make_unique<StreamIo>(std::move(write));
+    create(container);
+    context_->flush_packets = 1; // Whoever reads sees each picture when it is written.
   }
 
   bool wants_global_header() const noexcept override { return context_->oformat->flags & AVFMT_GLOBALHEADER; }
@@ -163,12 +110,26 @@ public:
     finished_ = true;
     clear_logged_error();
     require(av_write_trailer(context_.get()), "end the file");
-    avio_flush(io_.context());
-    io_.rethrow();
-    file_.commit();
+    avio_flush(io_->context());
+    io_->rethrow();
+    if (file_) file_->commit();
   }
 
 private:
+  void create(const AVOutputFormat* format) {
+    AVFormatContext* context = nullptr;
+    const int status = avformat_alloc_output_context2(&context, format, nullptr, nullptr);
+    context_.reset(context);
+    check(status >= 0, ErrorCode::out_of_memory, "{}: memory was refused by the system", path_);
+    context->pb = io_->context();
+    context->flags |= AVFMT_FLAG_CUSTOM_IO;
+    context->opaque = this;
+    context->io_open = reopen;
+    context->io_close2 = [](AVFormatContext*, AVIOContext*) {
+      return 0;
+    }; // Both views belong to this object.
+  }
+
   // A tag from another container (a demuxed stream) is kept only where this one knows it.
   void adopt_tag(AVCodecParameters& parameters) const {
     const bool encoded = parameters.codec_tag == 0 && parameters.extradata_size > 0;
@@ -185,17 +146,19 @@ private:
     if (begun_) return;
     check(!time_bases_.empty(), ErrorCode::invalid_argument, "{}: no stream was added", path_);
     Dictionary settings;
-    settings.set("movflags", "+faststart"); // Players may start before the whole file has arrived.
+    // Players may start before the whole file has arrived; of a stream each keyframe begins a piece of its
+    // own.
+    settings.set("movflags", file_ ? "+faststart" : "+frag_keyframe+empty_moov+default_base_moof");
     clear_logged_error();
     const int status = avformat_write_header(context_.get(), settings.out());
-    io_.rethrow();
+    io_->rethrow();
     check(status >= 0, status == AVERROR(ENOMEM) ? ErrorCode::out_of_memory : ErrorCode::unsupported,
           "{}: container {} refuses the stream: {}", path_, context_->oformat->name, error_text(status));
     begun_ = true;
   }
 
   void require(int status, const char* what) {
-    io_.rethrow();
+    io_->rethrow();
     if (reread_) reread_->rethrow();
     check(status >= 0, error_code(status) == ErrorCode::io ? ErrorCode::io : ErrorCode::invalid_argument,
           "{}: cannot {}: {}", path_, what, error_text(status));
@@ -205,9 +168,9 @@ private:
   static int reopen(AVFormatContext* context, AVIOContext** io, const char*, int flags,
                     AVDictionary**) noexcept {
     auto& self = *static_cast<FfmpegMuxer*>(context->opaque);
-    if (flags & AVIO_FLAG_WRITE) return AVERROR(EPERM);
+    if (flags & AVIO_FLAG_WRITE || !self.file_) return AVERROR(EPERM);
     try {
-      self.reread_ = std::make_unique<FileIo>(self.file_, false);
+      self.reread_ = std::make_unique<FileIo>(*self.file_, false);
       *io = self.reread_->context();
       return 0;
     } catch (...) {
@@ -217,8 +180,8 @@ private:
 
   SoleUse use_{"Muxer"};
   std::string path_;
-  AtomicFile file_;
-  FileIo io_;
+  std::optional<AtomicFile> file_; ///< None of a stream.
+  std::unique_ptr<OutputIo> io_;
   std::unique_ptr<FileIo> reread_;
   std::unique_ptr<AVFormatContext, OutputFree> context_;
   std::vector<AVRational> time_bases_;
@@ -229,6 +192,11 @@ private:
 
 std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& format) {
   return std::make_unique<FfmpegMuxer>(path, format);
+}
+
+std::unique_ptr<Muxer> create_stream_muxer(WriteCallback write, const std::string& format,
+                                           const std::string& name) {
+  return std::make_unique<FfmpegMuxer>(std::move(write), format, name);
 }
 
 } // namespace lanner::ffmpeg

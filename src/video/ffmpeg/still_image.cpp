@@ -122,15 +122,17 @@ Packet encode_packet(const Image& image, bool jpeg, std::string_view name) {
 } // namespace
 
 Image load_image(const std::string& path, const Limits& limits) {
-  const SourcePtr source = open_path(path, limits);
-  const Content content = read_all(source, limits);
-  const AVCodecID codec = image_codec(content.bytes, path);
+  return ffmpeg::decode_image(read_all(open_path(path, limits), limits).bytes, limits, path);
+}
+
+Image decode_image(std::span<const std::byte> bytes, const Limits& limits, const std::string& name) {
+  const AVCodecID codec = image_codec(bytes, name);
   clear_logged_error();
-  const CodecContextPtr context = open_image_decoder(codec, path, limits);
+  const CodecContextPtr context = open_image_decoder(codec, name, limits);
   Packet packet;
-  packet.bytes = content.bytes;
+  packet.bytes = bytes;
   packet.key = true;
-  FramePtr frame = decode_one(*context, *to_av(packet), path, limits);
+  FramePtr frame = decode_one(*context, *to_av(packet), name, limits);
   const Orientation orientation = orientation_of(display_matrix(*frame));
   Image image = to_image(std::move(frame), limits);
   if (codec == AV_CODEC_ID_MJPEG && image.color.matrix == ColorMatrix::unspecified)

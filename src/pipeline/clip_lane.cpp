@@ -1,0 +1,93 @@
+#include "pipeline/clip_lane.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include <lanner/error.h>
+
+#include "base/check.h"
+#include "base/thread_name.h"
+#include "pipeline/frame_choice.h"
+#include "video/frame_budget.h"
+
+namespace lanner {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// As a player shows it: what answers and drawings refer to.
+void turn_upright(Frame& frame) {
+  const int turns = static_cast<int>(std::lround(frame.rotation / 90)) % 4;
+  if (turns == 0) return;
+  frame.image = turned_image(frame.image, turns);
+  if (turns % 2) std::swap(frame.sample_aspect.num, frame.sample_aspect.den);
+  frame.rotation -= 90.0 * turns;
+}
+
+} // namespace
+
+ClipLane::ClipLane(std::size_t clip, OpenClip open, const PipelineOptions& options, std::size_t lanes,
+                   const CancelToken& cancel)
+    : clip_(clip), open_(std::move(open)), options_(options), lanes_(lanes), items_(1, cancel),
+      thread_([this] { work(); }) {
+  name_thread(thread_, "lanner-decode");
+}
+
+ClipLane::~ClipLane() {
+  items_.close();
+  thread_.join();
+}
+
+ClipItem ClipLane::next() {
+  std::optional<ClipItem> item = items_.pop();
+  check(item.has_value(), ErrorCode::internal, "pipeline: clip {} was asked for frames behind its end",
+        clip_);
+  return std::move(*item);
+}
+
+void ClipLane::work() {
+  try {
+    ClipItem end;
+    try {
+      end = decode_all();
+    } catch (...) {
+      end.error = std::current_exception();
+    }
+    end.clip = clip_;
+    end.ended = true;
+    items_.push(std::move(end));
+  } catch (...) { // Cancelled: nobody reads on.
+    items_.abort(std::current_exception());
+  }
+}
+
+/// Gives the end.
+ClipItem ClipLane::decode_all() {
+  check(static_cast<bool>(open_), ErrorCode::invalid_argument, "pipeline: clip {} has no function to open it",
+        clip_);
+  ChosenFrames frames(std::exchange(open_, nullptr)(), options_.range);
+  items_.set_capacity(places(frames.stream()));
+  for (std::int64_t number = 0; items_.wait_for_room(); ++number) {
+    options_.cancel.check();
+    const auto start = Clock::now();
+    const TraceScope scope(options_.trace, "decode", "decode", number);
+    std::optional<Frame> frame = frames.next();
+    if (!frame) break;
+    turn_upright(*frame);
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    items_.push({clip_, std::move(*frame), seconds, false, nullptr});
+  }
+  return {};
+}
+
+/// As many batches as were asked for, less what other lanes hold, where their pictures are not too large.
+std::size_t ClipLane::places(const StreamInfo& stream) const {
+  const std::size_t batches = std::clamp<std::size_t>(options_.queue, 1, 1024);
+  const auto frames = batches * static_cast<std::size_t>(std::max(1, options_.batch));
+  const auto most = static_cast<int>(std::min<std::size_t>((frames + lanes_ - 1) / lanes_, 1u << 20));
+  return static_cast<std::size_t>(fitting(budget_of_frames({}) / lanes_, picture_bytes(stream), most));
+}
+
+} // namespace lanner
