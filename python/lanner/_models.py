@@ -21,13 +21,14 @@ def _is_one(model: object, names: tuple[str, ...]) -> bool:
 
 
 def _build(model: object, *others: object, **options: Any) -> _lanner.Engine:
-    if _is_one(model, ("torch:nn.Module", "torch.export:ExportedProgram")):
+    keras = _is_one(model, ("keras:Model",))  # which over torch is a module too
+    if not keras and _is_one(model, ("torch:nn.Module", "torch.export:ExportedProgram")):
         from lanner._torch import export
 
         return export.build_module(model, *others, **options)
     if options.pop("example_inputs", None) is not None:
         raise TypeError(f"example_inputs: expected for a torch.nn.Module alone, got them for a {type(model).__name__}")
-    if _is_one(model, ("keras:Model",)):
+    if keras:
         from lanner import _keras
 
         return _keras.build_model(model, *others, **options)

@@ -32,6 +32,7 @@ def build_module(
     else:
         arguments, by_name = arguments_of(model, example_inputs)
         program = to_onnx(model, arguments, kwargs=by_name, dynamic_shapes=dynamic_shapes)
+        program.model.graph.name = type(model).__name__
     name_outputs(program)
     exported = program.exported_program
     tensors = list(exported.state_dict.values()) + [value for value in exported.constants.values() if isinstance(value, torch.Tensor)]
@@ -39,7 +40,7 @@ def build_module(
     options.setdefault("device", device_of(tensors or inputs))
     options.setdefault("precision", precision_of([*tensors, *inputs]))
     if not options.get("shapes") and not options.get("profiles"):
-        options["shapes"] = ranges_of(program)
+        options.update(sizes_of(program))
     return build_program(program, options)
 
 
@@ -59,9 +60,13 @@ def arguments_of(model: Any, example_inputs: Any) -> tuple[tuple[Any, ...], dict
 
 def to_onnx(model: Any, arguments: tuple[Any, ...] = (), **options: Any) -> Any:
     """torch's ONNXProgram. Weights keep their names in it, and are folded by the build, so that a refit finds them."""
-    if importlib.util.find_spec("onnxscript") is None:
-        raise errors.NotFound("build: torch's exporter needs the package onnxscript, which is not installed: pip install onnxscript")
+    check_exporter()
     return torch.onnx.export(model, arguments, dynamo=True, optimize=False, verbose=False, **options)
+
+
+def check_exporter() -> None:
+    if importlib.util.find_spec("onnxscript") is None:
+        raise errors.NotFound("torch's exporter needs the package onnxscript, which is not installed: pip install onnxscript")
 
 
 def build_program(program: Any, options: dict[str, Any]) -> _lanner.Engine:
@@ -115,7 +120,10 @@ def device_of(tensors: list[Any]) -> str:
     devices = sorted({str(tensor.device) for tensor in tensors})
     if len(devices) > 1:
         raise errors.InvalidArgument(f"build: the module's tensors lie on {', '.join(devices)}; say on which device the engine is to be: device=")
-    device = torch.device(devices[0] if devices else "cpu")
+    return name_of_device(torch.device(devices[0] if devices else "cpu"))
+
+
+def name_of_device(device: Any) -> str:
     if device.type not in ("cpu", "cuda"):
         raise errors.Unsupported(f"build: the module lies on {device}; engines are for cpu and cuda: move it there, or give device=")
     if device.type == "cpu":
@@ -129,8 +137,14 @@ def precision_of(tensors: list[Any]) -> str:
     return ",".join(["fp32"] + ["fp16"] * (torch.float16 in types) + ["bf16"] * (torch.bfloat16 in types))
 
 
+def sizes_of(program: Any) -> dict[str, Any]:
+    """Options for open sizes: what the engine takes is one profile, tuned for the example, so that other sizes take over its kernels."""
+    ranges = ranges_of(program)
+    return {"shapes": ranges, "profiles": [ranges]} if ranges else {}
+
+
 def ranges_of(program: Any) -> dict[str, tuple[tuple[int, ...], ...]]:
-    """Of inputs with open sizes: what dynamic_shapes allows, and the example's shape to tune for."""
+    """Of inputs with open sizes: what dynamic_shapes allows, and the example's shape in between."""
     bounds = program.exported_program.range_constraints
     shapes: dict[str, tuple[tuple[int, ...], ...]] = {}
     values = [value for value in values_of_inputs(program.exported_program) if isinstance(value, torch.Tensor)]

@@ -49,6 +49,26 @@ def kind_of(node: Any) -> tuple[Any, ...]:
     return node.target, given
 
 
+def is_random(node: Any) -> bool:
+    """Whether torch.manual_seed says what comes of it. Attention without dropout is not, though its operators are marked so."""
+    if torch.Tag.nondeterministic_seeded not in node.target.tags:
+        return False
+    return argument(node, "dropout_p", None) != 0
+
+
+def argument(node: Any, name: str, otherwise: Any) -> Any:
+    """What the operator is given by this name; `otherwise` where it has none such."""
+    for place, one in enumerate(node.target._schema.arguments):
+        if one.name == name:
+            return node.args[place] if place < len(node.args) else node.kwargs.get(name, one.default_value)
+    return otherwise
+
+
+def is_training(node: Any) -> bool:
+    """Whether it takes statistics of its input: torch's exporter writes the form that does not."""
+    return argument(node, "training", False) is not False
+
+
 def is_supported(node: Any, device: Any, refused: frozenset[Any]) -> bool:
     if node.op != "call_function":
         return False
@@ -58,9 +78,7 @@ def is_supported(node: Any, device: Any, refused: frozenset[Any]) -> bool:
     target = node.target
     if not isinstance(target, torch._ops.OpOverload) or target._schema.is_mutable or kind_of(node) in refused:
         return False
-    if torch.Tag.nondeterministic_seeded in target.tags:
-        return False  # torch.manual_seed says what comes of it.
-    if not exporters()(target):
+    if is_random(node) or is_training(node) or not exporters()(target):
         return False
     value = node.meta.get("val")
     if isinstance(value, (tuple, list)):

@@ -13,7 +13,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from lanner import _lanner, errors
-from lanner._torch import export, layouts, nodes, rewrite
+from lanner._torch import comparison, export, layouts, nodes, rewrite
 from lanner._torch.weights import Watch, is_watchable
 
 log = logging.getLogger("lanner")
@@ -31,6 +31,7 @@ class Setting:
     options: dict[str, Any]
     share_weights: bool = False
     refused: frozenset[Any] = frozenset()
+    news: list[Any] = dataclasses.field(default_factory=list)  # Parts that no longer run as was said.
 
     def without(self, refused: frozenset[Any]) -> "Setting":
         return dataclasses.replace(self, refused=refused)
@@ -155,20 +156,27 @@ class Part:
         shapes = rewrite.dynamic_shapes(self.module, weights) if fixed is None and self.open else None
         module = rewrite.exportable(self.module, weights, fixed)
         program = exported(module, tuple(inputs.values()), shapes)
-        options = {"precision": export.precision_of([*tensors_in(self.module)]), "shapes": export.ranges_of(program)}
+        options = {"precision": export.precision_of(tensors_in(self.module)), **export.sizes_of(program)}
         orders = {i: layouts.order_of(one) or tuple(range(one.dim())) for i, one in inputs.items()}
         results = [layouts.order_of(one) or tuple(range(one.dim())) for one in wanted]
         named = [(rewrite.name_of_input(i), order) for i, order in orders.items()]
         named += [(value.name, order) for value, order in zip(program.model.graph.outputs, results, strict=True)]
         options["storages"] = {name: layouts.storage_of(order) for name, order in named if not layouts.is_plain(order)}
-        engine = export.build_program(program, {**options, "device": export.device_of(wanted), **self.setting.options})
+        engine = export.build_program(program, {**options, "device": export.name_of_device(self.setting.device), **self.setting.options})
         runner = Runner(engine, orders, results)
+        self._check(runner, self.module, arguments, wanted)
         self._runners.append(runner)
         return runner
+
+    def _check(self, runner: Runner, module: Any, arguments: tuple[Any, ...], wanted: list[Any]) -> None:
+        expected = module(*arguments)
+        expected = list(expected) if isinstance(expected, (tuple, list)) else [expected]
+        comparison.check(runner.run(arguments, wanted, self.setting.device), expected)
 
     def _divide(self, error: Exception) -> None:
         """Finds the nodes that no engine takes, leaves them to torch, and makes parts of the others."""
         self.reason = first_line(error)
+        self.setting.news.append(self)
         tried: dict[Any, bool] = {}
         for node in self.module.graph.nodes:
             if nodes.is_counted(node) and nodes.kind_of(node) not in tried:
@@ -182,8 +190,13 @@ class Part:
     def _takes(self, node: Any) -> bool:
         try:
             module, inputs = rewrite.alone(node)
-            program = exported(module, inputs, None)
-            export.build_program(program, {"device": export.device_of([*tensors_in(module), *inputs]), **self.setting.options, "budget": 0})
+            options = {"precision": export.precision_of([*inputs]), "device": export.name_of_device(self.setting.device), **self.setting.options, "budget": 0}
+            engine = export.build_program(exported(module, inputs, None), options)
+            results = module(*inputs)
+            results = list(results) if isinstance(results, (tuple, list)) else [results]
+            plain = {i: tuple(range(one.dim())) for i, one in enumerate(inputs, 1)}
+            runner = Runner(engine, plain, [tuple(range(one.dim())) for one in results])
+            self._check(runner, lambda *given: module(*given[1:]), (None, *inputs), results)
         except PASSED_ON:
             raise
         except Exception:  # Why does not matter: it runs in torch.

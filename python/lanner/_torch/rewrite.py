@@ -90,7 +90,8 @@ def alone(node: Any) -> tuple[Any, tuple[Any, ...]]:
         if not isinstance(value, torch.Tensor):
             return int(value.node.hint) if isinstance(value, torch.SymInt) else value
         sizes = [int(size.node.hint) if isinstance(size, torch.SymInt) else size for size in value.shape]
-        inputs.append(torch.zeros(sizes, dtype=value.dtype, device=value.device))
+        given = torch.rand(sizes, device=value.device) if value.dtype.is_floating_point else torch.zeros(sizes, device=value.device)
+        inputs.append(given.to(value.dtype))
         return graph.placeholder(name_of_input(len(inputs)))
 
     made: dict[Any, Any] = {one: argument(one) for one in node.all_input_nodes}
