@@ -27,7 +27,6 @@ from lanner._lanner import (
     VideoWriter,
     __version__,
     add_library_folders,
-    build,
     default_threads,
     load,
     load_image,
@@ -35,6 +34,7 @@ from lanner._lanner import (
     save_image,
     set_threads,
 )
+from lanner._models import build
 from lanner.errors import (
     BadData,
     Cancelled,

@@ -44,13 +44,14 @@ void register_engine(nb::module_& module);
 void register_build(nb::module_& module);
 
 /// A tensor that shares memory with `object` where it can: a Tensor, a NumPy array, anything with DLPack, a
-/// number or a nested list (copied).
-Tensor to_tensor(nb::handle object);
+/// number or a nested list (copied). `stream`: where it will be read; who made it on a GPU is told, so that
+/// this stream waits for what is still to be written.
+Tensor to_tensor(nb::handle object, std::uintptr_t stream = 0);
 /// The memory that results are written to: never a copy, never read-only.
-Tensor to_output(nb::handle object);
+Tensor to_output(nb::handle object, std::uintptr_t stream = 0);
 /// The same as to_tensor for sequences (lists of tensors when `sequence` is wanted) and None (an empty
 /// optional).
-Item to_item(nb::handle object, bool sequence);
+Item to_item(nb::handle object, bool sequence, std::uintptr_t stream = 0);
 nb::object from_item(const Item& item);
 
 /// A source over a path (str, PathLike), bytes-like object or binary file object.

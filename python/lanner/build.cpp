@@ -16,6 +16,7 @@ namespace lanner::python {
 namespace {
 
 constexpr std::array build_keywords{
+    Keyword{"dynamic_shapes", "object"},
     Keyword{"precision", "str | collections.abc.Iterable[str]", "'fp32'", "names like fp16,fp32"},
     Keyword{"pins", "collections.abc.Mapping[str, str]", "{}", "a dict like {\"/head/*\": \"fp32\"}"},
     Keyword{"strict", "bool", "False"},
@@ -208,6 +209,9 @@ PyEngine build(nb::handle model, const nb::args& others, const nb::kwargs& keywo
       progress = nb::borrow(value);
       return;
     }
+    if (name == "dynamic_shapes") // lanner.build() in Python takes it for those modules
+      fail_type(fmt::format("dynamic_shapes: expected for a torch.nn.Module alone, got it for a {}",
+                            nb::cast<std::string>(model.type().attr("__name__"))));
     const bool applied = apply_kernels(options, name, value) || apply_bindings(options, name, value) ||
                          apply_common(options, weights, name, value);
     check(applied, ErrorCode::internal, "the option '{}' is not applied", name);
@@ -256,9 +260,14 @@ PyEngine load(nb::handle plan, const nb::args& others, const nb::kwargs& keyword
 void register_build(nb::module_& module) {
   module.def(
       "build", &build, nb::arg("model").none(), nb::arg("others"), nb::arg("options"),
-      nb::sig(signature("def build(model: object", build_keywords, "Engine").c_str()),
+      nb::sig(signature("def build(model: object, example_inputs: object = None", build_keywords, "Engine")
+                  .c_str()),
       "Imports, optimises and tunes a model.\n\nmodel: path, bytes or an onnx.ModelProto; ONNX, TensorFlow "
-      "GraphDef (binary or text) or Caffe. weights: of a Caffe net in text its .caffemodel. shapes: "
+      "GraphDef (binary or text) or Caffe; a torch.nn.Module, a torch.export.ExportedProgram or a "
+      "keras.Model. example_inputs: of a module, what its forward takes: a tensor, a tuple, or a dict by "
+      "name. "
+      "dynamic_shapes: of a module, as torch.export.export takes them; see docs/pytorch.md. "
+      "weights: of a Caffe net in text its .caffemodel. shapes: "
       "input name to shape, or to (min, "
       "opt, max): what the engine takes. profiles: dicts of the same, ranges to be ready for; the "
       "build tunes the opt shapes of each, other shapes in a range take over their kernels, and shapes "

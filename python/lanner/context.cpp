@@ -80,14 +80,15 @@ auto converted(std::string_view what, const Binding& binding, Convert&& convert)
   return with_context([&] { return fmt::format("{} {}", what, binding.name); }, convert);
 }
 
-void bind_input(Context& context, const Binding& binding, nb::handle value) {
+void bind_input(Context& context, const Binding& binding, nb::handle value, std::uintptr_t stream) {
   const std::vector<Image> images = converted("input", binding, [&] { return images_of(value); });
   if (!images.empty()) {
     const ReleasedGil released;
     return context.bind(binding.name, images);
   }
   Item item = converted("input", binding, [&] {
-    return binding.overwritten && !binding.state ? Item(to_output(value)) : to_item(value, binding.sequence);
+    return binding.overwritten && !binding.state ? Item(to_output(value, stream))
+                                                 : to_item(value, binding.sequence, stream);
   });
   const ReleasedGil released;
   context.bind(binding.name, std::move(item));
@@ -138,11 +139,11 @@ std::uintptr_t to_stream(nb::handle stream) {
                                   "the handle of a CUDA stream, a number like torch.cuda.Stream.cuda_stream");
 }
 
-void bind_inputs(Context& context, const Engine& engine, const nb::dict& inputs) {
+void bind_inputs(Context& context, const Engine& engine, const nb::dict& inputs, std::uintptr_t stream) {
   for (const auto& [name, borrowed] : inputs) {
     const Binding& binding = binding_of(engine.inputs(), name, "input");
     const nb::object value = nb::borrow(borrowed); // Taking it calls code that may change the dict.
-    bind_input(context, binding, value);
+    bind_input(context, binding, value, stream);
   }
 }
 
@@ -161,12 +162,13 @@ nb::dict outputs_of(const Context& context, const Engine& engine) {
 PyContext::PyContext(const Engine& engine, const ContextOptions& options)
     : engine_(engine), context_(engine.create_context(options)) {}
 
-void PyContext::bind(const nb::dict& inputs, const nb::dict& outputs) {
-  bind_inputs(context_, engine_, inputs);
+void PyContext::bind(const nb::dict& inputs, const nb::dict& outputs, std::uintptr_t stream) {
+  bind_inputs(context_, engine_, inputs, stream);
   for (const auto& [name, borrowed] : outputs) {
     const nb::object value = nb::borrow(borrowed);
     const Binding& binding = binding_of(engine_.outputs(), name, "output");
-    context_.bind_output(binding.name, converted("output", binding, [&] { return to_output(value); }));
+    context_.bind_output(binding.name,
+                         converted("output", binding, [&] { return to_output(value, stream); }));
   }
 }
 
@@ -178,7 +180,7 @@ nb::dict PyContext::run(nb::handle inputs, nb::handle outputs, nb::handle stream
   const Alone alone(busy_);
   context_.unbind();
   const Bound bound(context_);
-  bind(values, memory);
+  bind(values, memory, queue);
   python::run(context_, queue, given.resources());
   return outputs_of(context_, engine_);
 }
@@ -190,10 +192,15 @@ nb::dict PyContext::enqueue(nb::handle inputs, nb::handle stream, nb::handle out
   const CallGiven given(executor, allocator);
   const Alone alone(busy_);
   context_.unbind(); // Not after: a GPU may still have to read and write the arrays.
-  bind(values, memory);
+  bind(values, memory, queue);
   Interruptible interruptible;
   interruptible.run([&] { context_.enqueue(stream_of(queue), interruptible.control(), given.resources()); });
   return outputs_of(context_, engine_);
+}
+
+void PyContext::unbind() {
+  const Alone alone(busy_);
+  context_.unbind();
 }
 
 void PyContext::reset_states() {
@@ -287,7 +294,10 @@ void register_context(nb::module_& module) {
                   "allocator: tuple[int, int, int] | None = None) -> dict[str, Tensor]"),
           "Queues a run on a CUDA stream and returns; inputs and results may be touched once the stream is "
           "synchronised, or by later work of that stream. On the CPU the run is done at return. The context "
-          "holds the arrays until its next call.")
+          "holds the arrays until its next call, or unbind().")
+      .def("unbind", &PyContext::unbind,
+           "Lets go of the arrays of enqueue(). Work that is still queued on a GPU may use them: only for "
+           "memory that is given again behind that work alone, as allocators in order of streams do.")
       .def("reset_states", &PyContext::reset_states, "The next run begins with states of zeros.")
       .def("state", &PyContext::state, nb::arg("input"),
            nb::sig("def state(self, input: str) -> Tensor | None"),

@@ -247,7 +247,7 @@ nb::dict PyEngine::call(nb::handle inputs, nb::handle stream, const nb::kwargs& 
   const nb::dict given = to_inputs(engine_, inputs, others);
   const std::uintptr_t queue = to_stream(stream);
   Context context = take();
-  bind_inputs(context, engine_, given);
+  bind_inputs(context, engine_, given, queue);
   run(context, queue);
   nb::dict results = outputs_of(context, engine_);
   context.unbind(); // Nothing of this caller's is left for the next one.

@@ -217,13 +217,27 @@ Foreign taken(Managed* managed) {
   return {std::move(tensor), shared, writable};
 }
 
-Foreign take_capsule(nb::handle object) {
+/// What `__dlpack__` is asked for: of memory on a GPU, that this stream may read it without waiting.
+nb::dict dlpack_request(nb::handle object, std::uintptr_t stream) {
+  constexpr int legacy_default = 1; // DLPack's number for CUDA's stream 0
+  nb::dict request;
+  request["max_version"] = nb::make_tuple(1, 1);
+  if (!nb::hasattr(object, "__dlpack_device__")) return request;
+  const nb::object device = object.attr("__dlpack_device__")();
+  if (nb::cast<int>(nb::object(device[0])) != static_cast<int>(kDLCUDA)) return request;
+  request["stream"] = stream == 0 ? nb::int_(legacy_default) : nb::int_(stream);
+  return request;
+}
+
+Foreign take_capsule(nb::handle object, std::uintptr_t stream) {
+  nb::dict request = dlpack_request(object, stream);
   nb::object capsule;
   try {
-    capsule = object.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(1, 1));
+    capsule = object.attr("__dlpack__")(**request);
   } catch (nb::python_error& error) {
     if (!error.matches(PyExc_TypeError)) throw;
-    capsule = object.attr("__dlpack__")();
+    nb::del(request["max_version"]);
+    capsule = object.attr("__dlpack__")(**request);
   }
   const char* name = PyCapsule_GetName(capsule.ptr());
   check(name != nullptr, ErrorCode::bad_data, "__dlpack__ gave a capsule without a name");
@@ -344,7 +358,7 @@ nb::object array(const Tensor& self, nb::object dtype, nb::object copy) {
   return result;
 }
 
-Foreign foreign_of(nb::handle object) {
+Foreign foreign_of(nb::handle object, std::uintptr_t stream) {
   if (nb::isinstance<Tensor>(object)) {
     const Tensor& tensor = nb::cast<const Tensor&>(object);
     return {tensor, true, !read_only(tensor)};
@@ -352,7 +366,7 @@ Foreign foreign_of(nb::handle object) {
   const nb::module_ numpy = nb::module_::import_("numpy");
   if (nb::isinstance(object, numpy.attr("ndarray"))) return from_numpy(nb::borrow(object));
   if (nb::hasattr(object, "__dlpack__") && !nb::isinstance(object, numpy.attr("generic")))
-    return take_capsule(object);
+    return take_capsule(object, stream);
   Foreign copied = from_numpy(numpy.attr("asarray")(object));
   copied.shared = false;
   return copied;
@@ -366,17 +380,17 @@ std::string describe(const Tensor& self) {
 
 } // namespace
 
-Tensor to_tensor(nb::handle object) {
-  return foreign_of(object).tensor;
+Tensor to_tensor(nb::handle object, std::uintptr_t stream) {
+  return foreign_of(object, stream).tensor;
 }
 
-Tensor to_output(nb::handle object) {
+Tensor to_output(nb::handle object, std::uintptr_t stream) {
   const nb::module_ numpy = nb::module_::import_("numpy");
   const bool array = nb::isinstance<Tensor>(object) || nb::isinstance(object, numpy.attr("ndarray")) ||
                      nb::hasattr(object, "__dlpack__");
   if (!array)
     fail(ErrorCode::invalid_argument, "results are written to arrays and tensors, got {}", shown(object));
-  Foreign foreign = foreign_of(object);
+  Foreign foreign = foreign_of(object, stream);
   check(foreign.shared, ErrorCode::invalid_argument,
         "results are written to arrays of numbers that are contiguous, aligned and of the machine's byte "
         "order, which this one is not");
@@ -399,7 +413,7 @@ public:
 
 } // namespace
 
-Item to_item(nb::handle object, bool sequence) {
+Item to_item(nb::handle object, bool sequence, std::uintptr_t stream) {
   Item item;
   if (object.is_none()) {
     item.absent = true;
@@ -407,13 +421,13 @@ Item to_item(nb::handle object, bool sequence) {
     const Deeper deeper;
     auto items = std::make_shared<std::vector<Item>>();
     for (nb::handle element : nb::tuple(nb::borrow(object))) {
-      items->push_back(to_item(element, nb::isinstance<nb::list>(element)));
+      items->push_back(to_item(element, nb::isinstance<nb::list>(element), stream));
       // Results share the elements' memory, and are the caller's to keep.
       if (Tensor& tensor = items->back().tensor; tensor.defined()) tensor = tensor.clone();
     }
     item.items = std::move(items);
   } else {
-    item.tensor = to_tensor(object);
+    item.tensor = to_tensor(object, stream);
     if (sequence) item.tensor = item.tensor.clone();
   }
   return item;

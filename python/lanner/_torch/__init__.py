@@ -1,0 +1,1 @@
+"""Between PyTorch and Lanner. Imported with torch alone: `import lanner` does not come here."""

@@ -1,0 +1,112 @@
+"""torch.compile's backend: graphs of torch's operators, as far as engines take them."""
+
+import logging
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._guards import TracingContext
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from lanner import _lanner, errors
+from lanner._torch import decompositions, export, part
+
+log = logging.getLogger("lanner")
+
+# Forms of attention that torch may choose from: its exporter knows these.
+ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+# Options of lanner.build that name no input, output or node: a graph that torch cut has other names with each cut.
+OPTIONS = frozenset(
+    ("precision", "strict", "exact", "threads", "budget", "deterministic", "retune", "weight_budget", "limits", "environment", "progress")
+)
+
+
+def lanner(module: Any, example_inputs: list[Any], *, options: Mapping[str, Any] | None = None, mode: str | None = None) -> Callable[..., Any]:
+    """torch.compile(model, backend="lanner", options={"precision": "fp16", "budget": 0})"""
+    if mode is not None:
+        raise errors.InvalidArgument(f"torch.compile: backend lanner has no mode {mode!r}; options={{'budget': seconds}} says how long it tunes")
+    chosen = dict(options or {})
+    share_weights = chosen.pop("share_weights", False)
+    if not isinstance(share_weights, bool):
+        raise TypeError(f"share_weights: {share_weights!r:.80} is of the wrong type; expected bool")
+    tensors = [one for one in [*example_inputs, *module.parameters()] if isinstance(one, torch.Tensor)]
+    device = device_among(tensors)
+    check_options(chosen, device)
+    if torch.is_grad_enabled() and any(one.requires_grad for one in tensors):
+        warn(f"all {sum(1 for node in module.graph.nodes if node.op.startswith('call_'))} nodes of a graph stay in torch: gradients are "
+             "wanted, which engines do not compute; call it under torch.inference_mode() or torch.no_grad()")
+        return module.forward  # type: ignore[no-any-return]
+
+    def compile_graph(graph: Any, _: list[Any]) -> Callable[..., Any]:
+        return Compiled(graph, part.Setting(device, chosen, share_weights)).boxed()
+
+    with sdpa_kernel(ATTENTION):
+        compile_all = aot_autograd(fw_compiler=compile_graph, inference_compiler=compile_graph, decompositions=decompositions.table())
+        return compile_all(module, example_inputs)  # type: ignore[no-any-return]
+
+
+def device_among(tensors: list[Any]) -> Any:
+    """Where a graph over these runs: on its first GPU, beside which the CPU may hold single numbers."""
+    kinds = {tensor.device.type for tensor in tensors} - {"cpu", "cuda"}
+    if kinds:
+        raise errors.Unsupported(f"torch.compile: tensors lie on {', '.join(sorted(kinds))}; backend lanner is for cpu and cuda")
+    gpus = sorted((tensor.device for tensor in tensors if tensor.device.type == "cuda"), key=str)
+    return gpus[0] if gpus else torch.device("cpu")
+
+
+def check_options(options: dict[str, Any], device: Any) -> None:
+    """Names here; values by the build of something small, so that a wrong one is an error and never a reason to stay in torch."""
+    unknown = sorted(set(options) - OPTIONS)
+    if unknown:
+        raise TypeError(f"torch.compile: unknown option '{unknown[0]}'; known are {', '.join(sorted(OPTIONS | {'share_weights'}))}")
+    export.check_exporter()
+    import onnx  # which the exporter needs too
+
+    kind = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, (1,))
+    node = onnx.helper.make_node("Relu", ["x"], ["y"])
+    graph = onnx.helper.make_graph([node], "x", [onnx.helper.make_value_info("x", kind)], [onnx.helper.make_value_info("y", kind)])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8)
+    _lanner.build(model, **{"device": export.name_of_device(device), **options})
+
+
+def warn(text: str) -> None:
+    warnings.warn(f"torch.compile: {text}", RuntimeWarning, stacklevel=2)
+
+
+class Compiled:
+    """One graph: what it says of itself comes with its first run, which builds the engines."""
+
+    def __init__(self, graph: Any, setting: part.Setting):
+        context = TracingContext.try_get()
+        facts = context.fw_metadata if context else None
+        weights = frozenset(facts.static_input_indices if facts else ())
+        self.setting = setting
+        self.divided = part.divided(graph, weights, setting)
+        setting.news.append(self)
+
+    def boxed(self) -> Callable[..., Any]:
+        def run(arguments: list[Any]) -> Any:
+            given = tuple(arguments)
+            arguments.clear()
+            results = self.divided.module(*given)
+            if self.setting.news:
+                self.setting.news.clear()
+                self.say()
+            return results
+
+        run._boxed_call = True  # type: ignore[attr-defined]
+        return run
+
+    def say(self) -> None:
+        left = self.divided.left
+        stay = sum(left.values())
+        total = stay + self.divided.run_by_engines
+        text = f"{total - stay} of {total} nodes of a graph run in {self.divided.engines} {'engine' if self.divided.engines == 1 else 'engines'} on {self.setting.device}"
+        if stay == 0:
+            log.info("torch.compile: %s", text)
+            return
+        names = ", ".join(f"{name} ({count})" for name, count in left.most_common())
+        reasons = "".join(f"; {reason}" for reason in self.divided.reasons)
+        warn(f"{text}; torch runs {names}{reasons}")

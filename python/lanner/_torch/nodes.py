@@ -1,0 +1,132 @@
+"""Which nodes of a graph of torch's operators go to an engine, and how many."""
+
+import functools
+import operator
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+from torch.fx.passes.operator_support import OperatorSupportBase
+
+TYPES = frozenset(
+    getattr(torch, name)
+    for name in ("float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16", "int32", "int64", "bool")
+)
+
+
+@functools.cache
+def exporters() -> Any:
+    """Which operators torch's ONNX exporter knows, by itself or by a decomposition."""
+    from torch.onnx._internal.exporter import _registration
+
+    registry = _registration.ONNXRegistry.from_torchlib()
+    decompositions = torch._decomp.core_aten_decompositions()
+    return lambda target: registry.is_registered(target) or target in decompositions
+
+
+def tensors_of(value: Any) -> list[Any]:
+    """The tensors that a node gives, or None among them for what is no tensor."""
+    values = value if isinstance(value, (tuple, list)) else [value]
+    return [one if isinstance(one, torch.Tensor) else None for one in values]
+
+
+def is_plain(tensor: Any, device: Any) -> bool:
+    """One that an engine on the device can give: of a known type, strided, of sizes that follow from the inputs'."""
+    if tensor is None or tensor.dtype not in TYPES or tensor.layout != torch.strided or tensor.device != device:
+        return False
+    symbols: set[Any] = set()
+    for size in tensor.shape:
+        if isinstance(size, torch.SymInt):
+            symbols |= size.node.expr.free_symbols
+    return not any(str(symbol).startswith("u") for symbol in symbols)  # torch's name for sizes that depend on values
+
+
+def kind_of(node: Any) -> tuple[Any, ...]:
+    """What nodes have in common that an engine takes or does not take: operator and types."""
+    given = tuple(value.dtype if isinstance(value, torch.Tensor) else None for value in (one.meta.get("val") for one in node.all_input_nodes))
+    return node.target, given
+
+
+def is_random(node: Any) -> bool:
+    """Whether torch.manual_seed says what comes of it. Attention without dropout is not, though its operators are marked so."""
+    if torch.Tag.nondeterministic_seeded not in node.target.tags:
+        return False
+    return argument(node, "dropout_p", None) != 0
+
+
+def argument(node: Any, name: str, otherwise: Any) -> Any:
+    """What the operator is given by this name; `otherwise` where it has none such."""
+    for place, one in enumerate(node.target._schema.arguments):
+        if one.name == name:
+            return node.args[place] if place < len(node.args) else node.kwargs.get(name, one.default_value)
+    return otherwise
+
+
+def is_training(node: Any) -> bool:
+    """Whether it takes statistics of its input: torch's exporter writes the form that does not."""
+    return argument(node, "training", False) is not False
+
+
+def is_supported(node: Any, device: Any, refused: frozenset[Any]) -> bool:
+    if node.op != "call_function":
+        return False
+    if node.target is operator.getitem:
+        source = node.args[0]
+        return isinstance(source, torch.fx.Node) and is_supported(source, device, refused) and is_plain(node.meta.get("val"), device)
+    target = node.target
+    if not isinstance(target, torch._ops.OpOverload) or target._schema.is_mutable or kind_of(node) in refused:
+        return False
+    if is_random(node) or is_training(node) or not exporters()(target):
+        return False
+    value = node.meta.get("val")
+    if isinstance(value, (tuple, list)):
+        used = {user.args[1] for user in node.users if user.target is operator.getitem}
+        return len(used) > 0 and all(is_plain(one, device) for i, one in enumerate(tensors_of(value)) if i in used)
+    return is_plain(value if isinstance(value, torch.Tensor) else None, device)
+
+
+def is_counted(node: Any) -> bool:
+    """A node that computes something of tensors: sizes, views and parts of a tuple are none."""
+    if node.op != "call_function" or node.target is operator.getitem:
+        return False
+    if isinstance(node.target, torch._ops.OpOverload) and node.target.is_view:
+        return False
+    return any(one is not None for one in tensors_of(node.meta.get("val")))
+
+
+def counted(graph: Any) -> Counter[str]:
+    """The nodes of a graph that torch runs, by the names of their operators."""
+    return Counter(str(node.target) for node in graph.nodes if is_counted(node) and not is_part(node))
+
+
+def is_part(node: Any) -> bool:
+    return isinstance(node.target, functools.partial)
+
+
+class Support(OperatorSupportBase):
+    """What the partitioner asks."""
+
+    def __init__(self, device: Any, refused: frozenset[Any]):
+        self.device, self.refused = device, refused
+
+    def is_node_supported(self, _: Any, node: Any) -> bool:
+        return is_supported(node, self.device, self.refused)
+
+
+def divide(module: Any, device: Any, refused: frozenset[Any], prefix: str) -> tuple[Any, list[str]]:
+    """The module with what an engine can run in submodules, and their names. What only views is left to torch, where it costs nothing."""
+    partitioner = CapabilityBasedPartitioner(module, Support(device, refused), allows_single_node_partition=True)
+    partitions = [one for one in partitioner.propose_partitions() if any(map(is_counted, one.nodes))]
+    fused = partitioner.fuse_partitions(partitions, prefix=prefix)
+    return fused, [node.target for node in fused.graph.nodes if node.op == "call_module" and node.target.startswith(prefix)]
+
+
+def put_in_place(module: Any, name: str, run: Callable[..., Any]) -> None:
+    """Calls `run` where the submodule was called."""
+    run.__name__ = name
+    for node in module.graph.nodes:
+        if node.op == "call_module" and node.target == name:
+            node.op, node.target = "call_function", run
+    module.delete_submodule(name)
