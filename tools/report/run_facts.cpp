@@ -63,7 +63,7 @@ std::string command_line() {
 
 /// Of the stream that a player shows; empty for what cannot be opened once more.
 std::string clip_text(const RunInput& input) {
-  if (input.still || input.pipe) return {};
+  if (input.still || input.source) return {};
   try {
     DemuxerOptions options;
     options.limits = given_limits();
