@@ -50,6 +50,7 @@ inline Binding binding_of(const std::string& name, const Tensor& tensor) {
   binding.name = name;
   binding.dtype = tensor.dtype();
   binding.dims = tensor.shape().dims();
+  for (const std::int64_t dim : binding.dims) binding.dim_names.push_back(std::to_string(dim));
   return binding;
 }
 

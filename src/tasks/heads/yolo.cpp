@@ -118,7 +118,7 @@ void propose_yolo(const Facts& facts, const HeadRow& row, const YoloOutputs& out
   if (std::ranges::find(row.kinds, TaskKind::pose) != row.kinds.end() && (any || facts.asked(TaskKind::pose)))
     add_poses(facts, row, outputs, rest, ground, readings);
   if (std::ranges::find(row.kinds, TaskKind::obb) != row.kinds.end() &&
-      (facts.asked(TaskKind::obb) || (any && facts.labels() > 0)))
+      (facts.asked(TaskKind::obb) || (any && facts.labels() > 0 && shape.channels_first)))
     add(facts, row, outputs, TaskKind::obb, rest - 1, ground, readings);
 }
 

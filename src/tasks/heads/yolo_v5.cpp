@@ -23,7 +23,7 @@ void propose(const Facts& facts, std::vector<Reading>& readings) {
   // Three anchors a cell; one a cell is what networks without anchors have that keep an objectness (YOLOX).
   const bool grid = first < 0 || is_grid(first, facts.width, facts.height, 3) ||
                     is_grid(first, facts.width, facts.height, 1);
-  if (grid && second > fixed)
+  if (grid && second > fixed && (first < 0 || first > second))
     propose_yolo(facts, yolo_v5_row, outputs, {false, second, first}, fixed, Ground::shapes, readings);
 }
 
