@@ -35,14 +35,7 @@ std::array<float, 2> input_range(const Preprocess& spec) {
 TaskReader::TaskReader(Task task, const Engine& engine, Preprocess spec)
     : task_(resolve_task(engine, task).task), spec_(spec) {
   take_size(engine, spec_);
-  input_size_ = {spec_.width, spec_.height};
-  for (const Binding& output : engine.outputs()) {
-    bool read = false;
-    for (const auto& [part, name] : task_.outputs) read |= name == output.name;
-    if (read) outputs_.push_back(output);
-    if (read && task_.kind == TaskKind::image && !task_.range)
-      task_.range = output.dtype == DType::u8 ? std::array{0.f, 255.f} : input_range(spec_);
-  }
+  if (task_.kind == TaskKind::image && !task_.range) task_.range = input_range(spec_);
 }
 
 TaskResult TaskReader::read(const std::map<std::string, Tensor>& outputs, std::int32_t width,

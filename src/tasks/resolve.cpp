@@ -143,7 +143,11 @@ void complete_detector(Task& task) {
 void complete(Task& task, const Facts& facts) {
   if (is_detector(*task.kind)) complete_detector(task);
   if (task.kind == TaskKind::classify && !task.top) task.top = default_top;
-  if (task.kind == TaskKind::image && !task.bgr) task.bgr = false;
+  if (task.kind == TaskKind::image) {
+    if (!task.bgr) task.bgr = false;
+    const Binding* output = facts.given("image");
+    if (!task.range && output && output->dtype == DType::u8) task.range = {0.f, 255.f};
+  }
   if (task.kind == TaskKind::depth && task.color_map.empty()) task.color_map = "magma";
   const Binding* boxes = facts.given("boxes");
   if (task.head == Head::torchvision && boxes && has_rank(*boxes, 3))
