@@ -77,6 +77,11 @@ void flush_out() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) fail_out();
 }
 
+void print_note(std::string_view text) {
+  wipe_bar();
+  std::fprintf(stderr, "lanner: note: %s\n", one_line(text).c_str());
+}
+
 std::string bytes_text(std::uint64_t bytes) {
   constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   auto value = static_cast<double>(bytes);

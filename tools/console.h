@@ -22,6 +22,8 @@ void print_text(std::string_view text);
 void print_json(std::string_view json);
 /// Flushes stdout; Error{io} when that fails.
 void flush_out();
+/// A line on stderr for people: `lanner: note: ` and the text.
+void print_note(std::string_view text);
 
 std::string bytes_text(std::uint64_t bytes); ///< `3.2 MiB`.
 std::string seconds_text(double seconds);    ///< `412 us`, `3.21 ms`, `1.50 s`.

@@ -102,15 +102,19 @@ Color class_color(std::int64_t number) {
   return {part(0), part(1), part(2)};
 }
 
-Image annotate(const Image& picture, const Task& task, const std::vector<Answer>& answers) {
+bool can_annotate(TaskKind kind) {
+  return kind == TaskKind::classify || kind == TaskKind::detect;
+}
+
+Image annotate(const Image& picture, TaskKind kind, const std::vector<Answer>& answers) {
   Image drawn = Image::allocate(PixelFormat::rgb24, picture.width, picture.height);
   if (picture.format == drawn.format)
     copy_image(picture, drawn);
   else
     convert_image(picture, drawn);
   Canvas canvas(drawn);
-  if (task.kind == TaskKind::classify) draw_classes(canvas, drawn, answers);
-  if (task.kind == TaskKind::detect) // The best last, so that it lies on top.
+  if (kind == TaskKind::classify) draw_classes(canvas, drawn, answers);
+  if (has_boxes(kind)) // The best last, so that it lies on top.
     for (std::size_t i = answers.size(); i-- > 0;) draw_detection(canvas, drawn, answers[i]);
   return drawn;
 }

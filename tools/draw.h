@@ -17,6 +17,8 @@ Color class_color(std::int64_t number);
 
 /// A copy of the picture (RGB, same size) with the answers on it: boxes with labels for detections, a panel
 /// of probabilities for classes.
-Image annotate(const Image& picture, const Task& task, const std::vector<Answer>& answers);
+Image annotate(const Image& picture, TaskKind kind, const std::vector<Answer>& answers);
+/// Whether annotate() shows all that the kind says.
+bool can_annotate(TaskKind kind);
 
 } // namespace lanner::tool

@@ -11,6 +11,7 @@
 #include "check.h"
 #include "command.h"
 #include "console.h"
+#include "draw.h"
 #include "engine_options.h"
 #include "files.h"
 #include "interrupt.h"
@@ -78,7 +79,7 @@ std::vector<RunInput> resolve_inputs(const RunOptions& options) {
 /// All files but those that the model itself names.
 Files declare_files(const RunOptions& options, const std::vector<RunInput>& inputs) {
   Files files;
-  files.reads("--labels", options.task.labels);
+  declare_task_files(options.task, files);
   files.reads("--truth", options.truth);
   for (const RunInput& input : inputs) files.reads("-i", input.path);
   for (const RunInput& input : inputs)
@@ -95,6 +96,15 @@ void check_options(const RunOptions& options) {
   check(options.inputs.size() == 1, ErrorCode::invalid_argument,
         "--truth is of one clip, {} inputs were given", options.inputs.size());
   kind_of(options.truth);
+}
+
+/// Before anything runs: whether what was asked for can be had of this task.
+void check_task(const RunOptions& options, TaskKind kind) {
+  check(options.truth.empty() || kind == TaskKind::detect, ErrorCode::invalid_argument,
+        "--truth: is for task detect, the task is {}", to_string(kind));
+  check(options.output.empty() || can_annotate(kind), ErrorCode::invalid_argument,
+        "-o {}: task {} has nothing to draw; leave -o out, or say what the outputs mean by --task and --head",
+        options.output, to_string(kind));
 }
 
 /// Frames in one run: what the model insists on, else what was asked for.
@@ -144,12 +154,12 @@ int run_run(const RunOptions& given) {
   const ModelFacts facts = inspect(options.engine, files);
   const Binding& input = picture_input(*facts.engine, options.input);
   const PictureInput picture = resolve_preprocess(options.preprocess, *facts.engine, input);
-  const Task task = resolve_task(options.task, *facts.engine);
-  check(options.truth.empty() || task.kind == TaskKind::detect, ErrorCode::invalid_argument,
-        "--truth: is for task detect, the task is {}", to_string(task.kind));
+  const ResolvedTask task = resolve_task(*facts.engine, given_task(options.task));
+  check_task(options, *task.task.kind);
   const int batch = batch_size(options, input);
   BuildOptions build = build_options(options.engine, clips ? clip_budget : 0);
   build.pictures[picture.input].preprocess = picture.spec;
+  if (!options.quiet) print_note("task " + task.reason);
   const Engine engine = open_engine(facts, options.engine, std::move(build), clips ? batch : 1);
 
   if (options.output.ends_with('/')) make_folder(options.output);
@@ -160,7 +170,7 @@ int run_run(const RunOptions& given) {
   if (!options.json.empty() && options.json != "-") json.emplace(options.json);
   const int still_batch = input.dims[0] > 0 ? batch : 1;
   Runner::Settings settings{picture,
-                            task,
+                            TaskReader(task.task, engine, picture.spec),
                             batch,
                             still_batch,
                             options.json.empty() && !options.quiet,
@@ -179,7 +189,7 @@ int run_run(const RunOptions& given) {
     print_text(totals_text(runner.totals()) + (accuracy ? accuracy_text(*accuracy) : ""));
   if (report)
     write_report(*report,
-                 {options.engine.model, inputs, engine, facts, picture, task, batch, runner.totals(),
+                 {options.engine.model, inputs, engine, facts, picture, task.reason, batch, runner.totals(),
                   *recorder, accuracy},
                  interrupt_token());
   return 0;

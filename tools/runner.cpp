@@ -22,18 +22,21 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-PictureAnswers describe(const RunInput& input, const Image& image, std::vector<Answer> answers) {
+PictureAnswers describe(const RunInput& input, const Image& image, const TaskReader& reader,
+                        TaskResult result) {
   PictureAnswers picture;
   picture.source = input.path;
   picture.still = input.still;
   picture.width = image.width;
   picture.height = image.height;
-  picture.answers = std::move(answers);
+  picture.answers = answers_of(reader, result);
+  picture.result = std::move(result);
   return picture;
 }
 
-PictureAnswers describe(const RunInput& input, const Frame& frame, std::vector<Answer> answers) {
-  PictureAnswers picture = describe(input, frame.image, std::move(answers));
+PictureAnswers describe(const RunInput& input, const Frame& frame, const TaskReader& reader,
+                        TaskResult result) {
+  PictureAnswers picture = describe(input, frame.image, reader, std::move(result));
   picture.frame = frame.index;
   if (frame.pts != no_pts) picture.pts = frame.seconds();
   return picture;
@@ -57,9 +60,9 @@ void Runner::run(const RunInput& input) {
 }
 
 void Runner::say(const PictureAnswers& picture) {
-  if (settings_.lines) print_text(answer_text(settings_.task, picture, settings_.name_sources));
+  if (settings_.lines) print_text(answer_text(settings_.reader, picture, settings_.name_sources));
   if (!settings_.json && !settings_.json_to_stdout) return;
-  const std::string line = answer_json(settings_.task, picture);
+  const std::string line = answer_json(settings_.reader, picture);
   if (settings_.json)
     settings_.json->write(line);
   else
@@ -84,16 +87,17 @@ void Runner::run_still(const RunInput& input) {
     if (!output.sequence)
       outputs[output.name] = first_of(stills_->output(output.name).tensor, settings_.still_batch);
   PictureAnswers picture =
-      describe(input, image, read_answers(settings_.task, outputs, spec, image.width, image.height));
+      describe(input, image, settings_.reader,
+               settings_.reader.read(outputs, image.width, image.height, 0, given_limits()));
   picture.outputs = &outputs;
   say(picture);
   const bool recorded = settings_.recorder && settings_.recorder->wants_next();
   if (!input.output.empty() || recorded) {
     start = Clock::now();
-    const Image marked = annotate(image, settings_.task, picture.answers);
+    const Image marked = annotate(image, *settings_.reader.task().kind, picture.answers);
     if (!input.output.empty()) save_image(input.output, marked);
     times.encode = seconds_since(start);
-    if (recorded) settings_.recorder->keep(picture, settings_.task.kind, image, marked);
+    if (recorded) settings_.recorder->keep(picture, *settings_.reader.task().kind, image, marked);
   }
   if (settings_.recorder) {
     settings_.recorder->count(times);
@@ -124,9 +128,9 @@ void Runner::run_clip(const RunInput& input) {
   std::int64_t frames = 0;
   while (auto result = pipeline.next()) {
     const Image& image = result->frame.image;
-    PictureAnswers picture = describe(
-        input, result->frame,
-        read_answers(settings_.task, result->outputs, settings_.picture.spec, image.width, image.height));
+    PictureAnswers picture =
+        describe(input, result->frame, settings_.reader,
+                 settings_.reader.read(result->outputs, image.width, image.height, 0, given_limits()));
     picture.outputs = &result->outputs;
     say(picture);
     FrameTimes times{result->decode_seconds, result->infer_seconds, 0};
@@ -134,10 +138,10 @@ void Runner::run_clip(const RunInput& input) {
     if (output || recorded) {
       const auto start = Clock::now();
       const TraceScope scope(options.trace, "encode", "encode", result->frame.index);
-      const Image marked = annotate(image, settings_.task, picture.answers);
+      const Image marked = annotate(image, *settings_.reader.task().kind, picture.answers);
       if (output) output->write(marked, result->frame.pts);
       times.encode = seconds_since(start);
-      if (recorded) settings_.recorder->keep(picture, settings_.task.kind, image, marked);
+      if (recorded) settings_.recorder->keep(picture, *settings_.reader.task().kind, image, marked);
     }
     if (settings_.recorder) settings_.recorder->count(times);
     bar.update(static_cast<double>(++frames), expected, "frames");

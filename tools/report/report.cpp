@@ -123,7 +123,7 @@ Json facts_json(const ReportParts& parts) {
   for (const RunInput& input : parts.inputs) add(input.still ? "image" : "clip", named_size(input.path));
   for (const Binding& input : parts.engine.inputs()) add("input", input.to_string());
   for (const Binding& output : parts.engine.outputs()) add("output", output.to_string());
-  add("task", to_string(parts.task.kind));
+  add("task", parts.task);
   add("preprocessing", preprocess_text(parts.picture));
   if (parts.batch > 1) add("batch", std::to_string(parts.batch));
   add("device", fmt::format("{}, {} threads of the network", machine.cpu, parts.engine.threads()));
