@@ -10,7 +10,6 @@
 #include <lanner/error.h>
 #include <lanner/source.h>
 
-#include "boxes.h"
 #include "check.h"
 
 namespace lanner::tool {
@@ -20,6 +19,21 @@ using Json = nlohmann::json;
 
 constexpr double match_iou = 0.5;
 constexpr std::int64_t max_classes = 1000;
+
+/// x0, y0, x1, y1 in pixels, as edges.
+using Box = std::array<double, 4>;
+
+/// Intersection over union; 0 for boxes without area.
+double box_iou(const Box& a, const Box& b) {
+  const auto area = [](const Box& box) {
+    return std::max(0.0, box[2] - box[0]) * std::max(0.0, box[3] - box[1]);
+  };
+  const double across = std::min(a[2], b[2]) - std::max(a[0], b[0]),
+               down = std::min(a[3], b[3]) - std::max(a[1], b[1]);
+  const double shared = std::max(0.0, across) * std::max(0.0, down);
+  const double whole = area(a) + area(b) - shared;
+  return whole > 0 ? shared / whole : 0;
+}
 
 struct Thing {
   std::int64_t number;

@@ -1,5 +1,7 @@
 #include "answer_lines.h"
 
+#include <lanner/result_writer.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -80,56 +82,80 @@ std::string detection_text(const Answer& answer) {
 }
 
 std::string short_text(TaskKind kind, const Answer& answer) {
-  return kind == TaskKind::detect ? detection_text(answer)
-                                  : fmt::format("{} {:.3f}", one_line(answer.label), answer.score);
+  return has_boxes(kind) ? detection_text(answer)
+                         : fmt::format("{} {:.3f}", one_line(answer.label), answer.score);
 }
 
-std::string still_text(const Task& task, const PictureAnswers& picture) {
+/// Pixels of each class, the most first.
+std::vector<std::pair<std::int64_t, std::int64_t>> class_areas(const Tensor& classes) {
+  std::map<std::int64_t, std::int64_t> areas;
+  for (const std::int32_t number : classes.as<std::int32_t>())
+    if (number >= 0) ++areas[number];
+  std::vector<std::pair<std::int64_t, std::int64_t>> sorted(areas.begin(), areas.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater{}, &std::pair<std::int64_t, std::int64_t>::second);
+  return sorted;
+}
+
+/// One thing a kind says of a whole picture, in a few words each.
+std::vector<std::string> words_of(const TaskReader& reader, const TaskResult& result) {
+  std::vector<std::string> words;
+  const double pixels = static_cast<double>(result.width) * result.height;
+  if (result.kind == TaskKind::semantic)
+    for (const auto& [number, area] : class_areas(result.classes))
+      words.push_back(fmt::format("{} {:.1f}%", one_line(reader.label(number)),
+                                  static_cast<double>(area) / pixels * 100));
+  if (result.kind == TaskKind::depth) {
+    const Range range = range_of(to_floats(result.depth));
+    words.push_back(fmt::format("depth {:.4g} to {:.4g}", range.least, range.most));
+  }
+  if (result.kind == TaskKind::image)
+    words.push_back(fmt::format("image {} x {}", result.image.width, result.image.height));
+  if (result.kind == TaskKind::embed)
+    words.push_back(fmt::format("{} features", result.embedding.elements()));
+  return words;
+}
+
+std::string still_text(const TaskReader& reader, const PictureAnswers& picture) {
+  const TaskKind kind = picture.result.kind;
   std::string text = one_line(picture.source) + "\n";
   for (const Answer& answer : picture.answers)
-    text += task.kind == TaskKind::detect
-                ? fmt::format("  {}\n", detection_text(answer))
-                : fmt::format("  {:.4f}  {}\n", answer.score, one_line(answer.label));
-  if (task.kind == TaskKind::detect && picture.answers.empty()) text += "  nothing found\n";
+    text += has_boxes(kind) ? fmt::format("  {}\n", detection_text(answer))
+                            : fmt::format("  {:.4f}  {}\n", answer.score, one_line(answer.label));
+  for (const std::string& word : words_of(reader, picture.result)) text += "  " + word + "\n";
+  if (has_boxes(kind) && picture.answers.empty()) text += "  nothing found\n";
   return text;
 }
 
 } // namespace
 
-std::string answer_text(const Task& task, const PictureAnswers& picture, bool name_source) {
-  if (task.kind == TaskKind::none) {
+std::string answer_text(const TaskReader& reader, const PictureAnswers& picture, bool name_source) {
+  const TaskKind kind = reader.task().kind.value();
+  if (kind == TaskKind::none) {
     std::string text = picture.still ? one_line(picture.source) + "\n" : "";
     const std::string start = picture.still ? "  " : heading(picture, name_source) + "  ";
     for (const auto& [name, tensor] : *picture.outputs) text += start + output_text(name, tensor) + "\n";
     return text;
   }
-  if (picture.still) return still_text(task, picture);
+  if (picture.still) return still_text(reader, picture);
   std::string answers;
   for (const Answer& answer : picture.answers)
-    answers += (answers.empty() ? "" : ", ") + short_text(task.kind, answer);
+    answers += (answers.empty() ? "" : ", ") + short_text(kind, answer);
+  for (const std::string& word : words_of(reader, picture.result))
+    answers += (answers.empty() ? "" : ", ") + word;
   return fmt::format("{}  {}\n", heading(picture, name_source), answers.empty() ? "nothing found" : answers);
 }
 
-std::string answer_json(const Task& task, const PictureAnswers& picture) {
+std::string answer_json(const TaskReader& reader, const PictureAnswers& picture) {
+  const PictureSource source{picture.source, picture.still, picture.frame, picture.pts};
+  if (reader.task().kind != TaskKind::none)
+    return visible_json(result_json(source, picture.result, reader.task())) + "\n";
   Json json{{"source", picture.source},
             {"frame", picture.frame},
             {"pts", picture.pts ? Json(*picture.pts) : Json()},
             {"width", picture.width},
-            {"height", picture.height}};
-  if (task.kind == TaskKind::classify) {
-    json["top"] = Json::array();
-    for (const Answer& answer : picture.answers)
-      json["top"].push_back(
-          {{"label", answer.label}, {"class", answer.number}, {"probability", answer.score}});
-  } else if (task.kind == TaskKind::detect) {
-    json["detections"] = Json::array();
-    for (const Answer& answer : picture.answers)
-      json["detections"].push_back(
-          {{"label", answer.label}, {"class", answer.number}, {"score", answer.score}, {"box", answer.box}});
-  } else {
-    json["outputs"] = Json::object();
-    for (const auto& [name, tensor] : *picture.outputs) json["outputs"][name] = output_json(tensor);
-  }
+            {"height", picture.height},
+            {"outputs", Json::object()}};
+  for (const auto& [name, tensor] : *picture.outputs) json["outputs"][name] = output_json(tensor);
   return visible_json(json.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 

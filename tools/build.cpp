@@ -11,6 +11,7 @@
 #include "console.h"
 #include "engine_options.h"
 #include "engine_summary.h"
+#include "task.h"
 
 namespace lanner::tool {
 namespace {
@@ -20,6 +21,7 @@ constexpr double default_budget = 10;
 struct BuildCommandOptions {
   EngineOptions engine;
   PreprocessOptions preprocess;
+  TaskOptions task;
   std::string output, input, picture, print_ir, stop_after, trace_passes;
   bool strip_weights = false, quiet = false, json = false;
 };
@@ -75,9 +77,18 @@ void tell(const BuildCommandOptions& options, const EngineSummary& summary) {
   print_text(text);
 }
 
+/// What the plan is to know of its outputs: all of it, so that it is found the same wherever the plan goes.
+void add_task(const BuildCommandOptions& options, const ModelFacts& facts, BuildOptions& build) {
+  if (!options.task.given()) return;
+  const ResolvedTask task = resolve_task(*facts.engine, given_task(options.task));
+  build.metadata["lanner.task"] = task.task.to_json();
+  print_note("note: task " + task.reason);
+}
+
 int run_build(const BuildCommandOptions& options) {
   check_options(options);
   Files files;
+  declare_task_files(options.task, files);
   files.writes("-o", options.output);
   files.writes_into("--trace-passes", options.trace_passes, ".ir");
   const ModelFacts facts = inspect(options.engine, files);
@@ -87,6 +98,7 @@ int run_build(const BuildCommandOptions& options) {
   build.stop_after = options.stop_after;
   build.trace_passes = options.trace_passes;
   add_picture(options, facts, build);
+  add_task(options, facts, build);
   std::optional<BuildTimes> times;
   const Engine engine = open_engine(facts, options.engine, build, 0, &times);
   if (!options.print_ir.empty())
@@ -121,12 +133,15 @@ CLI::App* add_build(CLI::App& app, Action& action) {
   add_profile_option(*command, options->engine);
   add_caller_options(*command, options->engine);
   add_preprocess_options(*command, options->preprocess);
+  add_task_options(*command, options->task);
   command->footer(
       "Preprocessing that is given here is stored in the plan, for those who bind pictures; with --picture "
-      "it is a part of the network.\n\n"
+      "it is a part of the network. So is what the outputs "
+      "mean.\n\n"
       "Examples:\n  lanner build model.onnx -o model.plan\n  lanner build resnet50.onnx -o resnet50.plan "
       "--preset imagenet --budget 30s --threads 2\n"
       "  lanner build resnet50.onnx -o resnet50.plan --preset imagenet --fit crop --picture\n"
+      "  lanner build yolov8n.onnx -o yolov8n.plan --task detect --head yolo_v8 --labels coco.txt\n"
       "  lanner build model.onnx -o model.plan --shape input:1x3x224x224:8x3x224x224:32x3x224x224\n"
       "  lanner build model.onnx -o model.plan --profile input=1x3x224x224:1x3x224x224:4x3x224x224 "
       "--profile input=5x3x224x224:32x3x224x224:64x3x224x224\n"

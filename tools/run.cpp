@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <lanner/draw.h>
 #include <lanner/error.h>
 
 #include "accuracy.h"
@@ -22,7 +23,6 @@
 #include "report/report.h"
 #include "run_summary.h"
 #include "runner.h"
-#include "task_result.h"
 
 namespace lanner::tool {
 namespace {
@@ -47,7 +47,7 @@ struct RunOptions {
 /// All files but those that the model itself names.
 Files declare_files(const RunOptions& options, const std::vector<RunInput>& inputs) {
   Files files;
-  files.reads("--labels", options.task.labels);
+  declare_task_files(options.task, files);
   files.reads("--truth", options.truth);
   for (const RunInput& input : inputs)
     files.reads("-i", input.path == stdin_name ? "/dev/stdin" : input.path);
@@ -78,6 +78,15 @@ void check_options(const RunOptions& options, const std::vector<RunInput>& input
   check(inputs.size() == 1, ErrorCode::invalid_argument, "--truth is of one clip, {} inputs were given",
         inputs.size());
   kind_of(options.truth);
+}
+
+/// Before anything runs: whether what was asked for can be had of this task.
+void check_task(const RunOptions& options, TaskKind kind) {
+  check(options.truth.empty() || kind == TaskKind::detect, ErrorCode::invalid_argument,
+        "--truth: is for task detect, the task is {}", to_string(kind));
+  check(options.output.empty() || can_draw(kind), ErrorCode::invalid_argument,
+        "-o {}: task {} has nothing to draw; leave -o out, or say what the outputs mean by --task and --head",
+        options.output, to_string(kind));
 }
 
 /// Frames in one run: what the model insists on, else what was asked for.
@@ -119,11 +128,9 @@ RunOptions with_model(RunOptions options) {
   return options;
 }
 
-Runner::Settings settings_of(const RunOptions& options, const PictureInput& picture, const Task& task,
+Runner::Settings settings_of(const RunOptions& options, const PictureInput& picture, TaskReader reader,
                              int batch, const FoundInputs& found) {
-  Runner::Settings settings;
-  settings.picture = picture;
-  settings.task = task;
+  Runner::Settings settings{.picture = picture, .reader = std::move(reader)};
   settings.batch = batch;
   settings.lines = options.json.empty() && !options.quiet && !pictures_to_stdout(found.inputs);
   settings.name_sources = found.inputs.size() > 1;
@@ -152,23 +159,24 @@ int run_run(const RunOptions& given) {
   const ModelFacts facts = inspect(options.engine, files);
   const Binding& input = picture_input(*facts.engine, options.input);
   const PictureInput picture = resolve_preprocess(options.preprocess, *facts.engine, input);
-  const Task task = resolve_task(options.task, *facts.engine);
-  check(options.truth.empty() || task.kind == TaskKind::detect, ErrorCode::invalid_argument,
-        "--truth: is for task detect, the task is {}", to_string(task.kind));
+  const ResolvedTask task = resolve_task(*facts.engine, given_task(options.task));
+  check_task(options, *task.task.kind);
   const int batch = batch_size(options, input);
-  Runner::Settings settings = settings_of(options, picture, task, batch, found);
-  settings.still_batch = input.dims[0] > 0 ? batch : 1;
   BuildOptions build = build_options(options.engine, clips ? clip_budget : 0);
   build.pictures[picture.input].preprocess = picture.spec;
+  if (!options.quiet) print_note("note: task " + task.reason);
   std::optional<BuildTimes> times;
   const Engine engine = open_engine(facts, options.engine, std::move(build), clips ? batch : 1, &times);
+  Runner::Settings settings =
+      settings_of(options, picture, TaskReader(task.task, engine, picture.spec), batch, found);
+  settings.still_batch = input.dims[0] > 0 ? batch : 1;
 
   if (options.output.ends_with('/')) make_folder(options.output);
   std::optional<Recorder> recorder;
   if (!options.report.empty()) settings.recorder = &recorder.emplace();
   std::optional<OutputFile> report;
   if (recorder) report.emplace(options.report);
-  ResultOutputs results(options.results, to_task(task));
+  ResultOutputs results(options.results, task.task);
   if (!results.empty()) settings.results = &results;
   std::optional<ByteOutput> json;
   if (!options.json.empty() && !settings.json_to_stdout)
@@ -192,7 +200,7 @@ int run_run(const RunOptions& given) {
     tell_terminal("\n" + text + run_summary(totals, summary));
   if (report)
     write_report(*report,
-                 {options.engine.model, inputs, engine, facts, picture, task, batch, totals, summary,
+                 {options.engine.model, inputs, engine, facts, picture, task.reason, batch, totals, summary,
                   *recorder, accuracy},
                  interrupt_token());
   check_all_read(totals, inputs.size() + found.failed);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <lanner/draw.h>
 #include <lanner/error.h>
 #include <lanner/threads.h>
 
@@ -16,7 +17,6 @@
 #include "damage.h"
 #include "interrupt.h"
 #include "limit_option.h"
-#include "task_result.h"
 
 namespace lanner::tool {
 namespace {
@@ -30,21 +30,29 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-PictureAnswers describe(const RunInput& input, const Image& image, std::vector<Answer> answers) {
+PictureAnswers describe(const RunInput& input, const Image& image, const TaskReader& reader,
+                        TaskResult result) {
   PictureAnswers picture;
   picture.source = input.path;
   picture.still = input.still;
   picture.width = image.width;
   picture.height = image.height;
-  picture.answers = std::move(answers);
+  picture.answers = answers_of(reader, result);
+  picture.result = std::move(result);
   return picture;
 }
 
-PictureAnswers describe(const RunInput& input, const Frame& frame, std::vector<Answer> answers) {
-  PictureAnswers picture = describe(input, frame.image, std::move(answers));
+PictureAnswers describe(const RunInput& input, const Frame& frame, const TaskReader& reader,
+                        TaskResult result) {
+  PictureAnswers picture = describe(input, frame.image, reader, std::move(result));
   picture.frame = frame.index;
   if (frame.pts != no_pts) picture.pts = frame.seconds();
   return picture;
+}
+
+/// For a report, which shows pictures of every task.
+Image marked_picture(const Image& image, const TaskResult& result, const Task& task) {
+  return can_draw(result.kind) ? draw_result(image, result, task) : image;
 }
 
 /// Whether preprocessing is a part of the network, and binding does nothing.
@@ -140,13 +148,12 @@ void Runner::fail_input(const RunInput& input, const Error& error) {
 
 void Runner::say(const PictureAnswers& picture, const Image& image) {
   if (settings_.results)
-    settings_.results->write({picture.source, picture.still, picture.frame, picture.pts},
-                             to_result(settings_.task, picture.answers, picture.width, picture.height),
+    settings_.results->write({picture.source, picture.still, picture.frame, picture.pts}, picture.result,
                              image);
-  if (settings_.lines) print_text(answer_text(settings_.task, picture, settings_.name_sources));
+  if (settings_.lines) print_text(answer_text(settings_.reader, picture, settings_.name_sources));
   if (settings_.lines) flush_out(); // Whoever reads may be waiting for this one, or have gone.
   if (!settings_.json && !settings_.json_to_stdout) return;
-  const std::string line = answer_json(settings_.task, picture);
+  const std::string line = answer_json(settings_.reader, picture);
   if (settings_.json) return settings_.json->write(line);
   print_json(line);
   flush_out();
@@ -180,17 +187,18 @@ void Runner::run_picture(const RunInput& input, const Image& image, double decod
     if (!output.sequence)
       outputs[output.name] = first_of(stills_->output(output.name).tensor, settings_.still_batch);
   PictureAnswers picture =
-      describe(input, image, read_answers(settings_.task, outputs, spec, image.width, image.height));
+      describe(input, image, settings_.reader,
+               settings_.reader.read(outputs, image.width, image.height, 0, given_limits()));
   picture.outputs = &outputs;
   say(picture, image);
   const bool recorded = settings_.recorder && settings_.recorder->wants_next();
   if (!input.output.empty() || recorded) {
     start = Clock::now();
-    const Image marked = annotate(image, settings_.task, picture.answers);
+    const Image marked = marked_picture(image, picture.result, settings_.reader.task());
     times.draw = seconds_since(start);
     if (!input.output.empty()) write_picture(input, marked);
     times.encode = seconds_since(start) - times.draw;
-    if (recorded) settings_.recorder->keep(picture, settings_.task.kind, image, marked);
+    if (recorded) settings_.recorder->keep(picture, *settings_.reader.task().kind, image, marked);
     times.report = seconds_since(start) - times.draw - times.encode;
   }
   totals_.sums += times;
@@ -254,9 +262,9 @@ void Runner::take_frame(Clip& clip, const PipelineResult& result) {
   if (clip.frames++ == 0 && clip.input.form != OutputForm::none)
     clip.output.emplace(clip.input, clip.stream, settings_.range);
   const Image& image = result.frame.image;
-  PictureAnswers picture = describe(
-      clip.input, result.frame,
-      read_answers(settings_.task, result.outputs, settings_.picture.spec, image.width, image.height));
+  PictureAnswers picture =
+      describe(clip.input, result.frame, settings_.reader,
+               settings_.reader.read(result.outputs, image.width, image.height, 0, given_limits()));
   picture.outputs = &result.outputs;
   say(picture, image);
   FrameTimes times{result.decode_seconds, result.infer_seconds, 0};
@@ -266,7 +274,7 @@ void Runner::take_frame(Clip& clip, const PipelineResult& result) {
     const Trace trace = this->trace();
     const Image marked = [&] {
       const TraceScope scope(trace, "draw", "encode", result.frame.index);
-      return annotate(image, settings_.task, picture.answers);
+      return marked_picture(image, picture.result, settings_.reader.task());
     }();
     times.draw = seconds_since(start);
     if (clip.output) {
@@ -274,7 +282,7 @@ void Runner::take_frame(Clip& clip, const PipelineResult& result) {
       clip.output->write(marked, result.frame);
     }
     times.encode = seconds_since(start) - times.draw;
-    if (recorded) settings_.recorder->keep(picture, settings_.task.kind, image, marked);
+    if (recorded) settings_.recorder->keep(picture, *settings_.reader.task().kind, image, marked);
     times.report = seconds_since(start) - times.draw - times.encode;
   }
   totals_.sums += times;

@@ -40,7 +40,7 @@ class Runner {
 public:
   struct Settings {
     PictureInput picture;
-    Task task;
+    TaskReader reader;
     int batch = 1;             ///< Frames of clips in one run.
     int still_batch = 1;       ///< What a network of fixed batch size wants of a single image.
     bool lines = true;         ///< Answers in words on stdout.

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
+#include <filesystem>
 #include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <lanner/error.h>
 #include <lanner/source.h>
@@ -16,7 +15,18 @@
 namespace lanner::tool {
 namespace {
 
-constexpr std::uint64_t max_label_bytes = 16u << 20;
+constexpr std::uint64_t max_text_bytes = 16u << 20;
+
+/// A small file of text.
+std::string read_text(const std::string& path, const char* expected) {
+  Limits limits;
+  limits.file_bytes = max_text_bytes;
+  const Content content = read_all(open_path(path, limits), limits);
+  std::string text(reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size());
+  check(text.find('\0') == std::string::npos, ErrorCode::bad_data, "{}: expected {}, got binary data", path,
+        expected);
+  return text;
+}
 
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
@@ -41,166 +51,162 @@ std::string without_synset(std::string label) {
 }
 
 std::vector<std::string> read_labels(const std::string& path) {
-  Limits limits;
-  limits.file_bytes = max_label_bytes;
-  const Content content = read_all(open_path(path, limits), limits);
-  const std::string_view text(reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size());
-  check(text.find('\0') == std::string_view::npos, ErrorCode::bad_data,
-        "{}: expected text with one label a line, got binary data", path);
-  std::vector<std::string> labels = lines_of(text);
+  std::vector<std::string> labels = lines_of(read_text(path, "text with one label a line"));
   for (std::string& label : labels) label = without_synset(std::move(label));
   check(!labels.empty(), ErrorCode::bad_data, "{}: expected one label a line, got no line", path);
   return labels;
 }
 
-std::string metadata(const Engine& engine, const std::string& key) {
-  const auto found = engine.metadata().find(key);
-  return found == engine.metadata().end() ? std::string() : found->second;
-}
-
-/// Number of classes of an output [N, classes], [N, classes, 1, 1] or [classes]; nothing for others, -1 where
-/// it is open.
-std::optional<std::int64_t> class_count(const Binding& output) {
-  if (output.sequence || !output.ranked || output.dims.empty()) return std::nullopt;
-  const std::size_t at = output.dims.size() == 1 ? 0 : 1;
-  for (std::size_t d = at + 1; d < output.dims.size(); ++d)
-    if (output.dims[d] != 1) return std::nullopt;
-  if (at == 1 && output.dims[0] > 1) return output.dims[1];
-  return output.dims[at];
-}
-
-TaskKind kind_of_task(const TaskOptions& options, const Engine& engine) {
-  const std::string text = options.task.empty() ? metadata(engine, "lanner.task") : options.task;
-  if (text == "classify") return TaskKind::classify;
-  if (text == "detect") return TaskKind::detect;
-  if (text == "none") return TaskKind::none;
-  check(text.empty(), ErrorCode::invalid_argument, "{} '{}': expected classify, detect or none",
-        options.task.empty() ? "metadata lanner.task" : "--task", text);
-  const bool classes = engine.outputs().size() == 1 && class_count(engine.outputs()[0]).value_or(0) != 0;
-  return classes ? TaskKind::classify : TaskKind::none;
-}
-
-double threshold(double given, const Engine& engine, const std::string& key, double otherwise) {
-  if (given >= 0) return given;
-  const std::string text = metadata(engine, key);
-  if (text.empty()) return otherwise;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  check(error == std::errc{} && end == text.data() + text.size() && value >= 0 && value <= 1,
-        ErrorCode::bad_data, "metadata {} is '{}', expected a number from 0 to 1", key, text);
-  return value;
-}
-
-std::vector<std::string> output_texts(const Engine& engine) {
-  std::vector<std::string> texts;
-  for (const Binding& output : engine.outputs()) texts.push_back(output.to_string());
-  return texts;
-}
-
-void resolve_classes(Task& task, const Engine& engine) {
-  check(engine.outputs().size() == 1, ErrorCode::invalid_argument,
-        "task classify: expected one output [N, classes], the model has {}; say --task none",
-        fmt::join(output_texts(engine), ", "));
-  const Binding& output = engine.outputs()[0];
-  const auto classes = class_count(output);
-  check(classes.has_value(), ErrorCode::invalid_argument,
-        "task classify: expected an output [N, classes], the model has {}; say --task none",
-        output.to_string());
-  check(task.labels.empty() || *classes < 0 || *classes == static_cast<std::int64_t>(task.labels.size()),
-        ErrorCode::invalid_argument, "labels: {} were given, the model has {} classes", task.labels.size(),
-        *classes);
-  task.scores = output.name;
-}
-
-BoxForm box_form(const Engine& engine) {
-  const std::string text = metadata(engine, "lanner.boxes");
-  if (text == "xyxy-normalised") return {false, false};
-  if (text == "xyxy-pixels") return {false, true};
-  if (text == "cxcywh-normalised") return {true, false};
-  if (text == "cxcywh-pixels") return {true, true};
-  fail(ErrorCode::invalid_argument,
-       "task detect: metadata lanner.boxes is '{}', expected xyxy-normalised, xyxy-pixels, cxcywh-normalised "
-       "or cxcywh-pixels",
-       text);
-}
-
-void resolve_detections(const TaskOptions& options, Task& task, const Engine& engine) {
-  const auto three = [](const Binding& output) {
-    return output.ranked && !output.sequence && output.dims.size() == 3;
-  };
-  const Binding *boxes = nullptr, *scores = nullptr;
-  for (const Binding& output : engine.outputs()) {
-    if (output.name == "boxes" && three(output)) boxes = &output;
-    if (output.name == "scores" && three(output)) scores = &output;
+/// Numbers between commas, spaces and lines; brackets, as JSON has them, are passed over.
+std::vector<float> numbers_of(std::string_view text, const std::string& what) {
+  std::vector<float> numbers;
+  while (true) {
+    const std::size_t start = text.find_first_not_of(", \t\r\n[]");
+    if (start == std::string_view::npos) break;
+    text.remove_prefix(start);
+    float value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    check(error == std::errc{}, ErrorCode::invalid_argument, "{}: '{}' is no number", what,
+          text.substr(0, 20));
+    numbers.push_back(value);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   }
-  check(boxes && scores, ErrorCode::invalid_argument,
-        "task detect: expected outputs boxes [N, K, 4] and scores [N, K, classes], the model has {}; say "
-        "--task none",
-        fmt::join(output_texts(engine), ", "));
-  task.boxes = boxes->name;
-  task.scores = scores->name;
-  task.form = box_form(engine);
-  task.score_threshold =
-      threshold(options.score_threshold, engine, "lanner.score_threshold", task.score_threshold);
-  task.iou_threshold = threshold(options.iou_threshold, engine, "lanner.iou_threshold", task.iou_threshold);
+  check(!numbers.empty(), ErrorCode::invalid_argument, "{}: expected numbers, got none", what);
+  return numbers;
 }
 
-const Tensor& output_of(const Outputs& outputs, const std::string& name) {
-  const auto found = outputs.find(name);
-  check(found != outputs.end() && found->second.defined(), ErrorCode::internal,
-        "output {} is missing from the answers", name);
-  return found->second;
+bool is_file(const std::string& text) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(text, ignored);
+}
+
+bool is_inline_json(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && text[first] == '{';
+}
+
+Task task_of_json(const std::string& text) {
+  return with_context([] { return "--task-json"; },
+                      [&] {
+                        std::string json = is_inline_json(text) ? text : read_text(text, "JSON");
+                        while (!json.empty() && (json.back() == '\n' || json.back() == '\r')) json.pop_back();
+                        return Task::from_json(json);
+                      });
+}
+
+template<typename T>
+T named(const char* option, const std::string& text, T (*parse)(std::string_view)) {
+  return with_context([&] { return option; }, [&] { return parse(text); });
+}
+
+/// `17` or `17x2`: how many, and how many numbers each has.
+void set_keypoints(const std::string& text, Task& task) {
+  const std::size_t cross = text.find('x');
+  const auto whole = [&](std::string_view part) {
+    int value = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    check(error == std::errc{} && end == part.data() + part.size() && value > 0, ErrorCode::invalid_argument,
+          "--keypoints '{}': expected their number, like 17, or 17x2 where they have no visibility", text);
+    return value;
+  };
+  task.keypoints = whole(std::string_view(text).substr(0, cross));
+  task.keypoint_values = cross == std::string::npos ? 3 : whole(std::string_view(text).substr(cross + 1));
 }
 
 } // namespace
 
+bool TaskOptions::given() const {
+  for (const std::string* text : {&task, &head, &labels, &task_json, &box_form, &boxes, &activation, &anchors,
+                                  &strides, &keypoints, &range})
+    if (!text->empty()) return true;
+  return score_threshold >= 0 || iou_threshold >= 0 || top > 0;
+}
+
 void add_task_options(CLI::App& command, TaskOptions& options) {
   const std::string group = "What the outputs mean";
-  command
-      .add_option("--task", options.task,
-                  "classify, detect or none (default: what the model's metadata says)")
-      ->group(group);
-  command.add_option("--labels", options.labels, "File with one class name a line")->group(group);
-  command.add_option("--top", options.top, "Classes shown")
+  const auto add = [&](const char* flag, std::string& into, const char* help) {
+    command.add_option(flag, into, help)->group(group);
+  };
+  add("--task", options.task,
+      "classify, detect, segment, semantic, depth, image, pose, obb, embed or none (default: what the "
+      "model's metadata "
+      "says, or its outputs where they have one meaning)");
+  add("--head", options.head,
+      "How a detector writes its boxes: yolo_v8, yolo_v5, yolo_v10, detr, ssd... (docs/tasks.md)");
+  add("--labels", options.labels, "File with one class name a line");
+  command.add_option("--top", options.top, "Classes shown (default: 5)")
       ->group(group)
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  command.add_option("--score-threshold", options.score_threshold, "Detections below are dropped")
-      ->group(group)
-      ->check(CLI::Range(0.0, 1.0));
-  command
-      .add_option("--iou-threshold", options.iou_threshold,
-                  "Of two detections that overlap more, the better is kept")
-      ->group(group)
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(CLI::Range(1, 1000));
+  const auto add_share = [&](const char* flag, double& into, const char* help) {
+    command.add_option(flag, into, help)->group(group)->check(CLI::Range(0.0, 1.0));
+  };
+  add_share("--score-threshold", options.score_threshold, "Detections below are dropped");
+  add_share("--iou-threshold", options.iou_threshold,
+            "Of two detections that overlap more, the better is kept");
+  add("--box-form", options.box_form, "What a box's numbers are: xyxy, yxyx, xywh or cxcywh");
+  add("--boxes", options.boxes, "What they count: pixels of the network's input, or normalised to 0..1");
+  add("--activation", options.activation, "What makes probabilities of scores: none, sigmoid or softmax");
+  add("--anchors", options.anchors, "Numbers, or a file of them: width and height, or edges, of each anchor");
+  add("--strides", options.strides, "Pixels of the input for a cell of each output, like 8,16,32");
+  add("--keypoints", options.keypoints, "Key points of a box: 17, or 17x2 without visibility");
+  add("--output-range", options.range, "Values of black and white in an output that is a picture, like 0,1");
+  add("--task-json", options.task_json, "All of a task as JSON, or a file of it; other flags win");
 }
 
-const char* to_string(TaskKind kind) {
-  return kind == TaskKind::classify ? "classify" : kind == TaskKind::detect ? "detect" : "none";
+void declare_task_files(const TaskOptions& options, Files& files) {
+  files.reads("--labels", options.labels);
+  if (is_file(options.anchors)) files.reads("--anchors", options.anchors);
+  if (!is_inline_json(options.task_json)) files.reads("--task-json", options.task_json);
 }
 
-std::string Task::label(std::int64_t number) const {
-  const bool known = number >= 0 && number < static_cast<std::int64_t>(labels.size());
-  return known ? labels[static_cast<std::size_t>(number)] : fmt::format("class {}", number);
-}
-
-Task resolve_task(const TaskOptions& options, const Engine& engine) {
+Task given_task(const TaskOptions& options) {
   Task task;
-  task.kind = kind_of_task(options, engine);
-  task.top = options.top;
-  task.labels =
-      options.labels.empty() ? lines_of(metadata(engine, "lanner.labels")) : read_labels(options.labels);
-  if (task.kind == TaskKind::classify) resolve_classes(task, engine);
-  if (task.kind == TaskKind::detect) resolve_detections(options, task, engine);
+  if (!options.task_json.empty()) task = task_of_json(options.task_json);
+  if (!options.task.empty()) task.kind = named("--task", options.task, parse_task_kind);
+  if (!options.head.empty()) task.head = named("--head", options.head, parse_head);
+  if (!options.labels.empty()) task.labels = read_labels(options.labels);
+  if (options.top > 0) task.top = options.top;
+  if (options.score_threshold >= 0) task.score_threshold = static_cast<float>(options.score_threshold);
+  if (options.iou_threshold >= 0) task.iou_threshold = static_cast<float>(options.iou_threshold);
+  if (!options.box_form.empty()) task.box_form = named("--box-form", options.box_form, parse_box_form);
+  if (!options.boxes.empty()) {
+    check(options.boxes == "normalised" || options.boxes == "pixels", ErrorCode::invalid_argument,
+          "--boxes '{}': expected normalised or pixels", options.boxes);
+    task.box_normalised = options.boxes == "normalised";
+  }
+  if (!options.activation.empty())
+    task.activation = named("--activation", options.activation, parse_activation);
+  if (!options.anchors.empty())
+    task.anchors = numbers_of(
+        is_file(options.anchors) ? read_text(options.anchors, "numbers") : options.anchors, "--anchors");
+  if (!options.strides.empty()) task.strides = numbers_of(options.strides, "--strides");
+  if (!options.keypoints.empty()) set_keypoints(options.keypoints, task);
+  if (!options.range.empty()) {
+    const std::vector<float> numbers = numbers_of(options.range, "--output-range");
+    check(numbers.size() == 2, ErrorCode::invalid_argument,
+          "--output-range '{}': expected two numbers, black and white, like 0,1", options.range);
+    task.range = {numbers[0], numbers[1]};
+  }
   return task;
 }
 
-std::vector<Answer> read_answers(const Task& task, const Outputs& outputs, const Preprocess& spec,
-                                 std::int32_t width, std::int32_t height) {
-  if (task.kind == TaskKind::classify) return classify(task, output_of(outputs, task.scores));
-  if (task.kind == TaskKind::detect)
-    return detect(task, output_of(outputs, task.boxes), output_of(outputs, task.scores), spec, width, height);
-  return {};
+bool has_boxes(TaskKind kind) {
+  return kind == TaskKind::detect || kind == TaskKind::segment || kind == TaskKind::pose ||
+         kind == TaskKind::obb;
+}
+
+std::vector<Answer> answers_of(const TaskReader& reader, const TaskResult& result) {
+  std::vector<Answer> answers(static_cast<std::size_t>(result.count()));
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    Answer& answer = answers[i];
+    answer.number = result.labels.as<std::int64_t>()[i];
+    answer.label = reader.label(answer.number);
+    answer.score = result.scores.as<float>()[i];
+    if (has_boxes(result.kind))
+      std::copy_n(result.boxes.as<float>().begin() + static_cast<std::ptrdiff_t>(i) * 4, 4,
+                  answer.box.begin());
+  }
+  return answers;
 }
 
 std::vector<float> to_floats(const Tensor& tensor) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a network's outputs mean: classes of a picture, boxes in it, or numbers.
+// What a network's outputs mean, as the command line says it and as lines and drawings want it.
 
 #include <array>
 #include <cstdint>
@@ -9,43 +9,26 @@
 
 #include <CLI/CLI.hpp>
 
-#include <lanner/engine.h>
+#include <lanner/task.h>
+
+#include "files.h"
 
 namespace lanner::tool {
 
 /// As given on the command line.
 struct TaskOptions {
-  std::string task, labels;
+  std::string task, head, labels, task_json, box_form, boxes, activation, anchors, strides, keypoints, range;
   double score_threshold = -1, iou_threshold = -1;
-  int top = 5;
+  int top = 0; ///< 0: not given.
+
+  bool given() const;
 };
 void add_task_options(CLI::App& command, TaskOptions& options);
 
-enum class TaskKind { classify, detect, none };
-const char* to_string(TaskKind kind);
-
-/// How boxes are written in the network's output.
-struct BoxForm {
-  bool centre = false; ///< cx, cy, width, height in place of x0, y0, x1, y1.
-  bool pixels = false; ///< Pixels of the network's input in place of shares of it.
-};
-
-struct Task {
-  TaskKind kind = TaskKind::none;
-  std::vector<std::string> labels;
-  int top = 5;
-  std::string scores; ///< Output of classes' scores.
-  std::string boxes;  ///< Output of boxes.
-  BoxForm form;
-  double score_threshold = 0.4, iou_threshold = 0.5;
-
-  std::string label(std::int64_t number) const; ///< `class 7` where there is no label.
-};
-
-/// From the command line, else the model's metadata (`lanner.task`, `lanner.labels`, `lanner.boxes`,
-/// `lanner.score_threshold`, `lanner.iou_threshold`), else classify where the only output is [N, classes].
-/// Throws Error{invalid_argument}.
-Task resolve_task(const TaskOptions& options, const Engine& engine);
+/// Declares the files that the options name.
+void declare_task_files(const TaskOptions& options, Files& files);
+/// What the flags say, over what --task-json says. Throws Error.
+Task given_task(const TaskOptions& options);
 
 /// One thing that the network said: of a class, or of a box in it.
 struct Answer {
@@ -57,15 +40,10 @@ struct Answer {
 
 using Outputs = std::map<std::string, Tensor>;
 
-/// The answers to one picture, best first; none for TaskKind::none. `outputs` have a batch dimension of 1.
-std::vector<Answer> read_answers(const Task& task, const Outputs& outputs, const Preprocess& spec,
-                                 std::int32_t width, std::int32_t height);
+/// Classes and boxes one by one, best first; none for other kinds.
+std::vector<Answer> answers_of(const TaskReader& reader, const TaskResult& result);
 
-/// Classes of one picture by probability: softmax unless the values are a distribution already.
-std::vector<Answer> classify(const Task& task, const Tensor& scores);
-/// Boxes of one picture above the threshold, of those that overlap the best (all classes together).
-std::vector<Answer> detect(const Task& task, const Tensor& boxes, const Tensor& scores,
-                           const Preprocess& spec, std::int32_t width, std::int32_t height);
+bool has_boxes(TaskKind kind);
 
 /// The elements as floats, row by row. Throws Error{unsupported} for strings and complex numbers.
 std::vector<float> to_floats(const Tensor& tensor);

@@ -112,6 +112,9 @@ struct BuildOptions {
   std::optional<std::uint64_t> weight_budget; ///< As Engine::set_weight_budget.
   std::map<std::string, Preprocess>
       preprocess; ///< By input name; stored in the plan, used when an Image is bound.
+  /// What the engine says of itself beside and before the model's own words, like `lanner.task`; kept in the
+  /// plan. Keys that begin with `lanner.preprocess.` are the engine's own.
+  std::map<std::string, std::string> metadata;
   /// By input name: such an input takes images, not tensors. What the network reads of them is made by a node
   /// of the graph, on the engine's device, stored as the nodes behind it read it. Their sizes may change
   /// from image to image and from run to run: nothing is made anew. `shapes` are the model's own, profiles,

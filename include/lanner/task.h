@@ -80,7 +80,9 @@ struct Task {
   std::optional<bool> box_normalised;   ///< Shares of the network's input; false: its pixels.
   std::optional<Activation> activation; ///< What makes probabilities of scores.
   std::optional<int> background;        ///< The class that is none; -1: there is no such class.
-  std::optional<int> first_class; ///< Number in an output of the first of `labels`: 0, or 1 beside none.
+  /// Number in an output of the first of `labels`: 0, or 1 beside none; 0 where labels begin with
+  /// `__background__`.
+  std::optional<int> first_class;
   std::vector<float> anchors;    ///< yolo_v5_raw: width, height of each in pixels, by stride. ssd, retinanet:
                                  ///< four numbers each, as edges in pixels of the input.
   std::vector<float> strides;    ///< Pixels of the input for a cell of each output, in their order.
@@ -89,13 +91,14 @@ struct Task {
   std::optional<int> max_detections;                   ///< 300.
   std::optional<bool> class_agnostic;                  ///< Boxes of other classes suppress too; false.
 
-  std::optional<int> keypoints;              ///< Key points of a box.
-  std::optional<int> keypoint_values;        ///< 2: x, y; 3: with visibility.
-  std::vector<std::array<int, 2>> skeleton;  ///< Lines between key points; of 17: COCO's.
-  std::optional<bool> channels_last;         ///< image: [N, H, W, C]; told by the shape where it can be.
-  std::optional<bool> bgr;                   ///< image.
-  std::optional<std::array<float, 2>> range; ///< image: values of black and white.
-  std::string color_map;                     ///< depth: `magma`, `viridis`, `turbo`, `gray`.
+  std::optional<int> keypoints;             ///< Key points of a box.
+  std::optional<int> keypoint_values;       ///< 2: x, y; 3: with visibility.
+  std::vector<std::array<int, 2>> skeleton; ///< Lines between key points; of 17: COCO's.
+  std::optional<bool> channels_last; ///< image, semantic: [N, H, W, C]; told by the shape where it can be.
+  std::optional<bool> bgr;           ///< image.
+  /// image: values of black and white. Unset: 0 and 255 of bytes, of floats what they are in the input.
+  std::optional<std::array<float, 2>> range;
+  std::string color_map; ///< depth: `magma`, `viridis`, `turbo`, `gray`.
 
   std::string to_json() const; ///< One line with the fields that are set.
   /// Also takes a bare word, which is the kind. Unknown keys and wrong types are Error{bad_data}.
@@ -132,10 +135,10 @@ struct TaskResult {
   Tensor rotated;          ///< obb: f32 [K, 5]: centre x, y, width, height, angle in radians, clockwise.
   Tensor keypoints;        ///< pose: f32 [K, P, 3]: x, y, confidence (1 where the network has none).
   std::vector<Mask> masks; ///< segment: K.
-  Tensor classes;          ///< semantic: i32 [height, width].
-  Tensor depth;            ///< depth: f32 [height, width], as the network says it.
-  Image image;             ///< image: rgb24 of a size of its own.
-  Tensor embedding;        ///< embed: f32 [D].
+  Tensor classes;          ///< semantic: i32 [height, width]; -1 where the network did not see the picture.
+  Tensor depth;     ///< depth: f32 [height, width], as the network says it; NaN where it did not see it.
+  Image image;      ///< image: rgb24 of a size of its own.
+  Tensor embedding; ///< embed: f32 [D].
 
   std::int64_t count() const noexcept; ///< K.
   /// All masks as u8 [K, height, width]. Throws Error{limit_exceeded} beyond `limits`.
@@ -145,12 +148,12 @@ struct TaskResult {
 /// Reads one picture's answers out of a network's outputs. Immutable; any number of threads may call read().
 class TaskReader {
 public:
-  /// `spec` says how pictures become the network's input, so what undoes it. Throws Error{invalid_argument}
-  /// where the outputs do not fit the task.
+  /// `spec` says how pictures become the network's input, so what undoes it; what `task` leaves open is
+  /// resolved. Throws Error{invalid_argument} where the outputs do not fit the task.
   TaskReader(Task task, const Engine& engine, Preprocess spec);
   /// `outputs` by name, on the host or a GPU; `element` is the picture's place in the batch. Throws
-  /// Error{invalid_argument} for shapes that the head does not have, Error{bad_data} for scores that are not
-  /// finite, Error{limit_exceeded}.
+  /// Error{invalid_argument} for shapes that the head does not have, Error{bad_data} for scores and for kept
+  /// boxes that are not finite, Error{limit_exceeded}. Boxes outside of the picture are left out.
   TaskResult read(const std::map<std::string, Tensor>& outputs, std::int32_t width, std::int32_t height,
                   std::int64_t element = 0, const Limits& limits = {}) const;
   const Task& task() const noexcept { return task_; }
@@ -158,15 +161,14 @@ public:
 
 private:
   Task task_;
-  Preprocess spec_;
-  std::vector<Binding> outputs_;
-  std::array<std::int32_t, 2> input_size_{}; ///< Width, height; 0 where they follow the picture.
+  Preprocess spec_; ///< With the input's size; 0 where it follows the picture.
 };
 
 /// Numbers of the boxes that suppression keeps, best first: of two of one class (`labels` undefined, or any
 /// class) that overlap by more than `iou_threshold` of their union the better stays; of equal scores the
 /// first. `boxes` f32 [K, 4] (edges, any order of corners) or [K, 5] (turned, as TaskResult::rotated),
-/// `scores` f32 [K], `labels` i64 [K]. At most `max_kept` (0: all). Runs where the boxes lie.
+/// `scores` f32 [K], `labels` i64 [K]. At most `max_kept` (0: all). What lies on a GPU is
+/// copied to the host first.
 std::vector<std::int64_t> suppress_boxes(const Tensor& boxes, const Tensor& scores, const Tensor& labels,
                                          float iou_threshold, std::int64_t max_kept = 0);
 

@@ -11,15 +11,15 @@ namespace lanner {
 
 namespace {
 
-Activation linear(float alpha, float beta) {
+ActivationCall linear(float alpha, float beta) {
   return {&formula("linear"), alpha, beta};
 }
-Activation clip(float low, float high) {
+ActivationCall clip(float low, float high) {
   return {&formula("clip"), low, high};
 }
 
-std::optional<Activation> clip_of(const GroupOp& op) {
-  Activation result = clip(-std::numeric_limits<float>::max(), std::numeric_limits<float>::max());
+std::optional<ActivationCall> clip_of(const GroupOp& op) {
+  ActivationCall result = clip(-std::numeric_limits<float>::max(), std::numeric_limits<float>::max());
   for (std::size_t i : {1, 2}) {
     if (!op.input(i)) continue;
     const auto bound = scalar_value(op.input(i).constant);
@@ -39,7 +39,7 @@ std::optional<BinaryKind> binary_of(std::string_view kind) {
 }
 
 /// `x kind c` for one number as a linear map or a clip.
-std::optional<Activation> scalar_step(BinaryKind kind, float c, bool reversed) {
+std::optional<ActivationCall> scalar_step(BinaryKind kind, float c, bool reversed) {
   constexpr float most = std::numeric_limits<float>::max();
   switch (kind) {
   case BinaryKind::add:
@@ -53,7 +53,7 @@ std::optional<Activation> scalar_step(BinaryKind kind, float c, bool reversed) {
   case BinaryKind::minimum:
     return clip(-most, c);
   case BinaryKind::maximum:
-    return c == 0 ? Activation{&formula("relu")} : clip(c, most);
+    return c == 0 ? ActivationCall{&formula("relu")} : clip(c, most);
   }
   return std::nullopt;
 }
@@ -125,8 +125,9 @@ private:
   }
 
   /// Linear maps in a row are one.
-  void add(Activation next) {
-    Activation* last = epilogue_.empty() || epilogue_.back().binary ? nullptr : &epilogue_.back().activation;
+  void add(ActivationCall next) {
+    ActivationCall* last =
+        epilogue_.empty() || epilogue_.back().binary ? nullptr : &epilogue_.back().activation;
     if (last && last->is("linear") && next.is("linear"))
       *last = linear(last->alpha * next.alpha, last->beta * next.alpha + next.beta);
     else
@@ -167,7 +168,7 @@ const Formula& formula_of(BinaryKind kind) {
   return formula(names[static_cast<std::size_t>(kind)]);
 }
 
-std::optional<Activation> activation_of(const GroupOp& op) {
+std::optional<ActivationCall> activation_of(const GroupOp& op) {
   const std::string& kind = op.kind();
   if (kind == "clip") return clip_of(op);
   if (kind == "neg") return linear(-1, 0);
@@ -175,7 +176,7 @@ std::optional<Activation> activation_of(const GroupOp& op) {
   const Formula* own = op.node->op().elementwise ? find_formula(kind) : nullptr;
   if (!own || own->operands != 1 || own->truth) return std::nullopt;
   const FormulaCall call = call_of(*own, op.attributes());
-  return Activation{call.formula, call.numbers.p, call.numbers.q};
+  return ActivationCall{call.formula, call.numbers.p, call.numbers.q};
 }
 
 std::optional<Spread> spread_of(const Shape& operand, const Shape& result, std::size_t channel_axis) {

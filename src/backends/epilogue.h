@@ -13,7 +13,7 @@ namespace lanner {
 
 /// A formula of one operand. Backends know it by its name; `clip` is between alpha and beta, `linear` is
 /// alpha * x + beta, others have the numbers of the operator's attributes.
-struct Activation {
+struct ActivationCall {
   const Formula* formula = nullptr;
   float alpha = 0, beta = 0;
 
@@ -27,14 +27,14 @@ enum class Spread : std::uint8_t { scalar, channel, full };
 /// One step: an activation, or, when `binary` is set, `x binary operand`.
 struct EpilogueStep {
   std::optional<BinaryKind> binary;
-  Activation activation{};
+  ActivationCall activation{};
   Operand operand;
   Spread spread = Spread::full;
 };
 using Epilogue = std::vector<EpilogueStep>;
 
 /// The activation that an operation is, when its parameters are constants: any whose result is a number.
-std::optional<Activation> activation_of(const GroupOp& op);
+std::optional<ActivationCall> activation_of(const GroupOp& op);
 
 /// How `operand` spreads over `result`; nothing when it is none of the three.
 std::optional<Spread> spread_of(const Shape& operand, const Shape& result, std::size_t channel_axis);

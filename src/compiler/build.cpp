@@ -194,6 +194,11 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   if (options.stop_after != "import") run_passes(*graph, pass_options(options));
   for (const auto& [input, spec] : options.preprocess)
     graph->metadata[preprocess_key + input] = spec.to_json();
+  for (const auto& [key, value] : options.metadata) {
+    check(!key.empty() && !key.starts_with(preprocess_key), ErrorCode::invalid_argument,
+          "metadata '{}': give preprocessing by its own option", key);
+    graph->metadata[key] = value;
+  }
   check_pins(*graph, options.precision);
   check_placed(*graph, options.placement);
   Graph& portable = *graph;

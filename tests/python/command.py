@@ -21,20 +21,26 @@ def lanner(*arguments, **options):
     )
 
 
+def without_notes(stderr):
+    """What was said, without lines like the one of `lanner run` that tells how the task was found."""
+    return "".join(line for line in stderr.splitlines(keepends=True) if not line.startswith("lanner: note: "))
+
+
 def succeed(*arguments, **options):
     result = lanner(*arguments, **options)
-    assert (result.returncode, result.stderr) == (0, ""), result.stderr
+    assert (result.returncode, without_notes(result.stderr)) == (0, ""), result.stderr
     return result.stdout
 
 
 def refuse(*arguments, code=2, **options):
     """One line on stderr, nothing on stdout; the line without its `lanner: `."""
     result = lanner(*arguments, **options)
+    said = without_notes(result.stderr)
     assert result.returncode == code, (result.returncode, result.stdout, result.stderr)
     assert result.stdout == ""
-    assert result.stderr.startswith("lanner: ") and result.stderr.endswith("\n")
-    assert result.stderr.count("\n") == 1
-    return result.stderr.removeprefix("lanner: ").removesuffix("\n")
+    assert said.startswith("lanner: ") and said.endswith("\n")
+    assert said.count("\n") == 1
+    return said.removeprefix("lanner: ").removesuffix("\n")
 
 
 def leftovers(folder, *expected):

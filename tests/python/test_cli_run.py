@@ -219,7 +219,7 @@ class TestTasks:
         assert output["values"] == pytest.approx([10, 2, 0], abs=1e-3)
         assert "logits: f32[1, 3]" in succeed("run", *classifier, "-i", picture, "--task", "none")
 
-    @pytest.mark.parametrize(("options", "said"), [(["--task", "segment"], "classify, detect or none"), (["--task", "detect"], "boxes [N, K, 4]"), (["--pad", "900"], "0 to 255")])
+    @pytest.mark.parametrize(("options", "said"), [(["--task", "segment"], "prototypes [N, P, h, w]"), (["--task", "segmnt"], "did you mean segment?"), (["--task", "detect"], "boxes [N, K, 4]"), (["--pad", "900"], "0 to 255")])
     def test_what_does_not_fit_is_refused(self, tmp_path, classifier, options, said):
         assert said in refuse("run", *classifier, "-i", make_ppm(tmp_path / "picture.ppm"), *options)
 

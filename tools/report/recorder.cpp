@@ -31,8 +31,7 @@ std::vector<std::byte> to_jpeg(const Image& image) {
 }
 
 std::string caption_of(const PictureAnswers& picture, TaskKind kind) {
-  if (kind == TaskKind::none) return {};
-  if (kind == TaskKind::detect)
+  if (has_boxes(kind))
     return picture.answers.size() == 1 ? "1 detection" : fmt::format("{} detections", picture.answers.size());
   return picture.answers.empty()
              ? std::string()

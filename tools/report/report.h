@@ -14,7 +14,6 @@
 #include "engine_summary.h"
 #include "report/recorder.h"
 #include "runner.h"
-#include "task.h"
 
 namespace lanner::tool {
 
@@ -25,7 +24,7 @@ struct ReportParts {
   const Engine& engine;
   const ModelFacts& facts; ///< The model before it was optimised.
   const PictureInput& picture;
-  const Task& task;
+  const std::string& task; ///< What the outputs mean, and how that was found.
   int batch;
   const RunTotals& totals;
   const EngineSummary& summary;

@@ -128,7 +128,7 @@ Json facts_json(const ReportParts& parts) {
   add_inputs(parts.inputs, facts);
   for (const Binding& input : parts.engine.inputs()) add("input", input.to_string());
   for (const Binding& output : parts.engine.outputs()) add("output", output.to_string());
-  add("task", to_string(parts.task.kind));
+  add("task", parts.task);
   add("preprocessing", preprocess_text(parts.picture));
   if (parts.batch > 1) add("batch", std::to_string(parts.batch));
   add("precision", engine["precision"].get<std::string>());

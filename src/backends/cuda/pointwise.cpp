@@ -8,7 +8,7 @@ namespace lanner::cuda {
 
 using cudnn::PointwiseMode;
 
-std::optional<PointwiseStep> activation_step(const Activation& activation) {
+std::optional<PointwiseStep> activation_step(const ActivationCall& activation) {
   using M = PointwiseMode;
   const auto plain = [](M mode, float slope = 0) { return PointwiseStep{mode, {}, false, {}, slope}; };
   if (activation.is("relu")) return plain(M::relu);

@@ -9,7 +9,7 @@
 namespace lanner::cuda {
 
 /// Nothing for those that cuDNN lacks.
-std::optional<PointwiseStep> activation_step(const Activation& activation);
+std::optional<PointwiseStep> activation_step(const ActivationCall& activation);
 cudnn::PointwiseMode mode_of(BinaryKind kind);
 
 } // namespace lanner::cuda

@@ -363,7 +363,7 @@ void keep_no_primitives() {
   dnnl::set_primitive_cache_capacity(0);
 }
 
-bool append(dnnl::post_ops& ops, const Activation& a) {
+bool append(dnnl::post_ops& ops, const ActivationCall& a) {
   // Those whose numbers are ours; of others, ours are 0.
   static const std::map<std::string_view, Algorithm> same = {
       {"relu", Algorithm::eltwise_relu},    {"leaky_relu", Algorithm::eltwise_relu},

@@ -81,7 +81,7 @@ dnnl::primitive_desc_base concat(const Desc& dst, int axis, const std::vector<De
 dnnl::primitive_desc_base reorder(const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr);
 
 /// Appends an activation; false when this version has none like it.
-bool append(dnnl::post_ops& ops, const Activation& activation);
+bool append(dnnl::post_ops& ops, const ActivationCall& activation);
 
 /// Attributes with the scratchpad given by the caller.
 /// Ends oneDNN's cache of primitives, which answers the walk through the implementations of a descriptor,

@@ -1,0 +1,37 @@
+// Boxes and their scores, decoded in the network; the best class of each.
+
+#include "tasks/heads/pairs.h"
+
+namespace lanner::tasks {
+namespace {
+
+void propose(const Facts& facts, std::vector<Reading>& readings) {
+  const PairOutputs outputs = pair_outputs(facts);
+  if (!outputs) return;
+  const bool likely = outputs.boxes_named || facts.wanted.box_form;
+  if (!facts.asked(Head::boxes_scores) && !likely && (outputs.logits_named || outputs.anchored(facts)))
+    return;
+  add_pair(facts, outputs, boxes_scores_row, likely ? Ground::names : Ground::shapes, readings);
+}
+
+Candidates decode(const HeadRun& run) {
+  return decode_pairs(run, false);
+}
+
+} // namespace
+
+// The form has no default: resolve_task asks for it.
+const HeadRow boxes_scores_row{Head::boxes_scores,
+                               "boxes [N, K, 4] and scores [N, K, C]",
+                               pair_parts,
+                               detect_alone,
+                               BoxForm::xyxy,
+                               false,
+                               Activation::none,
+                               -1,
+                               0,
+                               false,
+                               propose,
+                               decode};
+
+} // namespace lanner::tasks

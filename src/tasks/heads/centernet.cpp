@@ -1,0 +1,88 @@
+// CenterNet: peaks of a heat map are centres.
+
+#include "tasks/heads/boxes.h"
+#include "tasks/heads/pairs.h"
+#include "tasks/heads/scores.h"
+
+namespace lanner::tasks {
+namespace {
+
+constexpr Part parts[] = {{"heatmap", 3}, {"sizes", 3}, {"offsets", 3}};
+
+void propose(const Facts& facts, std::vector<Reading>& readings) {
+  const auto none = [](const Binding&) { return false; };
+  const Binding* heat = facts.find("heatmap", {"hm", "heatmap", "heat_map"}, none);
+  const Binding* sizes = facts.find("sizes", {"wh", "sizes", "size"}, none);
+  const Binding* offsets = facts.find("offsets", {"reg", "offsets", "offset"}, none);
+  if (!heat || !sizes || !offsets) return;
+  for (const Binding* output : {heat, sizes, offsets})
+    if (!has_rank(*output, 4)) return;
+  if (!may_be(sizes->dims[1], 2) || !may_be(offsets->dims[1], 2)) return;
+  readings.push_back(
+      reading_of(centernet_row, TaskKind::detect, heat->dims[1], Ground::names,
+                 {{"heatmap", heat->name}, {"sizes", sizes->name}, {"offsets", offsets->name}}));
+}
+
+/// Nothing around it is higher.
+bool is_peak(const float* map, std::int64_t width, std::int64_t height, std::int64_t x, std::int64_t y) {
+  const float value = map[y * width + x];
+  for (std::int64_t dy = -1; dy <= 1; ++dy)
+    for (std::int64_t dx = -1; dx <= 1; ++dx) {
+      const std::int64_t row = y + dy, column = x + dx;
+      if (row >= 0 && row < height && column >= 0 && column < width && map[row * width + column] > value)
+        return false;
+    }
+  return true;
+}
+
+Candidates decode(const HeadRun& run) {
+  const Values &heat = run.part("heatmap"), &sizes = run.part("sizes"), &offsets = run.part("offsets");
+  const std::int64_t classes = heat.dim(0), height = heat.dim(1), width = heat.dim(2), cells = width * height;
+  const Shape pairs{2, height, width};
+  check(sizes.shape() == pairs && offsets.shape() == pairs && cells > 0, ErrorCode::invalid_argument,
+        "head centernet: the heat map is {}, sizes {} and offsets {}, expected [C, H, W] and twice [2, H, W]",
+        heat.shape().to_string(), sizes.shape().to_string(), offsets.shape().to_string());
+  check_class_count(run.task, classes);
+  const ScoreScale scale(*run.task.activation, run.threshold);
+  const bool given = !run.task.strides.empty();
+  const float across =
+      given ? run.task.strides[0] : static_cast<float>(run.width) / static_cast<float>(width);
+  const float down =
+      given ? run.task.strides[0] : static_cast<float>(run.height) / static_cast<float>(height);
+  std::vector<float> buffer(static_cast<std::size_t>(cells));
+  Candidates found;
+  for (std::int64_t label = 0; label < classes; ++label) {
+    const float* map = heat.run(label * cells, cells, buffer.data());
+    for (std::int64_t i = 0; i < cells; ++i) {
+      if (!std::isfinite(map[i])) fail_not_finite(i);
+      if (map[i] < scale.least() || !is_peak(map, width, height, i % width, i / width)) continue;
+      const float score = scale(map[i]);
+      if (!scale.passes(score)) continue;
+      const float x = static_cast<float>(i % width) + offsets[i],
+                  y = static_cast<float>(i / width) + offsets[cells + i];
+      const float half_width = sizes[i] / 2, half_height = sizes[cells + i] / 2;
+      const std::array<float, 4> box{(x - half_width) * across, (y - half_height) * down,
+                                     (x + half_width) * across, (y + half_height) * down};
+      check_box(box, i);
+      found.all.push_back({box, 0, score, static_cast<std::int32_t>(label), i});
+    }
+  }
+  return found;
+}
+
+} // namespace
+
+const HeadRow centernet_row{Head::centernet,
+                            "heatmap [N, C, H, W], sizes [N, 2, H, W] and offsets [N, 2, H, W]",
+                            parts,
+                            detect_alone,
+                            BoxForm::cxcywh,
+                            false,
+                            Activation::sigmoid,
+                            -1,
+                            0,
+                            true,
+                            propose,
+                            decode};
+
+} // namespace lanner::tasks

@@ -1,0 +1,34 @@
+// DETR: softmax over classes and none, the best of each query.
+
+#include "tasks/heads/pairs.h"
+
+namespace lanner::tasks {
+namespace {
+
+void propose(const Facts& facts, std::vector<Reading>& readings) {
+  const PairOutputs outputs = pair_outputs(facts);
+  if (!outputs) return;
+  if (facts.asked(Head::detr) || (!outputs.boxes_named && !outputs.anchored(facts)))
+    add_pair(facts, outputs, detr_row, outputs.logits_named ? Ground::names : Ground::shapes, readings);
+}
+
+Candidates decode(const HeadRun& run) {
+  return decode_pairs(run, false);
+}
+
+} // namespace
+
+const HeadRow detr_row{Head::detr,
+                       "boxes [N, Q, 4] and logits (scores) [N, Q, C + 1]",
+                       pair_parts,
+                       detect_alone,
+                       BoxForm::cxcywh,
+                       true,
+                       Activation::softmax,
+                       last_class,
+                       0,
+                       true,
+                       propose,
+                       decode};
+
+} // namespace lanner::tasks

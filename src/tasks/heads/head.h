@@ -1,0 +1,90 @@
+#pragma once
+// What the heads of detectors have in common.
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lanner/task.h>
+
+#include "tasks/reading.h"
+#include "tasks/values.h"
+
+namespace lanner::tasks {
+
+/// Something that a network found, before suppression.
+struct Candidate {
+  std::array<float, 4> box{}; ///< Edges in pixels of the network's input; obb: centre, width and height.
+  float angle = 0;            ///< obb: radians, clockwise.
+  float score = 0;
+  std::int32_t label = 0; ///< Number among the labels.
+  std::int64_t row = 0;   ///< Of what is read later: mask, key points.
+};
+
+/// What a head made of one picture's outputs.
+struct Candidates {
+  std::vector<Candidate> all; ///< Those of the threshold and more.
+  Rows extras;                ///< Coefficients of masks, key points; by Candidate::row.
+};
+
+/// What a head reads.
+struct HeadRun {
+  const Task& task;                                 ///< Resolved.
+  std::map<std::string, Values, std::less<>> parts; ///< By the head's names.
+  std::int64_t width = 0, height = 0;               ///< Of the network's input.
+  float threshold = 0;
+
+  bool has(std::string_view part) const { return parts.contains(part); }
+  const Values& part(std::string_view name) const;
+};
+
+/// An output that a head reads.
+struct Part {
+  std::string_view name;
+  std::size_t ranks;   ///< Dims behind the batch's.
+  bool shared = false; ///< One for all pictures of a batch, with or without its dim.
+};
+
+inline constexpr int last_class = -2;
+
+/// One row of the table of heads.
+struct HeadRow {
+  Head head;
+  std::string_view expects;    ///< `[N, 5 + C, A]`, for messages.
+  std::span<const Part> parts; ///< All that it may have.
+  std::span<const TaskKind> kinds;
+  BoxForm form;
+  bool normalised;
+  Activation activation;
+  int background;  ///< Number of the class that is none: -1 where there is no such class, or last_class.
+  int first_class; ///< Number in the outputs of the first label.
+  bool suppresses; ///< The network does, or needs none.
+  /// Adds the reading that the outputs have by this head. A head that was asked for takes all that it can
+  /// read; else only what no other network would have.
+  void (*propose)(const Facts& facts, std::vector<Reading>& readings);
+  Candidates (*decode)(const HeadRun& run);
+};
+
+const HeadRow& head_row(Head head);
+std::span<const HeadRow* const> head_rows();
+
+// One file of this folder each.
+extern const HeadRow boxes_scores_row, yolo_v5_row, yolo_v5_raw_row, yolo_v8_row, yolo_v10_row, detr_row,
+    rt_detr_row, ssd_row, retinanet_row, torchvision_row, tensorflow_row, efficient_nms_row, centernet_row;
+
+/// A reading by a head, with text and ground set.
+Reading reading_of(const HeadRow& row, TaskKind kind, std::int64_t classes, Ground ground,
+                   std::initializer_list<std::pair<const std::string, std::string>> outputs);
+
+/// Number in the outputs of the first label: the head's, or 0 where the labels begin with the background.
+int first_class_of(const HeadRow& row, const Task& task);
+/// Classes of a head that scores `channels` of them, without the background at either end.
+std::int64_t named_classes(std::int64_t channels, int background, int first_class);
+/// Throws Error{invalid_argument} unless labels, where there are some, are as many as the classes.
+void check_class_count(const Task& task, std::int64_t classes);
+
+} // namespace lanner::tasks

@@ -1,0 +1,42 @@
+#include "tasks/heads/scores.h"
+
+#include "tasks/task_check.h"
+
+namespace lanner::tasks {
+
+ScoreRule score_rule(const HeadRun& run, std::int64_t channels, bool every) {
+  const int background = run.task.background.value_or(static_cast<int>(channels) - 1);
+  check(channels > 0, ErrorCode::invalid_argument, "task: the scores are of {} classes", channels);
+  check_class_count(run.task, named_classes(channels, background, *run.task.first_class));
+  return {*run.task.activation, background, *run.task.first_class, every, run.threshold};
+}
+
+void fail_not_finite(std::int64_t row) {
+  fail(ErrorCode::bad_data,
+       "task: row {} of the scores holds a number that is not finite; was preprocessing declared rightly?",
+       row);
+}
+
+std::int32_t class_number(float value, std::int64_t row) {
+  check(value >= 0 && value <= static_cast<float>(most_classes), ErrorCode::bad_data,
+        "task: row {} has the class {}, expected a number from 0 up", row, value);
+  return static_cast<std::int32_t>(std::lround(value));
+}
+
+RowBest best_of_row(const float* values, std::int64_t count) {
+  float most = values[0], poison = 0;
+#pragma omp simd reduction(max : most) reduction(+ : poison)
+  for (std::int64_t i = 0; i < count; ++i) {
+    most = values[i] > most ? values[i] : most;
+    poison += values[i] * 0;
+  }
+  return {most, poison};
+}
+
+void softmax_row(const float* values, std::int64_t count, float most, float* into) {
+  float sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) sum += into[i] = std::exp(values[i] - most);
+  for (std::int64_t i = 0; i < count; ++i) into[i] /= sum;
+}
+
+} // namespace lanner::tasks

@@ -1,0 +1,33 @@
+#pragma once
+// From outputs to one picture's result.
+
+#include <lanner/task.h>
+
+#include "tasks/grid.h"
+#include "tasks/values.h"
+
+namespace lanner::tasks {
+
+/// What reading one picture takes.
+struct PictureRun {
+  const Task& task; ///< Resolved.
+  const Preprocess& spec;
+  const Outputs& outputs;
+  std::int32_t width, height; ///< Of the picture.
+  std::int64_t element;
+  const Limits& limits;
+  InputPlace place;
+};
+
+void read_detections(const PictureRun& run, TaskResult& result);
+void read_classes(const PictureRun& run, TaskResult& result);
+void read_semantic(const PictureRun& run, TaskResult& result);
+void read_depth(const PictureRun& run, TaskResult& result);
+void read_image(const PictureRun& run, TaskResult& result);
+void read_embedding(const PictureRun& run, TaskResult& result);
+
+/// As TaskReader::read() of a resolved task.
+TaskResult read_result(const Task& task, const Preprocess& spec, const Outputs& outputs, std::int32_t width,
+                       std::int32_t height, std::int64_t element, const Limits& limits);
+
+} // namespace lanner::tasks

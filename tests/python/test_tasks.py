@@ -1,0 +1,225 @@
+"""lanner run on networks of several families: what their outputs mean, and what it does with them."""
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from command import lanner, leftovers, make_clip, make_ppm, refuse, succeed
+
+QUICK = ["--budget", "0", "--threads", "1"]
+TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64, np.dtype(np.int32): TensorProto.INT32, np.dtype(np.uint8): TensorProto.UINT8}
+
+
+def constant_network(path, outputs, size=(64, 64), metadata=None):
+    """Gives these arrays whatever the picture is; it reads the picture so that nothing is folded away."""
+    nodes = [
+        helper.make_node("ReduceMean", ["input"], ["mean"], keepdims=0),
+        helper.make_node("Mul", ["mean", "zero"], ["nothing"]),
+    ]
+    constants = {"zero": np.float32(0)}
+    for name, value in outputs.items():
+        constants[f"{name}_value"] = value
+        nodes.append(helper.make_node("Cast", ["nothing"], [f"{name}_zero"], to=TYPES[value.dtype]))
+        nodes.append(helper.make_node("Add", [f"{name}_value", f"{name}_zero"], [name]))
+    graph = helper.make_graph(
+        nodes,
+        "constant",
+        [helper.make_tensor_value_info("input", TensorProto.FLOAT, [1, 3, size[1], size[0]])],
+        [helper.make_tensor_value_info(name, TYPES[value.dtype], value.shape) for name, value in outputs.items()],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    helper.set_model_props(model, metadata or {})
+    onnx.save(model, path)
+    return path
+
+
+def run(model, picture, *options):
+    (line,) = succeed("run", model, "-i", picture, "--preset", "none", "--json", "-", *options, *QUICK).splitlines()
+    return json.loads(line)
+
+
+def reason(model, picture, *options):
+    result = lanner("run", model, "-i", picture, "--preset", "none", *options, *QUICK)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.startswith("lanner: note: task ") and result.stderr.count("\n") == 1
+    return result.stderr.removeprefix("lanner: note: task ").rstrip("\n")
+
+
+@pytest.fixture
+def picture(tmp_path):
+    return make_ppm(tmp_path / "picture.ppm", 32, 16)
+
+
+def yolo(classes=2, extra=()):
+    """Two objects that a network of 64 x 64 (84 cells) finds at three cells."""
+    output = np.zeros((1, 4 + classes + len(extra), 84), np.float32)
+    output[0, :4, 3] = [20, 32, 16, 8]
+    output[0, :4, 4] = [21, 32, 16, 8]
+    output[0, :4, 70] = [44, 36, 8, 8]
+    output[0, 4, 3], output[0, 4, 4], output[0, 5, 70] = 0.75, 0.5, 0.875
+    for number, value in enumerate(extra):
+        output[0, 4 + classes + number, :] = value
+    return output
+
+
+ULTRALYTICS = {"names": "{0: 'cat', 1: 'dog'}", "stride": "32", "task": "detect", "imgsz": "[64, 64]"}
+
+
+def test_a_yolo_with_its_metadata_needs_no_word(tmp_path, picture):
+    model = constant_network(tmp_path / "yolo.onnx", {"output0": yolo()}, metadata=ULTRALYTICS)
+    assert reason(model, picture) == "detect, head yolo_v8, 2 classes: the model's metadata (names, task) and the outputs' shapes"
+    found = run(model, picture, "--fit", "letterbox")["detections"]
+    # The picture of 32 x 16 lies at 0, 16 of the input, twice as large.
+    assert found == [
+        {"label": "dog", "class": 1, "score": 0.875, "box": [20, 8, 24, 12]},
+        {"label": "cat", "class": 0, "score": 0.75, "box": [6, 6, 14, 10]},
+    ]
+    stretched = run(model, picture, "--iou-threshold", "1")["detections"]
+    assert [one["box"] for one in stretched] == [[20, 8, 24, 10], [6, 7, 14, 9], [6.5, 7, 14.5, 9]]
+    assert run(model, picture, "--score-threshold", "0.8", "--fit", "letterbox")["detections"] == found[:1]
+    words = succeed("run", model, "-i", picture, "--preset", "none", "--fit", "letterbox", *QUICK)
+    assert words.splitlines()[1:] == ["  dog 0.88 [20 8 24 12]", "  cat 0.75 [6 6 14 10]"]
+
+
+def test_quiet_says_nothing(tmp_path, picture):
+    model = constant_network(tmp_path / "yolo.onnx", {"output0": yolo()}, metadata=ULTRALYTICS)
+    assert lanner("run", model, "-i", picture, "--preset", "none", "-q", *QUICK).stderr == ""
+
+
+def test_marked_pictures_and_clips(tmp_path, picture):
+    model = constant_network(tmp_path / "yolo.onnx", {"output0": yolo()}, metadata=ULTRALYTICS)
+    succeed("run", model, "-i", picture, make_clip(tmp_path, frames=3), "-o", f"{tmp_path}/marked/", "--preset", "none", *QUICK)
+    assert leftovers(tmp_path / "marked") == ["clip.mp4", "picture.png"]
+
+
+def test_pose_says_its_points(tmp_path, picture):
+    metadata = ULTRALYTICS | {"task": "pose", "kpt_shape": "[2, 3]"}
+    model = constant_network(tmp_path / "pose.onnx", {"o": yolo(extra=[20, 32, 0.5, 24, 36, 0.25])}, metadata=metadata)
+    best = run(model, picture, "--fit", "letterbox")["detections"][0]
+    assert best["keypoints"] == [[10, 8, 0.5], [12, 10, 0.25]]
+
+
+def test_segments_and_turned_boxes(tmp_path, picture):
+    prototypes = np.ones((1, 1, 16, 16), np.float32)
+    model = constant_network(tmp_path / "segment.onnx", {"o": yolo(extra=[1]), "p": prototypes}, metadata=ULTRALYTICS | {"task": "segment"})
+    assert [one["area"] for one in run(model, picture, "--fit", "letterbox")["detections"]] == [4 * 4, 8 * 4]
+    model = constant_network(tmp_path / "turned.onnx", {"o": yolo(extra=[0.5])}, metadata=ULTRALYTICS | {"task": "obb"})
+    assert run(model, picture, "--fit", "letterbox")["detections"][0]["rotated"] == [22, 10, 4, 4, 0.5]
+
+
+def test_flags_say_what_boxes_are(tmp_path, picture):
+    boxes = np.array([[[0.25, 0.5, 0.5, 0.25]]], np.float32)
+    model = constant_network(tmp_path / "m.onnx", {"a": boxes, "b": np.array([[[0.1, 0.9]]], np.float32)})
+    said = refuse("run", model, "-i", picture, "--preset", "none", *QUICK)
+    assert "boxes_scores (2 classes)" in said and "detr (1 class)" in said and "rt_detr (2 classes)" in said
+    assert "box_form" in refuse("run", model, "-i", picture, "--preset", "none", "--head", "boxes_scores", *QUICK)
+    options = ["--head", "boxes_scores", "--box-form", "cxcywh", "--boxes", "normalised"]
+    assert run(model, picture, *options)["detections"] == [{"label": "class 1", "class": 1, "score": pytest.approx(0.9), "box": [0, 6, 16, 10]}]
+    by_json = run(model, picture, "--task-json", '{"head": "boxes_scores", "box_form": "xywh", "box_normalised": true}')
+    assert by_json["detections"][0]["box"] == [8, 8, 24, 12]
+    (tmp_path / "task.json").write_text('{"head": "boxes_scores", "box_form": "xywh", "box_normalised": true, "labels": ["a", "b"]}\n')
+    over = run(model, picture, "--task-json", tmp_path / "task.json", "--box-form", "cxcywh")
+    assert (over["detections"][0]["box"], over["detections"][0]["label"]) == ([0, 6, 16, 10], "b")
+
+
+def test_anchors_come_from_a_file(tmp_path, picture):
+    offsets, logits = np.zeros((1, 2, 4), np.float32), np.array([[[5, 0], [0, 5]]], np.float32)
+    model = constant_network(tmp_path / "ssd.onnx", {"boxes_out": offsets, "logits": logits})
+    options = ["--head", "ssd"]
+    assert "anchors are missing" in refuse("run", model, "-i", picture, "--preset", "none", *options, *QUICK)
+    (tmp_path / "anchors.txt").write_text("[[0, 0, 8, 8],\n [16, 16, 48, 32]]\n")
+    found = run(model, picture, *options, "--anchors", tmp_path / "anchors.txt")["detections"]
+    assert [one["box"] for one in found] == [[8, 4, 24, 8]]
+    assert "is no number" in refuse("run", model, "-i", picture, "--preset", "none", *options, "--anchors", "1,x", *QUICK)
+
+
+def test_torchvisions_lists(tmp_path, picture):
+    outputs = {
+        "boxes": np.array([[0, 0, 32, 32], [16, 16, 48, 48]], np.float32),
+        "labels": np.array([2, 1], np.int64),
+        "scores": np.array([0.5, 0.75], np.float32),
+    }
+    model = constant_network(tmp_path / "lists.onnx", outputs)
+    (tmp_path / "labels.txt").write_text("__background__\ncat\ndog\n")
+    assert [one["label"] for one in run(model, picture)["detections"]] == ["class 0", "class 1"]
+    named = run(model, picture, "--labels", tmp_path / "labels.txt")["detections"]
+    assert [one["label"] for one in named] == ["cat", "dog"]
+
+
+def test_classes_of_pixels_depths_and_features(tmp_path, picture):
+    scores = np.zeros((1, 5, 16, 16), np.float32)
+    scores[0, 2], scores[0, 4, :, 8:] = 1, 2
+    model = constant_network(tmp_path / "semantic.onnx", {"out": scores})
+    areas = run(model, picture)["classes"]
+    assert [(one["class"], one["pixels"]) for one in areas] == [(2, 256), (4, 256)]
+    depth = constant_network(tmp_path / "depth.onnx", {"predicted_depth": np.full((1, 64, 64), 3, np.float32)})
+    assert run(depth, picture)["depth"] == {"min": 3, "max": 3, "mean": 3}
+    features = constant_network(tmp_path / "features.onnx", {"o": np.arange(4, dtype=np.float32).reshape(1, 4)})
+    assert run(features, picture, "--task", "embed")["embedding"] == [0, 1, 2, 3]
+
+
+def test_a_picture_or_classes_is_asked(tmp_path, picture):
+    model = constant_network(tmp_path / "m.onnx", {"o": np.zeros((1, 3, 64, 64), np.float32)})
+    said = refuse("run", model, "-i", picture, "--preset", "none", *QUICK)
+    assert "image" in said and "semantic (3 classes)" in said and "task none" in said
+    assert run(model, picture, "--task", "image")["image"] == {"width": 64, "height": 64}
+    assert "black and white as the input's" in reason(model, picture, "--task", "image")
+    assert "give range" in refuse("run", model, "-i", picture, "--preset", "imagenet", "--task", "image", *QUICK)
+
+
+def test_nothing_to_draw_is_an_error_before_anything_runs(tmp_path, picture):
+    model = constant_network(tmp_path / "m.onnx", {"o": np.zeros((1, 4), np.float32)})
+    for task in ("none", "embed"):
+        said = refuse("run", model, "-i", picture, "--preset", "none", "--task", task, "-o", tmp_path / "out.png", *QUICK)
+        assert f"task {task} has nothing to draw" in said
+    assert not (tmp_path / "out.png").exists()
+
+
+def test_a_plan_keeps_its_task(tmp_path, picture):
+    model, plan = constant_network(tmp_path / "m.onnx", {"o": yolo()}), tmp_path / "m.plan"
+    (tmp_path / "labels.txt").write_text("cat\ndog\n")
+    succeed("build", model, "-o", plan, "--preset", "none", "--head", "yolo_v8", "--task", "detect", "--labels", tmp_path / "labels.txt", "--score-threshold", "0.8", *QUICK)
+    (line,) = succeed("run", plan, "-i", picture, "--json", "-", "--threads", "1").splitlines()
+    assert [(one["label"], one["score"]) for one in json.loads(line)["detections"]] == [("dog", 0.875)]
+    assert "lanner.task" in lanner("run", plan, "-i", picture, "--threads", "1").stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--task", "detct"], "did you mean detect?"),
+        (["--head", "yolo"], "expected one of"),
+        (["--task-json", '{"hed": 1}'], "did you mean head?"),
+        (["--task-json", "{"], "--task-json"),
+        (["--keypoints", "many"], "17x2"),
+        (["--boxes", "inches"], "normalised or pixels"),
+        (["--output-range", "1"], "two numbers"),
+        (["--output-range", "0,1"], "range has no meaning"),
+        (["--anchors", "1,2,3,4"], "anchors has no meaning"),
+        (["--task", "segment"], "expected"),
+        (["--head", "centernet"], "heatmap [N, C, H, W]"),
+        (["--task", "pose", "--head", "yolo_v8", "--keypoints", "9"], "expected"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path, picture, options, said):
+    model = constant_network(tmp_path / "m.onnx", {"o": yolo()}, metadata=ULTRALYTICS)
+    assert said in refuse("run", model, "-i", picture, "--preset", "none", *options, *QUICK)
+
+
+def test_hostile_metadata_is_named(tmp_path, picture):
+    for names in ("{0: 'a'", "{0: 'a', 5: 'b'}", "[" * 1000):
+        model = constant_network(tmp_path / "m.onnx", {"o": yolo()}, metadata=ULTRALYTICS | {"names": names})
+        result = lanner("run", model, "-i", picture, "--preset", "none", *QUICK)
+        assert result.returncode != 0 and "metadata names" in result.stderr, result.stderr
+
+
+def test_scores_that_are_no_numbers_are_an_error(tmp_path, picture):
+    output = yolo()
+    output[0, 4, 9] = np.nan
+    model = constant_network(tmp_path / "m.onnx", {"o": output}, metadata=ULTRALYTICS)
+    result = lanner("run", model, "-i", picture, "--preset", "none", *QUICK)
+    assert result.returncode != 0 and "not finite" in result.stderr
