@@ -72,6 +72,7 @@ void check_options(const RunOptions& options, const std::vector<RunInput>& input
   check(clips || !options.range.given(), ErrorCode::invalid_argument,
         "--start, --end, --fps, --stride and --frames are for clips; {}",
         inputs.size() == 1 ? "the input is an image" : "the inputs are images");
+  to_range(options.range); // What is wrong with it is told before the work.
   if (options.truth.empty()) return;
   check(!options.json.empty() && !is_direct(options.json), ErrorCode::invalid_argument,
         "--truth needs --json FILE: accuracy is measured on the answers as they lie in it");
