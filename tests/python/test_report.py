@@ -163,6 +163,25 @@ def test_many_inputs_fold_up(tmp_path):
     assert "images (200)" in dom and "and 197 more</summary>" in dom
     page = re.sub(r"<script.*?</script>", "", dom, flags=re.S)
     assert page.count("a.ppm, ") == 200 and "Stages take turns" in page
+    measuring = "<script>addEventListener('load', () => { document.title = document.documentElement.scrollHeight; });</script></body>"
+    (tmp_path / "r.html").write_text((tmp_path / "r.html").read_text().replace("</body>", measuring))
+    height = int(re.search(r"<title>(\d+)</title>", browse(tmp_path / "r.html")[0])[1])
+    assert 1000 < height < 5000  # Each input with a line of its own, or the whole command, would make it twice as high.
+
+
+def test_preprocessing_in_front_of_a_network_is_measured_apart(tmp_path):
+    plan = tmp_path / "shapes.plan"
+    succeed("build", DETECTOR, "-o", plan, "-q", "--budget", "0", "--threads", "1")
+    succeed("run", plan, "-i", make_clip(tmp_path, frames=9), "-q", "--report", tmp_path / "r.html")
+    data = data_of((tmp_path / "r.html").read_text())
+    assert len(data["times"]["preprocess"]) == 9 and all(value > 0 for value in data["times"]["preprocess"])
+    spans = data["timeline"]["spans"]
+    networks = {span[4]: span for span in spans if span[1] == "infer"}
+    for _, name, start, end, frame in spans:
+        if name == "preprocess":
+            assert networks[frame][2] <= start <= end <= networks[frame][3] + 1e-6
+    spent = {stage["name"]: stage["seconds"] for stage in data["stages"]["stages"]}
+    assert spent["preprocess"] == pytest.approx(sum(data["times"]["preprocess"]), rel=0.01, abs=1e-5)
 
 
 @needs_browser

@@ -198,11 +198,11 @@
       const values = Array(count).fill(0);
       for (const value of sorted) ++values[Math.min(count - 1, Math.max(0, Math.floor(((value - low) / (high - low)) * count)))];
       const whole = data.nodes.some((step) => step.op.startsWith("picture"));
-      note.textContent = `${stageNames[chosen]} of one frame${chosen === "infer" ? (whole ? ", preprocessing included as a step of the network" : data.times.preprocess.length ? ", preprocessing included" : "") : ""}, ${sorted.length} frames: median ${ms(marks[0][1] / 1e3)}, 99 % within ${ms(marks[2][1] / 1e3)}`;
+      note.textContent = `${stageNames[chosen]} of one ${data.noun}${chosen === "infer" ? (whole ? ", preprocessing included as a step of the network" : data.times.preprocess.length ? ", preprocessing included" : "") : ""}, ${sorted.length} ${data.noun}s: median ${ms(marks[0][1] / 1e3)}, 99 % within ${ms(marks[2][1] / 1e3)}`;
       const size = (high - low) / count;
       const labels = marks.map(([name, value]) => ({ text: `${name} ${number(value)}`, x: Math.min(34 + ((value - low) / (high - low)) * (width - 42), width - 8) }));
       const rows = labelRows(labels, width);
-      const drawn = histogram(width, values, low, high, "milliseconds", (i, value) => `${number(low + i * size)} to ${number(low + (i + 1) * size)} ms: ${value} frames` + (i === count - 1 ? " (and slower)" : ""), 8 + rows * 15);
+      const drawn = histogram(width, values, low, high, "milliseconds", (i, value) => `${number(low + i * size)} to ${number(low + (i + 1) * size)} ms: ${value} ${data.noun}s` + (i === count - 1 ? " (and slower)" : ""), 8 + rows * 15);
       drawn.picture.style.setProperty("--chart", `var(--${chosen})`);
       for (const { text, x, row, atEnd } of labels)
         drawn.picture.append(svg("line", { x1: x, x2: x, y1: row * 15 + 2, y2: drawn.bottom, stroke: "var(--ink)", "stroke-dasharray": "3 3", "stroke-width": 1.2 }),
@@ -246,7 +246,7 @@
       picture.append(svg("text", { x: width - right, y: height - 2, "text-anchor": "end" }, "seconds from the beginning"));
       return picture;
     });
-    return card("Throughput over time", "Frames that were done, a second", plot);
+    return card("Throughput over time", `${data.noun === "image" ? "Images" : "Frames"} that were done, a second`, plot);
   }
 
   function stages() {
@@ -385,8 +385,8 @@
         svg("rect", { x: node.x - graph.node_width / 2, y: node.y - graph.node_height / 2 + 8, width: 3.5, height: graph.node_height - 16, rx: 1.5, fill: `var(--k${family(node.group)})` }),
         svg("text", { class: short(node.title).length > 16 ? "op long" : "op", x: node.x, y: node.y + (node.detail ? -2 : 4) }, short(node.title)), node.detail ? svg("text", { class: "type", x: node.x, y: node.y + 13 }, short(node.detail)) : null));
     }
-    const box = el("div", { class: "graph" }, picture);
-    let scale = 1, x = 0, y = 0, fitted = false;
+    const box = el("div", { class: "graph", style: `height:${Math.round(Math.min(560, Math.max(180, graph.height + 30)))}px` }, picture);
+    let scale = 1, x = 0, y = 0, fitted = 0, moved = false;
     const apply = () => group.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
     function fit(whole) {
       const width = box.clientWidth, height = box.clientHeight;
@@ -395,9 +395,10 @@
       y = whole ? (height - graph.height * scale) / 2 : 14;
       apply();
     }
-    redraws.push(() => { if (!fitted && box.clientWidth) { fitted = true; fit(false); } });
+    new ResizeObserver(() => { if (!moved && box.clientWidth && box.clientWidth !== fitted) { fitted = box.clientWidth; fit(false); } }).observe(box);
     function zoom(factor, px = box.clientWidth / 2, py = box.clientHeight / 2) {
       const next = Math.max(0.04, Math.min(3, scale * factor));
+      moved = true;
       x = px - ((px - x) * next) / scale;
       y = py - ((py - y) * next) / scale;
       scale = next;
@@ -406,6 +407,7 @@
     box.addEventListener("wheel", (event) => {
       event.preventDefault();
       const place = box.getBoundingClientRect();
+      moved = true;
       if (event.ctrlKey || event.metaKey) return zoom(Math.exp(-event.deltaY / 300), event.clientX - place.left, event.clientY - place.top);
       x -= event.deltaX;
       y -= event.deltaY;
@@ -413,10 +415,10 @@
     }, { passive: false });
     let held = null;
     box.addEventListener("pointerdown", (event) => { held = [event.clientX - x, event.clientY - y]; box.setPointerCapture(event.pointerId); });
-    box.addEventListener("pointermove", (event) => { if (held && event.buttons) { x = event.clientX - held[0]; y = event.clientY - held[1]; apply(); } });
+    box.addEventListener("pointermove", (event) => { if (held && event.buttons) { moved = true; x = event.clientX - held[0]; y = event.clientY - held[1]; apply(); } });
     box.addEventListener("pointerup", () => { held = null; });
     const grouped = graph.operators > graph.nodes.length ? `, drawn as ${graph.nodes.length}` : "";
-    const tools = el("div", { class: "tools" }, [["−", "Zoom out", () => zoom(0.7)], ["+", "Zoom in", () => zoom(1.4)], ["fit", "Show all", () => fit(true)]].map(([label, name, act]) => el("button", { type: "button", "aria-label": `${name}: ${title}`, onclick: act }, label)));
+    const tools = el("div", { class: "tools" }, [["−", "Zoom out", () => zoom(0.7)], ["+", "Zoom in", () => zoom(1.4)], ["fit", "Show all", () => { moved = true; fit(true); }]].map(([label, name, act]) => el("button", { type: "button", "aria-label": `${name}: ${title}`, onclick: act }, label)));
     return el("div", { class: "card" }, el("div", { class: "head" }, el("div", null, el("h3", null, title), el("div", { class: "muted", style: "font-size:13px" }, `${graph.operators} nodes${grouped}. ${graph.note}`)), tools), box);
   }
 
@@ -428,10 +430,14 @@
 
   function facts() {
     const node = section("details", "Details");
-    const few = 4;
+    const few = 4, words = (text) => text.split(" ").flatMap((word) => [el("span", null, word), " "]);
+    const command = (text) => {
+      const end = text.length > 700 ? text.indexOf(" ", 400) : -1;
+      return el("dd", { class: "command" }, words(end < 0 ? text : text.slice(0, end)), end < 0 ? null : el("details", { class: "more" }, el("summary", null, "and the rest"), el("div", { class: "list" }, words(text.slice(end + 1)))));
+    };
     const texts = (values) => values.map((value) => el("div", null, value));
     const value = (text) => (!Array.isArray(text) ? text : text.length <= few ? texts(text) : [texts(text.slice(0, few - 1)), el("details", { class: "more" }, el("summary", null, `and ${text.length - few + 1} more`), el("div", { class: "list" }, texts(text.slice(few - 1))))]);
-    const list = (rows) => el("dl", { class: "facts" }, rows.map(([name, text]) => [el("dt", null, Array.isArray(text) ? `${name}s (${text.length})` : name), name === "command" ? el("dd", { class: "command" }, text.split(" ").flatMap((word) => [el("span", null, word), " "])) : el("dd", null, value(text))]));
+    const list = (rows) => el("dl", { class: "facts" }, rows.map(([name, text]) => [el("dt", null, Array.isArray(text) ? `${name}s (${text.length})` : name), name === "command" ? command(text) : el("dd", null, value(text))]));
     node.append(el("div", { class: "row" }, card("What was run", null, list(data.facts)),
       card("Memory", null, list([["weights", bytes(data.memory.weight_bytes)], ["activations", bytes(data.memory.arena_bytes)], ["process at its peak", bytes(data.memory.peak_bytes)]].filter(([, text]) => text !== "0 B")))));
     main.append(el("footer", null, `Made by lanner ${data.version}. This page holds everything that it shows and loads nothing.`));

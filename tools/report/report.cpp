@@ -272,6 +272,7 @@ Json report_json(const ReportParts& parts, const CancelToken& cancel) {
   Json json{{"title", title},
             {"version", std::string(version())},
             {"lead", lead_text(parts)},
+            {"noun", parts.totals.clips > 0 ? "frame" : "image"},
             {"stages", stages_json(stages_of(parts))},
             {"throughput", throughput_json(recorder)},
             {"advice", parts.summary.advice({{}, recorder.profile()})},
