@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <exception>
 #include <thread>
 
@@ -15,6 +14,7 @@
 #include "base/sole_use.h"
 #include "device/core_share.h"
 #include "video/frame_budget.h"
+#include "video/frame_finish.h"
 
 namespace lanner {
 namespace {
@@ -67,15 +67,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-/// As a player shows it: what answers and drawings refer to.
-void turn_upright(Frame& frame) {
-  const int turns = static_cast<int>(std::lround(frame.rotation / 90)) % 4;
-  if (turns == 0) return;
-  frame.image = turned_image(frame.image, turns);
-  if (turns % 2) std::swap(frame.sample_aspect.num, frame.sample_aspect.den);
-  frame.rotation -= 90.0 * turns;
 }
 
 /// Null where the engine has no such input.
@@ -178,7 +169,7 @@ struct Pipeline::State {
       std::optional<Frame> frame = reader.next();
       if (!frame) break;
       frame->index = decoded++;
-      turn_upright(*frame);
+      turn_upright(*frame); // What answers and drawings refer to.
       batch.frames.push_back(std::move(*frame));
     }
     if (batch.frames.empty()) return std::nullopt;

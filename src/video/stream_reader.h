@@ -31,6 +31,8 @@ public:
   }
   std::int64_t size() { return static_cast<std::int64_t>(index()->frames.size()); }
   const VideoReaderOptions& options() const noexcept { return options_; }
+  /// What options_ and this are is settled when the reader is made: any thread may look at them.
+  const SourcePtr& source() const noexcept { return source_; }
 
   std::optional<Frame> next();
   Frame at(std::int64_t i);
@@ -78,8 +80,8 @@ private:
   PartsPtr parts_;
   bool settled_here_ = false; ///< The index was made anew, by this reader.
   bool one_decoder_ = false;  ///< Spans have failed: the settled index does not hold either.
-  std::int64_t last_ = -1;   ///< Number of the frame given last.
-  bool begun_ = false;       ///< Frames were asked for since the beginning.
+  std::int64_t last_ = -1;    ///< Number of the frame given last.
+  bool begun_ = false;        ///< Frames were asked for since the beginning.
   std::unique_ptr<SpanScheduler> spans_ahead_;
   std::unique_ptr<SerialAhead> serial_ahead_;
 };
