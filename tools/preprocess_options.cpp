@@ -160,7 +160,8 @@ void add_preprocess_options(CLI::App& command, PreprocessOptions& options) {
       "imagenet, caffe (BGR less 104,117,123), tf-inception (-1..1), none (RGB 0..255)");
   add("--layout", options.layout, "nchw or nhwc");
   add("--channels", options.channels, "rgb, bgr or gray");
-  add("--resize", options.resize, "nearest, bilinear, bicubic, area or antialias");
+  add("--resize", options.resize,
+      "nearest, bilinear, bicubic, area or antialias (default: antialias, as Pillow and torchvision resize)");
   add("--region", options.region, "Part of the picture to read, WIDTHxHEIGHT+X+Y in its pixels");
   add("--turn", options.turns, "Quarter turns clockwise, after --region");
   add("--fit", options.fit, "stretch, letterbox or crop");

@@ -79,6 +79,7 @@ TEST_F(FakeImages, bilinear_regions_need_no_tables) {
   Tensor found = Tensor::allocate(DType::f32, {1, 3, 16, 16}, {}, gpu_device);
   Preprocess spec;
   spec.width = spec.height = 16;
+  spec.resize = Resize::bilinear;
   preprocess(there, spec, found, 0, {1, queue_.stream()});
   fake_cuda_forget();
   for (const PixelRect& region : {PixelRect{0, 0, 20, 20}, PixelRect{5, 9, 33, 14}}) {
