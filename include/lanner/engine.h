@@ -131,6 +131,9 @@ struct BuildOptions {
   std::vector<std::string> overwritable;
   /// By name of an input or output, tensors of numbers all; others are row-major in the model's type.
   std::map<std::string, BindingStorage> storages;
+  /// Names of the model's values, which are the engine's outputs, in this order, in place of the model's own;
+  /// what none of them needs is left out. Empty: the model's. A node's name stands for its only output.
+  std::vector<std::string> outputs;
   std::string stop_after; ///< Name of a pass, or `import`; what follows is left out (for `--print-ir`).
   std::filesystem::path trace_passes; ///< Folder that gets the IR after each pass.
   std::filesystem::path timing_cache; ///< Empty: the user's cache folder.

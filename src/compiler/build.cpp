@@ -181,7 +181,8 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   state->set_weight_budget(options.weight_budget);
   options.control.report({"import", 0, 0, ""});
   std::unique_ptr<Graph> graph =
-      import_model(model, {environment.ops, folder, options.limits, options.weights, options.on_data_file});
+      import_model(model, {environment.ops, folder, options.limits, options.weights, options.on_data_file,
+                           options.outputs});
   apply_row_pitches(*graph, options.storages);
   graph = with_pictures(with_shapes(std::move(graph), options.shapes), options.pictures);
   apply_ranks(*graph, options.profiles);
