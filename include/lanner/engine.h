@@ -109,8 +109,10 @@ struct BuildOptions {
   bool deterministic = false;
   bool retune = false;                        ///< Time kernels again that earlier builds have timed.
   std::optional<std::uint64_t> weight_budget; ///< As Engine::set_weight_budget.
-  std::map<std::string, Preprocess>
-      preprocess; ///< By input name; stored in the plan, used when an Image is bound.
+  /// By input name; stored in the plan, used when an Image is bound. Sizes that are 0 are the input's where
+  /// it has them, and f32 is its type. For an input that is not named the model's own metadata is taken:
+  /// `lanner.preprocess.NAME`, or `lanner.preprocess` for the only input that can be a picture, as JSON.
+  std::map<std::string, Preprocess> preprocess;
   /// By input name: such an input takes images, not tensors. What the network reads of them is made by a node
   /// of the graph, on the engine's device, stored as the nodes behind it read it. Their sizes may change
   /// from image to image and from run to run: nothing is made anew. `shapes` are the model's own, profiles,
