@@ -234,6 +234,7 @@ public:
   const std::vector<Binding>& inputs() const;
   const std::vector<Binding>& outputs() const;
   int threads() const;
+  Device device() const;                                      ///< Where inputs and outputs are.
   const std::map<std::string, std::string>& metadata() const; ///< What the model says of itself.
   std::optional<Preprocess> preprocess(std::string_view input) const;
 
