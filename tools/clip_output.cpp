@@ -21,13 +21,6 @@ int quarter_turns(double rotation) {
 
 } // namespace
 
-void turn_upright(Frame& frame) {
-  const int turns = quarter_turns(frame.rotation);
-  if (turns == 0) return;
-  frame.image = turned_image(frame.image, turns);
-  frame.rotation -= 90.0 * turns;
-}
-
 double expected_frames(const VideoReader& reader) {
   const StreamInfo& stream = reader.stream();
   if (stream.frames > 0) return static_cast<double>(stream.frames);

@@ -9,8 +9,6 @@
 
 namespace lanner::tool {
 
-/// The frame as a player shows it; its rotation becomes 0.
-void turn_upright(Frame& frame);
 /// Frames that a reader may give, by the container; 0 when it does not say.
 double expected_frames(const VideoReader& reader);
 

@@ -48,6 +48,7 @@ struct Told {
 /// Pixels are the same whatever decodes them: a GPU's own storage (nv12 for yuv420p) becomes the stream's.
 VideoReaderOptions options_for(const DecodeOptions& options, const SourcePtr& source) {
   VideoReaderOptions reader = to_reader_options(options.reader);
+  // Pictures are to be looked at; a digest is of what the decoder gives.
   if (reader.format || options.reader.device == "cpu") return reader;
   check(source->seekable() || options.reader.device == "auto", ErrorCode::unsupported,
         "{}: is a pipe, of which a GPU's frames need the pixel format: give --format, or --device cpu",
@@ -153,6 +154,8 @@ CLI::App* add_decode(CLI::App& app, Action& action) {
       "--frames", options->frames,
       "Only these, in this order: numbers and slices as of a list in Python: 0:100:5, 3,7,-1");
   command->add_flag("--md5", options->md5, "Print the MD5 of the pixels and nothing else");
+  command->add_flag("--rotate", options->reader.rotate,
+                    "Turn frames that are stored turned, as players do; pictures are turned always");
   command->add_flag("--conceal", options->reader.conceal,
                     "Damage in the clip is concealed, and what cannot be read ends it; else it is an error");
   add_reader_options(*command, options->reader);

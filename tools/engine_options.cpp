@@ -117,6 +117,7 @@ void refuse_build_options(const EngineOptions& options) {
   if (!options.aliases.empty()) given.emplace_back("--alias");
   if (!options.overwritable.empty()) given.emplace_back("--overwritable");
   if (!options.storages.empty()) given.emplace_back("--storage");
+  if (!options.outputs.empty()) given.emplace_back("--outputs");
   check(given.empty(), ErrorCode::invalid_argument,
         "{}: is a plan, for which {} was decided when it was built; build it again from its model with {}",
         options.model, fmt::join(given, ", "), given.size() == 1 ? "it" : "them");
@@ -173,6 +174,14 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
   const std::string group = options_group;
   command.add_option("--shape", options.shapes, "INPUT:SIZES, like input:1x3x224x224; or min:opt:max")
       ->group(group)
+      ->allow_extra_args(false);
+  command
+      .add_option(
+          "--outputs", options.outputs,
+          "Values of the model that are given out in place of its own outputs, comma separated; may be "
+          "given several times")
+      ->group(group)
+      ->delimiter(',')
       ->allow_extra_args(false);
   command
       .add_option("--weights", options.weights,
@@ -274,6 +283,7 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
   }
   for (const std::string& text : options.profiles) build.profiles.push_back(parse_profile(text));
   read_callers(options, build);
+  build.outputs = options.outputs;
   if (!options.weights.empty()) build.weights = open_weights(options.weights);
   if (!options.precision.empty()) build.precision = Precision::parse(options.precision);
   for (const std::string& text : options.pins) build.precision.pins.push_back(parse_pin(text));
@@ -320,6 +330,7 @@ ModelFacts inspect(const EngineOptions& options, Files& files) {
   } else {
     BuildOptions build;
     build.stop_after = as_imported;
+    build.outputs = options.outputs;
     build.limits = given_limits();
     build.environment = environment_of(options);
     if (!options.weights.empty()) build.weights = open_weights(options.weights);

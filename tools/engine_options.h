@@ -27,7 +27,7 @@ struct EngineOptions {
   std::string device = "auto";
   int threads = 0;
   bool deterministic = false, retune = false;
-  std::vector<std::string> states, aliases, overwritable, storages;
+  std::vector<std::string> states, aliases, overwritable, storages, outputs;
 };
 
 void add_engine_options(CLI::App& command, EngineOptions& options);

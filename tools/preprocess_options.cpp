@@ -16,16 +16,30 @@ namespace {
 
 constexpr const char* presets = "imagenet, caffe, tf-inception or none";
 
+/// Whether the model's metadata says what the engine does; sizes and type are the input's.
+bool is_of_metadata(const Preprocess& spec, const std::string& json) {
+  try {
+    Preprocess said = Preprocess::from_json(json);
+    said.width = spec.width, said.height = spec.height, said.dtype = spec.dtype;
+    return said == spec;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 /// What a plan or a model declares for this input.
 std::optional<PictureInput> declared(const Engine& engine, const Binding& input) {
-  if (const auto spec = engine.preprocess(input.name)) return PictureInput{input.name, *spec, "the plan"};
+  const auto spec = engine.preprocess(input.name);
   const auto found = engine.metadata().find("lanner.preprocess");
-  if (found == engine.metadata().end()) return std::nullopt;
-  return with_context(
-      [] { return "metadata lanner.preprocess"; },
-      [&] {
-        return PictureInput{input.name, Preprocess::from_json(found->second), "the model's metadata"};
-      });
+  const bool metadata = found != engine.metadata().end();
+  if (spec && !(metadata && is_of_metadata(*spec, found->second)))
+    return PictureInput{input.name, *spec, "the plan"};
+  if (!metadata) return std::nullopt;
+  return with_context([] { return "metadata lanner.preprocess"; },
+                      [&] {
+                        return PictureInput{input.name, spec ? *spec : Preprocess::from_json(found->second),
+                                            "the model's metadata"};
+                      });
 }
 
 template<typename Enum>
@@ -160,7 +174,8 @@ void add_preprocess_options(CLI::App& command, PreprocessOptions& options) {
       "imagenet, caffe (BGR less 104,117,123), tf-inception (-1..1), none (RGB 0..255)");
   add("--layout", options.layout, "nchw or nhwc");
   add("--channels", options.channels, "rgb, bgr or gray");
-  add("--resize", options.resize, "nearest, bilinear, bicubic, area or antialias");
+  add("--resize", options.resize,
+      "nearest, bilinear, bicubic, area or antialias (default: antialias, as Pillow and torchvision resize)");
   add("--region", options.region, "Part of the picture to read, WIDTHxHEIGHT+X+Y in its pixels");
   add("--turn", options.turns, "Quarter turns clockwise, after --region");
   add("--fit", options.fit, "stretch, letterbox or crop");

@@ -82,6 +82,7 @@ VideoReaderOptions to_reader_options(const ReaderOptions& options) {
   reader.decoder.device =
       options.device == "auto" ? std::nullopt : std::optional(Device::parse(options.device));
   reader.decoder.output = Device{};
+  reader.rotate = options.rotate;
   if (!options.format.empty()) reader.format = parse_pixel_format(options.format);
   return reader;
 }

@@ -13,6 +13,7 @@ struct ReaderOptions {
   std::string device = "auto", format;
   int threads = 0, decoders = 0, stream = -1;
   bool conceal = false;
+  bool rotate = false; ///< Else frames are as they are stored.
 };
 
 void add_reader_options(CLI::App& command, ReaderOptions& options);

@@ -43,8 +43,7 @@ struct Frame {
   /// complete.
   Stream stream;
   std::vector<SeiMessage> sei; ///< In stream order; only with DecoderOptions::sei.
-  Tensor tensor; ///< With VideoReaderOptions::preprocess: what it gave, shape [1] + output_shape; `image` is
-                 ///< empty then.
+  Tensor tensor; ///< With VideoReaderOptions::preprocess: what it gave, shape [1] + output_shape.
 
   /// 0 where there is no pts.
   double seconds() const noexcept { return pts == no_pts ? 0.0 : seconds_of(pts, time_base); }

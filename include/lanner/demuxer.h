@@ -5,6 +5,7 @@
 // source alive.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,6 +34,8 @@ public:
   virtual const std::string& format() const noexcept = 0; ///< `mov,mp4,m4a,...`.
   virtual const std::vector<StreamInfo>& streams() const noexcept = 0;
   virtual double duration() const noexcept = 0; ///< Seconds, 0 when unknown.
+  /// What the container says of the whole, like `title`; of a stream it is in StreamInfo::metadata.
+  virtual const std::map<std::string, std::string>& metadata() const noexcept = 0;
   /// The stream a player would show, -1 when there is none.
   virtual int best_video() const noexcept = 0;
   /// Reads only these streams from now on; the others are skipped where the container allows it.

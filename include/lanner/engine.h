@@ -110,8 +110,10 @@ struct BuildOptions {
   bool deterministic = false;
   bool retune = false;                        ///< Time kernels again that earlier builds have timed.
   std::optional<std::uint64_t> weight_budget; ///< As Engine::set_weight_budget.
-  std::map<std::string, Preprocess>
-      preprocess; ///< By input name; stored in the plan, used when an Image is bound.
+  /// By input name; stored in the plan, used when an Image is bound. Sizes that are 0 are the input's where
+  /// it has them, and f32 is its type. For an input that is not named the model's own metadata is taken:
+  /// `lanner.preprocess.NAME`, or `lanner.preprocess` for the only input that can be a picture, as JSON.
+  std::map<std::string, Preprocess> preprocess;
   /// What the engine says of itself beside and before the model's own words, like `lanner.task`; kept in the
   /// plan. Keys that begin with `lanner.preprocess.` are the engine's own.
   std::map<std::string, std::string> metadata;
@@ -135,6 +137,9 @@ struct BuildOptions {
   std::vector<std::string> overwritable;
   /// By name of an input or output, tensors of numbers all; others are row-major in the model's type.
   std::map<std::string, BindingStorage> storages;
+  /// Names of the model's values, which are the engine's outputs, in this order, in place of the model's own;
+  /// what none of them needs is left out. Empty: the model's. A node's name stands for its only output.
+  std::vector<std::string> outputs;
   std::string stop_after; ///< Name of a pass, or `import`; what follows is left out (for `--print-ir`).
   std::filesystem::path trace_passes; ///< Folder that gets the IR after each pass.
   std::filesystem::path timing_cache; ///< Empty: the user's cache folder.
@@ -233,6 +238,7 @@ public:
   const std::vector<Binding>& inputs() const;
   const std::vector<Binding>& outputs() const;
   int threads() const;
+  Device device() const;                                      ///< Where inputs and outputs are.
   const std::map<std::string, std::string>& metadata() const; ///< What the model says of itself.
   std::optional<Preprocess> preprocess(std::string_view input) const;
 

@@ -134,7 +134,8 @@ void save_image(const std::string& path, const Image& image);
 /// The bytes of a PNG or JPEG file; `kind` is `png`, `jpg` or `jpeg`.
 std::vector<std::byte> encode_image(const Image& image, std::string_view kind);
 /// The picture turned clockwise by `quarter_turns` times 90 degrees (any whole number): `image` itself when
-/// there is nothing to do, else a new image of the same depth: RGB of RGB, gray of gray, 4:4:4 of YUV.
-Image turned_image(const Image& image, int quarter_turns);
+/// there is nothing to do, else a new image of the same depth where it lies: RGB of RGB, gray of gray, 4:4:4
+/// of YUV. On a GPU the rules of copy_image() for `stream` hold.
+Image turned_image(const Image& image, int quarter_turns, Stream stream = {});
 
 } // namespace lanner

@@ -49,7 +49,7 @@ struct Preprocess {
   bool gray = false;                  ///< One channel (luma of BT.601) in place of three.
   PixelRect region;      ///< Part of the source to read; beyond the picture is Error{invalid_argument}.
   int quarter_turns = 0; ///< Turn clockwise by this many times 90 degrees, any whole number.
-  Resize resize = Resize::bilinear;
+  Resize resize = Resize::antialias; ///< As Pillow and torchvision resize.
   Fit fit = Fit::stretch;
   std::array<float, 2> range{0.f, 255.f};
   std::array<float, 3> mean{0.f, 0.f, 0.f}; ///< In units of `range`, in the tensor's channel order.
@@ -62,7 +62,7 @@ struct Preprocess {
   /// One-line JSON with every field, and back; the form that plans and models' metadata keep:
   ///     {"width": 224, "height": 224, "dtype": "f32", "layout": "nchw" or "nhwc", "channels": "rgb", "bgr"
   ///     or "gray",
-  ///      "region": [0, 0, 0, 0], "quarter_turns": 0, "resize": "bilinear", "fit": "stretch", "range": [0,
+  ///      "region": [0, 0, 0, 0], "quarter_turns": 0, "resize": "antialias", "fit": "stretch", "range": [0,
   ///      1], "mean": [0, 0, 0], "std": [1, 1, 1], "pad_value": 0}
   /// A field that is left out keeps its default. Of a gray picture `bgr` is not kept. Reading also takes
   /// `"preset": "imagenet"`, whose values the other fields then change.

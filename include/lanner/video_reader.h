@@ -55,9 +55,12 @@ struct VideoReaderOptions {
   std::uint64_t frame_bytes =
       0;            ///< Bound of the frames that wait decoded; 0 chooses by the machine's memory.
   int prefetch = 0; ///< next() is served by a thread that keeps this many frames ready.
-  std::optional<PixelFormat> format; ///< Convert frames to it; nothing keeps the decoder's own.
-  std::optional<Preprocess>
-      preprocess; ///< Fill Frame::tensor instead of Frame::image, on the decoding thread.
+  /// Turn pictures that are stored turned as a player does: Frame::rotation is 0 then, or what is left of a
+  /// turn by other than quarters. A picture that is turned has whole chroma: see turned_image(). Without it
+  /// frames are as they were decoded.
+  bool rotate = true;
+  std::optional<PixelFormat> format;    ///< Convert frames to it; nothing keeps the decoder's own.
+  std::optional<Preprocess> preprocess; ///< Fill Frame::tensor too, on the decoding thread.
 };
 
 /// Frames of one stream by number and by time. A call's `control` is asked at each frame. Opens its own
@@ -98,9 +101,14 @@ public:
   /// Numbers of the frames on the screen at begin, begin + 1/rate, ... up to the end.
   std::vector<std::int64_t> sample(Rational rate);
   void rewind();
+  /// Another reader of the same source and options, at its beginning, with decoders of its own: threads may
+  /// use it beside this one, also while this one is at work. `index`, where one is given, is not built again.
+  /// Throws Error{unsupported} where the source cannot go back.
+  VideoReader reopen(std::shared_ptr<const StreamIndex> index = nullptr) const;
 
 private:
   struct State;
+  explicit VideoReader(std::unique_ptr<State> state) noexcept;
   std::unique_ptr<State> state_;
 };
 
@@ -121,9 +129,15 @@ public:
   std::optional<Frame> next();        ///< The next frame in presentation order; nothing at the end.
   std::string description() const;    ///< `7 x nvdec h264 on cuda:0, 100 spans`.
   const std::string& decoder_reason() const noexcept;
+  const Demuxer& demuxer() const noexcept; ///< Its streams and facts, before the first next().
+  /// The next frame is the first one.
+  void rewind();
+  /// The same frames once more, from the first one on, by decoders of its own; as VideoReader::reopen().
+  ParallelDecoder reopen(const Control& control = {}) const;
 
 private:
   struct State;
+  explicit ParallelDecoder(std::unique_ptr<State> state) noexcept;
   std::unique_ptr<State> state_;
 };
 

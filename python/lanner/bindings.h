@@ -35,8 +35,10 @@ void register_errors(nb::module_& module);
 void register_tensor(nb::module_& module);
 void register_tensor_file(nb::module_& module);
 void register_image(nb::module_& module);
+void register_pixels(nb::module_& module);
 void register_frame(nb::module_& module);
 void register_video_reader(nb::module_& module);
+void register_parallel_decoder(nb::module_& module);
 void register_video(nb::module_& module);
 void register_context(nb::module_& module);
 void register_verification(nb::module_& module);
@@ -67,6 +69,15 @@ Rational rational(double value);
 
 /// Preprocessing from the keywords that every Python entry shares; `none` values keep `base`'s.
 Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base = {});
+/// The same for functions that take a Preprocess in front; TypeError names `function`.
+Preprocess to_preprocess(std::string_view function, const nb::args& others, const nb::kwargs& keywords);
+/// A docstring of such a function, with every keyword.
+std::string preprocess_docs(std::string_view begin);
+
+/// The image itself where it is in host memory.
+Image on_host(const Image& image);
+/// PNG for a notebook, made smaller where it is wide; None without a picture.
+nb::object png_of(const Image& image);
 
 /// What Python makes of bytes, and back; `errors` is Python's: "surrogateescape" keeps what is not UTF-8.
 nb::str text_of(std::string_view bytes, const char* errors = "surrogateescape");

@@ -43,6 +43,7 @@ constexpr std::array build_keywords{
             "a dict like {\"x\": Preprocess()}"},
     Keyword{"states", "collections.abc.Mapping[str, str]", "{}", "a dict like {\"input\": \"output\"}"},
     Keyword{"aliases", "collections.abc.Mapping[str, str]", "{}", "a dict like {\"output\": \"input\"}"},
+    Keyword{"outputs", "list[str] | tuple[str, ...]", "[]", "a list of names"},
     Keyword{"overwritable", "collections.abc.Sequence[str]", "[]", "a list of names"},
     Keyword{"storages", "collections.abc.Mapping[str, str]", "{}", "a dict like {\"x\": \"acdb\"}"},
     Keyword{"weights", "object"},
@@ -163,6 +164,8 @@ bool apply_bindings(BuildOptions& options, const std::string& name, nb::handle v
     options.states = pairs_of<StateNames>(name, value);
   else if (name == "aliases")
     options.aliases = pairs_of<AliasNames>(name, value);
+  else if (name == "outputs")
+    options.outputs = names_of(value);
   else if (name == "overwritable")
     options.overwritable = names_of(value);
   else if (name == "storages")
@@ -281,7 +284,12 @@ void register_build(nb::module_& module) {
       "device by name of a node or pattern: {\"layer4*\": \"cuda:1\", \"head*\": \"cpu\"}. "
       "deterministic: the same model gives the same plan, nothing is timed. retune: kernels are timed again "
       "that earlier builds have timed. "
-      "preprocess: input name to Preprocess. pictures: input name to Preprocess, or to (format, Preprocess) "
+      "preprocess: input name to Preprocess, whose type, and size where it has none, are the input's; for "
+      "others "
+      "it is what the model declares in its metadata, lanner.preprocess. outputs: names of values of the "
+      "model "
+      "that the engine gives out, in this order, in place of the model's own outputs. pictures: input name "
+      "to Preprocess, or to (format, Preprocess) "
       "where all images have one: the input takes images, of any size, which a kernel on the engine's device "
       "reads where they lie. "
       "states: input name to output name, values that each context keeps: the output's after a run is the "

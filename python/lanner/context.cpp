@@ -7,6 +7,7 @@
 #include <lanner/video_reader.h>
 
 #include "check.h"
+#include "notebook.h"
 #include "options.h"
 #include "resources.h"
 
@@ -305,7 +306,10 @@ void register_context(nb::module_& module) {
       .def_prop_ro("threads", &PyContext::threads)
       .def_prop_ro("arena_bytes", &PyContext::arena_bytes)
       .def("profile", &PyContext::profile, nb::sig("def profile(self) -> list[dict[str, typing.Any]]"),
-           "A dict for each step, in order; empty unless the context was made with profile=True.");
+           "A dict for each step, in order; empty unless the context was made with profile=True.")
+      .def("__repr__", [](const PyContext& self) {
+        return text_of(context_text(self.engine(), self.threads()), "backslashreplace");
+      });
 }
 
 } // namespace lanner::python

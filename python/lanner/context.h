@@ -24,6 +24,7 @@ public:
   nb::object state(nb::handle input) const;
   std::uint64_t arena_bytes() const;
   int threads() const { return context_.threads(); }
+  const Engine& engine() const { return engine_; }
 
 private:
   void bind(const nb::dict& inputs, const nb::dict& outputs, std::uintptr_t stream);

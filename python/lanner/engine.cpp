@@ -9,6 +9,7 @@
 #include <lanner/threads.h>
 
 #include "context.h"
+#include "notebook.h"
 #include "options.h"
 #include "verification.h"
 #include "warnings.h"
@@ -198,6 +199,13 @@ void register_weights(nb::class_<PyEngine>& engine) {
           "The least that weight_budget may be.");
 }
 
+nb::dict preprocess_of(const PyEngine& engine) {
+  nb::dict specs;
+  for (const Binding& input : engine.get().inputs())
+    if (const auto spec = engine.get().preprocess(input.name)) specs[text_of(input.name)] = *spec;
+  return specs;
+}
+
 void register_facts(nb::class_<PyEngine>& engine) {
   engine.def_prop_ro("name", [](const PyEngine& self) { return text_of(self.get().name()); })
       .def_prop_ro(
@@ -207,6 +215,12 @@ void register_facts(nb::class_<PyEngine>& engine) {
           "outputs", [](const PyEngine& self) { return bindings(self.get().outputs()); },
           nb::sig("def outputs(self) -> list[Binding]"))
       .def_prop_ro("threads", [](const PyEngine& self) { return self.get().threads(); })
+      .def_prop_ro(
+          "device", [](const PyEngine& self) { return self.get().device().to_string(); },
+          "Where inputs and outputs are.")
+      .def_prop_ro(
+          "preprocess", &preprocess_of, nb::sig("def preprocess(self) -> dict[str, Preprocess]"),
+          "What pictures that are bound become, by input: as it was built, or as the model declares it.")
       .def_prop_ro(
           "metadata",
           [](const PyEngine& self) {
@@ -225,7 +239,12 @@ void register_facts(nb::class_<PyEngine>& engine) {
           [](const PyEngine& self) {
             return nb::module_::import_("json").attr("loads")(self.get().explain_json());
           },
-          nb::sig("def explain(self) -> dict[str, typing.Any]"), "What was decided for each node and why.");
+          nb::sig("def explain(self) -> dict[str, typing.Any]"), "What was decided for each node and why.")
+      .def("__repr__",
+           [](const PyEngine& self) { return text_of(engine_text(self.get()), "backslashreplace"); })
+      .def(
+          "_repr_html_", [](const PyEngine& self) { return engine_html(self.get()); },
+          nb::sig("def _repr_html_(self) -> str"));
 }
 
 } // namespace

@@ -10,14 +10,11 @@
 #include "bindings.h"
 #include "check.h"
 #include "keywords.h"
+#include "video_facts.h"
 #include "view.h"
 
 namespace lanner::python {
 namespace {
-
-nb::object pts_or_none(std::int64_t pts) {
-  return pts == no_pts ? nb::none() : nb::cast(pts);
-}
 
 View view_of(const Frame& self) {
   return image_view(self.image, self.stream);
@@ -42,8 +39,6 @@ nb::object tensor_of(const Frame& self) {
 }
 
 Tensor to_network(const Frame& self, const Preprocess& spec) {
-  check(self.image.defined(), ErrorCode::invalid_argument,
-        "frame: it has a tensor in place of a picture, made by the reader's own preprocessing");
   ReleasedGil release;
   if (self.stream.handle) wait_for(self.image.device, self.stream);
   return to_tensor(self.image, spec);
@@ -111,11 +106,11 @@ nb::object array_of(nb::handle self, const nb::args&, const nb::kwargs&) {
 
 std::string describe(const Frame& self) {
   const std::string time = self.pts == no_pts ? "no pts" : fmt::format("{:.3f} s", self.seconds());
-  if (self.tensor.defined())
-    return fmt::format("lanner.Frame(tensor {}, {}, {})", self.tensor.shape().to_string(), time,
-                       self.tensor.device().to_string());
-  return fmt::format("lanner.Frame({}x{} {}, {}, {})", self.image.width, self.image.height,
-                     to_string(self.image.format), time, self.image.device.to_string());
+  const std::string number = self.index < 0 ? "" : fmt::format("#{}, ", self.index);
+  const std::string tensor =
+      self.tensor.defined() ? fmt::format(", tensor {}", self.tensor.shape().to_string()) : "";
+  return fmt::format("lanner.Frame({}{}x{} {}, {}, {}{})", number, self.image.width, self.image.height,
+                     to_string(self.image.format), time, self.image.device.to_string(), tensor);
 }
 
 void register_samples(nb::class_<Frame>& frame) {
@@ -168,13 +163,23 @@ void register_frame_class(nb::module_& module) {
       .def(
           "to_tensor",
           [](const Frame& self, const nb::args& others, const nb::kwargs& options) {
-            check_named("to_tensor", others, "size=(224, 224)");
-            return to_network(self, to_preprocess(options));
+            return to_network(self, to_preprocess("to_tensor", others, options));
           },
           nb::arg("others"), nb::arg("options"),
-          nb::sig(signature("def to_tensor(self", preprocess_keywords(), "Tensor").c_str()),
-          "One batch element on the frame's device: see Preprocess for the keywords; size is (height, "
-          "width).")
+          nb::sig(
+              signature("def to_tensor(self, spec: Preprocess | None = None", preprocess_keywords(), "Tensor")
+                  .c_str()),
+          preprocess_docs("One batch element [1, 3, height, width], on the frame's device.").c_str())
+      .def(
+          "_repr_png_",
+          [](const Frame& self) {
+            if (self.stream.handle) {
+              const ReleasedGil release;
+              wait_for(self.image.device, self.stream);
+            }
+            return png_of(self.image);
+          },
+          nb::sig("def _repr_png_(self) -> bytes | None"))
       .def("__repr__", &describe);
 }
 

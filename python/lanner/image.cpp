@@ -6,7 +6,6 @@
 #include "bindings.h"
 #include "check.h"
 #include "keywords.h"
-#include "view.h"
 
 namespace lanner::python {
 namespace {
@@ -83,30 +82,6 @@ void apply(Preprocess& spec, const std::string& name, nb::handle value) {
   }
 }
 
-std::string describe(const Image& self) {
-  return fmt::format("lanner.Image({}x{} {})", self.width, self.height, to_string(self.format));
-}
-
-nb::list planes(const Image& self) {
-  nb::list list;
-  for (std::size_t i = 0; i < format_info(self.format).planes; ++i) list.append(plane_view(self, i, {}));
-  return list;
-}
-
-Tensor to_rgb(const Image& self) {
-  ReleasedGil release;
-  Tensor tensor = Tensor::allocate(DType::u8, {self.height, self.width, 3}, {}, self.device);
-  Image target;
-  target.format = PixelFormat::rgb24;
-  target.width = self.width, target.height = self.height;
-  target.device = self.device;
-  target.planes[0] = {static_cast<std::byte*>(tensor.data()), std::int64_t{self.width} * 3, self.width,
-                      self.height};
-  target.owner = tensor.owner();
-  convert_image(self, target);
-  return tensor;
-}
-
 } // namespace
 
 Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base) {
@@ -125,9 +100,34 @@ Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base) {
   return base;
 }
 
-void register_image(nb::module_& module) {
+Preprocess to_preprocess(std::string_view function, const nb::args& others, const nb::kwargs& keywords) {
+  Preprocess base;
+  const bool in_front = others.size() == 1 && nb::isinstance<Preprocess>(others[0]);
+  if (in_front)
+    base = nb::cast<Preprocess>(others[0]);
+  else
+    check_named(function, others, "size=(224, 224), or a Preprocess");
+  const std::string unknown = unknown_option(keywords, picture_keywords());
+  check(unknown.empty(), ErrorCode::invalid_argument, "{}", unknown);
+  nb::kwargs rest;
+  for (const auto& [key, value] : keywords) rest[key] = value;
+  if (!keywords.contains("spec")) return to_preprocess(rest, base);
+  const nb::object spec = keywords["spec"];
+  PyDict_DelItemString(rest.ptr(), "spec");
+  if (spec.is_none()) return to_preprocess(rest, base);
+  if (in_front) fail_type(fmt::format("{}: spec is given twice", function));
+  return to_preprocess(rest, to_value<Preprocess>("spec", spec, "a Preprocess"));
+}
+
+std::string preprocess_docs(std::string_view begin) {
+  return fmt::format("{}\n\n{}", begin, keyword_docs(picture_keywords()));
+}
+
+static void register_preprocess(nb::module_& module) {
   nb::class_<Preprocess>(module, "Preprocess",
-                         "What a network expects of a picture; `to_tensor` takes the same keywords.")
+                         "What a network expects of a picture; `to_tensor` takes one, and the same keywords. "
+                         "Type, and a size that is not given, are those of the network's input where it is "
+                         "given to build.")
       .def(
           "__init__",
           [](Preprocess* self, const nb::args& others, const nb::kwargs& keywords) {
@@ -135,7 +135,8 @@ void register_image(nb::module_& module) {
             new (self) Preprocess(to_preprocess(keywords));
           },
           nb::arg("others"), nb::arg("options"),
-          nb::sig(signature("def __init__(self", preprocess_keywords(), "None").c_str()))
+          nb::sig(signature("def __init__(self", preprocess_keywords(), "None").c_str()),
+          keyword_docs(preprocess_keywords()).c_str())
       .def("to_json", &Preprocess::to_json)
       .def_static(
           "from_json", [](const std::string& text) { return Preprocess::from_json(text); }, nb::arg("text"))
@@ -150,37 +151,9 @@ void register_image(nb::module_& module) {
           },
           nb::sig("def __reduce__(self) -> tuple[object, ...]"))
       .def("__repr__", [](const Preprocess& self) { return "lanner.Preprocess(" + self.to_json() + ")"; });
+}
 
-  nb::class_<Image>(module, "Image", "Pixels of one picture with their colour description.")
-      .def(
-          "__init__",
-          [](Image* self, nb::handle array, const std::string& format) {
-            new (self) Image(Image::from_tensor(to_tensor(array), parse_pixel_format(format)));
-          },
-          nb::arg("array"), nb::arg("format") = "rgb24",
-          "A view of uint8 pixels [height, width, 3], or [height, width] with format=\"gray8\".")
-      .def_ro("width", &Image::width)
-      .def_ro("height", &Image::height)
-      .def_prop_ro("format", [](const Image& self) { return std::string(to_string(self.format)); })
-      .def_prop_ro("color_space", [](const Image& self) { return std::string(to_string(self.color.matrix)); })
-      .def_prop_ro("color_range", [](const Image& self) { return std::string(to_string(self.color.range)); })
-      .def_prop_ro("planes", &planes, nb::sig("def planes(self) -> list[Plane]"),
-                   "The planes as they lie, without a copy: [height, width] or [height, width, 2 or 3].")
-      .def("to_rgb", &to_rgb, "uint8 [height, width, 3].")
-      .def(
-          "to_tensor",
-          [](const Image& self, const nb::args& others, const nb::kwargs& options) {
-            check_named("to_tensor", others, "size=(224, 224)");
-            const Preprocess spec = to_preprocess(options);
-            ReleasedGil release;
-            return to_tensor(self, spec);
-          },
-          nb::arg("others"), nb::arg("options"),
-          nb::sig(signature("def to_tensor(self", preprocess_keywords(), "Tensor").c_str()),
-          "One batch element [1, 3, height, width]: see Preprocess for the keywords; size is (height, "
-          "width), region (x, y, width, height).")
-      .def("__repr__", &describe);
-
+static void register_files(nb::module_& module) {
   module.def(
       "load_image",
       [](nb::handle path, nb::handle limits) {
@@ -205,6 +178,12 @@ void register_image(nb::module_& module) {
       nb::arg("path").none(), nb::arg("image").none(),
       nb::sig("def save_image(path: str | os.PathLike[str], image: Image) -> None"),
       "Writes PNG or JPEG, by the path's extension.");
+}
+
+void register_image(nb::module_& module) {
+  register_preprocess(module);
+  register_pixels(module);
+  register_files(module);
 }
 
 } // namespace lanner::python

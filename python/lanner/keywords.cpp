@@ -10,20 +10,34 @@ namespace lanner::python {
 
 std::span<const Keyword> preprocess_keywords() {
   static constexpr std::array keywords{
-      Keyword{"preset", "str"},
-      Keyword{"size", "tuple[int, int]"},
-      Keyword{"layout", "typing.Literal['nchw', 'chw', 'nhwc', 'hwc']"},
-      Keyword{"dtype", "numpy.typing.DTypeLike"},
-      Keyword{"channels", "typing.Literal['rgb', 'bgr', 'gray']"},
-      Keyword{"region", "tuple[int, int, int, int]"},
-      Keyword{"quarter_turns", "int"},
-      Keyword{"resize", "typing.Literal['nearest', 'bilinear', 'bicubic', 'area', 'antialias']"},
-      Keyword{"fit", "typing.Literal['stretch', 'letterbox', 'crop']"},
-      Keyword{"range", "float | collections.abc.Iterable[float]"},
-      Keyword{"mean", "float | collections.abc.Iterable[float]"},
-      Keyword{"std", "float | collections.abc.Iterable[float]"},
-      Keyword{"pad_value", "float"},
+      Keyword{"preset", "str"}.of(
+          "\"imagenet\" (RGB 0..1 less mean, by std), \"caffe\" (BGR 0..255 less 104, 117, 123), "
+          "\"tf-inception\" (RGB -1..1) or \"none\" (RGB 0..255, the default); the others change its values"),
+      Keyword{"size", "tuple[int, int]"}.of("(height, width); default the picture's"),
+      Keyword{"layout", "typing.Literal['nchw', 'chw', 'nhwc', 'hwc']"}.of("default nchw"),
+      Keyword{"dtype", "numpy.typing.DTypeLike"}.of("uint8, float16, bfloat16 or float32, the default"),
+      Keyword{"channels", "typing.Literal['rgb', 'bgr', 'gray']"}.of("default rgb"),
+      Keyword{"region", "tuple[int, int, int, int]"}.of("(x, y, width, height) of the picture to read"),
+      Keyword{"quarter_turns", "int"}.of("clockwise, after the region is taken"),
+      Keyword{"resize", "typing.Literal['nearest', 'bilinear', 'bicubic', 'area', 'antialias']"}.of(
+          "default antialias, as Pillow and torchvision resize"),
+      Keyword{"fit", "typing.Literal['stretch', 'letterbox', 'crop']"}.of(
+          "how another aspect ratio meets the size; default stretch"),
+      Keyword{"range", "float | collections.abc.Iterable[float]"}.of(
+          "what 0 and 255 become; default (0, 255)"),
+      Keyword{"mean", "float | collections.abc.Iterable[float]"}.of("subtracted, in units of the range"),
+      Keyword{"std", "float | collections.abc.Iterable[float]"}.of("divided by, after that"),
+      Keyword{"pad_value", "float"}.of("0 to 255, of a letterbox's padding; default 0"),
   };
+  return keywords;
+}
+
+std::span<const Keyword> picture_keywords() {
+  static const std::vector<Keyword> keywords = [] {
+    std::vector<Keyword> list{Keyword{"spec", "Preprocess"}.of("whose values the others change")};
+    list.insert(list.end(), preprocess_keywords().begin(), preprocess_keywords().end());
+    return list;
+  }();
   return keywords;
 }
 
@@ -34,6 +48,14 @@ std::string signature(std::string_view begin, std::span<const Keyword> keywords,
                 ? fmt::format(", {}: {} | None = None", keyword.name, keyword.type)
                 : fmt::format(", {}: {} = {}", keyword.name, keyword.type, keyword.standard);
   return fmt::format("{}) -> {}", text, result);
+}
+
+std::string keyword_docs(std::span<const Keyword> keywords) {
+  std::string text;
+  for (const Keyword& keyword : keywords)
+    if (!keyword.meaning.empty())
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", keyword.name, keyword.meaning);
+  return text;
 }
 
 std::string unknown_option(const nb::kwargs& given, std::span<const Keyword> keywords) {

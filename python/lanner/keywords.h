@@ -15,14 +15,26 @@ struct Keyword {
   std::string_view name, type;    ///< The type as a stub says it; None is taken too, and changes nothing.
   std::string_view standard = {}; ///< What it is where it is not given, as a stub says it; empty: None.
   std::string_view expected = {}; ///< What a TypeError says of it; empty: the type.
+  std::string_view meaning = {};  ///< For docstrings.
+
+  constexpr Keyword of(std::string_view what) const {
+    Keyword with = *this;
+    with.meaning = what;
+    return with;
+  }
 };
 
-/// What Preprocess and each to_tensor() take.
+/// What Preprocess takes.
 std::span<const Keyword> preprocess_keywords();
+/// What to_tensor() and the like take: a Preprocess, as `spec` or without its name, and those.
+std::span<const Keyword> picture_keywords();
 
 /// A signature for nb::sig, with the keywords behind `begin`, which ends with the other parameters:
 /// `def to_tensor(self` + `, *, size: tuple[int, int] | None = None, ...) -> ` + `result`.
 std::string signature(std::string_view begin, std::span<const Keyword> keywords, std::string_view result);
+
+/// A line for each keyword that has a meaning: `name: meaning`.
+std::string keyword_docs(std::span<const Keyword> keywords);
 
 /// Why `given` cannot be meant: a name that is none of the keywords, and those that are. Empty where all are.
 std::string unknown_option(const nb::kwargs& given, std::span<const Keyword> keywords);

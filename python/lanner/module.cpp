@@ -20,6 +20,7 @@ NB_MODULE(_lanner, module) {
   lanner::python::register_image(module);
   lanner::python::register_frame(module);
   lanner::python::register_video_reader(module);
+  lanner::python::register_parallel_decoder(module);
   lanner::python::register_video(module);
   lanner::python::register_context(module);
   lanner::python::register_verification(module);

@@ -10,6 +10,7 @@
 
 #include "bindings.h"
 #include "check.h"
+#include "notebook.h"
 
 namespace lanner::python {
 namespace {
@@ -372,12 +373,6 @@ Foreign foreign_of(nb::handle object, std::uintptr_t stream) {
   return copied;
 }
 
-std::string describe(const Tensor& self) {
-  return fmt::format("lanner.Tensor({}{}, {}, {})", to_string(self.dtype()), self.shape().to_string(),
-                     self.layout().row_major() ? "row-major" : self.layout().to_string(),
-                     self.device().to_string());
-}
-
 } // namespace
 
 Tensor to_tensor(nb::handle object, std::uintptr_t stream) {
@@ -487,7 +482,7 @@ void register_tensor(nb::module_& module) {
              check(self.rank() > 0, ErrorCode::invalid_argument, "a tensor of rank 0 has no length");
              return self.shape()[0];
            })
-      .def("__repr__", &describe);
+      .def("__repr__", &tensor_text, nb::sig("def __repr__(self) -> str"));
 }
 
 } // namespace lanner::python

@@ -1,7 +1,6 @@
 // Frames by number, by time and one after the other.
 
 #include <array>
-#include <mutex>
 
 #include <fmt/format.h>
 
@@ -11,172 +10,81 @@
 #include "bindings.h"
 #include "check.h"
 #include "keywords.h"
+#include "reader_lanes.h"
+#include "reader_options.h"
+#include "video_facts.h"
 
 namespace lanner::python {
 namespace {
 
-/// What a class over `Video` (VideoReader, ParallelDecoder) keeps beside it. Python's threads may meet here,
-/// so each call has the object to itself; one out of the source's own code is let through, for `Video` to
-/// refuse.
-template<typename Video>
-struct Opened {
-  std::recursive_mutex alone;
-  std::unique_ptr<Video> video;
+/// A VideoReader as Python has it. Python's threads may meet here: iterators go side by side, calls by number
+/// take turns.
+struct Reader {
+  std::shared_ptr<Lanes> lanes;
+  VideoFacts facts;
   nb::object source; ///< As given, for pickling.
   nb::dict options;
 
-  Opened() = default;
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
-  ~Opened() {
+  Reader() = default;
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+  ~Reader() {
     const ReleasedGil released; // Threads that are joined now may be reading from an object of Python's.
-    video.reset();
+    lanes.reset();
   }
 
   /// Calls `body(video)` without the GIL.
   template<typename Body>
   auto with(Body&& body) {
-    ReleasedGil release;
-    const std::lock_guard lock(alone);
-    return body(*video);
+    const ReleasedGil release;
+    return lanes->by_number({}, body);
   }
   /// Calls `body(video, control)` without the GIL; Ctrl-C stops it.
   template<typename Body>
   auto run(Body&& body) {
     Interruptible work;
     return work.run([&] {
-      const std::lock_guard lock(alone);
-      return body(*video, work.control());
+      return lanes->by_number(work.control(),
+                              [&](VideoReader& video) { return body(video, work.control()); });
     });
   }
-};
-using Reader = Opened<VideoReader>;
-using Parallel = Opened<ParallelDecoder>;
-
-std::optional<Device> device_or_auto(const std::string& text) {
-  return text == "auto" ? std::nullopt : std::optional(Device::parse(text));
-}
-
-Latency to_latency(const std::string& text) {
-  check(text == "low" || text == "normal", ErrorCode::invalid_argument,
-        "latency: '{}' is not one of normal, low", text);
-  return text == "low" ? Latency::low : Latency::normal;
-}
-
-/// One keyword of a reader; false when there is none of that name.
-bool apply_decoder(DecoderOptions& options, const std::string& name, nb::handle value) {
-  if (name == "threads")
-    options.threads = nb::cast<int>(value);
-  else if (name == "device")
-    options.device = device_or_auto(nb::cast<std::string>(value));
-  else if (name == "output")
-    options.output = Device::parse(nb::cast<std::string>(value));
-  else if (name == "cuda_context")
-    options.context = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(value));
-  else if (name == "cuda_stream")
-    options.stream.handle = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(value));
-  else if (name == "latency")
-    options.latency = to_latency(nb::cast<std::string>(value));
-  else if (name == "sei")
-    options.sei = nb::cast<bool>(value);
-  else if (name == "raise_on_error")
-    options.raise_on_error = nb::cast<bool>(value);
-  else
-    return false;
-  return true;
-}
-
-bool apply_reader(VideoReaderOptions& options, const std::string& name, nb::handle value) {
-  if (name == "stream")
-    options.stream = nb::cast<int>(value);
-  else if (name == "decoders")
-    options.decoders = nb::cast<int>(value);
-  else if (name == "prefetch")
-    options.prefetch = nb::cast<int>(value);
-  else if (name == "frame_bytes")
-    options.frame_bytes = nb::cast<std::uint64_t>(value);
-  else if (name == "format")
-    options.format = parse_pixel_format(nb::cast<std::string>(value));
-  else if (name == "preprocess")
-    options.preprocess = nb::cast<Preprocess>(value);
-  else if (name == "limits")
-    options.demuxer.limits = options.decoder.limits = to_limits(value);
-  else if (name == "cache_index")
-    options.cache_index = nb::cast<bool>(value);
-  else if (name == "index")
-    options.index = nb::cast<std::shared_ptr<StreamIndex>>(value);
-  else
-    return apply_decoder(options.decoder, name, value);
-  return true;
-}
-
-constexpr std::array reader_keywords{
-    Keyword{"stream", "int"},
-    Keyword{"threads", "int"},
-    Keyword{"device", "str"},
-    Keyword{"output", "str"},
-    Keyword{"decoders", "int"},
-    Keyword{"prefetch", "int"},
-    Keyword{"format", "str"},
-    Keyword{"preprocess", "Preprocess"},
-    Keyword{"raise_on_error", "bool"},
-    Keyword{"sei", "bool"},
-    Keyword{"latency", "typing.Literal['normal', 'low']"},
-    Keyword{"cuda_context", "int"},
-    Keyword{"cuda_stream", "int"},
-    Keyword{"frame_bytes", "int"},
-    Keyword{"cache_index", "bool"},
-    Keyword{"index", "StreamIndex"},
-    Keyword{"limits", "collections.abc.Mapping[str, float | str]"},
-};
-
-VideoReaderOptions reader_options(const nb::kwargs& keywords) {
-  VideoReaderOptions options;
-  apply_options(keywords, reader_keywords, [&](const std::string& name, nb::handle value) {
-    check(apply_reader(options, name, value), ErrorCode::internal, "the option '{}' is not applied", name);
-  });
-  return options;
-}
-
-template<typename Video, typename Make>
-void open(Opened<Video>* self, nb::handle source, const nb::kwargs& keywords, Make&& make) {
-  VideoReaderOptions options = reader_options(keywords);
-  SourcePtr bytes = to_source(source, options.demuxer.limits);
-  new (self) Opened<Video>();
-  self->source = nb::borrow(source);
-  self->options = nb::borrow<nb::dict>(keywords);
-  try {
+  std::shared_ptr<const StreamIndex> index() {
     Interruptible work;
-    self->video = work.run([&] {
-      options.demuxer.cancel = work.control().cancel;
-      return make(std::move(bytes), options, work.control());
-    });
-  } catch (...) {
-    self->~Opened<Video>();
-    throw;
+    return work.run([&] { return lanes->index(work.control()); });
   }
-}
+};
 
-/// How the object is made again in another process: from its source and options.
-nb::tuple reduce(nb::handle self, nb::handle source, nb::handle options) {
-  const bool plain = nb::isinstance<nb::str>(source) || nb::isinstance<nb::bytes>(source) ||
-                     nb::hasattr(source, "__fspath__");
-  if (!plain) throw nb::type_error("a reader of a file object cannot be pickled; open it by path or bytes");
-  nb::dict kept;
-  for (const auto& [key, value] : nb::cast<nb::dict>(options)) {
-    const std::string name = nb::cast<std::string>(key);
-    if (name != "index" && name != "cuda_stream" && name != "cuda_context") kept[key] = value;
+/// An iterator as Python has it, over `Frames`, FrameIterator or ReversedFrames.
+template<typename Frames>
+struct Iterator {
+  std::unique_ptr<Frames> frames;
+
+  explicit Iterator(std::shared_ptr<Lanes> lanes) : frames(std::make_unique<Frames>(std::move(lanes))) {}
+  Iterator(const Iterator&) = delete;
+  Iterator& operator=(const Iterator&) = delete;
+  ~Iterator() {
+    const ReleasedGil released;
+    frames.reset();
   }
-  const nb::object reopen = nb::module_::import_("lanner").attr("_reopen");
-  return nb::make_tuple(reopen, nb::make_tuple(self.type(), source, kept));
-}
+};
 
-template<typename Video>
-Frame next_frame(Opened<Video>& self) {
-  std::optional<Frame> frame = self.with([](Video& video) { return video.next(); });
+Frame given(std::optional<Frame> frame) {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
   if (!frame) throw nb::stop_iteration();
   return std::move(*frame);
+}
+
+Frame next_frame(Iterator<FrameIterator>& self) {
+  const auto next = [&] {
+    const ReleasedGil release;
+    return self.frames->next();
+  };
+  return given(next());
+}
+
+Frame next_reversed(Iterator<ReversedFrames>& self) {
+  Interruptible work;
+  return given(work.run([&] { return self.frames->next(work.control()); }));
 }
 
 /// `range(...)` of a slice over `size` frames.
@@ -185,13 +93,6 @@ std::vector<std::int64_t> slice_indices(const nb::slice& slice, std::int64_t siz
   std::vector<std::int64_t> indices;
   for (std::size_t i = 0; i < count; ++i) indices.push_back(start + static_cast<std::int64_t>(i) * step);
   return indices;
-}
-
-/// Builds the index, which takes its time.
-std::int64_t size_of(Reader& self) {
-  return self.run([](VideoReader& video, const Control& control) {
-    return static_cast<std::int64_t>(video.index(control)->frames.size());
-  });
 }
 
 /// As operator.index does; nothing for what is no number. Numbers beyond 64 bits lie outside of every clip.
@@ -213,9 +114,18 @@ std::int64_t normal_index(std::int64_t i, std::int64_t size) {
   return i < 0 ? i + size : i;
 }
 
+std::int64_t size_of(Reader& self) {
+  return static_cast<std::int64_t>(self.index()->frames.size());
+}
+
+/// The numbers that a slice or a sequence of numbers says; all where it is None.
 std::vector<std::int64_t> normal_indices(Reader& self, nb::handle indices) {
   const std::int64_t size = size_of(self);
+  if (indices.is_none()) return slice_indices(nb::slice(nb::none(), nb::none(), nb::none()), size);
   if (nb::isinstance<nb::slice>(indices)) return slice_indices(nb::cast<nb::slice>(indices), size);
+  if (!nb::hasattr(indices, "__iter__"))
+    fail_type(
+        fmt::format("expected frames by slice or sequence of numbers, like [3], got {}", shown(indices)));
   std::vector<std::int64_t> normal;
   for (nb::handle index : indices) {
     const std::optional<std::int64_t> number = number_of(index);
@@ -244,7 +154,6 @@ std::vector<Frame> frames_at(Reader& self, nb::handle seconds) {
   std::vector<double> times;
   for (nb::handle time : seconds)
     times.push_back(with_option_named("seconds", time, [&] { return nb::cast<double>(time); }));
-  size_of(self);
   return self.run([&](VideoReader& video, const Control& control) {
     std::vector<std::int64_t> indices;
     for (const double time : times) indices.push_back(video.index_at(time));
@@ -255,9 +164,47 @@ std::vector<Frame> frames_at(Reader& self, nb::handle seconds) {
 std::vector<std::int64_t> sample(Reader& self, std::optional<std::int64_t> count, std::optional<double> fps) {
   check(count.has_value() != fps.has_value(), ErrorCode::invalid_argument,
         "sample: expected a count of frames or fps=, one of the two");
-  size_of(self);
-  return self.with(
-      [&](VideoReader& video) { return count ? video.sample(*count) : video.sample(rational(*fps)); });
+  return self.run([&](VideoReader& video, const Control&) {
+    return count ? video.sample(*count) : video.sample(rational(*fps));
+  });
+}
+
+nb::list pts_of(Reader& self, nb::handle indices) {
+  const auto index = self.index();
+  nb::list times;
+  for (const std::int64_t number : normal_indices(self, indices))
+    times.append(pts_or_none(index->frames[static_cast<std::size_t>(number)].pts));
+  return times;
+}
+
+nb::list times_of(Reader& self, nb::handle indices) {
+  const auto index = self.index();
+  nb::list times;
+  for (const std::int64_t number : normal_indices(self, indices)) {
+    const std::int64_t pts = index->frames[static_cast<std::size_t>(number)].pts;
+    if (pts == no_pts)
+      times.append(nb::none());
+    else
+      times.append(seconds_of(pts, index->time_base));
+  }
+  return times;
+}
+
+Tensor batch_of(Reader& self, nb::handle indices, const nb::args& others, const nb::kwargs& options) {
+  const Preprocess spec = to_preprocess("batch", others, options);
+  const std::vector<std::int64_t> normal = normal_indices(self, indices);
+  return self.run(
+      [&](VideoReader& video, const Control& control) { return video.batch(normal, spec, control); });
+}
+
+std::int64_t length_of(Reader& self) {
+  try {
+    return size_of(self);
+  } catch (const Error& error) {
+    // list() asks for the length, and takes this for an answer.
+    if (error.code() == ErrorCode::unsupported) throw nb::type_error(error.what());
+    throw;
+  }
 }
 
 void register_index(nb::module_& module) {
@@ -286,39 +233,36 @@ void register_index(nb::module_& module) {
       });
 }
 
-constexpr const char* options_text =
-    "source: a path, bytes or a binary file object. Keywords: stream (number; default the best), threads (of "
-    "the "
-    "codec), device (\"cpu\", \"cuda:0\", \"auto\"), output (where frames lie), decoders (at work side by "
-    "side; 0 "
-    "chooses), prefetch (frames kept ready), format (convert to, like \"rgb24\"), preprocess (a Preprocess: "
-    "frames "
-    "come with .tensor), raise_on_error, sei, latency (\"normal\", \"low\"), cuda_context, cuda_stream, "
-    "frame_bytes, cache_index, index, limits (a dict: see docs/limits.md).";
-
-void register_random_access(nb::class_<Reader>& reader) {
-  reader
-      .def("__len__",
-           [](Reader& self) {
-             try {
-               return size_of(self);
-             } catch (const Error& error) {
-               // list() asks for the length, and takes this for an answer.
-               if (error.code() == ErrorCode::unsupported) throw nb::type_error(error.what());
-               throw;
-             }
-           })
+void register_sequence(nb::class_<Reader>& reader) {
+  reader.def("__len__", &length_of)
       .def("__getitem__", &item, nb::arg("index").none(),
-           nb::sig("def __getitem__(self, index: int | slice | collections.abc.Sequence[int]) -> Any"),
            "A frame, or a list of frames for a slice or a sequence of numbers; only what they depend on is "
-           "decoded.")
+           "decoded. Negative numbers count from the end. Iterations go on where they were.")
+      .def(
+          "__iter__", [](const Reader& self) { return new Iterator<FrameIterator>(self.lanes); },
+          nb::sig("def __iter__(self) -> FrameIterator"),
+          "From the first frame on, with a place of its own: iterations know nothing of each other.")
+      .def(
+          "__reversed__", [](const Reader& self) { return new Iterator<ReversedFrames>(self.lanes); },
+          nb::sig("def __reversed__(self) -> ReversedFrames"))
+      .def(
+          "__contains__",
+          [](const Reader&, nb::handle) -> bool {
+            throw nb::type_error(
+                "frames are not looked for in a video, which would decode all of it; compare "
+                "their index, or ask index_at(seconds)");
+          },
+          nb::arg("frame").none(), nb::sig("def __contains__(self, frame: object) -> typing.NoReturn"));
+}
+
+void register_times(nb::class_<Reader>& reader) {
+  reader
       .def("frames_at", &frames_at, nb::arg("seconds"),
-           nb::sig("def frames_at(self, seconds: collections.abc.Sequence[float]) -> list[Frame]"),
+           nb::sig("def frames_at(self, seconds: collections.abc.Iterable[float]) -> list[Frame]"),
            "The frames on the screen at these times.")
       .def(
           "frames_played_in",
           [](Reader& self, double begin, double end) {
-            size_of(self);
             return self.run([&](VideoReader& video, const Control& control) {
               return video.at(video.indices_played_in(begin, end), control);
             });
@@ -327,8 +271,7 @@ void register_random_access(nb::class_<Reader>& reader) {
       .def(
           "index_at",
           [](Reader& self, double seconds) {
-            size_of(self);
-            return self.with([&](VideoReader& video) { return video.index_at(seconds); });
+            return self.run([&](VideoReader& video, const Control&) { return video.index_at(seconds); });
           },
           nb::arg("seconds"), "Number of the frame on the screen at this time.")
       .def("sample_indices", &sample, nb::arg("count") = nb::none(), nb::kw_only(),
@@ -341,105 +284,124 @@ void register_random_access(nb::class_<Reader>& reader) {
           },
           nb::arg("count") = nb::none(), nb::kw_only(), nb::arg("fps") = nb::none(),
           "`count` frames spread evenly, or the frames on the screen `fps` times a second.")
-      .def(
-          "batch",
-          [](Reader& self, nb::handle indices, const nb::args& others, const nb::kwargs& options) {
-            check_named("batch", others, "size=(224, 224)");
-            const Preprocess spec = to_preprocess(options);
-            const std::vector<std::int64_t> normal = normal_indices(self, indices);
-            return self.run([&](VideoReader& video, const Control& control) {
-              return video.batch(normal, spec, control);
-            });
-          },
-          nb::arg("indices"), nb::arg("others"), nb::arg("options"),
-          nb::sig(signature("def batch(self, indices: slice | collections.abc.Sequence[int]",
-                            preprocess_keywords(), "Tensor")
-                      .c_str()),
-          "The frames as one tensor [N, ...]: see Preprocess for the keywords; size is (height, width).")
-      .def_prop_ro("index", [](Reader& self) {
-        return std::const_pointer_cast<StreamIndex>(
-            self.run([](VideoReader& video, const Control& control) { return video.index(control); }));
-      });
+      .def("pts", &pts_of, nb::arg("indices").none() = nb::none(),
+           nb::sig("def pts(self, indices: slice | collections.abc.Iterable[typing.SupportsIndex] | None = "
+                   "None) -> list[int | None]"),
+           "Times of these frames, or of all, in ticks of stream.time_base, without decoding; None where the "
+           "stream gives none.")
+      .def("times", &times_of, nb::arg("indices").none() = nb::none(),
+           nb::sig("def times(self, indices: slice | collections.abc.Iterable[typing.SupportsIndex] | None = "
+                   "None) -> list[float | None]"),
+           "The same in seconds.");
 }
 
-/// What every class over a video has: how it is opened, made again elsewhere, and gives frames. `make(source,
-/// options, control)` opens the video.
-template<typename Video, typename Make>
-void register_opening(nb::class_<Opened<Video>>& opened, Make make) {
-  opened
-      .def(
-          "__init__",
-          [make](Opened<Video>* self, nb::handle source, const nb::args& others, const nb::kwargs& keywords) {
-            check_named("a video", others, "device=\"cpu\"");
-            open(self, source, keywords, make);
-          },
-          nb::arg("source").none(), nb::arg("others"), nb::arg("options"),
-          nb::sig(signature("def __init__(self, source: str | os.PathLike[str] | bytes | io.BufferedIOBase",
-                            reader_keywords, "None")
-                      .c_str()),
-          options_text)
-      .def_prop_ro(
-          "stream", [](const Opened<Video>& self) { return self.video->stream(); }, nb::rv_policy::copy)
-      .def_prop_ro(
-          "decoder_reason", [](const Opened<Video>& self) { return self.video->decoder_reason(); },
-          "Why this decoder.")
-      .def("__next__", &next_frame<Video>)
-      .def(
-          "__reduce__",
-          [](nb::handle self) {
-            const auto& held = nb::cast<const Opened<Video>&>(self);
-            return reduce(self, held.source, held.options);
-          },
-          nb::sig("def __reduce__(self) -> tuple[object, ...]"));
+void register_batches(nb::class_<Reader>& reader) {
+  reader
+      .def("batch", &batch_of, nb::arg("indices"), nb::arg("others"), nb::arg("options"),
+           nb::sig(
+               signature("def batch(self, indices: slice | collections.abc.Iterable[typing.SupportsIndex], "
+                         "spec: Preprocess | None = None",
+                         preprocess_keywords(), "Tensor")
+                   .c_str()),
+           preprocess_docs("The frames as one tensor [N, ...].").c_str())
+      .def_prop_ro("index", [](Reader& self) { return std::const_pointer_cast<StreamIndex>(self.index()); });
+}
+
+void open(Reader* self, nb::handle source, const nb::args& others, const nb::kwargs& keywords) {
+  check_named("a video", others, "device=\"cpu\"");
+  VideoFacts facts;
+  std::shared_ptr<Lanes> lanes =
+      open_video(source, keywords, [&](SourcePtr bytes, const VideoReaderOptions& options, const Control&) {
+        VideoReader video(std::move(bytes), options);
+        facts = facts_of(video.stream(), options.rotate);
+        facts.add(video.demuxer());
+        facts.decoder = video.decoder_description();
+        facts.decoder_reason = video.decoder_reason();
+        return std::make_shared<Lanes>(std::move(video));
+      });
+  new (self) Reader();
+  self->lanes = std::move(lanes);
+  self->facts = std::move(facts);
+  self->source = nb::borrow(source);
+  self->options = nb::borrow<nb::dict>(keywords);
+}
+
+nb::object fps_of(Reader& self) {
+  if (const auto fps = self.facts.fps()) return nb::cast(*fps);
+  return rate_by(*self.index());
+}
+
+nb::object duration_of(Reader& self) {
+  if (const auto seconds = self.facts.duration()) return nb::cast(*seconds);
+  return duration_by(*self.index());
 }
 
 void register_reader(nb::module_& module) {
-  nb::class_<Reader> reader(module, "VideoReader",
-                            "Frames of a video by iteration, by number and by time. `len`, negative numbers "
-                            "and slices work as for lists.");
-  register_opening(reader, [](SourcePtr bytes, const VideoReaderOptions& options, const Control&) {
-    return std::make_unique<VideoReader>(std::move(bytes), options);
-  });
-  reader.def_prop_ro("decoder", [](const Reader& self) { return self.video->decoder_description(); })
+  nb::class_<Reader> reader(
+      module, "VideoReader",
+      "Frames of a video by iteration, by number and by time. It is a sequence: `len`, negative numbers, "
+      "slices "
+      "and `reversed` work as for lists, each iteration has a place of its own. `with` closes it.");
+  reader.def(
+      "__init__", &open, nb::arg("source").none(), nb::arg("others"), nb::arg("options"),
+      nb::sig(signature("def __init__(self, source: str | os.PathLike[str] | bytes | io.BufferedIOBase",
+                        reader_keywords(), "None")
+                  .c_str()),
+      reader_docs().c_str());
+  register_facts(reader);
+  reader
+      .def_prop_ro("fps", &fps_of, nb::sig("def fps(self) -> float | None"),
+                   "Frames a second on average; None where the stream tells no times.")
+      .def_prop_ro("duration", &duration_of, nb::sig("def duration(self) -> float | None"),
+                   "Seconds; None where the stream tells no times.")
+      .def_prop_ro("decoder", [](const Reader& self) { return self.facts.decoder; })
       .def(
-          "__iter__",
-          [](nb::handle self) {
-            nb::cast<Reader&>(self).with([](VideoReader& video) { video.rewind(); });
-            return nb::borrow(self);
+          "close",
+          [](Reader& self) {
+            const ReleasedGil release;
+            self.lanes->close();
           },
-          nb::sig("def __iter__(self) -> VideoReader"));
-  register_random_access(reader);
+          "Lets go of decoders and file; frames that were given stay valid.")
+      .def_prop_ro("closed",
+                   [](const Reader& self) {
+                     const ReleasedGil release;
+                     return self.lanes->closed();
+                   })
+      .def(
+          "__reduce__",
+          [](nb::handle self) {
+            const auto& held = nb::cast<const Reader&>(self);
+            return reduce_video(self, held.source, held.options);
+          },
+          nb::sig("def __reduce__(self) -> tuple[object, ...]"))
+      .def("__repr__", [](const Reader& self) {
+        const bool closed = [&] {
+          const ReleasedGil release;
+          return self.lanes->closed();
+        }();
+        return text_of(self.facts.line("VideoReader", closed));
+      });
+  register_sequence(reader);
+  register_times(reader);
+  register_batches(reader);
 }
 
-void register_parallel(nb::module_& module) {
-  nb::class_<Parallel> parallel(
-      module, "ParallelDecoder",
-      "All frames of a video in order, by several decoders at once: every engine of "
-      "a GPU or every core works on one file.");
-  register_opening(parallel, [](SourcePtr bytes, const VideoReaderOptions& options, const Control& control) {
-    // `control` ends with the call, the decoder's own lives on; next() looks for Ctrl-C itself.
-    const auto opening = std::make_shared<bool>(true);
-    Control own{control.cancel, [opening, &control](const ProgressUpdate& update) {
-                  if (*opening) control.report(update);
-                }};
-    auto decoder = std::make_unique<ParallelDecoder>(std::move(bytes), options, own);
-    *opening = false;
-    return decoder;
-  });
-  parallel.def_prop_ro("decoder", [](const Parallel& self) { return self.video->description(); })
-      .def("__length_hint__",
-           [](const Parallel& self) { return std::max<std::int64_t>(0, self.video->size()); })
+template<typename Frames>
+void register_iterator(nb::module_& module, const char* name, Frame (*next)(Iterator<Frames>&)) {
+  nb::class_<Iterator<Frames>>(module, name)
       .def(
           "__iter__", [](nb::handle self) { return nb::borrow(self); },
-          nb::sig("def __iter__(self) -> ParallelDecoder"));
+          nb::sig("def __iter__(self) -> typing.Self"))
+      .def("__next__", next);
 }
 
 } // namespace
 
 void register_video_reader(nb::module_& module) {
   register_index(module);
+  register_iterator<FrameIterator>(module, "FrameIterator", &next_frame);
+  register_iterator<ReversedFrames>(module, "ReversedFrames", &next_reversed);
   register_reader(module);
-  register_parallel(module);
 }
 
 } // namespace lanner::python

@@ -118,8 +118,7 @@ View plane_view(const Image& image, std::size_t index, Stream stream) {
 }
 
 View image_view(const Image& image, Stream stream) {
-  if (!image.defined())
-    throw nb::attribute_error("the frame has a tensor in place of a picture; take its tensor");
+  if (!image.defined()) throw nb::attribute_error("there is no picture");
   const PixelFormatInfo& facts = format_info(image.format);
   View view = plane_view(image, 0, stream);
   if (facts.planes == 1) return view;

@@ -29,6 +29,7 @@ std::vector<std::string> nearest_names(std::string_view name, const std::vector<
   const std::size_t bound = std::max<std::size_t>(1, name.size() / 3);
   std::vector<std::pair<std::size_t, std::string>> found;
   for (const std::string& candidate : names) {
+    if (candidate.size() > name.size() + bound) continue;
     const std::size_t distance = edit_distance(name, candidate);
     if (distance <= bound) found.emplace_back(distance, candidate);
   }

@@ -1,7 +1,6 @@
 #include "compiler/build.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 #include "backends/backends.h"
 #include "base/account.h"
 #include "base/check.h"
+#include "compiler/input_preprocess.h"
 #include "compiler/open_dims.h"
 #include "compiler/row_pitch.h"
 #include "device/threads.h"
@@ -95,38 +95,6 @@ std::unique_ptr<Graph> with_shapes(std::unique_ptr<Graph> graph,
   return narrowed;
 }
 
-/// Sizes that preprocessing gives, -1 where the picture or the batch tells.
-std::array<std::int64_t, 4> preprocessed_sizes(const Preprocess& spec) {
-  const std::int64_t channels = spec.gray ? 1 : 3;
-  const std::int64_t height = spec.height > 0 ? spec.height : -1, width = spec.width > 0 ? spec.width : -1;
-  if (spec.channels_last) return {-1, height, width, channels};
-  return {-1, channels, height, width};
-}
-
-/// Whether an input takes sizes of which some are not known; one of rank 2 takes a picture as a row.
-bool takes(const Dims& dims, std::span<const std::int64_t, 4> sizes) {
-  const auto equal = [](const Dim& dim, std::int64_t size) {
-    return size < 0 || dim.constant().value_or(size) == size;
-  };
-  if (dims.size() != 2) return std::ranges::equal(dims, sizes, equal);
-  const auto element = sizes.subspan(1);
-  const bool known = std::ranges::all_of(element, [](std::int64_t size) { return size > 0; });
-  return equal(dims[1], known ? Shape(element).elements() : -1);
-}
-
-void check_preprocess(const Value& input, const Preprocess& spec, const BuildOptions& options) {
-  const auto sizes = preprocessed_sizes(spec);
-  const auto held = options.storages.find(input.name());
-  const BindingStorage storage = held == options.storages.end() ? BindingStorage{} : held->second;
-  const bool fits = input.type.is_tensor() && storage.dtype.value_or(input.type.dtype()) == spec.dtype &&
-                    (!input.type.ranked() || takes(input.type.dims(), sizes));
-  const auto shown = [](std::int64_t size) { return size < 0 ? "?" : std::to_string(size); };
-  check(fits, ErrorCode::invalid_argument,
-        "preprocess for {}: it gives {}[{}, {}, {}, {}], the model expects {}", input.name(),
-        to_string(spec.dtype), shown(sizes[0]), shown(sizes[1]), shown(sizes[2]), shown(sizes[3]),
-        input.type.to_string());
-}
-
 PassOptions pass_options(const BuildOptions& options) {
   PassOptions passes;
   passes.stop_after = options.stop_after;
@@ -181,19 +149,15 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   state->set_weight_budget(options.weight_budget);
   options.control.report({"import", 0, 0, ""});
   std::unique_ptr<Graph> graph =
-      import_model(model, {environment.ops, folder, options.limits, options.weights, options.on_data_file});
+      import_model(model, {environment.ops, folder, options.limits, options.weights, options.on_data_file,
+                           options.outputs});
   apply_row_pitches(*graph, options.storages);
   graph = with_pictures(with_shapes(std::move(graph), options.shapes), options.pictures);
   apply_ranks(*graph, options.profiles);
-  for (const auto& [input, spec] : options.preprocess)
-    check(!options.pictures.contains(input), ErrorCode::invalid_argument,
-          "preprocess for {}: the input takes pictures, whose preprocessing is theirs", input);
-  for (const auto& [input, spec] : options.preprocess)
-    check_preprocess(input_called(*graph, input, "preprocess"), spec, options);
+  const std::map<std::string, Preprocess> preprocess = settle_preprocess(*graph, options);
   const WeightValues sources = weights_of(*graph, max_kept_source);
   if (options.stop_after != "import") run_passes(*graph, pass_options(options));
-  for (const auto& [input, spec] : options.preprocess)
-    graph->metadata[preprocess_key + input] = spec.to_json();
+  for (const auto& [input, spec] : preprocess) graph->metadata[preprocess_key + input] = spec.to_json();
   for (const auto& [key, value] : options.metadata) {
     check(!key.empty() && !key.starts_with(preprocess_key), ErrorCode::invalid_argument,
           "metadata '{}': give preprocessing by its own option", key);

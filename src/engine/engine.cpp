@@ -146,6 +146,9 @@ const std::vector<Binding>& Engine::outputs() const {
 int Engine::threads() const {
   return state_->target.threads;
 }
+Device Engine::device() const {
+  return state_->target.device;
+}
 const std::map<std::string, std::string>& Engine::metadata() const {
   return state_->graph->metadata;
 }

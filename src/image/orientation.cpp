@@ -1,11 +1,12 @@
 #include "image/orientation.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
-#include <lanner/error.h>
-
-#include "base/check.h"
+#include "device/memory.h"
 #include "image/color.h"
+#include "image/cuda/gpu_turn.h"
 
 namespace lanner {
 
@@ -23,17 +24,14 @@ Orientation orientation_of(const std::int32_t* matrix) noexcept {
 
 namespace {
 
-struct Step {
-  std::int64_t origin, x, y; ///< Bytes: of the first shown pixel, and per shown pixel to the right and down.
-};
-
-Step step_of(const Plane& plane, std::int64_t pixel, Orientation orientation) {
-  std::int64_t origin = 0, x = pixel, y = plane.pitch;
+/// Bytes from the first shown pixel, and per shown pixel to the right and down.
+TurnedPlane turned_plane(const Plane& from, const Plane& to, std::int32_t pixel, Orientation orientation) {
+  std::int64_t origin = 0, x = pixel, y = from.pitch;
   if (orientation.mirror) {
-    origin += (plane.width - 1) * x;
+    origin += (from.width - 1) * x;
     x = -x;
   }
-  std::int64_t width = plane.width, height = plane.height;
+  std::int64_t width = from.width, height = from.height;
   for (int turn = 0; turn < orientation.quarter_turns; ++turn) {
     // Clockwise: the first shown pixel is the lowest of the left column, and columns read upwards become
     // rows.
@@ -43,29 +41,40 @@ Step step_of(const Plane& plane, std::int64_t pixel, Orientation orientation) {
     x = right;
     std::swap(width, height);
   }
-  return {origin, x, y};
+  return {reinterpret_cast<const unsigned char*>(from.data) + origin,
+          x,
+          y,
+          reinterpret_cast<unsigned char*>(to.data),
+          to.pitch,
+          to.width,
+          to.height,
+          pixel};
 }
 
+// By squares: neighbours in a shown row may lie rows apart, and each line of the cache is to be read once.
 template<std::size_t pixel>
-void turn_plane(const Plane& from, const Plane& to, Orientation orientation) {
-  const Step step = step_of(from, pixel, orientation);
-  for (std::int64_t y = 0; y < to.height; ++y) {
-    std::byte* row = to.data + y * to.pitch;
-    const std::byte* first = from.data + step.origin + y * step.y;
-    for (std::int64_t x = 0; x < to.width; ++x) std::memcpy(row + x * pixel, first + x * step.x, pixel);
-  }
+void turn_on_host(const TurnedPlane& plane) {
+  constexpr std::int64_t side = 64;
+  for (std::int64_t top = 0; top < plane.height; top += side)
+    for (std::int64_t left = 0; left < plane.width; left += side)
+      for (std::int64_t y = top; y < std::min<std::int64_t>(top + side, plane.height); ++y) {
+        unsigned char* row = plane.to + y * plane.to_pitch;
+        const unsigned char* first = plane.from + y * plane.down;
+        for (std::int64_t x = left; x < std::min<std::int64_t>(left + side, plane.width); ++x)
+          std::memcpy(row + x * static_cast<std::int64_t>(pixel), first + x * plane.right, pixel);
+      }
 }
 
-void turn_plane(const Plane& from, const Plane& to, std::int64_t pixel, Orientation orientation) {
-  switch (pixel) {
+void turn_on_host(const TurnedPlane& plane) {
+  switch (plane.pixel) {
   case 1:
-    return turn_plane<1>(from, to, orientation);
+    return turn_on_host<1>(plane);
   case 2:
-    return turn_plane<2>(from, to, orientation);
+    return turn_on_host<2>(plane);
   case 3:
-    return turn_plane<3>(from, to, orientation);
+    return turn_on_host<3>(plane);
   default:
-    return turn_plane<6>(from, to, orientation);
+    return turn_on_host<6>(plane);
   }
 }
 
@@ -85,32 +94,42 @@ PixelFormat turnable(PixelFormat format) {
 
 } // namespace
 
-Image oriented(const Image& image, Orientation orientation) {
+Image oriented(const Image& image, Orientation orientation, Stream stream) {
   if (orientation == Orientation{}) return image;
-  check(image.device.is_host(), ErrorCode::unsupported,
-        "turn: the picture lies on {}; copy it to the host first", image.device.to_string());
+  const bool host = image.device.is_host();
+  Limits as_large; // There is a picture of that many pixels already.
+  as_large.pixels = std::max(as_large.pixels, static_cast<std::uint64_t>(image.width) *
+                                                  static_cast<std::uint64_t>(image.height));
   Image flat = image;
   // Without a matrix of its own a picture's height tells it, which may be another one afterwards.
   if (format_info(flat.format).yuv) flat.color.matrix = resolved(flat.color, flat.format, flat.height).matrix;
-  if (const PixelFormat format = turnable(image.format); format != image.format) {
+  const PixelFormat format = turnable(image.format);
+  const bool converted = format != image.format;
+  if (converted) {
     const ColorInfo color = flat.color;
-    flat = Image::allocate(format, image.width, image.height);
+    flat = Image::allocate(format, image.width, image.height, as_large, image.device);
     if (format_info(format).yuv) flat.color = color;
-    convert_image(image, flat);
+    convert_image(image, flat, stream);
   }
   const bool swapped = orientation.quarter_turns % 2;
-  Image result =
-      Image::allocate(flat.format, swapped ? flat.height : flat.width, swapped ? flat.width : flat.height);
+  Image result = Image::allocate(format, swapped ? flat.height : flat.width,
+                                 swapped ? flat.width : flat.height, as_large, image.device);
   result.color = flat.color;
-  const PixelFormatInfo& facts = format_info(flat.format);
-  for (std::size_t p = 0; p < facts.planes; ++p)
-    turn_plane(flat.planes[p], result.planes[p], std::int64_t{facts.samples[p]} * facts.bytes_per_sample,
-               orientation);
+  const PixelFormatInfo& facts = format_info(format);
+  for (std::size_t p = 0; p < facts.planes; ++p) {
+    const TurnedPlane plane = turned_plane(flat.planes[p], result.planes[p],
+                                           facts.samples[p] * facts.bytes_per_sample, orientation);
+    if (host)
+      turn_on_host(plane);
+    else
+      turn_on_gpu(plane, image.device, stream);
+  }
+  if (!host && (converted || !stream.handle)) synchronize(image.device, stream); // `flat` goes.
   return result;
 }
 
-Image turned_image(const Image& image, int quarter_turns) {
-  return oriented(image, {false, (quarter_turns % 4 + 4) % 4});
+Image turned_image(const Image& image, int quarter_turns, Stream stream) {
+  return oriented(image, {false, (quarter_turns % 4 + 4) % 4}, stream);
 }
 
 } // namespace lanner

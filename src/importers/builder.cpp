@@ -5,8 +5,10 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <lanner/error.h>
+#include <lanner/nearest.h>
 
 #include "base/account.h"
 #include "base/check.h"
@@ -81,9 +83,9 @@ std::string identifier(std::string_view text) {
   return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? "x" + name : name;
 }
 
-GraphBuilder::GraphBuilder(const ImportModel& model, const OpTable& ops, RuleFinder rules,
-                           const Limits& limits)
-    : model_(model), ops_(ops), rules_(std::move(rules)), limits_(limits) {}
+GraphBuilder::GraphBuilder(const ImportModel& model, RuleFinder rules, const ImportOptions& options)
+    : model_(model), ops_(options.ops), rules_(std::move(rules)), limits_(options.limits),
+      chosen_(options.outputs) {}
 
 std::unique_ptr<Graph> GraphBuilder::run() {
   std::map<std::string, std::vector<std::string>> missing;
@@ -129,8 +131,46 @@ void GraphBuilder::add_inputs() {
 }
 
 void GraphBuilder::add_outputs() {
+  if (!chosen_.empty()) return add_chosen_outputs();
   for (const ImportValue& output : model_.graph.outputs) graph_->add_output(output.name, lookup(output.name));
   check(!model_.graph.outputs.empty(), ErrorCode::bad_data, "the graph has no outputs");
+}
+
+void GraphBuilder::add_chosen_outputs() {
+  std::set<std::string_view> taken;
+  for (const std::string& name : chosen_) {
+    check(taken.insert(name).second, ErrorCode::invalid_argument, "outputs: '{}' comes twice; name it once",
+          one_line(name, longest_name));
+    graph_->add_output(name, chosen_output(name));
+  }
+}
+
+Value* GraphBuilder::chosen_output(const std::string& name) {
+  if (const auto found = scope_->values.find(name); found != scope_->values.end() && found->second)
+    return found->second;
+  std::set<std::string> known;
+  for (const auto& [value, made] : scope_->values) known.insert(value);
+  for (const ImportNode& node : model_.graph.nodes) {
+    if (node.name != name) {
+      known.insert(node.name);
+      continue;
+    }
+    std::vector<std::string> outputs;
+    for (const std::string& output : node.outputs)
+      if (!output.empty()) outputs.push_back(output);
+    check(outputs.size() == 1, ErrorCode::invalid_argument,
+          "outputs: node '{}' has {} outputs; name one of them: {}", one_line(name, longest_name),
+          outputs.size(), one_line(fmt::format("{}", fmt::join(outputs, ", ")), longest_name));
+    return lookup(outputs[0]);
+  }
+  known.erase("");
+  std::string end = did_you_mean(name, {known.begin(), known.end()});
+  if (end.empty()) {
+    std::vector<std::string_view> own;
+    for (const ImportValue& output : model_.graph.outputs) own.push_back(output.name);
+    end = fmt::format("; the model's own outputs are {}", fmt::join(own, ", "));
+  }
+  fail(ErrorCode::not_found, "outputs: the model has no value '{}'{}", one_line(name, longest_name), end);
 }
 
 void GraphBuilder::add_constants(const ImportGraph& graph) {

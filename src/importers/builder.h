@@ -18,6 +18,7 @@
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "importers/import_graph.h"
+#include "importers/importer.h"
 
 namespace lanner {
 
@@ -97,7 +98,8 @@ using RuleFinder = std::function<Rule(const ImportNode& node)>;
 /// capture.
 class GraphBuilder {
 public:
-  GraphBuilder(const ImportModel& model, const OpTable& ops, RuleFinder rules, const Limits& limits);
+  /// What is not the format's own comes of `options`.
+  GraphBuilder(const ImportModel& model, RuleFinder rules, const ImportOptions& options);
   std::unique_ptr<Graph> run();
 
 private:
@@ -115,6 +117,9 @@ private:
 
   void add_inputs();
   void add_outputs();
+  void add_chosen_outputs();
+  /// A value of the model by its name or, where it has one output only, its node's.
+  Value* chosen_output(const std::string& name);
   void add_nodes(const std::vector<ImportNode>& nodes);
   void add_node(const ImportNode& node);
   void inline_function(const ImportNode& node, const ImportFunction& function);
@@ -140,6 +145,7 @@ private:
   const OpTable& ops_;
   RuleFinder rules_;
   const Limits& limits_;
+  const std::vector<std::string>& chosen_; ///< ImportOptions::outputs.
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<RunningInference> inference_;
   std::map<std::string, Tensor> weights_; ///< What was named so far.

@@ -6,7 +6,9 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <lanner/limits.h>
 #include <lanner/source.h>
@@ -23,6 +25,7 @@ struct ImportOptions {
   SourcePtr weights = nullptr; ///< Trained weights of a model whose own file has none (Caffe).
   /// Told of each file beneath `folder` before it is read.
   std::function<void(const std::filesystem::path&)> on_data_file = {};
+  std::vector<std::string> outputs = {}; ///< As BuildOptions::outputs.
 };
 
 /// The name of the model format that bytes look like.

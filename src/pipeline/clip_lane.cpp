@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <utility>
 
 #include <lanner/error.h>
@@ -11,20 +10,12 @@
 #include "base/thread_name.h"
 #include "pipeline/frame_choice.h"
 #include "video/frame_budget.h"
+#include "video/frame_finish.h"
 
 namespace lanner {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// As a player shows it: what answers and drawings refer to.
-void turn_upright(Frame& frame) {
-  const int turns = static_cast<int>(std::lround(frame.rotation / 90)) % 4;
-  if (turns == 0) return;
-  frame.image = turned_image(frame.image, turns);
-  if (turns % 2) std::swap(frame.sample_aspect.num, frame.sample_aspect.den);
-  frame.rotation -= 90.0 * turns;
-}
 
 } // namespace
 
@@ -75,7 +66,7 @@ ClipItem ClipLane::decode_all() {
     const TraceScope scope(options_.trace, "decode", "decode", number);
     std::optional<Frame> frame = frames.next();
     if (!frame) break;
-    turn_upright(*frame);
+    turn_upright(*frame); // What answers and drawings refer to.
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     items_.push({clip_, std::move(*frame), seconds, false, nullptr});
   }

@@ -1,5 +1,8 @@
 #include "video/frame_finish.h"
 
+#include <cmath>
+#include <utility>
+
 #include "video/image_pool.h"
 
 namespace lanner {
@@ -16,17 +19,26 @@ void convert_image(Frame& frame, PixelFormat format, const VideoReaderOptions& o
 
 } // namespace
 
+int quarter_turns(double rotation) noexcept {
+  return static_cast<int>((std::lround(rotation / 90) % 4 + 4) % 4);
+}
+
+void turn_upright(Frame& frame, Stream stream) {
+  const int turns = quarter_turns(frame.rotation);
+  if (turns == 0) return;
+  frame.image = turned_image(frame.image, turns, stream);
+  if (turns % 2) std::swap(frame.sample_aspect.num, frame.sample_aspect.den);
+  frame.rotation -= 90.0 * turns;
+}
+
 FrameFinish finish_by(const VideoReaderOptions& options) {
-  if (options.preprocess)
-    return [spec = *options.preprocess, stream = options.decoder.stream](Frame& frame) {
-      frame.tensor = to_tensor(frame.image, spec, {.threads = 1, .stream = stream});
-      frame.image = {};
-    };
-  if (options.format)
-    return [options, pool = std::make_shared<ImagePool>()](Frame& frame) {
-      convert_image(frame, *options.format, options, *pool);
-    };
-  return {};
+  if (!options.rotate && !options.format && !options.preprocess) return {};
+  return [options, pool = std::make_shared<ImagePool>()](Frame& frame) {
+    const Stream stream = options.decoder.stream;
+    if (options.rotate) turn_upright(frame, stream);
+    if (options.preprocess) frame.tensor = to_tensor(frame.image, *options.preprocess, {1, stream});
+    if (options.format) convert_image(frame, *options.format, options, *pool);
+  };
 }
 
 std::uint64_t frame_bytes(const Frame& frame) {

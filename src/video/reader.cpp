@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/account.h"
+#include "base/check.h"
 #include "base/sole_use.h"
 #include "video/sampling.h"
 #include "video/stream_reader.h"
@@ -15,6 +16,14 @@ namespace {
 
 Control control_of(const VideoReaderOptions& options) {
   return {options.demuxer.cancel, {}};
+}
+
+/// For another reader of the same source.
+VideoReaderOptions options_again(const StreamReader& reader) {
+  check(reader.source()->seekable(), ErrorCode::unsupported,
+        "{}: its frames come once, as it cannot be read from its beginning again; expected a file or bytes",
+        reader.source()->name());
+  return reader.options();
 }
 
 } // namespace
@@ -37,6 +46,7 @@ struct VideoReader::State {
 
 VideoReader::VideoReader(SourcePtr source, const VideoReaderOptions& options)
     : state_(std::make_unique<State>(std::move(source), options)) {}
+VideoReader::VideoReader(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 VideoReader::~VideoReader() = default;
 VideoReader::VideoReader(VideoReader&&) noexcept = default;
 VideoReader& VideoReader::operator=(VideoReader&&) noexcept = default;
@@ -90,6 +100,11 @@ std::vector<std::int64_t> VideoReader::sample(Rational rate) {
 void VideoReader::rewind() {
   state_->alone([](StreamReader& reader) { reader.rewind(); });
 }
+VideoReader VideoReader::reopen(std::shared_ptr<const StreamIndex> index) const {
+  VideoReaderOptions options = options_again(state_->reader);
+  if (index) options.index = std::move(index);
+  return VideoReader(std::make_unique<State>(state_->reader.source(), options));
+}
 
 struct ParallelDecoder::State {
   State(SourcePtr source, const VideoReaderOptions& options, const Control& given_control)
@@ -111,6 +126,7 @@ struct ParallelDecoder::State {
 
 ParallelDecoder::ParallelDecoder(SourcePtr source, const VideoReaderOptions& options, const Control& control)
     : state_(std::make_unique<State>(std::move(source), options, control)) {}
+ParallelDecoder::ParallelDecoder(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 ParallelDecoder::~ParallelDecoder() = default;
 ParallelDecoder::ParallelDecoder(ParallelDecoder&&) noexcept = default;
 ParallelDecoder& ParallelDecoder::operator=(ParallelDecoder&&) noexcept = default;
@@ -131,6 +147,21 @@ std::optional<Frame> ParallelDecoder::next() {
   const auto total = static_cast<double>(std::max<std::int64_t>(0, size()));
   state_->control.report({"decode", static_cast<double>(++state_->given), total, "frames"});
   return frame;
+}
+
+const Demuxer& ParallelDecoder::demuxer() const noexcept {
+  return state_->reader.cursor().demuxer();
+}
+
+void ParallelDecoder::rewind() {
+  const SoleUse::Call call(state_->use);
+  state_->reader.rewind();
+  state_->given = 0;
+}
+
+ParallelDecoder ParallelDecoder::reopen(const Control& control) const {
+  const StreamReader& reader = state_->reader;
+  return ParallelDecoder(std::make_unique<State>(reader.source(), options_again(reader), control));
 }
 
 std::string ParallelDecoder::description() const {

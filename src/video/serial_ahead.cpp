@@ -37,41 +37,41 @@ void fill(FrameQueue& queue, Give&& give) {
 
 } // namespace
 
-// Frames are finished on a thread of their own, so that the decoder's threads need not wait for conversions.
 struct SerialAhead::State {
-  State(SerialReader& lent, std::int64_t first, FrameFinish then, QueueBound bound, const CancelToken& token)
+  State(SerialReader& lent, std::int64_t first, SerialFinish then, QueueBound bound, const CancelToken& token)
       : reader(lent), from(first), finish(std::move(then)), cancel(token),
         decoded(1, {bound.bytes, std::min(bound.frames, unfinished_frames)}, token), queue(1, bound, token),
         pool(2, 2, "lanner-decode") {
-    pool.submit([this] { fill(finish ? decoded : queue, [this](const auto& put) { decode(put); }); });
-    if (finish) pool.submit([this] { fill(queue, [this](const auto& put) { finish_all(put); }); });
+    pool.submit([this] { fill(finish.apart ? decoded : queue, [this](const auto& put) { decode(put); }); });
+    if (finish.apart) pool.submit([this] { fill(queue, [this](const auto& put) { finish_all(put); }); });
   }
 
   template<typename Put>
   void decode(const Put& put) {
     reader.cursor().set_stop({cancel, stop});
-    if (reader.last() + 1 != from && from < reader.parts()->content->size()) put(reader.seek(from, {}));
-    while (auto frame = reader.next({})) put(std::move(*frame));
+    const FrameFinish at_once = finish.apart ? FrameFinish{} : finish.finish;
+    if (reader.last() + 1 != from && from < reader.parts()->content->size()) put(reader.seek(from, at_once));
+    while (auto frame = reader.next(at_once)) put(std::move(*frame));
   }
 
   template<typename Put>
   void finish_all(const Put& put) {
     while (auto frame = decoded.next()) {
-      finish(*frame);
+      finish.finish(*frame);
       put(std::move(*frame));
     }
   }
 
   SerialReader& reader;
   const std::int64_t from;
-  const FrameFinish finish;
+  const SerialFinish finish;
   const CancelToken cancel, stop = CancelToken::create();
   const unsigned forks = forks_seen();
   FrameQueue decoded, queue;
   ThreadPool pool; ///< Last: its threads use all of the above.
 };
 
-SerialAhead::SerialAhead(SerialReader& reader, std::int64_t from, FrameFinish finish, QueueBound bound,
+SerialAhead::SerialAhead(SerialReader& reader, std::int64_t from, SerialFinish finish, QueueBound bound,
                          const CancelToken& cancel)
     : state_(std::make_unique<State>(reader, from, std::move(finish), bound, cancel)) {}
 

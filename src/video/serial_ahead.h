@@ -9,11 +9,18 @@
 
 namespace lanner {
 
+/// What becomes of frames, and whether it takes a thread of its own, so that the decoder need not wait for
+/// it.
+struct SerialFinish {
+  FrameFinish finish;
+  bool apart = false;
+};
+
 /// Frames from number `from` on, decoded by `reader` on threads of the object's own. `reader` belongs to it
 /// for as long as it lives; afterwards its place may be any. Fork as for SpanScheduler.
 class SerialAhead {
 public:
-  SerialAhead(SerialReader& reader, std::int64_t from, FrameFinish finish, QueueBound bound,
+  SerialAhead(SerialReader& reader, std::int64_t from, SerialFinish finish, QueueBound bound,
               const CancelToken& cancel);
   ~SerialAhead();
   SerialAhead(const SerialAhead&) = delete;

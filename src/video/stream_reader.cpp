@@ -97,7 +97,10 @@ void StreamReader::start_ahead() {
   constexpr std::uint64_t bytes_ahead = 256ull << 20;
   QueueBound near = bound();
   if (options_.prefetch <= 0) near = {std::min(near.bytes, bytes_ahead), frames_ahead};
-  serial_ahead_ = std::make_unique<SerialAhead>(serial_, last_ + 1, finish_, near, control_.cancel);
+  // To look for a turn is no work for a thread.
+  const bool apart = options_.format || options_.preprocess || quarter_turns(cursor().stream().rotation) != 0;
+  serial_ahead_ =
+      std::make_unique<SerialAhead>(serial_, last_ + 1, SerialFinish{finish_, apart}, near, control_.cancel);
 }
 
 std::optional<Frame> StreamReader::next_ahead() {
@@ -239,12 +242,18 @@ Tensor StreamReader::batch(std::span<const std::int64_t> indices, const Preproce
                            const Control& control) {
   for (const std::int64_t i : indices) require_frame(i);
   const StreamInfo& stream = cursor().stream();
-  if (indices.empty())
-    return Tensor::allocate(spec.dtype, batch_shape(0, spec, stream.width, stream.height), {},
+  if (indices.empty()) {
+    std::int32_t width = stream.width, height = stream.height;
+    if (options_.rotate && quarter_turns(stream.rotation) % 2) std::swap(width, height);
+    return Tensor::allocate(spec.dtype, batch_shape(0, spec, width, height), {},
                             options_.decoder.output.value_or(cursor().decoder().device()));
+  }
   BatchSink sink(indices, spec, options_.decoder);
-  gather(
-      rising(indices), [&](Frame& frame) { sink.take(frame); }, control, [](const Frame&) {});
+  const auto take = [&](Frame& frame) {
+    if (options_.rotate) turn_upright(frame, options_.decoder.stream);
+    sink.take(frame);
+  };
+  gather(rising(indices), take, control, [](const Frame&) {});
   return sink.result();
 }
 

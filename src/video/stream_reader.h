@@ -33,6 +33,8 @@ public:
   }
   std::int64_t size() { return static_cast<std::int64_t>(index()->frames.size()); }
   const VideoReaderOptions& options() const noexcept { return options_; }
+  /// What options_ and this are is settled when the reader is made: any thread may look at them.
+  const SourcePtr& source() const noexcept { return source_; }
 
   std::optional<Frame> next();
   Frame at(std::int64_t i);

@@ -7,6 +7,7 @@
 
 #include "image/cuda/convert_kernel.h"
 #include "image/cuda/preprocess_kernel.h"
+#include "image/cuda/turn_kernel.h"
 #include "tensor/float16.h"
 
 namespace lanner::fake {
@@ -55,6 +56,11 @@ inline void convert_samples(const DeviceConvert& p) {
     for (int x = 0; x < p.to.components[1].width; ++x) convert_chroma(p, x, y);
 }
 
+inline void turn_plane(const TurnedPlane& p) {
+  for (int y = 0; y < p.height; ++y)
+    for (int x = 0; x < p.width; ++x) turn_pixel(p, x, y);
+}
+
 /// The work of a kernel of this name, with its arguments kept; empty for other names. `layers`: of its grid.
 inline std::function<void()> image_kernel(const std::string& name, void** arguments, unsigned layers) {
   const auto with = [&]<typename Parameter>(void (*run)(const Parameter&)) {
@@ -73,6 +79,7 @@ inline std::function<void()> image_kernel(const std::string& name, void** argume
   if (name == "lanner_pictures_bilinear") return batch(&pictures<ByNeighbours>);
   if (name == "lanner_convert_pixels") return with(&convert_pixels);
   if (name == "lanner_convert_chroma") return with(&convert_samples);
+  if (name == "lanner_turn_plane") return with(&turn_plane);
   return {};
 }
 

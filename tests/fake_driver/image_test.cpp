@@ -79,6 +79,7 @@ TEST_F(FakeImages, bilinear_regions_need_no_tables) {
   Tensor found = Tensor::allocate(DType::f32, {1, 3, 16, 16}, {}, gpu_device);
   Preprocess spec;
   spec.width = spec.height = 16;
+  spec.resize = Resize::bilinear;
   preprocess(there, spec, found, 0, {1, queue_.stream()});
   fake_cuda_forget();
   for (const PixelRect& region : {PixelRect{0, 0, 20, 20}, PixelRect{5, 9, 33, 14}}) {
@@ -126,6 +127,30 @@ TEST_F(FakeImages, colour_is_converted_where_the_picture_lies) {
           ASSERT_NEAR(sample_at(back, c, x, y), sample_at(want, c, x, y), 1)
               << to_string(from) << " to " << to_string(to);
   }
+}
+
+TEST_F(FakeImages, pictures_are_turned_where_they_lie) {
+  for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010, PixelFormat::rgb24,
+                                   PixelFormat::gray8, PixelFormat::rgb48, PixelFormat::yuv444p})
+    for (int turns = 1; turns < 4; ++turns) {
+      const Image image = random_image(format, 37, 23, 3), there = copied_to(gpu_device, image);
+      const Image want = turned_image(image, turns);
+      const bool on_stream = turns == 2;
+      const Image found = turned_image(there, turns, on_stream ? queue_.stream() : Stream{});
+      if (on_stream) queue_.synchronize();
+      ASSERT_EQ(found.device, gpu_device);
+      ASSERT_EQ(std::tuple(found.format, found.width, found.height),
+                std::tuple(want.format, want.width, want.height));
+      EXPECT_EQ(found.color, want.color);
+      Image back = Image::allocate(want.format, want.width, want.height);
+      copy_image(found, back);
+      const int components = format == PixelFormat::gray8 ? 1 : 3;
+      for (int c = 0; c < components; ++c)
+        for (std::int32_t y = 0; y < want.height; ++y)
+          for (std::int32_t x = 0; x < want.width; ++x)
+            ASSERT_NEAR(sample_at(back, c, x, y), sample_at(want, c, x, y), 1)
+                << to_string(format) << " turned by " << turns;
+    }
 }
 
 TEST_F(FakeImages, convert_keeps_to_one_place) {

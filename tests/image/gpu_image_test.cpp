@@ -89,6 +89,23 @@ TEST_P(GpuImages, change_format) {
   }
 }
 
+TEST_P(GpuImages, are_turned) {
+  const Image image = random_image(GetParam(), 61, 43, 9), there = test::copied_to(gpu_device, image);
+  const cuda::OwnedStream queue(cuda::Gpu::get(gpu_device));
+  for (int turns = 1; turns < 4; ++turns) {
+    const Image want = turned_image(image, turns);
+    const Image found = turned_image(there, turns, turns == 2 ? queue.stream() : Stream{});
+    queue.synchronize();
+    Image back = Image::allocate(want.format, want.width, want.height);
+    copy_image(found, back);
+    for (int c = 0; c < (want.format == PixelFormat::gray8 ? 1 : 3); ++c)
+      for (std::int32_t y = 0; y < want.height; ++y)
+        for (std::int32_t x = 0; x < want.width; ++x)
+          ASSERT_NEAR(sample_at(back, c, x, y), sample_at(want, c, x, y), 1)
+              << to_string(image.format) << " turned by " << turns << " at " << x << "," << y;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(formats, GpuImages,
                          testing::Values(PixelFormat::nv12, PixelFormat::p010, PixelFormat::p016,
                                          PixelFormat::nv16, PixelFormat::yuv420p, PixelFormat::yuv422p10,

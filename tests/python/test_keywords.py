@@ -153,6 +153,17 @@ ranged(arrays)
 ranged.refit(arrays).create_context(profile=True)(arrays, outputs=arrays)
 ranged.verify(shapes, arrays)
 lanner.load("plan", limits=bounds)
+one: lanner.Frame = reader[0]
+some: list[lanner.Frame] = reader[1:3] + reader[[0, np.int64(2)]] + list(reversed(reader))
+with lanner.VideoReader("clip.mp4", rotate=False) as video:
+    both = [(a.index, b.index) for a, b in zip(video, video)]
+    seconds: float = (video.duration or 0.0) * (video.fps or 0.0) + video.width + sum(time or 0.0 for time in video.times())
+    title: str = video.metadata.get("title", "")
+    ticks: list[int | None] = video.pts([0, 1]) + video.pts()
+image: lanner.Image = lanner.Image.from_array(arrays["input"], layout="chw", range=(0, 1))
+again = image.to_tensor(spec, size=(8, 8))
+video.batch([0], spec)
+lanner.build("model.onnx", outputs=["mean"]).preprocess["input"].to_json()
 """
 
 WRONG = {
@@ -177,6 +188,14 @@ WRONG = {
     'lanner.load("a").verify(shapes={"x": "3"})': "incompatible type",
     'lanner.load("a")([1.0])': "incompatible type",
     'lanner.load("a", limits="4GiB")': "incompatible type",
+    'lanner.VideoReader("a", rotate="no")': "incompatible type",
+    'lanner.VideoReader("a")[0].no_such': 'has no attribute "no_such"',
+    'lanner.VideoReader("a")["0"]': "Invalid index type",
+    'next(lanner.VideoReader("a"))': "No overload variant",
+    'lanner.VideoReader("a")[0].to_tensor((8, 8))': "incompatible type",
+    'lanner.Image.from_array([[0.5]], layout="cwh")': "incompatible type",
+    'lanner.build("a", outputs="mean")': "incompatible type",
+    'lanner.VideoReader("a").batch([0], spec="imagenet")': "incompatible type",
 }
 
 

@@ -199,8 +199,9 @@ def test_threads_take_turns_with_a_reader(clip):
         return all(bytes_of(reader[i]) == expected[i] for i in numbers) and len(reader) == COUNT
 
     assert together(4, read) == [True] * 4
-    shared = lanner.ParallelDecoder(clip, decoders=2)
-    given = together(4, lambda _: [(frame.index, bytes_of(frame), shared.decoder) for frame in shared])
+    decoder = lanner.ParallelDecoder(clip, decoders=2)
+    shared = iter(decoder)
+    given = together(4, lambda _: [(frame.index, bytes_of(frame), decoder.decoder) for frame in shared])
     frames = sorted((index, data) for part in given for index, data, _ in part)
     assert frames == list(enumerate(expected))
 

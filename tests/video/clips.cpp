@@ -56,6 +56,21 @@ void visit_rows(const Image& image, Visit visit) {
 
 } // namespace
 
+// ISO/IEC 14496-12, 8.3.2: behind the type of a track header of version 0 lie 40 bytes, then the matrix.
+void turn_in_file(const std::filesystem::path& mp4) {
+  std::string bytes = bytes_of(mp4);
+  const std::size_t header = bytes.find("tkhd");
+  ASSERT_NE(header, std::string::npos);
+  constexpr std::size_t from_type = 4 + 40;
+  constexpr std::int32_t one = 1 << 16, last = 1 << 30;
+  const std::int32_t matrix[9] = {0, one, 0, -one, 0, 0, 0, 0, last};
+  for (std::size_t i = 0; i < 9; ++i)
+    for (std::size_t byte = 0; byte < 4; ++byte)
+      bytes[header + from_type + 4 * i + byte] =
+          static_cast<char>(static_cast<std::uint32_t>(matrix[i]) >> (24 - 8 * byte));
+  std::ofstream(mp4, std::ios::binary) << bytes;
+}
+
 std::uint32_t frame_checksum(const Image& image) {
   std::uint32_t a = 0, b = 0; // FFmpeg begins with 0 where RFC 1950 has 1.
   visit_rows(image, [&](const std::byte* data, std::size_t size) {

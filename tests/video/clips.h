@@ -27,6 +27,9 @@ Image pattern(PixelFormat format, std::int32_t width, std::int32_t height, int t
 /// otherwise.
 std::filesystem::path make_clip(const std::filesystem::path& path, int frames, EncoderOptions options = {});
 
+/// Has an MP4 file say that its pictures are shown turned clockwise by 90 degrees.
+void turn_in_file(const std::filesystem::path& mp4);
+
 /// Adler-32 of the picture's samples, row by row without padding, as FFmpeg's framecrc takes it.
 std::uint32_t frame_checksum(const Image& image);
 

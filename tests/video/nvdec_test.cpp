@@ -82,6 +82,7 @@ VideoReader open_clip(std::string_view path, std::optional<Device> device, Decod
   VideoReaderOptions options;
   options.decoder = std::move(decoder);
   options.decoder.device = device;
+  options.rotate = false;
   return VideoReader(open_path(test::shared_data_dir() / "video" / path), options);
 }
 

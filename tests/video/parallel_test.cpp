@@ -335,7 +335,7 @@ TEST_F(Parallel, ConvertsAndPreprocesses) {
   VideoReader preparing(open_path(path), options);
   const Tensor tensor = to_tensor(frame.image, *options.preprocess);
   for (const Frame& prepared : {preparing.at(wanted)[0], preparing.at(7)}) {
-    EXPECT_FALSE(prepared.image.defined());
+    EXPECT_EQ(test::frame_checksum(prepared.image), test::frame_checksum(expected));
     EXPECT_EQ(prepared.index, 7);
     ASSERT_EQ(prepared.tensor.shape(), tensor.shape());
     EXPECT_EQ(std::memcmp(prepared.tensor.data(), tensor.data(), tensor.bytes()), 0);

@@ -87,7 +87,9 @@ std::vector<std::string> times_by_ffprobe(const std::filesystem::path& path, int
 TEST_P(RealClip, EqualsTheProgram) {
   if (!same_ffmpeg_program())
     GTEST_SKIP() << "programs ffmpeg and ffprobe " << video_support().version << " are not installed";
-  VideoReader reader(open_path(path_));
+  VideoReaderOptions options;
+  options.rotate = false; // As -noautorotate.
+  VideoReader reader(open_path(path_), options);
   const auto sums = checksums_by_ffmpeg(path_, reader.stream().index);
   const auto times = times_by_ffprobe(path_, reader.stream().index);
   ASSERT_FALSE(sums.empty());

@@ -27,7 +27,7 @@ std::unique_ptr<Graph> import_caffe(const Content& content, const ImportOptions&
   if (options.weights) take_blobs(net, read_weights(options.weights, options.limits));
   const ImportModel model = model_of(std::move(net));
   check(!model.graph.outputs.empty(), ErrorCode::bad_data, "the Caffe net has no layer that gives a result");
-  return GraphBuilder(model, options.ops, find_rule, options.limits).run();
+  return GraphBuilder(model, find_rule, options).run();
 }
 
 } // namespace lanner::caffe

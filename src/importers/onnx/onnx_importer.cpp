@@ -16,7 +16,7 @@ std::unique_ptr<Graph> import_onnx(const Content& content, const ImportOptions& 
   check(!model.graph.nodes.empty() || !model.graph.outputs.empty(), ErrorCode::bad_data,
         "the ONNX file holds no graph");
   const auto rules = [&](const ImportNode& node) { return find_rule(node, options.ops); };
-  return GraphBuilder(model, options.ops, rules, options.limits).run();
+  return GraphBuilder(model, rules, options).run();
 }
 
 } // namespace lanner::onnx

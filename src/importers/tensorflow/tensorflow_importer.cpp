@@ -17,7 +17,7 @@ std::unique_ptr<Graph> import_tensorflow(const Content& content, const ImportOpt
     const Rule known = find_rule(node);
     return known || !node.domain.empty() ? known : custom_rule(options.ops, "tf." + node.op);
   };
-  return GraphBuilder(model, options.ops, rules, options.limits).run();
+  return GraphBuilder(model, rules, options).run();
 }
 
 } // namespace lanner::tensorflow

@@ -37,6 +37,7 @@ public:
   FfmpegDemuxer(SourcePtr source, const DemuxerOptions& options)
       : limits_(options.limits), container_(std::move(source), options) {
     format_name_ = container_.context().iformat->name;
+    metadata_ = entries_of(container_.context().metadata);
     adopt_new_streams();
     const int best = av_find_best_stream(&container_.context(), AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
     best_video_ = best < 0 ? -1 : best;
@@ -49,6 +50,7 @@ public:
     const std::int64_t ticks = container_.context().duration;
     return ticks == AV_NOPTS_VALUE || ticks < 0 ? 0 : static_cast<double>(ticks) / AV_TIME_BASE;
   }
+  const std::map<std::string, std::string>& metadata() const noexcept override { return metadata_; }
   int best_video() const noexcept override { return best_video_; }
 
   void select(std::span<const int> streams) override {
@@ -286,6 +288,7 @@ private:
   Limits limits_;
   Container container_;
   std::string format_name_;
+  std::map<std::string, std::string> metadata_;
   std::vector<StreamInfo> streams_;
   std::vector<Clock> clocks_; ///< Of each stream.
   int best_video_ = -1;

@@ -76,10 +76,16 @@ StreamInfo describe(AVFormatContext* context, const AVStream& stream) {
   info.start_pts = to_pts(stream.start_time);
   info.duration = stream.duration == AV_NOPTS_VALUE ? 0 : std::max<std::int64_t>(0, stream.duration);
   info.frames = std::max<std::int64_t>(0, stream.nb_frames);
-  const AVDictionaryEntry* entry = nullptr;
-  while ((entry = av_dict_get(stream.metadata, "", entry, AV_DICT_IGNORE_SUFFIX)))
-    info.metadata[clean_text(entry->key)] = clean_text(entry->value);
+  info.metadata = entries_of(stream.metadata);
   return info;
+}
+
+std::map<std::string, std::string> entries_of(const AVDictionary* dictionary) {
+  std::map<std::string, std::string> entries;
+  const AVDictionaryEntry* entry = nullptr;
+  while ((entry = av_dict_get(dictionary, "", entry, AV_DICT_IGNORE_SUFFIX)))
+    entries[clean_text(entry->key)] = clean_text(entry->value);
+  return entries;
 }
 
 AVCodecID codec_id(const std::string& name) {

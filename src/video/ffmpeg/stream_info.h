@@ -1,6 +1,9 @@
 #pragma once
 // StreamInfo in FFmpeg's terms.
 
+#include <map>
+#include <string>
+
 #include <lanner/packet.h>
 
 #include "video/ffmpeg/av.h"
@@ -13,6 +16,8 @@ StreamInfo describe(AVFormatContext* context, const AVStream& stream);
 void describe_codec(const AVCodecParameters& parameters, StreamInfo& info);
 /// The parameters that `info` stands for: its own, when this module made it, else built from the fields.
 ParametersPtr to_parameters(const StreamInfo& info);
+/// Keys and values of a dictionary, each one line.
+std::map<std::string, std::string> entries_of(const AVDictionary* dictionary);
 /// Degrees clockwise that a display matrix of 36 bytes turns the picture by, 0 to 360.
 double rotation_of(const std::int32_t* matrix);
 /// The codec of FFmpeg's name. Throws Error{unsupported}.

@@ -1,0 +1,61 @@
+#include "video_facts.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace lanner::python {
+
+VideoFacts facts_of(const StreamInfo& stream, bool rotate) {
+  VideoFacts facts;
+  facts.stream = stream;
+  facts.width = stream.width, facts.height = stream.height;
+  if (rotate && std::lround(stream.rotation / 90) % 2 != 0) std::swap(facts.width, facts.height);
+  facts.metadata = stream.metadata;
+  return facts;
+}
+
+void VideoFacts::add(const Demuxer& demuxer) {
+  container_seconds = demuxer.duration();
+  for (const auto& [key, value] : demuxer.metadata()) metadata.emplace(key, value);
+}
+
+std::optional<double> VideoFacts::fps() const {
+  const double rate = stream.average_rate.to_double();
+  return rate > 0 ? std::optional(rate) : std::nullopt;
+}
+
+std::optional<double> VideoFacts::duration() const {
+  if (stream.duration > 0 && stream.time_base.den > 0) return seconds_of(stream.duration, stream.time_base);
+  return container_seconds > 0 ? std::optional(container_seconds) : std::nullopt;
+}
+
+std::string VideoFacts::line(std::string_view noun, bool closed) const {
+  std::string text = fmt::format("lanner.{}({}x{} {}", noun, width, height, stream.codec);
+  if (const auto rate = fps()) text += fmt::format(", {:.6g} fps", *rate);
+  if (const auto seconds = duration()) text += fmt::format(", {:.2f} s", *seconds);
+  return text + (closed ? ", closed)" : ", " + decoder + ")");
+}
+
+nb::object duration_by(const StreamIndex& index) {
+  std::int64_t begin = INT64_MAX, end = INT64_MIN;
+  for (const IndexEntry& frame : index.frames) {
+    if (frame.pts == no_pts) continue;
+    begin = std::min(begin, frame.pts);
+    end = std::max(end, frame.pts + frame.duration);
+  }
+  if (begin >= end || index.time_base.den == 0) return nb::none();
+  return nb::cast(seconds_of(end - begin, index.time_base));
+}
+
+nb::object rate_by(const StreamIndex& index) {
+  const nb::object seconds = duration_by(index);
+  if (seconds.is_none()) return seconds;
+  return nb::cast(static_cast<double>(index.frames.size()) / nb::cast<double>(seconds));
+}
+
+nb::object pts_or_none(std::int64_t pts) {
+  return pts == no_pts ? nb::none() : nb::cast(pts);
+}
+
+} // namespace lanner::python

@@ -1,0 +1,9 @@
+// Turned pictures: a thread a pixel.
+
+#include "turn_kernel.h"
+
+/// Grid and block cover the plane as shown.
+extern "C" __global__ void lanner_turn_plane(const __grid_constant__ lanner::TurnedPlane p) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x < p.width && y < p.height) lanner::turn_pixel(p, x, y);
+}

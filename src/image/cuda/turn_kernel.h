@@ -1,0 +1,23 @@
+#pragma once
+// Turning one plane of pixels, pixel by pixel, compiled for the GPU and, for tests, the host.
+
+#include "host_device.h"
+
+namespace lanner {
+
+struct TurnedPlane {
+  const unsigned char* from; ///< The first shown pixel.
+  long long right, down;     ///< Bytes in `from` per shown pixel to the right and down.
+  unsigned char* to;
+  long long to_pitch;
+  int width, height; ///< As shown.
+  int pixel;         ///< Bytes: 1, 2, 3 or 6.
+};
+
+LANNER_HOST_DEVICE inline void turn_pixel(const TurnedPlane& p, int x, int y) {
+  const unsigned char* from = p.from + x * p.right + y * p.down;
+  unsigned char* to = p.to + y * p.to_pitch + static_cast<long long>(x) * p.pixel;
+  for (int i = 0; i < p.pixel; ++i) to[i] = from[i];
+}
+
+} // namespace lanner
