@@ -102,9 +102,13 @@ void check_options(const RunOptions& options) {
 void check_task(const RunOptions& options, TaskKind kind) {
   check(options.truth.empty() || kind == TaskKind::detect, ErrorCode::invalid_argument,
         "--truth: is for task detect, the task is {}", to_string(kind));
-  check(options.output.empty() || can_annotate(kind), ErrorCode::invalid_argument,
+  check(options.output.empty() || (kind != TaskKind::none && kind != TaskKind::embed),
+        ErrorCode::invalid_argument,
         "-o {}: task {} has nothing to draw; leave -o out, or say what the outputs mean by --task and --head",
         options.output, to_string(kind));
+  check(options.output.empty() || can_annotate(kind), ErrorCode::unsupported,
+        "-o {}: answers of task {} are not drawn; leave -o out, --json has them", options.output,
+        to_string(kind));
 }
 
 /// Frames in one run: what the model insists on, else what was asked for.
