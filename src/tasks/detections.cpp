@@ -14,7 +14,7 @@
 namespace lanner::tasks {
 namespace {
 
-constexpr std::size_t most_candidates = 30'000; ///< That suppression compares: the best.
+constexpr int most_candidates = 30'000; ///< That suppression compares: the best.
 
 /// The part's dims behind the batch's; sides of one element that exporters leave are dropped.
 Values part_values(const PictureRun& run, const Part& part, const std::string& output) {
@@ -39,7 +39,12 @@ Values part_values(const PictureRun& run, const Part& part, const std::string& o
 }
 
 HeadRun head_run(const PictureRun& run, const HeadRow& row) {
-  HeadRun head{run.task, {}, run.place.width, run.place.height, *run.task.score_threshold};
+  HeadRun head{run.task,
+               {},
+               run.place.width,
+               run.place.height,
+               *run.task.score_threshold,
+               static_cast<std::size_t>(std::max(most_candidates, *run.task.max_detections))};
   for (const auto& [name, output] : run.task.outputs) {
     const auto part = std::ranges::find(row.parts, name, &Part::name);
     check(part != row.parts.end(), ErrorCode::invalid_argument,
@@ -49,15 +54,14 @@ HeadRun head_run(const PictureRun& run, const HeadRow& row) {
   return head;
 }
 
-/// The best that stay, best first.
+/// Those that stay, best first, of candidates in that order.
 std::vector<Candidate> chosen(const Task& task, std::vector<Candidate> all) {
-  std::ranges::stable_sort(all, std::ranges::greater{}, &Candidate::score);
   const auto most = static_cast<std::size_t>(*task.max_detections);
   if (!task.iou_threshold) {
     all.resize(std::min(all.size(), most));
     return all;
   }
-  all.resize(std::min(all.size(), most_candidates));
+  all.resize(std::min<std::size_t>(all.size(), most_candidates));
   std::vector<Edges> upright;
   std::vector<Turned> turned;
   std::vector<float> scores;
@@ -164,7 +168,7 @@ void read_detections(const PictureRun& run, TaskResult& result) {
   const HeadRow& row = head_row(*run.task.head);
   const HeadRun head = head_run(run, row);
   Candidates found = row.decode(head);
-  const Placed kept = placed(run, chosen(run.task, std::move(found.all)));
+  const Placed kept = placed(run, chosen(run.task, found.take()));
   const auto count = static_cast<std::int64_t>(kept.all.size());
   result.labels = Tensor::allocate(DType::i64, {count});
   result.scores = Tensor::allocate(DType::f32, {count});

@@ -55,6 +55,7 @@ MaskMaker::Map MaskMaker::map_of(std::int64_t row, const PixelGrid::Bounds& boun
       const float* from =
           values.run((plane * rows_ + bounds.top + y) * columns_ + bounds.left, width, buffer.data());
       float* to = map.values.data() + y * width;
+#pragma omp simd
       for (std::int64_t x = 0; x < width; ++x) to[x] += factor * from[x];
     }
   };

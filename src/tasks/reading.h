@@ -31,6 +31,7 @@ struct Facts {
   std::int64_t width = 0, height = 0; ///< Of the network's input; 0 where they are open.
   Task wanted;                        ///< Given, or declared by metadata.
   bool end_to_end = false;            ///< Metadata says that the network suppresses.
+  bool pictures = true;               ///< Some input takes pictures.
 
   bool asked(Head head) const { return wanted.head == head; }
   bool asked(TaskKind kind) const { return wanted.kind == kind; }

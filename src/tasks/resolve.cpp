@@ -43,13 +43,17 @@ Task fitting(Task declared, const Task& given) {
 std::vector<Reading> readings_of(const Facts& facts) {
   std::vector<Reading> readings;
   const auto& kind = facts.wanted.kind;
-  if (!kind || is_detector(*kind))
+  // Of other networks the shapes of pictures' answers say nothing.
+  const bool any = facts.pictures || kind || facts.wanted.head;
+  if (any && (!kind || is_detector(*kind)))
     for (const HeadRow* row : head_rows()) {
       const bool has_kind = !kind || std::ranges::find(row->kinds, *kind) != row->kinds.end();
       if (has_kind && (!facts.wanted.head || facts.asked(row->head))) row->propose(facts, readings);
     }
   if (!facts.wanted.head && (!kind || !is_detector(*kind))) propose_maps(facts, readings);
-  std::erase_if(readings, [&](const Reading& reading) { return kind && reading.task.kind != kind; });
+  std::erase_if(readings, [&](const Reading& reading) {
+    return kind ? reading.task.kind != kind : !any && reading.task.kind != TaskKind::classify;
+  });
   const auto strongest =
       std::ranges::max_element(readings, {}, [](const Reading& reading) { return reading.ground; });
   if (strongest == readings.end()) return readings;
@@ -264,6 +268,7 @@ Facts facts_of(const Engine& engine, const Task& given) {
     facts.width = std::max<std::int64_t>(0, input.dims[last ? 2 : 3]);
     return facts;
   }
+  facts.pictures = false;
   return facts;
 }
 

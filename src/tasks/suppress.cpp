@@ -23,6 +23,7 @@ public:
     for (std::size_t from = 0; from < areas_.size(); from += block) {
       const std::size_t to = std::min(areas_.size(), from + block);
       int any = 0;
+#pragma omp simd reduction(| : any)
       for (std::size_t i = from; i < to; ++i) {
         const float width = std::min(right_[i], box[2]) - std::max(left_[i], box[0]);
         const float height = std::min(bottom_[i], box[3]) - std::max(top_[i], box[1]);

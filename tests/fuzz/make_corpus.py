@@ -429,6 +429,22 @@ def elementary_stream_seeds() -> None:
     write("elementary_stream", "vc1", stream(5, b"\x20\0\0\1\x0f\xca", b"\1\2\3\4", b"\0\0\1\x0d\5"))
 
 
+def task_seeds() -> None:
+    seeds = {
+        "word": "detect",
+        "json": '{"task": "pose", "head": "yolo_v8", "outputs": {"boxes": "o"}, "labels": ["a", "b"], "keypoints": 17, "skeleton": [[0, 1]]}',
+        "numbers": '{"anchors": [1.5, -2, 3e4], "strides": [8], "box_scales": [10, 10, 5, 5], "range": [0, 1], "score_threshold": 0.25}',
+        "dict": "{0: 'person', 1: \"it's\", 2: 'a\\x41\\u00e9\\n'}",
+        "list": "[(17, 3), True, False, None, [], -1.5e3]",
+        "deep": "[" * 100,
+        "lines": "cat\ndog\r\n",
+        "boxes": "cxcywh-normalised",
+        "share": "0.75",
+    }
+    for name, text in seeds.items():
+        write("task", name, text.encode())
+
+
 def leb128(value: int) -> bytes:
     result = b""
     while value >= 128:
@@ -474,6 +490,7 @@ if __name__ == "__main__":
     ir_seeds()
     safetensors_seeds()
     regex_seeds()
+    task_seeds()
     bitstream_seeds()
     protobuf_seeds()
     plan_seeds(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "bin" / "lanner")

@@ -19,6 +19,7 @@ std::span<const Target> targets() {
       {"plan", read_plan},
       {"regex", read_regex},
       {"safetensors", read_safetensors},
+      {"task", read_task},
       {"tensorflow", read_tensorflow},
   };
   return all;

@@ -41,5 +41,6 @@ void read_elementary_stream(std::span<const std::byte> input);
 void read_index(std::span<const std::byte> input);
 void read_tensorflow(std::span<const std::byte> input);
 void read_caffe(std::span<const std::byte> input);
+void read_task(std::span<const std::byte> input);
 
 } // namespace lanner::fuzz

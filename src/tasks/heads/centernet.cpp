@@ -50,7 +50,7 @@ Candidates decode(const HeadRun& run) {
   const float down =
       given ? run.task.strides[0] : static_cast<float>(run.height) / static_cast<float>(height);
   std::vector<float> buffer(static_cast<std::size_t>(cells));
-  Candidates found;
+  Candidates found(run.most);
   for (std::int64_t label = 0; label < classes; ++label) {
     const float* map = heat.run(label * cells, cells, buffer.data());
     for (std::int64_t i = 0; i < cells; ++i) {
@@ -64,7 +64,7 @@ Candidates decode(const HeadRun& run) {
       const std::array<float, 4> box{(x - half_width) * across, (y - half_height) * down,
                                      (x + half_width) * across, (y + half_height) * down};
       check_box(box, i);
-      found.all.push_back({box, 0, score, static_cast<std::int32_t>(label), i});
+      found.add({box, 0, score, static_cast<std::int32_t>(label), i});
     }
   }
   return found;

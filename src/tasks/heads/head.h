@@ -25,10 +25,25 @@ struct Candidate {
   std::int64_t row = 0;   ///< Of what is read later: mask, key points.
 };
 
-/// What a head made of one picture's outputs.
-struct Candidates {
-  std::vector<Candidate> all; ///< Those of the threshold and more.
-  Rows extras;                ///< Coefficients of masks, key points; by Candidate::row.
+/// What a head made of one picture's outputs: those of the threshold and more, of many the best.
+class Candidates {
+public:
+  /// More than `most` are of no use.
+  explicit Candidates(std::size_t most) : most_(most) {}
+  void add(const Candidate& candidate) {
+    all_.push_back(candidate);
+    if (all_.size() >= 4 * most_) drop();
+  }
+  /// Best first; of equal ones the first.
+  std::vector<Candidate> take();
+
+  Rows extras; ///< Coefficients of masks, key points; by Candidate::row.
+
+private:
+  void drop();
+
+  std::size_t most_;
+  std::vector<Candidate> all_;
 };
 
 /// What a head reads.
@@ -37,6 +52,7 @@ struct HeadRun {
   std::map<std::string, Values, std::less<>> parts; ///< By the head's names.
   std::int64_t width = 0, height = 0;               ///< Of the network's input.
   float threshold = 0;
+  std::size_t most = 0; ///< Candidates that are of use.
 
   bool has(std::string_view part) const { return parts.contains(part); }
   const Values& part(std::string_view name) const;

@@ -32,14 +32,14 @@ Candidates decode_lists(const HeadRun& run) {
   }
   const BoxReader box(run, boxes, 0, 4);
   const ScoreScale scale(*run.task.activation, run.threshold);
-  Candidates found;
+  Candidates found(run.most);
   for (std::int64_t row = 0; row < rows; ++row) {
     if (!std::isfinite(scores[row])) fail_not_finite(row);
     const float score = scale(scores[row]);
     if (!scale.passes(score)) continue;
     const std::int32_t number = class_number(labels[row], row);
     if (number < *run.task.first_class || number == *run.task.background) continue;
-    found.all.push_back({box(row), 0, score, number - *run.task.first_class, row});
+    found.add({box(row), 0, score, number - *run.task.first_class, row});
   }
   if (run.has("keypoints")) {
     const Values& points = run.part("keypoints");

@@ -65,10 +65,10 @@ void add_pair(const Facts& facts, const PairOutputs& outputs, const HeadRow& row
 Candidates decode_pairs(const HeadRun& run, bool every) {
   const ScoreRows rows = score_rows(run);
   const BoxReader box(run, run.part("boxes"), 0, 4);
-  Candidates found;
+  Candidates found(run.most);
   for_each_class(rows, score_rule(run, rows.classes, every),
                  [&](std::int64_t row, std::int32_t label, float score) {
-                   found.all.push_back({box(row), 0, score, label, row});
+                   found.add({box(row), 0, score, label, row});
                  });
   return found;
 }
@@ -76,10 +76,10 @@ Candidates decode_pairs(const HeadRun& run, bool every) {
 Candidates decode_anchored(const HeadRun& run) {
   const ScoreRows rows = score_rows(run);
   const AnchorReader box(run, rows.rows);
-  Candidates found;
+  Candidates found(run.most);
   for_each_class(rows, score_rule(run, rows.classes, true),
                  [&](std::int64_t row, std::int32_t label, float score) {
-                   found.all.push_back({box(row), 0, score, label, row});
+                   found.add({box(row), 0, score, label, row});
                  });
   return found;
 }

@@ -43,10 +43,10 @@ Candidates decode(const HeadRun& run) {
   check(classes > 0, ErrorCode::invalid_argument, "head rt_detr: the output is {}, expected [Q, 4 + C]",
         values.shape().to_string());
   const BoxReader box(run, values, 0, pitch);
-  Candidates found;
+  Candidates found(run.most);
   for_each_class({values, fixed, pitch, values.dim(0), classes}, score_rule(run, classes, true),
                  [&](std::int64_t row, std::int32_t label, float score) {
-                   found.all.push_back({box(row), 0, score, label, row});
+                   found.add({box(row), 0, score, label, row});
                  });
   return found;
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <functional>
 
 #include <fmt/format.h>
@@ -22,6 +23,16 @@ std::span<const HeadRow* const> head_rows() {
 
 const HeadRow& head_row(Head head) {
   return *table[static_cast<std::size_t>(head)];
+}
+
+void Candidates::drop() {
+  std::ranges::stable_sort(all_, std::ranges::greater{}, &Candidate::score);
+  all_.resize(std::min(all_.size(), most_));
+}
+
+std::vector<Candidate> Candidates::take() {
+  drop();
+  return std::move(all_);
 }
 
 const Values& HeadRun::part(std::string_view name) const {

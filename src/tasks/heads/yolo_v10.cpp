@@ -57,7 +57,7 @@ Candidates decode(const HeadRun& run) {
   const bool turned = *run.task.kind == TaskKind::obb;
   const BoxReader box(run, values, 0, pitch);
   const ScoreScale scale(*run.task.activation, run.threshold);
-  Candidates found;
+  Candidates found(run.most);
   for (std::int64_t row = 0; row < values.dim(0); ++row) {
     const float raw = values[row * pitch + 4];
     if (!std::isfinite(raw)) fail_not_finite(row);
@@ -65,7 +65,7 @@ Candidates decode(const HeadRun& run) {
     if (!scale.passes(score)) continue;
     const std::int32_t label = class_number(values[row * pitch + 5], row) - *run.task.first_class;
     if (label < 0) continue;
-    found.all.push_back(
+    found.add(
         {turned ? box.centred(row) : box(row), turned ? values[row * pitch + 6] : 0, score, label, row});
   }
   found.extras = {values, fixed, pitch, 1, *extras};

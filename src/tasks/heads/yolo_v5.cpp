@@ -33,7 +33,7 @@ Candidates decode(const HeadRun& run) {
   const std::int64_t pitch = layout.pitch(), step = layout.step();
   const BoxReader box(run, values, 0, pitch, step);
   const ScoreScale scale(*run.task.activation, run.threshold);
-  Candidates found;
+  Candidates found(run.most);
   for (std::int64_t row = 0; row < layout.shape.places; ++row) {
     const float raw = values[row * pitch + 4 * step];
     if (!std::isfinite(raw)) fail_not_finite(row);
@@ -48,7 +48,7 @@ Candidates decode(const HeadRun& run) {
       label = static_cast<std::int32_t>(c);
     }
     const float score = scale(raw) * scale(most);
-    if (scale.passes(score)) found.all.push_back({box(row), 0, score, label, row});
+    if (scale.passes(score)) found.add({box(row), 0, score, label, row});
   }
   found.extras = {values, (fixed + layout.classes) * step, pitch, step, layout.extras};
   return found;

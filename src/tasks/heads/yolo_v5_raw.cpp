@@ -82,13 +82,13 @@ void read_level(const HeadRun& run, std::size_t level, std::size_t& anchor, Cand
                 half_height = side(3, run.task.anchors[size + 1]) / 2;
     const std::array<float, 4> box{x - half_width, y - half_height, x + half_width, y + half_height};
     check_box(box, row);
-    found.all.push_back({box, 0, score, static_cast<std::int32_t>(label), row});
+    found.add({box, 0, score, static_cast<std::int32_t>(label), row});
   }
   anchor += static_cast<std::size_t>(anchors);
 }
 
 Candidates decode(const HeadRun& run) {
-  Candidates found;
+  Candidates found(run.most);
   std::size_t anchor = 0;
   check(run.task.strides.empty() || run.task.strides.size() == run.parts.size(), ErrorCode::invalid_argument,
         "head yolo_v5_raw: {} strides were given for {} outputs", run.task.strides.size(), run.parts.size());

@@ -43,14 +43,19 @@ public:
     std::fill_n(poison_, count, 0.f);
     for (std::int64_t c = 0; c < classes; ++c) {
       const float* scores = values.run(first + c * step, count, buffer);
+#pragma omp simd
       for (std::int64_t i = 0; i < count; ++i) {
         most_[i] = scores[i] > most_[i] ? scores[i] : most_[i];
         poison_[i] += scores[i] * 0;
       }
     }
   }
-  float most(std::int64_t i) const { return most_[i]; }
-  bool finite(std::int64_t i) const { return poison_[i] == 0; }
+  float most(std::int64_t i) const {
+    return most_[i];
+  }
+  bool finite(std::int64_t i) const {
+    return poison_[i] == 0;
+  }
 
 private:
   float most_[block_size], poison_[block_size];
@@ -81,12 +86,11 @@ Candidates decode(const HeadRun& run) {
   const Values& values = run.part("boxes");
   const bool turned = *run.task.kind == TaskKind::obb;
   const BoxReader box(run, values, 0, layout.pitch(), layout.step());
-  Candidates found;
+  Candidates found(run.most);
   const Rows extras{values, (fixed + layout.classes) * layout.step(), layout.pitch(), layout.step(),
                     layout.extras};
   const auto emit = [&](std::int64_t row, std::int32_t label, float score) {
-    found.all.push_back(
-        {turned ? box.centred(row) : box(row), turned ? extras.at(row, 0) : 0, score, label, row});
+    found.add({turned ? box.centred(row) : box(row), turned ? extras.at(row, 0) : 0, score, label, row});
   };
   if (layout.shape.channels_first)
     read_columns(run, layout, emit);
