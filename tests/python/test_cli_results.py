@@ -2,11 +2,12 @@
 
 import csv
 import json
+import os
 import sys
 
 import pytest
 
-from command import LABELS, ROOT, color_classifier, leftovers, make_ppm, refuse, succeed
+from command import LABELS, ROOT, color_classifier, lanner, leftovers, make_ppm, refuse, succeed
 
 sys.path.insert(0, str(ROOT / "demo"))
 import shapes  # noqa: E402
@@ -146,3 +147,10 @@ def test_a_run_that_fails_leaves_no_file(pictures, tmp_path):
     folder.mkdir()
     refuse("run", DETECTOR, "-i", pictures[0], broken, "--csv", folder / "a.csv", "--coco", folder / "a.json", "--quiet", *QUICK)
     assert not list(folder.iterdir())
+
+
+def test_doctor_names_fonts_that_are_missing(tmp_path):
+    nowhere = {**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "XDG_DATA_DIRS": str(tmp_path)}
+    (row,) = (entry for entry in json.loads(lanner("doctor", "--json", env=nowhere).stdout)["other"] if entry["name"] == "fonts")
+    assert row["state"] == "none"
+    assert "apt-get install" in row["detail"] and "empty boxes" in row["detail"]
