@@ -1,7 +1,9 @@
 #include <lanner/draw.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include <gtest/gtest.h>
 
@@ -134,6 +136,42 @@ TEST(Draw, BoxesBeyondThePictureAreCut) {
                               : turned_result(64, 48, {{box[0], box[1], box[2], box[3], box[0]}});
       EXPECT_EQ(draw_result(picture, result, {}).width, 64);
     }
+}
+
+TEST(Draw, AnyNumbersAreDrawn) {
+  std::mt19937 random(11);
+  const auto number = [&] {
+    const auto bits = static_cast<std::uint32_t>(random());
+    return random() % 3 == 0 ? std::bit_cast<float>(bits) : static_cast<float>(bits % 9000) / 60 - 50;
+  };
+  for (int round = 0; round < 600; ++round) {
+    const auto width = static_cast<std::int32_t>(1 + random() % 60),
+               height = static_cast<std::int32_t>(1 + random() % 40);
+    DrawOptions options;
+    if (round % 4 == 0) options.line_width = static_cast<float>(random() % 1000);
+    const Image picture = plain(width, height);
+    const Box4 box{number(), number(), number(), number()};
+    EXPECT_EQ(
+        draw_result(picture, boxes_result(TaskKind::detect, width, height, {box, box}), {}, options).width,
+        width);
+    auto turned = turned_result(width, height, {{number(), number(), number(), number(), number()}});
+    turned.scores.as<float>()[0] = number();
+    turned.labels.as<std::int64_t>()[0] = static_cast<std::int64_t>(random()) - (std::int64_t{1} << 31);
+    EXPECT_EQ(draw_result(picture, turned, {}, options).width, width);
+    auto pose = boxes_result(TaskKind::pose, width, height, {box});
+    std::vector<float> points;
+    for (int i = 0; i < 51; ++i) points.push_back(i % 3 == 2 ? 1 : number());
+    pose.keypoints = Tensor::from<float>(points, {1, 17, 3});
+    EXPECT_EQ(draw_result(picture, pose, {}, options).width, width);
+    auto masks =
+        masks_result(width, height,
+                     {mask_of(static_cast<std::int32_t>(random() % static_cast<unsigned>(width)), 0, {"#"})});
+    EXPECT_EQ(draw_result(picture, masks, {}, options).width, width);
+    auto depth = result_of(TaskKind::depth, width, height);
+    depth.depth = Tensor::zeros(DType::f32, {height, width});
+    for (float& value : depth.depth.as<float>()) value = number();
+    EXPECT_EQ(draw_result(picture, depth, {}, options).width, width);
+  }
 }
 
 TEST(Draw, PicturesOfOnePixel) {

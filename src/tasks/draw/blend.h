@@ -17,6 +17,7 @@ int share_of(float opacity);
 struct PixelColor {
   std::uint8_t red, green, blue;
   explicit PixelColor(Color color);
+  PixelColor(std::uint8_t r, std::uint8_t g, std::uint8_t b) : red(r), green(g), blue(b) {}
 };
 
 /// One pixel.

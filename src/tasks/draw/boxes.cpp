@@ -67,9 +67,10 @@ void draw_boxes(Canvas& canvas, const DrawStyle& style, const TaskResult& result
   if (!style.labels) return;
   std::vector<Label> labels;
   for (std::int64_t i = 0; i < parts.count; ++i) {
-    const std::array<float, 4> box = parts.box(i);
-    const bool finite = std::ranges::all_of(box, [](float edge) { return std::isfinite(edge); });
-    if (finite) labels.push_back(label_of(style, result, parts, i, task));
+    Label label = label_of(style, result, parts, i, task);
+    const std::array<float, 5> places{label.box.x0, label.box.y0, label.box.x1, label.box.y1, label.start};
+    if (std::ranges::all_of(places, [](float place) { return std::isfinite(place); }))
+      labels.push_back(std::move(label));
   }
   place_labels(labels, style.letters, canvas.width(), canvas.height());
   for (std::size_t i = labels.size(); i-- > 0;) draw_label(canvas, labels[i], style.letters);

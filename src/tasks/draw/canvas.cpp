@@ -77,6 +77,7 @@ void Canvas::paint(const Rounded& shape, Color color, float opacity, const Cover
                      right = pixel_at(shape.centre_x + shape.half_width + shape.reach + 1, width()),
                      top = pixel_at(shape.centre_y - shape.half_height - shape.reach, height()),
                      bottom = pixel_at(shape.centre_y + shape.half_height + shape.reach + 1, height());
+  if (left >= right) return;
   std::int32_t inner_left = right, inner_right = right;
   if (middle_x >= 1) {
     inner_left = std::clamp(pixel_at(std::ceil(shape.centre_x - middle_x), width()), left, right);
@@ -84,7 +85,7 @@ void Canvas::paint(const Rounded& shape, Color color, float opacity, const Cover
   }
   const PixelColor pixel(color);
   const int share = share_of(opacity);
-  std::vector<std::uint8_t> edges(static_cast<std::size_t>(std::max(0, right - left)));
+  std::vector<std::uint8_t> edges(static_cast<std::size_t>(right - left));
   std::uint8_t inner = 0;
   bool straight = false; // `edges` are those of a row between the corners
   const auto at = [&](std::int32_t x, float dy) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <span>
@@ -67,18 +68,17 @@ std::vector<Shown> largest(const std::map<std::int64_t, Found>& found, std::int6
 std::pair<float, float> finite_range(std::span<const float> values) {
   constexpr float largest = std::numeric_limits<float>::max();
   float least = largest, most = -largest;
-#pragma omp simd reduction(min : least) reduction(max : most)
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const bool finite = std::abs(values[i]) <= largest;
-    least = std::min(least, finite ? values[i] : largest);
-    most = std::max(most, finite ? values[i] : -largest);
+  for (const float value : values) {
+    if (value < least && value >= -largest) least = value;
+    if (value > most && value <= largest) most = value;
   }
   return {least, most};
 }
 
-/// 0 to 255 for values from `least` to `most`, -1 for what is not finite.
-void find_levels(const float* values, float least, float most, float scale,
-                 std::vector<std::int16_t>& levels) {
+/// 0 to 255 for values from `least` to `most`, -1 for what is not finite. Vectors are lost where it is
+/// inlined.
+[[gnu::noinline]] void find_levels(const float* values, float least, float most, float scale,
+                                   std::vector<std::int16_t>& levels) {
   const std::size_t count = levels.size();
   std::int16_t* to = levels.data();
 #pragma omp simd
@@ -132,21 +132,19 @@ void draw_depth(Canvas& canvas, const DrawStyle& style, const TaskResult& result
   if (least > most) return;                      // nothing is finite
   const float half = most * 0.5f - least * 0.5f; // the difference of two floats may be none
   const float scale = half > 0 ? std::min(255 / half, std::numeric_limits<float>::max()) : 0;
-  const int share = share_of(style.opacity), keep = whole_share - share;
+  const int share = share_of(style.opacity);
   std::vector<std::int16_t> levels(static_cast<std::size_t>(canvas.width()));
   for (std::int32_t y = 0; y < canvas.height(); ++y) {
     const float* row = depth.data() + static_cast<std::int64_t>(y) * canvas.width();
     find_levels(row, least, most, scale, levels);
     std::byte* to = canvas.row(y);
-    for (const std::int16_t level : levels) {
-      if (level >= 0) {
-        const auto& color = colors[static_cast<std::size_t>(level)];
-        for (std::size_t c = 0; c < 3; ++c)
-          to[c] = keep == 0 ? static_cast<std::byte>(color[c])
-                            : static_cast<std::byte>(
-                                  (std::to_integer<int>(to[c]) * keep + color[c] * share + 128) >> 8);
-      }
-      to += 3;
+    for (std::size_t x = 0; x < levels.size(); ++x) {
+      if (levels[x] < 0) continue;
+      const auto& color = colors[static_cast<std::size_t>(levels[x])];
+      if (share == whole_share)
+        std::memcpy(to + 3 * x, color.data(), 3);
+      else
+        blend_pixel(to + 3 * x, PixelColor(color[0], color[1], color[2]), share);
     }
   }
 }

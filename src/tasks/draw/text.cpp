@@ -136,8 +136,8 @@ void add_letters(const TextLine& line, float x, float y, TextPicture& picture) {
 /// What the letters of a line may reach, within `clip`; marks stand above capitals and below the line.
 PixelRect reach_of(const TextLine& line, float x, float y, float half, const PixelRect& clip) {
   const auto index = [](float value, std::int32_t from, std::int32_t size) {
-    return static_cast<std::int32_t>(
-        std::clamp(value, static_cast<float>(from), static_cast<float>(from + size)));
+    if (!(value > static_cast<float>(from))) return from;
+    return value < static_cast<float>(from + size) ? static_cast<std::int32_t>(value) : from + size;
   };
   const float around = line.letters.empty() ? half + 1 : line.height / 2 + 1;
   const std::int32_t left = index(std::floor(x - around), clip.x, clip.width),
