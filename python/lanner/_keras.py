@@ -11,4 +11,4 @@ def build_model(model: Any, *others: object, **options: Any) -> _lanner.Engine:
     with tempfile.TemporaryDirectory(prefix="lanner-") as folder:
         path = os.path.join(folder, "model.onnx")
         model.export(path, format="onnx", verbose=False)
-        return _lanner.build(path, *others, **options)  # type: ignore[arg-type]
+        return _lanner.build(path, *others, **options)

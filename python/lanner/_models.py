@@ -32,7 +32,7 @@ def _build(model: object, *others: object, **options: Any) -> _lanner.Engine:
         from lanner import _keras
 
         return _keras.build_model(model, *others, **options)
-    return _lanner.build(model, *others, **options)  # type: ignore[arg-type]
+    return _lanner.build(model, *others, **options)
 
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ namespace lanner::python {
 namespace {
 
 constexpr std::array build_keywords{
-    Keyword{"dynamic_shapes", "object"},
     Keyword{"precision", "str | collections.abc.Iterable[str]", "'fp32'", "names like fp16,fp32"},
     Keyword{"pins", "collections.abc.Mapping[str, str]", "{}", "a dict like {\"/head/*\": \"fp32\"}"},
     Keyword{"strict", "bool", "False"},
@@ -54,6 +53,7 @@ constexpr std::array build_keywords{
             "collections.abc.Callable[[str, int, int], object]",
             {},
             "a function of (stage, done, total)"},
+    Keyword{"dynamic_shapes", "object"},
 };
 
 constexpr std::array load_keywords{
@@ -263,8 +263,9 @@ PyEngine load(nb::handle plan, const nb::args& others, const nb::kwargs& keyword
 void register_build(nb::module_& module) {
   module.def(
       "build", &build, nb::arg("model").none(), nb::arg("others"), nb::arg("options"),
-      nb::sig(signature("def build(model: object, example_inputs: object = None", build_keywords, "Engine")
-                  .c_str()),
+      nb::sig(
+          signature("def build(model: object, example_inputs: object | None = None", build_keywords, "Engine")
+              .c_str()),
       "Imports, optimises and tunes a model.\n\nmodel: path, bytes or an onnx.ModelProto; ONNX, TensorFlow "
       "GraphDef (binary or text) or Caffe; a torch.nn.Module, a torch.export.ExportedProgram or a "
       "keras.Model. example_inputs: of a module, what its forward takes: a tensor, a tuple, or a dict by "

@@ -82,7 +82,7 @@ def test_the_stub_names_what_the_module_takes(calls, name):
         calls[name](no_such=None)
     known = str(refused.value).split("known are ")[1].split(", ")
     types, defaults = keywords(name)
-    assert list(types) == known
+    assert [one for one in types if one != "example_inputs"] == known  # Which stands in its place too, in lanner.build alone.
     for keyword, default in defaults.items():
         assert (ast.unparse(default) == "None") == types[keyword].endswith(" | None"), keyword
         assert name in ENGINES or ast.unparse(default) == "None", keyword

@@ -53,7 +53,7 @@ def is_random(node: Any) -> bool:
     """Whether torch.manual_seed says what comes of it. Attention without dropout is not, though its operators are marked so."""
     if torch.Tag.nondeterministic_seeded not in node.target.tags:
         return False
-    return argument(node, "dropout_p", None) != 0
+    return bool(argument(node, "dropout_p", None) != 0)
 
 
 def argument(node: Any, name: str, otherwise: Any) -> Any:

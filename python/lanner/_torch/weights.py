@@ -14,7 +14,7 @@ def is_watchable(tensor: Any) -> bool:
 class Watch:
     """Sees which weights are other tensors, or were written to, since they were taken note of."""
 
-    def __init__(self, positions: tuple[int, ...]):
+    def __init__(self, positions: frozenset[int]):
         self.positions = positions
         self._seen: dict[int, tuple[Any, int, int]] = {}
 
