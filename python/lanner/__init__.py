@@ -35,6 +35,7 @@ from lanner._lanner import (
     set_threads,
 )
 from lanner._models import build
+from lanner import tasks
 from lanner.errors import (
     BadData,
     Cancelled,
@@ -84,6 +85,7 @@ __all__ = [
     "load_tensors",
     "save_image",
     "set_threads",
+    "tasks",
 ]
 
 

@@ -44,6 +44,7 @@ void register_context(nb::module_& module);
 void register_verification(nb::module_& module);
 void register_engine(nb::module_& module);
 void register_build(nb::module_& module);
+void register_tasks(nb::module_& module);
 
 /// A tensor that shares memory with `object` where it can: a Tensor, a NumPy array, anything with DLPack, a
 /// number or a nested list (copied). `stream`: where it will be read; who made it on a GPU is told, so that

@@ -27,4 +27,5 @@ NB_MODULE(_lanner, module) {
   lanner::python::register_environment(module);
   lanner::python::register_engine(module);
   lanner::python::register_build(module);
+  lanner::python::register_tasks(module);
 }

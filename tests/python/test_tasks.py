@@ -103,10 +103,26 @@ def test_pose_says_its_points(tmp_path, picture):
     assert best["keypoints"] == [[10, 8, 0.5], [12, 10, 0.25]]
 
 
+def area(mask):
+    """Pixels of a mask in COCO's packed run lengths: numbers of five bits a character, from the third on differences."""
+    runs, at, text = [], 0, mask["counts"].encode()
+    while at < len(text):
+        value, shift, more = 0, 0, True
+        while more:
+            five = text[at] - 48
+            value |= (five & 31) << shift
+            more, shift, at = bool(five & 32), shift + 5, at + 1
+            if not more and five & 16:
+                value -= 1 << shift
+        runs.append(value + (runs[-2] if len(runs) > 2 else 0))
+    assert sum(runs) == mask["size"][0] * mask["size"][1]
+    return sum(runs[1::2])
+
+
 def test_segments_and_turned_boxes(tmp_path, picture):
     prototypes = np.ones((1, 1, 16, 16), np.float32)
     model = constant_network(tmp_path / "segment.onnx", {"o": yolo(extra=[1]), "p": prototypes}, metadata=ULTRALYTICS | {"task": "segment"})
-    assert [one["area"] for one in run(model, picture, "--fit", "letterbox")["detections"]] == [4 * 4, 8 * 4]
+    assert [area(one["mask"]) for one in run(model, picture, "--fit", "letterbox")["detections"]] == [4 * 4, 8 * 4]
     model = constant_network(tmp_path / "turned.onnx", {"o": yolo(extra=[0.5])}, metadata=ULTRALYTICS | {"task": "obb"})
     assert run(model, picture, "--fit", "letterbox")["detections"][0]["rotated"] == [22, 10, 4, 4, 0.5]
 
@@ -155,9 +171,9 @@ def test_classes_of_pixels_depths_and_features(tmp_path, picture):
     scores[0, 2], scores[0, 4, :, 8:] = 1, 2
     model = constant_network(tmp_path / "semantic.onnx", {"out": scores})
     areas = run(model, picture)["classes"]
-    assert [(one["class"], one["pixels"]) for one in areas] == [(2, 256), (4, 256)]
+    assert [(one["class"], one["share"]) for one in areas] == [(2, 0.5), (4, 0.5)]
     depth = constant_network(tmp_path / "depth.onnx", {"predicted_depth": np.full((1, 64, 64), 3, np.float32)})
-    assert run(depth, picture)["depth"] == {"min": 3, "max": 3, "mean": 3}
+    assert run(depth, picture)["depth"] == {"min": 3, "max": 3, "mean": 3, "not_finite": 0}
     features = constant_network(tmp_path / "features.onnx", {"o": np.arange(4, dtype=np.float32).reshape(1, 4)})
     assert run(features, picture, "--task", "embed")["embedding"] == [0, 1, 2, 3]
 
