@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "engine/state.h"
 #include "expect_error.h"
 #include "plan/row_blocks.h"
 #include "run/lowered_text.h"
@@ -54,6 +55,14 @@ TEST(RowBlocks, AnyCountGivesWhatTheDefinitionGives) {
   EXPECT_FALSE(any_node(graph.body(), "matmul", "interpreter")) << print(graph);
   for (const std::int64_t count : {1, 2, 3, 7, 8, 9, 15, 16, 57, 63, 64, 65, 130, 200})
     expect_as_defined(engine, inputs_of(count));
+}
+
+TEST(RowBlocks, NoCountMakesAVariant) {
+  const Engine engine = engine_of(network_text);
+  expect_as_defined(engine, inputs_of(7));
+  const std::size_t made = state_of(engine).variants().list().size();
+  for (std::int64_t count = 1; count <= 199; count += 2) expect_as_defined(engine, inputs_of(count));
+  EXPECT_EQ(state_of(engine).variants().list().size(), made);
 }
 
 TEST(RowBlocks, NoRowsAreNoBlocks) {
