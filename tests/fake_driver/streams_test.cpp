@@ -250,7 +250,7 @@ protected:
                                                                           .control = control,
                                                                           .timing_cache = {},
                                                                           .seconds = seconds,
-                                                                          .like = like});
+                                                                          .source_streams = like});
     note_ = note;
     EXPECT_EQ(streams_of(program->graph()), program->streams());
     return program->streams();
