@@ -380,7 +380,7 @@ private:
     const auto is_here = [&](const Step& step) {
       const bool step_on_device = step.bodies ? !step.bodies->device.is_host() : step.on_stream;
       if (!step_on_device && !target_.device.is_host()) return !on_device;
-      return step_on_device && arena.device == static_cast<std::uint32_t>(several_ ? step.stream : 0);
+      return on_device && arena.device == static_cast<std::uint32_t>(several_ ? step.stream : 0);
     };
     const auto bytes_here = [&](std::size_t s) {
       if (is_here(program_.steps_[s])) return workspaces_[s];
