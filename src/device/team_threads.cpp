@@ -312,12 +312,13 @@ void Team::run_in_use(Job job, Shares kind) {
   const bool free = kind == Shares::free;
   if (free && (patience_.is_lost() || job.shares > max_threads)) return run_alone(job);
   const int threads = grow(job.shares);
+  if (regions_++ % regions_between_looks == 0)
+    look_around(); // Before all are called in, who wait for each other.
   if (!free) {
     job.shares = threads;
     set_helpers(max_threads);
   }
   if (threads == 1) return run_alone(job);
-  if (regions_++ % regions_between_looks == 0) look_around();
   patience_.begin();
   const std::uint64_t number = start(job);
   run_share(0, number, false);
