@@ -1,6 +1,7 @@
 #include "lower/assign.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
@@ -257,11 +258,10 @@ void improve(const AssignmentProblem& problem, std::vector<std::size_t>& choice)
 std::vector<std::size_t> assign(const AssignmentProblem& problem, std::span<const std::size_t> otherwise) {
   Search search(problem.nodes.size());
   search.run(Reduction(problem));
-  std::vector<std::size_t> choice(problem.nodes.size(), 0);
-  if (search.choice)
-    choice = std::move(*search.choice);
-  else if (!otherwise.empty())
-    choice.assign(otherwise.begin(), otherwise.end());
+  std::vector<std::size_t> choice = search.choice.value_or(std::vector<std::size_t>(problem.nodes.size(), 0));
+  improve(problem, choice);
+  if (otherwise.empty() || std::isfinite(cost_of(problem, choice))) return choice;
+  choice.assign(otherwise.begin(), otherwise.end());
   improve(problem, choice);
   return choice;
 }

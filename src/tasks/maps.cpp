@@ -133,6 +133,7 @@ void propose_image(const Facts& facts, std::vector<Reading>& readings) {
     return;
   }
   if (dims.size() != 4) return;
+  if (!asked && class_count(*output)) return; // [N, C, 1, 1]: a picture one pixel wide is none.
   const auto last =
       channels_last(std::span(dims).subspan(1), facts.wanted.channels_last, 0, facts.width, facts.height);
   if (!last) return;

@@ -71,7 +71,7 @@ class Semantic : public testing::TestWithParam<bool> {};
 TEST_P(Semantic, ScoresAreBlendedThenTheBestIsTaken) {
   // Some neighbours agree, as in real maps, so that both ways through are walked.
   constexpr std::int64_t classes = 6, h = 12, w = 16;
-  constexpr std::int32_t width = 50, height = 30;
+  constexpr std::int32_t width = 48, height = 27; // Letterboxed to whole pixels.
   Draw draw(1);
   Tensor logits = draw.tensor({2, classes, h, w}, -1, 1);
   for (std::int64_t i = 0; i < h * w / 2; ++i)
