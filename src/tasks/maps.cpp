@@ -75,6 +75,7 @@ void propose_semantic(const Facts& facts, std::vector<Reading>& readings) {
   const bool asked = facts.asked(TaskKind::semantic);
   const Binding* output = output_of(facts, TaskKind::semantic, {"out", "logits", "semantic"});
   if (!output || !output->ranked) return;
+  if (!asked && class_count(*output)) return; // [N, C, 1, 1]: a map one pixel wide is none.
   const auto& dims = output->dims;
   if (is_class_map(*output)) {
     const bool bytes = output->dtype == DType::u8 && has_rank(*output, 4);
@@ -97,7 +98,6 @@ void propose_semantic(const Facts& facts, std::vector<Reading>& readings) {
                      width = dims[*last ? 2 : 3];
   const bool plain = channels >= least_semantic && channels <= most_semantic,
              small = channels == 1 || channels == 3;
-  if (!asked && height == 1 && width == 1) return;
   if (!asked && !((plain || small) && fits_input(facts, height, width, plain))) return;
   Reading reading = reading_of(TaskKind::semantic, *output, Ground::shapes, channels == 1 ? 2 : channels);
   reading.task.channels_last = *last;
@@ -133,7 +133,7 @@ void propose_image(const Facts& facts, std::vector<Reading>& readings) {
     return;
   }
   if (dims.size() != 4) return;
-  if (!asked && class_count(*output)) return; // [N, C, 1, 1]: a picture one pixel wide is none.
+  if (!asked && class_count(*output)) return;
   const auto last =
       channels_last(std::span(dims).subspan(1), facts.wanted.channels_last, 0, facts.width, facts.height);
   if (!last) return;

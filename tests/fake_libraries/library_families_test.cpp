@@ -6,6 +6,7 @@
 #include <iterator>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "backends/config_text.h"
@@ -138,6 +139,22 @@ TEST_F(FakeLibraries, images_of_one_pixel_are_described_as_channels_last) {
           .all();
   EXPECT_GT(count_with(list, "layout=last"), 0u);
   EXPECT_EQ(count_with(list, "layout=row"), 0u);
+}
+
+// Beside another stream one of cuDNN's engines for that writes other numbers from run to run.
+TEST_F(FakeLibraries, nothing_is_added_to_images_of_one_pixel_in_halves) {
+  const auto offered = [](const char* size) {
+    const std::string ir = fmt::format(
+        "graph @g(%x: f16[1, 4, {0}], %z: f16[1, 6, {0}]) -> (%y: f16[*] as \"y\") {{\n"
+        "%w: f16[6, 4, 1, 1] = constant() {{value = random(f16[6, 4, 1, 1], seed = 5, std = 0.3)}}\n"
+        "%y: f16[*] = fused(%x, %w, %z) {{kind = \"t\"}} "
+        "((%xi: f16[1, 4, {0}], %wi: f16[6, 4, 1, 1], %zi: f16[1, 6, {0}]) -> (%r) {{\n"
+        "%c: f16[*] = conv(%xi, %wi, _)\n%r: f16[*] = add(%c, %zi)\n}})\n}}",
+        size);
+    return !Offer(cuda::conv_family, ir.c_str()).tactics().tactics.empty();
+  };
+  EXPECT_TRUE(offered("2, 2"));
+  EXPECT_FALSE(offered("1, 1"));
 }
 
 TEST_F(FakeLibraries, uneven_padding_of_depthwise_lines_is_left_to_others) {

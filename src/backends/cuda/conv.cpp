@@ -174,14 +174,26 @@ bool is_pixel(const Shape& image) {
   return std::all_of(image.begin() + 2, image.end(), [](std::int64_t size) { return size == 1; });
 }
 
+/// Whether a step reads what only a run tells.
+bool has_operand(const Conv& conv) {
+  return std::ranges::any_of(conv.epilogue, [](const EpilogueStep& step) {
+    return step.binary && step.operand.is_input() && !step.operand.constant;
+  });
+}
+
 /// Tensor cores read channels last; true f32 is as good in either order. One pixel is stored alike in both,
-/// but described as row-major, cuDNN 9.19 has engines that write a batch of them wrong in FP16.
+/// but described as row-major, cuDNN 9.19 has engines that write a batch of them wrong in FP16. An engine
+/// (39) that adds something to one pixel in FP16 differs from run to run where another stream is at work.
 std::vector<Variant> variants(const Conv& conv, const Target& target) {
   const bool same_either_way = is_pixel(conv.input) && is_pixel(conv.output);
+  const bool adds_to_pixels = same_either_way && has_operand(conv);
   std::vector<Variant> list;
-  for (const std::optional<DType> kept : kept_types(conv.type(), target))
+  for (const std::optional<DType> kept : kept_types(conv.type(), target)) {
+    const DType type = kept.value_or(conv.type());
+    if (adds_to_pixels && type != DType::f32) continue;
     for (const bool channels_last : {true, false})
-      if (channels_last || !same_either_way) list.push_back({channels_last, kept.value_or(conv.type())});
+      if (channels_last || !same_either_way) list.push_back({channels_last, type});
+  }
   return list;
 }
 
@@ -368,6 +380,8 @@ TacticList offered(const Node& node, const Group& group, const Target& target, b
     for (const EngineCandidate& further : engines.further_candidates(list.reason))
       list.tactics.push_back(stored.tactic(node, further, target));
   }
+  if (list.tactics.empty() && list.reason.empty())
+    list.reason = "cudnn: in halves nothing is added to images of one pixel";
   return list;
 }
 
