@@ -291,7 +291,8 @@ void Runner::take_frame(Clip& clip, const PipelineResult& result) {
 
 void Runner::end_clip(Clip& clip, const std::exception_ptr& error) {
   try {
-    if (error) or_conceal(settings_.conceal, [&] { std::rethrow_exception(error); });
+    const bool opened = clip.stream.width > 0;
+    if (error) or_conceal(settings_.conceal || !opened, [&] { std::rethrow_exception(error); });
     const bool ranged = clip.stream.width > 0 && !is_default(settings_.range);
     check(clip.frames > 0, ErrorCode::bad_data, "{}",
           ranged ? "no frame lies between --start and --end" : "no frame could be decoded");

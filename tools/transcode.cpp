@@ -52,6 +52,7 @@ int run_transcode(const TranscodeOptions& options) {
     reader_options.demuxer.cancel = interrupt_token();
     reader_options.demuxer.limits = reader_options.decoder.limits = given_limits();
     reader_options.decoder.threads = options.threads;
+    reader_options.rotate = false; // upright_image() keeps samples as they are.
     reader_options.decoder.raise_on_error = !options.conceal;
     VideoReader reader(open_path(options.input, given_limits()), reader_options);
     const EncoderOptions encoder = encoder_options(options);

@@ -7,7 +7,7 @@ import time
 import pytest
 from onnx import TensorProto, helper
 
-from command import COMMAND, ROOT, SECONDS, leftovers, make_ppm, make_y4m, save_model
+from command import COMMAND, ROOT, SECONDS, leftovers, make_ppm, make_y4m, save_model, without_notes
 
 DETECTOR = ROOT / "demo" / "shapes.onnx"
 
@@ -22,7 +22,7 @@ def interrupt(folder, expected, *arguments, number=signal.SIGINT):
         time.sleep(0.01)
     process.send_signal(number)
     _, errors = process.communicate(timeout=SECONDS)
-    return process.returncode, errors
+    return process.returncode, without_notes(errors)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -145,7 +145,7 @@ def test_a_run_that_fails_leaves_no_file(pictures, tmp_path):
     broken.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(40))
     folder = tmp_path / "out"
     folder.mkdir()
-    refuse("run", DETECTOR, "-i", pictures[0], broken, "--csv", folder / "a.csv", "--coco", folder / "a.json", "--quiet", *QUICK)
+    refuse("run", DETECTOR, "-i", broken, "--csv", folder / "a.csv", "--coco", folder / "a.json", "--quiet", *QUICK)
     assert not list(folder.iterdir())
 
 

@@ -83,7 +83,7 @@ def test_the_command_builds_and_runs_what_takes_pictures(model, inputs, tmp_path
     assert [lanner.load(tmp_path / name).inputs[0].picture for name in plans] == ["", "any", "rgb24"]
 
     def answers(source, *options):
-        lines = succeed("run", source, "-i", *inputs, "--batch", 2, "--json", "-", *options).splitlines()
+        lines = succeed("run", source, "-i", *inputs, "--batch", 2, "--task", "none", "--json", "-", *options).splitlines()
         return [json.loads(line)["outputs"]["y"] for line in lines]
 
     expected = answers(tmp_path / "tensors", "--threads", "1")
@@ -100,10 +100,10 @@ def test_what_the_command_refuses_of_pictures(model, inputs, tmp_path):
     still, _ = inputs
     plan = tmp_path / "rgb.plan"
     succeed("build", model, "-o", plan, "--picture=rgb24", *FLAGS, *QUICK)
-    assert 'expected fit "letterbox", got fit "crop"' in refuse("run", plan, "-i", still, "--fit", "crop")
-    assert "--region" in refuse("run", plan, "-i", still, "--region", "4x")
-    assert "region" in refuse("run", plan, "-i", still, "--region", "400x400+0+0")
-    assert "the picture is yuv420p, expected rgb24" in refuse("run", plan, "-i", inputs[1])
+    assert 'expected fit "letterbox", got fit "crop"' in refuse("run", plan, "-i", still, "--task", "none", "--fit", "crop")
+    assert "--region" in refuse("run", plan, "-i", still, "--task", "none", "--region", "4x")
+    assert "region" in refuse("run", plan, "-i", still, "--task", "none", "--region", "400x400+0+0")
+    assert "the picture is yuv420p, expected rgb24" in refuse("run", plan, "-i", inputs[1], "--task", "none")
     assert "--picture: pixel format 'rgb'" in refuse("build", model, "-o", plan, "--picture=rgb", *FLAGS)
     assert "expects of a picture; give --preset" in refuse("build", model, "-o", plan, "--picture")
     several = refuse("build", model, "-o", plan, "--picture", *FLAGS, *QUICK, "--profile", "x=1x3x16x20:2x3x16x20:4x3x16x20")
