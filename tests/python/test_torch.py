@@ -99,9 +99,14 @@ def said(caplog):
 # lanner.build
 
 
+def beside(path):
+    """An environment in which Lanner is found beside what this process finds."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(path), *filter(None, [os.environ.get("PYTHONPATH")])])}
+
+
 def test_lanner_does_not_import_torch():
     program = "import sys, lanner; sys.exit('torch' in sys.modules or 'onnxscript' in sys.modules)"
-    environment = {**os.environ, "PYTHONPATH": str(BUILD / "python")}
+    environment = beside(BUILD / "python")
     assert subprocess.run([sys.executable, "-c", program], check=False, env=environment).returncode == 0
 
 
@@ -631,9 +636,21 @@ NETWORKS = {
 }
 
 
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_attention_of_a_gpus_kernels_is_attention(is_causal):
+    query, key, value = (torch.randn(2, 3, 5, 8) for _ in range(3))
+    bias = None if is_causal else torch.randn(2, 3, 5, 5)
+    expected = nn.functional.scaled_dot_product_attention(query, key, value, bias, is_causal=is_causal)
+    agree(decompositions.efficient_attention(query, key, value, bias, False, is_causal=is_causal)[0], expected)
+    agree(decompositions.cudnn_attention(query, key, value, bias, False, is_causal=is_causal)[0], expected)
+    plain = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=is_causal, scale=0.5)
+    agree(decompositions.flash_attention(query, key, value, 0, is_causal, scale=0.5)[0], plain)
+
+
 @pytest.mark.parametrize("device", ["cpu", GPU])
 @pytest.mark.parametrize("name", NETWORKS)
-def test_networks(name, device, said):
+def test_networks(name, device, said, monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # The engine rounds no f32 unless asked to.
     models = pytest.importorskip("torchvision.models", reason="torchvision is not installed")
     model = NETWORKS[name](models).eval()
     if name == "vit":
@@ -791,6 +808,6 @@ except TypeError as error:
 else:
     raise AssertionError("example_inputs were taken")
 """
-    environment = {**os.environ, "PYTHONPATH": str(BUILD / "python")}
+    environment = beside(BUILD / "python")
     done = subprocess.run([sys.executable, "-c", program], check=False, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
