@@ -80,7 +80,8 @@ ResultWriter::ResultWriter(const std::filesystem::path& path, ResultFormat forma
   check(can_write(format, *task.kind), ErrorCode::invalid_argument,
         "{}: {} does not hold what the task {} finds; {}", path.string(), to_string(format),
         to_string(*task.kind), *task.kind == TaskKind::none ? "expected another task" : "json does");
-  state_ = std::make_unique<State>(path, std::move(task), open_result_file(path, format));
+  std::unique_ptr<ResultFile> file = open_result_file(path, format);
+  state_ = std::make_unique<State>(State{path, std::move(task), std::move(file), false});
 }
 
 ResultWriter::~ResultWriter() = default;
