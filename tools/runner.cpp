@@ -157,7 +157,10 @@ void Runner::run_clip(const RunInput& input) {
         output->write(marked, result->frame.pts);
       }
       times.encode = seconds_since(start) - times.draw;
-      if (recorded) settings_.recorder->keep(picture, settings_.task.kind, image, marked);
+      if (recorded) {
+        const TraceScope scope(options.trace, "report", "encode", result->frame.index);
+        settings_.recorder->keep(picture, settings_.task.kind, image, marked);
+      }
       times.report = seconds_since(start) - times.draw - times.encode;
     }
     totals_.sums += times;
