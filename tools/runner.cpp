@@ -282,7 +282,10 @@ void Runner::take_frame(Clip& clip, const PipelineResult& result) {
       clip.output->write(marked, result.frame);
     }
     times.encode = seconds_since(start) - times.draw;
-    if (recorded) settings_.recorder->keep(picture, *settings_.reader.task().kind, image, marked);
+    if (recorded) {
+      const TraceScope scope(trace, "report", "encode", result.frame.index);
+      settings_.recorder->keep(picture, *settings_.reader.task().kind, image, marked);
+    }
     times.report = seconds_since(start) - times.draw - times.encode;
   }
   totals_.sums += times;

@@ -67,7 +67,7 @@ def test_the_page_holds_what_was_measured(report):
     assert data["accuracy"]["frames"] == 25 and data["accuracy"]["mean_iou"] > 0.9
     assert sum(data["accuracy"]["histogram"]) == sum(one["found"] for one in data["accuracy"]["classes"])
     assert {span[0] for span in data["timeline"]["spans"]} == {"decode", "infer", "encode"}
-    assert {span[1] for span in data["timeline"]["spans"]} == {"decode", "infer", "draw", "encode"}
+    assert {span[1] for span in data["timeline"]["spans"]} == {"decode", "infer", "draw", "encode", "report"}
     assert all(step["runs"] == 25 for step in data["nodes"])
     before, after = data["graphs"]
     assert before["operators"] > after["operators"] > 1

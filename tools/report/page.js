@@ -285,7 +285,7 @@
         const lane = track + name;
         if (row < 0 || (wide < 0.3 && x0 < (lastRight[lane] || 0))) continue;
         lastRight[lane] = x0 + Math.max(wide, 0.6);
-        inside.append(svg("rect", { x: x0, y: top + row * high + 3, width: Math.max(0.8, wide - 0.6), height: high - 12, rx: Math.min(3, wide / 3), fill: `var(--${name in stageNames ? name : track})`, tip: `${name}${frame >= 0 ? ", frame " + frame : ""}\n${ms(stop - start)}, from ${ms(start)}` }));
+        inside.append(svg("rect", { x: x0, y: top + row * high + 3, width: Math.max(0.8, wide - 0.6), height: high - 12, rx: Math.min(3, wide / 3), fill: `var(--${name === "report" ? "k7" : name in stageNames ? name : track})`, tip: `${name}${frame >= 0 ? ", frame " + frame : ""}\n${ms(stop - start)}, from ${ms(start)}` }));
       }
       const tick = niceStep(to - from, (width - left) / 110), base = top + tracks.length * high + 2;
       for (let time = Math.ceil(from / tick) * tick; time <= to; time += tick)
@@ -317,7 +317,7 @@
       redraw();
     }
     const button = (label, name, act) => el("button", { type: "button", "aria-label": name, onclick: act }, label);
-    const legend = el("div", { class: "legend", style: "margin-top:6px" }, [["decode", "decode"], ["preprocess", "preprocess"], ["infer", "network"], ["draw", "draw"], ["encode", "encode"]].filter(([key]) => spans.some((span) => span[1] === key)).map(([key, name]) => el("span", null, el("i", { style: `background:var(--${key})` }), name)));
+    const legend = el("div", { class: "legend", style: "margin-top:6px" }, [["decode", "decode"], ["preprocess", "preprocess"], ["infer", "network"], ["draw", "draw"], ["encode", "encode"], ["report", "pictures of this page"]].filter(([key]) => spans.some((span) => span[1] === key)).map(([key, name]) => el("span", null, el("i", { style: `background:var(--${key === "report" ? "k7" : key})` }), name)));
     const left = data.timeline.left_out ? ` The first ${spans.length} spans; ${data.timeline.left_out} more were left out.` : "";
     return el("div", { class: "card", style: "margin-top:18px" }, el("div", { class: "head" }, el("div", null, el("h3", null, "Timeline"), el("div", { class: "muted", style: "font-size:13px" }, "What ran when, on one clock; bars of different rows that stand above each other ran at the same time. Drag to move." + left)),
       el("div", { class: "tools" }, button("−", "Zoom out", () => zoom(2)), button("+", "Zoom in", () => zoom(0.5)), button("all", "Show all", () => { from = 0; to = end; redraw(); }))), plot, legend);

@@ -139,7 +139,7 @@ Json tiles_json(const ReportParts& parts) {
                        parts.batch > 1 ? fmt::format("a frame, in batches of {}", parts.batch) : "a frame"));
   tiles.push_back(tile("Inference, 99 %", fmt::format("{:.2f}", slow), "ms", "within"));
   if (const double each = preprocess_seconds(parts).value_or(0); each > 0)
-    tiles.push_back(tile("Preprocessing", fmt::format("{:.2f}", each * 1e3), "ms", "mean, within inference"));
+    tiles.push_back(tile("Preprocessing", fmt::format("{:.2f}", each * 1e3), "ms", "a frame, mean"));
   if (parts.accuracy) {
     const Accuracy& accuracy = *parts.accuracy;
     tiles.push_back(tile("Mean IoU", fmt::format("{:.3f}", accuracy.mean_iou()), "",
