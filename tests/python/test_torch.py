@@ -321,6 +321,28 @@ def test_what_no_engine_takes_stays_in_torch_and_is_counted():
         agree(fast(x + 1), model(x + 1), 1e-4)
 
 
+class Crossed(nn.Module):
+    """Two ways through what no engine takes, beside one that needs it not."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(4))
+
+    def forward(self, x):
+        first = torch.linalg.inv(self.layers[0](x) + 9 * torch.eye(4))
+        second = torch.linalg.inv(self.layers[1](first) + 9 * torch.eye(4))
+        return self.layers[2](second) + torch.relu(x), self.layers[3](x)
+
+
+def test_as_few_engines_as_turns_of_torch():
+    model, x = Crossed().eval(), torch.randn(2, 4, 4)
+    with torch.no_grad():
+        with pytest.warns(RuntimeWarning, match=r"run in 3 engines on cpu; torch runs .*linalg_inv_ex.default \(2\)"):
+            found = compiled(model)(x)
+        for one, other in zip(found, model(x), strict=True):
+            agree(one, other, 1e-4)
+
+
 def test_what_the_exporter_refuses_is_found_and_stays_in_torch(monkeypatch):
     monkeypatch.setattr(nodes, "exporters", lambda: lambda target: True)
     model, x = Inverse().eval(), torch.randn(2, 4, 4)

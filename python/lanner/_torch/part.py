@@ -254,8 +254,9 @@ class Divided:
 def divided(module: Any, weights: frozenset[int], setting: Setting) -> Divided:
     """`weights`: which of the module's arguments are the model's."""
     places = [node for node in module.graph.nodes if node.op == "placeholder"]
-    known = {node.name for i, node in enumerate(places) if i in weights}
-    module, names = nodes.divide(module, setting.device, setting.refused, "part_")
+    constant = {node for i, node in enumerate(places) if i in weights}
+    known = {node.name for node in constant}
+    module, names = nodes.divide(module, constant, setting.device, setting.refused, "part_")
     parts = []
     for name in names:
         call = next(node for node in module.graph.nodes if node.op == "call_module" and node.target == name)
