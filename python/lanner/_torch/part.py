@@ -190,8 +190,8 @@ class Part:
     def _takes(self, node: Any) -> bool:
         try:
             module, inputs = rewrite.alone(node)
-            options = {"precision": export.precision_of([*inputs]), "device": export.name_of_device(self.setting.device), **self.setting.options, "budget": 0}
-            engine = export.build_program(exported(module, inputs, None), options)
+            where = {"precision": export.precision_of([*inputs]), "device": export.name_of_device(self.setting.device)}
+            engine = export.build_program(exported(module, inputs, None), {**where, **self.setting.options, "budget": 0})
             results = module(*inputs)
             results = list(results) if isinstance(results, (tuple, list)) else [results]
             plain = {i: tuple(range(one.dim())) for i, one in enumerate(inputs, 1)}
