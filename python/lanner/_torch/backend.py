@@ -103,7 +103,8 @@ class Compiled:
         left = self.divided.left
         stay = sum(left.values())
         total = stay + self.divided.run_by_engines
-        text = f"{total - stay} of {total} nodes of a graph run in {self.divided.engines} {'engine' if self.divided.engines == 1 else 'engines'} on {self.setting.device}"
+        engines = "1 engine" if self.divided.engines == 1 else f"{self.divided.engines} engines"
+        text = f"{total - stay} of {total} nodes of a graph run in {engines} on {self.setting.device}"
         if stay == 0:
             log.info("torch.compile: %s", text)
             return

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
-from torch.fx.passes.operator_support import OperatorSupportBase
+from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
 
 TYPES = frozenset(
     getattr(torch, name)
@@ -105,21 +104,35 @@ def is_part(node: Any) -> bool:
     return isinstance(node.target, functools.partial)
 
 
-class Support(OperatorSupportBase):
-    """What the partitioner asks."""
+def turns(graph: Any, weights: set[Any], takes: Callable[[Any], bool]) -> dict[Any, int]:
+    """Nodes that an engine takes, by the engine: nodes of one turn depend on nodes of torch's that are done before it."""
 
-    def __init__(self, device: Any, refused: frozenset[Any]):
-        self.device, self.refused = device, refused
+    def is_torchs(node: Any) -> bool:
+        return node.op == "call_function" and node not in taken
 
-    def is_node_supported(self, _: Any, node: Any) -> bool:
-        return is_supported(node, self.device, self.refused)
+    turn: dict[Any, int] = {}
+    taken: dict[Any, int] = {}
+    free = set(weights)  # Of what no input has a part in: made in the engine that reads it, which folds it.
+    for node in graph.nodes:
+        runs = takes(node)
+        turn[node] = max((turn[one] + (runs and is_torchs(one)) for one in node.all_input_nodes), default=0)
+        if runs:
+            taken[node] = turn[node]
+        if node.op == "get_attr" or (node.op == "call_function" and free.issuperset(node.all_input_nodes)):
+            free.add(node)
+    for node in reversed(graph.nodes):
+        readers = [turn[user] for user in node.users if user.op != "output"]
+        if node in taken and node in free and len(readers) == len(node.users) > 0:
+            turn[node] = taken[node] = max(turn[node], min(readers))
+    return taken
 
 
-def divide(module: Any, device: Any, refused: frozenset[Any], prefix: str) -> tuple[Any, list[str]]:
+def divide(module: Any, weights: set[Any], device: Any, refused: frozenset[Any], prefix: str) -> tuple[Any, list[str]]:
     """The module with what an engine can run in submodules, and their names. What only views is left to torch, where it costs nothing."""
-    partitioner = CapabilityBasedPartitioner(module, Support(device, refused), allows_single_node_partition=True)
-    partitions = [one for one in partitioner.propose_partitions() if any(map(is_counted, one.nodes))]
-    fused = partitioner.fuse_partitions(partitions, prefix=prefix)
+    parts: dict[int, dict[Any, None]] = {}
+    for node, turn in turns(module.graph, weights, functools.cache(lambda node: is_supported(node, device, refused))).items():
+        parts.setdefault(turn, {})[node] = None
+    fused = fuse_by_partitions(module, [part for _, part in sorted(parts.items()) if any(map(is_counted, part))], prefix=prefix)
     return fused, [node.target for node in fused.graph.nodes if node.op == "call_module" and node.target.startswith(prefix)]
 
 

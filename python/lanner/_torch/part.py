@@ -190,8 +190,8 @@ class Part:
     def _takes(self, node: Any) -> bool:
         try:
             module, inputs = rewrite.alone(node)
-            options = {"precision": export.precision_of([*inputs]), "device": export.name_of_device(self.setting.device), **self.setting.options, "budget": 0}
-            engine = export.build_program(exported(module, inputs, None), options)
+            where = {"precision": export.precision_of([*inputs]), "device": export.name_of_device(self.setting.device)}
+            engine = export.build_program(exported(module, inputs, None), {**where, **self.setting.options, "budget": 0})
             results = module(*inputs)
             results = list(results) if isinstance(results, (tuple, list)) else [results]
             plain = {i: tuple(range(one.dim())) for i, one in enumerate(inputs, 1)}
@@ -254,8 +254,9 @@ class Divided:
 def divided(module: Any, weights: frozenset[int], setting: Setting) -> Divided:
     """`weights`: which of the module's arguments are the model's."""
     places = [node for node in module.graph.nodes if node.op == "placeholder"]
-    known = {node.name for i, node in enumerate(places) if i in weights}
-    module, names = nodes.divide(module, setting.device, setting.refused, "part_")
+    constant = {node for i, node in enumerate(places) if i in weights}
+    known = {node.name for node in constant}
+    module, names = nodes.divide(module, constant, setting.device, setting.refused, "part_")
     parts = []
     for name in names:
         call = next(node for node in module.graph.nodes if node.op == "call_module" and node.target == name)
