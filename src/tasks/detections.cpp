@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/limit_error.h"
 #include "tasks/heads/head.h"
 #include "tasks/masks.h"
 #include "tasks/reader.h"
@@ -191,8 +192,14 @@ void read_detections(const PictureRun& run, TaskResult& result) {
   }
   if (result.kind == TaskKind::segment) {
     const MaskMaker mask(run, head, found.extras);
-    for (std::size_t i = 0; i < kept.all.size(); ++i)
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < kept.all.size(); ++i) {
+      const PixelRect place = covered(kept.boxes[i], run.width, run.height);
+      bytes += static_cast<std::uint64_t>(place.width) * static_cast<std::uint64_t>(place.height);
+      check_limit("total_bytes", bytes, run.limits.total_bytes,
+                  "task segment: masks of {} objects take {} bytes", i + 1, bytes);
       result.masks.push_back(mask(kept.all[i], kept.whole[i]));
+    }
   }
 }
 

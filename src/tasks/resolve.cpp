@@ -93,7 +93,8 @@ std::string expected(const Task& wanted) {
        wanted.kind ? to_string(*wanted.kind) : "detect",
        wanted.head ? fmt::format(", head {}", to_string(*wanted.head)) : "", outputs_text(facts.outputs),
        wanted.labels.empty() ? "" : fmt::format(", there are {} labels", wanted.labels.size()),
-       expected(wanted));
+       expected(wanted) +
+           (wanted.kind == TaskKind::pose && !wanted.keypoints ? ", and keypoints given" : ""));
 }
 
 [[noreturn]] void fail_several(const Facts& facts, const std::vector<Reading>& readings) {

@@ -5,6 +5,7 @@
 #include "tasks/literal.h"
 #include "tasks/metadata.h"
 #include "tasks/task_run.h"
+#include "temporary_folder.h"
 
 namespace lanner::test {
 namespace {
@@ -320,6 +321,23 @@ Engine mean_network(const Metadata& metadata = {}) {
   for (const auto& [key, value] : metadata) // ModelProto.metadata_props.
     model += of::Message().message(14, of::Message().bytes(1, key).bytes(2, value)).data;
   return built(model, plain_options());
+}
+
+TEST(TaskReader, PlansKeepWhatAnEngineSaysOfItself) {
+  namespace of = onnx_file;
+  const std::string model =
+      of::model(of::graph({.nodes = {of::node({"GlobalAveragePool", {"x"}, {"y"}})},
+                           .inputs = {of::value("x", of::f32, {"1", "3", "8", "8"})},
+                           .outputs = {of::value("y", of::f32, {"1", "3", "1", "1"})}}));
+  BuildOptions options = plain_options();
+  options.metadata["lanner.task"] = R"({"task": "classify", "labels": ["r", "g", "b"]})";
+  const TemporaryFolder folder;
+  built(model, options).save(folder / "m.plan");
+  const ResolvedTask found = resolve_task(Engine::load(folder / "m.plan"));
+  EXPECT_EQ(found.task.labels.size(), 3U);
+  EXPECT_EQ(found.reason, "classify, 3 classes: the model's metadata (lanner.task) and the outputs' shapes");
+  options.metadata["lanner.preprocess.x"] = "{}";
+  LANNER_EXPECT_ERROR(built(model, options), ErrorCode::invalid_argument, "by its own option");
 }
 
 TEST(TaskReader, ReadsWhatAnEngineGives) {

@@ -7,7 +7,7 @@
 namespace lanner::tasks {
 namespace {
 
-constexpr std::int64_t coco_points = 17, least_labels = 1;
+constexpr std::int64_t coco_points = 17, least_labels = 1, most_prototypes = 1024;
 
 std::int64_t cells(std::int64_t width, std::int64_t height, std::int64_t stride) {
   return ((width + stride - 1) / stride) * ((height + stride - 1) / stride);
@@ -91,8 +91,9 @@ std::optional<YoloShape> yolo_shape(std::int64_t first, std::int64_t second, std
 YoloOutputs yolo_outputs(const Facts& facts) {
   YoloOutputs found;
   found.boxes = facts.find("boxes", {}, [](const Binding& output) { return has_rank(output, 3); });
-  found.prototypes = facts.find(
-      "prototypes", {}, [](const Binding& output) { return has_rank(output, 4) && output.dims[1] > 0; });
+  found.prototypes = facts.find("prototypes", {}, [](const Binding& output) {
+    return has_rank(output, 4) && output.dims[1] > 0 && output.dims[1] <= most_prototypes;
+  });
   return found;
 }
 
