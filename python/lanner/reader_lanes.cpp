@@ -14,6 +14,8 @@ namespace {
 // Decoders hold pictures: an iteration and numbers beside it find theirs again.
 constexpr std::size_t most_idle = 2;
 
+constexpr const char* closed_text = "VideoReader: it was closed; open the video again";
+
 } // namespace
 
 Lanes::Lanes(VideoReader first) : origin_(std::make_shared<VideoReader>(std::move(first))) {
@@ -22,8 +24,7 @@ Lanes::Lanes(VideoReader first) : origin_(std::make_shared<VideoReader>(std::mov
 }
 
 VideoReader& Lanes::open_video(Lane& lane) {
-  check(lane.video != nullptr, ErrorCode::invalid_argument,
-        "VideoReader: it was closed; open the video again");
+  check(lane.video != nullptr, ErrorCode::invalid_argument, closed_text);
   return *lane.video;
 }
 
@@ -32,7 +33,7 @@ Lanes::LanePtr Lanes::take() {
   std::shared_ptr<VideoReader> origin;
   {
     const std::lock_guard lock(mutex_);
-    check(!closed_, ErrorCode::invalid_argument, "VideoReader: it was closed; open the video again");
+    check(!closed_, ErrorCode::invalid_argument, closed_text);
     if (!idle_.empty()) {
       LanePtr lane = std::move(idle_.back());
       idle_.pop_back();
@@ -43,6 +44,7 @@ Lanes::LanePtr Lanes::take() {
   }
   auto lane = std::make_shared<Lane>(std::make_shared<VideoReader>(origin->reopen(std::move(index))));
   const std::lock_guard lock(mutex_);
+  check(!closed_, ErrorCode::invalid_argument, closed_text);
   all_.push_back(lane);
   return lane;
 }
@@ -52,6 +54,8 @@ void Lanes::give_back(LanePtr lane) {
   LanePtr surplus; // Ends behind the lock.
   const std::lock_guard lock(mutex_);
   last.swap(lane->last);
+  // The first one stays: it is held anyway, as what others are opened by.
+  if (!idle_.empty() && lane->video == origin_) std::swap(lane, idle_.front());
   if (closed_ || idle_.size() >= most_idle) {
     std::erase(all_, lane);
     surplus = std::move(lane);
@@ -160,11 +164,14 @@ std::optional<Frame> FrameIterator::decoded() {
     if (lane_->next != next_) video.rewind();
     frame = video.next();
   }
-  lane_->next = frame ? next_ + 1 : -1;
-  if (frame)
-    lanes_->keep(*lane_, *frame);
-  else
+  if (!frame) {
+    lane_->next = -1;
     lanes_->ended_at(next_, video);
+    return frame;
+  }
+  if (frame->index >= 0) next_ = frame->index; // Behind damage frames may be missing.
+  lane_->next = next_ + 1;
+  lanes_->keep(*lane_, *frame);
   return frame;
 }
 

@@ -113,6 +113,7 @@ public:
   std::optional<Frame> next();
 
 private:
+  /// The frame of number next_, or the next one that there is.
   std::optional<Frame> decoded();
   void let_go();
 
