@@ -39,7 +39,7 @@ public:
 
   std::vector<Timing> run() {
     for (Lane& lane : lanes_) take_first_impression(lane);
-    while (!settled() && spent_ < options_.limit) {
+    while (untrusted() || (!settled() && spent_ < options_.limit)) {
       const auto running = std::ranges::count_if(lanes_, &Lane::runs);
       for (Lane& lane : lanes_)
         if (lane.runs) take_turn(lane, running > 1);
@@ -60,6 +60,8 @@ private:
     bool runs = true;
   };
 
+  /// Times as slow as another: of no use whatever storages save elsewhere.
+  static constexpr double much_slower = 2.5;
   /// Seconds of work after which threads that serve it are there.
   static constexpr double awake = 1.9e-4;
 
@@ -77,7 +79,7 @@ private:
 
   /// Who is much slower is given up at once, but not because something else ran just then.
   void take_first_impression(Lane& lane) {
-    constexpr double hopeless = 2.5, long_time = 0.02;
+    constexpr double long_time = 0.02;
     constexpr int usual = 2, most = 4, max_times = 64;
     // Code generation and page faults are in the first run.
     constexpr double late = 1e-4; // What is slower does not notice a thread that comes late.
@@ -87,17 +89,22 @@ private:
                           : 1;
     double least = std::numeric_limits<double>::infinity();
     for (int i = 0; i < most && lane.runs; ++i) {
-      if (i >= usual && (least <= hopeless * best_ || lane.spent > long_time)) break;
+      if (i >= usual && (!hopeless(lane, least) || lane.spent > long_time)) break;
       lane.samples.push_back(sample(lane, times));
       least = std::min(least, lane.samples.back());
     }
-    if (least > hopeless * best_) lane.runs = false;
+    if (hopeless(lane, least)) lane.runs = false;
     if (failed(lane)) return;
     lane.timing = timing_of(lane.samples);
     best_ = std::min(best_, lane.timing.seconds);
     lane.times = static_cast<int>(
         std::clamp(std::ceil(lane.runner.grain / lane.timing.seconds), 1.0, double{max_times}));
     if (lane.runs && lane.times > 1) lane.samples.clear();
+  }
+
+  /// By single runs.
+  bool hopeless(const Lane& lane, double seconds) const {
+    return seconds > much_slower * best_ + lane.runner.launch;
   }
 
   /// What ran last has left its own data in the caches, and its threads asleep.
@@ -115,7 +122,9 @@ private:
     if (others && quick) warm_up(lane);
     for (int i = 0; i < (quick ? quick_samples : 1) && lane.runs; ++i)
       lane.samples.push_back(sample(lane, lane.times));
-    if (!failed(lane)) lane.timing = timing_of(lane.samples);
+    if (failed(lane)) return;
+    lane.timing = timing_of(lane.samples);
+    best_ = std::min(best_, lane.timing.seconds);
   }
 
   static bool failed(const Lane& lane) { return !std::isfinite(lane.timing.seconds); }
@@ -124,6 +133,7 @@ private:
   void judge(Lane& lane) {
     constexpr std::size_t enough = 6;
     constexpr double advantage = 1.5; // what another storage may save elsewhere
+    if (lane.runs && lane.timing.seconds - lane.timing.error > much_slower * best_) lane.runs = false;
     if (!lane.runs || lane.samples.size() < enough) return;
     const double least = lane.timing.seconds - lane.timing.error;
     if (least > advantage * options_.rival) lane.runs = false;
@@ -132,6 +142,11 @@ private:
       const double most = other.timing.seconds + other.timing.error;
       if (least > (other.runner.kind == lane.runner.kind ? 1 : advantage) * most) lane.runs = false;
     }
+  }
+
+  /// Whether of someone only single runs are known that are too quick to be told by themselves.
+  bool untrusted() const {
+    return std::ranges::any_of(lanes_, [](const Lane& lane) { return lane.runs && lane.samples.empty(); });
   }
 
   bool settled() const {

@@ -29,6 +29,8 @@ struct Runner {
   /// Runs on threads of this process. Those that another runner let sleep take longer to come than the
   /// quickest work takes; in a network they come from the node before.
   bool by_threads = false;
+  /// Seconds that a single run may take beyond its part of a longer sample: a launch that nothing hides.
+  double launch = 0;
 };
 
 struct RaceOptions {
@@ -36,7 +38,8 @@ struct RaceOptions {
   double rival = std::numeric_limits<double>::infinity();
   /// Seconds of one run that make no difference: nothing is told apart that is closer.
   double worth = 0;
-  /// Seconds that the race may take, as measured; each has a first impression all the same.
+  /// Seconds that the race may take, as measured; each has a first impression all the same, and one turn where
+  /// that is of single runs that are not to be trusted.
   double limit = std::numeric_limits<double>::infinity();
 };
 

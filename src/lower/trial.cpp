@@ -455,6 +455,11 @@ double Trial::grain() const {
   return stream_ ? of_a_launch : of_the_clock;
 }
 
+double Trial::launch() const {
+  constexpr double at_most = 2e-5;
+  return stream_ ? at_most : 0;
+}
+
 Verdict side_by_side(std::span<Trial* const> trials, std::size_t runs) {
   struct Finding {
     Verdict verdict;

@@ -80,6 +80,8 @@ public:
   double timed(int times);
   /// Seconds below which timed() is not exact.
   double grain() const;
+  /// Seconds at most that starting the kernel adds to a timed(1).
+  double launch() const;
 
 private:
   struct Output {

@@ -194,7 +194,7 @@ void Tuner::time(std::span<Entrant* const> heat, const Node& node, RaceOptions o
             .first->second;
     racing.push_back(one);
     runners.push_back({[this, one](int times) { return timed(*one, times); }, one->trial->grain(), kind,
-                       one->target.device.is_host()});
+                       one->target.device.is_host(), one->trial->launch()});
   }
   const std::vector<Timing> timings = race(runners, options);
   for (std::size_t i = 0; i < racing.size(); ++i)

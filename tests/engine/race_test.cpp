@@ -18,16 +18,18 @@ public:
   using Disturbance = std::function<double(int call)>;
   explicit Track(Disturbance disturbance = [](int) { return 1.0; }) : disturbance_(std::move(disturbance)) {}
 
-  void add(double seconds, std::size_t kind = 0, double grain = 0) {
+  void add(double seconds, std::size_t kind = 0, double grain = 0) { add_launched(seconds, 0, grain, kind); }
+  /// Each sample takes `launch` seconds besides.
+  void add_launched(double seconds, double launch, double grain, std::size_t kind = 0) {
     const std::size_t number = runs.size();
     runs.push_back(0);
     samples.push_back(0);
-    runners_.push_back({[this, seconds, number](int times) {
+    runners_.push_back({[this, seconds, launch, number](int times) {
                           runs[number] += times;
                           ++samples[number];
-                          return seconds * disturbance_(calls_++);
+                          return seconds * disturbance_(calls_++) + launch / times;
                         },
-                        grain, kind});
+                        grain, kind, false, launch});
   }
   std::vector<Timing> race(const RaceOptions& options = {}) {
     calls_ = 0;
@@ -141,6 +143,38 @@ TEST(Race, EndsAtItsLimit) {
   EXPECT_EQ(track.runs[0], 3);
   EXPECT_GT(timings[0].seconds, 0);
   EXPECT_GT(timings[1].seconds, 0);
+}
+
+TEST(Race, ALaunchMakesNobodyHopeless) {
+  Track track;
+  track.add_launched(2e-6, 2e-5, 2e-4);
+  EXPECT_LT(track.race({.rival = 3e-6})[0].seconds, 4.5e-6);
+}
+
+TEST(Race, WhoIsMuchSlowerThanARivalAndALaunchRunsFewTimes) {
+  Track track;
+  track.add_launched(1e-4, 2e-5, 2e-4);
+  track.race({.rival = 3e-6});
+  EXPECT_LE(track.runs[0], 5);
+}
+
+TEST(Race, WhoTurnsOutToBeMuchSlowerIsGivenUp) {
+  Track track(jitter);
+  track.add_launched(2e-6, 2e-5, 2e-4);
+  track.add_launched(1.2e-5, 2e-5, 2e-4);
+  const std::vector<Timing> timings = track.race();
+  EXPECT_LT(track.samples[1], track.samples[0]);
+  EXPECT_LE(track.samples[1], 9);
+  EXPECT_GT(timings[1].seconds, 1e-5);
+}
+
+TEST(Race, ItsLimitLeavesNoTimeThatIsALaunchs) {
+  Track track;
+  track.add_launched(2e-6, 2e-5, 2e-4);
+  track.add_launched(4e-6, 1e-5, 2e-4);
+  const std::vector<Timing> timings = track.race({.limit = 0});
+  EXPECT_LT(timings[0].seconds, timings[1].seconds);
+  EXPECT_LT(timings[1].seconds, 6e-6);
 }
 
 TEST(Race, WhatDisturbsDisturbsAll) {
