@@ -23,6 +23,7 @@ struct BuildCommandOptions {
   PreprocessOptions preprocess;
   TaskOptions task;
   std::string output, input, picture, print_ir, stop_after, trace_passes;
+  std::vector<std::string> metadata;
   bool strip_weights = false, quiet = false, json = false;
 };
 
@@ -85,6 +86,21 @@ void add_task(const BuildCommandOptions& options, const ModelFacts& facts, Build
   print_note("note: task " + task.reason);
 }
 
+/// `KEY=VALUE`: keys hold no `=`, values may.
+void add_metadata(const BuildCommandOptions& options, BuildOptions& build) {
+  for (const std::string& text : options.metadata) {
+    const std::size_t at = text.find('=');
+    check(at != std::string::npos && at > 0, ErrorCode::invalid_argument,
+          "--metadata '{}': expected KEY=VALUE, like author=me", text);
+    const std::string key = text.substr(0, at), value = text.substr(at + 1);
+    if (key == "lanner.task")
+      with_context([] { return "--metadata lanner.task"; },
+                   [&] { static_cast<void>(Task::from_json(value)); });
+    check(build.metadata.emplace(key, value).second, ErrorCode::invalid_argument,
+          "--metadata: '{}' is given twice, or by --task and others; give it once", key);
+  }
+}
+
 int run_build(const BuildCommandOptions& options) {
   check_options(options);
   Files files;
@@ -99,6 +115,7 @@ int run_build(const BuildCommandOptions& options) {
   build.trace_passes = options.trace_passes;
   add_picture(options, facts, build);
   add_task(options, facts, build);
+  add_metadata(options, build);
   std::optional<BuildTimes> times;
   const Engine engine = open_engine(facts, options.engine, build, 0, &times);
   if (!options.print_ir.empty())
@@ -120,6 +137,10 @@ CLI::App* add_build(CLI::App& app, Action& action) {
   command->add_option("-o,--output", options->output, "The plan to write");
   command->add_flag("--strip-weights", options->strip_weights,
                     "Leave the model's weights out of the plan; who reads it says --weights");
+  command
+      ->add_option("--metadata", options->metadata,
+                   "KEY=VALUE kept in the plan, beside the model's metadata; may be given several times")
+      ->allow_extra_args(false);
   command->add_flag("-q,--quiet", options->quiet, "Say nothing of what was built");
   command->add_flag("--json", options->json, "What was built as one JSON object; times in seconds");
   command->add_option("--input", options->input, "The input that takes pictures, where there are several");
