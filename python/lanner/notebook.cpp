@@ -39,6 +39,14 @@ nb::object numbers_of(nb::handle self, const char* prefix) {
                                     nb::arg("separator") = ", ", nb::arg("prefix") = prefix);
 }
 
+/// Of the elements in their order, in one line.
+nb::object first_of(nb::handle self) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  return numpy.attr("array2string")(numpy.attr("asarray")(self).attr("ravel")(), nb::arg("threshold") = 8,
+                                    nb::arg("edgeitems") = 4, nb::arg("precision") = 5,
+                                    nb::arg("separator") = ", ", nb::arg("max_line_width") = 1000);
+}
+
 /// Calls `body` unless NumPy lacks the type: those of ml_dtypes, where that package is not there.
 template<typename Body>
 void where_numpy_can(Body&& body) {
@@ -55,7 +63,13 @@ void add_range(Rows& rows, nb::handle self) {
   const nb::object array = numpy.attr("asarray")(self);
   const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
   const bool numbers = kind == "i" || kind == "u" || kind == "f" || kind == "V";
-  if (!numbers || nb::cast<std::int64_t>(array.attr("size")) == 0) return;
+  const auto size = nb::cast<std::int64_t>(array.attr("size"));
+  constexpr std::int64_t most = 1 << 24; // They are copied as doubles.
+  if (!numbers || size == 0) return;
+  if (size > most) {
+    rows.emplace_back("values", fmt::format("more than {} are not looked at", most));
+    return;
+  }
   nb::object finite = array.attr("astype")("float64").attr("ravel")();
   const auto all = nb::len(finite);
   finite = finite[numpy.attr("isfinite")(finite)];
@@ -97,9 +111,11 @@ nb::object html_table(std::string_view kind, std::string_view name, const Rows& 
                         "<code style='white-space:pre-wrap'>{}</code></td></tr>",
                         html_escaped(what), html_escaped(text));
   const std::string bold = name.empty() ? "" : fmt::format(" <b>{}</b>", html_escaped(name));
-  return text_of(fmt::format("<table><caption style='text-align:left'>lanner.{}{}</caption>{}</table>{}",
-                             html_escaped(kind), bold, body, below),
-                 "backslashreplace");
+  return text_of(
+      fmt::format(
+          "<table><caption style='text-align:left;white-space:nowrap'>lanner.{}{}</caption>{}</table>{}",
+          html_escaped(kind), bold, body, below),
+      "backslashreplace");
 }
 
 std::string html_columns(const std::vector<std::string>& headings,
@@ -168,15 +184,15 @@ nb::object tensor_text(nb::handle self) {
 
 nb::object tensor_html(nb::handle self) {
   const auto& tensor = nb::cast<const Tensor&>(self);
-  Rows rows{{"shape", nb::cast<std::string>(nb::str(self.attr("shape")))},
-            {"dtype", nb::cast<std::string>(self.attr("dtype"))},
+  Rows rows{{"shape", shown(nb::object(self.attr("shape")))},
+            {"dtype", std::string(bytes_of(nb::object(self.attr("dtype")), "strict"))},
             {"device", tensor.device().to_string()},
             {"size", fmt::format("{} bytes", tensor.bytes())}};
   if (!tensor.layout().row_major()) rows.emplace_back("layout", tensor.layout().to_string());
   if (tensor.device().is_host())
     where_numpy_can([&] {
       add_range(rows, self);
-      rows.emplace_back("elements", bytes_of(numbers_of(self, ""), "backslashreplace"));
+      rows.emplace_back("elements", bytes_of(first_of(self), "backslashreplace"));
     });
   return html_table("Tensor", "", rows);
 }

@@ -46,10 +46,9 @@ nb::object VideoFacts::html(std::string_view noun, bool closed, std::string_view
   if (const auto seconds = duration()) rows.emplace_back("duration", fmt::format("{:.2f} s", *seconds));
   if (stream.rotation != 0) rows.emplace_back("rotation", fmt::format("{:g} degrees", stream.rotation));
   rows.emplace_back("decoder", closed ? "closed" : decoder);
-  constexpr std::size_t most = 8;
-  std::size_t told = 0;
-  for (const auto& [key, value] : metadata)
-    if (++told <= most) rows.emplace_back(key, value);
+  // Others are of how the file is made.
+  for (const char* key : {"title", "artist", "date", "creation_time", "description", "comment", "copyright"})
+    if (const auto found = metadata.find(key); found != metadata.end()) rows.push_back(*found);
   return html_table(noun, "", rows, picture);
 }
 
