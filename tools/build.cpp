@@ -11,6 +11,7 @@
 #include "console.h"
 #include "engine_options.h"
 #include "engine_summary.h"
+#include "labels.h"
 #include "task.h"
 
 namespace lanner::tool {
@@ -84,6 +85,7 @@ void add_task(const BuildCommandOptions& options, const ModelFacts& facts, Build
   const ResolvedTask task = resolve_task(*facts.engine, given_task(options.task));
   build.metadata["lanner.task"] = task.task.to_json();
   print_note("note: task " + task.reason);
+  if (const std::string note = labels_note(options.engine.model, task.task); !note.empty()) print_note(note);
 }
 
 /// `KEY=VALUE`: keys hold no `=`, values may.

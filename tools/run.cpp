@@ -16,6 +16,7 @@
 #include "files.h"
 #include "inputs.h"
 #include "interrupt.h"
+#include "labels.h"
 #include "media.h"
 #include "outputs.h"
 #include "pipe_source.h"
@@ -165,7 +166,11 @@ int run_run(const RunOptions& given) {
   const int batch = batch_size(options, input);
   BuildOptions build = build_options(options.engine, clips ? clip_budget : 0);
   build.pictures[picture.input].preprocess = picture.spec;
-  if (!options.quiet) print_note("note: task " + task.reason);
+  if (!options.quiet) {
+    print_note("note: task " + task.reason);
+    if (const std::string note = labels_note(options.engine.model, task.task); !note.empty())
+      print_note(note);
+  }
   std::optional<BuildTimes> times;
   const Engine engine = open_engine(facts, options.engine, std::move(build), clips ? batch : 1, &times);
   Runner::Settings settings =
