@@ -173,7 +173,7 @@ static void register_files(nb::module_& module) {
       nb::sig("def load_image(path: str | os.PathLike[str], *, limits: collections.abc.Mapping[str, float | "
               "str] | None = None) -> Image"),
       "Reads a still image: PNG, JPEG, BMP, PPM, WebP, TIFF and other formats that FFmpeg reads, told by "
-      "content. EXIF orientation is not applied. Raises NotFound, BadData, Unsupported.\n\npath: file to "
+      "content; upright, by its EXIF orientation. Raises NotFound, BadData, Unsupported.\n\npath: file to "
       "read\nlimits: bounds on what the file may make Lanner use, as of build");
   module.def(
       "save_image",
@@ -186,7 +186,8 @@ static void register_files(nb::module_& module) {
       nb::arg("path").none(), nb::arg("image").none(),
       nb::sig("def save_image(path: str | os.PathLike[str], image: Image) -> None"),
       "Writes PNG or JPEG. The file appears whole or not at all.\n\npath: file to write; .png, .jpg or .jpeg "
-      "chooses the format\nimage: pixels of any format; converted to RGB");
+      "chooses the format\nimage: pixels of any format; gray stays gray, others are written in colour; alpha "
+      "is dropped");
 }
 
 void register_image(nb::module_& module) {

@@ -218,8 +218,9 @@ void register_pixels(nb::module_& module) {
           },
           nb::arg("array"), nb::arg("format") = "rgb24",
           "A view of uint8 pixels, which shares their memory; Image.from_array copies and takes floats and "
-          "other orders.\n\narray: uint8 [height, width, 3], or [height, width] with "
-          "format=\"gray8\"\nformat: \"rgb24\", \"bgr24\" or \"gray8\"")
+          "other orders.\n\narray: uint8 [height, width, 3], with four channels [height, width, 4], or gray "
+          "[height, width], as format says\nformat: \"rgb24\", \"bgr24\", \"rgba32\", \"bgra32\" or "
+          "\"gray8\"")
       .def_static(
           "from_array", &from_array, nb::arg("array").none(), nb::kw_only(), nb::arg("layout") = nb::none(),
           nb::arg("range") = nb::none(), nb::arg("channels") = "rgb",

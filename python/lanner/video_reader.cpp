@@ -394,7 +394,7 @@ void register_reader(nb::module_& module) {
                    "Length in seconds; None where the stream has no times.")
       .def_prop_ro(
           "decoder", [](const Reader& self) { return self.facts.decoder; },
-          "Which decoder is at work, and on what: `ffmpeg h264, 2 threads`, `nvdec h264`.")
+          "Which decoder is at work, and on what: `ffmpeg h264, 2 threads`, `nvdec h264 on cuda:0`.")
       .def(
           "close",
           [](Reader& self) {
