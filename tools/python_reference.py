@@ -106,7 +106,7 @@ class Names:
 
 def docs_of(node: ast.AST, names: list[str]) -> Docs:
     """Lines of parameters are those that begin with a name or several of them."""
-    text = ast.get_docstring(node) if isinstance(node, ast.ClassDef | ast.FunctionDef) else None  # type: ignore[arg-type]
+    text = ast.get_docstring(node) if isinstance(node, ast.ClassDef | ast.FunctionDef) else None
     return split_docs(text or "", names)
 
 
@@ -327,10 +327,21 @@ class Page:
         else:
             raise SystemExit(f"{heading}: no class and no function of that name was found")
 
+    def expanded(self, names: list[str], listed: set[str]) -> list[str]:
+        """`lanner.tasks.*` stands for the module's other public names."""
+        found: list[str] = []
+        for name in names:
+            module = name.removesuffix(".*")
+            rest = [f"{module}.{one}" for one in self.names.public(module)] if module != name else [name]
+            found += [one for one in rest if one == name or one not in listed]
+        return found
+
     def text(self) -> str:
         parts = read_parts()
         everything = {f"lanner.{name}" for name in self.names.public("lanner") if name not in ("__version__", "tasks")}
         everything |= {f"lanner.tasks.{name}" for name in self.names.public("lanner.tasks")}
+        for part in parts:
+            part.names = self.expanded(part.names, {name for other in parts for name in other.names})
         told = [name for part in parts for name in part.names]
         if missing := sorted(everything - set(told)):
             raise SystemExit(f"{PARTS.name} names {', '.join(missing)} in no part: add each to the one it belongs to")
@@ -355,7 +366,7 @@ class Part:
 
 
 def read_parts() -> list[Part]:
-    """`## Title`, then a line of names, then text."""
+    """`## Title`, then a line of names, then text. `module.*` stands for names that no part has."""
     parts = []
     for section in re.split(r"^## ", PARTS.read_text(), flags=re.MULTILINE)[1:]:
         title, _, rest = section.partition("\n")

@@ -99,6 +99,13 @@ def test_a_name_in_no_part_is_an_error(monkeypatch):
         reference.Page().text()
 
 
+def test_a_star_stands_for_the_rest_of_a_module():
+    page = generator().Page()
+    names = page.expanded(["lanner.tasks.draw", "lanner.tasks.*"], {"lanner.tasks.draw", "lanner.tasks.Result"})
+    assert names[0] == "lanner.tasks.draw" and "lanner.tasks.crop" in names[1:]
+    assert names.count("lanner.tasks.draw") == 1 and "lanner.tasks.Result" not in names
+
+
 def test_lines_of_parameters_are_found():
     reference = generator()
     docs = reference.split_docs("Does it.\n\npath: where\nsize: how much: 3 or 4\n\nRaises: nothing", ["path", "size"])
