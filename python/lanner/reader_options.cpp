@@ -112,7 +112,8 @@ VideoReaderOptions reader_options(const nb::kwargs& keywords) {
 }
 
 std::string reader_docs() {
-  return "Opens a video.\n\nsource: path, bytes or a binary file object that can seek\n" +
+  return "Opens a video.\n\nsource: path, bytes or a binary file object; of one that cannot seek, as a pipe, "
+         "frames come once\n" +
          keyword_docs(keywords_of_readers);
 }
 

@@ -16,6 +16,7 @@ namespace lanner::python {
 struct VideoFacts {
   StreamInfo stream;
   std::int32_t width = 0, height = 0; ///< As shown.
+  bool seekable = true;               ///< Else it is read once.
   double container_seconds = 0;       ///< 0 where it says nothing.
   std::string name, decoder, decoder_reason;
   std::map<std::string, std::string> metadata;

@@ -327,8 +327,10 @@ void open(Reader* self, nb::handle source, const nb::args& others, const nb::kwa
   VideoFacts facts;
   std::shared_ptr<Lanes> lanes =
       open_video(source, keywords, [&](SourcePtr bytes, const VideoReaderOptions& options, const Control&) {
+        const bool seekable = bytes->seekable();
         VideoReader video(std::move(bytes), options);
         facts = facts_of(video.stream(), options.rotate);
+        facts.seekable = seekable;
         facts.add(video.demuxer());
         facts.decoder = video.decoder_description();
         facts.decoder_reason = video.decoder_reason();
@@ -356,9 +358,10 @@ bool is_closed(const Reader& self) {
   return self.lanes->closed();
 }
 
-/// Facts, and the first frame: by an iteration of its own, which needs no index.
+/// Facts, and the first frame: by an iteration of its own, which needs no index. A pipe's frames come once.
 nb::object html_of(const Reader& self) {
-  if (is_closed(self)) return self.facts.html("VideoReader", true, {});
+  const bool closed = is_closed(self);
+  if (closed || !self.facts.seekable) return self.facts.html("VideoReader", closed, {});
   std::string picture;
   try {
     const auto first = [&] {

@@ -1,6 +1,7 @@
 """What objects show of themselves at a prompt and in a notebook."""
 
 import base64
+import subprocess
 
 import numpy as np
 import pytest
@@ -80,6 +81,15 @@ def test_a_video_shows_facts_and_its_first_frame(tmp_path):
     assert "base64" not in video._repr_html_() and "closed" in video._repr_html_()
     with lanner.ParallelDecoder(clip) as decoder:
         assert "64 x 48" in decoder._repr_html_() and decoder._repr_html_().startswith("<table>")
+
+
+def test_a_pipe_is_not_read_to_be_shown(tmp_path):
+    clip = make_clip(tmp_path, "clip.mkv")
+    with subprocess.Popen(["cat", clip], stdout=subprocess.PIPE) as pipe:
+        video = lanner.VideoReader(pipe.stdout)
+        page = video._repr_html_()
+        assert "64 x 48" in page and "base64" not in page
+        assert sum(1 for _ in video) == 12
 
 
 def test_a_tensor_shows_its_range():
