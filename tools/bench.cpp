@@ -216,14 +216,14 @@ int bench_file(const BenchOptions& options) {
 
 CLI::App* add_bench(CLI::App& app, Action& action) {
   auto [command, options] = make_command<BenchOptions>(
-      app, action, "bench", "How fast a model or plan runs, or a clip decodes.", bench_file);
+      app, action, "bench", "Measure how fast a model or plan runs, or a clip decodes.", bench_file);
   command->add_option("file", options->engine.model, "A model, a plan or a clip")->required();
   command->add_option("--batch", options->batch, "Batch sizes, like 1,8 (default: the model's own, else 1)");
   command->add_option("--duration", options->duration,
-                      "Of the measurement of each batch, or at most of decoding (default: 3s)");
+                      "How long each batch is measured, or at most a clip decoded (default: 3s)");
   command
       ->add_option("--iterations", options->iterations,
-                   "Runs to measure of each batch, in place of --duration; with it, at least so many")
+                   "Runs of each batch to measure, in place of --duration; with it, at least so many")
       ->check(CLI::Range(1, 100'000'000));
   command->add_option(
       "--warmup", options->warmup,
@@ -231,9 +231,9 @@ CLI::App* add_bench(CLI::App& app, Action& action) {
       "quarter of --duration)");
   command->add_option("--inputs", options->inputs,
                       "safetensors file of values by input name; other inputs are random");
-  command->add_flag("--profile", options->profile, "Time of every node");
+  command->add_flag("--profile", options->profile, "Time of each node");
   command->add_flag("--json", options->json, "As one JSON object; times in seconds");
-  command->add_option("--decoders", options->decoders, "Of a clip: decoders at work side by side")
+  command->add_option("--decoders", options->decoders, "Of a clip: decoders that work at the same time")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--format", options->format, "Of a clip: pixel format that frames are converted to");
   add_engine_options(*command, options->engine);

@@ -11,6 +11,7 @@
 #include "console.h"
 #include "engine_options.h"
 #include "engine_summary.h"
+#include "labels.h"
 #include "task.h"
 
 namespace lanner::tool {
@@ -23,6 +24,7 @@ struct BuildCommandOptions {
   PreprocessOptions preprocess;
   TaskOptions task;
   std::string output, input, picture, print_ir, stop_after, trace_passes;
+  std::vector<std::string> metadata;
   bool strip_weights = false, quiet = false, json = false;
 };
 
@@ -83,6 +85,22 @@ void add_task(const BuildCommandOptions& options, const ModelFacts& facts, Build
   const ResolvedTask task = resolve_task(*facts.engine, given_task(options.task));
   build.metadata["lanner.task"] = task.task.to_json();
   print_note("note: task " + task.reason);
+  if (const std::string note = labels_note(options.engine.model, task.task); !note.empty()) print_note(note);
+}
+
+/// `KEY=VALUE`: keys hold no `=`, values may.
+void add_metadata(const BuildCommandOptions& options, BuildOptions& build) {
+  for (const std::string& text : options.metadata) {
+    const std::size_t at = text.find('=');
+    check(at != std::string::npos && at > 0, ErrorCode::invalid_argument,
+          "--metadata '{}': expected KEY=VALUE, like author=me", text);
+    const std::string key = text.substr(0, at), value = text.substr(at + 1);
+    if (key == "lanner.task")
+      with_context([] { return "--metadata lanner.task"; },
+                   [&] { static_cast<void>(Task::from_json(value)); });
+    check(build.metadata.emplace(key, value).second, ErrorCode::invalid_argument,
+          "--metadata: '{}' is given twice, or by --task and others; give it once", key);
+  }
 }
 
 int run_build(const BuildCommandOptions& options) {
@@ -99,6 +117,7 @@ int run_build(const BuildCommandOptions& options) {
   build.trace_passes = options.trace_passes;
   add_picture(options, facts, build);
   add_task(options, facts, build);
+  add_metadata(options, build);
   std::optional<BuildTimes> times;
   const Engine engine = open_engine(facts, options.engine, build, 0, &times);
   if (!options.print_ir.empty())
@@ -114,21 +133,29 @@ int run_build(const BuildCommandOptions& options) {
 
 CLI::App* add_build(CLI::App& app, Action& action) {
   auto [command, options] = make_command<BuildCommandOptions>(
-      app, action, "build", "Optimise and tune a model for this machine, into a plan.", run_build);
+      app, action, "build", "Optimise and tune a model for this machine, and write a plan.", run_build);
   command->add_option("model", options->engine.model, "A model: ONNX, TensorFlow GraphDef, Caffe")
       ->required();
   command->add_option("-o,--output", options->output, "The plan to write");
   command->add_flag("--strip-weights", options->strip_weights,
-                    "Leave the model's weights out of the plan; who reads it says --weights");
-  command->add_flag("-q,--quiet", options->quiet, "Say nothing of what was built");
-  command->add_flag("--json", options->json, "What was built as one JSON object; times in seconds");
-  command->add_option("--input", options->input, "The input that takes pictures, where there are several");
+                    "Leave the model's weights out of the plan; whoever loads it gives them by --weights");
+  command
+      ->add_option("--metadata", options->metadata,
+                   "KEY=VALUE kept in the plan, beside the model's metadata; may be given several times")
+      ->allow_extra_args(false);
+  command->add_flag("-q,--quiet", options->quiet, "Print no summary");
+  command->add_flag("--json", options->json, "Print the summary as one JSON object; times in seconds");
+  command->add_option("--input", options->input,
+                      "Name of the input that takes images, where there are several");
   command->add_flag("--picture{any}", options->picture,
-                    "The plan takes pictures in place of tensors, of any size; --picture=nv12 of one format");
-  command->add_flag("--print-ir{canonical}", options->print_ir,
-                    "Print the graph on stdout; --print-ir=lowered with fusion, storage and kernels");
+                    "The plan takes images of any size in place of tensors (docs/pictures.md); "
+                    "--picture=nv12: of this pixel format only");
+  command->add_flag(
+      "--print-ir{canonical}", options->print_ir,
+      "Print the graph on stdout; --print-ir=lowered: with fused nodes, memory layouts and kernels");
   command->add_option("--stop-after", options->stop_after, "Name of the last pass to run");
-  command->add_option("--trace-passes", options->trace_passes, "Folder that gets the graph after each pass");
+  command->add_option("--trace-passes", options->trace_passes,
+                      "Folder to write the graph after each pass to");
   add_engine_options(*command, options->engine);
   add_profile_option(*command, options->engine);
   add_caller_options(*command, options->engine);

@@ -141,27 +141,27 @@ int run_decode(const DecodeOptions& options) {
 
 CLI::App* add_decode(CLI::App& app, Action& action) {
   auto [command, options] = make_command<DecodeOptions>(
-      app, action, "decode", "The frames of a clip as raw pixels or pictures, or their MD5.", run_decode);
+      app, action, "decode", "Write the frames of a clip as raw pixels or as pictures, or print their MD5.",
+      run_decode);
   command->add_option("clip", options->input, "A clip")->required();
-  command->add_option(
-      "-o,--output", options->output,
-      "File for the pixels, - for standard output (default: none); .png or .jpg for a picture, "
-      "frame%03d.png for one of each frame");
+  command->add_option("-o,--output", options->output,
+                      "File for the pixels, - for standard output (default: none); .png or .jpg for one "
+                      "picture, frame%03d.png for a picture of each frame");
   command->add_option(
       "--format", options->reader.format,
       "Pixel format: yuv420p, nv12, rgb24, rgb_planar, gray8 ... (default: the stream's own)");
-  command->add_option(
-      "--frames", options->frames,
-      "Only these, in this order: numbers and slices as of a list in Python: 0:100:5, 3,7,-1");
+  command->add_option("--frames", options->frames,
+                      "Only these frames, in this order: numbers and slices as in Python: 0:100:5, 3,7,-1");
   command->add_flag("--md5", options->md5, "Print the MD5 of the pixels and nothing else");
   command->add_flag("--rotate", options->reader.rotate,
-                    "Turn frames that are stored turned, as players do; pictures are turned always");
-  command->add_flag("--conceal", options->reader.conceal,
-                    "Damage in the clip is concealed, and what cannot be read ends it; else it is an error");
+                    "Rotate frames as the clip asks, as players do; pictures always are");
+  command->add_flag(
+      "--conceal", options->reader.conceal,
+      "Conceal damage in the clip, and end where it cannot be read on; without it damage is an error");
   add_reader_options(*command, options->reader);
   command->footer(
       "Pixels are written row by row without padding, plane by plane, frame after frame, as they are stored; "
-      "pictures (.png, .jpg)\nof clips that are stored turned are upright.\n\n"
+      "pictures (.png, .jpg)\nof rotated clips are upright.\n\n"
       "Examples:\n  lanner decode clip.mp4 --md5\n  lanner decode clip.mp4 -o clip.yuv --format yuv420p\n"
       "  lanner decode clip.mp4 --frames 0:100:5 --format rgb24 -o - | ...\n"
       "  lanner decode clip.mp4 --frames 100 -o frame.png\n"

@@ -218,12 +218,13 @@ int run_doctor(const DoctorOptions& options) {
 
 CLI::App* add_doctor(CLI::App& app, Action& action) {
   auto [command, options] = make_command<DoctorOptions>(
-      app, action, "doctor", "What this machine offers: found or not, where, why, remedy.", run_doctor);
+      app, action, "doctor",
+      "Check this machine: what is found and where, what is missing, and how to get it.", run_doctor);
   command->add_flag("--json", options->json, "As one JSON object");
   command->add_flag(
       "--measure", options->measure,
-      "Measure how fast the machine is, for the estimates of later builds; leave it alone meanwhile");
-  command->add_option("--device", options->device, "That --measure measures: auto, cpu or cuda:0");
+      "Measure how fast the machine is, for the estimates of later builds; use nothing else meanwhile");
+  command->add_option("--device", options->device, "Device to --measure: auto, cpu or cuda:0");
   command->footer("Exit code 2 when a part that Lanner needs is missing.\n\nExamples:\n  lanner doctor\n  "
                   "lanner doctor --json | jq .video\n  lanner doctor --measure");
   return command;

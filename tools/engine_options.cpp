@@ -172,21 +172,23 @@ constexpr const char* options_group = "From model to engine";
 
 void add_engine_options(CLI::App& command, EngineOptions& options) {
   const std::string group = options_group;
-  command.add_option("--shape", options.shapes, "INPUT:SIZES, like input:1x3x224x224; or min:opt:max")
+  command
+      .add_option("--shape", options.shapes,
+                  "INPUT:SHAPE, like input:1x3x224x224, or a range of shapes, INPUT:MIN:OPT:MAX; kernels are "
+                  "tuned for OPT")
       ->group(group)
       ->allow_extra_args(false);
   command
-      .add_option(
-          "--outputs", options.outputs,
-          "Values of the model that are given out in place of its own outputs, comma separated; may be "
-          "given several times")
+      .add_option("--outputs", options.outputs,
+                  "Names of values inside the model to output in place of its own outputs, comma separated; "
+                  "may be given several times")
       ->group(group)
       ->delimiter(',')
       ->allow_extra_args(false);
   command
       .add_option("--weights", options.weights,
-                  "The .caffemodel that belongs to a Caffe net in text (.prototxt); of a plan that was saved "
-                  "without weights the model, a safetensors file or a plan that has them")
+                  "Of a Caffe network in text (.prototxt): its .caffemodel. Of a plan that was saved without "
+                  "weights: the model, a safetensors file or a plan that has them")
       ->group(group);
   command
       .add_option("--precision", options.precision,
@@ -194,24 +196,23 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
       ->group(group)
       ->check(wrong_precision);
   command
-      .add_option(
-          "--pin", options.pins,
-          "NODE=TYPE, like '/head/*=fp32': the type that nodes of this name are computed in; * stands "
-          "for any characters, ? for one; may be given several times")
+      .add_option("--pin", options.pins,
+                  "NODE=TYPE, like '/head/*=fp32': compute nodes of this name in this type; * matches any "
+                  "characters, ? one; may be given several times")
       ->group(group)
       ->allow_extra_args(false);
   command
-      .add_flag(
-          "--strict", options.strict,
-          "A node that no kernel computes in a type of --precision, or of its --pin, or runs where it is "
-          "placed, is an error")
+      .add_flag("--strict", options.strict,
+                "Fail where no kernel computes a node in a type of --precision or --pin, or runs it where "
+                "--place says")
       ->group(group);
   command
-      .add_flag("--exact", options.exact, "No kernels that compute by another formula: no Winograd, no TF32")
+      .add_flag("--exact", options.exact,
+                "No kernels that compute by another formula and so round differently: no Winograd, no TF32")
       ->group(group);
   command
       .add_option("--budget", options.budget,
-                  "Time for timing kernels, like 10s; 0 chooses by heuristics at once")
+                  "Time that timing kernels may take, like 10s; 0 times nothing and chooses by estimates")
       ->group(group);
   command
       .add_option("--device", options.device,
@@ -220,31 +221,31 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
       ->capture_default_str();
   command
       .add_option("--place", options.places,
-                  "NODE=DEVICE, like 'layer4*=cuda:1' or 'head*=cpu': where nodes of this name run, as --pin "
-                  "names them; may be given several times")
+                  "NODE=DEVICE, like 'layer4*=cuda:1' or 'head*=cpu': run nodes of this name there; names as "
+                  "in --pin; may be given several times")
       ->group(group)
       ->allow_extra_args(false);
   command
-      .add_option(
-          "--weight-budget", options.weight_budget,
-          "Memory of the GPU that weights may take, like 512MiB: others are copied there ahead of the "
-          "steps that read them")
+      .add_option("--weight-budget", options.weight_budget,
+                  "GPU memory that weights may take, like 512MiB; others are copied from the host before the "
+                  "steps that read them")
       ->group(group)
       ->transform(CLI::AsSizeValue(true));
   command
       .add_option("--threads", options.threads,
-                  "Threads of the network (default: the cores that may be used)")
+                  "Threads of the network (default: all cores that the process may use)")
       ->group(group)
       ->check(CLI::Range(0, 4096));
   command
       .add_flag("--deterministic", options.deterministic,
-                "Nothing is timed: the same model gives the same plan, byte for byte")
+                "Time nothing: the same model gives the same plan, byte for byte")
       ->group(group);
   command.add_flag("--retune", options.retune, "Time kernels again that earlier builds have timed")
       ->group(group);
   command
-      .add_option("--plugin", options.plugins,
-                  "A library with operators that the model or plan needs; may be given several times")
+      .add_option(
+          "--plugin", options.plugins,
+          "Library with operators that the model or plan needs (docs/plugins.md); may be given several times")
       ->group(group)
       ->allow_extra_args(false);
   add_limit_option(command);
@@ -253,9 +254,9 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
 void add_profile_option(CLI::App& command, EngineOptions& options) {
   command
       .add_option("--profile", options.profiles,
-                  "INPUT=MIN:OPT:MAX, like input=1x3x224x224:8x3x224x224:32x3x224x224, several "
-                  "inputs comma separated: shapes to be ready for; of an input that takes pictures their "
-                  "number, like input=1:4:8; may be given several times")
+                  "INPUT=MIN:OPT:MAX, like input=1x3x224x224:8x3x224x224:32x3x224x224, several inputs comma "
+                  "separated: a range of shapes to prepare for; of an input that takes images their number, "
+                  "like input=1:4:8; may be given several times")
       ->group(options_group)
       ->allow_extra_args(false);
 }
@@ -265,13 +266,12 @@ void add_caller_options(CLI::App& command, EngineOptions& options) {
     command.add_option(name, list, help)->group(options_group)->allow_extra_args(false);
   };
   add("--state", options.states,
-      "INPUT=OUTPUT: each context keeps the output's value, which is the input's at the next run");
-  add("--alias", options.aliases, "OUTPUT=INPUT: the output is written into the memory bound to the input");
-  add("--overwritable", options.overwritable, "INPUT whose memory a run may write over");
+      "INPUT=OUTPUT: keep the output of a run as this input of the next one (docs/state.md)");
+  add("--alias", options.aliases, "OUTPUT=INPUT: write the output into the memory of the input");
+  add("--overwritable", options.overwritable, "INPUT whose memory a run may overwrite");
   add("--storage", options.storages,
-      "NAME=LAYOUT[:TYPE], like input=acdb:fp16, input=any or input=row:u8:pitch=640: how callers hold an "
-      "input "
-      "or output");
+      "NAME=LAYOUT[:TYPE], like input=acdb:fp16, input=any or input=row:u8:pitch=640: memory layout of an "
+      "input or output");
 }
 
 BuildOptions build_options(const EngineOptions& options, double default_budget) {

@@ -225,13 +225,14 @@ int run_explain(const ExplainOptions& options) {
 
 CLI::App* add_explain(CLI::App& app, Action& action) {
   auto [command, options] = make_command<ExplainOptions>(
-      app, action, "explain", "What was decided for each node of a plan, or for a clip, and why.",
+      app, action, "explain", "Show what was decided for each node of a plan, or for a clip, and why.",
       run_explain);
   command->add_option("file", options->engine.model, "A plan, a model, which is built first, or a clip")
       ->required();
   command->add_option("--node", options->node,
-                      "One node, by its name or a source node's: inputs, every kernel that was tried, notes");
-  command->add_flag("--all", options->all, "The same for every node");
+                      "Details of one node, by its name or that of a node of the model: inputs, every kernel "
+                      "that was tried, notes");
+  command->add_flag("--all", options->all, "The same details of every node");
   command->add_flag("--json", options->json, "Everything as one JSON object");
   add_engine_options(*command, options->engine);
   add_profile_option(*command, options->engine);

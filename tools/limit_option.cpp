@@ -26,10 +26,8 @@ std::string take_limit(const std::string& text) {
 
 void add_limit_option(CLI::App& command) {
   command
-      .add_option(
-          "--limit",
-          "NAME=VALUE: what files may make the command do: total_bytes=4GiB, seconds=60, pixels, rank "
-          "...; see docs/limits.md")
+      .add_option("--limit", "NAME=VALUE: bound on what a file may make the command use: total_bytes=4GiB, "
+                             "seconds=60, pixels, rank ...; see docs/limits.md")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->expected(1)

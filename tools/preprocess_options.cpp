@@ -171,19 +171,20 @@ void add_preprocess_options(CLI::App& command, PreprocessOptions& options) {
     command.add_option(flag, into, help)->group(group);
   };
   add("--preset", options.preset,
-      "imagenet, caffe (BGR less 104,117,123), tf-inception (-1..1), none (RGB 0..255)");
+      "Values to start from: imagenet (RGB 0..1, then mean and std), caffe (BGR 0..255 minus 104,117,123), "
+      "tf-inception (RGB -1..1) or none (RGB 0..255); docs/preprocess.md");
   add("--layout", options.layout, "nchw or nhwc");
   add("--channels", options.channels, "rgb, bgr or gray");
   add("--resize", options.resize,
       "nearest, bilinear, bicubic, area or antialias (default: antialias, as Pillow and torchvision resize)");
-  add("--region", options.region, "Part of the picture to read, WIDTHxHEIGHT+X+Y in its pixels");
-  add("--turn", options.turns, "Quarter turns clockwise, after --region");
-  add("--fit", options.fit, "stretch, letterbox or crop");
-  add("--range", options.range, "What 0 and 255 become, like 0,1");
-  add("--mean", options.mean, "Subtracted, in units of the range: one number or three");
-  add("--std", options.std, "Divided by: one number or three");
-  add("--size", options.size, "WIDTHxHEIGHT, where the model leaves them open");
-  add("--pad", options.pad, "Value of letterbox's padding, 0..255");
+  add("--region", options.region, "Part of the image to use, WIDTHxHEIGHT+X+Y in pixels");
+  add("--turn", options.turns, "Rotate clockwise by so many times 90 degrees, after --region");
+  add("--fit", options.fit, "Of another aspect ratio: stretch, letterbox (pad) or crop");
+  add("--range", options.range, "Values that black and white become, like 0,1");
+  add("--mean", options.mean, "Subtracted from each channel, in units of --range: one number or three");
+  add("--std", options.std, "Each channel is divided by it after that: one number or three");
+  add("--size", options.size, "WIDTHxHEIGHT of the network's input, where the model leaves it open");
+  add("--pad", options.pad, "Gray value of a letterbox's padding, 0..255");
 }
 
 PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& engine,

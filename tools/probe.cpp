@@ -260,7 +260,7 @@ int run_probe(const ProbeOptions& options) {
 
 CLI::App* add_probe(CLI::App& app, Action& action) {
   auto [command, options] =
-      make_command<ProbeOptions>(app, action, "probe", "What is in a clip or an image.", run_probe);
+      make_command<ProbeOptions>(app, action, "probe", "Show what is in a clip or an image.", run_probe);
   command->add_option("file", options->path, "A clip or an image")->required();
   add_limit_option(*command);
   command->add_flag("--exact", options->exact,

@@ -64,8 +64,9 @@ void add_reader_options(CLI::App& command, ReaderOptions& options) {
                   "Threads of each codec (default: as many as keep the cores busy)")
       ->check(CLI::Range(0, 256));
   command
-      .add_option("--decoders", options.decoders,
-                  "Decoders at work side by side (default: by engines, cores and GOPs)")
+      .add_option(
+          "--decoders", options.decoders,
+          "Decoders that work at the same time (default: by cores, decoding units of the GPU, keyframes)")
       ->check(CLI::NonNegativeNumber);
   command.add_option("--stream", options.stream, "Number of the stream (default: the one a player shows)");
   add_limit_option(command);

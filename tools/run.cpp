@@ -16,6 +16,7 @@
 #include "files.h"
 #include "inputs.h"
 #include "interrupt.h"
+#include "labels.h"
 #include "media.h"
 #include "outputs.h"
 #include "pipe_source.h"
@@ -165,7 +166,11 @@ int run_run(const RunOptions& given) {
   const int batch = batch_size(options, input);
   BuildOptions build = build_options(options.engine, clips ? clip_budget : 0);
   build.pictures[picture.input].preprocess = picture.spec;
-  if (!options.quiet) print_note("note: task " + task.reason);
+  if (!options.quiet) {
+    print_note("note: task " + task.reason);
+    if (const std::string note = labels_note(options.engine.model, task.task); !note.empty())
+      print_note(note);
+  }
   std::optional<BuildTimes> times;
   const Engine engine = open_engine(facts, options.engine, std::move(build), clips ? batch : 1, &times);
   Runner::Settings settings =
@@ -212,7 +217,7 @@ int run_run(const RunOptions& given) {
 
 CLI::App* add_run(CLI::App& app, Action& action) {
   auto [command, options] = make_command<RunOptions>(
-      app, action, "run", "Images and clips through a network: answers, marked video, report.", run_run);
+      app, action, "run", "Run images and clips through a network: answers, marked video, report.", run_run);
   command->add_option("model", options->engine.model,
                       "A model (ONNX, TensorFlow, Caffe), or a plan of lanner build");
   command
@@ -234,7 +239,8 @@ CLI::App* add_run(CLI::App& app, Action& action) {
                       "A self-contained HTML page of pictures, speed and what was decided");
   command->add_option("--truth", options->truth,
                       "What is in the clip, one JSON object a line: measures accuracy");
-  command->add_option("--input", options->input, "The input that takes pictures, where there are several");
+  command->add_option("--input", options->input,
+                      "Name of the input that takes images, where there are several");
   command
       ->add_option("--batch", options->batch,
                    "Frames of clips in one run: several clips are decoded side by side and "
@@ -245,8 +251,9 @@ CLI::App* add_run(CLI::App& app, Action& action) {
                    "Clips decoded side by side (default: as many as a batch has frames, 16 at most)")
       ->check(CLI::Range(1, 1024));
   command->add_flag("-q,--quiet", options->quiet, "No answers on stdout");
-  command->add_flag("--conceal", options->conceal,
-                    "Damage in a clip is concealed, and what cannot be read ends it; else it is an error");
+  command->add_flag(
+      "--conceal", options->conceal,
+      "Conceal damage in a clip, and end it where it cannot be read on; without it damage is an error");
   add_range_options(*command, options->range);
   add_task_options(*command, options->task);
   add_preprocess_options(*command, options->preprocess);

@@ -8,54 +8,12 @@
 #include <fmt/format.h>
 
 #include <lanner/error.h>
-#include <lanner/source.h>
 
 #include "check.h"
+#include "labels.h"
 
 namespace lanner::tool {
 namespace {
-
-constexpr std::uint64_t max_text_bytes = 16u << 20;
-
-/// A small file of text.
-std::string read_text(const std::string& path, const char* expected) {
-  Limits limits;
-  limits.file_bytes = max_text_bytes;
-  const Content content = read_all(open_path(path, limits), limits);
-  std::string text(reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size());
-  check(text.find('\0') == std::string::npos, ErrorCode::bad_data, "{}: expected {}, got binary data", path,
-        expected);
-  return text;
-}
-
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    lines.emplace_back(line);
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
-  }
-  while (!lines.empty() && lines.back().empty()) lines.pop_back();
-  return lines;
-}
-
-/// Without the WordNet number that ImageNet's lists begin their lines with: `n07747607 orange`.
-std::string without_synset(std::string label) {
-  const bool digits =
-      label.size() > 10 && label[0] == 'n' && label[9] == ' ' &&
-      std::all_of(label.begin() + 1, label.begin() + 9, [](unsigned char c) { return std::isdigit(c) != 0; });
-  return digits ? label.substr(10) : label;
-}
-
-std::vector<std::string> read_labels(const std::string& path) {
-  std::vector<std::string> labels = lines_of(read_text(path, "text with one label a line"));
-  for (std::string& label : labels) label = without_synset(std::move(label));
-  check(!labels.empty(), ErrorCode::bad_data, "{}: expected one label a line, got no line", path);
-  return labels;
-}
 
 /// Numbers between commas, spaces and lines; brackets, as JSON has them, are passed over.
 std::vector<float> numbers_of(std::string_view text, const std::string& what) {
@@ -133,7 +91,7 @@ void add_task_options(CLI::App& command, TaskOptions& options) {
       "says, or its outputs where they have one meaning)");
   add("--head", options.head,
       "How a detector writes its boxes: yolo_v8, yolo_v5, yolo_v10, detr, ssd... (docs/tasks.md)");
-  add("--labels", options.labels, "File with one class name a line");
+  add("--labels", options.labels, "File with one class name a line, or JSON (config.json with id2label)");
   command.add_option("--top", options.top, "Classes shown (default: 5)")
       ->group(group)
       ->check(CLI::Range(1, 1000));

@@ -87,23 +87,25 @@ CLI::App* add_transcode(CLI::App& app, Action& action) {
       ->add_option("output", options->output,
                    "The new clip; its extension chooses the container (.mp4, .mkv, .mov, .webm, .avi)")
       ->required();
-  command->add_option("-c,--codec", options->codec,
-                      "-c:v: h264 (default), hevc, av1, vp9, mpeg4, mjpeg, ffv1, or an FFmpeg encoder");
-  command->add_option("-b,--bit-rate", options->bit_rate, "-b:v: bits a second, like 4M or 800k");
+  command->add_option(
+      "-c,--codec", options->codec,
+      "Codec: h264 (default), hevc, av1, vp9, mpeg4, mjpeg, ffv1, or an FFmpeg encoder; -c:v too");
+  command->add_option("-b,--bit-rate", options->bit_rate, "Bits per second, like 4M or 800k; -b:v too");
   command
       ->add_option("--crf", options->crf,
                    "Constant quality, the codec's own scale (h264: 0 to 51, 23 is usual)")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--preset", options->preset,
-                      "Speed against size: ultrafast to placebo, or the codec's own");
+                      "Speed against size: ultrafast (fast, large) to placebo, or the codec's own");
   command->add_option("--gop", options->gop, "Frames between keyframes (default: the codec's)")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--threads", options->threads, "Threads of each codec (default: the machine's cores)")
       ->check(CLI::NonNegativeNumber);
-  command->add_flag("--conceal", options->conceal,
-                    "Damage in the clip is concealed, and what cannot be read ends it; else it is an error");
+  command->add_flag(
+      "--conceal", options->conceal,
+      "Conceal damage in the clip, and end where it cannot be read on; without it damage is an error");
   command->footer(
-      "Clips that are stored turned come out upright. Sound is left out.\n\n"
+      "Rotated clips come out upright. Audio is left out.\n\n"
       "Examples:\n  lanner transcode in.mov out.mp4\n  lanner transcode in.mp4 out.mp4 -c:v hevc --crf 28\n"
       "  lanner transcode in.mp4 out.mkv -c:v av1 -b:v 2M --preset 8");
   return command;

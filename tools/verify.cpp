@@ -159,22 +159,22 @@ int run_verify(const VerifyCommandOptions& options) {
 
 CLI::App* add_verify(CLI::App& app, Action& action) {
   auto [command, options] = make_command<VerifyCommandOptions>(
-      app, action, "verify", "Whether every kernel of a model or plan gives what the definitions say.",
-      run_verify);
+      app, action, "verify",
+      "Check that every kernel of a model or plan computes what its operator's definition says.", run_verify);
   command->add_option("file", options->engine.model, "A model or a plan")->required();
   command->add_flag("--file-only", options->file_only,
-                    "Of a plan: whether it is whole, every byte is checked; nothing runs");
-  command->add_option("--runs", options->runs, "Of each node, and of the network in each context")
+                    "Only check that a plan is complete and undamaged, byte by byte; nothing runs");
+  command->add_option("--runs", options->runs, "Runs of each node, and of the network in each context")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  command->add_option("--contexts", options->contexts, "At work at once")
+  command->add_option("--contexts", options->contexts, "Contexts that run at the same time")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   command->add_option("--inputs", options->inputs,
                       "safetensors file of values by input name; other inputs are random");
-  command->add_option("--seed", options->seed, "Of the random inputs")->capture_default_str();
+  command->add_option("--seed", options->seed, "Seed of the random inputs")->capture_default_str();
   command->add_option("-o,--output", options->output,
-                      "ONNX model to write of the first node that differs; what it read goes beside it, to "
+                      "ONNX model to write of the first node that differs; its inputs go beside it, to "
                       "NAME.inputs.safetensors");
   command->add_flag("--json", options->json, "As one JSON object");
   add_engine_options(*command, options->engine);

@@ -205,9 +205,16 @@ typedef struct lanner_build_options {
   const lanner_environment* environment; /* Null: no operators beside Lanner's own. */
   const lanner_input_picture* pictures;  /* Inputs that take images of any size, not tensors. */
   size_t picture_count;
-  uint64_t weight_budget; /* As lanner_engine_set_weight_budget. */
+  uint64_t weight_budget;            /* As lanner_engine_set_weight_budget. */
   const lanner_placed_nodes* placed; /* The first that matches a node counts for it. */
   size_t placed_count;
+  /* Names of values inside the model that the engine gives, in this order, instead of the model's outputs. */
+  const char* const* outputs;
+  size_t output_count;
+  /* Beside the model's own, which it replaces under an equal key; kept in the plan. `lanner.preprocess` is
+     refused: preprocessing has an option of its own. */
+  const lanner_metadata* metadata;
+  size_t metadata_count;
 } lanner_build_options;
 
 typedef struct lanner_load_options {
@@ -282,6 +289,11 @@ lanner_status lanner_engine_output(const lanner_engine* engine, size_t index, la
                                    lanner_error** error) LANNER_NOEXCEPT;
 /* What the model says of itself under a key; null when it says nothing. Valid as long as the engine. */
 const char* lanner_engine_metadata(const lanner_engine* engine, const char* key) LANNER_NOEXCEPT;
+/* All of it, in the order of keys; 0 for null. */
+size_t lanner_engine_metadata_count(const lanner_engine* engine) LANNER_NOEXCEPT;
+/* Both texts are valid as long as the engine. */
+lanner_status lanner_engine_metadata_entry(const lanner_engine* engine, size_t index, lanner_metadata* entry,
+                                           lanner_error** error) LANNER_NOEXCEPT;
 
 /* ---- Images ---- */
 

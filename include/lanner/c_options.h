@@ -51,6 +51,12 @@ typedef struct lanner_pair {
   const char* output;
 } lanner_pair;
 
+/* A text that an engine says of itself under a key. The structure never grows. */
+typedef struct lanner_metadata {
+  const char* key;
+  const char* value;
+} lanner_metadata;
+
 /* How callers hold an input or output: `acdb:f16`, `row:u8:pitch=640`, `any`. The structure never grows. */
 typedef struct lanner_binding_storage {
   const char* name;

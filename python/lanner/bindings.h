@@ -77,8 +77,8 @@ std::string preprocess_docs(std::string_view begin);
 
 /// The image itself where it is in host memory.
 Image on_host(const Image& image);
-/// PNG for a notebook, made smaller where it is wide; None without a picture.
-nb::object png_of(const Image& image);
+/// PNG for a notebook, made smaller where it is wider than `widest` pixels; None without a picture.
+nb::object png_of(const Image& image, std::int32_t widest = 1280);
 
 /// What Python makes of bytes, and back; `errors` is Python's: "surrogateescape" keeps what is not UTF-8.
 nb::str text_of(std::string_view bytes, const char* errors = "surrogateescape");

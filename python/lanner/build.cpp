@@ -15,58 +15,124 @@
 namespace lanner::python {
 namespace {
 
-constexpr std::array build_keywords{
-    Keyword{"precision", "str | collections.abc.Iterable[str]", "'fp32'", "names like fp16,fp32"},
-    Keyword{"pins", "collections.abc.Mapping[str, str]", "{}", "a dict like {\"/head/*\": \"fp32\"}"},
-    Keyword{"strict", "bool", "False"},
-    Keyword{"exact", "bool", "False"},
-    Keyword{
-        "shapes",
-        "collections.abc.Mapping[str, collections.abc.Sequence[int] | tuple[collections.abc.Sequence[int], "
-        "collections.abc.Sequence[int], collections.abc.Sequence[int]]]",
-        "{}", "a dict like {\"x\": (1, 3, 224, 224)}"},
-    Keyword{"profiles",
-            "collections.abc.Sequence[collections.abc.Mapping[str, collections.abc.Sequence[int] | "
-            "tuple[collections.abc.Sequence[int], collections.abc.Sequence[int], "
-            "collections.abc.Sequence[int]]]]",
-            "[]", "a list of dicts like {\"x\": ((1, 3, 8, 8), (2, 3, 8, 8), (4, 3, 8, 8))}"},
-    Keyword{"threads", "int", "0"},
-    Keyword{"budget", "float", "10.0"},
-    Keyword{"device", "str | collections.abc.Sequence[str]", "'auto'", "a name like cuda:0, or several"},
-    Keyword{"placement", "collections.abc.Mapping[str, str]", "{}", "a dict like {\"layer4*\": \"cuda:1\"}"},
-    Keyword{"deterministic", "bool", "False"},
-    Keyword{"retune", "bool", "False"},
+// `shape`, or (min, opt, max) of shapes.
+#define LANNER_SHAPE "collections.abc.Sequence[int]"
+#define LANNER_RANGE LANNER_SHAPE " | tuple[" LANNER_SHAPE ", " LANNER_SHAPE ", " LANNER_SHAPE "]"
+#define LANNER_NAMES "collections.abc.Mapping[str, str]"
+
+/// What kernels may be, and where they run.
+constexpr std::array kernel_keywords{
+    Keyword{"precision", "str | collections.abc.Iterable[str]", "'fp32'", "names like fp16,fp32"}.of(
+        "types that kernels may compute in: fp32, fp16, bf16, as a list or separated by commas; fp32 is "
+        "always "
+        "allowed, unless strict"),
+    Keyword{"pins", LANNER_NAMES, "{}", "a dict like {\"/head/*\": \"fp32\"}"}.of(
+        "type by name of a node, or by a pattern with * and ?: {\"/head/*\": \"fp32\"}"),
+    Keyword{"strict", "bool", "False"}.of(
+        "raise Error where no kernel computes a node in the precision, or on the device, that was asked for"),
+    Keyword{"exact", "bool", "False"}.of(
+        "no kernels that compute by another formula and round differently, such as Winograd's"),
+    Keyword{"shapes", "collections.abc.Mapping[str, " LANNER_RANGE "]", "{}",
+            "a dict like {\"x\": (1, 3, 224, 224)}"}
+        .of("input name to shape, or to (min, opt, max): the shapes that the engine accepts; opt is tuned"),
+    Keyword{"profiles", "collections.abc.Sequence[collections.abc.Mapping[str, " LANNER_RANGE "]]", "[]",
+            "a list of dicts like {\"x\": ((1, 3, 8, 8), (2, 3, 8, 8), (4, 3, 8, 8))}"}
+        .of("dicts like shapes, ranges to prepare for: the opt shapes of each are tuned, other shapes in a "
+            "range "
+            "use the same kernels, and shapes outside of all ranges run too"),
+    Keyword{"threads", "int", "0"}.of("of each context; 0: default_threads()"),
+    Keyword{"budget", "float", "10.0"}.of(
+        "seconds that timing kernels may take; 0 chooses by estimates and times nothing"),
+    Keyword{"device", "str | collections.abc.Sequence[str]", "'auto'", "a name like cuda:0, or several"}.of(
+        "\"cpu\", \"cuda:0\", \"auto\": the first GPU, else the CPU; or several GPUs, of which the first "
+        "holds "
+        "inputs and outputs"),
+    Keyword{"placement", LANNER_NAMES, "{}", "a dict like {\"layer4*\": \"cuda:1\"}"}.of(
+        "device by name or pattern of nodes: {\"layer4*\": \"cuda:1\", \"head*\": \"cpu\"}; docs/devices.md"),
+    Keyword{"deterministic", "bool", "False"}.of(
+        "nothing is timed, and the same model gives the same plan, byte for byte"),
+    Keyword{"retune", "bool", "False"}.of("time kernels again, also those that earlier builds have timed"),
+};
+
+/// What inputs and outputs are.
+constexpr std::array binding_keywords{
     Keyword{"preprocess", "collections.abc.Mapping[str, Preprocess]", "{}",
-            "a dict like {\"x\": Preprocess()}"},
+            "a dict like {\"x\": Preprocess()}"}
+        .of("input name to Preprocess, by which images given to that input become tensors; element type, and "
+            "a "
+            "size that it leaves open, are the input's. Default: what the model declares in its metadata "
+            "lanner.preprocess"),
     Keyword{"pictures", "collections.abc.Mapping[str, Preprocess | tuple[str, Preprocess]]", "{}",
-            "a dict like {\"x\": Preprocess()}"},
-    Keyword{"states", "collections.abc.Mapping[str, str]", "{}", "a dict like {\"input\": \"output\"}"},
-    Keyword{"aliases", "collections.abc.Mapping[str, str]", "{}", "a dict like {\"output\": \"input\"}"},
-    Keyword{"outputs", "list[str] | tuple[str, ...]", "[]", "a list of names"},
-    Keyword{"overwritable", "collections.abc.Sequence[str]", "[]", "a list of names"},
-    Keyword{"storages", "collections.abc.Mapping[str, str]", "{}", "a dict like {\"x\": \"acdb\"}"},
-    Keyword{"weights", "object"},
-    Keyword{"weight_budget", "int"},
-    Keyword{"limits", "collections.abc.Mapping[str, float | str]"},
-    Keyword{"environment", "Environment", "..."},
+            "a dict like {\"x\": Preprocess()}"}
+        .of("input name to Preprocess, or to (pixel format, Preprocess) where all images have that format: "
+            "the "
+            "input takes images of any size, which a kernel on the engine's device converts as part of the "
+            "run; "
+            "docs/pictures.md"),
+    Keyword{"states", LANNER_NAMES, "{}", "a dict like {\"input\": \"output\"}"}.of(
+        "input name to output name: the context keeps the output of a run as that input of the next one; "
+        "docs/state.md"),
+    Keyword{"aliases", LANNER_NAMES, "{}", "a dict like {\"output\": \"input\"}"}.of(
+        "output name to input name: the output is written into the memory of the input"),
+    Keyword{"outputs", "list[str] | tuple[str, ...]", "[]", "a list of names"}.of(
+        "names of values inside the model that the engine gives, in this order, instead of the model's own "
+        "outputs"),
+    Keyword{"overwritable", "collections.abc.Sequence[str]", "[]", "a list of names"}.of(
+        "inputs whose memory a run may overwrite"),
+    Keyword{"storages", LANNER_NAMES, "{}", "a dict like {\"x\": \"acdb\"}"}.of(
+        "memory layout of an input or output: \"acdb\" (channels last), \"acdb:float16\", "
+        "\"row:uint8:pitch=640\", or \"any\": what costs least"),
+    Keyword{"metadata", LANNER_NAMES, "{}", "a dict like {\"lanner.task\": \"detect\"}"}.of(
+        "text by key, added to the model's own metadata and kept in plans; an equal key replaces the "
+        "model's"),
+};
+
+/// What the call itself needs.
+constexpr std::array call_keywords{
+    Keyword{"weights", "object"}.of(
+        "path or bytes of the .caffemodel that belongs to a Caffe network in text"),
+    Keyword{"weight_budget", "int"}.of("bytes of GPU memory that weights may take; see Engine.weight_budget"),
+    Keyword{"limits", "collections.abc.Mapping[str, float | str]"}.of(
+        "bounds on what the model may make the build and the engine's contexts use, like {\"total_bytes\": "
+        "\"4GiB\", \"seconds\": 60}; docs/limits.md"),
+    Keyword{"environment", "Environment", "..."}.of("operators of plug-ins, log, threads and memory to use"),
     Keyword{"progress",
             "collections.abc.Callable[[str, int, int], object]",
             {},
-            "a function of (stage, done, total)"},
-    Keyword{"dynamic_shapes", "object"},
+            "a function of (stage, done, total)"}
+        .of("called with (stage, done, total) while the build runs; an exception ends the build"),
+    Keyword{"dynamic_shapes", "object"}.of(
+        "of a torch module only: as torch.export.export takes them; docs/pytorch.md"),
 };
 
+#undef LANNER_NAMES
+#undef LANNER_RANGE
+#undef LANNER_SHAPE
+
+std::span<const Keyword> build_keywords() {
+  static const std::vector<Keyword> keywords = [] {
+    std::vector<Keyword> list(kernel_keywords.begin(), kernel_keywords.end());
+    list.insert(list.end(), binding_keywords.begin(), binding_keywords.end());
+    list.insert(list.end(), call_keywords.begin(), call_keywords.end());
+    return list;
+  }();
+  return keywords;
+}
+
 constexpr std::array load_keywords{
-    Keyword{"threads", "int", "0"},
-    Keyword{"device", "str"},
-    Keyword{"weights", "object"},
-    Keyword{"weight_budget", "int"},
-    Keyword{"limits", "collections.abc.Mapping[str, float | str]"},
-    Keyword{"environment", "Environment", "..."},
+    Keyword{"threads", "int", "0"}.of("of each context; 0: what the plan was built for, at most the cores of "
+                                      "this machine"),
+    Keyword{"device", "str"}.of("where to run when that is not the plan's own device, which tunes again"),
+    Keyword{"weights", "object"}.of("for a plan that was saved without weights: path or bytes of the model, "
+                                    "of a safetensors file or of a "
+                                    "plan that has them"),
+    Keyword{"weight_budget", "int"}.of("bytes of GPU memory that weights may take; see Engine.weight_budget"),
+    Keyword{"limits", "collections.abc.Mapping[str, float | str]"}.of("as of build"),
+    Keyword{"environment", "Environment", "..."}.of("as of build; with the operators that the plan needs"),
 };
 
 std::string_view expected_of(std::string_view name) {
-  return std::ranges::find(build_keywords, name, &Keyword::name)->expected;
+  return std::ranges::find(build_keywords(), name, &Keyword::name)->expected;
 }
 
 /// An option that is a dict.
@@ -168,6 +234,11 @@ bool apply_bindings(BuildOptions& options, const std::string& name, nb::handle v
     options.outputs = names_of(value);
   else if (name == "overwritable")
     options.overwritable = names_of(value);
+  else if (name == "metadata")
+    options.metadata = values_of(name, value, "a text", [](nb::handle one) {
+      if (!nb::isinstance<nb::str>(one)) throw std::bad_cast();
+      return bytes_of(one, "surrogateescape");
+    });
   else if (name == "storages")
     options.storages = values_of(name, value, "a storage like acdb", [](nb::handle one) {
       return BindingStorage::parse(nb::cast<std::string>(one));
@@ -206,7 +277,7 @@ PyEngine build(nb::handle model, const nb::args& others, const nb::kwargs& keywo
   if (!keywords.contains("device") || nb::object(keywords["device"]).is_none())
     options.device = automatic_device();
   nb::object weights = nb::none(), progress = nb::none();
-  apply_options(keywords, build_keywords, [&](const std::string& name, nb::handle value) {
+  apply_options(keywords, build_keywords(), [&](const std::string& name, nb::handle value) {
     if (name == "progress") {
       if (PyCallable_Check(value.ptr()) == 0) throw std::bad_cast();
       progress = nb::borrow(value);
@@ -258,58 +329,35 @@ PyEngine load(nb::handle plan, const nb::args& others, const nb::kwargs& keyword
   return engine;
 }
 
+std::string build_docs() {
+  return "Imports, optimises and tunes a model. Warnings of the build are Python's, category "
+         "RuntimeWarning.\n\n"
+         "model: path, bytes or an onnx.ModelProto, of ONNX, TensorFlow (a frozen GraphDef in binary or "
+         "text) "
+         "or Caffe; or a torch.nn.Module, a torch.export.ExportedProgram or a keras.Model\n"
+         "example_inputs: of a torch module only: what its forward takes, as a tensor, a tuple, or a dict by "
+         "name\n" +
+         keyword_docs(build_keywords()) +
+         "\n\nRaises BadData for a malformed model, Unsupported for what Lanner cannot run, NotFound for a "
+         "missing file, InvalidArgument for options that do not fit the model, LimitExceeded past a limit.";
+}
+
 } // namespace
 
 void register_build(nb::module_& module) {
-  module.def(
-      "build", &build, nb::arg("model").none(), nb::arg("others"), nb::arg("options"),
-      nb::sig(
-          signature("def build(model: object, example_inputs: object | None = None", build_keywords, "Engine")
-              .c_str()),
-      "Imports, optimises and tunes a model.\n\nmodel: path, bytes or an onnx.ModelProto; ONNX, TensorFlow "
-      "GraphDef (binary or text) or Caffe; a torch.nn.Module, a torch.export.ExportedProgram or a "
-      "keras.Model. example_inputs: of a module, what its forward takes: a tensor, a tuple, or a dict by "
-      "name. "
-      "dynamic_shapes: of a module, as torch.export.export takes them; see docs/pytorch.md. "
-      "weights: of a Caffe net in text its .caffemodel. shapes: "
-      "input name to shape, or to (min, "
-      "opt, max): what the engine takes. profiles: dicts of the same, ranges to be ready for; the "
-      "build tunes the opt shapes of each, other shapes in a range take over their kernels, and shapes "
-      "in none run too. precision: types that kernels may compute in, fp32, fp16, bf16; fp32 always, unless "
-      "strict. pins: type by name of a node, or by a pattern with * and ?: {\"/head/*\": \"fp32\"}. strict: "
-      "a node that no kernel computes as it was asked for, or runs where it was placed, is an error. exact: "
-      "no kernels that compute by "
-      "another formula, like Winograd's. budget: seconds that timing kernels may take; 0 chooses by "
-      "heuristics. "
-      "device: auto, cpu or cuda:0, or several GPUs, of which the first has inputs and outputs. placement: "
-      "device by name of a node or pattern: {\"layer4*\": \"cuda:1\", \"head*\": \"cpu\"}. "
-      "deterministic: the same model gives the same plan, nothing is timed. retune: kernels are timed again "
-      "that earlier builds have timed. "
-      "preprocess: input name to Preprocess, whose type, and size where it has none, are the input's; for "
-      "others "
-      "it is what the model declares in its metadata, lanner.preprocess. outputs: names of values of the "
-      "model "
-      "that the engine gives out, in this order, in place of the model's own outputs. pictures: input name "
-      "to Preprocess, or to (format, Preprocess) "
-      "where all images have one: the input takes images, of any size, which a kernel on the engine's device "
-      "reads where they lie. "
-      "states: input name to output name, values that each context keeps: the output's after a run is the "
-      "input's at the next one. aliases: output name to input name, outputs that are written into the "
-      "input's "
-      "array. overwritable: inputs whose arrays a run may write over. storages: how arrays of an input or "
-      "output lie, like \"acdb\", \"acdb:float16\", \"row:uint8:pitch=640\", or \"any\" for what costs "
-      "least. "
-      "weight_budget: bytes of the GPU that weights may take, see Engine.weight_budget. "
-      "limits: what the model may make the build and the engine's contexts do, like {\"total_bytes\": "
-      "\"4GiB\", \"seconds\": 60}; see docs/limits.md. environment: operators from plug-ins, see "
-      "Environment. "
-      "progress: called with (stage, done, total).");
+  module.def("build", &build, nb::arg("model").none(), nb::arg("others"), nb::arg("options"),
+             nb::sig(signature("def build(model: object, example_inputs: object | None = None",
+                               build_keywords(), "Engine")
+                         .c_str()),
+             build_docs().c_str());
   module.def(
       "load", &load, nb::arg("plan").none(), nb::arg("others"), nb::arg("options"),
       nb::sig(signature("def load(plan: object", load_keywords, "Engine").c_str()),
-      "Opens a plan that Engine.save wrote. device: where it runs when that is not the plan's own, "
-      "which tunes again. weights: for a plan that was saved without, the model, a safetensors file or a "
-      "plan that has them. weight_budget, limits, environment: as of build.");
+      ("Opens a plan that Engine.save or `lanner build` wrote.\n\nplan: path or bytes\n" +
+       keyword_docs(load_keywords) +
+       "\n\nRaises BadData for bytes that are no plan or a damaged one, Unsupported for a plan of another "
+       "version or device.")
+          .c_str());
 }
 
 } // namespace lanner::python

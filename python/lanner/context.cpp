@@ -244,8 +244,12 @@ nb::list PyContext::profile() const {
 
 void register_context(nb::module_& module) {
   nb::class_<Binding>(module, "Binding", "An input or output of an engine.")
-      .def_prop_ro("name", [](const Binding& self) { return text_of(self.name); })
-      .def_prop_ro("dtype", [](const Binding& self) { return std::string(to_string(self.dtype)); })
+      .def_prop_ro(
+          "name", [](const Binding& self) { return text_of(self.name); },
+          "Name, as inputs and results are keyed.")
+      .def_prop_ro(
+          "dtype", [](const Binding& self) { return std::string(to_string(self.dtype)); },
+          "Element type: `f32`, `u8`, `i64`, `string`.")
       .def_prop_ro(
           "shape",
           [](const Binding& self) {
@@ -258,20 +262,19 @@ void register_context(nb::module_& module) {
             return nb::tuple(dims);
           },
           nb::sig("def shape(self) -> tuple[int | str, ...]"),
-          "Sizes; a name or an expression where a size is open.")
-      .def_ro("sequence", &Binding::sequence)
+          "Size of each dimension; a name or an expression where it may vary.")
+      .def_ro("sequence", &Binding::sequence, "Whether it is a sequence or an optional: a list, or None.")
       .def_ro("storage", &Binding::storage,
-              "How arrays lie in memory: row, acdb, f16 aBcd16b; dtype is theirs.")
+              "Memory layout of its arrays: `row` (row-major), `acdb`, `f16 aBcd16b`; dtype is theirs.")
       .def_ro("picture", &Binding::picture,
-              "Of an input that takes images: the name of their pixel format, or any; else empty.")
-      .def_ro("state", &Binding::state, "Whether it takes part in a state; as an input it need not be given.")
-      .def_ro("overwritten", &Binding::overwritten, "Whether a run may write over this input's array.")
+              "Of an input that takes images: their pixel format, or `any`; else empty.")
+      .def_ro("state", &Binding::state, "Whether it is part of a state; as an input it need not be given.")
+      .def_ro("overwritten", &Binding::overwritten, "Whether a run may overwrite this input's array.")
       .def("__repr__", [](const Binding& self) { return text_of(self.to_string()); });
 
-  nb::class_<PyContext>(
-      module, "Context",
-      "One caller's state to run an engine: memory and threads. One thread at a time; another "
-      "call meanwhile raises.")
+  nb::class_<PyContext>(module, "Context",
+                        "Memory and threads to run an engine, made by Engine.create_context. For one thread "
+                        "at a time: a call during another call raises InvalidArgument.")
       .def(
           "__call__", &PyContext::run, nb::arg("inputs").none() = nb::none(), nb::kw_only(),
           nb::arg("outputs").none() = nb::dict(), nb::arg("stream").none() = 0,
@@ -280,11 +283,14 @@ void register_context(nb::module_& module) {
                   "collections.abc.Mapping[str, object] = {}, stream: int = 0, "
                   "executor: typing.Callable[[int, typing.Callable[[int], None]], typing.Any] | None = None, "
                   "allocator: tuple[int, int, int] | None = None) -> dict[str, Tensor]"),
-          "Runs to completion on all inputs; a dict from output name to Tensor. No array is held after it."
-          "\n\noutputs: arrays or tensors that results are written to: contiguous, writable, of the result's "
-          "type and shape. stream: a CUDA stream's handle, as torch.cuda.Stream.cuda_stream is. executor, "
-          "allocator: what runs this run's loops and gives the memory of its results, in place of the "
-          "environment's; see Environment.")
+          "Runs the network to completion: a dict from output name to Tensor. Arrays are not held after it. "
+          "Raises InvalidArgument for unknown names and wrong types or shapes.\n\ninputs: dict from input "
+          "name to array, Tensor, Image, Frame or list of images\noutputs: dict from output name to array or "
+          "tensor that the result is written to: contiguous, writable, of the result's type and "
+          "shape\nstream: handle of a CUDA stream to run on, such as "
+          "torch.cuda.Stream.cuda_stream\nexecutor: runs the loops of this run in place of the "
+          "environment's; see Environment\nallocator: gives the memory of this run's results in place of the "
+          "environment's; see Environment")
       .def(
           "enqueue", &PyContext::enqueue, nb::arg("inputs").none() = nb::none(),
           nb::arg("stream").none() = nb::none(), nb::kw_only(), nb::arg("outputs").none() = nb::dict(),
@@ -293,20 +299,33 @@ void register_context(nb::module_& module) {
                   "collections.abc.Mapping[str, object] = {}, "
                   "executor: typing.Callable[[int, typing.Callable[[int], None]], typing.Any] | None = None, "
                   "allocator: tuple[int, int, int] | None = None) -> dict[str, Tensor]"),
-          "Queues a run on a CUDA stream and returns; inputs and results may be touched once the stream is "
-          "synchronised, or by later work of that stream. On the CPU the run is done at return. The context "
-          "holds the arrays until its next call, or unbind().")
+          "Queues a run on a CUDA stream and returns. Inputs and results may be used once the stream is "
+          "synchronised, or by later work on that stream. On the CPU the run is complete at return. The "
+          "context holds the arrays until its next call, or unbind().\n\ninputs: as of a call\nstream: "
+          "handle of the CUDA stream\noutputs: as of a call\nexecutor: as of a call\nallocator: as of a call")
       .def("unbind", &PyContext::unbind,
-           "Lets go of the arrays of enqueue(). Work that is still queued on a GPU may use them: only for "
-           "memory that is given again behind that work alone, as allocators in order of streams do.")
-      .def("reset_states", &PyContext::reset_states, "The next run begins with states of zeros.")
+           "Releases the arrays of enqueue(). Work that is still queued on the GPU may use them: call it "
+           "before that work is done only where their memory is reused in the order of the stream, as "
+           "PyTorch's allocator does.")
+      .def("reset_states", &PyContext::reset_states,
+           "Sets all states to zeros for the next run; docs/state.md.")
       .def("state", &PyContext::state, nb::arg("input"),
            nb::sig("def state(self, input: str) -> Tensor | None"),
-           "A copy of what the next run reads as the state of this input; None where there is nothing yet.")
-      .def_prop_ro("threads", &PyContext::threads)
-      .def_prop_ro("arena_bytes", &PyContext::arena_bytes)
+           "A copy of the state that the next run reads as this input; None where there is none "
+           "yet.\n\ninput: name of the state's input")
+      .def_prop_ro("threads", &PyContext::threads, "Threads of its runs.")
+      .def_prop_ro("arena_bytes", &PyContext::arena_bytes,
+                   "Bytes of working memory for the shapes of the last run.")
       .def("profile", &PyContext::profile, nb::sig("def profile(self) -> list[dict[str, typing.Any]]"),
-           "A dict for each step, in order; empty unless the context was made with profile=True.")
+           "What each step took since the context was made, in order: dicts with name, op, kernel, backend, "
+           "sources (nodes of the model), bytes and flops of a run, runs, and seconds of all runs. Empty "
+           "unless it was made with profile=True.")
+      .def(
+          "_repr_html_",
+          [](const PyContext& self) {
+            return context_html(self.engine(), self.threads(), self.arena_bytes());
+          },
+          nb::sig("def _repr_html_(self) -> str"))
       .def("__repr__", [](const PyContext& self) {
         return text_of(context_text(self.engine(), self.threads()), "backslashreplace");
       });

@@ -83,12 +83,12 @@ nb::list bindings(const std::vector<Binding>& list) {
 /// What is of all engines of the process.
 void register_process(nb::module_& module) {
   module.def("default_threads", &default_threads, nb::sig("def default_threads() -> int"),
-             "Threads of what is made without a number of its own: what set_threads() said, else "
-             "LANNER_THREADS, else as many as there are cores that this process may keep busy now.");
+             "Threads of engines, decoders and readers made without a number: that of set_threads(), else of "
+             "the environment variable LANNER_THREADS, else as many as this process may use cores.");
   module.def(
       "set_threads", [](nb::handle count) { set_threads(to_value<int>("count", count, "int")); },
       nb::arg("count").none(), nb::sig("def set_threads(count: int) -> None"),
-      "Sets that number for every engine, decoder and reader made from now on; 0 takes it back.");
+      "Sets default_threads() for what is made from now on.\n\ncount: 1 to 4096; 0 undoes it");
   module.def(
       "add_library_folders",
       [](nb::handle folders) {
@@ -97,9 +97,8 @@ void register_process(nb::module_& module) {
         add_library_folders(paths);
       },
       nb::arg("folders"), nb::sig("def add_library_folders(folders: collections.abc.Sequence[str]) -> None"),
-      "Where CUDA's libraries are looked for before the loader's folders; to be called before the first use "
-      "of a GPU. "
-      "Those of PyPI's nvidia packages are known already.");
+      "Adds folders where CUDA's libraries are looked for before the system's; call it before the first use "
+      "of a GPU. The folders of PyPI's nvidia packages are known already.\n\nfolders: paths");
 }
 
 void register_runs(nb::class_<PyEngine>& engine) {
@@ -108,8 +107,10 @@ void register_runs(nb::class_<PyEngine>& engine) {
            nb::arg("stream").none() = 0, nb::arg("others"),
            nb::sig("def __call__(self, inputs: collections.abc.Mapping[str, object], *, stream: int = 0) -> "
                    "dict[str, Tensor]"),
-           "Runs on a dict from input name to array, Tensor, Image, Frame or list of images; a dict from "
-           "output name to Tensor.")
+           "Runs the network in a context of its own: a dict from output name to Tensor. Threads may call it "
+           "at the same time. Raises InvalidArgument for unknown names and wrong types or shapes.\n\ninputs: "
+           "dict from input name to array, Tensor, Image, Frame or list of images\nstream: handle of a CUDA "
+           "stream to run on, such as torch.cuda.Stream.cuda_stream")
       .def(
           "create_context",
           [](const PyEngine& self, nb::handle threads, nb::handle profile) {
@@ -117,7 +118,9 @@ void register_runs(nb::class_<PyEngine>& engine) {
                                               to_value<bool>("profile", profile, "bool")});
           },
           nb::arg("threads").none() = 0, nb::arg("profile").none() = false,
-          nb::sig("def create_context(self, threads: int = 0, profile: bool = False) -> Context"))
+          nb::sig("def create_context(self, threads: int = 0, profile: bool = False) -> Context"),
+          "Makes memory and threads for one caller, to run the engine again and again.\n\nthreads: threads "
+          "of its runs; 0: the engine's\nprofile: measure each step, for Context.profile()")
       .def(
           "save",
           [](const PyEngine& self, nb::handle path, bool weights) {
@@ -127,9 +130,9 @@ void register_runs(nb::class_<PyEngine>& engine) {
           },
           nb::arg("path"), nb::kw_only(), nb::arg("weights") = true,
           nb::sig("def save(self, path: str | os.PathLike[str], *, weights: bool = True) -> None"),
-          "Writes a plan beside the path and renames it. weights: False leaves out what is made of the "
-          "model's "
-          "weights; lanner.load(path, weights=model) takes them from there.")
+          "Writes a plan, which lanner.load opens without building again. The file appears whole or not at "
+          "all.\n\npath: file to write\nweights: False leaves out the model's weights; lanner.load(path, "
+          "weights=model) then takes them from the model")
       .def("prepare", &prepare, nb::arg("shapes").none(), nb::kw_only(), nb::arg("threads").none() = 0,
            nb::arg("progress") = nb::none(),
            nb::sig("def prepare(self, shapes: collections.abc.Mapping[str, collections.abc.Sequence[int]] | "
@@ -137,9 +140,10 @@ void register_runs(nb::class_<PyEngine>& engine) {
                    "*, threads: int | "
                    "collections.abc.Sequence[int] = 0, progress: collections.abc.Callable[[str, int, int], "
                    "object] | None = None) -> None"),
-           "Tunes kernels for these input shapes, or for several, ahead of their first run, within the "
-           "build's budget and while contexts go on running; save keeps them. threads: of contexts, 0 for "
-           "the engine's; several for each of them.")
+           "Tunes kernels for input shapes before their first run, within the build's budget; contexts may "
+           "run meanwhile, and save() keeps the result.\n\nshapes: dict from input name to shape, or several "
+           "such dicts\nthreads: of the contexts that will run them; 0: the engine's; several to prepare for "
+           "each\nprogress: called with (stage, done, total)")
       .def(
           "verify",
           [](const PyEngine& self, nb::handle shapes, nb::handle inputs, std::uint64_t seed, int runs,
@@ -157,26 +161,27 @@ void register_runs(nb::class_<PyEngine>& engine) {
               "contexts: int = 2, "
               "threads: int = 0, reproducer: str | os.PathLike[str] | None = None, "
               "progress: collections.abc.Callable[[str, int, int], object] | None = None) -> Verification"),
-          "Compares every node's kernel with what the node's definition gives on the same values, then "
-          "several "
-          "contexts at work at once. inputs that are not given are random. reproducer: path of the ONNX "
-          "model "
-          "that is written of the first node that differs; what it read goes beside it, to "
-          "NAME.inputs.safetensors. The result is true where nothing differs.");
+          "Compares every node's kernel with the definition of its operator on the same values, then runs of "
+          "several contexts at once with each other.\n\nshapes: dict from input name to shape; default the "
+          "tuned ones\ninputs: dict from input name to array; inputs that are not given are random\nseed: of "
+          "the random inputs\nruns: runs of each node, and of the network in each context\ncontexts: "
+          "contexts that run at the same time\nthreads: threads of each context; 0: the "
+          "engine's\nreproducer: path of an ONNX model that is written of the first node that differs; its "
+          "inputs go beside it, to NAME.inputs.safetensors\nprogress: called with (stage, done, total)");
 }
 
 void register_weights(nb::class_<PyEngine>& engine) {
   engine
       .def("refit", &refit, nb::arg("weights").none(),
            nb::sig("def refit(self, weights: collections.abc.Mapping[str, object]) -> Engine"),
-           "An engine whose weights of these names have other values, arrays of the same type and shape; "
-           "others "
-           "keep theirs. Kernels stay, nothing is timed, this engine and its contexts are not touched. A "
-           "weight "
-           "that became one constant with others may ask for those too: the error says which.")
+           "A new engine with other values of some weights; the rest is shared. Kernels stay, nothing is "
+           "timed, and this engine and its contexts do not change; docs/weights.md. Raises NotFound for an "
+           "unknown name and InvalidArgument for a wrong type or shape, or where the build merged a weight "
+           "with others, which the message names.\n\nweights: dict from name to array of the same type and "
+           "shape")
       .def_prop_ro("weights", &weights_of,
                    nb::sig("def weights(self) -> dict[str, tuple[str, tuple[int, ...]]]"),
-                   "The model's weights that refit takes: name to element type and shape.")
+                   "Weights of the model that refit accepts: name to (element type, shape).")
       .def_prop_rw(
           "weight_budget", [](const PyEngine& self) { return self.get().weight_budget(); },
           [](PyEngine& self, nb::handle bytes) {
@@ -188,15 +193,15 @@ void register_weights(nb::class_<PyEngine>& engine) {
           nb::for_getter(nb::sig("def weight_budget(self) -> int | None")),
           nb::for_setter(nb::arg("bytes").none()),
           nb::for_setter(nb::sig("def weight_budget(self, bytes: int | None, /) -> None")),
-          "Bytes of the GPU that weights may take, buffers of one context included; None: all lie there. "
-          "Others are copied from the host ahead of the steps that read them. Contexts take it up at their "
-          "next run.")
+          "Bytes of GPU memory that weights may take, including the buffers of one context; None: no bound. "
+          "Weights beyond it are copied from the host before the steps that read them. Contexts follow at "
+          "their next run; docs/weights.md.")
       .def_prop_ro(
           "streamable_weights", [](const PyEngine& self) { return self.get().streamable_weights(); },
-          "Bytes of weights that a budget may keep from the GPU.")
+          "Bytes of weights that may stay on the host under a weight_budget.")
       .def_prop_ro(
           "min_weight_budget", [](const PyEngine& self) { return self.get().min_weight_budget(); },
-          "The least that weight_budget may be.");
+          "The smallest weight_budget, in bytes.");
 }
 
 nb::dict preprocess_of(const PyEngine& engine) {
@@ -207,20 +212,25 @@ nb::dict preprocess_of(const PyEngine& engine) {
 }
 
 void register_facts(nb::class_<PyEngine>& engine) {
-  engine.def_prop_ro("name", [](const PyEngine& self) { return text_of(self.get().name()); })
+  engine
+      .def_prop_ro(
+          "name", [](const PyEngine& self) { return text_of(self.get().name()); },
+          "Name of the model's graph.")
       .def_prop_ro(
           "inputs", [](const PyEngine& self) { return bindings(self.get().inputs()); },
-          nb::sig("def inputs(self) -> list[Binding]"))
+          nb::sig("def inputs(self) -> list[Binding]"), "The inputs, in the model's order.")
       .def_prop_ro(
           "outputs", [](const PyEngine& self) { return bindings(self.get().outputs()); },
-          nb::sig("def outputs(self) -> list[Binding]"))
-      .def_prop_ro("threads", [](const PyEngine& self) { return self.get().threads(); })
+          nb::sig("def outputs(self) -> list[Binding]"),
+          "The outputs, in the model's order, or that of build's outputs=.")
+      .def_prop_ro(
+          "threads", [](const PyEngine& self) { return self.get().threads(); }, "Threads of its contexts.")
       .def_prop_ro(
           "device", [](const PyEngine& self) { return self.get().device().to_string(); },
-          "Where inputs and outputs are.")
-      .def_prop_ro(
-          "preprocess", &preprocess_of, nb::sig("def preprocess(self) -> dict[str, Preprocess]"),
-          "What pictures that are bound become, by input: as it was built, or as the model declares it.")
+          "Device of inputs and outputs: `cpu`, `cuda:0`.")
+      .def_prop_ro("preprocess", &preprocess_of, nb::sig("def preprocess(self) -> dict[str, Preprocess]"),
+                   "How images given to an input become tensors, by input name: as given to build, or as the "
+                   "model declares it.")
       .def_prop_ro(
           "metadata",
           [](const PyEngine& self) {
@@ -228,18 +238,21 @@ void register_facts(nb::class_<PyEngine>& engine) {
             for (const auto& [key, value] : self.get().metadata()) metadata[text_of(key)] = text_of(value);
             return metadata;
           },
-          nb::sig("def metadata(self) -> dict[str, str]"))
+          nb::sig("def metadata(self) -> dict[str, str]"),
+          "Metadata of the model and what build's metadata= added, text by key.")
       .def(
-          "ir", [](const PyEngine& self) { return text_of(self.get().ir()); }, "The canonical graph as text.")
+          "ir", [](const PyEngine& self) { return text_of(self.get().ir()); },
+          "The graph after import and canonical passes, as text.")
       .def(
           "lowered_ir", [](const PyEngine& self) { return text_of(self.get().lowered_ir()); },
-          "The graph as it runs, with storages and kernels.")
+          "The graph as it runs, with memory layouts and kernels, as text.")
       .def(
           "explain",
           [](const PyEngine& self) {
             return nb::module_::import_("json").attr("loads")(self.get().explain_json());
           },
-          nb::sig("def explain(self) -> dict[str, typing.Any]"), "What was decided for each node and why.")
+          nb::sig("def explain(self) -> dict[str, typing.Any]"),
+          "What was decided for each node and why: kernels, alternatives and their times; docs/explain.md.")
       .def("__repr__",
            [](const PyEngine& self) { return text_of(engine_text(self.get()), "backslashreplace"); })
       .def(
@@ -277,7 +290,9 @@ nb::dict PyEngine::call(nb::handle inputs, nb::handle stream, const nb::kwargs& 
 
 void register_engine(nb::module_& module) {
   register_process(module);
-  nb::class_<PyEngine> engine(module, "Engine", "An immutable network ready to run; threads may share it.");
+  nb::class_<PyEngine> engine(module, "Engine",
+                              "A network ready to run, made by lanner.build or lanner.load. It is immutable, "
+                              "and threads may share it.");
   register_runs(engine);
   register_weights(engine);
   register_facts(engine);

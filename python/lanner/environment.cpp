@@ -23,10 +23,11 @@ void init(Environment* self, nb::handle log, nb::handle executor, nb::handle all
 } // namespace
 
 void register_environment(nb::module_& module) {
-  nb::class_<Environment>(module, "Environment",
-                          "What builds and loads share beside the model: operators from plug-ins, where "
-                          "timings are kept, a log, threads, memory, limits. An engine keeps what it was "
-                          "given: changes are for engines made later. What it does not say is the process's.")
+  nb::class_<Environment>(
+      module, "Environment",
+      "What several builds and loads share: operators of plug-ins, folder of the timing cache, log, threads, "
+      "memory, limits; docs/environment.md. Engines keep what they were made with; later changes are for "
+      "later engines. What it leaves open is the process's.")
       .def("__init__", &init, nb::kw_only(), nb::arg("log") = nb::none(), nb::arg("executor") = nb::none(),
            nb::arg("allocator") = nb::none(), nb::arg("limits") = nb::none(), nb::arg("threads").none() = 0,
            nb::sig(
@@ -34,14 +35,15 @@ void register_environment(nb::module_& module) {
                "executor: typing.Callable[[int, typing.Callable[[int], None]], typing.Any] | None = None, "
                "allocator: tuple[int, int, int] | None = None, "
                "limits: collections.abc.Mapping[str, float | str] | None = None, threads: int = 0) -> None"),
-           "log(level, message) gets what is said while its engines are built, loaded and run, from any "
-           "thread: debug, info or warning, and a line; warnings are then none of Python's. executor(count, "
-           "piece) runs their loops: it calls piece(i) once for each i below count, on whatever threads, and "
-           "returns when all have returned. allocator: addresses of the functions allocate and release of a "
-           "lanner_allocator (lanner/allocator.h) and of what they are given, which have to last as long as "
-           "its engines, contexts and results. limits: what no build, load or run may pass; total_bytes "
-           "bounds all its engines together. threads: of engines made without a number; 0: "
-           "default_threads().")
+           "All are optional.\n\nlog: called as log(level, message) from any thread with what is said while "
+           "its engines are built, loaded and run; level is \"debug\", \"info\" or \"warning\". Warnings are "
+           "then no Python warnings\nexecutor: called as executor(count, piece) to run a loop: it calls "
+           "piece(i) once for each i below count, on any threads, and returns when all have "
+           "returned\nallocator: addresses of the functions allocate and release of a lanner_allocator "
+           "(lanner/allocator.h) and of their user pointer; they have to last as long as its engines, "
+           "contexts and results\nlimits: bounds that no build, load or run may pass, in the form of build's "
+           "limits; total_bytes bounds all its engines together\nthreads: of engines made without a number; "
+           "0: default_threads()")
       .def(
           "load_plugin",
           [](Environment& self, nb::handle path) {
@@ -50,7 +52,8 @@ void register_environment(nb::module_& module) {
             self.load_plugin(name);
           },
           nb::arg("path"), nb::sig("def load_plugin(self, path: str | os.PathLike[str]) -> None"),
-          "Adds the operators of a plug-in, a library in C; see docs/plugins.md.")
+          "Adds the operators of a plug-in; docs/plugins.md. Raises NotFound, InvalidArgument or what the "
+          "plug-in says.\n\npath: shared library")
       .def_prop_ro(
           "operators",
           [](const Environment& self) {
@@ -58,7 +61,8 @@ void register_environment(nb::module_& module) {
             for (const std::string& name : self.operators()) list.append(text_of(name));
             return list;
           },
-          nb::sig("def operators(self) -> list[str]"), "Name and version of each operator that was added.")
+          nb::sig("def operators(self) -> list[str]"),
+          "Name and version of each operator that plug-ins added.")
       .def(
           "set_cache_folder",
           [](Environment& self, nb::handle path) {
@@ -66,7 +70,8 @@ void register_environment(nb::module_& module) {
           },
           nb::arg("path").none(),
           nb::sig("def set_cache_folder(self, path: str | os.PathLike[str] | None) -> None"),
-          "Where timings are kept; None: LANNER_CACHE_DIR, or the user's cache folder.");
+          "Sets where timings of kernels are kept between processes.\n\npath: folder; None: the environment "
+          "variable LANNER_CACHE_DIR, or the user's cache folder");
 }
 
 } // namespace lanner::python

@@ -1,20 +1,20 @@
-"""What Lanner raises. Every exception is an `Error`; most are also the built-in one that fits."""
+"""The exceptions of Lanner. Each is an `Error`; most are also the built-in exception that fits."""
 
 
 class Error(Exception):
-    """A failure that Lanner reports in one line. `code` is the C++ name of its kind, such as "bad_data"."""
+    """The base of all; raised itself for a fault of Lanner's own."""
 
     code = "internal"
 
 
 class InvalidArgument(Error, ValueError):
-    """The caller asked for something that makes no sense."""
+    """An argument or option makes no sense, or does not fit the model or the file."""
 
     code = "invalid_argument"
 
 
 class NotFound(Error, FileNotFoundError):
-    """A file, name or library that was asked for does not exist."""
+    """A file, a name inside a model or a library does not exist."""
 
     code = "not_found"
 
@@ -23,31 +23,31 @@ class NotFound(Error, FileNotFoundError):
 
 
 class BadData(Error, ValueError):
-    """Bytes from outside are malformed."""
+    """A model, plan, image, video or text is malformed or damaged."""
 
     code = "bad_data"
 
 
 class LimitExceeded(Error):
-    """A bound on what a file may make Lanner do would be passed."""
+    """A limit on what a file may make Lanner use would be passed; docs/limits.md."""
 
     code = "limit_exceeded"
 
 
 class Unsupported(Error, NotImplementedError):
-    """Valid, but not something this build or device can do."""
+    """Valid, but beyond what this build, machine or device can do."""
 
     code = "unsupported"
 
 
 class OutOfMemory(Error, MemoryError):
-    """Memory was refused."""
+    """The operating system or the GPU has no memory left."""
 
     code = "out_of_memory"
 
 
 class InputOutput(Error, OSError):
-    """The operating system refused a read or a write."""
+    """The operating system refused to read or write."""
 
     code = "io"
 
@@ -56,13 +56,13 @@ class InputOutput(Error, OSError):
 
 
 class Cancelled(Error):
-    """The caller asked to stop."""
+    """The call was asked to stop."""
 
     code = "cancelled"
 
 
 class DeviceError(Error):
-    """A driver or vendor library failed."""
+    """A GPU driver or a vendor library failed."""
 
     code = "device"
 

@@ -72,26 +72,35 @@ void register_times(nb::class_<Frame>& frame) {
   frame
       .def_prop_ro(
           "pts", [](const Frame& self) { return pts_or_none(self.pts); },
-          nb::sig("def pts(self) -> int | None"), "In ticks of time_base; None when the stream gives none.")
-      .def_ro("duration", &Frame::duration, "In ticks of time_base.")
+          nb::sig("def pts(self) -> int | None"),
+          "Presentation time in ticks of time_base; None where the stream gives none.")
+      .def_ro("duration", &Frame::duration,
+              "How long it is shown, in ticks of time_base; 0 where that is not known.")
       .def_prop_ro(
           "time_base", [](const Frame& self) { return fraction(self.time_base); },
-          nb::sig("def time_base(self) -> fractions.Fraction"), "Seconds of one tick, a Fraction.")
+          nb::sig("def time_base(self) -> fractions.Fraction"), "Seconds of one tick.")
       .def_prop_ro(
           "seconds",
           [](const Frame& self) { return self.pts == no_pts ? nb::none() : nb::cast(self.seconds()); },
-          nb::sig("def seconds(self) -> float | None"), "None when the stream gives no pts.")
-      .def_ro("index", &Frame::index, "Number in presentation order, -1 when not known.")
-      .def_ro("key", &Frame::key)
-      .def_ro("corrupt", &Frame::corrupt, "The decoder concealed damage.")
-      .def_ro("interlaced", &Frame::interlaced)
-      .def_ro("top_field_first", &Frame::top_field_first)
-      .def_ro("rotation", &Frame::rotation, "Degrees clockwise that a player turns the picture by.")
+          nb::sig("def seconds(self) -> float | None"),
+          "Presentation time in seconds; None where the stream gives none.")
+      .def_ro("index", &Frame::index,
+              "Number of the frame in presentation order, from 0; -1 where it is not known.")
+      .def_ro("key", &Frame::key, "Whether it is a keyframe: it decodes by itself.")
+      .def_ro("corrupt", &Frame::corrupt, "Whether the decoder concealed damage in it.")
+      .def_ro("interlaced", &Frame::interlaced, "Whether it holds two fields.")
+      .def_ro("top_field_first", &Frame::top_field_first,
+              "Of an interlaced frame: whether the top field comes first.")
+      .def_ro(
+          "rotation", &Frame::rotation,
+          "Degrees clockwise by which a player still has to rotate it; 0 after a reader's rotate=True did.")
       .def_prop_ro(
           "sample_aspect", [](const Frame& self) { return fraction(self.sample_aspect); },
-          nb::sig("def sample_aspect(self) -> fractions.Fraction"), "Width of a pixel by its height.")
+          nb::sig("def sample_aspect(self) -> fractions.Fraction"),
+          "Width of a pixel divided by its height; 1 for square pixels.")
       .def_prop_ro("sei", &sei_of, nb::sig("def sei(self) -> list[tuple[int, bytes]]"),
-                   "SEI messages (AV1: metadata) as (type, bytes); needs sei=True at the reader.");
+                   "SEI messages (in AV1: metadata OBUs) as (type, bytes), such as closed captions; empty "
+                   "unless the reader was opened with sei=True.");
 }
 
 /// NumPy comes here where there is no __array_interface__, and would make an array of one object without it.
@@ -114,16 +123,25 @@ std::string describe(const Frame& self) {
 }
 
 void register_samples(nb::class_<Frame>& frame) {
-  frame.def_prop_ro("width", [](const Frame& self) { return self.image.width; })
-      .def_prop_ro("height", [](const Frame& self) { return self.image.height; })
-      .def_prop_ro("format", [](const Frame& self) { return std::string(to_string(self.image.format)); })
-      .def_prop_ro("device", [](const Frame& self) { return self.image.device.to_string(); })
-      .def_prop_ro("color_space",
-                   [](const Frame& self) { return std::string(to_string(self.image.color.matrix)); })
-      .def_prop_ro("color_range",
-                   [](const Frame& self) { return std::string(to_string(self.image.color.range)); })
+  frame
+      .def_prop_ro(
+          "width", [](const Frame& self) { return self.image.width; }, "Width in pixels.")
+      .def_prop_ro(
+          "height", [](const Frame& self) { return self.image.height; }, "Height in pixels.")
+      .def_prop_ro(
+          "format", [](const Frame& self) { return std::string(to_string(self.image.format)); },
+          "Pixel format by FFmpeg's name, such as `yuv420p`.")
+      .def_prop_ro(
+          "device", [](const Frame& self) { return self.image.device.to_string(); },
+          "Where the pixels are: `cpu`, `cuda:0`.")
+      .def_prop_ro(
+          "color_space", [](const Frame& self) { return std::string(to_string(self.image.color.matrix)); },
+          "Matrix between YUV and RGB, such as `bt709`.")
+      .def_prop_ro(
+          "color_range", [](const Frame& self) { return std::string(to_string(self.image.color.range)); },
+          "`full`: samples from 0 to 255; `limited`: from 16 to 235.")
       .def_prop_ro("planes", &planes_of, nb::sig("def planes(self) -> list[Plane]"),
-                   "The planes as they lie, without a copy.")
+                   "The planes of the pixel format, without a copy.")
       .def_prop_ro(
           "__array_interface__", [](const Frame& self) { return array_interface(view_of(self)); },
           nb::sig("def __array_interface__(self) -> dict[str, object]"))
@@ -147,19 +165,21 @@ void register_samples(nb::class_<Frame>& frame) {
 void register_frame_class(nb::module_& module) {
   nb::class_<Frame> frame(
       module, "Frame",
-      "A decoded picture and its time. It stays valid for as long as it is held. Frames that are "
-      "one array (RGB, 4:4:4, semi-planar of even width) share it by the array interfaces and "
-      "DLPack; others by their planes.");
+      "A decoded picture and its time. Its memory stays valid for as long as the frame is held. Frames whose "
+      "pixels are one array (RGB, 4:4:4, semi-planar of even width) give it to NumPy, DLPack and CUDA "
+      "without a copy; others give their planes.");
   register_times(frame);
   register_samples(frame);
-  frame.def_ro("image", &Frame::image)
+  frame.def_ro("image", &Frame::image, "The picture, without a copy.")
       .def_prop_ro("tensor", &tensor_of, nb::sig("def tensor(self) -> Tensor | None"),
-                   "What the reader's preprocess made of the picture, [1, ...].")
+                   "What the reader's preprocess made of the picture, [1, ...]; None without one.")
       .def(
           "to_rgb", [](nb::handle self) { return self.attr("image").attr("to_rgb")(); },
-          nb::sig("def to_rgb(self) -> Tensor"), "uint8 [height, width, 3].")
-      .def("to", &converted, nb::arg("format"), "The frame in another pixel format, on the same device.")
-      .def("cpu", &on_host, "The frame in host memory; itself where it is there.")
+          nb::sig("def to_rgb(self) -> Tensor"), "The pixels as RGB, uint8 [height, width, 3].")
+      .def("to", &converted, nb::arg("format"),
+           "A copy in another pixel format, on the same device.\n\nformat: FFmpeg's name, such as \"rgb24\" "
+           "or \"nv12\"")
+      .def("cpu", &on_host, "The frame in host memory: a copy of a GPU's, or itself.")
       .def(
           "to_tensor",
           [](const Frame& self, const nb::args& others, const nb::kwargs& options) {
@@ -169,7 +189,9 @@ void register_frame_class(nb::module_& module) {
           nb::sig(
               signature("def to_tensor(self, spec: Preprocess | None = None", preprocess_keywords(), "Tensor")
                   .c_str()),
-          preprocess_docs("One batch element [1, 3, height, width], on the frame's device.").c_str())
+          preprocess_docs("The frame as a network's input: one batch element, [1, 3, height, width] unless "
+                          "layout or channels say otherwise, on the frame's device.")
+              .c_str())
       .def(
           "_repr_png_",
           [](const Frame& self) {
@@ -184,24 +206,28 @@ void register_frame_class(nb::module_& module) {
 }
 
 void register_stream(nb::module_& module) {
-  nb::class_<StreamInfo>(module, "StreamInfo", "What a container says of one stream.")
-      .def_ro("index", &StreamInfo::index)
-      .def_ro("kind", &StreamInfo::kind)
-      .def_ro("codec", &StreamInfo::codec)
-      .def_ro("profile", &StreamInfo::profile)
-      .def_ro("width", &StreamInfo::width)
-      .def_ro("height", &StreamInfo::height)
-      .def_ro("bit_depth", &StreamInfo::bit_depth)
-      .def_ro("format", &StreamInfo::native_format)
-      .def_ro("interlaced", &StreamInfo::interlaced)
-      .def_ro("layers", &StreamInfo::layers, "Of a scalable stream, 1 for others.")
-      .def_ro("rotation", &StreamInfo::rotation)
-      .def_ro("frames", &StreamInfo::frames)
-      .def_ro("bit_rate", &StreamInfo::bit_rate)
+  nb::class_<StreamInfo>(module, "StreamInfo",
+                         "What a container says about one stream, before anything is decoded.")
+      .def_ro("index", &StreamInfo::index, "Number in the container, from 0.")
+      .def_ro("kind", &StreamInfo::kind, "`video`, `audio` or another kind.")
+      .def_ro("codec", &StreamInfo::codec, "FFmpeg's name, such as `h264`.")
+      .def_ro("profile", &StreamInfo::profile, "Of the codec, such as `High`; empty where it is not known.")
+      .def_ro("width", &StreamInfo::width, "Coded width in pixels, before rotation.")
+      .def_ro("height", &StreamInfo::height, "Coded height in pixels, before rotation.")
+      .def_ro("bit_depth", &StreamInfo::bit_depth, "Bits of a sample.")
+      .def_ro("format", &StreamInfo::native_format, "Pixel format of the decoder, by FFmpeg's name.")
+      .def_ro("interlaced", &StreamInfo::interlaced, "Whether frames hold two fields.")
+      .def_ro("layers", &StreamInfo::layers, "Layers of a scalable stream; 1 for others.")
+      .def_ro("rotation", &StreamInfo::rotation, "Degrees clockwise by which a player rotates frames.")
+      .def_ro("frames", &StreamInfo::frames,
+              "Frames by the container, which may be wrong; 0 where it says nothing. `len(reader)` counts.")
+      .def_ro("bit_rate", &StreamInfo::bit_rate, "Bits per second; 0 where it is not known.")
       .def_prop_ro(
           "time_base", [](const StreamInfo& self) { return fraction(self.time_base); },
-          nb::sig("def time_base(self) -> fractions.Fraction"))
-      .def_prop_ro("average_rate", [](const StreamInfo& self) { return self.average_rate.to_double(); })
+          nb::sig("def time_base(self) -> fractions.Fraction"), "Seconds of one tick of pts.")
+      .def_prop_ro(
+          "average_rate", [](const StreamInfo& self) { return self.average_rate.to_double(); },
+          "Frames per second; 0 where it is not known.")
       .def("__repr__", [](const StreamInfo& self) {
         return fmt::format("lanner.StreamInfo({} {} {}x{})", self.kind, self.codec, self.width, self.height);
       });

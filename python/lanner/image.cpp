@@ -6,6 +6,7 @@
 #include "bindings.h"
 #include "check.h"
 #include "keywords.h"
+#include "notebook.h"
 
 namespace lanner::python {
 namespace {
@@ -125,9 +126,10 @@ std::string preprocess_docs(std::string_view begin) {
 
 static void register_preprocess(nb::module_& module) {
   nb::class_<Preprocess>(module, "Preprocess",
-                         "What a network expects of a picture; `to_tensor` takes one, and the same keywords. "
-                         "Type, and a size that is not given, are those of the network's input where it is "
-                         "given to build.")
+                         "How an image becomes a network's input: region, rotation, size, channel order, "
+                         "range, mean and std, layout and type; docs/preprocess.md. Functions like to_tensor "
+                         "take one, or the same keywords. Given to build, element type, and a size that it "
+                         "leaves open, are the input's. Immutable; compares by value, can be pickled.")
       .def(
           "__init__",
           [](Preprocess* self, const nb::args& others, const nb::kwargs& keywords) {
@@ -137,9 +139,13 @@ static void register_preprocess(nb::module_& module) {
           nb::arg("others"), nb::arg("options"),
           nb::sig(signature("def __init__(self", preprocess_keywords(), "None").c_str()),
           keyword_docs(preprocess_keywords()).c_str())
-      .def("to_json", &Preprocess::to_json)
+      .def("to_json", &Preprocess::to_json,
+           "One line of JSON with every field, the form of the metadata key `lanner.preprocess`.")
       .def_static(
-          "from_json", [](const std::string& text) { return Preprocess::from_json(text); }, nb::arg("text"))
+          "from_json", [](const std::string& text) { return Preprocess::from_json(text); }, nb::arg("text"),
+          "The reverse of to_json. Raises BadData for unknown keys and wrong types.\n\ntext: JSON with some "
+          "or "
+          "all of the fields in docs/preprocess.md; \"preset\" may be among them")
       .def(
           "__eq__", [](const Preprocess& a, const Preprocess& b) { return a == b; }, nb::arg("other"),
           nb::is_operator(), nb::sig("def __eq__(self, other: object) -> bool"))
@@ -150,6 +156,7 @@ static void register_preprocess(nb::module_& module) {
             return nb::make_tuple(again, nb::make_tuple(self.attr("to_json")()));
           },
           nb::sig("def __reduce__(self) -> tuple[object, ...]"))
+      .def("_repr_html_", &preprocess_html, nb::sig("def _repr_html_(self) -> str"))
       .def("__repr__", [](const Preprocess& self) { return "lanner.Preprocess(" + self.to_json() + ")"; });
 }
 
@@ -165,8 +172,9 @@ static void register_files(nb::module_& module) {
       nb::arg("path"), nb::kw_only(), nb::arg("limits") = nb::none(),
       nb::sig("def load_image(path: str | os.PathLike[str], *, limits: collections.abc.Mapping[str, float | "
               "str] | None = None) -> Image"),
-      "Reads a still picture: PNG, JPEG, BMP, PPM, WebP, TIFF and what else FFmpeg knows. limits: as of "
-      "build.");
+      "Reads a still image: PNG, JPEG, BMP, PPM, WebP, TIFF and other formats that FFmpeg reads, told by "
+      "content; upright, by its EXIF orientation. Raises NotFound, BadData, Unsupported.\n\npath: file to "
+      "read\nlimits: bounds on what the file may make Lanner use, as of build");
   module.def(
       "save_image",
       [](nb::handle path, nb::handle given) {
@@ -177,7 +185,9 @@ static void register_files(nb::module_& module) {
       },
       nb::arg("path").none(), nb::arg("image").none(),
       nb::sig("def save_image(path: str | os.PathLike[str], image: Image) -> None"),
-      "Writes PNG or JPEG, by the path's extension.");
+      "Writes PNG or JPEG. The file appears whole or not at all.\n\npath: file to write; .png, .jpg or .jpeg "
+      "chooses the format\nimage: pixels of any format; gray stays gray, others are written in colour; alpha "
+      "is dropped");
 }
 
 void register_image(nb::module_& module) {

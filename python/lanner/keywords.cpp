@@ -11,30 +11,43 @@ namespace lanner::python {
 std::span<const Keyword> preprocess_keywords() {
   static constexpr std::array keywords{
       Keyword{"preset", "str"}.of(
-          "\"imagenet\" (RGB 0..1 less mean, by std), \"caffe\" (BGR 0..255 less 104, 117, 123), "
-          "\"tf-inception\" (RGB -1..1) or \"none\" (RGB 0..255, the default); the others change its values"),
-      Keyword{"size", "tuple[int, int]"}.of("(height, width); default the picture's"),
-      Keyword{"layout", "typing.Literal['nchw', 'chw', 'nhwc', 'hwc']"}.of("default nchw"),
-      Keyword{"dtype", "numpy.typing.DTypeLike"}.of("uint8, float16, bfloat16 or float32, the default"),
-      Keyword{"channels", "typing.Literal['rgb', 'bgr', 'gray']"}.of("default rgb"),
-      Keyword{"region", "tuple[int, int, int, int]"}.of("(x, y, width, height) of the picture to read"),
-      Keyword{"quarter_turns", "int"}.of("clockwise, after the region is taken"),
+          "\"imagenet\": RGB, range (0, 1), mean (0.485, 0.456, 0.406), std (0.229, 0.224, 0.225); "
+          "\"caffe\": BGR, range (0, 255), mean (104, 117, 123); \"tf-inception\": RGB, range (-1, 1); "
+          "\"none\", the default: RGB, range (0, 255). The other keywords override its values"),
+      Keyword{"size", "tuple[int, int]"}.of("(height, width) in pixels; default the image's own"),
+      Keyword{"layout", "typing.Literal['nchw', 'chw', 'nhwc', 'hwc']"}.of(
+          "order of dimensions: \"nchw\" (the default, same as \"chw\") or \"nhwc\" (same as \"hwc\"); the "
+          "batch dimension is always there"),
+      Keyword{"dtype", "numpy.typing.DTypeLike"}.of(
+          "element type: uint8, float16, bfloat16 or float32, the default"),
+      Keyword{"channels", "typing.Literal['rgb', 'bgr', 'gray']"}.of(
+          "order of channels: \"rgb\" (the default), \"bgr\", or \"gray\": one channel"),
+      Keyword{"region", "tuple[int, int, int, int]"}.of(
+          "(x, y, width, height) in pixels: the part of the image to use; default all of it"),
+      Keyword{"quarter_turns", "int"}.of(
+          "rotation by so many times 90 degrees clockwise, after the region is taken; default 0"),
       Keyword{"resize", "typing.Literal['nearest', 'bilinear', 'bicubic', 'area', 'antialias']"}.of(
-          "default antialias, as Pillow and torchvision resize"),
+          "interpolation; default \"antialias\": bilinear, averaged over source pixels when shrinking, as "
+          "Pillow and torchvision resize"),
       Keyword{"fit", "typing.Literal['stretch', 'letterbox', 'crop']"}.of(
-          "how another aspect ratio meets the size; default stretch"),
+          "what happens to another aspect ratio: \"stretch\" (the default) changes it, \"letterbox\" pads, "
+          "\"crop\" cuts off both ends"),
       Keyword{"range", "float | collections.abc.Iterable[float]"}.of(
-          "what 0 and 255 become; default (0, 255)"),
-      Keyword{"mean", "float | collections.abc.Iterable[float]"}.of("subtracted, in units of the range"),
-      Keyword{"std", "float | collections.abc.Iterable[float]"}.of("divided by, after that"),
-      Keyword{"pad_value", "float"}.of("0 to 255, of a letterbox's padding; default 0"),
+          "values that black (0) and white (255) become, before mean and std; default (0, 255)"),
+      Keyword{"mean", "float | collections.abc.Iterable[float]"}.of(
+          "one number, or one for each channel in the order of channels: subtracted, in units of the range; "
+          "default 0"),
+      Keyword{"std", "float | collections.abc.Iterable[float]"}.of(
+          "one number, or one for each channel: what the difference is divided by; default 1"),
+      Keyword{"pad_value", "float"}.of("0 to 255: gray value of a letterbox's padding; default 0"),
   };
   return keywords;
 }
 
 std::span<const Keyword> picture_keywords() {
   static const std::vector<Keyword> keywords = [] {
-    std::vector<Keyword> list{Keyword{"spec", "Preprocess"}.of("whose values the others change")};
+    std::vector<Keyword> list{Keyword{"spec", "Preprocess"}.of(
+        "preprocessing to start from; the other keywords override its values")};
     list.insert(list.end(), preprocess_keywords().begin(), preprocess_keywords().end());
     return list;
   }();

@@ -166,6 +166,12 @@ void open(Parallel* self, nb::handle source, const nb::args& others, const nb::k
   self->options = nb::borrow<nb::dict>(keywords);
 }
 
+bool is_closed(Parallel& self) {
+  const ReleasedGil release;
+  const std::lock_guard lock(self.mutex);
+  return !self.first;
+}
+
 std::int64_t expected_frames(Parallel& self) {
   const ReleasedGil release;
   const std::lock_guard lock(self.mutex);
@@ -175,18 +181,18 @@ std::int64_t expected_frames(Parallel& self) {
 } // namespace
 
 void register_parallel_decoder(nb::module_& module) {
-  nb::class_<ParallelFrames>(module, "ParallelFrames")
+  nb::class_<ParallelFrames>(module, "ParallelFrames",
+                             "Frames of a ParallelDecoder in order; threads may share it.")
       .def(
           "__iter__", [](nb::handle self) { return nb::borrow(self); },
           nb::sig("def __iter__(self) -> typing.Self"))
       .def("__next__", &next_frame);
 
-  nb::class_<Parallel> parallel(module, "ParallelDecoder",
-                                "All frames of a video in order, by several decoders at once: every engine "
-                                "of a GPU or every core works on "
-                                "one file. Each iteration begins with the first frame; threads that share "
-                                "the frames share one iterator, "
-                                "`iter(decoder)`. `with` closes it.");
+  nb::class_<Parallel> parallel(
+      module, "ParallelDecoder",
+      "All frames of a video in order, decoded by several decoders at once: every core, or every decoding "
+      "unit of a GPU, works on one file. Each iteration begins with the first frame; threads that share the "
+      "work share one iterator, iter(decoder). `with` closes it.");
   parallel.def(
       "__init__", &open, nb::arg("source").none(), nb::arg("others"), nb::arg("options"),
       nb::sig(signature("def __init__(self, source: str | os.PathLike[str] | bytes | io.BufferedIOBase",
@@ -197,11 +203,12 @@ void register_parallel_decoder(nb::module_& module) {
   parallel
       .def_prop_ro(
           "fps", [](const Parallel& self) { return self.facts.fps(); },
-          "Frames a second on average; None where the container does not say.")
+          "Average frames per second; None where the container does not say.")
       .def_prop_ro(
           "duration", [](const Parallel& self) { return self.facts.duration(); },
-          "Seconds; None where the container does not say.")
-      .def_prop_ro("decoder", [](const Parallel& self) { return self.facts.decoder; })
+          "Length in seconds; None where the container does not say.")
+      .def_prop_ro(
+          "decoder", [](const Parallel& self) { return self.facts.decoder; }, "Which decoders are at work.")
       .def("__length_hint__", &expected_frames)
       .def(
           "__iter__",
@@ -216,7 +223,7 @@ void register_parallel_decoder(nb::module_& module) {
             const ReleasedGil release;
             self.close();
           },
-          "Lets go of decoders and file; frames that were given stay valid.")
+          "Closes the file and releases the decoders; frames that were given out stay valid.")
       .def(
           "__reduce__",
           [](nb::handle self) {
@@ -224,14 +231,12 @@ void register_parallel_decoder(nb::module_& module) {
             return reduce_video(self, held.source, held.options);
           },
           nb::sig("def __reduce__(self) -> tuple[object, ...]"))
-      .def("__repr__", [](Parallel& self) {
-        const bool closed = [&] {
-          const ReleasedGil release;
-          const std::lock_guard lock(self.mutex);
-          return !self.first;
-        }();
-        return text_of(self.facts.line("ParallelDecoder", closed));
-      });
+      .def(
+          "_repr_html_",
+          [](Parallel& self) { return self.facts.html("ParallelDecoder", is_closed(self), {}); },
+          nb::sig("def _repr_html_(self) -> str"))
+      .def("__repr__",
+           [](Parallel& self) { return text_of(self.facts.line("ParallelDecoder", is_closed(self))); });
 }
 
 } // namespace lanner::python

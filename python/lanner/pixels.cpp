@@ -187,9 +187,8 @@ Image on_host(const Image& image) {
   return host;
 }
 
-nb::object png_of(const Image& image) {
+nb::object png_of(const Image& image, std::int32_t widest) {
   if (!image.defined()) return nb::none();
-  constexpr std::int32_t widest = 1280; // A page need not hold more.
   const std::vector<std::byte> bytes = [&] {
     const ReleasedGil release;
     Image shown = on_host(image);
@@ -209,32 +208,45 @@ nb::object png_of(const Image& image) {
 }
 
 void register_pixels(nb::module_& module) {
-  nb::class_<Image>(module, "Image", "Pixels of one picture with their colour description.")
+  nb::class_<Image>(module, "Image",
+                    "Pixels of one picture, with their pixel format and colour space. In memory of the host, "
+                    "or of a GPU where a decoder made it there.")
       .def(
           "__init__",
           [](Image* self, nb::handle array, const std::string& format) {
             new (self) Image(Image::from_tensor(to_tensor(array), parse_pixel_format(format)));
           },
           nb::arg("array"), nb::arg("format") = "rgb24",
-          "A view of uint8 pixels [height, width, 3], or [height, width] with format=\"gray8\".")
+          "A view of uint8 pixels, which shares their memory; Image.from_array copies and takes floats and "
+          "other orders.\n\narray: uint8 [height, width, 3], with four channels [height, width, 4], or gray "
+          "[height, width], as format says\nformat: \"rgb24\", \"bgr24\", \"rgba32\", \"bgra32\" or "
+          "\"gray8\"")
       .def_static(
           "from_array", &from_array, nb::arg("array").none(), nb::kw_only(), nb::arg("layout") = nb::none(),
           nb::arg("range") = nb::none(), nb::arg("channels") = "rgb",
           nb::sig("def from_array(array: object, *, layout: typing.Literal['chw', 'hwc', 'nchw', 'nhwc'] "
                   "| None = None, range: collections.abc.Iterable[float] | None = None, channels: "
                   "typing.Literal['rgb', 'bgr'] = 'rgb') -> Image"),
-          "An image of its own, of an array, tensor or anything with DLPack: uint8, or floats in 0..1, "
-          "[3, height, width], [height, width, 3], with one channel or none in place of three, or one "
-          "such in a batch.\n\nlayout: where the shape fits both. range: the floats of black and white; "
-          "what lies beyond is cut. channels: their order in the array.")
-      .def_ro("width", &Image::width)
-      .def_ro("height", &Image::height)
-      .def_prop_ro("format", [](const Image& self) { return std::string(to_string(self.format)); })
-      .def_prop_ro("color_space", [](const Image& self) { return std::string(to_string(self.color.matrix)); })
-      .def_prop_ro("color_range", [](const Image& self) { return std::string(to_string(self.color.range)); })
+          "Copies an array into an image.\n\narray: array, tensor or anything with DLPack: uint8, or floats, "
+          "[3, height, width] or [height, width, 3]; one channel, or none, gives gray; a batch of one is "
+          "accepted\nlayout: which of the two it is, where the shape fits both\nrange: the floats that mean "
+          "black and white; default (0, 1). Values outside are clamped\nchannels: order of the three "
+          "channels in the array")
+      .def_ro("width", &Image::width, "Width in pixels.")
+      .def_ro("height", &Image::height, "Height in pixels.")
+      .def_prop_ro(
+          "format", [](const Image& self) { return std::string(to_string(self.format)); },
+          "Pixel format by FFmpeg's name, such as `rgb24`, `yuv420p`, `nv12`, `gray8`.")
+      .def_prop_ro(
+          "color_space", [](const Image& self) { return std::string(to_string(self.color.matrix)); },
+          "Matrix between YUV and RGB, such as `bt709`.")
+      .def_prop_ro(
+          "color_range", [](const Image& self) { return std::string(to_string(self.color.range)); },
+          "`full`: samples from 0 to 255; `limited`: from 16 to 235.")
       .def_prop_ro("planes", &planes, nb::sig("def planes(self) -> list[Plane]"),
-                   "The planes as they lie, without a copy: [height, width] or [height, width, 2 or 3].")
-      .def("to_rgb", &to_rgb, "uint8 [height, width, 3].")
+                   "The planes of the pixel format, without a copy: each [height, width], or [height, width, "
+                   "2 or 3] where channels are interleaved.")
+      .def("to_rgb", &to_rgb, "The pixels as RGB, uint8 [height, width, 3], on the image's device.")
       .def(
           "to_tensor",
           [](const Image& self, const nb::args& others, const nb::kwargs& options) {
@@ -246,11 +258,16 @@ void register_pixels(nb::module_& module) {
           nb::sig(
               signature("def to_tensor(self, spec: Preprocess | None = None", preprocess_keywords(), "Tensor")
                   .c_str()),
-          preprocess_docs("One batch element [1, 3, height, width], on the image's device.").c_str())
+          preprocess_docs("The image as a network's input: one batch element, [1, 3, height, width] unless "
+                          "layout or channels say otherwise, on the image's device.")
+              .c_str())
       .def("__array__", &array_of, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
            nb::sig("def __array__(self, dtype: object | None = None, copy: bool | None = None) -> Any"),
-           "Pixels: RGB [height, width, 3], gray [height, width]; shared where they lie so.")
-      .def("_repr_png_", &png_of, nb::sig("def _repr_png_(self) -> bytes | None"))
+           "For numpy.asarray: RGB [height, width, 3], or gray [height, width]; shares memory where the "
+           "pixels lie so.")
+      .def(
+          "_repr_png_", [](const Image& self) { return png_of(self); },
+          nb::sig("def _repr_png_(self) -> bytes | None"))
       .def("__repr__", &describe);
 }
 

@@ -67,29 +67,34 @@ bool apply_reader(VideoReaderOptions& options, const std::string& name, nb::hand
 }
 
 constexpr std::array keywords_of_readers{
-    Keyword{"stream", "int"}.of("number of the stream; default the best one for a player"),
-    Keyword{"threads", "int"}.of("of each codec; default as many as keep the cores busy"),
-    Keyword{"device", "str"}.of("\"cpu\", \"cuda:0\", or \"auto\": a GPU that can decode it, else the CPU; "
-                                "default \"cpu\""),
-    Keyword{"output", "str"}.of("device that frames lie on; default where they are decoded"),
-    Keyword{"decoders", "int"}.of("at work side by side; default by cores, engines and GOPs"),
-    Keyword{"prefetch", "int"}.of("frames that are kept ready ahead of an iteration; default 0"),
-    Keyword{"rotate", "bool"}.of("turn pictures that are stored turned, as players do; default True"),
-    Keyword{"format", "str"}.of("pixel format to convert to, like \"rgb24\"; default the decoder's own"),
-    Keyword{"preprocess", "Preprocess"}.of("frames come with .tensor too, made on the decoding thread"),
+    Keyword{"stream", "int"}.of(
+        "number of the stream in the container; default the video stream that a player shows"),
+    Keyword{"threads", "int"}.of("threads of each decoder; default as many as keep the cores busy"),
+    Keyword{"device", "str"}.of("where to decode: \"cpu\" (the default), \"cuda:0\", or \"auto\": a GPU that "
+                                "can decode it, else the CPU"),
+    Keyword{"output", "str"}.of("device whose memory holds the frames; default where they are decoded"),
+    Keyword{"decoders", "int"}.of("decoders at work on one file at the same time; default by cores, decoding "
+                                  "units of the GPU and distance of keyframes"),
+    Keyword{"prefetch", "int"}.of("frames decoded ahead of an iteration, on another thread; default 0"),
+    Keyword{"rotate", "bool"}.of("rotate frames as the container asks, as players do; default True"),
+    Keyword{"format", "str"}.of(
+        "pixel format to convert frames to, like \"rgb24\"; default the decoder's own"),
+    Keyword{"preprocess", "Preprocess"}.of("also make Frame.tensor by this, on the decoding thread"),
     Keyword{"raise_on_error", "bool"}.of(
-        "damage is an error; default False: concealed, and the frame marked"),
-    Keyword{"sei", "bool"}.of("frames come with .sei; default False"),
+        "raise BadData at damage; default False: it is concealed, and Frame.corrupt set"),
+    Keyword{"sei", "bool"}.of("collect SEI messages in Frame.sei; default False"),
     Keyword{"latency", "typing.Literal['normal', 'low']"}.of(
-        "low: frames come as soon as they are decoded, no threads work ahead"),
-    Keyword{"cuda_context", "int"}.of("a CUcontext; default the device's primary one"),
-    Keyword{"cuda_stream", "int"}.of("a CUDA stream in whose order frames are complete"),
+        "\"low\": each frame comes as soon as it is decoded, and no threads work ahead; default \"normal\""),
+    Keyword{"cuda_context", "int"}.of(
+        "handle of a CUcontext to decode in; default the device's primary context"),
+    Keyword{"cuda_stream", "int"}.of("handle of the CUDA stream in whose order frames are complete"),
     Keyword{"frame_bytes", "int"}.of(
-        "bound of the frames that wait decoded; default by the machine's memory"),
-    Keyword{"cache_index", "bool"}.of("keep the index in the user's cache folder; default True"),
-    Keyword{"index", "StreamIndex"}.of("of this very clip, from another reader"),
+        "most bytes of decoded frames that wait; default by the machine's memory"),
+    Keyword{"cache_index", "bool"}.of(
+        "keep the index in the user's cache folder, so that the next reader need not make it; default True"),
+    Keyword{"index", "StreamIndex"}.of("index of the same clip, from another reader"),
     Keyword{"limits", "collections.abc.Mapping[str, float | str]"}.of(
-        "what the file may make the reader take, like {\"pixels\": \"16MiB\"}; see docs/limits.md"),
+        "bounds on what the file may make the reader use, like {\"pixels\": \"16MiB\"}; docs/limits.md"),
 };
 
 } // namespace
@@ -107,7 +112,9 @@ VideoReaderOptions reader_options(const nb::kwargs& keywords) {
 }
 
 std::string reader_docs() {
-  return "source: a path, bytes or a binary file object.\n\n" + keyword_docs(keywords_of_readers);
+  return "Opens a video.\n\nsource: path, bytes or a binary file object; of one that cannot seek, as a pipe, "
+         "frames come once\n" +
+         keyword_docs(keywords_of_readers);
 }
 
 nb::tuple reduce_video(nb::handle self, nb::handle source, nb::handle options) {

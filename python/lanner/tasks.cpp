@@ -13,6 +13,7 @@
 #include "bindings.h"
 #include "check.h"
 #include "engine.h"
+#include "notebook.h"
 
 namespace lanner::python {
 namespace {
@@ -193,84 +194,99 @@ private:
 };
 
 void register_results(nb::module_& module) {
-  nb::class_<PyResult>(module, "Result", "What a network said of one picture.")
+  nb::class_<PyResult>(module, "Result", "What a network found in one picture; the base of all results.")
       .def_prop_ro(
           "task", [](const PyResult& self) { return std::string(to_string(self.result.kind)); },
-          "The kind of task: `detect`.")
+          "Kind of the task, such as `detect`.")
       .def_prop_ro(
           "size",
           [](const PyResult& self) {
             return std::array{self.result.height, self.result.width};
           },
-          "Height and width of the picture.")
-      .def("to_json", &result_text, "One line, as `lanner run --json` writes it; docs/results.md.");
-  nb::class_<PyClassification, PyResult>(module, "Classification", "Classes of a picture, best first.")
+          "Height and width of the picture in pixels.")
+      .def(
+          "_repr_html_", [](const PyResult& self) { return result_html(self.result, *self.reader); },
+          nb::sig("def _repr_html_(self) -> str"))
+      .def("to_json", &result_text, "One line of JSON, as `lanner run --json` writes it; docs/results.md.");
+  nb::class_<PyClassification, PyResult>(
+      module, "Classification", "The best classes of a picture, best first; as many as the task's top.")
       .def_prop_ro(
           "labels", [](const PyClassification& self) { return or_none(self.result.labels); },
-          "i64 [K]: numbers of classes.")
+          nb::sig("def labels(self) -> Tensor"), "int64 [K]: class numbers.")
       .def_prop_ro(
           "scores", [](const PyClassification& self) { return or_none(self.result.scores); },
-          "f32 [K]: probabilities.")
+          nb::sig("def scores(self) -> Tensor"), "float32 [K]: probabilities.")
       .def_prop_ro(
-          "names", [](const PyClassification& self) { return names_of(self); }, "Names of the classes.")
+          "names", [](const PyClassification& self) { return names_of(self); },
+          "Class names; `class 7` where they are not known.")
       .def("__len__", [](const PyClassification& self) { return self.result.count(); })
       .def("__repr__", [](const PyClassification& self) { return describe("Classification", self); });
   nb::class_<PyDetections, PyResult>(
       module, "Detections",
-      "Boxes in a picture, best first, with masks, key points or turned boxes where the network gives them.")
+      "Boxes in a picture, best first, with masks, key points or rotated boxes where the task has them.")
       .def_prop_ro(
           "boxes", [](const PyDetections& self) { return or_none(self.result.boxes); },
-          "f32 [K, 4]: left, top, right, bottom in pixels of the picture, as edges.")
+          nb::sig("def boxes(self) -> Tensor"),
+          "float32 [K, 4]: left, top, right, bottom edges in pixels of the picture.")
       .def_prop_ro(
-          "scores", [](const PyDetections& self) { return or_none(self.result.scores); }, "f32 [K].")
+          "scores", [](const PyDetections& self) { return or_none(self.result.scores); },
+          nb::sig("def scores(self) -> Tensor"), "float32 [K]: confidence of each box, 0 to 1.")
       .def_prop_ro(
           "labels", [](const PyDetections& self) { return or_none(self.result.labels); },
-          "i64 [K]: numbers of classes.")
+          nb::sig("def labels(self) -> Tensor"), "int64 [K]: class numbers.")
       .def_prop_ro(
-          "names", [](const PyDetections& self) { return names_of(self); }, "Names of the classes.")
+          "names", [](const PyDetections& self) { return names_of(self); },
+          "Class names; `class 7` where they are not known.")
       .def_prop_ro(
           "rotated", [](const PyDetections& self) { return or_none(self.result.rotated); },
-          "f32 [K, 5]: centre x, y, width, height, angle in radians, clockwise; None where boxes are not "
-          "turned.")
+          nb::sig("def rotated(self) -> Tensor | None"),
+          "float32 [K, 5]: centre x, y, width, height in pixels, angle in radians, clockwise; None unless "
+          "the task is obb.")
       .def_prop_ro(
           "keypoints", [](const PyDetections& self) { return or_none(self.result.keypoints); },
-          "f32 [K, P, 3]: x, y, confidence; None where there are none.")
+          nb::sig("def keypoints(self) -> Tensor | None"),
+          "float32 [K, P, 3]: x and y in pixels, confidence; None unless the task is pose.")
       .def_prop_ro(
           "masks",
           [](const PyDetections& self) -> nb::object {
             if (self.result.kind != TaskKind::segment) return nb::none();
             return nb::cast(self.result.full_masks());
           },
-          "u8 [K, height, width], 1 inside; None where there are none. Made anew at each call.")
+          nb::sig("def masks(self) -> Tensor | None"),
+          "uint8 [K, height, width]: 1 inside of the object; None unless the task is segment. Computed at "
+          "each use.")
       .def("__len__", [](const PyDetections& self) { return self.result.count(); })
       .def("__repr__", [](const PyDetections& self) { return describe("Detections", self); });
   nb::class_<PySemanticMap, PyResult>(module, "SemanticMap", "A class for each pixel.")
       .def_prop_ro(
           "classes", [](const PySemanticMap& self) { return nb::cast(self.result.classes); },
-          "i32 [height, width]; -1 where the network did not see the picture.")
+          nb::sig("def classes(self) -> Tensor"),
+          "int32 [height, width]: class numbers; -1 where the network did not see the picture.")
       .def_prop_ro(
           "class_names", [](const PySemanticMap& self) { return self.task().labels; },
-          "Names of the classes, by number; empty where they are not known.")
+          "Class names by number; empty where they are not known.")
       .def("__repr__", [](const PySemanticMap& self) {
         return fmt::format("lanner.tasks.SemanticMap({}x{})", self.result.width, self.result.height);
       });
-  nb::class_<PyDepthMap, PyResult>(module, "DepthMap", "A distance, or its inverse, for each pixel.")
+  nb::class_<PyDepthMap, PyResult>(module, "DepthMap", "Depth, or inverse depth, for each pixel.")
       .def_prop_ro(
           "depth", [](const PyDepthMap& self) { return nb::cast(self.result.depth); },
-          "f32 [height, width], as the network says it; NaN where it did not see the picture.")
+          nb::sig("def depth(self) -> Tensor"),
+          "float32 [height, width], in the network's own units; NaN where it did not see the picture.")
       .def("__repr__", [](const PyDepthMap& self) {
         return fmt::format("lanner.tasks.DepthMap({}x{})", self.result.width, self.result.height);
       });
   nb::class_<PyPicture, PyResult>(module, "Picture", "A picture that a network made.")
       .def_prop_ro(
           "image", [](const PyPicture& self) { return self.result.image; },
-          "The picture, rgb24, of a size of its own.")
+          "The picture, rgb24, in the network's own size.")
       .def("__repr__", [](const PyPicture& self) {
         return fmt::format("lanner.tasks.Picture({}x{})", self.result.image.width, self.result.image.height);
       });
   nb::class_<PyEmbedding, PyResult>(module, "Embedding", "A vector of features.")
       .def_prop_ro(
-          "embedding", [](const PyEmbedding& self) { return nb::cast(self.result.embedding); }, "f32 [D].")
+          "embedding", [](const PyEmbedding& self) { return nb::cast(self.result.embedding); },
+          nb::sig("def embedding(self) -> Tensor"), "float32 [D].")
       .def("__repr__", [](const PyEmbedding& self) {
         return fmt::format("lanner.tasks.Embedding({})", self.result.embedding.elements());
       });
@@ -281,44 +297,52 @@ void register_results(nb::module_& module) {
 void register_tasks(nb::module_& module) {
   register_results(module);
   nb::class_<PyReader>(module, "TaskReader",
-                       "Reads answers out of an engine's outputs. Threads may share one.")
+                       "Turns an engine's outputs into typed results; docs/tasks.md. Threads may share one.")
       .def(nb::init<const PyEngine&, nb::handle, nb::handle>(), nb::arg("engine"),
            nb::arg("task") = nb::none(), nb::arg("preprocess") = nb::none(),
            nb::sig(
                "def __init__(self, engine: Engine, task: str | dict[str, object] | None = None, preprocess: "
                "Preprocess | None = None) -> None"),
-           "`task` is a kind (`detect`), JSON or a dict of the fields of docs/tasks.md; what it leaves open "
-           "is found in "
-           "the engine's metadata and outputs. `preprocess` is that with which pictures become the input "
-           "(default: the "
-           "engine's own), so what boxes and maps are turned back by.")
+           "Finds out what the outputs mean. Raises InvalidArgument where that is open, with the "
+           "candidates.\n\nengine: whose outputs are read\ntask: a kind like \"detect\", JSON or a dict of "
+           "the fields in docs/tasks.md; what it leaves open is found in the engine's metadata and "
+           "outputs\npreprocess: how pictures become the engine's input, by which boxes and maps are mapped "
+           "back; default the engine's own")
       .def("__call__", &PyReader::read, nb::arg("outputs"), nb::arg("picture"), nb::arg("element") = 0,
            nb::sig("def __call__(self, outputs: Mapping[str, object], picture: Image | Frame | tuple[int, "
                    "int], element: "
                    "int = 0) -> Any"),
-           "The result for one picture, or a picture of (height, width). `element` is its place in the "
-           "batch. Gives a "
-           "Classification, Detections, SemanticMap, DepthMap, Picture or Embedding.")
+           "Gives a Classification, Detections, SemanticMap, DepthMap, Picture or Embedding, by the "
+           "task.\n\noutputs: what the engine gave: dict from output name to tensor or array\npicture: the "
+           "image or frame that was run, or its (height, width)\nelement: place of the picture in the batch")
       .def_prop_ro(
           "task", [](const PyReader& self) { return task_dict(self.get()->task()); },
-          nb::sig("def task(self) -> dict[str, Any]"), "The task with all that was found.")
-      .def_prop_ro("reason", &PyReader::reason, "In a line, what the outputs mean and how that was found.")
+          nb::sig("def task(self) -> dict[str, Any]"),
+          "The task with all that was found, as a dict of the fields in docs/tasks.md.")
+      .def_prop_ro("reason", &PyReader::reason, "One line: what the outputs mean and how that was found.")
       .def(
           "label", [](const PyReader& self, std::int64_t number) { return self.get()->label(number); },
-          nb::arg("number"), "The name of a class.");
-  nb::class_<PyWriter>(module, "ResultWriter", "Results as a file that other programs read: docs/results.md.")
+          nb::arg("number"),
+          "Name of a class; `class 7` where it is not known.\n\nnumber: class number, as in "
+          "Detections.labels");
+  nb::class_<PyWriter>(
+      module, "ResultWriter",
+      "Writes results to a file that other programs read; docs/results.md. Use it by `with`: the file has "
+      "its name at the end of the block, and after an error there is none.")
       .def(nb::init<nb::handle, const std::string&, const PyReader&>(), nb::arg("path"), nb::arg("format"),
            nb::arg("reader"),
            nb::sig(
                "def __init__(self, path: str | os.PathLike[str], format: str, reader: TaskReader) -> None"),
-           "`format`: json, csv, coco, or yolo, for which `path` is a folder.")
+           "Opens the output.\n\npath: file to write; for yolo a folder\nformat: \"json\", \"csv\", \"coco\" "
+           "or \"yolo\"\nreader: whose results are written")
       .def("write", &PyWriter::write, nb::arg("result"), nb::arg("source") = "picture",
            nb::arg("frame") = nb::none(), nb::arg("pts") = nb::none(),
            nb::sig("def write(self, result: Result, source: str | os.PathLike[str] = 'picture', frame: int | "
                    "None = None, "
                    "pts: float | None = None) -> None"),
-           "`source` is the picture's or clip's file, `frame` its number in a clip.")
-      .def("finish", &PyWriter::finish, "Gives the file its name.")
+           "Appends one result.\n\nresult: of the reader\nsource: file of the picture or clip\nframe: number "
+           "of the frame in a clip; None for a picture\npts: time of the frame in seconds")
+      .def("finish", &PyWriter::finish, "Finishes the file and gives it its name.")
       .def(
           "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> ResultWriter"))
       .def(
@@ -331,7 +355,10 @@ void register_tasks(nb::module_& module) {
              nb::sig("def draw_result(image: Image | Frame, result: Result, opacity: float | None = None, "
                      "labels: bool = "
                      "True, line_width: float = 0) -> Image"),
-             "The picture (rgb24) with the result on it.");
+             "Draws a result: boxes, masks, key points, maps or class names over a copy of the picture, as "
+             "rgb24.\n\nimage: picture that the result is of\nresult: any result but an Embedding\nopacity: "
+             "of masks and maps, 0 to 1; default by the task\nlabels: whether names and scores are "
+             "written\nline_width: in pixels; 0: by the size of the picture");
   module.def(
       "crop_box",
       [](nb::handle image, const PyDetections& result, std::int64_t i) {
@@ -339,7 +366,8 @@ void register_tasks(nb::module_& module) {
       },
       nb::arg("image"), nb::arg("result"), nb::arg("i"),
       nb::sig("def crop_box(image: Image | Frame, result: Detections, i: int) -> Image"),
-      "The part of the picture that box `i` covers.");
+      "Cuts out the part of the picture that a box covers.\n\nimage: picture that the result is of\nresult: "
+      "its boxes\ni: number of the box");
   module.def(
       "suppress_boxes",
       [](nb::handle boxes, nb::handle scores, nb::handle labels, float iou_threshold, std::int64_t max_kept) {
@@ -352,9 +380,11 @@ void register_tasks(nb::module_& module) {
       nb::sig("def suppress_boxes(boxes: object, scores: object, labels: object = None, iou_threshold: float "
               "= 0.45, "
               "max_kept: int = 0) -> list[int]"),
-      "Numbers of the boxes that stay, best first, of those that overlap by more than `iou_threshold` of "
-      "their union "
-      "(within a class where labels are given). `boxes` f32 [K, 4], or [K, 5] turned.");
+      "Non-maximum suppression: numbers of the boxes that stay, best first; of equal scores the "
+      "first.\n\nboxes: float32 [K, 4]: left, top, right, bottom; or [K, 5] rotated: centre x, y, width, "
+      "height, angle in radians\nscores: float32 [K]\nlabels: int64 [K]: boxes suppress within their class; "
+      "None: all\niou_threshold: of two boxes whose intersection over union is greater, the better "
+      "stays\nmax_kept: the most boxes that stay; 0: all");
 }
 
 } // namespace lanner::python

@@ -437,27 +437,31 @@ nb::object from_item(const Item& item) {
 }
 
 void register_tensor(nb::module_& module) {
-  nb::class_<Tensor>(
-      module, "Tensor",
-      "A typed, shaped block of memory. NumPy reads it without a copy; DLPack works both ways.")
+  nb::class_<Tensor>(module, "Tensor",
+                     "A typed array of any shape in memory of the host or of a GPU. NumPy reads one of the "
+                     "host without a copy, and DLPack exchanges it both ways with PyTorch, CuPy and others.")
       .def(
           "__init__", [](Tensor* self, nb::handle object) { new (self) Tensor(to_tensor(object)); },
           nb::arg("array"),
-          "From a NumPy array, anything with __dlpack__ (both share memory), or numbers in lists (copied).")
+          "Shares the array's memory where it can: writing to one changes the other.\n\narray: a NumPy array "
+          "or anything with __dlpack__, whose memory is shared, or numbers in lists, which are copied")
       .def_prop_ro(
           "shape", [](const Tensor& self) { return shape_tuple(self.shape()); },
-          nb::sig("def shape(self) -> tuple[int, ...]"))
+          nb::sig("def shape(self) -> tuple[int, ...]"), "Size of each dimension.")
       .def_prop_ro(
           "dtype", [](const Tensor& self) { return numpy_name(self.dtype()); },
-          "Name as NumPy or ml_dtypes has it.")
-      .def_prop_ro("ndim", &Tensor::rank)
-      .def_prop_ro("size", &Tensor::elements)
-      .def_prop_ro("nbytes", &Tensor::bytes)
-      .def_prop_ro("device", [](const Tensor& self) { return self.device().to_string(); })
+          "Element type by its name in NumPy or ml_dtypes: `float32`, `bfloat16`, `int64`.")
+      .def_prop_ro("ndim", &Tensor::rank, "Number of dimensions.")
+      .def_prop_ro("size", &Tensor::elements, "Number of elements.")
+      .def_prop_ro("nbytes", &Tensor::bytes, "Size in bytes.")
+      .def_prop_ro(
+          "device", [](const Tensor& self) { return self.device().to_string(); },
+          "Where the memory is: `cpu`, `cuda:0`.")
       .def(
           "numpy",
           [](nb::handle self) { return array(nb::cast<const Tensor&>(self), nb::none(), nb::none()); },
-          "As a NumPy array, without a copy where NumPy has the type.")
+          "The elements as a NumPy array: without a copy where the memory is the host's and NumPy has the "
+          "type, else copied (bfloat16 and others need the package ml_dtypes).")
       .def("__array__", &array, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none())
       .def_prop_ro("__array_interface__", &array_interface,
                    nb::sig("def __array_interface__(self) -> dict[str, typing.Any]"))
@@ -466,8 +470,8 @@ void register_tensor(nb::module_& module) {
       .def(
           "to", [](const Tensor& self, const std::string& device) { return self.to(Device::parse(device)); },
           nb::arg("device"), nb::call_guard<ReleasedGil>(),
-          "The same elements on another device (`cpu`, `cuda:0`); the tensor itself where it is there "
-          "already.")
+          "A copy on another device, or the tensor itself where it is there already.\n\ndevice: \"cpu\" or "
+          "\"cuda:0\"")
       .def("__dlpack__", &dlpack, nb::kw_only(), nb::arg("stream") = nb::none(),
            nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(),
            nb::arg("copy") = nb::none())
@@ -482,6 +486,7 @@ void register_tensor(nb::module_& module) {
              check(self.rank() > 0, ErrorCode::invalid_argument, "a tensor of rank 0 has no length");
              return self.shape()[0];
            })
+      .def("_repr_html_", &tensor_html, nb::sig("def _repr_html_(self) -> str"))
       .def("__repr__", &tensor_text, nb::sig("def __repr__(self) -> str"));
 }
 

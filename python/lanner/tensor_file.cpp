@@ -24,7 +24,9 @@ void register_tensor_file(nb::module_& module) {
       nb::sig(
           "def load_tensors(path: str | os.PathLike[str], *, limits: collections.abc.Mapping[str, float | "
           "str] | None = None) -> dict[str, Tensor]"),
-      "The tensors of a safetensors file, by name. limits: as of build.");
+      "Reads a safetensors file: a dict from name to Tensor. Raises NotFound, BadData, "
+      "LimitExceeded.\n\npath: file to read\nlimits: bounds on what the file may make Lanner use, as of "
+      "build");
 }
 
 } // namespace lanner::python

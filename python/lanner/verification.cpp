@@ -7,6 +7,7 @@
 #include <lanner/error.h>
 
 #include "check.h"
+#include "notebook.h"
 #include "options.h"
 
 namespace lanner::python {
@@ -80,35 +81,46 @@ Verification verify(const Engine& engine, const VerifyArguments& arguments) {
 
 void register_verification(nb::module_& module) {
   nb::class_<NodeDifference>(module, "NodeDifference",
-                             "A node whose kernel does not give what its definition gives.")
-      .def_prop_ro("name", [](const NodeDifference& self) { return text_of(self.name); })
-      .def_prop_ro("op", [](const NodeDifference& self) { return text_of(self.op); })
-      .def_prop_ro("kernel", [](const NodeDifference& self) { return text_of(self.kernel); })
-      .def_prop_ro("backend", [](const NodeDifference& self) { return text_of(self.backend); })
+                             "A node whose kernel gives other values than the definition of its operator.")
+      .def_prop_ro(
+          "name", [](const NodeDifference& self) { return text_of(self.name); }, "Name of the node.")
+      .def_prop_ro(
+          "op", [](const NodeDifference& self) { return text_of(self.op); }, "Its operator.")
+      .def_prop_ro(
+          "kernel", [](const NodeDifference& self) { return text_of(self.kernel); },
+          "Kernel that computed it.")
+      .def_prop_ro(
+          "backend", [](const NodeDifference& self) { return text_of(self.backend); },
+          "Backend that the kernel is of, such as `onednn`.")
       .def_prop_ro(
           "sources", [](const NodeDifference& self) { return texts(self.sources); },
-          nb::sig("def sources(self) -> list[str]"), "The model's nodes that it stands for.")
-      .def_prop_ro("reason", [](const NodeDifference& self) { return text_of(self.reason); })
+          nb::sig("def sources(self) -> list[str]"), "Names of the model's nodes that it was made of.")
+      .def_prop_ro(
+          "reason", [](const NodeDifference& self) { return text_of(self.reason); },
+          "Where and by how much the values differ.")
       .def("__repr__", [](const NodeDifference& self) { return text_of(line_of(self)); });
 
-  nb::class_<Verification>(module, "Verification", "What Engine.verify found.")
-      .def_prop_ro("right", &Verification::right, "Whether nothing differs.")
-      .def_ro("nodes", &Verification::nodes, "How many were compared with their definition.")
-      .def_ro("defined", &Verification::defined, "How many run by their definition.")
-      .def_ro("skipped", &Verification::skipped, "How many could not be compared.")
+  nb::class_<Verification>(module, "Verification", "The result of Engine.verify; true where nothing differs.")
+      .def_prop_ro("right", &Verification::right, "Whether nothing differs; what bool() gives.")
+      .def_ro("nodes", &Verification::nodes, "Number of nodes that were compared with their definition.")
+      .def_ro("defined", &Verification::defined,
+              "Number of nodes that run by their definition, and so need no comparison.")
+      .def_ro("skipped", &Verification::skipped, "Number of nodes that could not be compared.")
       .def_prop_ro("differences", &differences, nb::sig("def differences(self) -> list[NodeDifference]"),
-                   "In the order in which nodes run.")
+                   "The nodes that differ, in the order in which they run.")
       .def_prop_ro(
           "network", [](const Verification& self) { return text_of(self.network); },
-          "How outputs of the whole differ between runs or contexts; empty where they do not.")
+          "How the network's outputs differ between runs or contexts; empty where they do not.")
       .def_prop_ro(
           "reproducer",
           [](const Verification& self) -> nb::object {
             if (self.reproducer.empty()) return nb::none();
             return text_of(self.reproducer.string());
           },
-          nb::sig("def reproducer(self) -> str | None"), "The model that was written.")
+          nb::sig("def reproducer(self) -> str | None"),
+          "Path of the ONNX model that was written of the first node that differs; None without one.")
       .def("__bool__", &Verification::right)
+      .def("_repr_html_", &verification_html, nb::sig("def _repr_html_(self) -> str"))
       .def("__repr__", [](const Verification& self) { return text_of(line_of(self)); });
 }
 

@@ -1,20 +1,75 @@
 // Video files from pictures.
 
+#include <memory>
+#include <mutex>
+
 #include <lanner/decoder.h>
 #include <lanner/encoder.h>
 #include <lanner/error.h>
 
 #include "bindings.h"
+#include "check.h"
 
 namespace lanner::python {
 namespace {
 
+/// A VideoWriter as Python has it, which may be closed while another thread writes.
+class Writer {
+public:
+  Writer(const std::string& path, const EncoderOptions& options)
+      : writer_(std::make_shared<VideoWriter>(path, options)) {}
+
+  void write(nb::handle picture) {
+    const Image image = to_picture(picture);
+    const ReleasedGil release;
+    const std::shared_ptr<VideoWriter> writer = current();
+    check(writer != nullptr, ErrorCode::invalid_argument, "VideoWriter: it is closed; open another file");
+    writer->write(image);
+  }
+  void close() {
+    const ReleasedGil release;
+    const std::shared_ptr<VideoWriter> writer = current();
+    if (!writer) return;
+    writer->finish();
+    drop();
+  }
+  /// What was begun is removed.
+  void discard() {
+    const ReleasedGil release;
+    drop();
+  }
+  bool closed() const { return !current(); }
+
+private:
+  static Image to_picture(nb::handle object) {
+    if (nb::isinstance<Image>(object)) return nb::cast<Image>(object);
+    if (nb::isinstance<Frame>(object)) return nb::cast<const Frame&>(object).image;
+    if (object.is_none())
+      refuse("image", object, "is of the wrong type", "an Image, a Frame or uint8 [height, width, 3]");
+    return Image::from_tensor(to_tensor(object), PixelFormat::rgb24);
+  }
+  std::shared_ptr<VideoWriter> current() const {
+    const std::lock_guard lock(mutex_);
+    return writer_;
+  }
+  void drop() {
+    std::shared_ptr<VideoWriter> last; // Ends behind the lock.
+    const std::lock_guard lock(mutex_);
+    last.swap(writer_);
+  }
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<VideoWriter> writer_; ///< Null once closed.
+};
+
 void register_writer(nb::module_& module) {
-  nb::class_<VideoWriter>(module, "VideoWriter",
-                          "Pictures in, a video file out. Nothing lies under the path before close().")
+  nb::class_<Writer>(
+      module, "VideoWriter",
+      "Encodes images into a video file; docs/writing-video.md. The file appears under its path with "
+      "close(), or at the end of `with`; after an error there is none. One thread at a time.")
       .def(
           "__init__",
-          [](VideoWriter* self, nb::handle path, std::int32_t width, std::int32_t height, double fps,
+          [](Writer* self, nb::handle path, std::int32_t width, std::int32_t height, double fps,
              const std::string& codec, double crf, std::int64_t bit_rate, const std::string& preset,
              int gop) {
             EncoderOptions options;
@@ -24,45 +79,48 @@ void register_writer(nb::module_& module) {
             options.gop = gop;
             const std::string name = path_of(path);
             ReleasedGil release;
-            new (self) VideoWriter(name, options);
+            new (self) Writer(name, options);
           },
           nb::arg("path"), nb::kw_only(), nb::arg("width"), nb::arg("height"), nb::arg("fps") = 30.0,
           nb::arg("codec") = "h264", nb::arg("crf") = -1.0, nb::arg("bit_rate") = 0, nb::arg("preset") = "",
-          nb::arg("gop") = 0)
-      .def(
-          "write",
-          [](VideoWriter& self, const Image& image) {
-            ReleasedGil release;
-            self.write(image);
-          },
-          nb::arg("image"))
-      .def(
-          "write",
-          [](VideoWriter& self, const Frame& frame) {
-            ReleasedGil release;
-            self.write(frame.image);
-          },
-          nb::arg("frame"))
-      .def(
-          "write",
-          [](VideoWriter& self, nb::handle array) {
-            const Image image = Image::from_tensor(to_tensor(array), PixelFormat::rgb24);
-            ReleasedGil release;
-            self.write(image);
-          },
-          nb::arg("rgb"), "uint8 RGB [height, width, 3].")
-      .def("close",
-           [](VideoWriter& self) {
-             ReleasedGil release;
-             self.finish();
-           })
+          nb::arg("gop") = 0,
+          nb::sig("def __init__(self, path: str | os.PathLike[str], *, width: int, height: int, fps: float = "
+                  "30.0, codec: str = 'h264', crf: float = -1.0, bit_rate: int = 0, preset: str = '', gop: "
+                  "int = 0) -> None"),
+          "Names the file and what is to be in it. The encoder opens with the first picture: what it "
+          "refuses, and what "
+          "this machine's FFmpeg lacks, are errors of the first write().\n\npath: file to write; its "
+          "extension chooses the "
+          "container: .mp4, .mkv, .webm, .mov, .avi and others\nwidth: width of the video in pixels\nheight: "
+          "height of the video in pixels\nfps: frames per second; frame i is shown from i / fps seconds "
+          "on\ncodec: \"h264\", \"hevc\", \"av1\", \"vp9\", \"mpeg4\", \"mjpeg\", \"ffv1\", or the name of "
+          "one of FFmpeg's encoders\ncrf: constant quality on the codec's own scale, lower is better; -1: "
+          "the codec's default\nbit_rate: bits per second, in place of constant quality; 0: crf "
+          "counts\npreset: speed of x264 and x265, \"ultrafast\" to \"placebo\", or the codec's own; \"\": "
+          "its default\ngop: frames between keyframes; 0: the codec's default")
+      .def("write", &Writer::write, nb::arg("image").none(),
+           nb::sig("def write(self, image: Image | Frame | object) -> None"),
+           "Appends a picture of the video's size.\n\nimage: an Image of any pixel format, a Frame, whose "
+           "time is not "
+           "used, or uint8 RGB pixels [height, width, 3]")
+      .def("close", &Writer::close,
+           "Encodes what is left, finishes the file and gives it its name. Nothing happens the second time. "
+           "Raises "
+           "InvalidArgument where no picture was written.")
+      .def_prop_ro("closed", &Writer::closed, "Whether close() was called, or an error ended the `with`.")
       .def(
           "__enter__", [](nb::handle self) { return nb::borrow(self); },
           nb::sig("def __enter__(self) -> VideoWriter"))
       .def(
           "__exit__",
-          [](nb::handle self, nb::handle kind, nb::handle, nb::handle) {
-            if (kind.is_none()) self.attr("close")();
+          [](Writer& self, nb::handle kind, nb::handle, nb::handle) {
+            if (!kind.is_none()) return self.discard();
+            try {
+              self.close();
+            } catch (const Error&) {
+              self.discard();
+              throw;
+            }
           },
           nb::arg("kind").none(), nb::arg("value").none(), nb::arg("trace").none());
 }

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "notebook.h"
+
 namespace lanner::python {
 
 VideoFacts facts_of(const StreamInfo& stream, bool rotate) {
@@ -35,6 +37,19 @@ std::string VideoFacts::line(std::string_view noun, bool closed) const {
   if (const auto rate = fps()) text += fmt::format(", {:.6g} fps", *rate);
   if (const auto seconds = duration()) text += fmt::format(", {:.2f} s", *seconds);
   return text + (closed ? ", closed)" : ", " + decoder + ")");
+}
+
+nb::object VideoFacts::html(std::string_view noun, bool closed, std::string_view picture) const {
+  Rows rows{{"size", fmt::format("{} x {}", width, height)}, {"codec", stream.codec}};
+  if (!stream.native_format.empty()) rows.emplace_back("format", stream.native_format);
+  if (const auto rate = fps()) rows.emplace_back("frames per second", fmt::format("{:.6g}", *rate));
+  if (const auto seconds = duration()) rows.emplace_back("duration", fmt::format("{:.2f} s", *seconds));
+  if (stream.rotation != 0) rows.emplace_back("rotation", fmt::format("{:g} degrees", stream.rotation));
+  rows.emplace_back("decoder", closed ? "closed" : decoder);
+  // Others are of how the file is made.
+  for (const char* key : {"title", "artist", "date", "creation_time", "description", "comment", "copyright"})
+    if (const auto found = metadata.find(key); found != metadata.end()) rows.push_back(*found);
+  return html_table(noun, "", rows, picture);
 }
 
 nb::object duration_by(const StreamIndex& index) {

@@ -16,6 +16,7 @@ namespace lanner::python {
 struct VideoFacts {
   StreamInfo stream;
   std::int32_t width = 0, height = 0; ///< As shown.
+  bool seekable = true;               ///< Else it is read once.
   double container_seconds = 0;       ///< 0 where it says nothing.
   std::string name, decoder, decoder_reason;
   std::map<std::string, std::string> metadata;
@@ -25,6 +26,8 @@ struct VideoFacts {
   std::optional<double> duration() const;
   /// `lanner.VideoReader(1280x720 h264, 25 fps, 12.00 s, ffmpeg h264, 2 threads)`
   std::string line(std::string_view noun, bool closed) const;
+  /// The same and more, as a table; `picture` is markup below it.
+  nb::object html(std::string_view noun, bool closed, std::string_view picture) const;
 };
 
 VideoFacts facts_of(const StreamInfo& stream, bool rotate);
@@ -39,11 +42,13 @@ void register_facts(nb::class_<Video>& video) {
   video
       .def_prop_ro(
           "stream", [](const Video& self) { return self.facts.stream; }, nb::rv_policy::copy,
-          "What the container says, before any turn.")
+          "What the container says about the stream, before rotation.")
       .def_prop_ro(
-          "width", [](const Video& self) { return self.facts.width; }, "Of frames, as they are shown.")
+          "width", [](const Video& self) { return self.facts.width; },
+          "Width of frames in pixels, after rotation.")
       .def_prop_ro(
-          "height", [](const Video& self) { return self.facts.height; }, "Of frames, as they are shown.")
+          "height", [](const Video& self) { return self.facts.height; },
+          "Height of frames in pixels, after rotation.")
       .def_prop_ro(
           "metadata",
           [](const Video& self) {
@@ -52,9 +57,10 @@ void register_facts(nb::class_<Video>& video) {
             return metadata;
           },
           nb::sig("def metadata(self) -> dict[str, str]"),
-          "What the file says of itself, like title; what it says of the stream where the two differ.")
+          "Metadata of the file and its stream, like title; the stream's where both have a key.")
       .def_prop_ro(
-          "decoder_reason", [](const Video& self) { return self.facts.decoder_reason; }, "Why this decoder.")
+          "decoder_reason", [](const Video& self) { return self.facts.decoder_reason; },
+          "Why this decoder was chosen.")
       .def(
           "__enter__", [](nb::handle self) { return nb::borrow(self); },
           nb::sig("def __enter__(self) -> typing.Self"))

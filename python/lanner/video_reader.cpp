@@ -10,6 +10,7 @@
 #include "bindings.h"
 #include "check.h"
 #include "keywords.h"
+#include "notebook.h"
 #include "reader_lanes.h"
 #include "reader_options.h"
 #include "video_facts.h"
@@ -210,12 +211,12 @@ std::int64_t length_of(Reader& self) {
 void register_index(nb::module_& module) {
   nb::class_<StreamIndex>(
       module, "StreamIndex",
-      "Exact times and keyframes of every frame, in presentation order. Readers of the same "
-      "clip share one by index=.")
+      "Exact time of every frame and which are keyframes, in presentation order. Made by one pass over the "
+      "file without decoding; readers of the same clip share one by index=.")
       .def("__len__", [](const StreamIndex& self) { return self.frames.size(); })
       .def_prop_ro(
           "time_base", [](const StreamIndex& self) { return fraction(self.time_base); },
-          nb::sig("def time_base(self) -> fractions.Fraction"))
+          nb::sig("def time_base(self) -> fractions.Fraction"), "Seconds of one tick of pts.")
       .def_prop_ro(
           "pts",
           [](const StreamIndex& self) {
@@ -224,27 +225,30 @@ void register_index(nb::module_& module) {
               times.push_back(entry.pts == no_pts ? std::nullopt : std::optional(entry.pts));
             return times;
           },
-          "In ticks of time_base; None where the stream gives none.")
-      .def_prop_ro("keyframes", [](const StreamIndex& self) {
-        std::vector<std::size_t> numbers;
-        for (std::size_t i = 0; i < self.frames.size(); ++i)
-          if (self.frames[i].key) numbers.push_back(i);
-        return numbers;
-      });
+          "Times in ticks of time_base; None where the stream gives none.")
+      .def_prop_ro(
+          "keyframes",
+          [](const StreamIndex& self) {
+            std::vector<std::size_t> numbers;
+            for (std::size_t i = 0; i < self.frames.size(); ++i)
+              if (self.frames[i].key) numbers.push_back(i);
+            return numbers;
+          },
+          "Numbers of the frames that decode by themselves.");
 }
 
 void register_sequence(nb::class_<Reader>& reader) {
   reader.def("__len__", &length_of)
       .def("__getitem__", &item, nb::arg("index").none(),
-           "A frame, or a list of frames for a slice or a sequence of numbers; only what they depend on is "
-           "decoded. Negative numbers count from the end. Iterations go on where they were.")
+           "A frame by its number, or a list of frames for a slice or a sequence of numbers; only what they "
+           "depend on is decoded. Negative numbers count from the end. IndexError beyond the end.")
       .def(
           "__iter__", [](const Reader& self) { return new Iterator<FrameIterator>(self.lanes); },
           nb::sig("def __iter__(self) -> FrameIterator"),
-          "From the first frame on, with a place of its own: iterations know nothing of each other.")
+          "Iterates from the first frame; iterators are independent of each other and of indexing.")
       .def(
           "__reversed__", [](const Reader& self) { return new Iterator<ReversedFrames>(self.lanes); },
-          nb::sig("def __reversed__(self) -> ReversedFrames"))
+          nb::sig("def __reversed__(self) -> ReversedFrames"), "Iterates from the last frame to the first.")
       .def(
           "__contains__",
           [](const Reader&, nb::handle) -> bool {
@@ -259,7 +263,8 @@ void register_times(nb::class_<Reader>& reader) {
   reader
       .def("frames_at", &frames_at, nb::arg("seconds"),
            nb::sig("def frames_at(self, seconds: collections.abc.Iterable[float]) -> list[Frame]"),
-           "The frames on the screen at these times.")
+           "The frames that a player shows at these times.\n\nseconds: times from the start of the stream's "
+           "clock, as Frame.seconds")
       .def(
           "frames_played_in",
           [](Reader& self, double begin, double end) {
@@ -267,32 +272,38 @@ void register_times(nb::class_<Reader>& reader) {
               return video.at(video.indices_played_in(begin, end), control);
             });
           },
-          nb::arg("begin"), nb::arg("end"), "The frames on the screen at some time of [begin, end) seconds.")
+          nb::arg("begin"), nb::arg("end"),
+          "The frames that a player shows during an interval.\n\nbegin: seconds\nend: seconds; what is first "
+          "shown at this time is left out")
       .def(
           "index_at",
           [](Reader& self, double seconds) {
             return self.run([&](VideoReader& video, const Control&) { return video.index_at(seconds); });
           },
-          nb::arg("seconds"), "Number of the frame on the screen at this time.")
+          nb::arg("seconds"),
+          "Number of the frame that a player shows at this time.\n\nseconds: time as Frame.seconds has it")
       .def("sample_indices", &sample, nb::arg("count") = nb::none(), nb::kw_only(),
            nb::arg("fps") = nb::none(),
-           "Numbers of `count` frames spread evenly, or of the frames on the screen `fps` times a second.")
+           "Numbers of frames spread over the video: exactly one of the two is given.\n\ncount: so many, "
+           "spread evenly\nfps: those that a player shows at so many evenly spaced times per second")
       .def(
           "sample",
           [](Reader& self, std::optional<std::int64_t> count, std::optional<double> fps) {
             return frames_of(self, sample(self, count, fps));
           },
           nb::arg("count") = nb::none(), nb::kw_only(), nb::arg("fps") = nb::none(),
-          "`count` frames spread evenly, or the frames on the screen `fps` times a second.")
+          "Frames spread over the video: exactly one of the two is given.\n\ncount: so many, spread "
+          "evenly\nfps: those that a player shows at so many evenly spaced times per second")
       .def("pts", &pts_of, nb::arg("indices").none() = nb::none(),
            nb::sig("def pts(self, indices: slice | collections.abc.Iterable[typing.SupportsIndex] | None = "
                    "None) -> list[int | None]"),
-           "Times of these frames, or of all, in ticks of stream.time_base, without decoding; None where the "
-           "stream gives none.")
+           "Times of frames in ticks of stream.time_base, without decoding; None where the stream gives "
+           "none.\n\nindices: a slice or numbers; default all frames")
       .def("times", &times_of, nb::arg("indices").none() = nb::none(),
            nb::sig("def times(self, indices: slice | collections.abc.Iterable[typing.SupportsIndex] | None = "
                    "None) -> list[float | None]"),
-           "The same in seconds.");
+           "Times of frames in seconds, without decoding; None where the stream gives none.\n\nindices: a "
+           "slice or numbers; default all frames");
 }
 
 void register_batches(nb::class_<Reader>& reader) {
@@ -303,8 +314,12 @@ void register_batches(nb::class_<Reader>& reader) {
                          "spec: Preprocess | None = None",
                          preprocess_keywords(), "Tensor")
                    .c_str()),
-           preprocess_docs("The frames as one tensor [N, ...].").c_str())
-      .def_prop_ro("index", [](Reader& self) { return std::const_pointer_cast<StreamIndex>(self.index()); });
+           preprocess_docs("Frames as one input of a network, [N, 3, height, width] unless layout or "
+                           "channels say otherwise.\n\nindices: a slice or numbers of frames")
+               .c_str())
+      .def_prop_ro(
+          "index", [](Reader& self) { return std::const_pointer_cast<StreamIndex>(self.index()); },
+          "The exact index; the first use reads the file once, without decoding.");
 }
 
 void open(Reader* self, nb::handle source, const nb::args& others, const nb::kwargs& keywords) {
@@ -312,8 +327,10 @@ void open(Reader* self, nb::handle source, const nb::args& others, const nb::kwa
   VideoFacts facts;
   std::shared_ptr<Lanes> lanes =
       open_video(source, keywords, [&](SourcePtr bytes, const VideoReaderOptions& options, const Control&) {
+        const bool seekable = bytes->seekable();
         VideoReader video(std::move(bytes), options);
         facts = facts_of(video.stream(), options.rotate);
+        facts.seekable = seekable;
         facts.add(video.demuxer());
         facts.decoder = video.decoder_description();
         facts.decoder_reason = video.decoder_reason();
@@ -336,12 +353,36 @@ nb::object duration_of(Reader& self) {
   return duration_by(*self.index());
 }
 
+bool is_closed(const Reader& self) {
+  const ReleasedGil release;
+  return self.lanes->closed();
+}
+
+/// Facts, and the first frame: by an iteration of its own, which needs no index. A pipe's frames come once.
+nb::object html_of(const Reader& self) {
+  const bool closed = is_closed(self);
+  if (closed || !self.facts.seekable) return self.facts.html("VideoReader", closed, {});
+  std::string picture;
+  try {
+    const auto first = [&] {
+      const ReleasedGil release;
+      std::optional<Frame> frame = FrameIterator(self.lanes).next();
+      if (frame && frame->stream.handle) wait_for(frame->image.device, frame->stream);
+      return frame;
+    };
+    if (const std::optional<Frame> frame = first()) picture = html_picture(frame->image, 320);
+  } catch (const Error& error) {
+    picture = "<p>" + html_escaped(error.what()) + "</p>";
+  }
+  return self.facts.html("VideoReader", false, picture);
+}
+
 void register_reader(nb::module_& module) {
   nb::class_<Reader> reader(
       module, "VideoReader",
-      "Frames of a video by iteration, by number and by time. It is a sequence: `len`, negative numbers, "
-      "slices "
-      "and `reversed` work as for lists, each iteration has a place of its own. `with` closes it.");
+      "Frames of a video by iteration, by number and by time. It is a sequence: len, negative numbers, "
+      "slices and reversed work as for lists, and iterators are independent. `with` closes it. Threads may "
+      "share it. Raises NotFound, BadData, Unsupported when the video cannot be opened.");
   reader.def(
       "__init__", &open, nb::arg("source").none(), nb::arg("others"), nb::arg("options"),
       nb::sig(signature("def __init__(self, source: str | os.PathLike[str] | bytes | io.BufferedIOBase",
@@ -351,22 +392,26 @@ void register_reader(nb::module_& module) {
   register_facts(reader);
   reader
       .def_prop_ro("fps", &fps_of, nb::sig("def fps(self) -> float | None"),
-                   "Frames a second on average; None where the stream tells no times.")
+                   "Average frames per second; None where the stream has no times.")
       .def_prop_ro("duration", &duration_of, nb::sig("def duration(self) -> float | None"),
-                   "Seconds; None where the stream tells no times.")
-      .def_prop_ro("decoder", [](const Reader& self) { return self.facts.decoder; })
+                   "Length in seconds; None where the stream has no times.")
+      .def_prop_ro(
+          "decoder", [](const Reader& self) { return self.facts.decoder; },
+          "Which decoder is at work, and on what: `ffmpeg h264, 2 threads`, `nvdec h264 on cuda:0`.")
       .def(
           "close",
           [](Reader& self) {
             const ReleasedGil release;
             self.lanes->close();
           },
-          "Lets go of decoders and file; frames that were given stay valid.")
-      .def_prop_ro("closed",
-                   [](const Reader& self) {
-                     const ReleasedGil release;
-                     return self.lanes->closed();
-                   })
+          "Closes the file and releases the decoders; frames that were given out stay valid.")
+      .def_prop_ro(
+          "closed",
+          [](const Reader& self) {
+            const ReleasedGil release;
+            return self.lanes->closed();
+          },
+          "Whether close() was called.")
       .def(
           "__reduce__",
           [](nb::handle self) {
@@ -374,21 +419,18 @@ void register_reader(nb::module_& module) {
             return reduce_video(self, held.source, held.options);
           },
           nb::sig("def __reduce__(self) -> tuple[object, ...]"))
-      .def("__repr__", [](const Reader& self) {
-        const bool closed = [&] {
-          const ReleasedGil release;
-          return self.lanes->closed();
-        }();
-        return text_of(self.facts.line("VideoReader", closed));
-      });
+      .def("_repr_html_", &html_of, nb::sig("def _repr_html_(self) -> str"))
+      .def("__repr__",
+           [](const Reader& self) { return text_of(self.facts.line("VideoReader", is_closed(self))); });
   register_sequence(reader);
   register_times(reader);
   register_batches(reader);
 }
 
 template<typename Frames>
-void register_iterator(nb::module_& module, const char* name, Frame (*next)(Iterator<Frames>&)) {
-  nb::class_<Iterator<Frames>>(module, name)
+void register_iterator(nb::module_& module, const char* name, const char* about,
+                       Frame (*next)(Iterator<Frames>&)) {
+  nb::class_<Iterator<Frames>>(module, name, about)
       .def(
           "__iter__", [](nb::handle self) { return nb::borrow(self); },
           nb::sig("def __iter__(self) -> typing.Self"))
@@ -399,8 +441,9 @@ void register_iterator(nb::module_& module, const char* name, Frame (*next)(Iter
 
 void register_video_reader(nb::module_& module) {
   register_index(module);
-  register_iterator<FrameIterator>(module, "FrameIterator", &next_frame);
-  register_iterator<ReversedFrames>(module, "ReversedFrames", &next_reversed);
+  register_iterator<FrameIterator>(module, "FrameIterator", "Frames of a VideoReader in order.", &next_frame);
+  register_iterator<ReversedFrames>(module, "ReversedFrames",
+                                    "Frames of a VideoReader from the last to the first.", &next_reversed);
   register_reader(module);
 }
 

@@ -177,18 +177,24 @@ nb::tuple dlpack_device(const View& view) {
 void register_view(nb::module_& module) {
   nb::class_<View>(
       module, "Plane",
-      "Samples of a picture, read-only and without a copy: numpy.asarray, torch.from_dlpack and "
-      "anything that knows the array interfaces or DLPack share its memory. Rows lie `pitch` bytes apart.")
+      "One plane of samples, read-only and without a copy: numpy.asarray, torch.from_dlpack and anything "
+      "that reads the array interfaces or DLPack share its memory. Rows lie `pitch` bytes apart.")
       .def_prop_ro(
           "shape", [](const View& self) { return tuple_of(self.shape); },
-          nb::sig("def shape(self) -> tuple[int, ...]"))
+          nb::sig("def shape(self) -> tuple[int, ...]"),
+          "(height, width), or (height, width, samples of a pixel).")
       .def_prop_ro(
           "strides", [](const View& self) { return tuple_of(self.strides); },
-          nb::sig("def strides(self) -> tuple[int, ...]"), "In bytes.")
+          nb::sig("def strides(self) -> tuple[int, ...]"),
+          "Bytes from one element to the next, by dimension.")
       .def_prop_ro(
-          "pitch", [](const View& self) { return self.strides[0]; }, "Bytes from row to row.")
-      .def_prop_ro("dtype", [](const View& self) { return self.wide ? "uint16" : "uint8"; })
-      .def_prop_ro("device", [](const View& self) { return self.device.to_string(); })
+          "pitch", [](const View& self) { return self.strides[0]; }, "Bytes from one row to the next.")
+      .def_prop_ro(
+          "dtype", [](const View& self) { return self.wide ? "uint16" : "uint8"; },
+          "`uint8`, or `uint16` for more than 8 bits.")
+      .def_prop_ro(
+          "device", [](const View& self) { return self.device.to_string(); },
+          "Where the samples are: `cpu`, `cuda:0`.")
       .def_prop_ro(
           "ptr", [](const View& self) { return reinterpret_cast<std::uintptr_t>(self.data); },
           "Address of the first sample.")

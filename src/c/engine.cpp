@@ -68,6 +68,19 @@ void read_callers(const lanner_build_options& given, BuildOptions& result) {
         BindingStorage::parse(text(given.storages[i].storage, "storage"));
 }
 
+void read_outputs(const lanner_build_options& given, BuildOptions& result) {
+  if (given.output_count > 0) required(given.outputs, "outputs");
+  for (std::size_t i = 0; i < given.output_count; ++i)
+    result.outputs.push_back(text(given.outputs[i], "name of an output"));
+}
+
+void read_metadata(const lanner_build_options& given, BuildOptions& result) {
+  if (given.metadata_count > 0) required(given.metadata, "metadata");
+  for (std::size_t i = 0; i < given.metadata_count; ++i)
+    result.metadata[text(given.metadata[i].key, "key of metadata")] =
+        text(given.metadata[i].value, "value of metadata");
+}
+
 void read_pictures(const lanner_build_options& given, BuildOptions& result) {
   if (given.picture_count > 0) required(given.pictures, "pictures");
   for (std::size_t i = 0; i < given.picture_count; ++i) {
@@ -125,6 +138,8 @@ BuildOptions options_of(const lanner_build_options* options) {
     result.preprocess[text(given.preprocess[i].input, "input of a preprocess")] =
         preprocess_of(given.preprocess[i].preprocess);
   read_pictures(given, result);
+  read_outputs(given, result);
+  read_metadata(given, result);
   result.weight_budget = budget_of(given.weight_budget);
   if (given.environment) result.environment = given.environment->environment;
   result.control = control_of(given);
@@ -319,4 +334,20 @@ const char* lanner_engine_metadata(const lanner_engine* engine, const char* key)
   for (const auto& [name, value] : engine->engine.metadata())
     if (name == key) return value.c_str();
   return nullptr;
+}
+
+size_t lanner_engine_metadata_count(const lanner_engine* engine) noexcept {
+  return engine ? engine->engine.metadata().size() : 0;
+}
+
+lanner_status lanner_engine_metadata_entry(const lanner_engine* engine, size_t index, lanner_metadata* entry,
+                                           lanner_error** error) noexcept {
+  return c::guarded(error, [&] {
+    const auto& metadata = c::required(engine, "engine").engine.metadata();
+    lanner_metadata& filled = c::required(entry, "entry");
+    c::check(index < metadata.size(), ErrorCode::invalid_argument, "metadata number {}: there are {}, from 0",
+             index, metadata.size());
+    const auto found = std::next(metadata.begin(), static_cast<std::ptrdiff_t>(index));
+    filled = {found->first.c_str(), found->second.c_str()};
+  });
 }

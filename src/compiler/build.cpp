@@ -159,7 +159,8 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   if (options.stop_after != "import") run_passes(*graph, pass_options(options));
   for (const auto& [input, spec] : preprocess) graph->metadata[preprocess_key + input] = spec.to_json();
   for (const auto& [key, value] : options.metadata) {
-    check(!key.empty() && !key.starts_with(preprocess_key), ErrorCode::invalid_argument,
+    check(!key.empty(), ErrorCode::invalid_argument, "metadata: an empty key; expected one like lanner.task");
+    check(key != "lanner.preprocess" && !key.starts_with(preprocess_key), ErrorCode::invalid_argument,
           "metadata '{}': give preprocessing by its own option", key);
     graph->metadata[key] = value;
   }

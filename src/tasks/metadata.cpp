@@ -142,9 +142,9 @@ void read_ultralytics(const Metadata& metadata, const Task& given, Declared& dec
   }
 }
 
-/// Keys that converters and people use for labels: lists, dicts or lines.
+/// Keys that converters and people use for labels: lists, dicts or lines. `id2label` is that of Hugging Face.
 void read_offered(const Metadata& metadata, Declared& declared) {
-  for (const char* key : {"labels", "classes", "class_names", "names"}) {
+  for (const char* key : {"id2label", "labels", "classes", "class_names", "names"}) {
     const std::string* text = text_of(metadata, key);
     if (!text || text->empty()) continue;
     try {

@@ -86,8 +86,58 @@ static void check_profiles(const char* model) {
   lanner_engine_destroy(engine);
 }
 
+/* Values inside the model in place of its outputs. */
+static void check_outputs(const char* model) {
+  const char* names[] = {"logits", "no such value"};
+  lanner_build_options options = quick_options();
+  lanner_engine* engine = NULL;
+  options.output_count = 2;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "outputs is null");
+  options.outputs = names;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_NOT_FOUND, "no such value");
+  names[1] = "mean";
+  SUCCEED(lanner_engine_build(model, &options, &engine, &error));
+  lanner_binding binding;
+  memset(&binding, 0, sizeof binding);
+  binding.struct_size = sizeof binding;
+  REQUIRE(lanner_engine_output_count(engine) == 2);
+  SUCCEED(lanner_engine_output(engine, 1, &binding, &error));
+  REQUIRE(strcmp(binding.name, "mean") == 0 && binding.rank == 2 && binding.dims[1] == 3);
+  lanner_engine_destroy(engine);
+}
+
+static void check_metadata(const char* model) {
+  lanner_metadata given[] = {{"color", "brightest channel"}, {"lanner.task", NULL}}, entry = {NULL, NULL};
+  lanner_build_options options = quick_options();
+  lanner_engine* engine = NULL;
+  options.metadata_count = 2;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "metadata is null");
+  options.metadata = given;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT,
+         "value of metadata is null");
+  given[1].value = "classify";
+  given[0].key = "lanner.preprocess";
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "option");
+  given[0].key = "color";
+  SUCCEED(lanner_engine_build(model, &options, &engine, &error));
+  REQUIRE(strcmp(lanner_engine_metadata(engine, "color"), "brightest channel") == 0);
+  REQUIRE(lanner_engine_metadata_count(engine) == 2 && lanner_engine_metadata_count(NULL) == 0);
+  SUCCEED(lanner_engine_metadata_entry(engine, 1, &entry, &error));
+  REQUIRE(strcmp(entry.key, "lanner.task") == 0 && strcmp(entry.value, "classify") == 0);
+  REFUSE(lanner_engine_metadata_entry(engine, 2, &entry, &error), LANNER_INVALID_ARGUMENT, "number 2");
+  REFUSE(lanner_engine_metadata_entry(NULL, 0, &entry, &error), LANNER_INVALID_ARGUMENT, "engine is null");
+  REFUSE(lanner_engine_metadata_entry(engine, 0, NULL, &error), LANNER_INVALID_ARGUMENT, "entry is null");
+  SUCCEED(lanner_engine_save(engine, "metadata.plan", &error));
+  lanner_engine_destroy(engine);
+  SUCCEED(lanner_engine_load("metadata.plan", NULL, &engine, &error));
+  REQUIRE(strcmp(lanner_engine_metadata(engine, "lanner.task"), "classify") == 0);
+  lanner_engine_destroy(engine);
+}
+
 void check_options(const char* model) {
   check_refused_options(model);
+  check_outputs(model);
+  check_metadata(model);
   check_progress(model);
   check_profiles(model);
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ["setup", "build", "test", "demo", "fuzz", "bench", "sweep", "networks", "lint", "chroot", "clean"]
+COMMANDS = ["setup", "build", "test", "demo", "fuzz", "bench", "sweep", "networks", "docs", "lint", "chroot", "clean"]
 
 
 @pytest.fixture

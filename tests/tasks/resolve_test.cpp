@@ -245,6 +245,11 @@ TEST(ResolveTask, LabelsOfAnybodysKeyAreTakenWhereTheyFit) {
   for (const char* text : {"a\nb\nc\n", "['a', 'b', 'c']", "{0: 'a', 1: 'b', 2: 'c'}", R"(["a", "b", "c"])"})
     EXPECT_EQ(found(network, {{"labels", text}}).task.labels, (std::vector<std::string>{"a", "b", "c"}))
         << text;
+  const ResolvedTask hugging =
+      found(network, {{"id2label", R"({"0": "a", "2": "\u00e9", "1": "b"})"}, {"labels", "x\ny\nz"}});
+  EXPECT_EQ(hugging.task.labels, (std::vector<std::string>{"a", "b", "é"}));
+  EXPECT_NE(hugging.reason.find("id2label"), std::string::npos) << hugging.reason;
+  EXPECT_TRUE(found(network, {{"id2label", R"({"1": "a", "2": "b", "3": "c"})"}}).task.labels.empty());
   EXPECT_TRUE(found(network, {{"classes", "a\nb"}}).task.labels.empty());
   EXPECT_TRUE(found(network, {{"labels", "{broken"}}).task.labels.empty());
 }

@@ -24,7 +24,14 @@ OPTIONS = frozenset(
 
 
 def lanner(module: Any, example_inputs: list[Any], *, options: Mapping[str, Any] | None = None, mode: str | None = None) -> Callable[..., Any]:
-    """torch.compile(model, backend="lanner", options={"precision": "fp16", "budget": 0})"""
+    """The backend of torch.compile(module, backend="lanner"): what engines can run of a graph, they run; the rest stays in torch, and a
+    RuntimeWarning says how much and why. torch.compile calls it.
+
+    module: the graph
+    example_inputs: tensors like its inputs
+    options: precision, strict, exact, threads, budget, deterministic, retune, weight_budget, limits, environment and progress as of build; share_weights
+    mode: refused where it is given
+    """
     if mode is not None:
         raise errors.InvalidArgument(f"torch.compile: backend lanner has no mode {mode!r}; options={{'budget': seconds}} says how long it tunes")
     chosen = dict(options or {})

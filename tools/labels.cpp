@@ -1,0 +1,134 @@
+#include "labels.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <lanner/error.h>
+#include <lanner/source.h>
+
+#include "check.h"
+#include "visible.h"
+
+namespace lanner::tool {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::uint64_t max_text_bytes = 16u << 20;
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.emplace_back(line);
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+/// `n07747607 orange` is `orange`.
+std::string without_synset(std::string label) {
+  const bool digits =
+      label.size() > 10 && label[0] == 'n' && label[9] == ' ' &&
+      std::all_of(label.begin() + 1, label.begin() + 9, [](unsigned char c) { return std::isdigit(c) != 0; });
+  return digits ? label.substr(10) : label;
+}
+
+/// `"orange"`, or Keras's `["n07747607", "orange"]`.
+std::string name_of(const std::string& path, std::size_t number, const Json& value) {
+  const Json& name = value.is_array() && value.size() == 2 ? value[1] : value;
+  check(name.is_string(), ErrorCode::bad_data, "{}: class {}: expected its name, a string, got {}", path,
+        number, value.type_name());
+  return name.get<std::string>();
+}
+
+std::vector<std::string> names_of_json(const std::string& path, const std::string& text) {
+  const Json document = Json::parse(text, nullptr, false);
+  check(!document.is_discarded(), ErrorCode::bad_data, "{}: is called .json and is no JSON", path);
+  const Json& names = document.is_object() && document.contains("id2label") ? document["id2label"] : document;
+  check(names.is_array() || names.is_object(), ErrorCode::bad_data,
+        "{}: expected a list of names, a dict like {{\"0\": \"cat\"}}, or one under id2label, got {}", path,
+        names.type_name());
+  std::vector<std::string> labels;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string key = std::to_string(i);
+    check(names.is_array() || names.contains(key), ErrorCode::bad_data,
+          "{}: expected names for classes 0 to {}, {} is missing", path, names.size() - 1, i);
+    labels.push_back(name_of(path, i, names.is_array() ? names[i] : names[key]));
+  }
+  return labels;
+}
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+/// Whether it says `id2label`: other tools have files of this name too.
+bool has_names(const fs::path& config) {
+  std::error_code ignored;
+  if (!is_file(config) || fs::file_size(config, ignored) > max_text_bytes) return false;
+  try {
+    const Json document = Json::parse(read_text(config.string(), "JSON"), nullptr, false);
+    return document.is_object() && document.contains("id2label");
+  } catch (const Error&) {
+    return false; // It is only looked at.
+  }
+}
+
+bool has_classes(TaskKind kind) {
+  return kind != TaskKind::depth && kind != TaskKind::image && kind != TaskKind::embed &&
+         kind != TaskKind::none;
+}
+
+} // namespace
+
+std::string read_text(const std::string& path, const char* expected) {
+  Limits limits;
+  limits.file_bytes = max_text_bytes;
+  const Content content = read_all(open_path(path, limits), limits);
+  std::string text(reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size());
+  check(text.find('\0') == std::string::npos, ErrorCode::bad_data, "{}: expected {}, got binary data", path,
+        expected);
+  return text;
+}
+
+std::vector<std::string> read_labels(const std::string& path) {
+  const std::string text = read_text(path, "text with one label a line");
+  std::vector<std::string> labels =
+      fs::path(path).extension() == ".json" ? names_of_json(path, text) : lines_of(text);
+  for (std::string& label : labels) label = without_synset(std::move(label));
+  check(!labels.empty(), ErrorCode::bad_data, "{}: expected one label a line, got no line", path);
+  return labels;
+}
+
+std::string labels_note(const std::string& model, const Task& task) {
+  if (!task.labels.empty() || !task.kind || !has_classes(*task.kind)) return {};
+  const fs::path folder = fs::path(model).parent_path(), stem = fs::path(model).stem();
+  std::vector<fs::path> candidates;
+  for (const char* extension : {".txt", ".names"}) {
+    candidates.push_back(folder / stem);
+    candidates.back() += extension;
+  }
+  for (const char* name : {"labels.txt", "class_names.txt", "classes.txt", "labelmap.txt", "synset.txt",
+                           "imagenet_class_index.json"})
+    candidates.push_back(folder / name);
+  std::erase_if(candidates, [](const fs::path& path) { return !is_file(path); });
+  if (has_names(folder / "config.json")) candidates.push_back(folder / "config.json");
+  if (candidates.empty()) return {};
+  const std::string path = one_line(candidates.front().string());
+  const bool plain = path.find_first_of(" '\"$&;()") == std::string::npos;
+  return fmt::format("note: classes have no names; {} lies beside the model: --labels {}",
+                     one_line(candidates.front().filename().string()), plain ? path : "'" + path + "'");
+}
+
+} // namespace lanner::tool
