@@ -139,6 +139,12 @@ struct TaskResult {
   Tensor depth;     ///< depth: f32 [height, width], as the network says it; NaN where it did not see it.
   Image image;      ///< image: rgb24 of a size of its own.
   Tensor embedding; ///< embed: f32 [D].
+  /// What a second network said of each box (CropRunner): empty, or K. Boxes, masks and key points of a crop
+  /// lie in the whole picture, whose size is its `width` and `height`; maps and pictures are of its `region`.
+  std::vector<TaskResult> crops;
+  /// Of a crop: the part of the picture that the second network saw. All zero elsewhere, and of a box that
+  /// covers no pixel, of which nothing was said.
+  PixelRect region;
 
   std::int64_t count() const noexcept; ///< K.
   /// All masks as u8 [K, height, width]. Throws Error{limit_exceeded} beyond `limits`.
