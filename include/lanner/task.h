@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -142,6 +143,7 @@ struct TaskResult {
   /// What a second network said of each box (CropRunner): empty, or K. Boxes, masks and key points of a crop
   /// lie in the whole picture, whose size is its `width` and `height`; maps and pictures are of its `region`.
   std::vector<TaskResult> crops;
+  std::shared_ptr<const Task> crop_task; ///< Resolved: what `crops` mean. Null: no second network was run.
   /// Of a crop: the part of the picture that the second network saw. All zero elsewhere, and of a box that
   /// covers no pixel, of which nothing was said.
   PixelRect region;
