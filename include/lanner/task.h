@@ -117,6 +117,8 @@ struct ResolvedTask {
 /// reading. Throws Error{invalid_argument} where they have several, naming them, and where the outputs do not
 /// fit what was given.
 ResolvedTask resolve_task(const Engine& engine, const Task& given = {});
+/// The same where pictures enter by `spec`, whose size counts where the engine leaves that of its input open.
+ResolvedTask resolve_task(const Engine& engine, const Task& given, const Preprocess& spec);
 
 /// Pixels of one object in a picture, kept where its box is.
 struct Mask {
