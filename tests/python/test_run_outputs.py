@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from command import COMMAND, SECONDS, lanner, leftovers, make_clip, make_ppm, make_y4m, refuse, succeed, without_notes
+from command import COMMAND, SECONDS, color_classifier, lanner, leftovers, make_clip, make_ppm, make_y4m, refuse, succeed, without_notes
 from run_support import pictures, piped, rows, run, video  # noqa: F401
 
 
@@ -184,3 +184,35 @@ def test_output_stays_where_an_encoder_would_print(tmp_path):
     small = make_clip(tmp_path, "small.mkv", frames=2, width=61, height=45)
     result = lanner("transcode", small, tmp_path / "x.mkv", "-c:v", "av1")
     assert without_notes(result.stderr).count("\n") == (result.returncode != 0)
+
+
+class TestPicturesInBatches:
+    @pytest.mark.parametrize("batch", [2, 3, 16])
+    def test_answers_and_files_are_those_of_one_by_one(self, run, tmp_path, batch):
+        rng = np.random.default_rng(3)
+        for n in range(7):
+            make_ppm(tmp_path / f"p{n}.ppm", 10 + 3 * n, 20 - n, tuple(int(v) for v in rng.integers(0, 256, 3)))
+        alone = succeed(*run, "-i", tmp_path / "p*.ppm", "--json", "-", "-o", f"{tmp_path}/alone/")
+        report = tmp_path / "report.html"
+        together = succeed(*run, "-i", tmp_path / "p*.ppm", "--json", "-", "-o", f"{tmp_path}/together/", "--batch", batch, "--report", report)
+        assert together == alone and together.count("\n") == 7
+        for n in range(7):
+            assert (tmp_path / "together" / f"p{n}.png").read_bytes() == (tmp_path / "alone" / f"p{n}.png").read_bytes()
+        text = succeed(*run, "-i", tmp_path / "p*.ppm", "-q", "--batch", batch)
+        assert text.startswith("7 images in ")
+
+    def test_one_that_cannot_be_read_leaves_the_others(self, run, tmp_path):
+        for n in range(4):
+            make_ppm(tmp_path / f"p{n}.png")
+        (tmp_path / "p1.png").write_bytes((tmp_path / "p1.png").read_bytes()[:40])
+        result = lanner(*run, "-i", tmp_path / "p*.png", "--json", "-", "--batch", 3)
+        assert result.returncode == 2 and "1 of 4 inputs could not be read" in result.stderr
+        assert [row["source"][-6:] for row in rows(result.stdout)] == ["p0.png", "p2.png", "p3.png"]
+
+    def test_a_network_of_fixed_batch_size(self, tmp_path):
+        pictures = [make_ppm(tmp_path / f"p{n}.ppm", color=(40 * n, 250 - 40 * n, 90)) for n in range(5)]
+        options = ["--range", "0,1", "--budget", "0", "--task", "classify", "--json", "-", "-i", *pictures]
+        fixed = rows(succeed("run", color_classifier(tmp_path / "fixed.onnx", batch=3), *options))
+        single = rows(succeed("run", color_classifier(tmp_path / "single.onnx", batch=1), *options))
+        assert [[entry["class"] for entry in row["top"]] for row in fixed] == [[entry["class"] for entry in row["top"]] for row in single]
+        assert [row["top"][0]["probability"] for row in fixed] == pytest.approx([row["top"][0]["probability"] for row in single], abs=1e-6)
