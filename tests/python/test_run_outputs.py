@@ -216,3 +216,28 @@ class TestPicturesInBatches:
         single = rows(succeed("run", color_classifier(tmp_path / "single.onnx", batch=1), *options))
         assert [[entry["class"] for entry in row["top"]] for row in fixed] == [[entry["class"] for entry in row["top"]] for row in single]
         assert [row["top"][0]["probability"] for row in fixed] == pytest.approx([row["top"][0]["probability"] for row in single], abs=1e-6)
+
+
+class TestTimesOut:
+    @pytest.mark.parametrize("name", ["out.avi", "out.mkv"])
+    def test_joined_files_go_on_behind_each_other(self, run, tmp_path, name):
+        parts = [make_clip(tmp_path, f"{n}.ts", frames=frames) for n, frames in enumerate((20, 10))]
+        joined = tmp_path / "joined.ts"
+        joined.write_bytes(b"".join(part.read_bytes() for part in parts))
+        succeed(*run, "-i", joined, "-o", tmp_path / name, "-q")
+        np.testing.assert_allclose(np.diff(times_of(tmp_path / name)), 1 / 25, atol=1.1e-3)
+        assert len(times_of(tmp_path / name)) == 30
+
+    def test_a_thinned_clip_is_even_in_avi(self, run, tmp_path):
+        clip = make_clip(tmp_path, frames=30)
+        succeed(*run, "-i", clip, "-o", tmp_path / "thin.avi", "--stride", 3, "--start", "0.4", "-q")
+        times = times_of(tmp_path / "thin.avi")
+        assert len(times) == 7
+        np.testing.assert_allclose(np.diff(times), 3 / 25, atol=1e-3)
+        assert video(tmp_path / "thin.avi")["fps"] == pytest.approx(25 / 3, abs=0.01)
+
+
+def times_of(path):
+    found = next(stream for stream in json.loads(succeed("probe", path, "--exact", "--json"))["streams"] if stream["kind"] == "video")
+    num, den = found["frames"]["time_base"]
+    return [pts * num / den for pts in found["frames"]["pts"]]

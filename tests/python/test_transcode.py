@@ -206,3 +206,17 @@ def test_the_container_says_the_codec_where_nobody_does(tmp_path):
         assert codec_of(tmp_path / "c.webm") in {"vp9", "av1"}
     succeed("transcode", clip, tmp_path / "d.avi", "-b:v", "200k")
     assert codec_of(tmp_path / "d.avi") == "mpeg4"
+
+
+def test_h264_in_avi_has_times(tmp_path):
+    """Its packets tell when they are decoded alone: frames follow one another."""
+    clip = make_y4m(tmp_path / "clip.y4m", frames=20)
+    succeed("transcode", clip, tmp_path / "clip.avi", "-c:v", "h264")
+    assert codec_of(tmp_path / "clip.avi") == "h264"
+    fps, times = frames_of(tmp_path / "clip.avi")
+    assert fps == 25
+    np.testing.assert_allclose(times, np.arange(20) / 25)
+    lanner = pytest.importorskip("lanner")
+    with lanner.VideoReader(tmp_path / "clip.avi") as video:
+        linear = [frame.pts for frame in video]
+        assert linear == [video[n].pts for n in range(20)] == list(range(20))
