@@ -37,7 +37,7 @@ nb::object tensor_text(nb::handle self);
 nb::object tensor_html(nb::handle self);
 nb::object preprocess_html(const Preprocess& spec);
 nb::object verification_html(const Verification& found);
-/// What was found in a picture, by the labels of the reader.
-nb::object result_html(const TaskResult& result, const TaskReader& reader);
+/// What was found in a picture, by the labels of the task.
+nb::object result_html(const TaskResult& result, const Task& task);
 
 } // namespace lanner::python

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <lanner/classes.h>
 #include <lanner/draw.h>
 
 #include "check.h"
@@ -30,12 +31,12 @@ std::size_t rows_of(const TaskResult& result) {
   return std::min(most_rows, static_cast<std::size_t>(result.count()));
 }
 
-std::string classes_of(const TaskResult& result, const TaskReader& reader) {
+std::string classes_of(const TaskResult& result, const Task& task) {
   Cells cells;
   for (std::size_t i = 0; i < rows_of(result); ++i) {
     const std::int64_t number = result.labels.as<std::int64_t>()[i];
     cells.push_back(
-        {std::to_string(number), reader.label(number), fmt::format("{:.4f}", result.scores.as<float>()[i])});
+        {std::to_string(number), class_label(task, number), fmt::format("{:.4f}", result.scores.as<float>()[i])});
   }
   return table_of({"class", "name", "probability"}, cells, static_cast<std::size_t>(result.count()));
 }
@@ -51,7 +52,7 @@ std::string box_of(const TaskResult& result, std::size_t i) {
   return fmt::format("{:.1f}, {:.1f}, {:.1f}, {:.1f}", box[0], box[1], box[2], box[3]);
 }
 
-std::string boxes_of(const TaskResult& result, const TaskReader& reader) {
+std::string boxes_of(const TaskResult& result, const Task& task) {
   const bool keypoints = result.keypoints.defined(), masks = !result.masks.empty();
   std::vector<std::string> headings{"", "name", "score",
                                     result.rotated.defined() ? "box" : "left, top, right, bottom"};
@@ -59,7 +60,7 @@ std::string boxes_of(const TaskResult& result, const TaskReader& reader) {
   if (masks) headings.emplace_back("mask");
   Cells cells;
   for (std::size_t i = 0; i < rows_of(result); ++i) {
-    cells.push_back({std::to_string(i), reader.label(result.labels.as<std::int64_t>()[i]),
+    cells.push_back({std::to_string(i), class_label(task, result.labels.as<std::int64_t>()[i]),
                      fmt::format("{:.3f}", result.scores.as<float>()[i]), box_of(result, i)});
     if (keypoints) cells.back().push_back(std::to_string(result.keypoints.shape()[1]));
     if (masks) {
@@ -70,7 +71,7 @@ std::string boxes_of(const TaskResult& result, const TaskReader& reader) {
   return table_of(headings, cells, static_cast<std::size_t>(result.count()));
 }
 
-std::string shares_of(const TaskResult& result, const TaskReader& reader) {
+std::string shares_of(const TaskResult& result, const Task& task) {
   std::map<std::int32_t, std::int64_t> counts;
   for (const std::int32_t number : result.classes.as<std::int32_t>()) ++counts[number];
   std::vector<std::pair<std::int32_t, std::int64_t>> sorted(counts.begin(), counts.end());
@@ -78,7 +79,7 @@ std::string shares_of(const TaskResult& result, const TaskReader& reader) {
   Cells cells;
   for (const auto& [number, count] : sorted) {
     if (cells.size() == most_rows) break;
-    cells.push_back({number < 0 ? "not seen" : reader.label(number),
+    cells.push_back({number < 0 ? "not seen" : class_label(task, number),
                      fmt::format("{:.2f} %", 100.0 * static_cast<double>(count) /
                                                  static_cast<double>(result.classes.elements()))});
   }
@@ -94,13 +95,13 @@ Rows depths_of(const TaskResult& result) {
 }
 
 /// A map on its own: the picture under it is not known here.
-std::string map_of(const TaskResult& result, const TaskReader& reader) {
+std::string map_of(const TaskResult& result, const Task& task) {
   Image black = Image::allocate(PixelFormat::rgb24, result.width, result.height);
   for (std::int32_t y = 0; y < black.height; ++y)
     std::fill_n(black.planes[0].data + y * black.planes[0].pitch, black.width * 3, std::byte{0});
   const Image drawn = [&] {
     const ReleasedGil released;
-    return draw_result(black, result, reader.task(), {1.f, false, 0});
+    return draw_result(black, result, task, {1.f, false, 0});
   }();
   return html_picture(drawn, widest);
 }
@@ -124,17 +125,17 @@ std::string class_name_of(TaskKind kind) {
 
 } // namespace
 
-nb::object result_html(const TaskResult& result, const TaskReader& reader) {
+nb::object result_html(const TaskResult& result, const Task& task) {
   Rows rows{{"task", std::string(to_string(result.kind))},
             {"picture", fmt::format("{} x {}", result.width, result.height)}};
   std::string below, name;
   if (result.kind == TaskKind::classify) {
-    below = classes_of(result, reader);
+    below = classes_of(result, task);
   } else if (result.kind == TaskKind::semantic) {
-    below = map_of(result, reader) + shares_of(result, reader);
+    below = map_of(result, task) + shares_of(result, task);
   } else if (result.kind == TaskKind::depth) {
     for (auto& row : depths_of(result)) rows.push_back(std::move(row));
-    below = map_of(result, reader);
+    below = map_of(result, task);
   } else if (result.kind == TaskKind::image) {
     rows.emplace_back("made", fmt::format("{} x {}", result.image.width, result.image.height));
     below = html_picture(result.image, widest);
@@ -145,7 +146,7 @@ nb::object result_html(const TaskResult& result, const TaskReader& reader) {
     rows.emplace_back("length", fmt::format("{:.5g}", std::sqrt(squares)));
   } else {
     name = fmt::format("{} {}", result.count(), result.count() == 1 ? "box" : "boxes");
-    if (result.count() > 0) below = boxes_of(result, reader);
+    if (result.count() > 0) below = boxes_of(result, task);
   }
   return html_table("tasks." + class_name_of(result.kind), name, rows, below);
 }

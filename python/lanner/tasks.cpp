@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <lanner/classes.h>
 #include <lanner/decoder.h>
 #include <lanner/draw.h>
 #include <lanner/error.h>
@@ -14,27 +15,9 @@
 #include "check.h"
 #include "engine.h"
 #include "notebook.h"
+#include "tasks.h"
 
 namespace lanner::python {
-namespace {
-
-/// One picture's result; the task says what its numbers mean.
-struct PyResult {
-  TaskResult result;
-  std::shared_ptr<const TaskReader> reader;
-
-  const Task& task() const { return reader->task(); }
-};
-struct PyClassification : PyResult {};
-struct PyDetections : PyResult {};
-struct PySemanticMap : PyResult {};
-struct PyDepthMap : PyResult {};
-struct PyPicture : PyResult {};
-struct PyEmbedding : PyResult {};
-
-nb::object or_none(const Tensor& tensor) {
-  return tensor.defined() ? nb::cast(tensor) : nb::none();
-}
 
 nb::object typed(PyResult result) {
   switch (result.result.kind) {
@@ -59,7 +42,6 @@ nb::object typed(PyResult result) {
   fail(ErrorCode::invalid_argument, "tasks: the task none says nothing of a picture; expected another task");
 }
 
-/// A task of None, a word, JSON or a dict.
 Task to_task(nb::handle given) {
   if (given.is_none()) return {};
   if (nb::isinstance<nb::str>(given)) return Task::from_json(nb::cast<std::string>(given));
@@ -76,6 +58,12 @@ nb::object task_dict(const Task& task) {
 Image to_picture(nb::handle object) {
   if (nb::isinstance<Frame>(object)) return nb::cast<const Frame&>(object).image;
   return to_value<Image>("image", object, "a lanner.Image or a lanner.Frame");
+}
+
+namespace {
+
+nb::object or_none(const Tensor& tensor) {
+  return tensor.defined() ? nb::cast(tensor) : nb::none();
 }
 
 /// The only preprocessing that the engine knows.
@@ -97,11 +85,11 @@ Preprocess only_preprocess(const Engine& engine) {
 class PyReader {
 public:
   PyReader(const PyEngine& engine, nb::handle task, nb::handle preprocess) {
-    const ResolvedTask resolved = resolve_task(engine.get(), to_task(task));
-    reason_ = resolved.reason;
     const Preprocess spec = preprocess.is_none()
                                 ? only_preprocess(engine.get())
                                 : to_value<Preprocess>("preprocess", preprocess, "a lanner.Preprocess");
+    const ResolvedTask resolved = resolve_task(engine.get(), to_task(task), spec);
+    reason_ = resolved.reason;
     reader_ = std::make_shared<const TaskReader>(resolved.task, engine.get(), spec);
   }
 
@@ -120,7 +108,7 @@ public:
       const Image image = to_picture(picture);
       size = {image.height, image.width};
     }
-    PyResult result{{}, reader_};
+    PyResult result{{}, task()};
     {
       const ReleasedGil released;
       result.result = reader_->read(tensors, size[1], size[0], element);
@@ -130,6 +118,7 @@ public:
 
   const std::string& reason() const { return reason_; }
   const std::shared_ptr<const TaskReader>& get() const { return reader_; }
+  std::shared_ptr<const Task> task() const { return {reader_, &reader_->task()}; }
 
 private:
   std::shared_ptr<const TaskReader> reader_;
@@ -140,18 +129,18 @@ Image draw(nb::handle image, const PyResult& result, std::optional<float> opacit
            float line_width) {
   const Image picture = to_picture(image);
   const ReleasedGil released;
-  return draw_result(picture, result.result, result.task(), {opacity, labels, line_width});
+  return draw_result(picture, result.result, *result.task, {opacity, labels, line_width});
 }
 
 std::string result_text(const PyResult& self) {
-  return result_json({"", true, 0, {}}, self.result, self.task());
+  return result_json({"", true, 0, {}}, self.result, *self.task);
 }
 
 std::vector<std::string> names_of(const PyResult& self) {
   std::vector<std::string> names;
   if (!self.result.labels.defined()) return names;
   for (const std::int64_t number : self.result.labels.as<std::int64_t>())
-    names.push_back(self.reader->label(number));
+    names.push_back(class_label(*self.task, number));
   return names;
 }
 
@@ -204,8 +193,17 @@ void register_results(nb::module_& module) {
             return std::array{self.result.height, self.result.width};
           },
           "Height and width of the picture in pixels.")
+      .def_prop_ro(
+          "region",
+          [](const PyResult& self) -> std::optional<std::array<std::int32_t, 4>> {
+            const PixelRect& region = self.result.region;
+            if (region.whole()) return std::nullopt;
+            return std::array{region.x, region.y, region.width, region.height};
+          },
+          "Of a crop: left, top, width and height in pixels of the part of the picture that the second network "
+          "saw; None elsewhere.")
       .def(
-          "_repr_html_", [](const PyResult& self) { return result_html(self.result, *self.reader); },
+          "_repr_html_", [](const PyResult& self) { return result_html(self.result, *self.task); },
           nb::sig("def _repr_html_(self) -> str"))
       .def("to_json", &result_text, "One line of JSON, as `lanner run --json` writes it; docs/results.md.");
   nb::class_<PyClassification, PyResult>(
@@ -255,6 +253,17 @@ void register_results(nb::module_& module) {
           nb::sig("def masks(self) -> Tensor | None"),
           "uint8 [K, height, width]: 1 inside of the object; None unless the task is segment. Computed at "
           "each use.")
+      .def_prop_ro(
+          "crops",
+          [](const PyDetections& self) {
+            nb::list crops;
+            for (const TaskResult& crop : self.result.crops)
+              crops.append(typed({crop, self.result.crop_task}));
+            return crops;
+          },
+          nb::sig("def crops(self) -> list[Any]"),
+          "What a second network said of each box: a CropRunner fills it in; empty before. Of a box that was "
+          "left out the result is empty, its region None.")
       .def("__len__", [](const PyDetections& self) { return self.result.count(); })
       .def("__repr__", [](const PyDetections& self) { return describe("Detections", self); });
   nb::class_<PySemanticMap, PyResult>(module, "SemanticMap", "A class for each pixel.")
@@ -263,7 +272,7 @@ void register_results(nb::module_& module) {
           nb::sig("def classes(self) -> Tensor"),
           "int32 [height, width]: class numbers; -1 where the network did not see the picture.")
       .def_prop_ro(
-          "class_names", [](const PySemanticMap& self) { return self.task().labels; },
+          "class_names", [](const PySemanticMap& self) { return self.task->labels; },
           "Class names by number; empty where they are not known.")
       .def("__repr__", [](const PySemanticMap& self) {
         return fmt::format("lanner.tasks.SemanticMap({}x{})", self.result.width, self.result.height);
@@ -278,7 +287,12 @@ void register_results(nb::module_& module) {
       });
   nb::class_<PyPicture, PyResult>(module, "Picture", "A picture that a network made.")
       .def_prop_ro(
-          "image", [](const PyPicture& self) { return self.result.image; },
+          "image",
+          [](const PyPicture& self) {
+            check(self.result.image.defined(), ErrorCode::invalid_argument,
+                  "image: there is none, the network did not look at this box");
+            return self.result.image;
+          },
           "The picture, rgb24, in the network's own size.")
       .def("__repr__", [](const PyPicture& self) {
         return fmt::format("lanner.tasks.Picture({}x{})", self.result.image.width, self.result.image.height);
@@ -296,6 +310,7 @@ void register_results(nb::module_& module) {
 
 void register_tasks(nb::module_& module) {
   register_results(module);
+  register_crop_runner(module);
   nb::class_<PyReader>(module, "TaskReader",
                        "Turns an engine's outputs into typed results; docs/tasks.md. Threads may share one.")
       .def(nb::init<const PyEngine&, nb::handle, nb::handle>(), nb::arg("engine"),

@@ -44,6 +44,7 @@ std::optional<Packet> FrameCursor::next_packet() {
     const std::int64_t ordinal = packets_.position();
     std::optional<Packet> packet = packets_.next();
     if (!packet) return std::nullopt;
+    if (ordinal == 0) first_dts_ = packet->dts;
     remember(*packet);
     if (!filter_.skips || !filter_.skips(ordinal)) return packet;
     linear_ = false;

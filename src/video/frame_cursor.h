@@ -56,6 +56,8 @@ public:
   std::optional<TaggedFrame> next();
   /// Ordinal of the packet that is read next.
   std::int64_t position() const noexcept { return packets_.position() - (pending_ ? 1 : 0); }
+  /// When the stream's first packet is decoded, once it was read; no_pts where it does not say.
+  std::int64_t first_dts() const noexcept { return first_dts_; }
   /// Every packet from the stream's first on was given since the decoder had no state.
   bool is_linear() const noexcept { return linear_; }
   /// Continues at the stream's first packet, with all state as after opening.
@@ -89,6 +91,7 @@ private:
   StopTokens stop_;
   std::optional<Packet> pending_; ///< Read but not yet given to the decoder.
   std::deque<Times> times_;       ///< Of the newest packets, up to the last one read.
+  std::int64_t first_dts_ = no_pts;
   bool drained_ = false, gave_frames_ = false, from_start_ = true, linear_ = true;
 };
 

@@ -41,7 +41,7 @@ std::shared_ptr<const StreamIndex> settle(const IndexRequest& request, const Ind
       request.control.report(
           {"index", static_cast<double>(frames.size()), static_cast<double>(packets.size()), "frames"});
   }
-  fill_missing_times(frames);
+  fill_missing_times(frames, packets.empty() ? no_pts : packets.front().dts);
   return settled_index(indexed.stream, indexed.time_base, std::move(packets), std::move(frames),
                        counter.decoder().device().kind, indexed.identity);
 }

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t folder_bytes = 512ull << 20;
 constexpr std::string_view suffix = ".index";
-constexpr int reading = 2; // Counts how often packets came to be read in another way.
+constexpr int reading = 3; // Counts how often packets came to be read in another way.
 
 } // namespace
 

@@ -1,6 +1,7 @@
 #include "video/packet_table.h"
 
 #include <algorithm>
+#include <span>
 
 #include <lanner/log.h>
 
@@ -155,11 +156,14 @@ std::vector<ShownFrame> predict_frames(const std::vector<PacketEntry>& packets) 
   if (timed)
     std::stable_sort(frames.begin(), frames.end(),
                      [](const auto& a, const auto& b) { return a.pts < b.pts; });
-  fill_missing_times(frames);
+  fill_missing_times(frames, packets.empty() ? no_pts : packets.front().dts);
   return frames;
 }
 
-void fill_missing_times(std::vector<ShownFrame>& frames) {
+void fill_missing_times(std::vector<ShownFrame>& frames, std::int64_t first_dts) {
+  const auto first = std::span(frames).first(std::min(frames.size(), frames_for_a_time));
+  const bool none = std::ranges::all_of(first, [](const ShownFrame& frame) { return frame.pts == no_pts; });
+  if (none && !frames.empty() && frames[0].duration > 0) frames[0].pts = first_dts;
   for (std::size_t i = 1; i < frames.size(); ++i) {
     const ShownFrame& before = frames[i - 1];
     std::int64_t end = 0;

@@ -83,8 +83,10 @@ PacketList read_packets(Demuxer& demuxer, int stream, const Limits& limits, cons
 std::vector<ShownFrame> predict_frames(const std::vector<PacketEntry>& packets);
 
 /// Gives a frame without a time the previous one's end, where that is known, else the next one's begin less
-/// its own duration.
-void fill_missing_times(std::vector<ShownFrame>& frames);
+/// its own duration. Where none of the first frames_for_a_time has a time (H.264 in AVI, whose packets tell
+/// when they are decoded alone), frames follow one another from `first_dts` on, that of the first packet.
+void fill_missing_times(std::vector<ShownFrame>& frames, std::int64_t first_dts);
+inline constexpr std::size_t frames_for_a_time = 8;
 /// When a frame of that duration begins whose end is at `next`; no_pts where either is not known.
 std::int64_t begin_before(std::int64_t next, std::int64_t duration);
 

@@ -1,5 +1,6 @@
 #include "video/serial_reader.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace lanner {
@@ -7,7 +8,7 @@ namespace lanner {
 namespace {
 
 // So many frames are decoded for the time of a stream's first one, where they are not large.
-constexpr std::size_t max_waiting = 8;
+constexpr std::size_t max_waiting = frames_for_a_time;
 constexpr std::uint64_t max_waiting_bytes = 64u << 20;
 
 } // namespace
@@ -44,6 +45,9 @@ void SerialReader::look_ahead() {
     }
     if (bytes > max_waiting_bytes || met_) break;
   }
+  const auto timed = [](const Frame& frame) { return frame.pts != no_pts; };
+  if (!waiting_.empty() && waiting_[0].duration > 0 && std::ranges::none_of(waiting_, timed))
+    waiting_[0].pts = cursor_.first_dts();
   for (std::size_t i = waiting_.size(); i-- > 1;)
     if (waiting_[i - 1].pts == no_pts)
       waiting_[i - 1].pts = begin_before(waiting_[i].pts, waiting_[i - 1].duration);

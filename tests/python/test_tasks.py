@@ -239,3 +239,9 @@ def test_scores_that_are_no_numbers_are_an_error(tmp_path, picture):
     model = constant_network(tmp_path / "m.onnx", {"o": output}, metadata=ULTRALYTICS)
     result = lanner("run", model, "-i", picture, "--preset", "none", *QUICK)
     assert result.returncode != 0 and "not finite" in result.stderr
+
+
+def test_a_declared_size_counts_where_the_model_leaves_it_open(tmp_path, picture):
+    """64 x 64 pixels have 84 cells, so that the 105 are box and classes; either may be a network's cells."""
+    model = constant_network(tmp_path / "open.onnx", {"output0": np.zeros((1, 84, 105), np.float32)}, size=("W", "H"))
+    assert reason(model, picture, "--size", "64x64").startswith("detect, head yolo_v8, 101 classes")
