@@ -8,6 +8,8 @@ import subprocess
 import numpy as np
 import pytest
 
+import lanner
+
 from command import COMMAND, DATA, leftovers, make_clip, make_y4m, refuse, succeed
 
 JVT = DATA / "video" / "jvt"
@@ -58,6 +60,21 @@ def test_frames_are_chosen_as_from_a_list(clip, pixels, tmp_path, asked):
         wanted += [frames[numbers[0]]] if len(numbers) == 1 else frames[slice(*numbers)]
     succeed("decode", clip, "--frames", asked, "-o", tmp_path / "some.yuv")
     assert (tmp_path / "some.yuv").read_bytes() == b"".join(wanted)
+
+
+def test_frames_are_chosen_by_what_is_on_the_screen(clip, pixels, tmp_path):
+    reader = lanner.VideoReader(clip)
+    begins = reader.times()
+    late = begins[7] + 0.9 * (begins[8] - begins[7])
+    succeed("decode", clip, "--at", f"{late:.6f},{begins[2] + 0.001:.6f}", "-o", tmp_path / "some.yuv")
+    frames = split(pixels, SIZE)
+    assert (tmp_path / "some.yuv").read_bytes() == frames[7] + frames[2]
+    succeed("decode", clip, "--at", "500ms", "-o", tmp_path / "at%02d.png")
+    assert leftovers(tmp_path, "some.yuv") == [f"at{reader.index_at(0.5):02d}.png"]
+    assert "500 s" in refuse("decode", clip, "--at", "500")
+    for wrong in ("a", "1,", ",1", "-1"):
+        assert "expected a time like" in refuse("decode", clip, "--at", wrong)
+    assert "excludes" in refuse("decode", clip, "--at", "1", "--frames", "1").lower()
 
 
 def test_decoders_side_by_side_give_the_same(clip, pixels):
