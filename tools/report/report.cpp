@@ -13,6 +13,7 @@
 #include "console.h"
 #include "report/assets.h"
 #include "report/graph_layout.h"
+#include "report/page_parts.h"
 #include "report/run_facts.h"
 #include "statistics.h"
 
@@ -22,25 +23,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t max_spans = 6000;
-
-std::string base64(const std::vector<std::byte>& bytes) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve(bytes.size() / 3 * 4 + 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto at = [&](std::size_t k) {
-      return i + k < bytes.size() ? std::to_integer<unsigned>(bytes[i + k]) : 0u;
-    };
-    const unsigned group = at(0) << 16 | at(1) << 8 | at(2);
-    for (std::size_t k = 0; k < 4; ++k)
-      text += i + k <= bytes.size() ? digits[group >> (18 - 6 * k) & 63] : '=';
-  }
-  return text;
-}
-
-std::string data_uri(const std::vector<std::byte>& jpeg) {
-  return "data:image/jpeg;base64," + base64(jpeg);
-}
 
 std::string inputs_text(const std::vector<RunInput>& inputs) {
   return inputs.size() == 1 ? file_name(inputs[0].path)
@@ -316,21 +298,6 @@ std::string script_safe(const std::string& json) {
       text += "\\u003e";
     else if (c == '&')
       text += "\\u0026";
-    else
-      text += c;
-  }
-  return text;
-}
-
-std::string html_safe(const std::string& plain) {
-  std::string text;
-  for (const char c : plain) {
-    if (c == '<')
-      text += "&lt;";
-    else if (c == '>')
-      text += "&gt;";
-    else if (c == '&')
-      text += "&amp;";
     else
       text += c;
   }
