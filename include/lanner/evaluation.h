@@ -111,7 +111,7 @@ private:
 
 struct DatasetOptions {
   std::filesystem::path images; ///< Where the pictures are, where that does not follow from the data.
-  int ignore = 255;             ///< semantic: pixels of this number do not count.
+  std::optional<int> ignore;    ///< semantic: pixels of this number do not count; 255.
   std::int64_t classes = 0;     ///< That the network knows; 0: as many as the task has labels.
   Limits limits;
 };
@@ -129,6 +129,8 @@ public:
   const std::string& picture(std::size_t i) const; ///< Its path.
   /// For the picture of this size as it was read. Throws Error{not_found, bad_data, limit_exceeded}.
   PictureTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const;
+  /// The task with the data's names of classes where it has none itself.
+  Task named(Task task) const;
   /// What it is, how classes were matched, what was left out: a line each.
   const std::vector<std::string>& notes() const noexcept;
 

@@ -17,10 +17,10 @@ namespace fs = std::filesystem;
 struct ClassFolders : Dataset::Form {
   PictureTruth truth(std::size_t i, std::int32_t, std::int32_t) const override {
     PictureTruth truth;
-    truth.label = labels[i];
+    truth.label = classes[i];
     return truth;
   }
-  std::vector<std::int64_t> labels;
+  std::vector<std::int64_t> classes; ///< As `pictures`.
 };
 
 std::vector<std::string> folders_in(const fs::path& folder) {
@@ -99,13 +99,14 @@ FormPtr open_class_folders(const fs::path& folder, const Task& task, const Datas
   std::string how;
   const std::vector<std::int64_t> numbers = numbers_of(folder.string(), names, task, options, how);
   auto form = std::make_shared<ClassFolders>();
+  if (task.labels.empty()) form->labels = names;
   std::size_t empty = 0;
   for (std::size_t k = 0; k < names.size(); ++k) {
     const std::vector<fs::path> pictures = pictures_in(folder / names[k], true);
     empty += pictures.empty();
     for (const fs::path& picture : pictures) {
       form->pictures.push_back(picture.string());
-      form->labels.push_back(numbers[k]);
+      form->classes.push_back(numbers[k]);
     }
   }
   form->notes.push_back(fmt::format("{}: {} in {}, which are classes {}", folder.string(),

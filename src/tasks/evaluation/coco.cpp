@@ -198,16 +198,10 @@ public:
     form_->limits = options.limits;
   }
 
-  FormPtr read() {
-    const Content content = read_all(open_path(file_, options_.limits), options_.limits);
-    Json json = with_context(
-        [&] { return file_.string(); },
-        [&] {
-          return parse_json({reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size()},
-                            options_.limits);
-        });
+  FormPtr read(std::string_view text) {
     with_context([&] { return file_.string(); },
                  [&] {
+                   Json json = parse_json(text, options_.limits);
                    check(json.is_object() && json.contains("images") && json.contains("annotations"),
                          ErrorCode::bad_data, "expected COCO's JSON with images, annotations and categories");
                    read_categories(list(json, "categories", "the file"));
@@ -244,6 +238,7 @@ private:
                                         : by_id ? id - *task_.first_class
                                                 : at;
       classes_[id] = {class_number, name};
+      if (task_.labels.empty() && !by_id) form_->labels.push_back(name);
     }
     how_ = by_name ? "by name"
            : by_id ? fmt::format("by number, id less {}, as no name is a label", *task_.first_class)
@@ -356,7 +351,14 @@ private:
 } // namespace
 
 FormPtr open_coco(const fs::path& file, const Task& task, const DatasetOptions& options) {
-  return Reader(file, task, options).read();
+  const Content content = read_all(open_path(file, options.limits), options.limits);
+  return read_coco({reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size()}, file, task,
+                   options);
+}
+
+FormPtr read_coco(std::string_view json, const fs::path& file, const Task& task,
+                  const DatasetOptions& options) {
+  return Reader(file, task, options).read(json);
 }
 
 } // namespace lanner::tasks

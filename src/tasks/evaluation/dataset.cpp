@@ -138,6 +138,10 @@ Dataset Dataset::open(const std::filesystem::path& data, const Task& task, const
   check(task.kind && can_evaluate(*task.kind), ErrorCode::invalid_argument,
         "{}: answers of task {} are not measured; expected classify, detect, segment, pose, obb or semantic",
         data.string(), task.kind ? to_string(*task.kind) : "unknown");
+  check(!options.ignore || task.kind == TaskKind::semantic, ErrorCode::invalid_argument,
+        "ignore is for task semantic, the task is {}; leave it out", to_string(*task.kind));
+  check(options.images.empty() || task.kind != TaskKind::classify, ErrorCode::invalid_argument,
+        "images: the folders of classes hold the pictures themselves; leave it out");
   std::error_code ignored;
   check(std::filesystem::exists(data, ignored), ErrorCode::not_found, "{}: there is no such file or folder",
         data.string());
@@ -170,6 +174,11 @@ PictureTruth Dataset::truth(std::size_t i, std::int32_t width, std::int32_t heig
   check(width > 0 && height > 0, ErrorCode::invalid_argument, "data set: a picture of {}x{} has no pixels",
         width, height);
   return form_->truth(i, width, height);
+}
+
+Task Dataset::named(Task task) const {
+  if (task.labels.empty()) task.labels = form_->labels;
+  return task;
 }
 
 const std::vector<std::string>& Dataset::notes() const noexcept {

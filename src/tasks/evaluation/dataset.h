@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <lanner/evaluation.h>
@@ -16,6 +17,7 @@ struct Dataset::Form {
 
   std::vector<std::string> pictures; ///< Paths.
   std::vector<std::string> notes;
+  std::vector<std::string> labels; ///< Of classes, where the task has none.
 };
 
 namespace tasks {
@@ -25,6 +27,9 @@ using FormPtr = std::shared_ptr<const Dataset::Form>;
 FormPtr open_class_folders(const std::filesystem::path& folder, const Task& task,
                            const DatasetOptions& options);
 FormPtr open_coco(const std::filesystem::path& file, const Task& task, const DatasetOptions& options);
+/// The same of the file's text.
+FormPtr read_coco(std::string_view json, const std::filesystem::path& file, const Task& task,
+                  const DatasetOptions& options);
 /// `data` is a folder with `images` and `labels`, or a data.yaml.
 FormPtr open_yolo(const std::filesystem::path& data, const Task& task, const DatasetOptions& options);
 FormPtr open_masks(const std::filesystem::path& folder, const Task& task, const DatasetOptions& options);

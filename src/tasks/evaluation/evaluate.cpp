@@ -132,12 +132,15 @@ public:
       else
         batch.push_back(std::move(*loaded));
       if (batch.size() == static_cast<std::size_t>(options_.batch)) run(batch, take);
-      options_.control.report({"eval", static_cast<double>(done), static_cast<double>(count), "pictures"});
+      if (!again_)
+        options_.control.report({"eval", static_cast<double>(done), static_cast<double>(count), "pictures"});
     }
     if (!batch.empty()) run(batch, take);
   }
 
   std::int64_t failed() const { return failed_; }
+  /// From now on nothing is counted or told: pictures come a second time.
+  void begin_again() { again_ = true; }
 
 private:
   static const EvaluateOptions& checked(const EvaluateOptions& options) {
@@ -160,6 +163,7 @@ private:
     const bool named = error.message().find(picture) != std::string::npos;
     const Error whole = named ? error : error.within(picture);
     if (!options_.on_failed || !is_of_picture(error)) throw whole;
+    if (again_) return;
     ++failed_;
     options_.on_failed(whole);
   }
@@ -194,6 +198,7 @@ private:
   const Engine engine_;
   Context context_;
   std::int64_t failed_ = 0;
+  bool again_ = false;
 };
 
 /// Detections from a score on.
@@ -230,6 +235,7 @@ TaskResult from_score(const TaskResult& result, double threshold) {
 void run_worst_again(Run& run, Evaluation& evaluation) {
   std::vector<std::size_t> numbers;
   for (const WorstPicture& one : evaluation.worst) numbers.push_back(one.picture);
+  run.begin_again();
   run.over(numbers, [&](const Loaded& loaded, const TaskResult& result) {
     WorstPicture& one = *std::ranges::find(evaluation.worst, loaded.number, &WorstPicture::picture);
     one.width = loaded.image.width;
@@ -245,7 +251,7 @@ Evaluation evaluate(const Engine& engine, const Task& task, const Dataset& data,
                     const EvaluateOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   Run run(engine, task, data, options);
-  Evaluator evaluator(task, options.worst);
+  Evaluator evaluator(data.named(task), options.worst);
   std::vector<std::size_t> all(data.size()), measured;
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
   run.over(all, [&](const Loaded& loaded, const TaskResult& result) {

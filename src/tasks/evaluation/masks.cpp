@@ -74,7 +74,7 @@ Folders folders_of(const fs::path& data, const DatasetOptions& options) {
 FormPtr open_masks(const fs::path& folder, const Task& task, const DatasetOptions& options) {
   const Folders folders = folders_of(folder, options);
   auto form = std::make_shared<MaskForm>();
-  form->ignore = options.ignore;
+  form->ignore = options.ignore.value_or(form->ignore);
   form->known = task.labels.empty() ? options.classes : static_cast<std::int64_t>(task.labels.size());
   form->limits = options.limits;
   std::map<fs::path, fs::path> masks; ///< By where they lie, without ending.
@@ -98,7 +98,7 @@ FormPtr open_masks(const fs::path& folder, const Task& task, const DatasetOption
   }
   form->notes.push_back(fmt::format("{}: {} with masks of {}, pixels of {} do not count",
                                     folders.images.string(), counted(form->pictures.size(), "picture"),
-                                    folders.masks.string(), options.ignore));
+                                    folders.masks.string(), form->ignore));
   if (unmasked > 0)
     form->notes.push_back(
         fmt::format("{}: {} without a mask left out", folders.images.string(), counted(unmasked, "picture")));

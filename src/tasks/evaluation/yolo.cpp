@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -62,14 +63,14 @@ std::array<double, 4> around(std::span<const double> points) {
 struct YoloForm : Dataset::Form {
   PictureTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const override {
     PictureTruth truth;
-    if (labels[i].empty()) return truth;
-    const std::string all = read_small_text(labels[i], limits);
+    if (files[i].empty()) return truth;
+    const std::string all = read_small_text(files[i], limits);
     std::string_view rest = all;
     for (std::size_t line = 1; !rest.empty(); ++line) {
       const std::size_t end = rest.find('\n');
       const std::string_view text = rest.substr(0, end);
       if (text.find_first_not_of(" \t\r") != std::string_view::npos)
-        truth.objects.push_back(with_context([&] { return fmt::format("{}:{}", labels[i], line); },
+        truth.objects.push_back(with_context([&] { return fmt::format("{}:{}", files[i], line); },
                                              [&] { return object_of(parse_line(text), width, height); }));
       rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
     }
@@ -143,7 +144,7 @@ struct YoloForm : Dataset::Form {
   TaskKind kind = TaskKind::detect;
   std::size_t points = 0;
   Limits limits;
-  std::vector<std::string> labels;   ///< As `pictures`; empty: there is no file, and nothing in the picture.
+  std::vector<std::string> files;    ///< As `pictures`; empty: there is no file, and nothing in the picture.
   std::vector<std::int64_t> classes; ///< By their number in the files; empty: they are the network's.
   std::vector<std::string> names, network;
   std::int64_t known = 0; ///< Classes of the network, 0 where that is not known.
@@ -195,7 +196,8 @@ void match_classes(YoloForm& form, const Task& task, const DatasetOptions& optio
   form.network = task.labels;
   form.known = task.labels.empty() ? options.classes : static_cast<std::int64_t>(task.labels.size());
   how = "by number";
-  if (form.names.empty() || task.labels.empty()) return form.names.clear();
+  if (task.labels.empty()) form.labels = std::exchange(form.names, {});
+  if (form.names.empty()) return;
   const ClassNumbers found = match_names(form.names, task.labels);
   check(found.matched > 0, ErrorCode::bad_data,
         "none of the {} names of classes is a label of the network, which has {}", form.names.size(),
@@ -231,7 +233,7 @@ FormPtr open_yolo(const fs::path& data, const Task& task, const DatasetOptions& 
     const bool there = is_file(file);
     unlabelled += !there;
     form->pictures.push_back(picture.string());
-    form->labels.push_back(there ? file.string() : std::string());
+    form->files.push_back(there ? file.string() : std::string());
   }
   check(unlabelled < form->pictures.size() || form->pictures.empty(), ErrorCode::bad_data,
         "{}: none of {} has a file of labels in {}", images.string(),
