@@ -130,6 +130,9 @@ Json tiles_json(const ReportParts& parts) {
                          fmt::format("of {} found", accuracy.found())));
     tiles.push_back(tile("Recall", fmt::format("{:.1f}", accuracy.recall() * 100), "%",
                          fmt::format("precision {:.1f} %", accuracy.precision() * 100)));
+    if (accuracy.objects() > 0)
+      tiles.push_back(tile("mAP50", fmt::format("{:.3f}", accuracy.ap50), "",
+                           fmt::format("mAP50-95 {:.3f}", accuracy.ap)));
   }
   return tiles;
 }
@@ -155,6 +158,8 @@ Json accuracy_json(const Accuracy& accuracy) {
             {"class_accuracy", accuracy.class_accuracy()},
             {"recall", accuracy.recall()},
             {"precision", accuracy.precision()},
+            {"ap50", accuracy.objects() > 0 ? Json(accuracy.ap50) : Json()},
+            {"ap", accuracy.objects() > 0 ? Json(accuracy.ap) : Json()},
             {"histogram", accuracy.histogram},
             {"classes", Json::array()}};
   for (const Accuracy::Class& one : accuracy.classes)
