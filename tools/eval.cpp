@@ -1,5 +1,6 @@
 // lanner eval: how right a network is on pictures whose truth is known.
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -28,12 +29,15 @@ namespace fs = std::filesystem;
 constexpr double long_budget = 3;          ///< Seconds of timing kernels that many pictures are worth.
 constexpr std::size_t many_pictures = 200; ///< Fewer go by heuristics.
 
+constexpr int none_ignored = -2; ///< Nothing was said of it.
+constexpr int most_readers = 8;  ///< Threads that decode ahead; each has a picture or two in memory.
+
 struct EvalOptions {
   EngineOptions engine;
   PreprocessOptions preprocess;
   TaskOptions task;
   std::string data, images, input, json, report;
-  int batch = 0, ignore = 255;
+  int batch = 0, ignore = none_ignored;
   std::size_t worst = 12;
 };
 
@@ -60,16 +64,19 @@ int batch_size(const EvalOptions& options, const Binding& input) {
 Dataset open_data(const EvalOptions& options, const Engine& engine, const Task& task) {
   DatasetOptions data;
   data.images = options.images;
-  data.ignore = options.ignore;
+  if (options.ignore != none_ignored) data.ignore = options.ignore;
   data.classes = class_count(engine, task);
   data.limits = given_limits();
   return with_context([] { return "--data"; }, [&] { return Dataset::open(options.data, task, data); });
 }
 
-void say_notes(const std::string& reason, const std::string& measured, const Dataset& data) {
-  print_note("note: task " + reason);
-  for (const std::string& note : data.notes()) print_note("note: " + note);
-  if (!measured.empty()) print_note("note: " + measured);
+/// What was taken as what.
+std::vector<std::string> notes_of(const std::string& reason, const std::string& measured,
+                                  const Dataset& data) {
+  std::vector<std::string> notes{"task " + reason};
+  notes.insert(notes.end(), data.notes().begin(), data.notes().end());
+  if (!measured.empty()) notes.push_back(measured);
+  return notes;
 }
 
 EvaluateOptions evaluate_options(const EvalOptions& options, const PictureInput& picture, int batch,
@@ -79,7 +86,7 @@ EvaluateOptions evaluate_options(const EvalOptions& options, const PictureInput&
   all.preprocess = picture.spec;
   all.batch = batch;
   all.worst = options.worst;
-  all.threads = std::max(2, default_threads());
+  all.threads = std::clamp(default_threads(), 2, most_readers);
   all.limits = given_limits();
   all.control = {interrupt_token(), bar.callback()};
   all.on_failed = [](const Error& error) { print_note("eval " + error.message()); };
@@ -97,7 +104,8 @@ int run_eval(const EvalOptions& options) {
   const Task task = evaluation_task(found.task, given, measured);
   const Dataset data = open_data(options, *facts.engine, task);
   const int batch = batch_size(options, input);
-  say_notes(found.reason, measured, data);
+  const std::vector<std::string> notes = notes_of(found.reason, measured, data);
+  for (const std::string& note : notes) print_note("note: " + note);
 
   BuildOptions build = build_options(options.engine, data.size() >= many_pictures ? long_budget : 0);
   build.pictures[picture.input].preprocess = picture.spec;
@@ -106,17 +114,18 @@ int run_eval(const EvalOptions& options) {
   if (!options.report.empty()) report.emplace(options.report);
   std::optional<ByteOutput> json;
   if (!options.json.empty()) json.emplace("--json", options.json);
-  const Evaluation evaluation = [&] {
+  Evaluation evaluation = [&] {
     ProgressBar bar("eval");
     return evaluate(engine, task, data, evaluate_options(options, picture, batch, bar));
   }();
+  evaluation.notes = notes;
 
   if (!names_stdout(options.json)) print_text(evaluation_text(evaluation));
   if (json) json->write(visible_json(evaluation.to_json()) + "\n");
   if (json) json->commit();
   if (report)
-    write_eval_report(*report, {options.engine.model, options.data, engine, facts, picture, found.reason,
-                                task, measured, evaluation});
+    write_eval_report(
+        *report, {options.engine.model, options.data, engine, facts, picture, data.named(task), evaluation});
   check(evaluation.failed == 0, ErrorCode::bad_data, "eval: {} of {} pictures could not be read",
         evaluation.failed, data.size());
   return 0;
@@ -146,9 +155,9 @@ CLI::App* add_eval(CLI::App& app, Action& action) {
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   command->add_option("--batch", options->batch, "Pictures in one run")->check(CLI::Range(1, 65536));
-  command->add_option("--ignore", options->ignore, "semantic: pixels of this number do not count")
-      ->check(CLI::Range(-1, 65535))
-      ->capture_default_str();
+  command
+      ->add_option("--ignore", options->ignore, "semantic: pixels of this number do not count (default: 255)")
+      ->check(CLI::Range(-1, 65535));
   command->add_option("--input", options->input, "The input that takes pictures, where there are several");
   add_task_options(*command, options->task);
   add_preprocess_options(*command, options->preprocess);

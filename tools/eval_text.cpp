@@ -12,6 +12,14 @@ namespace {
 
 constexpr std::size_t most_classes = 100, few_classes = 20, most_worst = 5;
 
+/// What classes are compared by; not a number where there was nothing to measure, which comes last.
+double order_of(const ClassEvaluation& one) {
+  const auto precision = std::ranges::find_if(
+      one.metrics, [](const Metric& metric) { return metric.title.ends_with("AP50-95"); });
+  const double value = precision == one.metrics.end() ? one.metrics[0].value : precision->value;
+  return std::isnan(value) ? 2 : value;
+}
+
 std::string classes_text(const Evaluation& evaluation) {
   if (evaluation.classes.empty()) return {};
   std::vector<std::string> headings{"class", counted_noun(evaluation.kind)};
@@ -20,7 +28,7 @@ std::string classes_text(const Evaluation& evaluation) {
   for (const ClassEvaluation& one : evaluation.classes) shown.push_back(&one);
   std::string left_out;
   if (shown.size() > most_classes) {
-    std::ranges::stable_sort(shown, {}, [](const ClassEvaluation* one) { return one->metrics.back().value; });
+    std::ranges::stable_sort(shown, {}, [](const ClassEvaluation* one) { return order_of(*one); });
     left_out =
         fmt::format("the {} lowest of {} classes; --json and --report have all\n", few_classes, shown.size());
     shown.resize(few_classes);

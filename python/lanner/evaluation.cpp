@@ -23,7 +23,8 @@ struct PyEvaluation {
 struct Arguments {
   nb::handle data, images, task, preprocess, limits;
   std::string input;
-  int batch, ignore;
+  int batch;
+  std::optional<int> ignore;
   std::size_t worst;
   nb::object progress;
 };
@@ -64,6 +65,7 @@ PyEvaluation run(const PyEngine& engine, const Arguments& arguments) {
     const Dataset data = Dataset::open(path, result.task, options);
     result.evaluation = evaluate(engine.get(), result.task, data, how);
     result.evaluation.notes.insert(result.evaluation.notes.begin(), "task " + found.reason);
+    result.task = data.named(result.task);
     if (!measured.empty()) result.evaluation.notes.push_back(measured);
   });
   warn_of(result.failures, result.evaluation.pictures);
@@ -186,20 +188,21 @@ void register_evaluation(nb::module_& module) {
   module.def(
       "evaluate",
       [](const PyEngine& engine, nb::handle data, nb::handle images, nb::handle task, nb::handle preprocess,
-         const std::string& input, int batch, std::size_t worst, int ignore, nb::handle limits,
+         const std::string& input, int batch, std::size_t worst, std::optional<int> ignore, nb::handle limits,
          nb::object progress) {
         return run(engine, {data, images, task, preprocess, limits, input, batch, ignore, worst,
                             std::move(progress)});
       },
       nb::arg("engine"), nb::arg("data"), nb::kw_only(), nb::arg("images") = nb::none(),
       nb::arg("task") = nb::none(), nb::arg("preprocess") = nb::none(), nb::arg("input") = "",
-      nb::arg("batch") = 1, nb::arg("worst") = 12, nb::arg("ignore") = 255, nb::arg("limits") = nb::none(),
-      nb::arg("progress") = nb::none(),
+      nb::arg("batch") = 1, nb::arg("worst") = 12, nb::arg("ignore") = nb::none(),
+      nb::arg("limits") = nb::none(), nb::arg("progress") = nb::none(),
       nb::sig("def evaluate(engine: Engine, data: str | os.PathLike[str], *, images: str | os.PathLike[str] "
               "| None = "
               "None, task: str | dict[str, object] | None = None, preprocess: Preprocess | None = None, "
               "input: str = "
-              "'', batch: int = 1, worst: int = 12, ignore: int = 255, limits: collections.abc.Mapping[str, "
+              "'', batch: int = 1, worst: int = 12, ignore: int | None = None, limits: "
+              "collections.abc.Mapping[str, "
               "float | "
               "str] | None = None, progress: collections.abc.Callable[[str, float, float], object] | None = "
               "None) -> "
@@ -210,7 +213,7 @@ void register_evaluation(nb::module_& module) {
       "TaskReader "
       "takes; detections count from a score of 0.001 on unless it says score_threshold. `ignore`: the value "
       "of a "
-      "mask's pixels that do not count. Pictures that cannot be read are left out, with a warning.");
+      "mask's pixels that do not count (255). Pictures that cannot be read are left out, with a warning.");
 }
 
 } // namespace lanner::python

@@ -27,11 +27,16 @@ constexpr std::string_view own_css = R"page(
 .pair img { width: 100%; max-height: 340px; object-fit: contain; display: block; background: var(--wash); border-radius: 8px; }
 .pair figcaption { font-size: 12px; margin-top: 3px; }
 .worst > figure > figcaption { display: block; overflow-wrap: anywhere; }
-table.data td.bar { background: linear-gradient(to right, rgba(var(--heat), .28) var(--part), transparent var(--part)) no-repeat; }
+table.data td.bar { background: linear-gradient(to right, rgba(var(--heat), .24) var(--part), transparent var(--part)) no-repeat; background-clip: padding-box; border-left: 10px solid transparent; padding: 4px 6px; }
+.worst.single { grid-template-columns: repeat(auto-fill, minmax(min(220px, 100%), 1fr)); }
+.worst.single img { width: 100%; height: 180px; object-fit: contain; display: block; background: var(--wash); border-radius: 8px; }
+@media (min-width: 760px) { dl.numbers { grid-template-columns: repeat(3, max-content 1fr); } }
 table.data td.label { overflow-wrap: anywhere; }
 table.data th button { all: unset; cursor: pointer; }
 table.data th button:focus-visible { outline: 2px solid var(--accent); }
 )page";
+
+constexpr std::size_t most_tiles = 6;
 
 /// A click on a heading sorts the table by it; the theme is the system's.
 constexpr std::string_view own_script = R"page(
@@ -65,22 +70,28 @@ std::string safe(const std::string& text) {
   return html_safe(visible(text));
 }
 
+/// Numbers that a reader looks for first; those of sizes and of recalls stand with all others.
+bool is_main(const Metric& metric) {
+  for (const char* part : {"ar_", "_small", "_medium", "_large", "threshold"})
+    if (metric.name.find(part) != std::string::npos) return false;
+  return !std::isnan(metric.value);
+}
+
 std::string tiles_html(const Evaluation& evaluation) {
-  constexpr std::size_t most = 6;
   std::string html = "<div class=\"tiles\">\n";
   std::size_t shown = 0;
   for (const Metric& metric : evaluation.metrics) {
-    if (std::isnan(metric.value) || shown++ == most) continue;
+    if (!is_main(metric)) continue;
     html +=
         fmt::format("<div class=\"tile\"><div class=\"what\">{}</div><div class=\"value\">{}</div></div>\n",
                     safe(metric.title), metric_text(metric.value));
-    if (shown == most) break;
+    if (++shown == most_tiles) break;
   }
   return html + "</div>\n";
 }
 
 std::string metrics_html(const Evaluation& evaluation) {
-  std::string html = "<dl class=\"facts\">\n";
+  std::string html = "<dl class=\"facts numbers\">\n";
   for (const Metric& metric : evaluation.metrics)
     html += fmt::format("<dt>{}</dt><dd>{}</dd>\n", safe(metric.title), metric_text(metric.value));
   return html + "</dl>\n";
@@ -98,7 +109,7 @@ std::string classes_html(const Evaluation& evaluation) {
   html += fmt::format("<th class=\"r\">{}</th>", counted_noun(evaluation.kind));
   for (const Metric& metric : classes[0].metrics)
     html += fmt::format("<th class=\"r\">{}</th>", safe(metric.title));
-  if (remarks) html += "<th>most often</th>";
+  if (remarks) html += "<th>mistakes</th>";
   html += "</tr></thead><tbody>\n";
   for (const ClassEvaluation& one : classes) {
     html += fmt::format("<tr><td class=\"r\">{}</td><td class=\"label\">{}</td><td class=\"r\">{}</td>",
@@ -110,6 +121,11 @@ std::string classes_html(const Evaluation& evaluation) {
     html += "</tr>\n";
   }
   return html + "</tbody></table></div></section>\n";
+}
+
+/// A whole picture's class is told by the caption: words would hide a small picture.
+std::string plain_html(const Image& image) {
+  return fmt::format("<img alt=\"\" src=\"{}\">", data_uri(to_jpeg(image)));
 }
 
 std::string figure_html(const Image& image, const TaskResult& result, const Task& task, const char* what) {
@@ -126,18 +142,21 @@ std::string worst_html(const WorstPicture& one, const Task& task) {
     return {};
   }
   if (image.width != one.width || image.height != one.height) return {};
+  const std::string caption =
+      fmt::format("<figcaption><b>{}</b> {}</figcaption>", safe(file_name(one.source)), safe(one.caption));
+  if (task.kind == TaskKind::classify)
+    return fmt::format("<figure class=\"card\">{}{}</figure>\n", plain_html(image), caption);
   const TaskResult truth = result_of_truth(one.truth, *task.kind, one.width, one.height);
-  return fmt::format(
-      "<figure class=\"card\"><div class=\"pair\">{}{}</div><figcaption><b>{}</b> {}</figcaption></figure>\n",
-      figure_html(image, truth, task, "truth"), figure_html(image, one.answer, task, "answer"),
-      safe(file_name(one.source)), safe(one.caption));
+  return fmt::format("<figure class=\"card\"><div class=\"pair\">{}{}</div>{}</figure>\n",
+                     figure_html(image, truth, task, "truth"), figure_html(image, one.answer, task, "answer"),
+                     caption);
 }
 
 std::string worst_section(const Evaluation& evaluation, const Task& task) {
   if (evaluation.worst.empty()) return {};
   std::string html = fmt::format("<section id=\"worst\"><h2>The worst pictures</h2><p class=\"note\">{}</p>"
-                                 "<div class=\"worst\">\n",
-                                 worst_note(evaluation));
+                                 "<div class=\"worst{}\">\n",
+                                 worst_note(evaluation), task.kind == TaskKind::classify ? " single" : "");
   for (const WorstPicture& one : evaluation.worst) html += worst_html(one, task);
   return html + "</div></section>\n";
 }
@@ -151,9 +170,7 @@ std::string facts_html(const EvalReportParts& parts) {
   add("date", date());
   add("command", command_line());
   add(parts.facts.plan ? "plan" : "model", named_size(parts.model));
-  for (const std::string& note : parts.evaluation.notes) add("data", note);
-  add("task", parts.task_reason);
-  add("measured", parts.note);
+  for (const std::string& note : parts.evaluation.notes) add("note", note);
   add("preprocessing", preprocess_text(parts.picture));
   add("device", parts.engine.device().is_host() ? fmt::format("{}, {} threads of the network",
                                                               machine_facts().cpu, parts.engine.threads())
@@ -181,8 +198,9 @@ void write_eval_report(OutputFile& file, const EvalReportParts& parts) {
       fmt::format("</style>\n</head>\n<body>\n<main class=\"wrap\">\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n",
                   safe(title), safe(lead_text(evaluation))));
   file.write(tiles_html(evaluation));
-  file.write("<section id=\"metrics\"><h2>All numbers</h2><div class=\"card\">" + metrics_html(evaluation) +
-             "</div></section>\n");
+  if (evaluation.metrics.size() > most_tiles)
+    file.write("<section id=\"metrics\"><h2>All numbers</h2><div class=\"card\">" + metrics_html(evaluation) +
+               "</div></section>\n");
   file.write(worst_section(evaluation, parts.task));
   file.write(classes_html(evaluation));
   file.write(facts_html(parts));

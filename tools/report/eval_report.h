@@ -18,9 +18,7 @@ struct EvalReportParts {
   const Engine& engine;
   const ModelFacts& facts;
   const PictureInput& picture;
-  const std::string& task_reason; ///< What the outputs mean, and how that was found.
-  const Task& task;
-  const std::string& note; ///< How it was measured.
+  const Task task;
   const Evaluation& evaluation;
 };
 
