@@ -82,6 +82,7 @@ HEADERS = {
     "task": "tasks",
     "draw": "tasks",
     "result_writer": "tasks",
+    "evaluation": "tasks",
     "c": "c",
 }
 

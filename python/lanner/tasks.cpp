@@ -13,8 +13,19 @@
 #include "bindings.h"
 #include "check.h"
 #include "engine.h"
+#include "tasks.h"
 
 namespace lanner::python {
+
+Task to_task(nb::handle given) {
+  if (given.is_none()) return {};
+  if (nb::isinstance<nb::str>(given)) return Task::from_json(nb::cast<std::string>(given));
+  const nb::object json = nb::module_::import_("json");
+  return with_option_named(
+      "task", given, [&] { return Task::from_json(nb::cast<std::string>(json.attr("dumps")(given))); },
+      "a kind like \"detect\", JSON or a dict of Task's fields");
+}
+
 namespace {
 
 /// One picture's result; the task says what its numbers mean.
@@ -56,16 +67,6 @@ nb::object typed(PyResult result) {
     break;
   }
   fail(ErrorCode::invalid_argument, "tasks: the task none says nothing of a picture; expected another task");
-}
-
-/// A task of None, a word, JSON or a dict.
-Task to_task(nb::handle given) {
-  if (given.is_none()) return {};
-  if (nb::isinstance<nb::str>(given)) return Task::from_json(nb::cast<std::string>(given));
-  const nb::object json = nb::module_::import_("json");
-  return with_option_named(
-      "task", given, [&] { return Task::from_json(nb::cast<std::string>(json.attr("dumps")(given))); },
-      "a kind like \"detect\", JSON or a dict of Task's fields");
 }
 
 nb::object task_dict(const Task& task) {

@@ -7,9 +7,10 @@
 >>> lanner.save_image("marked.png", lanner.tasks.draw(image, detections))
 """
 
-from lanner._lanner import Classification, DepthMap, Detections, Embedding, Picture, Result, ResultWriter, SemanticMap, TaskReader
+from lanner._lanner import Classification, DepthMap, Detections, Embedding, Evaluation, Picture, Result, ResultWriter, SemanticMap, TaskReader
 from lanner._lanner import crop_box as crop
 from lanner._lanner import draw_result as draw
+from lanner._lanner import evaluate
 from lanner._lanner import suppress_boxes as suppress
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "DepthMap",
     "Detections",
     "Embedding",
+    "Evaluation",
     "Picture",
     "Result",
     "ResultWriter",
@@ -24,5 +26,6 @@ __all__ = [
     "TaskReader",
     "crop",
     "draw",
+    "evaluate",
     "suppress",
 ]
