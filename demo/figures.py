@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shapes import GRAIN_MARGIN, background, hsv
+from shapes import GRAIN_MARGIN, GRAINS, background, hsv
 
 LABELS = ("figure",)
 POINTS = (
@@ -86,7 +86,7 @@ class FigureClip:
         self._background = background(rng, width, height, dark)
         grain = (height + GRAIN_MARGIN, width + GRAIN_MARGIN, 1)
         self._grain = rng.standard_normal(grain, dtype=np.float32) * np.float32(rng.uniform(1.0, 3.5))
-        self._offsets = rng.integers(0, GRAIN_MARGIN, (frames, 2))
+        self._offsets = rng.integers(0, GRAIN_MARGIN, (GRAINS, 2))
         self.figures = _cast(rng, width, height, dark)
 
     def __len__(self):
@@ -101,7 +101,7 @@ class FigureClip:
         canvas = self._background.copy()
         for figure in self.figures:
             _draw(canvas, figure, figure.points(number / self.fps))
-        y, x = self._offsets[number]
+        y, x = self._offsets[number % GRAINS]
         canvas += self._grain[y : y + self.height, x : x + self.width]
         return np.clip(canvas, 0, 255).astype(np.uint8)
 

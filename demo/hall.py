@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shapes import GRAIN_MARGIN, hsv
+from shapes import GRAIN_MARGIN, GRAINS, hsv
 
 EYE, CEILING, FOCAL = 1.4, 3.2, 0.8
 NEAREST, FARTHEST = 1.0, 14.0
@@ -41,7 +41,7 @@ class HallClip:
         self._hall = _Hall(rng, width, height)
         grain = (height + GRAIN_MARGIN, width + GRAIN_MARGIN, 1)
         self._grain = rng.standard_normal(grain, dtype=np.float32) * np.float32(rng.uniform(1.0, 3.0))
-        self._offsets = rng.integers(0, GRAIN_MARGIN, (frames, 2))
+        self._offsets = rng.integers(0, GRAIN_MARGIN, (GRAINS, 2))
         self.balls = _balls(rng, self._hall)
 
     def __len__(self):
@@ -54,7 +54,7 @@ class HallClip:
         if not 0 <= number < self.frames:
             raise IndexError(f"frame {number} of a clip of {self.frames}")
         rgb, _ = self._draw(number)
-        y, x = self._offsets[number]
+        y, x = self._offsets[number % GRAINS]
         return np.clip(rgb + self._grain[y : y + self.height, x : x + self.width], 0, 255).astype(np.uint8)
 
     def depth(self, number):

@@ -24,6 +24,8 @@ HELD_OUT_SEEDS = range(2_000_000, 2_001_000)
 
 SCENE_FRAMES = 100
 GRAIN_MARGIN = 64
+# After so many frames, the grain of a clip of figures or of a hall comes again.
+GRAINS = 150
 # Circles of this share of the circumscribed ones bounce off each other: shapes overlap a little at most.
 CONTACT = 0.9
 SHADOW_REACH = 1.35
