@@ -23,7 +23,8 @@ namespace lanner::tool {
 namespace {
 
 struct DecodeOptions {
-  std::string input, output, frames, at;
+  std::string input, output;
+  std::optional<std::string> frames, at;
   ReaderOptions reader;
   bool md5 = false;
 };
@@ -106,7 +107,7 @@ void decode_some(const DecodeOptions& options, FrameSink& sink, Told& told) {
   told.decoder = reader.decoder_description();
   told.reason = reader.decoder_reason();
   const std::vector<std::int64_t> wanted =
-      options.at.empty() ? parse_frames(options.frames, reader.size()) : frames_at(options.at, reader);
+      options.frames ? parse_frames(*options.frames, reader.size()) : frames_at(*options.at, reader);
   sink.expect(static_cast<std::int64_t>(wanted.size()));
   const std::size_t at_once = frames_at_once(reader.stream());
   ProgressBar bar("decode");
@@ -138,7 +139,7 @@ int run_decode(const DecodeOptions& options) {
   about("decode", options.input, [&] {
     FrameSink sink(options.output, options.md5, files);
     Told told;
-    if (options.frames.empty() && options.at.empty())
+    if (!options.frames && !options.at)
       decode_all(options, sink, told);
     else
       decode_some(options, sink, told);

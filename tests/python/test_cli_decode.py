@@ -72,7 +72,7 @@ def test_frames_are_chosen_by_what_is_on_the_screen(clip, pixels, tmp_path):
     succeed("decode", clip, "--at", "500ms", "-o", tmp_path / "at%02d.png")
     assert leftovers(tmp_path, "some.yuv") == [f"at{reader.index_at(0.5):02d}.png"]
     assert "500 s" in refuse("decode", clip, "--at", "500")
-    for wrong in ("a", "1,", ",1", "-1"):
+    for wrong in ("a", "1,", ",1", "-1", ""):
         assert "expected a time like" in refuse("decode", clip, "--at", wrong)
     assert "excludes" in refuse("decode", clip, "--at", "1", "--frames", "1").lower()
 
@@ -94,7 +94,7 @@ def test_formats(clip, pixels, tmp_path):
 def test_bad_input_is_refused(clip, tmp_path):
     assert "frame 30 is out of range: the clip has 30 frames" in refuse("decode", clip, "--frames", "30")
     for wrong in ("a", "1:2:0", "", "1:2:3:4"):
-        assert "expected numbers and slices" in refuse("decode", clip, "--frames", wrong or ",")
+        assert "expected numbers and slices" in refuse("decode", clip, "--frames", wrong)
     assert "rgb24" in refuse("decode", clip, "--format", "rgb")
     message = refuse("decode", clip, "--device", "cuda:99", "-o", tmp_path / "out.yuv")
     assert "libnvcuvid" in message or "cuda:99" in message
