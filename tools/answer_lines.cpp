@@ -1,5 +1,6 @@
 #include "answer_lines.h"
 
+#include <lanner/classes.h>
 #include <lanner/result_writer.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <limits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "console.h"
@@ -81,11 +83,6 @@ std::string detection_text(const Answer& answer) {
                      answer.box[0], answer.box[1], answer.box[2], answer.box[3]);
 }
 
-std::string short_text(TaskKind kind, const Answer& answer) {
-  return has_boxes(kind) ? detection_text(answer)
-                         : fmt::format("{} {:.3f}", one_line(answer.label), answer.score);
-}
-
 /// Pixels of each class, the most first.
 std::vector<std::pair<std::int64_t, std::int64_t>> class_areas(const Tensor& classes) {
   std::map<std::int64_t, std::int64_t> areas;
@@ -97,12 +94,12 @@ std::vector<std::pair<std::int64_t, std::int64_t>> class_areas(const Tensor& cla
 }
 
 /// One thing a kind says of a whole picture, in a few words each.
-std::vector<std::string> words_of(const TaskReader& reader, const TaskResult& result) {
+std::vector<std::string> words_of(const lanner::Task& task, const TaskResult& result) {
   std::vector<std::string> words;
   const double pixels = static_cast<double>(result.width) * result.height;
   if (result.kind == TaskKind::semantic)
     for (const auto& [number, area] : class_areas(result.classes))
-      words.push_back(fmt::format("{} {:.1f}%", one_line(reader.label(number)),
+      words.push_back(fmt::format("{} {:.1f}%", one_line(class_label(task, number)),
                                   static_cast<double>(area) / pixels * 100));
   if (result.kind == TaskKind::depth) {
     const Range range = range_of(to_floats(result.depth));
@@ -115,13 +112,36 @@ std::vector<std::string> words_of(const TaskReader& reader, const TaskResult& re
   return words;
 }
 
+/// What a second network said of box `i`, in brackets behind it: the best class, or what it found.
+std::string then_text(const TaskResult& result, std::size_t i) {
+  if (result.crops.empty() || result.crops[i].region.whole()) return {};
+  const TaskResult& crop = result.crops[i];
+  const lanner::Task& task = *result.crop_task;
+  std::vector<std::string> words = words_of(task, crop);
+  const std::size_t shown = crop.kind == TaskKind::classify ? 1 : static_cast<std::size_t>(crop.count());
+  for (std::size_t k = 0; k < shown && k < static_cast<std::size_t>(crop.count()); ++k) {
+    Answer answer = answer_of(crop, k);
+    answer.label = class_label(task, answer.number);
+    words.push_back(has_boxes(crop.kind) ? detection_text(answer)
+                                         : fmt::format("{} {:.2f}", one_line(answer.label), answer.score));
+  }
+  return words.empty() ? " (nothing found)" : fmt::format(" ({})", fmt::join(words, ", "));
+}
+
+std::string short_text(const PictureAnswers& picture, std::size_t i) {
+  const Answer& answer = picture.answers[i];
+  return has_boxes(picture.result.kind) ? detection_text(answer) + then_text(picture.result, i)
+                                        : fmt::format("{} {:.3f}", one_line(answer.label), answer.score);
+}
+
 std::string still_text(const TaskReader& reader, const PictureAnswers& picture) {
   const TaskKind kind = picture.result.kind;
   std::string text = one_line(picture.source) + "\n";
-  for (const Answer& answer : picture.answers)
-    text += has_boxes(kind) ? fmt::format("  {}\n", detection_text(answer))
-                            : fmt::format("  {:.4f}  {}\n", answer.score, one_line(answer.label));
-  for (const std::string& word : words_of(reader, picture.result)) text += "  " + word + "\n";
+  for (std::size_t i = 0; i < picture.answers.size(); ++i)
+    text += has_boxes(kind)
+                ? fmt::format("  {}\n", short_text(picture, i))
+                : fmt::format("  {:.4f}  {}\n", picture.answers[i].score, one_line(picture.answers[i].label));
+  for (const std::string& word : words_of(reader.task(), picture.result)) text += "  " + word + "\n";
   if (has_boxes(kind) && picture.answers.empty()) text += "  nothing found\n";
   return text;
 }
@@ -138,9 +158,9 @@ std::string answer_text(const TaskReader& reader, const PictureAnswers& picture,
   }
   if (picture.still) return still_text(reader, picture);
   std::string answers;
-  for (const Answer& answer : picture.answers)
-    answers += (answers.empty() ? "" : ", ") + short_text(kind, answer);
-  for (const std::string& word : words_of(reader, picture.result))
+  for (std::size_t i = 0; i < picture.answers.size(); ++i)
+    answers += (answers.empty() ? "" : ", ") + short_text(picture, i);
+  for (const std::string& word : words_of(reader.task(), picture.result))
     answers += (answers.empty() ? "" : ", ") + word;
   return fmt::format("{}  {}\n", heading(picture, name_source), answers.empty() ? "nothing found" : answers);
 }

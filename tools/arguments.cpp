@@ -133,7 +133,7 @@ std::map<std::string, ShapeRange> parse_profile(const std::string& text) {
   return profile;
 }
 
-std::array<float, 3> parse_three(const std::string& text, const char* option) {
+std::array<float, 3> parse_three(const std::string& text, const std::string& option) {
   const auto parts = split(text, ',');
   std::array<float, 3> values{};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -145,7 +145,7 @@ std::array<float, 3> parse_three(const std::string& text, const char* option) {
   return values;
 }
 
-std::array<float, 2> parse_range(const std::string& text) {
+std::array<float, 2> parse_range(const std::string& text, const std::string& option) {
   const bool dots = text.find("..") != std::string::npos;
   const std::size_t at = dots ? text.find("..") : text.find(',');
   const std::string_view whole = text;
@@ -154,7 +154,7 @@ std::array<float, 2> parse_range(const std::string& text) {
   const float high =
       at == std::string::npos ? none : number(whole.substr(at + (dots ? 2 : 1))).value_or(none);
   check(std::isfinite(low) && std::isfinite(high) && low != high, ErrorCode::invalid_argument,
-        "--range '{}': expected what 0 and 255 become, like 0,1 or -1,1", text);
+        "{} '{}': expected what 0 and 255 become, like 0,1 or -1,1", option, text);
   return {low, high};
 }
 

@@ -23,9 +23,9 @@ std::pair<std::string, ShapeRange> parse_shape(const std::string& text);
 /// three. Names may hold commas and equals signs.
 std::map<std::string, ShapeRange> parse_profile(const std::string& text);
 /// `0.485,0.456,0.406`, or one number for all three.
-std::array<float, 3> parse_three(const std::string& text, const char* option);
+std::array<float, 3> parse_three(const std::string& text, const std::string& option);
 /// `0,1` or `-1..1`.
-std::array<float, 2> parse_range(const std::string& text);
+std::array<float, 2> parse_range(const std::string& text, const std::string& option);
 /// `1,8,32`: whole numbers from 1 up.
 std::vector<int> parse_counts(const std::string& text, const char* option);
 /// `4M`, `800k`, `2500000`: bits a second.

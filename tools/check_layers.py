@@ -79,6 +79,8 @@ HEADERS = {
     "video_reader": "video",
     "video_support": "video",
     "pipeline": "pipeline",
+    "classes": "tasks",
+    "crop_runner": "tasks",
     "task": "tasks",
     "draw": "tasks",
     "result_writer": "tasks",

@@ -1,9 +1,7 @@
 #include "clip_times.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
-#include <filesystem>
 
 #include <lanner/error.h>
 
@@ -18,21 +16,16 @@ bool is_known(const Rational& value) {
   return value.num > 0 && value.den > 0;
 }
 
-std::string extension_of(const std::string& path) {
-  std::string text = std::filesystem::path(path).extension().string();
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 /// AVI has no times: each chunk is shown for one tick. MPEG-1 and MPEG-2 count in frames.
-bool counts_frames(const std::string& output, const std::string& codec) {
-  return extension_of(output) == ".avi" || codec == "mpeg2" || codec == "mpeg2video" || codec == "mpeg1video";
+bool counts_frames(const Container* container, const std::string& codec) {
+  return (container && container->steady) || codec == "mpeg2" || codec == "mpeg2video" ||
+         codec == "mpeg1video";
 }
 
-Rational base_for(const Rational& source, const Rational& rate, const std::string& output,
+Rational base_for(const Rational& source, const Rational& rate, const Container* container,
                   const std::string& codec) {
   const Rational frames{rate.den, rate.num};
-  if (counts_frames(output, codec) || !is_known(source)) return frames;
+  if (counts_frames(container, codec) || !is_known(source)) return frames;
   const bool too_fine = (codec == "mpeg4" || codec == "libxvid") && source.den > mpeg4_ticks;
   if (!too_fine) return source;
   // The finest ticks that a frame's length is a whole number of.
@@ -58,10 +51,10 @@ std::int64_t rescaled(std::int64_t ticks, const Rational& from, const Rational& 
 
 } // namespace
 
-ClipTimes::ClipTimes(const StreamInfo& stream, const std::string& output, const std::string& codec)
-    : source_(stream.time_base), from_zero_(extension_of(output) == ".avi") {
+ClipTimes::ClipTimes(const StreamInfo& stream, const Container* container, const std::string& codec)
+    : source_(stream.time_base), from_zero_(container && container->steady) {
   const Rational rate = is_known(stream.average_rate) ? stream.average_rate : Rational{30, 1};
-  base_ = base_for(source_, rate, output, codec);
+  base_ = base_for(source_, rate, container, codec);
   if (!is_known(source_)) source_ = base_;
   step_ = std::max<std::int64_t>(1, rescaled(1, {rate.den, rate.num}, source_));
 }

@@ -6,6 +6,8 @@
 
 #include <lanner/packet.h>
 
+#include "containers.h"
+
 namespace lanner::tool {
 
 /// Turns the times of a clip's frames into those of a file that is written: they grow, they go on where the
@@ -13,8 +15,8 @@ namespace lanner::tool {
 /// can hold.
 class ClipTimes {
 public:
-  /// `output` chooses the container by its extension; `codec` is EncoderOptions::codec.
-  ClipTimes(const StreamInfo& stream, const std::string& output, const std::string& codec);
+  /// `container` is null where it is none of those that are known; `codec` is EncoderOptions::codec.
+  ClipTimes(const StreamInfo& stream, const Container* container, const std::string& codec);
 
   /// The ticks that next() counts in.
   Rational time_base() const { return base_; }

@@ -105,7 +105,7 @@ void refuse_build_options(const EngineOptions& options) {
   std::vector<std::string> given;
   if (!options.shapes.empty()) given.emplace_back("--shape");
   if (!options.profiles.empty()) given.emplace_back("--profile");
-  if (!options.precision.empty()) given.emplace_back("--precision");
+  if (!options.precision.empty()) given.push_back(options.flag("precision"));
   if (!options.pins.empty()) given.emplace_back("--pin");
   if (!options.places.empty()) given.emplace_back("--place");
   if (options.strict) given.emplace_back("--strict");
@@ -302,8 +302,8 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
 }
 
 ModelFacts inspect(const EngineOptions& options, Files& files) {
-  files.reads("the model", options.model);
-  files.reads("--weights", options.weights);
+  files.reads(options.prefix == "--" ? "the model" : "--then", options.model);
+  files.reads(options.flag("weights"), options.weights);
   for (const std::string& path : options.plugins) files.reads("--plugin", path);
   ModelFacts facts;
   const FileKind kind = kind_of(options.model);

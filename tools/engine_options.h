@@ -11,12 +11,13 @@
 #include <lanner/engine.h>
 
 #include "files.h"
+#include "named_options.h"
 #include "preprocess_options.h"
 
 namespace lanner::tool {
 
 /// As given on the command line.
-struct EngineOptions {
+struct EngineOptions : NamedOptions {
   std::string model, weights;
   std::vector<std::string> shapes, profiles, plugins;
   std::string precision; ///< Empty: fp32.

@@ -15,6 +15,7 @@
 
 #include "check.h"
 #include "console.h"
+#include "outputs.h"
 #include "upright.h"
 
 namespace lanner::tool {
@@ -165,7 +166,7 @@ void FrameSink::write_picture(const Frame& frame) {
   }
   const std::string path = name_.of(frame.index);
   Files(files_).writes("-o", path); // Against what is read; a frame may be asked for twice.
-  save_image(path, upright_image(frame));
+  save_picture(path, upright_image(frame));
 }
 
 void FrameSink::finish() {

@@ -154,8 +154,17 @@ void declare_outputs(const std::vector<RunInput>& inputs, Files& files) {
   }
 }
 
-void write_picture(const RunInput& input, const Image& marked) {
-  if (input.format.empty()) return save_image(input.output, marked);
+void save_picture(const std::string& path, const Image& image) {
+  std::string kind = ending_of(path);
+  kind.erase(0, 1);
+  OutputFile file(path);
+  file.write(encode_image(image, kind));
+  file.commit(false);
+}
+
+void write_picture(const RunInput& input, const Image& marked, bool to_disk) {
+  if (input.format.empty())
+    return to_disk ? save_image(input.output, marked) : save_picture(input.output, marked);
   const std::vector<std::byte> bytes = encode_image(marked, input.format);
   ByteOutput output("-o", input.output);
   output.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
@@ -206,7 +215,8 @@ void MarkedClip::begin(const Image& first) {
   if (range_.rate > 0 && range_.rate < rate.to_double())
     rate = {std::max<std::int64_t>(1, std::llround(range_.rate * 1000)), 1000};
   rate.den *= range_.stride;
-  if (container_ && container_->steady) stream.time_base = {rate.den, rate.num};
+  times_.emplace(stream, container_, options.codec);
+  stream.time_base = times_->time_base();
   stream_ = stream;
   if (is_raw())
     raw_.emplace(*bytes_, rate, stream.sample_aspect);
@@ -226,21 +236,30 @@ Image MarkedClip::fitted(const Image& marked, std::int64_t frame) {
   return padded_ ? padded_even(image) : image;
 }
 
+/// How long the frame is shown here, in ticks of its clip: until the next one that is taken.
+std::int64_t MarkedClip::length_of(const Frame& frame) const {
+  const double tick = frame.time_base.to_double();
+  const double each = range_.rate > 0 && tick > 0
+                          ? std::max(static_cast<double>(frame.duration), 1 / range_.rate / tick)
+                          : static_cast<double>(frame.duration);
+  const double length = each * static_cast<double>(range_.stride);
+  return length < 9e18 ? std::llround(length) : 0;
+}
+
 /// Ticks of the output. A part that begins late in its clip begins at 0.
 std::int64_t MarkedClip::time_of(const Frame& frame) {
-  if (frame.pts == no_pts || (container_ && container_->steady && frame.time_base.den <= 0)) return no_pts;
-  if (first_pts_ == no_pts) first_pts_ = frame.pts;
-  if (container_ && container_->steady) {
-    const double seconds = seconds_of(frame.pts - first_pts_, frame.time_base);
-    return std::llround(seconds * stream_.average_rate.to_double());
+  std::int64_t pts = frame.pts;
+  if (range_.start > 0 && pts != no_pts) {
+    if (first_pts_ == no_pts) first_pts_ = pts;
+    pts -= first_pts_;
   }
-  return range_.start > 0 ? frame.pts - first_pts_ : frame.pts;
+  return times_->next(pts, length_of(frame));
 }
 
 void MarkedClip::write(const Image& marked, const Frame& frame) {
   if (width_ == 0) begin(marked);
   if (input_.form == OutputForm::numbered)
-    save_image(PictureName(input_.output).of(frame.index), marked);
+    save_picture(PictureName(input_.output).of(frame.index), marked);
   else if (raw_)
     raw_->write(fitted(marked, frame.index));
   else

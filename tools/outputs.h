@@ -9,6 +9,7 @@
 
 #include "byte_output.h"
 #include "clip_output.h"
+#include "clip_times.h"
 #include "containers.h"
 #include "files.h"
 #include "inputs.h"
@@ -23,8 +24,11 @@ void place_outputs(const std::string& output, const std::string& format, std::ve
 /// Declares them.
 void declare_outputs(const std::vector<RunInput>& inputs, Files& files);
 
-/// Writes the marked form of a picture.
-void write_picture(const RunInput& input, const Image& marked);
+/// Writes the marked form of a picture. `to_disk` waits until the disk has it, which costs more than writing
+/// it: of many pictures nobody is served by it.
+void write_picture(const RunInput& input, const Image& marked, bool to_disk);
+/// As save_image(), without that wait.
+void save_picture(const std::string& path, const Image& image);
 
 /// The marked form of a clip: a clip, or a numbered picture of each frame. Pictures of another size than the
 /// first are scaled to it, and odd sizes padded where chroma is halved; both are told once.
@@ -41,6 +45,7 @@ private:
   bool is_raw() const; ///< Pixels as they are.
   void begin(const Image& first);
   Image fitted(const Image& marked, std::int64_t frame);
+  std::int64_t length_of(const Frame& frame) const;
   std::int64_t time_of(const Frame& frame);
 
   const RunInput& input_;
@@ -50,6 +55,7 @@ private:
   std::unique_ptr<ByteOutput> bytes_; ///< Of what is no file, or no container of FFmpeg's.
   std::unique_ptr<Muxer> muxer_;      ///< Until the first picture.
   std::optional<ClipOutput> clip_;
+  std::optional<ClipTimes> times_;
   std::optional<Y4mWriter> raw_;
   std::int32_t width_ = 0, height_ = 0; ///< Of the first picture.
   bool padded_ = false, scaled_ = false;

@@ -43,7 +43,7 @@ std::optional<PictureInput> declared(const Engine& engine, const Binding& input)
 }
 
 template<typename Enum>
-Enum named(const std::string& text, const char* option,
+Enum named(const std::string& text, const std::string& option,
            std::initializer_list<std::pair<const char*, Enum>> names) {
   std::string known;
   for (const auto& [name, value] : names) {
@@ -53,64 +53,68 @@ Enum named(const std::string& text, const char* option,
   fail(ErrorCode::invalid_argument, "{} '{}': expected one of {}", option, text, known);
 }
 
-std::int32_t whole_number(std::string_view text, const char* option, const std::string& all) {
+std::int32_t whole_number(std::string_view text, const std::string& option, const std::string& all,
+                          const char* expected) {
   std::int32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   check(error == std::errc() && end == text.data() + text.size(), ErrorCode::invalid_argument,
-        "{} '{}': expected {}", option, all,
-        std::string_view(option) == "--turn" ? "a whole number, like 1 or -1"
-                                             : "WIDTHxHEIGHT+X+Y, like 640x480+100+0");
+        "{} '{}': expected {}", option, all, expected);
   return value;
 }
 
-PixelRect parse_region(const std::string& text) {
+PixelRect parse_region(const std::string& text, const std::string& option) {
   const auto cross = text.find('x'), first = text.find('+'),
              second = first == std::string::npos ? first : text.find('+', first + 1);
   const bool complete = cross < first && second != std::string::npos;
   const auto part = [&](std::size_t from, std::size_t to) {
     return whole_number(complete ? std::string_view(text).substr(from, to - from) : std::string_view(),
-                        "--region", text);
+                        option, text, "WIDTHxHEIGHT+X+Y, like 640x480+100+0");
   };
   return {part(first + 1, second), part(second + 1, text.size()), part(0, cross), part(cross + 1, first)};
 }
 
 void apply_flags(const PreprocessOptions& options, Preprocess& spec) {
   if (!options.layout.empty())
-    spec.channels_last = named<bool>(options.layout, "--layout", {{"nchw", false}, {"nhwc", true}});
+    spec.channels_last =
+        named<bool>(options.layout, options.flag("layout"), {{"nchw", false}, {"nhwc", true}});
   if (!options.channels.empty()) {
-    const int channels = named<int>(options.channels, "--channels", {{"rgb", 0}, {"bgr", 1}, {"gray", 2}});
+    const int channels =
+        named<int>(options.channels, options.flag("channels"), {{"rgb", 0}, {"bgr", 1}, {"gray", 2}});
     spec.bgr = channels == 1;
     spec.gray = channels == 2;
   }
   if (!options.resize.empty())
-    spec.resize = named<Resize>(options.resize, "--resize",
+    spec.resize = named<Resize>(options.resize, options.flag("resize"),
                                 {{"nearest", Resize::nearest},
                                  {"bilinear", Resize::bilinear},
                                  {"bicubic", Resize::bicubic},
                                  {"area", Resize::area},
                                  {"antialias", Resize::antialias}});
-  if (!options.region.empty()) spec.region = parse_region(options.region);
-  if (!options.turns.empty()) spec.quarter_turns = whole_number(options.turns, "--turn", options.turns);
+  if (!options.region.empty()) spec.region = parse_region(options.region, options.flag("region"));
+  if (!options.turns.empty())
+    spec.quarter_turns =
+        whole_number(options.turns, options.flag("turn"), options.turns, "a whole number, like 1 or -1");
   if (!options.fit.empty())
-    spec.fit = named<Fit>(options.fit, "--fit",
+    spec.fit = named<Fit>(options.fit, options.flag("fit"),
                           {{"stretch", Fit::stretch}, {"letterbox", Fit::letterbox}, {"crop", Fit::crop}});
-  if (!options.range.empty()) spec.range = parse_range(options.range);
-  if (!options.mean.empty()) spec.mean = parse_three(options.mean, "--mean");
-  if (!options.std.empty()) spec.std = parse_three(options.std, "--std");
+  if (!options.range.empty()) spec.range = parse_range(options.range, options.flag("range"));
+  if (!options.mean.empty()) spec.mean = parse_three(options.mean, options.flag("mean"));
+  if (!options.std.empty()) spec.std = parse_three(options.std, options.flag("std"));
   for (const float value : spec.std)
     check(value != 0, ErrorCode::invalid_argument,
-          "--std: 0 divides by nothing; give what values are divided by");
-  if (!options.pad.empty()) spec.pad_value = parse_three(options.pad, "--pad")[0];
+          "{}: 0 divides by nothing; give what values are divided by", options.flag("std"));
+  if (!options.pad.empty()) spec.pad_value = parse_three(options.pad, options.flag("pad"))[0];
   check(spec.pad_value >= 0 && spec.pad_value <= 255, ErrorCode::invalid_argument,
-        "--pad '{}': expected a value of a picture, 0 to 255", options.pad);
+        "{} '{}': expected a value of a picture, 0 to 255", options.flag("pad"), options.pad);
   if (!options.size.empty()) std::tie(spec.width, spec.height) = parse_size(options.size);
 }
 
 /// Takes a fixed size from the input, or holds against it what was declared.
-void fit_size(std::int64_t dim, std::int32_t& size, const char* side, const Binding& input) {
+void fit_size(const PreprocessOptions& options, std::int64_t dim, std::int32_t& size, const char* side,
+              const Binding& input) {
   if (dim < 0) {
-    check(size > 0, ErrorCode::invalid_argument, "input {} leaves its {} open; say --size WIDTHxHEIGHT",
-          input.to_string(), side);
+    check(size > 0, ErrorCode::invalid_argument, "input {} leaves its {} open; say {} WIDTHxHEIGHT",
+          input.to_string(), side, options.flag("size"));
     return;
   }
   check(dim > 0 && dim <= 65536 && (size == 0 || size == dim), ErrorCode::invalid_argument,
@@ -119,9 +123,10 @@ void fit_size(std::int64_t dim, std::int32_t& size, const char* side, const Bind
 }
 
 /// A row of pixels has a length only.
-void fit_row(const Binding& input, Preprocess& spec) {
+void fit_row(const PreprocessOptions& options, const Binding& input, Preprocess& spec) {
   check(spec.width > 0 && spec.height > 0, ErrorCode::invalid_argument,
-        "input {} takes a row of pixels; say --size WIDTHxHEIGHT of the picture", input.to_string());
+        "input {} takes a row of pixels; say {} WIDTHxHEIGHT of the picture", input.to_string(),
+        options.flag("size"));
   const std::int64_t pixels = std::int64_t{spec.width} * spec.height * (spec.gray ? 1 : 3);
   check(input.dims[1] < 0 || input.dims[1] == pixels, ErrorCode::invalid_argument,
         "input {}: a picture of {} x {} and {} is {} numbers", input.to_string(), spec.width, spec.height,
@@ -129,8 +134,8 @@ void fit_row(const Binding& input, Preprocess& spec) {
   spec.dtype = input.dtype;
 }
 
-void fit_input(const Binding& input, Preprocess& spec) {
-  if (input.dims.size() == 2) return fit_row(input, spec);
+void fit_input(const PreprocessOptions& options, const Binding& input, Preprocess& spec) {
+  if (input.dims.size() == 2) return fit_row(options, input, spec);
   check(input.dims.size() == 4, ErrorCode::invalid_argument,
         "input {} takes no pictures: expected four dimensions", input.to_string());
   const std::size_t channel = spec.channels_last ? 3 : 1;
@@ -141,10 +146,12 @@ void fit_input(const Binding& input, Preprocess& spec) {
         "input {} has {} channels in layout {}, {} were declared; {}", input.to_string(), channels,
         spec.channels_last ? "nhwc" : "nchw", wanted,
         other == wanted
-            ? fmt::format("did you mean --layout {}?", spec.channels_last ? "nchw" : "nhwc")
-            : fmt::format("say --channels {}", channels == 1 ? "gray" : "rgb or bgr, and --layout"));
-  fit_size(input.dims[spec.channels_last ? 1 : 2], spec.height, "height", input);
-  fit_size(input.dims[spec.channels_last ? 2 : 3], spec.width, "width", input);
+            ? fmt::format("did you mean {} {}?", options.flag("layout"), spec.channels_last ? "nchw" : "nhwc")
+        : channels == 1
+            ? fmt::format("say {} gray", options.flag("channels"))
+            : fmt::format("say {} rgb or bgr, and {}", options.flag("channels"), options.flag("layout")));
+  fit_size(options, input.dims[spec.channels_last ? 1 : 2], spec.height, "height", input);
+  fit_size(options, input.dims[spec.channels_last ? 2 : 3], spec.width, "width", input);
   spec.dtype = input.dtype;
 }
 
@@ -166,24 +173,25 @@ bool PreprocessOptions::given() const {
 }
 
 void add_preprocess_options(CLI::App& command, PreprocessOptions& options) {
-  const std::string group = "What the network expects of a picture";
-  const auto add = [&](const char* flag, std::string& into, const char* help) {
-    command.add_option(flag, into, help)->group(group);
+  const std::string group = options.group("What the network expects of a picture");
+  const auto add = [&](const char* name, std::string& into, const char* help) {
+    command.add_option(options.flag(name), into, help)->group(group);
   };
-  add("--preset", options.preset,
+  add("preset", options.preset,
       "imagenet, caffe (BGR less 104,117,123), tf-inception (-1..1), none (RGB 0..255)");
-  add("--layout", options.layout, "nchw or nhwc");
-  add("--channels", options.channels, "rgb, bgr or gray");
-  add("--resize", options.resize,
+  add("layout", options.layout, "nchw or nhwc");
+  add("channels", options.channels, "rgb, bgr or gray");
+  add("resize", options.resize,
       "nearest, bilinear, bicubic, area or antialias (default: antialias, as Pillow and torchvision resize)");
-  add("--region", options.region, "Part of the picture to read, WIDTHxHEIGHT+X+Y in its pixels");
-  add("--turn", options.turns, "Quarter turns clockwise, after --region");
-  add("--fit", options.fit, "stretch, letterbox or crop");
-  add("--range", options.range, "What 0 and 255 become, like 0,1");
-  add("--mean", options.mean, "Subtracted, in units of the range: one number or three");
-  add("--std", options.std, "Divided by: one number or three");
-  add("--size", options.size, "WIDTHxHEIGHT, where the model leaves them open");
-  add("--pad", options.pad, "Value of letterbox's padding, 0..255");
+  if (options.regions)
+    add("region", options.region, "Part of the picture to read, WIDTHxHEIGHT+X+Y in its pixels");
+  add("turn", options.turns, "Quarter turns clockwise, after --region");
+  add("fit", options.fit, "stretch, letterbox or crop");
+  add("range", options.range, "What 0 and 255 become, like 0,1");
+  add("mean", options.mean, "Subtracted, in units of the range: one number or three");
+  add("std", options.std, "Divided by: one number or three");
+  add("size", options.size, "WIDTHxHEIGHT, where the model leaves them open");
+  add("pad", options.pad, "Value of letterbox's padding, 0..255");
 }
 
 PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& engine,
@@ -196,15 +204,15 @@ PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& 
   const bool values = !options.range.empty() || !options.mean.empty() || !options.std.empty();
   if (!picture && values) picture = PictureInput{input.name, Preprocess::preset("none"), "the command line"};
   check(picture.has_value(), ErrorCode::invalid_argument,
-        "neither the command line nor the model says what input {} expects of a picture; give --preset {}, "
-        "or --range, --mean, --std, "
-        "--channels, --layout",
-        input.to_string(), presets);
+        "neither the command line nor the model says what input {} expects of a picture; give {} {}, "
+        "or {}, {}, {}, {}, {}",
+        input.to_string(), options.flag("preset"), presets, options.flag("range"), options.flag("mean"),
+        options.flag("std"), options.flag("channels"), options.flag("layout"));
   apply_flags(options, picture->spec);
   if (options.given() && options.preset.empty() && picture->source != "the command line")
     picture->source += ", changed by the command line";
   if (input.picture.empty())
-    fit_input(input, picture->spec);
+    fit_input(options, input, picture->spec);
   else
     fit_network(*engine.preprocess(input.name), picture->spec);
   return *picture;

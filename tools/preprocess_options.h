@@ -7,10 +7,13 @@
 
 #include <lanner/engine.h>
 
+#include "named_options.h"
+
 namespace lanner::tool {
 
 /// As given on the command line; empty where not.
-struct PreprocessOptions {
+struct PreprocessOptions : NamedOptions {
+  bool regions = true; ///< Whether a part of the picture can be named.
   std::string preset, layout, channels, resize, fit, mean, std, range, size, pad, region, turns;
 
   bool given() const;

@@ -6,9 +6,12 @@
 
 #include <fmt/format.h>
 
+#include <lanner/classes.h>
 #include <lanner/draw.h>
 
 #include "check.h"
+#include "console.h"
+#include "outputs.h"
 
 namespace lanner::tool {
 namespace {
@@ -30,9 +33,15 @@ std::string name_part(const std::string& label) {
   return name;
 }
 
-std::string label_of(const lanner::Task& task, std::int64_t number) {
-  const bool known = number >= 0 && number < static_cast<std::int64_t>(task.labels.size());
-  return known ? task.labels[static_cast<std::size_t>(number)] : fmt::format("class {}", number);
+/// Of box `i`, with the class that a second network says: `car_red`.
+std::string name_of(const TaskResult& result, std::int64_t i, const lanner::Task& task) {
+  const auto at = static_cast<std::size_t>(i);
+  std::string name = name_part(class_label(task, result.labels.as<std::int64_t>()[at]));
+  if (result.crops.empty()) return name;
+  const TaskResult& crop = result.crops[at];
+  if (crop.kind == TaskKind::classify && crop.count() > 0)
+    name += "_" + name_part(class_label(*result.crop_task, crop.labels.as<std::int64_t>()[0]));
+  return name;
 }
 
 /// A box at the picture's edge may have been cut to nothing: of it there is no crop.
@@ -66,6 +75,14 @@ void declare_results(const ResultOptions& options, Files& files) {
   files.writes_into("--crops", options.crops, ".jpg");
 }
 
+void check_crop_results(const ResultOptions& options, TaskKind kind) {
+  check(options.csv.empty() || can_write_crops(ResultFormat::csv, kind), ErrorCode::invalid_argument,
+        "--csv {}: does not hold what a second network of the task {} finds; --json does", options.csv,
+        lanner::to_string(kind));
+  if (!options.yolo.empty())
+    print_note(fmt::format("note: --yolo {}: has the boxes of the first network alone", options.yolo));
+}
+
 ResultOutputs::ResultOutputs(const ResultOptions& options, lanner::Task task)
     : task_(std::move(task)), crops_(options.crops) {
   const auto open = [&](const char* option, const std::string& path, ResultFormat format) {
@@ -94,12 +111,11 @@ void ResultOutputs::write_crops(const PictureSource& picture, const TaskResult& 
   check(fresh, ErrorCode::invalid_argument,
         "--crops {}: those of {} and {} would have the same names; give each a folder of its own", crops_,
         other->second, picture.source);
-  const auto labels = result.labels.as<std::int64_t>();
   for (std::int64_t i = 0; i < result.labels.elements(); ++i) {
     if (!has_pixels(result, i)) continue;
-    const std::string label = name_part(label_of(task_, labels[static_cast<std::size_t>(i)]));
-    save_image((fs::path(crops_) / fmt::format("{}_{}_{}.jpg", stem, i, label)).string(),
-               crop_box(image, result, i));
+    save_picture(
+        (fs::path(crops_) / fmt::format("{}_{}_{}.jpg", stem, i, name_of(result, i, task_))).string(),
+        crop_box(image, result, i));
   }
 }
 

@@ -21,6 +21,10 @@ struct ResultOptions {
 void add_result_options(CLI::App& command, ResultOptions& options);
 void declare_results(const ResultOptions& options, Files& files);
 
+/// Throws Error{invalid_argument} where files cannot hold what a second network of this task finds, and tells
+/// which leave it out.
+void check_crop_results(const ResultOptions& options, TaskKind kind);
+
 /// Where the results of one run go.
 class ResultOutputs {
 public:

@@ -23,6 +23,7 @@
 #include "report/report.h"
 #include "run_summary.h"
 #include "runner.h"
+#include "then.h"
 
 namespace lanner::tool {
 namespace {
@@ -38,6 +39,7 @@ struct RunOptions {
   TaskOptions task;
   ResultOptions results;
   RangeOptions range;
+  ThenOptions then;
   std::vector<std::string> inputs;
   std::string input, output, format, json, truth, report;
   int batch = 0, clips_at_once = 0;
@@ -55,11 +57,16 @@ Files declare_files(const RunOptions& options, const std::vector<RunInput>& inpu
   files.writes("--json", options.json);
   files.writes("--report", options.report);
   declare_results(options.results, files);
+  declare_then(options.then, files);
   return files;
 }
 
 bool answers_to_stdout(const RunOptions& options) {
   return names_stdout(options.json);
+}
+
+bool has_clips(const std::vector<RunInput>& inputs) {
+  return std::ranges::any_of(inputs, [](const RunInput& input) { return !input.still; });
 }
 
 bool pictures_to_stdout(const std::vector<RunInput>& inputs) {
@@ -100,6 +107,13 @@ int batch_size(const RunOptions& options, const Binding& input) {
   return fixed > 0 ? static_cast<int>(fixed) : std::max(1, options.batch);
 }
 
+/// Whether lists of boxes have one for each picture.
+bool has_batch(const Engine& engine, const Task& task) {
+  return std::ranges::any_of(engine.outputs(), [&](const Binding& output) {
+    return output.name == task.outputs.at("boxes") && output.dims.size() == 3;
+  });
+}
+
 void make_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
@@ -130,10 +144,54 @@ RunOptions with_model(RunOptions options) {
   return options;
 }
 
-Runner::Settings settings_of(const RunOptions& options, const PictureInput& picture, TaskReader reader,
-                             int batch, const FoundInputs& found) {
-  Runner::Settings settings{.picture = picture, .reader = std::move(reader)};
-  settings.batch = batch;
+/// What runs: known first, so that whatever is wrong is told before the work, then built.
+struct Networks {
+  ModelFacts facts;
+  PictureInput picture;
+  ResolvedTask task;
+  std::optional<SecondNetwork> then;
+  int batch = 1, still_batch = 1; ///< As in Runner::Settings.
+  std::optional<Engine> engine;
+  std::optional<BuildTimes> times;
+  std::optional<CropRunner> crops;
+};
+
+Networks read_networks(const RunOptions& options, Files& files) {
+  Networks nets;
+  nets.facts = inspect(options.engine, files);
+  const Engine& engine = *nets.facts.engine;
+  const Binding& input = picture_input(engine, options.input);
+  nets.picture = resolve_preprocess(options.preprocess, engine, input);
+  nets.task = resolve_task(engine, given_task(options.task), nets.picture.spec);
+  check_task(options, *nets.task.task.kind);
+  nets.batch = batch_size(options, input);
+  check(nets.batch == 1 || nets.task.task.head != Head::torchvision || has_batch(engine, nets.task.task),
+        ErrorCode::invalid_argument, "--batch {}: the outputs of head torchvision are lists of one picture",
+        nets.batch);
+  if (input.dims[0] > 0) nets.still_batch = nets.batch;
+  if (!options.then.given()) return nets;
+  nets.then.emplace(options.then, options.engine, nets.task.task, files);
+  check_crop_results(options.results, *nets.then->task().task.kind);
+  return nets;
+}
+
+void build_networks(const RunOptions& options, const std::vector<RunInput>& inputs, Networks& nets) {
+  if (!options.quiet) print_note("note: task " + nets.task.reason);
+  if (nets.then && !options.quiet) print_note("note: then task " + nets.then->task().reason);
+  const bool clips = has_clips(inputs);
+  BuildOptions build = build_options(options.engine, clips ? clip_budget : 0);
+  build.pictures[nets.picture.input].preprocess = nets.picture.spec;
+  const int batch = clips || inputs.size() > 1 ? nets.batch : 1;
+  nets.engine = open_engine(nets.facts, options.engine, std::move(build), batch, &nets.times);
+  if (nets.then) nets.crops.emplace(nets.then->open(clips ? clip_budget : 0));
+}
+
+Runner::Settings settings_of(const RunOptions& options, Networks& nets, const FoundInputs& found) {
+  Runner::Settings settings{.picture = nets.picture,
+                            .reader = TaskReader(nets.task.task, *nets.engine, nets.picture.spec)};
+  settings.batch = nets.batch;
+  settings.still_batch = nets.still_batch;
+  if (nets.crops) settings.then = &*nets.crops;
   settings.lines = options.json.empty() && !options.quiet && !pictures_to_stdout(found.inputs);
   settings.name_sources = found.inputs.size() > 1;
   settings.json_to_stdout = answers_to_stdout(options);
@@ -150,40 +208,36 @@ void check_all_read(const RunTotals& totals, std::size_t inputs) {
         inputs);
 }
 
+std::string summary_text(const RunTotals& totals, const Networks& nets, const EngineSummary& summary,
+                         const std::optional<Accuracy>& accuracy) {
+  std::optional<EngineSummary> then;
+  if (nets.then) then.emplace(*nets.then->engine(), nets.then->facts(), nets.then->times());
+  return totals_text(totals) + (accuracy ? accuracy_text(*accuracy) : "") +
+         run_summary(totals, summary, then ? &*then : nullptr);
+}
+
 int run_run(const RunOptions& given) {
   const RunOptions options = with_model(given);
   FoundInputs found = find_inputs(options.inputs, options.engine.model);
   std::vector<RunInput>& inputs = found.inputs;
   place_outputs(options.output, options.format, inputs);
-  const bool clips = std::ranges::any_of(inputs, [](const RunInput& input) { return !input.still; });
-  check_options(options, inputs, clips);
+  check_options(options, inputs, has_clips(inputs));
   Files files = declare_files(options, inputs);
-  const ModelFacts facts = inspect(options.engine, files);
-  const Binding& input = picture_input(*facts.engine, options.input);
-  const PictureInput picture = resolve_preprocess(options.preprocess, *facts.engine, input);
-  const ResolvedTask task = resolve_task(*facts.engine, given_task(options.task));
-  check_task(options, *task.task.kind);
-  const int batch = batch_size(options, input);
-  BuildOptions build = build_options(options.engine, clips ? clip_budget : 0);
-  build.pictures[picture.input].preprocess = picture.spec;
-  if (!options.quiet) print_note("note: task " + task.reason);
-  std::optional<BuildTimes> times;
-  const Engine engine = open_engine(facts, options.engine, std::move(build), clips ? batch : 1, &times);
-  Runner::Settings settings =
-      settings_of(options, picture, TaskReader(task.task, engine, picture.spec), batch, found);
-  settings.still_batch = input.dims[0] > 0 ? batch : 1;
+  Networks nets = read_networks(options, files);
+  build_networks(options, inputs, nets);
+  Runner::Settings settings = settings_of(options, nets, found);
 
   if (options.output.ends_with('/')) make_folder(options.output);
   std::optional<Recorder> recorder;
   if (!options.report.empty()) settings.recorder = &recorder.emplace();
   std::optional<OutputFile> report;
   if (recorder) report.emplace(options.report);
-  ResultOutputs results(options.results, task.task);
+  ResultOutputs results(options.results, nets.task.task);
   if (!results.empty()) settings.results = &results;
   std::optional<ByteOutput> json;
   if (!options.json.empty() && !settings.json_to_stdout)
     settings.json = &json.emplace("--json", options.json);
-  Runner runner(engine, settings);
+  Runner runner(*nets.engine, settings);
   runner.run(inputs);
   const RunTotals& totals = runner.totals();
   if (totals.clips + totals.pictures == 0) check_all_read(totals, inputs.size() + found.failed);
@@ -192,18 +246,15 @@ int run_run(const RunOptions& given) {
 
   std::optional<Accuracy> accuracy;
   if (!options.truth.empty()) accuracy = measure_accuracy(options.json, options.truth);
-  const EngineSummary summary(engine, facts, times);
-  const std::string text = totals_text(totals) + (accuracy ? accuracy_text(*accuracy) : "");
+  const EngineSummary summary(*nets.engine, nets.facts, nets.times);
+  const std::string text = summary_text(totals, nets, summary, accuracy);
   const bool to_stdout =
       !settings.json_to_stdout && !pictures_to_stdout(inputs) && (!settings.lines || accuracy);
-  if (to_stdout)
-    print_text(text + run_summary(totals, summary));
-  else
-    tell_terminal("\n" + text + run_summary(totals, summary));
+  to_stdout ? print_text(text) : tell_terminal("\n" + text);
   if (report)
     write_report(*report,
-                 {options.engine.model, inputs, engine, facts, picture, task.reason, batch, totals, summary,
-                  *recorder, accuracy},
+                 {options.engine.model, inputs, *nets.engine, nets.facts, nets.picture, nets.task.reason,
+                  nets.batch, totals, summary, *recorder, accuracy, nets.then ? &*nets.then : nullptr},
                  interrupt_token());
   check_all_read(totals, inputs.size() + found.failed);
   return 0;
@@ -238,8 +289,8 @@ CLI::App* add_run(CLI::App& app, Action& action) {
   command->add_option("--input", options->input, "The input that takes pictures, where there are several");
   command
       ->add_option("--batch", options->batch,
-                   "Frames of clips in one run: several clips are decoded side by side and "
-                   "take turns in it")
+                   "Pictures, or frames of clips, in one run: several clips are decoded side by side "
+                   "and take turns in it")
       ->check(CLI::Range(1, 65536));
   command
       ->add_option("--clips-at-once", options->clips_at_once,
@@ -251,6 +302,7 @@ CLI::App* add_run(CLI::App& app, Action& action) {
   add_range_options(*command, options->range);
   add_task_options(*command, options->task);
   add_preprocess_options(*command, options->preprocess);
+  add_then_options(*command, options->then);
   add_engine_options(*command, options->engine);
   command->footer(
       "Answers go to stdout, a line a frame, unless --json takes them. Preprocessing is declared here, in "
@@ -264,6 +316,7 @@ CLI::App* add_run(CLI::App& app, Action& action) {
       "  lanner run detector.onnx -i clip.mp4 -o marked.mp4 --json answers.jsonl --report report.html\n"
       "  lanner run model.plan -i a.jpg b.jpg clip.mp4 -o marked/ --json - | jq .top[0].label\n"
       "  lanner run model.plan -i 'pictures/**/*.jpg' @more.txt -o out_%05d.png\n"
+      "  lanner run detector.onnx -i clip.mp4 --then classifier.onnx --then-labels labels.txt -o marked.mp4\n"
       "  lanner run model.plan -i 1.mp4 2.mp4 3.mp4 --batch 8 --start 1:30 --fps 5 -o marked/\n"
       "  ffmpeg -i rtsp://... -an -c copy -f matroska - | lanner run model.plan -i - -o - | mpv -");
   return command;

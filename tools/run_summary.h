@@ -9,7 +9,8 @@
 
 namespace lanner::tool {
 
-/// How many pictures, how fast, what limited the rate; what the engine is and what holds it back.
-std::string run_summary(const RunTotals& totals, const EngineSummary& engine);
+/// How many pictures, how fast, what limited the rate; what the engine is and what holds it back. `then` is
+/// of a second network, or null.
+std::string run_summary(const RunTotals& totals, const EngineSummary& engine, const EngineSummary* then);
 
 } // namespace lanner::tool

@@ -25,6 +25,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Clips decoded side by side where the batch has more frames: each has a decoder with its memory.
 constexpr int most_at_once = 16;
+constexpr std::uint64_t most_bytes_at_once = 512u
+                                             << 20; ///< Pictures of one batch; a larger one is run at once.
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -62,13 +64,16 @@ bool takes_pictures(const Engine& engine, const std::string& name) {
   return false;
 }
 
-/// The first of a batch; the whole of what is not batched.
-Tensor first_of(const Tensor& tensor, int batch) {
-  if (batch == 1 || tensor.rank() == 0 || tensor.shape()[0] != batch || tensor.dtype() == DType::string)
+/// Element `n` of `count` along the first dimension; the whole of what is not batched.
+Tensor element_of(const Tensor& tensor, std::size_t n, std::size_t count) {
+  if (count == 1 || tensor.rank() == 0 || tensor.shape()[0] != static_cast<std::int64_t>(count) ||
+      tensor.dtype() == DType::string)
     return tensor;
   Shape shape = tensor.shape();
   shape[0] = 1;
-  return Tensor::wrap(const_cast<void*>(tensor.data()), tensor.dtype(), shape, tensor.owner());
+  void* place =
+      const_cast<std::byte*>(static_cast<const std::byte*>(tensor.data())) + n * (tensor.bytes() / count);
+  return Tensor::wrap(place, tensor.dtype(), shape, tensor.owner());
 }
 
 Image load_picture(const RunInput& input) {
@@ -126,11 +131,9 @@ void Runner::run(const std::vector<RunInput>& inputs) {
   const double cpu = cpu_seconds();
   for (std::size_t i = 0; i < inputs.size();) {
     std::size_t end = i;
-    while (end < inputs.size() && !inputs[end].still) ++end;
-    if (end == i)
-      run_still(inputs[end++]);
-    else
-      run_clips(std::span(inputs).subspan(i, end - i));
+    while (end < inputs.size() && inputs[end].still == inputs[i].still) ++end;
+    const auto part = std::span(inputs).subspan(i, end - i);
+    inputs[i].still ? run_stills(part) : run_clips(part);
     i = end;
   }
   totals_.seconds += seconds_since(start);
@@ -146,6 +149,16 @@ void Runner::fail_input(const RunInput& input, const Error& error) {
   ++totals_.failed;
 }
 
+/// On the caller's thread, while the first network and decoding go on ahead.
+void Runner::look_again(const Image& image, std::int64_t frame, TaskResult& result, FrameTimes& times) {
+  if (!settings_.then) return;
+  const auto start = Clock::now();
+  const Trace trace = this->trace();
+  const TraceScope scope(trace, "then", "encode", frame);
+  settings_.then->run(image, result, {interrupt_token(), {}});
+  times.then = seconds_since(start);
+}
+
 void Runner::say(const PictureAnswers& picture, const Image& image) {
   if (settings_.results)
     settings_.results->write({picture.source, picture.still, picture.frame, picture.pts}, picture.result,
@@ -159,53 +172,92 @@ void Runner::say(const PictureAnswers& picture, const Image& image) {
   flush_out();
 }
 
-void Runner::run_still(const RunInput& input) {
-  const auto start = Clock::now();
+/// One that was read, on its way.
+struct Runner::Still {
+  const RunInput& input;
   Image image;
-  try {
-    image = load_picture(input);
-  } catch (const Error& error) {
-    return fail_input(input, error);
+  FrameTimes times;
+};
+
+void Runner::run_stills(std::span<const RunInput> inputs) {
+  std::vector<Still> batch;
+  std::uint64_t bytes = 0;
+  const auto run_all = [&] {
+    run_batch(batch);
+    batch.clear();
+    bytes = 0;
+  };
+  for (const RunInput& input : inputs) {
+    interrupt_token().check();
+    const auto start = Clock::now();
+    Image image;
+    try {
+      image = load_picture(input);
+    } catch (const Error& error) {
+      fail_input(input, error);
+      continue;
+    }
+    // A batch's errors are of no picture, this one's are.
+    about("run", input.path, [&] { placement(settings_.picture.spec, image.width, image.height); });
+    bytes +=
+        std::uint64_t{3} * static_cast<std::uint64_t>(image.width) * static_cast<std::uint64_t>(image.height);
+    Still& still = batch.emplace_back(Still{input, std::move(image), {}});
+    still.times.decode = seconds_since(start);
+    if (batch.size() == static_cast<std::size_t>(settings_.batch) || bytes >= most_bytes_at_once) run_all();
   }
-  about("run", input.path, [&] { run_picture(input, image, seconds_since(start)); });
+  run_all();
 }
 
-void Runner::run_picture(const RunInput& input, const Image& image, double decode_seconds) {
-  const Trace trace = this->trace();
-  FrameTimes times;
-  times.decode = decode_seconds;
-  const Preprocess& spec = settings_.picture.spec;
+/// Behind the last one it is repeated, for a network that insists on a size.
+void Runner::run_batch(std::vector<Still>& batch) {
+  if (batch.empty()) return;
   if (!stills_) stills_ = engine_.create_context({0, settings_.recorder != nullptr});
-  auto start = Clock::now();
-  const std::vector<Image> batch(static_cast<std::size_t>(settings_.still_batch), image);
-  stills_->bind(settings_.picture.input, batch, &spec);
-  if (!takes_pictures(engine_, settings_.picture.input)) times.preprocess = seconds_since(start);
-  stills_->run({}, {interrupt_token(), {}});
-  times.infer = seconds_since(start);
-  Outputs outputs;
-  for (const Binding& output : engine_.outputs())
-    if (!output.sequence)
-      outputs[output.name] = first_of(stills_->output(output.name).tensor, settings_.still_batch);
-  PictureAnswers picture =
-      describe(input, image, settings_.reader,
-               settings_.reader.read(outputs, image.width, image.height, 0, given_limits()));
+  const std::size_t size = std::max(batch.size(), static_cast<std::size_t>(settings_.still_batch));
+  std::vector<Image> images;
+  for (const Still& still : batch) images.push_back(still.image);
+  images.resize(size, images.back());
+  FrameTimes times;
+  about("run", batch[0].input.path, [&] {
+    const auto start = Clock::now();
+    stills_->bind(settings_.picture.input, images, &settings_.picture.spec);
+    if (!takes_pictures(engine_, settings_.picture.input)) times.preprocess = seconds_since(start);
+    stills_->run({}, {interrupt_token(), {}});
+    times.infer = seconds_since(start);
+  });
+  if (settings_.recorder) settings_.recorder->take_profile(*stills_);
+  const auto count = static_cast<double>(batch.size());
+  for (std::size_t n = 0; n < batch.size(); ++n) {
+    Still& still = batch[n];
+    still.times.preprocess = times.preprocess / count;
+    still.times.infer = times.infer / count;
+    Outputs outputs;
+    for (const Binding& output : engine_.outputs())
+      if (!output.sequence) outputs[output.name] = element_of(stills_->output(output.name).tensor, n, size);
+    about("run", still.input.path, [&] { take_picture(still, outputs); });
+  }
+}
+
+void Runner::take_picture(Still& still, const Outputs& outputs) {
+  const RunInput& input = still.input;
+  const Image& image = still.image;
+  FrameTimes& times = still.times;
+  TaskResult result = settings_.reader.read(outputs, image.width, image.height, 0, given_limits());
+  look_again(image, 0, result, times);
+  PictureAnswers picture = describe(input, image, settings_.reader, std::move(result));
   picture.outputs = &outputs;
   say(picture, image);
   const bool recorded = settings_.recorder && settings_.recorder->wants_next();
   if (!input.output.empty() || recorded) {
-    start = Clock::now();
+    const auto start = Clock::now();
     const Image marked = marked_picture(image, picture.result, settings_.reader.task());
     times.draw = seconds_since(start);
-    if (!input.output.empty()) write_picture(input, marked);
+    if (!input.output.empty()) write_picture(input, marked, alone_);
     times.encode = seconds_since(start) - times.draw;
     if (recorded) settings_.recorder->keep(picture, *settings_.reader.task().kind, image, marked);
     times.report = seconds_since(start) - times.draw - times.encode;
   }
   totals_.sums += times;
-  if (settings_.recorder) {
-    settings_.recorder->count(times);
-    settings_.recorder->take_profile(*stills_);
-  }
+  if (settings_.recorder) settings_.recorder->count(times);
   ++totals_.pictures;
 }
 
@@ -262,12 +314,12 @@ void Runner::take_frame(Clip& clip, const PipelineResult& result) {
   if (clip.frames++ == 0 && clip.input.form != OutputForm::none)
     clip.output.emplace(clip.input, clip.stream, settings_.range);
   const Image& image = result.frame.image;
-  PictureAnswers picture =
-      describe(clip.input, result.frame, settings_.reader,
-               settings_.reader.read(result.outputs, image.width, image.height, 0, given_limits()));
+  FrameTimes times{result.decode_seconds, result.infer_seconds, 0};
+  TaskResult found = settings_.reader.read(result.outputs, image.width, image.height, 0, given_limits());
+  look_again(image, result.frame.index, found, times);
+  PictureAnswers picture = describe(clip.input, result.frame, settings_.reader, std::move(found));
   picture.outputs = &result.outputs;
   say(picture, image);
-  FrameTimes times{result.decode_seconds, result.infer_seconds, 0};
   const bool recorded = settings_.recorder && settings_.recorder->wants_next();
   if (clip.output || recorded) {
     const auto start = Clock::now();

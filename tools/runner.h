@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <lanner/crop_runner.h>
 #include <lanner/engine.h>
 #include <lanner/pipeline.h>
 
@@ -34,15 +35,15 @@ struct RunTotals {
   StageTimes stages() const { return {sums, seconds, cpu_seconds, clips > 0}; }
 };
 
-/// Runs pictures one by one, and clips that follow one another side by side. Interrupted by Ctrl-C, which
-/// leaves no output under its final name.
+/// Runs pictures, and clips that follow one another, in batches, the latter side by side. Interrupted by
+/// Ctrl-C, which leaves no output under its final name.
 class Runner {
 public:
   struct Settings {
     PictureInput picture;
     TaskReader reader;
-    int batch = 1;             ///< Frames of clips in one run.
-    int still_batch = 1;       ///< What a network of fixed batch size wants of a single image.
+    int batch = 1;             ///< Pictures, or frames of clips, in one run.
+    int still_batch = 1;       ///< What a network of fixed batch size wants of fewer pictures.
     bool lines = true;         ///< Answers in words on stdout.
     bool name_sources = false; ///< Several inputs: lines say whose they are.
     bool json_to_stdout = false;
@@ -53,6 +54,7 @@ public:
     ByteOutput* json = nullptr;
     Recorder* recorder = nullptr;
     ResultOutputs* results = nullptr;
+    CropRunner* then = nullptr; ///< A second network, on what boxes cover.
   };
   Runner(Engine engine, Settings settings) : engine_(std::move(engine)), settings_(std::move(settings)) {}
 
@@ -62,13 +64,16 @@ public:
 
 private:
   struct Clip;
-  void run_still(const RunInput& input);
-  void run_picture(const RunInput& input, const Image& image, double decode_seconds);
+  struct Still;
+  void run_stills(std::span<const RunInput> inputs);
+  void run_batch(std::vector<Still>& batch);
+  void take_picture(Still& still, const Outputs& outputs);
   void run_clips(std::span<const RunInput> inputs);
   VideoReader open_clip(Clip& clip, std::size_t at_once) const;
   void take_frame(Clip& clip, const PipelineResult& result);
   void end_clip(Clip& clip, const std::exception_ptr& error);
   void fail_input(const RunInput& input, const Error& error);
+  void look_again(const Image& image, std::int64_t frame, TaskResult& result, FrameTimes& times);
   void say(const PictureAnswers& picture, const Image& image);
   Trace trace() const { return settings_.recorder ? settings_.recorder->trace() : Trace(); }
 

@@ -17,9 +17,13 @@ constexpr double least = 0.002; ///< Share of the time below which a stage is no
 constexpr double busy = 0.8;    ///< Share of the time from which on a lane holds up the others.
 
 std::string noun_of(const std::string& stage) {
-  const std::map<std::string, std::string> nouns = {
-      {"decode", "decoding"}, {"preprocess", "preprocessing"}, {"network", "the network"},
-      {"draw", "drawing"},    {"encode", "encoding"},          {"report", "making pictures for the report"}};
+  const std::map<std::string, std::string> nouns = {{"decode", "decoding"},
+                                                    {"preprocess", "preprocessing"},
+                                                    {"network", "the network"},
+                                                    {"then", "the second network"},
+                                                    {"draw", "drawing"},
+                                                    {"encode", "encoding"},
+                                                    {"report", "making pictures for the report"}};
   return nouns.at(stage);
 }
 
@@ -63,15 +67,17 @@ FrameTimes& FrameTimes::operator+=(const FrameTimes& other) {
   draw += other.draw;
   preprocess += other.preprocess;
   report += other.report;
+  then += other.then;
   return *this;
 }
 
 StageTimes::StageTimes(const FrameTimes& sums, double all, double cpu, bool clip)
     : seconds(all), cpu_seconds(cpu), side_by_side(clip) {
   const double network = std::max(0.0, sums.infer - sums.preprocess);
-  for (const Stage& stage : {Stage{"decode", sums.decode, 0}, Stage{"preprocess", sums.preprocess, 1},
-                             Stage{"network", network, 1}, Stage{"draw", sums.draw, 2},
-                             Stage{"encode", sums.encode, 2}, Stage{"report", sums.report, 2}})
+  for (const Stage& stage :
+       {Stage{"decode", sums.decode, 0}, Stage{"preprocess", sums.preprocess, 1},
+        Stage{"network", network, 1}, Stage{"then", sums.then, 2}, Stage{"draw", sums.draw, 2},
+        Stage{"encode", sums.encode, 2}, Stage{"report", sums.report, 2}})
     if (stage.seconds > least * all) stages.push_back(stage);
 }
 

@@ -8,7 +8,7 @@
 namespace lanner::tool {
 
 /// Seconds that one picture took, or all of them. Of a clip the stages are at work side by side: decoding,
-/// the network with preprocessing, and drawing with encoding.
+/// the network with preprocessing, and a second network with drawing and encoding.
 struct FrameTimes {
   double decode = 0;
   double infer = 0;  ///< With preprocessing.
@@ -16,13 +16,14 @@ struct FrameTimes {
   double draw = 0;
   double preprocess = 0; ///< Of `infer`, where it is known apart.
   double report = 0;     ///< Making pictures for the report.
+  double then = 0;       ///< The second network, on what boxes cover.
 
   FrameTimes& operator+=(const FrameTimes& other);
 };
 
 /// One stage of a run.
 struct Stage {
-  std::string name; ///< `decode`, `preprocess`, `network`, `draw`, `encode`, `report`.
+  std::string name; ///< `decode`, `preprocess`, `network`, `then`, `draw`, `encode`, `report`.
   double seconds = 0;
   int lane = 0; ///< Stages of one lane take turns, those of several are side by side.
 };

@@ -12,11 +12,12 @@
 #include <lanner/task.h>
 
 #include "files.h"
+#include "named_options.h"
 
 namespace lanner::tool {
 
 /// As given on the command line.
-struct TaskOptions {
+struct TaskOptions : NamedOptions {
   std::string task, head, labels, task_json, box_form, boxes, activation, anchors, strides, keypoints, range;
   double score_threshold = -1, iou_threshold = -1;
   int top = 0; ///< 0: not given.
@@ -40,6 +41,8 @@ struct Answer {
 
 using Outputs = std::map<std::string, Tensor>;
 
+/// Class or box `i`, without its label.
+Answer answer_of(const TaskResult& result, std::size_t i);
 /// Classes and boxes one by one, best first; none for other kinds.
 std::vector<Answer> answers_of(const TaskReader& reader, const TaskResult& result);
 

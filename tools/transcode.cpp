@@ -14,6 +14,7 @@
 #include "clip_times.h"
 #include "command.h"
 #include "console.h"
+#include "containers.h"
 #include "damage.h"
 #include "files.h"
 #include "interrupt.h"
@@ -30,11 +31,20 @@ struct TranscodeOptions {
   bool conceal = false;
 };
 
+/// What the container holds and players show, where no codec was named; what is said of quality wins.
 EncoderOptions encoder_options(const TranscodeOptions& options) {
   EncoderOptions encoder;
-  if (!options.codec.empty()) encoder.codec = options.codec;
+  const Container* container = container_of(options.output);
+  if (!options.codec.empty())
+    encoder.codec = options.codec;
+  else if (container && !container->codecs.empty())
+    encoder = encoder_for(*container);
   if (!options.bit_rate.empty()) encoder.bit_rate = parse_bit_rate(options.bit_rate);
-  encoder.crf = options.crf;
+  if (encoder.bit_rate > 0 || options.crf >= 0) {
+    encoder.crf = options.crf;
+    encoder.codec_options.erase("flags"); // Of a fixed quality.
+    encoder.codec_options.erase("global_quality");
+  }
   encoder.preset = options.preset;
   encoder.gop = options.gop;
   encoder.threads = options.threads;
@@ -56,7 +66,7 @@ int run_transcode(const TranscodeOptions& options) {
     reader_options.decoder.raise_on_error = !options.conceal;
     VideoReader reader(open_path(options.input, given_limits()), reader_options);
     const EncoderOptions encoder = encoder_options(options);
-    ClipTimes times(reader.stream(), options.output, encoder.codec);
+    ClipTimes times(reader.stream(), container_of(options.output), encoder.codec);
     StreamInfo written = upright_stream(reader.stream());
     written.time_base = times.time_base();
     ClipOutput output(options.output, written, PixelChoice::source, encoder);
@@ -87,8 +97,10 @@ CLI::App* add_transcode(CLI::App& app, Action& action) {
       ->add_option("output", options->output,
                    "The new clip; its extension chooses the container (.mp4, .mkv, .mov, .webm, .avi)")
       ->required();
-  command->add_option("-c,--codec", options->codec,
-                      "-c:v: h264 (default), hevc, av1, vp9, mpeg4, mjpeg, ffv1, or an FFmpeg encoder");
+  command->add_option(
+      "-c,--codec", options->codec,
+      "-c:v: h264, hevc, av1, vp9, mpeg4, mjpeg, ffv1, or an FFmpeg encoder (default: h264; VP9 "
+      "or AV1 in .webm, MPEG-4 in .avi, or what FFmpeg can encode)");
   command->add_option("-b,--bit-rate", options->bit_rate, "-b:v: bits a second, like 4M or 800k");
   command
       ->add_option("--crf", options->crf,

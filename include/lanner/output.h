@@ -25,8 +25,9 @@ public:
   /// Appends; small pieces are gathered.
   void write(std::string_view text);
   void write(std::span<const std::byte> bytes);
-  /// Forces the bytes to the disk and gives them their name. The object accepts nothing more.
-  void commit();
+  /// Gives the bytes their name. The object accepts nothing more. `to_disk` forces them to the disk before,
+  /// so that they are whole after a power failure too; without it writing many small files is much faster.
+  void commit(bool to_disk = true);
 
 private:
   struct State;

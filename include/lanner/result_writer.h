@@ -36,10 +36,13 @@ std::string_view to_string(ResultFormat format) noexcept;
 ResultFormat parse_result_format(std::string_view name); ///< Throws Error{invalid_argument} with the names.
 /// Whether files of this format say what such a task finds.
 bool can_write(ResultFormat format, TaskKind kind) noexcept;
+/// Whether they say what a second network of this task finds in boxes: csv of classify alone. COCO's
+/// annotations have a field of their own for it, YOLO's files leave it out.
+bool can_write_crops(ResultFormat format, TaskKind kind) noexcept;
 
 /// `{"source": ..., "frame": ..., "pts": ..., "width": ..., "height": ..., "top" | "detections" | "classes" |
-/// "depth" | "image" | "embedding": ...}`, without line feed. Throws Error{invalid_argument} for the task
-/// none, and where the result's parts do not fit each other.
+/// "depth" | "image" | "embedding": ...}`, without line feed; of crops each detection has `then`. Throws
+/// Error{invalid_argument} for the task none, and where the result's parts do not fit each other.
 std::string result_json(const PictureSource& picture, const TaskResult& result, const Task& task);
 
 /// Writes results one by one. A file is complete, under its name, after finish() only; a folder's files are

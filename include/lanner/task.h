@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -116,6 +117,8 @@ struct ResolvedTask {
 /// reading. Throws Error{invalid_argument} where they have several, naming them, and where the outputs do not
 /// fit what was given.
 ResolvedTask resolve_task(const Engine& engine, const Task& given = {});
+/// The same where pictures enter by `spec`, whose size counts where the engine leaves that of its input open.
+ResolvedTask resolve_task(const Engine& engine, const Task& given, const Preprocess& spec);
 
 /// Pixels of one object in a picture, kept where its box is.
 struct Mask {
@@ -139,6 +142,13 @@ struct TaskResult {
   Tensor depth;     ///< depth: f32 [height, width], as the network says it; NaN where it did not see it.
   Image image;      ///< image: rgb24 of a size of its own.
   Tensor embedding; ///< embed: f32 [D].
+  /// What a second network said of each box (CropRunner): empty, or K. Boxes, masks and key points of a crop
+  /// lie in the whole picture, whose size is its `width` and `height`; maps and pictures are of its `region`.
+  std::vector<TaskResult> crops;
+  std::shared_ptr<const Task> crop_task; ///< Resolved: what `crops` mean. Null: no second network was run.
+  /// Of a crop: the part of the picture that the second network saw. All zero elsewhere, and of a box that
+  /// covers no pixel, of which nothing was said.
+  PixelRect region;
 
   std::int64_t count() const noexcept; ///< K.
   /// All masks as u8 [K, height, width]. Throws Error{limit_exceeded} beyond `limits`.

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <lanner/classes.h>
 #include <lanner/decoder.h>
 #include <lanner/draw.h>
 #include <lanner/error.h>
@@ -16,35 +17,6 @@
 #include "tasks.h"
 
 namespace lanner::python {
-
-Task to_task(nb::handle given) {
-  if (given.is_none()) return {};
-  if (nb::isinstance<nb::str>(given)) return Task::from_json(nb::cast<std::string>(given));
-  const nb::object json = nb::module_::import_("json");
-  return with_option_named(
-      "task", given, [&] { return Task::from_json(nb::cast<std::string>(json.attr("dumps")(given))); },
-      "a kind like \"detect\", JSON or a dict of Task's fields");
-}
-
-namespace {
-
-/// One picture's result; the task says what its numbers mean.
-struct PyResult {
-  TaskResult result;
-  std::shared_ptr<const TaskReader> reader;
-
-  const Task& task() const { return reader->task(); }
-};
-struct PyClassification : PyResult {};
-struct PyDetections : PyResult {};
-struct PySemanticMap : PyResult {};
-struct PyDepthMap : PyResult {};
-struct PyPicture : PyResult {};
-struct PyEmbedding : PyResult {};
-
-nb::object or_none(const Tensor& tensor) {
-  return tensor.defined() ? nb::cast(tensor) : nb::none();
-}
 
 nb::object typed(PyResult result) {
   switch (result.result.kind) {
@@ -69,6 +41,15 @@ nb::object typed(PyResult result) {
   fail(ErrorCode::invalid_argument, "tasks: the task none says nothing of a picture; expected another task");
 }
 
+Task to_task(nb::handle given) {
+  if (given.is_none()) return {};
+  if (nb::isinstance<nb::str>(given)) return Task::from_json(nb::cast<std::string>(given));
+  const nb::object json = nb::module_::import_("json");
+  return with_option_named(
+      "task", given, [&] { return Task::from_json(nb::cast<std::string>(json.attr("dumps")(given))); },
+      "a kind like \"detect\", JSON or a dict of Task's fields");
+}
+
 nb::object task_dict(const Task& task) {
   return nb::module_::import_("json").attr("loads")(task.to_json());
 }
@@ -76,6 +57,12 @@ nb::object task_dict(const Task& task) {
 Image to_picture(nb::handle object) {
   if (nb::isinstance<Frame>(object)) return nb::cast<const Frame&>(object).image;
   return to_value<Image>("image", object, "a lanner.Image or a lanner.Frame");
+}
+
+namespace {
+
+nb::object or_none(const Tensor& tensor) {
+  return tensor.defined() ? nb::cast(tensor) : nb::none();
 }
 
 /// The only preprocessing that the engine knows.
@@ -97,11 +84,11 @@ Preprocess only_preprocess(const Engine& engine) {
 class PyReader {
 public:
   PyReader(const PyEngine& engine, nb::handle task, nb::handle preprocess) {
-    const ResolvedTask resolved = resolve_task(engine.get(), to_task(task));
-    reason_ = resolved.reason;
     const Preprocess spec = preprocess.is_none()
                                 ? only_preprocess(engine.get())
                                 : to_value<Preprocess>("preprocess", preprocess, "a lanner.Preprocess");
+    const ResolvedTask resolved = resolve_task(engine.get(), to_task(task), spec);
+    reason_ = resolved.reason;
     reader_ = std::make_shared<const TaskReader>(resolved.task, engine.get(), spec);
   }
 
@@ -120,7 +107,7 @@ public:
       const Image image = to_picture(picture);
       size = {image.height, image.width};
     }
-    PyResult result{{}, reader_};
+    PyResult result{{}, task()};
     {
       const ReleasedGil released;
       result.result = reader_->read(tensors, size[1], size[0], element);
@@ -130,6 +117,7 @@ public:
 
   const std::string& reason() const { return reason_; }
   const std::shared_ptr<const TaskReader>& get() const { return reader_; }
+  std::shared_ptr<const Task> task() const { return {reader_, &reader_->task()}; }
 
 private:
   std::shared_ptr<const TaskReader> reader_;
@@ -140,18 +128,18 @@ Image draw(nb::handle image, const PyResult& result, std::optional<float> opacit
            float line_width) {
   const Image picture = to_picture(image);
   const ReleasedGil released;
-  return draw_result(picture, result.result, result.task(), {opacity, labels, line_width});
+  return draw_result(picture, result.result, *result.task, {opacity, labels, line_width});
 }
 
 std::string result_text(const PyResult& self) {
-  return result_json({"", true, 0, {}}, self.result, self.task());
+  return result_json({"", true, 0, {}}, self.result, *self.task);
 }
 
 std::vector<std::string> names_of(const PyResult& self) {
   std::vector<std::string> names;
   if (!self.result.labels.defined()) return names;
   for (const std::int64_t number : self.result.labels.as<std::int64_t>())
-    names.push_back(self.reader->label(number));
+    names.push_back(class_label(*self.task, number));
   return names;
 }
 
@@ -204,6 +192,16 @@ void register_results(nb::module_& module) {
             return std::array{self.result.height, self.result.width};
           },
           "Height and width of the picture.")
+      .def_prop_ro(
+          "region",
+          [](const PyResult& self) -> std::optional<std::array<std::int32_t, 4>> {
+            const PixelRect& region = self.result.region;
+            if (region.whole()) return std::nullopt;
+            return std::array{region.x, region.y, region.width, region.height};
+          },
+          "Of a crop: left, top, width and height of the part of the picture that the second network saw; "
+          "None "
+          "elsewhere.")
       .def("to_json", &result_text, "One line, as `lanner run --json` writes it; docs/results.md.");
   nb::class_<PyClassification, PyResult>(module, "Classification", "Classes of a picture, best first.")
       .def_prop_ro(
@@ -243,6 +241,18 @@ void register_results(nb::module_& module) {
             return nb::cast(self.result.full_masks());
           },
           "u8 [K, height, width], 1 inside; None where there are none. Made anew at each call.")
+      .def_prop_ro(
+          "crops",
+          [](const PyDetections& self) {
+            nb::list crops;
+            for (const TaskResult& crop : self.result.crops)
+              crops.append(typed({crop, self.result.crop_task}));
+            return crops;
+          },
+          nb::sig("def crops(self) -> list[Any]"),
+          "What a second network said of each box: a CropRunner fills it in; empty before. Of a box that was "
+          "left "
+          "out the result is empty, its region None.")
       .def("__len__", [](const PyDetections& self) { return self.result.count(); })
       .def("__repr__", [](const PyDetections& self) { return describe("Detections", self); });
   nb::class_<PySemanticMap, PyResult>(module, "SemanticMap", "A class for each pixel.")
@@ -250,7 +260,7 @@ void register_results(nb::module_& module) {
           "classes", [](const PySemanticMap& self) { return nb::cast(self.result.classes); },
           "i32 [height, width]; -1 where the network did not see the picture.")
       .def_prop_ro(
-          "class_names", [](const PySemanticMap& self) { return self.task().labels; },
+          "class_names", [](const PySemanticMap& self) { return self.task->labels; },
           "Names of the classes, by number; empty where they are not known.")
       .def("__repr__", [](const PySemanticMap& self) {
         return fmt::format("lanner.tasks.SemanticMap({}x{})", self.result.width, self.result.height);
@@ -264,7 +274,12 @@ void register_results(nb::module_& module) {
       });
   nb::class_<PyPicture, PyResult>(module, "Picture", "A picture that a network made.")
       .def_prop_ro(
-          "image", [](const PyPicture& self) { return self.result.image; },
+          "image",
+          [](const PyPicture& self) {
+            check(self.result.image.defined(), ErrorCode::invalid_argument,
+                  "image: there is none, the network did not look at this box");
+            return self.result.image;
+          },
           "The picture, rgb24, of a size of its own.")
       .def("__repr__", [](const PyPicture& self) {
         return fmt::format("lanner.tasks.Picture({}x{})", self.result.image.width, self.result.image.height);
@@ -281,6 +296,7 @@ void register_results(nb::module_& module) {
 
 void register_tasks(nb::module_& module) {
   register_results(module);
+  register_crop_runner(module);
   nb::class_<PyReader>(module, "TaskReader",
                        "Reads answers out of an engine's outputs. Threads may share one.")
       .def(nb::init<const PyEngine&, nb::handle, nb::handle>(), nb::arg("engine"),

@@ -7,7 +7,7 @@
 >>> lanner.save_image("marked.png", lanner.tasks.draw(image, detections))
 """
 
-from lanner._lanner import Classification, DepthMap, Detections, Embedding, Evaluation, Picture, Result, ResultWriter, SemanticMap, TaskReader
+from lanner._lanner import Classification, CropRunner, DepthMap, Detections, Embedding, Evaluation, Picture, Result, ResultWriter, SemanticMap, TaskReader
 from lanner._lanner import crop_box as crop
 from lanner._lanner import draw_result as draw
 from lanner._lanner import evaluate
@@ -15,6 +15,7 @@ from lanner._lanner import suppress_boxes as suppress
 
 __all__ = [
     "Classification",
+    "CropRunner",
     "DepthMap",
     "Detections",
     "Embedding",

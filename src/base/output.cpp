@@ -46,10 +46,10 @@ void OutputFile::write(std::span<const std::byte> bytes) {
   write(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-void OutputFile::commit() {
+void OutputFile::commit(bool to_disk) {
   check(!state_->committed, ErrorCode::invalid_argument, "{}: committed before", path().string());
   state_->flush();
-  state_->file.commit();
+  state_->file.commit(to_disk);
   state_->committed = true;
 }
 

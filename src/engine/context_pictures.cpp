@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "engine/context_state.h"
+#include "engine/picture_tensor.h"
 #include "image/picture_record.h"
 
 namespace lanner {
@@ -23,21 +24,52 @@ std::string differences(const Preprocess& spec, const Preprocess& other) {
   return fmt::format("{}", fmt::join(list, ", "));
 }
 
-/// Region and turns belong to the picture; the rest is in the graph.
-void check_spec(const std::string& input, const Preprocess& built, const Preprocess& asked) {
-  Preprocess same = asked;
+} // namespace
+
+Preprocess picture_spec(const std::string& input, const Preprocess& built, const Preprocess* asked) {
+  if (!asked) return built;
+  Preprocess same = *asked;
   same.region = built.region;
   same.quarter_turns = built.quarter_turns;
-  same.width = asked.width ? asked.width : built.width;
-  same.height = asked.height ? asked.height : built.height;
+  same.width = asked->width ? asked->width : built.width;
+  same.height = asked->height ? asked->height : built.height;
   check(
       same == built, ErrorCode::invalid_argument,
       "input {}: its preprocessing is part of the engine, where only region and quarter_turns may be others; "
       "expected {}, got {}",
       input, differences(built, same), differences(same, built));
+  same.region = asked->region;
+  same.quarter_turns = asked->quarter_turns;
+  return same;
 }
 
-} // namespace
+void check_picture(const Binding& input, const PictureOptions& taken, const Image& image) {
+  check(!taken.format || image.format == *taken.format, ErrorCode::invalid_argument,
+        "input {}: the picture is {}, expected {}; convert it first", input.name, to_string(image.format),
+        input.picture);
+}
+
+Tensor picture_tensor(std::span<const Image> images, std::span<const Preprocess> specs,
+                      const EngineState& engine, std::size_t input, const PictureMemory& memory) {
+  const Layout& layout = engine.callers.input(input).layout;
+  const auto spec_of = [&](std::size_t n) {
+    Preprocess spec = specs[specs.size() == 1 ? 0 : n];
+    // What is held channels-last is made so at once.
+    spec.channels_last |= layout == Layout::channels_last(4);
+    return spec;
+  };
+  const bool turned = !specs[0].channels_last && layout == Layout::channels_last(4);
+  Shape shape{static_cast<std::int64_t>(images.size())};
+  for (std::int64_t size : output_shape(spec_of(0), images[0].width, images[0].height)) shape.push_back(size);
+  Tensor& held = memory.spare.get(specs[0].dtype, shape, engine.target.device, memory.idle_bytes);
+  for (std::size_t n = 0; n < images.size(); ++n)
+    preprocess(images[n], spec_of(n), held, static_cast<std::int64_t>(n), {memory.threads, {}});
+  if (turned)
+    return Tensor::wrap(held.data(), held.dtype(), {shape[0], shape[3], shape[1], shape[2]}, held.owner(),
+                        layout, held.device());
+  const bool row = engine.inputs[input].dims.size() == 2;
+  return row ? held.reshaped({shape[0], held.elements() / shape[0]}) : held;
+}
 
 /// Of a verified network: records that this process made, of pictures that somebody keeps.
 void Context::State::check_records(std::size_t i, const Tensor& records) const {
@@ -61,19 +93,11 @@ void Context::State::bind_pictures(std::size_t i, std::span<const Image> images,
   check(input.dims[0] < 0 || input.dims[0] == count, ErrorCode::invalid_argument,
         "input {}: a batch of {} was bound, the network takes {} at once", input.to_string(), count,
         input.dims[0]);
-  Preprocess wanted = taken.preprocess;
-  if (spec) {
-    check_spec(input.name, taken.preprocess, *spec);
-    wanted.region = spec->region;
-    wanted.quarter_turns = spec->quarter_turns;
-  }
-  for (const Image& image : images)
-    check(!taken.format || image.format == *taken.format, ErrorCode::invalid_argument,
-          "input {}: the picture is {}, expected {}; convert it first", input.name, to_string(image.format),
-          input.picture);
-  auto held =
-      with_context([&] { return "input " + input.name; },
-                   [&] { return std::make_shared<BoundPictures>(images, wanted, device(), staging[i]); });
+  const Preprocess wanted = picture_spec(input.name, taken.preprocess, spec);
+  for (const Image& image : images) check_picture(input, taken, image);
+  auto held = with_context(
+      [&] { return "input " + input.name; },
+      [&] { return std::make_shared<BoundPictures>(images, std::span(&wanted, 1), device(), staging[i]); });
   const Tensor& records = held->records();
   if (shapes[i] != records.shape()) engine->check_fits(i, records.shape());
   sources[i] = images[0].device;
@@ -95,24 +119,9 @@ void Context::bind(std::string_view input, std::span<const Image> images, const 
         "input {}: an image is bound but the engine has no preprocessing for it; give one when building or "
         "binding",
         input);
-  const Layout& layout = state.engine->callers.input(i).layout;
-  Preprocess spec_of_memory = *chosen;
-  // What is held channels-last is made so at once.
-  const bool turned = !chosen->channels_last && layout == Layout::channels_last(4);
-  spec_of_memory.channels_last = chosen->channels_last || turned;
-  Shape shape{static_cast<std::int64_t>(images.size())};
-  for (std::int64_t size : output_shape(spec_of_memory, images[0].width, images[0].height))
-    shape.push_back(size);
   state.bound[i] = {}; // what pictures of an earlier run became may be written over
-  Tensor& held = state.filled[i].get(chosen->dtype, shape, state.device(), state.idle_bytes());
-  for (std::size_t n = 0; n < images.size(); ++n)
-    preprocess(images[n], spec_of_memory, held, static_cast<std::int64_t>(n), {state.threads, {}});
-  const bool row = state.engine->inputs[i].dims.size() == 2;
-  Tensor made = row ? held.reshaped({shape[0], held.elements() / shape[0]}) : held;
-  if (turned)
-    made = Tensor::wrap(held.data(), held.dtype(), {shape[0], shape[3], shape[1], shape[2]}, held.owner(),
-                        layout, held.device());
-  bind(input, Item(std::move(made)));
+  bind(input, Item(picture_tensor(images, std::span(chosen, 1), *state.engine, i,
+                                  {state.filled[i], state.idle_bytes(), state.threads})));
   state.sources[i] = images[0].device;
 }
 

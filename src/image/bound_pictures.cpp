@@ -41,18 +41,20 @@ std::uint64_t staged_bytes(std::span<const PreprocessPlan> plans, Device device)
 
 } // namespace
 
-BoundPictures::BoundPictures(std::span<const Image> images, const Preprocess& spec, Device device,
+BoundPictures::BoundPictures(std::span<const Image> images, std::span<const Preprocess> specs, Device device,
                              PictureStaging& staging)
     : device_(device), images_(images.begin(), images.end()),
       records_(
           Tensor::allocate(DType::u8, {static_cast<std::int64_t>(images.size()), picture_record_bytes})) {
   std::vector<PreprocessPlan> plans;
-  for (const Image& image : images_) {
+  const auto spec_of = [&](std::size_t n) -> const Preprocess& { return specs[specs.size() == 1 ? 0 : n]; };
+  for (std::size_t n = 0; n < images_.size(); ++n) {
+    const Image& image = images_[n];
     check(image.defined(), ErrorCode::invalid_argument, "picture: no image was given");
     check(image.device.is_host() || image.device == device, ErrorCode::unsupported,
           "picture: it lies on {}, expected host memory{}", image.device.to_string(),
           device.is_host() ? "" : " or " + device.to_string());
-    plans.push_back(preprocess_plan(image, spec)); // for the host too: errors are found now
+    plans.push_back(preprocess_plan(image, spec_of(n))); // for the host too: errors are found now
   }
   const std::uint64_t bytes = staged_bytes(plans, device);
   if (bytes > staging.bytes) staging = {allocate_memory(device, bytes), bytes};
@@ -60,7 +62,7 @@ BoundPictures::BoundPictures(std::span<const Image> images, const Preprocess& sp
   auto* free = static_cast<std::byte*>(staging_.get());
   auto* memory = static_cast<std::byte*>(records_.data());
   for (std::size_t n = 0; n < images_.size(); ++n, memory += picture_record_bytes) {
-    PictureRecord record = record_of(images_[n], spec);
+    PictureRecord record = record_of(images_[n], spec_of(n));
     for (std::size_t p = 0; p < staged_planes(plans[n], device); ++p) {
       std::byte*& data = plans[n].source.planes[p].data;
       pieces_.push_back({data, free, plane_bytes(plans[n].source, p)});

@@ -21,9 +21,10 @@ struct PictureStaging {
 /// Of one batch, for kernels on one device. Shares the pictures' memory. Used by one thread at a time.
 class BoundPictures {
 public:
-  /// Pictures lie on `device` or on the host; those of the host need `staging` for a GPU, which grows where
-  /// it is too small. Throws Error{invalid_argument, unsupported} where pictures and `spec` do not fit.
-  BoundPictures(std::span<const Image> images, const Preprocess& spec, Device device,
+  /// `specs` is one for all, or one for each. Pictures lie on `device` or on the host; those of the host need
+  /// `staging` for a GPU, which grows where it is too small. Throws Error{invalid_argument, unsupported}
+  /// where pictures and their specs do not fit.
+  BoundPictures(std::span<const Image> images, std::span<const Preprocess> specs, Device device,
                 PictureStaging& staging);
 
   /// u8 [N, picture_record_bytes] on the host; right as long as this lives.

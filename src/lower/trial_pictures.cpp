@@ -48,7 +48,7 @@ Tensor drawn_pictures(const Node& picture, std::int64_t count, std::uint64_t see
       drawn_picture(format.empty() ? PixelFormat::nv12 : parse_pixel_format(format), spec, seed), device);
   const std::vector<Image> images(static_cast<std::size_t>(count), image);
   PictureStaging staging;
-  auto bound = std::make_shared<BoundPictures>(images, spec, device, staging);
+  auto bound = std::make_shared<BoundPictures>(images, std::span(&spec, 1), device, staging);
   Tensor records = bound->records();
   void* memory = records.data();
   return Tensor::wrap(memory, records.dtype(), records.shape(), std::move(bound));

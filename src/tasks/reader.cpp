@@ -1,9 +1,10 @@
 #include "tasks/reader.h"
 
+#include <lanner/classes.h>
+
 #include "base/account.h"
 #include "base/check.h"
 #include "base/limit_error.h"
-#include "tasks/class_label.h"
 #include "tasks/resolve.h"
 
 namespace lanner {
@@ -34,9 +35,8 @@ std::array<float, 2> input_range(const Preprocess& spec) {
 } // namespace
 
 TaskReader::TaskReader(Task task, const Engine& engine, Preprocess spec)
-    : task_(resolve_task(engine, task).task), spec_(spec) {
-  take_size(engine, spec_);
-  if (task_.kind == TaskKind::image && !task_.range) task_.range = input_range(spec_);
+    : task_(resolve_task(engine, task, spec).task), spec_(spec) {
+  tasks::complete_reading(engine, task_, spec_);
 }
 
 TaskResult TaskReader::read(const std::map<std::string, Tensor>& outputs, std::int32_t width,
@@ -51,6 +51,11 @@ std::string TaskReader::label(std::int64_t number) const {
 } // namespace lanner
 
 namespace lanner::tasks {
+
+void complete_reading(const Engine& engine, Task& task, Preprocess& spec) {
+  take_size(engine, spec);
+  if (task.kind == TaskKind::image && !task.range) task.range = input_range(spec);
+}
 
 TaskResult read_result(const Task& task, const Preprocess& spec, const Outputs& outputs, std::int32_t width,
                        std::int32_t height, std::int64_t element, const Limits& limits) {

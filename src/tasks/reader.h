@@ -26,6 +26,9 @@ void read_depth(const PictureRun& run, TaskResult& result);
 void read_image(const PictureRun& run, TaskResult& result);
 void read_embedding(const PictureRun& run, TaskResult& result);
 
+/// What a resolved task and its preprocessing leave open and the engine tells: sizes, the range of pictures.
+void complete_reading(const Engine& engine, Task& task, Preprocess& spec);
+
 /// As TaskReader::read() of a resolved task.
 TaskResult read_result(const Task& task, const Preprocess& spec, const Outputs& outputs, std::int32_t width,
                        std::int32_t height, std::int64_t element, const Limits& limits);

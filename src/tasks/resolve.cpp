@@ -145,6 +145,14 @@ void complete_detector(Task& task) {
         "with visibility)");
 }
 
+/// Whether the first label is that of the class that is none: numbers count from it, then.
+bool names_none(const std::vector<std::string>& labels) {
+  Task named;
+  named.labels = labels;
+  const HeadRow& row = head_row(Head::torchvision);
+  return first_class_of(row, named) != row.first_class;
+}
+
 void complete(Task& task, const Facts& facts) {
   if (is_detector(*task.kind)) complete_detector(task);
   if (task.kind == TaskKind::classify && !task.top) task.top = default_top;
@@ -156,9 +164,11 @@ void complete(Task& task, const Facts& facts) {
   if (task.kind == TaskKind::depth && task.color_map.empty()) task.color_map = "magma";
   const Binding* boxes = facts.given("boxes");
   if (task.head == Head::torchvision && boxes && has_rank(*boxes, 3))
-    check(facts.wanted.first_class.has_value(), ErrorCode::invalid_argument,
-          "task {}, head torchvision: lists with a batch number classes from 0 or from 1; give first_class",
-          to_string(*task.kind));
+    check(
+        facts.wanted.first_class || names_none(task.labels), ErrorCode::invalid_argument,
+        "task {}, head torchvision: lists with a batch number classes from 0 or from 1; give first_class, by "
+        "task JSON: {{\"first_class\": 1}}",
+        to_string(*task.kind));
 }
 
 /// `the model's metadata (task, names) and the outputs' shapes`.
@@ -279,6 +289,13 @@ namespace lanner {
 
 ResolvedTask resolve_task(const Engine& engine, const Task& given) {
   return tasks::resolve(tasks::facts_of(engine, given), engine.metadata());
+}
+
+ResolvedTask resolve_task(const Engine& engine, const Task& given, const Preprocess& spec) {
+  tasks::Facts facts = tasks::facts_of(engine, given);
+  if (facts.pictures && facts.width == 0) facts.width = spec.width;
+  if (facts.pictures && facts.height == 0) facts.height = spec.height;
+  return tasks::resolve(std::move(facts), engine.metadata());
 }
 
 } // namespace lanner

@@ -23,6 +23,23 @@ void check_mask(const TaskResult& result, std::size_t i) {
   elements_of<std::uint8_t>(mask.inside, {place.height, place.width}, "masks");
 }
 
+void check_crop(const TaskResult& result, const TaskResult& crop) {
+  check(crop.kind == *result.crop_task->kind, ErrorCode::invalid_argument,
+        "result: a crop of the task {}, crop_task is {}", to_string(crop.kind),
+        to_string(*result.crop_task->kind));
+  check(crop.crops.empty(), ErrorCode::invalid_argument, "result: crops of a crop; expected none");
+  const PixelRect& region = crop.region;
+  check(region.x >= 0 && region.y >= 0 && region.width >= 0 && region.height >= 0 &&
+            region.width <= result.width - region.x && region.height <= result.height - region.y,
+        ErrorCode::invalid_argument,
+        "result: a crop lies at ({}, {}) with {}x{} pixels, the picture has {}x{}", region.x, region.y,
+        region.width, region.height, result.width, result.height);
+  const bool placed = has_boxes(crop.kind) && !region.whole();
+  check(!placed || (crop.width == result.width && crop.height == result.height), ErrorCode::invalid_argument,
+        "result: boxes of a crop lie in a picture of {}x{} pixels, expected {}x{}", crop.width, crop.height,
+        result.width, result.height);
+}
+
 void read_boxes(const TaskResult& result, ResultParts& parts) {
   const bool turned = result.kind == TaskKind::obb;
   if (turned) parts.rotated = elements_of<float>(result.rotated, {parts.count, 5}, "rotated");
@@ -37,6 +54,12 @@ void read_boxes(const TaskResult& result, ResultParts& parts) {
           "result: {} masks for {} boxes", result.masks.size(), parts.count);
     for (std::size_t i = 0; i < result.masks.size(); ++i) check_mask(result, i);
   }
+  if (result.crops.empty()) return;
+  check(static_cast<std::int64_t>(result.crops.size()) == parts.count, ErrorCode::invalid_argument,
+        "result: {} crops for {} boxes", result.crops.size(), parts.count);
+  check(result.crop_task && result.crop_task->kind, ErrorCode::invalid_argument,
+        "result: crops without crop_task, which says what they mean");
+  for (const TaskResult& crop : result.crops) check_crop(result, crop);
 }
 
 } // namespace
@@ -67,6 +90,10 @@ template std::span<const std::int64_t> elements_of(const Tensor&, std::initializ
 bool has_boxes(TaskKind kind) noexcept {
   return kind == TaskKind::detect || kind == TaskKind::segment || kind == TaskKind::pose ||
          kind == TaskKind::obb;
+}
+
+const TaskResult* crop_of(const TaskResult& result, std::int64_t i) {
+  return result.crops.empty() ? nullptr : &result.crops[static_cast<std::size_t>(i)];
 }
 
 ResultParts parts_of(const TaskResult& result) {

@@ -37,6 +37,9 @@ inline constexpr float least_confidence = 0.25f;
 /// not fit each other or the picture's size.
 ResultParts parts_of(const TaskResult& result);
 
+/// What a second network said of box `i`; null where none was run.
+const TaskResult* crop_of(const TaskResult& result, std::int64_t i);
+
 /// Whether results of this kind have boxes.
 bool has_boxes(TaskKind kind) noexcept;
 

@@ -188,3 +188,21 @@ def test_damage_of_an_unknown_frame_tells_the_one_before(tmp_path):
     assert found and 5 < int(found[1]) < 11
     succeed("transcode", clip, tmp_path / "out.mkv", "--conceal")
     assert len(frames_of(tmp_path / "out.mkv")[1]) in range(17, 21)
+
+
+def codec_of(path):
+    return json.loads(succeed("probe", path, "--json"))["streams"][0]["codec"]
+
+
+def test_the_container_says_the_codec_where_nobody_does(tmp_path):
+    clip = make_y4m(tmp_path / "clip.y4m", frames=3)
+    for name, codecs in (("a.webm", {"vp9", "av1"}), ("a.avi", {"mpeg4"}), ("a.mp4", {"h264"}), ("a.mkv", {"h264"})):
+        succeed("transcode", clip, tmp_path / name)
+        assert codec_of(tmp_path / name) in codecs
+    succeed("transcode", clip, tmp_path / "b.avi", "-c:v", "mjpeg")
+    assert codec_of(tmp_path / "b.avi") == "mjpeg"
+    for options in (["-b:v", "200k"], ["--crf", "40"]):
+        succeed("transcode", clip, tmp_path / "c.webm", *options)
+        assert codec_of(tmp_path / "c.webm") in {"vp9", "av1"}
+    succeed("transcode", clip, tmp_path / "d.avi", "-b:v", "200k")
+    assert codec_of(tmp_path / "d.avi") == "mpeg4"

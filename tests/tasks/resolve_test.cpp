@@ -157,6 +157,12 @@ TEST(ResolveTask, ShapesThatHaveSeveralAreAsked) {
        {"boxes_scores (92 classes)", "detr", "rt_detr"}},
       {{{output("o", {1, 56, 8400})}},
        {"detect by head yolo_v8 (52 classes)", "pose by head yolo_v8 (1 class)", "17"}},
+      {{{output("o", {1, 20, 8400})}},
+       {"detect by head yolo_v8 (16 classes)", "pose by head yolo_v8 (1 class) and 5 key points of 3 values",
+        "obb by head yolo_v8 (15 classes)"}},
+      {{{output("o", {1, 68, 8400})}},
+       {"detect by head yolo_v8 (64 classes)",
+        "pose by head yolo_v8 (1 class) and 21 key points of 3 values"}},
       {{{output("o", {1, 8400, 85})}}, {"yolo_v5 (80 classes)", "yolo_v8 (81 classes)"}},
       {{{output("num_detections", {1, 1}, DType::i32), output("detection_boxes", {1, 9, 4}),
          output("detection_scores", {1, 9}), output("detection_classes", {1, 9}, DType::i32)}},
@@ -178,6 +184,12 @@ TEST(ResolveTask, LabelsDecide) {
   EXPECT_EQ(summary(found({{output("o", {1, 8400, 85})}}, {}, given)), "detect yolo_v5");
   EXPECT_EQ(summary(found({{output("o", {1, 8400, 84})}}, {}, given)), "detect yolo_v8");
   EXPECT_EQ(summary(found({{output("o", {1, 85, 8400})}}, {}, given)), "obb yolo_v8");
+  for (const auto& [labels, expected] :
+       {std::pair(16, "detect yolo_v8"), std::pair(15, "obb yolo_v8"), std::pair(1, "pose yolo_v8")}) {
+    Task some;
+    some.labels.assign(static_cast<std::size_t>(labels), "x");
+    EXPECT_EQ(summary(found({{output("o", {1, 20, 8400})}}, {}, some)), expected);
+  }
   const std::vector<Binding> pair{output("pred_boxes", {1, 300, 4}), output("logits", {1, 300, 80})};
   EXPECT_EQ(summary(found({pair}, {}, given)), "detect rt_detr");
   given.labels.resize(79);
@@ -192,6 +204,21 @@ TEST(ResolveTask, LabelsDecide) {
   given.head = Head::rt_detr;
   LANNER_EXPECT_ERROR(found({pair}, {}, given), ErrorCode::invalid_argument,
                       "labels: 3 were given, the model has 80");
+}
+
+TEST(ResolveTask, ListsWithABatchSayWhereClassesBegin) {
+  const Network network{
+      {output("boxes", {1, 100, 4}), output("labels", {1, 100}, DType::i64), output("scores", {1, 100})}};
+  LANNER_EXPECT_ERROR(found(network), ErrorCode::invalid_argument,
+                      "give first_class, by task JSON: {\"first_class\": 1}");
+  Task given;
+  given.first_class = 0;
+  EXPECT_EQ(found(network, {}, given).task.first_class, 0);
+  given = {};
+  given.labels = {"__background__", "car"};
+  const Task task = found(network, {}, given).task;
+  EXPECT_EQ(task.first_class, 0);
+  EXPECT_EQ(task.background, 0);
 }
 
 TEST(ResolveTask, WhatIsGivenWins) {

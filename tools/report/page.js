@@ -184,7 +184,7 @@
     return ends.length;
   }
 
-  const stageNames = { infer: "Inference", preprocess: "Preprocessing", decode: "Decoding", draw: "Drawing", encode: "Encoding" };
+  const stageNames = { infer: "Inference", then: "Second network", preprocess: "Preprocessing", decode: "Decoding", draw: "Drawing", encode: "Encoding" };
   function latency() {
     const kinds = Object.keys(stageNames).filter((kind) => data.times[kind].some((value) => value > 0));
     if (!kinds.length) return;
@@ -252,9 +252,9 @@
   function stages() {
     const { stages, seconds, limit, side_by_side: apart } = data.stages;
     if (!stages.length || seconds <= 0) return;
-    const colors = { decode: "decode", preprocess: "preprocess", network: "infer", draw: "draw", encode: "encode", report: "k7" };
+    const colors = { decode: "decode", preprocess: "preprocess", network: "infer", then: "then", draw: "draw", encode: "encode", report: "k7" };
     const rows = stages.map((stage) => ({ name: stage.name, value: stage.seconds, whole: Math.max(seconds, ...stages.map((one) => one.seconds)), color: `var(--${colors[stage.name]})`, text: percent(stage.seconds / seconds, 0), more: ms(stage.seconds) }));
-    return card("What limits the rate", apart ? `Share of the run's ${ms(seconds)} that each stage was at work. Stages overlap; preprocessing shares a thread with the network, drawing with encoding` : `Share of the run's ${ms(seconds)}`, el("p", { class: "limit" }, limit), bars(rows));
+    return card("What limits the rate", apart ? `Share of the run's ${ms(seconds)} that each stage was at work. Stages overlap; preprocessing shares a thread with the network, ${data.times.then.length ? "a second network with drawing and encoding" : "drawing with encoding"}` : `Share of the run's ${ms(seconds)}`, el("p", { class: "limit" }, limit), bars(rows));
   }
 
   function timeline() {
@@ -317,7 +317,7 @@
       redraw();
     }
     const button = (label, name, act) => el("button", { type: "button", "aria-label": name, onclick: act }, label);
-    const legend = el("div", { class: "legend", style: "margin-top:6px" }, [["decode", "decode"], ["preprocess", "preprocess"], ["infer", "network"], ["draw", "draw"], ["encode", "encode"], ["report", "pictures of this page"]].filter(([key]) => spans.some((span) => span[1] === key)).map(([key, name]) => el("span", null, el("i", { style: `background:var(--${key === "report" ? "k7" : key})` }), name)));
+    const legend = el("div", { class: "legend", style: "margin-top:6px" }, [["decode", "decode"], ["preprocess", "preprocess"], ["infer", "network"], ["then", "second network"], ["draw", "draw"], ["encode", "encode"], ["report", "pictures of this page"]].filter(([key]) => spans.some((span) => span[1] === key)).map(([key, name]) => el("span", null, el("i", { style: `background:var(--${key === "report" ? "k7" : key})` }), name)));
     const left = data.timeline.left_out ? ` The first ${spans.length} spans; ${data.timeline.left_out} more were left out.` : "";
     return el("div", { class: "card", style: "margin-top:18px" }, el("div", { class: "head" }, el("div", null, el("h3", null, "Timeline"), el("div", { class: "muted", style: "font-size:13px" }, "What ran when, on one clock; bars of different rows that stand above each other ran at the same time. Drag to move." + left)),
       el("div", { class: "tools" }, button("−", "Zoom out", () => zoom(2)), button("+", "Zoom in", () => zoom(0.5)), button("all", "Show all", () => { from = 0; to = end; redraw(); }))), plot, legend);

@@ -249,7 +249,8 @@ std::string speed_note(const ReportParts& parts) {
     return "Every image's own times; decoding, the network and drawing take turns.";
   return "Every frame's own times. Three threads are at work side by side: one decodes ahead, one "
          "preprocesses "
-         "and runs the network, one draws and encodes.";
+         "and runs the network, one " +
+         std::string(parts.then ? "runs the second network, " : "") + "draws and encodes.";
 }
 
 Json report_json(const ReportParts& parts, const CancelToken& cancel) {
@@ -272,6 +273,7 @@ Json report_json(const ReportParts& parts, const CancelToken& cancel) {
              {{"decode", times_of(recorder, &FrameTimes::decode)},
               {"preprocess", preprocess_times(recorder, parts.batch)},
               {"infer", times_of(recorder, &FrameTimes::infer)},
+              {"then", parts.then ? Json(times_of(recorder, &FrameTimes::then)) : Json::array()},
               {"draw", times_of(recorder, &FrameTimes::draw)},
               {"encode", times_of(recorder, &FrameTimes::encode)}}},
             {"speed_note", speed_note(parts)},

@@ -14,6 +14,7 @@
 #include "engine_summary.h"
 #include "report/recorder.h"
 #include "runner.h"
+#include "then.h"
 
 namespace lanner::tool {
 
@@ -30,6 +31,7 @@ struct ReportParts {
   const EngineSummary& summary;
   const Recorder& recorder;
   const std::optional<Accuracy>& accuracy;
+  const SecondNetwork* then; ///< Null where there is none.
 };
 
 /// Writes and commits the page. Graph pictures take at most ten seconds each.

@@ -129,6 +129,11 @@ Json facts_json(const ReportParts& parts) {
   for (const Binding& output : parts.engine.outputs()) add("output", output.to_string());
   add("task", parts.task);
   add("preprocessing", preprocess_text(parts.picture));
+  if (parts.then) {
+    add("second network", named_size(parts.then->model()));
+    add("its task", parts.then->task().reason);
+    add("its preprocessing", preprocess_text(parts.then->picture()));
+  }
   if (parts.batch > 1) add("batch", std::to_string(parts.batch));
   add("precision", engine["precision"].get<std::string>());
   if (engine.contains("build"))

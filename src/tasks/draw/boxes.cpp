@@ -4,7 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "tasks/class_label.h"
+#include <lanner/classes.h>
+
 #include "tasks/draw/labels.h"
 #include "tasks/draw/style.h"
 
@@ -28,6 +29,7 @@ void draw_turned_box(Canvas& canvas, const DrawStyle& style, const std::array<Co
     }
 }
 
+/// With what a second network says of the box: `car: red` and its probability.
 Label label_of(const DrawStyle& style, const TaskResult& result, const ResultParts& parts, std::int64_t i,
                const Task& task) {
   const auto at = static_cast<std::size_t>(i);
@@ -38,6 +40,13 @@ Label label_of(const DrawStyle& style, const TaskResult& result, const ResultPar
               class_color(parts.labels[at]),
               {box[0] - half, box[1] - half, box[2] + half, box[3] + half},
               box[0] - half};
+  if (const TaskResult* crop = crop_of(result, i); crop && crop->kind == TaskKind::classify) {
+    const ResultParts classes = parts_of(*crop);
+    if (classes.count > 0) {
+      label.text += ": " + class_label(*result.crop_task, classes.labels[0]);
+      label.score = percent_text(classes.scores[0]);
+    }
+  }
   if (result.kind == TaskKind::obb) {
     const std::array<Corner, 4> corners = parts.corners(i);
     label.start =
@@ -59,19 +68,34 @@ void draw_shape(Canvas& canvas, const DrawStyle& style, const TaskResult& result
   if (result.kind == TaskKind::pose) draw_pose(canvas, style, parts, i, task);
 }
 
-} // namespace
-
-void draw_boxes(Canvas& canvas, const DrawStyle& style, const TaskResult& result, const Task& task) {
+/// The best lie on top.
+void draw_shapes(Canvas& canvas, const DrawStyle& style, const TaskResult& result, const Task& task) {
   const ResultParts parts = parts_of(result);
   for (std::int64_t i = parts.count; i-- > 0;) draw_shape(canvas, style, result, parts, i, task);
-  if (!style.labels) return;
-  std::vector<Label> labels;
+}
+
+void add_labels(const DrawStyle& style, const TaskResult& result, const Task& task,
+                std::vector<Label>& labels) {
+  const ResultParts parts = parts_of(result);
   for (std::int64_t i = 0; i < parts.count; ++i) {
     Label label = label_of(style, result, parts, i, task);
     const std::array<float, 5> places{label.box.x0, label.box.y0, label.box.x1, label.box.y1, label.start};
     if (std::ranges::all_of(places, [](float place) { return std::isfinite(place); }))
       labels.push_back(std::move(label));
   }
+}
+
+} // namespace
+
+void draw_boxes(Canvas& canvas, const DrawStyle& style, const TaskResult& result, const Task& task) {
+  draw_shapes(canvas, style, result, task);
+  for (const TaskResult& crop : result.crops)
+    if (has_boxes(crop.kind)) draw_shapes(canvas, style, crop, *result.crop_task);
+  if (!style.labels) return;
+  std::vector<Label> labels;
+  add_labels(style, result, task, labels);
+  for (const TaskResult& crop : result.crops)
+    if (has_boxes(crop.kind)) add_labels(style, crop, *result.crop_task, labels);
   place_labels(labels, style.letters, canvas.width(), canvas.height());
   for (std::size_t i = labels.size(); i-- > 0;) draw_label(canvas, labels[i], style.letters);
 }

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tasks/class_label.h"
+#include <lanner/classes.h>
+
 #include "tasks/draw/style.h"
 #include "tasks/draw/text.h"
 

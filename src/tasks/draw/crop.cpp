@@ -10,24 +10,6 @@
 namespace lanner {
 namespace {
 
-/// A part of a picture as a view; its edges lie on whole chroma samples, or at the picture's end.
-Image part_of(const Image& picture, const PixelRect& part) {
-  const PixelFormatInfo& facts = format_info(picture.format);
-  Image view = picture;
-  view.width = part.width;
-  view.height = part.height;
-  for (std::size_t p = 0; p < facts.planes; ++p) {
-    const int across = facts.yuv && p > 0 ? facts.chroma_x : 0,
-              down = facts.yuv && p > 0 ? facts.chroma_y : 0;
-    Plane& plane = view.planes[p];
-    plane.data += plane.pitch * (part.y >> down) +
-                  static_cast<std::int64_t>(part.x >> across) * facts.samples[p] * facts.bytes_per_sample;
-    plane.width = (part.width + (1 << across) - 1) >> across;
-    plane.height = (part.height + (1 << down) - 1) >> down;
-  }
-  return view;
-}
-
 /// The pixels that a box covers, as far as they are of the picture.
 PixelRect covered_pixels(const Image& picture, const std::array<float, 4>& box, std::int64_t i) {
   const auto edge = [](float value, std::int32_t size) {
@@ -48,6 +30,23 @@ PixelRect covered_pixels(const Image& picture, const std::array<float, 4>& box, 
 }
 
 } // namespace
+
+Image part_of(const Image& picture, const PixelRect& part) {
+  const PixelFormatInfo& facts = format_info(picture.format);
+  Image view = picture;
+  view.width = part.width;
+  view.height = part.height;
+  for (std::size_t p = 0; p < facts.planes; ++p) {
+    const int across = facts.yuv && p > 0 ? facts.chroma_x : 0,
+              down = facts.yuv && p > 0 ? facts.chroma_y : 0;
+    Plane& plane = view.planes[p];
+    plane.data += plane.pitch * (part.y >> down) +
+                  static_cast<std::int64_t>(part.x >> across) * facts.samples[p] * facts.bytes_per_sample;
+    plane.width = (part.width + (1 << across) - 1) >> across;
+    plane.height = (part.height + (1 << down) - 1) >> down;
+  }
+  return view;
+}
 
 Image crop_box(const Image& picture, const TaskResult& result, std::int64_t i) {
   check(picture.defined(), ErrorCode::invalid_argument, "crop: no picture was given");

@@ -65,8 +65,11 @@ Image draw_result(const Image& picture, const TaskResult& result, const Task& ta
     draw_semantic(canvas, style, result, task);
   else if (result.kind == TaskKind::depth)
     draw_depth(canvas, style, result, task);
-  else
+  else {
+    parts_of(result); // Crops are of it, and fit.
+    draw_crop_maps(drawn, style, result);
     draw_boxes(canvas, style, result, task);
+  }
   return drawn;
 }
 

@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "tasks/class_label.h"
+#include <lanner/classes.h>
+
 #include "tasks/draw/blend.h"
 #include "tasks/draw/color_maps.h"
 #include "tasks/draw/style.h"

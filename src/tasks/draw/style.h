@@ -26,9 +26,15 @@ bool is_background(const Task& task, std::int64_t number);
 /// The picture as fresh rgb24 on the host.
 Image to_rgb(const Image& picture);
 
+/// A part of a picture as a view; its edges lie on whole chroma samples, or at the picture's end.
+Image part_of(const Image& picture, const PixelRect& part);
+
+/// Maps and pictures that a second network made of boxes, where these lie.
+void draw_crop_maps(Image& drawn, const DrawStyle& style, const TaskResult& result);
 /// A panel of the best classes with their probabilities.
 void draw_classes(Canvas& canvas, const DrawStyle& style, const ResultParts& parts, const Task& task);
 /// Boxes with labels, and masks, key points or turned boxes of kinds that have them. The best lie on top.
+/// What a second network found in boxes is drawn too.
 void draw_boxes(Canvas& canvas, const DrawStyle& style, const TaskResult& result, const Task& task);
 /// A mask in its colour, with a smooth edge and an outline.
 void draw_mask(Canvas& canvas, const DrawStyle& style, const Mask& mask, Color color);

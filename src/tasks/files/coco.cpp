@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <map>
 
+#include <lanner/classes.h>
 #include <lanner/output.h>
 
-#include "tasks/class_label.h"
 #include "tasks/files/formats.h"
 #include "tasks/files/run_lengths.h"
 
@@ -91,6 +91,7 @@ private:
       }
       json["num_keypoints"] = parts.points;
     }
+    if (!result.crops.empty()) json["then"] = json_crop_of(result, i);
     return json;
   }
 

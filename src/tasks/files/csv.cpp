@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <lanner/classes.h>
 #include <lanner/output.h>
 
 #include "base/check.h"
-#include "tasks/class_label.h"
 #include "tasks/files/formats.h"
 
 namespace lanner {
@@ -88,7 +88,19 @@ private:
            fmt::format("{}", parts.scores[i])});
   }
 
+  /// The best class of a crop; nothing where the second network did not look at it.
+  static std::array<std::string, 3> best_of(const TaskResult& crop, const Task& task) {
+    const ResultParts parts = parts_of(crop);
+    if (parts.count == 0) return {};
+    return {fmt::format("{}", parts.labels[0]), class_label(task, parts.labels[0]),
+            fmt::format("{}", parts.scores[0])};
+  }
+
   void write_boxes(const TaskResult& result, const Task& task) {
+    if (result.crop_task)
+      check(result.crop_task->kind == TaskKind::classify, ErrorCode::invalid_argument,
+            "{}: csv does not hold what a second network of the task {} finds; json does",
+            file_.path().string(), to_string(*result.crop_task->kind));
     const ResultParts parts = parts_of(result);
     Fields names{"index", "class", "label", "score", "left", "top", "right", "bottom"};
     if (result.kind == TaskKind::segment) names.emplace_back("pixels");
@@ -96,6 +108,7 @@ private:
       append(names, std::array{"center_x", "center_y", "width", "height", "angle"});
     for (std::int64_t p = 0; p < parts.points; ++p)
       append(names, std::array{fmt::format("x{}", p), fmt::format("y{}", p), fmt::format("confidence{}", p)});
+    if (result.crop_task) append(names, std::array{"then_class", "then_label", "then_probability"});
     head(names);
     for (std::int64_t i = 0; i < parts.count; ++i) {
       const auto at = static_cast<std::size_t>(i);
@@ -106,6 +119,7 @@ private:
         fields.push_back(fmt::format("{}", mask_pixels(result.masks[at])));
       if (result.kind == TaskKind::obb) append(fields, parts.rotated.subspan(at * 5, 5));
       for (std::int64_t p = 0; p < parts.points; ++p) append(fields, parts.point(i, p));
+      if (const TaskResult* crop = crop_of(result, i)) append(fields, best_of(*crop, *result.crop_task));
       row(fields);
     }
   }

@@ -20,6 +20,9 @@ OrderedJson json_number(float value);
 std::string json_text(const OrderedJson& json);
 /// COCO's `segmentation` of a mask: `{"size": [height, width], "counts": "..."}`.
 OrderedJson json_mask(const Mask& mask, std::int32_t width, std::int32_t height);
+/// What a second network said of box `i`, as JSON lines have it: `{"top": [...]}`; null where it did not look
+/// at it. The result has crops.
+OrderedJson json_crop_of(const TaskResult& result, std::int64_t i);
 std::int64_t mask_pixels(const Mask& mask); ///< That are inside.
 
 /// Pixels of a class in a picture.

@@ -1,14 +1,16 @@
 // One JSON object for each picture.
 
+#include <lanner/classes.h>
 #include <lanner/output.h>
 #include <lanner/result_writer.h>
 
 #include "base/check.h"
-#include "tasks/class_label.h"
 #include "tasks/files/formats.h"
 
 namespace lanner {
 namespace {
+
+void add_findings(OrderedJson& json, const TaskResult& result, const Task& task);
 
 OrderedJson json_numbers(std::span<const float> values) {
   OrderedJson list = OrderedJson::array();
@@ -24,6 +26,14 @@ OrderedJson json_classes(const TaskResult& result, const Task& task) {
                     {"class", parts.labels[i]},
                     {"probability", json_number(parts.scores[i])}});
   return list;
+}
+
+/// What a second network said of a box; null where it did not look at it.
+OrderedJson json_crop(const TaskResult& crop, const Task& task) {
+  if (crop.region.whole()) return {};
+  OrderedJson json = OrderedJson::object();
+  add_findings(json, crop, task);
+  return json;
 }
 
 OrderedJson json_boxes(const TaskResult& result, const Task& task) {
@@ -43,6 +53,7 @@ OrderedJson json_boxes(const TaskResult& result, const Task& task) {
       for (std::int64_t p = 0; p < parts.points; ++p)
         entry["keypoints"].push_back(json_numbers(parts.point(i, p)));
     }
+    if (const TaskResult* crop = crop_of(result, i)) entry["then"] = json_crop(*crop, *result.crop_task);
     list.push_back(std::move(entry));
   }
   return list;
@@ -65,26 +76,8 @@ OrderedJson json_depth(const TaskResult& result) {
           {"not_finite", facts.not_finite}};
 }
 
-class JsonFile : public ResultFile {
-public:
-  explicit JsonFile(const std::filesystem::path& path) : file_(path) {}
-  void write(const PictureSource& picture, const TaskResult& result, const Task& task) override {
-    file_.write(result_json(picture, result, task) + "\n");
-  }
-  void finish(const Task&) override { file_.commit(); }
-
-private:
-  OutputFile file_;
-};
-
-} // namespace
-
-std::string result_json(const PictureSource& picture, const TaskResult& result, const Task& task) {
-  OrderedJson json{{"source", picture.source},
-                   {"frame", picture.frame},
-                   {"pts", picture.pts ? OrderedJson(*picture.pts) : OrderedJson()},
-                   {"width", result.width},
-                   {"height", result.height}};
+/// The field that the result's kind has.
+void add_findings(OrderedJson& json, const TaskResult& result, const Task& task) {
   switch (result.kind) {
   case TaskKind::classify:
     json["top"] = json_classes(result, task);
@@ -111,6 +104,33 @@ std::string result_json(const PictureSource& picture, const TaskResult& result, 
     fail(ErrorCode::invalid_argument,
          "result: of the task none there is nothing to write; expected another task");
   }
+}
+
+class JsonFile : public ResultFile {
+public:
+  explicit JsonFile(const std::filesystem::path& path) : file_(path) {}
+  void write(const PictureSource& picture, const TaskResult& result, const Task& task) override {
+    file_.write(result_json(picture, result, task) + "\n");
+  }
+  void finish(const Task&) override { file_.commit(); }
+
+private:
+  OutputFile file_;
+};
+
+} // namespace
+
+OrderedJson json_crop_of(const TaskResult& result, std::int64_t i) {
+  return json_crop(*crop_of(result, i), *result.crop_task);
+}
+
+std::string result_json(const PictureSource& picture, const TaskResult& result, const Task& task) {
+  OrderedJson json{{"source", picture.source},
+                   {"frame", picture.frame},
+                   {"pts", picture.pts ? OrderedJson(*picture.pts) : OrderedJson()},
+                   {"width", result.width},
+                   {"height", result.height}};
+  add_findings(json, result, task);
   return json_text(json);
 }
 

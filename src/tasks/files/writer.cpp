@@ -61,6 +61,11 @@ bool can_write(ResultFormat format, TaskKind kind) noexcept {
   return false;
 }
 
+bool can_write_crops(ResultFormat format, TaskKind kind) noexcept {
+  return format == ResultFormat::csv ? kind == TaskKind::classify
+                                     : format == ResultFormat::json || format == ResultFormat::coco;
+}
+
 std::string PictureSource::stem() const {
   std::string name = std::filesystem::path(source).stem().string();
   if (name.empty()) name = "picture";

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <lanner/classes.h>
 #include <lanner/output.h>
 
 #include "base/check.h"
 #include "base/file.h"
-#include "tasks/class_label.h"
 #include "tasks/files/contour.h"
 #include "tasks/files/formats.h"
 

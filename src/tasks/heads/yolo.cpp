@@ -7,7 +7,15 @@
 namespace lanner::tasks {
 namespace {
 
-constexpr std::int64_t coco_points = 17, least_labels = 1, most_prototypes = 1024;
+constexpr std::int64_t least_labels = 1, most_prototypes = 1024;
+constexpr std::int64_t dota_classes = 15; ///< Of most turned boxes ("DOTA: A Large-Scale Dataset for Object
+                                          ///< Detection in Aerial Images").
+
+/// Key points of published sets of one class: COCO's people, faces, hands, dogs, tigers.
+struct KnownPoints {
+  int count, values;
+};
+constexpr KnownPoints known_points[] = {{17, 2}, {17, 3}, {5, 3}, {21, 3}, {24, 3}, {12, 2}};
 
 std::int64_t cells(std::int64_t width, std::int64_t height, std::int64_t stride) {
   return ((width + stride - 1) / stride) * ((height + stride - 1) / stride);
@@ -28,7 +36,7 @@ void add(const Facts& facts, const HeadRow& row, const YoloOutputs& outputs, Tas
   readings.push_back(std::move(reading));
 }
 
-/// Poses of so many channels behind the boxes (`fixed` of them) where labels or COCO's points say how many.
+/// Poses of so many channels behind the boxes where labels or the points of a known set say how many.
 void add_poses(const Facts& facts, const HeadRow& row, const YoloOutputs& outputs, std::int64_t rest,
                Ground ground, std::vector<Reading>& readings) {
   const Task& wanted = facts.wanted;
@@ -42,8 +50,10 @@ void add_poses(const Facts& facts, const HeadRow& row, const YoloOutputs& output
       if (numbers > 0 && numbers % values == 0)
         add(facts, row, outputs, TaskKind::pose, facts.labels(), ground, readings,
             static_cast<int>(numbers / values), values);
-    } else if (rest == 1 + coco_points * values) {
-      add(facts, row, outputs, TaskKind::pose, 1, ground, readings, coco_points, values);
+    } else {
+      for (const KnownPoints& known : known_points)
+        if (known.values == values && rest == 1 + std::int64_t{known.count} * values)
+          add(facts, row, outputs, TaskKind::pose, 1, ground, readings, known.count, values);
     }
   }
 }
@@ -119,7 +129,8 @@ void propose_yolo(const Facts& facts, const HeadRow& row, const YoloOutputs& out
   if (std::ranges::find(row.kinds, TaskKind::pose) != row.kinds.end() && (any || facts.asked(TaskKind::pose)))
     add_poses(facts, row, outputs, rest, ground, readings);
   if (std::ranges::find(row.kinds, TaskKind::obb) != row.kinds.end() &&
-      (facts.asked(TaskKind::obb) || (any && facts.labels() > 0 && shape.channels_first)))
+      (facts.asked(TaskKind::obb) ||
+       (any && shape.channels_first && (facts.labels() > 0 || rest - 1 == dota_classes))))
     add(facts, row, outputs, TaskKind::obb, rest - 1, ground, readings);
 }
 

@@ -1,0 +1,218 @@
+"""lanner run: where marked pictures and clips go."""
+
+import json
+import os
+import subprocess
+import threading
+
+import numpy as np
+import pytest
+
+from command import COMMAND, SECONDS, color_classifier, lanner, leftovers, make_clip, make_ppm, make_y4m, refuse, succeed, without_notes
+from run_support import pictures, piped, rows, run, video  # noqa: F401
+
+
+class TestClipsOut:
+    @pytest.mark.parametrize(
+        ("name", "codec"),
+        [("a.mp4", "h264"), ("a.mkv", "h264"), ("a.mov", "h264"), ("a.webm", "vp9"), ("a.avi", "mpeg4"), ("a.ts", "h264"), ("a.flv", "h264"), ("a.y4m", "rawvideo")],
+    )
+    def test_the_container_says_the_codec(self, run, tmp_path, name, codec):
+        clip = make_clip(tmp_path, "in.mkv", frames=6, rate=10)
+        succeed(*run, "-i", clip, "-o", tmp_path / name, "-q")
+        stream = video(tmp_path / name)
+        assert (stream["codec"], stream["width"], stream["height"], stream["frames"]["count"]) == (codec, 64, 48, 6)
+        times = [row["pts"] for row in rows(succeed(*run, "-i", tmp_path / name, "--json", "-"))]
+        assert np.diff(times) == pytest.approx([0.1] * 5, abs=2e-3)
+
+    @pytest.mark.parametrize(("name", "size"), [("a.mp4", (62, 46)), ("a.webm", (62, 46)), ("a.avi", (62, 46)), ("a.y4m", (61, 45))])
+    def test_odd_sizes_are_padded_where_they_must_be(self, run, tmp_path, name, size):
+        clip = make_clip(tmp_path, "odd.mkv", frames=3, width=61, height=45)
+        result = lanner(*run, "-i", clip, "-o", tmp_path / name, "-q")
+        assert result.returncode == 0
+        padded = f"lanner: -o {tmp_path / name}: 61x45 was padded to 62x46: 4:2:0 needs even sizes\n"
+        assert without_notes(result.stderr) == (padded if size == (62, 46) else "")
+        stream = video(tmp_path / name)
+        assert (stream["width"], stream["height"], stream["frames"]["count"]) == (*size, 3)
+        if name == "a.mp4":
+            assert stream["pixel_format"] == "yuv420p"
+            succeed("decode", tmp_path / name, "--frames", "0", "--format", "rgb24", "-o", tmp_path / "a.rgb")
+            pixels = np.fromfile(tmp_path / "a.rgb", np.uint8).reshape(46, 62, 3).astype(int)
+            assert np.abs(pixels[-1] - pixels[-2]).max() < 24 and np.abs(pixels[:, -1] - pixels[:, -2]).max() < 24
+
+    def test_a_clip_whose_size_changes_goes_on_at_the_first(self, run, tmp_path):
+        parts = [make_clip(tmp_path, f"{n}.ts", frames=4, width=64 * n, height=48 * n) for n in (1, 2)]
+        joined = tmp_path / "joined.ts"
+        joined.write_bytes(b"".join(part.read_bytes() for part in parts))
+        result = lanner(*run, "-i", joined, "-o", tmp_path / "out.mkv", "--json", tmp_path / "a.jsonl")
+        assert result.returncode == 0
+        assert without_notes(result.stderr) == f"lanner: {joined}: its size changes from 64x48 to 128x96 at frame 4; the output keeps the first\n"
+        assert [row["width"] for row in rows((tmp_path / "a.jsonl").read_text())] == [64] * 4 + [128] * 4
+        stream = video(tmp_path / "out.mkv")
+        assert (stream["width"], stream["height"], stream["frames"]["count"]) == (64, 48, 8)
+
+    @pytest.mark.parametrize(("options", "format_name"), [([], "matroska"), (["-f", "ts"], "mpegts"), (["--format", "webm"], "webm"), (["-f", "mp4"], "mp4"), (["-f", "y4m"], "yuv4mpegpipe")])
+    def test_standard_output(self, run, tmp_path, options, format_name):
+        clip = make_clip(tmp_path, frames=5)
+        out, said = piped(run, None, "-i", clip, "-o", "-", *options)
+        assert said == ""
+        (tmp_path / "out").write_bytes(out)
+        found = json.loads(succeed("probe", tmp_path / "out", "--json"))
+        assert format_name in found["format"]
+        assert found["streams"][0]["frames"]["count"] == 5
+
+    def test_from_pipe_to_pipe(self, run, tmp_path):
+        clip = make_clip(tmp_path, "clip.mkv", frames=5)
+        out, _ = piped(run, clip.read_bytes(), "-i", "-", "-o", "-", "--json", tmp_path / "a.jsonl")
+        again, _ = piped(run, out, "-i", "-", "--json", "-")
+        assert len(rows(again)) == len(rows((tmp_path / "a.jsonl").read_text())) == 5
+
+    def test_a_named_pipe_and_a_device(self, run, tmp_path):
+        clip, pipe = make_clip(tmp_path, frames=5), tmp_path / "pipe"
+        os.mkfifo(pipe)
+        read = []
+        thread = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+        thread.start()
+        succeed(*run, "-i", clip, "-o", pipe, "-f", "ts", "-q")
+        thread.join(SECONDS)
+        assert read[0][:1] == b"G" and len(read[0]) % 188 == 0
+        succeed(*run, "-i", clip, "-o", "/dev/null", "-q")
+
+    def test_the_format_may_differ_from_the_name(self, run, tmp_path):
+        clip = make_clip(tmp_path, frames=5)
+        succeed(*run, "-i", clip, "-o", tmp_path / "out.bin", "-f", "mkv", "-q")
+        assert "matroska" in json.loads(succeed("probe", tmp_path / "out.bin", "--json"))["format"]
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            (["-o", "-", "--json", "-"], "would both write to standard output"),
+            (["-o", "x.mp4", "-f", "avif"], "--format 'avif': expected mp4, mkv"),
+            (["-f", "mkv"], "give -o"),
+            (["-o", "-", "-f", "png"], "is a clip"),
+            (["-o", "x.gif"], "GIF is not written"),
+            (["-o", "x.png"], "marked_%05d.png"),
+            (["-o", "x.unknown"], "no container for extension"),
+        ],
+    )
+    def test_what_makes_no_sense(self, run, tmp_path, options, said):
+        clip = make_clip(tmp_path, frames=2)
+        assert said in refuse(*run, "-i", clip, *options, cwd=tmp_path)
+        assert leftovers(tmp_path) == ["clip.mp4"]
+
+
+class TestPicturesOut:
+    def test_a_picture_of_each_frame_by_its_number(self, run, tmp_path):
+        clip = make_clip(tmp_path, frames=7)
+        succeed(*run, "-i", clip, "--stride", 3, "-o", tmp_path / "f_%03d.png", "-q")
+        assert leftovers(tmp_path, "clip.mp4") == ["f_000.png", "f_003.png", "f_006.png"]
+
+    def test_pictures_by_their_place(self, run, pictures, tmp_path):
+        succeed(*run, "-i", pictures, "-o", tmp_path / "out_%02d.jpg", "-q")
+        assert leftovers(tmp_path, "pictures") == ["out_00.jpg", "out_01.jpg", "out_02.jpg"]
+
+    def test_inputs_are_not_written_over(self, run, tmp_path):
+        for n in range(2):
+            make_ppm(tmp_path / f"f_{n}.png")
+        assert "would overwrite" in refuse(*run, "-i", "f_%d.png", "-o", "f_%d.png", cwd=tmp_path)
+        clip = make_clip(tmp_path, frames=2)
+        assert "name a folder" in refuse(*run, "-i", tmp_path / "f_0.png", clip, "-o", tmp_path / "x_%d.png")
+
+    def test_names_in_a_folder_do_not_collide(self, run, tmp_path):
+        for name in ("a/x.ppm", "b/x.ppm", "b/x_2.ppm", "b/x.pgm"):
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            make_ppm(tmp_path / name)
+        clip = make_clip(tmp_path / "a", "x.mp4", frames=2)
+        succeed(*run, "-i", tmp_path / "a" / "x.ppm", *sorted((tmp_path / "b").iterdir()), clip, "-o", f"{tmp_path}/out/", "-q")
+        assert leftovers(tmp_path / "out") == ["x.mp4", "x.png", "x_2.png", "x_2_2.png", "x_3.png"]
+
+    @pytest.mark.parametrize(("options", "begin"), [([], b"\x89PNG"), (["-f", "jpg"], b"\xff\xd8\xff")])
+    def test_standard_output(self, run, tmp_path, options, begin):
+        out, said = piped(run, None, "-i", make_ppm(tmp_path / "p.ppm"), "-o", "-", *options)
+        assert out.startswith(begin) and said == ""
+
+
+class TestStandardOutput:
+    @pytest.mark.parametrize("options", [[], ["--json", "-"], ["-o", "-"]])
+    def test_a_reader_that_goes_away_ends_it_quietly(self, run, tmp_path, options):
+        clip = make_clip(tmp_path, frames=200)
+        marked = [] if options else ["-o", tmp_path / "out.mp4"]
+        process = subprocess.Popen([COMMAND, *map(str, [*run, "-i", clip, *options, *marked])], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        timer = threading.Timer(SECONDS, process.kill)
+        timer.start()
+        assert process.stdout.read(5)
+        process.stdout.close()
+        assert process.wait() == 141
+        timer.cancel()
+        assert without_notes(process.stderr.read().decode()) == ""
+        assert leftovers(tmp_path) == ["clip.mp4"]
+
+    def test_head(self, run, tmp_path):
+        clip = make_clip(tmp_path, frames=200)
+        line = " ".join(f"'{word}'" for word in [COMMAND, *run, "-i", clip])
+        result = subprocess.run(["bash", "-c", f"{line} | head -n 2"], capture_output=True, text=True, timeout=SECONDS, check=False)
+        assert (result.returncode, without_notes(result.stderr), len(result.stdout.splitlines())) == (0, "", 2)
+
+    def test_json_to_devices(self, run, tmp_path):
+        picture = make_ppm(tmp_path / "p.ppm")
+        assert succeed(*run, "-i", picture, "--json", "/dev/null").startswith("1 image in ")
+        assert rows(succeed(*run, "-i", picture, "--json", "/dev/stdout")) == rows(succeed(*run, "-i", picture, "--json", "-"))
+
+    def test_counts_in_words(self, run, tmp_path):
+        picture, clip = make_ppm(tmp_path / "p.ppm"), make_clip(tmp_path, frames=1)
+        assert succeed(*run, "-i", picture, "-q").startswith("1 image in ")
+        assert succeed(*run, "-i", picture, picture, "-q").startswith("2 images in ")
+        assert succeed(*run, "-i", clip, "-q").startswith("1 frame in ")
+
+    def test_answers_come_while_the_clip_does(self, run, tmp_path):
+        content = make_y4m(tmp_path / "clip.y4m", frames=60, width=320, height=240).read_bytes()
+        process = subprocess.Popen([COMMAND, *map(str, [*run, "-i", "-"])], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        timer = threading.Timer(SECONDS, process.kill)
+        timer.start()
+        process.stdin.write(content)
+        process.stdin.flush()
+        assert process.stdout.readline().startswith(b"frame 0 ")
+        process.stdin.close()
+        assert len(process.stdout.read().splitlines()) == 59
+        assert process.wait() == 0
+        timer.cancel()
+
+
+def test_output_stays_where_an_encoder_would_print(tmp_path):
+    clip = make_clip(tmp_path, frames=2)
+    assert "no preset 'nonsense'; expected one of ultrafast" in refuse("transcode", clip, tmp_path / "x.mp4", "--preset", "nonsense")
+    small = make_clip(tmp_path, "small.mkv", frames=2, width=61, height=45)
+    result = lanner("transcode", small, tmp_path / "x.mkv", "-c:v", "av1")
+    assert without_notes(result.stderr).count("\n") == (result.returncode != 0)
+
+
+class TestPicturesInBatches:
+    @pytest.mark.parametrize("batch", [2, 3, 16])
+    def test_answers_and_files_are_those_of_one_by_one(self, run, tmp_path, batch):
+        rng = np.random.default_rng(3)
+        for n in range(7):
+            make_ppm(tmp_path / f"p{n}.ppm", 10 + 3 * n, 20 - n, tuple(int(v) for v in rng.integers(0, 256, 3)))
+        alone = succeed(*run, "-i", tmp_path / "p*.ppm", "--json", "-", "-o", f"{tmp_path}/alone/")
+        report = tmp_path / "report.html"
+        together = succeed(*run, "-i", tmp_path / "p*.ppm", "--json", "-", "-o", f"{tmp_path}/together/", "--batch", batch, "--report", report)
+        assert together == alone and together.count("\n") == 7
+        for n in range(7):
+            assert (tmp_path / "together" / f"p{n}.png").read_bytes() == (tmp_path / "alone" / f"p{n}.png").read_bytes()
+        text = succeed(*run, "-i", tmp_path / "p*.ppm", "-q", "--batch", batch)
+        assert text.startswith("7 images in ")
+
+    def test_one_that_cannot_be_read_leaves_the_others(self, run, tmp_path):
+        for n in range(4):
+            make_ppm(tmp_path / f"p{n}.png")
+        (tmp_path / "p1.png").write_bytes((tmp_path / "p1.png").read_bytes()[:40])
+        result = lanner(*run, "-i", tmp_path / "p*.png", "--json", "-", "--batch", 3)
+        assert result.returncode == 2 and "1 of 4 inputs could not be read" in result.stderr
+        assert [row["source"][-6:] for row in rows(result.stdout)] == ["p0.png", "p2.png", "p3.png"]
+
+    def test_a_network_of_fixed_batch_size(self, tmp_path):
+        pictures = [make_ppm(tmp_path / f"p{n}.ppm", color=(40 * n, 250 - 40 * n, 90)) for n in range(5)]
+        options = ["--range", "0,1", "--budget", "0", "--task", "classify", "--json", "-", "-i", *pictures]
+        fixed = rows(succeed("run", color_classifier(tmp_path / "fixed.onnx", batch=3), *options))
+        single = rows(succeed("run", color_classifier(tmp_path / "single.onnx", batch=1), *options))
+        assert [[entry["class"] for entry in row["top"]] for row in fixed] == [[entry["class"] for entry in row["top"]] for row in single]
+        assert [row["top"][0]["probability"] for row in fixed] == pytest.approx([row["top"][0]["probability"] for row in single], abs=1e-6)

@@ -1,0 +1,149 @@
+#include "then.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <lanner/classes.h>
+#include <lanner/error.h>
+
+#include "check.h"
+#include "limit_option.h"
+#include "media.h"
+
+namespace lanner::tool {
+namespace {
+
+constexpr int default_batch = 8; ///< Crops in one run, where the model leaves that open.
+
+/// Those of the first network that say how, not what. A plan was built once and for all, so only what loading
+/// takes is left.
+EngineOptions engine_options(const ThenOptions& options, const EngineOptions& first) {
+  EngineOptions engine;
+  engine.prefix = options.task.prefix;
+  engine.model = options.model();
+  engine.weights = options.weights;
+  engine.precision = options.precision;
+  engine.plugins = first.plugins;
+  engine.threads = first.threads;
+  engine.device = first.device.substr(0, first.device.find(','));
+  if (kind_of(options.model()) == FileKind::plan) return engine;
+  engine.budget = first.budget;
+  engine.exact = first.exact;
+  engine.deterministic = first.deterministic;
+  engine.retune = first.retune;
+  return engine;
+}
+
+/// Pictures are its only input, and a batch that it insists on cannot be another.
+void check_input(const ThenOptions& options, const Engine& engine) {
+  const auto& inputs = engine.inputs();
+  check(inputs.size() == 1, ErrorCode::invalid_argument,
+        "--then {}: the model has {} inputs, expected one, which takes pictures", options.model(),
+        inputs.size());
+  const std::int64_t fixed = inputs[0].dims.empty() ? -1 : inputs[0].dims[0];
+  check(fixed < 0 || options.batch == 0 || options.batch == fixed, ErrorCode::invalid_argument,
+        "--then-batch {}: input {} has a fixed first dimension", options.batch, inputs[0].to_string());
+}
+
+CropOptions crop_options(const ThenOptions& options, const lanner::Task& first) {
+  CropOptions crops;
+  crops.margin = static_cast<float>(options.margin);
+  crops.max_boxes = options.max_boxes;
+  crops.batch = options.batch;
+  crops.limits = given_limits();
+  for (const std::string& name : options.classes)
+    crops.classes.push_back(
+        with_context([] { return "--then-classes"; }, [&] { return class_number(first, name); }));
+  return crops;
+}
+
+/// What was found wrong is of the second network.
+template<typename Work>
+auto about_then(const std::string& model, Work work) {
+  return with_context([&] { return "--then " + model; }, std::move(work));
+}
+
+} // namespace
+
+ThenOptions::ThenOptions() {
+  task.prefix = preprocess.prefix = "--then-";
+  preprocess.regions = false;
+}
+
+void add_then_options(CLI::App& command, ThenOptions& options) {
+  const std::string group = "A second network, on what each box covers";
+  command
+      .add_option(
+          "--then", options.models,
+          "Its model or plan, like a classifier behind a detector. How it is to be read is said by the "
+          "options below with then- in front: --then-task, --then-labels, --then-score-threshold, "
+          "--then-preset, --then-size ...")
+      ->group(group)
+      ->allow_extra_args(false);
+  command.add_option("--then-classes", options.classes, "Only boxes of these classes, comma separated")
+      ->group(group)
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_option("--then-margin", options.margin, "Around each box, as a share of its sides, like 0.1")
+      ->group(group)
+      ->check(CLI::Range(0.0, 10.0));
+  command
+      .add_option("--then-max-boxes", options.max_boxes,
+                  "Of each picture so many of these boxes at most, the best")
+      ->group(group)
+      ->check(CLI::Range(1, 1 << 20));
+  command
+      .add_option("--then-batch", options.batch,
+                  "Boxes in one run, where the model leaves that open (default: 8, or what the plan takes)")
+      ->group(group)
+      ->check(CLI::Range(1, 4096));
+  command.add_option("--then-precision", options.precision, "As --precision")->group(group);
+  command.add_option("--then-weights", options.weights, "As --weights")->group(group);
+  add_task_options(command, options.task);
+  add_preprocess_options(command, options.preprocess);
+}
+
+void declare_then(const ThenOptions& options, Files& files) {
+  const bool given = !options.weights.empty() || !options.precision.empty() || !options.classes.empty() ||
+                     options.margin > 0 || options.max_boxes > 0 || options.batch > 0 ||
+                     options.task.given() || options.preprocess.given();
+  check(!given || options.given(), ErrorCode::invalid_argument,
+        "options that begin with --then- are of a second network; name it by --then MODEL");
+  check(options.models.size() < 2, ErrorCode::invalid_argument,
+        "--then: names one second network, {} were given", options.models.size());
+  declare_task_files(options.task, files);
+}
+
+SecondNetwork::SecondNetwork(const ThenOptions& options, const EngineOptions& engine,
+                             const lanner::Task& first, Files& files) {
+  check(has_boxes(*first.kind), ErrorCode::invalid_argument,
+        "--then {}: the first network's task {} finds no boxes, which the second would look at; expected "
+        "detect, "
+        "segment, pose or obb",
+        options.model(), to_string(*first.kind));
+  crops_ = crop_options(options, first);
+  engine_options_ = engine_options(options, engine);
+  facts_ = inspect(engine_options_, files);
+  check_input(options, *facts_.engine);
+  about_then(options.model(), [&] {
+    const Binding& input = picture_input(*facts_.engine, "");
+    picture_ = resolve_preprocess(options.preprocess, *facts_.engine, input);
+    task_ = resolve_task(*facts_.engine, given_task(options.task), picture_.spec);
+  });
+  check(task_.task.kind != TaskKind::none, ErrorCode::invalid_argument, "--then {}: task {}; say --then-task",
+        options.model(), task_.reason);
+  // Lists of boxes have no batch.
+  if (crops_.batch == 0 && !facts_.plan && facts_.engine->inputs()[0].dims[0] < 0)
+    crops_.batch = task_.task.head == Head::torchvision ? 1 : default_batch;
+}
+
+CropRunner SecondNetwork::open(double budget) {
+  BuildOptions build = build_options(engine_options_, budget);
+  build.pictures[picture_.input].preprocess = picture_.spec;
+  engine_ = open_engine(facts_, engine_options_, std::move(build), crops_.batch, &times_);
+  crops_.preprocess = picture_.spec;
+  return about_then(engine_options_.model, [&] { return CropRunner(*engine_, task_.task, crops_); });
+}
+
+} // namespace lanner::tool

@@ -1,0 +1,68 @@
+#pragma once
+// A second network in one run, on what the boxes of the first cover.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include <lanner/crop_runner.h>
+#include <lanner/task.h>
+
+#include "engine_options.h"
+#include "files.h"
+#include "preprocess_options.h"
+#include "task.h"
+
+namespace lanner::tool {
+
+/// As given on the command line.
+struct ThenOptions {
+  std::vector<std::string> models; ///< One, or none.
+  std::string weights, precision;
+  std::vector<std::string> classes;
+  double margin = 0;
+  int max_boxes = 0, batch = 0; ///< 0: not given.
+  TaskOptions task;
+  PreprocessOptions preprocess;
+
+  ThenOptions();
+  bool given() const { return !models.empty(); }
+  const std::string& model() const { return models[0]; }
+};
+void add_then_options(CLI::App& command, ThenOptions& options);
+/// The files that the options name, but the model. Throws Error{invalid_argument} for options without a
+/// model.
+void declare_then(const ThenOptions& options, Files& files);
+
+/// What is known of it before anything runs.
+class SecondNetwork {
+public:
+  /// Reads the model. `engine` is what the command line says of the first network: device, threads, plug-ins
+  /// and how kernels are chosen are the second's too. `first` is the first one's task. Throws Error where the
+  /// second cannot follow it.
+  SecondNetwork(const ThenOptions& options, const EngineOptions& engine, const lanner::Task& first,
+                Files& files);
+
+  /// Builds it, or takes the plan; `budget` in seconds, where the command line says none.
+  CropRunner open(double budget);
+
+  const std::string& model() const { return engine_options_.model; }
+  const ModelFacts& facts() const { return facts_; }
+  const PictureInput& picture() const { return picture_; }
+  const ResolvedTask& task() const { return task_; }
+  const std::optional<Engine>& engine() const { return engine_; } ///< Once it is open.
+  const std::optional<BuildTimes>& times() const { return times_; }
+
+private:
+  EngineOptions engine_options_;
+  CropOptions crops_;
+  ModelFacts facts_;
+  PictureInput picture_;
+  ResolvedTask task_;
+  std::optional<Engine> engine_;
+  std::optional<BuildTimes> times_;
+};
+
+} // namespace lanner::tool
