@@ -303,7 +303,7 @@ def test_names_that_do_not_match(tmp_path, colors):
     said = refuse("eval", model, "--data", colors, "--preset", "none", "--labels", tmp_path / "labels.txt", *QUICK)
     assert "'green' is none of the network's 3 labels; did you mean greeen?" in said
     make_ppm((colors / "alpha").mkdir() or colors / "alpha/x.ppm")
-    assert "there are 4 folders, the network has 3 classes" in refuse("eval", model, "--data", colors, "--preset", "none", *QUICK)
+    assert "has 4 folders of classes, the network 3 without names" in refuse("eval", model, "--data", colors, "--preset", "none", *QUICK)
 
 
 def test_what_cannot_be_read_is_told_and_counted(tmp_path, colors):
@@ -326,7 +326,7 @@ def test_report_is_one_page(tmp_path, colors):
     assert "<script>alert" not in page and "&lt;script&gt;alert(1)&lt;" in page
     assert page.count("data:image/jpeg;base64,") == 2  # The two that are wrong.
     assert "http://" not in page and "https://" not in page
-    assert "top-1" in page and "taken for red 1 time" in page
+    assert "top-1" in page and "taken for red (1)" in page
 
 
 def test_masks_as_pictures(tmp_path):
@@ -424,7 +424,7 @@ def test_python_gives_the_same(tmp_path, colors):
         found = lanner.tasks.evaluate(engine, colors, task={"labels": ["red", "green", "blue"]}, progress=lambda *step: steps.append(step))
     assert found.metrics == {"top1": 0.8, "class_mean": pytest.approx(2.5 / 3)}
     assert (found.task, found.pictures, len(found.failures)) == ("classify", 5, 1)
-    assert found.per_class[2]["remark"] == "taken for red 1 time"
+    assert found.per_class[2]["remark"] == "taken for red (1)"
     assert found.worst[0]["source"].endswith("wrong.ppm")
     assert json.loads(found.to_json())["metrics"] == found.metrics
     assert repr(found) == "lanner.tasks.Evaluation(classify, 5 pictures, top1 0.8000, class_mean 0.8333)"

@@ -269,10 +269,10 @@ TEST(Evaluation, ClassesOfPictures) {
   EXPECT_NEAR(evaluation.metric("class_mean"), (1 / 3. + 1) / 2, near);
   ASSERT_EQ(evaluation.worst.size(), 2u);
   EXPECT_EQ(evaluation.worst[0].source, "c");
-  EXPECT_EQ(evaluation.worst[0].caption, "is cat; said dog 0.90");
-  EXPECT_EQ(evaluation.worst[1].caption, "is cat; said dog 0.50, cat 0.20");
+  EXPECT_EQ(evaluation.worst[0].caption, "is cat; said dog (0.90)");
+  EXPECT_EQ(evaluation.worst[1].caption, "is cat; said dog (0.50), cat (0.20)");
   ASSERT_EQ(evaluation.classes.size(), 2u);
-  EXPECT_EQ(evaluation.classes[0].remark, "taken for dog 2 times");
+  EXPECT_EQ(evaluation.classes[0].remark, "taken for dog (2)");
   const auto json = nlohmann::json::parse(evaluation.to_json());
   EXPECT_EQ(json["metrics"]["top1"], 0.5);
   EXPECT_EQ(json["classes"][1]["label"], "dog");
@@ -399,7 +399,8 @@ TEST(EvaluationData, FoldersAreClasses) {
   options.classes = 2;
   EXPECT_EQ(Dataset::open(folder.path(), task_of(TaskKind::classify), options).truth(0, 1, 1).label, 0);
   options.classes = 3;
-  EXPECT_NE(message_of(folder.path(), task_of(TaskKind::classify), options).find("2 folders"),
+  EXPECT_NE(message_of(folder.path(), task_of(TaskKind::classify), options)
+                .find("has 2 folders of classes, the network 3"),
             std::string::npos);
   EXPECT_NE(message_of(folder.path() / "none", task).find("there is no such"), std::string::npos);
 }
