@@ -218,7 +218,6 @@ def test_recipe_07(run, folder):
     assert np.abs(picture(folder / "depth.mp4", 0) - pixels(folder / "depth_python.png")).mean() < 4
 
 
-@pytest.mark.skipif(not hasattr(lanner.tasks, "CropRunner"), reason="no second network in this build")
 def test_recipe_08(run, folder):
     run(8)
     lines = assert_same_boxes(folder / "colours.jsonl", folder / "colours_python.jsonl", 30)

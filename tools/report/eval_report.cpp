@@ -31,7 +31,8 @@ table.data td.bar { background: linear-gradient(to right, rgba(var(--heat), .24)
 .worst.single { grid-template-columns: repeat(auto-fill, minmax(min(220px, 100%), 1fr)); }
 .worst.single img { width: 100%; height: 180px; object-fit: contain; display: block; background: var(--wash); border-radius: 8px; }
 @media (min-width: 760px) { dl.numbers { grid-template-columns: repeat(3, max-content 1fr); } }
-table.data td.label { overflow-wrap: anywhere; }
+table.data td.label { overflow-wrap: anywhere; min-width: 9ch; }
+table.data td.bar + td:not(.bar) { padding-left: 12px; }
 table.data th button { all: unset; cursor: pointer; }
 table.data th button:focus-visible { outline: 2px solid var(--accent); }
 )page";

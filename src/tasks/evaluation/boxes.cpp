@@ -6,8 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <lanner/classes.h>
+
 #include "base/check.h"
-#include "tasks/class_label.h"
 #include "tasks/evaluation/average_precision.h"
 #include "tasks/evaluation/measure.h"
 #include "tasks/evaluation/runs.h"

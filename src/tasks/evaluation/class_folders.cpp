@@ -80,9 +80,8 @@ std::vector<std::int64_t> numbers_of(const std::string& folder, const std::vecto
         "give labels in the order of its outputs",
         folder);
   check(classes == 0 || classes == names.size(), ErrorCode::invalid_argument,
-        "{}: there are {} folders, the network has {} classes without names; give labels in the order of its "
-        "outputs",
-        folder, names.size(), classes);
+        "{}: has {} of classes, the network {} without names; give labels in the order of its outputs",
+        folder, counted(names.size(), "folder"), classes);
   how = synsets && !labels.empty() ? "in the order of their WordNet numbers, as ImageNet has them"
                                    : "in the order of their names, as the model names no classes";
   return in_order(names.size());

@@ -5,8 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <lanner/classes.h>
+
 #include "base/check.h"
-#include "tasks/class_label.h"
 #include "tasks/evaluation/measure.h"
 #include "tasks/result_parts.h"
 
@@ -74,10 +75,10 @@ public:
       WorstPicture picture;
       picture.picture = number;
       picture.score = wrong.score;
-      picture.caption = fmt::format("is {}; said {} {:.2f}", class_label(task_, wrong.truth),
+      picture.caption = fmt::format("is {}; said {} ({:.2f})", class_label(task_, wrong.truth),
                                     class_label(task_, wrong.said), wrong.score);
       if (wrong.own >= 0)
-        picture.caption += fmt::format(", {} {:.2f}", class_label(task_, wrong.truth), wrong.own);
+        picture.caption += fmt::format(", {} ({:.2f})", class_label(task_, wrong.truth), wrong.own);
       evaluation.worst.push_back(std::move(picture));
     }
   }
@@ -94,9 +95,9 @@ private:
 
   std::string remark(const Class& one) const {
     const auto most = std::ranges::max_element(one.taken, {}, [](const auto& entry) { return entry.second; });
-    return most == one.taken.end() ? std::string()
-                                   : fmt::format("taken for {} {} {}", class_label(task_, most->first),
-                                                 most->second, most->second == 1 ? "time" : "times");
+    return most == one.taken.end()
+               ? std::string()
+               : fmt::format("taken for {} ({})", class_label(task_, most->first), most->second);
   }
 
   const Task task_;

@@ -4,11 +4,11 @@
 
 #include <fmt/ranges.h>
 
+#include <lanner/classes.h>
 #include <lanner/evaluation.h>
 
 #include "base/check.h"
 #include "base/nearest.h"
-#include "tasks/class_label.h"
 #include "tasks/evaluation/measure.h"
 #include "tasks/evaluation/runs.h"
 #include "tasks/files/formats.h"

@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <lanner/classes.h>
+
 #include "base/check.h"
-#include "tasks/class_label.h"
 #include "tasks/evaluation/measure.h"
 #include "tasks/result_parts.h"
 

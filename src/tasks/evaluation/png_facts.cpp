@@ -88,6 +88,9 @@ Tensor read_gray(const Image& image, const PngFacts& facts, const Limits& limits
   if (image.format == PixelFormat::gray16)
     return read_samples<std::uint16_t>(image, 1, limits,
                                        [](const std::uint16_t* value) { return std::int32_t{*value}; });
+  if (image.format == PixelFormat::rgba32 && facts.bits == 8) // A gray value that is told to be transparent.
+    return read_samples<std::uint8_t>(image, 4, limits,
+                                      [](const std::uint8_t* value) { return std::int32_t{*value}; });
   check(image.format == PixelFormat::gray8, ErrorCode::bad_data, "is {}, expected gray",
         to_string(image.format));
   const int least = facts.bits < 8 ? 255 / ((1 << facts.bits) - 1) : 1; // Few bits are spread over 0 to 255.

@@ -161,7 +161,6 @@ bool is_file(const fs::path& path) {
 
 /// The folder that the file calls `val`, by its own `path` or beside it.
 fs::path val_folder(const fs::path& yaml, const YoloFacts& facts) {
-  check(!facts.val.empty(), ErrorCode::bad_data, "{}: names no folder of pictures as val", yaml.string());
   const fs::path beside = yaml.parent_path();
   for (const fs::path& folder :
        {beside / facts.path / facts.val, beside / facts.val, fs::path(facts.path) / facts.val})
@@ -219,10 +218,9 @@ FormPtr open_yolo(const fs::path& data, const Task& task, const DatasetOptions& 
     facts = with_context([&] { return yaml.string(); },
                          [&] { return read_yolo_facts(read_small_text(yaml, options.limits)); });
   form->names = std::move(facts.names);
-  const bool named = !facts.val.empty() || !is_folder(data);
   const fs::path images = !options.images.empty() ? options.images
-                          : named                 ? val_folder(yaml, facts)
-                                                  : images_folder(data, form->notes);
+                          : !facts.val.empty()    ? val_folder(yaml, facts)
+                                                  : images_folder(yaml.parent_path(), form->notes);
   const fs::path labels = labels_folder(images);
   check(is_folder(labels), ErrorCode::not_found, "{}: there is no folder of labels", labels.string());
   std::string how;
