@@ -1,13 +1,18 @@
-"""The detector's accuracy on clips it was not trained on, by onnxruntime; needs no engine of this project."""
+"""The detector's accuracy on clips it was not trained on, by onnxruntime; needs no engine of this project.
+
+    /tmp/train/bin/python demo/accuracy.py       # writes shapes.json; the environment is train.py's
+"""
 
 import io
+import json
+import pathlib
 
 import numpy as np
 import onnxruntime
 
 from detections import to_detections, to_input
 from evaluate import evaluate
-from shapes import HELD_OUT_SEEDS, SCENE_FRAMES, Clip
+from shapes import HELD_OUT_SEEDS, LABELS, SCENE_FRAMES, TRAIN_SEEDS, Clip
 
 MEASURES = ("frames", "objects", "mean_iou", "class_accuracy", "recall", "precision")
 MOMENTS = (0, 33, 66, 99)
@@ -64,3 +69,33 @@ def through_h264(frames):
     file.seek(0)
     with av.open(file) as container:
         return [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+
+
+def main():
+    import export
+    from lessons.grid import MOMENTS, Detect
+
+    path = pathlib.Path(__file__).with_name("shapes.onnx")
+    record = {
+        "labels": LABELS,
+        "parameters": sum(value.size for values in export.read_weights(path).values() for value in values),
+        "bytes": path.stat().st_size,
+        "training": {
+            "seed": Detect.seed,
+            "steps": Detect.steps,
+            "batch": Detect.batch,
+            "frames": Detect.scenes * MOMENTS,
+            "clip_seeds": [TRAIN_SEEDS[0], TRAIN_SEEDS[Detect.scenes - 1]],
+        },
+        "held_out": {
+            "clip_seeds": [HELD_OUT_SEEDS[0], HELD_OUT_SEEDS[-1]],
+            "drawn": measure_drawn(path),
+            "h264": measure_h264(path),
+        },
+    }
+    path.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n")
+    print(json.dumps(record["held_out"], indent=1))
+
+
+if __name__ == "__main__":
+    main()

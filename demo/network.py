@@ -1,22 +1,23 @@
-"""The detector's layers, written once: KerasLayers trains them, export.OnnxLayers writes them down."""
+"""The networks, each written once: torch_layers.TorchLayers trains them, export.OnnxLayers writes them down.
 
-import keras
+A network is a function of `layers`, which makes its layers and gives back what they give, by name.
+"""
+
 import numpy as np
 
 from detections import HEIGHT, WIDTH
-from shapes import LABELS
 
 CELL = 8
 GRID = (HEIGHT // CELL, WIDTH // CELL)
 EPSILON = 1e-3
+CROP = 48
 
 
-def network(layers):
-    """Input [N, 3, HEIGHT, WIDTH] to (boxes, scores); `layers` decides what the layers are made of."""
-    x = layers.input()
-    x = layers.conv(x, "stem", 16, stride=2)
-    x = layers.conv(x, "down_4", 24, stride=2)
-    x = layers.conv(x, "down_8", 32, stride=2)
+def pyramid(layers):
+    """Features of cells of 2, 4 and 8 pixels, the last with what cells of 16 know."""
+    stem = layers.conv(layers.input(), "stem", 16, stride=2)
+    fine = layers.conv(stem, "down_4", 24, stride=2)
+    x = layers.conv(fine, "down_8", 32, stride=2)
     x = residual(layers, x, "fine", 32)
     y = separable(layers, x, "down_16", 64, stride=2)
     for k in range(2):
@@ -25,9 +26,46 @@ def network(layers):
         y = layers.add_relu(y, inner, f"coarse_{k}")
     y = layers.conv(y, "lateral", 32, kernel=1, relu=False)
     x = layers.add_relu(x, layers.upsample(y, "upsample"), "merge")
-    x = layers.conv(x, "head_a", 32)
+    return stem, fine, layers.conv(x, "head_a", 32)
+
+
+def grid(layers, bias, prototypes=0):
+    """Says of each cell what it holds; `bias` is what each channel starts from. `prototypes`: parts of masks besides."""
+    _, fine, x = pyramid(layers)
+    outputs = {"answers": layers.plain(separable(layers, x, "head_b", 48), "answers", len(bias), bias=bias)}
+    if prototypes:
+        x = finer(layers, x, fine, "masks", 32)
+        outputs["prototypes"] = layers.plain(x, "prototypes", prototypes)
+    return outputs
+
+
+def depth(layers):
+    """The logarithm of the distance at each second pixel."""
+    stem, fine, x = pyramid(layers)
     x = separable(layers, x, "head_b", 48)
-    return layers.decode(x, "answers")
+    x = finer(layers, x, fine, "depth_4", 24)
+    x = finer(layers, x, stem, "depth_2", 16)
+    return {"log_depth": layers.plain(x, "log_depth", 1, bias=np.array([1.5]))}
+
+
+def classifier(layers, classes):
+    """One of `classes` for a picture of CROP x CROP pixels."""
+    x = layers.conv(layers.input(), "stem", 12, stride=2)
+    x = layers.conv(x, "down_4", 24, stride=2)
+    x = residual(layers, x, "fine", 24)
+    x = separable(layers, x, "down_8", 40, stride=2)
+    x = separable(layers, x, "coarse", 48)
+    return {"scores": layers.plain(layers.mean(x, "mean"), "scores", classes)}
+
+
+def upscaler(layers):
+    """Twice the width and height: a correction of each pixel, repeated four times."""
+    picture = layers.input()
+    x = layers.plain(picture, "look", 24, kernel=5, relu=True)
+    x = layers.plain(x, "think", 24, kernel=3, relu=True)
+    x = layers.plain(x, "again", 24, kernel=3, relu=True)
+    x = layers.depth_to_space(layers.plain(x, "correct", 12, kernel=3), "spread")
+    return {"correction": layers.add(layers.upsample(picture, "repeat"), x, "sum")}
 
 
 def residual(layers, x, name, channels):
@@ -41,6 +79,13 @@ def separable(layers, x, name, channels, stride=1, relu=True):
     return layers.conv(x, f"{name}_point", channels, kernel=1, relu=relu)
 
 
+def finer(layers, x, side, name, channels):
+    """Twice as fine, with the features of that size beside."""
+    x = layers.upsample(layers.conv(x, f"{name}_in", channels, kernel=1, relu=False), f"{name}_up")
+    side = layers.conv(side, f"{name}_side", channels, kernel=1, relu=False)
+    return layers.conv(layers.add_relu(x, side, f"{name}_sum"), f"{name}_out", channels)
+
+
 def cell_centres():
     """The middle of each cell, as the box without extent that it is: float32 [4, rows, columns], 0..1."""
     rows, columns = GRID
@@ -52,47 +97,3 @@ def side_scales():
     """How far each side lies from the middle at a distance of one (two cells), and in which direction."""
     reach = np.array([-1 / WIDTH, -1 / HEIGHT, 1 / WIDTH, 1 / HEIGHT]) * 2 * CELL
     return reach.astype(np.float32).reshape(4, 1, 1)
-
-
-class KerasLayers:
-    """Layers for training, in NHWC; answers boxes [N, rows, columns, 4] and scores before the sigmoid."""
-
-    def input(self):
-        self._input = keras.Input((HEIGHT, WIDTH, 3))
-        return self._input
-
-    def conv(self, x, name, channels, kernel=3, stride=1, relu=True):
-        x = keras.layers.Conv2D(
-            channels, kernel, stride, "same", use_bias=False, name=name, kernel_initializer="he_normal"
-        )(x)
-        return self._normalise(x, name, relu)
-
-    def depthwise(self, x, name, stride):
-        x = keras.layers.DepthwiseConv2D(
-            3, stride, "same", use_bias=False, name=name, depthwise_initializer="he_normal"
-        )(x)
-        return self._normalise(x, name, relu=True)
-
-    def add_relu(self, x, y, name):
-        return keras.layers.ReLU(name=f"{name}_relu")(keras.layers.Add(name=f"{name}_add")([x, y]))
-
-    def upsample(self, x, name):
-        return keras.layers.UpSampling2D(2, interpolation="nearest", name=name)(x)
-
-    def decode(self, x, name):
-        # Scores start near 0.02: most cells hold nothing.
-        bias = np.array([0.0] * 4 + [-4.0] * len(LABELS), np.float32)
-        x = keras.layers.Conv2D(
-            4 + len(LABELS),
-            1,
-            name=name,
-            kernel_initializer=keras.initializers.RandomNormal(0, 0.01),
-            bias_initializer=keras.initializers.Constant(bias),
-        )(x)
-        centres, scales = cell_centres().transpose(1, 2, 0), side_scales().reshape(4)
-        boxes = keras.ops.exp(x[..., :4]) * scales + centres
-        return keras.Model(self._input, [boxes, x[..., 4:]])
-
-    def _normalise(self, x, name, relu):
-        x = keras.layers.BatchNormalization(momentum=0.97, epsilon=EPSILON, name=f"{name}_bn")(x)
-        return keras.layers.ReLU(name=f"{name}_relu")(x) if relu else x

@@ -24,9 +24,14 @@ HELD_OUT_SEEDS = range(2_000_000, 2_001_000)
 
 SCENE_FRAMES = 100
 GRAIN_MARGIN = 64
+# After so many frames, the grain of a clip of figures or of a hall comes again.
+GRAINS = 150
 # Circles of this share of the circumscribed ones bounce off each other: shapes overlap a little at most.
 CONTACT = 0.9
 SHADOW_REACH = 1.35
+# Names of colours, each with the hue in degrees up to which it goes.
+COLOURS = ("red", "orange", "yellow", "green", "cyan", "blue", "purple", "pink")
+HUES = (14, 42, 68, 162, 198, 258, 302, 346)
 SQUARE_SIDE = math.sqrt(0.5)
 CROSS_ARM = 0.30
 CROSS_REACH = math.sqrt(1 - CROSS_ARM**2)
@@ -56,6 +61,21 @@ class Shape:
         xs = self.x + corners[:, 0] * cos - corners[:, 1] * sin
         ys = self.y + corners[:, 0] * sin + corners[:, 1] * cos
         return [float(xs.min()), float(ys.min()), float(xs.max()), float(ys.max())]
+
+    def hue(self):
+        """Of its colour, in degrees."""
+        red, green, blue = map(float, self.colour)
+        return math.degrees(math.atan2(math.sqrt(3) * (green - blue), 2 * red - green - blue)) % 360
+
+    def colour_name(self):
+        return COLOURS[np.searchsorted(HUES, self.hue(), side="right") % len(COLOURS)]
+
+    def inside(self, width, height):
+        """Which pixels have their middle in the shape: bool [height, width]."""
+        cos, sin, scale = math.cos(self.angle), math.sin(self.angle), 1 / self.radius
+        dx = ((np.arange(width) + 0.5 - self.x) * scale).astype(np.float32)[None, :]
+        dy = ((np.arange(height) + 0.5 - self.y) * scale).astype(np.float32)[:, None]
+        return _distance(self.label, dx * cos + dy * sin, dy * cos - dx * sin) < 0
 
 
 @dataclass
@@ -94,8 +114,19 @@ class Clip:
 
     def objects(self, number):
         """The truth of one frame, without drawing it."""
-        shapes = self._scene(number).shapes_at(number % SCENE_FRAMES)
+        shapes = self.shapes(number)
         return [{"label": s.label, "class": LABELS.index(s.label), "box": s.box()} for s in shapes]
+
+    def shapes(self, number):
+        """What is drawn in one frame, the last one in front."""
+        return self._scene(number).shapes_at(number % SCENE_FRAMES)
+
+    def masks(self, number):
+        """What is to be seen of each shape of one frame: bool [shapes, height, width], in the order of objects()."""
+        masks = np.stack([shape.inside(self.width, self.height) for shape in self.shapes(number)])
+        for n in range(len(masks)):
+            masks[n] &= ~masks[n + 1 :].any(axis=0)
+        return masks
 
     def write_truth(self, path):
         """Writes one JSON object a line for each frame: frame, pts (seconds), objects."""
@@ -119,7 +150,7 @@ class Scene:
         rng = np.random.default_rng(seed)
         self.width, self.height = width, height
         self.dark = bool(rng.random() < 0.5)
-        self.background = _background(rng, width + SCENE_FRAMES, height, self.dark)
+        self.background = background(rng, width + SCENE_FRAMES, height, self.dark)
         self.pan = int(rng.choice((-1, 1)))
         size = (height + GRAIN_MARGIN, width + GRAIN_MARGIN, 1)
         self.grain = rng.standard_normal(size, dtype=np.float32) * np.float32(rng.uniform(1.0, 3.5))
@@ -214,21 +245,21 @@ def _draw_shape(canvas, shape):
     area += colour
 
 
-def _hsv(hue, saturation, value):
+def hsv(hue, saturation, value):
     """HSV (each 0..1) to RGB, float32 0..255."""
     wheel = (hue * 6 + np.array([5, 3, 1])) % 6
     ramp = np.clip(np.minimum(wheel, 4 - wheel), 0, 1)
     return (255 * value * (1 - saturation * ramp)).astype(np.float32)
 
 
-def _background(rng, width, height, dark):
+def background(rng, width, height, dark):
     """Four blended corner colours, a few blurred lights and a faint pattern; float32 [height, width, 3]."""
     hue = rng.random()
     corners = []
     for _ in range(4):
         tone = rng.uniform(0.13, 0.38) if dark else rng.uniform(0.74, 0.95)
         depth = rng.uniform(0.35, 0.7) if dark else rng.uniform(0.06, 0.26)
-        corners.append(_hsv((hue + rng.uniform(-0.13, 0.13)) % 1, depth, tone))
+        corners.append(hsv((hue + rng.uniform(-0.13, 0.13)) % 1, depth, tone))
     corners = np.array(corners, np.float32).reshape(2, 2, 3)
     v = np.linspace(0, 1, height, dtype=np.float32)
     u = np.linspace(0, 1, width, dtype=np.float32)
@@ -241,7 +272,7 @@ def _background(rng, width, height, dark):
         spread = height * rng.uniform(0.12, 0.4)
         glow_y = np.exp(-(((y - rng.uniform(0, height)) / spread) ** 2))
         glow_x = np.exp(-(((x - rng.uniform(0, width)) / spread) ** 2))
-        glow = _hsv((hue + rng.uniform(-0.2, 0.2)) % 1, 0.5, 1.0) * (
+        glow = hsv((hue + rng.uniform(-0.2, 0.2)) % 1, 0.5, 1.0) * (
             rng.uniform(0.06, 0.16) if dark else -0.07
         )
         picture += (glow_y[:, None] * glow_x[None, :])[..., None] * glow
@@ -278,7 +309,7 @@ def _first_moment(rng, width, height, dark):
         x, y = _free_place(rng, width, height, radius, shapes)
         speed, course = height * rng.uniform(0.08, 0.6), rng.uniform(0, 2 * math.pi)
         value = rng.uniform(0.72, 0.98) if dark else rng.uniform(0.45, 0.82)
-        colour = _hsv((hue + (k + rng.uniform(-0.3, 0.3)) / count) % 1, rng.uniform(0.55, 0.9), value)
+        colour = hsv((hue + (k + rng.uniform(-0.3, 0.3)) / count) % 1, rng.uniform(0.55, 0.9), value)
         shapes.append(
             Shape(
                 LABELS[classes[k]],

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
+#include <lanner/evaluation.h>
 #include <lanner/source.h>
 
 #include "check.h"
@@ -39,6 +40,7 @@ struct Thing {
   std::int64_t number;
   std::string label;
   Box box;
+  double score = 1; ///< Of answers.
 };
 using Frames = std::map<std::int64_t, std::vector<Thing>>;
 
@@ -49,6 +51,7 @@ Thing read_thing(const Json& json) {
   const Json& box = json.at("box");
   check(box.is_array() && box.size() == 4, ErrorCode::bad_data, "box {}: expected four numbers", box.dump());
   for (std::size_t i = 0; i < 4; ++i) thing.box[i] = box[i].get<double>();
+  thing.score = json.value("score", 1.0);
   check(std::ranges::all_of(thing.box, [](double v) { return std::isfinite(v); }), ErrorCode::bad_data,
         "box {}: expected finite numbers", box.dump());
   return thing;
@@ -121,6 +124,34 @@ void match(const std::vector<Thing>& truth, std::vector<Thing> found, Accuracy& 
   }
 }
 
+TaskResult result_of(const std::vector<Thing>& things) {
+  const auto count = static_cast<std::int64_t>(things.size());
+  TaskResult result;
+  result.kind = TaskKind::detect;
+  result.labels = Tensor::allocate(DType::i64, {count});
+  result.scores = Tensor::allocate(DType::f32, {count});
+  result.boxes = Tensor::allocate(DType::f32, {count, 4});
+  for (std::size_t i = 0; i < things.size(); ++i) {
+    result.labels.as<std::int64_t>()[i] = things[i].number;
+    result.scores.as<float>()[i] = static_cast<float>(things[i].score);
+    for (std::size_t k = 0; k < 4; ++k)
+      result.boxes.as<float>()[i * 4 + k] = static_cast<float>(things[i].box[k]);
+  }
+  return result;
+}
+
+PictureTruth truth_of(const std::vector<Thing>& things) {
+  PictureTruth truth;
+  for (const Thing& thing : things) {
+    TruthObject object;
+    object.label = thing.number;
+    object.box = {thing.box[0], thing.box[1], thing.box[2] - thing.box[0], thing.box[3] - thing.box[1]};
+    object.area = object.box[2] * object.box[3];
+    truth.objects.push_back(std::move(object));
+  }
+  return truth;
+}
+
 double share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
@@ -162,6 +193,9 @@ Accuracy measure_accuracy(const std::string& answers, const std::string& truth) 
   const Frames wanted = read_frames(truth, "objects");
   Frames said = read_frames(answers, "detections");
   Accuracy accuracy;
+  Task detect;
+  detect.kind = TaskKind::detect;
+  Evaluator evaluator(detect, 0);
   name_classes(wanted, accuracy);
   name_classes(said, accuracy);
   for (Accuracy::Class& one : accuracy.classes) one.said.resize(accuracy.classes.size());
@@ -173,7 +207,11 @@ Accuracy measure_accuracy(const std::string& answers, const std::string& truth) 
     for (const Thing& thing : things) ++accuracy.classes[static_cast<std::size_t>(thing.number)].drawn;
     accuracy.detections += static_cast<std::int64_t>(said[frame].size());
     match(things, said[frame], accuracy);
+    evaluator.add("", result_of(said[frame]), truth_of(things));
   }
+  const Evaluation evaluation = evaluator.finish();
+  accuracy.ap = evaluation.metric("ap");
+  accuracy.ap50 = evaluation.metric("ap50");
   return accuracy;
 }
 

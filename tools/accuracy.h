@@ -18,6 +18,8 @@ struct Accuracy {
   };
   std::int64_t frames = 0, detections = 0;
   std::vector<Class> classes;
+  double ap = 0,
+         ap50 = 0; ///< COCO's mean average precision of the answers that were given; NaN without objects.
   std::array<std::int64_t, 20> histogram{}; ///< Of the IoU of matches, in steps of 0.05.
 
   std::int64_t objects() const;

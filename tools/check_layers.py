@@ -84,6 +84,7 @@ HEADERS = {
     "task": "tasks",
     "draw": "tasks",
     "result_writer": "tasks",
+    "evaluation": "tasks",
     "c": "c",
 }
 

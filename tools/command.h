@@ -23,6 +23,7 @@ CLI::App* add_explain(CLI::App& app, Action& action);
 CLI::App* add_decode(CLI::App& app, Action& action);
 CLI::App* add_transcode(CLI::App& app, Action& action);
 CLI::App* add_verify(CLI::App& app, Action& action);
+CLI::App* add_eval(CLI::App& app, Action& action);
 
 /// Makes a subcommand whose options live in an `Options` of their own and whose work is `run(options)`.
 template<typename Options, typename Run>

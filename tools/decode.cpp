@@ -16,13 +16,15 @@
 #include "frame_sink.h"
 #include "interrupt.h"
 #include "limit_option.h"
+#include "range_options.h"
 #include "reader_options.h"
 
 namespace lanner::tool {
 namespace {
 
 struct DecodeOptions {
-  std::string input, output, frames;
+  std::string input, output;
+  std::optional<std::string> frames, at;
   ReaderOptions reader;
   bool md5 = false;
 };
@@ -88,12 +90,24 @@ std::size_t frames_at_once(const StreamInfo& stream) {
   return std::clamp<std::uint64_t>(bytes / (pixels * pixel_bytes), 1, most);
 }
 
+/// Numbers of the frames on the screen at the times of `--at`.
+std::vector<std::int64_t> frames_at(const std::string& text, VideoReader& reader) {
+  std::vector<std::int64_t> frames;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    frames.push_back(reader.index_at(parse_time(text.substr(begin, end - begin), "--at")));
+    begin = end + 1;
+  }
+  return frames;
+}
+
 void decode_some(const DecodeOptions& options, FrameSink& sink, Told& told) {
   const SourcePtr source = open_path(options.input, given_limits());
   VideoReader reader(source, options_for(options, source));
   told.decoder = reader.decoder_description();
   told.reason = reader.decoder_reason();
-  const std::vector<std::int64_t> wanted = parse_frames(options.frames, reader.size());
+  const std::vector<std::int64_t> wanted =
+      options.frames ? parse_frames(*options.frames, reader.size()) : frames_at(*options.at, reader);
   sink.expect(static_cast<std::int64_t>(wanted.size()));
   const std::size_t at_once = frames_at_once(reader.stream());
   ProgressBar bar("decode");
@@ -125,7 +139,7 @@ int run_decode(const DecodeOptions& options) {
   about("decode", options.input, [&] {
     FrameSink sink(options.output, options.md5, files);
     Told told;
-    if (options.frames.empty())
+    if (!options.frames && !options.at)
       decode_all(options, sink, told);
     else
       decode_some(options, sink, told);
@@ -150,8 +164,12 @@ CLI::App* add_decode(CLI::App& app, Action& action) {
   command->add_option(
       "--format", options->reader.format,
       "Pixel format: yuv420p, nv12, rgb24, rgb_planar, gray8 ... (default: the stream's own)");
-  command->add_option("--frames", options->frames,
-                      "Only these frames, in this order: numbers and slices as in Python: 0:100:5, 3,7,-1");
+  CLI::Option* frames =
+      command->add_option("--frames", options->frames,
+                          "Only these frames, in this order: numbers and slices as in Python: 0:100:5, 3,7,-1");
+  command
+      ->add_option("--at", options->at, "Only the frames on the screen at these times of the clip's own clock: 1.5,1:30")
+      ->excludes(frames);
   command->add_flag("--md5", options->md5, "Print the MD5 of the pixels and nothing else");
   command->add_flag("--rotate", options->reader.rotate,
                     "Rotate frames as the clip asks, as players do; pictures always are");
@@ -165,6 +183,7 @@ CLI::App* add_decode(CLI::App& app, Action& action) {
       "Examples:\n  lanner decode clip.mp4 --md5\n  lanner decode clip.mp4 -o clip.yuv --format yuv420p\n"
       "  lanner decode clip.mp4 --frames 0:100:5 --format rgb24 -o - | ...\n"
       "  lanner decode clip.mp4 --frames 100 -o frame.png\n"
+      "  lanner decode clip.mp4 --at 1.5,1:02:03.5 -o frame%05d.png\n"
       "  lanner decode clip.mp4 --device cuda:0 --md5");
   return command;
 }

@@ -65,8 +65,8 @@ int carry_out(const Action& action) {
 }
 
 void add_commands(CLI::App& app, Action& action) {
-  for (const auto add : {add_run, add_probe, add_decode, add_transcode, add_build, add_bench, add_explain,
-                         add_verify, add_doctor}) {
+  for (const auto add : {add_run, add_probe, add_decode, add_transcode, add_build, add_bench, add_eval,
+                         add_explain, add_verify, add_doctor}) {
     CLI::App* command = add(app, action);
     command->get_formatter()->column_width(34);
   }

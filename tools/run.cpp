@@ -122,9 +122,10 @@ void make_folder(const std::string& path) {
 }
 
 std::string accuracy_text(const Accuracy& accuracy) {
-  return fmt::format(
-      "mean IoU        {:.3f}\nclass accuracy  {:.3f}\nrecall          {:.3f}\nprecision       {:.3f}\n",
-      accuracy.mean_iou(), accuracy.class_accuracy(), accuracy.recall(), accuracy.precision());
+  return fmt::format("mean IoU        {:.3f}\nclass accuracy  {:.3f}\nrecall          {:.3f}\nprecision      "
+                     " {:.3f}\nmAP50           {:.3f}\nmAP50-95        {:.3f}\n",
+                     accuracy.mean_iou(), accuracy.class_accuracy(), accuracy.recall(), accuracy.precision(),
+                     accuracy.ap50, accuracy.ap);
 }
 
 std::string totals_text(const RunTotals& totals) {

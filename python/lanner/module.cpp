@@ -4,6 +4,7 @@
 
 #include "bindings.h"
 #include "environment.h"
+#include "evaluation.h"
 #include "warnings.h"
 
 NB_MODULE(_lanner, module) {
@@ -28,4 +29,5 @@ NB_MODULE(_lanner, module) {
   lanner::python::register_engine(module);
   lanner::python::register_build(module);
   lanner::python::register_tasks(module);
+  lanner::python::register_evaluation(module);
 }

@@ -7,9 +7,10 @@
 >>> lanner.save_image("marked.png", lanner.tasks.draw(image, detections))
 """
 
-from lanner._lanner import Classification, CropRunner, DepthMap, Detections, Embedding, Picture, Result, ResultWriter, SemanticMap, TaskReader
+from lanner._lanner import Classification, CropRunner, DepthMap, Detections, Embedding, Evaluation, Picture, Result, ResultWriter, SemanticMap, TaskReader
 from lanner._lanner import crop_box as crop
 from lanner._lanner import draw_result as draw
+from lanner._lanner import evaluate
 from lanner._lanner import suppress_boxes as suppress
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "DepthMap",
     "Detections",
     "Embedding",
+    "Evaluation",
     "Picture",
     "Result",
     "ResultWriter",
@@ -25,5 +27,6 @@ __all__ = [
     "TaskReader",
     "crop",
     "draw",
+    "evaluate",
     "suppress",
 ]

@@ -429,6 +429,30 @@ def elementary_stream_seeds() -> None:
     write("elementary_stream", "vc1", stream(5, b"\x20\0\0\1\x0f\xca", b"\1\2\3\4", b"\0\0\1\x0d\5"))
 
 
+def truth_seeds() -> None:
+    """COCO's annotations in each form, packed run lengths, and what names YOLO's classes."""
+    outline = [2, 1, 6, 1, 6, 4, 2, 4]
+    forms = {
+        "polygon": [outline, [0, 0, 3, 0, 0, 3]],
+        "runs": {"size": [10, 20], "counts": [0, 10, 190]},
+        "packed": {"size": [10, 20], "counts": "0:n5"},
+        "corners": [outline],
+    }
+    for name, segmentation in forms.items():
+        annotation = {"id": 1, "image_id": 1, "category_id": 2, "bbox": [2, 1, 4, 3], "area": 12, "iscrowd": 0}
+        annotation |= {"segmentation": segmentation, "keypoints": [2, 1, 2, 6, 4, 0]}
+        truth = {
+            "images": [{"id": 1, "file_name": "a.png", "width": 20, "height": 10}],
+            "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}],
+            "annotations": [annotation],
+        }
+        write("truth", f"coco-{name}", json.dumps(truth).encode())
+    write("truth", "packed-runs", b"0:n5")
+    write("truth", "yaml-lines", b"path: set # here\nval: images/val\nnames:\n  0: cat\n  1: 'big dog'\n")
+    write("truth", "yaml-list", b"names: [cat, 'a, b',\n  \"dog\"]\nval: x\n")
+    write("truth", "yaml-map", b"names: {0: cat, 1: dog}\n")
+
+
 def task_seeds() -> None:
     seeds = {
         "word": "detect",
@@ -491,6 +515,7 @@ if __name__ == "__main__":
     safetensors_seeds()
     regex_seeds()
     task_seeds()
+    truth_seeds()
     bitstream_seeds()
     protobuf_seeds()
     plan_seeds(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "bin" / "lanner")

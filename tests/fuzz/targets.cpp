@@ -21,6 +21,7 @@ std::span<const Target> targets() {
       {"safetensors", read_safetensors},
       {"task", read_task},
       {"tensorflow", read_tensorflow},
+      {"truth", read_truth},
   };
   return all;
 }

@@ -42,5 +42,6 @@ void read_index(std::span<const std::byte> input);
 void read_tensorflow(std::span<const std::byte> input);
 void read_caffe(std::span<const std::byte> input);
 void read_task(std::span<const std::byte> input);
+void read_truth(std::span<const std::byte> input);
 
 } // namespace lanner::fuzz

@@ -8,6 +8,8 @@ import subprocess
 import numpy as np
 import pytest
 
+import lanner
+
 from command import COMMAND, DATA, leftovers, make_clip, make_y4m, refuse, succeed
 
 JVT = DATA / "video" / "jvt"
@@ -60,6 +62,21 @@ def test_frames_are_chosen_as_from_a_list(clip, pixels, tmp_path, asked):
     assert (tmp_path / "some.yuv").read_bytes() == b"".join(wanted)
 
 
+def test_frames_are_chosen_by_what_is_on_the_screen(clip, pixels, tmp_path):
+    reader = lanner.VideoReader(clip)
+    begins = reader.times()
+    late = begins[7] + 0.9 * (begins[8] - begins[7])
+    succeed("decode", clip, "--at", f"{late:.6f},{begins[2] + 0.001:.6f}", "-o", tmp_path / "some.yuv")
+    frames = split(pixels, SIZE)
+    assert (tmp_path / "some.yuv").read_bytes() == frames[7] + frames[2]
+    succeed("decode", clip, "--at", "500ms", "-o", tmp_path / "at%02d.png")
+    assert leftovers(tmp_path, "some.yuv") == [f"at{reader.index_at(0.5):02d}.png"]
+    assert "500 s" in refuse("decode", clip, "--at", "500")
+    for wrong in ("a", "1,", ",1", "-1", ""):
+        assert "expected a time like" in refuse("decode", clip, "--at", wrong)
+    assert "excludes" in refuse("decode", clip, "--at", "1", "--frames", "1").lower()
+
+
 def test_decoders_side_by_side_give_the_same(clip, pixels):
     digest = hashlib.md5(pixels).hexdigest() + "\n"
     for decoders in (1, 2, 5):
@@ -77,7 +94,7 @@ def test_formats(clip, pixels, tmp_path):
 def test_bad_input_is_refused(clip, tmp_path):
     assert "frame 30 is out of range: the clip has 30 frames" in refuse("decode", clip, "--frames", "30")
     for wrong in ("a", "1:2:0", "", "1:2:3:4"):
-        assert "expected numbers and slices" in refuse("decode", clip, "--frames", wrong or ",")
+        assert "expected numbers and slices" in refuse("decode", clip, "--frames", wrong)
     assert "rgb24" in refuse("decode", clip, "--format", "rgb")
     message = refuse("decode", clip, "--device", "cuda:99", "-o", tmp_path / "out.yuv")
     assert "libnvcuvid" in message or "cuda:99" in message

@@ -202,6 +202,7 @@ class TestDetection:
         oracle = evaluate.evaluate(evaluate.read_lines(answers), evaluate.read_lines(folder / "truth.jsonl"))
         for name, key in (("mean IoU", "mean_iou"), ("class accuracy", "class_accuracy"), ("recall", "recall"), ("precision", "precision")):
             assert said[name] == pytest.approx(oracle[key], abs=6e-4)
+        assert 0.2 < float(text.split("mAP50 ")[1].split()[0]) < 0.4
         assert oracle["mean_iou"] < 0.4  # Two of three frames were not answered, and count as not found.
 
     def test_truth_needs_a_file_of_answers(self, scene):

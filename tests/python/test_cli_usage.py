@@ -9,7 +9,7 @@ import pytest
 
 from command import COMMAND, SECONDS, lanner, make_y4m, refuse, succeed
 
-COMMANDS = ["run", "probe", "transcode", "build", "bench", "explain", "verify", "doctor"]
+COMMANDS = ["run", "probe", "transcode", "build", "bench", "eval", "explain", "verify", "doctor"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

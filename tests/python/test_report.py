@@ -65,6 +65,7 @@ def test_the_page_holds_what_was_measured(report):
     assert all(frame["input"] != frame["result"] for frame in data["frames"])
     assert len(data["times"]["infer"]) == 25 and all(value > 0 for value in data["times"]["infer"])
     assert data["accuracy"]["frames"] == 25 and data["accuracy"]["mean_iou"] > 0.9
+    assert 0.8 < data["accuracy"]["ap"] <= data["accuracy"]["ap50"] <= 1
     assert sum(data["accuracy"]["histogram"]) == sum(one["found"] for one in data["accuracy"]["classes"])
     assert {span[0] for span in data["timeline"]["spans"]} == {"decode", "infer", "encode"}
     assert {span[1] for span in data["timeline"]["spans"]} == {"decode", "infer", "draw", "encode", "report"}

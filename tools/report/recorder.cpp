@@ -1,34 +1,18 @@
 #include "report/recorder.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include <lanner/preprocess.h>
+#include "report/page_parts.h"
 
 namespace lanner::tool {
 namespace {
 
 constexpr std::size_t max_frames = 12;
-constexpr std::int32_t shown_width = 560, shown_height = 560;
 constexpr int max_stretches = 240;
 constexpr std::size_t max_times = 20'000;
-
-std::vector<std::byte> to_jpeg(const Image& image) {
-  const double scale = std::min({1.0, static_cast<double>(shown_width) / image.width,
-                                 static_cast<double>(shown_height) / image.height});
-  Preprocess spec;
-  spec.dtype = DType::u8;
-  spec.channels_last = true;
-  spec.resize = Resize::area;
-  spec.width = std::max(1, static_cast<std::int32_t>(std::lround(image.width * scale)));
-  spec.height = std::max(1, static_cast<std::int32_t>(std::lround(image.height * scale)));
-  const Tensor pixels = to_tensor(image, spec);
-  return encode_image(Image::from_tensor(pixels.reshaped({spec.height, spec.width, 3}), PixelFormat::rgb24),
-                      "jpg");
-}
 
 std::string caption_of(const PictureAnswers& picture, TaskKind kind) {
   if (has_boxes(kind))

@@ -13,6 +13,7 @@
 #include "console.h"
 #include "report/assets.h"
 #include "report/graph_layout.h"
+#include "report/page_parts.h"
 #include "report/run_facts.h"
 #include "statistics.h"
 
@@ -22,25 +23,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t max_spans = 6000;
-
-std::string base64(const std::vector<std::byte>& bytes) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve(bytes.size() / 3 * 4 + 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto at = [&](std::size_t k) {
-      return i + k < bytes.size() ? std::to_integer<unsigned>(bytes[i + k]) : 0u;
-    };
-    const unsigned group = at(0) << 16 | at(1) << 8 | at(2);
-    for (std::size_t k = 0; k < 4; ++k)
-      text += i + k <= bytes.size() ? digits[group >> (18 - 6 * k) & 63] : '=';
-  }
-  return text;
-}
-
-std::string data_uri(const std::vector<std::byte>& jpeg) {
-  return "data:image/jpeg;base64," + base64(jpeg);
-}
 
 std::string inputs_text(const std::vector<RunInput>& inputs) {
   return inputs.size() == 1 ? file_name(inputs[0].path)
@@ -148,6 +130,9 @@ Json tiles_json(const ReportParts& parts) {
                          fmt::format("of {} found", accuracy.found())));
     tiles.push_back(tile("Recall", fmt::format("{:.1f}", accuracy.recall() * 100), "%",
                          fmt::format("precision {:.1f} %", accuracy.precision() * 100)));
+    if (accuracy.objects() > 0)
+      tiles.push_back(tile("mAP50", fmt::format("{:.3f}", accuracy.ap50), "",
+                           fmt::format("mAP50-95 {:.3f}", accuracy.ap)));
   }
   return tiles;
 }
@@ -173,6 +158,8 @@ Json accuracy_json(const Accuracy& accuracy) {
             {"class_accuracy", accuracy.class_accuracy()},
             {"recall", accuracy.recall()},
             {"precision", accuracy.precision()},
+            {"ap50", accuracy.objects() > 0 ? Json(accuracy.ap50) : Json()},
+            {"ap", accuracy.objects() > 0 ? Json(accuracy.ap) : Json()},
             {"histogram", accuracy.histogram},
             {"classes", Json::array()}};
   for (const Accuracy::Class& one : accuracy.classes)
@@ -318,21 +305,6 @@ std::string script_safe(const std::string& json) {
       text += "\\u003e";
     else if (c == '&')
       text += "\\u0026";
-    else
-      text += c;
-  }
-  return text;
-}
-
-std::string html_safe(const std::string& plain) {
-  std::string text;
-  for (const char c : plain) {
-    if (c == '<')
-      text += "&lt;";
-    else if (c == '>')
-      text += "&gt;";
-    else if (c == '&')
-      text += "&amp;";
     else
       text += c;
   }

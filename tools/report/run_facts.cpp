@@ -23,20 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t max_described = 200; ///< Clips that are opened again for what they say of themselves.
 
-std::string named_size(const std::string& path) {
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(path, error);
-  return error ? file_name(path) : fmt::format("{}, {}", file_name(path), bytes_text(size));
-}
-
-std::string date() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  char text[64] = {};
-  if (localtime_r(&now, &parts)) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %z", &parts);
-  return text;
-}
-
 /// As a shell takes it.
 std::string quoted(const std::string& word) {
   constexpr std::string_view plain =
@@ -45,20 +31,6 @@ std::string quoted(const std::string& word) {
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
-}
-
-/// How this process was called; empty where the system does not tell.
-std::string command_line() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  const std::string words((std::istreambuf_iterator<char>(file)), {});
-  std::string text;
-  for (std::size_t begin = 0; begin < words.size();) {
-    const std::size_t end = std::min(words.find('\0', begin), words.size());
-    const std::string word = words.substr(begin, end - begin);
-    text += (text.empty() ? "" : " ") + quoted(text.empty() ? file_name(word) : word);
-    begin = end + 1;
-  }
-  return text;
 }
 
 /// Of the stream that a player shows; empty for what cannot be opened once more.
@@ -100,6 +72,39 @@ void add_inputs(const std::vector<RunInput>& inputs, Json& facts) {
   }
 }
 
+} // namespace
+
+std::string file_name(const std::string& path) {
+  return fs::path(path).filename().string();
+}
+
+std::string named_size(const std::string& path) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  return error ? file_name(path) : fmt::format("{}, {}", file_name(path), bytes_text(size));
+}
+
+std::string date() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  char text[64] = {};
+  if (localtime_r(&now, &parts)) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %z", &parts);
+  return text;
+}
+
+std::string command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string words((std::istreambuf_iterator<char>(file)), {});
+  std::string text;
+  for (std::size_t begin = 0; begin < words.size();) {
+    const std::size_t end = std::min(words.find('\0', begin), words.size());
+    const std::string word = words.substr(begin, end - begin);
+    text += (text.empty() ? "" : " ") + quoted(text.empty() ? file_name(word) : word);
+    begin = end + 1;
+  }
+  return text;
+}
+
 std::string preprocess_text(const PictureInput& picture) {
   const Json spec = Json::parse(picture.spec.to_json());
   return fmt::format("{}x{}, {}, {}, {}, {}, range {}, mean {}, std {} (by {})", picture.spec.width,
@@ -107,12 +112,6 @@ std::string preprocess_text(const PictureInput& picture) {
                      spec["layout"].get<std::string>(), spec["resize"].get<std::string>(),
                      spec["fit"].get<std::string>(), spec["range"].dump(), spec["mean"].dump(),
                      spec["std"].dump(), picture.source);
-}
-
-} // namespace
-
-std::string file_name(const std::string& path) {
-  return fs::path(path).filename().string();
 }
 
 Json facts_json(const ReportParts& parts) {

@@ -1,0 +1,11 @@
+"""What each network of the demo learns: by name, as train.py takes it."""
+
+from lessons.classify import Colours, Kinds
+from lessons.depth import Depth
+from lessons.grid import Detect
+from lessons.masks import Masks
+from lessons.pose import Pose
+from lessons.poster import Poster
+from lessons.upscale import Upscale
+
+LESSONS = {lesson.name: lesson for lesson in (Detect, Kinds, Colours, Masks, Pose, Depth, Upscale, Poster)}

@@ -1,0 +1,247 @@
+// YOLO's folders: a text file for each picture, a line for each object, in shares of the picture.
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "tasks/evaluation/dataset.h"
+#include "tasks/evaluation/runs.h"
+#include "tasks/evaluation/turned_box.h"
+#include "tasks/evaluation/yolo_names.h"
+
+namespace lanner::tasks {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Of a person's box the part that is person, by which the area of objects with key points is told where
+/// only boxes are known; as ultralytics has it.
+constexpr double filled_part = 0.53;
+constexpr double least_share = -1, most_share = 2; ///< Points may lie outside; pixels are far beyond.
+
+struct Line {
+  std::int64_t number = 0;
+  std::vector<double> values; ///< In shares.
+};
+
+Line parse_line(std::string_view text) {
+  std::vector<double> values;
+  while (true) {
+    const std::size_t start = text.find_first_not_of(" \t\r");
+    if (start == std::string_view::npos) break;
+    text.remove_prefix(start);
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    check(error == std::errc() && std::isfinite(value), ErrorCode::bad_data, "expected numbers");
+    check(values.empty() || (value >= least_share && value <= most_share), ErrorCode::bad_data,
+          "{} is no share of the picture, 0 to 1", value);
+    values.push_back(value);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  }
+  check(values.size() >= 5, ErrorCode::bad_data, "expected a class and four numbers or more, got {}",
+        values.size());
+  check(values[0] >= 0 && values[0] < 1e6 && values[0] == std::floor(values[0]), ErrorCode::bad_data,
+        "class {} is no whole number from 0 on", values[0]);
+  return {static_cast<std::int64_t>(values[0]), {values.begin() + 1, values.end()}};
+}
+
+/// Left, top, width, height around points.
+std::array<double, 4> around(std::span<const double> points) {
+  double left = points[0], right = left, top = points[1], bottom = top;
+  for (std::size_t i = 2; i + 1 < points.size(); i += 2) {
+    left = std::min(left, points[i]), right = std::max(right, points[i]);
+    top = std::min(top, points[i + 1]), bottom = std::max(bottom, points[i + 1]);
+  }
+  return {left, top, right - left, bottom - top};
+}
+
+struct YoloForm : Dataset::Form {
+  PictureTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const override {
+    PictureTruth truth;
+    if (files[i].empty()) return truth;
+    const std::string all = read_small_text(files[i], limits);
+    std::string_view rest = all;
+    for (std::size_t line = 1; !rest.empty(); ++line) {
+      const std::size_t end = rest.find('\n');
+      const std::string_view text = rest.substr(0, end);
+      if (text.find_first_not_of(" \t\r") != std::string_view::npos)
+        truth.objects.push_back(with_context([&] { return fmt::format("{}:{}", files[i], line); },
+                                             [&] { return object_of(parse_line(text), width, height); }));
+      rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    }
+    return truth;
+  }
+
+  std::int64_t class_of(std::int64_t number) const {
+    if (classes.empty()) {
+      check(known == 0 || number < known, ErrorCode::bad_data, "class {}, the network has {}", number, known);
+      return number;
+    }
+    check(number < static_cast<std::int64_t>(classes.size()), ErrorCode::bad_data,
+          "class {}, there are {} names", number, classes.size());
+    const std::int64_t found = classes[static_cast<std::size_t>(number)];
+    if (found < 0) fail_unmatched("class", "the name", names[static_cast<std::size_t>(number)], network);
+    return found;
+  }
+
+  TruthObject object_of(const Line& line, std::int32_t width, std::int32_t height) const {
+    TruthObject object;
+    object.label = class_of(line.number);
+    std::vector<double> values = line.values;
+    if (kind == TaskKind::pose) return with_points(object, values, width, height);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] *= i % 2 == 0 ? width : height;
+    if (kind == TaskKind::obb) {
+      check(values.size() == 8, ErrorCode::bad_data,
+            "expected a class and four corners, got {} numbers behind the class", values.size());
+      object.rotated = turned_box(values);
+      object.box = around(values);
+      object.area = static_cast<double>((*object.rotated)[2]) * (*object.rotated)[3];
+      return object;
+    }
+    const bool polygon = values.size() > 4;
+    check(!polygon || (values.size() >= 6 && values.size() % 2 == 0), ErrorCode::bad_data,
+          "expected a class and centre, width and height, or a class and the corners of a polygon, got {} "
+          "numbers "
+          "behind the class",
+          values.size());
+    check(polygon || kind != TaskKind::segment, ErrorCode::bad_data,
+          "is a box, task segment is measured on polygons");
+    object.box = polygon
+                     ? around(values)
+                     : std::array{values[0] - values[2] / 2, values[1] - values[3] / 2, values[2], values[3]};
+    check(object.box[2] >= 0 && object.box[3] >= 0, ErrorCode::bad_data, "the box has a size below 0");
+    object.area = object.box[2] * object.box[3];
+    if (kind != TaskKind::segment) return object;
+    object.mask = runs_of_polygon(values, width, height, limits);
+    object.area = static_cast<double>(area_of(object.mask));
+    return object;
+  }
+
+  TruthObject with_points(TruthObject object, const std::vector<double>& values, std::int32_t width,
+                          std::int32_t height) const {
+    const std::size_t each = values.size() > 4 && points > 0 ? (values.size() - 4) / points : 0;
+    check(points > 0 && values.size() == 4 + points * each && (each == 2 || each == 3), ErrorCode::bad_data,
+          "expected a class, a box and {} key points of 2 or 3 numbers, got {} numbers behind the class",
+          points, values.size());
+    object.box = {(values[0] - values[2] / 2) * width, (values[1] - values[3] / 2) * height,
+                  values[2] * width, values[3] * height};
+    object.area = object.box[2] * object.box[3] * filled_part;
+    for (std::size_t i = 4; i < values.size(); i += each) {
+      const bool somewhere = values[i] != 0 || values[i + 1] != 0;
+      object.keypoints.push_back({values[i] * width, values[i + 1] * height,
+                                  each == 3   ? values[i + 2]
+                                  : somewhere ? 1.
+                                              : 0.});
+    }
+    return object;
+  }
+
+  TaskKind kind = TaskKind::detect;
+  std::size_t points = 0;
+  Limits limits;
+  std::vector<std::string> files;    ///< As `pictures`; empty: there is no file, and nothing in the picture.
+  std::vector<std::int64_t> classes; ///< By their number in the files; empty: they are the network's.
+  std::vector<std::string> names, network;
+  std::int64_t known = 0; ///< Classes of the network, 0 where that is not known.
+};
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+/// The folder that the file calls `val`, by its own `path` or beside it.
+fs::path val_folder(const fs::path& yaml, const YoloFacts& facts) {
+  const fs::path beside = yaml.parent_path();
+  for (const fs::path& folder :
+       {beside / facts.path / facts.val, beside / facts.val, fs::path(facts.path) / facts.val})
+    if (is_folder(folder)) return folder.lexically_normal();
+  fail(ErrorCode::not_found, "{}: val is '{}', which is no folder beside it or in its path '{}'",
+       yaml.string(), facts.val, facts.path);
+}
+
+/// The last `images` of a path becomes `labels`.
+fs::path labels_folder(const fs::path& images) {
+  std::vector<fs::path> parts(images.begin(), images.end());
+  const auto found = std::ranges::find(parts.rbegin(), parts.rend(), fs::path("images"));
+  check(found != parts.rend(), ErrorCode::bad_data,
+        "{}: no part of its path is called images, so that the labels' folder is not known", images.string());
+  *found = "labels";
+  fs::path result;
+  for (const fs::path& part : parts) result /= part;
+  return result;
+}
+
+/// Of a folder with images and labels: the pictures' folder.
+fs::path images_folder(const fs::path& data, std::vector<std::string>& notes) {
+  const fs::path images = data / "images";
+  check(is_folder(images), ErrorCode::not_found, "{}: there are labels, but no folder images beside them",
+        data.string());
+  if (!pictures_in(images, false).empty() || !is_folder(images / "val")) return images;
+  notes.push_back(fmt::format("{}: its part val is taken", images.string()));
+  return images / "val";
+}
+
+void match_classes(YoloForm& form, const Task& task, const DatasetOptions& options, std::string& how) {
+  form.network = task.labels;
+  form.known = task.labels.empty() ? options.classes : static_cast<std::int64_t>(task.labels.size());
+  how = "by number";
+  if (task.labels.empty()) form.labels = std::exchange(form.names, {});
+  if (form.names.empty()) return;
+  const ClassNumbers found = match_names(form.names, task.labels);
+  check(found.matched > 0, ErrorCode::bad_data,
+        "none of the {} names of classes is a label of the network, which has {}", form.names.size(),
+        task.labels.size());
+  form.classes = found.numbers;
+  how = "by name";
+}
+
+} // namespace
+
+FormPtr open_yolo(const fs::path& data, const Task& task, const DatasetOptions& options) {
+  auto form = std::make_shared<YoloForm>();
+  form->kind = *task.kind;
+  form->points = static_cast<std::size_t>(task.keypoints.value_or(0));
+  form->limits = options.limits;
+  const fs::path yaml = is_folder(data) ? data / "data.yaml" : data;
+  YoloFacts facts;
+  if (is_file(yaml))
+    facts = with_context([&] { return yaml.string(); },
+                         [&] { return read_yolo_facts(read_small_text(yaml, options.limits)); });
+  form->names = std::move(facts.names);
+  const fs::path images = !options.images.empty() ? options.images
+                          : !facts.val.empty()    ? val_folder(yaml, facts)
+                                                  : images_folder(yaml.parent_path(), form->notes);
+  const fs::path labels = labels_folder(images);
+  check(is_folder(labels), ErrorCode::not_found, "{}: there is no folder of labels", labels.string());
+  std::string how;
+  with_context([&] { return yaml.string(); }, [&] { match_classes(*form, task, options, how); });
+  std::size_t unlabelled = 0;
+  for (const fs::path& picture : pictures_in(images, true)) {
+    const fs::path file = (labels / picture.lexically_relative(images)).replace_extension(".txt");
+    const bool there = is_file(file);
+    unlabelled += !there;
+    form->pictures.push_back(picture.string());
+    form->files.push_back(there ? file.string() : std::string());
+  }
+  check(unlabelled < form->pictures.size() || form->pictures.empty(), ErrorCode::bad_data,
+        "{}: none of {} has a file of labels in {}", images.string(),
+        counted(form->pictures.size(), "picture"), labels.string());
+  form->notes.push_back(fmt::format("{}: {} with labels of {}, classes matched {}", images.string(),
+                                    counted(form->pictures.size(), "picture"), labels.string(), how));
+  if (unlabelled > 0)
+    form->notes.push_back(fmt::format("{}: {} without a file of labels: nothing is in them", images.string(),
+                                      counted(unlabelled, "picture")));
+  return form;
+}
+
+} // namespace lanner::tasks

@@ -1,0 +1,217 @@
+#include "report/eval_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <lanner/doctor.h>
+#include <lanner/draw.h>
+#include <lanner/error.h>
+#include <lanner/version.h>
+
+#include "console.h"
+#include "eval_text.h"
+#include "limit_option.h"
+#include "report/assets.h"
+#include "report/page_parts.h"
+#include "report/run_facts.h"
+
+namespace lanner::tool {
+namespace {
+
+constexpr std::string_view own_css = R"page(
+.worst { display: grid; gap: 18px; grid-template-columns: repeat(auto-fit, minmax(min(460px, 100%), 1fr)); }
+.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 8px; }
+.pair figure, .worst > figure { margin: 0; }
+.pair img { width: 100%; max-height: 340px; object-fit: contain; display: block; background: var(--wash); border-radius: 8px; }
+.pair figcaption { font-size: 12px; margin-top: 3px; }
+.worst > figure > figcaption { display: block; overflow-wrap: anywhere; }
+table.data td.bar { background: linear-gradient(to right, rgba(var(--heat), .24) var(--part), transparent var(--part)) no-repeat; background-clip: padding-box; border-left: 10px solid transparent; padding: 4px 6px; }
+.worst.single { grid-template-columns: repeat(auto-fill, minmax(min(220px, 100%), 1fr)); }
+.worst.single img { width: 100%; height: 180px; object-fit: contain; display: block; background: var(--wash); border-radius: 8px; }
+@media (min-width: 760px) { dl.numbers { grid-template-columns: repeat(3, max-content 1fr); } }
+table.data td.label { overflow-wrap: anywhere; min-width: 9ch; }
+table.data td.bar + td:not(.bar) { padding-left: 12px; }
+table.data th button { all: unset; cursor: pointer; }
+table.data th button:focus-visible { outline: 2px solid var(--accent); }
+)page";
+
+constexpr std::size_t most_tiles = 6;
+
+/// A click on a heading sorts the table by it; the theme is the system's.
+constexpr std::string_view own_script = R"page(
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const theme = () = > document.documentElement.setAttribute("data-theme", dark.matches ? "dark" : "light");
+dark.addEventListener("change", theme);
+theme();
+for (const head of document.querySelectorAll("table.sorted th")) {
+  const button = document.createElement("button");
+  button.append(... head.childNodes);
+  head.append(button);
+  button.addEventListener(
+      "click", () = > {
+        const place = head.cellIndex, body = head.closest("table").tBodies[0];
+        const down = head.getAttribute("aria-sort") != = "descending";
+        for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+        const value = (row) = > row.cells[place].textContent;
+        const number = (text) = > (text == = "-" ? -1 : Number(text));
+        const rows = [... body.rows];
+        const words = rows.some((row) = > Number.isNaN(number(value(row))));
+        rows.sort((a, b) =
+                      > (words ? value(b).localeCompare(value(a)) : number(value(b)) - number(value(a))) *
+                            (down ? 1 : -1));
+        body.append(... rows);
+      });
+}
+)page";
+
+std::string safe(const std::string& text) {
+  return html_safe(visible(text));
+}
+
+/// Numbers that a reader looks for first; those of sizes and of recalls stand with all others.
+bool is_main(const Metric& metric) {
+  for (const char* part : {"ar_", "_small", "_medium", "_large", "threshold"})
+    if (metric.name.find(part) != std::string::npos) return false;
+  return !std::isnan(metric.value);
+}
+
+std::string tiles_html(const Evaluation& evaluation) {
+  std::string html = "<div class=\"tiles\">\n";
+  std::size_t shown = 0;
+  for (const Metric& metric : evaluation.metrics) {
+    if (!is_main(metric)) continue;
+    html +=
+        fmt::format("<div class=\"tile\"><div class=\"what\">{}</div><div class=\"value\">{}</div></div>\n",
+                    safe(metric.title), metric_text(metric.value));
+    if (++shown == most_tiles) break;
+  }
+  return html + "</div>\n";
+}
+
+std::string metrics_html(const Evaluation& evaluation) {
+  std::string html = "<dl class=\"facts numbers\">\n";
+  for (const Metric& metric : evaluation.metrics)
+    html += fmt::format("<dt>{}</dt><dd>{}</dd>\n", safe(metric.title), metric_text(metric.value));
+  return html + "</dl>\n";
+}
+
+std::string classes_html(const Evaluation& evaluation) {
+  const std::vector<ClassEvaluation>& classes = evaluation.classes;
+  if (classes.empty()) return {};
+  const bool remarks =
+      std::ranges::any_of(classes, [](const ClassEvaluation& one) { return !one.remark.empty(); });
+  std::string html =
+      "<section id=\"classes\"><h2>Classes</h2><p class=\"note\">A click on a heading sorts.</p>"
+      "<div class=\"card scroll\"><table class=\"data sorted\"><thead><tr><th "
+      "class=\"r\">number</th><th>class</th>";
+  html += fmt::format("<th class=\"r\">{}</th>", counted_noun(evaluation.kind));
+  for (const Metric& metric : classes[0].metrics)
+    html += fmt::format("<th class=\"r\">{}</th>", safe(metric.title));
+  if (remarks) html += "<th>mistakes</th>";
+  html += "</tr></thead><tbody>\n";
+  for (const ClassEvaluation& one : classes) {
+    html += fmt::format("<tr><td class=\"r\">{}</td><td class=\"label\">{}</td><td class=\"r\">{}</td>",
+                        one.number, safe(one.label), one.count);
+    for (const Metric& metric : one.metrics)
+      html += fmt::format("<td class=\"r bar\" style=\"--part:{:.1f}%\">{}</td>",
+                          std::isnan(metric.value) ? 0 : metric.value * 100, metric_text(metric.value));
+    if (remarks) html += fmt::format("<td>{}</td>", safe(one.remark));
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div></section>\n";
+}
+
+/// A whole picture's class is told by the caption: words would hide a small picture.
+std::string plain_html(const Image& image) {
+  return fmt::format("<img alt=\"\" src=\"{}\">", data_uri(to_jpeg(image)));
+}
+
+std::string figure_html(const Image& image, const TaskResult& result, const Task& task, const char* what) {
+  return fmt::format("<figure><img alt=\"{}\" src=\"{}\"><figcaption>{}</figcaption></figure>", what,
+                     data_uri(to_jpeg(draw_result(image, result, task))), what);
+}
+
+/// A picture that was there a moment ago and is not is left out.
+std::string worst_html(const WorstPicture& one, const Task& task) {
+  Image image;
+  try {
+    image = load_image(one.source, given_limits());
+  } catch (const Error&) {
+    return {};
+  }
+  if (image.width != one.width || image.height != one.height) return {};
+  const std::string caption =
+      fmt::format("<figcaption><b>{}</b> {}</figcaption>", safe(file_name(one.source)), safe(one.caption));
+  if (task.kind == TaskKind::classify)
+    return fmt::format("<figure class=\"card\">{}{}</figure>\n", plain_html(image), caption);
+  const TaskResult truth = result_of_truth(one.truth, *task.kind, one.width, one.height);
+  return fmt::format("<figure class=\"card\"><div class=\"pair\">{}{}</div>{}</figure>\n",
+                     figure_html(image, truth, task, "truth"), figure_html(image, one.answer, task, "answer"),
+                     caption);
+}
+
+std::string worst_section(const Evaluation& evaluation, const Task& task) {
+  if (evaluation.worst.empty()) return {};
+  std::string html = fmt::format("<section id=\"worst\"><h2>The worst pictures</h2><p class=\"note\">{}</p>"
+                                 "<div class=\"worst{}\">\n",
+                                 worst_note(evaluation), task.kind == TaskKind::classify ? " single" : "");
+  for (const WorstPicture& one : evaluation.worst) html += worst_html(one, task);
+  return html + "</div></section>\n";
+}
+
+std::string facts_html(const EvalReportParts& parts) {
+  std::string html = "<section id=\"details\"><h2>Details</h2><div class=\"card\"><dl class=\"facts\">\n";
+  const auto add = [&](const char* name, const std::string& text) {
+    if (!text.empty()) html += fmt::format("<dt>{}</dt><dd>{}</dd>\n", name, safe(text));
+  };
+  const std::string device = parts.engine.device().to_string();
+  add("date", date());
+  add("command", command_line());
+  add(parts.facts.plan ? "plan" : "model", named_size(parts.model));
+  for (const std::string& note : parts.evaluation.notes) add("note", note);
+  add("preprocessing", preprocess_text(parts.picture));
+  add("device", parts.engine.device().is_host() ? fmt::format("{}, {} threads of the network",
+                                                              machine_facts().cpu, parts.engine.threads())
+                                                : device);
+  if (parts.evaluation.failed > 0) add("not read", std::to_string(parts.evaluation.failed));
+  return html + "</dl></div></section>\n";
+}
+
+} // namespace
+
+void write_eval_report(OutputFile& file, const EvalReportParts& parts) {
+  const Evaluation& evaluation = parts.evaluation;
+  const std::string title = fmt::format("{} on {}", file_name(parts.model), parts.data);
+  file.write(fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"generator\" content=\"lanner\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src "
+      "'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>{} - Lanner evaluation</title>\n"
+      "<link rel=\"icon\" href=\"data:,\">\n<style>\n",
+      safe(title)));
+  file.write(page_css);
+  file.write(own_css);
+  file.write(
+      fmt::format("</style>\n</head>\n<body>\n<main class=\"wrap\">\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n",
+                  safe(title), safe(lead_text(evaluation))));
+  file.write(tiles_html(evaluation));
+  if (evaluation.metrics.size() > most_tiles)
+    file.write("<section id=\"metrics\"><h2>All numbers</h2><div class=\"card\">" + metrics_html(evaluation) +
+               "</div></section>\n");
+  file.write(worst_section(evaluation, parts.task));
+  file.write(classes_html(evaluation));
+  file.write(facts_html(parts));
+  file.write(fmt::format(
+      "<footer>Made by lanner {}. This page holds everything that it shows and loads nothing.</footer>\n"
+      "</main>\n<script>",
+      std::string(version())));
+  file.write(own_script);
+  file.write("</script>\n</body>\n</html>\n");
+  file.commit();
+}
+
+} // namespace lanner::tool

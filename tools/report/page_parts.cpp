@@ -1,0 +1,66 @@
+#include "report/page_parts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include <lanner/preprocess.h>
+
+namespace lanner::tool {
+namespace {
+
+constexpr std::int32_t shown_width = 560, shown_height = 560;
+
+std::string base64(const std::vector<std::byte>& bytes) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve(bytes.size() / 3 * 4 + 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const auto at = [&](std::size_t k) {
+      return i + k < bytes.size() ? std::to_integer<unsigned>(bytes[i + k]) : 0u;
+    };
+    const unsigned group = at(0) << 16 | at(1) << 8 | at(2);
+    for (std::size_t k = 0; k < 4; ++k)
+      text += i + k <= bytes.size() ? digits[group >> (18 - 6 * k) & 63] : '=';
+  }
+  return text;
+}
+
+} // namespace
+
+std::string data_uri(const std::vector<std::byte>& jpeg) {
+  return "data:image/jpeg;base64," + base64(jpeg);
+}
+
+std::vector<std::byte> to_jpeg(const Image& image) {
+  const double scale = std::min({1.0, static_cast<double>(shown_width) / image.width,
+                                 static_cast<double>(shown_height) / image.height});
+  Preprocess spec;
+  spec.dtype = DType::u8;
+  spec.channels_last = true;
+  spec.resize = Resize::area;
+  spec.width = std::max(1, static_cast<std::int32_t>(std::lround(image.width * scale)));
+  spec.height = std::max(1, static_cast<std::int32_t>(std::lround(image.height * scale)));
+  const Tensor pixels = to_tensor(image, spec);
+  return encode_image(Image::from_tensor(pixels.reshaped({spec.height, spec.width, 3}), PixelFormat::rgb24),
+                      "jpg");
+}
+
+std::string html_safe(const std::string& plain) {
+  std::string text;
+  for (const char c : plain) {
+    if (c == '<')
+      text += "&lt;";
+    else if (c == '>')
+      text += "&gt;";
+    else if (c == '&')
+      text += "&amp;";
+    else if (c == '"')
+      text += "&quot;";
+    else
+      text += c;
+  }
+  return text;
+}
+
+} // namespace lanner::tool
