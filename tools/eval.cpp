@@ -1,7 +1,6 @@
 // lanner eval: how right a network is on pictures whose truth is known.
 
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -24,8 +23,6 @@
 namespace lanner::tool {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr double long_budget = 3;          ///< Seconds of timing kernels that many pictures are worth.
 constexpr std::size_t many_pictures = 200; ///< Fewer go by heuristics.
 
@@ -44,11 +41,15 @@ struct EvalOptions {
 Files declare_files(const EvalOptions& options) {
   Files files;
   declare_task_files(options.task, files);
-  std::error_code ignored;
-  if (fs::is_regular_file(options.data, ignored)) files.reads("--data", options.data);
   files.writes("--json", options.json);
   files.writes("--report", options.report);
   return files;
+}
+
+/// Many files, which are looked at where something is written alone.
+void declare_data(const EvalOptions& options, const Dataset& data, Files& files) {
+  if (options.json.empty() && options.report.empty()) return;
+  for (const std::string& path : data.files()) files.reads("--data", path);
 }
 
 /// Pictures in one run: what the model insists on, else what was asked for.
@@ -103,6 +104,7 @@ int run_eval(const EvalOptions& options) {
   std::string measured;
   const Task task = evaluation_task(found.task, given, measured);
   const Dataset data = open_data(options, *facts.engine, task);
+  declare_data(options, data, files);
   const int batch = batch_size(options, input);
   const std::vector<std::string> notes = notes_of(found.reason, measured, data);
   for (const std::string& note : notes) print_note("note: " + note);

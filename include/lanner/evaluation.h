@@ -127,6 +127,7 @@ public:
 
   std::size_t size() const noexcept;
   const std::string& picture(std::size_t i) const; ///< Its path.
+  std::vector<std::string> files() const;          ///< All that is read: pictures, and what says their truth.
   /// For the picture of this size as it was read. Throws Error{not_found, bad_data, limit_exceeded}.
   PictureTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const;
   /// The task with the data's names of classes where it has none itself.

@@ -54,6 +54,8 @@ def commands(path, good, out):
     yield ["build", path, "-o", out / "out.plan"]
     yield ["explain", path]
     yield ["verify", path]
+    yield ["eval", path, "--data", good["picture"].parent, "--preset", "none", "--json", out / "out.json"]
+    yield ["eval", good["model"], *QUICK, "--data", path, "--report", out / "out.html"]
     yield ["bench", path, "--duration", "10ms"]
 
 

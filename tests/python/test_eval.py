@@ -391,6 +391,16 @@ def test_yolo_folders(tmp_path):
     assert any("1 picture without a file of labels" in note for note in found["notes"])
 
 
+def test_no_output_takes_the_place_of_the_data(tmp_path, colors):
+    model = color_classifier(tmp_path / "m.onnx")
+    before = {path: path.read_bytes() for path in colors.rglob("*.ppm")}
+    options = ["--labels", tmp_path / "labels.txt", "--preset", "none", *QUICK]
+    for option in ("--json", "--report"):
+        for victim in (colors / "red/a.ppm", model, tmp_path / "labels.txt"):
+            assert "would overwrite" in refuse("eval", model, "--data", colors, *options, option, victim)
+    assert {path: path.read_bytes() for path in colors.rglob("*.ppm")} == before
+
+
 def test_kinds_without_a_measure(tmp_path):
     from test_tasks import constant_network
 
@@ -407,12 +417,13 @@ def test_wrong_data_is_told(tmp_path, colors):
     (tmp_path / "bad.json").write_text("{")
     assert "bad.json" in refuse("eval", model, "--data", tmp_path / "bad.json", *options)
     truth, _ = draw_scene(tmp_path, "detect", pictures=2)
+    before = truth.read_bytes()
+    assert "would overwrite" in refuse("eval", model, "--data", truth, "--json", truth, *options)
+    assert truth.read_bytes() == before
     (tmp_path / "images/001.png").unlink()
     (tmp_path / "images/002.png").unlink()
     assert "say in which folder the pictures are" in refuse("eval", model, "--data", truth, *options)
-    before = truth.read_bytes()
-    assert "would overwrite" in refuse("eval", model, "--data", truth, "--json", truth, *options)
-    assert truth.read_bytes() == before and leftovers(tmp_path / "images") == []
+    assert leftovers(tmp_path / "images") == []
 
 
 def test_python_gives_the_same(tmp_path, colors):

@@ -194,6 +194,7 @@ public:
   Reader(const fs::path& file, const Task& task, const DatasetOptions& options)
       : file_(file), task_(task), options_(options), form_(std::make_shared<CocoForm>()) {
     form_->path = file.string();
+    form_->others.push_back(form_->path);
     form_->kind = *task.kind;
     form_->limits = options.limits;
   }

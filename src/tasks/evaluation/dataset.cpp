@@ -169,6 +169,12 @@ const std::string& Dataset::picture(std::size_t i) const {
   return form_->pictures[i];
 }
 
+std::vector<std::string> Dataset::files() const {
+  std::vector<std::string> all = form_->others;
+  all.insert(all.end(), form_->pictures.begin(), form_->pictures.end());
+  return all;
+}
+
 PictureTruth Dataset::truth(std::size_t i, std::int32_t width, std::int32_t height) const {
   check(i < size(), ErrorCode::invalid_argument, "data set: picture {} of {}", i, size());
   check(width > 0 && height > 0, ErrorCode::invalid_argument, "data set: a picture of {}x{} has no pixels",

@@ -16,6 +16,7 @@ struct Dataset::Form {
   virtual PictureTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const = 0;
 
   std::vector<std::string> pictures; ///< Paths.
+  std::vector<std::string> others;   ///< Files that say the truth.
   std::vector<std::string> notes;
   std::vector<std::string> labels; ///< Of classes, where the task has none.
 };

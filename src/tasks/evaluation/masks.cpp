@@ -96,6 +96,7 @@ FormPtr open_masks(const fs::path& folder, const Task& task, const DatasetOption
     form->pictures.push_back((folders.images / key).string());
     form->masks.push_back(mask.string());
   }
+  form->others = form->masks;
   form->notes.push_back(fmt::format("{}: {} with masks of {}, pixels of {} do not count",
                                     folders.images.string(), counted(form->pictures.size(), "picture"),
                                     folders.masks.string(), form->ignore));

@@ -217,6 +217,7 @@ FormPtr open_yolo(const fs::path& data, const Task& task, const DatasetOptions& 
   if (is_file(yaml))
     facts = with_context([&] { return yaml.string(); },
                          [&] { return read_yolo_facts(read_small_text(yaml, options.limits)); });
+  if (is_file(yaml)) form->others.push_back(yaml.string());
   form->names = std::move(facts.names);
   const fs::path images = !options.images.empty() ? options.images
                           : !facts.val.empty()    ? val_folder(yaml, facts)
@@ -231,6 +232,7 @@ FormPtr open_yolo(const fs::path& data, const Task& task, const DatasetOptions& 
     const bool there = is_file(file);
     unlabelled += !there;
     form->pictures.push_back(picture.string());
+    if (there) form->others.push_back(file.string());
     form->files.push_back(there ? file.string() : std::string());
   }
   check(unlabelled < form->pictures.size() || form->pictures.empty(), ErrorCode::bad_data,
