@@ -1,7 +1,9 @@
 #include "tasks/values.h"
 
 #include "base/check.h"
+#include "device/cpu.h"
 #include "tasks/cuda/lane.h"
+#include "tasks/halves.h"
 #include "tasks/names.h"
 #include "tensor/cast.h"
 #include "tensor/float16.h"
@@ -64,8 +66,11 @@ float Values::operator[](std::int64_t i) const {
 
 const float* Values::run(std::int64_t from, std::int64_t count, float* buffer) const {
   if (tensor_.dtype() == DType::f32) return static_cast<const float*>(tensor_.data()) + from;
-  cast_elements(tensor_.dtype(), static_cast<const std::uint16_t*>(tensor_.data()) + from, DType::f32, buffer,
-                static_cast<std::size_t>(count));
+  const auto* const bits = static_cast<const std::uint16_t*>(tensor_.data()) + from;
+  if (tensor_.dtype() == DType::f16 && cpu_features().has_avx2())
+    halves_to_floats_avx2(bits, count, buffer);
+  else
+    cast_elements(tensor_.dtype(), bits, DType::f32, buffer, static_cast<std::size_t>(count));
   return buffer;
 }
 
