@@ -90,7 +90,7 @@ private:
   }
 
   void list_rows(std::int64_t* found) {
-    lane_.launch(lane_.function(stem, "task_list_rows"), {.blocks = 1, .threads = 1024},
+    lane_.launch(lane_.function(stem, "task_list_rows"), {.blocks = 1, .threads = cuda::listing_threads},
                  static_cast<const std::uint8_t*>(flags_), scan_.scores.rows, list_, found);
   }
 

@@ -28,6 +28,8 @@ struct ScanParameters {
   std::int32_t peak_width = 0, peak_height = 0;
 };
 
+/// Of the block that lists flagged rows.
+inline constexpr int listing_threads = 1024;
 /// Flags of rows are read so many at a time; behind the last row they are 0.
 inline constexpr int flags_each = 16;
 LANNER_HOST_DEVICE inline std::int64_t padded_flags(std::int64_t rows) {

@@ -44,7 +44,8 @@ __global__ void task_sort_boxes(SuppressParameters p) {
 }
 
 /// One block: which of the boxes from `first` on stay.
-__global__ void task_resolve_boxes(SuppressParameters p, std::int64_t first) {
+__global__ void __launch_bounds__(suppressed_together)
+    task_resolve_boxes(SuppressParameters p, std::int64_t first) {
   __shared__ std::uint8_t gone[suppressed_together];
   std::int64_t count = p.state[stayed];
   __syncthreads(); // All read it.

@@ -96,8 +96,8 @@ __global__ void task_scan_bf16(std::uint8_t* flags, ScanParameters p) {
 }
 
 /// One block: numbers of flagged rows, in order.
-__global__ void task_list_rows(const std::uint8_t* flags, std::int64_t rows, std::int32_t* list,
-                               std::int64_t* found) {
+__global__ void __launch_bounds__(listing_threads)
+    task_list_rows(const std::uint8_t* flags, std::int64_t rows, std::int32_t* list, std::int64_t* found) {
   std::int64_t before = 0;
   for (std::int64_t tile = 0; tile < rows; tile += std::int64_t{blockDim.x} * flags_each) {
     const std::int64_t first = tile + std::int64_t{threadIdx.x} * flags_each;
