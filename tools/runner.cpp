@@ -68,7 +68,8 @@ Tensor first_of(const Tensor& tensor, int batch) {
     return tensor;
   Shape shape = tensor.shape();
   shape[0] = 1;
-  return Tensor::wrap(const_cast<void*>(tensor.data()), tensor.dtype(), shape, tensor.owner());
+  return Tensor::wrap(const_cast<void*>(tensor.data()), tensor.dtype(), shape, tensor.owner(), {},
+                      tensor.device());
 }
 
 Image load_picture(const RunInput& input) {
@@ -137,6 +138,11 @@ void Runner::run(const std::vector<RunInput>& inputs) {
   totals_.cpu_seconds += cpu_seconds() - cpu;
 }
 
+/// Outputs are read where they lie, unless their numbers are the answer.
+ContextOptions Runner::context_options() const {
+  return {0, settings_.recorder != nullptr, settings_.reader.task().kind != TaskKind::none};
+}
+
 void Runner::fail_input(const RunInput& input, const Error& error) {
   const bool named = error.message().starts_with(input.path + ": ");
   const Error whole(error.code(), named ? fmt::format("run {}", error.message())
@@ -175,7 +181,7 @@ void Runner::run_picture(const RunInput& input, const Image& image, double decod
   FrameTimes times;
   times.decode = decode_seconds;
   const Preprocess& spec = settings_.picture.spec;
-  if (!stills_) stills_ = engine_.create_context({0, settings_.recorder != nullptr});
+  if (!stills_) stills_ = engine_.create_context(context_options());
   auto start = Clock::now();
   const std::vector<Image> batch(static_cast<std::size_t>(settings_.still_batch), image);
   stills_->bind(settings_.picture.input, batch, &spec);
@@ -239,8 +245,7 @@ void Runner::run_clips(std::span<const RunInput> inputs) {
     Clip& clip = *clips.emplace_back(std::make_unique<Clip>(input));
     openers.emplace_back([this, &clip, at_once] { return open_clip(clip, at_once); });
   }
-  Pipeline pipeline(std::move(openers), engine_, engine_.create_context({0, settings_.recorder != nullptr}),
-                    options);
+  Pipeline pipeline(std::move(openers), engine_, engine_.create_context(context_options()), options);
   const PipesClosed closed(inputs);
   ProgressBar bar("run");
   std::int64_t frames = 0;

@@ -65,6 +65,7 @@ private:
   void run_still(const RunInput& input);
   void run_picture(const RunInput& input, const Image& image, double decode_seconds);
   void run_clips(std::span<const RunInput> inputs);
+  ContextOptions context_options() const;
   VideoReader open_clip(Clip& clip, std::size_t at_once) const;
   void take_frame(Clip& clip, const PipelineResult& result);
   void end_clip(Clip& clip, const std::exception_ptr& error);
