@@ -1,5 +1,7 @@
-// What reading a network's outputs takes beside running it, on one thread.
+// What reading a network's outputs takes beside running it, on one thread. LANNER_BENCH_DEVICE=cuda:0 puts
+// the outputs on a GPU.
 
+#include <cstdlib>
 #include <random>
 
 #include <benchmark/benchmark.h>
@@ -34,7 +36,13 @@ Tensor yolo(std::int64_t extra, int found) {
   return tensor;
 }
 
-void read(benchmark::State& state, const Task& given, const tasks::Outputs& outputs, std::int32_t side) {
+/// What `LANNER_BENCH_DEVICE` names: outputs lie there; the host where it is not set.
+Device bench_device() {
+  const char* const text = std::getenv("LANNER_BENCH_DEVICE");
+  return text ? Device::parse(text) : Device{};
+}
+
+void read(benchmark::State& state, const Task& given, tasks::Outputs outputs, std::int32_t side) {
   Preprocess spec;
   spec.width = spec.height = side;
   spec.fit = Fit::letterbox;
@@ -48,6 +56,7 @@ void read(benchmark::State& state, const Task& given, const tasks::Outputs& outp
     facts.outputs.push_back(binding);
   }
   const Task task = tasks::resolve(facts, {}).task;
+  for (auto& [name, tensor] : outputs) tensor = tensor.to(bench_device());
   std::int64_t count = 0;
   for (auto step : state) count = tasks::read_result(task, spec, outputs, 1920, 1080, 0, {}).count();
   state.counters["found"] = static_cast<double>(count);
@@ -95,6 +104,59 @@ void read_semantic(benchmark::State& state, bool blocks) {
 }
 BENCHMARK_CAPTURE(read_semantic, noise, false)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(read_semantic, blocks, true)->Unit(benchmark::kMicrosecond);
+
+/// 21 classes of 520 x 520 places, as torchvision's networks give them.
+void read_large_semantic(benchmark::State& state) {
+  Task task;
+  task.kind = TaskKind::semantic;
+  read(state, task, {{"o", random_tensor({1, 21, 520, 520}, 0, 1)}}, 520);
+}
+BENCHMARK(read_large_semantic)->Unit(benchmark::kMicrosecond);
+
+void read_depth(benchmark::State& state) {
+  Task task;
+  task.kind = TaskKind::depth;
+  read(state, task, {{"o", random_tensor({1, 518, 518}, 0, 1)}}, 518);
+}
+BENCHMARK(read_depth)->Unit(benchmark::kMicrosecond);
+
+void read_image(benchmark::State& state) {
+  Task task;
+  task.kind = TaskKind::image;
+  task.range = {{0, 1}};
+  read(state, task, {{"o", random_tensor({1, 3, 1080, 1920}, 0, 1)}}, 1080);
+}
+BENCHMARK(read_image)->Unit(benchmark::kMicrosecond);
+
+void read_objectness(benchmark::State& state) {
+  Task task = detector(TaskKind::detect);
+  task.head = Head::yolo_v5;
+  read(state, task, {{"o", random_tensor({1, 25200, 85}, 0, 0.3f)}}, 640);
+}
+BENCHMARK(read_objectness)->Unit(benchmark::kMicrosecond);
+
+void read_pose(benchmark::State& state) {
+  Task task = detector(TaskKind::pose);
+  task.keypoints = 17;
+  task.keypoint_values = 3;
+  Tensor output = random_tensor({1, 56, cells}, 0, 0.2f);
+  for (std::size_t i = 0; i < 40; ++i)
+    output.as<float>()[4 * static_cast<std::size_t>(cells) + i * 200] = 0.9f;
+  read(state, task, {{"o", output}}, 640);
+}
+BENCHMARK(read_pose)->Unit(benchmark::kMicrosecond);
+
+/// DETR of 100 queries, RetinaNet of 120 087 anchors.
+void read_pair(benchmark::State& state, Head head, std::int64_t rows, std::int64_t channels) {
+  Task task = detector(TaskKind::detect);
+  task.head = head;
+  if (head == Head::retinanet) task.anchors.assign(static_cast<std::size_t>(rows * 4), 50);
+  read(state, task,
+       {{"boxes", random_tensor({1, rows, 4}, 0, 1)}, {"scores", random_tensor({1, rows, channels}, -8, -1.098f)}},
+       800);
+}
+BENCHMARK_CAPTURE(read_pair, detr, Head::detr, 100, 92)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(read_pair, retinanet, Head::retinanet, 120'087, 91)->Unit(benchmark::kMicrosecond);
 
 } // namespace
 } // namespace lanner::bench

@@ -73,7 +73,7 @@ Tensor element_of(const Tensor& tensor, std::size_t n, std::size_t count) {
   shape[0] = 1;
   void* place =
       const_cast<std::byte*>(static_cast<const std::byte*>(tensor.data())) + n * (tensor.bytes() / count);
-  return Tensor::wrap(place, tensor.dtype(), shape, tensor.owner());
+  return Tensor::wrap(place, tensor.dtype(), shape, tensor.owner(), {}, tensor.device());
 }
 
 Image load_picture(const RunInput& input) {
@@ -138,6 +138,11 @@ void Runner::run(const std::vector<RunInput>& inputs) {
   }
   totals_.seconds += seconds_since(start);
   totals_.cpu_seconds += cpu_seconds() - cpu;
+}
+
+/// Outputs are read where they lie, unless their numbers are the answer.
+ContextOptions Runner::context_options() const {
+  return {0, settings_.recorder != nullptr, settings_.reader.task().kind != TaskKind::none};
 }
 
 void Runner::fail_input(const RunInput& input, const Error& error) {
@@ -211,7 +216,7 @@ void Runner::run_stills(std::span<const RunInput> inputs) {
 /// Behind the last one it is repeated, for a network that insists on a size.
 void Runner::run_batch(std::vector<Still>& batch) {
   if (batch.empty()) return;
-  if (!stills_) stills_ = engine_.create_context({0, settings_.recorder != nullptr});
+  if (!stills_) stills_ = engine_.create_context(context_options());
   const std::size_t size = std::max(batch.size(), static_cast<std::size_t>(settings_.still_batch));
   std::vector<Image> images;
   for (const Still& still : batch) images.push_back(still.image);
@@ -291,8 +296,7 @@ void Runner::run_clips(std::span<const RunInput> inputs) {
     Clip& clip = *clips.emplace_back(std::make_unique<Clip>(input));
     openers.emplace_back([this, &clip, at_once] { return open_clip(clip, at_once); });
   }
-  Pipeline pipeline(std::move(openers), engine_, engine_.create_context({0, settings_.recorder != nullptr}),
-                    options);
+  Pipeline pipeline(std::move(openers), engine_, engine_.create_context(context_options()), options);
   const PipesClosed closed(inputs);
   ProgressBar bar("run");
   std::int64_t frames = 0;

@@ -69,6 +69,7 @@ private:
   void run_batch(std::vector<Still>& batch);
   void take_picture(Still& still, const Outputs& outputs);
   void run_clips(std::span<const RunInput> inputs);
+  ContextOptions context_options() const;
   VideoReader open_clip(Clip& clip, std::size_t at_once) const;
   void take_frame(Clip& clip, const PipelineResult& result);
   void end_clip(Clip& clip, const std::exception_ptr& error);

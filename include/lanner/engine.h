@@ -166,6 +166,8 @@ struct LoadOptions {
 struct ContextOptions {
   int threads = 0;      ///< Fixed for the context's life; 0 takes the engine's.
   bool profile = false; ///< Measure every step.
+  /// An engine on a GPU leaves results there, wherever inputs were bound from: for those who read them there.
+  bool keep_results = false;
 };
 
 /// Input shapes and a number of threads that kernels are chosen for.
@@ -366,9 +368,9 @@ public:
   void run(Stream stream = {}, const Control& control = {}, const RunResources& resources = {});
   void enqueue(Stream stream, const Control& control = {}, const RunResources& resources = {});
   /// An output of the last run. Its memory is reused by the next run unless somebody still holds it. An
-  /// engine on a GPU leaves results there where an input was bound from there, or memory there was bound for
-  /// them; else they come to the host. The output of a state stays on the device, is the memory that the next
-  /// run reads, and must not be written.
+  /// engine on a GPU leaves results there where an input was bound from there, memory there was bound for
+  /// them, or ContextOptions::keep_results says so; else they come to the host. The output of a state stays
+  /// on the device, is the memory that the next run reads, and must not be written.
   Item output(std::string_view name) const;
 
   /// bind, run and output in one: results are the caller's to keep.

@@ -161,7 +161,8 @@ public:
   /// `spec` says how pictures become the network's input, so what undoes it; what `task` leaves open is
   /// resolved. Throws Error{invalid_argument} where the outputs do not fit the task.
   TaskReader(Task task, const Engine& engine, Preprocess spec);
-  /// `outputs` by name, on the host or a GPU; `element` is the picture's place in the batch. Throws
+  /// `outputs` by name, on the host or a GPU, where they are read; what makes them has ended, as it has after
+  /// Context::run(). `element` is the picture's place in the batch. Throws
   /// Error{invalid_argument} for shapes that the head does not have, Error{bad_data} for scores and for kept
   /// boxes that are not finite, Error{limit_exceeded}. Boxes outside of the picture are left out.
   TaskResult read(const std::map<std::string, Tensor>& outputs, std::int32_t width, std::int32_t height,
@@ -177,8 +178,8 @@ private:
 /// Numbers of the boxes that suppression keeps, best first: of two of one class (`labels` undefined, or any
 /// class) that overlap by more than `iou_threshold` of their union the better stays; of equal scores the
 /// first. `boxes` f32 [K, 4] (edges, any order of corners) or [K, 5] (turned, as TaskResult::rotated),
-/// `scores` f32 [K], `labels` i64 [K]. At most `max_kept` (0: all). What lies on a GPU is
-/// copied to the host first.
+/// `scores` f32 [K], `labels` i64 [K]. At most `max_kept` (0: all). Boxes on a GPU are
+/// compared there where scores and labels lie there too; what makes them has ended.
 std::vector<std::int64_t> suppress_boxes(const Tensor& boxes, const Tensor& scores, const Tensor& labels,
                                          float iou_threshold, std::int64_t max_kept = 0);
 

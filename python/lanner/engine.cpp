@@ -113,14 +113,19 @@ void register_runs(nb::class_<PyEngine>& engine) {
            "stream to run on, such as torch.cuda.Stream.cuda_stream")
       .def(
           "create_context",
-          [](const PyEngine& self, nb::handle threads, nb::handle profile) {
+          [](const PyEngine& self, nb::handle threads, nb::handle profile, nb::handle keep_results) {
             return new PyContext(self.get(), {to_value<int>("threads", threads, "int"),
-                                              to_value<bool>("profile", profile, "bool")});
+                                              to_value<bool>("profile", profile, "bool"),
+                                              to_value<bool>("keep_results", keep_results, "bool")});
           },
           nb::arg("threads").none() = 0, nb::arg("profile").none() = false,
-          nb::sig("def create_context(self, threads: int = 0, profile: bool = False) -> Context"),
+          nb::arg("keep_results").none() = false,
+          nb::sig("def create_context(self, threads: int = 0, profile: bool = False, keep_results: bool = "
+                  "False) -> Context"),
           "Makes memory and threads for one caller, to run the engine again and again.\n\nthreads: threads "
-          "of its runs; 0: the engine's\nprofile: measure each step, for Context.profile()")
+          "of its runs; 0: the engine's\nprofile: measure each step, for Context.profile()\nkeep_results: "
+          "leave results of an engine on a GPU there, for those who read them there, as "
+          "lanner.tasks.TaskReader does")
       .def(
           "save",
           [](const PyEngine& self, nb::handle path, bool weights) {

@@ -81,6 +81,16 @@ Preprocess only_preprocess(const Engine& engine) {
   return *only;
 }
 
+/// Waits for what a framework still writes to a tensor of its own on a GPU: CUDA's default stream is behind
+/// it, and a copy there is waited for.
+void settle(const Tensor& tensor) {
+  if (tensor.device().is_host() || tensor.elements() == 0) return;
+  const ReleasedGil released;
+  static_cast<void>(
+      Tensor::wrap(const_cast<void*>(tensor.data()), DType::u8, {1}, tensor.owner(), {}, tensor.device())
+          .to(Device{}));
+}
+
 /// A reader of one engine's outputs.
 class PyReader {
 public:
@@ -98,7 +108,8 @@ public:
     for (const auto& [name, value] : outputs) {
       // Sequences and strings are no part of any head.
       if (nb::isinstance<nb::list>(value)) continue;
-      tensors[nb::cast<std::string>(name)] = to_tensor(value);
+      Tensor& tensor = tensors[nb::cast<std::string>(name)] = to_tensor(value);
+      if (!nb::isinstance<Tensor>(value)) settle(tensor);
     }
     std::array<std::int32_t, 2> size{};
     if (nb::isinstance<nb::tuple>(picture)) {
@@ -386,8 +397,13 @@ void register_tasks(nb::module_& module) {
   module.def(
       "suppress_boxes",
       [](nb::handle boxes, nb::handle scores, nb::handle labels, float iou_threshold, std::int64_t max_kept) {
-        const Tensor all = to_tensor(boxes), of = to_tensor(scores),
-                     numbers = labels.is_none() ? Tensor() : to_tensor(labels);
+        const auto settled = [](nb::handle given) {
+          Tensor tensor = to_tensor(given);
+          if (!nb::isinstance<Tensor>(given)) settle(tensor);
+          return tensor;
+        };
+        const Tensor all = settled(boxes), of = settled(scores),
+                     numbers = labels.is_none() ? Tensor() : settled(labels);
         return suppress_boxes(all, of, numbers, iou_threshold, max_kept);
       },
       nb::arg("boxes"), nb::arg("scores"), nb::arg("labels") = nb::none(), nb::arg("iou_threshold") = 0.45f,

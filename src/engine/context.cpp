@@ -89,6 +89,9 @@ void Context::State::forget() {
 bool Context::State::drop_idle() {
   bool dropped = ready.drop_idle();
   for (SpareTensors& spares : filled) dropped = spares.drop_idle() || dropped;
+  for (std::vector<Tensor>& all : keeps)
+    dropped =
+        std::erase_if(all, [](const Tensor& one) { return one.owner().use_count() == 1; }) > 0 || dropped;
   return dropped;
 }
 
@@ -141,6 +144,8 @@ Context Engine::create_context(const ContextOptions& options) const {
   state->account = std::make_shared<Account>(state_->limits, state_->account);
   state->threads = options.threads > 0 ? options.threads : state_->target.threads;
   state->profiled = options.profile;
+  state->keep_results = options.keep_results && !state_->target.device.is_host();
+  state->keeps.resize(state_->outputs.size());
   state->bound.resize(state_->inputs.size());
   state->sources.resize(state_->inputs.size());
   state->given.resize(state_->outputs.size());

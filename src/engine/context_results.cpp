@@ -14,7 +14,29 @@ namespace lanner {
 /// Results go where the inputs came from.
 Device Context::State::results_device() const {
   const auto on_device = [](Device source) { return !source.is_host(); };
-  return std::ranges::any_of(sources, on_device) ? device() : Device{};
+  return keep_results || std::ranges::any_of(sources, on_device) ? device() : Device{};
+}
+
+/// Whether kernels write output `i` to memory that every run has, so that what was recorded with it stays
+/// valid, and the result is a copy on the device.
+bool Context::State::is_kept(std::size_t i) const {
+  return keep_results && !given[i].defined() && !results_of_call &&
+         now().place_of(i) == Place::Kind::output && !now().is_item(i) &&
+         engine->callers.output(i).layout.row_major() && !state_with(&StatePair::output, i);
+}
+
+/// Memory for a kept result that nobody holds.
+Tensor Context::State::kept_result(std::size_t i, DType dtype, const Shape& shape) {
+  constexpr std::size_t most = 8; // Of callers that hold more the oldest keep theirs alone.
+  std::vector<Tensor>& all = keeps[i];
+  const auto is_free = [](const Tensor& one) { return one.owner().use_count() == 1; };
+  const auto found = std::ranges::find_if(
+      all, [&](const Tensor& one) { return is_free(one) && one.dtype() == dtype && one.shape() == shape; });
+  if (found != all.end()) return *found;
+  std::erase_if(all, is_free); // Of other shapes.
+  if (all.size() == most) all.erase(all.begin());
+  all.push_back(Tensor::allocate(dtype, shape, {}, device()));
+  return all.back();
 }
 
 std::vector<bool> Context::State::lent() const {
@@ -30,23 +52,24 @@ std::vector<bool> Context::State::lent() const {
 /// from.
 void* Context::State::written_memory(std::size_t i) {
   Tensor& result = now().results[i].tensor;
-  if (result.device() == device()) return result.data();
+  if (result.device() == device() && !is_kept(i)) return result.data();
   Tensor& written = now().written[i];
   if (!written.defined() || written.shape() != result.shape())
     written = Tensor::allocate(result.dtype(), result.shape(), result.layout(), device());
   return written.data();
 }
 
-/// Copies to the host what is wanted there.
+/// Copies to the host what is wanted there, and on the device what is kept.
 void Context::State::fetch_results(Stream stream) {
   ReadyShapes& current = now();
   for (std::size_t i = 0; i < current.results.size(); ++i) {
     if (current.is_item(i)) continue;
     Tensor& result = current.results[i].tensor;
-    if (result.device() == device()) continue;
+    if (result.device() == device() && !is_kept(i)) continue;
     const Place& place = current.execution->program().results()[i];
     const Tensor& from = place.kind == Place::Kind::input ? current.staged[place.index] : current.written[i];
-    copy_memory({result.data(), {}}, {const_cast<void*>(from.data()), device()}, result.bytes(), stream);
+    copy_memory({result.data(), result.device()}, {const_cast<void*>(from.data()), device()}, result.bytes(),
+                stream);
   }
 }
 
@@ -76,6 +99,9 @@ void Context::State::place_result(std::size_t i, const CallResources& call) {
   } else if (given[i].defined()) {
     check_given(i, dtype, type.shape());
     result = given[i];
+  } else if (is_kept(i)) {
+    result = {};
+    result = kept_result(i, dtype, type.shape());
   } else if (!result.defined() || result.owner().use_count() > 1 || result.device() != wanted) {
     const CallScope given_with_it(call);
     result = Tensor::allocate(dtype, type.shape(), layout, wanted);

@@ -22,12 +22,15 @@ struct Context::State {
   AccountPtr account; ///< Of what the context holds beside the engine.
   int threads = 1;
   bool profiled = false;
+  bool keep_results = false;
 
   std::vector<Item> bound;          ///< By input.
   std::vector<Device> sources;      ///< By input: where the caller's data lay.
   std::vector<Tensor> given;        ///< By output: the caller's memory.
   std::vector<KeptState> kept;      ///< By number of EngineState::states; their inputs are bound to views.
   std::vector<SpareTensors> filled; ///< By input: what images bound to it became.
+  /// By output: memory on the device that results are kept in, some of which callers hold.
+  std::vector<std::vector<Tensor>> keeps;
   std::vector<std::shared_ptr<BoundPictures>> pictures; ///< By input: whose records are bound.
   std::vector<PictureStaging> staging;                  ///< By input: where pictures of the host go up to.
   InputShapes shapes;                                   ///< Of what is bound.
@@ -74,6 +77,8 @@ struct Context::State {
   void give_inputs(Stream stream);
   const void* on_device(std::size_t i, Stream stream);
   Device results_device() const;
+  bool is_kept(std::size_t i) const;
+  Tensor kept_result(std::size_t i, DType dtype, const Shape& shape);
   void place_results(const CallResources& call);
   void place_result(std::size_t i, const CallResources& call);
   bool lies_right(std::size_t output, const Tensor& memory) const;

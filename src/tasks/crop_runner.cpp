@@ -105,9 +105,15 @@ struct CropRunner::State {
   Context context;
 };
 
+/// Results are read where they lie.
+ContextOptions kept(ContextOptions context) {
+  context.keep_results = true;
+  return context;
+}
+
 CropRunner::State::State(const Engine& shared, Task given, const CropOptions& wanted)
     : engine(shared), options(wanted), spec(spec_of(shared, input_of(shared, wanted), wanted)),
-      input(shared, shared.inputs()[0].name, spec), context(shared.create_context(wanted.context)) {
+      input(shared, shared.inputs()[0].name, spec), context(shared.create_context(kept(wanted.context))) {
   check_options(options);
   ResolvedTask found = resolve_task(engine, given, spec);
   check(found.task.kind != TaskKind::none, ErrorCode::invalid_argument,

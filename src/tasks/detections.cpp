@@ -7,6 +7,8 @@
 
 #include "base/check.h"
 #include "base/limit_error.h"
+#include "tasks/cuda/rows.h"
+#include "tasks/cuda/suppress.h"
 #include "tasks/heads/head.h"
 #include "tasks/masks.h"
 #include "tasks/reader.h"
@@ -16,6 +18,8 @@ namespace lanner::tasks {
 namespace {
 
 constexpr int most_candidates = 30'000; ///< That suppression compares: the best.
+// Candidates of a network on a GPU that are compared there: fewer take the host less time than their way.
+constexpr std::size_t least_there = 8192, least_turned_there = 512;
 
 /// The part's dims behind the batch's; sides of one element that exporters leave are dropped.
 Values part_values(const PictureRun& run, const Part& part, const std::string& output) {
@@ -45,18 +49,31 @@ HeadRun head_run(const PictureRun& run, const HeadRow& row) {
                run.place.width,
                run.place.height,
                *run.task.score_threshold,
-               static_cast<std::size_t>(std::max(most_candidates, *run.task.max_detections))};
+               static_cast<std::size_t>(std::max(most_candidates, *run.task.max_detections)),
+               {}};
   for (const auto& [name, output] : run.task.outputs) {
     const auto part = std::ranges::find(row.parts, name, &Part::name);
     check(part != row.parts.end(), ErrorCode::invalid_argument,
           "head {}: outputs has the part '{}', expected {}", to_string(row.head), name, row.expects);
     head.parts.emplace(name, part_values(run, *part, output));
   }
+  for (const auto& [name, values] : head.parts)
+    if (values.remote()) head.device = values.tensor().device();
   return head;
 }
 
+/// Of what lies on a GPU the rows that count come to the host, and what else the head reads; masks are made
+/// there.
+void bring_down(HeadRun& head, const HeadRow& row) {
+  if (head.device.is_host()) return;
+  if (row.scans)
+    for (const RowScan& scan : row.scans(head)) choose_rows(head, scan);
+  for (auto& [name, values] : head.parts)
+    if (name != "prototypes" && name != "masks") values = values.on_host();
+}
+
 /// Those that stay, best first, of candidates in that order.
-std::vector<Candidate> chosen(const Task& task, std::vector<Candidate> all) {
+std::vector<Candidate> chosen(const Task& task, Device device, std::vector<Candidate> all) {
   const auto most = static_cast<std::size_t>(*task.max_detections);
   if (!task.iou_threshold) {
     all.resize(std::min(all.size(), most));
@@ -77,8 +94,10 @@ std::vector<Candidate> chosen(const Task& task, std::vector<Candidate> all) {
     if (!*task.class_agnostic) labels.push_back(one.label);
   }
   std::vector<Candidate> kept;
-  for (const std::int64_t i :
-       suppressed({upright, turned, scores, labels, *task.iou_threshold, *task.max_detections}))
+  const Suppression given{upright, turned, scores, labels, *task.iou_threshold, *task.max_detections};
+  const std::size_t least = turned.empty() ? least_there : least_turned_there;
+  const bool there = !device.is_host() && all.size() >= least;
+  for (const std::int64_t i : there ? cuda::suppressed_there(device, given) : suppressed(given))
     kept.push_back(all[static_cast<std::size_t>(i)]);
   return kept;
 }
@@ -125,7 +144,7 @@ void write_points(const PictureRun& run, const Rows& extras, const Candidate& on
     to[1] = static_cast<float>(place[1]);
     to[2] = values == 3 ? extras.at(one.row, p * values + 2) : 1.f;
     check(std::isfinite(to[0]) && std::isfinite(to[1]) && std::isfinite(to[2]), ErrorCode::bad_data,
-          "task pose: key point {} of box {} is not finite", p, one.row);
+          "task pose: key point {} of box {} is not finite", p, extras.values.number(one.row));
   }
 }
 
@@ -136,12 +155,12 @@ struct Placed {
   std::vector<Turned> turned;
 };
 
-Placed placed(const PictureRun& run, std::vector<Candidate> chosen) {
+Placed placed(const PictureRun& run, const Rows& extras, std::vector<Candidate> chosen) {
   Placed result;
   for (Candidate& one : chosen) {
     const bool rotated = *run.task.kind == TaskKind::obb;
     check(!rotated || std::isfinite(one.angle), ErrorCode::bad_data,
-          "task obb: the angle of box {} is not finite", one.row);
+          "task obb: the angle of box {} is not finite", extras.values.number(one.row));
     const Turned turned = rotated ? source_turned(run.place.placement, one) : Turned{};
     const Edges whole = rotated ? around(turned) : source_edges(run.place.placement, one.box);
     const Edges box = cut(whole, run.width, run.height);
@@ -167,9 +186,10 @@ Tensor tensor_of(const std::vector<std::array<float, N>>& rows) {
 
 void read_detections(const PictureRun& run, TaskResult& result) {
   const HeadRow& row = head_row(*run.task.head);
-  const HeadRun head = head_run(run, row);
+  HeadRun head = head_run(run, row);
+  bring_down(head, row);
   Candidates found = row.decode(head);
-  const Placed kept = placed(run, chosen(run.task, found.take()));
+  const Placed kept = placed(run, found.extras, chosen(run.task, head.device, found.take()));
   const auto count = static_cast<std::int64_t>(kept.all.size());
   result.labels = Tensor::allocate(DType::i64, {count});
   result.scores = Tensor::allocate(DType::f32, {count});
@@ -191,15 +211,15 @@ void read_detections(const PictureRun& run, TaskResult& result) {
                    result.keypoints.as<float>().data() + i * points * 3);
   }
   if (result.kind == TaskKind::segment) {
-    const MaskMaker mask(run, head, found.extras);
+    const MaskMaker masks(run, head, found.extras);
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < kept.all.size(); ++i) {
       const PixelRect place = covered(kept.boxes[i], run.width, run.height);
       bytes += static_cast<std::uint64_t>(place.width) * static_cast<std::uint64_t>(place.height);
       check_limit("total_bytes", bytes, run.limits.total_bytes,
                   "task segment: masks of {} objects take {} bytes", i + 1, bytes);
-      result.masks.push_back(mask(kept.all[i], kept.whole[i]));
     }
+    result.masks = masks(kept.all, kept.whole);
   }
 }
 

@@ -45,7 +45,12 @@ PixelGrid::PixelGrid(const Placement& placement, const PixelRect& part, const Ma
 }
 
 PixelGrid::Bounds PixelGrid::bounds() const {
-  const auto range = [](const std::vector<Tap>& taps, std::int32_t& low, std::int32_t& high) {
+  return bounds(
+      {0, 0, static_cast<std::int32_t>(of_columns_.size()), static_cast<std::int32_t>(of_rows_.size())});
+}
+
+PixelGrid::Bounds PixelGrid::bounds(const PixelRect& part) const {
+  const auto range = [](std::span<const Tap> taps, std::int32_t& low, std::int32_t& high) {
     bool any = false;
     for (const Tap& tap : taps) {
       if (!tap.inside) continue;
@@ -55,8 +60,10 @@ PixelGrid::Bounds PixelGrid::bounds() const {
     }
   };
   Bounds found;
-  range(turned_ ? of_rows_ : of_columns_, found.left, found.right);
-  range(turned_ ? of_columns_ : of_rows_, found.top, found.bottom);
+  const auto across = columns().subspan(at(part.x), at(part.width)),
+             down = rows().subspan(at(part.y), at(part.height));
+  range(turned_ ? down : across, found.left, found.right);
+  range(turned_ ? across : down, found.top, found.bottom);
   return found;
 }
 

@@ -2,18 +2,14 @@
 // From pixels of a picture to places in a map that the network made of it.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <lanner/preprocess.h>
 
-namespace lanner::tasks {
+#include "tasks/tap.h"
 
-/// The two places of one axis of a map that a pixel lies between.
-struct Tap {
-  std::int32_t low = 0, high = 0;
-  float share = 0;     ///< Of `high`.
-  bool inside = false; ///< The network saw the pixel.
-};
+namespace lanner::tasks {
 
 /// A part of the network's input that a map covers, in its pixels.
 struct MapArea {
@@ -36,12 +32,16 @@ public:
   const Tap& down(std::int32_t x, std::int32_t y) const {
     return turned_ ? of_columns_[at(x)] : of_rows_[at(y)];
   }
+  bool turned() const { return turned_; }
+  std::span<const Tap> columns() const { return of_columns_; }
+  std::span<const Tap> rows() const { return of_rows_; }
   /// The places of the map that pixels of the part read: [first, last] columns and rows; empty where none.
   struct Bounds {
     std::int32_t left = 0, top = 0, right = -1, bottom = -1;
     bool empty() const { return right < left || bottom < top; }
   };
   Bounds bounds() const;
+  Bounds bounds(const PixelRect& part) const; ///< Of pixels of a part of the part.
 
 private:
   static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }

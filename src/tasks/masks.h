@@ -1,34 +1,38 @@
 #pragma once
 // Masks of objects, in pixels of the picture.
 
+#include <optional>
+
+#include "tasks/cuda/masks.h"
 #include "tasks/heads/head.h"
+#include "tasks/lines.h"
 #include "tasks/reader.h"
 
 namespace lanner::tasks {
 
-/// The mask of one object: inside its box (`edges`, in pixels of the picture), where the network says more
-/// than even. `box` is the same in pixels of the network's input.
+/// The masks of objects: inside its box, where the network says more than even.
 class MaskMaker {
 public:
   MaskMaker(const PictureRun& run, const HeadRun& head, const Rows& extras);
-  Mask operator()(const Candidate& candidate, const std::array<float, 4>& edges) const;
+  /// `edges` are their boxes in pixels of the picture; Candidate::box is in pixels of the network's input.
+  std::vector<Mask> operator()(std::span<const Candidate> objects,
+                               std::span<const std::array<float, 4>> edges) const;
 
 private:
-  struct Map { ///< A part of what the network says of an object.
-    std::vector<float> values;
-    std::int32_t left = 0, top = 0, width = 0;
-    float at(std::int32_t x, std::int32_t y) const {
-      return values[static_cast<std::size_t>(std::int64_t{y - top} * width + (x - left))];
-    }
-  };
-  Map map_of(std::int64_t row, const PixelGrid::Bounds& bounds) const;
+  Mask made(const Candidate& object, const std::array<float, 4>& edges) const;
+  std::vector<float> map_of(const MaskPlace& place) const;
+  MaskPlace place_of(const Candidate& object, const std::array<float, 4>& edges) const;
+  /// Where each pixel of the object's box lies in what the network says of it.
+  PixelGrid boxed_grid(const Candidate& object, const PixelRect& place) const;
 
   const PictureRun& run_;
   const Rows& extras_;
-  Values prototypes_, masks_;
+  Values planes_; ///< Prototypes, or masks.
   std::int64_t columns_ = 0, rows_ = 0;
-  bool boxed_ = false; ///< Masks cover their box, not the input.
-  float even_ = 0;     ///< Above it lies the object.
+  bool prototypes_ = false;
+  bool boxed_ = false;             ///< Masks cover their box, not the input.
+  float even_ = 0;                 ///< Above it lies the object.
+  std::optional<PixelGrid> whole_; ///< Of the picture; none where masks are boxed.
 };
 
 /// Pixels that a box covers, rounded outwards.

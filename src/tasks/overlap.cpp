@@ -4,49 +4,13 @@
 #include <cmath>
 
 namespace lanner::tasks {
-namespace {
 
-using Point = std::array<double, 2>;
-
-/// A convex polygon; two rectangles have at most eight corners in common.
-struct Polygon {
-  std::array<Point, 16> points;
-  std::size_t count = 0;
-  void add(const Point& point) {
-    if (count < points.size()) points[count++] = point;
-  }
-};
-
-double cross(const Point& a, const Point& b, const Point& c) {
-  return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+TurnedBox turned_box(const Turned& box) {
+  return turned_box(box.data(), std::cos(static_cast<double>(box[4])), std::sin(static_cast<double>(box[4])));
 }
-
-/// What lies on the inner side of the edge from `a` to `b` (Sutherland and Hodgman).
-Polygon clipped(const Polygon& polygon, const Point& a, const Point& b) {
-  Polygon result;
-  for (std::size_t i = 0; i < polygon.count; ++i) {
-    const Point &from = polygon.points[i], &to = polygon.points[(i + 1) % polygon.count];
-    const double here = cross(a, b, from), there = cross(a, b, to);
-    if (here >= 0) result.add(from);
-    if ((here > 0 && there < 0) || (here < 0 && there > 0)) {
-      const double share = here / (here - there);
-      result.add({from[0] + share * (to[0] - from[0]), from[1] + share * (to[1] - from[1])});
-    }
-  }
-  return result;
-}
-
-double polygon_area(const Polygon& polygon) {
-  double twice = 0;
-  for (std::size_t i = 1; i + 1 < polygon.count; ++i)
-    twice += cross(polygon.points[0], polygon.points[i], polygon.points[i + 1]);
-  return std::abs(twice) / 2;
-}
-
-} // namespace
 
 float area(const Edges& box) {
-  return std::max(0.f, box[2] - box[0]) * std::max(0.f, box[3] - box[1]);
+  return area_of({box[0], box[1], box[2], box[3]});
 }
 
 float overlap(const Edges& a, const Edges& b) {
@@ -56,14 +20,11 @@ float overlap(const Edges& a, const Edges& b) {
   return whole > 0 ? shared / whole : 0;
 }
 
-std::array<Point, 4> corners(const Turned& box) {
-  const double cosine = std::cos(static_cast<double>(box[4])), sine = std::sin(static_cast<double>(box[4]));
-  const double half_width = std::abs(box[2]) / 2., half_height = std::abs(box[3]) / 2.;
-  const auto at = [&](double x, double y) {
-    return Point{box[0] + x * cosine - y * sine, box[1] + x * sine + y * cosine};
-  };
-  return {at(-half_width, -half_height), at(half_width, -half_height), at(half_width, half_height),
-          at(-half_width, half_height)};
+std::array<std::array<double, 2>, 4> corners(const Turned& box) {
+  const TurnedBox around = turned_box(box);
+  std::array<std::array<double, 2>, 4> points;
+  for (std::size_t i = 0; i < 4; ++i) points[i] = {around.corners[i].x, around.corners[i].y};
+  return points;
 }
 
 Edges around(const Turned& box) {
@@ -75,17 +36,7 @@ Edges around(const Turned& box) {
 }
 
 float overlap(const Turned& a, const Turned& b) {
-  const double area_a = std::abs(static_cast<double>(a[2]) * a[3]),
-               area_b = std::abs(static_cast<double>(b[2]) * b[3]);
-  const double apart = std::hypot(static_cast<double>(a[0]) - b[0], static_cast<double>(a[1]) - b[1]);
-  if (apart * 2 > std::hypot(a[2], a[3]) + std::hypot(b[2], b[3])) return 0; // Of the circles around them.
-  Polygon shared;
-  for (const Point& point : corners(a)) shared.add(point);
-  const auto edges = corners(b);
-  for (std::size_t i = 0; i < 4 && shared.count > 0; ++i)
-    shared = clipped(shared, edges[i], edges[(i + 1) % 4]);
-  const double common = shared.count > 2 ? polygon_area(shared) : 0, whole = area_a + area_b - common;
-  return whole > 0 ? static_cast<float>(common / whole) : 0;
+  return overlap_of(turned_box(a), turned_box(b));
 }
 
 } // namespace lanner::tasks

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "tasks/overlap_text.h"
+
 namespace lanner::tasks {
 
 /// Edges, in order.
@@ -16,6 +18,7 @@ float area(const Edges& box);
 float overlap(const Edges& a, const Edges& b);
 float overlap(const Turned& a, const Turned& b);
 
+TurnedBox turned_box(const Turned& box);
 /// The four corners, in order.
 std::array<std::array<double, 2>, 4> corners(const Turned& box);
 /// The upright box around it.

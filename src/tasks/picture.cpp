@@ -6,10 +6,17 @@
 #include "base/account.h"
 #include "base/check.h"
 #include "base/limit_error.h"
+#include "tasks/cuda/maps.h"
 #include "tasks/planes.h"
 
 namespace lanner::tasks {
 namespace {
+
+/// std::lround() of what lies within 0 to 255: halves go up.
+std::uint8_t nearest_byte(float value) {
+  const auto whole = static_cast<std::int32_t>(value);
+  return static_cast<std::uint8_t>(whole + (value - static_cast<float>(whole) >= 0.5f ? 1 : 0));
+}
 
 /// What of the output the picture became: letterbox's padding is left out.
 PixelRect picture_part(const PictureRun& run, const MapValues& map) {
@@ -30,6 +37,26 @@ PixelRect picture_part(const PictureRun& run, const MapValues& map) {
   return {x, y, width, height};
 }
 
+/// Bytes of numbers.
+void convert(const MapValues& map, const PicturePart& wanted, Image& image) {
+  const PixelRect& part = wanted.part;
+  const std::int64_t count = (part.width - 1) * map.column + 1;
+  std::vector<float> row(static_cast<std::size_t>(count));
+  for (std::int32_t y = 0; y < part.height; ++y) {
+    check_deadline();
+    auto* const to = reinterpret_cast<std::uint8_t*>(image.planes[0].data + y * image.planes[0].pitch);
+    for (std::int64_t c = 0; c < 3; ++c) {
+      const std::int64_t source = map.channels == 1 ? 0 : wanted.bgr ? 2 - c : c;
+      const std::int64_t from = source * map.channel + (part.y + y) * map.row + part.x * map.column;
+      const float* const values = map.values.run(from, count, row.data());
+      for (std::int64_t x = 0; x < part.width; ++x) {
+        const float value = std::clamp((values[x * map.column] - wanted.black) * wanted.scale, 0.f, 255.f);
+        to[x * 3 + c] = nearest_byte(value);
+      }
+    }
+  }
+}
+
 } // namespace
 
 void read_image(const PictureRun& run, TaskResult& result) {
@@ -43,21 +70,10 @@ void read_image(const PictureRun& run, TaskResult& result) {
   const PixelRect part = picture_part(run, map);
   Image image = Image::allocate(PixelFormat::rgb24, part.width, part.height, run.limits);
   const float black = (*run.task.range)[0], scale = 255 / ((*run.task.range)[1] - black);
-  std::vector<float> row(static_cast<std::size_t>(map.width * map.column));
-  for (std::int32_t y = 0; y < part.height; ++y) {
-    check_deadline();
-    auto* const to = reinterpret_cast<std::uint8_t*>(image.planes[0].data + y * image.planes[0].pitch);
-    for (std::int64_t c = 0; c < 3; ++c) {
-      const std::int64_t source = map.channels == 1 ? 0 : *run.task.bgr ? 2 - c : c;
-      const std::int64_t from = source * map.channel + (part.y + y) * map.row + part.x * map.column;
-      const std::int64_t count = (part.width - 1) * map.column + 1;
-      const float* const values = map.values.run(from, count, row.data());
-      for (std::int32_t x = 0; x < part.width; ++x) {
-        const float value = std::clamp((values[x * map.column] - black) * scale, 0.f, 255.f);
-        to[std::int64_t{x} * 3 + c] = static_cast<std::uint8_t>(std::lround(value));
-      }
-    }
-  }
+  if (map.values.remote())
+    cuda::picture_there(map, {part, *run.task.bgr, black, scale}, image);
+  else
+    convert(map, {part, *run.task.bgr, black, scale}, image);
   result.image = turned_image(image, -run.spec.quarter_turns);
 }
 

@@ -17,12 +17,16 @@ void check_finite(const Values& values, std::string_view part) {
     check_deadline();
     const std::int64_t count = std::min(block, values.size() - from);
     const RowBest best = best_of_row(values.run(from, count, buffer.data()), count);
-    check(best.poison == 0, ErrorCode::bad_data,
-          "task: output {} holds values that are not finite; was preprocessing declared rightly?", part);
+    if (!(best.poison == 0)) fail_not_finite(part);
   }
 }
 
 } // namespace
+
+void fail_not_finite(std::string_view part) {
+  fail(ErrorCode::bad_data,
+       "task: output {} holds values that are not finite; was preprocessing declared rightly?", part);
+}
 
 MapValues map_values(const PictureRun& run, std::string_view part, std::int64_t counted) {
   MapValues map;
@@ -54,7 +58,8 @@ MapValues map_values(const PictureRun& run, std::string_view part, std::int64_t 
             map.width <= INT32_MAX,
         ErrorCode::invalid_argument, "task {}: a picture's output is {}, which is empty",
         to_string(*run.task.kind), shape.to_string());
-  check_finite(map.values, part);
+  map.part = part;
+  if (!map.values.remote()) check_finite(map.values, part);
   return map;
 }
 

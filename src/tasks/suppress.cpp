@@ -9,6 +9,8 @@
 
 #include "base/account.h"
 #include "base/check.h"
+#include "tasks/cuda/lane.h"
+#include "tasks/cuda/suppress.h"
 
 namespace lanner::tasks {
 namespace {
@@ -49,12 +51,14 @@ private:
 class KeptTurned {
 public:
   bool covers(const Turned& box, float threshold) const {
-    return std::ranges::any_of(boxes_, [&](const Turned& other) { return overlap(other, box) > threshold; });
+    const TurnedBox own = turned_box(box);
+    return std::ranges::any_of(boxes_,
+                               [&](const TurnedBox& other) { return overlap_of(other, own) > threshold; });
   }
-  void add(const Turned& box) { boxes_.push_back(box); }
+  void add(const Turned& box) { boxes_.push_back(turned_box(box)); }
 
 private:
-  std::vector<Turned> boxes_;
+  std::vector<TurnedBox> boxes_;
 };
 
 template<typename Kept, typename Box>
@@ -95,10 +99,25 @@ std::vector<std::int64_t> suppressed(const Suppression& given) {
 namespace lanner {
 namespace {
 
-Tensor on_host(const Tensor& tensor, DType type, std::string_view what) {
+void check_type(const Tensor& tensor, DType type, std::string_view what) {
   check(tensor.dtype() == type, ErrorCode::invalid_argument, "suppress_boxes: {} are {}{}, expected {}", what,
         to_string(tensor.dtype()), tensor.shape().to_string(), to_string(type));
-  return tensor.device().is_host() && tensor.layout().row_major() ? tensor : tensor.clone();
+}
+
+Tensor on_host(const Tensor& tensor) {
+  if (!tensor.layout().row_major()) return tensor.clone();
+  return tensor.device().is_host() ? tensor : tasks::cuda::fetched(tensor);
+}
+
+/// Whether a GPU compares the boxes: where all lies on it, and it takes longer than a copy.
+bool compared_there(const Tensor& boxes, const Tensor& scores, const Tensor& labels) {
+  constexpr std::int64_t least = 512;
+  const auto lies = [&](const Tensor& tensor) {
+    return tensor.device() == boxes.device() && tensor.layout().row_major();
+  };
+  return !boxes.device().is_host() && lies(boxes) && lies(scores) && (!labels.defined() || lies(labels)) &&
+         boxes.shape()[0] >= least && boxes.shape()[0] <= tasks::cuda::most_sorted &&
+         tasks::cuda::has_kernels();
 }
 
 } // namespace
@@ -116,9 +135,13 @@ std::vector<std::int64_t> suppress_boxes(const Tensor& boxes, const Tensor& scor
   check(iou_threshold >= 0 && iou_threshold <= 1 && max_kept >= 0, ErrorCode::invalid_argument,
         "suppress_boxes: iou_threshold is {} and max_kept {}, expected 0 to 1 and 0 or more", iou_threshold,
         max_kept);
-  const Tensor host_boxes = on_host(boxes, DType::f32, "boxes"),
-               host_scores = on_host(scores, DType::f32, "scores");
-  const Tensor host_labels = labels.defined() ? on_host(labels, DType::i64, "labels") : Tensor();
+  check_type(boxes, DType::f32, "boxes");
+  check_type(scores, DType::f32, "scores");
+  if (labels.defined()) check_type(labels, DType::i64, "labels");
+  if (compared_there(boxes, scores, labels))
+    return tasks::cuda::suppressed_there(boxes, scores, labels, iou_threshold, max_kept);
+  const Tensor host_boxes = on_host(boxes), host_scores = on_host(scores);
+  const Tensor host_labels = labels.defined() ? on_host(labels) : Tensor();
   const auto numbers = host_boxes.as<float>();
   const auto finite = [](float value) { return std::isfinite(value); };
   check(std::ranges::all_of(numbers, finite) && std::ranges::all_of(host_scores.as<float>(), finite),

@@ -1,6 +1,9 @@
 #include "tasks/values.h"
 
 #include "base/check.h"
+#include "device/cpu.h"
+#include "tasks/cuda/lane.h"
+#include "tasks/halves.h"
 #include "tasks/names.h"
 #include "tensor/cast.h"
 #include "tensor/float16.h"
@@ -20,7 +23,7 @@ const Tensor& output_called(const Outputs& outputs, const std::string& name, std
   return tensor;
 }
 
-/// Of a tensor that has a batch: one element, copied to the host where it lies elsewhere.
+/// Of a tensor that has a batch: one element.
 Values element_of(const Tensor& tensor, const std::string& name, std::int64_t element) {
   check(tensor.rank() > 0 && element >= 0 && element < tensor.shape()[0], ErrorCode::invalid_argument,
         "task: output {} is {}{}, there is no element {}", one_line(name, shown_text),
@@ -37,7 +40,8 @@ Values element_of(const Tensor& tensor, const std::string& name, std::int64_t el
 } // namespace
 
 Values::Values(Tensor tensor) : tensor_(std::move(tensor)) {
-  if (!tensor_.layout().row_major() || !tensor_.device().is_host()) tensor_ = tensor_.clone();
+  if (!tensor_.layout().row_major()) tensor_ = tensor_.clone();
+  if (!tensor_.device().is_host() && !cuda::stays(tensor_)) tensor_ = cuda::fetched(tensor_);
   if (tensor_.dtype() != DType::f32 && !is_half(tensor_.dtype())) {
     Tensor floats = Tensor::allocate(DType::f32, tensor_.shape());
     copy_tensor(tensor_, floats);
@@ -46,10 +50,12 @@ Values::Values(Tensor tensor) : tensor_(std::move(tensor)) {
   size_ = tensor_.elements();
 }
 
-Values Values::reshaped(Shape shape) const {
-  Values result = *this;
-  result.tensor_ = tensor_.reshaped(std::move(shape));
-  return result;
+Values::Values(Tensor rows, Shape whole, RowNumbers numbers)
+    : tensor_(std::move(rows)), size_(tensor_.elements()), whole_(std::move(whole)),
+      numbers_(std::move(numbers)) {}
+
+Values Values::on_host() const {
+  return remote() ? Values(cuda::fetched(tensor_)) : *this;
 }
 
 float Values::operator[](std::int64_t i) const {
@@ -60,8 +66,11 @@ float Values::operator[](std::int64_t i) const {
 
 const float* Values::run(std::int64_t from, std::int64_t count, float* buffer) const {
   if (tensor_.dtype() == DType::f32) return static_cast<const float*>(tensor_.data()) + from;
-  cast_elements(tensor_.dtype(), static_cast<const std::uint16_t*>(tensor_.data()) + from, DType::f32, buffer,
-                static_cast<std::size_t>(count));
+  const auto* const bits = static_cast<const std::uint16_t*>(tensor_.data()) + from;
+  if (tensor_.dtype() == DType::f16 && cpu_features().has_avx2())
+    halves_to_floats_avx2(bits, count, buffer);
+  else
+    cast_elements(tensor_.dtype(), bits, DType::f32, buffer, static_cast<std::size_t>(count));
   return buffer;
 }
 

@@ -1,8 +1,9 @@
 #pragma once
-// Outputs as the readers of tasks see them: numbers of one picture, on the host.
+// Outputs as the readers of tasks see them: numbers of one picture.
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,19 +11,34 @@
 
 namespace lanner::tasks {
 
-/// Numbers in row-major order, kept as f32, f16 or bf16; of other types they were converted to f32.
+/// Numbers in row-major order, kept as f32, f16 or bf16; of other types they were converted to f32. On the
+/// host, or left on a GPU where kernels read them (remote()).
 class Values {
 public:
+  /// Rows that were chosen of an output: their numbers there, in order.
+  using RowNumbers = std::shared_ptr<const std::vector<std::int32_t>>;
+
   Values() = default;
-  /// `shape` counts the elements at `tensor`, which lies on the host in row-major order.
+  /// On a GPU stays what is large and of a type that the kernels of tasks take, row-major; the rest comes to
+  /// the host. Work that makes the numbers has ended.
   explicit Values(Tensor tensor);
+  /// Some rows [count, channels] of what was of shape `whole`, on the host.
+  Values(Tensor rows, Shape whole, RowNumbers numbers);
 
   bool defined() const noexcept { return tensor_.defined(); }
   const Shape& shape() const noexcept { return tensor_.shape(); }
   std::int64_t size() const noexcept { return size_; }
   std::int64_t dim(std::size_t i) const { return tensor_.shape()[i]; }
-  /// The same numbers under another shape.
-  Values reshaped(Shape shape) const;
+  /// Whether the numbers lie on a GPU, so that operator[] and run() may not be called.
+  bool remote() const noexcept { return tensor_.defined() && !tensor_.device().is_host(); }
+  Values on_host() const; ///< Copied where they are remote.
+  const Tensor& tensor() const noexcept { return tensor_; }
+  /// Of chosen rows: whether these are some, the output's shape, and which row of it this one was.
+  bool chosen() const noexcept { return numbers_ != nullptr; }
+  const Shape& whole() const noexcept { return numbers_ ? whole_ : tensor_.shape(); }
+  std::int64_t number(std::int64_t row) const {
+    return numbers_ ? (*numbers_)[static_cast<std::size_t>(row)] : row;
+  }
 
   float operator[](std::int64_t i) const;
   /// `count` numbers from number `from` on: where they lie, or in `buffer`, which has room for them.
@@ -31,6 +47,8 @@ public:
 private:
   Tensor tensor_;
   std::int64_t size_ = 0;
+  Shape whole_;
+  RowNumbers numbers_;
 };
 
 /// Numbers that stand `step` apart, in rows that begin `pitch` apart: what a head says of each candidate

@@ -45,6 +45,34 @@ TEST_F(FakeEngine, hops_to_the_host_and_back) {
     EXPECT_EQ(numbers(context({{"x", ramp(start)}}).at("y").tensor), expected(ramp(start)));
 }
 
+TEST_F(FakeEngine, results_stay_where_they_are_wanted) {
+  const Engine engine = build(gpu_device);
+  Context context = engine.create_context({.keep_results = true});
+  context.bind("x", Item(ramp()));
+  std::vector<Tensor> held;
+  std::size_t memory = 0;
+  for (int run = 0; run < 12; ++run) {
+    if (run == 6) {
+      fake_cuda_forget();
+      memory = fake_cuda_memory();
+    }
+    context.run();
+    held.push_back(context.output("y").tensor);
+    if (held.size() > 3) held.erase(held.begin()); // As a queue of results does.
+    ASSERT_EQ(held.back().device(), gpu_device);
+    for (const Tensor& one : held) EXPECT_EQ(numbers(one.to(Device{})), expected(ramp()));
+  }
+  const std::string log = fake_cuda_log();
+  EXPECT_EQ(count(log, "Alloc"), 0u) << log;
+  EXPECT_EQ(count(log, "cuLaunchKernel"), 0u) << log; // What was recorded stays valid.
+  EXPECT_EQ(fake_cuda_memory(), memory);
+  const std::vector<float> before = numbers(held[0].to(Device{}));
+  context.bind("x", Item(ramp(7)));
+  context.run();
+  EXPECT_EQ(numbers(held[0].to(Device{})), before);
+  EXPECT_EQ(numbers(context.output("y").tensor.to(Device{})), expected(ramp(7)));
+}
+
 /// What the host computed and lies turned there is an output: it takes two steps to the GPU.
 TEST_F(FakeEngine, brings_turned_outputs_from_the_host) {
   using namespace test::onnx_file;

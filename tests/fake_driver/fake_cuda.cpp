@@ -15,6 +15,7 @@
 #include "fake_driver/image_kernels.h"
 #include "fake_driver/index_kernels.h"
 #include "fake_driver/selection_kernels.h"
+#include "fake_driver/task_kernels.h"
 
 using namespace lanner::fake;
 
@@ -72,6 +73,7 @@ Work kernel_work(const std::string& name, void** arguments, Blocks grid) {
   if (Work work = index_kernel(name, arguments)) return work;
   if (Work work = selection_kernel(name, arguments, grid.blocks)) return work;
   if (Work work = element_kernel(name, arguments)) return work;
+  if (Work work = task_kernel(name, arguments)) return work;
   if (Work work = image_kernel(name, arguments, grid.layers)) return work;
   return [] {}; // other arithmetic is for real GPUs
 }

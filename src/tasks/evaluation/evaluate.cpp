@@ -110,7 +110,7 @@ public:
   Run(const Engine& engine, const Task& task, const Dataset& data, const EvaluateOptions& options)
       : data_(data), options_(checked(options)), input_(image_input(engine, options.input)),
         spec_(spec_of(engine)), reader_(task, engine, spec_), engine_(engine),
-        context_(engine.create_context()) {
+        context_(engine.create_context({.keep_results = true})) {
     const std::int64_t fixed = input_.dims.empty() ? -1 : input_.dims[0];
     check(fixed <= most_batch, ErrorCode::limit_exceeded, "evaluate: input {}: a batch of {} is too large",
           input_.to_string(), fixed);

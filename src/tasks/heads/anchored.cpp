@@ -1,5 +1,6 @@
 // SSD and RetinaNet: offsets from anchors, every class that passes.
 
+#include "tasks/cuda/rows.h"
 #include "tasks/heads/pairs.h"
 
 namespace lanner::tasks {
@@ -30,7 +31,8 @@ const HeadRow ssd_row{Head::ssd,
                       1,
                       false,
                       propose_ssd,
-                      decode_anchored};
+                      decode_anchored,
+                      scan_pairs};
 const HeadRow retinanet_row{Head::retinanet,
                             "offsets (boxes) [N, K, 4] and logits (scores) [N, K, C], and anchors",
                             anchored_parts,
@@ -42,6 +44,7 @@ const HeadRow retinanet_row{Head::retinanet,
                             0,
                             false,
                             propose_retinanet,
-                            decode_anchored};
+                            decode_anchored,
+                            scan_pairs};
 
 } // namespace lanner::tasks

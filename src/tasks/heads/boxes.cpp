@@ -37,7 +37,7 @@ std::array<float, 4> BoxReader::numbers(std::int64_t row) const {
     box[static_cast<std::size_t>(i)] = values_[begin_ + row * pitch_ + i * step_];
   if (form_ == BoxForm::yxyx) box = {box[1], box[0], box[3], box[2]};
   box = {box[0] * width_, box[1] * height_, box[2] * width_, box[3] * height_};
-  check_box(box, row);
+  check_box(box, values_.number(row));
   return box;
 }
 
@@ -63,6 +63,7 @@ AnchorReader::AnchorReader(const HeadRun& run, std::int64_t count) : run_(run), 
     anchors_ =
         Values(Tensor::from<float>(run.task.anchors, {static_cast<std::int64_t>(run.task.anchors.size())}));
   }
+  if (!anchors_.chosen()) count = offsets_.whole()[0];
   check(anchors_.size() == count * 4, ErrorCode::invalid_argument,
         "task: there are {} numbers of anchors, expected {}: four for each of {} boxes", anchors_.size(),
         count * 4, count);
@@ -73,13 +74,14 @@ std::array<float, 4> AnchorReader::operator()(std::int64_t row) const {
   const auto offset = [&](std::int64_t i) {
     return offsets_[row * 4 + (rows_first ? i ^ 1 : i)] / scales_[static_cast<std::size_t>(i)];
   };
-  const auto anchor = [&](std::int64_t i) { return anchors_[row * 4 + i]; };
+  const std::int64_t own = anchors_.chosen() ? row : offsets_.number(row);
+  const auto anchor = [&](std::int64_t i) { return anchors_[own * 4 + i]; };
   const float width = anchor(2) - anchor(0), height = anchor(3) - anchor(1);
   const std::array<float, 4> box =
       edges({anchor(0) + width / 2 + offset(0) * width, anchor(1) + height / 2 + offset(1) * height,
              std::exp(std::min(offset(2), most_log_size)) * width,
              std::exp(std::min(offset(3), most_log_size)) * height});
-  check_box(box, row);
+  check_box(box, offsets_.number(row));
   return box;
 }
 

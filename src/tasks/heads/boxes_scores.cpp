@@ -1,5 +1,6 @@
 // Boxes and their scores, decoded in the network; the best class of each.
 
+#include "tasks/cuda/rows.h"
 #include "tasks/heads/pairs.h"
 
 namespace lanner::tasks {
@@ -32,6 +33,7 @@ const HeadRow boxes_scores_row{Head::boxes_scores,
                                0,
                                false,
                                propose,
-                               decode};
+                               decode,
+                               scan_pairs};
 
 } // namespace lanner::tasks

@@ -1,5 +1,6 @@
 // DETR: softmax over classes and none, the best of each query.
 
+#include "tasks/cuda/rows.h"
 #include "tasks/heads/pairs.h"
 
 namespace lanner::tasks {
@@ -29,6 +30,7 @@ const HeadRow detr_row{Head::detr,
                        0,
                        true,
                        propose,
-                       decode};
+                       decode,
+                       scan_pairs};
 
 } // namespace lanner::tasks

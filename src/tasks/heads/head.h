@@ -53,6 +53,7 @@ struct HeadRun {
   std::int64_t width = 0, height = 0;               ///< Of the network's input.
   float threshold = 0;
   std::size_t most = 0; ///< Candidates that are of use.
+  Device device;        ///< Where large outputs lie.
 
   bool has(std::string_view part) const { return parts.contains(part); }
   const Values& part(std::string_view name) const;
@@ -66,6 +67,8 @@ struct Part {
 };
 
 inline constexpr int last_class = -2;
+
+struct RowScan; // tasks/cuda/rows.h
 
 /// One row of the table of heads.
 struct HeadRow {
@@ -82,7 +85,10 @@ struct HeadRow {
   /// Adds the reading that the outputs have by this head. A head that was asked for takes all that it can
   /// read; else only what no other network would have.
   void (*propose)(const Facts& facts, std::vector<Reading>& readings);
+  /// Takes parts on the host, of which some may be chosen rows: [count, channels].
   Candidates (*decode)(const HeadRun& run);
+  /// How rows that may pass are chosen where an output lies on a GPU; null: all of it comes to the host.
+  std::vector<RowScan> (*scans)(const HeadRun& run) = nullptr;
 };
 
 const HeadRow& head_row(Head head);

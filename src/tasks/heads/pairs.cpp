@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "tasks/cuda/rows.h"
 #include "tasks/heads/boxes.h"
 #include "tasks/heads/scores.h"
 
@@ -60,6 +61,19 @@ void add_pair(const Facts& facts, const PairOutputs& outputs, const HeadRow& row
   if (outputs.anchors && facts.wanted.anchors.empty())
     reading.task.outputs["anchors"] = outputs.anchors->name;
   readings.push_back(std::move(reading));
+}
+
+std::vector<RowScan> scan_pairs(const HeadRun& run) {
+  const ScoreRows rows = score_rows(run);
+  const ScoreRule rule = score_rule(run, rows.classes, true);
+  RowScan scan{"scores",
+               scan_of(rule.activation, rule.threshold, rows.rows, rows.classes, rule.background),
+               {{"boxes", 0, 4, 1, 4}, {"scores", 0, rows.pitch, 1, rows.classes}}};
+  scan.scores.pitch = rows.pitch;
+  scan.scores.step = 1;
+  if (run.has("anchors") && run.part("anchors").size() == rows.rows * 4)
+    scan.tables.push_back({"anchors", 0, 4, 1, 4});
+  return {scan};
 }
 
 Candidates decode_pairs(const HeadRun& run, bool every) {

@@ -23,6 +23,8 @@ void add_pair(const Facts& facts, const PairOutputs& outputs, const HeadRow& row
 Candidates decode_pairs(const HeadRun& run, bool every);
 /// The same of offsets from anchors.
 Candidates decode_anchored(const HeadRun& run);
+/// Rows of either that may pass.
+std::vector<RowScan> scan_pairs(const HeadRun& run);
 
 inline constexpr Part pair_parts[] = {{"boxes", 2}, {"scores", 2}};
 inline constexpr Part anchored_parts[] = {{"boxes", 2}, {"scores", 2}, {"anchors", 2, true}};

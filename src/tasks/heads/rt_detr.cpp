@@ -1,5 +1,6 @@
 // RT-DETR and others that score each class of a query on its own: two outputs, or both in one.
 
+#include "tasks/cuda/rows.h"
 #include "tasks/heads/boxes.h"
 #include "tasks/heads/pairs.h"
 #include "tasks/heads/scores.h"
@@ -51,6 +52,18 @@ Candidates decode(const HeadRun& run) {
   return found;
 }
 
+std::vector<RowScan> scans(const HeadRun& run) {
+  if (run.has("scores")) return scan_pairs(run);
+  const Values& values = run.part("boxes");
+  const std::int64_t rows = values.dim(0), pitch = values.dim(1), classes = pitch - fixed;
+  RowScan scan{
+      "boxes", scan_of(*run.task.activation, run.threshold, rows, classes), {{"boxes", 0, pitch, 1, pitch}}};
+  scan.scores.begin = fixed;
+  scan.scores.pitch = pitch;
+  scan.scores.step = 1;
+  return {scan};
+}
+
 } // namespace
 
 const HeadRow rt_detr_row{Head::rt_detr,
@@ -64,6 +77,7 @@ const HeadRow rt_detr_row{Head::rt_detr,
                           0,
                           true,
                           propose,
-                          decode};
+                          decode,
+                          scans};
 
 } // namespace lanner::tasks

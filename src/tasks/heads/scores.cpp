@@ -1,5 +1,7 @@
 #include "tasks/heads/scores.h"
 
+#include <cstring>
+
 #include "tasks/task_check.h"
 
 namespace lanner::tasks {
@@ -23,10 +25,32 @@ std::int32_t class_number(float value, std::int64_t row) {
   return static_cast<std::int32_t>(std::lround(value));
 }
 
+// Compilers make branches of a loop that looks for a maximum, so vectors are spelled out.
 RowBest best_of_row(const float* values, std::int64_t count) {
+  using Four = float __attribute__((vector_size(16)));
+  constexpr std::int64_t together = 8;
   float most = values[0], poison = 0;
-#pragma omp simd reduction(max : most) reduction(+ : poison)
-  for (std::int64_t i = 0; i < count; ++i) {
+  std::int64_t i = 0;
+  if (count >= together) {
+    const auto four = [&](std::int64_t at) {
+      Four result;
+      std::memcpy(&result, values + at, sizeof result);
+      return result;
+    };
+    Four best[2] = {four(0), four(4)}, sums[2] = {};
+    for (; i + together <= count; i += together)
+      for (int half = 0; half < 2; ++half) {
+        const Four these = four(i + half * 4);
+        best[half] = these > best[half] ? these : best[half];
+        sums[half] += these * 0;
+      }
+    for (int half = 0; half < 2; ++half)
+      for (int lane = 0; lane < 4; ++lane) {
+        most = best[half][lane] > most ? best[half][lane] : most;
+        poison += sums[half][lane];
+      }
+  }
+  for (; i < count; ++i) {
     most = values[i] > most ? values[i] : most;
     poison += values[i] * 0;
   }

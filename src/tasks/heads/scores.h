@@ -81,7 +81,7 @@ void for_each_class(const ScoreRows& rows, const ScoreRule& rule, Emit&& emit) {
   for (std::int64_t row = 0; row < rows.rows; ++row) {
     const float* raw = rows.values.run(rows.begin + row * rows.pitch, rows.classes, buffer.data());
     const RowBest best = best_of_row(raw, rows.classes);
-    if (!(best.poison == 0)) fail_not_finite(row);
+    if (!(best.poison == 0)) fail_not_finite(rows.values.number(row));
     if (softmax) {
       // Where one is the background's, the others are at most exp(their best - it).
       const bool none = rule.background >= 0 && rule.background < rows.classes;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "tasks/cuda/rows.h"
 
 namespace lanner::tasks {
 namespace {
@@ -143,17 +144,33 @@ YoloLayout yolo_layout(const HeadRun& run, std::int64_t fixed) {
                                          : "the masks' prototypes are missing");
   const auto labels = static_cast<std::int64_t>(run.task.labels.size());
   const std::int64_t channels = labels > 0 ? fixed + labels + *extras : -1;
-  const auto shape = yolo_shape(boxes.dim(0), boxes.dim(1), channels, run.width, run.height);
+  const Shape& whole = boxes.whole();
+  auto shape = yolo_shape(whole[0], whole[1], channels, run.width, run.height);
   check(shape.has_value(), ErrorCode::invalid_argument,
         "head {}: of {} either dim may be the boxes; give labels", to_string(*run.task.head),
-        boxes.shape().to_string());
+        whole.to_string());
+  if (boxes.chosen()) shape = YoloShape{false, boxes.dim(1), boxes.dim(0)};
   YoloLayout layout{*shape, shape->channels - fixed - *extras, *extras};
   check(layout.classes > 0, ErrorCode::invalid_argument,
         "head {}: {} has {} channels, expected more than {}: {} of boxes and {} of {}",
-        to_string(*run.task.head), boxes.shape().to_string(), shape->channels, fixed + *extras, fixed,
-        *extras, to_string(*run.task.kind));
+        to_string(*run.task.head), whole.to_string(), shape->channels, fixed + *extras, fixed, *extras,
+        to_string(*run.task.kind));
   check_class_count(run.task, layout.classes);
   return layout;
+}
+
+std::vector<RowScan> scan_yolo(const HeadRun& run, std::int64_t fixed, bool objectness) {
+  const YoloLayout layout = yolo_layout(run, fixed);
+  const std::int64_t pitch = layout.pitch(), step = layout.step();
+  const Activation activation = *run.task.activation;
+  RowScan scan{"boxes",
+               scan_of(activation, run.threshold, layout.shape.places, layout.classes),
+               {{"boxes", 0, pitch, step, layout.shape.channels}}};
+  scan.scores.begin = fixed * step;
+  scan.scores.pitch = pitch;
+  scan.scores.step = step;
+  if (objectness) add_objectness(scan.scores, activation, run.threshold, (fixed - 1) * step);
+  return {scan};
 }
 
 } // namespace lanner::tasks

@@ -48,5 +48,7 @@ struct YoloLayout {
   std::int64_t step() const { return shape.channels_first ? shape.places : 1; } ///< From channel to channel.
 };
 YoloLayout yolo_layout(const HeadRun& run, std::int64_t fixed);
+/// Rows that may pass, scores behind `fixed` channels; with an objectness in front of them or without.
+std::vector<RowScan> scan_yolo(const HeadRun& run, std::int64_t fixed, bool objectness);
 
 } // namespace lanner::tasks

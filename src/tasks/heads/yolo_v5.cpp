@@ -1,5 +1,6 @@
 // YOLOv5 and v7, decoded in the network: box, objectness, classes and extras of each place.
 
+#include "tasks/cuda/rows.h"
 #include "tasks/heads/boxes.h"
 #include "tasks/heads/scores.h"
 #include "tasks/heads/yolo.h"
@@ -36,13 +37,13 @@ Candidates decode(const HeadRun& run) {
   Candidates found(run.most);
   for (std::int64_t row = 0; row < layout.shape.places; ++row) {
     const float raw = values[row * pitch + 4 * step];
-    if (!std::isfinite(raw)) fail_not_finite(row);
+    if (!std::isfinite(raw)) fail_not_finite(values.number(row));
     if (raw < scale.least()) continue; // Classes are at most 1.
     float most = 0;
     std::int32_t label = -1;
     for (std::int64_t c = 0; c < layout.classes; ++c) {
       const float value = values[row * pitch + (fixed + c) * step];
-      if (!std::isfinite(value)) fail_not_finite(row);
+      if (!std::isfinite(value)) fail_not_finite(values.number(row));
       if (label >= 0 && value <= most) continue;
       most = value;
       label = static_cast<std::int32_t>(c);
@@ -52,6 +53,10 @@ Candidates decode(const HeadRun& run) {
   }
   found.extras = {values, (fixed + layout.classes) * step, pitch, step, layout.extras};
   return found;
+}
+
+std::vector<RowScan> scans(const HeadRun& run) {
+  return scan_yolo(run, fixed, true);
 }
 
 } // namespace
@@ -67,6 +72,7 @@ const HeadRow yolo_v5_row{Head::yolo_v5,
                           0,
                           false,
                           propose,
-                          decode};
+                          decode,
+                          scans};
 
 } // namespace lanner::tasks

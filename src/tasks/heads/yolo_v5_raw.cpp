@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tasks/cuda/rows.h"
 #include "tasks/heads/boxes.h"
 #include "tasks/heads/scores.h"
 #include "tasks/heads/yolo.h"
@@ -40,11 +41,10 @@ void propose(const Facts& facts, std::vector<Reading>& readings) {
 /// One output: [anchors, H, W, 5 + C].
 void read_level(const HeadRun& run, std::size_t level, std::size_t& anchor, Candidates& found) {
   const Values& values = run.part(parts[level].name);
-  const std::int64_t anchors = values.dim(0), height = values.dim(1), width = values.dim(2),
-                     channels = values.dim(3);
+  const Shape& whole = values.whole();
+  const std::int64_t anchors = whole[0], height = whole[1], width = whole[2], channels = whole[3];
   check(channels > fixed && height > 0 && width > 0, ErrorCode::invalid_argument,
-        "head yolo_v5_raw: level {} is {}, expected [anchors, H, W, 5 + C]", level,
-        values.shape().to_string());
+        "head yolo_v5_raw: level {} is {}, expected [anchors, H, W, 5 + C]", level, whole.to_string());
   check_class_count(run.task, channels - fixed);
   check(run.task.anchors.size() >= (anchor + static_cast<std::size_t>(anchors)) * 2,
         ErrorCode::invalid_argument,
@@ -57,8 +57,8 @@ void read_level(const HeadRun& run, std::size_t level, std::size_t& anchor, Cand
   };
   const float across = stride(run.width, width), down = stride(run.height, height);
   const ScoreScale scale(Activation::sigmoid, run.threshold);
-  for (std::int64_t row = 0; row < anchors * height * width; ++row) {
-    const std::int64_t at = row * channels;
+  for (std::int64_t place = 0; place < values.size() / channels; ++place) {
+    const std::int64_t at = place * channels, row = values.number(place);
     const float raw = values[at + 4];
     if (!std::isfinite(raw)) fail_not_finite(row);
     if (raw < scale.least()) continue;
@@ -99,6 +99,25 @@ Candidates decode(const HeadRun& run) {
   return found;
 }
 
+std::vector<RowScan> scans(const HeadRun& run) {
+  std::vector<RowScan> all;
+  for (const Part& part : parts) {
+    if (!run.has(part.name)) continue;
+    const Values& values = run.part(part.name);
+    const std::int64_t channels = values.dim(3);
+    if (channels <= fixed) continue;
+    RowScan scan{part.name,
+                 scan_of(Activation::sigmoid, run.threshold, values.size() / channels, channels - fixed),
+                 {{part.name, 0, channels, 1, channels}}};
+    scan.scores.begin = fixed;
+    scan.scores.pitch = channels;
+    scan.scores.step = 1;
+    add_objectness(scan.scores, Activation::sigmoid, run.threshold, 4);
+    all.push_back(std::move(scan));
+  }
+  return all;
+}
+
 } // namespace
 
 const HeadRow yolo_v5_raw_row{Head::yolo_v5_raw,
@@ -112,6 +131,7 @@ const HeadRow yolo_v5_raw_row{Head::yolo_v5_raw,
                               0,
                               false,
                               propose,
-                              decode};
+                              decode,
+                              scans};
 
 } // namespace lanner::tasks

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "tasks/cuda/rows.h"
 #include "tasks/heads/boxes.h"
 #include "tasks/heads/scores.h"
 #include "tasks/heads/yolo.h"
@@ -101,6 +102,10 @@ Candidates decode(const HeadRun& run) {
   return found;
 }
 
+std::vector<RowScan> scans(const HeadRun& run) {
+  return scan_yolo(run, fixed, false);
+}
+
 } // namespace
 
 const HeadRow yolo_v8_row{
@@ -115,6 +120,7 @@ const HeadRow yolo_v8_row{
     0,
     false,
     propose,
-    decode};
+    decode,
+    scans};
 
 } // namespace lanner::tasks
