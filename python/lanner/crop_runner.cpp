@@ -91,20 +91,16 @@ void register_crop_runner(nb::module_& module) {
                "preprocess: "
                "Preprocess | None = None, margin: float = 0.0, classes: Sequence[str | int] | None = None, "
                "max_boxes: int | None = None, batch: int | None = None) -> None"),
-           "`engine`, `task` and `preprocess` are of the second network, as a TaskReader takes them. "
-           "`margin` is "
-           "what is "
-           "looked at around a box, as a share of its sides. Boxes of other `classes` (labels or numbers of "
-           "the "
-           "first "
-           "network) are left out, and those behind the `max_boxes` best. `batch`: boxes in one run, where "
-           "the "
-           "engine "
-           "leaves that open (default: as many as it takes, 8 at most).")
+           "Raises InvalidArgument where the second network says nothing of a picture.\n\nengine: the second "
+           "network\ntask: its task, as TaskReader takes it\npreprocess: its preprocessing, as TaskReader takes "
+           "it\nmargin: what is looked at around a box, as a share of its sides\nclasses: labels or numbers of "
+           "the first network whose boxes are run; default all\nmax_boxes: only so many of the best "
+           "boxes\nbatch: boxes in one run, where the engine leaves that open; default as many as it takes, 8 at "
+           "most")
       .def("__call__", &PyCropRunner::call, nb::arg("image"), nb::arg("detections"),
            nb::sig("def __call__(self, image: Image | Frame, detections: Detections) -> Detections"),
-           "Fills in `detections.crops`, and gives the detections back. `image` is the picture that they are "
-           "of.")
+           "Fills in `detections.crops`, and gives the detections back.\n\nimage: the picture that they are "
+           "of\ndetections: boxes of the first network")
       .def_prop_ro(
           "task", [](const PyCropRunner& self) { return task_dict(self.get().task()); },
           nb::sig("def task(self) -> dict[str, Any]"), "The second network's task with all that was found.")

@@ -173,7 +173,7 @@ void register_class(nb::module_& module) {
           "What was taken as what: the task, how classes were matched, what was left out.")
       .def("draw_worst", &draw_worst, nb::arg("i"),
            nb::sig("def draw_worst(self, i: int) -> tuple[Image, Image]"),
-           "Truth and answer of the `i`-th of `worst`, drawn on the picture.")
+           "Truth and answer of one of the worst pictures, drawn on it.\n\ni: its place in `worst`, from 0")
       .def(
           "to_json", [](const PyEvaluation& self) { return self.evaluation.to_json(); },
           "All of it as one JSON object, as `lanner eval --json` writes it.")
@@ -207,13 +207,14 @@ void register_evaluation(nb::module_& module) {
               "str] | None = None, progress: collections.abc.Callable[[str, float, float], object] | None = "
               "None) -> "
               "Evaluation"),
-      "Runs the engine on pictures whose truth is known: a folder with a folder for each class, COCO's JSON "
-      "(`images`: "
-      "the folder of its pictures), YOLO's folders or data.yaml, or `images` and `masks`. `task` is what "
-      "TaskReader "
-      "takes; detections count from a score of 0.001 on unless it says score_threshold. `ignore`: the value "
-      "of a "
-      "mask's pixels that do not count (255). Pictures that cannot be read are left out, with a warning.");
+      "Measures how right a network is on pictures whose truth is known; docs/eval.md. Pictures that cannot be "
+      "read are left out, with a warning.\n\nengine: the network to measure\ndata: a folder with a folder for "
+      "each class, COCO's JSON, YOLO's folder or data.yaml, or a folder with `images` and `masks`\nimages: the "
+      "folder of the pictures that a COCO file names\ntask: as TaskReader takes it; detections count from a "
+      "score of 0.001 on unless it says score_threshold\npreprocess: as TaskReader takes it\ninput: name of the "
+      "input that takes images, where there are several\nbatch: pictures in one run\nworst: how many of the "
+      "worst pictures are kept\nignore: value of a mask's pixels that do not count; default 255\nlimits: as "
+      "lanner.build takes them\nprogress: called with stage, done and total");
 }
 
 } // namespace lanner::python

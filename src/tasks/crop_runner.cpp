@@ -85,6 +85,12 @@ BatchSizes sizes_of(const Engine& engine, const Task& task, int wanted) {
   return {std::clamp<std::int64_t>(range.min, 1, most), most};
 }
 
+/// Results are read where they lie.
+ContextOptions kept(ContextOptions context) {
+  context.keep_results = true;
+  return context;
+}
+
 } // namespace
 
 struct CropRunner::State {
@@ -104,12 +110,6 @@ struct CropRunner::State {
   RegionInput input;
   Context context;
 };
-
-/// Results are read where they lie.
-ContextOptions kept(ContextOptions context) {
-  context.keep_results = true;
-  return context;
-}
 
 CropRunner::State::State(const Engine& shared, Task given, const CropOptions& wanted)
     : engine(shared), options(wanted), spec(spec_of(shared, input_of(shared, wanted), wanted)),
