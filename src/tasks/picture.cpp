@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "base/account.h"
 #include "base/check.h"
@@ -12,10 +13,16 @@
 namespace lanner::tasks {
 namespace {
 
-/// std::lround() of what lies within 0 to 255: halves go up.
-std::uint8_t nearest_byte(float value) {
-  const auto whole = static_cast<std::int32_t>(value);
-  return static_cast<std::uint8_t>(whole + (value - static_cast<float>(whole) >= 0.5f ? 1 : 0));
+using Four = float __attribute__((vector_size(16)));
+using FourNumbers = std::int32_t __attribute__((vector_size(16)));
+
+/// std::lround() of numbers that are cut to 0 to 255: halves go up.
+FourNumbers nearest_bytes(Four values) {
+  constexpr Four least{}, most{255, 255, 255, 255}, half{0.5f, 0.5f, 0.5f, 0.5f};
+  values = values < least ? least : values;
+  values = values > most ? most : values;
+  const FourNumbers whole = __builtin_convertvector(values, FourNumbers);
+  return whole - (values - __builtin_convertvector(whole, Four) >= half); // True is -1.
 }
 
 /// What of the output the picture became: letterbox's padding is left out.
@@ -41,6 +48,8 @@ PixelRect picture_part(const PictureRun& run, const MapValues& map) {
 void convert(const MapValues& map, const PicturePart& wanted, Image& image) {
   const PixelRect& part = wanted.part;
   const std::int64_t count = (part.width - 1) * map.column + 1;
+  const auto four = [](float value) { return Four{value, value, value, value}; };
+  const Four black = four(wanted.black), scale = four(wanted.scale);
   std::vector<float> row(static_cast<std::size_t>(count));
   for (std::int32_t y = 0; y < part.height; ++y) {
     check_deadline();
@@ -49,9 +58,16 @@ void convert(const MapValues& map, const PicturePart& wanted, Image& image) {
       const std::int64_t source = map.channels == 1 ? 0 : wanted.bgr ? 2 - c : c;
       const std::int64_t from = source * map.channel + (part.y + y) * map.row + part.x * map.column;
       const float* const values = map.values.run(from, count, row.data());
-      for (std::int64_t x = 0; x < part.width; ++x) {
-        const float value = std::clamp((values[x * map.column] - wanted.black) * wanted.scale, 0.f, 255.f);
-        to[x * 3 + c] = nearest_byte(value);
+      std::int64_t x = 0;
+      for (; map.column == 1 && x + 4 <= part.width; x += 4) {
+        Four numbers;
+        std::memcpy(&numbers, values + x, sizeof numbers);
+        const FourNumbers bytes = nearest_bytes((numbers - black) * scale);
+        for (int i = 0; i < 4; ++i) to[(x + i) * 3 + c] = static_cast<std::uint8_t>(bytes[i]);
+      }
+      for (; x < part.width; ++x) {
+        const FourNumbers bytes = nearest_bytes((four(values[x * map.column]) - black) * scale);
+        to[x * 3 + c] = static_cast<std::uint8_t>(bytes[0]);
       }
     }
   }
