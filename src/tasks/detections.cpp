@@ -19,7 +19,7 @@ namespace {
 
 constexpr int most_candidates = 30'000; ///< That suppression compares: the best.
 // Candidates of a network on a GPU that are compared there: fewer take the host less time than their way.
-constexpr std::size_t least_there = 8192, least_turned_there = 512;
+constexpr std::size_t least_there = 8192;
 
 /// The part's dims behind the batch's; sides of one element that exporters leave are dropped.
 Values part_values(const PictureRun& run, const Part& part, const std::string& output) {
@@ -95,8 +95,7 @@ std::vector<Candidate> chosen(const Task& task, Device device, std::vector<Candi
   }
   std::vector<Candidate> kept;
   const Suppression given{upright, turned, scores, labels, *task.iou_threshold, *task.max_detections};
-  const std::size_t least = turned.empty() ? least_there : least_turned_there;
-  const bool there = !device.is_host() && all.size() >= least;
+  const bool there = !device.is_host() && all.size() >= least_there;
   for (const std::int64_t i : there ? cuda::suppressed_there(device, given) : suppressed(given))
     kept.push_back(all[static_cast<std::size_t>(i)]);
   return kept;
