@@ -152,7 +152,8 @@ void read_pair(benchmark::State& state, Head head, std::int64_t rows, std::int64
   task.head = head;
   if (head == Head::retinanet) task.anchors.assign(static_cast<std::size_t>(rows * 4), 50);
   read(state, task,
-       {{"boxes", random_tensor({1, rows, 4}, 0, 1)}, {"scores", random_tensor({1, rows, channels}, -8, -1.098f)}},
+       {{"boxes", random_tensor({1, rows, 4}, 0, 1)},
+        {"scores", random_tensor({1, rows, channels}, -8, -1.098f)}},
        800);
 }
 BENCHMARK_CAPTURE(read_pair, detr, Head::detr, 100, 92)->Unit(benchmark::kMicrosecond);

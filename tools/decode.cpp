@@ -164,11 +164,12 @@ CLI::App* add_decode(CLI::App& app, Action& action) {
   command->add_option(
       "--format", options->reader.format,
       "Pixel format: yuv420p, nv12, rgb24, rgb_planar, gray8 ... (default: the stream's own)");
-  CLI::Option* frames =
-      command->add_option("--frames", options->frames,
-                          "Only these frames, in this order: numbers and slices as in Python: 0:100:5, 3,7,-1");
+  CLI::Option* frames = command->add_option(
+      "--frames", options->frames,
+      "Only these frames, in this order: numbers and slices as in Python: 0:100:5, 3,7,-1");
   command
-      ->add_option("--at", options->at, "Only the frames on the screen at these times of the clip's own clock: 1.5,1:30")
+      ->add_option("--at", options->at,
+                   "Only the frames on the screen at these times of the clip's own clock: 1.5,1:30")
       ->excludes(frames);
   command->add_flag("--md5", options->md5, "Print the MD5 of the pixels and nothing else");
   command->add_flag("--rotate", options->reader.rotate,

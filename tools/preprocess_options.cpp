@@ -184,8 +184,7 @@ void add_preprocess_options(CLI::App& command, PreprocessOptions& options) {
   add("channels", options.channels, "rgb, bgr or gray");
   add("resize", options.resize,
       "nearest, bilinear, bicubic, area or antialias (default: antialias, as Pillow and torchvision resize)");
-  if (options.regions)
-    add("region", options.region, "Part of the image to use, WIDTHxHEIGHT+X+Y in pixels");
+  if (options.regions) add("region", options.region, "Part of the image to use, WIDTHxHEIGHT+X+Y in pixels");
   add("turn", options.turns, "Rotate clockwise by so many times 90 degrees, after --region");
   add("fit", options.fit, "Of another aspect ratio: stretch, letterbox (pad) or crop");
   add("range", options.range, "Values that black and white become, like 0,1");

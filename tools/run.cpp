@@ -178,7 +178,8 @@ Networks read_networks(const RunOptions& options, Files& files) {
 
 void build_networks(const RunOptions& options, const std::vector<RunInput>& inputs, Networks& nets) {
   if (!options.quiet) print_note("note: task " + nets.task.reason);
-  if (const std::string note = labels_note(options.engine.model, nets.task.task); !options.quiet && !note.empty())
+  if (const std::string note = labels_note(options.engine.model, nets.task.task);
+      !options.quiet && !note.empty())
     print_note(note);
   if (nets.then && !options.quiet) print_note("note: then task " + nets.then->task().reason);
   const bool clips = has_clips(inputs);

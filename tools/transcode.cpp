@@ -97,10 +97,10 @@ CLI::App* add_transcode(CLI::App& app, Action& action) {
       ->add_option("output", options->output,
                    "The new clip; its extension chooses the container (.mp4, .mkv, .mov, .webm, .avi)")
       ->required();
-  command->add_option(
-      "-c,--codec", options->codec,
-      "-c:v too: h264, hevc, av1, vp9, mpeg4, mjpeg, ffv1, or an FFmpeg encoder (default: h264; VP9 or AV1 in "
-      ".webm, MPEG-4 in .avi, or what FFmpeg can encode)");
+  command->add_option("-c,--codec", options->codec,
+                      "-c:v too: h264, hevc, av1, vp9, mpeg4, mjpeg, ffv1, or an FFmpeg encoder (default: "
+                      "h264; VP9 or AV1 in "
+                      ".webm, MPEG-4 in .avi, or what FFmpeg can encode)");
   command->add_option("-b,--bit-rate", options->bit_rate, "Bits per second, like 4M or 800k; -b:v too");
   command
       ->add_option("--crf", options->crf,

@@ -92,10 +92,13 @@ void register_crop_runner(nb::module_& module) {
                "Preprocess | None = None, margin: float = 0.0, classes: Sequence[str | int] | None = None, "
                "max_boxes: int | None = None, batch: int | None = None) -> None"),
            "Raises InvalidArgument where the second network says nothing of a picture.\n\nengine: the second "
-           "network\ntask: its task, as TaskReader takes it\npreprocess: its preprocessing, as TaskReader takes "
-           "it\nmargin: what is looked at around a box, as a share of its sides\nclasses: labels or numbers of "
+           "network\ntask: its task, as TaskReader takes it\npreprocess: its preprocessing, as TaskReader "
+           "takes "
+           "it\nmargin: what is looked at around a box, as a share of its sides\nclasses: labels or numbers "
+           "of "
            "the first network whose boxes are run; default all\nmax_boxes: only so many of the best "
-           "boxes\nbatch: boxes in one run, where the engine leaves that open; default as many as it takes, 8 at "
+           "boxes\nbatch: boxes in one run, where the engine leaves that open; default as many as it takes, "
+           "8 at "
            "most")
       .def("__call__", &PyCropRunner::call, nb::arg("image"), nb::arg("detections"),
            nb::sig("def __call__(self, image: Image | Frame, detections: Detections) -> Detections"),

@@ -35,8 +35,8 @@ std::string classes_of(const TaskResult& result, const Task& task) {
   Cells cells;
   for (std::size_t i = 0; i < rows_of(result); ++i) {
     const std::int64_t number = result.labels.as<std::int64_t>()[i];
-    cells.push_back(
-        {std::to_string(number), class_label(task, number), fmt::format("{:.4f}", result.scores.as<float>()[i])});
+    cells.push_back({std::to_string(number), class_label(task, number),
+                     fmt::format("{:.4f}", result.scores.as<float>()[i])});
   }
   return table_of({"class", "name", "probability"}, cells, static_cast<std::size_t>(result.count()));
 }

@@ -211,7 +211,8 @@ void register_results(nb::module_& module) {
             if (region.whole()) return std::nullopt;
             return std::array{region.x, region.y, region.width, region.height};
           },
-          "Of a crop: left, top, width and height in pixels of the part of the picture that the second network "
+          "Of a crop: left, top, width and height in pixels of the part of the picture that the second "
+          "network "
           "saw; None elsewhere.")
       .def(
           "_repr_html_", [](const PyResult& self) { return result_html(self.result, *self.task); },

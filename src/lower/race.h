@@ -38,8 +38,8 @@ struct RaceOptions {
   double rival = std::numeric_limits<double>::infinity();
   /// Seconds of one run that make no difference: nothing is told apart that is closer.
   double worth = 0;
-  /// Seconds that the race may take, as measured; each has a first impression all the same, and one turn where
-  /// that is of single runs that are not to be trusted.
+  /// Seconds that the race may take, as measured; each has a first impression all the same, and one turn
+  /// where that is of single runs that are not to be trusted.
   double limit = std::numeric_limits<double>::infinity();
 };
 
