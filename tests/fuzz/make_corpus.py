@@ -17,6 +17,7 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from protobuf_seeds import caffe_seeds, tensorflow_seeds
+from task_seeds import task_seeds, truth_seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "tests" / "fuzz" / "corpus"
@@ -24,7 +25,7 @@ F32 = TensorProto.FLOAT
 
 
 def write(target: str, name: str, content: bytes) -> None:
-    assert len(content) < 4096, (target, name, len(content))
+    assert len(content) < 8192, (target, name, len(content))
     folder = CORPUS / target
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"seed-{name}").write_bytes(content)
@@ -429,46 +430,6 @@ def elementary_stream_seeds() -> None:
     write("elementary_stream", "vc1", stream(5, b"\x20\0\0\1\x0f\xca", b"\1\2\3\4", b"\0\0\1\x0d\5"))
 
 
-def truth_seeds() -> None:
-    """COCO's annotations in each form, packed run lengths, and what names YOLO's classes."""
-    outline = [2, 1, 6, 1, 6, 4, 2, 4]
-    forms = {
-        "polygon": [outline, [0, 0, 3, 0, 0, 3]],
-        "runs": {"size": [10, 20], "counts": [0, 10, 190]},
-        "packed": {"size": [10, 20], "counts": "0:n5"},
-        "corners": [outline],
-    }
-    for name, segmentation in forms.items():
-        annotation = {"id": 1, "image_id": 1, "category_id": 2, "bbox": [2, 1, 4, 3], "area": 12, "iscrowd": 0}
-        annotation |= {"segmentation": segmentation, "keypoints": [2, 1, 2, 6, 4, 0]}
-        truth = {
-            "images": [{"id": 1, "file_name": "a.png", "width": 20, "height": 10}],
-            "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}],
-            "annotations": [annotation],
-        }
-        write("truth", f"coco-{name}", json.dumps(truth).encode())
-    write("truth", "packed-runs", b"0:n5")
-    write("truth", "yaml-lines", b"path: set # here\nval: images/val\nnames:\n  0: cat\n  1: 'big dog'\n")
-    write("truth", "yaml-list", b"names: [cat, 'a, b',\n  \"dog\"]\nval: x\n")
-    write("truth", "yaml-map", b"names: {0: cat, 1: dog}\n")
-
-
-def task_seeds() -> None:
-    seeds = {
-        "word": "detect",
-        "json": '{"task": "pose", "head": "yolo_v8", "outputs": {"boxes": "o"}, "labels": ["a", "b"], "keypoints": 17, "skeleton": [[0, 1]]}',
-        "numbers": '{"anchors": [1.5, -2, 3e4], "strides": [8], "box_scales": [10, 10, 5, 5], "range": [0, 1], "score_threshold": 0.25}',
-        "dict": "{0: 'person', 1: \"it's\", 2: 'a\\x41\\u00e9\\n'}",
-        "list": "[(17, 3), True, False, None, [], -1.5e3]",
-        "deep": "[" * 100,
-        "lines": "cat\ndog\r\n",
-        "boxes": "cxcywh-normalised",
-        "share": "0.75",
-    }
-    for name, text in seeds.items():
-        write("task", name, text.encode())
-
-
 def leb128(value: int) -> bytes:
     result = b""
     while value >= 128:
@@ -501,6 +462,12 @@ def index_seeds() -> None:
         write("index", name, body)
 
 
+def text_seeds() -> None:
+    for target, seeds in {"task": task_seeds(), "truth": truth_seeds()}.items():
+        for name, content in seeds.items():
+            write(target, name, content)
+
+
 def protobuf_seeds() -> None:
     for target, seeds in {"tensorflow": tensorflow_seeds(), "caffe": caffe_seeds()}.items():
         for name, content in seeds.items():
@@ -514,8 +481,7 @@ if __name__ == "__main__":
     ir_seeds()
     safetensors_seeds()
     regex_seeds()
-    task_seeds()
-    truth_seeds()
+    text_seeds()
     bitstream_seeds()
     protobuf_seeds()
     plan_seeds(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "bin" / "lanner")

@@ -1,0 +1,45 @@
+"""Seeds of what says what outputs mean, and of the truth that accuracy is measured by."""
+
+import json
+
+
+def truth_seeds() -> dict[str, bytes]:
+    """COCO's annotations in each form, packed run lengths, and what names YOLO's classes."""
+    made = {}
+    outline = [2, 1, 6, 1, 6, 4, 2, 4]
+    forms = {
+        "polygon": [outline, [0, 0, 3, 0, 0, 3]],
+        "runs": {"size": [10, 20], "counts": [0, 10, 190]},
+        "packed": {"size": [10, 20], "counts": "0:n5"},
+        "corners": [outline],
+    }
+    for name, segmentation in forms.items():
+        annotation = {"id": 1, "image_id": 1, "category_id": 2, "bbox": [2, 1, 4, 3], "area": 12, "iscrowd": 0}
+        annotation |= {"segmentation": segmentation, "keypoints": [2, 1, 2, 6, 4, 0]}
+        truth = {
+            "images": [{"id": 1, "file_name": "a.png", "width": 20, "height": 10}],
+            "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}],
+            "annotations": [annotation],
+        }
+        made[f"coco-{name}"] = json.dumps(truth).encode()
+    made["packed-runs"] = b"0:n5"
+    made["yaml-lines"] = b"path: set # here\nval: images/val\nnames:\n  0: cat\n  1: 'big dog'\n"
+    made["yaml-list"] = b"names: [cat, 'a, b',\n  \"dog\"]\nval: x\n"
+    made["yaml-map"] = b"names: {0: cat, 1: dog}\n"
+    return made
+
+
+def task_seeds() -> dict[str, bytes]:
+    """Tasks as JSON, and what metadata say in other forms."""
+    seeds = {
+        "word": "detect",
+        "json": '{"task": "pose", "head": "yolo_v8", "outputs": {"boxes": "o"}, "labels": ["a", "b"], "keypoints": 17, "skeleton": [[0, 1]]}',
+        "numbers": '{"anchors": [1.5, -2, 3e4], "strides": [8], "box_scales": [10, 10, 5, 5], "range": [0, 1], "score_threshold": 0.25}',
+        "dict": "{0: 'person', 1: \"it's\", 2: 'a\\x41\\u00e9\\n'}",
+        "list": "[(17, 3), True, False, None, [], -1.5e3]",
+        "deep": "[" * 100,
+        "lines": "cat\ndog\r\n",
+        "boxes": "cxcywh-normalised",
+        "share": "0.75",
+    }
+    return {name: text.encode() for name, text in seeds.items()}
