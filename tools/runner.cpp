@@ -217,8 +217,11 @@ void Runner::run_stills(std::span<const RunInput> inputs) {
       continue;
     }
     // A batch's errors are of no picture, this one's are.
-    const Preprocess spec = spec_of(image.width, image.height);
-    about("run", input.path, [&] { placement(spec, image.width, image.height); });
+    const Preprocess spec = about("run", input.path, [&] {
+      const Preprocess sized = spec_of(image.width, image.height);
+      placement(sized, image.width, image.height);
+      return sized;
+    });
     if (spec != settings_.picture.spec) run_all();
     use(spec);
     bytes +=
@@ -343,10 +346,10 @@ void Runner::run_clips(std::span<const RunInput> inputs) {
     Clip& clip = *clips.emplace_back(std::make_unique<Clip>(input));
     openers.emplace_back([this, &clip, at_once] { return open_clip(clip, at_once); });
   }
-  const PipesClosed closed(inputs);
   if (settings_.own_size && !open_ahead(*clips[0], openers[0])) return;
   options.preprocess = settings_.picture.spec;
   Pipeline pipeline(std::move(openers), engine_, engine_.create_context(context_options()), options);
+  const PipesClosed closed(inputs);
   ProgressBar bar("run");
   std::int64_t frames = 0;
   while (const auto result = next_frame(pipeline, inputs[0])) {

@@ -110,6 +110,8 @@ def test_what_cannot_be_read_alone_is_told(folder, tmp_path):
     assert said.startswith("run ") and "cut.png: " in said and "--size" not in said
     said = refuse("run", "blur.onnx", "-i", "a.png", "--region", "9x9+40+0", *QUICK, cwd=folder)
     assert said.startswith("run a.png: ") and "region 9x9" in said
+    said = refuse("run", "blur.onnx", "-i", "a.png", "b.png", "--region", "30x9+0+0", "-q", *QUICK, cwd=folder)
+    assert said.startswith("run b.png: ") and "region 30x9" in said
 
 
 @pytest.mark.parametrize("kind", ["semantic", "depth"])
