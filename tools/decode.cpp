@@ -24,7 +24,7 @@ namespace {
 
 struct DecodeOptions {
   std::string input, output;
-  std::optional<std::string> frames, at;
+  std::optional<std::string> frames, at, size;
   ReaderOptions reader;
   bool md5 = false;
 };
@@ -74,8 +74,7 @@ void decode_all(const DecodeOptions& options, FrameSink& sink, Told& told) {
   told.reason = decoder.decoder_reason();
   while (const auto frame = or_conceal(options.reader.conceal, [&] { return decoder.next(); })) {
     interrupt_token().check();
-    sink.write(*frame);
-    told.add(frame->image);
+    told.add(sink.write(*frame));
     bar.update(static_cast<double>(told.frames),
                static_cast<double>(std::max<std::int64_t>(0, decoder.size())), "frames");
   }
@@ -115,8 +114,7 @@ void decode_some(const DecodeOptions& options, FrameSink& sink, Told& told) {
     interrupt_token().check();
     const std::span some(wanted.data() + begin, std::min(at_once, wanted.size() - begin));
     for (const Frame& frame : or_conceal(options.reader.conceal, [&] { return reader.at(some); })) {
-      sink.write(frame);
-      told.add(frame.image);
+      told.add(sink.write(frame));
     }
     bar.update(static_cast<double>(told.frames), static_cast<double>(wanted.size()), "frames");
   }
@@ -137,7 +135,8 @@ int run_decode(const DecodeOptions& options) {
   Files files;
   files.reads("the clip", options.input);
   about("decode", options.input, [&] {
-    FrameSink sink(options.output, options.md5, files);
+    const auto size = options.size ? std::optional(parse_frame_size(*options.size)) : std::nullopt;
+    FrameSink sink(options.output, options.md5, files, size);
     Told told;
     if (!options.frames && !options.at)
       decode_all(options, sink, told);
@@ -164,6 +163,8 @@ CLI::App* add_decode(CLI::App& app, Action& action) {
   command->add_option(
       "--format", options->reader.format,
       "Pixel format: yuv420p, nv12, rgb24, rgb_planar, gray8 ... (default: the stream's own)");
+  command->add_option("--size", options->size,
+                      "Scale to WIDTHxHEIGHT; of 320x or x180 the other side follows by the aspect ratio");
   CLI::Option* frames = command->add_option(
       "--frames", options->frames,
       "Only these frames, in this order: numbers and slices as in Python: 0:100:5, 3,7,-1");
@@ -185,6 +186,7 @@ CLI::App* add_decode(CLI::App& app, Action& action) {
       "  lanner decode clip.mp4 --frames 0:100:5 --format rgb24 -o - | ...\n"
       "  lanner decode clip.mp4 --frames 100 -o frame.png\n"
       "  lanner decode clip.mp4 --at 1.5,1:02:03.5 -o frame%05d.png\n"
+      "  lanner decode clip.mp4 --frames ::100 --size 320x -o thumb%05d.jpg\n"
       "  lanner decode clip.mp4 --device cuda:0 --md5");
   return command;
 }

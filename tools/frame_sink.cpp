@@ -6,6 +6,7 @@
 #include <cctype>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
@@ -108,8 +109,8 @@ std::string Md5::hex() {
   return text;
 }
 
-FrameSink::FrameSink(const std::string& output, bool md5, Files& files)
-    : output_(output), kind_(frame_output(output)), name_(output), files_(files) {
+FrameSink::FrameSink(const std::string& output, bool md5, Files& files, std::optional<FrameSize> size)
+    : output_(output), kind_(frame_output(output)), name_(output), files_(files), size_(size) {
   const bool several = kind_ == FrameOutput::pictures && name_.numbered();
   if (!several) files.writes("-o", output);
   const bool to_stdout = kind_ == FrameOutput::standard_output;
@@ -134,9 +135,18 @@ void FrameSink::expect(std::int64_t frames) const {
         output_);
 }
 
-void FrameSink::write(const Frame& frame) {
-  write_rows(frame.image);
-  if (kind_ == FrameOutput::pictures) write_picture(frame);
+Image FrameSink::write(const Frame& frame) {
+  Image image = frame.image;
+  const bool pictures = kind_ == FrameOutput::pictures;
+  if (!pictures || md5_) {
+    if (size_) image = scaled_image(image, *size_, image.format);
+    write_rows(image);
+  }
+  if (!pictures) return image;
+  Image picture = upright_image(frame);
+  if (size_) image = picture = scaled_image(picture, *size_, picture_format(picture));
+  write_picture(frame.index, std::move(picture));
+  return image;
 }
 
 // Rows without their padding, plane by plane.
@@ -158,15 +168,15 @@ void FrameSink::write(std::string_view bytes) {
 }
 
 // That there is but one frame is known at the end: until then nothing is written.
-void FrameSink::write_picture(const Frame& frame) {
+void FrameSink::write_picture(std::int64_t frame, Image image) {
   if (!name_.numbered()) {
     expect(only_ ? 2 : 1);
-    only_ = upright_image(frame);
+    only_ = std::move(image);
     return;
   }
-  const std::string path = name_.of(frame.index);
+  const std::string path = name_.of(frame);
   Files(files_).writes("-o", path); // Against what is read; a frame may be asked for twice.
-  save_picture(path, upright_image(frame));
+  save_picture(path, image);
 }
 
 void FrameSink::finish() {

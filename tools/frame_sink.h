@@ -10,6 +10,7 @@
 #include <lanner/output.h>
 
 #include "files.h"
+#include "frame_size.h"
 
 namespace lanner::tool {
 
@@ -48,23 +49,25 @@ private:
 /// Pictures are turned as players show them; raw pixels and digests are those that are stored.
 class FrameSink {
 public:
-  /// `files` are those that the command reads; the output is added. Throws Error{invalid_argument, not_found,
-  /// io}.
-  FrameSink(const std::string& output, bool md5, Files& files);
+  /// `files` are those that the command reads; the output is added. With `size` all is written in it. Throws
+  /// Error{invalid_argument, not_found, io}.
+  FrameSink(const std::string& output, bool md5, Files& files, std::optional<FrameSize> size = {});
   /// For commands that know: a single picture takes one frame. Throws Error{invalid_argument}.
   void expect(std::int64_t frames) const;
-  void write(const Frame& frame);
+  /// The image as it was written; unless it was scaled, as it is stored.
+  Image write(const Frame& frame);
   void finish();
 
 private:
   void write(std::string_view bytes);
   void write_rows(const Image& image);
-  void write_picture(const Frame& frame);
+  void write_picture(std::int64_t frame, Image image);
 
   std::string output_;
   FrameOutput kind_;
   PictureName name_;
   Files& files_;
+  std::optional<FrameSize> size_;
   std::optional<OutputFile> file_;
   std::optional<Md5> md5_;
   std::optional<Image> only_; ///< Of an output that is one picture.

@@ -134,7 +134,7 @@ void fit_row(const PreprocessOptions& options, const Binding& input, Preprocess&
   spec.dtype = input.dtype;
 }
 
-void fit_input(const PreprocessOptions& options, const Binding& input, Preprocess& spec) {
+void fit_input(const PreprocessOptions& options, const Binding& input, Preprocess& spec, bool open_size) {
   if (input.dims.size() == 2) return fit_row(options, input, spec);
   check(input.dims.size() == 4, ErrorCode::invalid_argument,
         "input {} takes no pictures: expected four dimensions", input.to_string());
@@ -150,9 +150,12 @@ void fit_input(const PreprocessOptions& options, const Binding& input, Preproces
         : channels == 1
             ? fmt::format("say {} gray", options.flag("channels"))
             : fmt::format("say {} rgb or bgr, and {}", options.flag("channels"), options.flag("layout")));
-  fit_size(options, input.dims[spec.channels_last ? 1 : 2], spec.height, "height", input);
-  fit_size(options, input.dims[spec.channels_last ? 2 : 3], spec.width, "width", input);
   spec.dtype = input.dtype;
+  const std::int64_t height = input.dims[spec.channels_last ? 1 : 2],
+                     width = input.dims[spec.channels_last ? 2 : 3];
+  if (open_size && height < 0 && width < 0 && spec.height == 0 && spec.width == 0) return;
+  fit_size(options, height, spec.height, "height", input);
+  fit_size(options, width, spec.width, "width", input);
 }
 
 /// Of a plan whose network has the preprocessing in it: sizes and type are given there; what else differs is
@@ -194,8 +197,13 @@ void add_preprocess_options(CLI::App& command, PreprocessOptions& options) {
   add("pad", options.pad, "Gray value of a letterbox's padding, 0..255");
 }
 
-PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& engine,
-                                const Binding& input) {
+void check_size(const PreprocessOptions& options, const Binding& input, const Preprocess& spec) {
+  Preprocess sized = spec;
+  if (input.picture.empty()) fit_input(options, input, sized, false);
+}
+
+PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& engine, const Binding& input,
+                                bool open_size) {
   std::optional<PictureInput> picture;
   if (!options.preset.empty())
     picture = PictureInput{input.name, Preprocess::preset(options.preset), "the command line"};
@@ -212,7 +220,7 @@ PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& 
   if (options.given() && options.preset.empty() && picture->source != "the command line")
     picture->source += ", changed by the command line";
   if (input.picture.empty())
-    fit_input(options, input, picture->spec);
+    fit_input(options, input, picture->spec, open_size);
   else
     fit_network(*engine.preprocess(input.name), picture->spec);
   return *picture;

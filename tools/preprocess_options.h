@@ -28,7 +28,11 @@ struct PictureInput {
 };
 
 /// Command line over plan over the model's metadata; sizes and type from the input where they are fixed.
-/// Throws Error{invalid_argument} that says what to declare.
-PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& engine, const Binding& input);
+/// Throws Error{invalid_argument} that says what to declare; of sizes that nobody says too, unless
+/// `open_size`: then both stay 0.
+PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& engine, const Binding& input,
+                                bool open_size = false);
+/// Throws the error for an input whose size nobody says.
+void check_size(const PreprocessOptions& options, const Binding& input, const Preprocess& spec);
 
 } // namespace lanner::tool

@@ -19,6 +19,7 @@
 #include "labels.h"
 #include "media.h"
 #include "outputs.h"
+#include "own_size.h"
 #include "pipe_source.h"
 #include "range_options.h"
 #include "report/report.h"
@@ -151,7 +152,8 @@ struct Networks {
   PictureInput picture;
   ResolvedTask task;
   std::optional<SecondNetwork> then;
-  int batch = 1, still_batch = 1; ///< As in Runner::Settings.
+  int batch = 1, still_batch = 1;  ///< As in Runner::Settings.
+  std::optional<OwnSize> own_size; ///< Where nobody says the network's size.
   std::optional<Engine> engine;
   std::optional<BuildTimes> times;
   std::optional<CropRunner> crops;
@@ -162,8 +164,11 @@ Networks read_networks(const RunOptions& options, Files& files) {
   nets.facts = inspect(options.engine, files);
   const Engine& engine = *nets.facts.engine;
   const Binding& input = picture_input(engine, options.input);
-  nets.picture = resolve_preprocess(options.preprocess, engine, input);
+  nets.picture = resolve_preprocess(options.preprocess, engine, input, true);
   nets.task = resolve_task(engine, given_task(options.task), nets.picture.spec);
+  const bool open = input.picture.empty() && (nets.picture.spec.width == 0 || nets.picture.spec.height == 0);
+  if (open && !has_own_size(*nets.task.task.kind)) check_size(options.preprocess, input, nets.picture.spec);
+  if (open) nets.own_size.emplace();
   check_task(options, *nets.task.task.kind);
   nets.batch = batch_size(options, input);
   check(nets.batch == 1 || nets.task.task.head != Head::torchvision || has_batch(engine, nets.task.task),
@@ -176,17 +181,60 @@ Networks read_networks(const RunOptions& options, Files& files) {
   return nets;
 }
 
+/// Only a size that all have is a part of the network.
+void settle_size(const RunOptions& options, const std::vector<RunInput>& inputs, Networks& nets) {
+  OwnSize& own = *nets.own_size;
+  own = find_own_size(inputs, nets.picture.spec);
+  check(own.width > 0, ErrorCode::invalid_argument,
+        "input {} leaves its height and width open, and no picture's size is known before the run: it comes "
+        "through a pipe, or cannot be read; say {} WIDTHxHEIGHT",
+        picture_input(*nets.facts.engine, options.input).to_string(), options.preprocess.flag("size"));
+  if (!own.several) nets.picture.spec.width = own.width, nets.picture.spec.height = own.height;
+  if (options.quiet) return;
+  print_note(own.several ? "note: each picture at its own size; --size sets one for all"
+                         : fmt::format("note: size {}x{}, as {} has it; --size sets another", own.width,
+                                       own.height, own.name));
+}
+
+/// Kernels are chosen for the first picture, and taken over for others.
+void leave_size_open(const Networks& nets, int batch, BuildOptions& build) {
+  const Binding& input = picture_input(*nets.facts.engine, nets.picture.input);
+  build.preprocess[input.name] = nets.picture.spec;
+  if (build.shapes.contains(input.name)) return;
+  const OwnSize& own = *nets.own_size;
+  const std::int64_t channels = nets.picture.spec.gray ? 1 : 3;
+  Shape sizes = nets.picture.spec.channels_last ? Shape{batch, own.height, own.width, channels}
+                                                : Shape{batch, channels, own.height, own.width};
+  if (input.dims[0] >= 0) sizes[0] = input.dims[0];
+  ShapeRange range = ShapeRange::fixed(sizes);
+  if (input.dims[0] < 0) range.min[0] = 1;
+  build.profiles.push_back({{input.name, range}});
+}
+
+Engine open_network(const RunOptions& options, Networks& nets, BuildOptions build, int batch) try {
+  return open_engine(nets.facts, options.engine, std::move(build), batch, &nets.times);
+} catch (const Error& error) {
+  if (!nets.own_size) throw;
+  Preprocess spec = nets.picture.spec;
+  spec.width = nets.own_size->width, spec.height = nets.own_size->height;
+  throw about_size(error, spec);
+}
+
 void build_networks(const RunOptions& options, const std::vector<RunInput>& inputs, Networks& nets) {
   if (!options.quiet) print_note("note: task " + nets.task.reason);
   if (const std::string note = labels_note(options.engine.model, nets.task.task);
       !options.quiet && !note.empty())
     print_note(note);
   if (nets.then && !options.quiet) print_note("note: then task " + nets.then->task().reason);
+  if (nets.own_size) settle_size(options, inputs, nets);
   const bool clips = has_clips(inputs);
   BuildOptions build = build_options(options.engine, clips ? clip_budget : 0);
-  build.pictures[nets.picture.input].preprocess = nets.picture.spec;
   const int batch = clips || inputs.size() > 1 ? nets.batch : 1;
-  nets.engine = open_engine(nets.facts, options.engine, std::move(build), batch, &nets.times);
+  if (nets.own_size && nets.own_size->several)
+    leave_size_open(nets, batch, build);
+  else
+    build.pictures[nets.picture.input].preprocess = nets.picture.spec;
+  nets.engine = open_network(options, nets, std::move(build), batch);
   if (nets.then) nets.crops.emplace(nets.then->open(clips ? clip_budget : 0));
 }
 
@@ -195,6 +243,7 @@ Runner::Settings settings_of(const RunOptions& options, Networks& nets, const Fo
                             .reader = TaskReader(nets.task.task, *nets.engine, nets.picture.spec)};
   settings.batch = nets.batch;
   settings.still_batch = nets.still_batch;
+  settings.own_size = nets.own_size && nets.own_size->several;
   if (nets.crops) settings.then = &*nets.crops;
   settings.lines = options.json.empty() && !options.quiet && !pictures_to_stdout(found.inputs);
   settings.name_sources = found.inputs.size() > 1;

@@ -17,6 +17,8 @@
 #include "damage.h"
 #include "interrupt.h"
 #include "limit_option.h"
+#include "own_size.h"
+#include "upright.h"
 
 namespace lanner::tool {
 namespace {
@@ -132,12 +134,24 @@ void Runner::run(const std::vector<RunInput>& inputs) {
   for (std::size_t i = 0; i < inputs.size();) {
     std::size_t end = i;
     while (end < inputs.size() && inputs[end].still == inputs[i].still) ++end;
+    if (settings_.own_size && !inputs[i].still) end = i + 1; // A batch is of one size.
     const auto part = std::span(inputs).subspan(i, end - i);
     inputs[i].still ? run_stills(part) : run_clips(part);
     i = end;
   }
   totals_.seconds += seconds_since(start);
   totals_.cpu_seconds += cpu_seconds() - cpu;
+}
+
+Preprocess Runner::spec_of(std::int32_t width, std::int32_t height) const {
+  return settings_.own_size ? with_own_size(settings_.picture.spec, width, height) : settings_.picture.spec;
+}
+
+/// From here on.
+void Runner::use(const Preprocess& spec) {
+  if (spec == settings_.picture.spec) return;
+  settings_.picture.spec = spec;
+  settings_.reader = TaskReader(settings_.reader.task(), engine_, spec);
 }
 
 /// Outputs are read where they lie, unless their numbers are the answer.
@@ -203,7 +217,13 @@ void Runner::run_stills(std::span<const RunInput> inputs) {
       continue;
     }
     // A batch's errors are of no picture, this one's are.
-    about("run", input.path, [&] { placement(settings_.picture.spec, image.width, image.height); });
+    const Preprocess spec = about("run", input.path, [&] {
+      const Preprocess sized = spec_of(image.width, image.height);
+      placement(sized, image.width, image.height);
+      return sized;
+    });
+    if (spec != settings_.picture.spec) run_all();
+    use(spec);
     bytes +=
         std::uint64_t{3} * static_cast<std::uint64_t>(image.width) * static_cast<std::uint64_t>(image.height);
     Still& still = batch.emplace_back(Still{input, std::move(image), {}});
@@ -224,9 +244,14 @@ void Runner::run_batch(std::vector<Still>& batch) {
   FrameTimes times;
   about("run", batch[0].input.path, [&] {
     const auto start = Clock::now();
-    stills_->bind(settings_.picture.input, images, &settings_.picture.spec);
-    if (!takes_pictures(engine_, settings_.picture.input)) times.preprocess = seconds_since(start);
-    stills_->run({}, {interrupt_token(), {}});
+    try {
+      stills_->bind(settings_.picture.input, images, &settings_.picture.spec);
+      if (!takes_pictures(engine_, settings_.picture.input)) times.preprocess = seconds_since(start);
+      stills_->run({}, {interrupt_token(), {}});
+    } catch (const Error& error) {
+      if (!settings_.own_size) throw;
+      throw about_size(error, settings_.picture.spec);
+    }
     times.infer = seconds_since(start);
   });
   if (settings_.recorder) settings_.recorder->take_profile(*stills_);
@@ -279,12 +304,37 @@ VideoReader Runner::open_clip(Clip& clip, std::size_t at_once) const {
   return reader;
 }
 
+/// A clip at its own size, which has to be known before its frames; false where it cannot be opened.
+bool Runner::open_ahead(Clip& clip, OpenClip& opener) {
+  std::shared_ptr<VideoReader> reader;
+  try {
+    reader = std::make_shared<VideoReader>(open_clip(clip, 1));
+  } catch (const Error&) {
+    end_clip(clip, std::current_exception());
+    return false;
+  }
+  const StreamInfo stream = upright_stream(clip.stream);
+  about("run", clip.input.path, [&] { use(spec_of(stream.width, stream.height)); });
+  opener = [reader] { return std::move(*reader); };
+  return true;
+}
+
+std::optional<PipelineResult> Runner::next_frame(Pipeline& pipeline, const RunInput& input) {
+  if (!settings_.own_size) return pipeline.next();
+  return about("run", input.path, [&] {
+    try {
+      return pipeline.next();
+    } catch (const Error& error) {
+      throw about_size(error, settings_.picture.spec);
+    }
+  });
+}
+
 void Runner::run_clips(std::span<const RunInput> inputs) {
   std::vector<std::unique_ptr<Clip>> clips;
   std::vector<OpenClip> openers;
   PipelineOptions options;
   options.input = settings_.picture.input;
-  options.preprocess = settings_.picture.spec;
   options.batch = settings_.batch;
   options.range = settings_.range;
   options.side_by_side =
@@ -296,11 +346,13 @@ void Runner::run_clips(std::span<const RunInput> inputs) {
     Clip& clip = *clips.emplace_back(std::make_unique<Clip>(input));
     openers.emplace_back([this, &clip, at_once] { return open_clip(clip, at_once); });
   }
+  if (settings_.own_size && !open_ahead(*clips[0], openers[0])) return;
+  options.preprocess = settings_.picture.spec;
   Pipeline pipeline(std::move(openers), engine_, engine_.create_context(context_options()), options);
   const PipesClosed closed(inputs);
   ProgressBar bar("run");
   std::int64_t frames = 0;
-  while (const auto result = pipeline.next()) {
+  while (const auto result = next_frame(pipeline, inputs[0])) {
     Clip& clip = *clips[result->clip];
     if (result->ended) {
       end_clip(clip, result->error);

@@ -44,6 +44,7 @@ public:
     TaskReader reader;
     int batch = 1;             ///< Pictures, or frames of clips, in one run.
     int still_batch = 1;       ///< What a network of fixed batch size wants of fewer pictures.
+    bool own_size = false;     ///< Each picture and clip runs at its own size, which `picture` leaves open.
     bool lines = true;         ///< Answers in words on stdout.
     bool name_sources = false; ///< Several inputs: lines say whose they are.
     bool json_to_stdout = false;
@@ -65,12 +66,16 @@ public:
 private:
   struct Clip;
   struct Still;
+  Preprocess spec_of(std::int32_t width, std::int32_t height) const;
+  void use(const Preprocess& spec);
   void run_stills(std::span<const RunInput> inputs);
   void run_batch(std::vector<Still>& batch);
   void take_picture(Still& still, const Outputs& outputs);
   void run_clips(std::span<const RunInput> inputs);
   ContextOptions context_options() const;
   VideoReader open_clip(Clip& clip, std::size_t at_once) const;
+  bool open_ahead(Clip& clip, OpenClip& opener);
+  std::optional<PipelineResult> next_frame(Pipeline& pipeline, const RunInput& input);
   void take_frame(Clip& clip, const PipelineResult& result);
   void end_clip(Clip& clip, const std::exception_ptr& error);
   void fail_input(const RunInput& input, const Error& error);

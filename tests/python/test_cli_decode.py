@@ -180,3 +180,37 @@ def test_conformance_streams_have_their_digests():
     for line in (JVT / "md5.txt").read_text().splitlines():
         digest, name = line.replace("*", " ").split()[:2]
         assert succeed("decode", JVT / name, "--md5", "--format", "yuv420p") == digest + "\n", name
+
+
+def test_frames_are_scaled(clip, tmp_path):
+    small = np.asarray(lanner.VideoReader(clip)[7].to_tensor(size=(24, 32), layout="nhwc", dtype="uint8").numpy()[0])
+    said = succeed("decode", clip, "--frames", "7", "--size", "32x24", "-o", tmp_path / "x.png")
+    assert said.startswith("32x24 rgb24, 1 frame by")
+    np.testing.assert_array_equal(lanner.load_image(tmp_path / "x.png").to_rgb(), small)
+    for size in ("32x", "x24"):
+        succeed("decode", clip, "--frames", "7", "--size", size, "-o", tmp_path / "y.png")
+        assert (tmp_path / "y.png").read_bytes() == (tmp_path / "x.png").read_bytes()
+    succeed("decode", clip, "--frames", "7,8", "--size", "32x24", "--format", "rgb24", "-o", tmp_path / "rgb")
+    raw = (tmp_path / "rgb").read_bytes()
+    assert len(raw) == 2 * 32 * 24 * 3
+    assert np.abs(np.frombuffer(raw, np.uint8)[: small.size].reshape(small.shape).astype(int) - small).max() <= 4
+    digest = succeed("decode", clip, "--size", "32x24", "--format", "rgb24", "--frames", "7,8", "--md5")
+    assert digest == hashlib.md5(raw).hexdigest() + "\n"
+
+
+def test_scaled_pixels_keep_their_format(clip, tmp_path):
+    said = succeed("decode", clip, "--frames", "7", "--size", "33x", "-o", tmp_path / "small.yuv")
+    assert said.startswith("33x25 yuv420p, 1 frame by")
+    assert (tmp_path / "small.yuv").stat().st_size == 33 * 25 + 2 * 17 * 13
+    deep = tmp_path / "deep.yuv"
+    succeed("decode", clip, "--frames", "7", "--size", "32x24", "--format", "yuv444p10", "-o", deep)
+    succeed("decode", clip, "--frames", "7", "--size", "32x24", "--format", "yuv444p", "-o", tmp_path / "flat.yuv")
+    words, flat = np.fromfile(deep, "<u2"), np.fromfile(tmp_path / "flat.yuv", np.uint8)
+    assert np.abs(words / 4 - flat).max() <= 2 and (words % 4 != 0).any()
+
+
+@pytest.mark.parametrize("wrong", ["", "x", "32", "0x24", "-3x", "65536x1", "1x65536", "32x24x1", "a", "32xb"])
+def test_sizes_that_are_none_are_refused(clip, tmp_path, wrong):
+    said = refuse("decode", clip, "--size", wrong, "-o", tmp_path / "x%d.png")
+    assert "like 320x180" in said and leftovers(tmp_path) == []
+    assert "the other one" in refuse("decode", clip, "--size", "x65535", "-o", tmp_path / "x%d.png")

@@ -107,11 +107,13 @@ std::string command_line() {
 
 std::string preprocess_text(const PictureInput& picture) {
   const Json spec = Json::parse(picture.spec.to_json());
-  return fmt::format("{}x{}, {}, {}, {}, {}, range {}, mean {}, std {} (by {})", picture.spec.width,
-                     picture.spec.height, spec["channels"].get<std::string>(),
-                     spec["layout"].get<std::string>(), spec["resize"].get<std::string>(),
-                     spec["fit"].get<std::string>(), spec["range"].dump(), spec["mean"].dump(),
-                     spec["std"].dump(), picture.source);
+  const std::string size = picture.spec.width > 0
+                               ? fmt::format("{}x{}", picture.spec.width, picture.spec.height)
+                               : "each picture's own size";
+  return fmt::format("{}, {}, {}, {}, {}, range {}, mean {}, std {} (by {})", size,
+                     spec["channels"].get<std::string>(), spec["layout"].get<std::string>(),
+                     spec["resize"].get<std::string>(), spec["fit"].get<std::string>(), spec["range"].dump(),
+                     spec["mean"].dump(), spec["std"].dump(), picture.source);
 }
 
 Json facts_json(const ReportParts& parts) {
