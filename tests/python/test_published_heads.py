@@ -306,6 +306,27 @@ def test_classes(tmp_path):
     np.testing.assert_allclose(found.scores.numpy(), values, rtol=2e-6)
 
 
+WEIGHTS = {"ResNet18_Weights.IMAGENET1K_V1": 256, "EfficientNet_V2_S_Weights.IMAGENET1K_V1": 384, "ResNet50_Weights.IMAGENET1K_V2": 232}
+
+
+@pytest.mark.parametrize("name, resized", WEIGHTS.items())
+def test_transforms_of_weights(name, resized):
+    """Lanner's preset is what weights of torchvision say, to a level of 255."""
+    models = pytest.importorskip("torchvision.models", reason="torchvision is not installed")
+    transforms = models.get_weight(name).transforms()
+    assert transforms.resize_size == [resized] and transforms.interpolation.value == "bilinear"
+    size = transforms.crop_size[0]
+    pixels = torch.randint(0, 256, (3, 600, 800), dtype=torch.uint8)
+    expected = transforms(pixels)
+    image = lanner.Image.from_array(np.ascontiguousarray(pixels.permute(1, 2, 0)))
+    made = image.to_tensor(preset="imagenet", size=(resized, resized), fit="crop").numpy()[0]
+    margin = (resized - size) // 2
+    made = made[:, margin : margin + size, margin : margin + size]
+    assert made.shape == expected.shape == (3, size, size)
+    levels = np.abs(made - expected.numpy()) * 255 * np.float32([0.229, 0.224, 0.225])[:, None, None]
+    assert levels.max() <= 1
+
+
 @pytest.mark.parametrize("name", ["lraspp_mobilenet_v3_large", "fcn_resnet50"])
 def test_semantic_maps(tmp_path, name):
     models = pytest.importorskip("torchvision.models.segmentation", reason="torchvision is not installed")
