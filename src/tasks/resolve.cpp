@@ -201,6 +201,15 @@ std::string found_text(const Task& task, std::int64_t classes) {
   return text;
 }
 
+/// Labels that are as many as one reading's classes tell it from the others.
+void keep_labelled(std::vector<Reading>& readings, const std::vector<std::string>& labels) {
+  const auto other = [&](const Reading& reading) {
+    return reading.classes != static_cast<std::int64_t>(labels.size());
+  };
+  if (!labels.empty() && std::ranges::count_if(readings, other) + 1 == std::ssize(readings))
+    std::erase_if(readings, other);
+}
+
 } // namespace
 
 ResolvedTask resolve(Facts facts, const std::map<std::string, std::string>& metadata) {
@@ -221,7 +230,8 @@ ResolvedTask resolve(Facts facts, const std::map<std::string, std::string>& meta
   if (facts.wanted.kind == TaskKind::none)
     return {facts.wanted,
             fmt::format("none, numbers: the model's metadata ({})", fmt::join(declared.keys, ", "))};
-  const std::vector<Reading> readings = readings_of(facts);
+  std::vector<Reading> readings = readings_of(facts);
+  if (readings.size() > 1) keep_labelled(readings, declared.offered);
   if (readings.size() > 1) fail_several(facts, readings);
   if (readings.empty()) {
     if (facts.wanted.kind || facts.wanted.head) fail_unread(facts);

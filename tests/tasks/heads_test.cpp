@@ -127,10 +127,13 @@ std::vector<float> some_anchors(Draw& draw) {
   return anchors;
 }
 
+/// Cut at the edges of an input of 80 x 60.
 std::array<double, 4> from_anchor(const float* a, const float* d, const std::array<double, 4>& scales) {
   const double w = a[2] - a[0], h = a[3] - a[1];
-  return edges_of(a[0] + w / 2 + d[0] / scales[0] * w, a[1] + h / 2 + d[1] / scales[1] * h,
-                  std::exp(d[2] / scales[2]) * w, std::exp(d[3] / scales[3]) * h);
+  auto box = edges_of(a[0] + w / 2 + d[0] / scales[0] * w, a[1] + h / 2 + d[1] / scales[1] * h,
+                      std::exp(d[2] / scales[2]) * w, std::exp(d[3] / scales[3]) * h);
+  for (std::size_t i = 0; i < 4; ++i) box[i] = std::clamp(box[i], 0., i % 2 == 0 ? 80. : 60.);
+  return box;
 }
 
 TEST(Heads, SsdMovesAnchorsAndDropsTheBackground) {
@@ -223,6 +226,9 @@ TEST(Heads, TorchvisionsLists) {
   outputs["d"] = Tensor::zeros(DType::f32, {3, 1, 28, 28});
   LANNER_EXPECT_ERROR(read({}, outputs, input_of(80, 60), width, height), ErrorCode::invalid_argument,
                       "of the input's size");
+  outputs.at("b") = Tensor::from<std::int64_t>(std::vector<std::int64_t>{3, 0, 2}, {3});
+  LANNER_EXPECT_ERROR(read({}, outputs, input_of(80, 60), width, height), ErrorCode::bad_data,
+                      "row 1 is of the class 0, expected 1 or more; say first_class 0");
 }
 
 TEST(Heads, TorchvisionsKeyPoints) {

@@ -36,6 +36,13 @@ ResolvedTask found(const Network& network, const Metadata& metadata = {}, const 
   return tasks::resolve(facts, metadata);
 }
 
+/// So many labels, one a line.
+std::string lines_of(int count) {
+  std::string lines;
+  for (int i = 0; i < count; ++i) lines += "class" + std::to_string(i) + "\n";
+  return lines;
+}
+
 std::string summary(const ResolvedTask& resolved) {
   std::string text(to_string(*resolved.task.kind));
   return resolved.task.head ? text + " " + std::string(to_string(*resolved.task.head)) : text;
@@ -197,6 +204,10 @@ TEST(ResolveTask, LabelsDecide) {
   EXPECT_EQ(summary(detr), "detect detr");
   EXPECT_EQ(*detr.task.background, 79);
   EXPECT_FALSE(detr.task.iou_threshold.has_value());
+  // Those that metadata offer tell as much.
+  EXPECT_EQ(summary(found({pair}, {{"labels", lines_of(80)}})), "detect rt_detr");
+  EXPECT_EQ(summary(found({pair}, {{"labels", lines_of(79)}})), "detect detr");
+  LANNER_EXPECT_ERROR(found({pair}, {{"labels", lines_of(3)}}), ErrorCode::invalid_argument, "rt_detr");
   given.labels.resize(3);
   EXPECT_EQ(summary(found({pair}, {}, given)), "none");
   given.kind = TaskKind::detect;

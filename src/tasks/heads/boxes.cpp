@@ -77,11 +77,14 @@ std::array<float, 4> AnchorReader::operator()(std::int64_t row) const {
   const std::int64_t own = anchors_.chosen() ? row : offsets_.number(row);
   const auto anchor = [&](std::int64_t i) { return anchors_[own * 4 + i]; };
   const float width = anchor(2) - anchor(0), height = anchor(3) - anchor(1);
-  const std::array<float, 4> box =
+  std::array<float, 4> box =
       edges({anchor(0) + width / 2 + offset(0) * width, anchor(1) + height / 2 + offset(1) * height,
              std::exp(std::min(offset(2), most_log_size)) * width,
              std::exp(std::min(offset(3), most_log_size)) * height});
   check_box(box, offsets_.number(row));
+  // As torchvision does: what leaves the input does not count in overlaps.
+  for (std::size_t i = 0; i < 4; ++i)
+    box[i] = std::clamp(box[i], 0.f, static_cast<float>(i % 2 == 0 ? run_.width : run_.height));
   return box;
 }
 

@@ -38,7 +38,14 @@ Candidates decode_lists(const HeadRun& run) {
     const float score = scale(scores[row]);
     if (!scale.passes(score)) continue;
     const std::int32_t number = class_number(labels[row], row);
-    if (number < *run.task.first_class || number == *run.task.background) continue;
+    if (number == *run.task.background) continue;
+    // torchvision itself never gives the background.
+    check(
+        number >= *run.task.first_class || run.task.head != Head::torchvision, ErrorCode::bad_data,
+        "head torchvision: row {} is of the class {}, expected {} or more; say first_class {} where classes "
+        "count from there",
+        row, number, *run.task.first_class, number);
+    if (number < *run.task.first_class) continue;
     found.add({box(row), 0, score, number - *run.task.first_class, row});
   }
   if (run.has("keypoints")) {
