@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shapes import GRAIN_MARGIN, GRAINS, background, hsv
+import clips
+from shapes import background, hsv
 
 LABELS = ("figure",)
 POINTS = (
@@ -76,7 +77,7 @@ class Figure:
         return self.height * length * np.array([math.sin(angle), math.cos(angle)])
 
 
-class FigureClip:
+class FigureClip(clips.Clip):
     """Frames of one to three figures; `len()`, `[n]` (uint8 [height, width, 3]) and iteration work."""
 
     def __init__(self, seed, width=640, height=360, fps=30, frames=150):
@@ -84,26 +85,14 @@ class FigureClip:
         self.width, self.height, self.fps, self.frames = width, height, fps, frames
         dark = bool(rng.random() < 0.5)
         self._background = background(rng, width, height, dark)
-        grain = (height + GRAIN_MARGIN, width + GRAIN_MARGIN, 1)
-        self._grain = rng.standard_normal(grain, dtype=np.float32) * np.float32(rng.uniform(1.0, 3.5))
-        self._offsets = rng.integers(0, GRAIN_MARGIN, (GRAINS, 2))
+        self._grain = clips.Grain(rng, width, height, 3.5, clips.GRAINS)
         self.figures = _cast(rng, width, height, dark)
 
-    def __len__(self):
-        return self.frames
-
-    def __iter__(self):
-        return (self[n] for n in range(self.frames))
-
-    def __getitem__(self, number):
-        if not 0 <= number < self.frames:
-            raise IndexError(f"frame {number} of a clip of {self.frames}")
+    def draw(self, number):
         canvas = self._background.copy()
         for figure in self.figures:
             _draw(canvas, figure, figure.points(number / self.fps))
-        y, x = self._offsets[number % GRAINS]
-        canvas += self._grain[y : y + self.height, x : x + self.width]
-        return np.clip(canvas, 0, 255).astype(np.uint8)
+        return self._grain.on(canvas, number)
 
     def objects(self, number):
         """The truth of one frame: label, class, box and keypoints of each figure."""

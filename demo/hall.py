@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shapes import GRAIN_MARGIN, GRAINS, hsv
+import clips
+from shapes import hsv
 
 EYE, CEILING, FOCAL = 1.4, 3.2, 0.8
 NEAREST, FARTHEST = 1.0, 14.0
@@ -32,30 +33,19 @@ class Ball:
         return self.x + self.reach[0] * math.cos(turn), self.z + self.reach[1] * math.sin(turn)
 
 
-class HallClip:
+class HallClip(clips.Clip):
     """Frames of two to five balls in a hall; `len()`, `[n]` (uint8 [height, width, 3]) and iteration work."""
 
     def __init__(self, seed, width=640, height=360, fps=30, frames=150):
         rng = np.random.default_rng((seed, 2))
         self.width, self.height, self.fps, self.frames = width, height, fps, frames
         self._hall = _Hall(rng, width, height)
-        grain = (height + GRAIN_MARGIN, width + GRAIN_MARGIN, 1)
-        self._grain = rng.standard_normal(grain, dtype=np.float32) * np.float32(rng.uniform(1.0, 3.0))
-        self._offsets = rng.integers(0, GRAIN_MARGIN, (GRAINS, 2))
+        self._grain = clips.Grain(rng, width, height, 3.0, clips.GRAINS)
         self.balls = _balls(rng, self._hall)
 
-    def __len__(self):
-        return self.frames
-
-    def __iter__(self):
-        return (self[n] for n in range(self.frames))
-
-    def __getitem__(self, number):
-        if not 0 <= number < self.frames:
-            raise IndexError(f"frame {number} of a clip of {self.frames}")
+    def draw(self, number):
         rgb, _ = self._draw(number)
-        y, x = self._offsets[number % GRAINS]
-        return np.clip(rgb + self._grain[y : y + self.height, x : x + self.width], 0, 255).astype(np.uint8)
+        return self._grain.on(rgb, number)
 
     def depth(self, number):
         """Distance of each pixel along the camera's axis: float32 [height, width], metres."""

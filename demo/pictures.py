@@ -4,6 +4,8 @@ import functools
 
 import numpy as np
 
+# Of the pictures for training, those that look as a video encoder leaves them.
+DEGRADED = 0.4
 YCC = np.array([[0.299, 0.587, 0.114], [-0.1687, -0.3313, 0.5], [0.5, -0.4187, -0.0813]], np.float32)
 
 
@@ -77,3 +79,11 @@ def mirrored_boxes(boxes, across, down):
     if down:
         boxes = np.stack([boxes[:, 0], 1 - boxes[:, 3], boxes[:, 2], 1 - boxes[:, 1]], axis=1)
     return boxes
+
+
+def moments(clip, count, rng):
+    """So many frames of a clip: (number, frame, its picture as uint8 [height, width, 3], of some degraded)."""
+    for number in rng.choice(len(clip), count, replace=False):
+        frame = clip[int(number)]
+        rgb = getattr(frame, "rgb", frame)
+        yield int(number), frame, degrade(rgb, rng) if rng.random() < DEGRADED else rgb

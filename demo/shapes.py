@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import clips
+
 LABELS = ("circle", "square", "triangle", "star", "cross", "hexagon")
 
 DEMO_SEED = 71
@@ -23,9 +25,6 @@ TRAIN_SEEDS = range(1_000_000, 1_010_000)
 HELD_OUT_SEEDS = range(2_000_000, 2_001_000)
 
 SCENE_FRAMES = 100
-GRAIN_MARGIN = 64
-# After so many frames, the grain of a clip of figures or of a hall comes again.
-GRAINS = 150
 # Circles of this share of the circumscribed ones bounce off each other: shapes overlap a little at most.
 CONTACT = 0.9
 SHADOW_REACH = 1.35
@@ -88,7 +87,7 @@ class Frame:
     objects: list
 
 
-class Clip:
+class Clip(clips.Clip):
     """A sequence of frames, each drawn when asked for; `len()`, `[n]` and iteration work."""
 
     def __init__(self, seed, width=640, height=360, fps=30, frames=300):
@@ -100,15 +99,7 @@ class Clip:
         self.seed, self.width, self.height, self.fps, self.frames = seed, width, height, fps, frames
         self._scenes = {}
 
-    def __len__(self):
-        return self.frames
-
-    def __iter__(self):
-        return (self[n] for n in range(self.frames))
-
-    def __getitem__(self, number):
-        if not 0 <= number < self.frames:
-            raise IndexError(f"frame {number} of a clip of {self.frames}")
+    def draw(self, number):
         rgb = self._scene(number).draw(number % SCENE_FRAMES)
         return Frame(number, number / self.fps, rgb, self.objects(number))
 
@@ -152,9 +143,7 @@ class Scene:
         self.dark = bool(rng.random() < 0.5)
         self.background = background(rng, width + SCENE_FRAMES, height, self.dark)
         self.pan = int(rng.choice((-1, 1)))
-        size = (height + GRAIN_MARGIN, width + GRAIN_MARGIN, 1)
-        self.grain = rng.standard_normal(size, dtype=np.float32) * np.float32(rng.uniform(1.0, 3.5))
-        self.offsets = rng.integers(0, GRAIN_MARGIN, (SCENE_FRAMES, 2))
+        self.grain = clips.Grain(rng, width, height, 3.5, SCENE_FRAMES)
         self.moments = _move(_first_moment(rng, width, height, self.dark), width, height, fps)
 
     def shapes_at(self, moment):
@@ -165,10 +154,7 @@ class Scene:
         canvas = self.background[:, left : left + self.width].copy()
         for shape in self.shapes_at(moment):
             _draw_shape(canvas, shape)
-        y, x = self.offsets[moment]
-        canvas += self.grain[y : y + self.height, x : x + self.width]
-        np.clip(canvas, 0, 255, out=canvas)
-        return canvas.astype(np.uint8)
+        return self.grain.on(canvas, moment)
 
 
 def _corners(label):

@@ -8,7 +8,7 @@ from torch.nn import functional
 import export
 import network
 from network import CROP
-from pictures import degrade, planes, shade, shrink
+from pictures import moments, planes, shade, shrink
 from shapes import COLOURS, LABELS, SCENE_FRAMES, Clip
 
 MOMENTS = 3
@@ -28,10 +28,8 @@ class Kinds:
         """A crop of each shape at 4/3 of the network's size, so that a part can be taken: (uint8, class)."""
         for seed in seeds:
             clip = Clip(seed, frames=SCENE_FRAMES)
-            for number in rng.choice(SCENE_FRAMES, MOMENTS, replace=False):
-                frame = clip[int(number)]
-                rgb = degrade(frame.rgb, rng) if rng.random() < 0.4 else frame.rgb
-                for shape in clip.shapes(int(number)):
+            for number, _, rgb in moments(clip, MOMENTS, rng):
+                for shape in clip.shapes(number):
                     yield _cut(rgb, shape.box(), rng), self.labels.index(self.label(shape))
 
     def label(self, shape):

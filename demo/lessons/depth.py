@@ -9,7 +9,7 @@ import export
 import network
 from detections import HEIGHT, WIDTH
 from hall import HallClip
-from pictures import degrade, planes, shade, shrink
+from pictures import moments, planes, shade, shrink
 
 MOMENTS = 3
 FINE = (HEIGHT // 2, WIDTH // 2)
@@ -25,9 +25,8 @@ class Depth:
     def draw(self, seeds, rng):
         for seed in seeds:
             clip = HallClip(seed)
-            for number in rng.choice(len(clip), MOMENTS, replace=False):
-                rgb, far = clip[int(number)], np.log(clip.depth(int(number)))
-                rgb = degrade(rgb, rng) if rng.random() < 0.4 else rgb
+            for number, _, rgb in moments(clip, MOMENTS, rng):
+                far = np.log(clip.depth(number))
                 yield shrink(rgb, WIDTH, HEIGHT).astype(np.uint8), shrink(far, FINE[1], FINE[0]).astype(np.float16)
 
     def sample(self, item, rng):

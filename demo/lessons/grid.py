@@ -14,7 +14,7 @@ import export
 import network
 from detections import HEIGHT, IOU_THRESHOLD, SCORE_THRESHOLD, WIDTH, resize
 from network import CELL, GRID, cell_centres, side_scales
-from pictures import degrade, mirrored_boxes, planes, shade
+from pictures import mirrored_boxes, moments, planes, shade
 from shapes import LABELS, SCENE_FRAMES, Clip
 
 MOMENTS = 4
@@ -37,9 +37,7 @@ class Detect:
         """MOMENTS frames of each scene at the network's size: (uint8 [HEIGHT, WIDTH, 3], classes, boxes 0..1)."""
         for seed in seeds:
             clip = Clip(seed, frames=SCENE_FRAMES)
-            for number in rng.choice(SCENE_FRAMES, MOMENTS, replace=False):
-                frame = clip[int(number)]
-                rgb = degrade(frame.rgb, rng) if rng.random() < 0.4 else frame.rgb
+            for _, frame, rgb in moments(clip, MOMENTS, rng):
                 yield resize(rgb).astype(np.uint8), *drawn(frame.objects, clip)
 
     def sample(self, item, rng):

@@ -9,7 +9,7 @@ import network
 from detections import HEIGHT, WIDTH
 from lessons.grid import MOMENTS, Detect, box_loss, drawn, save_yolo, targets, yolo_metadata
 from network import GRID
-from pictures import degrade, mirrored_boxes, planes, shade, shrink
+from pictures import mirrored_boxes, moments, planes, shade, shrink
 from shapes import LABELS, SCENE_FRAMES, Clip
 
 MOST, CELLS = 5, 4
@@ -28,10 +28,8 @@ class Masks(Detect):
     def draw(self, seeds, rng):
         for seed in seeds:
             clip = Clip(seed, frames=SCENE_FRAMES)
-            for number in rng.choice(SCENE_FRAMES, MOMENTS, replace=False):
-                frame = clip[int(number)]
-                rgb = degrade(frame.rgb, rng) if rng.random() < 0.4 else frame.rgb
-                masks = [shrink(mask, FINE[1], FINE[0]) for mask in clip.masks(int(number))]
+            for number, frame, rgb in moments(clip, MOMENTS, rng):
+                masks = [shrink(mask, FINE[1], FINE[0]) for mask in clip.masks(number)]
                 masks = np.round(np.stack(masks) * 255).astype(np.uint8)
                 yield shrink(rgb, WIDTH, HEIGHT).astype(np.uint8), *drawn(frame.objects, clip), masks
 

@@ -8,7 +8,7 @@ from detections import HEIGHT, WIDTH
 from figures import LABELS, MIRRORED, POINTS, SKELETON, FigureClip
 from lessons.grid import Detect, box_loss, drawn, save_yolo, targets, yolo_metadata
 from network import CELL, cell_centres
-from pictures import degrade, mirrored_boxes, planes, shade, shrink
+from pictures import mirrored_boxes, moments, planes, shade, shrink
 
 MOMENTS = 3
 # Pixels of the input by which one unit moves a point.
@@ -23,9 +23,8 @@ class Pose(Detect):
     def draw(self, seeds, rng):
         for seed in seeds:
             clip = FigureClip(seed)
-            for number in rng.choice(len(clip), MOMENTS, replace=False):
-                rgb = degrade(clip[int(number)], rng) if rng.random() < 0.4 else clip[int(number)]
-                objects = clip.objects(int(number))
+            for number, _, rgb in moments(clip, MOMENTS, rng):
+                objects = clip.objects(number)
                 points = np.array([o["keypoints"] for o in objects]) / [clip.width, clip.height]
                 yield shrink(rgb, WIDTH, HEIGHT).astype(np.uint8), *drawn(objects, clip), points
 
