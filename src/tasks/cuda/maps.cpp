@@ -60,12 +60,18 @@ private:
   std::byte* base_ = nullptr;
 };
 
-MapParameters parameters_of(const MapValues& map, const PixelGrid& grid, const PictureRun& run, Lane& lane) {
-  MapParameters p;
+/// Where a kernel's numbers lie.
+template<typename Parameters>
+void set_values(Parameters& p, const MapValues& map) {
   p.values = map.values.tensor().data();
   p.size = map.values.size();
   p.channel = map.channel, p.row = map.row, p.column = map.column;
   p.channels = static_cast<std::int32_t>(map.channels);
+}
+
+MapParameters parameters_of(const MapValues& map, const PixelGrid& grid, const PictureRun& run, Lane& lane) {
+  MapParameters p;
+  set_values(p, map);
   p.map_width = static_cast<std::int32_t>(map.width), p.map_height = static_cast<std::int32_t>(map.height);
   p.width = run.width, p.height = run.height;
   Upload upload;
@@ -117,10 +123,7 @@ void picture_there(const MapValues& map, const PicturePart& wanted, Image& image
   const LaneUse lane(map.values.tensor().device());
   MapRun there(map, *lane);
   PictureParameters p;
-  p.values = map.values.tensor().data();
-  p.size = map.values.size();
-  p.channel = map.channel, p.row = map.row, p.column = map.column;
-  p.channels = static_cast<std::int32_t>(map.channels);
+  set_values(p, map);
   p.x = wanted.part.x, p.y = wanted.part.y, p.width = wanted.part.width, p.height = wanted.part.height;
   p.bgr = wanted.bgr;
   p.black = wanted.black, p.scale = wanted.scale;
