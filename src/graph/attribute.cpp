@@ -4,6 +4,13 @@
 
 namespace lanner {
 
+Attribute::Attribute() = default;
+Attribute::Attribute(const Attribute& other) = default;
+Attribute::Attribute(Attribute&& other) noexcept = default;
+Attribute& Attribute::operator=(const Attribute& other) = default;
+Attribute& Attribute::operator=(Attribute&& other) noexcept = default;
+Attribute::~Attribute() = default;
+
 std::string_view to_string(AttributeKind kind) noexcept {
   switch (kind) {
   case AttributeKind::integer:
@@ -26,6 +33,17 @@ std::string_view to_string(AttributeKind kind) noexcept {
     return "tensor";
   }
   return "unknown";
+}
+
+AttributeMap::AttributeMap() = default;
+AttributeMap::AttributeMap(const AttributeMap& other) = default;
+AttributeMap::AttributeMap(AttributeMap&& other) noexcept = default;
+AttributeMap& AttributeMap::operator=(const AttributeMap& other) = default;
+AttributeMap& AttributeMap::operator=(AttributeMap&& other) noexcept = default;
+AttributeMap::~AttributeMap() = default;
+
+void AttributeMap::set(std::string name, Attribute value) {
+  values_.insert_or_assign(std::move(name), std::move(value));
 }
 
 void AttributeMap::erase(std::string_view name) {

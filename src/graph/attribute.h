@@ -1,10 +1,12 @@
 #pragma once
 // Attributes: one ordered map from name to value.
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -20,8 +22,19 @@ namespace lanner {
 /// `nan`), `"max"`,
 /// `[1, 2]`, `[0.5, 1.0]`, `["a", "b"]`, `f32` (element type), `type(f32[N, 4])`, a tensor (see text.h). An
 /// empty list prints `ints[]`, `floats[]`, `strings[]`.
-using Attribute = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>,
-                               std::vector<double>, std::vector<std::string>, DType, Type, Tensor>;
+using AttributeVariant = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>,
+                                      std::vector<double>, std::vector<std::string>, DType, Type, Tensor>;
+
+/// A class of its own, so that copies and moves of nine types are compiled once and not in every file.
+struct Attribute : AttributeVariant {
+  using AttributeVariant::AttributeVariant;
+  Attribute();
+  Attribute(const Attribute& other);
+  Attribute(Attribute&& other) noexcept;
+  Attribute& operator=(const Attribute& other);
+  Attribute& operator=(Attribute&& other) noexcept;
+  ~Attribute();
+};
 
 enum class AttributeKind : std::uint8_t {
   integer,
@@ -43,8 +56,15 @@ inline AttributeKind kind_of(const Attribute& attribute) {
 /// kind expected and the kind found.
 class AttributeMap {
 public:
-  bool has(std::string_view name) const { return values_.contains(name); }
-  void set(std::string name, Attribute value) { values_.insert_or_assign(std::move(name), std::move(value)); }
+  AttributeMap();
+  AttributeMap(const AttributeMap& other);
+  AttributeMap(AttributeMap&& other) noexcept;
+  AttributeMap& operator=(const AttributeMap& other);
+  AttributeMap& operator=(AttributeMap&& other) noexcept;
+  ~AttributeMap();
+
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  void set(std::string name, Attribute value);
   void erase(std::string_view name);
   const Attribute* find(std::string_view name) const;
 
@@ -77,10 +97,17 @@ public:
 private:
   const Attribute& require(std::string_view name) const;
   [[noreturn]] static void wrong_kind(std::string_view name, AttributeKind expected, AttributeKind found);
+  template<typename T, std::size_t i = 0>
+  static constexpr AttributeKind kind_of_type() {
+    if constexpr (std::is_same_v<T, std::variant_alternative_t<i, AttributeVariant>>)
+      return static_cast<AttributeKind>(i);
+    else
+      return kind_of_type<T, i + 1>();
+  }
   template<typename T>
   static const T& typed(const Attribute& value, std::string_view name) {
     if (const T* held = std::get_if<T>(&value)) return *held;
-    wrong_kind(name, static_cast<AttributeKind>(Attribute(T{}).index()), kind_of(value));
+    wrong_kind(name, kind_of_type<T>(), kind_of(value));
   }
 
   std::map<std::string, Attribute, std::less<>> values_;
