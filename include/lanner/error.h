@@ -2,8 +2,10 @@
 // The one exception type of Lanner and the two ways to throw it.
 
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -38,9 +40,7 @@ public:
   const char* what() const noexcept override { return message_.c_str(); }
 
   /// The same failure with `context: ` put before its message.
-  Error within(std::string_view context) const {
-    return Error(code_, fmt::format("{}: {}", context, message_));
-  }
+  Error within(std::string_view context) const;
 
 private:
   ErrorCode code_;
@@ -49,17 +49,20 @@ private:
 
 namespace errors {
 
+/// The throwing half of fail() and check(), compiled once.
+[[noreturn]] void throw_error(ErrorCode code, fmt::string_view format, fmt::format_args args);
+
 /// Throws Error{code, formatted message}.
 template<typename... Args>
 [[noreturn]] void fail(ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(code, fmt::format(format, std::forward<Args>(args)...));
+  throw_error(code, format, fmt::make_format_args(args...));
 }
 
 /// Throws unless `condition` holds. The arguments are evaluated always; keep them cheap.
 template<typename... Args>
 void check(bool condition, ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
   if (!condition) [[unlikely]]
-    throw Error(code, fmt::format(format, std::forward<Args>(args)...));
+    throw_error(code, format, fmt::make_format_args(args...));
 }
 
 /// Calls `body`; an Error that leaves it, or std::bad_alloc, gets `context()` put before its message.

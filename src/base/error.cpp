@@ -28,4 +28,12 @@ std::string_view to_string(ErrorCode code) noexcept {
   return "internal";
 }
 
+Error Error::within(std::string_view context) const {
+  return Error(code_, fmt::format("{}: {}", context, message_));
+}
+
+void errors::throw_error(ErrorCode code, fmt::string_view format, fmt::format_args args) {
+  throw Error(code, fmt::vformat(format, args));
+}
+
 } // namespace lanner
