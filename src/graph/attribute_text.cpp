@@ -17,7 +17,7 @@ static Tensor parse_file(Lexer& lexer, TensorSource& tensors, std::size_t offset
   const std::string name = lexer.expect(TokenKind::string, "a tensor's name").text;
   lexer.expect(")");
   if (!tensors.find)
-    lexer.fail_at(offset, fmt::format("no store of tensors was given to find {} in", quoted(name)));
+    lexer.fail_at(offset, fmt::format("no store of tensors was given to find {} in", in_quotes(name)));
   return tensors.find(file, name);
 }
 

@@ -32,7 +32,7 @@ bool is_simple_name(std::string_view name) {
 }
 
 std::string value_name(std::string_view name) {
-  return is_simple_name(name) ? fmt::format("%{}", name) : "%" + quoted(name);
+  return is_simple_name(name) ? fmt::format("%{}", name) : "%" + in_quotes(name);
 }
 
 Lexer::Lexer(std::string_view text, const Limits& limits, bool in_dims)
@@ -60,7 +60,7 @@ static std::string describe(const Token& token) {
   case TokenKind::end:
     return "the end of the text";
   case TokenKind::string:
-    return quoted(std::string_view(token.text).substr(0, shown));
+    return in_quotes(std::string_view(token.text).substr(0, shown));
   case TokenKind::value:
     return "%" + token.text.substr(0, shown);
   default:
@@ -276,7 +276,7 @@ Lexer::Depth::Depth(Lexer& lexer) : lexer_(lexer) {
   ++lexer_.depth_;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     switch (c) {

@@ -98,7 +98,7 @@ Type parse_type(Lexer& lexer);
 Type parse_dims_of(Lexer& lexer, DType dtype); ///< From the bracket on.
 
 /// `"text"` with escapes, as the lexer reads it.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 /// The shortest text that reads back as `value`, with a point or an exponent.
 std::string real_text(double value);
 bool is_simple_name(std::string_view name);    ///< Needs no quotes after `%`.

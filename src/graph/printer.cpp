@@ -56,7 +56,7 @@ private:
     for (std::size_t i = 0; i < graph_.output_names().size(); ++i) {
       const Value& value = *graph_.body().outputs()[i];
       text_ += fmt::format("{}{}: {} as {}", i ? ", " : "", value_name(value), value.type.to_string(),
-                           quoted(graph_.output_names()[i]));
+                           in_quotes(graph_.output_names()[i]));
     }
     text_ += ") {\n";
     for (const auto& [name, info] : graph_.symbols) {
@@ -65,12 +65,12 @@ private:
       text_ += info.opt >= 0 ? fmt::format(" = {}\n", info.opt) : "\n";
     }
     for (const auto& [key, value] : graph_.metadata)
-      text_ += fmt::format("  meta {} = {}\n", quoted(key), quoted(value));
+      text_ += fmt::format("  meta {} = {}\n", in_quotes(key), in_quotes(value));
   }
 
   std::string graph_name() const {
     const bool simple = is_simple_name(graph_.name) && !(graph_.name[0] >= '0' && graph_.name[0] <= '9');
-    return simple ? graph_.name : quoted(graph_.name);
+    return simple ? graph_.name : in_quotes(graph_.name);
   }
 
   void print(const Node& node, std::size_t level) {
@@ -87,7 +87,7 @@ private:
     print_attributes(node);
     print_regions(node, level);
     if (!node.sources.empty())
-      text_ += " source(" + joined(node.sources, [](const auto& name) { return quoted(name); }) + ")";
+      text_ += " source(" + joined(node.sources, [](const auto& name) { return in_quotes(name); }) + ")";
     if (options_.tactics && node.tactic.chosen()) print_tactic(node.tactic);
     if (options_.tactics && node.stream() != 0) text_ += fmt::format(" stream({})", node.stream());
     text_ += "\n";
@@ -117,7 +117,7 @@ private:
   void print_tactic(const TacticChoice& tactic) {
     std::string config;
     for (std::byte byte : tactic.config) config += fmt::format("{:02x}", static_cast<unsigned>(byte));
-    text_ += fmt::format(" tactic({}, {}, {}, {})", quoted(tactic.backend), quoted(tactic.kernel),
+    text_ += fmt::format(" tactic({}, {}, {}, {})", in_quotes(tactic.backend), in_quotes(tactic.kernel),
                          config.empty() ? "_" : config, real_text(tactic.seconds));
   }
 
@@ -126,7 +126,7 @@ private:
   }
   std::string text_of(const Node&, std::int64_t value) const { return fmt::format("{}", value); }
   std::string text_of(const Node&, double value) const { return real_text(value); }
-  std::string text_of(const Node&, const std::string& value) const { return quoted(value); }
+  std::string text_of(const Node&, const std::string& value) const { return in_quotes(value); }
   std::string text_of(const Node&, DType value) const { return std::string(to_string(value)); }
   std::string text_of(const Node&, const Type& value) const { return "type(" + value.to_string() + ")"; }
   std::string text_of(const Node&, const std::vector<std::int64_t>& list) const {
@@ -139,7 +139,7 @@ private:
   }
   std::string text_of(const Node&, const std::vector<std::string>& list) const {
     return list.empty() ? "strings[]"
-                        : "[" + joined(list, [](const std::string& value) { return quoted(value); }) + "]";
+                        : "[" + joined(list, [](const std::string& value) { return in_quotes(value); }) + "]";
   }
   std::string text_of(const Node& node, const Tensor& tensor) const {
     if (options_.name_constant)

@@ -47,7 +47,7 @@ static std::string element_text(const T& value) {
   if constexpr (std::is_same_v<T, bool>) {
     return value ? "true" : "false";
   } else if constexpr (std::is_same_v<T, std::string>) {
-    return quoted(value);
+    return in_quotes(value);
   } else if constexpr (std::is_integral_v<T>) {
     return fmt::format("{}", +value);
   } else {
