@@ -23,7 +23,8 @@ set(CMAKE_INSTALL_RPATH "$ORIGIN;$ORIGIN/../lib")
 # Checkouts side by side share what they compile: no path of this one is in what is compiled.
 find_program(LANNER_CCACHE ccache)
 if(LANNER_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(launcher env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${LANNER_CCACHE}")
+  set(launcher env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros "${LANNER_CCACHE}")
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()

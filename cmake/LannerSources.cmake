@@ -27,7 +27,27 @@ function(lanner_simd_flags)
   foreach(source IN LISTS ARGN)
     if(source MATCHES "_(baseline|avx2|avx512|avx512bf16|avx512vnni|avxvnni)\\.cpp$")
       string(TOUPPER ${CMAKE_MATCH_1} isa)
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${LANNER_${isa}_FLAGS}")
+      set_source_files_properties(
+        ${source} PROPERTIES COMPILE_OPTIONS "${LANNER_${isa}_FLAGS}" SKIP_PRECOMPILE_HEADERS ON)
     endif()
   endforeach()
+endfunction()
+
+# What nearly every file reads, parsed once; no header of ours, so that an edit compiles what includes it and no more.
+# A file all the same includes what it uses: builds by clang++, with sanitizers and for instruction sets have none of it.
+set(LANNER_COMMON_HEADERS
+    <algorithm> <array> <atomic> <bit> <chrono> <cmath> <condition_variable> <cstddef> <cstdint> <cstring> <exception>
+    <filesystem> <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string> <string_view>
+    <thread> <tuple> <unordered_map> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
+
+# lanner_precompile(<target> [<header>...] | <target> REUSE_FROM <other>): common headers, and more of them.
+function(lanner_precompile target)
+  if(LANNER_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
+  if("${ARGN}" MATCHES "^REUSE_FROM;")
+    target_precompile_headers(${target} ${ARGN})
+  else()
+    target_precompile_headers(${target} PRIVATE ${LANNER_COMMON_HEADERS} ${ARGN})
+  endif()
 endfunction()
