@@ -240,15 +240,13 @@ std::vector<SavedVariant> saved_variants(const EngineState& state) {
   std::vector<SavedVariant> saved;
   for (const VariantKey& key : state.opt_variants())
     saved.emplace_back(key, state.variant(key.shapes, key.threads));
-  const std::size_t first = saved.size();
-  const auto known = [&](const VariantKey& key) {
-    return std::any_of(saved.begin(), saved.begin() + static_cast<std::ptrdiff_t>(first),
-                       [&](const SavedVariant& one) {
-                         return one.first.threads == key.threads && one.first.shapes == key.shapes;
-                       });
+  // One program is saved once, whatever number of threads it serves.
+  const auto known = [&](const MadeVariant& made) {
+    return std::ranges::any_of(saved,
+                               [&](const SavedVariant& one) { return one.second->program == made.program; });
   };
   for (SavedVariant& entry : state.variants().list())
-    if (entry.second->ahead && !known(entry.first)) saved.push_back(std::move(entry));
+    if (entry.second->ahead && !known(*entry.second)) saved.push_back(std::move(entry));
   return saved;
 }
 

@@ -108,6 +108,8 @@ MadeVariantPtr EngineState::variant(const InputShapes& shapes, int threads, cons
 
 MadeVariantPtr EngineState::tuned(const VariantKey& key, double& seconds, const Control& control) const {
   return variants_.get(key, true, control, [&] {
+    const MadeVariantPtr same = variants_.of_shapes(key.shapes, key.threads);
+    if (same && same->ahead && !same->program->on_host()) return *same;
     MadeVariant made = ready(find_compiler() ? lowered(key, seconds, {}, control) : make_like(key, control));
     made.ahead = true;
     return made;
@@ -160,6 +162,7 @@ MadeVariant EngineState::make_like(const VariantKey& key, const Control& control
   if (!compiler && !variants_.of_shapes(key.shapes, key.threads)) fail_without_compiler(key);
   const Model model = tactic_source(key.shapes, key.threads);
   if (!model.variant) return lowered(key, no_seconds, {}, control);
+  if (model.same_shapes && !model.variant->program->on_host()) return *model.variant;
   const Graph& chosen = model.variant->program->graph();
   const Target own = target_of(key.threads);
   // Without a compiler, as where a plan is loaded for another number of threads.

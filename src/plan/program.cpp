@@ -1,6 +1,7 @@
 #include "plan/program.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -490,6 +491,10 @@ Program::Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const>
       devices_(uses_further(*graph_, target) ? target.devices() : std::vector{target.device}),
       target_(target), backends_(backends.begin(), backends.end()) {
   Builder(*this, backends, target, constants, callers, bound).run();
+}
+
+bool Program::on_host() const noexcept {
+  return !std::ranges::all_of(steps_, &Step::on_stream);
 }
 
 } // namespace lanner

@@ -77,6 +77,8 @@ public:
     for (const ArenaLayout& arena : arenas_) bytes += arena.plan.bytes;
     return bytes;
   }
+  /// Whether a step runs on the host: else it is all the same how many threads the target has.
+  bool on_host() const noexcept;
   std::uint64_t host_arena_bytes() const noexcept { return host_arena_bytes_; }
   /// Items of graph inputs that are not plain memory; `none` where the input is.
   std::span<const Place> input_items() const noexcept { return input_items_; }

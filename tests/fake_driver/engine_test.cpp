@@ -5,6 +5,7 @@
 #include <lanner/engine.h>
 
 #include "engine/small_models.h"
+#include "engine/state.h"
 #include "expect_error.h"
 #include "fake_driver/fake_gpu.h"
 #include "temporary_folder.h"
@@ -234,6 +235,32 @@ TEST_F(FakeEngine, plans_are_loaded_and_moved_between_devices) {
   options.device = gpu_device;
   const Engine moved = Engine::load(folder.path() / "cpu.plan", options);
   EXPECT_EQ(moved.create_context()({{"x", ramp().to(gpu_device)}}).at("y").tensor.device(), gpu_device);
+}
+
+TEST_F(FakeEngine, one_program_serves_any_number_of_threads_where_none_runs_on_the_host) {
+  const auto model = [](std::string kind) {
+    using namespace test::onnx_file;
+    return test::onnx_file::model(
+        graph({.nodes = {node({"Transpose", {"x"}, {"t"}}), node({std::move(kind), {"t", "axis"}, {"y"}})},
+               .inputs = {value("x", f32, {"4", "6"})},
+               .outputs = {value("y", f32, {})},
+               .constants = {integers("axis", {1}, {0})}}));
+  };
+  const TemporaryFolder folder;
+  for (const bool on_host : {false, true}) {
+    const Engine engine =
+        on_host ? build(gpu_device) : built(model("Unsqueeze"), plain_options(gpu_device));
+    const EngineState& state = state_of(engine);
+    const InputShapes shapes{Shape{4, 6}};
+    const auto first = state.variant(shapes, 1, {}, false), second = state.variant(shapes, 3, {}, false);
+    EXPECT_EQ(first->program->on_host(), on_host);
+    EXPECT_EQ(first->program == second->program, !on_host);
+    engine.prepare({{"x", {4, 6}}}, 5);
+    EXPECT_EQ(first->program == state.variant(shapes, 5)->program, !on_host);
+    engine.save(folder.path() / "saved.plan");
+    const Engine loaded = Engine::load(folder.path() / "saved.plan");
+    EXPECT_EQ(state_of(loaded).variants().list().size(), on_host ? 2u : 1u);
+  }
 }
 
 TEST_F(FakeEngine, contexts_do_not_share_memory) {
