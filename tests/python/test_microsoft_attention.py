@@ -87,7 +87,8 @@ def test_quantized_attention(mask, columns):
     width = 3 * HIDDEN
     inputs = {
         "x": integers(0, 255, BATCH, SEQUENCE, 5, dtype=np.uint8),
-        "w": integers(-127, 127, 5, width, dtype=np.int8),
+        # Of 7 bits: where a CPU has AVX2 alone, ONNX Runtime adds two products of 8 bits in 16, which then do not overflow.
+        "w": integers(-64, 64, 5, width, dtype=np.int8),
         "b": random(width, seed=2),
         "x_scale": np.float32(0.01),
         "w_scale": np.linspace(0.005, 0.02, width, dtype=np.float32) if columns else np.float32(0.01),

@@ -14,6 +14,11 @@ def stored(*shape, dtype, seed=0):
     return integers(bounds.min, bounds.max + 1, *shape, seed=seed, dtype=dtype)
 
 
+def narrow(*shape, seed=1):
+    """Of 7 bits: where a CPU has AVX2 alone, ONNX Runtime adds two products of 8 bits in 16, which then do not overflow."""
+    return integers(-64, 64, *shape, seed=seed, dtype=np.int8)
+
+
 def kind(prefix, scale, zero, dtype):
     return {f"{prefix}_scale": np.float32(scale), f"{prefix}_zero": None if zero is None else dtype(zero)}
 
@@ -92,7 +97,7 @@ def test_reduce_mean():
 @pytest.mark.parametrize("each", [False, True])
 def test_conv(last, bias, each):
     inputs = {"x": stored(*((1, 6, 5, 4) if last else (1, 4, 6, 5)), dtype=np.uint8)} | kind("x", 0.02, 120, np.uint8)
-    inputs |= {"w": stored(6, 2, 3, 3, dtype=np.int8, seed=1)} | kind("w", 0.01, 0, np.int8) | kind("y", 0.3, 110, np.uint8)
+    inputs |= {"w": narrow(6, 2, 3, 3)} | kind("w", 0.01, 0, np.int8) | kind("y", 0.3, 110, np.uint8)
     if each:
         inputs |= {"w_scale": np.linspace(0.005, 0.02, 6, dtype=np.float32), "w_zero": np.zeros(6, np.int8)}
     if bias:
@@ -185,8 +190,8 @@ def lstm_inputs(directions, each, **more):
     shape = (directions, columns) if each else (directions,)
     inputs = {
         "x": random(5, 2, size),
-        "w": stored(directions, size, columns, dtype=np.int8),
-        "r": stored(directions, hidden, columns, dtype=np.int8, seed=1),
+        "w": narrow(directions, size, columns, seed=0),
+        "r": narrow(directions, hidden, columns),
         "b": random(directions, 8 * hidden, seed=2, scale=0.3),
         "lengths": None,
         "h": None,

@@ -135,6 +135,7 @@ def quantised(zoo, tmp_path_factory):
                 per_channel=each,
                 activation_type=quantization.QuantType.QUInt8,
                 weight_type=quantization.QuantType.QInt8,
+                reduce_range=True,  # as ONNX Runtime advises for CPUs with AVX2 alone, where two products of 8 bits overflow
             )
         return path
 
@@ -163,7 +164,7 @@ DYNAMIC = ["hf_bert", "hf_gpt2_past", "hf_llama_past", "hf_t5_decoder", "cl_lstm
 @pytest.mark.parametrize("name", DYNAMIC)
 def test_quantised_while_running(zoo, tmp_path, name, level):
     path, written = tmp_path / "dynamic.onnx", tmp_path / "written.onnx"
-    quantization.quantize_dynamic(zoo(name), path)
+    quantization.quantize_dynamic(zoo(name), path, reduce_range=True)
     if level != "ORT_DISABLE_ALL":
         session(path, level, written)
         assert kinds(written)
