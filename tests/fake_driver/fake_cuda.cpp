@@ -379,8 +379,8 @@ int cuModuleUnload(void*) {
 int cuModuleGetFunction(Function** function, const Module* module, const char* name) {
   LANNER_FAKE_ENTER("cuModuleGetFunction");
   const std::lock_guard lock(world().mutex);
-  *function = &world().functions[{module->device, name}];
-  **function = {name, module->device};
+  // Made once: another thread may be launching it.
+  *function = &world().functions.try_emplace({module->device, name}, Function{name, module->device}).first->second;
   return success;
 }
 int cuFuncSetAttribute(Function*, int, int) {
