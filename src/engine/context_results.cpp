@@ -5,6 +5,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "base/sole_owner.h"
 #include "device/memory.h"
 #include "engine/context_state.h"
 #include "plan/packing.h"
@@ -29,7 +30,7 @@ bool Context::State::is_kept(std::size_t i) const {
 Tensor Context::State::kept_result(std::size_t i, DType dtype, const Shape& shape) {
   constexpr std::size_t most = 8; // Of callers that hold more the oldest keep theirs alone.
   std::vector<Tensor>& all = keeps[i];
-  const auto is_free = [](const Tensor& one) { return one.owner().use_count() == 1; };
+  const auto is_free = [](const Tensor& one) { return sole_owner(one.owner()); };
   const auto found = std::ranges::find_if(
       all, [&](const Tensor& one) { return is_free(one) && one.dtype() == dtype && one.shape() == shape; });
   if (found != all.end()) return *found;
@@ -102,7 +103,7 @@ void Context::State::place_result(std::size_t i, const CallResources& call) {
   } else if (is_kept(i)) {
     result = {};
     result = kept_result(i, dtype, type.shape());
-  } else if (!result.defined() || result.owner().use_count() > 1 || result.device() != wanted) {
+  } else if (!result.defined() || !sole_owner(result.owner()) || result.device() != wanted) {
     const CallScope given_with_it(call);
     result = Tensor::allocate(dtype, type.shape(), layout, wanted);
   }

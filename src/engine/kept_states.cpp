@@ -4,12 +4,14 @@
 
 #include <lanner/limits.h>
 
+#include "base/sole_owner.h"
+
 namespace lanner {
 
 /// A buffer that grows does so by half, so that a cache which grows by a step a run seldom asks for memory.
 Tensor KeptState::view(Tensor& memory, DType dtype, const Shape& shape, const Layout& layout) const {
   const std::uint64_t needed = layout.bytes(shape, dtype);
-  const bool held = memory.defined() && memory.owner().use_count() > 1;
+  const bool held = memory.defined() && !sole_owner(memory.owner());
   if (!memory.defined() || held || memory.bytes() < needed) {
     std::uint64_t bytes = std::max<std::uint64_t>(needed, 64);
     if (memory.defined() && memory.bytes() < needed) bytes += bytes / 2;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/sole_owner.h"
+
 namespace lanner {
 namespace {
 
@@ -88,7 +90,7 @@ bool ReadyList::drop_idle() {
 
 Tensor& SpareTensors::get(DType dtype, const Shape& shape, Device device, std::uint64_t max_bytes) {
   const auto found = std::ranges::find_if(list_, [&](const Tensor& one) {
-    return one.dtype() == dtype && one.shape() == shape && one.owner().use_count() == 1;
+    return one.dtype() == dtype && one.shape() == shape && sole_owner(one.owner());
   });
   if (found != list_.end()) {
     bring_to_front(list_, found);

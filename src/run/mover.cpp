@@ -8,6 +8,7 @@
 
 #include "base/account.h"
 #include "base/limit_error.h"
+#include "base/sole_owner.h"
 #include "ops/axis.h"
 #include "ops/control_flow.h"
 #include "plan/turns.h"
@@ -95,8 +96,9 @@ Tensor RunMemory::allocate(DType type, const Shape& shape, Device device) {
 RunMemory::Block* RunMemory::find(Device device, std::uint64_t bytes) {
   Block* best = nullptr;
   for (Block& block : blocks_) {
-    const bool fits = block.device == device && block.memory.use_count() == 1 && block.bytes >= bytes &&
-                      block.bytes <= 2 * std::max<std::uint64_t>(rounded(bytes), 1);
+    const bool fits = block.device == device && block.bytes >= bytes &&
+                      block.bytes <= 2 * std::max<std::uint64_t>(rounded(bytes), 1) &&
+                      sole_owner(block.memory);
     if (fits && (!best || block.bytes < best->bytes)) best = &block;
   }
   return best;
