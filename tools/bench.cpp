@@ -214,36 +214,35 @@ int bench_file(const BenchOptions& options) {
 
 } // namespace
 
-CLI::App* add_bench(CLI::App& app, Action& action) {
+void add_bench(Command& program, Action& action) {
   auto [command, options] = make_command<BenchOptions>(
-      app, action, "bench", "Measure how fast a model or plan runs, or a clip decodes.", bench_file);
-  command->add_option("file", options->engine.model, "A model, a plan or a clip")->required();
-  command->add_option("--batch", options->batch, "Batch sizes, like 1,8 (default: the model's own, else 1)");
-  command->add_option("--duration", options->duration,
-                      "How long each batch is measured, or at most a clip decoded (default: 3s)");
+      program, action, "bench", "Measure how fast a model or plan runs, or a clip decodes.", bench_file);
+  command.add_option("file", options->engine.model, "A model, a plan or a clip").required();
+  command.add_option("--batch", options->batch, "Batch sizes, like 1,8 (default: the model's own, else 1)");
+  command.add_option("--duration", options->duration,
+                     "How long each batch is measured, or at most a clip decoded (default: 3s)");
   command
-      ->add_option("--iterations", options->iterations,
-                   "Runs of each batch to measure, in place of --duration; with it, at least so many")
-      ->check(CLI::Range(1, 100'000'000));
-  command->add_option(
+      .add_option("--iterations", options->iterations,
+                  "Runs of each batch to measure, in place of --duration; with it, at least so many")
+      .range(1, 100'000'000);
+  command.add_option(
       "--warmup", options->warmup,
       "Before each measurement: runs, like 20, or a time, like 500ms (default: 0.5s, at most a "
       "quarter of --duration)");
-  command->add_option("--inputs", options->inputs,
-                      "safetensors file of values by input name; other inputs are random");
-  command->add_flag("--profile", options->profile, "Time of each node");
-  command->add_flag("--json", options->json, "As one JSON object; times in seconds");
-  command->add_option("--decoders", options->decoders, "Of a clip: decoders that work at the same time")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--format", options->format, "Of a clip: pixel format that frames are converted to");
-  add_engine_options(*command, options->engine);
-  command->footer(
+  command.add_option("--inputs", options->inputs,
+                     "safetensors file of values by input name; other inputs are random");
+  command.add_flag("--profile", options->profile, "Time of each node");
+  command.add_flag("--json", options->json, "As one JSON object; times in seconds");
+  command.add_option("--decoders", options->decoders, "Of a clip: decoders that work at the same time")
+      .not_negative();
+  command.add_option("--format", options->format, "Of a clip: pixel format that frames are converted to");
+  add_engine_options(command, options->engine);
+  command.footer(
       "Latency is that of one run of the whole batch. Nodes are timed in runs of their own, since that "
       "takes time itself.\n\n"
       "Examples:\n  lanner bench model.onnx --batch 1,8 --threads 2\n  lanner bench model.plan "
       "--duration 10s --profile\n  lanner bench model.plan --warmup 20 --iterations 200 --inputs "
       "values.safetensors\n  lanner bench clip.mp4");
-  return command;
 }
 
 } // namespace lanner::tool

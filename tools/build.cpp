@@ -131,37 +131,35 @@ int run_build(const BuildCommandOptions& options) {
 
 } // namespace
 
-CLI::App* add_build(CLI::App& app, Action& action) {
+void add_build(Command& program, Action& action) {
   auto [command, options] = make_command<BuildCommandOptions>(
-      app, action, "build", "Optimise and tune a model for this machine, and write a plan.", run_build);
-  command->add_option("model", options->engine.model, "A model: ONNX, TensorFlow GraphDef, Caffe")
-      ->required();
-  command->add_option("-o,--output", options->output, "The plan to write");
-  command->add_flag("--strip-weights", options->strip_weights,
-                    "Leave the model's weights out of the plan; whoever loads it gives them by --weights");
+      program, action, "build", "Optimise and tune a model for this machine, and write a plan.", run_build);
+  command.add_option("model", options->engine.model, "A model: ONNX, TensorFlow GraphDef, Caffe").required();
+  command.add_option("-o,--output", options->output, "The plan to write");
+  command.add_flag("--strip-weights", options->strip_weights,
+                   "Leave the model's weights out of the plan; whoever loads it gives them by --weights");
   command
-      ->add_option("--metadata", options->metadata,
-                   "KEY=VALUE kept in the plan, beside the model's metadata; may be given several times")
-      ->allow_extra_args(false);
-  command->add_flag("-q,--quiet", options->quiet, "Print no summary");
-  command->add_flag("--json", options->json, "Print the summary as one JSON object; times in seconds");
-  command->add_option("--input", options->input,
-                      "Name of the input that takes images, where there are several");
-  command->add_flag("--picture{any}", options->picture,
-                    "The plan takes images of any size in place of tensors (docs/pictures.md); "
-                    "--picture=nv12: of this pixel format only");
-  command->add_flag(
+      .add_option("--metadata", options->metadata,
+                  "KEY=VALUE kept in the plan, beside the model's metadata; may be given several times")
+      .one_value();
+  command.add_flag("-q,--quiet", options->quiet, "Print no summary");
+  command.add_flag("--json", options->json, "Print the summary as one JSON object; times in seconds");
+  command.add_option("--input", options->input,
+                     "Name of the input that takes images, where there are several");
+  command.add_flag("--picture{any}", options->picture,
+                   "The plan takes images of any size in place of tensors (docs/pictures.md); "
+                   "--picture=nv12: of this pixel format only");
+  command.add_flag(
       "--print-ir{canonical}", options->print_ir,
       "Print the graph on stdout; --print-ir=lowered: with fused nodes, memory layouts and kernels");
-  command->add_option("--stop-after", options->stop_after, "Name of the last pass to run");
-  command->add_option("--trace-passes", options->trace_passes,
-                      "Folder to write the graph after each pass to");
-  add_engine_options(*command, options->engine);
-  add_profile_option(*command, options->engine);
-  add_caller_options(*command, options->engine);
-  add_preprocess_options(*command, options->preprocess);
-  add_task_options(*command, options->task);
-  command->footer(
+  command.add_option("--stop-after", options->stop_after, "Name of the last pass to run");
+  command.add_option("--trace-passes", options->trace_passes, "Folder to write the graph after each pass to");
+  add_engine_options(command, options->engine);
+  add_profile_option(command, options->engine);
+  add_caller_options(command, options->engine);
+  add_preprocess_options(command, options->preprocess);
+  add_task_options(command, options->task);
+  command.footer(
       "Preprocessing that is given here is stored in the plan, for those who bind pictures; with --picture "
       "it is a part of the network. So is what the outputs "
       "mean.\n\n"
@@ -174,7 +172,6 @@ CLI::App* add_build(CLI::App& app, Action& action) {
       "--profile input=5x3x224x224:32x3x224x224:64x3x224x224\n"
       "  lanner build decoder.onnx -o decoder.plan --state past=present --storage mask=row:fp16\n"
       "  lanner build model.onnx --print-ir --stop-after fold_constants");
-  return command;
 }
 
 } // namespace lanner::tool

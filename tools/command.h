@@ -3,10 +3,11 @@
 
 #include <functional>
 #include <memory>
-
-#include <CLI/CLI.hpp>
+#include <utility>
 
 #include <lanner/cancel.h>
+
+#include "command_line.h"
 
 namespace lanner::tool {
 
@@ -14,24 +15,24 @@ namespace lanner::tool {
 /// called after.
 using Action = std::function<int()>;
 
-CLI::App* add_doctor(CLI::App& app, Action& action);
-CLI::App* add_probe(CLI::App& app, Action& action);
-CLI::App* add_run(CLI::App& app, Action& action);
-CLI::App* add_build(CLI::App& app, Action& action);
-CLI::App* add_bench(CLI::App& app, Action& action);
-CLI::App* add_explain(CLI::App& app, Action& action);
-CLI::App* add_decode(CLI::App& app, Action& action);
-CLI::App* add_transcode(CLI::App& app, Action& action);
-CLI::App* add_verify(CLI::App& app, Action& action);
-CLI::App* add_eval(CLI::App& app, Action& action);
+void add_doctor(Command& program, Action& action);
+void add_probe(Command& program, Action& action);
+void add_run(Command& program, Action& action);
+void add_build(Command& program, Action& action);
+void add_bench(Command& program, Action& action);
+void add_explain(Command& program, Action& action);
+void add_decode(Command& program, Action& action);
+void add_transcode(Command& program, Action& action);
+void add_verify(Command& program, Action& action);
+void add_eval(Command& program, Action& action);
 
 /// Makes a subcommand whose options live in an `Options` of their own and whose work is `run(options)`.
 template<typename Options, typename Run>
-std::pair<CLI::App*, std::shared_ptr<Options>> make_command(CLI::App& app, Action& action, const char* name,
-                                                            const char* description, Run run) {
+std::pair<Command, std::shared_ptr<Options>> make_command(Command& program, Action& action, const char* name,
+                                                          const char* description, Run run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(name, description);
-  command->callback([options, &action, run] { action = [options, run] { return run(*options); }; });
+  Command command = program.add_command(name, description);
+  command.callback([options, &action, run] { action = [options, run] { return run(*options); }; });
   return {command, options};
 }
 

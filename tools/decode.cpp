@@ -152,34 +152,33 @@ int run_decode(const DecodeOptions& options) {
 
 } // namespace
 
-CLI::App* add_decode(CLI::App& app, Action& action) {
+void add_decode(Command& program, Action& action) {
   auto [command, options] = make_command<DecodeOptions>(
-      app, action, "decode", "Write the frames of a clip as raw pixels or as pictures, or print their MD5.",
-      run_decode);
-  command->add_option("clip", options->input, "A clip")->required();
-  command->add_option("-o,--output", options->output,
-                      "File for the pixels, - for standard output (default: none); .png or .jpg for one "
-                      "picture, frame%03d.png for a picture of each frame");
-  command->add_option(
-      "--format", options->reader.format,
-      "Pixel format: yuv420p, nv12, rgb24, rgb_planar, gray8 ... (default: the stream's own)");
-  command->add_option("--size", options->size,
-                      "Scale to WIDTHxHEIGHT; of 320x or x180 the other side follows by the aspect ratio");
-  CLI::Option* frames = command->add_option(
+      program, action, "decode",
+      "Write the frames of a clip as raw pixels or as pictures, or print their MD5.", run_decode);
+  command.add_option("clip", options->input, "A clip").required();
+  command.add_option("-o,--output", options->output,
+                     "File for the pixels, - for standard output (default: none); .png or .jpg for one "
+                     "picture, frame%03d.png for a picture of each frame");
+  command.add_option("--format", options->reader.format,
+                     "Pixel format: yuv420p, nv12, rgb24, rgb_planar, gray8 ... (default: the stream's own)");
+  command.add_option("--size", options->size,
+                     "Scale to WIDTHxHEIGHT; of 320x or x180 the other side follows by the aspect ratio");
+  Option frames = command.add_option(
       "--frames", options->frames,
       "Only these frames, in this order: numbers and slices as in Python: 0:100:5, 3,7,-1");
   command
-      ->add_option("--at", options->at,
-                   "Only the frames on the screen at these times of the clip's own clock: 1.5,1:30")
-      ->excludes(frames);
-  command->add_flag("--md5", options->md5, "Print the MD5 of the pixels and nothing else");
-  command->add_flag("--rotate", options->reader.rotate,
-                    "Rotate frames as the clip asks, as players do; pictures always are");
-  command->add_flag(
+      .add_option("--at", options->at,
+                  "Only the frames on the screen at these times of the clip's own clock: 1.5,1:30")
+      .excludes(frames);
+  command.add_flag("--md5", options->md5, "Print the MD5 of the pixels and nothing else");
+  command.add_flag("--rotate", options->reader.rotate,
+                   "Rotate frames as the clip asks, as players do; pictures always are");
+  command.add_flag(
       "--conceal", options->reader.conceal,
       "Conceal damage in the clip, and end where it cannot be read on; without it damage is an error");
-  add_reader_options(*command, options->reader);
-  command->footer(
+  add_reader_options(command, options->reader);
+  command.footer(
       "Pixels are written row by row without padding, plane by plane, frame after frame, as they are stored; "
       "pictures (.png, .jpg)\nof rotated clips are upright.\n\n"
       "Examples:\n  lanner decode clip.mp4 --md5\n  lanner decode clip.mp4 -o clip.yuv --format yuv420p\n"
@@ -188,7 +187,6 @@ CLI::App* add_decode(CLI::App& app, Action& action) {
       "  lanner decode clip.mp4 --at 1.5,1:02:03.5 -o frame%05d.png\n"
       "  lanner decode clip.mp4 --frames ::100 --size 320x -o thumb%05d.jpg\n"
       "  lanner decode clip.mp4 --device cuda:0 --md5");
-  return command;
 }
 
 } // namespace lanner::tool

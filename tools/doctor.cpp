@@ -216,18 +216,17 @@ int run_doctor(const DoctorOptions& options) {
 
 } // namespace
 
-CLI::App* add_doctor(CLI::App& app, Action& action) {
+void add_doctor(Command& program, Action& action) {
   auto [command, options] = make_command<DoctorOptions>(
-      app, action, "doctor",
+      program, action, "doctor",
       "Check this machine: what is found and where, what is missing, and how to get it.", run_doctor);
-  command->add_flag("--json", options->json, "As one JSON object");
-  command->add_flag(
+  command.add_flag("--json", options->json, "As one JSON object");
+  command.add_flag(
       "--measure", options->measure,
       "Measure how fast the machine is, for the estimates of later builds; use nothing else meanwhile");
-  command->add_option("--device", options->device, "Device to --measure: auto, cpu or cuda:0");
-  command->footer("Exit code 2 when a part that Lanner needs is missing.\n\nExamples:\n  lanner doctor\n  "
-                  "lanner doctor --json | jq .video\n  lanner doctor --measure");
-  return command;
+  command.add_option("--device", options->device, "Device to --measure: auto, cpu or cuda:0");
+  command.footer("Exit code 2 when a part that Lanner needs is missing.\n\nExamples:\n  lanner doctor\n  "
+                 "lanner doctor --json | jq .video\n  lanner doctor --measure");
 }
 
 } // namespace lanner::tool

@@ -37,7 +37,7 @@ void fix_open_sizes(BuildOptions& build, const Binding& input, const Preprocess&
   build.shapes[input.name] = range;
 }
 
-/// What is wrong with a list of types, for CLI11; nothing where it is right.
+/// What is wrong with a list of types; nothing where it is right.
 std::string wrong_precision(const std::string& text) {
   try {
     static_cast<void>(Precision::parse(text));
@@ -170,100 +170,100 @@ constexpr const char* options_group = "From model to engine";
 
 } // namespace
 
-void add_engine_options(CLI::App& command, EngineOptions& options) {
+void add_engine_options(Command& command, EngineOptions& options) {
   const std::string group = options_group;
   command
       .add_option("--shape", options.shapes,
                   "INPUT:SHAPE, like input:1x3x224x224, or a range of shapes, INPUT:MIN:OPT:MAX; kernels are "
                   "tuned for OPT")
-      ->group(group)
-      ->allow_extra_args(false);
+      .group(group)
+      .one_value();
   command
       .add_option("--outputs", options.outputs,
                   "Names of values inside the model to output in place of its own outputs, comma separated; "
                   "may be given several times")
-      ->group(group)
-      ->delimiter(',')
-      ->allow_extra_args(false);
+      .group(group)
+      .delimiter(',')
+      .one_value();
   command
       .add_option("--weights", options.weights,
                   "Of a Caffe network in text (.prototxt): its .caffemodel. Of a plan that was saved without "
                   "weights: the model, a safetensors file or a plan that has them")
-      ->group(group);
+      .group(group);
   command
       .add_option("--precision", options.precision,
                   "Types that kernels may compute in: fp32, fp16, bf16; comma separated (default: fp32)")
-      ->group(group)
-      ->check(wrong_precision);
+      .group(group)
+      .check(wrong_precision);
   command
       .add_option("--pin", options.pins,
                   "NODE=TYPE, like '/head/*=fp32': compute nodes of this name in this type; * matches any "
                   "characters, ? one; may be given several times")
-      ->group(group)
-      ->allow_extra_args(false);
+      .group(group)
+      .one_value();
   command
       .add_flag("--strict", options.strict,
                 "Fail where no kernel computes a node in a type of --precision or --pin, or runs it where "
                 "--place says")
-      ->group(group);
+      .group(group);
   command
       .add_flag("--exact", options.exact,
                 "No kernels that compute by another formula and so round differently: no Winograd, no TF32")
-      ->group(group);
+      .group(group);
   command
       .add_option("--budget", options.budget,
                   "Time that timing kernels may take, like 10s; 0 times nothing and chooses by estimates")
-      ->group(group);
+      .group(group);
   command
       .add_option("--device", options.device,
                   "auto, cpu or cuda:0; or several GPUs for --place, like cuda:0,cuda:1")
-      ->group(group)
-      ->capture_default_str();
+      .group(group)
+      .show_default();
   command
       .add_option("--place", options.places,
                   "NODE=DEVICE, like 'layer4*=cuda:1' or 'head*=cpu': run nodes of this name there; names as "
                   "in --pin; may be given several times")
-      ->group(group)
-      ->allow_extra_args(false);
+      .group(group)
+      .one_value();
   command
       .add_option("--weight-budget", options.weight_budget,
                   "GPU memory that weights may take, like 512MiB; others are copied from the host before the "
                   "steps that read them")
-      ->group(group)
-      ->transform(CLI::AsSizeValue(true));
+      .group(group)
+      .size_in_bytes();
   command
       .add_option("--threads", options.threads,
                   "Threads of the network (default: all cores that the process may use)")
-      ->group(group)
-      ->check(CLI::Range(0, 4096));
+      .group(group)
+      .range(0, 4096);
   command
       .add_flag("--deterministic", options.deterministic,
                 "Time nothing: the same model gives the same plan, byte for byte")
-      ->group(group);
+      .group(group);
   command.add_flag("--retune", options.retune, "Time kernels again that earlier builds have timed")
-      ->group(group);
+      .group(group);
   command
       .add_option(
           "--plugin", options.plugins,
           "Library with operators that the model or plan needs (docs/plugins.md); may be given several times")
-      ->group(group)
-      ->allow_extra_args(false);
+      .group(group)
+      .one_value();
   add_limit_option(command);
 }
 
-void add_profile_option(CLI::App& command, EngineOptions& options) {
+void add_profile_option(Command& command, EngineOptions& options) {
   command
       .add_option("--profile", options.profiles,
                   "INPUT=MIN:OPT:MAX, like input=1x3x224x224:8x3x224x224:32x3x224x224, several inputs comma "
                   "separated: a range of shapes to prepare for; of an input that takes images their number, "
                   "like input=1:4:8; may be given several times")
-      ->group(options_group)
-      ->allow_extra_args(false);
+      .group(options_group)
+      .one_value();
 }
 
-void add_caller_options(CLI::App& command, EngineOptions& options) {
+void add_caller_options(Command& command, EngineOptions& options) {
   const auto add = [&](const char* name, std::vector<std::string>& list, const char* help) {
-    command.add_option(name, list, help)->group(options_group)->allow_extra_args(false);
+    command.add_option(name, list, help).group(options_group).one_value();
   };
   add("--state", options.states,
       "INPUT=OUTPUT: keep the output of a run as this input of the next one (docs/state.md)");

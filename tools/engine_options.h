@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include <lanner/engine.h>
 
+#include "command_line.h"
 #include "files.h"
 #include "named_options.h"
 #include "preprocess_options.h"
@@ -31,12 +30,12 @@ struct EngineOptions : NamedOptions {
   std::vector<std::string> states, aliases, overwritable, storages, outputs;
 };
 
-void add_engine_options(CLI::App& command, EngineOptions& options);
+void add_engine_options(Command& command, EngineOptions& options);
 /// For commands that make plans for callers who keep values from run to run, or hold them in ways of their
 /// own.
-void add_caller_options(CLI::App& command, EngineOptions& options);
+void add_caller_options(Command& command, EngineOptions& options);
 /// For commands whose plan may serve several ranges of shapes.
-void add_profile_option(CLI::App& command, EngineOptions& options);
+void add_profile_option(Command& command, EngineOptions& options);
 BuildOptions build_options(const EngineOptions& options, double default_budget);
 
 /// A model before anything was tuned: names, sizes and what it says of itself.

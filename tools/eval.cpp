@@ -135,36 +135,36 @@ int run_eval(const EvalOptions& options) {
 
 } // namespace
 
-CLI::App* add_eval(CLI::App& app, Action& action) {
+void add_eval(Command& program, Action& action) {
   auto [command, options] = make_command<EvalOptions>(
-      app, action, "eval", "How right a network is on pictures whose truth is known.", run_eval);
+      program, action, "eval", "How right a network is on pictures whose truth is known.", run_eval);
   command
-      ->add_option("model", options->engine.model,
-                   "A model (ONNX, TensorFlow, Caffe), or a plan of lanner build")
-      ->required();
+      .add_option("model", options->engine.model,
+                  "A model (ONNX, TensorFlow, Caffe), or a plan of lanner build")
+      .required();
   command
-      ->add_option(
+      .add_option(
           "--data", options->data,
           "classify: a folder with a folder for each class; boxes: COCO's JSON, or a folder with images/ and "
           "labels/ of YOLO, or its data.yaml; semantic: a folder with images/ and masks/")
-      ->required();
-  command->add_option("--images", options->images,
-                      "Folder of the pictures, where the data does not lead to it");
-  command->add_option("--json", options->json, "All numbers as JSON, into a file, or - for stdout");
-  command->add_option("--report", options->report,
-                      "A self-contained HTML page of numbers, classes and the worst pictures");
-  command->add_option("--worst", options->worst, "The worst pictures that are told")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
-  command->add_option("--batch", options->batch, "Pictures in one run")->check(CLI::Range(1, 65536));
+      .required();
+  command.add_option("--images", options->images,
+                     "Folder of the pictures, where the data does not lead to it");
+  command.add_option("--json", options->json, "All numbers as JSON, into a file, or - for stdout");
+  command.add_option("--report", options->report,
+                     "A self-contained HTML page of numbers, classes and the worst pictures");
+  command.add_option("--worst", options->worst, "The worst pictures that are told")
+      .range(0, 1000)
+      .show_default();
+  command.add_option("--batch", options->batch, "Pictures in one run").range(1, 65536);
   command
-      ->add_option("--ignore", options->ignore, "semantic: pixels of this number do not count (default: 255)")
-      ->check(CLI::Range(-1, 65535));
-  command->add_option("--input", options->input, "The input that takes pictures, where there are several");
-  add_task_options(*command, options->task);
-  add_preprocess_options(*command, options->preprocess);
-  add_engine_options(*command, options->engine);
-  command->footer(
+      .add_option("--ignore", options->ignore, "semantic: pixels of this number do not count (default: 255)")
+      .range(-1, 65535);
+  command.add_option("--input", options->input, "The input that takes pictures, where there are several");
+  add_task_options(command, options->task);
+  add_preprocess_options(command, options->preprocess);
+  add_engine_options(command, options->engine);
+  command.footer(
       "Detections count from a score of 0.001 on unless --score-threshold is given, as precision is told at "
       "every\n"
       "recall. What cannot be read is told, the others are measured, and the exit code is 2. docs/eval.md "
@@ -175,7 +175,6 @@ CLI::App* add_eval(CLI::App& app, Action& action) {
       "--preset none\n"
       "  lanner eval detector.plan --data shapes/data.yaml --report report.html\n"
       "  lanner eval model.onnx --data pictures/ --json - | jq .metrics");
-  return command;
 }
 
 } // namespace lanner::tool

@@ -223,23 +223,22 @@ int run_explain(const ExplainOptions& options) {
 
 } // namespace
 
-CLI::App* add_explain(CLI::App& app, Action& action) {
+void add_explain(Command& program, Action& action) {
   auto [command, options] = make_command<ExplainOptions>(
-      app, action, "explain", "Show what was decided for each node of a plan, or for a clip, and why.",
+      program, action, "explain", "Show what was decided for each node of a plan, or for a clip, and why.",
       run_explain);
-  command->add_option("file", options->engine.model, "A plan, a model, which is built first, or a clip")
-      ->required();
-  command->add_option("--node", options->node,
-                      "Details of one node, by its name or that of a node of the model: inputs, every kernel "
-                      "that was tried, notes");
-  command->add_flag("--all", options->all, "The same details of every node");
-  command->add_flag("--json", options->json, "Everything as one JSON object");
-  add_engine_options(*command, options->engine);
-  add_profile_option(*command, options->engine);
-  command->footer("Examples:\n  lanner explain model.plan\n  lanner explain clip.mp4\n  lanner explain "
-                  "model.plan --node conv1\n  "
-                  "lanner explain model.plan --json | jq '.nodes[] | {name, kernel, seconds}'");
-  return command;
+  command.add_option("file", options->engine.model, "A plan, a model, which is built first, or a clip")
+      .required();
+  command.add_option("--node", options->node,
+                     "Details of one node, by its name or that of a node of the model: inputs, every kernel "
+                     "that was tried, notes");
+  command.add_flag("--all", options->all, "The same details of every node");
+  command.add_flag("--json", options->json, "Everything as one JSON object");
+  add_engine_options(command, options->engine);
+  add_profile_option(command, options->engine);
+  command.footer("Examples:\n  lanner explain model.plan\n  lanner explain clip.mp4\n  lanner explain "
+                 "model.plan --node conv1\n  "
+                 "lanner explain model.plan --json | jq '.nodes[] | {name, kernel, seconds}'");
 }
 
 } // namespace lanner::tool

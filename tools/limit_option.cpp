@@ -12,7 +12,7 @@ Limits& limits() {
   return given;
 }
 
-/// What is wrong with one, for CLI11; nothing where it is right.
+/// What is wrong with one; nothing where it is right.
 std::string take_limit(const std::string& text) {
   try {
     set_limit(limits(), text);
@@ -24,14 +24,12 @@ std::string take_limit(const std::string& text) {
 
 } // namespace
 
-void add_limit_option(CLI::App& command) {
+void add_limit_option(Command& command) {
   command
       .add_option("--limit", "NAME=VALUE: bound on what a file may make the command use: total_bytes=4GiB, "
                              "seconds=60, pixels, rank ...; see docs/limits.md")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->expected(1)
-      ->check(take_limit);
+      .one_value()
+      .check(take_limit);
 }
 
 const Limits& given_limits() {

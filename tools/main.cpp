@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <lanner/error.h>
@@ -64,12 +65,10 @@ int carry_out(const Action& action) {
   }
 }
 
-void add_commands(CLI::App& app, Action& action) {
+void add_commands(Command program, Action& action) {
   for (const auto add : {add_run, add_probe, add_decode, add_transcode, add_build, add_bench, add_eval,
-                         add_explain, add_verify, add_doctor}) {
-    CLI::App* command = add(app, action);
-    command->get_formatter()->column_width(34);
-  }
+                         add_explain, add_verify, add_doctor})
+    add(program, action);
 }
 
 int main(int count, char** arguments) {
@@ -78,7 +77,7 @@ int main(int count, char** arguments) {
   app.set_version_flag("--version", fmt::format("lanner {}", version()));
   app.require_subcommand(1);
   Action action;
-  add_commands(app, action);
+  add_commands(Command(&app), action);
   std::vector<std::string> words = with_long_names(count, arguments);
   std::reverse(words.begin(), words.end());
   try {

@@ -175,10 +175,10 @@ bool PreprocessOptions::given() const {
   return false;
 }
 
-void add_preprocess_options(CLI::App& command, PreprocessOptions& options) {
+void add_preprocess_options(Command& command, PreprocessOptions& options) {
   const std::string group = options.group("What the network expects of a picture");
   const auto add = [&](const char* name, std::string& into, const char* help) {
-    command.add_option(options.flag(name), into, help)->group(group);
+    command.add_option(options.flag(name), into, help).group(group);
   };
   add("preset", options.preset,
       "Values to start from: imagenet (RGB 0..1, then mean and std), caffe (BGR 0..255 minus 104,117,123), "

@@ -3,10 +3,9 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include <lanner/engine.h>
 
+#include "command_line.h"
 #include "named_options.h"
 
 namespace lanner::tool {
@@ -18,7 +17,7 @@ struct PreprocessOptions : NamedOptions {
 
   bool given() const;
 };
-void add_preprocess_options(CLI::App& command, PreprocessOptions& options);
+void add_preprocess_options(Command& command, PreprocessOptions& options);
 
 /// How pictures enter a network.
 struct PictureInput {

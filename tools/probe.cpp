@@ -258,20 +258,19 @@ int run_probe(const ProbeOptions& options) {
 
 } // namespace
 
-CLI::App* add_probe(CLI::App& app, Action& action) {
+void add_probe(Command& program, Action& action) {
   auto [command, options] =
-      make_command<ProbeOptions>(app, action, "probe", "Show what is in a clip or an image.", run_probe);
-  command->add_option("file", options->path, "A clip or an image")->required();
-  add_limit_option(*command);
-  command->add_flag("--exact", options->exact,
-                    "Decode everything: exact frame count, pts of every frame (in --json), damage");
-  command->add_flag("--json", options->json, "As one JSON object");
-  command->footer("Times are seconds; `pts` in JSON is in ticks of the time base beside it. Without --exact, "
-                  "frames and keyframes are those\n"
-                  "of the packets, which are all read.\n\n"
-                  "Examples:\n  lanner probe clip.mp4\n  lanner probe clip.mp4 --exact\n  lanner probe "
-                  "clip.mp4 --exact --json | jq '.streams[0].frames.pts'");
-  return command;
+      make_command<ProbeOptions>(program, action, "probe", "Show what is in a clip or an image.", run_probe);
+  command.add_option("file", options->path, "A clip or an image").required();
+  add_limit_option(command);
+  command.add_flag("--exact", options->exact,
+                   "Decode everything: exact frame count, pts of every frame (in --json), damage");
+  command.add_flag("--json", options->json, "As one JSON object");
+  command.footer("Times are seconds; `pts` in JSON is in ticks of the time base beside it. Without --exact, "
+                 "frames and keyframes are those\n"
+                 "of the packets, which are all read.\n\n"
+                 "Examples:\n  lanner probe clip.mp4\n  lanner probe clip.mp4 --exact\n  lanner probe "
+                 "clip.mp4 --exact --json | jq '.streams[0].frames.pts'");
 }
 
 } // namespace lanner::tool

@@ -50,18 +50,18 @@ double parse_rate(const std::string& text) {
 
 } // namespace
 
-void add_range_options(CLI::App& command, RangeOptions& options) {
+void add_range_options(Command& command, RangeOptions& options) {
   const std::string group = "Which frames of clips";
-  command.add_option("--start", options.start, "From this time on: seconds, or like 1:02:03.5")->group(group);
-  command.add_option("--end", options.end, "Up to this time")->group(group);
+  command.add_option("--start", options.start, "From this time on: seconds, or like 1:02:03.5").group(group);
+  command.add_option("--end", options.end, "Up to this time").group(group);
   command.add_option("--fps", options.rate, "So many frames of each second, like 5 or 0.5; never one twice")
-      ->group(group);
+      .group(group);
   command.add_option("--stride", options.stride, "Every so many-th frame")
-      ->group(group)
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+      .group(group)
+      .range(std::int64_t{1}, std::int64_t{1} << 40);
   command.add_option("--frames", options.frames, "So many frames at most")
-      ->group(group)
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+      .group(group)
+      .range(std::int64_t{1}, std::int64_t{1} << 40);
 }
 
 double parse_time(const std::string& text, const char* option) {

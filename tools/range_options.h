@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include <lanner/pipeline.h>
+
+#include "command_line.h"
 
 namespace lanner::tool {
 
@@ -16,7 +16,7 @@ struct RangeOptions {
 
   bool given() const { return frames >= 0 || stride != 1 || !start.empty() || !end.empty() || !rate.empty(); }
 };
-void add_range_options(CLI::App& command, RangeOptions& options);
+void add_range_options(Command& command, RangeOptions& options);
 
 /// Throws Error{invalid_argument}.
 FrameRange to_range(const RangeOptions& options);

@@ -54,20 +54,20 @@ void add_slice(const Slice& slice, std::int64_t size, std::vector<std::int64_t>&
 
 } // namespace
 
-void add_reader_options(CLI::App& command, ReaderOptions& options) {
+void add_reader_options(Command& command, ReaderOptions& options) {
   command
       .add_option("--device", options.device,
                   "cpu, cuda:0, or auto: a GPU where it can decode the clip, else the CPU")
-      ->capture_default_str();
+      .show_default();
   command
       .add_option("--threads", options.threads,
                   "Threads of each codec (default: as many as keep the cores busy)")
-      ->check(CLI::Range(0, 256));
+      .range(0, 256);
   command
       .add_option(
           "--decoders", options.decoders,
           "Decoders that work at the same time (default: by cores, decoding units of the GPU, keyframes)")
-      ->check(CLI::NonNegativeNumber);
+      .not_negative();
   command.add_option("--stream", options.stream, "Number of the stream (default: the one a player shows)");
   add_limit_option(command);
 }

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include <lanner/video_reader.h>
+
+#include "command_line.h"
 
 namespace lanner::tool {
 
@@ -16,7 +16,7 @@ struct ReaderOptions {
   bool rotate = false; ///< Else frames are as they are stored.
 };
 
-void add_reader_options(CLI::App& command, ReaderOptions& options);
+void add_reader_options(Command& command, ReaderOptions& options);
 /// Frames come in host memory. Cancelled by Ctrl-C.
 VideoReaderOptions to_reader_options(const ReaderOptions& options);
 /// `0:100:5` as of a list in Python, numbers, or several of these: `0,7,100:200,-1`. Throws

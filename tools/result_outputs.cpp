@@ -59,7 +59,7 @@ void check_file(const char* option, const std::string& path) {
 
 } // namespace
 
-void add_result_options(CLI::App& command, ResultOptions& options) {
+void add_result_options(Command& command, ResultOptions& options) {
   command.add_option("--csv", options.csv, "Answers as a table, a row for each class or box");
   command.add_option("--coco", options.coco, "Boxes, masks and key points as a JSON file of COCO's form");
   command.add_option("--yolo", options.yolo, "Folder for a text file of YOLO's form for each picture");

@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include <lanner/image.h>
 #include <lanner/result_writer.h>
 
+#include "command_line.h"
 #include "files.h"
 
 namespace lanner::tool {
@@ -18,7 +17,7 @@ namespace lanner::tool {
 struct ResultOptions {
   std::string csv, coco, yolo, crops;
 };
-void add_result_options(CLI::App& command, ResultOptions& options);
+void add_result_options(Command& command, ResultOptions& options);
 void declare_results(const ResultOptions& options, Files& files);
 
 /// Throws Error{invalid_argument} where files cannot hold what a second network of this task finds, and tells

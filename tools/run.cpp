@@ -315,51 +315,52 @@ int run_run(const RunOptions& given) {
 
 } // namespace
 
-CLI::App* add_run(CLI::App& app, Action& action) {
+void add_run(Command& program, Action& action) {
   auto [command, options] = make_command<RunOptions>(
-      app, action, "run", "Run images and clips through a network: answers, marked video, report.", run_run);
-  command->add_option("model", options->engine.model,
-                      "A model (ONNX, TensorFlow, Caffe), or a plan of lanner build");
+      program, action, "run", "Run images and clips through a network: answers, marked video, report.",
+      run_run);
+  command.add_option("model", options->engine.model,
+                     "A model (ONNX, TensorFlow, Caffe), or a plan of lanner build");
   command
-      ->add_option(
+      .add_option(
           "-i", options->inputs,
           "Images and clips in any mixture: files, folders, 'patterns' with * and **, img_%05d.png, lists "
           "(@list or list.txt), named pipes, - for stdin")
-      ->required();
-  command->add_option("-o", options->output,
-                      "Marked clip or image, a folder for several, pictures (out_%05d.png), or - for stdout");
-  command->add_option(
+      .required();
+  command.add_option("-o", options->output,
+                     "Marked clip or image, a folder for several, pictures (out_%05d.png), or - for stdout");
+  command.add_option(
       "-f,--format", options->format,
       "Container of the output, where its name does not tell: mp4, mkv, webm, mov, avi, ts, y4m ...; "
       "of -o - mkv, for an image png");
-  command->add_option("--json", options->json,
-                      "Answers as one JSON object a line, into a file, or - for stdout");
-  add_result_options(*command, options->results);
-  command->add_option("--report", options->report,
-                      "A self-contained HTML page of pictures, speed and what was decided");
-  command->add_option("--truth", options->truth,
-                      "What is in the clip, one JSON object a line: measures accuracy");
-  command->add_option("--input", options->input,
-                      "Name of the input that takes images, where there are several");
+  command.add_option("--json", options->json,
+                     "Answers as one JSON object a line, into a file, or - for stdout");
+  add_result_options(command, options->results);
+  command.add_option("--report", options->report,
+                     "A self-contained HTML page of pictures, speed and what was decided");
+  command.add_option("--truth", options->truth,
+                     "What is in the clip, one JSON object a line: measures accuracy");
+  command.add_option("--input", options->input,
+                     "Name of the input that takes images, where there are several");
   command
-      ->add_option("--batch", options->batch,
-                   "Pictures, or frames of clips, in one run: several clips are decoded side by side "
-                   "and take turns in it")
-      ->check(CLI::Range(1, 65536));
+      .add_option("--batch", options->batch,
+                  "Pictures, or frames of clips, in one run: several clips are decoded side by side "
+                  "and take turns in it")
+      .range(1, 65536);
   command
-      ->add_option("--clips-at-once", options->clips_at_once,
-                   "Clips decoded side by side (default: as many as a batch has frames, 16 at most)")
-      ->check(CLI::Range(1, 1024));
-  command->add_flag("-q,--quiet", options->quiet, "No answers on stdout");
-  command->add_flag(
+      .add_option("--clips-at-once", options->clips_at_once,
+                  "Clips decoded side by side (default: as many as a batch has frames, 16 at most)")
+      .range(1, 1024);
+  command.add_flag("-q,--quiet", options->quiet, "No answers on stdout");
+  command.add_flag(
       "--conceal", options->conceal,
       "Conceal damage in a clip, and end it where it cannot be read on; without it damage is an error");
-  add_range_options(*command, options->range);
-  add_task_options(*command, options->task);
-  add_preprocess_options(*command, options->preprocess);
-  add_then_options(*command, options->then);
-  add_engine_options(*command, options->engine);
-  command->footer(
+  add_range_options(command, options->range);
+  add_task_options(command, options->task);
+  add_preprocess_options(command, options->preprocess);
+  add_then_options(command, options->then);
+  add_engine_options(command, options->engine);
+  command.footer(
       "Answers go to stdout, a line a frame, unless --json takes them. Preprocessing is declared here, in "
       "the plan, or in the model's\n"
       "metadata (lanner.preprocess), in this order; it is never guessed.\n"
@@ -374,7 +375,6 @@ CLI::App* add_run(CLI::App& app, Action& action) {
       "  lanner run detector.onnx -i clip.mp4 --then classifier.onnx --then-labels labels.txt -o marked.mp4\n"
       "  lanner run model.plan -i 1.mp4 2.mp4 3.mp4 --batch 8 --start 1:30 --fps 5 -o marked/\n"
       "  ffmpeg -i rtsp://... -an -c copy -f matroska - | lanner run model.plan -i - -o - | mpv -");
-  return command;
 }
 
 } // namespace lanner::tool

@@ -80,10 +80,10 @@ bool TaskOptions::given() const {
   return score_threshold >= 0 || iou_threshold >= 0 || top > 0;
 }
 
-void add_task_options(CLI::App& command, TaskOptions& options) {
+void add_task_options(Command& command, TaskOptions& options) {
   const std::string group = options.group("What the outputs mean");
   const auto add = [&](const char* name, std::string& into, const char* help) {
-    command.add_option(options.flag(name), into, help)->group(group);
+    command.add_option(options.flag(name), into, help).group(group);
   };
   add("task", options.task,
       "classify, detect, segment, semantic, depth, image, pose, obb, embed or none (default: what the "
@@ -93,10 +93,10 @@ void add_task_options(CLI::App& command, TaskOptions& options) {
       "How a detector writes its boxes: yolo_v8, yolo_v5, yolo_v10, detr, ssd... (docs/tasks.md)");
   add("labels", options.labels, "File with one class name a line, or JSON (config.json with id2label)");
   command.add_option(options.flag("top"), options.top, "Classes shown (default: 5)")
-      ->group(group)
-      ->check(CLI::Range(1, 1000));
+      .group(group)
+      .range(1, 1000);
   const auto add_share = [&](const char* name, double& into, const char* help) {
-    command.add_option(options.flag(name), into, help)->group(group)->check(CLI::Range(0.0, 1.0));
+    command.add_option(options.flag(name), into, help).group(group).range(0.0, 1.0);
   };
   add_share("score-threshold", options.score_threshold, "Detections below are dropped");
   add_share("iou-threshold", options.iou_threshold,

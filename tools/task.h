@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include <lanner/task.h>
 
+#include "command_line.h"
 #include "files.h"
 #include "named_options.h"
 
@@ -24,7 +23,7 @@ struct TaskOptions : NamedOptions {
 
   bool given() const;
 };
-void add_task_options(CLI::App& command, TaskOptions& options);
+void add_task_options(Command& command, TaskOptions& options);
 
 /// Declares the files that the options name.
 void declare_task_files(const TaskOptions& options, Files& files);

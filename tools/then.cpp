@@ -71,7 +71,7 @@ ThenOptions::ThenOptions() {
   preprocess.regions = false;
 }
 
-void add_then_options(CLI::App& command, ThenOptions& options) {
+void add_then_options(Command& command, ThenOptions& options) {
   const std::string group = "A second network, on what each box covers";
   command
       .add_option(
@@ -79,27 +79,27 @@ void add_then_options(CLI::App& command, ThenOptions& options) {
           "Its model or plan, like a classifier behind a detector. How it is to be read is said by the "
           "options below with then- in front: --then-task, --then-labels, --then-score-threshold, "
           "--then-preset, --then-size ...")
-      ->group(group)
-      ->allow_extra_args(false);
+      .group(group)
+      .one_value();
   command.add_option("--then-classes", options.classes, "Only boxes of these classes, comma separated")
-      ->group(group)
-      ->delimiter(',')
-      ->allow_extra_args(false);
+      .group(group)
+      .delimiter(',')
+      .one_value();
   command.add_option("--then-margin", options.margin, "Around each box, as a share of its sides, like 0.1")
-      ->group(group)
-      ->check(CLI::Range(0.0, 10.0));
+      .group(group)
+      .range(0.0, 10.0);
   command
       .add_option("--then-max-boxes", options.max_boxes,
                   "Of each picture so many of these boxes at most, the best")
-      ->group(group)
-      ->check(CLI::Range(1, 1 << 20));
+      .group(group)
+      .range(1, 1 << 20);
   command
       .add_option("--then-batch", options.batch,
                   "Boxes in one run, where the model leaves that open (default: 8, or what the plan takes)")
-      ->group(group)
-      ->check(CLI::Range(1, 4096));
-  command.add_option("--then-precision", options.precision, "As --precision")->group(group);
-  command.add_option("--then-weights", options.weights, "As --weights")->group(group);
+      .group(group)
+      .range(1, 4096);
+  command.add_option("--then-precision", options.precision, "As --precision").group(group);
+  command.add_option("--then-weights", options.weights, "As --weights").group(group);
   add_task_options(command, options.task);
   add_preprocess_options(command, options.preprocess);
 }

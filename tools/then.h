@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include <lanner/crop_runner.h>
 #include <lanner/task.h>
 
+#include "command_line.h"
 #include "engine_options.h"
 #include "files.h"
 #include "preprocess_options.h"
@@ -31,7 +30,7 @@ struct ThenOptions {
   bool given() const { return !models.empty(); }
   const std::string& model() const { return models[0]; }
 };
-void add_then_options(CLI::App& command, ThenOptions& options);
+void add_then_options(Command& command, ThenOptions& options);
 /// The files that the options name, but the model. Throws Error{invalid_argument} for options without a
 /// model.
 void declare_then(const ThenOptions& options, Files& files);

@@ -87,39 +87,37 @@ int run_transcode(const TranscodeOptions& options) {
 
 } // namespace
 
-CLI::App* add_transcode(CLI::App& app, Action& action) {
+void add_transcode(Command& program, Action& action) {
   auto [command, options] = make_command<TranscodeOptions>(
-      app, action, "transcode", "Decode a clip and encode it again; presentation times are kept.",
+      program, action, "transcode", "Decode a clip and encode it again; presentation times are kept.",
       run_transcode);
-  command->add_option("input", options->input, "A clip")->required();
-  add_limit_option(*command);
+  command.add_option("input", options->input, "A clip").required();
+  add_limit_option(command);
   command
-      ->add_option("output", options->output,
-                   "The new clip; its extension chooses the container (.mp4, .mkv, .mov, .webm, .avi)")
-      ->required();
-  command->add_option("-c,--codec", options->codec,
-                      "-c:v too: h264, hevc, av1, vp9, mpeg4, mjpeg, ffv1, or an FFmpeg encoder (default: "
-                      "h264; VP9 or AV1 in "
-                      ".webm, MPEG-4 in .avi, or what FFmpeg can encode)");
-  command->add_option("-b,--bit-rate", options->bit_rate, "Bits per second, like 4M or 800k; -b:v too");
+      .add_option("output", options->output,
+                  "The new clip; its extension chooses the container (.mp4, .mkv, .mov, .webm, .avi)")
+      .required();
+  command.add_option("-c,--codec", options->codec,
+                     "-c:v too: h264, hevc, av1, vp9, mpeg4, mjpeg, ffv1, or an FFmpeg encoder (default: "
+                     "h264; VP9 or AV1 in "
+                     ".webm, MPEG-4 in .avi, or what FFmpeg can encode)");
+  command.add_option("-b,--bit-rate", options->bit_rate, "Bits per second, like 4M or 800k; -b:v too");
   command
-      ->add_option("--crf", options->crf,
-                   "Constant quality, the codec's own scale (h264: 0 to 51, 23 is usual)")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--preset", options->preset,
-                      "Speed against size: ultrafast (fast, large) to placebo, or the codec's own");
-  command->add_option("--gop", options->gop, "Frames between keyframes (default: the codec's)")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--threads", options->threads, "Threads of each codec (default: the machine's cores)")
-      ->check(CLI::NonNegativeNumber);
-  command->add_flag(
+      .add_option("--crf", options->crf,
+                  "Constant quality, the codec's own scale (h264: 0 to 51, 23 is usual)")
+      .not_negative();
+  command.add_option("--preset", options->preset,
+                     "Speed against size: ultrafast (fast, large) to placebo, or the codec's own");
+  command.add_option("--gop", options->gop, "Frames between keyframes (default: the codec's)").not_negative();
+  command.add_option("--threads", options->threads, "Threads of each codec (default: the machine's cores)")
+      .not_negative();
+  command.add_flag(
       "--conceal", options->conceal,
       "Conceal damage in the clip, and end where it cannot be read on; without it damage is an error");
-  command->footer(
+  command.footer(
       "Rotated clips come out upright. Audio is left out.\n\n"
       "Examples:\n  lanner transcode in.mov out.mp4\n  lanner transcode in.mp4 out.mp4 -c:v hevc --crf 28\n"
       "  lanner transcode in.mp4 out.mkv -c:v av1 -b:v 2M --preset 8");
-  return command;
 }
 
 } // namespace lanner::tool

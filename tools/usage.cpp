@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <lanner/nearest.h>

@@ -157,28 +157,28 @@ int run_verify(const VerifyCommandOptions& options) {
 
 } // namespace
 
-CLI::App* add_verify(CLI::App& app, Action& action) {
+void add_verify(Command& program, Action& action) {
   auto [command, options] = make_command<VerifyCommandOptions>(
-      app, action, "verify",
+      program, action, "verify",
       "Check that every kernel of a model or plan computes what its operator's definition says.", run_verify);
-  command->add_option("file", options->engine.model, "A model or a plan")->required();
-  command->add_flag("--file-only", options->file_only,
-                    "Only check that a plan is complete and undamaged, byte by byte; nothing runs");
-  command->add_option("--runs", options->runs, "Runs of each node, and of the network in each context")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  command->add_option("--contexts", options->contexts, "Contexts that run at the same time")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
-  command->add_option("--inputs", options->inputs,
-                      "safetensors file of values by input name; other inputs are random");
-  command->add_option("--seed", options->seed, "Seed of the random inputs")->capture_default_str();
-  command->add_option("-o,--output", options->output,
-                      "ONNX model to write of the first node that differs; its inputs go beside it, to "
-                      "NAME.inputs.safetensors");
-  command->add_flag("--json", options->json, "As one JSON object");
-  add_engine_options(*command, options->engine);
-  command->footer(
+  command.add_option("file", options->engine.model, "A model or a plan").required();
+  command.add_flag("--file-only", options->file_only,
+                   "Only check that a plan is complete and undamaged, byte by byte; nothing runs");
+  command.add_option("--runs", options->runs, "Runs of each node, and of the network in each context")
+      .range(1, 1'000'000)
+      .show_default();
+  command.add_option("--contexts", options->contexts, "Contexts that run at the same time")
+      .range(1, 256)
+      .show_default();
+  command.add_option("--inputs", options->inputs,
+                     "safetensors file of values by input name; other inputs are random");
+  command.add_option("--seed", options->seed, "Seed of the random inputs").show_default();
+  command.add_option("-o,--output", options->output,
+                     "ONNX model to write of the first node that differs; its inputs go beside it, to "
+                     "NAME.inputs.safetensors");
+  command.add_flag("--json", options->json, "As one JSON object");
+  add_engine_options(command, options->engine);
+  command.footer(
       "Each node's kernel runs on what the interpreter gives the node; then the network runs in several "
       "contexts at once. Exit code 2 and a line that says what is wrong where something is.\n\nExamples:\n"
       "  lanner verify model.plan\n  lanner verify model.onnx --precision fp16 --device cuda:0 -o "
@@ -186,7 +186,6 @@ CLI::App* add_verify(CLI::App& app, Action& action) {
       "  lanner verify wrong.onnx --inputs wrong.inputs.safetensors --precision fp16 --device cuda:0\n"
       "  lanner verify model.plan --shape input:8x3x224x224 --runs 100 --contexts 4\n"
       "  lanner verify model.plan --file-only");
-  return command;
 }
 
 } // namespace lanner::tool

@@ -1,0 +1,118 @@
+#include "command_line.h"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace lanner::tool {
+namespace {
+
+constexpr std::size_t name_width = 34; ///< Of the help, in characters.
+
+} // namespace
+
+Option& Option::group(const std::string& heading) {
+  option_->group(heading);
+  return *this;
+}
+
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Option& Option::one_value() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
+Option& Option::delimiter(char between) {
+  option_->delimiter(between);
+  return *this;
+}
+
+Option& Option::show_default() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Option& Option::range(int min, int max) {
+  option_->check(CLI::Range(min, max));
+  return *this;
+}
+
+Option& Option::range(std::int64_t min, std::int64_t max) {
+  option_->check(CLI::Range(min, max));
+  return *this;
+}
+
+Option& Option::range(double min, double max) {
+  option_->check(CLI::Range(min, max));
+  return *this;
+}
+
+Option& Option::not_negative() {
+  option_->check(CLI::NonNegativeNumber);
+  return *this;
+}
+
+Option& Option::check(const std::function<std::string(const std::string&)>& wrong) {
+  option_->check(wrong);
+  return *this;
+}
+
+Option& Option::size_in_bytes() {
+  option_->transform(CLI::AsSizeValue(true));
+  return *this;
+}
+
+Command Command::add_command(const std::string& name, const std::string& description) {
+  CLI::App* command = app_->add_subcommand(name, description);
+  command->get_formatter()->column_width(name_width);
+  return Command(command);
+}
+
+void Command::callback(std::function<void()> call) {
+  app_->callback(std::move(call));
+}
+
+void Command::footer(const std::string& text) {
+  app_->footer(text);
+}
+
+template<typename T>
+Option Command::add_option(const std::string& names, T& to, const std::string& help) {
+  return Option(app_->add_option(names, to, help));
+}
+
+template Option Command::add_option(const std::string&, std::string&, const std::string&);
+template Option Command::add_option(const std::string&, std::vector<std::string>&, const std::string&);
+template Option Command::add_option(const std::string&, std::optional<std::string>&, const std::string&);
+template Option Command::add_option(const std::string&, int&, const std::string&);
+template Option Command::add_option(const std::string&, std::int64_t&, const std::string&);
+template Option Command::add_option(const std::string&, std::uint64_t&, const std::string&);
+template Option Command::add_option(const std::string&, double&, const std::string&);
+template Option Command::add_option(const std::string&, std::optional<std::uint64_t>&, const std::string&);
+
+Option Command::add_option(const std::string& names, const std::string& help) {
+  return Option(
+      app_->add_option(names, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(1));
+}
+
+Option Command::add_flag(const std::string& names, bool& to, const std::string& help) {
+  return Option(app_->add_flag(names, to, help));
+}
+
+Option Command::add_flag(const std::string& names, std::string& to, const std::string& help) {
+  return Option(app_->add_flag(names, to, help));
+}
+
+} // namespace lanner::tool
