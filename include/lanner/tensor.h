@@ -26,6 +26,12 @@ constexpr DType dtype_of();
 class Tensor {
 public:
   Tensor() = default;
+  // Compiled once: nearly every file copies and drops some.
+  Tensor(const Tensor& other);
+  Tensor(Tensor&& other) noexcept = default;
+  Tensor& operator=(const Tensor& other);
+  Tensor& operator=(Tensor&& other) noexcept;
+  ~Tensor();
   /// Uninitialised memory for `shape`, aligned to 64 bytes, on `device`. Throws Error{limit_exceeded,
   /// out_of_memory}, and Error{unsupported} for a GPU that cannot be used. `string` tensors hold constructed,
   /// empty strings and lie on the host.

@@ -11,6 +11,11 @@
 
 namespace lanner {
 
+Tensor::Tensor(const Tensor&) = default;
+Tensor& Tensor::operator=(const Tensor&) = default;
+Tensor& Tensor::operator=(Tensor&&) noexcept = default;
+Tensor::~Tensor() = default;
+
 Tensor Tensor::allocate(DType type, Shape shape, Layout layout, Device device, const Limits& limits) {
   check(device.is_host() || type != DType::string, ErrorCode::invalid_argument,
         "tensor: strings cannot lie on {}; allocate them on cpu", device.to_string());
