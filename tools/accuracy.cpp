@@ -5,18 +5,15 @@
 #include <map>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include <lanner/error.h>
 #include <lanner/evaluation.h>
 #include <lanner/source.h>
 
 #include "check.h"
+#include "json_text.h"
 
 namespace lanner::tool {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr double match_iou = 0.5;
 constexpr std::int64_t max_classes = 1000;
@@ -49,16 +46,17 @@ Thing read_thing(const Json& json) {
   check(thing.number >= 0 && thing.number < max_classes, ErrorCode::bad_data, "class {}: expected 0 to {}",
         thing.number, max_classes - 1);
   const Json& box = json.at("box");
-  check(box.is_array() && box.size() == 4, ErrorCode::bad_data, "box {}: expected four numbers", box.dump());
+  check(box.is_array() && box.size() == 4, ErrorCode::bad_data, "box {}: expected four numbers",
+        json_text(box));
   for (std::size_t i = 0; i < 4; ++i) thing.box[i] = box[i].get<double>();
   thing.score = json.value("score", 1.0);
   check(std::ranges::all_of(thing.box, [](double v) { return std::isfinite(v); }), ErrorCode::bad_data,
-        "box {}: expected finite numbers", box.dump());
+        "box {}: expected finite numbers", json_text(box));
   return thing;
 }
 
 void read_line(std::string_view line, const char* key, Frames& frames) {
-  const Json json = Json::parse(line);
+  const Json json = parse_json(line);
   const auto frame = json.at("frame").get<std::int64_t>();
   std::vector<Thing> things;
   for (const Json& thing : json.at(key)) things.push_back(read_thing(thing));

@@ -9,14 +9,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "console.h"
+#include "json_text.h"
 
 namespace lanner::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t max_shown_values = 1000;
 
@@ -176,7 +174,7 @@ std::string answer_json(const TaskReader& reader, const PictureAnswers& picture)
             {"height", picture.height},
             {"outputs", Json::object()}};
   for (const auto& [name, tensor] : *picture.outputs) json["outputs"][name] = output_json(tensor);
-  return visible_json(json.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
+  return visible_json(json_text(json)) + "\n";
 }
 
 } // namespace lanner::tool

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
 #include <lanner/tensor_file.h>
@@ -16,13 +15,12 @@
 #include "console.h"
 #include "engine_options.h"
 #include "engine_summary.h"
+#include "json_text.h"
 #include "limit_option.h"
 #include "media.h"
 
 namespace lanner::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double default_budget = 10;
 constexpr double default_seconds = 3, default_warmup = 0.5;
@@ -194,7 +192,7 @@ int bench_engine(const BenchOptions& options) {
   }
   json["advice"] = summary->advice(measurements);
   if (options.json)
-    print_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    print_json(json);
   else
     print_text(table.text() + profiles + summary_text(options, *summary, *last, measurements));
   return 0;

@@ -4,7 +4,6 @@
 #include <chrono>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
 #include <lanner/video_reader.h>
@@ -12,13 +11,13 @@
 #include "check.h"
 #include "console.h"
 #include "interrupt.h"
+#include "json_text.h"
 #include "limit_option.h"
 #include "reader_options.h"
 
 namespace lanner::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
@@ -57,7 +56,7 @@ void bench_clip(const ClipBench& options) {
       {"width", stream.width}, {"height", stream.height},          {"frames", frames},
       {"seconds", seconds},    {"first_frame_seconds", first},     {"frames_per_second", rate}};
   if (options.json)
-    print_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    print_json(json);
   else
     print_text(fmt::format("{}: {}x{}, {} {} in {} (the first after {}): {:.1f} frames/s\n",
                            decoder.description(), stream.width, stream.height, frames,

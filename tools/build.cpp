@@ -11,6 +11,7 @@
 #include "console.h"
 #include "engine_options.h"
 #include "engine_summary.h"
+#include "json_text.h"
 #include "labels.h"
 #include "task.h"
 
@@ -65,11 +66,11 @@ void tell(const BuildCommandOptions& options, const EngineSummary& summary) {
   const std::vector<StepGroup> groups = summary.groups();
   const std::vector<std::string> advice = summary.advice({});
   if (options.json) {
-    nlohmann::ordered_json json = summary.json();
+    Json json = summary.json();
     json["plan"] = {{"path", options.output}, {"bytes", bytes}};
     json["where"] = where_json(groups);
     json["advice"] = advice;
-    print_json(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    print_json(json);
     return;
   }
   std::string text =

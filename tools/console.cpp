@@ -71,7 +71,7 @@ void print_text(std::string_view text) {
   print_out(visible(text));
 }
 
-void print_json(std::string_view json) {
+void print_json_text(std::string_view json) {
   print_out(visible_json(json));
 }
 

@@ -19,7 +19,7 @@ void print_out(std::string_view bytes);
 /// The same for people's eyes: control characters, which may come from a file's names, are escaped.
 void print_text(std::string_view text);
 /// The same for JSON, which stays the same JSON.
-void print_json(std::string_view json);
+void print_json_text(std::string_view json);
 /// What people at a terminal see beside the data: on stderr where that is a terminal, else nowhere.
 void tell_terminal(std::string_view text);
 /// Flushes stdout; Error{io} when that fails.

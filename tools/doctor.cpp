@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/decoder.h>
 #include <lanner/doctor.h>
@@ -16,12 +15,11 @@
 
 #include "command.h"
 #include "console.h"
+#include "json_text.h"
 #include "program.h"
 
 namespace lanner::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct DoctorOptions {
   bool json = false, measure = false;
@@ -208,7 +206,7 @@ int run_doctor(const DoctorOptions& options) {
   text += healthy ? "\nNothing that Lanner needs is missing.\n"
                   : "\nSomething is missing: see the remedies above.\n";
   if (options.json)
-    print_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    print_json(json);
   else
     print_text(text);
   return healthy ? 0 : 2;

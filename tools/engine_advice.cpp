@@ -9,11 +9,10 @@
 #include <lanner/threads.h>
 
 #include "engine_summary.h"
+#include "json_text.h"
 
 namespace lanner::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double worth_telling = 0.03; ///< Share of the time.
 

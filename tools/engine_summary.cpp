@@ -10,11 +10,10 @@
 #include <lanner/doctor.h>
 
 #include "console.h"
+#include "json_text.h"
 
 namespace lanner::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string kernel_of(const std::string& backend, const std::string& kernel) {
   return kernel.empty() ? backend : backend + ":" + kernel;
@@ -36,7 +35,7 @@ double whole_time(const std::vector<StepGroup>& groups) {
 
 /// Of the portable graph; constants are none.
 std::size_t node_count(const Engine& engine) {
-  return Json::parse(engine.graph_json())["nodes"].size();
+  return parse_json(engine.graph_json())["nodes"].size();
 }
 
 std::string joined(const Json& list) {
@@ -47,7 +46,7 @@ std::string joined(const Json& list) {
 
 EngineSummary::EngineSummary(const Engine& engine, const ModelFacts& facts,
                              const std::optional<BuildTimes>& times)
-    : plan_(Json::parse(engine.explain_json())), simplified_(node_count(engine)), times_(times) {
+    : plan_(parse_json(engine.explain_json())), simplified_(node_count(engine)), times_(times) {
   if (!facts.plan) imported_ = node_count(*facts.engine);
 }
 

@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include <lanner/engine.h>
 
 #include "engine_options.h"
+#include "json_text.h"
 
 namespace lanner::tool {
 
@@ -41,7 +40,7 @@ public:
 
   /// Nodes, precision, device, threads, memory and the time that building took, a line each.
   std::string text() const;
-  nlohmann::ordered_json json() const;
+  Json json() const;
   bool deterministic() const { return plan_["target"]["deterministic"].get<bool>(); }
 
   /// Steps by kind and kernel, the slowest first; none where nothing was timed.
@@ -52,15 +51,15 @@ public:
 private:
   std::string nodes_text() const;
 
-  nlohmann::ordered_json plan_; ///< What the engine explains of itself.
-  std::size_t simplified_ = 0;  ///< Nodes of the portable graph.
-  std::size_t imported_ = 0;    ///< Nodes of the model as it was read, 0 where only a plan is known.
+  Json plan_;                  ///< What the engine explains of itself.
+  std::size_t simplified_ = 0; ///< Nodes of the portable graph.
+  std::size_t imported_ = 0;   ///< Nodes of the model as it was read, 0 where only a plan is known.
   std::optional<BuildTimes> times_;
 };
 
 /// `71.2 %  conv+relu  onednn:conv  12 steps`, a line each, the slowest first; what is short together.
 std::string where_text(const std::vector<StepGroup>& groups);
-nlohmann::ordered_json where_json(const std::vector<StepGroup>& groups);
+Json where_json(const std::vector<StepGroup>& groups);
 /// Empty for no sentences.
 std::string advice_text(const std::vector<std::string>& sentences);
 

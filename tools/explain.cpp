@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
 #include <lanner/nearest.h>
@@ -14,12 +13,11 @@
 #include "console.h"
 #include "engine_options.h"
 #include "explain_clip.h"
+#include "json_text.h"
 #include "media.h"
 
 namespace lanner::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double default_budget = 10;
 
@@ -207,10 +205,10 @@ int run_explain(const ExplainOptions& options) {
   const Engine engine = open_engine(facts, options.engine, build_options(options.engine, default_budget), 1);
   const std::string text = engine.explain_json();
   if (options.json) {
-    print_json(text + "\n");
+    print_json_text(text + "\n");
     return 0;
   }
-  const Json plan = Json::parse(text);
+  const Json plan = parse_json(text);
   if (!options.node.empty()) {
     print_text(chosen_node(plan, options.node));
     return 0;

@@ -3,20 +3,18 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
 #include <lanner/video_reader.h>
 
 #include "console.h"
 #include "interrupt.h"
+#include "json_text.h"
 #include "limit_option.h"
 #include "reader_options.h"
 
 namespace lanner::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::pair<EntryPoint, std::string_view> meanings[] = {
     {EntryPoint::clean, "all state is reset (IDR, keyframe)"},
@@ -99,7 +97,7 @@ void explain_clip(const std::string& path, const std::string& device, int thread
   about("explain", path, [&] {
     const Json clip = clip_json(path, device, threads);
     if (json)
-      print_json(clip.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+      print_json(clip);
     else
       print_text(text_of(clip));
   });

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
 #include <lanner/video_reader.h>
@@ -13,13 +12,12 @@
 #include "command.h"
 #include "console.h"
 #include "interrupt.h"
+#include "json_text.h"
 #include "limit_option.h"
 #include "media.h"
 
 namespace lanner::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct ProbeOptions {
   std::string path;
@@ -205,7 +203,7 @@ void print_image(const ProbeOptions& options) {
                     {"width", image.width},
                     {"height", image.height},
                     {"pixel_format", std::string(to_string(image.format))}};
-    print_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    print_json(json);
   } else {
     print_text(fmt::format("{}: image, {}x{}, {}\n", one_line(options.path), image.width, image.height,
                            to_string(image.format)));
@@ -239,7 +237,7 @@ void print_clip(const ProbeOptions& options) {
     text += facts_text(facts);
   }
   if (options.json)
-    print_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    print_json(json);
   else
     print_text(text);
   flush_out();

@@ -187,7 +187,7 @@ void Runner::say(const PictureAnswers& picture, const Image& image) {
   if (!settings_.json && !settings_.json_to_stdout) return;
   const std::string line = answer_json(settings_.reader, picture);
   if (settings_.json) return settings_.json->write(line);
-  print_json(line);
+  print_json_text(line);
   flush_out();
 }
 

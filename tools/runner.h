@@ -49,7 +49,7 @@ public:
     bool name_sources = false; ///< Several inputs: lines say whose they are.
     bool json_to_stdout = false;
     bool conceal = false;   ///< Damage in a clip is no error.
-    FrameRange range;       ///< Of each clip.
+    FrameRange range = {};  ///< Of each clip.
     int clips_at_once = 0;  ///< 0: as many as a batch has frames.
     std::size_t failed = 0; ///< Inputs that could not be read so far.
     ByteOutput* json = nullptr;

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/engine.h>
 #include <lanner/error.h>
@@ -16,13 +15,12 @@
 #include "console.h"
 #include "engine_options.h"
 #include "interrupt.h"
+#include "json_text.h"
 #include "limit_option.h"
 #include "media.h"
 
 namespace lanner::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double default_budget = 10;
 
@@ -143,7 +141,7 @@ int verify_network(const VerifyCommandOptions& options) {
   verify.reproducer = options.output;
   const Verification found = verified(engine, from.model, std::move(verify));
   if (options.json) {
-    print_json(verification_json(options, found).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    print_json(verification_json(options, found));
     return found.right() ? 0 : 2;
   }
   check(found.right(), ErrorCode::bad_data, "{}: {}", from.model, wrong_text(found));

@@ -42,6 +42,20 @@ private:
   std::uint64_t events_ = 0;
 };
 
+template<typename Json>
+std::string readable(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+template<typename Json>
+std::string exact(const Json& json) {
+  try {
+    return json.dump();
+  } catch (const typename Json::exception&) {
+    fail(ErrorCode::bad_data, "json: a name or a text is not UTF-8");
+  }
+}
+
 } // namespace
 
 nlohmann::json parse_json(std::string_view text, const Limits& limits) {
@@ -55,6 +69,23 @@ nlohmann::json parse_json(std::string_view text, const Limits& limits) {
   } catch (const nlohmann::json::exception&) {
     fail(ErrorCode::bad_data, "json: a number or text is out of range");
   }
+}
+
+nlohmann::ordered_json parse_own_json(std::string_view text) {
+  return nlohmann::ordered_json::parse(text);
+}
+
+std::string json_text(const nlohmann::json& json, int indent) {
+  return readable(json, indent);
+}
+std::string json_text(const nlohmann::ordered_json& json, int indent) {
+  return readable(json, indent);
+}
+std::string exact_json_text(const nlohmann::json& json) {
+  return exact(json);
+}
+std::string exact_json_text(const nlohmann::ordered_json& json) {
+  return exact(json);
 }
 
 } // namespace lanner

@@ -1,6 +1,7 @@
 #pragma once
-// JSON from outside.
+// JSON read and written: the one file where its library's parser and printer are compiled.
 
+#include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -13,5 +14,14 @@ namespace lanner {
 /// name that comes twice in one object, and Error{limit_exceeded} past `limits.depth` or 16 x `limits.nodes`
 /// values.
 nlohmann::json parse_json(std::string_view text, const Limits& limits = {});
+/// Reads what Lanner wrote itself, in its order.
+nlohmann::ordered_json parse_own_json(std::string_view text);
+
+/// For readers: on one line, or over several with `indent` spaces. What is no UTF-8 becomes U+FFFD.
+std::string json_text(const nlohmann::json& json, int indent = -1);
+std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
+/// For files: on one line. Throws Error{bad_data} where a text is no UTF-8.
+std::string exact_json_text(const nlohmann::json& json);
+std::string exact_json_text(const nlohmann::ordered_json& json);
 
 } // namespace lanner

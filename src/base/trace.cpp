@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+
 namespace lanner {
 
 struct Trace::State {
@@ -73,7 +75,7 @@ std::string Trace::to_json() const {
     if (span.frame >= 0) event["args"] = {{"frame", span.frame}};
     events.push_back(std::move(event));
   }
-  return nlohmann::ordered_json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}}.dump();
+  return json_text(nlohmann::ordered_json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}});
 }
 
 } // namespace lanner

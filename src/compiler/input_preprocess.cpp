@@ -7,12 +7,12 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <lanner/error.h>
 #include <lanner/log.h>
 
 #include "base/check.h"
+#include "base/joined.h"
 #include "base/one_line.h"
 #include "engine/input_names.h"
 #include "engine/plan_file.h"
@@ -128,7 +128,7 @@ void take_for_all(const Graph& graph, const std::string& json, const BuildOption
   }
   if (names.size() <= 1) return;
   for (const std::string& name : names) specs.erase(name);
-  fail(ErrorCode::bad_data, "it fits several inputs: {}; name one, as {}{}", fmt::join(names, ", "),
+  fail(ErrorCode::bad_data, "it fits several inputs: {}; name one, as {}{}", joined(names, ", "),
        preprocess_key, names[0]);
 }
 

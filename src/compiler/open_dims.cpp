@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/joined.h"
 #include "engine/pictures.h"
 #include "graph/op.h"
 
@@ -88,8 +88,8 @@ std::string assumed_sizes(const Graph& graph) {
       open.push_back(text);
   }
   std::string told;
-  if (!open.empty()) told += fmt::format("; size 1 was assumed for open dims of {}", fmt::join(open, ", "));
-  if (!unranked.empty()) told += fmt::format("; rank 0 was assumed for {}", fmt::join(unranked, ", "));
+  if (!open.empty()) told += fmt::format("; size 1 was assumed for open dims of {}", joined(open, ", "));
+  if (!unranked.empty()) told += fmt::format("; rank 0 was assumed for {}", joined(unranked, ", "));
   return told.empty() ? told
                       : told + "; give the shape: --shape INPUT:SIZES, or shapes= where the engine is built";
 }

@@ -3,12 +3,12 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <lanner/error.h>
 
 #include "base/check.h"
 #include "base/file.h"
+#include "base/joined.h"
 #include "graph/copy.h"
 #include "graph/op.h"
 #include "importers/onnx/onnx_writer.h"
@@ -88,7 +88,7 @@ void write_reproducer(const DifferingNode& found, const std::string& reason,
   const std::string bytes = onnx::write_onnx(
       *graph, fmt::format("Kernel {}:{} of node {} (of {}) is wrong: {}.", found.node->tactic.backend,
                           found.node->tactic.kernel, found.node->output()->name(),
-                          fmt::join(found.node->sources, ", "), reason));
+                          joined(found.node->sources, ", "), reason));
   const std::map<std::string, Tensor> kept = kept_operands(found);
   std::vector<SafetensorsItem> items;
   for (const auto& [name, tensor] : kept) items.push_back(safetensors_item(name, tensor));

@@ -10,13 +10,12 @@
 #include <fstream>
 #include <sstream>
 
-#include <fmt/ranges.h>
-
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
 #include "base/control_groups.h"
+#include "base/joined.h"
 #include "device/numa.h"
 
 namespace lanner {
@@ -165,7 +164,7 @@ std::vector<std::string_view> CpuFeatures::names() const {
 
 std::string CpuFeatures::to_string() const {
   const std::vector<std::string_view> there = names();
-  return there.empty() ? "baseline" : fmt::format("{}", fmt::join(there, "+"));
+  return there.empty() ? "baseline" : joined(there, "+");
 }
 
 const CpuFeatures& cpu_features() noexcept {

@@ -4,12 +4,12 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "base/joined.h"
 #include "engine/pictures.h"
 #include "plan/lowered.h"
 
@@ -26,7 +26,7 @@ std::size_t number_of(const std::vector<Binding>& bindings, const std::string& n
   std::vector<std::string> known;
   for (const Binding& binding : bindings) known.push_back(binding.name);
   fail(ErrorCode::invalid_argument, "{}: the model has no {} '{}'; there is {}", option, what, name,
-       fmt::join(known, ", "));
+       joined(known, ", "));
 }
 
 bool is_real(DType type) {
@@ -82,7 +82,7 @@ private:
     for (const Binding& binding : state_.inputs) names.push_back(binding.name);
     for (const Binding& binding : state_.outputs) names.push_back(binding.name);
     check(known, ErrorCode::invalid_argument, "storage: the model has no input or output '{}'; there is {}",
-          name, fmt::join(names, ", "));
+          name, joined(names, ", "));
   }
 
   static HeldStorage held_storage(const Binding& binding, const BindingStorage& asked) {

@@ -10,6 +10,7 @@
 
 #include "base/account.h"
 #include "base/check.h"
+#include "base/joined.h"
 #include "base/surroundings.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
@@ -28,7 +29,7 @@ std::size_t find_binding(const std::vector<Binding>& bindings, std::string_view 
     if (bindings[i].name == name) return i;
     known.push_back(bindings[i].name);
   }
-  fail(ErrorCode::invalid_argument, "no {} is called '{}'; there is {}", what, name, fmt::join(known, ", "));
+  fail(ErrorCode::invalid_argument, "no {} is called '{}'; there is {}", what, name, joined(known, ", "));
 }
 
 } // namespace

@@ -1,12 +1,13 @@
 // Context: pictures, for inputs that start with one and for those that take a tensor.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "base/joined.h"
+#include "base/json.h"
 #include "engine/context_state.h"
 #include "engine/picture_tensor.h"
 #include "image/picture_record.h"
@@ -16,12 +17,12 @@ namespace {
 
 /// `fit "crop", mean [0, 0, 0]`: of `spec` what is another in `other`.
 std::string differences(const Preprocess& spec, const Preprocess& other) {
-  const auto own = nlohmann::ordered_json::parse(spec.to_json());
-  const auto others = nlohmann::ordered_json::parse(other.to_json());
+  const auto own = parse_own_json(spec.to_json());
+  const auto others = parse_own_json(other.to_json());
   std::vector<std::string> list;
   for (const auto& [key, value] : own.items())
-    if (value != others[key]) list.push_back(fmt::format("{} {}", key, value.dump()));
-  return fmt::format("{}", fmt::join(list, ", "));
+    if (value != others[key]) list.push_back(fmt::format("{} {}", key, json_text(value)));
+  return joined(list, ", ");
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "engine/caller_options.h"
 #include "engine/pictures.h"
 #include "graph/op.h"
@@ -195,11 +196,6 @@ Json variant_json(const EngineState& state, const VariantKey& key, const MadeVar
           {"arena_bytes", made.program->arena_bytes()}};
 }
 
-/// Names come from models, which need not write them in UTF-8.
-std::string dumped(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
 Json precision_json(const Precision& precision) {
   Json json{{"types", precision.types_text()},
             {"pins", Json::array()},
@@ -278,7 +274,7 @@ std::string explain_json(const EngineState& state, const MadeVariant& variant) {
     const auto found = streamed.find(static_cast<std::size_t>(&step - program.steps().data()));
     if (found != streamed.end()) json["nodes"].back()["streamed_bytes"] = found->second;
   }
-  return dumped(json, 2);
+  return json_text(json, 2);
 }
 
 std::string graph_json(const Graph& graph) {
@@ -296,19 +292,19 @@ std::string graph_json(const Graph& graph) {
       one["outputs"].push_back({{"name", output->name()}, {"type", output->type.to_string()}});
     json["nodes"].push_back(std::move(one));
   }
-  return dumped(json, -1);
+  return json_text(json);
 }
 
 std::string reports_json(const std::vector<NodeReport>& reports) {
   Json json = Json::array();
   for (const NodeReport& report : reports) json.push_back(report_json(report));
-  return dumped(json, -1);
+  return json_text(json);
 }
 
 std::vector<NodeReport> parse_reports(std::string_view text) {
   try {
     std::vector<NodeReport> reports;
-    for (const Json& entry : Json::parse(text)) {
+    for (const Json& entry : parse_own_json(text)) {
       NodeReport report{
           entry.at("node").get<std::string>(), {}, entry.at("notes").get<std::vector<std::string>>()};
       for (const Json& one : entry.at("considered"))

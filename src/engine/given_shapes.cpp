@@ -5,12 +5,12 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <lanner/error.h>
 
 #include "base/account.h"
 #include "base/check.h"
+#include "base/joined.h"
 #include "engine/pictures.h"
 #include "graph/infer.h"
 
@@ -147,7 +147,7 @@ std::string shapes_text(const Graph& graph, const GivenShapes& shapes) {
     if (shapes[i] && input->type.is_tensor() && !input->type.is_static())
       parts.push_back(fmt::format("{}: {}", input->name(), told_shape(*input, *shapes[i]).to_string()));
   }
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return joined(parts, ", ");
 }
 
 [[noreturn]] void fail_to_fit(const Graph& graph, const GivenShapes& shapes, const Error& error) {

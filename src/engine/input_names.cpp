@@ -3,9 +3,8 @@
 #include <string>
 #include <vector>
 
-#include <fmt/ranges.h>
-
 #include "base/check.h"
+#include "base/joined.h"
 
 namespace lanner {
 
@@ -15,7 +14,7 @@ std::size_t input_number(const Graph& graph, std::string_view name) {
     if (input->name() == name) return known.size();
     known.push_back(input->name());
   }
-  fail(ErrorCode::invalid_argument, "the model has no input '{}'; there is {}", name, fmt::join(known, ", "));
+  fail(ErrorCode::invalid_argument, "the model has no input '{}'; there is {}", name, joined(known, ", "));
 }
 
 } // namespace lanner

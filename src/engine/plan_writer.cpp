@@ -12,6 +12,7 @@
 #include <lanner/version.h>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "engine/caller_options.h"
 #include "engine/explain.h"
 #include "engine/plan_file.h"
@@ -68,9 +69,9 @@ public:
     SafetensorsMetadata metadata{{plan_key, fmt::format("{}", plan_version)},
                                  {"lanner.version", std::string(version())},
                                  {target_key, target_json()},
-                                 {weights_key, weights_.dump()}};
+                                 {weights_key, exact_json_text(weights_)}};
     if (variants_.size() > 1) metadata[variants_key] = variants_json();
-    if (!operators_.empty()) metadata[operators_key] = operators_.dump();
+    if (!operators_.empty()) metadata[operators_key] = exact_json_text(operators_);
     metadata[digest_key] = plan_digest(metadata, items);
     write_safetensors(path, items, metadata);
   }
@@ -160,9 +161,8 @@ private:
 
   void add_tensor(const std::string& name, const Tensor& tensor) {
     if (tensor.dtype() == DType::string)
-      return add_text(name, Json(std::vector<std::string>(tensor.as<std::string>().begin(),
-                                                          tensor.as<std::string>().end()))
-                                .dump());
+      return add_text(name, exact_json_text(Json(std::vector<std::string>(tensor.as<std::string>().begin(),
+                                                                          tensor.as<std::string>().end()))));
     const bool plain = tensor.layout().row_major() && safetensors_has(tensor.dtype());
     const auto bytes = static_cast<std::int64_t>(tensor.bytes());
     blobs_.push_back(
@@ -213,7 +213,7 @@ private:
     add_placement(json, state_.target);
     if (!state_.profiles.empty()) json["profiles"] = profiles_json(state_.profiles);
     write_callers(state_, json);
-    return json.dump();
+    return exact_json_text(json);
   }
 
   std::string variants_json() const {
@@ -221,7 +221,7 @@ private:
     for (std::size_t i = 1; i < variants_.size(); ++i)
       json.push_back(
           {{"shapes", shapes_json(variants_[i].first.shapes)}, {"threads", variants_[i].first.threads}});
-    return json.dump();
+    return exact_json_text(json);
   }
 
   const EngineState& state_;

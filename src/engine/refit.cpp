@@ -10,6 +10,7 @@
 #include "backends/backends.h"
 #include "base/account.h"
 #include "base/check.h"
+#include "base/joined.h"
 #include "engine/source_weights.h"
 #include "graph/quantization.h"
 #include "ops/table.h"
@@ -82,7 +83,7 @@ private:
       }
       check(missing.empty(), ErrorCode::invalid_argument,
             "weight '{}' became one constant with {}, which is not kept by itself: give {} too", given,
-            fmt::join(missing, ", "), missing.size() == 1 ? "it" : "them");
+            joined(missing, ", "), missing.size() == 1 ? "it" : "them");
     }
   }
 

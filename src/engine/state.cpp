@@ -4,13 +4,13 @@
 #include <iterator>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <lanner/error.h>
 #include <lanner/log.h>
 
 #include "backends/backends.h"
 #include "base/check.h"
+#include "base/joined.h"
 #include "engine/compiler.h"
 #include "engine/given_shapes.h"
 #include "engine/measure_machine.h"
@@ -63,8 +63,7 @@ std::unique_ptr<const Graph> unpacked(const Graph& graph, WeightStore& constants
 std::string Binding::to_string() const {
   if (sequence) return name + ": sequence";
   if (!picture.empty()) return fmt::format("{}: {} picture[{}]", name, picture, dim_names[0]);
-  return fmt::format("{}: {}[{}]", name, lanner::to_string(dtype),
-                     ranked ? fmt::format("{}", fmt::join(dim_names, ", ")) : "*");
+  return fmt::format("{}: {}[{}]", name, lanner::to_string(dtype), ranked ? joined(dim_names, ", ") : "*");
 }
 
 void set_limits(Target& target, const EnvironmentState& environment) {
@@ -197,7 +196,7 @@ void EngineState::fail_without_compiler(const VariantKey& key) const {
        "{}: no variant for {}: the plan has {}, and this library (liblanner-runtime) has no compiler to make "
        "one; "
        "build the plan with profiles for these shapes, or link liblanner",
-       graph->name, shapes_text(key.shapes), fmt::join(known, " and "));
+       graph->name, shapes_text(key.shapes), joined(known, " and "));
 }
 
 /// A program of the kernels that another number of threads runs by; null where not all are offered for this
@@ -253,7 +252,7 @@ std::string EngineState::shapes_text(const InputShapes& shapes) const {
     if (!inputs[i].sequence)
       parts.push_back(fmt::format("{}: {}", inputs[i].name,
                                   told_shape(*graph->body().parameter(i), shapes[i]).to_string()));
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return joined(parts, ", ");
 }
 
 void EngineState::adopt(const InputShapes& shapes, int threads, MadeVariant made) const {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/joined.h"
 #include "base/json.h"
 
 namespace lanner {
@@ -38,13 +39,6 @@ constexpr Preset presets[] = {
     {"caffe", true, {0, 255}, {104, 117, 123}, {1, 1, 1}},
     {"tf-inception", false, {-1, 1}, {0, 0, 0}, {1, 1, 1}},
 };
-
-template<std::size_t N>
-std::string joined(const std::string_view (&names)[N]) {
-  std::string text;
-  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
-  return text;
-}
 
 /// Takes fields out of a JSON object and refuses what is left.
 class FieldReader {
@@ -112,7 +106,7 @@ public:
     if (!take(key, value)) return;
     const auto place = value.is_string() ? std::find(names, names + N, value.get<std::string>()) : names + N;
     check(place != names + N, ErrorCode::bad_data, "preprocess: {} is {}, expected one of {}", key,
-          value.dump(), joined(names));
+          json_text(value), joined(names, ", "));
     into = static_cast<Enum>(place - names);
   }
 
@@ -136,7 +130,7 @@ public:
 
 private:
   static void require(bool good, const char* key, const char* expected, const json& got) {
-    check(good, ErrorCode::bad_data, "preprocess: {} is {}, expected {}", key, got.dump(), expected);
+    check(good, ErrorCode::bad_data, "preprocess: {} is {}, expected {}", key, json_text(got), expected);
   }
 
   static float number(const char* key, const json& value) {
@@ -195,7 +189,7 @@ std::string Preprocess::to_json() const {
   object["mean"] = shortest(mean);
   object["std"] = shortest(std);
   object["pad_value"] = shortest(pad_value);
-  return object.dump();
+  return json_text(object);
 }
 
 Preprocess Preprocess::from_json(std::string_view text) {

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <lanner/error.h>
 #include <lanner/nearest.h>
 
 #include "base/account.h"
 #include "base/check.h"
+#include "base/joined.h"
 #include "base/limit_error.h"
 #include "base/one_line.h"
 #include "graph/verifier.h"
@@ -94,7 +94,7 @@ std::unique_ptr<Graph> GraphBuilder::run() {
     std::string list;
     for (const auto& [op, nodes] : missing)
       list += fmt::format("{}{} ({}{})", list.empty() ? "" : "; ", op,
-                          fmt::join(std::span(nodes).first(std::min<std::size_t>(nodes.size(), 3)), ", "),
+                          joined(std::span(nodes).first(std::min<std::size_t>(nodes.size(), 3)), ", "),
                           nodes.size() > 3 ? fmt::format(" and {} more", nodes.size() - 3) : "");
     fail(ErrorCode::unsupported, "operators that this version does not know: {}", list);
   }
@@ -160,7 +160,7 @@ Value* GraphBuilder::chosen_output(const std::string& name) {
       if (!output.empty()) outputs.push_back(output);
     check(outputs.size() == 1, ErrorCode::invalid_argument,
           "outputs: node '{}' has {} outputs; name one of them: {}", one_line(name, longest_name),
-          outputs.size(), one_line(fmt::format("{}", fmt::join(outputs, ", ")), longest_name));
+          outputs.size(), one_line(joined(outputs, ", "), longest_name));
     return lookup(outputs[0]);
   }
   known.erase("");
@@ -168,7 +168,7 @@ Value* GraphBuilder::chosen_output(const std::string& name) {
   if (end.empty()) {
     std::vector<std::string_view> own;
     for (const ImportValue& output : model_.graph.outputs) own.push_back(output.name);
-    end = fmt::format("; the model's own outputs are {}", fmt::join(own, ", "));
+    end = fmt::format("; the model's own outputs are {}", joined(own, ", "));
   }
   fail(ErrorCode::not_found, "outputs: the model has no value '{}'{}", one_line(name, longest_name), end);
 }

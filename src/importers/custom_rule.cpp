@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "ops/arguments.h"
 #include "ops/custom.h"
 
@@ -60,8 +61,8 @@ std::string attributes_text(const ImportNode& node) {
   for (const auto& [name, attribute] : node.attributes)
     with_context([&] { return "attribute " + name; }, [&] { all[name] = json_of(attribute.value); });
   try {
-    return all.dump();
-  } catch (const Json::exception&) {
+    return exact_json_text(all);
+  } catch (const Error&) {
     fail(ErrorCode::bad_data, "an attribute or its name is no text in UTF-8");
   }
 }

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <lanner/error.h>
 
 #include "base/account.h"
 #include "base/check.h"
+#include "base/joined.h"
 #include "base/limit_error.h"
 #include "base/nearest.h"
 #include "base/one_line.h"
@@ -352,7 +352,7 @@ void TextReader::refuse_unknown(std::span<const FieldEntry> table, std::string_v
   std::string hint = did_you_mean(name, names);
   if (hint.empty() && !but.empty() && name.ends_with(but)) return;
   constexpr std::size_t max_listed = 20;
-  if (hint.empty() && names.size() <= max_listed) hint = fmt::format("; it has {}", fmt::join(names, ", "));
+  if (hint.empty() && names.size() <= max_listed) hint = fmt::format("; it has {}", joined(names, ", "));
   fail(ErrorCode::bad_data, "{} has no field '{}'{}", message_, one_line(name, longest_shown), hint);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "base/limit_error.h"
 
 namespace lanner::tasks {
@@ -89,7 +90,7 @@ private:
       skip_space();
       const json key = peek() == '\'' || peek() == '"' ? json(string()) : number();
       require(key.is_string() || key.is_number_integer(), "a string or a whole number");
-      const std::string name = key.is_string() ? key.get<std::string>() : key.dump();
+      const std::string name = key.is_string() ? key.get<std::string>() : json_text(key);
       require(take(':'), "':'");
       require(!object.contains(name), "keys that come once");
       object[name] = value(depth + 1);

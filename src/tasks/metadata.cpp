@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "tasks/literal.h"
 #include "tasks/names.h"
 #include "tasks/task_check.h"
@@ -49,7 +50,7 @@ std::vector<std::string> lines_of(std::string_view text) {
 }
 
 std::string shown(const json& value) {
-  return one_line(value.dump(-1, ' ', false, json::error_handler_t::replace), shown_text);
+  return one_line(json_text(value), shown_text);
 }
 
 /// Of `['a', 'b']` or `{0: 'a', 1: 'b'}`.

@@ -4,9 +4,9 @@
 #include <ranges>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/check.h"
+#include "base/joined.h"
 #include "tasks/heads/head.h"
 #include "tasks/maps.h"
 #include "tasks/metadata.h"
@@ -102,7 +102,7 @@ std::string expected(const Task& wanted) {
   for (const Reading& reading : readings) texts.push_back(reading.text);
   fail(ErrorCode::invalid_argument,
        "task: outputs {} may be {}; say which by task and head (and labels), or task none for numbers",
-       outputs_text(facts.outputs), fmt::join(texts, ", or "));
+       outputs_text(facts.outputs), joined(texts, ", or "));
 }
 
 void complete_detector(Task& task) {
@@ -176,7 +176,7 @@ std::string sources_text(const Task& given, const std::vector<std::string>& keys
                          const Reading& reading) {
   std::vector<std::string> sources;
   if (given != Task()) sources.emplace_back("what was given");
-  if (!keys.empty()) sources.push_back(fmt::format("the model's metadata ({})", fmt::join(keys, ", ")));
+  if (!keys.empty()) sources.push_back(fmt::format("the model's metadata ({})", joined(keys, ", ")));
   const bool detector = is_detector(*reading.task.kind);
   if (!wanted.kind || (detector && !wanted.head) || wanted.outputs.empty())
     sources.emplace_back(reading.ground == Ground::names ? "the outputs' names and types"
@@ -229,7 +229,7 @@ ResolvedTask resolve(Facts facts, const std::map<std::string, std::string>& meta
   }
   if (facts.wanted.kind == TaskKind::none)
     return {facts.wanted,
-            fmt::format("none, numbers: the model's metadata ({})", fmt::join(declared.keys, ", "))};
+            fmt::format("none, numbers: the model's metadata ({})", joined(declared.keys, ", "))};
   std::vector<Reading> readings = readings_of(facts);
   if (readings.size() > 1) keep_labelled(readings, declared.offered);
   if (readings.size() > 1) fail_several(facts, readings);
@@ -260,7 +260,7 @@ ResolvedTask resolve(Facts facts, const std::map<std::string, std::string>& meta
   for (const auto& [part, output] : given.outputs)
     check(reading.task.outputs.contains(part), ErrorCode::invalid_argument,
           "task {}: outputs has the part '{}', which it does not read; it reads {}", reading.text,
-          one_line(part, shown_text), fmt::join(std::views::keys(reading.task.outputs), ", "));
+          one_line(part, shown_text), joined(std::views::keys(reading.task.outputs), ", "));
   for_each_field([&](const char* key, auto field) { // Of metadata, which others may read.
     if (!is_used(key, resolved.task)) resolved.task.*field = {};
   });

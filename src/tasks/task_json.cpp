@@ -18,7 +18,7 @@ using nlohmann::json;
 constexpr double largest = 1e30;
 
 std::string shown(const json& value) {
-  return one_line(value.dump(-1, ' ', false, json::error_handler_t::replace), tasks::shown_text);
+  return one_line(json_text(value), tasks::shown_text);
 }
 
 void require(bool good, const char* key, const char* expected, const json& got) {
@@ -133,7 +133,7 @@ bool is_word(std::string_view text) {
 std::string Task::to_json() const {
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
   tasks::for_each_field([&](const char* key, auto field) { write(object, key, this->*field); });
-  return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json_text(object);
 }
 
 Task Task::from_json(std::string_view text) {

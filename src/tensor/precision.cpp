@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/check.h"
+#include "base/joined.h"
 
 namespace lanner {
 
@@ -46,7 +46,7 @@ bool Precision::allows(DType type) const {
 std::string Precision::types_text() const {
   std::vector<std::string_view> names;
   for (const DType type : types) names.push_back(precision_name(type));
-  return fmt::format("{}", fmt::join(names, ","));
+  return joined(names, ",");
 }
 
 } // namespace lanner

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "tensor/safetensors.h"
 #include "tensor/safetensors_types.h"
 
@@ -52,8 +53,8 @@ std::string header_of(std::span<const SafetensorsItem> items, const SafetensorsM
     at += item.bytes.size();
   }
   try {
-    return header.dump();
-  } catch (const nlohmann::json::exception&) {
+    return exact_json_text(header);
+  } catch (const Error&) {
     fail(ErrorCode::invalid_argument, "a name or a metadata text is not UTF-8");
   }
 }

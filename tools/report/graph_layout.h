@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include <lanner/cancel.h>
+
+#include "json_text.h"
 
 namespace lanner::tool {
 
@@ -33,7 +33,7 @@ inline constexpr double node_width = 150, node_height = 40; ///< Points.
 
 /// The nodes of Engine::graph_json or explain_json (which carry kernels and fused sources too), grouped where
 /// there are many.
-Drawing to_drawing(const nlohmann::json& graph);
+Drawing to_drawing(const Json& graph);
 /// Places nodes and curves: by Graphviz where `dot` is found and done within ten seconds, else by layers.
 void place(Drawing& drawing, const CancelToken& cancel);
 /// By layers alone: every node below those it reads.

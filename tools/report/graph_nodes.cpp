@@ -6,12 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "json_text.h"
 #include "report/graph_layout.h"
 
 namespace lanner::tool {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t max_drawn = 180; ///< A picture of more nodes tells nobody anything.
 

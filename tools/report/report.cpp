@@ -6,11 +6,11 @@
 #include <sys/resource.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/version.h>
 
 #include "console.h"
+#include "json_text.h"
 #include "report/assets.h"
 #include "report/graph_layout.h"
 #include "report/page_parts.h"
@@ -19,8 +19,6 @@
 
 namespace lanner::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t max_spans = 6000;
 
@@ -199,8 +197,7 @@ Json timeline_json(const Trace& trace) {
   return json;
 }
 
-Json drawing_json(const char* title, const char* note, const nlohmann::json& graph,
-                  const CancelToken& cancel) {
+Json drawing_json(const char* title, const char* note, const Json& graph, const CancelToken& cancel) {
   Drawing drawing = to_drawing(graph);
   place(drawing, cancel);
   Json json{{"title", title},
@@ -222,7 +219,7 @@ Json drawing_json(const char* title, const char* note, const nlohmann::json& gra
   return json;
 }
 
-Json memory_json(const ReportParts& parts, const nlohmann::json& plan) {
+Json memory_json(const ReportParts& parts, const Json& plan) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return {{"weight_bytes", plan["memory"]["weight_bytes"].get<std::uint64_t>()},
@@ -254,7 +251,7 @@ std::string speed_note(const ReportParts& parts) {
 }
 
 Json report_json(const ReportParts& parts, const CancelToken& cancel) {
-  const nlohmann::json plan = nlohmann::json::parse(parts.engine.explain_json());
+  const Json plan = parse_json(parts.engine.explain_json());
   const Recorder& recorder = parts.recorder;
   const std::string title = fmt::format("{} on {}", file_name(parts.model), inputs_text(parts.inputs));
   Json json{{"title", title},
@@ -282,7 +279,7 @@ Json report_json(const ReportParts& parts, const CancelToken& cancel) {
             {"graphs", Json::array()}};
   json["graphs"].push_back(drawing_json(parts.facts.plan ? "Portable graph" : "Before",
                                         parts.facts.plan ? "As the plan keeps it." : "As imported.",
-                                        nlohmann::json::parse(parts.facts.engine->graph_json()), cancel));
+                                        parse_json(parts.facts.engine->graph_json()), cancel));
   json["graphs"].push_back(drawing_json("After", "As it runs.", plan, cancel));
   return json;
 }
@@ -332,7 +329,7 @@ void write_report(OutputFile& file, const ReportParts& parts, const CancelToken&
   Json json = report_json(parts, cancel);
   make_visible(json);
   cancel.check();
-  const std::string data = script_safe(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  const std::string data = script_safe(json_text(json));
   write_page(file, {{"title", html_safe(json["title"].get<std::string>() + " - Lanner report")},
                     {"style", page_css},
                     {"data", data},

@@ -13,12 +13,12 @@
 #include <lanner/doctor.h>
 
 #include "console.h"
+#include "json_text.h"
 #include "limit_option.h"
 
 namespace lanner::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr std::size_t max_described = 200; ///< Clips that are opened again for what they say of themselves.
@@ -106,14 +106,14 @@ std::string command_line() {
 }
 
 std::string preprocess_text(const PictureInput& picture) {
-  const Json spec = Json::parse(picture.spec.to_json());
+  const Json spec = parse_json(picture.spec.to_json());
   const std::string size = picture.spec.width > 0
                                ? fmt::format("{}x{}", picture.spec.width, picture.spec.height)
                                : "each picture's own size";
-  return fmt::format("{}, {}, {}, {}, {}, range {}, mean {}, std {} (by {})", size,
-                     spec["channels"].get<std::string>(), spec["layout"].get<std::string>(),
-                     spec["resize"].get<std::string>(), spec["fit"].get<std::string>(), spec["range"].dump(),
-                     spec["mean"].dump(), spec["std"].dump(), picture.source);
+  return fmt::format(
+      "{}, {}, {}, {}, {}, range {}, mean {}, std {} (by {})", size, spec["channels"].get<std::string>(),
+      spec["layout"].get<std::string>(), spec["resize"].get<std::string>(), spec["fit"].get<std::string>(),
+      json_text(spec["range"]), json_text(spec["mean"]), json_text(spec["std"]), picture.source);
 }
 
 Json facts_json(const ReportParts& parts) {

@@ -3,8 +3,7 @@
 
 #include <string>
 
-#include <nlohmann/json.hpp>
-
+#include "json_text.h"
 #include "report/report.h"
 
 namespace lanner::tool {
@@ -18,6 +17,6 @@ std::string date(); ///< Now, with the time zone.
 std::string command_line();
 std::string preprocess_text(const PictureInput& picture);
 /// Pairs of a name and a text, or of a name and the texts of many inputs.
-nlohmann::ordered_json facts_json(const ReportParts& parts);
+Json facts_json(const ReportParts& parts);
 
 } // namespace lanner::tool

@@ -3,13 +3,13 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <lanner/error.h>
 
 #include "backends/group.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
+#include "base/joined.h"
 #include "graph/within.h"
 
 namespace lanner::cuda {
@@ -111,7 +111,7 @@ public:
     if (sized_) parameters_.emplace_back("const Sizes p");
     return fmt::format("{}{}extern \"C\" __global__ void __launch_bounds__(256) {}({}) {{\n{}  }}\n}}\n",
                        prelude, sized_ ? sizes() : "", sized_ ? sized_name(program_) : "elementwise",
-                       fmt::join(parameters_, ", "), body_);
+                       joined(parameters_, ", "), body_);
   }
 
 private:

@@ -2,12 +2,11 @@
 #include <cmath>
 #include <numeric>
 
-#include <fmt/ranges.h>
-
 #include <lanner/classes.h>
 #include <lanner/evaluation.h>
 
 #include "base/check.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "tasks/evaluation/measure.h"
 #include "tasks/evaluation/runs.h"
@@ -114,7 +113,7 @@ double Evaluation::metric(std::string_view name) const {
   std::vector<std::string> names;
   for (const Metric& one : metrics) names.push_back(one.name);
   fail(ErrorCode::not_found, "evaluation: there is no metric '{}' of task {}; there is {}{}", name,
-       to_string(kind), fmt::join(names, ", "), did_you_mean(name, names));
+       to_string(kind), joined(names, ", "), did_you_mean(name, names));
 }
 
 std::string Evaluation::to_json() const {

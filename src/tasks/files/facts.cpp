@@ -17,10 +17,6 @@ OrderedJson json_number(float value) {
   return number;
 }
 
-std::string json_text(const OrderedJson& json) {
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-}
-
 OrderedJson json_mask(const Mask& mask, std::int32_t width, std::int32_t height) {
   return {{"size", {height, width}}, {"counts", packed_run_lengths(run_lengths(mask, width, height))}};
 }

@@ -5,10 +5,9 @@
 #include <memory>
 #include <span>
 
-#include <nlohmann/json.hpp>
-
 #include <lanner/result_writer.h>
 
+#include "base/json.h"
 #include "tasks/result_parts.h"
 
 namespace lanner {
@@ -17,7 +16,6 @@ using OrderedJson = nlohmann::ordered_json;
 
 /// A float as the shortest number that is read back as it; null where it is not finite.
 OrderedJson json_number(float value);
-std::string json_text(const OrderedJson& json);
 /// COCO's `segmentation` of a mask: `{"size": [height, width], "counts": "..."}`.
 OrderedJson json_mask(const Mask& mask, std::int32_t width, std::int32_t height);
 /// What a second network said of box `i`, as JSON lines have it: `{"top": [...]}`; null where it did not look

@@ -8,9 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include <fmt/ranges.h>
-
 #include "base/check.h"
+#include "base/joined.h"
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/pixel_format.h"
 
@@ -82,7 +81,7 @@ void check_names(std::string_view encoder, const Dictionary& settings) {
       const bool number = numbers && name.size() == 1 && name[0] >= '0' && name[0] <= '9';
       check(number || std::ranges::any_of(known, [&](std::string_view one) { return same_name(one, name); }),
             ErrorCode::invalid_argument, "encoder {}: no {} '{}'; expected one of {}", encoder, key, name,
-            fmt::join(known, ", "));
+            joined(known, ", "));
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   };

@@ -4,10 +4,9 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/ranges.h>
-
 #include "base/check.h"
 #include "base/file.h"
+#include "base/joined.h"
 #include "base/sole_use.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/entry_points.h"
@@ -50,7 +49,7 @@ const AVOutputFormat* stream_format(const std::string& name, const std::string& 
   const bool listed = std::find(std::begin(known), std::end(known), name) != std::end(known);
   check(listed, ErrorCode::unsupported,
         "{}: container '{}' cannot be written without going back: expected {}", output, name,
-        fmt::join(known, ", "));
+        joined(known, ", "));
   const AVOutputFormat* format = av_guess_format(name.c_str(), nullptr, nullptr);
   check(format != nullptr, ErrorCode::unsupported, "{}: FFmpeg {} cannot write container '{}'", output,
         av_version_info(), name);

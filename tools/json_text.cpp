@@ -1,0 +1,26 @@
+#include "json_text.h"
+
+#include "console.h"
+
+namespace lanner::tool {
+namespace {
+
+std::string dumped(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+} // namespace
+
+Json parse_json(std::string_view text) {
+  return Json::parse(text);
+}
+
+std::string json_text(const Json& json) {
+  return dumped(json, -1);
+}
+
+void print_json(const Json& json) {
+  print_json_text(dumped(json, 2) + "\n");
+}
+
+} // namespace lanner::tool
