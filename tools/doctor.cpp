@@ -174,12 +174,16 @@ std::vector<Section> sections() {
 
 std::vector<Row> speed_rows(const MachineLimits& limits) {
   const auto row = [](const char* name, std::string detail) { return Row{"ok", name, std::move(detail)}; };
-  return {row("products", fmt::format("{:.3g} GFLOP/s in fp32, {:.3g} in halves", limits.operations / 1e9,
-                                      limits.half_operations / 1e9)),
-          row("memory",
-              fmt::format("{:.3g} GB/s, {:.3g} in cache", limits.bytes / 1e9, limits.cached_bytes / 1e9)),
-          row("start", fmt::format("{:.3g} us for a kernel, {:.3g} more for several threads",
-                                   limits.start * 1e6, limits.team_start * 1e6))};
+  std::vector<Row> rows{row("products", fmt::format("{:.3g} GFLOP/s in fp32, {:.3g} in halves",
+                                                    limits.operations / 1e9, limits.half_operations / 1e9)),
+                        row("memory", fmt::format("{:.3g} GB/s, {:.3g} in cache", limits.bytes / 1e9,
+                                                  limits.cached_bytes / 1e9)),
+                        row("start", fmt::format("{:.3g} us for a kernel, {:.3g} more for several threads",
+                                                 limits.start * 1e6, limits.team_start * 1e6))};
+  if (limits.copied_bytes > 0)
+    rows.push_back(row("copies", fmt::format("{:.3g} GB/s to the host, {:.3g} us for the smallest",
+                                             limits.copied_bytes / 1e9, limits.copy_start * 1e6)));
+  return rows;
 }
 
 /// Of one thread of a CPU, or of a whole GPU.

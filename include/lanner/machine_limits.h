@@ -14,6 +14,8 @@ struct MachineLimits {
   double cached_bytes = 0;    ///< The same of what lies in a core's own cache, or a GPU's.
   double start = 0;           ///< Seconds until a kernel of one thread, or of a GPU, has begun and ended.
   double team_start = 0;      ///< What it takes more with several threads.
+  double copied_bytes = 0;    ///< A second that come from a GPU to memory of the host; 0 for a CPU.
+  double copy_start = 0;      ///< Seconds until the host has asked for and waited for the smallest of them.
 
   friend bool operator==(const MachineLimits&, const MachineLimits&) = default;
 };

@@ -18,6 +18,11 @@ double seconds_of(const Work& work, const Target& target) {
   return std::max(computing, moving) / threads + limits.start + (threads > 1 ? limits.team_start : 0);
 }
 
+double copy_seconds(double bytes, const Target& target) {
+  const MachineLimits limits = target.machine();
+  return limits.copy_start + bytes / limits.copied_bytes;
+}
+
 double plain_bytes(const Value& value) {
   return static_cast<double>(value.type.shape().elements()) *
          static_cast<double>(bit_width(value.type.dtype())) / 8;

@@ -19,6 +19,9 @@ struct Work {
 /// of its own on the work.
 double seconds_of(const Work& work, const Target& target);
 
+/// Seconds of a copy between a GPU, the target's device, and another one or the host.
+double copy_seconds(double bytes, const Target& target);
+
 /// Bytes of a value's elements in their type's own width.
 double plain_bytes(const Value& value);
 

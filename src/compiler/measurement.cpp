@@ -12,6 +12,7 @@
 #include "backends/backends.h"
 #include "base/check.h"
 #include "device/machine_limits.h"
+#include "device/memory.h"
 #include "device/parallel.h"
 #include "device/team.h"
 #include "graph/infer.h"
@@ -68,6 +69,31 @@ double team_start() {
   return seconds[tries / 2];
 }
 
+/// Of a copy from a GPU to the host, waited for: the middle of some.
+double fetch_seconds(Device device, std::uint64_t bytes, const Control& control) {
+  constexpr int tries = 11;
+  const auto from = allocate_memory(device, bytes), to = allocate_pinned(device, bytes);
+  clear_memory({from.get(), device}, bytes);
+  std::array<double, tries> seconds{};
+  for (double& one : seconds) {
+    control.cancel.check();
+    synchronize(device);
+    const auto start = std::chrono::steady_clock::now();
+    copy_memory({to.get(), {}}, {from.get(), device}, bytes);
+    synchronize(device);
+    one = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  std::ranges::nth_element(seconds, seconds.begin() + tries / 2);
+  return seconds[tries / 2];
+}
+
+void measure_copies(Device device, const Control& control, MachineLimits& limits) {
+  constexpr std::uint64_t small = 256, large = 1 << 26;
+  limits.copy_start = fetch_seconds(device, small, control);
+  const double moving = fetch_seconds(device, large, control) - limits.copy_start;
+  limits.copied_bytes = static_cast<double>(large) / std::max(moving, 1e-9);
+}
+
 } // namespace
 
 MachineLimits measured_limits(Device device, const Control& control) {
@@ -93,8 +119,10 @@ MachineLimits measured_limits(Device device, const Control& control) {
   } else {
     target.precision.types = {DType::f32, DType::f16};
     limits.half_operations = std::max(product_rate(product, target, control), limits.operations);
+    measure_copies(device, control, limits);
   }
-  check(plausible(limits), ErrorCode::internal, "{}: what was measured cannot be", device.to_string());
+  check(plausible(limits, device.kind), ErrorCode::internal, "{}: what was measured cannot be",
+        device.to_string());
   return limits;
 }
 

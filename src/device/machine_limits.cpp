@@ -12,12 +12,12 @@
 namespace lanner {
 namespace {
 
-constexpr std::string_view header = "lanner machine limits 1";
+constexpr std::string_view header = "lanner machine limits 2";
 constexpr std::size_t max_lines = 256, longest_line = 4096;
 
 using Known = std::map<std::string, MachineLimits>;
 
-/// A line holds the six numbers and the processor's text.
+/// A line holds the eight numbers and the processor's text.
 std::optional<std::pair<std::string, MachineLimits>> parsed(const std::string& line) {
   if (line.size() > longest_line) return std::nullopt;
   std::istringstream fields(line);
@@ -25,10 +25,10 @@ std::optional<std::pair<std::string, MachineLimits>> parsed(const std::string& l
   MachineLimits limits;
   std::string isa;
   if (!(fields >> limits.operations >> limits.half_operations >> limits.bytes >> limits.cached_bytes >>
-        limits.start >> limits.team_start))
+        limits.start >> limits.team_start >> limits.copied_bytes >> limits.copy_start))
     return std::nullopt;
   std::getline(fields >> std::ws, isa);
-  if (isa.empty() || !plausible(limits)) return std::nullopt;
+  if (isa.empty() || !plausible(limits, DeviceKind::cpu)) return std::nullopt;
   return std::pair(std::move(isa), limits);
 }
 
@@ -44,13 +44,15 @@ Known read(const std::filesystem::path& file) {
 
 } // namespace
 
-bool plausible(const MachineLimits& limits) noexcept {
+bool plausible(const MachineLimits& limits, DeviceKind kind) noexcept {
   const auto within = [](double value, double least, double most) {
     return std::isfinite(value) && value >= least && value <= most;
   };
   return within(limits.operations, 1e7, 1e16) && within(limits.half_operations, 1e7, 1e17) &&
          within(limits.bytes, 1e7, 1e15) && within(limits.cached_bytes, 1e7, 1e16) &&
-         within(limits.start, 1e-9, 1) && within(limits.team_start, 0, 1);
+         within(limits.start, 1e-9, 1) && within(limits.team_start, 0, 1) &&
+         within(limits.copied_bytes, kind == DeviceKind::cpu ? 0 : 1e6, 1e14) &&
+         within(limits.copy_start, 0, 1);
 }
 
 MachineLimits shipped_limits(DeviceKind kind) noexcept {
@@ -66,14 +68,16 @@ MachineLimits shipped_limits(DeviceKind kind) noexcept {
           .bytes = 1.5e12,
           .cached_bytes = 3e12,
           .start = 4e-6,
-          .team_start = 0};
+          .team_start = 0,
+          .copied_bytes = 20e9, // A bus of sixteen lanes.
+          .copy_start = 1e-5};
 }
 
 MachineLimits known_limits(const std::filesystem::path& file, DeviceKind kind, const std::string& isa) {
   if (file.empty()) return shipped_limits(kind);
   const Known known = read(file);
   const auto found = known.find(isa);
-  return found == known.end() ? shipped_limits(kind) : found->second;
+  return found == known.end() || !plausible(found->second, kind) ? shipped_limits(kind) : found->second;
 }
 
 void keep_limits(const std::filesystem::path& file, const std::string& isa, const MachineLimits& limits) {
@@ -85,8 +89,9 @@ void keep_limits(const std::filesystem::path& file, const std::string& isa, cons
   known[isa] = limits;
   std::string text = fmt::format("{}\n", header);
   for (const auto& [name, one] : known)
-    text += fmt::format("{:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {}\n", one.operations, one.half_operations,
-                        one.bytes, one.cached_bytes, one.start, one.team_start, name);
+    text += fmt::format("{:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {}\n", one.operations,
+                        one.half_operations, one.bytes, one.cached_bytes, one.start, one.team_start,
+                        one.copied_bytes, one.copy_start, name);
   write_file(file, std::as_bytes(std::span(text)));
 }
 

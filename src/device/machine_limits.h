@@ -10,7 +10,7 @@
 namespace lanner {
 
 /// Positive, finite and within what a machine can have.
-bool plausible(const MachineLimits& limits) noexcept;
+bool plausible(const MachineLimits& limits, DeviceKind kind) noexcept;
 
 /// For builds that must give the same plan on every machine, and for machines that were never measured.
 MachineLimits shipped_limits(DeviceKind kind) noexcept;

@@ -47,14 +47,34 @@ TEST_F(MachineLimitsFile, IgnoresLinesThatAreDamaged) {
   keep_limits(file_, "good", some);
   std::ofstream out(file_, std::ios::app);
   out << "1 2 3\n"
-         "nan 1e11 1e10 1e10 1e-6 1e-6 first\n"
-         "-1e11 1e11 1e10 1e10 1e-6 1e-6 second\n"
-         "1e11 1e11 1e10 1e10 1e-6 1e9 third\n"
-         "1e11 1e11 1e10 1e10 1e-6 1e-6\n";
+         "nan 1e11 1e10 1e10 1e-6 1e-6 0 0 first\n"
+         "-1e11 1e11 1e10 1e10 1e-6 1e-6 0 0 second\n"
+         "1e11 1e11 1e10 1e10 1e-6 1e9 0 0 third\n"
+         "1e11 1e11 1e10 1e10 1e-6 1e-6 0 0\n";
   out.close();
   EXPECT_EQ(known_limits(file_, DeviceKind::cpu, "good"), some);
   for (const char* name : {"first", "second", "third", ""})
     EXPECT_EQ(known_limits(file_, DeviceKind::cpu, name), shipped_limits(DeviceKind::cpu)) << name;
+}
+
+TEST_F(MachineLimitsFile, OfAGpuTellsOfItsCopies) {
+  MachineLimits gpu = some;
+  gpu.copied_bytes = 5e10;
+  gpu.copy_start = 8e-6;
+  keep_limits(file_, "with", gpu);
+  keep_limits(file_, "without", some);
+  EXPECT_EQ(known_limits(file_, DeviceKind::cuda, "with"), gpu);
+  EXPECT_EQ(known_limits(file_, DeviceKind::cuda, "without"), shipped_limits(DeviceKind::cuda));
+}
+
+TEST(Estimate, OfACopyIsByTheGpusLimits) {
+  Target target;
+  target.device = {DeviceKind::cuda, 0};
+  EXPECT_DOUBLE_EQ(copy_seconds(2e9, target), 1e-5 + 0.1);
+  target.limits = some;
+  target.limits->copied_bytes = 1e10;
+  target.limits->copy_start = 2e-5;
+  EXPECT_DOUBLE_EQ(copy_seconds(2e9, target), 2e-5 + 0.2);
 }
 
 TEST(Estimate, IsTheLongerOfComputingAndMovingAndTheStart) {

@@ -57,8 +57,7 @@ TacticList copy_tactics(const Node& node, const Group&, const Target& target) {
                                           : "copy_to_gpu";
   for (const Value* input : node.inputs()) tactic.inputs.push_back(input->storage);
   tactic.outputs = {node.output(0)->storage};
-  constexpr double wait = 1e-5, bus = 20e9; // Waiting for the stream; a bus of sixteen lanes.
-  tactic.estimate = wait + plain_bytes(*node.output()) / bus;
+  tactic.estimate = copy_seconds(plain_bytes(*node.output()), target);
   list.tactics.push_back(std::move(tactic));
   return list;
 }
