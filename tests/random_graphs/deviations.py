@@ -226,9 +226,9 @@ def other_places(node: Node) -> bool:
     return (mode == "half_pixel_symmetric" and bool(node.attribute("antialias"))) or (mode == "pytorch_half_pixel" and to_one)
 
 
-@deviates(REFERENCE, "Resize", reason="cubic reads other elements where a place is whole but for rounding")
-def cubic_at_whole_places(node: Node) -> bool:
-    return node.attribute("mode") == "cubic" and places.whole_but_for_rounding(node)
+@deviates(REFERENCE, "Resize", reason="linear and cubic read other elements where a place is whole but for rounding")
+def at_whole_places(node: Node) -> bool:
+    return node.attribute("mode") in ("linear", "cubic") and places.whole_but_for_rounding(node)
 
 
 @deviates(RUNTIME, "GridSample", reason="with cubic and border the elements read are clamped, not the place")
@@ -280,6 +280,11 @@ def narrow_sixth(node: Node) -> bool:
 @deviates(RUNTIME, "QuantizeLinear", reason="numbers of four bits are other ones where the processor has AVX-512")
 def four_bits(node: Node) -> bool:
     return node.dtype in (onnx.TensorProto.INT4, onnx.TensorProto.UINT4)
+
+
+@deviates(REFERENCE, "ReduceSumSquare", reason="sums of 32 bits have 64")
+def wide_sum(node: Node) -> bool:
+    return node.dtype in (onnx.TensorProto.INT32, onnx.TensorProto.UINT32)
 
 
 @deviates(REFERENCE, "LpNormalization", reason="p of 1 adds numbers up without their absolute values")

@@ -18,10 +18,12 @@ EPSILON = {TensorProto.FLOAT: 2.4e-7, TensorProto.DOUBLE: 4.4e-16, TensorProto.F
 SMALLEST = {"fp32": 1.2e-38, "fp16": 6.2e-5, "bf16": 1.2e-38}
 PRECISION = {"fp32": 0.0, "fp16": 1e-3, "bf16": 8e-3}
 # Steps that are off by this much whatever each number's size, as a part of the largest where that is beyond one:
-# functions near zero (docs/design.md, Rules), states that saturate, places between elements.
+# functions near zero (docs/design.md, Rules), 1 + erf(x) for x below zero, states that saturate, places between
+# elements.
 ABSOLUTE = {
     "LogSoftmax": 2e-6,
     "Sigmoid": 5e-8,
+    "Gelu": 1e-7,
     "LSTM": 1e-7,
     "GRU": 1e-7,
     "RNN": 1e-7,
@@ -30,6 +32,8 @@ ABSOLUTE = {
     "Resize": 2e-6,
     "GridSample": 2e-6,
 }
+# Places are rounded as numbers as large as the axis is long.
+PLACES, LENGTH = ("Resize", "GridSample"), 16
 SHOWN = {
     RUNTIME: {dtype for dtype in DTYPE.values() if dtype not in (TensorProto.BFLOAT16, TensorProto.INT4, TensorProto.UINT4)},
     REFERENCE: set(DTYPE.values()),
@@ -126,7 +130,7 @@ def noisy_model(noise: Noise, model: onnx.ModelProto, inner: Inner, left_alone: 
                 array = inner.arrays.get(name)
                 if name and name not in left_alone and array is not None and is_float(array) and array.size:
                     proto.output[i] = name + "_exact"
-                    behind += disturb(noise, graph, name, array, node.op_type, terms_of(node, inner))
+                    behind += disturb(noise, graph, name, array, absolute_of(node, inner), terms_of(node, inner))
         if node.op_type in ROUNDING:
             move_scales(noise, graph, proto, inner)
         nodes += [proto, *behind]
@@ -141,14 +145,20 @@ def terms_of(node: onnx.NodeProto, inner: Inner) -> int:
     return source.size if source is not None and (node.op_type in SUMS or node.op_type.startswith("Reduce")) else 1
 
 
-def disturb(noise: Noise, graph: onnx.GraphProto, name: str, array: numpy.ndarray, operator: str, terms: int) -> list[onnx.NodeProto]:
+def absolute_of(node: onnx.NodeProto, inner: Inner) -> float:
+    source = inner.arrays.get(node.input[0]) if node.op_type in PLACES else None
+    longest = LENGTH if source is None else max(LENGTH, *source.shape)
+    return ABSOLUTE.get(node.op_type, 0.0) * longest / LENGTH
+
+
+def disturb(noise: Noise, graph: onnx.GraphProto, name: str, array: numpy.ndarray, absolute: float, terms: int) -> list[onnx.NodeProto]:
     graph.initializer.append(numpy_helper.from_array(numpy.asarray(noise.factors(array, terms=terms), array.dtype), name + "_factors"))
-    shifted = operator in ABSOLUTE and array.dtype != numpy.float64
+    shifted = absolute > 0 and array.dtype != numpy.float64
     product = name + "_product" if shifted else name
     nodes = [helper.make_node("Mul", [name + "_exact", name + "_factors"], [product])]
     if shifted:
         largest = numpy.abs(array.astype(numpy.float64), where=numpy.isfinite(array), out=numpy.zeros(array.shape)).max(initial=1)
-        shifts = numpy.asarray(ABSOLUTE[operator] * largest * noise.steps(array.shape), array.dtype)
+        shifts = numpy.asarray(absolute * largest * noise.steps(array.shape), array.dtype)
         graph.initializer.append(numpy_helper.from_array(shifts, name + "_shifts"))
         nodes.append(helper.make_node("Add", [product, name + "_shifts"], [name]))
     return nodes
@@ -177,7 +187,19 @@ def spread(oracle: Oracle, feed: Feed, expected: list[numpy.ndarray], inner: Inn
             before = largest[i]
             fits = before is not None and array.shape == other.shape
             largest[i] = numpy.maximum(before, distance(array, other)) if fits else None
-    return largest
+    return [whole_choices(oracle.model, info.name, moved) for info, moved in zip(oracle.model.graph.output, largest, strict=True)]
+
+
+def whole_choices(model: onnx.ModelProto, output: str, moved: numpy.ndarray | None) -> numpy.ndarray | None:
+    """Where rounding moves which number is the largest, it may be any that is about as large, not those alone that noise chose."""
+    maker = next((node for node in model.graph.node if output in node.output), None)
+    if moved is None or not moved.ndim or maker is None or maker.op_type != "Hardmax":
+        return moved
+    flattens = next(entry.version for entry in model.opset_import if not entry.domain) < 13
+    given = [helper.get_attribute_value(attribute) for attribute in maker.attribute if attribute.name == "axis"]
+    axis = (given or [1 if flattens else -1])[0] % moved.ndim
+    axes = tuple(range(axis, moved.ndim)) if flattens else (axis,)
+    return numpy.broadcast_to(moved.max(axis=axes, keepdims=True, initial=0), moved.shape)
 
 
 def run_with_noise(noise: Noise, oracle: Oracle, feed: Feed, inner: Inner) -> list[numpy.ndarray]:

@@ -30,8 +30,11 @@ def whole_but_for_rounding(node: Node) -> bool:
     """Whether a place that is an element's own may be read a rounding error beside it."""
     if node.shapes[0] is None or node.outputs[0] is None:
         return True
-    axes = read_axes(node, node.attribute("coordinate_transformation_mode", "half_pixel"))
-    return any(old != new and numpy.log2(scale) % 1 != 0 and near(at, 0.0) for old, new, _, scale, at in axes)
+    mode = node.attribute("coordinate_transformation_mode", "half_pixel")
+    axes = read_axes(node, mode)
+    # With half_pixel_symmetric the rounded length counts too.
+    exact = mode != "half_pixel_symmetric"
+    return any(old != new and not (exact and numpy.log2(scale) % 1 == 0) and near(at, 0.0) for old, new, _, scale, at in axes)
 
 
 def read_axes(node: Node, mode: str) -> Iterator[tuple[int, int, tuple[float, float], float, numpy.ndarray]]:
