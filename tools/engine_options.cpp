@@ -129,9 +129,10 @@ SourcePtr open_weights(const std::string& path) {
   return open_path(path, given_limits());
 }
 
-/// With the operators of the plug-ins that were named.
+/// With the operators of the plug-ins, and the backends, that were named.
 Environment environment_of(const EngineOptions& options) {
   Environment environment;
+  environment.set_backends(options.backends);
   for (const std::string& path : options.plugins) environment.load_plugin(path);
   return environment;
 }
@@ -247,6 +248,14 @@ void add_engine_options(Command& command, EngineOptions& options) {
           "--plugin", options.plugins,
           "Library with operators that the model or plan needs (docs/plugins.md); may be given several times")
       .group(group)
+      .one_value();
+  command
+      .add_option(
+          "--backends", options.backends,
+          "Take kernels from these alone, comma separated: cuda, onednn, cpu, reference, which serves "
+          "beside the others where none has a kernel (default: all)")
+      .group(group)
+      .delimiter(',')
       .one_value();
   add_limit_option(command);
 }

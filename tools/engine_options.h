@@ -18,7 +18,7 @@ namespace lanner::tool {
 /// As given on the command line.
 struct EngineOptions : NamedOptions {
   std::string model, weights;
-  std::vector<std::string> shapes, profiles, plugins;
+  std::vector<std::string> shapes, profiles, plugins, backends;
   std::string precision; ///< Empty: fp32.
   std::vector<std::string> pins, places;
   bool strict = false, exact = false;

@@ -25,6 +25,7 @@ EngineOptions engine_options(const ThenOptions& options, const EngineOptions& fi
   engine.weights = options.weights;
   engine.precision = options.precision;
   engine.plugins = first.plugins;
+  engine.backends = first.backends;
   engine.threads = first.threads;
   engine.device = first.device.substr(0, first.device.find(','));
   if (kind_of(options.model()) == FileKind::plan) return engine;

@@ -1,6 +1,6 @@
 #pragma once
-// What builds, loads and contexts share beside the model: operators from outside, caches, and what they take
-// of the program around them: its log, memory, threads, and how much of all that.
+// What builds, loads and contexts share beside the model: operators from outside, backends, caches, and what
+// they take of the program around them: its log, memory, threads, and how much of all that.
 
 #include <filesystem>
 #include <memory>
@@ -39,6 +39,15 @@ public:
   void load_plugin(const std::filesystem::path& library);
   /// `acme.scale 1`: name and version of each operator that was added, by name.
   std::vector<std::string> operators() const;
+
+  /// Kernels come from these backends alone: of `cuda`, `onednn`, `cpu` and `reference`, in any order; empty:
+  /// of all again. `reference`, the operators' definitions, serves beside them where none has a kernel, and
+  /// so do operators that were added. A loaded plan that has kernels of others is tuned again. Throws
+  /// Error{invalid_argument} for another name, Error{unsupported} where oneDNN's module is asked for and
+  /// missing. A build or load for a GPU without `cuda` fails.
+  void set_backends(const std::vector<std::string>& names);
+  /// Those, in the order in which they are asked for kernels.
+  std::vector<std::string> backends() const;
 
   /// Where builds keep timings, and look first for what was measured of the machine; empty: the folder that
   /// LANNER_CACHE_DIR names, or the user's.

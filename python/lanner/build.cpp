@@ -149,13 +149,6 @@ std::vector<Pair> pairs_of(const std::string& name, nb::handle value) {
   return pairs;
 }
 
-std::vector<std::string> names_of(nb::handle value) {
-  if (nb::isinstance<nb::str>(value)) throw std::bad_cast(); // else each letter would be one
-  std::vector<std::string> names;
-  for (nb::handle one : value) names.push_back(to_name(one));
-  return names;
-}
-
 /// `'fp16,fp32'`, or a set of such names.
 std::set<DType> to_types(nb::handle value) {
   if (nb::isinstance<nb::str>(value)) return Precision::parse(nb::cast<std::string>(value)).types;
@@ -231,9 +224,9 @@ bool apply_bindings(BuildOptions& options, const std::string& name, nb::handle v
   else if (name == "aliases")
     options.aliases = pairs_of<AliasNames>(name, value);
   else if (name == "outputs")
-    options.outputs = names_of(value);
+    options.outputs = to_names(value);
   else if (name == "overwritable")
-    options.overwritable = names_of(value);
+    options.overwritable = to_names(value);
   else if (name == "metadata")
     options.metadata = values_of(name, value, "a text", [](nb::handle one) {
       if (!nb::isinstance<nb::str>(one)) throw std::bad_cast();

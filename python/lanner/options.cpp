@@ -30,6 +30,13 @@ std::string to_name(nb::handle given) {
   return bytes_of(given, "surrogateescape");
 }
 
+std::vector<std::string> to_names(nb::handle given) {
+  if (nb::isinstance<nb::str>(given)) throw std::bad_cast(); // else each letter would be one
+  std::vector<std::string> names;
+  for (nb::handle one : given) names.push_back(to_name(one));
+  return names;
+}
+
 Shape to_shape(nb::handle sizes) {
   Shape shape;
   for (nb::handle size : sizes) shape.push_back(nb::cast<std::int64_t>(size));

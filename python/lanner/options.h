@@ -22,6 +22,8 @@ std::vector<nb::dict> to_dicts(std::string_view option, nb::handle given, std::s
 
 /// What a str says, as bytes. Throws std::bad_cast for what is none.
 std::string to_name(nb::handle given);
+/// Of a list, or whatever gives several. Throws std::bad_cast for what is none, a single str too.
+std::vector<std::string> to_names(nb::handle given);
 Shape to_shape(nb::handle sizes);
 /// `(1, 3, 224, 224)`, or three of them: min, opt, max.
 ShapeRange to_range(nb::handle sizes);

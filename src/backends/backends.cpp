@@ -1,11 +1,18 @@
 #include "backends/backends.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/onednn/module.h"
 #include "backends/cuda/cuda_backend.h"
 #include "backends/custom/custom_backend.h"
 #include "backends/reference/reference_backend.h"
+#include "base/check.h"
+#include "base/joined.h"
 #include "base/module.h"
+#include "base/one_line.h"
 #include "device/cpu.h"
 #include "device/cuda/cublaslt.h"
 #include "device/cuda/cudnn.h"
@@ -37,17 +44,43 @@ const Onednn& onednn() {
   return opened;
 }
 
+constexpr std::array<std::string_view, 4> known{"cuda", "onednn", "cpu", "reference"};
+
+bool is_among(std::span<const std::string> names, std::string_view name) {
+  return names.empty() || std::ranges::find(names, name) != names.end();
+}
+
 } // namespace
 
-std::vector<const Backend*> backends_for(const Target& target) {
+std::vector<std::string> checked_backends(std::span<const std::string> names) {
+  for (const std::string& name : names)
+    check(std::ranges::find(known, name) != known.end(), ErrorCode::invalid_argument,
+          "backend '{}': there is none of this name; expected {}", one_line(name, 100), joined(known, ", "));
+  check(names.empty() || !is_among(names, "onednn") || onednn().backend, ErrorCode::unsupported,
+        "backend onednn: {}", onednn().status.detail);
+  std::vector<std::string> kept;
+  for (const std::string_view name : known)
+    if (is_among(names, name)) kept.emplace_back(name);
+  return kept;
+}
+
+void check_backends(Device device, std::span<const std::string> names) {
+  check(
+      device.is_host() || is_among(names, "cuda"), ErrorCode::invalid_argument,
+      "device {}: its kernels are of the backend cuda, and the environment has only {}; add it to these, or "
+      "take the device cpu",
+      device.to_string(), joined(names, ", "));
+}
+
+std::vector<const Backend*> backends_for(const Target& target, std::span<const std::string> names) {
   std::vector<const Backend*> found;
   if (!target.device.is_host()) {
     found.push_back(&custom_backend(DeviceKind::cuda));
-    found.push_back(&cuda::backend());
+    if (is_among(names, "cuda")) found.push_back(&cuda::backend());
   }
   found.push_back(&custom_backend(DeviceKind::cpu));
-  if (onednn().backend) found.push_back(onednn().backend.get());
-  found.push_back(&cpu_backend());
+  if (is_among(names, "onednn") && onednn().backend) found.push_back(onednn().backend.get());
+  if (is_among(names, "cpu")) found.push_back(&cpu_backend());
   found.push_back(&reference_backend());
   return found;
 }

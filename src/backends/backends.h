@@ -1,6 +1,7 @@
 #pragma once
 // Which backends there are.
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,9 +9,18 @@
 
 namespace lanner {
 
+/// Names of backends that may be left out: those of `names`, each once, in the order in which backends are
+/// asked; all of them where it is empty. Throws Error{invalid_argument} for another name, Error{unsupported}
+/// where `names` has one whose module is missing here.
+std::vector<std::string> checked_backends(std::span<const std::string> names);
+/// Throws Error{invalid_argument} where those that are left have no kernels for the device.
+void check_backends(Device device, std::span<const std::string> names);
+
 /// The backends that serve `target`, fastest first, reference kernels last. They live as long as the process.
-/// The module with oneDNN is opened by the first call that needs it; without it the others serve alone.
-std::vector<const Backend*> backends_for(const Target& target);
+/// Those that are not in `names` are left out, but for reference kernels and those of operators from outside;
+/// empty: none is. The module with oneDNN is opened by the first call that needs it; without it the others
+/// serve alone.
+std::vector<const Backend*> backends_for(const Target& target, std::span<const std::string> names = {});
 
 /// What timings on a device depend on: CPU features, or a GPU's name and architecture with the libraries that
 /// run there. Plans and timing keys hold it. Throws Error{unsupported} for a GPU that cannot be used.

@@ -1,5 +1,10 @@
 // Environments of the C interface.
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include <dlfcn.h>
 
 #include <lanner/threads.h>
@@ -9,6 +14,18 @@
 
 namespace lanner {
 namespace {
+
+/// The names in `cpu,onednn`; none in a null.
+std::vector<std::string> names_in(const char* text) {
+  std::vector<std::string> names;
+  if (!text) return names;
+  for (std::string_view rest = text;;) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    names.emplace_back(rest.substr(0, comma));
+    if (comma == rest.size()) return names;
+    rest.remove_prefix(comma + 1);
+  }
+}
 
 /// dlopen's own words for what went wrong.
 std::string loader_says() {
@@ -78,6 +95,12 @@ lanner_status lanner_environment_set_cache_folder(lanner_environment* environmen
                                                   lanner_error** error) noexcept {
   return c::guarded(
       error, [&] { c::required(environment, "environment").environment.set_cache_folder(path ? path : ""); });
+}
+
+lanner_status lanner_environment_set_backends(lanner_environment* environment, const char* names,
+                                              lanner_error** error) noexcept {
+  return c::guarded(
+      error, [&] { c::required(environment, "environment").environment.set_backends(names_in(names)); });
 }
 
 lanner_status lanner_environment_set_log(lanner_environment* environment, lanner_log log, void* user,

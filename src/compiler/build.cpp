@@ -44,6 +44,7 @@ Target target_for(const BuildOptions& options) {
   target.deterministic = options.deterministic;
   check_placement(options.device, options.placement);
   target.placement = options.placement;
+  check_backends(options.device, options.environment.state().backends);
   target.isa = isa_of(options.device);
   for (const Device device : options.placement.devices) target.further.push_back({isa_of(device), {}});
   target.host_isa = isa_of({});

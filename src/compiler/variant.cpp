@@ -32,7 +32,7 @@ MadeVariant lowered_variant(const EngineState& state, const VariantKey& key, con
   const MadeVariant* model = making.model;
   Target own = state.target;
   own.threads = key.threads;
-  const std::vector<const Backend*> backends = backends_for(own);
+  const std::vector<const Backend*> backends = state.backends(own);
   TimingCache cache(state.timing_cache, state.retune);
   Target tried = own;
   // Checking kernels at a first run takes longer than many runs. For sizes that were announced the list is

@@ -8,6 +8,7 @@
 
 #include <lanner/threads.h>
 
+#include "backends/backends.h"
 #include "base/check.h"
 #include "base/options.h"
 #include "device/threads.h"
@@ -20,7 +21,7 @@ namespace {
 
 std::shared_ptr<const EnvironmentState> default_state() {
   static const auto state =
-      std::make_shared<const EnvironmentState>(EnvironmentState{builtin_op_table(), {}, {}, 0, nullptr});
+      std::make_shared<const EnvironmentState>(EnvironmentState{builtin_op_table(), {}, {}, {}, 0, nullptr});
   return state;
 }
 
@@ -72,6 +73,15 @@ std::vector<std::string> Environment::operators() const {
   for (const std::string& name : state_->added)
     list.push_back(fmt::format("{} {}", name, custom_operator(state_->ops.get(name))->version()));
   return list;
+}
+
+void Environment::set_backends(const std::vector<std::string>& names) {
+  auto backends = names.empty() ? names : checked_backends(names);
+  changed().backends = std::move(backends);
+}
+
+std::vector<std::string> Environment::backends() const {
+  return state_->backends.empty() ? checked_backends({}) : state_->backends;
 }
 
 void Environment::set_cache_folder(const std::filesystem::path& folder) {

@@ -17,6 +17,7 @@ namespace lanner {
 struct EnvironmentState {
   OpTable ops;
   std::vector<std::string> added;     ///< Names of operators that are not Lanner's own, in order.
+  std::vector<std::string> backends;  ///< Of which kernels are taken; empty: all.
   std::filesystem::path cache_folder; ///< Empty: the process's.
   int threads = 0;                    ///< Of engines that were given no number; 0: the process's.
   std::shared_ptr<const Surroundings> surroundings; ///< Null where they say nothing.

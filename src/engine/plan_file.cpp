@@ -229,6 +229,7 @@ private:
         options_.threads > 0 ? options_.threads : std::min(built_for, options_.environment.state().team());
     state.target.precision = read_precision(json);
     state.target.deterministic = json.at("deterministic").get<bool>();
+    check_backends(state.target.device, options_.environment.state().backends);
     state.target.isa = isa_of(state.target.device);
     state.target.host_isa = isa_of({});
     set_limits(state.target, options_.environment.state());
@@ -315,7 +316,7 @@ private:
     try {
       Target target = state.target;
       target.threads = key.threads;
-      auto program = std::make_shared<const Program>(std::move(lowered), backends_for(target), target,
+      auto program = std::make_shared<const Program>(std::move(lowered), state.backends(target), target,
                                                      state.constants(), state.callers);
       state.adopt(key.shapes, key.threads,
                   {std::move(program), parse_reports(text(plan_part("reports", number))), key.threads});

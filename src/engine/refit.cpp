@@ -152,7 +152,7 @@ private:
       try {
         auto program =
             std::make_shared<const Program>(with_values(variant->program->graph(), made),
-                                            backends_for(target), target, made.constants(), made.callers);
+                                            made.backends(target), target, made.constants(), made.callers);
         made.adopt(key.shapes, key.threads, {std::move(program), variant->reports, key.threads});
       } catch (const Error& error) {
         if (error.code() != ErrorCode::unsupported) throw;

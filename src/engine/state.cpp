@@ -149,6 +149,10 @@ const ShapeProfile* EngineState::profile_of(const InputShapes& shapes) const {
   return found == profiles.end() ? nullptr : &*found;
 }
 
+std::vector<const Backend*> EngineState::backends(const Target& of) const {
+  return backends_for(of, environment.state().backends);
+}
+
 Target EngineState::target_of(int threads) const {
   Target own = target;
   own.threads = threads;
@@ -165,7 +169,7 @@ MadeVariant EngineState::make_like(const VariantKey& key, const Control& control
   const Graph& chosen = model.variant->program->graph();
   const Target own = target_of(key.threads);
   // Without a compiler, as where a plan is loaded for another number of threads.
-  if (model.same_shapes && (!compiler || compiler->vouched(chosen, backends_for(own))))
+  if (model.same_shapes && (!compiler || compiler->vouched(chosen, backends(own))))
     if (auto program = same_kernels(chosen, own))
       return {std::move(program), model.variant->reports, key.threads};
   return lowered(key, no_seconds, {.model = model.variant.get()}, control);
@@ -203,8 +207,7 @@ void EngineState::fail_without_compiler(const VariantKey& key) const {
 /// one.
 std::shared_ptr<const Program> EngineState::same_kernels(const Graph& lowered, const Target& target) const {
   try {
-    return std::make_shared<const Program>(lowered.clone(), backends_for(target), target, *constants_,
-                                           callers);
+    return std::make_shared<const Program>(lowered.clone(), backends(target), target, *constants_, callers);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
     log_message(LogLevel::info, fmt::format("{} threads: {}; chosen anew", target.threads, error.message()));

@@ -84,6 +84,8 @@ struct EngineState {
   /// Throws Error{invalid_argument} where the model cannot take this shape of an input, whatever those of the
   /// others are. Thread-safe.
   void check_fits(std::size_t input, const Shape& shape) const;
+  /// Those of the environment that serve `target`, as backends_for() gives them.
+  std::vector<const Backend*> backends(const Target& target) const;
   /// Constants of all variants.
   WeightStore& constants() const { return *constants_; }
   /// As Engine::set_weight_budget; before there are variants any budget is taken.

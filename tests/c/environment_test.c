@@ -60,6 +60,9 @@ static void check_refused_surroundings(lanner_environment* environment) {
   REFUSE(lanner_environment_set_allocator(environment, &allocator, &error), LANNER_INVALID_ARGUMENT,
          "release is missing");
   REFUSE(lanner_environment_set_threads(environment, -1, &error), LANNER_INVALID_ARGUMENT, "threads is -1");
+  REFUSE(lanner_environment_set_backends(environment, "cpu,mkl", &error), LANNER_INVALID_ARGUMENT,
+         "backend 'mkl': there is none of this name");
+  REFUSE(lanner_environment_set_backends(environment, "", &error), LANNER_INVALID_ARGUMENT, "backend ''");
 }
 
 /* An environment's memory, threads, log and limits, and those of one run. */
@@ -83,6 +86,7 @@ void check_surroundings(const char* model) {
   SUCCEED(lanner_environment_set_allocator(environment, &allocator, &error));
   SUCCEED(lanner_environment_set_executor(environment, &executor, &error));
   SUCCEED(lanner_environment_set_log(environment, count_lines, &lines, &error));
+  SUCCEED(lanner_environment_set_backends(environment, "reference,cpu", &error));
   SUCCEED(lanner_environment_set_limits(environment, "file_bytes=10", &error));
   options.environment = environment;
   options.precision = "fp16"; /* Of which a CPU says that it has no effect. */
@@ -118,5 +122,6 @@ void check_surroundings(const char* model) {
   check_refused_surroundings(environment);
   SUCCEED(lanner_environment_set_executor(environment, NULL, &error));
   SUCCEED(lanner_environment_set_log(environment, NULL, NULL, &error));
+  SUCCEED(lanner_environment_set_backends(environment, NULL, &error));
   lanner_environment_destroy(environment);
 }

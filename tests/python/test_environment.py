@@ -6,10 +6,11 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import command
 import numpy as np
 import onnx
 import pytest
-from command import SECONDS
+from command import SECONDS, refuse, succeed
 from onnx import TensorProto, helper
 
 lanner = pytest.importorskip("lanner")
@@ -196,6 +197,34 @@ def test_limits_of_all_engines(model):
 
 def test_threads_of_engines_without_a_number(model):
     assert lanner.build(model, environment=lanner.Environment(threads=3), budget=0).threads == 3
+
+
+def test_kernels_come_from_backends_that_are_named(model, x, tmp_path):
+    assert lanner.Environment().backends == ["cuda", "onednn", "cpu", "reference"]
+    only = lanner.Environment(backends=("reference",))
+    assert only.backends == ["reference"]
+    engine = build(model, only)
+    assert {node["backend"] for node in engine.explain()["nodes"]} == {"reference"}
+    assert right(engine({"x": x}), x)
+    build(model, lanner.Environment(backends=["cpu"])).save(tmp_path / "m.plan")
+    with pytest.warns(RuntimeWarning, match="tuned again .* no backend here offers kernel cpu:"):
+        loaded = lanner.load(tmp_path / "m.plan", environment=only)
+    assert right(loaded({"x": x}), x)
+    with pytest.raises(lanner.InvalidArgument, match="backend 'mkl': there is none of this name; expected cuda, onednn"):
+        lanner.Environment(backends=["mkl"])
+
+
+def test_backends_from_the_command(model, tmp_path):
+    (tmp_path / "m.onnx").write_bytes(model)
+    succeed("build", tmp_path / "m.onnx", "-o", tmp_path / "m.plan", "--backends", "cpu,reference", "--budget", "0")
+    assert "cpu:" in succeed("explain", tmp_path / "m.plan")
+    loaded = command.lanner("explain", tmp_path / "m.plan", "--backends", "reference")
+    assert loaded.returncode == 0 and loaded.stdout.count("reference:reference") == 2
+    assert "tuned again" in loaded.stderr and "no backend here offers kernel cpu:" in loaded.stderr
+    assert "device cuda:0: its kernels are of the backend cuda" in refuse(
+        "build", tmp_path / "m.onnx", "-o", tmp_path / "n.plan", "--backends", "cpu", "--device", "cuda:0"
+    )
+    assert "backend 'mkl'" in refuse("explain", tmp_path / "m.onnx", "--backends", "mkl")
 
 
 def test_a_process_ends_with_engines_that_hold_callables(model, tmp_path):

@@ -174,4 +174,5 @@ def test_pictures_and_environments(tmp_path):
     line = refused(lambda: lanner.save_image(tmp_path / "a.png", pixels))
     assert re.match(r"image: array\(.* is of the wrong type or size; expected Image; Image\(array\) makes one of pixels$", line)
     assert refused(lambda: lanner.Environment(threads="2")).startswith("threads: '2' is of the wrong type")
+    assert "backends: 'cpu' is of the wrong type or size; expected a list of names" in refused(lambda: lanner.Environment(backends="cpu"))
     assert refused(lambda: lanner.set_threads("2")).startswith("count: '2' is of the wrong type")
