@@ -12,6 +12,18 @@ namespace {
 
 constexpr std::size_t name_width = 34; ///< Of the help, in characters.
 
+/// What is wrong with a size; else empty, and `text` is its bytes.
+std::string to_bytes(std::string& text) {
+  static const CLI::AsSizeValue units(true);
+  const std::string given = text;
+  try {
+    if (given.find('-') == std::string::npos && units(text).empty()) return {};
+  } catch (const CLI::ValidationError&) {
+    // Its message lists all units that there are.
+  }
+  return "'" + given + "' is no size; expected a whole number of bytes, or one with a unit, like 512MiB";
+}
+
 } // namespace
 
 Option& Option::group(const std::string& heading) {
@@ -70,7 +82,7 @@ Option& Option::check(const std::function<std::string(const std::string&)>& wron
 }
 
 Option& Option::size_in_bytes() {
-  option_->transform(CLI::AsSizeValue(true));
+  option_->transform(CLI::Validator(to_bytes, ""));
   return *this;
 }
 

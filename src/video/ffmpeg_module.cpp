@@ -16,9 +16,8 @@ const ModuleResult& opened() {
 const FfmpegModule& ffmpeg_module() {
   const ModuleResult& result = opened();
   check(result.table != nullptr, ErrorCode::unsupported,
-        "video needs liblanner-ffmpeg.so and FFmpeg's libraries: {}; on Debian: apt-get install "
-        "libavformat-dev "
-        "libavcodec-dev libswscale-dev, and build again",
+        "video and pictures need liblanner-ffmpeg.so and FFmpeg's libraries: {}; on Debian: apt-get install "
+        "libavformat-dev libavcodec-dev libswscale-dev, and build again",
         result.reason);
   return *static_cast<const FfmpegModule*>(result.table);
 }

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from command import COMMAND, SECONDS, lanner, make_y4m, refuse, succeed
+from command import COMMAND, ROOT, SECONDS, lanner, make_y4m, refuse, succeed
 
 COMMANDS = ["run", "probe", "transcode", "build", "bench", "eval", "explain", "verify", "doctor"]
 
@@ -57,6 +57,12 @@ def test_wrong_usage_is_one_line_and_points_at_help(arguments):
     assert f"lanner {arguments[0]} --help" in refuse(*arguments)
 
 
+@pytest.mark.parametrize("size", ["x", "-1", "1.5GiB", "5GiBs"])
+def test_a_size_that_is_none_says_what_one_looks_like(size):
+    line = refuse("explain", "model.onnx", f"--weight-budget={size}")
+    assert f"--weight-budget: '{size}' is no size; expected a whole number of bytes, or one with a unit, like 512MiB" in line
+
+
 def test_doctor_says_what_is_there():
     found = json.loads(lanner("doctor", "--json").stdout)
     rows = {row["name"]: row for section in ("machine", "networks", "video") for row in found[section]}
@@ -79,6 +85,10 @@ def test_doctor_names_reason_and_remedy_for_a_missing_module(tmp_path):
     lines = [line for line in result.stdout.splitlines() if "MISSING" in line]
     assert {line.split()[1] for line in lines} == {"FFmpeg", "onednn"}
     assert all("liblanner-" in line and "apt-get install" in line for line in lines)
+    refused = subprocess.run(
+        [copy, "explain", ROOT / "demo" / "kinds.onnx", "--backends", "onednn"], capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert refused.returncode == 2 and "backend onednn: module onednn was not opened" in refused.stderr
 
 
 def test_a_reader_that_goes_away_is_no_crash_and_no_news(tmp_path):
