@@ -1,5 +1,6 @@
 #include "importers/onnx/onnx_reader.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include <fmt/format.h>
@@ -136,6 +137,20 @@ Tensor sparse_tensor(const SparseRecord& record, Reading& reading) {
   return with_context([&] { return "sparse tensor '" + record.values.name + "'"; }, make);
 }
 
+/// Whether a dim's text is a name that may stand in several places. Converters write others where they know
+/// nothing of a size: nothing at all, `?`, `-1`, `None`, and tf2onnx `unk__12`; each of these is a size of
+/// its own.
+bool names_a_size(std::string_view text) {
+  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+  const auto first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return false;
+  text = text.substr(first, text.find_last_not_of(' ') - first + 1);
+  if (text == "None" || text == "-1") return false;
+  for (const std::string_view unknown : {"unk__", "unknown__"})
+    if (text.starts_with(unknown) && std::ranges::all_of(text.substr(unknown.size()), is_digit)) return false;
+  return std::ranges::any_of(text, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
+
 constexpr FieldEntry dim_fields[] = {
     field<TypeRecord,
           [](TypeRecord& r, FieldValue& v) {
@@ -144,10 +159,10 @@ constexpr FieldEntry dim_fields[] = {
           }>(1, "dim_value", Wire::varint),
     field<TypeRecord,
           [](TypeRecord& r, FieldValue& v) {
-            if (!v.bytes().empty()) r.dim = Dim::symbol(symbol_name(v.bytes()));
+            if (names_a_size(v.bytes())) r.dim = Dim::symbol(symbol_name(v.bytes()));
           }>(2, "dim_param", Wire::bytes),
 };
-/// An unknown dim is the symbol `?i`, which whoever declares the value renames.
+/// An unknown dim is the symbol `unknown__i`, which whoever declares the value renames.
 constexpr FieldEntry shape_fields[] = {
     field<TypeRecord,
           [](TypeRecord& r, FieldValue& v) {
