@@ -31,6 +31,7 @@ struct BenchOptions {
   int decoders = 0;
   std::size_t iterations = 0;
   bool profile = false, json = false;
+  BenchShapes shapes; ///< That a plan is measured at.
 };
 
 double duration_of(const BenchOptions& options) {
@@ -129,15 +130,37 @@ std::vector<int> batches(const BenchOptions& options, const ModelFacts& facts, c
   return asked;
 }
 
+/// Of values that were given, of a plan's --shape, and of a model's: of a range the opt shape with this batch,
+/// where it holds that.
+BenchShapes known_shapes(const BenchOptions& options, const BuildOptions& build, const GivenInputs& given,
+                         int batch) {
+  BenchShapes known = options.shapes;
+  for (const auto& [input, value] : given) known[input] = value.shape();
+  for (const auto& [input, range] : build.shapes) {
+    Shape& shape = known.emplace(input, range.opt).first->second;
+    if (!given.contains(input) && shape.rank() > 0 && range.min[0] <= batch && batch <= range.max[0])
+      shape[0] = batch;
+  }
+  return known;
+}
+
+/// What is measured, and at which shapes.
+struct BenchSubject {
+  Engine engine;
+  BenchShapes shapes;
+};
+
 /// A model is built for each batch on its own: kernels are timed for the shape that they run.
-Engine engine_for(const ModelFacts& facts, const BenchOptions& options, const GivenInputs& given, int batch,
-                  std::optional<BuildTimes>& times) {
+BenchSubject subject_for(const ModelFacts& facts, const BenchOptions& options, const GivenInputs& given,
+                         int batch, std::optional<BuildTimes>& times) {
   BuildOptions build = build_options(options.engine, default_budget);
+  const BenchShapes shapes = settled_shapes(*facts.engine, known_shapes(options, build, given, batch), batch);
   if (!facts.plan)
-    for (const Binding& input : facts.engine->inputs())
-      if (!input.sequence && input.ranked && !build.shapes.contains(input.name))
-        build.shapes[input.name] = ShapeRange::fixed(bench_shape(input, given, batch));
-  return open_engine(facts, options.engine, build, batch, &times);
+    for (const auto& [input, shape] : shapes)
+      if (!build.shapes.contains(input)) build.shapes[input] = ShapeRange::fixed(shape);
+  Engine engine = open_engine(facts, options.engine, build, batch, &times);
+  if (facts.plan) prepare_open(engine, shapes);
+  return {std::move(engine), shapes};
 }
 
 GivenInputs given_inputs(const BenchOptions& options, const ModelFacts& facts) {
@@ -160,8 +183,9 @@ std::string summary_text(const BenchOptions& options, const EngineSummary& summa
   return advice.empty() ? text : text + "\nwhat holds it back\n" + advice_text(advice);
 }
 
-int bench_engine(const BenchOptions& options) {
+int bench_engine(BenchOptions options) {
   const BenchLimits limits = limits_of(options);
+  if (kind_of(options.engine.model) == FileKind::plan) options.shapes = take_plan_shapes(options.engine);
   Files files;
   files.reads("--inputs", options.inputs);
   const ModelFacts facts = inspect(options.engine, files);
@@ -174,8 +198,8 @@ int bench_engine(const BenchOptions& options) {
   std::string profiles;
   for (const int batch : batches(options, facts, given)) {
     std::optional<BuildTimes> times;
-    const Engine engine = engine_for(facts, options, given, batch, times);
-    const Measured& measured = last.emplace(measure(engine, given, batch, limits));
+    const auto& [engine, shapes] = subject_for(facts, options, given, batch, times);
+    const Measured& measured = last.emplace(measure(engine, given, shapes, batch, limits));
     summary.emplace(engine, facts, times);
     json["threads"] = engine.threads();
     json["results"].push_back(measured_json(measured, summary->groups(measured.profile), options.profile));

@@ -25,10 +25,12 @@ double seconds_since(Clock::time_point start) {
 }
 
 /// Numbers that no kernel can take a short cut on.
-Tensor random_tensor(const Binding& input, const Shape& shape) {
-  check(!input.sequence && input.ranked && input.dtype != DType::string && !is_complex(input.dtype),
+Tensor random_tensor(const Binding& input, const BenchShapes& shapes) {
+  const auto found = shapes.find(input.name);
+  check(found != shapes.end() && input.dtype != DType::string && !is_complex(input.dtype),
         ErrorCode::unsupported, "bench: cannot make values for input {}; give them by --inputs",
         input.to_string());
+  const Shape& shape = found->second;
   Tensor floats = Tensor::allocate(DType::f32, shape);
   std::mt19937 generator(1);
   std::uniform_real_distribution<float> values(0.f, 1.f);
@@ -53,7 +55,8 @@ std::vector<Image> random_pictures(const Engine& engine, const Binding& input, i
   return std::vector<Image>(static_cast<std::size_t>(input.dims[0] >= 0 ? input.dims[0] : batch), image);
 }
 
-void bind_all(Context& context, const Engine& engine, const GivenInputs& given, int batch) {
+void bind_all(Context& context, const Engine& engine, const GivenInputs& given, const BenchShapes& shapes,
+              int batch) {
   for (const Binding& input : engine.inputs()) {
     const auto value = given.find(input.name);
     if (value != given.end())
@@ -61,7 +64,7 @@ void bind_all(Context& context, const Engine& engine, const GivenInputs& given, 
     else if (!input.picture.empty())
       context.bind(input.name, random_pictures(engine, input, batch));
     else
-      context.bind(input.name, random_tensor(input, bench_shape(input, given, batch)));
+      context.bind(input.name, random_tensor(input, shapes));
   }
 }
 
@@ -98,14 +101,6 @@ Latency latency_of(std::vector<double> times) {
 
 } // namespace
 
-Shape bench_shape(const Binding& input, const GivenInputs& given, int batch) {
-  if (const auto value = given.find(input.name); value != given.end()) return value->second.shape();
-  Shape shape;
-  for (std::size_t d = 0; d < input.dims.size(); ++d)
-    shape.push_back(input.dims[d] >= 0 ? input.dims[d] : d == 0 ? batch : 1);
-  return shape;
-}
-
 void check_given(const GivenInputs& given, const Engine& engine) {
   for (const auto& [name, tensor] : given) {
     const auto input = std::ranges::find(engine.inputs(), name, &Binding::name);
@@ -118,12 +113,13 @@ void check_given(const GivenInputs& given, const Engine& engine) {
   }
 }
 
-Measured measure(const Engine& engine, const GivenInputs& given, int batch, const BenchLimits& limits) {
+Measured measure(const Engine& engine, const GivenInputs& given, const BenchShapes& shapes, int batch,
+                 const BenchLimits& limits) {
   Measured measured;
   measured.batch = batch;
   {
     Context context = engine.create_context();
-    bind_all(context, engine, given, batch);
+    bind_all(context, engine, given, shapes, batch);
     // Pages are touched and clocks rise before anything counts.
     auto start = Clock::now();
     measured.warmup_runs =
@@ -140,7 +136,7 @@ Measured measure(const Engine& engine, const GivenInputs& given, int batch, cons
   }
   constexpr double profiled_seconds = 0.5;
   Context context = engine.create_context({0, true});
-  bind_all(context, engine, given, batch);
+  bind_all(context, engine, given, shapes, batch);
   run_for(context, 1, std::min(profiled_seconds, measured.seconds), fmt::format("profile batch {}", batch));
   measured.profile = context.profile();
   return measured;

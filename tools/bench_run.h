@@ -34,13 +34,13 @@ struct Measured {
   double items_per_second() const { return seconds > 0 ? static_cast<double>(runs) * batch / seconds : 0; }
 };
 
-/// The shape that an input is bound with: the given tensor's, else the first dim, where it is open, is the
-/// batch, and others that are open are 1.
-Shape bench_shape(const Binding& input, const GivenInputs& given, int batch);
+/// Shapes that inputs are bound with, by name.
+using BenchShapes = std::map<std::string, Shape>;
 /// Throws Error{invalid_argument} for a name that is no input, or one that takes pictures.
 void check_given(const GivenInputs& given, const Engine& engine);
 
 /// Throws Error{unsupported} for inputs that no values can be made for.
-Measured measure(const Engine& engine, const GivenInputs& given, int batch, const BenchLimits& limits);
+Measured measure(const Engine& engine, const GivenInputs& given, const BenchShapes& shapes, int batch,
+                 const BenchLimits& limits);
 
 } // namespace lanner::tool

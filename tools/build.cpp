@@ -60,11 +60,12 @@ void add_picture(const BuildCommandOptions& options, const ModelFacts& facts, Bu
     build.pictures[picture.input] = {format, picture.spec};
 }
 
-/// What the plan is, for people or programs.
-void tell(const BuildCommandOptions& options, const EngineSummary& summary) {
+/// What the plan is, for people or programs. Where sizes are open no kernel was chosen yet, and the time of
+/// those for small sizes says nothing of others.
+void tell(const BuildCommandOptions& options, const EngineSummary& summary, bool open_sizes) {
   const std::uintmax_t bytes = std::filesystem::file_size(options.output);
-  const std::vector<StepGroup> groups = summary.groups();
-  const std::vector<std::string> advice = summary.advice({});
+  const std::vector<StepGroup> groups = open_sizes ? std::vector<StepGroup>() : summary.groups();
+  const std::vector<std::string> advice = open_sizes ? std::vector<std::string>() : summary.advice({});
   if (options.json) {
     Json json = summary.json();
     json["plan"] = {{"path", options.output}, {"bytes", bytes}};
@@ -78,6 +79,31 @@ void tell(const BuildCommandOptions& options, const EngineSummary& summary) {
   if (!groups.empty()) text += "\nwhere the time goes, by the kernels' own timing\n" + where_text(groups);
   if (!advice.empty()) text += "\nwhat holds it back\n" + advice_text(advice);
   print_text(text);
+}
+
+/// Where sizes are open and none are found that the model takes, there is less to tell.
+void tell_unsized(const BuildCommandOptions& options, const Engine& engine, const std::string& why) {
+  const std::uintmax_t bytes = std::filesystem::file_size(options.output);
+  if (options.json)
+    print_json({{"name", engine.name()},
+                {"open_sizes", true},
+                {"notes", {why}},
+                {"plan", {{"path", options.output}, {"bytes", bytes}}}});
+  else
+    print_text(fmt::format("{}\nnote     {}\nplan     {}, {}\n", one_line(engine.name()), one_line(why),
+                           one_line(options.output), bytes_text(bytes)));
+}
+
+void tell_plan(const BuildCommandOptions& options, const Engine& engine, const ModelFacts& facts,
+               const std::optional<BuildTimes>& times) {
+  std::optional<EngineSummary> summary;
+  try {
+    summary.emplace(engine, facts, times);
+  } catch (const Error& error) {
+    if (!engine.open_sizes() || error.code() != ErrorCode::invalid_argument) throw;
+    return tell_unsized(options, engine, error.message());
+  }
+  tell(options, *summary, engine.open_sizes());
 }
 
 /// What the plan is to know of its outputs: all of it, so that it is found the same wherever the plan goes.
@@ -126,7 +152,7 @@ int run_build(const BuildCommandOptions& options) {
   flush_out();
   if (!options.output.empty()) engine.save(options.output, {.weights = !options.strip_weights});
   if (!options.output.empty() && options.print_ir.empty() && !options.quiet)
-    tell(options, EngineSummary(engine, facts, times));
+    tell_plan(options, engine, facts, times);
   return 0;
 }
 

@@ -68,8 +68,9 @@ void tell_choices(const Json& plan, std::vector<std::string>& told) {
   const auto [all, guessed] = choices(plan);
   if (guessed == 0) return;
   told.push_back(fmt::format("{} of {} kernels were chosen by estimates, without timing: {}", guessed, all,
-                             plan["target"]["deterministic"].get<bool>()
-                                 ? "--deterministic times nothing"
+                             plan["target"]["deterministic"].get<bool>() ? "--deterministic times nothing"
+                             : plan["open_sizes"].get<bool>()
+                                 ? "a build that is told the sizes, by --shape or --profile, times them"
                                  : "a build with a larger --budget times them"));
 }
 

@@ -169,6 +169,8 @@ constexpr const char* as_imported = "import";
 
 constexpr const char* options_group = "From model to engine";
 
+constexpr double least_run_budget = 3;
+
 } // namespace
 
 void add_engine_options(Command& command, EngineOptions& options) {
@@ -270,6 +272,14 @@ void add_profile_option(Command& command, EngineOptions& options) {
       .one_value();
 }
 
+void add_tune_at_run_option(Command& command, EngineOptions& options) {
+  command
+      .add_flag("--tune-at-run", options.tune_at_run,
+                "Time kernels for sizes that are new when they first run, up to --budget (default: those that "
+                "the build was not told are chosen by estimates)")
+      .group(options_group);
+}
+
 void add_caller_options(Command& command, EngineOptions& options) {
   const auto add = [&](const char* name, std::vector<std::string>& list, const char* help) {
     command.add_option(name, list, help).group(options_group).one_value();
@@ -298,12 +308,15 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
   for (const std::string& text : options.pins) build.precision.pins.push_back(parse_pin(text));
   build.precision.strict = options.strict;
   build.precision.exact = options.exact;
+  // Who asks for timing at runs means it, however few pictures there are.
+  if (options.tune_at_run) default_budget = std::max(default_budget, least_run_budget);
   build.budget = options.budget.empty() ? default_budget : parse_duration(options.budget);
   read_devices(options, build);
   build.weight_budget = options.weight_budget;
   build.threads = options.threads;
   build.deterministic = options.deterministic;
   build.retune = options.retune;
+  build.tune_at_run = options.tune_at_run;
   build.limits = given_limits();
   build.environment = environment_of(options);
   build.control.cancel = interrupt_token();
@@ -325,6 +338,7 @@ ModelFacts inspect(const EngineOptions& options, Files& files) {
     LoadOptions load;
     load.threads = options.threads;
     load.weight_budget = options.weight_budget;
+    load.tune_at_run = options.tune_at_run;
     load.limits = given_limits();
     load.environment = environment_of(options);
     if (options.device != "auto") load.device = parse_device(options.device);
@@ -394,6 +408,46 @@ Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildO
     if (build.budget <= 0 || build.deterministic) (*times)->tuning = 0; // Nothing was timed.
   }
   return engine;
+}
+
+std::map<std::string, Shape> take_plan_shapes(EngineOptions& options) {
+  std::map<std::string, Shape> shapes;
+  for (const std::string& text : options.shapes) {
+    const auto [name, range] = parse_shape(text);
+    check(shapes.emplace(name, range.opt).second, ErrorCode::invalid_argument,
+          "--shape: input '{}' comes twice", name);
+  }
+  options.shapes.clear();
+  return shapes;
+}
+
+std::map<std::string, Shape> settled_shapes(const Engine& engine, const std::map<std::string, Shape>& known,
+                                            int batch) {
+  const std::map<std::string, Shape> shapes = engine.sample_shapes(known, batch);
+  std::vector<std::string> found;
+  for (const Binding& input : engine.inputs()) {
+    const auto shape = shapes.find(input.name);
+    if (shape == shapes.end() || known.contains(input.name)) continue;
+    if (!input.ranked || std::ranges::any_of(input.dims, [](std::int64_t dim) { return dim < 0; }))
+      found.push_back(fmt::format("{}:{}", input.name, fmt::join(shape->second, "x")));
+  }
+  if (!found.empty() && engine.open_sizes())
+    print_note(fmt::format("note: sizes that the model leaves open: {}, which fit; --shape sets others",
+                           fmt::join(found, ", ")));
+  return shapes;
+}
+
+void note_untimed(const Engine& engine, const EngineOptions& options) {
+  if (engine.open_sizes() && !options.tune_at_run)
+    print_note("note: sizes are open that the build was not told, so kernels are chosen by estimates; --shape or "
+               "--profile of lanner build times them, or --tune-at-run here");
+}
+
+void prepare_open(const Engine& engine, const std::map<std::string, Shape>& known) {
+  if (!engine.open_sizes()) return;
+  ProgressBar bar("tune");
+  const ShownWarnings warnings;
+  engine.prepare({{settled_shapes(engine, known), 0}}, {interrupt_token(), bar.callback()});
 }
 
 } // namespace lanner::tool

@@ -2,6 +2,7 @@
 // The options that say how a model becomes an engine, and the way there.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +27,7 @@ struct EngineOptions : NamedOptions {
   std::optional<std::uint64_t> weight_budget;
   std::string device = "auto";
   int threads = 0;
-  bool deterministic = false, retune = false;
+  bool deterministic = false, retune = false, tune_at_run = false;
   std::vector<std::string> states, aliases, overwritable, storages, outputs;
 };
 
@@ -36,6 +37,8 @@ void add_engine_options(Command& command, EngineOptions& options);
 void add_caller_options(Command& command, EngineOptions& options);
 /// For commands whose plan may serve several ranges of shapes.
 void add_profile_option(Command& command, EngineOptions& options);
+/// For commands that meet shapes as they run.
+void add_tune_at_run_option(Command& command, EngineOptions& options);
 BuildOptions build_options(const EngineOptions& options, double default_budget);
 
 /// A model before anything was tuned: names, sizes and what it says of itself.
@@ -62,5 +65,17 @@ struct BuildTimes {
 /// taken as pictures, and is 1 elsewhere. `times` are set by a build.
 Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build, int batch,
                    std::optional<BuildTimes>* times = nullptr);
+
+/// Takes --shape out of the options: the shapes that a plan is tried at, which is built already.
+std::map<std::string, Shape> take_plan_shapes(EngineOptions& options);
+/// Shapes that a command which is given no pictures tries a network at: those of `known`, and of what stays
+/// open ones that fit, which a note tells. `batch`, if not 0, for open first dims.
+std::map<std::string, Shape> settled_shapes(const Engine& engine, const std::map<std::string, Shape>& known,
+                                            int batch = 0);
+/// Says so where runs get kernels that nobody timed.
+void note_untimed(const Engine& engine, const EngineOptions& options);
+/// An engine whose build was not told sizes times its kernels for settled_shapes(), as a build that is told
+/// them does.
+void prepare_open(const Engine& engine, const std::map<std::string, Shape>& known = {});
 
 } // namespace lanner::tool

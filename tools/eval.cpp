@@ -112,6 +112,7 @@ int run_eval(const EvalOptions& options) {
   BuildOptions build = build_options(options.engine, data.size() >= many_pictures ? long_budget : 0);
   build.pictures[picture.input].preprocess = picture.spec;
   const Engine engine = open_engine(facts, options.engine, std::move(build), batch);
+  note_untimed(engine, options.engine);
   std::optional<OutputFile> report;
   if (!options.report.empty()) report.emplace(options.report);
   std::optional<ByteOutput> json;
@@ -164,6 +165,7 @@ void add_eval(Command& program, Action& action) {
   add_task_options(command, options->task);
   add_preprocess_options(command, options->preprocess);
   add_engine_options(command, options->engine);
+  add_tune_at_run_option(command, options->engine);
   command.footer(
       "Detections count from a score of 0.001 on unless --score-threshold is given, as precision is told at "
       "every\n"

@@ -290,6 +290,7 @@ int run_run(const RunOptions& given) {
   std::optional<ByteOutput> json;
   if (!options.json.empty() && !settings.json_to_stdout)
     settings.json = &json.emplace("--json", options.json);
+  note_untimed(*nets.engine, options.engine);
   Runner runner(*nets.engine, settings);
   runner.run(inputs);
   const RunTotals& totals = runner.totals();
@@ -360,6 +361,7 @@ void add_run(Command& program, Action& action) {
   add_preprocess_options(command, options->preprocess);
   add_then_options(command, options->then);
   add_engine_options(command, options->engine);
+  add_tune_at_run_option(command, options->engine);
   command.footer(
       "Answers go to stdout, a line a frame, unless --json takes them. Preprocessing is declared here, in "
       "the plan, or in the model's\n"

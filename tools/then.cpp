@@ -33,6 +33,7 @@ EngineOptions engine_options(const ThenOptions& options, const EngineOptions& fi
   engine.exact = first.exact;
   engine.deterministic = first.deterministic;
   engine.retune = first.retune;
+  engine.tune_at_run = first.tune_at_run;
   return engine;
 }
 

@@ -9,7 +9,6 @@
 #include <lanner/error.h>
 #include <lanner/tensor_file.h>
 
-#include "arguments.h"
 #include "check.h"
 #include "command.h"
 #include "console.h"
@@ -53,6 +52,7 @@ Json verification_json(const VerifyCommandOptions& options, const Verification& 
             {"skipped", found.skipped},     {"runs", options.runs},
             {"contexts", options.contexts}, {"differences", Json::array()},
             {"network", found.network},     {"reproducer", found.reproducer.string()}};
+  for (const auto& [input, shape] : found.shapes) json["shapes"][input] = shape.dims();
   for (const NodeDifference& node : found.differences)
     json["differences"].push_back({{"name", node.name},
                                    {"op", node.op},
@@ -91,18 +91,6 @@ std::string wrong_text(const Verification& found) {
                      first.kernel, first.reason, others, written);
 }
 
-/// Shapes that a plan is tried at; a model is built for them.
-std::map<std::string, Shape> take_shapes(EngineOptions& options) {
-  std::map<std::string, Shape> shapes;
-  for (const std::string& text : options.shapes) {
-    const auto [name, range] = parse_shape(text);
-    check(shapes.emplace(name, range.opt).second, ErrorCode::invalid_argument,
-          "--shape: input '{}' comes twice", name);
-  }
-  options.shapes.clear();
-  return shapes;
-}
-
 /// Where the library keeps what the node of a reproducer read.
 std::string operands_of(const std::string& reproducer) {
   return std::filesystem::path(reproducer).replace_extension(".inputs.safetensors").string();
@@ -129,12 +117,16 @@ int verify_network(const VerifyCommandOptions& options) {
   if (!options.output.empty()) files.writes("-o, for what the node read,", operands_of(options.output));
   EngineOptions from = options.engine;
   VerifyOptions verify;
-  if (kind_of(from.model) == FileKind::plan) verify.shapes = take_shapes(from);
+  if (kind_of(from.model) == FileKind::plan) verify.shapes = take_plan_shapes(from);
   if (!options.inputs.empty())
     for (const auto& [name, tensor] : load_tensors(options.inputs, given_limits()))
       verify.inputs[name] = Item(tensor);
   const ModelFacts facts = inspect(from, files);
   const Engine engine = open_engine(facts, from, build_options(from, default_budget), 1);
+  for (const auto& [input, value] : verify.inputs)
+    if (value.tensor.defined()) verify.shapes.emplace(input, value.tensor.shape());
+  if (engine.open_sizes()) verify.shapes = settled_shapes(engine, verify.shapes);
+  if (!facts.plan) prepare_open(engine, verify.shapes);
   verify.seed = options.seed;
   verify.runs = options.runs;
   verify.contexts = options.contexts;

@@ -174,7 +174,9 @@ typedef struct lanner_build_options {
   int32_t threads;       /* Of contexts; 0 takes the machine's cores. */
   int32_t deterministic; /* Not 0: the same input gives the same plan, nothing is timed. */
   const char* device;    /* `cpu` (null), `cuda:0`, or several GPUs: `cuda:0,cuda:1`. */
-  const lanner_shape_range* shapes; /* For inputs whose model leaves sizes open. */
+  /* For inputs whose model leaves sizes open. Kernels are timed by the build where the sizes of all inputs are
+     known, else chosen by estimates at the first run of each set of shapes. */
+  const lanner_shape_range* shapes;
   size_t shape_count;
   const lanner_input_preprocess* preprocess;
   size_t preprocess_count;
@@ -219,6 +221,10 @@ typedef struct lanner_build_options {
      refused: preprocessing has an option of its own. */
   const lanner_metadata* metadata;
   size_t metadata_count;
+  /* Not 0: kernels for shapes that are new to the engine are timed at their first run, which takes up to
+     `budget`; not kept in plans. 0: those of sizes that the build was not told are chosen by estimates. */
+  int32_t tune_at_run;
+  int32_t reserved_2; /* 0. */
 } lanner_build_options;
 
 typedef struct lanner_load_options {
@@ -231,6 +237,8 @@ typedef struct lanner_load_options {
   const char* weights;
   const lanner_environment* environment; /* With the operators that the plan needs; null: none. */
   uint64_t weight_budget;                /* As lanner_engine_set_weight_budget. */
+  int32_t tune_at_run; /* As of lanner_build_options, within the budget of the plan's build. */
+  int32_t reserved_2;  /* 0. */
 } lanner_load_options;
 
 /* Imports, optimises and tunes a model, from a file or from bytes, which are copied. `options` may be null.
@@ -256,7 +264,8 @@ typedef struct lanner_verify_options {
   int32_t contexts;                 /* At work at once; 0 is 2. */
   int32_t threads;                  /* Of each context; 0 takes the engine's. */
   int32_t reserved;                 /* 0. */
-  const lanner_shape_range* shapes; /* The opt ones count; other inputs have the engine's. */
+  /* The opt ones count; other inputs have the engine's, and where these are open small ones that fit. */
+  const lanner_shape_range* shapes;
   size_t shape_count;
   const char* reproducer; /* Gets the first node that differs as an ONNX model; null: nothing is written. */
   lanner_progress progress;

@@ -34,7 +34,9 @@ constexpr std::array kernel_keywords{
         "no kernels that compute by another formula and round differently, such as Winograd's"),
     Keyword{"shapes", "collections.abc.Mapping[str, " LANNER_RANGE "]", "{}",
             "a dict like {\"x\": (1, 3, 224, 224)}"}
-        .of("input name to shape, or to (min, opt, max): the shapes that the engine accepts; opt is tuned"),
+        .of("input name to shape, or to (min, opt, max): the shapes that the engine accepts; opt is tuned. Sizes "
+            "that the model leaves open and nothing here tells stay open: kernels are then chosen at the first "
+            "run of each, by estimates, or ahead by Engine.prepare"),
     Keyword{"profiles", "collections.abc.Sequence[collections.abc.Mapping[str, " LANNER_RANGE "]]", "[]",
             "a list of dicts like {\"x\": ((1, 3, 8, 8), (2, 3, 8, 8), (4, 3, 8, 8))}"}
         .of("dicts like shapes, ranges to prepare for: the opt shapes of each are tuned, other shapes in a "
@@ -52,6 +54,9 @@ constexpr std::array kernel_keywords{
     Keyword{"deterministic", "bool", "False"}.of(
         "nothing is timed, and the same model gives the same plan, byte for byte"),
     Keyword{"retune", "bool", "False"}.of("time kernels again, also those that earlier builds have timed"),
+    Keyword{"tune_at_run", "bool", "False"}.of(
+        "time kernels for shapes that are new to the engine at their first run, which then takes up to budget "
+        "seconds; not kept in plans"),
 };
 
 /// What inputs and outputs are.
@@ -127,6 +132,7 @@ constexpr std::array load_keywords{
                                     "of a safetensors file or of a "
                                     "plan that has them"),
     Keyword{"weight_budget", "int"}.of("bytes of GPU memory that weights may take; see Engine.weight_budget"),
+    Keyword{"tune_at_run", "bool", "False"}.of("as of build, within the budget that the plan was built with"),
     Keyword{"limits", "collections.abc.Mapping[str, float | str]"}.of("as of build"),
     Keyword{"environment", "Environment", "..."}.of("as of build; with the operators that the plan needs"),
 };
@@ -202,6 +208,8 @@ bool apply_kernels(BuildOptions& options, const std::string& name, nb::handle va
     options.deterministic = nb::cast<bool>(value);
   else if (name == "retune")
     options.retune = nb::cast<bool>(value);
+  else if (name == "tune_at_run")
+    options.tune_at_run = nb::cast<bool>(value);
   else
     return false;
   return true;
@@ -301,6 +309,8 @@ PyEngine load(nb::handle plan, const nb::args& others, const nb::kwargs& keyword
   apply_options(keywords, load_keywords, [&](const std::string& name, nb::handle value) {
     if (name == "threads") {
       options.threads = nb::cast<int>(value);
+    } else if (name == "tune_at_run") {
+      options.tune_at_run = nb::cast<bool>(value);
     } else if (name == "device") {
       const auto device = nb::cast<std::string>(value);
       options.device = device == "auto" ? automatic_device() : Device::parse(device);

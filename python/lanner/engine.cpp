@@ -149,6 +149,30 @@ void register_runs(nb::class_<PyEngine>& engine) {
            "run meanwhile, and save() keeps the result.\n\nshapes: dict from input name to shape, or several "
            "such dicts\nthreads: of the contexts that will run them; 0: the engine's; several to prepare for "
            "each\nprogress: called with (stage, done, total)")
+      .def_prop_ro(
+          "open_sizes", [](const PyEngine& self) { return self.get().open_sizes(); },
+          "Whether sizes are open that the build was not told, so that it chose no kernels: the first run of "
+          "each set of shapes chooses them by estimates, prepare by timing.")
+      .def(
+          "sample_shapes",
+          [](const PyEngine& self, nb::handle shapes, nb::handle batch) {
+            const auto given = by_name("shapes", to_dict("shapes", shapes, expected_shapes), expected_sizes,
+                                       to_shape);
+            const auto number = to_value<std::int64_t>("batch", batch, "int");
+            const auto found = [&] {
+              ReleasedGil release;
+              return self.get().sample_shapes(given, number);
+            };
+            return shapes_dict(found());
+          },
+          nb::arg("shapes").none() = nb::dict(), nb::kw_only(), nb::arg("batch").none() = 0,
+          nb::sig("def sample_shapes(self, shapes: collections.abc.Mapping[str, "
+                  "collections.abc.Sequence[int]] = {}, *, batch: int = 0) -> dict[str, tuple[int, ...]]"),
+          "Shapes of all inputs to try the engine at: the tuned ones, and where sizes are open small ones that "
+          "the model takes: 1 in a batch, 224 in the height and width of a picture where that fits, 0 in a "
+          "state, else the smallest that are found. Raises InvalidArgument where none are.\n\nshapes: dict "
+          "from input name to shape, of inputs that are settled\nbatch: of first dimensions that are open; 0: "
+          "the tuned one, else 1")
       .def(
           "verify",
           [](const PyEngine& self, nb::handle shapes, nb::handle inputs, std::uint64_t seed, int runs,
@@ -167,8 +191,8 @@ void register_runs(nb::class_<PyEngine>& engine) {
               "threads: int = 0, reproducer: str | os.PathLike[str] | None = None, "
               "progress: collections.abc.Callable[[str, int, int], object] | None = None) -> Verification"),
           "Compares every node's kernel with the definition of its operator on the same values, then runs of "
-          "several contexts at once with each other.\n\nshapes: dict from input name to shape; default the "
-          "tuned ones\ninputs: dict from input name to array; inputs that are not given are random\nseed: of "
+          "several contexts at once with each other.\n\nshapes: dict from input name to shape; default as "
+          "sample_shapes has them\ninputs: dict from input name to array; inputs that are not given are random\nseed: of "
           "the random inputs\nruns: runs of each node, and of the network in each context\ncontexts: "
           "contexts that run at the same time\nthreads: threads of each context; 0: the "
           "engine's\nreproducer: path of an ONNX model that is written of the first node that differs; its "

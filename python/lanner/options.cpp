@@ -37,6 +37,16 @@ std::vector<std::string> to_names(nb::handle given) {
   return names;
 }
 
+nb::dict shapes_dict(const std::map<std::string, Shape>& shapes) {
+  nb::dict result;
+  for (const auto& [name, shape] : shapes) {
+    nb::list sizes;
+    for (const std::int64_t size : shape) sizes.append(size);
+    result[text_of(name)] = nb::tuple(sizes);
+  }
+  return result;
+}
+
 Shape to_shape(nb::handle sizes) {
   Shape shape;
   for (nb::handle size : sizes) shape.push_back(nb::cast<std::int64_t>(size));

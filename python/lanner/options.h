@@ -28,6 +28,9 @@ Shape to_shape(nb::handle sizes);
 /// `(1, 3, 224, 224)`, or three of them: min, opt, max.
 ShapeRange to_range(nb::handle sizes);
 
+/// Shapes by name, as tuples.
+nb::dict shapes_dict(const std::map<std::string, Shape>& shapes);
+
 inline constexpr std::string_view expected_sizes = "sizes like (1, 3, 224, 224)";
 inline constexpr std::string_view expected_range =
     "sizes like (1, 3, 224, 224), or three of these: min, opt, max";

@@ -108,6 +108,12 @@ void read_devices(const lanner_build_options& given, BuildOptions& result) {
   result.placement.strict = given.strict != 0;
 }
 
+template<typename Options>
+void check_reserved(const Options& given) {
+  for (const std::int32_t reserved : {given.reserved, given.reserved_2})
+    check(reserved == 0, ErrorCode::unsupported, "reserved is {}: expected 0", reserved);
+}
+
 BuildOptions options_of(const lanner_build_options* options) {
   const lanner_build_options given = read_options(options);
   BuildOptions result;
@@ -124,7 +130,8 @@ BuildOptions options_of(const lanner_build_options* options) {
   result.threads = given.threads;
   result.deterministic = given.deterministic != 0;
   result.retune = given.retune != 0;
-  check(given.reserved == 0, ErrorCode::unsupported, "reserved is {}: expected 0", given.reserved);
+  result.tune_at_run = given.tune_at_run != 0;
+  check_reserved(given);
   result.limits = limits_of(given.limits);
   read_devices(given, result);
   result.shapes = ranges_of(given.shapes, given.shape_count, result.limits);
@@ -148,9 +155,10 @@ BuildOptions options_of(const lanner_build_options* options) {
 
 LoadOptions options_of(const lanner_load_options* options) {
   const lanner_load_options given = read_options(options);
-  check(given.reserved == 0, ErrorCode::unsupported, "reserved is {}: expected 0", given.reserved);
+  check_reserved(given);
   LoadOptions result;
   result.threads = given.threads;
+  result.tune_at_run = given.tune_at_run != 0;
   result.limits = limits_of(given.limits);
   if (given.weights) {
     const std::filesystem::path path(given.weights);

@@ -52,8 +52,29 @@ Target target_for(const BuildOptions& options) {
   return target;
 }
 
+/// What was asked of a size that the model names, and where.
+struct AskedSize {
+  SymbolInfo range;
+  std::string where;
+};
+using AskedSizes = std::map<std::string, AskedSize>;
+
+std::string range_text(const SymbolInfo& range) {
+  return range.min == range.max ? std::to_string(range.min)
+                                : fmt::format("{} to {}, opt {}", range.min, range.max, range.opt);
+}
+
+/// Sizes of one name are one size, in however many places the model has it.
+void ask_size(AskedSizes& asked, const std::string& name, AskedSize size) {
+  const auto [place, fresh] = asked.emplace(name, size);
+  const auto& [known, where] = place->second;
+  check(fresh || known == size.range, ErrorCode::invalid_argument,
+        "shape: {} is {} at {} and {} at {}; expected one size, as the model has one name for both", name,
+        range_text(size.range), size.where, range_text(known), where);
+}
+
 /// Narrows one input to what the caller will give it.
-void apply_range(Graph& graph, Value& input, const ShapeRange& range, Bindings& fixed) {
+void apply_range(Graph& graph, Value& input, const ShapeRange& range, AskedSizes& asked) {
   check_range(input, range);
   const std::size_t rank = range.opt.rank();
   if (!input.type.ranked()) {
@@ -70,11 +91,8 @@ void apply_range(Graph& graph, Value& input, const ShapeRange& range, Bindings& 
     }
     const auto name = dims[d].as_symbol();
     if (!name) continue; // checked when shapes are bound
-    if (range.min[d] == range.max[d]) {
-      fixed.emplace(*name, range.min[d]);
-    } else {
-      graph.symbols[*name] = {range.min[d], range.max[d], range.opt[d]};
-    }
+    ask_size(asked, *name,
+             {{range.min[d], range.max[d], range.opt[d]}, fmt::format("dim {} of {}", d, input.name())});
   }
 }
 
@@ -86,9 +104,16 @@ Value& input_called(const Graph& graph, const std::string& name, const char* opt
 
 std::unique_ptr<Graph> with_shapes(std::unique_ptr<Graph> graph,
                                    const std::map<std::string, ShapeRange>& shapes) {
-  Bindings fixed;
+  AskedSizes asked;
   for (const auto& [name, range] : shapes)
-    apply_range(*graph, input_called(*graph, name, "shape"), range, fixed);
+    apply_range(*graph, input_called(*graph, name, "shape"), range, asked);
+  Bindings fixed;
+  for (const auto& [name, size] : asked) {
+    if (size.range.min == size.range.max)
+      fixed.emplace(name, size.range.min);
+    else
+      graph->symbols[name] = size.range;
+  }
   fixed.merge(sizes_from_weights(*graph));
   if (fixed.empty()) return graph;
   std::unique_ptr<Graph> narrowed = graph->clone(fixed);
@@ -115,20 +140,24 @@ std::filesystem::path timing_cache_path(const BuildOptions& build) {
   return build.environment.state().timing_cache();
 }
 
-/// A failure may come from sizes that nobody gave.
+/// Of those whose sizes are known.
 void make_opt_variants(EngineState& state, const Control& control) {
-  try {
-    state.make_ahead(state.opt_variants(), control,
-                     [&](const MadeVariant& made) { settle_storages(state, made.program->graph()); });
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::invalid_argument && error.code() != ErrorCode::bad_data) throw;
-    throw Error(error.code(), error.message() + assumed_sizes(*state.graph));
-  }
+  const std::vector<VariantKey> known = state.opt_variants();
+  const auto is_free = [](const HeldStorage& held) { return held.any; };
+  check(!known.empty() || (std::ranges::none_of(state.callers.inputs, is_free) &&
+                           std::ranges::none_of(state.callers.outputs, is_free)),
+        ErrorCode::invalid_argument,
+        "storage any: the layout is chosen for known sizes, and nobody said those of {}; give shapes or "
+        "profiles, or name a layout",
+        open_inputs_text(*state.graph, state.state_inputs()));
+  state.make_ahead(known, control,
+                   [&](const MadeVariant& made) { settle_storages(state, made.program->graph()); });
 }
 
 /// What was asked for in vain is said.
 void warn_of_unused(const EngineState& state, const std::string& model) {
-  const auto made = state.variant(state.opt, state.target.threads);
+  if (!state.opt) return; // nothing was chosen yet
+  const auto made = state.variant(*state.opt, state.target.threads);
   for (const std::string& line : unused_precisions(made->program->graph(), state.target))
     log_message(LogLevel::warning, fmt::format("{}: {}", model, line));
   for (const std::string& line : unkept_placements(made->program->graph(), state.target))
@@ -156,6 +185,9 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   graph = with_pictures(with_shapes(std::move(graph), options.shapes), options.pictures);
   apply_ranks(*graph, options.profiles);
   const std::map<std::string, Preprocess> preprocess = settle_preprocess(*graph, options);
+  std::map<std::string, Preprocess> pictures = preprocess;
+  for (const auto& [input, picture] : options.pictures) pictures.emplace(input, picture.preprocess);
+  expect_pictures(*graph, pictures);
   const WeightValues sources = weights_of(*graph, max_kept_source);
   if (options.stop_after != "import") run_passes(*graph, pass_options(options));
   for (const auto& [input, spec] : preprocess) graph->metadata[preprocess_key + input] = spec.to_json();
@@ -173,10 +205,13 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   state->budget = options.budget;
   state->timing_cache = timing_cache_path(options);
   state->retune = options.retune;
+  state->tune_at_run = options.tune_at_run;
+  check_tune_at_run(*state);
   describe(*state);
   set_callers(*state, {options.states, options.aliases, options.overwritable, options.storages});
   if (options.stop_after.empty()) {
-    state->expect(checked_profiles(*state->graph, options.profiles));
+    state->opt = opt_shapes(*state->graph, state->state_inputs());
+    state->expect(checked_profiles(*state->graph, options.profiles, state->opt));
     make_opt_variants(*state, options.control);
     check_range_ends(*state->graph);
     check_profile_ends(*state->graph, state->profiles);

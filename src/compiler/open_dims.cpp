@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <optional>
 #include <set>
-#include <vector>
+#include <string>
 
-#include <fmt/format.h>
-
-#include "base/joined.h"
-#include "engine/pictures.h"
+#include "engine/given_shapes.h"
 #include "graph/op.h"
 
 namespace lanner {
@@ -61,7 +58,37 @@ std::set<std::string> open_symbols(const Graph& graph) {
   return names;
 }
 
+/// Sizes of a picture's dims where a preprocessing says them.
+Bindings picture_sizes(const Graph& graph, const Value& input, const Preprocess& spec) {
+  Bindings sizes;
+  if (!is_ranked(&input, 1)) return sizes;
+  const Dims& dims = input.type.dims();
+  const auto expect = [&](std::size_t d, std::int64_t size) {
+    if (size > 0 && is_open(graph, dims[d])) sizes.emplace(*dims[d].as_symbol(), size);
+  };
+  expect(0, 1);
+  if (dims.size() != 4) return sizes;
+  const std::size_t rows = spec.channels_last ? 1 : 2;
+  expect(rows, spec.height);
+  expect(rows + 1, spec.width);
+  return sizes;
+}
+
 } // namespace
+
+void expect_pictures(Graph& graph, const std::map<std::string, Preprocess>& preprocess) {
+  Bindings sizes;
+  for (const auto& input : graph.body().parameters())
+    if (const auto spec = preprocess.find(input->name()); spec != preprocess.end())
+      sizes.merge(picture_sizes(graph, *input, spec->second));
+  const Symbols before = graph.symbols;
+  for (const auto& [name, size] : sizes) {
+    SymbolInfo& symbol = graph.symbols[name];
+    symbol.opt = std::clamp(size, symbol.min, symbol.max);
+  }
+  const auto shapes = opt_shapes(graph);
+  if (shapes && !takes_shapes(graph, given_shapes(graph, *shapes))) graph.symbols = before;
+}
 
 Bindings sizes_from_weights(const Graph& graph) {
   const std::set<std::string> open = open_symbols(graph);
@@ -75,23 +102,6 @@ Bindings sizes_from_weights(const Graph& graph) {
   }
   for (const std::string& name : contested) sizes.erase(name);
   return sizes;
-}
-
-std::string assumed_sizes(const Graph& graph) {
-  std::vector<std::string> open, unranked;
-  for (const auto& input : graph.body().parameters()) {
-    if (!input->type.is_tensor()) continue;
-    const std::string text = fmt::format("{}: {}", input->name(), told_type(*input));
-    if (!input->type.ranked())
-      unranked.push_back(text);
-    else if (std::ranges::any_of(input->type.dims(), [&](const Dim& dim) { return is_open(graph, dim); }))
-      open.push_back(text);
-  }
-  std::string told;
-  if (!open.empty()) told += fmt::format("; size 1 was assumed for open dims of {}", joined(open, ", "));
-  if (!unranked.empty()) told += fmt::format("; rank 0 was assumed for {}", joined(unranked, ", "));
-  return told.empty() ? told
-                      : told + "; give the shape: --shape INPUT:SIZES, or shapes= where the engine is built";
 }
 
 } // namespace lanner

@@ -1,7 +1,10 @@
 #pragma once
 // Sizes of inputs that a model leaves open.
 
+#include <map>
 #include <string>
+
+#include <lanner/preprocess.h>
 
 #include "graph/graph.h"
 
@@ -11,8 +14,8 @@ namespace lanner {
 /// two of them decide differently is left out.
 Bindings sizes_from_weights(const Graph& graph);
 
-/// What is assumed of inputs when nothing says more, as the end of a message that a build fails with; empty
-/// where no size is open.
-std::string assumed_sizes(const Graph& graph);
+/// What is expected of inputs whose preprocessing is said: one picture, of the size that the preprocessing
+/// gives. Becomes the opt value of what is open, unless the model does not take it.
+void expect_pictures(Graph& graph, const std::map<std::string, Preprocess>& preprocess);
 
 } // namespace lanner

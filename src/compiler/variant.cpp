@@ -41,6 +41,7 @@ MadeVariant lowered_variant(const EngineState& state, const VariantKey& key, con
     tried.deterministic = true;
   Tuner tuner(tried, seconds, cache, state.constants(), control);
   if (making.sizes_only) tuner.believe();
+  if (making.trusting) tuner.take_vouched();
   std::unique_ptr<Graph> graph = specialised_graph(state.portable(), key.shapes, state.limits, control,
                                                    {backends, own, state.constants()});
   check_aliases(state, *graph);

@@ -23,9 +23,9 @@ namespace {
 
 constexpr int max_runs = 1'000'000, max_contexts = 256;
 
-/// The opt shapes, those that are given, and those of values that are.
+/// Those that are given, and those of values that are; of the rest the opt ones, or ones that fit.
 InputShapes shapes_for(const EngineState& state, const VerifyOptions& options) {
-  InputShapes shapes = state.opt;
+  GivenShapes shapes(state.inputs.size());
   for (const auto& [name, shape] : options.shapes) {
     const std::size_t i = input_number(*state.graph, name);
     check(!state.inputs[i].sequence, ErrorCode::invalid_argument,
@@ -38,10 +38,10 @@ InputShapes shapes_for(const EngineState& state, const VerifyOptions& options) {
     const auto asked = options.shapes.find(name);
     check(asked == options.shapes.end() || asked->second == item.tensor.shape(), ErrorCode::invalid_argument,
           "input {}: the value given is {}, the shape asked for {}", name, item.tensor.shape().to_string(),
-          shapes[i].to_string());
+          asked == options.shapes.end() ? "" : asked->second.to_string());
     shapes[i] = item.tensor.shape();
   }
-  return shapes;
+  return state.sample(std::move(shapes));
 }
 
 void check_options(const VerifyOptions& options) {
@@ -58,11 +58,13 @@ public:
   NetworkVerifier(const Engine& engine, const VerifyOptions& options)
       : engine_(engine), state_(state_of(engine)), options_(options),
         threads_(options.threads > 0 ? options.threads : state_.target.threads),
-        made_(state_.variant(shapes_for(state_, options), threads_, options.control, false)) {}
+        shapes_(shapes_for(state_, options)),
+        made_(state_.variant(shapes_, threads_, options.control, false)) {}
 
   Verification run() {
     NodeFindings found = verified_nodes();
-    Verification result{.nodes = found.nodes,
+    Verification result{.shapes = state_.told_shapes(shapes_),
+                        .nodes = found.nodes,
                         .defined = found.defined,
                         .skipped = found.skipped,
                         .differences = std::move(found.differences),
@@ -124,6 +126,7 @@ private:
   const EngineState& state_;
   const VerifyOptions& options_;
   int threads_;
+  InputShapes shapes_;
   std::shared_ptr<const MadeVariant> made_;
   std::vector<Item> inputs_;
 };

@@ -35,10 +35,11 @@ std::optional<EngineState::ArenaBound> EngineState::make_bound(const ShapeProfil
   const AccountScope charged(account);
   try {
     const auto shapes = profile.max(*graph);
-    if (!shapes || !find_compiler()) return std::nullopt;
+    if (!shapes || !profile.opt || !find_compiler()) return std::nullopt;
     double no_seconds = 0;
-    const MadeVariantPtr model = variants_.of_shapes(profile.opt, target.threads);
-    const MadeVariant made = lowered({*shapes, target.threads}, no_seconds, {model.get(), true}, control);
+    const MadeVariantPtr model = variants_.of_shapes(*profile.opt, target.threads);
+    const MadeVariant made =
+        lowered({*shapes, target.threads}, no_seconds, {.model = model.get(), .sizes_only = true}, control);
     return ArenaBound{made.program->arena_bytes(), made.program};
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) throw;

@@ -25,6 +25,7 @@ namespace lanner {
 struct VariantMaking {
   const MadeVariant* model = nullptr; ///< Whose tactics it takes over; null: it is tuned.
   bool sizes_only = false;            ///< It will never run.
+  bool trusting = false; ///< For a first run: kernels on the project's list are taken without a check.
 };
 
 /// Without a state of its own; thread-safe.
@@ -35,8 +36,8 @@ public:
   /// As Engine::build, without the name of the model before a failure.
   virtual std::shared_ptr<const EngineState> build(const SourcePtr& model, const BuildOptions& options,
                                                    const std::filesystem::path& folder) const = 0;
-  /// Lowered for its shapes and threads: tuned within `seconds`, which become what is left of them, or with
-  /// the tactics of the model where there is one.
+  /// Lowered for its shapes and threads: tuned within `seconds`, which become what is left of them, by
+  /// estimates where these are 0, or with the tactics of the model where there is one.
   virtual MadeVariant variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,
                               double& seconds, const Control& control) const = 0;
   /// Whether the kernels of a lowered graph may run on another number of threads than they were checked for.

@@ -24,7 +24,7 @@ void Context::State::begin_states() {
   GivenShapes given(bound.size());
   for (std::size_t i = 0; i < bound.size(); ++i)
     if (bound[i].tensor.defined()) given[i] = shapes[i];
-  const InputShapes all = completed_shapes(*engine->graph, given, smallest_shapes(*engine->graph));
+  const InputShapes all = *completed_shapes(*engine->graph, given, smallest_shapes(*engine->graph));
   for (std::size_t number = 0; number < engine->states.size(); ++number) {
     const std::size_t input = engine->states[number].input;
     if (is_new(engine->states[number]))

@@ -32,19 +32,29 @@ SourcePtr opened(const std::filesystem::path& path, const Limits& limits, const 
   return open_path(path, account->limits());
 }
 
-/// Of what a caller asks to have prepared.
-VariantKey key_of(const EngineState& state, const Variant& variant) {
+/// By input.
+GivenShapes shapes_given(const EngineState& state, const std::map<std::string, Shape>& shapes,
+                         const char* asked_by) {
   GivenShapes given(state.inputs.size());
-  for (const auto& [name, shape] : variant.shapes) {
+  for (const auto& [name, shape] : shapes) {
     const std::size_t i =
-        with_context([] { return "prepare"; }, [&] { return input_number(*state.graph, name); });
+        with_context([&] { return asked_by; }, [&] { return input_number(*state.graph, name); });
     check(!state.inputs[i].sequence, ErrorCode::invalid_argument,
           "input {}: a shape was given for a sequence", name);
     given[i] = shape_of_records(*state.graph->body().parameter(i), shape);
   }
+  return given;
+}
+
+/// Of what a caller asks to have prepared.
+VariantKey key_of(const EngineState& state, const Variant& variant) {
+  const GivenShapes given = shapes_given(state, variant.shapes, "prepare");
   check_threads(variant.threads);
-  return {completed_shapes(*state.graph, given, state.opt),
-          variant.threads > 0 ? variant.threads : state.target.threads};
+  auto shapes = completed_shapes(*state.graph, given, state.opt);
+  check(shapes.has_value(), ErrorCode::invalid_argument,
+        "prepare: sizes are open that the shapes given do not say; the engine takes {}: give a shape of each",
+        open_inputs_text(*state.graph));
+  return {*std::move(shapes), variant.threads > 0 ? variant.threads : state.target.threads};
 }
 
 } // namespace
@@ -170,6 +180,18 @@ void Engine::prepare(const std::vector<Variant>& variants, const Control& contro
   state_->make_ahead(keys, control);
 }
 
+bool Engine::open_sizes() const {
+  return !state_->opt;
+}
+
+std::map<std::string, Shape> Engine::sample_shapes(const std::map<std::string, Shape>& given,
+                                                   std::int64_t batch) const {
+  const AccountScope charged(state_->account);
+  const DeadlineScope deadline(state_->limits);
+  check(batch >= 0, ErrorCode::invalid_argument, "batch is {}: expected a number of items, or 0", batch);
+  return state_->told_shapes(state_->sample(shapes_given(*state_, given, "shapes"), batch));
+}
+
 Verification Engine::verify(const VerifyOptions& options) const {
   return with_context(
       [&] { return fmt::format("verify {}", name()); },
@@ -185,11 +207,12 @@ std::string Engine::graph_json() const {
 }
 
 std::string Engine::lowered_ir() const {
-  return print(state_->variant(state_->opt, state_->target.threads)->program->graph());
+  return print(state_->shown().variant->program->graph());
 }
 
 std::string Engine::explain_json() const {
-  return lanner::explain_json(*state_, *state_->variant(state_->opt, state_->target.threads));
+  const EngineState::Shown shown = state_->shown();
+  return lanner::explain_json(*state_, shown.shapes, *shown.variant);
 }
 
 } // namespace lanner

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
@@ -230,7 +231,7 @@ Json arenas_json(const Program& program) {
 
 } // namespace
 
-std::string explain_json(const EngineState& state, const MadeVariant& variant) {
+std::string explain_json(const EngineState& state, const InputShapes& shapes, const MadeVariant& variant) {
   std::map<std::string, const NodeReport*> reports;
   for (const NodeReport& report : variant.reports) reports[report.node] = &report;
   const Program& program = *variant.program;
@@ -253,8 +254,15 @@ std::string explain_json(const EngineState& state, const MadeVariant& variant) {
   json["outputs"] = Json::array();
   for (const Binding& binding : state.outputs) json["outputs"].push_back(binding.to_string());
   add_callers(json, state);
+  json["shapes"] = shapes_json(state, shapes);
+  json["open_sizes"] = !state.opt;
   json["source_nodes"] = state.graph->node_count();
   json["notes"] = state.notes;
+  if (!state.opt)
+    json["notes"].push_back(
+        fmt::format("the build was not told the sizes of {}: kernels are chosen at the first run of each, by "
+                    "estimates, or ahead by prepare; told here are those for {}",
+                    open_inputs_text(*state.graph, state.state_inputs()), state.shapes_text(shapes)));
   for (std::string& line : unused_precisions(program.graph(), state.target))
     json["notes"].push_back(std::move(line));
   for (std::string& line : unkept_placements(program.graph(), state.target))

@@ -7,8 +7,8 @@
 
 namespace lanner {
 
-/// JSON with `target`, `memory` and `nodes`; see docs/explain.md.
-std::string explain_json(const EngineState& state, const MadeVariant& variant);
+/// JSON with `target`, `memory` and `nodes` of the variant of these shapes; see docs/explain.md.
+std::string explain_json(const EngineState& state, const InputShapes& shapes, const MadeVariant& variant);
 
 /// What Engine::graph_json gives.
 std::string graph_json(const Graph& graph);

@@ -68,65 +68,28 @@ std::unique_ptr<Graph> inferred_at(const Graph& graph, const GivenShapes& shapes
   return concrete;
 }
 
-bool fits(const Graph& graph, const GivenShapes& shapes) {
-  try {
-    inferred_at(graph, shapes);
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-/// Sizes that the model's constants have or, where they are shapes themselves, hold.
-std::set<std::int64_t> sizes_inside(const Graph& graph) {
-  std::set<std::int64_t> sizes = {1};
-  for (const auto& node : graph.body().nodes()) {
-    const Tensor* constant = node->kind() == "constant" ? node->output()->constant() : nullptr;
-    if (!constant) continue;
-    for (const std::int64_t size : constant->shape()) sizes.insert(size);
-    if (constant->dtype() == DType::i64 && constant->rank() == 1 &&
-        constant->elements() <= max_known_elements)
-      for (const std::int64_t size : constant->as<std::int64_t>())
-        if (size > 0) sizes.insert(size);
-  }
+/// Of all symbols: 1 where nobody said more, as exporters do.
+Bindings usual_sizes(const Graph& graph) {
+  Bindings sizes = known_sizes(graph);
+  for (const auto& [name, symbol] : graph.symbols)
+    sizes.emplace(name, std::clamp<std::int64_t>(1, symbol.min, symbol.max));
   return sizes;
 }
 
-/// The shapes of all inputs whose symbols have these values.
-InputShapes shapes_with(const Graph& graph, const Bindings& bindings) {
-  InputShapes shapes;
-  for (const auto& input : graph.body().parameters()) {
-    Shape shape;
-    if (has_dims(*input))
-      for (const Dim& dim : input->type.dims()) shape.push_back(dim.evaluate(bindings));
-    shapes.push_back(std::move(shape));
-  }
-  return shapes;
-}
-
-Bindings opt_sizes(const Graph& graph) {
-  Bindings bindings;
-  for (const auto& [name, symbol] : graph.symbols) {
-    const std::int64_t wanted = symbol.opt >= 0 ? symbol.opt : 1;
-    bindings[name] = std::clamp(wanted, symbol.min, symbol.max);
-  }
-  return bindings;
-}
-
-/// Shapes that the model takes, in place of `refused`, which it does not: the opt ones, or `refused` with
+/// Shapes that the model takes, in place of `refused`, which it does not: the usual ones, or `refused` with
 /// one size changed to one that is found inside the model.
 std::optional<InputShapes> shapes_taken(const Graph& graph, const GivenShapes& refused) {
-  const Bindings opt = opt_sizes(graph);
+  const Bindings usual = usual_sizes(graph);
   std::size_t tries = 0;
   const auto taken = [&](const Bindings& sizes) -> std::optional<InputShapes> {
     InputShapes shapes = shapes_with(graph, sizes);
     ++tries;
-    return fits(graph, given_shapes(graph, shapes)) ? std::optional(std::move(shapes)) : std::nullopt;
+    return takes_shapes(graph, given_shapes(graph, shapes)) ? std::optional(std::move(shapes)) : std::nullopt;
   };
-  if (auto shapes = taken(opt)) return shapes;
+  if (auto shapes = taken(usual)) return shapes;
   Bindings asked = bind_shapes(graph, refused);
   const Bindings changeable = asked;
-  asked.insert(opt.begin(), opt.end());
+  asked.insert(usual.begin(), usual.end());
   const std::set<std::int64_t> sizes = sizes_inside(graph);
   for (const auto& [name, given] : changeable) {
     for (const std::int64_t size : sizes) {
@@ -162,6 +125,29 @@ std::string shapes_text(const Graph& graph, const GivenShapes& shapes) {
        taken ? fmt::format("; it was exported for {}", shapes_text(graph, given_shapes(graph, *taken))) : "");
 }
 
+/// Whether somebody said which sizes there may be.
+bool is_range(const SymbolInfo& symbol) {
+  return symbol.opt >= 0 && (symbol.min > 0 || symbol.max < INT64_MAX);
+}
+
+/// Sizes that nobody said stay open.
+void check_end(const Graph& graph, const Bindings& sizes) {
+  std::set<std::string> open;
+  for (const auto& input : graph.body().parameters())
+    if (has_dims(*input))
+      for (const Dim& dim : input->type.dims()) dim.collect_symbols(open);
+    else if (input->type.is_tensor())
+      open.insert(input->name());
+  if (std::ranges::all_of(open, [&](const std::string& name) { return sizes.contains(name); })) {
+    graph_at(graph, given_shapes(graph, shapes_with(graph, sizes)));
+    return;
+  }
+  std::vector<std::string> parts;
+  for (const auto& [name, size] : sizes) parts.push_back(fmt::format("{} = {}", name, size));
+  with_context([&] { return fmt::format("the model does not take {}", joined(parts, ", ")); },
+               [&] { infer_types(*graph.clone(sizes)); });
+}
+
 } // namespace
 
 GivenShapes given_shapes(const Graph& graph, const InputShapes& shapes) {
@@ -191,24 +177,95 @@ Bindings bind_shapes(const Graph& graph, const GivenShapes& shapes) {
   return bindings;
 }
 
-InputShapes completed_shapes(const Graph& graph, const GivenShapes& given, const InputShapes& base) {
+std::optional<InputShapes> completed_shapes(const Graph& graph, const GivenShapes& given,
+                                            const std::optional<InputShapes>& base) {
   Bindings sizes = bind_shapes(graph, given);
-  sizes.merge(bind_shapes(graph, given_shapes(graph, base)));
-  InputShapes shapes = base;
+  if (base) sizes.merge(bind_shapes(graph, given_shapes(graph, *base)));
+  sizes.merge(known_sizes(graph));
+  InputShapes shapes = base.value_or(InputShapes(given.size()));
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const Value& input = *graph.body().parameter(i);
     if (given[i]) {
       shapes[i] = *given[i];
     } else if (has_dims(input)) {
       shapes[i] = {};
-      for (const Dim& dim : input.type.dims()) shapes[i].push_back(dim.evaluate(sizes));
+      for (const Dim& dim : input.type.dims()) {
+        if (is_open(dim, sizes)) return std::nullopt;
+        shapes[i].push_back(dim.evaluate(sizes));
+      }
+    } else if (input.type.is_tensor() && !base) {
+      return std::nullopt; // of any rank
     }
   }
   return shapes;
 }
 
-InputShapes opt_shapes(const Graph& graph) {
-  return shapes_with(graph, opt_sizes(graph));
+Bindings known_sizes(const Graph& graph) {
+  Bindings sizes;
+  for (const auto& [name, symbol] : graph.symbols) {
+    if (symbol.opt >= 0)
+      sizes[name] = std::clamp(symbol.opt, symbol.min, symbol.max);
+    else if (symbol.min == symbol.max)
+      sizes[name] = symbol.min;
+  }
+  return sizes;
+}
+
+InputShapes shapes_with(const Graph& graph, const Bindings& sizes) {
+  InputShapes shapes;
+  for (const auto& input : graph.body().parameters()) {
+    Shape shape;
+    if (has_dims(*input))
+      for (const Dim& dim : input->type.dims()) shape.push_back(dim.evaluate(sizes));
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
+bool takes_shapes(const Graph& graph, const GivenShapes& shapes) {
+  try {
+    inferred_at(graph, shapes);
+    return true;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled) throw;
+    return false;
+  }
+}
+
+std::set<std::int64_t> sizes_inside(const Graph& graph) {
+  std::set<std::int64_t> sizes = {1};
+  for (const auto& node : graph.body().nodes()) {
+    const Tensor* constant = node->kind() == "constant" ? node->output()->constant() : nullptr;
+    if (!constant) continue;
+    for (const std::int64_t size : constant->shape()) sizes.insert(size);
+    if (constant->dtype() == DType::i64 && constant->rank() == 1 &&
+        constant->elements() <= max_known_elements)
+      for (const std::int64_t size : constant->as<std::int64_t>())
+        if (size > 0) sizes.insert(size);
+  }
+  return sizes;
+}
+
+std::string open_inputs_text(const Graph& graph, std::span<const std::size_t> states) {
+  const Bindings known = known_sizes(graph);
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < graph.body().parameters().size(); ++i) {
+    const Value& input = *graph.body().parameter(i);
+    if (!input.type.is_tensor() || std::ranges::find(states, i) != states.end()) continue;
+    const bool open =
+        !input.type.ranked() ||
+        std::ranges::any_of(input.type.dims(), [&](const Dim& dim) { return is_open(dim, known); });
+    if (open) parts.push_back(fmt::format("{}: {}", input.name(), told_type(input)));
+  }
+  return joined(parts, ", ");
+}
+
+std::optional<InputShapes> opt_shapes(const Graph& graph, std::span<const std::size_t> states) {
+  if (!open_inputs_text(graph, states).empty()) return std::nullopt;
+  const GivenShapes none(graph.body().parameters().size());
+  if (auto shapes = completed_shapes(graph, none, {})) return shapes;
+  InputShapes shapes = shapes_with(graph, usual_sizes(graph));
+  return takes_shapes(graph, given_shapes(graph, shapes)) ? std::optional(std::move(shapes)) : std::nullopt;
 }
 
 InputShapes smallest_shapes(const Graph& graph) {
@@ -228,15 +285,15 @@ std::unique_ptr<Graph> graph_at(const Graph& graph, const GivenShapes& shapes) {
 }
 
 void check_range_ends(const Graph& graph) {
-  const Bindings opt = opt_sizes(graph);
+  const Bindings opt = known_sizes(graph);
   Bindings smallest = opt, largest = opt;
   for (const auto& [name, symbol] : graph.symbols) {
-    if (symbol.opt < 0) continue; // nobody gave a range
+    if (!is_range(symbol)) continue;
     smallest[name] = symbol.min;
     largest[name] = symbol.max;
   }
   for (const Bindings& end : {smallest, largest})
-    if (end != opt) graph_at(graph, given_shapes(graph, shapes_with(graph, end)));
+    if (end != opt) check_end(graph, end);
 }
 
 } // namespace lanner

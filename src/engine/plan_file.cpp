@@ -79,9 +79,12 @@ public:
     read_target(target, *state);
     describe(*state);
     read_callers_of(target, *state);
-    state->opt = read_shapes(target, *state);
+    state->opt.reset();
+    if (!target.at("shapes").is_null()) state->opt = read_shapes(target, *state);
     state->expect(
         parse_profiles(target.value("profiles", nlohmann::json::array()), *state->graph, state->opt));
+    state->tune_at_run = options_.tune_at_run;
+    check_tune_at_run(*state);
     state->timing_cache = options_.environment.state().timing_cache();
     take_over(*state, read_variants(target, *state), why_not_here(target, state->target));
     return state;
@@ -276,7 +279,8 @@ private:
   /// engine's.
   std::vector<VariantKey> read_variants(const nlohmann::json& target, const EngineState& state) const {
     const int built_for = target.at("threads").get<int>();
-    std::vector<VariantKey> keys{{state.opt, state.target.threads}};
+    std::vector<VariantKey> keys;
+    if (state.opt) keys.push_back({*state.opt, state.target.threads});
     const auto found = file_.metadata().find(variants_key);
     if (found == file_.metadata().end()) return keys;
     const nlohmann::json entries = parse_json(found->second, options_.limits);

@@ -11,8 +11,8 @@ namespace lanner {
 inline constexpr const char* digest_key = "lanner.digest";
 inline constexpr const char* target_key = "lanner.target";
 inline constexpr const char* weights_key = "lanner.weights";
-/// Shapes and threads of the variants beside the first one, which `target` tells; absent where there are
-/// none.
+/// Shapes and threads of the variants beside that of the opt shapes, which `target` tells where there are
+/// any; absent where there are none.
 inline constexpr const char* variants_key = "lanner.variants";
 
 /// Names and versions of the operators from outside that it needs; absent where there are none.

@@ -45,7 +45,7 @@ Json shapes_json(const InputShapes& shapes) {
 /// Gathers what goes into the file.
 class PlanWriter {
 public:
-  /// `variants`: that of the opt shapes first.
+  /// `variants`: that of the opt shapes first, where there are any.
   PlanWriter(const EngineState& state, const SaveOptions& options, std::vector<SavedVariant> variants)
       : state_(state), variants_(std::move(variants)), options_(options) {}
 
@@ -70,7 +70,7 @@ public:
                                  {"lanner.version", std::string(version())},
                                  {target_key, target_json()},
                                  {weights_key, exact_json_text(weights_)}};
-    if (variants_.size() > 1) metadata[variants_key] = variants_json();
+    if (variants_.size() > told_by_target()) metadata[variants_key] = variants_json();
     if (!operators_.empty()) metadata[operators_key] = exact_json_text(operators_);
     metadata[digest_key] = plan_digest(metadata, items);
     write_safetensors(path, items, metadata);
@@ -205,7 +205,7 @@ private:
               {"precisions", precisions},
               {"deterministic", state_.target.deterministic},
               {"budget", state_.target.deterministic ? 0 : state_.budget}, // times nothing
-              {"shapes", shapes_json(state_.opt)}};
+              {"shapes", state_.opt ? shapes_json(*state_.opt) : Json()}};
     for (const PrecisionPin& pin : precision.pins)
       json["pins"].push_back({{"pattern", pin.pattern}, {"type", to_string(pin.type)}});
     if (precision.strict) json["strict"] = true;
@@ -216,9 +216,12 @@ private:
     return exact_json_text(json);
   }
 
+  /// How many variants the target tells of: that of the opt shapes, where there are any.
+  std::size_t told_by_target() const { return state_.opt ? 1 : 0; }
+
   std::string variants_json() const {
     Json json = Json::array();
-    for (std::size_t i = 1; i < variants_.size(); ++i)
+    for (std::size_t i = told_by_target(); i < variants_.size(); ++i)
       json.push_back(
           {{"shapes", shapes_json(variants_[i].first.shapes)}, {"threads", variants_[i].first.threads}});
     return exact_json_text(json);

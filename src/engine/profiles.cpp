@@ -30,12 +30,13 @@ GivenShapes shapes_of(const ShapeProfile& profile, Shape ShapeRange::*end) {
 }
 
 /// With the opt shapes of inputs that nobody named.
-ShapeProfile completed(const Graph& graph, ShapeProfile profile, const InputShapes& opt) {
+ShapeProfile completed(const Graph& graph, ShapeProfile profile, const std::optional<InputShapes>& opt) {
   profile.opt = completed_shapes(graph, shapes_of(profile, &ShapeRange::opt), opt);
   return profile;
 }
 
-ShapeProfile checked_profile(const Graph& graph, const Ranges& ranges, const InputShapes& opt) {
+ShapeProfile checked_profile(const Graph& graph, const Ranges& ranges,
+                             const std::optional<InputShapes>& opt) {
   check(!ranges.empty(), ErrorCode::invalid_argument,
         "no shape is given; expected a min, opt and max one of at least one input");
   ShapeProfile profile;
@@ -115,14 +116,16 @@ void apply_ranks(Graph& graph, std::span<const Ranges> profiles) {
   }
 }
 
-std::vector<ShapeProfile> checked_profiles(const Graph& graph, std::span<const Ranges> profiles) {
+std::vector<ShapeProfile> checked_profiles(const Graph& graph, std::span<const Ranges> profiles,
+                                           const std::optional<InputShapes>& opt) {
   check(profiles.size() <= max_profiles, ErrorCode::invalid_argument,
         "{} profiles are given, expected at most {}", profiles.size(), max_profiles);
-  const InputShapes opt = opt_shapes(graph);
   std::vector<ShapeProfile> checked;
-  for (const Ranges& ranges : profiles)
+  for (const Ranges& ranges : profiles) {
+    const std::optional<InputShapes> base = opt || checked.empty() ? opt : checked.front().opt;
     checked.push_back(with_context([&] { return where(checked.size()); },
-                                   [&] { return checked_profile(graph, ranges, opt); }));
+                                   [&] { return checked_profile(graph, ranges, base); }));
+  }
   return checked;
 }
 
@@ -131,9 +134,10 @@ void check_profile_ends(const Graph& graph, std::span<const ShapeProfile> profil
     with_context([&] { return where(i); },
                  [&] {
                    for (const auto end : {&ShapeRange::min, &ShapeRange::max}) {
-                     const InputShapes shapes =
-                         completed_shapes(graph, shapes_of(profiles[i], end), profiles[i].opt);
-                     if (shapes != profiles[i].opt) graph_at(graph, given_shapes(graph, shapes));
+                     const GivenShapes given = shapes_of(profiles[i], end);
+                     const auto shapes = completed_shapes(graph, given, profiles[i].opt);
+                     if (!shapes || shapes != profiles[i].opt)
+                       graph_at(graph, shapes ? given_shapes(graph, *shapes) : given);
                    }
                  });
 }
@@ -153,7 +157,8 @@ nlohmann::ordered_json profiles_json(std::span<const ShapeProfile> profiles) {
 }
 
 std::vector<ShapeProfile> parse_profiles(const nlohmann::json& json, const Graph& graph,
-                                         const InputShapes& opt) {
+                                         const std::optional<InputShapes>& opt) {
+  const std::size_t inputs = graph.body().parameters().size();
   check(json.size() <= max_profiles, ErrorCode::bad_data, "the plan has {} profiles, expected at most {}",
         json.size(), max_profiles);
   std::vector<ShapeProfile> profiles;
@@ -163,11 +168,11 @@ std::vector<ShapeProfile> parse_profiles(const nlohmann::json& json, const Graph
       auto& range = profile.ranges.emplace_back();
       if (ends.is_null()) continue;
       range = ShapeRange{parse_sizes(ends.at(0)), parse_sizes(ends.at(1)), parse_sizes(ends.at(2))};
-      check(profile.ranges.size() <= opt.size(), ErrorCode::bad_data, "a profile has too many ranges");
+      check(profile.ranges.size() <= inputs, ErrorCode::bad_data, "a profile has too many ranges");
       check_range(*graph.body().parameter(profile.ranges.size() - 1), *range);
     }
-    check(profile.ranges.size() == opt.size(), ErrorCode::bad_data, "a profile has {} ranges for {} inputs",
-          profile.ranges.size(), opt.size());
+    check(profile.ranges.size() == inputs, ErrorCode::bad_data, "a profile has {} ranges for {} inputs",
+          profile.ranges.size(), inputs);
     profiles.push_back(completed(graph, std::move(profile), opt));
   }
   return profiles;

@@ -21,7 +21,8 @@ inline constexpr std::size_t max_profiles = 32;
 /// One of BuildOptions::profiles.
 struct ShapeProfile {
   std::vector<std::optional<ShapeRange>> ranges; ///< By input; those that nobody named have any sizes.
-  InputShapes opt;                               ///< Of all inputs: what is tuned.
+  /// Of all inputs: what is tuned. Unset where it leaves sizes of others open.
+  std::optional<InputShapes> opt;
   /// The largest of all inputs; nothing where an input may have any sizes.
   std::optional<InputShapes> max(const Graph& graph) const;
   bool holds(const InputShapes& shapes) const;
@@ -34,10 +35,11 @@ void check_range(const Value& input, const ShapeRange& range);
 /// Gives inputs of any rank the one that all profiles say, before passes look at the graph.
 void apply_ranks(Graph& graph, std::span<const std::map<std::string, ShapeRange>> profiles);
 
-/// What was asked for, checked against the model. Throws Error{invalid_argument} that begins with the
-/// profile's number, from 1.
+/// What was asked for, checked against the model; inputs that a profile does not name are as in `opt`. Throws
+/// Error{invalid_argument} that begins with the profile's number, from 1.
 std::vector<ShapeProfile> checked_profiles(const Graph& graph,
-                                           std::span<const std::map<std::string, ShapeRange>> profiles);
+                                           std::span<const std::map<std::string, ShapeRange>> profiles,
+                                           const std::optional<InputShapes>& opt);
 
 /// Throws the same where the model cannot take a profile's smallest or largest shapes.
 void check_profile_ends(const Graph& graph, std::span<const ShapeProfile> profiles);
@@ -45,6 +47,6 @@ void check_profile_ends(const Graph& graph, std::span<const ShapeProfile> profil
 /// As a plan keeps them, and back: hostile JSON is Error{bad_data} or a JSON exception.
 nlohmann::ordered_json profiles_json(std::span<const ShapeProfile> profiles);
 std::vector<ShapeProfile> parse_profiles(const nlohmann::json& json, const Graph& graph,
-                                         const InputShapes& opt);
+                                         const std::optional<InputShapes>& opt);
 
 } // namespace lanner

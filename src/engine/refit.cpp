@@ -112,6 +112,7 @@ private:
     made->notes = old_.notes;
     made->timing_cache = old_.timing_cache;
     made->retune = old_.retune;
+    made->tune_at_run = old_.tune_at_run;
     return made;
   }
 

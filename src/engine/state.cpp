@@ -1,6 +1,7 @@
 #include "engine/state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include "engine/given_shapes.h"
 #include "engine/measure_machine.h"
 #include "engine/pictures.h"
+#include "engine/sample_shapes.h"
 #include "graph/op.h"
 
 namespace lanner {
@@ -88,6 +90,14 @@ std::vector<Binding> output_bindings(const Graph& graph) {
   return bindings;
 }
 
+void check_tune_at_run(const EngineState& state) {
+  if (!state.tune_at_run) return;
+  check(state.budget > 0 && !state.target.deterministic, ErrorCode::invalid_argument,
+        "tune_at_run: this engine times nothing, as its budget is 0 or it is deterministic; expected one that "
+        "may time kernels, or no tune_at_run");
+  compiler_for("tune_at_run", "prepare the shapes where the plan is built");
+}
+
 /// What a variant takes its tactics from.
 struct EngineState::Model {
   MadeVariantPtr variant;   ///< Null: there is nothing like it.
@@ -98,11 +108,24 @@ MadeVariantPtr EngineState::variant(const InputShapes& shapes, int threads, cons
                                     bool tune) const {
   const AccountScope charged(account); // for the engine, whichever context asks
   const VariantKey key{shapes, threads};
-  if (tune) {
+  if (tune || tune_at_run) {
     double seconds = budget;
     return tuned(key, seconds, control);
   }
-  return variants_.get(key, false, control, [&] { return ready(make_like(key, control)); });
+  MadeVariantPtr made = variants_.get(key, false, control, [&] { return ready(make_like(key, control)); });
+  tell_untimed(key, *made);
+  return made;
+}
+
+/// Who leaves sizes open and never prepares them gets kernels that nobody timed: that is said once.
+void EngineState::tell_untimed(const VariantKey& key, const MadeVariant& made) const {
+  const bool asked_for = budget <= 0 || target.deterministic;
+  if (opt || !profiles.empty() || made.ahead || asked_for || told_untimed_.exchange(true)) return;
+  log_message(LogLevel::warning,
+              fmt::format("{}: the build was not told the sizes of {}, so kernels for {} are chosen by "
+                          "estimates, not timed; to time them give shapes or profiles to the build, call "
+                          "prepare, or set tune_at_run",
+                          graph->name, open_inputs_text(*graph, state_inputs()), shapes_text(key.shapes)));
 }
 
 MadeVariantPtr EngineState::tuned(const VariantKey& key, double& seconds, const Control& control) const {
@@ -130,17 +153,48 @@ void EngineState::make_ahead(std::span<const VariantKey> variants, const Control
 
 void EngineState::expect(std::vector<ShapeProfile> expected) {
   profiles = std::move(expected);
-  if (!profiles.empty()) opt = profiles.front().opt;
-  variants_.pin(opt);
-  for (const ShapeProfile& profile : profiles) variants_.pin(profile.opt);
+  if (!profiles.empty() && profiles.front().opt) opt = profiles.front().opt;
+  for (const VariantKey& key : opt_variants()) variants_.pin(key.shapes);
 }
 
 std::vector<VariantKey> EngineState::opt_variants() const {
-  std::vector<VariantKey> keys{{opt, target.threads}};
-  for (const ShapeProfile& profile : profiles)
-    if (std::ranges::find(keys, profile.opt, &VariantKey::shapes) == keys.end())
-      keys.push_back({profile.opt, target.threads});
+  std::vector<VariantKey> keys;
+  const auto add = [&](const std::optional<InputShapes>& shapes) {
+    if (shapes && std::ranges::find(keys, *shapes, &VariantKey::shapes) == keys.end())
+      keys.push_back({*shapes, target.threads});
+  };
+  add(opt);
+  for (const ShapeProfile& profile : profiles) add(profile.opt);
   return keys;
+}
+
+EngineState::Shown EngineState::shown() const {
+  if (opt) return {*opt, variant(*opt, target.threads)};
+  for (const bool ahead : {true, false})
+    for (const auto& [key, made] : variants_.list())
+      if (made->ahead == ahead && key.threads == target.threads) return {key.shapes, made};
+  InputShapes shapes = sample(GivenShapes(inputs.size()));
+  const AccountScope charged(account);
+  const VariantKey key{shapes, target.threads};
+  return {std::move(shapes), variants_.get(key, false, {}, [&] { return ready(make_like(key, {})); })};
+}
+
+InputShapes EngineState::sample(GivenShapes given, std::int64_t batch) const {
+  const std::vector<std::size_t> begin_empty = state_inputs();
+  return sample_shapes(portable(), {std::move(given), opt, batch, begin_empty});
+}
+
+std::map<std::string, Shape> EngineState::told_shapes(const InputShapes& shapes) const {
+  std::map<std::string, Shape> told;
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    if (!inputs[i].sequence) told[inputs[i].name] = told_shape(*graph->body().parameter(i), shapes[i]);
+  return told;
+}
+
+std::vector<std::size_t> EngineState::state_inputs() const {
+  std::vector<std::size_t> numbers;
+  for (const StatePair& pair : states) numbers.push_back(pair.input);
+  return numbers;
 }
 
 const ShapeProfile* EngineState::profile_of(const InputShapes& shapes) const {
@@ -164,7 +218,7 @@ MadeVariant EngineState::make_like(const VariantKey& key, const Control& control
   const Compiler* compiler = find_compiler();
   if (!compiler && !variants_.of_shapes(key.shapes, key.threads)) fail_without_compiler(key);
   const Model model = tactic_source(key.shapes, key.threads);
-  if (!model.variant) return lowered(key, no_seconds, {}, control);
+  if (!model.variant) return lowered(key, no_seconds, {.trusting = true}, control);
   if (model.same_shapes && !model.variant->program->on_host()) return *model.variant;
   const Graph& chosen = model.variant->program->graph();
   const Target own = target_of(key.threads);
@@ -192,6 +246,11 @@ void EngineState::fail_without_compiler(const VariantKey& key) const {
     std::string text = shapes_text(other.shapes);
     if (std::ranges::find(known, text) == known.end()) known.push_back(std::move(text));
   }
+  check(!known.empty(), ErrorCode::unsupported,
+        "{}: no variant for {}: the plan was built without sizes of {}, and this library (liblanner-runtime) "
+        "has no compiler to make one; build the plan with shapes or profiles, call prepare before it is "
+        "saved, or link liblanner",
+        graph->name, shapes_text(key.shapes), open_inputs_text(*graph, state_inputs()));
   if (known.size() > shown) {
     known.resize(shown);
     known.emplace_back("others");
@@ -216,7 +275,7 @@ std::shared_ptr<const Program> EngineState::same_kernels(const Graph& lowered, c
 }
 
 void EngineState::check_fits(std::size_t input, const Shape& shape) const {
-  if (input < opt.size() && opt[input] == shape) return;
+  if (opt && input < opt->size() && (*opt)[input] == shape) return;
   const std::pair key(input, std::vector<std::int64_t>(shape.begin(), shape.end()));
   {
     const std::lock_guard lock(fitting_mutex_);
@@ -237,15 +296,34 @@ const Graph& EngineState::portable() const {
 }
 
 /// One with the same shapes and other threads, else the one that was tuned for the profile that holds the
-/// shapes, else the first of all.
+/// shapes, else the first of all, else of those that were made ahead the one of nearest size.
 EngineState::Model EngineState::tactic_source(const InputShapes& shapes, int threads) const {
   if (auto same = variants_.of_shapes(shapes, threads)) return {std::move(same), true};
   const ShapeProfile* profile = profile_of(shapes);
-  if (!profile && !profiles.empty())
+  if (!profile && !profiles.empty() && opt)
     log_message(LogLevel::warning,
                 fmt::format("{}: no profile holds the shapes {}; kernels are chosen as for {}", graph->name,
-                            shapes_text(shapes), shapes_text(opt)));
-  return {variants_.of_shapes(profile ? profile->opt : opt, threads), false};
+                            shapes_text(shapes), shapes_text(*opt)));
+  const std::optional<InputShapes>& like = profile ? profile->opt : opt;
+  return {like ? variants_.of_shapes(*like, threads) : nearest_ahead(shapes, threads), false};
+}
+
+MadeVariantPtr EngineState::nearest_ahead(const InputShapes& shapes, int threads) const {
+  const auto elements = [](const InputShapes& all) {
+    double sum = 1;
+    for (const Shape& shape : all) sum += static_cast<double>(shape.elements());
+    return std::log(sum);
+  };
+  const double wanted = elements(shapes);
+  MadeVariantPtr nearest;
+  std::pair<double, bool> best;
+  for (const auto& [key, made] : variants_.list()) {
+    const std::pair distance(std::abs(elements(key.shapes) - wanted), key.threads != threads);
+    if (!made->ahead || (nearest && distance >= best)) continue;
+    nearest = made;
+    best = distance;
+  }
+  return nearest;
 }
 
 /// `x: [1, 6], mask: [1, 6]`.

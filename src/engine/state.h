@@ -1,6 +1,7 @@
 #pragma once
 // What an Engine shares among its copies and contexts.
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,17 +49,20 @@ struct EngineState {
   AccountPtr account; ///< Of what the engine holds; a context's has this one for its base.
   std::map<std::string, Preprocess, std::less<>> preprocess;
   std::vector<std::optional<PictureOptions>> pictures; ///< By input.
-  InputShapes opt;                                     ///< What the build tuned for first.
+  /// What the build tuned for first; unset where sizes are open that it was not told.
+  std::optional<InputShapes> opt;
   CallerMemory callers;                                ///< By number of `inputs` and `outputs`.
   std::vector<StatePair> states;
   std::vector<ShapeProfile> profiles; ///< In the order in which shapes are looked for in them.
   std::vector<std::string> notes;     ///< What `explain` tells of the whole: why a plan was tuned again.
   std::filesystem::path timing_cache;
-  bool retune = false; ///< Seconds in the cache are not looked at.
+  bool retune = false;      ///< Seconds in the cache are not looked at.
+  bool tune_at_run = false; ///< As BuildOptions::tune_at_run.
 
   /// The variant for these shapes, made now if it is new, while others of the engine may run, and wait for
-  /// none but this one. Thread-safe. `tune` measures within the budget, unless that was done for it; else it
-  /// takes over what the tuning of shapes like them chose.
+  /// none but this one. Thread-safe. `tune` measures within the budget, unless that was done for it, and so
+  /// does every call where `tune_at_run` is set; else it takes over what the tuning of shapes like them chose,
+  /// or where there is none chooses by estimates among kernels that need no check.
   MadeVariantPtr variant(const InputShapes& shapes, int threads, const Control& control = {},
                          bool tune = true) const;
   /// Puts a ready one in, as one made ahead (a loaded plan's).
@@ -73,8 +77,23 @@ struct EngineState {
   /// it) needs more than; nothing where the profile lets sizes open or its largest shapes cannot be made. The
   /// first call makes a program of these, without timing or trying a kernel. Thread-safe.
   std::optional<std::uint64_t> arena_bound(std::size_t profile, const Control& control = {}) const;
-  /// What a build makes ahead: for the opt shapes, and for those of each profile.
+  /// What a build makes ahead: for the opt shapes, and for those of each profile, as far as they are known.
   std::vector<VariantKey> opt_variants() const;
+  /// What stands for the engine where nobody says shapes: the variant of the opt ones, else one that was made,
+  /// ahead before others, else that of sample_shapes().
+  struct Shown {
+    InputShapes shapes;
+    MadeVariantPtr variant;
+  };
+  Shown shown() const;
+  /// As Engine::sample_shapes, of the engine's own shapes. Thread-safe.
+  InputShapes sample(GivenShapes given, std::int64_t batch = 0) const;
+  /// By name, of inputs that have shapes, as callers say them.
+  std::map<std::string, Shape> told_shapes(const InputShapes& shapes) const;
+  /// `x: [1, 6], mask: [1, 6]`, as callers say them.
+  std::string shapes_text(const InputShapes& shapes) const;
+  /// Numbers of the inputs that are states.
+  std::vector<std::size_t> state_inputs() const;
   /// Tunes each of these within the budget of one build: what one leaves of its share is for those behind it.
   /// Thread-safe. `made` is told of each before the next is made.
   void make_ahead(std::span<const VariantKey> variants, const Control& control,
@@ -94,7 +113,6 @@ struct EngineState {
 private:
   TeamsNeeded teams_; ///< Contexts hold this state, so that threads last as long as they.
   struct Model;
-  std::string shapes_text(const InputShapes& shapes) const;
   /// `seconds` that tuning may take become what is left of them.
   struct ArenaBound {
     std::uint64_t bytes = 0;
@@ -102,6 +120,8 @@ private:
   };
   MadeVariantPtr tuned(const VariantKey& key, double& seconds, const Control& control) const;
   Model tactic_source(const InputShapes& shapes, int threads) const;
+  MadeVariantPtr nearest_ahead(const InputShapes& shapes, int threads) const;
+  void tell_untimed(const VariantKey& key, const MadeVariant& made) const;
   MadeVariant make_like(const VariantKey& key, const Control& control) const;
   MadeVariant lowered(const VariantKey& key, double& seconds, const VariantMaking& making,
                       const Control& control) const;
@@ -113,6 +133,7 @@ private:
   Target target_of(int threads) const;
 
   mutable Variants variants_;
+  mutable std::atomic<bool> told_untimed_{false};
   std::unique_ptr<WeightStore> constants_;
   mutable std::mutex bounds_mutex_;
   mutable std::map<std::size_t, std::optional<ArenaBound>> bounds_; ///< By profile, of those asked for.
@@ -125,6 +146,9 @@ private:
 /// What an engine's copies share; lives as long as one of them or of their contexts.
 const EngineState& state_of(const Engine& engine);
 Engine engine_of(std::shared_ptr<const EngineState> state);
+
+/// Throws Error{invalid_argument, unsupported} where `tune_at_run` is set and nothing may be timed.
+void check_tune_at_run(const EngineState& state);
 
 /// What was measured of the machine, where the target may know.
 void set_limits(Target& target, const EnvironmentState& environment);

@@ -110,6 +110,9 @@ Cost Tuner::known(const std::string& name, const Backend& backend, const Tactic&
     cost.trust = verdict->right() ? Trust::checked : Trust::none;
     cost.wrong = verdict->wrong;
   }
+  if (takes_vouched_ && cost.trust == Trust::none && cost.wrong.empty() &&
+      vouched(backend, tactic.kernel, lies_within(tactic)))
+    cost.trust = Trust::vouched;
   return cost;
 }
 

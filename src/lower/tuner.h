@@ -73,6 +73,8 @@ public:
   /// From now on what is not known is believed: for programs that tell how much memory they need, and never
   /// run.
   void believe() noexcept { believes_ = true; }
+  /// From now on kernels of the project's list are taken without a check: for a first run, which waits.
+  void take_vouched() noexcept { takes_vouched_ = true; }
 
   double budget() const noexcept { return budget_; }
   double spent() const noexcept { return spent_; }
@@ -99,7 +101,7 @@ private:
   WeightStore& constants_;
   const Control& control_;
   double spent_ = 0, network_ = 0;
-  bool believes_ = false;
+  bool believes_ = false, takes_vouched_ = false;
   std::shared_ptr<TrialData> data_; ///< Of the node that was tried last.
   std::string data_name_;
   std::map<std::string, Verdict> failed_now_; ///< Failures of this build alone.

@@ -192,7 +192,7 @@ TEST_F(CustomPlan, SaysWhichOperatorIsMissing) {
 TEST_F(CustomPlan, GivesItsStateBack) {
   const Engine engine = Engine::load(saved(), load_options());
   const EngineState& state = state_of(engine);
-  const auto made = state.variant(state.opt, 1);
+  const auto made = state.shown().variant;
   std::size_t found = 0;
   for (const auto& node : made->program->graph().body().nodes())
     if (node->tactic.kernel == "own.Scale") {

@@ -108,7 +108,7 @@ Answers answers(const Engine& engine) {
 /// Backends of the kernels that its opt shapes run by.
 std::set<std::string> used(const Engine& engine) {
   const EngineState& state = state_of(engine);
-  const auto made = state.variant(state.opt, state.target.threads);
+  const auto made = state.shown().variant;
   std::set<std::string> names;
   for (const auto& node : made->program->graph().body().nodes())
     if (node->kind() != "constant" && node->tactic.backend != alias_backend)

@@ -24,7 +24,7 @@ inline std::shared_ptr<EngineState> engine_state(std::unique_ptr<const Graph> gr
 
 /// Its program for opt shapes and one thread.
 inline void set_program(const EngineState& state, std::shared_ptr<const Program> program) {
-  state.adopt(state.opt, 1, {std::move(program), {}, 1});
+  state.adopt(*state.opt, 1, {std::move(program), {}, 1});
 }
 
 /// An engine of one thread that runs `lowered` by kernels of `backend`, which must outlive it.

@@ -226,7 +226,7 @@ std::string with_a_hop() {
 
 TEST_F(WeightStreams, BeginAnewBehindAStepOnTheHost) {
   const Network net = network(with_a_hop());
-  ASSERT_GT(net.state->variant(net.state->opt, 1)->program->segments().size(), 2u);
+  ASSERT_GT(net.state->variant(*net.state->opt, 1)->program->segments().size(), 2u);
   net.engine().set_weight_budget(net.bytes().least);
   for (unsigned seed = 1; seed < 6; ++seed) {
     fake_cuda_defer(seed);

@@ -63,7 +63,7 @@ def test_a_constant_of_the_exported_size():
     assert engine({"x": ones(3, 6)})["y"].shape == (3, 6)
     concat = helper.make_node("Concat", ["x", "p"], ["y"], name="beside", axis=1)
     with pytest.raises(lanner.InvalidArgument, match=r"node beside: .*; it was exported for x: \[3, 6\]"):
-        lanner.build(model_of([concat], {"p": ones(3, 6)}).SerializeToString(), budget=0)
+        lanner.build(model_of([concat], {"p": ones(3, 6)}).SerializeToString(), budget=0)({"x": ones(1, 6)})
 
 
 def test_it_is_checked_once_a_plan_is_loaded(reshaped, tmp_path):

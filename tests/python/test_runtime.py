@@ -102,6 +102,19 @@ def test_shapes_without_a_variant_are_refused_in_a_line(plan):
     assert numbers(after).size == 10  # The others still run.
 
 
+def test_a_plan_without_sizes_runs_what_was_prepared_and_says_what_to_do(model, tmp_path):
+    open_engine, path = lanner.build(model, threads=1, budget=0), tmp_path / "open.plan"
+    open_engine.save(path)
+    said = probe(("load", path), ("run", "2x3x8x8"))[-1]
+    assert said.startswith("error: unsupported: ") and "no variant for input: [2, 3, 8, 8]" in said
+    assert "built without sizes of input: f32[N, 3, 8, 8]" in said and "prepare" in said and said.endswith(REMEDY)
+    open_engine.prepare({"input": (2, 3, 8, 8)})
+    open_engine.save(path)
+    _, ready, refused = probe(("load", path), ("run", "2x3x8x8"), ("run", "1x3x8x8"))
+    np.testing.assert_array_equal(numbers(ready), expected(open_engine, 2))
+    assert "the plan has input: [2, 3, 8, 8]" in refused and refused.endswith(REMEDY)
+
+
 def test_what_was_prepared_is_ready_and_the_rest_is_refused(plan):
     _, ready, refused = probe(("load", plan), ("prepare", "2x3x8x8"), ("prepare", "3x3x8x8"))
     assert ready == "2x3x8x8"

@@ -91,7 +91,7 @@ inline bool any_node(const Region& region, std::string_view kind, std::string_vi
 }
 
 inline const Graph& lowered(const Engine& engine) {
-  return state_of(engine).variant(state_of(engine).opt, engine.threads())->program->graph();
+  return state_of(engine).shown().variant->program->graph();
 }
 
 } // namespace lanner::test

@@ -5,6 +5,7 @@
 #include "backends/backends.h"
 #include "compiler/open_dims.h"
 #include "compiler/variant.h"
+#include "engine/sample_shapes.h"
 #include "engine/state.h"
 #include "graph/infer.h"
 #include "importers/importer.h"
@@ -67,7 +68,8 @@ std::unique_ptr<Graph> network_at(const Graph& network, std::int64_t batch, cons
   const Target target = target_of(settings, settings.precisions.front());
   const std::vector<const Backend*> backends = backends_for(target);
   const WeightStore nothing_known;
-  return specialised_graph(*sized, opt_shapes(*sized), {}, control, {backends, target, nothing_known});
+  const InputShapes shapes = sample_shapes(*sized, {.given = GivenShapes(sized->body().parameters().size())});
+  return specialised_graph(*sized, shapes, {}, control, {backends, target, nothing_known});
 }
 
 void add_all(Problems& problems, std::unique_ptr<Graph> graph, const Origin& origin, const Control& control) {

@@ -150,7 +150,7 @@ def ranges_of(program: Any) -> dict[str, tuple[tuple[int, ...], ...]]:
     values = [value for value in values_of_inputs(program.exported_program) if isinstance(value, torch.Tensor)]
     names = [value.name for value in program.model.graph.inputs]
     if len(names) != len(values):
-        return shapes  # Numbers among them; open sizes are timed at 1, as of any file.
+        return shapes  # Numbers among them; what is open stays open, as of any file.
     for name, value in zip(names, values, strict=True):
         ranges = [range_of(size, bounds) for size in value.shape]
         if any(least != most for least, _, most in ranges):

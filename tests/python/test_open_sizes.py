@@ -1,0 +1,320 @@
+"""Models whose sizes are open are built without any, and run at whatever sizes come."""
+
+import json
+import threading
+import warnings
+
+import numpy as np
+import onnxruntime
+import pytest
+from command import lanner as command_of
+from command import refuse, save_model, succeed
+from onnx import helper
+
+import lanner
+
+F = np.float32
+
+
+def draw(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape).astype(F) * F(0.3)
+
+
+def reader(path):
+    """Reads text: pictures of 48 rows and any width, two halvings of the width, a column of scores for each step."""
+    node = helper.make_node
+    nodes = [
+        node("Conv", ["x", "w1"], ["c1"], strides=[4, 2], pads=[1, 1, 1, 1]),
+        node("Relu", ["c1"], ["r1"]),
+        node("MaxPool", ["r1"], ["p1"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("Conv", ["p1", "w2"], ["c2"], pads=[0, 1, 0, 1]),
+        node("Squeeze", ["c2", "two"], ["s"]),
+        node("Transpose", ["s"], ["t"], perm=[0, 2, 1]),
+        node("MatMul", ["t", "w3"], ["m"]),
+        node("Softmax", ["m"], ["y"], axis=2),
+    ]
+    constants = {"w1": draw(8, 3, 3, 3), "w2": draw(16, 8, 6, 3, seed=1), "w3": draw(16, 11, seed=2), "two": np.array([2])}
+    return save_model(path, nodes, {"x": ["?", 3, "?", "?"]}, {"y": None}, constants, {})
+
+
+def sound(path):
+    """Frames of 400 samples every 160, as melspectrograms have, and a mean over pairs of them."""
+    node = helper.make_node
+    nodes = [
+        node("Unsqueeze", ["samples", "one"], ["u"]),
+        node("Conv", ["u", "w"], ["c"], strides=[160]),
+        node("Relu", ["c"], ["r"]),
+        node("AveragePool", ["r"], ["y"], kernel_shape=[2], strides=[2]),
+    ]
+    return save_model(path, nodes, {"samples": ["batch", "samples"]}, {"y": None}, {"w": draw(6, 1, 400), "one": np.array([1])}, {})
+
+
+def flattened(path):
+    """A picture of exactly 32 x 32 inside, which the outside does not tell, its size computed from the shape."""
+    node = helper.make_node
+    nodes = [
+        node("AveragePool", ["x"], ["p"], kernel_shape=[8, 8], strides=[8, 8]),
+        node("Shape", ["p"], ["shape"]),
+        node("Slice", ["shape", "zero", "one"], ["batch"]),
+        node("Concat", ["batch", "rest"], ["target"], axis=0),
+        node("Reshape", ["p", "target"], ["f"]),
+        node("MatMul", ["f", "w"], ["y"]),
+    ]
+    constants = {"zero": np.array([0]), "one": np.array([1]), "rest": np.array([-1]), "w": draw(48, 5)}
+    return save_model(path, nodes, {"x": ["", 3, "H", "W"]}, {"y": None}, constants, {})
+
+
+def two_rows(path, dims=("?", "?"), more=("?", "?")):
+    """Sums of two inputs, each over its own rows."""
+    node = helper.make_node
+    nodes = [
+        node("ReduceSum", ["a"], ["p"], keepdims=0),
+        node("ReduceSum", ["b"], ["q"], keepdims=0),
+        node("Add", ["p", "q"], ["y"]),
+    ]
+    return save_model(path, nodes, {"a": list(dims), "b": list(more)}, {"y": None}, {}, {})
+
+
+MODELS = {
+    "reader": (reader, [{"x": (1, 3, 48, 192)}, {"x": (2, 3, 48, 100)}, {"x": (1, 3, 48, 321)}]),
+    "sound": (sound, [{"samples": (1, 720)}, {"samples": (3, 16000)}, {"samples": (2, 1111)}]),
+    "flattened": (flattened, [{"x": (1, 3, 32, 32)}, {"x": (5, 3, 32, 32)}]),
+    "two_rows": (two_rows, [{"a": (2, 3), "b": (4, 5)}, {"a": (7, 1), "b": (1, 1)}, {"a": (3, 3), "b": (3, 3)}]),
+}
+
+
+@pytest.fixture(params=sorted(MODELS))
+def known(request, tmp_path):
+    make, shapes = MODELS[request.param]
+    return make(tmp_path / f"{request.param}.onnx"), shapes
+
+
+@pytest.fixture
+def read(tmp_path):
+    return reader(tmp_path / "reader.onnx")
+
+
+def feeds(shapes):
+    return {name: draw(*shape, seed=len(shape) + shape[-1]) for name, shape in shapes.items()}
+
+
+def build(model, **options):
+    options.setdefault("budget", 0.5)
+    return lanner.build(model, threads=1, device="cpu", **options)
+
+
+def quiet(run, *arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return run(*arguments)
+
+
+def check_runs(run, model, all_shapes):
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    for _ in range(2):
+        for shapes in all_shapes:
+            given = feeds(shapes)
+            np.testing.assert_allclose(quiet(run, given)["y"].numpy(), session.run(None, given)[0], rtol=1e-4, atol=1e-4)
+
+
+def test_it_is_built_without_sizes_and_runs_at_any(known):
+    model, shapes = known
+    engine = build(model)
+    assert engine.open_sizes
+    check_runs(engine, model, shapes)
+    check_runs(engine.create_context(), model, shapes)
+
+
+def test_a_plan_of_it_runs_in_several_contexts_at_once(known, tmp_path):
+    model, shapes = known
+    path = tmp_path / "open.plan"
+    build(model).save(path)
+    for _ in range(2):
+        engine = lanner.load(path)
+        assert engine.open_sizes
+        failed = []
+
+        def work(order, engine=engine, failed=failed):
+            try:
+                check_runs(engine.create_context(), model, order)
+            except BaseException as error:  # noqa: BLE001
+                failed.append(error)
+
+        threads = [threading.Thread(target=work, args=(order,)) for order in (shapes, shapes[::-1])]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failed == []
+        engine.save(path)
+
+
+def test_commands_choose_sizes_that_fit_and_say_which(known, tmp_path):
+    model, _ = known
+    path = tmp_path / "open.plan"
+    succeed("build", model, "-o", path, "--budget", "0.2s", "--device", "cpu")
+    for file in (model, path):
+        budget = ["--budget", "0.2s"] if file == model else []
+        for command in (["bench", "--duration", "50ms"], ["verify", "--runs", 1], ["explain"]):
+            done = command_of(command[0], file, *command[1:], *budget, "--device", "cpu", "--json")
+            assert done.returncode == 0, done.stderr
+            assert json.loads(done.stdout)
+            if command[0] != "explain" or file == model:
+                assert "sizes that the model leaves open: " in done.stderr, (command, done.stderr)
+    told = json.loads(succeed("explain", path, "--device", "cpu", "--json"))
+    assert told["open_sizes"] and "for" in told["notes"][0]
+
+
+def test_small_friendly_sizes(read, tmp_path):
+    assert build(read).sample_shapes() == {"x": (1, 3, 48, 48)}
+    assert build(read).sample_shapes(batch=4) == {"x": (4, 3, 48, 48)}
+    assert build(sound(tmp_path / "sound.onnx")).sample_shapes() == {"samples": (1, 576)}
+    assert build(flattened(tmp_path / "flat.onnx")).sample_shapes() == {"x": (1, 3, 32, 32)}
+    rows = build(two_rows(tmp_path / "rows.onnx"))
+    assert rows.sample_shapes({"a": (5, 6)}) == {"a": (5, 6), "b": (1, 1)}
+    with pytest.raises(lanner.InvalidArgument, match="no input 'c'"):
+        rows.sample_shapes({"c": (1,)})
+    picture = save_model(
+        tmp_path / "any.onnx", [helper.make_node("GlobalAveragePool", ["x"], ["y"])], {"x": ["N", 3, "H", "W"]}, {"y": None}, {}, {}
+    )
+    assert build(picture).sample_shapes() == {"x": (1, 3, 224, 224)}
+
+
+def test_verify_tells_the_shapes(read):
+    engine = build(read)
+    assert quiet(engine.verify).shapes == {"x": (1, 3, 48, 48)}
+    assert quiet(lambda: engine.verify({"x": (2, 3, 48, 60)}, runs=1)).shapes == {"x": (2, 3, 48, 60)}
+
+
+def test_what_has_no_sizes_says_so(tmp_path):
+    """A sum of rows whose number contradicts itself inside, whatever it is."""
+    nodes = [helper.make_node("Concat", ["x", "x"], ["d"], axis=0), helper.make_node("Add", ["x", "d"], ["e"]),
+             helper.make_node("Add", ["e", "three"], ["f"]), helper.make_node("Concat", ["f", "f"], ["y"], axis=0)]
+    model = save_model(tmp_path / "never.onnx", nodes, {"x": ["N", 5]}, {"y": None}, {"three": draw(3, 5)}, {})
+    refused = refuse("bench", model, "--device", "cpu")
+    assert "no sizes were found that the model takes for x: f32[N, 5]" in refused and "--shape" in refused
+
+
+def ahead(engine):
+    return [(list(one["shapes"].values())[0], one["ahead"]) for one in engine.explain()["variants"]]
+
+
+def test_nothing_is_timed_at_a_first_run_unless_that_is_asked_for(read):
+    shape = (1, 3, 48, 96)
+    engine = build(read)
+    with pytest.warns(RuntimeWarning, match="was not told the sizes of x") as said:
+        engine({"x": draw(*shape)})
+        engine({"x": draw(2, 3, 48, 96)})
+    assert len(said) == 1
+    assert ([*shape], False) in ahead(engine)
+    timed = build(read, tune_at_run=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        timed({"x": draw(*shape)})
+    assert ahead(timed) == [([*shape], True)]
+    assert any(one["measured"] for node in timed.explain()["nodes"] for one in node.get("considered", []))
+
+
+def test_prepare_does_it_ahead(read, tmp_path):
+    shape = (1, 3, 48, 96)
+    engine = build(read)
+    engine.prepare({"x": shape})
+    path = tmp_path / "prepared.plan"
+    engine.save(path)
+    for one in (engine, lanner.load(path)):
+        assert one.open_sizes and ahead(one) == [([*shape], True)]
+        assert one.explain()["shapes"] == {"x": [*shape]}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            one({"x": draw(*shape)})
+    with pytest.raises(lanner.InvalidArgument, match="prepare: sizes are open .* x: f32"):
+        build(read).prepare({})
+
+
+def test_a_plan_may_be_tuned_as_it_runs(read, tmp_path):
+    path = tmp_path / "open.plan"
+    build(read).save(path)
+    engine = lanner.load(path, tune_at_run=True)
+    engine({"x": draw(1, 3, 48, 64)})
+    assert ahead(engine) == [([1, 3, 48, 64], True)]
+    build(read, budget=0).save(path)
+    with pytest.raises(lanner.InvalidArgument, match="tune_at_run: this engine times nothing"):
+        lanner.load(path, tune_at_run=True)
+    with pytest.raises(lanner.InvalidArgument, match="tune_at_run: this engine times nothing"):
+        build(read, deterministic=True, tune_at_run=True)
+
+
+def test_known_sizes_are_tuned_by_the_build(read):
+    for options in (
+        {"shapes": {"x": (1, 3, 48, 96)}},
+        {"shapes": {"x": ((1, 3, 48, 32), (1, 3, 48, 96), (4, 3, 48, 640))}},
+        {"profiles": [{"x": ((1, 3, 48, 32), (1, 3, 48, 96), (4, 3, 48, 640))}]},
+        {"preprocess": {"x": lanner.Preprocess(width=96, height=48)}},
+    ):
+        engine = build(read, **options)
+        assert not engine.open_sizes
+        assert ahead(engine) == [([1, 3, 48, 96], True)]
+
+
+def test_a_profile_may_leave_others_open(tmp_path):
+    model = two_rows(tmp_path / "rows.onnx")
+    engine = build(model, profiles=[{"a": ((1, 1), (2, 3), (9, 9))}])
+    assert engine.open_sizes
+    check_runs(engine, model, MODELS["two_rows"][1])
+
+
+@pytest.mark.parametrize("dims", [("?", "?"), ("", ""), ("-1", "-1"), ("unk__12", "unk__12"), ("None", "None"), (None, None)])
+def test_sizes_without_a_name_are_told_apart(tmp_path, dims):
+    model = two_rows(tmp_path / "rows.onnx", dims, dims)
+    engine = build(model)
+    names = [name for binding in engine.inputs for name in binding.dim_names]
+    assert len(set(names)) == 4, names
+    check_runs(engine, model, MODELS["two_rows"][1])
+    fixed = build(model, shapes={"a": (2, 3), "b": (4, 5)})
+    assert [binding.dims for binding in fixed.inputs] == [[2, 3], [4, 5]]
+
+
+def test_sizes_of_one_name_are_one(tmp_path):
+    model = two_rows(tmp_path / "rows.onnx", ("n", 4), ("n", 2))
+    engine = build(model)
+    assert engine.sample_shapes({"a": (3, 4)}) == {"a": (3, 4), "b": (3, 2)}
+    said = r"shape: n is 5 at dim 0 of b and 3 at dim 0 of a; expected one size"
+    with pytest.raises(lanner.InvalidArgument, match=said):
+        build(model, shapes={"a": (3, 4), "b": (5, 2)})
+    with pytest.raises(lanner.InvalidArgument, match="shape: n is 5 at dim 0 of b and 1 to 8, opt 2 at dim 0 of a"):
+        build(model, shapes={"a": ((1, 4), (2, 4), (8, 4)), "b": (5, 2)})
+    refused = refuse("build", model, "-o", tmp_path / "x.plan", "--shape", "a:3x4", "--shape", "b:5x2")
+    assert "n is 5 at dim 0 of b and 3 at dim 0 of a" in refused
+    assert not (tmp_path / "x.plan").exists()
+
+
+def test_a_shape_that_contradicts_the_file_is_an_error(read, tmp_path):
+    refused = refuse("build", read, "-o", tmp_path / "x.plan", "--shape", "x:1x4x48x96")
+    assert "dim 1 is 3 in the model, 4 was asked for" in refused
+    succeed("build", read, "-o", tmp_path / "x.plan", "--shape", "x:1x3x48x192", "--budget", 0, "--device", "cpu")
+    assert lanner.load(tmp_path / "x.plan").inputs[0].dims == [1, 3, 48, 192]
+
+
+def test_a_state_begins_at_nothing(tmp_path):
+    """Rows that are gathered from run to run."""
+    nodes = [helper.make_node("Concat", ["past", "x"], ["present"], axis=0), helper.make_node("ReduceSum", ["present"], ["y"], keepdims=0)]
+    model = save_model(tmp_path / "cache.onnx", nodes, {"past": ["?", 3], "x": ["?", 3]}, {"y": None, "present": None}, {}, {})
+    engine = build(model, states={"past": "present"})
+    assert engine.open_sizes and engine.sample_shapes() == {"past": (0, 3), "x": (1, 3)}
+    context = engine.create_context()
+    x = np.ones((2, 3), F)
+    for turn in (1, 2, 3):
+        assert float(quiet(context, {"x": x})["y"].numpy()) == 6 * turn
+
+
+def test_a_layout_of_the_builds_choice_needs_sizes(read):
+    with pytest.raises(lanner.InvalidArgument, match="storage any: .* x: f32.*; give shapes"):
+        build(read, storages={"x": "any"})
+
+
+def test_inputs_of_any_rank(tmp_path):
+    model = save_model(tmp_path / "any.onnx", [helper.make_node("Relu", ["x"], ["y"])], {"x": None}, {"y": None}, {}, {})
+    engine = build(model)
+    assert engine.open_sizes and engine.sample_shapes() == {"x": ()}
+    for shape in ((), (3,), (2, 3, 4)):
+        assert quiet(engine, {"x": draw(*shape) if shape else np.array(1, F)})["y"].shape == shape
