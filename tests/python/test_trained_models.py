@@ -118,6 +118,7 @@ def test_errors_are_a_share_of_the_largest_value():
     expected = {"y": np.array([1.0, -4.0]), "n": [np.array([1, 2, 3, 4])]}
     assert differences.error_between(expected, expected) == 0
     assert differences.error_between({**expected, "y": np.array([1.0, -4.4])}, expected) == pytest.approx(0.1)
+    assert differences.error_between(np.array([3e-7]), np.array([1e-7])) == pytest.approx(2e-4)
     assert differences.error_between({**expected, "n": [np.array([1, 2, 3, 5])]}, expected) == 0.25
 
 
