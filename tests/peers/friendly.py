@@ -50,6 +50,12 @@ def inputs_of(model: Any) -> list[Input]:
     return found
 
 
+def is_quantized(model: Any) -> bool:
+    """Whether it computes in whole numbers that it makes of reals: an answer may be a step off."""
+    kinds = ("DynamicQuantize", "QLinear", "QuantizeLinear", "ConvInteger", "MatMulInteger", "QAttention", "QGemm")
+    return any(node.op_type.startswith(kinds) for node in model.graph.node)
+
+
 def dim_of(dim: Any, own_name: str) -> int | str:
     if dim.HasField("dim_value") and dim.dim_value > 0:
         return int(dim.dim_value)

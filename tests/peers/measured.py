@@ -39,7 +39,7 @@ def measure(model: Model, cache: Path, bounds: Bounds) -> Row:
             return {**row, "skipped": f"onnxruntime: {shown(expected['failure'], model)}"}
         (folder / one_model.FOUND).unlink(missing_ok=True)
         facts = child.facts_of("run", model.path, folder, bounds.seconds, bounds.memory, environment)
-    row |= {"built": "build_seconds" in facts, "sizes": expected["sizes"]}
+    row |= {"built": "build_seconds" in facts, "sizes": expected["sizes"], "quantized": expected["quantized"]}
     row |= {name: facts[name] for name in ("build_seconds", "first_seconds", "peak") if name in facts}
     if "failure" in facts:
         return {**row, "refused": shown(facts["failure"], model)}

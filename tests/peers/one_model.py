@@ -42,7 +42,8 @@ def expect(model: Path, folder: Path) -> None:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    inputs = friendly.inputs_of(onnx.load(model, load_external_data=False))
+    read = onnx.load(model, load_external_data=False)
+    inputs, quantized = friendly.inputs_of(read), friendly.is_quantized(read)
     give_up, first_error = time.monotonic() + SECONDS_OF_TRIES, ""
     for sizes in friendly.shapes(inputs):
         for values in friendly.values(inputs, sizes):
@@ -59,7 +60,7 @@ def expect(model: Path, folder: Path) -> None:
                 steady = differences.error_between(again, dict(zip(names, expected, strict=True))) < 1e-5
             except differences.Apart:
                 steady = False
-            say(sizes={name: list(size) for name, size in sizes.items()}, steady=steady)
+            say(sizes={name: list(size) for name, size in sizes.items()}, steady=steady, quantized=quantized)
             return
         if time.monotonic() > give_up:
             break

@@ -102,6 +102,11 @@ def test_pictures_come_first_as_networks_were_trained_on():
     assert first(friendly.Input("x", "float32", (2, 5))) == {"x": (2, 5)}
 
 
+def test_what_computes_in_whole_numbers_is_known():
+    assert not friendly.is_quantized(relu())
+    assert friendly.is_quantized(relu(op="DynamicQuantizeLinear")) and friendly.is_quantized(relu(op="QLinearConv"))
+
+
 def test_a_length_beside_a_batch_is_found():
     speech = [friendly.Input("input", "float32", ("input/0", "input/1")), friendly.Input("state", "float32", (2, "state/1", 128)), friendly.Input("sr", "int64", ())]
     assert {"input": (1, 576), "state": (2, 1, 128), "sr": ()} in list(friendly.shapes(speech))
@@ -183,14 +188,16 @@ def test_the_page_says_what_was_measured():
         row("p/b.onnx", built=True, error=2.5e-7, build_seconds=1.234, first_seconds=0.5, peak=100 << 20),
         row("p/a.onnx", built=False, refused="Unsupported: a | b"),
         row("p/c.onnx", built=True, error=0.3, build_seconds=1.0, peak=1 << 20),
+        row("p/d.onnx", built=True, error=0.01, quantized=True, build_seconds=1.0, peak=1 << 20),
         {"package": "magika", "version": "", "model": "", "skipped": "no wheel"},
     ]
     text = page.page(rows, "a machine, 2 cores")
-    assert "a machine, 2 cores. 2 of 3 models are built without flags; of 2 that could be compared 1 are within 0.001 of onnxruntime." in text
-    assert text.splitlines()[-4:] == [
+    assert "a machine, 2 cores. 3 of 4 models are built without flags; of 3 that could be compared 2 are within 0.001 of onnxruntime (0.02 where they compute in whole numbers)." in text
+    assert text.splitlines()[-5:] == [
         "| nudenet | 1 | a.onnx | **no** | Unsupported: a \\| b |  |  |  |",
         "| nudenet | 1 | b.onnx | yes | 2.5e-07 | 1.23 | 0.50 | 100 |",
         "| nudenet | 1 | c.onnx | yes | **3.0e-01** | 1.00 |  | 1 |",
+        "| nudenet | 1 | d.onnx (int8) | yes | 1.0e-02 | 1.00 |  | 1 |",
         "| magika | - | - | - | no wheel |  |  |  |",
     ]
 
