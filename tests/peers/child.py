@@ -1,0 +1,64 @@
+"""A process for one step of one model, which may crash, hang or take too much memory without ending the run."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from networks.apart import resident_bytes
+from random_graphs.workers import death_of
+
+SCRIPT = Path(__file__).resolve().parent / "one_model.py"
+SECONDS_BETWEEN_LOOKS = 0.2
+
+
+def facts_of(step: str, model: Path, folder: Path, seconds: float, memory: int, environment: Mapping[str, str], script: Path = SCRIPT) -> dict[str, Any]:
+    """What the process said; `failure` where something went wrong."""
+    command = [sys.executable, str(script), step, str(model), str(folder)]
+    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=errors, env=dict(environment))
+        try:
+            stopped = watched(process, seconds, memory)
+        finally:  # Ctrl-C too leaves nothing behind
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        said.seek(0)
+        facts = read(said.read())
+        errors.seek(0)
+        last = (errors.read().strip().splitlines() or [""])[-1]
+    if stopped:
+        facts["failure"] = stopped
+    elif process.returncode != 0 and "failure" not in facts:
+        facts["failure"] = f"the process died with {death_of(process.returncode)}" + (f": {last}" if last else "")
+    return facts
+
+
+def watched(process: subprocess.Popen[bytes], seconds: float, memory: int) -> str:
+    """Waits for its end; why it was not waited for, else nothing."""
+    deadline = time.monotonic() + seconds
+    while process.poll() is None:
+        if time.monotonic() > deadline:
+            return f"stopped after {seconds:g} s"
+        if (taken := resident_bytes(process.pid)) > memory:
+            return f"stopped at {taken / 2**30:.1f} GiB of memory"
+        try:
+            process.wait(SECONDS_BETWEEN_LOOKS)
+        except subprocess.TimeoutExpired:
+            pass
+    return ""
+
+
+def read(text: str) -> dict[str, Any]:
+    """The lines as one: a later one's words count. A last line may be cut."""
+    facts: dict[str, Any] = {}
+    for line in text.splitlines():
+        try:
+            facts |= json.loads(line)
+        except ValueError:
+            continue
+    return facts
