@@ -26,10 +26,10 @@ def list_of(constants):
     return [numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()]
 
 
-def model(nodes, inputs, outputs=("y",), **constants):
+def model(nodes, inputs, outputs=("y",), opset=17, **constants):
     results = [helper.make_tensor_value_info(name, F32, None) for name in outputs]
     graph = helper.make_graph(nodes, "g", inputs, results, list_of(constants))
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8).SerializeToString()
 
 
 def rate_model(dims=("b", "n"), after=()):
@@ -130,6 +130,18 @@ def test_branches_of_unequal_rank(case, dims):
     shapes = [(3, 4), (3, 1), (5, 2)] if isinstance(dims[0], str) else [dims]
     for shape in shapes:
         same(engine, squeezed(after, **constants), {"x": ramp(*shape)})  # ONNX Runtime refuses a size that the other branch does not take
+
+
+@pytest.mark.parametrize("op", ["Softmax", "LogSoftmax"])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_matrices_of_older_versions_behind_branches_of_unequal_rank(op, axis):
+    """Before version 13 these see a matrix of whatever rank comes."""
+    condition = [node("Gather", "s i", "d", axis=0), node("Equal", "d one", "c")]
+    squeeze = helper.make_node("If", ["c"], ["r"], name="squeeze", then_branch=branch([node("Squeeze", "x", "a", axes=[2])], "a"), else_branch=branch([node("Identity", "x", "b")], "b"))
+    bytes_ = model([node("Shape", "x", "s"), *condition, squeeze, node(op, "r", "y", axis=axis)], [value("x", ("n", "m", "k"))], opset=11, i=2, one=1)
+    engine = lanner.build(bytes_, budget=0, profiles=[{"x": (2, 3, 4)}])
+    for size in (4, 1):
+        same(engine, bytes_, {"x": ramp(2, 3, size)})
 
 
 def test_a_convolution_behind_branches_of_unequal_rank():
