@@ -84,6 +84,7 @@ void Context::State::place_results(const CallResources& call) {
     // One that lies in an input's memory is there already.
     if (places[i].kind == Place::Kind::input) now().results[i] = bound[places[i].index];
     if (places[i].kind == Place::Kind::output) place_result(i, call);
+    if (places[i].kind == Place::Kind::item) now().results[i] = {}; // takes new memory
   }
 }
 

@@ -6,7 +6,10 @@
 
 #include "base/account.h"
 #include "base/check.h"
+#include "graph/dim_terms.h"
+#include "graph/failing.h"
 #include "graph/known.h"
+#include "graph/known_results.h"
 #include "graph/merge_types.h"
 
 namespace lanner {
@@ -17,6 +20,23 @@ struct Fact {
   Type type;
   Known known;
 };
+
+/// Sizes that are computed of sizes can grow from node to node. A longer one is a symbol of its own: no user
+/// reads more of it, and what is made of such sizes stays far from the bounds of an expression.
+constexpr std::uint32_t longest_size = 128, deepest_size = 24;
+constexpr const char* long_size = "computed"; ///< Begins the names of such symbols.
+
+bool is_longer(const Dim& dim, std::uint32_t size, std::uint32_t depth) {
+  const Dim::Terms* normal = DimAccess::normal(dim);
+  return normal && (normal->size > size || normal->depth > depth) && !dim.as_symbol();
+}
+
+struct DimOrder {
+  bool operator()(const Dim& a, const Dim& b) const { return compare(a, b) < 0; }
+};
+
+/// Inputs of a node whose facts are told otherwise than they are.
+using OtherFacts = std::map<std::size_t, Fact>;
 
 // One pass over a graph, or over one node with concrete inputs. Facts are kept beside the graph, so that a
 // node can be asked about shapes other than its own.
@@ -35,6 +55,7 @@ public:
   Dim fresh(const Node& node, std::string_view hint, const Dim& upper, std::set<std::string>& taken);
   void write_types(Region& region) const;
   void write_types(Node& node) const;
+  void close_failed(Node& node) const;
   void drop_unused_symbols();
   template<typename Visit>
   void each(const Visit& visit) const {
@@ -43,27 +64,38 @@ public:
 
 private:
   bool merges(const Node& node) const { return graph_ && keeps_types_ && !node.region()->owner(); }
-  void settle(const Node& node, std::vector<std::optional<Type>>& types, std::vector<Known>& known);
+  void infer(const Node& node, const OtherFacts& others);
+  void settle(const Node& node, const std::vector<std::optional<Type>>& found, std::vector<Known>& known);
+  Dim stand_in(const Dim& dim, const Dim& before);
+  Dim shortened(const Dim& dim, const Dim& before);
+  Type shortened(const Type& type, const Type& before);
+  void shorten(Known& known);
+  OtherFacts with_short_sizes(const Node& node);
+  std::vector<const Known*> known_inputs(const Node& node) const;
 
   Graph* graph_;
   bool keeps_types_; ///< Declared types of outputs are merged with inferred ones.
   std::unordered_map<const Value*, Fact> facts_;
   std::set<std::string> fresh_;
+  std::map<Dim, Dim, DimOrder> stand_ins_;      ///< Symbols of long sizes.
+  std::set<std::string> given_;                 ///< Symbols that stand for one.
+  std::map<const Region*, std::string> failed_; ///< Of those whose last visit failed, why.
   std::size_t next_ = 0;
 };
 
 class FlowContext : public InferContext {
 public:
-  FlowContext(Flow& flow, const Node& node)
-      : types(node.outputs().size()), knowledge(node.outputs().size()), flow_(flow), node_(node) {}
+  FlowContext(Flow& flow, const Node& node, const OtherFacts& others)
+      : types(node.outputs().size()), knowledge(node.outputs().size()), flow_(flow), node_(node),
+        others_(others) {}
 
   const Node& node() const override { return node_; }
   std::size_t inputs() const override { return node_.own_inputs().size(); }
   bool has(std::size_t i) const override { return i < inputs() && node_.input(i); }
-  const Type& input(std::size_t i) const override { return flow_.fact(require(i)).type; }
+  const Type& input(std::size_t i) const override { return fact(i).type; }
   const Known& known(std::size_t i) const override {
     static const Known nothing;
-    return has(i) ? flow_.fact(node_.input(i)).known : nothing;
+    return has(i) ? fact(i).known : nothing;
   }
   std::size_t outputs() const override { return node_.outputs().size(); }
   void set_output(std::size_t i, Type type) override {
@@ -83,13 +115,15 @@ public:
   std::vector<Known> knowledge;
 
 private:
-  const Value* require(std::size_t i) const {
+  const Fact& fact(std::size_t i) const {
     check(has(i), ErrorCode::invalid_argument, "{}: input {} is missing", node_.kind(), i);
-    return node_.input(i);
+    const auto other = others_.find(i);
+    return other == others_.end() ? flow_.fact(node_.input(i)) : other->second;
   }
 
   Flow& flow_;
   const Node& node_;
+  const OtherFacts& others_;
   std::set<std::string> symbols_;
 };
 
@@ -125,20 +159,114 @@ void require_inputs(const Node& node) {
 
 void Flow::visit_unnamed(const Node& node) {
   require_inputs(node);
-  FlowContext context(*this, node);
+  try {
+    infer(node, {});
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::limit_exceeded || !node.regions().empty()) throw;
+    const OtherFacts others = with_short_sizes(node);
+    if (others.empty()) throw;
+    infer(node, others);
+  }
+}
+
+void Flow::infer(const Node& node, const OtherFacts& others) {
+  FlowContext context(*this, node, others);
   node.op().infer(context);
   settle(node, context.types, context.knowledge);
 }
 
-void Flow::settle(const Node& node, std::vector<std::optional<Type>>& types, std::vector<Known>& known) {
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    if (!types[i]) fail(ErrorCode::internal, "{}: inference left output {} without a type", node.kind(), i);
-    if (types[i]->is_tensor() && types[i]->ranked()) check_rank(types[i]->rank(), node.kind());
-    Type type =
-        merges(node) ? merge_types(*types[i], node.output(i)->type, graph_->symbols, fresh_) : *types[i];
-    Known knowledge = completed(std::move(known[i]), type);
-    set(node.output(i), {std::move(type), std::move(knowledge)});
+void Flow::settle(const Node& node, const std::vector<std::optional<Type>>& found,
+                  std::vector<Known>& known) {
+  std::vector<Type> types;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i]) fail(ErrorCode::internal, "{}: inference left output {} without a type", node.kind(), i);
+    if (found[i]->is_tensor() && found[i]->ranked()) check_rank(found[i]->rank(), node.kind());
+    const Type type = shortened(*found[i], node.output(i)->type);
+    types.push_back(merges(node) ? merge_types(type, node.output(i)->type, graph_->symbols, fresh_) : type);
+    known[i] = completed(std::move(known[i]), types.back());
   }
+  add_known_results(node, known_inputs(node), types, known);
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    shorten(known[i]);
+    set(node.output(i), {std::move(types[i]), std::move(known[i])});
+  }
+}
+
+/// By input; null: absent.
+std::vector<const Known*> Flow::known_inputs(const Node& node) const {
+  static const Known nothing;
+  std::vector<const Known*> inputs;
+  for (const Value* input : node.inputs()) {
+    const Fact* fact = input ? find(input) : nullptr;
+    inputs.push_back(fact ? &fact->known : input ? &nothing : nullptr);
+  }
+  return inputs;
+}
+
+/// `dim`, or the symbol that stands for an expression that is too long, wherever it comes up. `before` is what
+/// the last inference found in this place.
+Dim Flow::shortened(const Dim& dim, const Dim& before) {
+  if (!is_longer(dim, longest_size, deepest_size)) return dim;
+  if (const auto known = stand_ins_.find(dim); known != stand_ins_.end()) return known->second;
+  return stand_ins_.emplace(dim, stand_in(dim, before)).first->second;
+}
+
+Dim Flow::stand_in(const Dim& dim, const Dim& before) {
+  if (!graph_) return Dim::symbol(fmt::format("run.{}", next_++));
+  SymbolInfo range = dim.bounds(graph_->symbols);
+  range = {std::max<std::int64_t>(range.min, 0), std::max<std::int64_t>(range.max, 0), -1};
+  if (range.min == range.max) return Dim(range.min);
+  const auto name = before.as_symbol();
+  if (name && name->starts_with(long_size) && graph_->symbols.contains(*name) &&
+      given_.insert(*name).second)
+    return before;
+  const Dim made = graph_->fresh_symbol(long_size, range.max);
+  fresh_.insert(*made.as_symbol());
+  given_.insert(*made.as_symbol());
+  graph_->symbols.at(*made.as_symbol()).min = range.min;
+  return made;
+}
+
+Type Flow::shortened(const Type& type, const Type& before) {
+  if (!type.is_tensor() || !type.ranked()) return type;
+  const bool comparable = before.is_tensor() && before.ranked() && before.rank() == type.rank();
+  Dims dims = type.dims();
+  for (std::size_t d = 0; d < dims.size(); ++d)
+    dims[d] = shortened(dims[d], comparable ? before.dims()[d] : Dim());
+  return type.with_dims(std::move(dims));
+}
+
+/// A symbol is a size, and no size is below 0: of an element that may be, nothing more is known.
+void Flow::shorten(Known& known) {
+  if (!known.elements || known.tensor) return;
+  for (Dim& element : *known.elements) {
+    if (!is_longer(element, longest_size, deepest_size)) continue;
+    if (element.bounds(graph_ ? graph_->symbols : Symbols{}).min < 0) return known.elements.reset();
+    element = shortened(element, {});
+  }
+}
+
+/// The inputs of a node with a symbol in the place of each size that is computed, for a node that would make
+/// too long an expression of those.
+OtherFacts Flow::with_short_sizes(const Node& node) {
+  OtherFacts others;
+  for (std::size_t i = 0; i < node.own_inputs().size(); ++i) {
+    const Fact* fact = node.input(i) ? find(node.input(i)) : nullptr;
+    if (!fact || !fact->type.is_tensor()) continue;
+    Fact other = *fact;
+    bool changed = other.known.elements && !other.known.tensor;
+    if (changed) other.known.elements.reset();
+    Dims dims = other.type.ranked() ? other.type.dims() : Dims{};
+    for (Dim& dim : dims) {
+      if (dim.is_constant() || dim.as_symbol()) continue;
+      dim = stand_in(dim, {});
+      changed = true;
+    }
+    if (!changed) continue;
+    if (other.type.ranked()) other.type = other.type.with_dims(std::move(dims));
+    others.emplace(i, std::move(other));
+  }
+  return others;
 }
 
 std::vector<Type> Flow::infer_region(const Node& node, std::size_t r, std::span<const Type> parameters) {
@@ -150,7 +278,16 @@ std::vector<Type> Flow::infer_region(const Node& node, std::size_t r, std::span<
   for (std::size_t i = 0; i < own; ++i) set(region.parameter(i), {parameters[i], {}});
   for (std::size_t i = 0; i < node.captures(); ++i)
     set(region.parameter(own + i), Fact(fact(node.inputs()[node.own_inputs().size() + i])));
-  visit(region);
+  failed_.erase(&region);
+  try {
+    visit(region);
+  } catch (const Error& error) {
+    failed_[&region] = error.message();
+    throw;
+  }
+  // One that failed while the graph was being made does not know yet what it would give.
+  if (const Node* failing = failing_node(region); failing && failing->outputs().size() != node.outputs().size())
+    failed_[&region] = failing->attributes.get<std::string>("why");
   std::vector<Type> types;
   for (const Value* output : region.outputs()) types.push_back(fact(output).type);
   return types;
@@ -169,7 +306,10 @@ Dim Flow::fresh(const Node& node, std::string_view hint, const Dim& upper, std::
   const std::int64_t bound = upper.bounds(graph_->symbols).max;
   std::set<std::string> from_inputs, from_outputs;
   for (const Value* input : node.inputs()) {
-    if (input) collect_symbols(fact(input).type, from_inputs);
+    if (!input) continue;
+    const Fact& given = fact(input);
+    collect_symbols(given.type, from_inputs);
+    for (const Dim& element : given.known.elements.value_or(Dims{})) element.collect_symbols(from_inputs);
   }
   for (const auto& output : node.outputs()) collect_symbols(output->type, from_outputs);
   for (const std::string& name : from_outputs) {
@@ -199,6 +339,21 @@ void Flow::write_types(Node& node) const {
     if (const Fact* known = find(output.get())) output->type = known->type;
   }
   for (const auto& inner : node.regions()) write_types(*inner);
+}
+
+/// Regions that failed though their node did not are branches that these sizes do not fit: they fail when they
+/// are entered.
+void Flow::close_failed(Node& node) const {
+  for (const auto& region : node.regions()) {
+    const auto failed = failed_.find(region.get());
+    if (failed == failed_.end()) {
+      for (const auto& inner : region->nodes()) close_failed(*inner);
+      continue;
+    }
+    std::vector<Type> types;
+    for (const auto& output : node.outputs()) types.push_back(output->type);
+    make_failing(*region, failed->second, types);
+  }
 }
 
 void collect_symbols(const Region& region, std::set<std::string>& into) {
@@ -246,6 +401,7 @@ Type type_of(const Item& item, const Type& declared) {
 void infer_types(Graph& graph) {
   Flow flow = flow_over(graph);
   flow.write_types(graph.body());
+  for (const auto& node : graph.body().nodes()) flow.close_failed(*node);
   flow.drop_unused_symbols();
 }
 
@@ -291,6 +447,7 @@ void RunningInference::declare(const Value& parameter) {
 void RunningInference::add(Node& node) {
   state_->flow.visit_unnamed(node);
   state_->flow.write_types(node);
+  state_->flow.close_failed(node);
 }
 
 const Known& RunningInference::known(const Value* value) const {

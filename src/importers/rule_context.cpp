@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/limit_error.h"
+#include "graph/failing.h"
 #include "importers/builder.h"
 #include "ops/recipe.h"
 
@@ -186,9 +187,19 @@ void RuleContext::fill_region(Node& owner, Region& region, const ImportGraph& gr
     builder_.inference_->declare(*parameter);
     builder_.define(graph.inputs[i].name, parameter);
   }
-  builder_.add_constants(graph);
-  builder_.add_nodes(graph.nodes);
-  for (const ImportValue& output : graph.outputs) region.add_output(builder_.lookup(output.name));
+  const ImportNode* const current = builder_.current_;
+  const std::uint32_t depth = builder_.depth_;
+  try {
+    builder_.add_constants(graph);
+    builder_.add_nodes(graph.nodes);
+    for (const ImportValue& output : graph.outputs) region.add_output(builder_.lookup(output.name));
+  } catch (const Error& error) {
+    // A branch is held to its sizes when it is entered; the other one may be the only one that ever is.
+    if (owner.kind() != "if" || error.code() != ErrorCode::invalid_argument) throw;
+    make_failing(region, error.message(), {});
+    builder_.current_ = current;
+    builder_.depth_ = depth;
+  }
   builder_.scope_ = outer;
   --builder_.depth_;
 }

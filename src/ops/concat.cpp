@@ -1,5 +1,6 @@
 #include "base/check.h"
 #include "ops/arguments.h"
+#include "ops/known_moves.h"
 #include "ops/strided.h"
 #include "ops/table.h"
 
@@ -11,17 +12,6 @@ static Dim same_size(const Dim& a, const Dim& b, std::size_t input, std::size_t 
     check(a.value() == b.value(), ErrorCode::invalid_argument,
           "concat: input {} has size {} along axis {}, expected {}", input, b.value(), axis, a.value());
   return a.is_constant() ? a : b;
-}
-
-static void propagate_concat(InferContext& context, const Type& type) {
-  if (!is_integer(type.dtype()) || type.rank() != 1) return;
-  Dims elements;
-  for (std::size_t i = 0; i < context.inputs(); ++i) {
-    const auto part = known_elements(context, i);
-    if (!part) return;
-    elements.insert(elements.end(), part->begin(), part->end());
-  }
-  set_known_elements(context, 0, type, std::move(elements));
 }
 
 static void infer_concat(InferContext& context) {
@@ -49,7 +39,7 @@ static void infer_concat(InferContext& context) {
   dims[axis] = complete ? total : context.fresh("concat", Dim(INT64_MAX));
   const Type type(dtype, std::move(dims));
   context.set_output(0, type);
-  propagate_concat(context, type);
+  set_known_moved(context, type, context.inputs());
 }
 
 static void run_concat(KernelContext& context) {

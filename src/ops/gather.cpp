@@ -2,21 +2,11 @@
 
 #include "base/check.h"
 #include "ops/arguments.h"
+#include "ops/known_moves.h"
 #include "ops/strided.h"
 #include "ops/table.h"
 
 namespace lanner::ops {
-
-static void propagate_gather(InferContext& context, const Type& type) {
-  const auto elements = known_elements(context, 0);
-  const auto indices = known_integers(context, 1);
-  if (!elements || !indices || context.input(0).rank() != 1) return;
-  Dims picked;
-  for (const std::int64_t index : *indices)
-    picked.push_back((*elements)[static_cast<std::size_t>(
-        resolve_index(index, static_cast<std::int64_t>(elements->size())))]);
-  set_known_elements(context, 0, type, std::move(picked));
-}
 
 static void infer_gather(InferContext& context) {
   const Type &data = context.input(0), &indices = context.input(1);
@@ -27,7 +17,7 @@ static void infer_gather(InferContext& context) {
   dims.insert(place, indices.dims().begin(), indices.dims().end());
   const Type type = data.with_dims(std::move(dims));
   context.set_output(0, type);
-  propagate_gather(context, type);
+  set_known_moved(context, type);
 }
 
 static void run_gather(KernelContext& context) {

@@ -1,28 +1,61 @@
 // Region 0 is what runs when the condition holds, region 1 what runs when not. Neither has parameters of its
 // own.
 
+#include <optional>
+
 #include "base/check.h"
+#include "graph/failing.h"
 #include "ops/control_flow.h"
 #include "ops/known.h"
 #include "ops/table.h"
 
 namespace lanner::ops {
 
+/// What a branch gives, or why it cannot run for the sizes that are known.
+struct Branch {
+  std::vector<Type> types;
+  std::optional<Error> refused;
+};
+
+/// Which branch is taken only a run tells, and sizes that one is written for need not fit the other.
+static Branch infer_branch(InferContext& context, std::size_t r) {
+  Branch branch;
+  try {
+    branch.types = context.infer_region(r, {});
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    branch.refused = error;
+    return branch;
+  }
+  if (const Node* failing = failing_node(*context.node().regions()[r])) {
+    branch.refused.emplace(ErrorCode::invalid_argument, failing->attributes.get<std::string>("why"));
+    return branch;
+  }
+  check(branch.types.size() == context.outputs(), ErrorCode::invalid_argument,
+        "if: branch {} gives {} values, the node has {} outputs", r, branch.types.size(), context.outputs());
+  return branch;
+}
+
+static void set_outputs(InferContext& context, const Branch& branch) {
+  for (std::size_t i = 0; i < context.outputs(); ++i) context.set_output(i, branch.types[i]);
+}
+
 static void infer_if(InferContext& context) {
   check(context.input(0).dtype() == DType::boolean, ErrorCode::invalid_argument,
         "if: condition is {}, expected bool", context.input(0).to_string());
-  const std::vector<Type> then_types = context.infer_region(0, {}), else_types = context.infer_region(1, {});
-  check(then_types.size() == context.outputs() && else_types.size() == context.outputs(),
-        ErrorCode::invalid_argument, "if: the branches give {} and {} values, the node has {} outputs",
-        then_types.size(), else_types.size(), context.outputs());
+  const Branch branches[] = {infer_branch(context, 0), infer_branch(context, 1)};
   const auto condition = known_integers(context, 0);
-  for (std::size_t i = 0; i < context.outputs(); ++i) {
-    if (condition && condition->size() == 1)
-      context.set_output(i, condition->front() != 0 ? then_types[i] : else_types[i]);
-    else
-      context.set_output(i,
-                         common_type(context, then_types[i], else_types[i], fmt::format("if: output {}", i)));
+  if (condition && condition->size() == 1) {
+    const Branch& taken = branches[condition->front() != 0 ? 0 : 1];
+    if (taken.refused) throw Error(*taken.refused);
+    return set_outputs(context, taken);
   }
+  if (branches[0].refused && branches[1].refused) throw Error(*branches[0].refused);
+  if (branches[0].refused || branches[1].refused)
+    return set_outputs(context, branches[branches[0].refused ? 1 : 0]);
+  for (std::size_t i = 0; i < context.outputs(); ++i)
+    context.set_output(i, common_type(context, branches[0].types[i], branches[1].types[i],
+                                      fmt::format("if: output {}", i)));
 }
 
 static void run_if(KernelContext& context) {

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/known_axes.h"
+#include "ops/known_moves.h"
 #include "ops/strided.h"
 #include "ops/table.h"
 
@@ -95,18 +96,6 @@ static std::optional<std::vector<std::optional<AxisSlice>>> asked_slices(const I
   return result;
 }
 
-static void propagate_slice(InferContext& context, const AxisSlice& slice, const Type& type) {
-  const auto elements = known_elements(context, 0);
-  if (!elements || !type.is_static() || !slice.start || !slice.start->is_constant()) return;
-  const auto size = static_cast<std::int64_t>(elements->size());
-  const Dim last = slice.step > 0 ? Dim(size) : Dim(size - 1);
-  const auto start = held_place(*slice.start, Dim(size), Dim(0), last);
-  Dims kept;
-  for (std::int64_t i = 0; i < type.shape().elements(); ++i)
-    kept.push_back((*elements)[static_cast<std::size_t>(start->value() + i * slice.step)]);
-  set_known_elements(context, 0, type, std::move(kept));
-}
-
 static void infer_slice(InferContext& context) {
   const Type& input = context.input(0);
   if (!input.ranked()) return context.set_output(0, input);
@@ -119,7 +108,7 @@ static void infer_slice(InferContext& context) {
   }
   const Type type = input.with_dims(std::move(dims));
   context.set_output(0, type);
-  if (input.rank() == 1 && slices && slices->front()) propagate_slice(context, *slices->front(), type);
+  set_known_moved(context, type);
 }
 
 static void run_slice(KernelContext& context) {

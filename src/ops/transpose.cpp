@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "ops/arguments.h"
+#include "ops/known_moves.h"
 #include "ops/strided.h"
 #include "ops/table.h"
 
@@ -41,8 +42,9 @@ static void infer_transpose(InferContext& context) {
   }
   Dims dims;
   for (const std::size_t axis : transpose_order(attributes, input.rank())) dims.push_back(input.dims()[axis]);
-  context.set_output(0, input.with_dims(std::move(dims)));
-  if (input.rank() <= 1) context.set_known(0, context.known(0));
+  const Type type = input.with_dims(std::move(dims));
+  context.set_output(0, type);
+  set_known_moved(context, type);
 }
 
 static void run_transpose(KernelContext& context) {

@@ -97,6 +97,7 @@ Execution::Execution(std::shared_ptr<const Program> program_to_run, const Arenas
   }
   fix_pointers();
   make_region_steps();
+  find_last_uses();
   if (run.streams() > 1 || run.devices().size() > 1) lanes_ = std::make_unique<Lanes>(run);
   if (!arenas_.weights->blocks.empty())
     weight_stream_ = std::make_unique<WeightStream>(run, arenas_.weights, arenas_.ring);
@@ -115,6 +116,40 @@ void Execution::make_region_steps() {
         make_region_step(step, {(on_device ? arenas_.device : arenas_.host) + step.workspace,
                                 on_device && arenas_.host ? arenas_.host + step.host_workspace : nullptr});
   }
+}
+
+/// Values whose size a run tells take no place in an arena, so nothing else says how long they are needed.
+/// Those of inputs and results are the caller's.
+void Execution::find_last_uses() {
+  const Program& run = program();
+  std::vector<bool> kept(run.items(), false);
+  for (const auto places : {run.input_items(), run.results()})
+    for (const Place& place : places)
+      if (place.kind == Place::Kind::item) kept[place.index] = true;
+  last_uses_.resize(run.steps().size());
+  for (std::size_t s = run.steps().size(); s-- > 0;) {
+    const Step& step = run.steps()[s];
+    for (const auto places : {run.inputs().subspan(step.first_input, step.inputs),
+                              run.outputs().subspan(step.first_output, step.outputs)})
+      for (const Place& place : places) {
+        if (place.kind != Place::Kind::item || kept[place.index]) continue;
+        kept[place.index] = true;
+        last_uses_[s].push_back(place.index);
+      }
+  }
+}
+
+/// Results of the last run are the caller's, or nobody's.
+void Execution::let_go_of_results() {
+  for (const Step& step : program().steps())
+    for (const Place& place : program().outputs().subspan(step.first_output, step.outputs))
+      if (place.kind == Place::Kind::item) items_[place.index] = {};
+}
+
+/// What steps behind this one do not need is let go, so that its memory is theirs.
+void Execution::let_go(const Step& step) {
+  for (const std::uint32_t item : last_uses_[static_cast<std::size_t>(&step - program().steps().data())])
+    items_[item] = {};
 }
 
 void Execution::fix_pointers() {
@@ -174,6 +209,7 @@ void Execution::set_output(std::size_t index, void* memory) {
 
 void Execution::run(const RunRequest& given) {
   RunRequest request = given;
+  if (!items_.empty()) let_go_of_results();
   if (!request.memory) {
     memory_.begin_run();
     request.memory = &memory_;
@@ -329,6 +365,7 @@ void Execution::run_step(const Step& step, const RunRequest& request) {
                [&] {
                  if (step.kernel) return launch(step, request.stream, false);
                  step.bodies ? run_regions(step, request) : interpret(step, request);
+                 let_go(step);
                });
 }
 

@@ -68,6 +68,9 @@ private:
   void fix_pointers();
   void point_into_ring();
   void make_region_steps();
+  void find_last_uses();
+  void let_go_of_results();
+  void let_go(const Step& step);
   void* resolve(const Place& place) const;
   std::byte* arena(std::size_t device) const {
     return device == 0 ? arenas_.device : arenas_.further[device - 1];
@@ -96,6 +99,7 @@ private:
   std::vector<void*> outputs_;
   std::vector<std::vector<Patch>> input_readers_, input_writers_, output_readers_, output_writers_;
   std::vector<Item> items_;
+  std::vector<std::vector<std::uint32_t>> last_uses_; ///< Items that nobody needs behind a step, by step.
   Recording recording_;
   RunMemory memory_;             ///< For a target that is not the host, of what a run alone sizes.
   std::unique_ptr<Lanes> lanes_; ///< Null where there is one stream.

@@ -41,6 +41,32 @@ TEST(If, runs_one_branch) {
                       "expected bool[], got bool[2]");
 }
 
+// Each branch is written for a size of its own.
+static constexpr std::string_view sized_branches_text = R"(
+graph @main(%c: bool[], %x: f32[3]) -> (%y) {
+  %four: i64[1] = constant() {value = i64[1](4)}
+  %three: i64[2] = constant() {value = i64[2](1, 3)}
+  %y: f32[*] = if(%c; %x, %four, %three) ((%a: f32[3], %f: i64[1], %t: i64[2]) -> (%u) {
+    %u: f32[*] = reshape(%a, %f)
+  }, (%b: f32[3], %g: i64[1], %h: i64[2]) -> (%e) {
+    %e: f32[*] = reshape(%b, %h)
+  })
+})";
+
+TEST(If, holds_a_branch_to_its_sizes_when_it_is_entered) {
+  EXPECT_EQ(type_in(sized_branches_text, "y"), "f32[1, 3]");
+  EXPECT_EQ(run_text(sized_branches_text, {bools({0}, {}), f32s({1, 2, 3})}), "f32[1, 3](1, 2, 3)");
+  LANNER_EXPECT_ERROR(run_text(sized_branches_text, {bools({1}, {}), f32s({1, 2, 3})}),
+                      ErrorCode::invalid_argument,
+                      "the branch that is taken does not fit: node reshape %u: reshape: f32[4] cannot hold");
+}
+
+TEST(If, that_fails_whichever_branch_is_taken_is_refused) {
+  std::string text(sized_branches_text);
+  text.replace(text.find("i64[2](1, 3)"), 12, "i64[2](1, 2)");
+  LANNER_EXPECT_ERROR(type_in(text, "y"), ErrorCode::invalid_argument, "f32[4] cannot hold");
+}
+
 // Sums 0 + 1 + ... and stops when the sum passes the limit; keeps every sum.
 static constexpr std::string_view loop_text = R"(
 graph @main(%n: i64[], %limit: i64[]) -> (%sum, %all) {

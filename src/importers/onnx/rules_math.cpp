@@ -55,10 +55,9 @@ void softmax_family(RuleContext& context) {
   }
   Value* x = context.required(0);
   const std::int64_t axis = context.integer("axis", 1);
-  check(x->type.ranked(), ErrorCode::unsupported, "{} before version 13 needs a known rank", context.node.op);
-  const auto rank = static_cast<std::int64_t>(x->type.rank());
   attributes.set("axis", std::int64_t{-1});
-  if (axis == rank - 1 || axis == -1)
+  const bool is_last = x->type.ranked() && axis == static_cast<std::int64_t>(x->type.rank()) - 1;
+  if (is_last || axis == -1)
     return context.set_output(0, context.emit(op, {x}, std::move(attributes)));
   AttributeMap flatten;
   flatten.set("axis", axis);

@@ -1,0 +1,102 @@
+#include "graph/known_results.h"
+
+#include <algorithm>
+
+#include "base/account.h"
+#include "base/check.h"
+
+namespace lanner {
+namespace {
+
+/// Of one input; more is data, which passes fold where that pays.
+constexpr std::int64_t max_read_elements = 1024;
+
+class DefinitionRun : public KernelContext {
+public:
+  DefinitionRun(const Node& node, std::span<const Tensor* const> inputs, std::span<const Type> types)
+      : node_(node), types_(types), results_(node.outputs().size()) {
+    for (const Tensor* input : inputs) inputs_.emplace_back(input ? Item(*input) : Item());
+  }
+
+  const Node& node() const override { return node_; }
+  std::size_t inputs() const override { return node_.own_inputs().size(); }
+  bool has(std::size_t i) const override { return i < inputs() && inputs_[i].tensor.defined(); }
+  const Tensor& input(std::size_t i) const override { return item(i).tensor; }
+  const Item& item(std::size_t i) const override {
+    check(has(i), ErrorCode::invalid_argument, "{}: input {} is missing", node_.kind(), i);
+    return inputs_[i];
+  }
+  std::size_t outputs() const override { return results_.size(); }
+  bool wanted(std::size_t i) const override { return i < outputs(); }
+  Tensor& output(std::size_t i) override {
+    if (results_.at(i).defined()) return results_[i];
+    return allocate(i, types_[i].dtype(), types_[i].shape());
+  }
+  Tensor& allocate(std::size_t i, DType type, Shape shape) override {
+    results_.at(i) = Tensor::allocate(type, std::move(shape), {}, {}, current_limits());
+    return results_[i];
+  }
+  void set_item(std::size_t i, Item item) override { results_.at(i) = std::move(item.tensor); }
+  std::vector<Item> run_region(std::size_t, std::span<const Item>) override {
+    fail(ErrorCode::internal, "{}: its regions do not run here", node_.kind());
+  }
+  int threads() const override { return 1; }
+
+  std::vector<Tensor> take() { return std::move(results_); }
+
+private:
+  const Node& node_;
+  std::vector<Item> inputs_;
+  std::span<const Type> types_;
+  std::vector<Tensor> results_;
+};
+
+bool is_number(DType type) {
+  return type != DType::string;
+}
+
+/// Whether something would be learned, and little is to be done for it.
+bool is_worth_running(const Node& node, std::span<const Known* const> inputs, std::span<const Type> types,
+                      std::span<const Known> results) {
+  if (!node.op().pure || !node.op().reference || !node.regions().empty() || types.empty()) return false;
+  const bool little = std::ranges::all_of(inputs, [](const Known* known) {
+    return !known || (known->tensor && known->tensor->elements() <= max_read_elements &&
+                      is_number(known->tensor->dtype()) && known->tensor->layout().row_major() &&
+                      known->tensor->device().is_host());
+  });
+  const auto is_small = [](const Type& type) {
+    return type.is_tensor() && type.is_static() && is_number(type.dtype()) &&
+           type.shape().elements() <= max_known_elements;
+  };
+  return little && std::ranges::all_of(types, is_small) &&
+         std::ranges::any_of(results, [](const Known& known) { return !known.tensor; });
+}
+
+} // namespace
+
+std::vector<Tensor> run_definition(const Node& node, std::span<const Tensor* const> inputs,
+                                   std::span<const Type> types) {
+  check(node.op().reference != nullptr, ErrorCode::unsupported, "{} has no definition to run", node.kind());
+  DefinitionRun run(node, inputs, types);
+  node.op().reference(run);
+  return run.take();
+}
+
+void add_known_results(const Node& node, std::span<const Known* const> inputs, std::span<const Type> types,
+                       std::vector<Known>& results) {
+  if (!is_worth_running(node, inputs, types, results)) return;
+  std::vector<const Tensor*> tensors;
+  for (const Known* known : inputs) tensors.push_back(known ? &*known->tensor : nullptr);
+  try {
+    std::vector<Tensor> made = run_definition(node, tensors, types);
+    for (std::size_t i = 0; i < made.size(); ++i)
+      if (!results[i].tensor && made[i].defined() && made[i].dtype() == types[i].dtype())
+        results[i] = known_tensor(std::move(made[i]));
+  } catch (const Error& error) {
+    // What cannot be computed is told where it runs: it may stand in a branch that never does.
+    if (error.code() == ErrorCode::cancelled || error.code() == ErrorCode::out_of_memory) throw;
+    check_deadline();
+  }
+}
+
+} // namespace lanner

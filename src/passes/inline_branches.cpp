@@ -1,0 +1,31 @@
+#include "graph/copy.h"
+#include "graph/infer.h"
+#include "ops/recipe.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace lanner::passes {
+
+/// Which region is taken, where that is known.
+static const Region* taken(const Node& node) {
+  if (node.kind() != "if") return nullptr;
+  const Tensor* condition = node.input(0)->constant();
+  if (!condition || condition->dtype() != DType::boolean || condition->elements() != 1) return nullptr;
+  return node.regions()[condition->as<bool>()[0] ? 0 : 1].get();
+}
+
+bool inline_branches(Graph& graph) {
+  const bool changed = for_each_node(graph, [&](Node& node) {
+    const Region* region = taken(node);
+    if (!region) return false;
+    note_decided(graph, node.input(0));
+    const std::vector<Value*> results = inline_region(*region, node.inputs().last(node.captures()), &node);
+    for (std::size_t i = 0; i < results.size(); ++i) node.output(i)->replace_all_uses(results[i]);
+    node.region()->erase(&node);
+    return true;
+  });
+  if (changed) infer_types(graph); // those behind now have inputs of known sizes
+  return changed;
+}
+
+} // namespace lanner::passes
