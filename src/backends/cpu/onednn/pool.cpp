@@ -91,7 +91,11 @@ Primitive make(const Group& group, const Layout& from, const Layout& to) {
           {argument(DNNL_ARG_SRC, *src, op.input(0)), output_argument(DNNL_ARG_DST, *dst)}};
 }
 
-constexpr SinglePrimitive single{"pool", takes, make};
+bool is_largest(const GroupOp& op) {
+  return !is_average(op);
+}
+
+constexpr SinglePrimitive single{"pool", takes, make, false, is_largest};
 
 } // namespace
 

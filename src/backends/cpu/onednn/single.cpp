@@ -1,12 +1,18 @@
 #include "backends/cpu/onednn/single.h"
 
 #include "backends/cpu/onednn/implementations.h"
+#include "backends/cpu/onednn/nan_guard.h"
 #include "backends/estimate.h"
 #include "backends/reduction.h"
+#include "backends/reference/reference_backend.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
 
 namespace lanner::onednn {
+
+static bool is_guarded(const SinglePrimitive& single, const GroupOp& op) {
+  return single.hides_nan && single.hides_nan(op);
+}
 
 TacticList single_tactics(const SinglePrimitive& single, const Node& node, const Group& group,
                           const Target& target) {
@@ -15,6 +21,8 @@ TacticList single_tactics(const SinglePrimitive& single, const Node& node, const
   const GroupOp& op = group.ops().front();
   const Shape input = op.input(0).shape(), output = op.type().shape();
   if (input.elements() == 0 || output.elements() == 0) return list;
+  // Where it hides a NaN the definition runs, which is the node's own.
+  if (is_guarded(single, op) && op.node != &node) return list;
   const ThreadCount count(target.threads);
   const double bytes = 4.0 * static_cast<double>(input.elements() + output.elements());
   std::vector<Layout> layouts =
@@ -57,8 +65,13 @@ std::unique_ptr<Kernel> single_prepare(const SinglePrimitive& single, const Prep
   const ThreadCount count(p.target.threads);
   const auto make = [&] { return single.make(p.group, from, to).descriptor; };
   const Implementation chosen = find_implementation(make, config);
-  return std::make_unique<Execution>(chosen.descriptor, single.make(p.group, from, to).arguments,
-                                     p.target.threads);
+  auto fast = std::make_unique<Execution>(chosen.descriptor, single.make(p.group, from, to).arguments,
+                                          p.target.threads);
+  if (!is_guarded(single, op)) return fast;
+  // As other kernels of definitions do, this one reads the node while it runs.
+  return guarded(std::move(fast), [&node = p.node, tactic = p.tactic, target = p.target] {
+    return reference_backend().prepare(node, tactic, {}, target);
+  });
 }
 
 } // namespace lanner::onednn

@@ -23,6 +23,8 @@ struct SinglePrimitive {
   Primitive (*make)(const Group& group, const Layout& input, const Layout& output);
   /// Row-major only: the primitive works along one axis of data of any rank.
   bool any_rank = false;
+  /// Whether oneDNN's kernel may give numbers where a NaN is; null: it never does.
+  bool (*hides_nan)(const GroupOp& op) = nullptr;
 };
 
 TacticList single_tactics(const SinglePrimitive& single, const Node& node, const Group& group,

@@ -27,7 +27,12 @@ Primitive make(const Group& group, const Layout& from, const Layout& to) {
           {argument(DNNL_ARG_SRC, *data, op.input(0)), output_argument(DNNL_ARG_DST, *data)}};
 }
 
-constexpr SinglePrimitive single{"softmax", takes, make};
+/// By the largest element, and by bounds of exponents.
+bool always(const GroupOp& /*op*/) {
+  return true;
+}
+
+constexpr SinglePrimitive single{"softmax", takes, make, false, always};
 
 } // namespace
 
