@@ -64,7 +64,7 @@ void expect_near(float got, double expected, const char* what) {
   if (std::isnan(expected) || std::isinf(expected))
     EXPECT_TRUE(std::isnan(expected) ? std::isnan(got) : got == expected) << what << " is " << got;
   else
-    EXPECT_NEAR(got, expected, 4e-7 * std::max(1.0, std::abs(expected))) << what;
+    EXPECT_NEAR(got, expected, 2e-6 * std::max(1.0, std::abs(expected))) << what;
 }
 
 /// Columns of which some have a NaN, an infinity or nothing but -inf.
