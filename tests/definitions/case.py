@@ -54,7 +54,7 @@ class Case:
 def plain(value: Any) -> str:
     if isinstance(value, onnx.TensorProto):
         return f"tensor{list(value.dims)}"
-    return str(value).replace(" ", "")
+    return "sparse" if isinstance(value, onnx.SparseTensorProto) else str(value).replace(" ", "")
 
 
 def C(*inputs: Array | None, outputs: int = 1, constants: Iterable[int] = (), **attributes: Any) -> Case:

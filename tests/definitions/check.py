@@ -17,7 +17,6 @@ class Verdict:
     differs: dict[str, str] = field(default_factory=dict)  # By oracle, what is wrong and no entry tells of.
     known: dict[str, str] = field(default_factory=dict)  # By oracle, the reason of the entry.
     refused: str = ""
-    unused: list[str] = field(default_factory=list)  # Oracles that an entry excuses though they agree.
 
     @property
     def failed(self) -> bool:
@@ -62,8 +61,6 @@ def judge(case: Case) -> Verdict | None:
         wrong, reason = compare(expected, got), reason_of(DIFFERENCES, oracle, case)
         if not wrong:
             verdict.agreed.append(oracle)
-            if reason:
-                verdict.unused.append(oracle)
         elif reason:
             verdict.known[oracle] = reason
         else:

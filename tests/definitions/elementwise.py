@@ -63,7 +63,13 @@ for one in NUMBERS:
 BROADCASTS = [((2, 3, 4), (2, 3, 4)), ((2, 3, 4), (4,)), ((3, 1), (2, 1, 4)), ((), (2, 3)), ((1,), (5,))]
 
 
-@operator("Add", "Sub", "Mul", "Div", "Pow", "PRelu", "Max", "Min", "Mean", "Sum")
+@operator("PRelu")
+def slopes(version: int) -> Iterable[Case]:
+    for shape in ((2, 3, 4), (4,), (3, 1), (1,), (1, 3, 1)):
+        yield C(reals(2, 3, 4), reals(*shape, seed=1))
+
+
+@operator("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mean", "Sum")
 def arithmetic(version: int) -> Iterable[Case]:
     for a, b in BROADCASTS:
         yield C(between(0.5, 2, *a), between(0.5, 2, *b, seed=1))
