@@ -80,8 +80,8 @@ def difference(expected: Any, got: Any) -> str:
     else:
         wide, found = expected.astype(np.float64), got.astype(np.float64)
         finite = np.abs(wide[np.isfinite(wide)])
-        room = RELATIVE.get(expected.dtype, 0.0) * (np.abs(wide) + min(1.0, finite.max(initial=0.0)))
         with np.errstate(invalid="ignore"):
+            room = RELATIVE.get(expected.dtype, 0.0) * (np.abs(wide) + min(1.0, finite.max(initial=0.0)))
             close = (np.abs(wide - found) <= room) | (wide == found) | (np.isnan(wide) & np.isnan(found))
         wrong = ~close
     if not wrong.any():
