@@ -80,7 +80,8 @@ TEST_P(NanEpilogues, of_convolutions_stay) {
   expect_offered(ran, {"onednn/conv"});
   check(fused("[1, 20, 9, 9]", "[20, 1, 3, 3]", "conv(%xi, %wi, _) {group = 20, pads = [1, 1, 1, 1]}",
               "[1, 20, 9, 9]", GetParam()));
-  check(fused("[1, 3, 12, 12]", "[18, 3, 3, 3]", "conv(%xi, %wi, _) {strides = [2, 2]}", "[1, 18, 5, 5]",
+  // With padded channels oneDNN's AVX2 leaves NaN there too, beside those of the result.
+  check(fused("[1, 3, 12, 12]", "[24, 3, 3, 3]", "conv(%xi, %wi, _) {strides = [2, 2]}", "[1, 24, 5, 5]",
               GetParam()));
   check(fused("[1, 8, 5, 5]", "[8, 5, 3, 3]", "conv_transpose(%xi, %wi, _)", "[1, 5, 7, 7]", GetParam()));
 }
