@@ -136,7 +136,10 @@ void Context::State::take_items(Stream stream) {
   for (std::size_t i = 0; i < current.results.size(); ++i) {
     if (!current.is_item(i)) continue;
     Item& result = current.results[i];
-    result = current.execution->items()[current.execution->program().results()[i].index];
+    const Program& program = current.execution->program();
+    const Place& place = program.results()[i];
+    result = place.kind == Place::Kind::constant ? Item(program.constants()[place.index])
+                                                 : current.execution->items()[place.index];
     const HeldStorage& held = engine->callers.output(i);
     const Device wanted = given[i].defined() ? given[i].device() : results_device();
     if (wanted.is_host() || held != HeldStorage{})

@@ -35,7 +35,8 @@ Place::Kind ReadyShapes::place_of(std::size_t output) const {
 }
 
 bool ReadyShapes::is_item(std::size_t output) const {
-  return place_of(output) == Place::Kind::item;
+  // A constant that is a result as it is, and no plain memory: strings.
+  return place_of(output) == Place::Kind::item || place_of(output) == Place::Kind::constant;
 }
 
 void ReadyShapes::turn() {

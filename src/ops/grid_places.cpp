@@ -35,11 +35,12 @@ double reflect(double x, const SampledAxis& axis) {
   return axis.least + (folded <= range ? folded : 2 * range - folded);
 }
 
-/// `x` moved to where the padding takes it from.
-template<Padding padding>
+/// `x` moved to where the padding takes it from. A cubic's place stays where it is: it is the elements around
+/// it that are taken from elsewhere, each for itself, so that near an edge shares go on changing.
+template<Mode mode, Padding padding>
 double inside(double x, const SampledAxis& axis) {
   if (!std::isfinite(x)) x = -1e6; // A place that is no number lies outside.
-  if constexpr (padding != Padding::zeros) {
+  if constexpr (padding != Padding::zeros && mode != Mode::cubic) {
     const bool outside = x < axis.least || x > axis.most;
     if (outside) return padding == Padding::border ? std::clamp(x, 0.0, axis.last) : reflect(x, axis);
   }
@@ -72,7 +73,7 @@ void find_taps(const SampledAxis& axis, const Real* grid, std::int64_t step, std
   for (std::int64_t i = 0; i < count; ++i) {
     double x = denormalize(static_cast<double>(grid[i * step]), axis);
     if (mode == Mode::nearest) x = std::nearbyint(x);
-    x = inside<padding>(x, axis);
+    x = inside<mode, padding>(x, axis);
     const auto put = [&](std::int64_t k, std::int64_t index, double weight) {
       const std::int64_t place = place_of<padding>(index, axis);
       taps.places[k * taps.stride + i] = static_cast<Place>(place < 0 ? 0 : place);

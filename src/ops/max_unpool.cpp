@@ -38,37 +38,21 @@ static void infer_max_unpool(InferContext& context) {
   context.set_output(0, x.with_dims(std::move(dims)));
 }
 
-/// Sizes that the indices count in.
-static std::vector<std::int64_t> indexed_sizes(const KernelContext& context) {
-  const Shape& x = context.input(0).shape();
-  const Dims spatial(x.begin() + 2, x.end());
-  std::vector<std::int64_t> sizes{x[0], x[1]};
-  for (const Dim& size : pooled_from(context.attributes(), spatial)) sizes.push_back(size.value());
-  return sizes;
-}
-
+// Indices count in the output: max_pool's count in its input, whose shape output_shape tells where kernel and
+// strides leave several. (ONNX's own reference counts in the smallest of those and sets the rest to 0.)
 static void run_max_unpool(KernelContext& context) {
   const Tensor& x = context.input(0);
   Tensor& y = context.output(0);
   clear_elements(y);
-  const std::vector<std::int64_t> sizes = indexed_sizes(context);
-  const std::int64_t bound = Shape(sizes).elements();
-  const std::vector<std::int64_t> dense = dense_strides(y.shape());
   const auto places = context.input(1).as<std::int64_t>();
   check(static_cast<std::int64_t>(places.size()) == x.elements(), ErrorCode::invalid_argument,
         "{} indices for {} values", places.size(), x.elements());
   const RunCopy copy_run(x.dtype());
   for (std::size_t i = 0; i < places.size(); ++i) {
-    std::int64_t rest = places[i], to = 0;
-    check(rest >= 0 && rest < bound, ErrorCode::invalid_argument, "index {} is out of range for {} elements",
-          rest, bound);
-    for (std::size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) {
-      const std::int64_t place = rest % sizes[d];
-      check(place < y.shape()[d], ErrorCode::invalid_argument, "index {} lies outside the output {}",
-            places[i], y.shape().to_string());
-      to += place * dense[d];
-    }
-    copy_run(y.data(), to, x.data(), static_cast<std::int64_t>(i), 1);
+    check(places[i] >= 0 && places[i] < y.elements(), ErrorCode::invalid_argument,
+          "index {} is out of range for the {} elements of {}", places[i], y.elements(),
+          y.shape().to_string());
+    copy_run(y.data(), places[i], x.data(), static_cast<std::int64_t>(i), 1);
   }
 }
 

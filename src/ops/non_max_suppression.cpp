@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/check.h"
@@ -26,13 +27,20 @@ static void infer_non_max_suppression(InferContext& context) {
   context.set_output(0, Type(DType::i64, Dims{context.fresh("selected", most), Dim(3)}));
 }
 
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+/// The least number above `threshold`; NaN, which nothing reaches, where there is none.
+static float above(float threshold) {
+  return threshold == infinity ? std::numeric_limits<float>::quiet_NaN() : std::nextafter(threshold, infinity);
+}
+
 Thresholds thresholds_of(std::span<const Tensor> inputs) {
   const auto given = [&](std::size_t i) { return i < inputs.size() && inputs[i].defined(); };
   const auto real = [&](std::size_t i, float fallback) {
     return given(i) ? static_cast<float>(read_real(inputs[i], "threshold")) : fallback;
   };
   const std::int64_t most = given(2) ? read_integer(inputs[2], "max_output_boxes_per_class") : 0;
-  return {std::max<std::int64_t>(most, 0), real(3, 0), real(4, -std::numeric_limits<float>::infinity())};
+  return {std::max<std::int64_t>(most, 0), real(3, 0), given(4) ? above(real(4, 0)) : -infinity};
 }
 
 namespace {

@@ -103,7 +103,9 @@ std::vector<std::vector<CellActivation>> cell_activations(const AttributeMap& at
   std::vector<std::vector<CellActivation>> found(directions);
   for (std::size_t i = 0; i < fallback.size() * directions; ++i) {
     CellActivation activation = make_activation(names[i], rest_alphas, rest_betas);
-    if (clip > 0) activation.bound = clip;
+    // Of lstm's three, the last is given the cell's state, which runtimes take as it is.
+    const bool of_state = fallback.size() == 3 && i % 3 == 2;
+    if (clip > 0 && !of_state) activation.bound = clip;
     found[i / fallback.size()].push_back(activation);
   }
   return found;

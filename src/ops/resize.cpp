@@ -158,7 +158,8 @@ static Transform parse_transform(const std::string& name) {
   return Transform::crop;
 }
 
-// The target length is the scaled input length, which may be a fraction.
+// ONNX's text takes the scaled input length, which may be a fraction, for the output's in align_corners: 2.4
+// for 3 elements, so that the last element is none of a corner. Exporters and runtimes take the number of elements.
 static double original_coordinate(const ResizedAxis& axis, Transform transform, std::int64_t index) {
   const auto x = static_cast<double>(index), in = static_cast<double>(axis.in);
   const double length = axis.scale * in;
@@ -171,7 +172,7 @@ static double original_coordinate(const ResizedAxis& axis, Transform transform, 
   case Transform::pytorch_half_pixel:
     return axis.out > 1 ? centred : 0;
   case Transform::align_corners:
-    return length == 1 ? 0 : x * (in - 1) / (length - 1);
+    return axis.out == 1 ? 0 : x * (in - 1) / static_cast<double>(axis.out - 1);
   case Transform::asymmetric:
     // In float, as scales are: 7 / 0.7f is 10, which must not round up to 11.
     return static_cast<float>(x) / static_cast<float>(axis.scale);

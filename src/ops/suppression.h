@@ -11,7 +11,7 @@ namespace lanner::ops {
 struct Thresholds {
   std::int64_t most = 0; ///< Boxes kept of a class, 0 or more.
   float overlap = 0;     ///< A box of more than that with a kept one goes.
-  float score = 0;       ///< Boxes of less go.
+  float score = 0;       ///< Boxes of less go: the least number above score_threshold, where one is given.
 };
 
 /// Inputs as the operator has them, thresholds on the host; undefined tensors are absent inputs.

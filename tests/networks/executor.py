@@ -91,11 +91,17 @@ class Executor:
         function = self.library.functions.get(node.op_type) if node.domain in ("", "ai.onnx") else None
         if function:
             try:
-                results = function(attributes_of(node), *inputs)
+                results = function(self.attributes_of(node), *inputs)
                 return results if isinstance(results, tuple) else (results,)
             except NotHandled:
                 pass
         return self.library.other(node, self.opset, inputs)
+
+    def attributes_of(self, node: onnx.NodeProto) -> dict:
+        attributes = attributes_of(node)
+        if node.op_type == "RoiAlign" and self.opset < 16:
+            attributes["coordinate_transformation_mode"] = b"output_half_pixel"
+        return attributes
 
     def subgraph(self, graph: onnx.GraphProto, arguments: Sequence[Value], outer: dict[str, Value]) -> list[Value]:
         values = dict(outer)

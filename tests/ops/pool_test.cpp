@@ -80,6 +80,15 @@ TEST(MaxUnpool, puts_values_back) {
   EXPECT_THROW(run({"max_unpool", {f32s({5, 7}, {1, 1, 2}), i64s({1, 4}, {1, 1, 2})}, kernel}), Error);
 }
 
+// As max_pool counted them in what it pooled, whose shape this is.
+TEST(MaxUnpool, counts_places_in_the_shape_that_is_given) {
+  const auto kernel = attributes({{"kernel_shape", ints({2})}, {"strides", ints({2})}});
+  const Tensor values = f32s({5, 7, 6, 8}, {1, 2, 2}), shape = i64s({1, 2, 5});
+  EXPECT_EQ(show(run({"max_unpool", {values, i64s({1, 3, 5, 8}, {1, 2, 2}), shape}, kernel})),
+            "f32[1, 2, 5](0, 5, 0, 7, 0, 6, 0, 0, 8, 0)");
+  EXPECT_THROW(run({"max_unpool", {values, i64s({1, 3, 5, 10}, {1, 2, 2}), shape}, kernel}), Error);
+}
+
 TEST(RoiPool, refuses_images_that_are_not_there) {
   const auto shape = attributes({{"pooled_shape", ints({1, 1})}});
   const Tensor x = f32s({1, 2, 3, 4}, {1, 1, 2, 2});

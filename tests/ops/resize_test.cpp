@@ -32,6 +32,16 @@ TEST(Resize, repeats_and_interpolates) {
             "f32[1, 3](1, 2, 3)");
 }
 
+// The output's corners are the input's, also where 7 elements times a scale of 0.5 are 3.5.
+TEST(Resize, aligned_corners_are_those_of_the_elements_there_are) {
+  const Tensor x = f32s({0, 1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(show(run({"resize", {x, std::nullopt, f32s({0.5f})}, mode("linear", "align_corners")})),
+            "f32[3](0, 3, 6)");
+  EXPECT_EQ(show(run({"resize", {x, std::nullopt, f32s({0.5f})}, mode("nearest", "align_corners")})),
+            "f32[3](0, 3, 6)");
+  EXPECT_EQ(show(run({"resize", {x, std::nullopt, f32s({0.2f})}, mode("cubic", "align_corners")})), "f32[1](0)");
+}
+
 TEST(Resize, nearest_places_are_told_in_f32) {
   auto floor = mode("nearest", "asymmetric");
   floor.set("nearest_mode", Attribute(std::string("floor")));
@@ -63,11 +73,18 @@ TEST(GridSample, reads_the_innermost_axis_first) {
   EXPECT_EQ(inferred({"grid_sample", {"f32[N, C, H, W]", "f32[N, 5, 6, 2]"}}), "f32[N, C, 5, 6]");
 }
 
-// Taps beyond the edge are the edge; the place itself moves there only from half an element outside.
-TEST(GridSample, keeps_cubic_places_within_the_border) {
-  const Tensor x = f32s({1, 2, 4, 8}, {1, 1, 4}), near = f32s({-0.875f, -1.5f}, {1, 2, 1});
-  const auto cubic = attributes({{"mode", std::string("cubic")}, {"padding_mode", std::string("border")}});
-  EXPECT_EQ(show(run({"grid_sample", {x, near}, cubic})), "f32[1, 1, 2](0.89453125, 1)");
+// Elements beyond the edge are others, each for itself; the place stays where it is: 0.75 and 1.5 before the
+// first one, between elements -1 and 0, and -2 and -1.
+TEST(GridSample, moves_the_elements_of_a_cubic_inside_not_its_place) {
+  const Tensor x = f32s({1, 2, 4, 8}, {1, 1, 4}), near = f32s({-1.125f, -1.5f}, {1, 2, 1});
+  const auto cubic = [](const char* padding, std::int64_t align) {
+    return attributes({{"mode", std::string("cubic")},
+                       {"padding_mode", std::string(padding)},
+                       {"align_corners", align}});
+  };
+  EXPECT_EQ(show(run({"grid_sample", {x, near}, cubic("border", 0)})), "f32[1, 1, 2](0.96484375, 1)");
+  EXPECT_EQ(show(run({"grid_sample", {x, near}, cubic("border", 1)})), "f32[1, 1, 2](0.9071655, 0.96484375)");
+  EXPECT_EQ(show(run({"grid_sample", {x, near}, cubic("reflection", 0)})), "f32[1, 1, 2](0.859375, 1.3125)");
 }
 
 TEST(DepthToSpace, has_two_orders_and_an_inverse) {

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -96,6 +98,26 @@ TEST(NonMaxSuppression, keeps_the_best_of_overlapping_boxes) {
   const NodeSpec spec{"non_max_suppression", {boxes, scores, i64s({5}, {}), f32s({0.5f}, {})}};
   EXPECT_EQ(show(run(spec)), "i64[2, 3](0, 0, 1, 0, 0, 2)");
   EXPECT_THROW(run({"non_max_suppression", {boxes, f32s({1, 1}, {1, 1, 2})}}), Error);
+}
+
+TEST(NonMaxSuppression, keeps_scores_above_the_threshold) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const Tensor boxes = f32s({0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5}, {1, 3, 4});
+  const auto kept = [&](std::vector<float> scores, std::optional<float> threshold) {
+    NodeSpec spec{"non_max_suppression",
+                  {boxes, f32s(std::move(scores), {1, 1, 3}), i64s({9}, {}), f32s({0.5f}, {})}};
+    if (threshold) spec.inputs.push_back(f32s({*threshold}, {}));
+    const Tensor found = run(spec);
+    std::vector<std::int64_t> numbers;
+    for (std::size_t i = 2; i < found.as<std::int64_t>().size(); i += 3)
+      numbers.push_back(found.as<std::int64_t>()[i]);
+    return numbers;
+  };
+  using Numbers = std::vector<std::int64_t>;
+  EXPECT_EQ(kept({0, 0.1f, -0.1f}, 0), Numbers({1}));
+  EXPECT_EQ(kept({0.25f, 0.5f, 0.25000003f}, 0.25f), Numbers({1, 2}));
+  EXPECT_EQ(kept({inf, 1, 2}, inf), Numbers());
+  EXPECT_EQ(kept({-1, 1, -inf}, std::nullopt), Numbers({1, 0, 2}));
 }
 
 TEST(NonMaxSuppression, keeps_what_a_comparison_of_each_pair_keeps) {

@@ -57,6 +57,15 @@ def test_differences_are_losses_and_news(suite):
     assert "--write" in suite.differences(recorded, {"node/e": "unsupported"})[-1]
 
 
+def test_differences_on_purpose_are_neither_lost_nor_won_unseen(suite):
+    name, reason = next(iter(suite.DELIBERATE.items()))
+    recorded = {name: suite.PURPOSE + reason}
+    assert suite.differences(recorded, recorded) == []
+    assert name in suite.differences(recorded, {name: "Error: it does not build"})[0]
+    assert "--write" in suite.differences(recorded, {name: "passed"})[-1]
+    assert set(suite.DELIBERATE) <= set(suite.read_report())
+
+
 def test_the_file_is_read_as_it_is_written(suite, tmp_path):
     cases = [case for case in suite.load_cases() if case.group == "simple"]
     results = {f"simple/{case.name}": "passed" if i else "no: because | of this" for i, case in enumerate(cases)}

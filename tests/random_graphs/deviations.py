@@ -96,7 +96,7 @@ def crop_to_same_size(node: Node) -> bool:
     return any(old == new and places.stretch(node, axis, old, new)[:2] != (0, 1) for axis, (old, new) in axes)
 
 
-@deviates(RUNTIME, "Resize", reason="align_corners takes the rounded length, not the fraction that a scale gives")
+@deviates(REFERENCE, "Resize", reason="align_corners takes the fraction that a scale gives for the output's length")
 def fractional_corners(node: Node) -> bool:
     scales = node.constant(2)
     if node.attribute("coordinate_transformation_mode") != "align_corners" or not node.has(2) or (scales is not None and not scales.size):
@@ -231,9 +231,19 @@ def at_whole_places(node: Node) -> bool:
     return node.attribute("mode") in ("linear", "cubic") and places.whole_but_for_rounding(node)
 
 
-@deviates(RUNTIME, "GridSample", reason="with cubic and border the elements read are clamped, not the place")
-def cubic_border(node: Node) -> bool:
+@deviates(REFERENCE, "GridSample", reason="with cubic and border the place is moved inside, not the elements read")
+def padded_cubic(node: Node) -> bool:
     return node.attribute("mode") in ("cubic", "bicubic") and node.attribute("padding_mode") == "border"
+
+
+@deviates(REFERENCE, "RoiAlign", reason="before operator set 16 regions are shifted by half a pixel all the same")
+def early_regions(node: Node) -> bool:
+    return node.opset < 16
+
+
+@deviates(REFERENCE, "MaxUnpool", reason="indices count in another shape than output_shape")
+def given_output_shape(node: Node) -> bool:
+    return node.has(2)
 
 
 @deviates(RUNTIME, "Loop", reason="without an iteration the body's declarations tell the sizes of what is stacked")

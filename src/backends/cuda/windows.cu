@@ -82,7 +82,7 @@ __device__ void max_pool(const T* source, T* target, const PoolParameters& p) {
     float best = -__int_as_float(0x7f800000);
     for_each_tap(p, place, [&](std::int64_t offset) {
       const float value = load(source + place.source + offset);
-      if (value > best) best = value;
+      if (value > best || value != value) best = value;
     });
     store(target + place.target, best);
   }

@@ -137,6 +137,16 @@ void grid_sample(RuleContext& context) {
       0, context.emit("grid_sample", {context.required(0), context.required(1)}, std::move(attributes)));
 }
 
+/// Before version 16 there was one mode, which the attribute calls output_half_pixel.
+void roi_align(RuleContext& context) {
+  AttributeMap attributes = context.attributes("roi_align");
+  if (context.version < 16)
+    attributes.set("coordinate_transformation_mode", std::string("output_half_pixel"));
+  context.set_output(0, context.emit("roi_align",
+                                     {context.required(0), context.required(1), context.required(2)},
+                                     std::move(attributes)));
+}
+
 /// Version 1 has a real exponent.
 void lp_pool(RuleContext& context) {
   const std::string op = snake_case(context.node.op);
@@ -161,6 +171,7 @@ void add_layer_rules(Rules& rules) {
   rules["Upsample"] = upsample;
   rules["Resize"] = resize;
   rules["GridSample"] = grid_sample;
+  rules["RoiAlign"] = roi_align;
   rules["LpPool"] = rules["GlobalLpPool"] = lp_pool;
   rules["LSTM"] = recurrent("lstm");
   rules["GRU"] = recurrent("gru");

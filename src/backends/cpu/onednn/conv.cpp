@@ -5,6 +5,7 @@
 
 #include "backends/cpu/onednn/families.h"
 #include "backends/cpu/onednn/implementations.h"
+#include "backends/cpu/onednn/nan_guard.h"
 #include "backends/cpu/onednn/post_ops.h"
 #include "backends/cpu/onednn/window.h"
 #include "backends/estimate.h"
@@ -124,13 +125,14 @@ struct Candidate {
   PostOps post;
 };
 
-Candidate make(const Conv& conv, const Variant& variant) {
+/// `packed`: how the weights lie, where that is settled.
+Candidate make(const Conv& conv, const Variant& variant, const std::optional<Desc>& packed = {}) {
   Candidate candidate;
   const auto src = describe(conv.input, variant.src, DType::f32),
              dst = describe(conv.output, variant.dst, DType::f32);
   auto post = post_ops(conv.epilogue, variant.residual, conv.output, variant.dst, channel_axis);
   if (!src || !dst || !post) return candidate;
-  const Desc weights = describe_any(conv.weight_dims(), DType::f32);
+  const Desc weights = packed ? *packed : describe_any(conv.weight_dims(), DType::f32);
   const auto bias = describe(Shape{conv.output[1]}, {}, DType::f32);
   const auto make_descriptor = conv.transposed ? deconvolution : convolution;
   candidate.descriptor =
@@ -141,9 +143,11 @@ Candidate make(const Conv& conv, const Variant& variant) {
 
 std::vector<Variant> variants(const Conv& conv) {
   std::vector<Variant> result;
-  const std::vector<Residual> residuals = adds_in_place(conv.epilogue)
-                                              ? std::vector{Residual::in_place, Residual::read}
-                                              : std::vector{Residual::none};
+  // A result that took its operand's memory cannot be worked out again where a NaN was hidden.
+  const std::vector<Residual> residuals = !adds_in_place(conv.epilogue) ? std::vector{Residual::none}
+                                          : hides_nan(conv.epilogue)
+                                              ? std::vector{Residual::read}
+                                              : std::vector{Residual::in_place, Residual::read};
   for (const Layout& layout : activation_layouts(conv.input.rank()))
     for (Residual residual : residuals) {
       // Few input channels: oneDNN reads the row-major image itself and writes blocks.
@@ -234,6 +238,28 @@ TacticList conv_tactics(const Node& node, const Group& group, const Target& targ
   return list;
 }
 
+std::vector<Argument> arguments_of(const Conv& conv, const Descriptor& descriptor,
+                                   std::vector<Argument> arguments) {
+  arguments.push_back(argument(DNNL_ARG_SRC, descriptor.src_desc(), conv.src));
+  arguments.push_back(argument(DNNL_ARG_WEIGHTS, descriptor.weights_desc(), conv.weights));
+  if (conv.bias) arguments.push_back(argument(DNNL_ARG_BIAS, descriptor.weights_desc(1), conv.bias));
+  arguments.push_back(output_argument(DNNL_ARG_DST, descriptor.dst_desc()));
+  return arguments;
+}
+
+/// The convolution without the steps that hide a NaN, by the same implementation where that has it.
+Deferred unhidden(Conv conv, const Variant& variant, const Implementation& chosen, int threads) {
+  conv.epilogue = before_hiding(conv.epilogue);
+  Candidate candidate = make(conv, variant, chosen.descriptor.weights_desc());
+  check(static_cast<bool>(candidate.descriptor), ErrorCode::unsupported,
+        "onednn: no convolution without its activation");
+  const Descriptor first = at_this_implementation(candidate.descriptor);
+  Descriptor& found = candidate.descriptor;
+  while (found.impl_info_str() != chosen.name && found.next_impl()) continue;
+  const Descriptor& taken = found.impl_info_str() == chosen.name ? found : first;
+  return {taken, arguments_of(conv, taken, std::move(candidate.post.arguments)), threads};
+}
+
 template<bool transposed>
 std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
   std::string reason;
@@ -256,12 +282,15 @@ std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
         "onednn: {} wants its weights otherwise than as {}: build the plan again", chosen.name,
         given.to_string());
 
-  std::vector<Argument> arguments = std::move(candidate.post.arguments);
-  arguments.push_back(argument(DNNL_ARG_SRC, chosen.descriptor.src_desc(), conv->src));
-  arguments.push_back(argument(DNNL_ARG_WEIGHTS, chosen.descriptor.weights_desc(), conv->weights));
-  if (conv->bias) arguments.push_back(argument(DNNL_ARG_BIAS, chosen.descriptor.weights_desc(1), conv->bias));
-  arguments.push_back(output_argument(DNNL_ARG_DST, chosen.descriptor.dst_desc()));
-  return std::make_unique<Execution>(chosen.descriptor, std::move(arguments), p.target.threads);
+  check(!candidate.post.added || !hides_nan(conv->epilogue), ErrorCode::unsupported,
+        "onednn: conv: an activation behind a sum in place: build the plan again");
+  const int threads = p.target.threads;
+  auto fast = std::make_unique<Execution>(
+      chosen.descriptor, arguments_of(*conv, chosen.descriptor, std::move(candidate.post.arguments)),
+      threads);
+  if (!hides_nan(conv->epilogue)) return fast;
+  return guarded(std::move(fast), anchor_and_steps(unhidden(*conv, variant, chosen, threads), conv->epilogue,
+                                                   conv->output, variant.dst, channel_axis));
 }
 
 template<bool transposed>

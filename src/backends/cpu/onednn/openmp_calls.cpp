@@ -4,9 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cfenv>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
 
 #include <dnnl.h>
 #include <fmt/format.h>
@@ -35,6 +40,27 @@ namespace {
 
 thread_local int thread_count = 1;
 thread_local Shares share_kind = Shares::apart;
+thread_local InvalidWatch* invalid_watch = nullptr;
+
+/// Whether an operation was invalid since the flag was lowered; `set_invalid` says what it is from now on.
+#if defined(__SSE2__)
+// Of vectors' operations alone: std::feclearexcept writes the state of the x87, which takes long.
+bool is_invalid() {
+  return (_mm_getcsr() & _MM_EXCEPT_INVALID) != 0;
+}
+void set_invalid(bool raised) {
+  const unsigned others = _mm_getcsr() & ~static_cast<unsigned>(_MM_EXCEPT_INVALID);
+  _mm_setcsr(others | (raised ? _MM_EXCEPT_INVALID : 0U));
+}
+#else
+bool is_invalid() {
+  return std::fetestexcept(FE_INVALID) != 0;
+}
+void set_invalid(bool raised) {
+  std::feclearexcept(FE_INVALID);
+  if (raised) std::feraiseexcept(FE_INVALID);
+}
+#endif
 
 struct Function {
   std::string_view name;
@@ -93,17 +119,23 @@ std::string reason_for_gomp() {
   return parallel ? std::string() : "this libdnnl does not call GCC's OpenMP";
 }
 
-/// A region's function, and the thread count that every thread of it sees.
+/// A region's function, the thread count that every thread of it sees, and who watches it, if anybody.
 struct Region {
   void (*function)(void*);
   void* data;
   int thread_count;
+  InvalidWatch* watch;
 
   void run() const {
     const int before = std::exchange(lanner::onednn::thread_count, thread_count);
+    const bool invalid_before = is_invalid();
+    if (watch) set_invalid(false);
     function(data);
+    if (watch && is_invalid()) watch->note();
+    if (watch) set_invalid(invalid_before);
     lanner::onednn::thread_count = before;
   }
+  static void run(void* region) { static_cast<const Region*>(region)->run(); }
 };
 
 } // namespace
@@ -133,6 +165,20 @@ ThreadCount::~ThreadCount() {
     gomp->set_num_threads(before_);
 }
 
+InvalidWatch::InvalidWatch() : raised_before_(is_invalid()) {
+  set_invalid(false);
+  invalid_watch = this;
+}
+
+InvalidWatch::~InvalidWatch() {
+  invalid_watch = nullptr;
+  set_invalid(raised_before_);
+}
+
+bool InvalidWatch::seen() const {
+  return seen_.load(std::memory_order_relaxed) || is_invalid();
+}
+
 std::string bind_openmp() {
   std::string reason = reason_for_gomp();
   if (reason.empty()) return reason;
@@ -147,11 +193,9 @@ std::string bind_openmp() {
 
 void GOMP_parallel(void (*function)(void*), void* data, unsigned threads, unsigned flags) {
   using namespace lanner::onednn;
-  if (gomp) return gomp->parallel(function, data, threads, flags);
-  Region region{function, data, thread_count};
-  lanner::run_team(
-      threads == 0 ? thread_count : static_cast<int>(threads), share_kind,
-      [](void* argument) { static_cast<const Region*>(argument)->run(); }, &region);
+  Region region{function, data, thread_count, invalid_watch};
+  if (gomp) return gomp->parallel(&Region::run, &region, threads, flags);
+  lanner::run_team(threads == 0 ? thread_count : static_cast<int>(threads), share_kind, &Region::run, &region);
 }
 
 void GOMP_barrier() {

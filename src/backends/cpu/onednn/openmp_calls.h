@@ -3,6 +3,7 @@
 // calls, by run_team of device/team.h, and is opened so that they come before libgomp's (RTLD_DEEPBIND,
 // base/module.cpp). See docs/decisions/007-own-threads.md.
 
+#include <atomic>
 #include <string>
 
 #include "device/team.h"
@@ -23,6 +24,25 @@ public:
 private:
   int before_;
   Shares shares_before_ = Shares::apart;
+};
+
+/// Tells whether the calling thread, or a region that it begins meanwhile, ran an invalid operation. Minima,
+/// maxima and orderings of a NaN are invalid, whatever they give (IEEE 754), so that a kernel that hides one by
+/// them cannot do so unseen, and looking costs nothing. One at a time on a thread; afterwards the thread's own
+/// flag is as it was.
+class InvalidWatch {
+public:
+  InvalidWatch();
+  ~InvalidWatch();
+  InvalidWatch(const InvalidWatch&) = delete;
+  InvalidWatch& operator=(const InvalidWatch&) = delete;
+
+  bool seen() const;
+  void note() { seen_.store(true, std::memory_order_relaxed); } ///< By any thread.
+
+private:
+  std::atomic<bool> seen_{false};
+  bool raised_before_;
 };
 
 /// Finds out whose functions libdnnl calls; to be called before anything of oneDNN is. Returns why its loops

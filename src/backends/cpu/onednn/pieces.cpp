@@ -33,8 +33,8 @@ bool UnitBytes::add(const Operand& operand, std::size_t bytes) {
   return (fresh || found->second == bytes) && operand.index < PieceKernel::max_inputs;
 }
 
-PieceKernel::PieceKernel(const Cut& cut, const UnitBytes& bytes, std::unique_ptr<Execution> body,
-                         std::unique_ptr<Execution> last, int threads)
+PieceKernel::PieceKernel(const Cut& cut, const UnitBytes& bytes, std::unique_ptr<Kernel> body,
+                         std::unique_ptr<Kernel> last, int threads)
     : cut_(cut), output_bytes_(bytes.output * static_cast<std::size_t>(cut.size)), body_(std::move(body)),
       last_(std::move(last)), threads_(threads) {
   for (const auto& [input, size] : bytes.inputs)

@@ -38,8 +38,8 @@ public:
   static constexpr std::size_t max_inputs = 16; ///< Of the node.
 
   /// `last` computes the last piece where that is smaller. Both were made for one thread.
-  PieceKernel(const Cut& cut, const UnitBytes& bytes, std::unique_ptr<Execution> body,
-              std::unique_ptr<Execution> last, int threads);
+  PieceKernel(const Cut& cut, const UnitBytes& bytes, std::unique_ptr<Kernel> body,
+              std::unique_ptr<Kernel> last, int threads);
 
   std::size_t workspace() const override;
   void launch(const Launch& launch) const override;
@@ -51,7 +51,7 @@ private:
   Cut cut_;
   std::array<std::size_t, max_inputs> input_bytes_{}; ///< Of a piece.
   std::size_t output_bytes_;
-  std::unique_ptr<Execution> body_, last_;
+  std::unique_ptr<Kernel> body_, last_;
   int threads_;
 };
 

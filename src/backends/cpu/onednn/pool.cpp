@@ -4,6 +4,7 @@
 
 #include "backends/cpu/onednn/single.h"
 #include "backends/cpu/onednn/window.h"
+#include "backends/reference/reference_backend.h"
 
 namespace lanner::onednn {
 
@@ -91,7 +92,12 @@ Primitive make(const Group& group, const Layout& from, const Layout& to) {
           {argument(DNNL_ARG_SRC, *src, op.input(0)), output_argument(DNNL_ARG_DST, *dst)}};
 }
 
-constexpr SinglePrimitive single{"pool", takes, make};
+/// oneDNN's maximum passes over what does not compare.
+const Backend* keeper(const GroupOp& op) {
+  return is_average(op) ? nullptr : &reference_backend();
+}
+
+constexpr SinglePrimitive single{"pool", takes, make, false, keeper};
 
 } // namespace
 

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/onednn/families.h"
 #include "backends/cpu/onednn/implementations.h"
+#include "backends/cpu/onednn/nan_guard.h"
 #include "backends/cpu/onednn/pieces.h"
 #include "backends/cpu/onednn/post_ops.h"
 #include "backends/estimate.h"
@@ -169,8 +170,25 @@ TacticList inner_tactics(const Node& node, const Group& group, const Target& tar
   return std::move(found.list);
 }
 
+/// `make` gives the product with an epilogue, by the same implementation where that has it. `result` and
+/// `channel_axis` are its own, or of a piece.
+std::unique_ptr<Kernel> keeping_nan(std::unique_ptr<Execution> fast, const Epilogue& epilogue,
+                                    const Shape& result, const std::string& implementation, int threads,
+                                    const std::function<Candidate(const Epilogue&)>& make) {
+  if (!hides_nan(epilogue)) return fast;
+  Candidate plain = make(before_hiding(epilogue));
+  check(static_cast<bool>(plain.descriptor), ErrorCode::unsupported,
+        "onednn: no product without its activation");
+  const Descriptor first = at_this_implementation(plain.descriptor);
+  Descriptor& found = plain.descriptor;
+  while (found.impl_info_str() != implementation && found.next_impl()) continue;
+  const Descriptor& taken = found.impl_info_str() == implementation ? found : first;
+  return guarded(std::move(fast), anchor_and_steps({taken, std::move(plain.arguments), threads}, epilogue,
+                                                   result, {}, result.rank() - 1));
+}
+
 /// `weights` become those that the implementation wants.
-std::unique_ptr<Execution> prepare_inner(const Product& product, std::int64_t rows, Desc& weights,
+std::unique_ptr<Kernel> prepare_inner(const Product& product, std::int64_t rows, Desc& weights,
                                          const Preparation& p, int threads) {
   const ThreadCount count(threads);
   const auto make = [&] { return make_inner(product, rows, weights).descriptor; };
@@ -178,10 +196,17 @@ std::unique_ptr<Execution> prepare_inner(const Product& product, std::int64_t ro
   const auto layout = inner_weights(product, chosen);
   check(layout && *layout == p.tactic.inputs.at(product.b.index).layout, ErrorCode::unsupported,
         "onednn: {} wants its weights otherwise: build the plan again", chosen.name);
-  std::vector<Argument> arguments = make_inner(product, rows, weights).arguments;
   weights = chosen.descriptor.weights_desc();
-  arguments.push_back(argument(DNNL_ARG_WEIGHTS, weights, product.b));
-  return std::make_unique<Execution>(chosen.descriptor, std::move(arguments), threads);
+  const auto candidate_with = [&](const Epilogue& epilogue) {
+    Product part = product;
+    part.epilogue = epilogue;
+    Candidate candidate = make_inner(part, rows, weights);
+    candidate.arguments.push_back(argument(DNNL_ARG_WEIGHTS, weights, product.b));
+    return candidate;
+  };
+  auto fast = std::make_unique<Execution>(chosen.descriptor, candidate_with(product.epilogue).arguments, threads);
+  return keeping_nan(std::move(fast), product.epilogue, Shape{rows, product.columns()}, chosen.name, threads,
+                     candidate_with);
 }
 
 /// How a plan says that a product is cut; a size of 0 where it is whole. Throws Error{bad_data}.
@@ -195,7 +220,7 @@ Cut cut_of(const Tactic& tactic, std::int64_t units) {
 
 /// A product in pieces: `make` prepares a primitive for so many units.
 std::unique_ptr<Kernel> in_pieces(const Cut& cut, const std::optional<UnitBytes>& bytes, int threads,
-                                  const std::function<std::unique_ptr<Execution>(std::int64_t)>& make) {
+                                  const std::function<std::unique_ptr<Kernel>(std::int64_t)>& make) {
   check(bytes.has_value(), ErrorCode::bad_data, "onednn: this product cannot be cut: build the plan again");
   auto body = make(cut.size);
   auto last = cut.last() == cut.size ? nullptr : make(cut.last());
@@ -343,13 +368,19 @@ TacticList matmul_tactics(const Node& node, const Group& group, const Target& ta
   return std::move(found.list);
 }
 
-std::unique_ptr<Execution> prepare_matmul(const Product& product, const Matrices& matrices,
+std::unique_ptr<Kernel> prepare_matmul(const Product& product, const Matrices& matrices,
                                           const Tactic& tactic, int threads) {
   const ThreadCount count(threads);
   const auto make = [&] { return make_matmul(product, matrices); };
   const Implementation chosen =
       find_implementation([&] { return make().descriptor; }, ConfigText(tactic.config));
-  return std::make_unique<Execution>(chosen.descriptor, make().arguments, threads);
+  auto fast = std::make_unique<Execution>(chosen.descriptor, make().arguments, threads);
+  return keeping_nan(std::move(fast), product.epilogue, matrices.result, chosen.name, threads,
+                     [&](const Epilogue& epilogue) {
+                       Product part = product;
+                       part.epilogue = epilogue;
+                       return make_matmul(part, matrices);
+                     });
 }
 
 std::unique_ptr<Kernel> matmul_prepare(const Preparation& p) {

@@ -1,12 +1,55 @@
 #include "backends/cpu/onednn/single.h"
 
 #include "backends/cpu/onednn/implementations.h"
+#include "backends/cpu/onednn/nan_guard.h"
 #include "backends/estimate.h"
 #include "backends/reduction.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
 
 namespace lanner::onednn {
+
+namespace {
+
+const Backend* keeper_of(const SinglePrimitive& single, const GroupOp& op) {
+  return single.keeper ? single.keeper(op) : nullptr;
+}
+
+/// Another kernel of a node with one operand, which takes and gives plain values, in the place of one that has
+/// these layouts. It reads the node while it runs, as the kernels of definitions do.
+class PlainKernel final : public Kernel {
+public:
+  PlainKernel(const Backend& backend, std::string kernel, const Node& node, const Target& target, Layout from,
+              Layout to)
+      : node_(node), from_(std::move(from)), to_(std::move(to)) {
+    Tactic plain;
+    plain.kernel = std::move(kernel);
+    plain.inputs.resize(node.inputs().size());
+    plain.outputs.resize(node.outputs().size());
+    kernel_ = backend.prepare(node, plain, {}, target);
+  }
+
+  void launch(const Launch& launch) const override {
+    const Shape in = node_.input(0)->type.shape(), out = node_.output()->type.shape();
+    Tensor x = Tensor::allocate(DType::f32, in), y = Tensor::allocate(DType::f32, out);
+    copy_tensor(Tensor::wrap(const_cast<void*>(launch.inputs[0]), DType::f32, in, nullptr, from_), x);
+    std::vector<const void*> inputs(launch.inputs.begin(), launch.inputs.end());
+    std::vector<void*> outputs(launch.outputs.begin(), launch.outputs.end());
+    inputs[0] = x.data();
+    outputs[0] = y.data();
+    kernel_->launch({inputs, outputs, nullptr, launch.stream});
+    Tensor result = Tensor::wrap(launch.outputs[0], DType::f32, out, nullptr, to_);
+    copy_tensor(y, result);
+    clear_padding(launch.outputs[0], to_, out, sizeof(float));
+  }
+
+private:
+  const Node& node_;
+  Layout from_, to_;
+  std::unique_ptr<Kernel> kernel_;
+};
+
+} // namespace
 
 TacticList single_tactics(const SinglePrimitive& single, const Node& node, const Group& group,
                           const Target& target) {
@@ -15,6 +58,8 @@ TacticList single_tactics(const SinglePrimitive& single, const Node& node, const
   const GroupOp& op = group.ops().front();
   const Shape input = op.input(0).shape(), output = op.type().shape();
   if (input.elements() == 0 || output.elements() == 0) return list;
+  // Where it hides a NaN another kernel of the node runs.
+  if (keeper_of(single, op) && op.node != &node) return list;
   const ThreadCount count(target.threads);
   const double bytes = 4.0 * static_cast<double>(input.elements() + output.elements());
   std::vector<Layout> layouts =
@@ -57,8 +102,14 @@ std::unique_ptr<Kernel> single_prepare(const SinglePrimitive& single, const Prep
   const ThreadCount count(p.target.threads);
   const auto make = [&] { return single.make(p.group, from, to).descriptor; };
   const Implementation chosen = find_implementation(make, config);
-  return std::make_unique<Execution>(chosen.descriptor, single.make(p.group, from, to).arguments,
-                                     p.target.threads);
+  auto fast = std::make_unique<Execution>(chosen.descriptor, single.make(p.group, from, to).arguments,
+                                          p.target.threads);
+  const Backend* const keeper = keeper_of(single, op);
+  if (!keeper) return fast;
+  return guarded(std::move(fast), [keeper, kernel = std::string(single.kernel), &node = p.node,
+                                   target = p.target, from, to] {
+    return std::make_unique<PlainKernel>(*keeper, kernel, node, target, from, to);
+  });
 }
 
 } // namespace lanner::onednn

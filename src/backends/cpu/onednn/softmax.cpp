@@ -1,5 +1,6 @@
 // softmax and log_softmax.
 
+#include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/onednn/single.h"
 
 namespace lanner::onednn {
@@ -27,7 +28,12 @@ Primitive make(const Group& group, const Layout& from, const Layout& to) {
           {argument(DNNL_ARG_SRC, *data, op.input(0)), output_argument(DNNL_ARG_DST, *data)}};
 }
 
-constexpr SinglePrimitive single{"softmax", takes, make};
+/// oneDNN's hides a NaN by the largest element, and by bounds of exponents.
+const Backend* keeper(const GroupOp& /*op*/) {
+  return &cpu_backend();
+}
+
+constexpr SinglePrimitive single{"softmax", takes, make, false, keeper};
 
 } // namespace
 

@@ -1,0 +1,136 @@
+"""Where others give something else on purpose of ours or theirs: who, of which cases, and why Lanner's stands."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from definitions.case import Case
+from definitions.oracles import REFERENCE, RUNTIME
+
+
+@dataclass(frozen=True)
+class Difference:
+    oracle: str
+    operators: tuple[str, ...]
+    reason: str
+    applies: Callable[[Case], bool]
+
+
+DIFFERENCES: list[Difference] = []
+# Cases that Lanner refuses, and why it may.
+REFUSED: list[Difference] = []
+
+
+def differs(oracle: str, *operators: str, reason: str, to: list[Difference] = DIFFERENCES):
+    def register(applies: Callable[[Case], bool]):
+        to.append(Difference(oracle, operators, reason, applies))
+        return applies
+
+    return register
+
+
+def reason_of(table: list[Difference], oracle: str, case: Case) -> str:
+    """Empty where the two should agree."""
+    for entry in table:
+        if entry.oracle == oracle and case.operator in entry.operators and entry.applies(case):
+            return entry.reason
+    return ""
+
+
+# --- onnxruntime ---
+
+
+@differs(RUNTIME, "StringSplit", reason="an empty string has no part there; by the text it is one, as in Python")
+def empty_string(case: Case) -> bool:
+    return "delimiter" in case.attributes
+
+
+@differs(RUNTIME, "TopK", reason="unsorted, any order is right: Lanner's is sorted all the same")
+def unsorted(case: Case) -> bool:
+    return not case.attributes.get("sorted", 1)
+
+
+# --- onnx.reference, where it stands alone against onnxruntime, PyTorch and its exporters ---
+
+
+@differs(REFERENCE, "Resize", reason="align_corners takes the fraction that a scale gives for the output's length")
+def fractional_corners(case: Case) -> bool:
+    return case.attributes.get("coordinate_transformation_mode") == "align_corners" and len(case.inputs) < 4
+
+
+@differs(REFERENCE, "Resize", reason="places are no floats there, so that what scales such as 0.7 make whole or halves lies beside it")
+def rounded_places(case: Case) -> bool:
+    return case.attributes.get("mode", "nearest") == "nearest"
+
+
+@differs(REFERENCE, "Resize", reason="one element of pytorch_half_pixel is read elsewhere, and half_pixel_symmetric where a scale gives fractions")
+def other_places(case: Case) -> bool:
+    place = case.attributes.get("coordinate_transformation_mode")
+    return (place == "pytorch_half_pixel" and case.attributes["mode"] == "cubic" and len(case.inputs) > 3) or (place == "half_pixel_symmetric" and len(case.inputs) < 4)
+
+
+@differs(REFERENCE, "GridSample", reason="with border a cubic's place is moved inside, not the elements that it reads")
+def padded_cubic(case: Case) -> bool:
+    return case.attributes["mode"] in ("cubic", "bicubic") and case.attributes["padding_mode"] == "border"
+
+
+@differs(REFERENCE, "RoiAlign", reason="before version 16 there was output_half_pixel only")
+def early_regions(case: Case) -> bool:
+    return case.version < 16
+
+
+@differs(REFERENCE, "MaxUnpool", reason="indices count in another shape than output_shape")
+def given_shape(case: Case) -> bool:
+    return len(case.inputs) > 2
+
+
+@differs(REFERENCE, "Softmax", "LogSoftmax", "Hardmax", reason="before version 13 all axes from the given one on count together")
+def early_softmax(case: Case) -> bool:
+    axis, rank = case.attributes.get("axis", 1), case.inputs[0].ndim
+    return case.version < 13 and axis % rank != rank - 1
+
+
+@differs(REFERENCE, "Hardmax", reason="a NaN is the largest there; onnxruntime passes over it, as Lanner does")
+def largest_nan(case: Case) -> bool:
+    return case.attributes.get("axis") == 1 and case.inputs[0].shape == (2, 4)
+
+
+@differs(REFERENCE, "LSTM", "GRU", "RNN", reason="clip, activations and their numbers, sequence_lens and input_forget are left out in part")
+def parts_of_cells(case: Case) -> bool:
+    own = {"clip", "activations", "input_forget"} & set(case.attributes)
+    return bool(own) or (len(case.inputs) > 4 and case.inputs[4] is not None)
+
+
+@differs(REFERENCE, "BatchNormalization", reason="version 9 is taken for training")
+def ninth_batch_normalization(case: Case) -> bool:
+    return case.version == 9
+
+
+@differs(REFERENCE, "GlobalMaxPool", reason="other than two spatial axes are not taken as such")
+def flat_global_pool(case: Case) -> bool:
+    return case.inputs[0].ndim != 4
+
+
+@differs(REFERENCE, "LRN", reason="channels behind the first window are wrong")
+def response(case: Case) -> bool:
+    return True
+
+
+@differs(REFERENCE, "LpNormalization", reason="p of 1 adds up signed numbers")
+def signed_norm(case: Case) -> bool:
+    return case.attributes.get("p", 2) == 1
+
+
+@differs(REFERENCE, "LpPool", reason="windows beyond the end of ceil_mode are other ones")
+def last_windows(case: Case) -> bool:
+    return bool(case.attributes.get("ceil_mode", 0))
+
+
+@differs(REFERENCE, "MaxPool", reason="indices begin again with each plane and may be negative; SAME_LOWER gives fewer places, ceil_mode with pads more")
+def places_of_pool(case: Case) -> bool:
+    a = case.attributes
+    return case.outputs > 1 or a.get("auto_pad") == "SAME_LOWER" or bool(a.get("ceil_mode", 0) and any(a.get("pads", [])))
+
+
+@differs(REFERENCE, "StringNormalizer", reason="stopwords are compared with their case all the same")
+def stopwords(case: Case) -> bool:
+    return case.attributes.get("case_change_action") == "NONE" and not case.attributes.get("is_case_sensitive", 0)
