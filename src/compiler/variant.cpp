@@ -1,7 +1,12 @@
 #include "compiler/variant.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
+
+#include <fmt/format.h>
+
+#include <lanner/log.h>
 
 #include "backends/backends.h"
 #include "compiler/stream_choice.h"
@@ -14,6 +19,21 @@
 #include "passes/pipeline.h"
 
 namespace lanner {
+namespace {
+
+/// What took time that shows, or was not done, is told.
+std::string told(const Checks& checks) {
+  constexpr double shows = 0.1;
+  if (checks.missed == 0 && checks.seconds < shows) return {};
+  std::string text = fmt::format("checked {} kernels, {:.1f} s", checks.kernels, checks.seconds);
+  if (checks.missed > 0)
+    text += fmt::format(
+        "; for {} others there was no time: kernels of the project's list were taken (docs/tactics.md)",
+        checks.missed);
+  return text;
+}
+
+} // namespace
 
 std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits,
                                          const Control& control, const WeightReaders& readers) {
@@ -63,6 +83,10 @@ MadeVariant lowered_variant(const EngineState& state, const VariantKey& key, con
                                           .seconds = tuner.measures() ? seconds : 0,
                                           .source_streams = model ? streams_of(model->program->graph()) : 0});
   seconds = std::max(seconds - chosen.seconds, 0.0);
+  if (std::string note = told(tuner.checks()); !note.empty()) {
+    log_message(LogLevel::info, fmt::format("{}: {}", state.graph->name, note));
+    result.reports.push_back({{}, {}, {std::move(note)}});
+  }
   if (!chosen.note.empty()) result.reports.push_back({{}, {}, {std::move(chosen.note)}});
   return {std::move(chosen.program), std::move(result.reports), key.threads};
 }

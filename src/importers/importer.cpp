@@ -1,7 +1,10 @@
 #include "importers/importer.h"
 
 #include <algorithm>
+#include <map>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -80,6 +83,35 @@ std::unique_ptr<Graph> import_as(const Format& format, const Content& content, c
   }
 }
 
+void collect_views(const Region& region, const std::shared_ptr<const void>& memory,
+                   std::vector<Node*>& views) {
+  for (const auto& node : region.nodes()) {
+    for (const auto& inner : node->regions()) collect_views(*inner, memory, views);
+    if (node->kind() == "constant" && node->output()->constant()->owner() == memory)
+      views.push_back(node.get());
+  }
+}
+
+/// Constants are views of the file where their elements are aligned there, and any of them keeps all of it.
+/// Where they are less than most of it they become copies, so that its memory is given back.
+void let_go_of(const Content& content, Graph& graph) {
+  std::vector<Node*> views;
+  collect_views(graph.body(), content.owner, views);
+  std::map<const void*, Tensor> copies; // tensors that are read by several names stay one
+  std::uint64_t bytes = 0;
+  for (const Node* view : views) {
+    const Tensor& tensor = *view->output()->constant();
+    if (copies.try_emplace(tensor.data()).second) bytes += tensor.bytes();
+  }
+  if (bytes >= content.bytes.size() / 4 * 3) return;
+  for (Node* view : views) {
+    const Tensor tensor = *view->output()->constant();
+    Tensor& copy = copies[tensor.data()];
+    if (!copy.defined()) copy = tensor.clone();
+    if (copy.shape() == tensor.shape() && copy.dtype() == tensor.dtype()) view->attributes.set("value", copy);
+  }
+}
+
 } // namespace
 
 std::optional<std::string_view> format_of(std::span<const std::byte> bytes) {
@@ -92,7 +124,11 @@ std::unique_ptr<Graph> import_model(const SourcePtr& source, const ImportOptions
   const Content content = read_all(source, options.limits);
   refuse_pointer(content.bytes);
   for (const Format& format : formats)
-    if (format.recognises(content.bytes)) return import_as(format, content, options);
+    if (format.recognises(content.bytes)) {
+      std::unique_ptr<Graph> graph = import_as(format, content, options);
+      let_go_of(content, *graph);
+      return graph;
+    }
   check(!looks_like_plan(content.bytes), ErrorCode::bad_data,
         "it is a plan of Lanner, built already; use load");
   std::string known;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -96,24 +97,22 @@ bool has_steps(const Node& node) {
   return is_float(node.input(0)->type.dtype()) && !is_float(node.output()->type.dtype());
 }
 
-struct Magnitude {
-  double root_mean_square = 0;
-};
-
-Magnitude magnitude_of(const Tensor& tensor) {
-  const Tensor wide = pack(tensor, [] {
-    Storage storage;
-    storage.dtype = DType::f64;
-    return storage;
-  }());
+template<typename T>
+double root_mean_square(std::span<const T> values) {
   double squares = 0;
   std::uint64_t count = 0;
-  for (const double value : wide.as<double>()) {
+  for (const T value : values) {
     if (!std::isfinite(value)) continue;
-    squares += value * value;
+    squares += static_cast<double>(value) * static_cast<double>(value);
     ++count;
   }
-  return {count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0};
+  return count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0;
+}
+
+double root_mean_square(const Tensor& tensor) {
+  if (tensor.dtype() == DType::f64) return root_mean_square(tensor.as<double>());
+  const Tensor wide = pack(tensor, of_type(DType::f32));
+  return root_mean_square(wide.as<float>());
 }
 
 /// Elements that go into one of the result.
@@ -188,7 +187,7 @@ Tolerance tolerance_of(const Node& node, const Tactic& tactic, const Tensor& exp
   Tolerance tolerance;
   if (any_op(node, has_steps)) tolerance.fraction = 0.005;
   if (!is_float(expected.dtype())) return tolerance;
-  const double unit = coarsest(node, tactic), scale = magnitude_of(expected).root_mean_square;
+  const double unit = coarsest(node, tactic), scale = root_mean_square(expected);
   const bool narrow = unit > roundoff(DType::f32);
   const bool product = any_op(node, is_product);
   const double sums = 4 * roundoff(DType::f32) * std::sqrt(sum_length(node));

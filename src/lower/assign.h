@@ -2,8 +2,11 @@
 // Chooses one alternative a node so that the sum of node and edge costs is small.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
+
+#include <lanner/cancel.h>
 
 namespace lanner {
 
@@ -19,14 +22,25 @@ struct AssignmentProblem {
   std::vector<Edge> edges;
 };
 
+/// What one call may do, and has done. Counted, not timed, so that the choice is the same on every machine.
+struct AssignmentEffort {
+  /// Costs that are looked at in search of a better choice; a first one may take four times as many.
+  std::uint64_t most = 100'000'000;
+  CancelToken cancel = {};     ///< Looked at, with the thread's deadline, every million costs.
+  std::uint64_t looked_at = 0; ///< Costs of nodes and edges, those copied included.
+  std::uint64_t tries = 0;     ///< Choices that were followed to their end, those without one included.
+};
+
 /// Alternative of each node. Nodes of degree 0, 1 and 2 are reduced exactly (Scholz and Eckstein, "Register
 /// Allocation for Irregular Architectures", 2002); those of higher degree are tried out by branch and bound,
 /// the alternative first that is cheapest with its neighbours' best answers, and the best of so many choices
-/// is taken: of all in small problems. A few rounds of single-node improvement follow. Deterministic. Where
-/// no choice of finite cost was found among those tried, `otherwise` is what is improved (empty: the first of
-/// each).
-std::vector<std::size_t> assign(const AssignmentProblem& problem,
-                                std::span<const std::size_t> otherwise = {});
+/// is taken: of all in small problems. What a choice leaves impossible is taken out at once, along all edges
+/// (arc consistency: Mackworth, "Consistency in Networks of Relations", 1977), so that groups of nodes which
+/// all take the same or none never end a try late. A few rounds of single-node improvement follow.
+/// Deterministic. Where no choice of finite cost was found within the effort, `otherwise` is what is improved
+/// (empty: the first of each). Throws Error{cancelled}, and Error{limit_exceeded} past the thread's deadline.
+std::vector<std::size_t> assign(const AssignmentProblem& problem, std::span<const std::size_t> otherwise = {},
+                                AssignmentEffort* effort = nullptr);
 
 /// Total cost of a choice.
 double cost_of(const AssignmentProblem& problem, std::span<const std::size_t> choice);

@@ -31,7 +31,8 @@ public:
   }
 
   std::vector<Taken> solve() const {
-    const std::vector<std::size_t> choice = assign(problem_, each_alone());
+    AssignmentEffort effort{.cancel = options_.control.cancel};
+    const std::vector<std::size_t> choice = assign(problem_, each_alone(), &effort);
     std::vector<Taken> taken;
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       const Taken& one = choices_[n][choice[n]];
@@ -195,6 +196,7 @@ private:
 
   /// An edge from the producer of each value that the node reads.
   void add_edges(std::size_t to) {
+    options_.control.cancel.check();
     std::set<const Value*> seen;
     for (const Value* value : nodes_[to]->inputs()) {
       if (!value || value->constant() || !value->producer() || !seen.insert(value).second) continue;

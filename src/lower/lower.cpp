@@ -19,6 +19,7 @@
 #include "lower/quantized_weights.h"
 #include "lower/regions.h"
 #include "lower/row_sets.h"
+#include "lower/vouched.h"
 #include "plan/joins.h"
 #include "plan/lowered.h"
 #include "plan/placement.h"
@@ -69,10 +70,19 @@ private:
       const Estimates estimates(proposals_);
       stand_in(proposals_, estimates, options_);
       std::vector<Taken> cover = cheapest_cover(proposals_, estimates, options_, conversion_costs_);
-      bool settled = true;
-      for (const Taken& taken : cover) settled = settle(taken) && settled;
-      if (settled && none_overwritten(cover)) return cover;
+      if (settle_all(cover) && none_overwritten(cover)) return cover;
     }
+  }
+
+  /// What only a check lets be taken comes first, as there may not be time for all.
+  bool settle_all(std::vector<Taken> cover) {
+    std::ranges::stable_partition(cover, [&](const Taken& taken) {
+      const Alternative& one = proposals_[taken.proposal].list[taken.alternative];
+      return one.backend && !vouched(*one.backend, one.tactic.kernel, lies_within(one.tactic));
+    });
+    bool settled = true;
+    for (const Taken& taken : cover) settled = settle(taken) && settled;
+    return settled;
   }
 
   bool settle(const Taken& taken) {
@@ -92,6 +102,7 @@ private:
   bool vet(Proposal& proposal, std::size_t chosen) {
     Alternative& alternative = proposal.list[chosen];
     if (!alternative.backend || alternative.cost.trust != Trust::none) return true;
+    options_.control.report({"check", static_cast<double>(options_.tuner.checks().kernels), 0, "kernels"});
     const Cost cost = options_.tuner.vet(*proposal.node, *alternative.backend, alternative.tactic);
     if (cost.wrong.empty()) {
       alternative.cost.trust = cost.trust;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <lanner/cancel.h>
@@ -93,8 +94,8 @@ private:
     Tensor expected_on_device;   ///< The same on the GPU, where the comparison is made there.
     Tolerance tolerance;         ///< Of that comparison.
     bool on_device = false;      ///< Large and on a GPU: runs are compared with each other there.
-    std::shared_ptr<void> first; ///< What the first run gave.
-    Tensor first_part;           ///< The same of one that lies within a larger value, on the host.
+    std::shared_ptr<void> first; ///< What the first run gave, on the GPU.
+    std::string first_hash;      ///< The same of one on the host, and of one within a larger value.
   };
 
   struct Arguments {
@@ -124,6 +125,7 @@ private:
   Verdict judge_all() const;
   void keep_first();
   bool same_as_first(const Output& output) const;
+  std::string hash_of(const Output& output) const;
   Verdict compare_with_first() const;
   bool may_run_in_place() const;
   Verdict check_guards() const;

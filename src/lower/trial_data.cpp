@@ -16,6 +16,7 @@
 #include "graph/copy.h"
 #include "graph/infer.h"
 #include "graph/op.h"
+#include "lower/quick_products.h"
 #include "lower/trial_parts.h"
 #include "lower/trial_pictures.h"
 #include "ops/interpreter.h"
@@ -312,6 +313,7 @@ void TrialData::make_samples() {
     samples_.push_back(sample);
   }
   stored_.clear();
+  stored_bytes_ = 0;
   expected_.clear();
 }
 
@@ -325,20 +327,31 @@ ops::StoredValues TrialData::values(const Node& node) const {
   };
 }
 
-const Tensor& TrialData::input(std::size_t i, const Storage& storage, const Node& node) {
-  Tensor& made = stored_[fmt::format("{} {}", i, storage_key(storage, node))];
-  if (made.defined()) return made;
+Tensor TrialData::input(std::size_t i, const Storage& storage, const Node& node) {
+  constexpr std::uint64_t most_kept = 64 << 20; // of large operands each form is one more activation
+  const std::string key = fmt::format("{} {}", i, storage_key(storage, node));
+  if (const auto known = stored_.find(key); known != stored_.end()) return known->second;
+  if (stored_bytes_ > most_kept) {
+    stored_.clear();
+    stored_bytes_ = 0;
+  }
+  const Tensor made = made_input(i, storage, node);
+  if (made.data() != samples_.at(i).data()) stored_bytes_ += made.bytes();
+  return stored_[key] = made;
+}
+
+Tensor TrialData::made_input(std::size_t i, const Storage& storage, const Node& node) {
   // Pictures on a GPU lie there, as records do.
   if (node_->kind() == ops::picture_kind && !given_ && !storage.device.is_host()) {
     far_pictures_ = drawn_pictures(*node_, shapes_.at(i)[0], seed_, storage.device);
-    return made = far_pictures_.to(storage.device);
+    return far_pictures_.to(storage.device);
   }
   if (storage.within) {
     // Between its stretches there is no number.
     const DType type = storage.dtype.value_or(samples_.at(i).dtype());
-    return made = spread_part(repeated(samples_.at(i), shapes_.at(i), of_type(type)), storage, 0xFF);
+    return spread_part(repeated(samples_.at(i), shapes_.at(i), of_type(type)), storage, 0xFF);
   }
-  return made = repeated(samples_.at(i), shapes_.at(i), storage, values(node));
+  return repeated(samples_.at(i), shapes_.at(i), storage, values(node));
 }
 
 Tensor TrialData::rounded(std::size_t i, const Storage& storage, const Node& node) const {
@@ -360,9 +373,14 @@ std::vector<Tensor> TrialData::compute(const std::vector<Tensor>& operands) cons
     held[i].tensor = operands[i];
     arguments[i] = &held[i];
   }
+  NodeRunOptions options{.threads = threads_, .control = &control_};
+  // Operands that were given ask for the definition itself.
+  if (!given_)
+    options.instead = [&](const Node& node, std::span<const Item* const> inputs) {
+      return quick_product(node, inputs, threads_);
+    };
   std::vector<Tensor> results;
-  for (Item& item : run_node(*node_, arguments, {.threads = threads_, .control = &control_}))
-    results.push_back(std::move(item.tensor));
+  for (Item& item : run_node(*node_, arguments, options)) results.push_back(std::move(item.tensor));
   return results;
 }
 

@@ -45,7 +45,7 @@ public:
   /// `node`, here and below: the one of the tactic, equal to that which the data is for.
   const std::vector<Tensor>& expected(const Tactic& tactic, const Node& node);
   /// Input `i`, which is no constant, as a tactic wants it stored; of the node's shape.
-  const Tensor& input(std::size_t i, const Storage& storage, const Node& node);
+  Tensor input(std::size_t i, const Storage& storage, const Node& node);
   /// What values hold by which a tactic's storages are quantised.
   ops::StoredValues values(const Node& node) const;
 
@@ -59,6 +59,7 @@ private:
   Shape sample_shape(std::size_t i) const;
   Tensor rounded(std::size_t i, const Storage& storage, const Node& node) const;
   std::vector<Tensor> compute(const std::vector<Tensor>& operands) const;
+  Tensor made_input(std::size_t i, const Storage& storage, const Node& node);
 
   int threads_;
   const Control& control_;
@@ -72,8 +73,9 @@ private:
   std::unique_ptr<Graph> graph_;
   const Node* node_ = nullptr; ///< A copy of the node, for `period_` images.
   std::vector<Tensor> samples_;
-  Tensor far_pictures_; ///< Of the operator `picture` on a GPU: records of what lies there.
-  std::map<std::string, Tensor> stored_;
+  Tensor far_pictures_;                  ///< Of the operator `picture` on a GPU: records of what lies there.
+  std::map<std::string, Tensor> stored_; ///< Operands as they were asked for.
+  std::uint64_t stored_bytes_ = 0;
   std::map<std::string, std::vector<Tensor>> expected_;
 };
 

@@ -10,6 +10,7 @@
 #include <lanner/error.h>
 #include <lanner/version.h>
 
+#include "base/account.h"
 #include "base/hash.h"
 #include "lower/trial.h"
 #include "lower/turn.h"
@@ -151,7 +152,7 @@ std::vector<Cost> Tuner::costs(const Node& node, std::span<const Candidate> cand
 /// In heats of as many as there is memory for.
 void Tuner::find_out(const Node& node, std::span<Entrant> entrants, double rival, const Effort& effort,
                      bool checked) {
-  constexpr std::uint64_t max_held = 128 << 20;
+  constexpr std::uint64_t max_held = 64 << 20;
   Spending spending(spent_);
   const double until = std::min(budget_, effort.until) - spent_;
   std::vector<Entrant*> heat;
@@ -167,7 +168,7 @@ void Tuner::find_out(const Node& node, std::span<Entrant> entrants, double rival
   };
   for (Entrant& one : entrants) {
     if (&one != &entrants.front() && spending.so_far() >= until) break;
-    try_out(one, node, checked);
+    try_out(one, node, checked, budget_ - spent_ - spending.so_far());
     if (!one.trial) continue;
     heat.push_back(&one);
     held += one.bytes;
@@ -220,32 +221,62 @@ Cost Tuner::vet(const Node& node, const Backend& backend, const Tactic& tactic) 
   Entrant one{
       {&backend, &tactic}, key(node, backend, tactic), target_.on(device_of(backend, tactic, target_))};
   Cost cost = known(one.name, backend, tactic);
-  if (cost.trust != Trust::none || !cost.wrong.empty()) return cost;
-  const Spending spending(spent_);
-  try_out(one, node, true);
-  return known(one.name, backend, tactic);
+  const auto is_settled = [&] { return cost.trust != Trust::none || !cost.wrong.empty(); };
+  if (is_settled()) return cost;
+  if (const double left = std::max(budget_ - spent_, vetting_ - vetted_); left > 0) {
+    const double before = spent_;
+    {
+      const Spending spending(spent_);
+      try_out(one, node, true, left);
+    }
+    vetted_ += spent_ - before;
+    cost = known(one.name, backend, tactic);
+  }
+  if (is_settled()) return cost;
+  ++checks_.missed;
+  if (vouched(backend, tactic.kernel, lies_within(tactic)))
+    cost.trust = Trust::vouched;
+  else
+    cost.wrong = "there was no time to check it; a larger budget has more";
+  return cost;
 }
 
 /// Checks, where that is asked for and there is no verdict yet. A tactic that fails is wrong; one that is not
-/// is ready to be timed.
-void Tuner::try_out(Entrant& entrant, const Node& node, bool checked) {
-  const auto& [backend, tactic] = entrant.candidate;
+/// is ready to be timed; of one that is not checked within `left` seconds nothing is known.
+void Tuner::try_out(Entrant& entrant, const Node& node, bool checked, double left) {
+  const Clock::time_point start = Clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  const bool checks = checked && !is_definition(*entrant.candidate.backend) && !cache_.verdict(entrant.name);
   try {
-    entrant.data = data_of(node);
-    auto trial = std::make_unique<Trial>(TrialSubject{node, *backend, *tactic, entrant.target}, *entrant.data,
-                                         constants_);
-    if (checked && !is_definition(*backend) && !cache_.verdict(entrant.name))
-      cache_.set_verdict(entrant.name, trial->check());
-    trial->forget_results();
-    entrant.bytes = trial->held_bytes();
-    entrant.trial = std::move(trial);
+    make_trial(entrant, node, checks, left);
   } catch (const Error& error) {
-    note_failure(entrant.name, error);
+    const bool late = checks && error.code() == ErrorCode::limit_exceeded && seconds() >= left;
+    if (!late) note_failure(entrant.name, error);
+    control_.cancel.check(); // that may have been the build's own deadline
+    entrant.trial.reset();
   }
+  if (checks) checks_.seconds += seconds();
   if (const auto verdict = cache_.verdict(entrant.name); verdict && !verdict->right()) {
     entrant.trial.reset();
     data_name_.clear(); // it may have written into its operands
   }
+}
+
+void Tuner::make_trial(Entrant& entrant, const Node& node, bool checked, double left) {
+  const auto& [backend, tactic] = entrant.candidate;
+  Limits limits;
+  limits.seconds = checked ? std::max(left, 1e-3) : 0;
+  const DeadlineScope deadline(limits);
+  entrant.data = data_of(node);
+  auto trial = std::make_unique<Trial>(TrialSubject{node, *backend, *tactic, entrant.target}, *entrant.data,
+                                       constants_);
+  if (checked) {
+    cache_.set_verdict(entrant.name, trial->check());
+    ++checks_.kernels;
+  }
+  trial->forget_results();
+  entrant.bytes = trial->held_bytes();
+  entrant.trial = std::move(trial);
 }
 
 void Tuner::note_failure(const std::string& name, const Error& error) {
@@ -264,6 +295,7 @@ std::shared_ptr<TrialData> Tuner::data_of(const Node& node) {
   for (const Value* value : node.inputs())
     if (value && value->constant()) name += fmt::format("|{}", fmt::ptr(value->constant()->data()));
   if (data_name_ != name) {
+    data_name_.clear(); // making others may fail
     data_.reset();
     data_ = std::make_shared<TrialData>(node, target_.threads, control_);
     data_name_ = std::move(name);

@@ -45,6 +45,13 @@ struct Effort {
   double worth = 0; ///< Seconds of one run that make no difference to the network.
 };
 
+/// Kernels that a tuner compared with the definition.
+struct Checks {
+  std::size_t kernels = 0;
+  std::size_t missed = 0; ///< That there was no time for.
+  double seconds = 0;
+};
+
 /// Checks and times kernels within a budget of wall time; past it, answers with what is known and the
 /// tactics' own estimates. What it found out is kept in the cache, and told to other builds at once. Builds
 /// that run at the same time take turns at timing; waiting for a turn is not counted. One user at a time.
@@ -60,8 +67,8 @@ public:
   /// The same of one that many ask for and few take, a conversion: it is not checked before vet() asks for
   /// that, and given up early where it is much slower than `best` seconds.
   Cost cost(const Node& node, const Backend& backend, const Tactic& tactic, double best, double until);
-  /// Makes sure of a tactic that is to be taken: checks it, whatever is left of the budget, where that was
-  /// not done. In a deterministic build the list alone decides.
+  /// Makes sure of a tactic that is to be taken: checks it where that was not done. Where there is no time
+  /// left for that, see set_vetting(), and in a deterministic build, the list alone decides.
   Cost vet(const Node& node, const Backend& backend, const Tactic& tactic);
   /// Looks for more to measure where there is time for it: not past the budget, which the search is part of.
   void search(const std::function<void()>& look);
@@ -69,6 +76,9 @@ public:
   /// What a run of the whole network is expected to take, in seconds; 0 as long as nobody has said.
   double network() const noexcept { return network_; }
   void set_network(double seconds) noexcept { network_ = seconds; }
+
+  /// Seconds that all calls of vet() together may take where the budget has no more; 2 at first.
+  void set_vetting(double seconds) noexcept { vetting_ = seconds; }
 
   /// From now on what is not known is believed: for programs that tell how much memory they need, and never
   /// run.
@@ -78,6 +88,7 @@ public:
 
   double budget() const noexcept { return budget_; }
   double spent() const noexcept { return spent_; }
+  const Checks& checks() const noexcept { return checks_; }
   bool measures() const noexcept { return budget_ > 0 && !target_.deterministic; }
 
 private:
@@ -89,7 +100,8 @@ private:
                           const Effort& effort, bool checked);
   void find_out(const Node& node, std::span<Entrant> entrants, double rival, const Effort& effort,
                 bool checked);
-  void try_out(Entrant& entrant, const Node& node, bool checked);
+  void try_out(Entrant& entrant, const Node& node, bool checked, double left);
+  void make_trial(Entrant& entrant, const Node& node, bool checked, double left);
   void time(std::span<Entrant* const> heat, const Node& node, RaceOptions options, Spending& spending);
   double timed(Entrant& entrant, int times);
   void note_failure(const std::string& name, const Error& error);
@@ -101,6 +113,8 @@ private:
   WeightStore& constants_;
   const Control& control_;
   double spent_ = 0, network_ = 0;
+  double vetting_ = 2, vetted_ = 0; ///< Seconds that vet() may take, and has taken.
+  Checks checks_;
   bool believes_ = false, takes_vouched_ = false;
   std::shared_ptr<TrialData> data_; ///< Of the node that was tried last.
   std::string data_name_;

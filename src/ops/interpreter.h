@@ -1,6 +1,8 @@
 #pragma once
 // Runs graphs by their operators' definitions: slow, plain, and what everything else is measured against.
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,6 +18,11 @@ namespace lanner {
 /// names it.
 std::vector<Item> run_reference(const Graph& graph, std::span<const Item> inputs, int threads = 1);
 
+/// Gives what the definition of a node's operator gives for these inputs, row-major on the host, by another
+/// way; nothing: the definition is run.
+using DefinitionInstead =
+    std::function<std::optional<std::vector<Item>>(const Node& node, std::span<const Item* const> inputs)>;
+
 /// What one node's run may take and who may stop it.
 struct NodeRunOptions {
   int threads = 1;
@@ -24,6 +31,8 @@ struct NodeRunOptions {
   std::uint64_t bytes = UINT64_MAX; ///< Read and written by these nodes.
   bool hands_on =
       false; ///< What the definition does not read (ops/moves.h) may lie on a GPU and stays there.
+  DefinitionInstead instead =
+      {}; ///< Asked for each node with a definition, inner ones too; empty: nobody is.
 };
 
 /// Runs one node. `inputs` has one entry for each of the node's inputs, captures included; null: absent. A

@@ -57,16 +57,18 @@ TEST(Lower, StopsBetweenNodes) {
   EXPECT_EQ(reported, 2);
 }
 
-TEST(Lower, ReportsEachNode) {
+TEST(Lower, ReportsEachNodeAndEachCheck) {
   Control control;
-  std::vector<double> done;
+  std::vector<double> tuned, checked;
   control.progress = [&](const ProgressUpdate& update) {
+    if (update.stage == "check") return checked.push_back(update.done);
     EXPECT_EQ(update.stage, "tune");
     EXPECT_EQ(update.total, 3);
-    done.push_back(update.done);
+    tuned.push_back(update.done);
   };
   lowered(chain, chain_backend(), control);
-  EXPECT_EQ(done, (std::vector<double>{0, 1, 2, 3}));
+  EXPECT_EQ(tuned, (std::vector<double>{0, 1, 2, 3}));
+  EXPECT_EQ(checked, (std::vector<double>{0, 1, 2}));
 }
 
 /// Offers a tactic that says nothing of storages.
