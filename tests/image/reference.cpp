@@ -222,11 +222,17 @@ double preprocessed(const Image& whole, const Preprocess& spec, int c, std::int6
   double columns = to_width, rows = to_height;
   if (spec.fit != Fit::stretch) {
     const double a = to_width / width, b = to_height / height;
-    const double scale = spec.fit == Fit::letterbox ? std::min(a, b) : std::max(a, b);
-    columns = std::max(1.0, std::floor(width * scale + 0.5)),
-    rows = std::max(1.0, std::floor(height * scale + 0.5));
+    const double scale = spec.fit == Fit::crop ? std::max(a, b) : std::min(a, b);
+    const auto side = [&](double size) {
+      // Behind the comma of a longer side that is whole there may be rounding.
+      return std::max(1.0, spec.fit == Fit::crop ? std::floor(size * scale + 1e-9) : std::rint(size * scale));
+    };
+    columns = side(width), rows = side(height);
   }
-  const double left = std::trunc((to_width - columns) / 2), top = std::trunc((to_height - rows) / 2);
+  const auto middle = [&](double rest) {
+    return spec.fit == Fit::corner ? 0 : rest >= 0 ? std::floor(rest / 2) : -std::rint(-rest / 2);
+  };
+  const double left = middle(to_width - columns), top = middle(to_height - rows);
   const auto channel = static_cast<std::size_t>(c);
   const auto finish = [&](double v) {
     return (v * (spec.range[1] - spec.range[0]) / 255 + spec.range[0] - spec.mean[channel]) /
