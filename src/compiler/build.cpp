@@ -155,7 +155,7 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   apply_row_pitches(*graph, options.storages);
   graph = with_pictures(with_shapes(std::move(graph), options.shapes), options.pictures);
   apply_ranks(*graph, options.profiles);
-  const std::map<std::string, Preprocess> preprocess = settle_preprocess(*graph, options);
+  const std::map<std::string, Preprocess> preprocess = settle_preprocess(*graph, options, folder);
   const WeightValues sources = weights_of(*graph, max_kept_source);
   if (options.stop_after != "import") run_passes(*graph, pass_options(options));
   for (const auto& [input, spec] : preprocess) graph->metadata[preprocess_key + input] = spec.to_json();

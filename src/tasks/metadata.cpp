@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
-#include "tasks/literal.h"
+#include "base/literal.h"
 #include "tasks/names.h"
 #include "tasks/task_check.h"
 
