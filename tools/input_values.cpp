@@ -167,6 +167,16 @@ Tensor tensor_in(const Binding& input, const std::string& path) {
 
 } // namespace
 
+void declare_input_values(const std::vector<std::string>& texts, Files& files) {
+  for (const std::string& text : texts) {
+    const std::size_t at = text.find('=');
+    if (is_file(text))
+      files.reads("--inputs", text);
+    else if (at != std::string::npos && is_file(text.substr(at + 1)))
+      files.reads("--inputs", text.substr(at + 1));
+  }
+}
+
 std::map<std::string, Tensor> read_input_values(const std::vector<std::string>& texts, const Engine& engine) {
   std::map<std::string, Tensor> values;
   const auto take = [&](const Binding& input, Tensor tensor) {

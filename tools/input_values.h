@@ -7,7 +7,12 @@
 
 #include <lanner/engine.h>
 
+#include "files.h"
+
 namespace lanner::tool {
+
+/// Declares the files that the values name.
+void declare_input_values(const std::vector<std::string>& texts, Files& files);
 
 /// By input name, of what --inputs gives: `NAME=VALUE`, where VALUE is a number, a list or a safetensors file
 /// with one tensor, or a safetensors file with a tensor of each name. Numbers become the input's type, and one

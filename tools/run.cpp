@@ -53,6 +53,7 @@ struct RunOptions {
 Files declare_files(const RunOptions& options, const std::vector<RunInput>& inputs) {
   Files files;
   declare_task_files(options.task, files);
+  declare_input_values(options.values, files);
   files.reads("--truth", options.truth);
   for (const RunInput& input : inputs)
     files.reads("-i", input.path == stdin_name ? "/dev/stdin" : input.path);

@@ -27,12 +27,14 @@ std::optional<KnownPreprocess> transformers(const ModelSigns& model, const nlohm
                                             const std::string& name);
 std::optional<KnownPreprocess> timm(const ModelSigns& model, const nlohmann::json& config,
                                     const std::string& name);
+std::optional<KnownPreprocess> paddle(const ModelSigns& model, const nlohmann::json& config,
+                                      const std::string& name);
 
 // Reading of fields; messages name the key.
 std::int32_t whole(const nlohmann::json& value, std::string_view key, std::int32_t least, std::int32_t most);
 double number(const nlohmann::json& value, std::string_view key);
 std::array<float, 3> three(const nlohmann::json& value, std::string_view key);
-/// The field, null where there is none.
+/// The field, null where there is none, and where it is of no object.
 const nlohmann::json& field(const nlohmann::json& object, const char* key);
 /// False where there is none.
 bool flag(const nlohmann::json& object, const char* key, bool otherwise = false);

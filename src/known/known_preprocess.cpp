@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/one_line.h"
 #include "known/families.h"
+#include "known/yaml.h"
 
 namespace lanner::known {
 namespace {
@@ -46,15 +47,16 @@ std::optional<std::string> text_of(const fs::path& path) {
   return std::string(reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size());
 }
 
-using FromJson = std::optional<KnownPreprocess> (*)(const ModelSigns&, const json&, const std::string&);
+using FromConfig = std::optional<KnownPreprocess> (*)(const ModelSigns&, const json&, const std::string&);
 
-std::optional<KnownPreprocess> from_file(const ModelSigns& model, const fs::path& path, FromJson read) {
+std::optional<KnownPreprocess> from_file(const ModelSigns& model, const fs::path& path, FromConfig read) {
   const auto text = text_of(path);
   if (!text) return std::nullopt;
   const std::string name = path.filename().string();
   return with_context([&] { return name; },
                       [&]() -> std::optional<KnownPreprocess> {
-                        const json config = parse_json(*text);
+                        const bool yaml = name.ends_with(".yml") || name.ends_with(".yaml");
+                        const json config = yaml ? parse_yaml(*text) : parse_json(*text);
                         return config.is_object() ? read(model, config, name) : std::nullopt;
                       });
 }
@@ -64,6 +66,8 @@ std::optional<KnownPreprocess> beside(const ModelSigns& model) {
     for (const char* name : {"preprocessor_config.json", "processor_config.json"})
       if (auto found = from_file(model, folder / name, transformers)) return found;
     if (auto found = from_file(model, folder / "config.json", timm)) return found;
+    for (const char* name : {"inference.yml", "inference.yaml"})
+      if (auto found = from_file(model, folder / name, paddle)) return found;
   }
   return std::nullopt;
 }
@@ -116,6 +120,7 @@ std::array<float, 3> three(const json& value, std::string_view key) {
 
 const json& field(const json& object, const char* key) {
   static const json none;
+  if (!object.is_object()) return none;
   const auto found = object.find(key);
   return found == object.end() ? none : *found;
 }
